@@ -1,0 +1,3 @@
+//! Order books: top of book, price levels and order queues.
+#![no_std]
+#![forbid(unsafe_code)]

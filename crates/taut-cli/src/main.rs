@@ -1,0 +1,3 @@
+//! The `taut` command.
+#![forbid(unsafe_code)]
+fn main() {}

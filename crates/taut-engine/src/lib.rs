@@ -1,0 +1,3 @@
+//! Matching engine: commands in, events out.
+#![no_std]
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! Market-data sequencing: gap detection and snapshot recovery.
+#![no_std]
+#![forbid(unsafe_code)]

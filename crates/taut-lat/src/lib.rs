@@ -1,0 +1,3 @@
+//! Latency: stages, histograms and percentiles.
+#![no_std]
+#![forbid(unsafe_code)]

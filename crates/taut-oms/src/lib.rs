@@ -1,0 +1,3 @@
+//! Order life cycle and pre-trade risk.
+#![no_std]
+#![forbid(unsafe_code)]

@@ -1,0 +1,1 @@
+//! Rings and cells over slices of atomics that they are given.

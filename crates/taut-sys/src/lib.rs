@@ -1,0 +1,1 @@
+//! The Linux boundary: clocks, sockets, polling, memory, scheduling, processes.

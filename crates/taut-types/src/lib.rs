@@ -1,0 +1,29 @@
+//! The nouns of taut: time, prices, quantities, sides and identities.
+//!
+//! Money is never a float here. A [`Price`] is an `i64` at 1e-9, the interchange unit; an engine or
+//! a book works in [`HalfTicks`] and [`Lots`] of one [`Instrument`], which owns the checked
+//! conversions between the two. Times are [`Nanos`]: `i64` nanoseconds on a clock that the context
+//! names (monotonic inside a host, UTC between hosts).
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+extern crate std;
+
+mod decimal;
+mod ids;
+mod instrument;
+mod nanos;
+mod order;
+mod price;
+mod side;
+mod symbol;
+
+pub use decimal::{DECIMAL_BYTES_MAX, DecimalError, format_decimal, parse_decimal};
+pub use ids::{ClientOrderId, InstrumentId, OrderId, SequenceNumber};
+pub use instrument::{Instrument, InstrumentError};
+pub use nanos::Nanos;
+pub use order::{OrderType, TimeInForce};
+pub use price::{HalfTicks, Lots, Price, Qty};
+pub use side::Side;
+pub use symbol::{SYMBOL_BYTES_MAX, Symbol};

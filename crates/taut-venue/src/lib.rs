@@ -1,0 +1,2 @@
+//! An exchange on one thread: matching engine, FIX order entry, SBE multicast.
+#![forbid(unsafe_code)]

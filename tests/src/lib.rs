@@ -1,0 +1,2 @@
+//! Helpers that the scenarios share.
+#![forbid(unsafe_code)]

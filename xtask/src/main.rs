@@ -1,0 +1,3 @@
+//! The project's own tools.
+#![forbid(unsafe_code)]
+fn main() {}
