@@ -1,1 +1,32 @@
 //! The Linux boundary: clocks, sockets, polling, memory, scheduling, processes.
+//!
+//! Nobody else names libc or rustix, or reads a clock. A failed system call is a [`SysError`]: a
+//! `Copy` value of the operation's name and the error number, made without allocation.
+
+mod clock;
+mod control;
+mod error;
+mod machine;
+mod memory;
+mod poll;
+mod process;
+mod sched;
+mod signal;
+mod tcp;
+mod udp;
+mod wait;
+
+pub use clock::{Anchoring, Clock, MAPPING_WORDS, TickMapping, monotonic, utc};
+pub use control::{CONTROL_BYTES_MAX, ControlSocket, Received};
+pub use error::SysError;
+pub use machine::Machine;
+pub use memory::{Mapping, SharedMemory};
+pub use poll::{POLL_FDS_MAX, wait_readable};
+pub use process::{
+    ProcessSignal, die_with_parent, parent_process_id, process_id, signal_process, started_by,
+};
+pub use sched::{available_cpus, pin_to_cpu, set_batch_scheduling, set_timer_slack, yield_cpu};
+pub use signal::{StopSignal, catch_stop_signals, stop_requests, stop_signal};
+pub use tcp::{TcpListener, TcpStream};
+pub use udp::UdpSocket;
+pub use wait::{Wait, Waiter};

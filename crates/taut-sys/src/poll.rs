@@ -1,0 +1,48 @@
+//! Waiting for descriptors.
+
+use std::os::fd::BorrowedFd;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use taut_types::Nanos;
+
+use crate::error::{SysError, SysResult};
+
+/// The most descriptors that one wait takes: they live on the stack.
+pub const POLL_FDS_MAX: usize = 16;
+
+fn timespec(span: Nanos) -> Timespec {
+    let ns = span.0.max(0);
+    Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 }
+}
+
+/// Blocks until one of `fds` is readable (or closed, or failed), the span is over, or a signal
+/// came. Returns whether a descriptor is ready. No span waits for ever; those beyond
+/// [`POLL_FDS_MAX`] are not looked at. Cost: one system call, no allocation.
+///
+/// # Errors
+/// What `ppoll(2)` says; an interruption is not an error.
+pub fn wait_readable(fds: &[BorrowedFd<'_>], span: Option<Nanos>) -> Result<bool, SysError> {
+    let timeout = span.map(timespec);
+    let mut wanted: [Option<PollFd<'_>>; POLL_FDS_MAX] = [const { None }; POLL_FDS_MAX];
+    let count = fds.len().min(POLL_FDS_MAX);
+    for (slot, fd) in wanted.iter_mut().zip(fds) {
+        *slot = Some(PollFd::new(fd, PollFlags::IN));
+    }
+    // The array without its empty tail. `from_fn` needs a descriptor for each place, so a short
+    // list is repeated by its first: a duplicate changes nothing but the count.
+    let ready = match wanted.iter().flatten().next() {
+        None => poll(&mut [], timeout.as_ref()),
+        Some(first) => {
+            let mut all: [PollFd<'_>; POLL_FDS_MAX] = std::array::from_fn(|at| {
+                wanted.get(at).cloned().flatten().unwrap_or_else(|| first.clone())
+            });
+            poll(&mut all[..count], timeout.as_ref())
+        }
+    };
+    Ok(ready.unless_blocked("poll")?.is_some_and(|count| count > 0))
+}
+
+/// Sleeps for a span, or until a signal.
+pub(crate) fn sleep(span: Nanos) {
+    let _ = poll(&mut [], Some(&timespec(span)));
+}

@@ -1,0 +1,59 @@
+//! Processes: identity, signals, and not outliving the parent.
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::error::{SysError, SysResult};
+
+/// This process.
+#[must_use]
+pub fn process_id() -> u32 {
+    std::process::id()
+}
+
+/// The process that this one belongs to now; 0 or another one after the parent died.
+#[must_use]
+pub fn parent_process_id() -> u32 {
+    rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned())
+}
+
+/// Whether `parent` still is the parent.
+#[must_use]
+pub fn started_by(parent: u32) -> bool {
+    parent_process_id() == parent
+}
+
+/// Asks the kernel to terminate this process (SIGTERM) when its parent dies, however it dies.
+/// Returns whether the parent is still the one that is expected: it may have died before the call.
+///
+/// # Errors
+/// What `PR_SET_PDEATHSIG` says.
+pub fn die_with_parent(parent: u32) -> Result<bool, SysError> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::TERM))
+        .during("parent death signal")?;
+    Ok(started_by(parent))
+}
+
+/// A signal to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessSignal {
+    /// SIGTERM: please stop.
+    Terminate,
+    /// SIGKILL: stop now.
+    Kill,
+}
+
+/// Sends a signal.
+///
+/// # Errors
+/// `ESRCH` when there is no such process; `EINVAL` for process 0.
+pub fn signal_process(process: u32, signal: ProcessSignal) -> Result<(), SysError> {
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let Some(pid) = pid else {
+        return Err(SysError::new("signal", rustix::io::Errno::INVAL));
+    };
+    let signal = match signal {
+        ProcessSignal::Terminate => Signal::TERM,
+        ProcessSignal::Kill => Signal::KILL,
+    };
+    kill_process(pid, signal).during("signal")
+}

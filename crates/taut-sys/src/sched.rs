@@ -1,0 +1,78 @@
+//! Where and how a thread runs.
+
+use std::num::NonZeroU64;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use taut_types::Nanos;
+
+use crate::error::{SysError, SysResult};
+
+/// The CPUs that this thread may run on, ascending.
+///
+/// # Errors
+/// What `sched_getaffinity(2)` says.
+pub fn available_cpus() -> Result<Vec<usize>, SysError> {
+    let set = sched_getaffinity(None).during("read affinity")?;
+    Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
+}
+
+/// Pins the calling thread to one CPU.
+///
+/// # Errors
+/// `EINVAL` when there is no such CPU or it is not allowed.
+pub fn pin_to_cpu(cpu: usize) -> Result<(), SysError> {
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(SysError::new("pin to cpu", rustix::io::Errno::INVAL));
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).during("pin to cpu")
+}
+
+/// Schedules the calling thread as SCHED_BATCH: its waking does not push another thread off the
+/// CPU.
+///
+/// # Errors
+/// What `sched_setscheduler(2)` says.
+pub fn set_batch_scheduling() -> Result<(), SysError> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the structure is initialised and outlives the call; pid 0 is the calling thread.
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) };
+    if result == 0 { Ok(()) } else { Err(SysError::last("batch scheduling")) }
+}
+
+/// Sets how much later than asked a timed wait of this thread may end (50 us by default).
+///
+/// # Errors
+/// What `PR_SET_TIMERSLACK` says.
+pub fn set_timer_slack(slack: Nanos) -> Result<(), SysError> {
+    let slack = NonZeroU64::new(slack.0.max(1).unsigned_abs());
+    rustix::thread::set_current_timer_slack(slack).during("timer slack")
+}
+
+/// Lets another thread of this CPU run, if one is ready.
+#[inline]
+pub fn yield_cpu() {
+    rustix::thread::sched_yield();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pins_to_a_cpu_that_exists_and_refuses_one_that_does_not() {
+        let cpus = available_cpus().expect("affinity");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let last = *cpus.last().expect("a cpu");
+                pin_to_cpu(last).expect("pin");
+                assert_eq!(available_cpus(), Ok(vec![last]));
+                assert!(pin_to_cpu(1023).is_err());
+                assert!(pin_to_cpu(usize::MAX).is_err());
+                set_batch_scheduling().expect("batch");
+                set_timer_slack(Nanos(1)).expect("slack");
+            });
+        });
+    }
+}

@@ -1,0 +1,58 @@
+//! Stop signals as a flag that a loop looks at.
+
+use taut_sync::atomic::{AtomicI64, AtomicU32, Ordering};
+
+use crate::error::SysError;
+
+static STOP_REQUESTS: AtomicU32 = AtomicU32::new(0);
+static LAST_SIGNAL: AtomicI64 = AtomicI64::new(0);
+
+/// A signal that asks a process to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopSignal {
+    /// SIGINT: Ctrl-C.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+}
+
+extern "C" fn note(signal: libc::c_int) {
+    LAST_SIGNAL.store(i64::from(signal), Ordering::Relaxed);
+    STOP_REQUESTS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// From now on SIGINT and SIGTERM only count: the loop looks at [`stop_requests`]. A blocking wait
+/// ends early, as after any signal.
+///
+/// # Errors
+/// What `sigaction(2)` says.
+pub fn catch_stop_signals() -> Result<(), SysError> {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: a zeroed sigaction is a valid value (no flags, empty mask).
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        let handler: extern "C" fn(libc::c_int) = note;
+        action.sa_sigaction = handler as libc::sighandler_t;
+        // SAFETY: the handler only stores to lock-free atomics, which is async-signal-safe, and
+        // lives as long as the program; the structure outlives the call.
+        if unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } != 0 {
+            return Err(SysError::last("catch signal"));
+        }
+    }
+    Ok(())
+}
+
+/// Stop signals received so far.
+#[must_use]
+pub fn stop_requests() -> u32 {
+    STOP_REQUESTS.load(Ordering::Relaxed)
+}
+
+/// The last stop signal, if one came.
+#[must_use]
+pub fn stop_signal() -> Option<StopSignal> {
+    match i32::try_from(LAST_SIGNAL.load(Ordering::Relaxed)) {
+        Ok(libc::SIGINT) => Some(StopSignal::Interrupt),
+        Ok(libc::SIGTERM) => Some(StopSignal::Terminate),
+        _ => None,
+    }
+}
