@@ -1,3 +1,62 @@
-//! The project's own tools.
+//! The project's own tools, run as `cargo xtask <tool>`.
 #![forbid(unsafe_code)]
-fn main() {}
+
+mod tidy;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+The project's own tools.
+
+  cargo xtask tidy          check the laws of the house on this tree
+  cargo xtask tidy --list   list the laws, each with its reason
+  cargo xtask help          this text
+
+Exit status: 0 when all is well, 1 on violations, 2 on bad usage.";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            ExitCode::SUCCESS
+        }
+        ["tidy"] => check(),
+        ["tidy", "--list"] => {
+            println!("{}", tidy::list());
+            ExitCode::SUCCESS
+        }
+        ["tidy", word, ..] => refuse(word, "`tidy` takes nothing but `--list`"),
+        [word, ..] => refuse(word, "the tools are `tidy` and `help`"),
+    }
+}
+
+/// The whole check: violations on stderr, one summary line on stdout when there is none.
+fn check() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let tree = match tidy::Tree::load(&root) {
+        Ok(tree) => tree,
+        Err(error) => {
+            eprintln!("tidy: cannot read {}: {error}; check its permissions", root.display());
+            return ExitCode::from(2);
+        }
+    };
+    let violations = tidy::violations(&tree);
+    for violation in &violations {
+        eprintln!("{violation}");
+    }
+    if violations.is_empty() {
+        println!("tidy: {} laws hold on {} files", tidy::LAWS.len(), tree.len());
+        ExitCode::SUCCESS
+    } else {
+        eprintln!("tidy: {} violations in {} files", violations.len(), tree.len());
+        ExitCode::from(1)
+    }
+}
+
+fn refuse(word: &str, remedy: &str) -> ExitCode {
+    eprintln!("xtask: unknown word `{word}`: {remedy}; see `cargo xtask help`");
+    ExitCode::from(2)
+}

@@ -1,0 +1,85 @@
+//! The laws of the house, checked on a tree of files.
+//!
+//! A law is one file here: a name, a reason and a function from the [`House`] to its findings. The
+//! tree is a map of path to text, from disk or made by a test, so no law's test needs a file.
+
+mod boundary;
+mod cycles;
+mod docs;
+mod finding;
+#[cfg(test)]
+mod fixture;
+mod house;
+mod law;
+mod layers;
+mod lexer;
+mod manifest;
+mod module;
+mod package;
+mod path;
+mod purity;
+mod token;
+mod tree;
+mod unsafety;
+mod width;
+mod words;
+
+use house::House;
+use law::Law;
+pub use tree::Tree;
+
+/// Every law, in the order in which its violations are printed.
+pub const LAWS: &[Law] = &[
+    layers::LAW,
+    purity::LAW,
+    unsafety::LAW,
+    boundary::LAW,
+    cycles::LAW,
+    width::LAW,
+    words::LAW,
+    manifest::LAW,
+    docs::LAW,
+];
+
+/// One line per violation: `path:line: law: what is wrong; what to do`.
+pub fn violations(tree: &Tree) -> Vec<String> {
+    let house = House::new(tree);
+    LAWS.iter().flat_map(|law| law.violations(&house)).collect()
+}
+
+/// One line per law: its name and its reason.
+pub fn list() -> String {
+    LAWS.iter().map(|law| format!("{:<9} {}", law.name, law.reason)).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LAWS, Tree, fixture, list, violations};
+    use std::path::Path;
+
+    #[test]
+    fn a_tree_that_keeps_every_law_has_no_violation() {
+        assert_eq!(violations(&fixture::house()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_list_names_every_law_once_with_its_reason() {
+        let list = list();
+        assert_eq!(list.lines().count(), LAWS.len());
+        for law in LAWS {
+            let named = list.lines().filter(|line| line.starts_with(law.name)).count();
+            assert_eq!(named, 1, "{}", law.name);
+            assert!(list.contains(law.reason), "{}", law.name);
+        }
+    }
+
+    #[test]
+    fn the_real_repository_loads() {
+        let tree = Tree::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap();
+        assert!(tree.text("Cargo.toml").is_some_and(|text| text.contains("[workspace]")));
+        assert!(tree.text("xtask/src/tidy.rs").is_some());
+        assert!(tree.files().all(|(path, _)| !path.starts_with("target/")));
+        // The laws may be broken while somebody edits; that they run is what is tested here.
+        violations(&tree);
+    }
+}
