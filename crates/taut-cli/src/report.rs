@@ -20,7 +20,7 @@ pub use json::json_line;
 pub use machine::Machine;
 pub use model::{Counts, Interval, Placement, RunReport};
 pub use table::table;
-pub use units::{human_count, human_ns};
+pub use units::{human_count, human_ns, utc_text};
 
 #[cfg(test)]
 mod tests;

@@ -1,2 +1,38 @@
 //! The tick-to-trade path: feed, book, strategy, risk, order.
-#![forbid(unsafe_code)]
+//!
+//! A [`Gateway`] is one object driven by one thread: [`Gateway::poll`] serves the client's requests
+//! first, then takes one datagram of market data, then looks at the order session. Its [`Client`] is
+//! where the strategy lives: in the same thread ([`FusedClient`]) or behind shared memory in another
+//! process ([`SplitClient`] here, [`StrategyRunner`] there). The [`Strategy`] is the same code.
+//!
+//! Every order carries the stamps of the packet that caused it: nine stages from the return of the
+//! receive call to the return of the send call, which add up exactly.
+
+mod client;
+mod config;
+mod counters;
+mod error;
+mod gateway;
+mod market;
+mod message;
+mod order_entry;
+mod probe;
+mod regions;
+mod runner;
+mod strategy;
+mod touch;
+
+pub use client::{Client, FusedClient, SplitClient};
+pub use config::GatewayConfig;
+pub use counters::{GatewayCounters, StrategyCounters};
+pub use error::GatewayError;
+pub use gateway::Gateway;
+pub use market::FeedSockets;
+pub use message::{
+    LevelEvent, MarketEvent, NewOrder, OrderUpdate, Refusal, Request, RequestKind, TickStamps,
+    TopEvent, TradeEvent, UpdateKind,
+};
+pub use regions::{Recorders, Regions, Views};
+pub use runner::StrategyRunner;
+pub use strategy::{OrderEntry, Strategy};
+pub use touch::{TouchConfig, TouchStrategy};

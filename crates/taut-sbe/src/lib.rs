@@ -1,3 +1,70 @@
 //! SBE: the messages of taut's market-data feed.
+//!
+//! A datagram is a [`PacketHeader`] (24 bytes) and then messages, each behind a 4-byte frame (its
+//! size, a reserved word) and an SBE message header. The messages are encoded by Simple Binary
+//! Encoding 1.0 in little endian, as `schema/taut-market-data.xml` says; this crate is its
+//! hand-written twin, one regular table per template in [`Message`].
+//!
+//! [`PacketWriter`] packs messages into a buffer that it is given; [`PacketReader`] reads a
+//! datagram back, either message by message or, on the hot path, only the level updates and trades
+//! ([`PacketReader::visit_levels`]). Templates of a newer schema are skipped by their size, blocks
+//! that a newer version made longer are read up to what is known, and nothing that a peer sends can
+//! panic: what does not fit is [`SbeError::Malformed`] with its place in the datagram.
+//!
+//! ```
+//! use taut_sbe::{Message, PacketHeader, PacketReader, PacketWriter, LevelUpdate};
+//! use taut_types::{InstrumentId, Lots, Price, SequenceNumber, Side};
+//!
+//! let level = Message::LevelUpdate(LevelUpdate {
+//!     price: Price(585_330_000_000),
+//!     lots: Lots(18),
+//!     order_count: 1,
+//!     instrument: InstrumentId(1),
+//!     side: Side::Buy,
+//! });
+//! let mut writer = PacketWriter::new([0; taut_sbe::PACKET_BYTES_MAX]);
+//! writer.begin(PacketHeader { sequence: SequenceNumber(1), ..PacketHeader::default() })?;
+//! writer.push(&level)?;
+//!
+//! let reader = PacketReader::new(writer.finish())?;
+//! assert_eq!(reader.header().sequence, SequenceNumber(1));
+//! assert_eq!(reader.messages().next(), Some(Ok(level)));
+//! # Ok::<(), taut_sbe::SbeError>(())
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![cfg_attr(
+    test,
+    allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
+#[cfg(test)]
+extern crate std;
+
+mod block;
+mod error;
+mod field;
+mod frame;
+mod group;
+mod message;
+mod packet;
+mod reader;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use block::{
+    InstrumentDefinition, LevelUpdate, OrderAdd, OrderDelete, OrderReduce, ReduceReason,
+    SnapshotBegin, SnapshotEnd, SnapshotLevel, SnapshotOrder, SnapshotPart, Trade,
+};
+pub use error::SbeError;
+pub use frame::{SCHEMA_ID, SCHEMA_VERSION};
+pub use group::{Entries, Group};
+pub use message::{Message, SnapshotLevels, SnapshotOrders};
+pub use packet::{
+    LEVELS_PER_PACKET_MAX, ORDERS_PER_PACKET_MAX, PACKET_BYTES_MAX, PACKET_HEADER_BYTES,
+    PacketFlags, PacketHeader,
+};
+pub use reader::{LevelSink, Messages, PacketReader};
+pub use writer::PacketWriter;

@@ -20,6 +20,12 @@ impl SysError {
         Self { operation, errno: io::Error::last_os_error().raw_os_error().unwrap_or(0) }
     }
 
+    /// An operation that did not end in time (`ETIMEDOUT`).
+    #[must_use]
+    pub const fn timed_out(operation: &'static str) -> Self {
+        Self { operation, errno: libc::ETIMEDOUT }
+    }
+
     /// The operation that failed, such as `bind`.
     #[must_use]
     pub const fn operation(self) -> &'static str {

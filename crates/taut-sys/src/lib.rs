@@ -5,6 +5,7 @@
 
 mod clock;
 mod control;
+mod doorbell;
 mod error;
 mod machine;
 mod memory;
@@ -18,6 +19,7 @@ mod wait;
 
 pub use clock::{Anchoring, Clock, MAPPING_WORDS, TickMapping, monotonic, utc};
 pub use control::{CONTROL_BYTES_MAX, ControlSocket, Received};
+pub use doorbell::Doorbell;
 pub use error::SysError;
 pub use machine::Machine;
 pub use memory::{Mapping, SharedMemory};

@@ -1,2 +1,52 @@
 //! An exchange on one thread: matching engine, FIX order entry, SBE multicast.
+//!
+//! A [`Venue`] is one state object. [`Venue::poll`] does everything that is due and never blocks;
+//! [`Venue::wait`] sleeps until there is something again. It reads no clock: the caller says what
+//! time it is.
+//!
+//! - **Order entry** is FIX 4.4 over TCP, up to 8 clients. A client names itself by its
+//!   SenderCompID; the same name twice is refused. Every request gets exactly one answer: a
+//!   NewOrderSingle an ExecutionReport New or Rejected, an OrderCancelRequest an ExecutionReport
+//!   Canceled or an OrderCancelReject. ClOrdIDs are unique in a session, for orders and cancel
+//!   requests together. What is left of an immediate-or-cancel, fill-or-kill or market order is
+//!   reported as Expired, never as Canceled. OrderID (37) is the order id of the feed.
+//! - **Market data** is SBE over UDP. Every command that changes the book is one transaction of one
+//!   or more packets, numbered from 1 without a hole; the last one is flagged. Within it: trades,
+//!   each with what it does to the resting order, then what joins or leaves, then the new state of
+//!   each level. Trades of hidden orders are packets of their own, with order id 0. A snapshot of
+//!   levels and orders repeats on a second channel.
+//! - **Reports go first**: a command's execution reports are handed to the kernel before its
+//!   packets.
+//! - **The flow** is the venue's own crowd, synthetic or recorded: see [`flow`].
+//! - **The sink** is a second listener that throws away what it gets, for a bare send to be
+//!   measured against.
 #![forbid(unsafe_code)]
+
+mod channel;
+mod clients;
+mod config;
+mod connection;
+mod counters;
+mod entry;
+mod error;
+mod exchange;
+pub mod flow;
+mod orders;
+mod pacing;
+mod publisher;
+mod reports;
+mod sinks;
+mod snapshot;
+mod venue;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::VenueConfig;
+pub use counters::VenueCounters;
+pub use error::VenueError;
+pub use orders::SESSIONS_MAX;
+pub use pacing::{Flow, Speed};
+pub use sinks::SINKS_MAX;
+pub use taut_fix::Now;
+pub use venue::{FeedOutput, Venue};

@@ -1,5 +1,7 @@
 //! What there is to report about a run.
 
+use std::fmt;
+
 use serde::Serialize;
 use taut_lat::{PathSnapshot, Snapshot, Stage};
 
@@ -198,6 +200,16 @@ impl Counts {
         ]
         .into_iter()
         .chain(extras)
+    }
+}
+
+impl fmt::Display for Balance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} = ", self.whole.0, self.whole.1)?;
+        for (at, (name, value)) in self.parts().enumerate() {
+            write!(f, "{}{name} {value}", if at == 0 { "" } else { " + " })?;
+        }
+        Ok(())
     }
 }
 

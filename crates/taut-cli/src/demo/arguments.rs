@@ -1,0 +1,108 @@
+//! What the user says.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+/// Where the strategy runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum Mode {
+    /// In a process of its own, behind shared memory.
+    Split,
+    /// In the gateway's thread.
+    Fused,
+}
+
+impl Mode {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Split => "split",
+            Self::Fused => "fused",
+        }
+    }
+}
+
+/// How a process waits when it has nothing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum WaitArgument {
+    /// Look again at once.
+    Spin,
+    /// Let others of the same CPU run, then look again.
+    Yield,
+    /// Sleep in the kernel.
+    Block,
+}
+
+/// What the venue's book is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FlowArgument {
+    /// Made from a seed.
+    Synthetic,
+}
+
+/// How market data travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FeedArgument {
+    /// Multicast on loopback, or unicast where the machine has none.
+    Auto,
+    /// Multicast on loopback.
+    Multicast,
+    /// Unicast on loopback.
+    Unicast,
+}
+
+/// The arguments of `taut demo`.
+#[derive(Args, Clone, Debug)]
+pub struct Arguments {
+    /// Where the strategy runs: in a process of its own behind shared memory, or in the gateway's
+    /// thread
+    #[arg(long, value_enum, default_value = "split")]
+    pub mode: Mode,
+    /// The venue's order flow
+    #[arg(long, value_enum, default_value = "synthetic", conflicts_with = "data")]
+    pub flow: FlowArgument,
+    /// Replay a LOBSTER message file in the venue instead of the synthetic flow
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// Pace of the replay: a factor of recorded time, or `max`
+    #[arg(long, value_name = "X|max", default_value = "1", requires = "data")]
+    pub speed: String,
+    /// Seed of the synthetic flow
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "data")]
+    pub seed: u64,
+    /// Synthetic order-flow commands a second
+    #[arg(long, value_name = "HZ", default_value_t = 20_000, conflicts_with = "data",
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub ticks: u32,
+    /// Price levels a side of the synthetic book
+    #[arg(long, value_name = "N", default_value_t = 600, conflicts_with = "data",
+        value_parser = clap::value_parser!(u32).range(10..=4_000))]
+    pub levels: u32,
+    /// The strategy's orders a second, at the most
+    #[arg(long, value_name = "HZ", default_value_t = 1_000,
+        value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub rate: u32,
+    /// How long to run [default: 10; with --data: to the end of the file]
+    #[arg(long, value_name = "N")]
+    pub seconds: Option<f64>,
+    /// How gateway and strategy wait [default: spin on a CPU of one's own, yield on a shared one]
+    #[arg(long, value_enum)]
+    pub wait: Option<WaitArgument>,
+    /// CPUs of venue, gateway and strategy, such as 0,0,1 (in fused mode the third is not used)
+    #[arg(long, value_name = "V,G,S")]
+    pub cpus: Option<String>,
+    /// How market data travels
+    #[arg(long, value_enum, default_value = "auto")]
+    pub feed: FeedArgument,
+    /// TCP port of the venue's order entry; 0 picks a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub port: u16,
+    /// Directory of the report [default: a new taut-out/<time>]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print the result as one JSON object on the last line of standard output
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,130 @@
+//! How market data travels: multicast on loopback, or unicast where there is none.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::AsFd;
+
+use taut_sys::{SysError, UdpSocket, wait_readable};
+use taut_types::Nanos;
+
+use crate::demo::arguments::FeedArgument;
+use crate::exit::Failure;
+
+/// The receiving sockets, and where the venue must send.
+#[derive(Debug)]
+pub struct Feed {
+    /// Increments arrive here.
+    pub incremental: UdpSocket,
+    /// Snapshots arrive here.
+    pub snapshot: UdpSocket,
+    /// Where increments go.
+    pub incremental_address: SocketAddrV4,
+    /// Where snapshots go.
+    pub snapshot_address: SocketAddrV4,
+    /// What was chosen and why, for people.
+    pub description: String,
+}
+
+/// What the gateway may lag behind: 4 MiB is what Linux grants by default to whoever asks.
+const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
+/// An administratively scoped group (RFC 2365): it never leaves the site, and here not the host.
+const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 84, 84);
+/// How long the probe's datagram may take on loopback.
+const PROBE: Nanos = Nanos::from_millis(200);
+
+impl Feed {
+    /// Opens the sockets. The kernel picks the ports, so that two runs never meet.
+    pub fn open(wanted: FeedArgument) -> Result<Self, Failure> {
+        let multicast = match wanted {
+            FeedArgument::Unicast => None,
+            FeedArgument::Auto | FeedArgument::Multicast => Some(Self::multicast()),
+        };
+        match multicast {
+            Some(Ok(feed)) => Ok(feed),
+            Some(Err(error)) if wanted == FeedArgument::Multicast => Err(Failure::run(
+                "--feed multicast",
+                format!("{error}; this machine has no multicast on loopback, try --feed unicast"),
+            )),
+            Some(Err(error)) => {
+                let why = format!("unicast, because multicast on loopback does not work: {error}");
+                Self::unicast(&why)
+            }
+            None => Self::unicast("unicast, as asked for"),
+        }
+    }
+
+    fn multicast() -> Result<Self, SysError> {
+        let open = || -> Result<UdpSocket, SysError> {
+            let socket = UdpSocket::bind(SocketAddrV4::new(GROUP, 0))?;
+            socket.join(GROUP, Ipv4Addr::LOCALHOST)?;
+            Ok(socket)
+        };
+        let (incremental, snapshot) = (open()?, open()?);
+        let feed = Self::with(incremental, snapshot, "multicast on loopback")?;
+        feed.probe()?;
+        Ok(feed)
+    }
+
+    fn unicast(description: &str) -> Result<Self, Failure> {
+        let open = || UdpSocket::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
+        let make = || Self::with(open()?, open()?, description);
+        make().map_err(|error: SysError| Failure::run("market data sockets", error))
+    }
+
+    fn with(
+        incremental: UdpSocket,
+        snapshot: UdpSocket,
+        description: &str,
+    ) -> Result<Self, SysError> {
+        let granted = incremental.set_receive_buffer(RECEIVE_BUFFER_BYTES)?;
+        snapshot.set_receive_buffer(RECEIVE_BUFFER_BYTES)?;
+        let incremental_address = incremental.local_address()?;
+        let snapshot_address = snapshot.local_address()?;
+        let description = format!(
+            "{description}: {incremental_address}, snapshots {snapshot_address}, receive buffer \
+             {} KiB",
+            granted / 1024
+        );
+        Ok(Self { incremental, snapshot, incremental_address, snapshot_address, description })
+    }
+
+    /// Sends one datagram through and waits for it.
+    fn probe(&self) -> Result<(), SysError> {
+        let sender = sender_to(self.incremental_address)?;
+        sender.send(b"probe")?;
+        wait_readable(&[self.incremental.as_fd()], Some(PROBE))?;
+        let mut buffer = [0; 16];
+        match self.incremental.recv(&mut buffer)? {
+            Some(_) => Ok(()),
+            None => Err(SysError::timed_out("multicast probe")),
+        }
+    }
+}
+
+/// A socket that sends to this address, multicast or not, on loopback only.
+pub fn sender_to(address: SocketAddrV4) -> Result<UdpSocket, SysError> {
+    let socket = UdpSocket::bind(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0))?;
+    if address.ip().is_multicast() {
+        socket.send_multicast_through(Ipv4Addr::LOCALHOST, 0)?;
+    }
+    socket.connect(address)?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unicast_always_works_and_says_so() {
+        let feed = Feed::open(FeedArgument::Unicast).expect("feed");
+        assert!(feed.description.starts_with("unicast, as asked for"));
+        let sender = sender_to(feed.snapshot_address).expect("sender");
+        assert_eq!(sender.send(b"x"), Ok(true));
+        assert_eq!(wait_readable(&[feed.snapshot.as_fd()], Some(PROBE)), Ok(true));
+    }
+
+    #[test]
+    fn auto_opens_one_or_the_other() {
+        assert!(Feed::open(FeedArgument::Auto).is_ok());
+    }
+}

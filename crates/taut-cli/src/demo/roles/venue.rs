@@ -1,0 +1,120 @@
+//! The venue's process.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use taut_fix::{Now, ShortText};
+use taut_sys::{TcpListener, Waiter, monotonic, utc};
+use taut_types::Nanos;
+use taut_venue::flow::{LobsterFlow, SyntheticConfig, SyntheticFlow};
+use taut_venue::{FeedOutput, Flow, Speed, Venue, VenueConfig, VenueCounters};
+
+use super::{Parent, instrument_of, waiter};
+use crate::demo::control::{FlowSetup, Order, Pace, Reply, VenueSetup};
+use crate::demo::feed::sender_to;
+use crate::exit::Failure;
+
+/// The venue's name in FIX.
+pub const COMP_ID: &[u8] = b"VENUE";
+/// How often the venue listens to its parent.
+const CONTROL: Nanos = Nanos::from_millis(2);
+
+/// Runs the venue until the parent says that it is over.
+pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), Failure> {
+    let mut venue = open(setup, parent)?;
+    let mut waiter: Waiter = waiter(setup.common.place.wait);
+    let mut control_due = Nanos::ZERO;
+    let mut flow_ended = false;
+    loop {
+        let mono = monotonic();
+        let worked = venue
+            .poll(Now { mono, utc: utc() })
+            .map_err(|error| Failure::Run(error.to_string()))?;
+        if worked {
+            waiter.worked();
+        } else {
+            let mut waited = Ok(());
+            waiter.idle(|span| waited = venue.wait(monotonic(), span));
+            waited.map_err(|error| Failure::Run(error.to_string()))?;
+        }
+        if mono < control_due {
+            continue;
+        }
+        control_due = mono + CONTROL;
+        if venue.flow_finished() && !flow_ended {
+            flow_ended = true;
+            parent.say(&Reply::FlowEnded)?;
+        }
+        match parent.order()? {
+            Some(Order::Start) => venue.start_flow(monotonic()),
+            Some(Order::Stop) => {
+                venue.stop_flow();
+                let counters = venue.counters();
+                let published = counters.published;
+                parent.say(&Reply::Stopped { published, counters: named(&counters) })?;
+            }
+            Some(Order::Exit) => return Ok(()),
+            _ => {}
+        }
+    }
+}
+
+fn open(setup: &VenueSetup, parent: &Parent) -> Result<Venue, Failure> {
+    let listen = |port: u16| {
+        TcpListener::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)).map_err(|error| {
+            let remedy = if error.is_address_in_use() {
+                "; the port is in use, choose another with --port or leave it out"
+            } else {
+                ""
+            };
+            Failure::Run(format!("order entry on 127.0.0.1:{port}: {error}{remedy}"))
+        })
+    };
+    let (orders, sink) = (listen(setup.port)?, listen(0)?);
+    let address = |listener: &TcpListener| {
+        listener.local_address().map_err(|error| Failure::run("order entry", error))
+    };
+    let ready = Reply::VenueReady { orders: address(&orders)?, sink: address(&sink)? };
+    let sender = |to| sender_to(to).map_err(|error| Failure::run("market data", error));
+    let output =
+        FeedOutput { incremental: sender(setup.incremental)?, snapshot: sender(setup.snapshot)? };
+    let comp_id = ShortText::new(COMP_ID).ok_or_else(|| Failure::Run("CompID".to_owned()))?;
+    let instrument = instrument_of(&setup.common)?;
+    let config = VenueConfig::new(instrument, comp_id, setup.common.stream_id);
+    let flow = flow(&setup.flow)?;
+    let venue = Venue::new(&config, orders, sink, output, flow)
+        .map_err(|error| Failure::Run(error.to_string()))?;
+    parent.say(&ready)?;
+    Ok(venue)
+}
+
+fn flow(setup: &FlowSetup) -> Result<Flow, Failure> {
+    Ok(match setup {
+        FlowSetup::Synthetic { seed, ticks_hz, level_count } => {
+            let (seed, level_count) = (*seed, *level_count);
+            let config = SyntheticConfig { seed, level_count, ..SyntheticConfig::default() };
+            Flow::synthetic(SyntheticFlow::new(config), *ticks_hz)
+        }
+        FlowSetup::Recorded { file, pace } => {
+            let flow = LobsterFlow::read(file).map_err(|error| Failure::Run(error.to_string()))?;
+            let speed = match pace {
+                Pace::Factor(factor) => Speed::Factor(*factor),
+                Pace::Max => Speed::Max,
+            };
+            Flow::recorded(flow, speed)
+        }
+    })
+}
+
+/// The counters that a reader of the report may ask for.
+fn named(counters: &VenueCounters) -> Vec<(String, u64)> {
+    [
+        ("flow commands", counters.flow_commands),
+        ("flow commands refused", counters.flow_rejects),
+        ("trades", counters.trades),
+        ("snapshots sent", counters.snapshots),
+        ("datagrams sent again", counters.send_retries),
+        ("cancelled on disconnect", counters.cancels_on_disconnect),
+    ]
+    .map(|(name, count)| (name.to_owned(), count))
+    .to_vec()
+}

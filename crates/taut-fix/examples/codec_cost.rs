@@ -1,0 +1,142 @@
+//! What encoding and decoding cost on this machine: `cargo run --release --example codec_cost`.
+//!
+//! Prints nanoseconds per message over whole runs of a million messages, the best of ten runs, and a hash of the
+//! work. Wall time from `Instant`: read it as an order of magnitude on a shared machine.
+#![allow(clippy::disallowed_methods, reason = "a measurement reads a clock")]
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use taut_fix::{
+    ExecType, ExecutionReport, NewOrderSingle, Now, OrdStatus, Session, SessionConfig, ShortText,
+};
+use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
+
+const MESSAGES: u64 = 1_000_000;
+const RUNS: usize = 10;
+
+fn main() {
+    let (mut buyer, mut seller) = (session(true), session(false));
+    let now = Now { mono: Nanos(0), utc: Nanos(1_789_000_000_000_000_000) };
+    log_on(&mut buyer, &mut seller, now);
+    let mut out = [0u8; 1024];
+    let mut hash = 0u64;
+
+    let encode_order = best(|| {
+        for id in 0..MESSAGES {
+            let at = later(now, id);
+            let range = buyer.encode_new_order(at, black_box(&order(id, at)), &mut out).unwrap();
+            hash = hash.wrapping_mul(31).wrapping_add(u64::from(out[range.end - 3]));
+        }
+    });
+    let encode_report = best(|| {
+        for id in 0..MESSAGES {
+            let at = later(now, id);
+            let report = black_box(report(id, at));
+            let range = seller.encode_execution_report(at, &report, &mut out).unwrap();
+            hash = hash.wrapping_mul(31).wrapping_add(u64::from(out[range.end - 3]));
+        }
+    });
+    // Decoding needs consecutive numbers: one buffer of messages, encoded before the clock starts.
+    let (mut buyer, mut seller) = (session(true), session(false));
+    log_on(&mut buyer, &mut seller, now);
+    let mut stream = Vec::new();
+    for id in 0..MESSAGES {
+        let at = later(now, id);
+        let range = buyer.encode_new_order(at, &order(id, at), &mut out).unwrap();
+        stream.extend_from_slice(&out[range]);
+    }
+    let fresh = seller.clone();
+    let handle_order = best(|| {
+        let mut seller = fresh.clone();
+        let mut at = 0;
+        while at < stream.len() {
+            let handled = seller.handle_bytes(now, black_box(&stream[at..]));
+            at += handled.consumed;
+            hash = hash.wrapping_add(u64::from(handled.event.is_some()));
+        }
+    });
+    println!(
+        "encode NewOrderSingle    {encode_order:6.1} ns ({} bytes)",
+        stream.len() as u64 / MESSAGES
+    );
+    println!("encode ExecutionReport   {encode_report:6.1} ns");
+    println!("handle NewOrderSingle    {handle_order:6.1} ns (frame, checksum, fields, sequence)");
+    println!("hash of the work         {hash:016x}");
+}
+
+fn best(mut run: impl FnMut()) -> f64 {
+    let mut best = f64::MAX;
+    for _ in 0..RUNS {
+        let start = Instant::now();
+        run();
+        best = best.min(start.elapsed().as_nanos() as f64 / MESSAGES as f64);
+    }
+    best
+}
+
+fn text(text: &str) -> ShortText {
+    ShortText::new(text.as_bytes()).unwrap()
+}
+
+fn session(buys: bool) -> Session {
+    let mut config = if buys {
+        SessionConfig::initiator(text("BUYER"), text("VENUE"), Nanos::from_secs(30))
+    } else {
+        SessionConfig::acceptor(text("VENUE"))
+    };
+    config.sending_time_tolerance = Nanos::ZERO;
+    Session::new(config).unwrap()
+}
+
+fn log_on(buyer: &mut Session, seller: &mut Session, now: Now) {
+    let mut out = [0u8; 512];
+    buyer.connect(now);
+    seller.connect(now);
+    let range = buyer.poll_transmit(now, &mut out).unwrap();
+    seller.handle_bytes(now, &out[range]);
+    let range = seller.poll_transmit(now, &mut out).unwrap();
+    buyer.handle_bytes(now, &out[range]);
+    assert!(buyer.is_active() && seller.is_active());
+}
+
+/// Ten microseconds a message: the second changes every 100,000 messages.
+fn later(now: Now, id: u64) -> Now {
+    let passed = Nanos((id * 10_000) as i64);
+    Now { mono: now.mono + passed, utc: now.utc + passed }
+}
+
+fn order(id: u64, now: Now) -> NewOrderSingle {
+    NewOrderSingle {
+        cl_ord_id: ShortText::from_u64(1_000_000 + id),
+        symbol: text("AAPL"),
+        side: if id.is_multiple_of(2) { Side::Buy } else { Side::Sell },
+        order_type: OrderType::Limit,
+        time_in_force: TimeInForce::Day,
+        price: Some(Price(585_330_000_000 + (id % 1000) as i64 * 10_000_000)),
+        qty: 100 + (id % 100) as i64,
+        transact_time: now.utc,
+    }
+}
+
+fn report(id: u64, now: Now) -> ExecutionReport<'static> {
+    ExecutionReport {
+        order_id: ShortText::from_u64(5_000_000 + id),
+        exec_id: ShortText::from_u64(9_000_000 + id),
+        cl_ord_id: ShortText::from_u64(1_000_000 + id),
+        orig_cl_ord_id: None,
+        exec_type: ExecType::Trade,
+        ord_status: OrdStatus::PartiallyFilled,
+        symbol: text("AAPL"),
+        side: Side::Buy,
+        order_qty: 200,
+        last_qty: 100,
+        last_price: Some(Price(585_330_000_000)),
+        leaves_qty: 100,
+        cum_qty: 100,
+        avg_price: Price(585_330_000_000),
+        ord_rej_reason: None,
+        text: b"",
+        transact_time: Some(now.utc),
+    }
+}

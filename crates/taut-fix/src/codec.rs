@@ -1,0 +1,9 @@
+//! Bytes to fields and back; knows no message type and no session.
+
+pub mod fields;
+pub mod frame;
+pub mod number;
+pub mod tag;
+pub mod text;
+pub mod timestamp;
+pub mod writer;

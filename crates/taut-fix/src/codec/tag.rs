@@ -1,0 +1,81 @@
+//! The tags that this crate reads and writes (FIX 4.4 volume 6).
+
+macro_rules! tags {
+    ($($name:ident = $number:literal;)*) => {
+        $(
+            #[doc = concat!("Tag ", stringify!($number), ".")]
+            pub const $name: u32 = $number;
+        )*
+    };
+}
+
+tags! {
+    AVG_PX = 6;
+    BEGIN_SEQ_NO = 7;
+    CL_ORD_ID = 11;
+    CUM_QTY = 14;
+    END_SEQ_NO = 16;
+    EXEC_ID = 17;
+    LAST_PX = 31;
+    LAST_QTY = 32;
+    MSG_SEQ_NUM = 34;
+    MSG_TYPE = 35;
+    NEW_SEQ_NO = 36;
+    ORDER_ID = 37;
+    ORDER_QTY = 38;
+    ORD_STATUS = 39;
+    ORD_TYPE = 40;
+    ORIG_CL_ORD_ID = 41;
+    POSS_DUP_FLAG = 43;
+    PRICE = 44;
+    REF_SEQ_NUM = 45;
+    SENDER_COMP_ID = 49;
+    SENDING_TIME = 52;
+    SIDE = 54;
+    SYMBOL = 55;
+    TARGET_COMP_ID = 56;
+    TEXT = 58;
+    TIME_IN_FORCE = 59;
+    TRANSACT_TIME = 60;
+    POSS_RESEND = 97;
+    ENCRYPT_METHOD = 98;
+    CXL_REJ_REASON = 102;
+    ORD_REJ_REASON = 103;
+    HEART_BT_INT = 108;
+    TEST_REQ_ID = 112;
+    ORIG_SENDING_TIME = 122;
+    GAP_FILL_FLAG = 123;
+    RESET_SEQ_NUM_FLAG = 141;
+    EXEC_TYPE = 150;
+    LEAVES_QTY = 151;
+    REF_TAG_ID = 371;
+    REF_MSG_TYPE = 372;
+    SESSION_REJECT_REASON = 373;
+    BUSINESS_REJECT_REF_ID = 379;
+    BUSINESS_REJECT_REASON = 380;
+    CXL_REJ_RESPONSE_TO = 434;
+}
+
+/// Whether the tag belongs to the standard header, which must stand before the body.
+#[must_use]
+pub const fn is_header(tag: u32) -> bool {
+    matches!(
+        tag,
+        8 | 9 | 34 | 35 | 43 | 49 | 50 | 52 | 56 | 57 | 90 | 91 | 97 | 115 | 116 | 122 | 128 | 129
+            | 142..=145 | 212 | 213 | 347 | 369 | 627..=630
+    )
+}
+
+/// The data field whose length this tag gives, if it gives one: such a value may hold delimiters.
+#[must_use]
+pub const fn data_tag(length_tag: u32) -> Option<u32> {
+    match length_tag {
+        90 => Some(91),
+        93 => Some(89),
+        95 => Some(96),
+        212 | 348 | 350 | 352 | 354 | 356 | 358 | 360 | 362 | 364 | 445 | 618 | 621 => {
+            Some(length_tag + 1)
+        }
+        _ => None,
+    }
+}

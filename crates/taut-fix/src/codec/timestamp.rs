@@ -1,0 +1,243 @@
+//! UTCTimestamp: `YYYYMMDD-HH:MM:SS[.sss[sss[sss]]]` (FIX 4.4 volume 1, "Data Types").
+
+use taut_types::Nanos;
+
+use crate::codec::number::fill;
+
+const NANOS_PER_SECOND: i64 = 1_000_000_000;
+const SECONDS_PER_DAY: i64 = 86_400;
+
+/// `YYYYMMDD-HH:MM:SS.`, in bytes.
+const SECOND_BYTES: usize = 18;
+
+/// How many sub-second digits a timestamp is written with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// Three digits, the finest that FIX 4.4 itself defines.
+    #[default]
+    Millis,
+    /// Six digits, as later versions allow and venues use.
+    Micros,
+    /// Nine digits.
+    Nanos,
+}
+
+/// Writes timestamps and remembers the text of the second it wrote last, so that the next one in
+/// the same second costs only its sub-second digits.
+#[derive(Clone, Copy, Debug)]
+pub struct StampCache {
+    precision: Precision,
+    second: i64,
+    /// `YYYYMMDD-HH:MM:SS.`
+    text: [u8; SECOND_BYTES],
+}
+
+impl StampCache {
+    /// A cache that writes with this precision.
+    #[must_use]
+    pub fn new(precision: Precision) -> Self {
+        let mut cache = Self { precision, second: 0, text: *b"19700101-00:00:00." };
+        cache.write_second(0);
+        cache
+    }
+
+    /// A UTC time, cut (not rounded) to the precision: its text up to the decimal point, then the
+    /// digits behind it as a number and how many they are.
+    ///
+    /// Every `i64` of nanoseconds is a year of four digits (1677 to 2262).
+    #[inline]
+    pub(crate) fn stamp(&mut self, utc: Nanos) -> (&[u8; SECOND_BYTES], u64, usize) {
+        let second = utc.0.div_euclid(NANOS_PER_SECOND);
+        if second != self.second {
+            self.write_second(second);
+        }
+        let below = u64::try_from(utc.0.rem_euclid(NANOS_PER_SECOND)).unwrap_or(0);
+        match self.precision {
+            Precision::Millis => (&self.text, below / 1_000_000, 3),
+            Precision::Micros => (&self.text, below / 1_000, 6),
+            Precision::Nanos => (&self.text, below, 9),
+        }
+    }
+
+    #[cold]
+    fn write_second(&mut self, second: i64) {
+        let (year, month, day) = civil(second.div_euclid(SECONDS_PER_DAY));
+        let of_day = second.rem_euclid(SECONDS_PER_DAY);
+        let parts = [
+            (0, year / 100),
+            (2, year),
+            (4, month),
+            (6, day),
+            (9, of_day / 3600),
+            (12, of_day / 60 % 60),
+            (15, of_day % 60),
+        ];
+        for (at, value) in parts {
+            if let Some(room) = self.text.get_mut(at..at + 2) {
+                fill(room, u64::try_from(value).unwrap_or(0));
+            }
+        }
+        self.second = second;
+    }
+}
+
+/// Reads a timestamp with no or one to nine sub-second digits. A leap second (`:60`) is the first
+/// of the next minute.
+#[must_use]
+pub fn parse_timestamp(text: &[u8]) -> Option<Nanos> {
+    let (date, rest) = text.split_first_chunk::<8>()?;
+    let (time, fraction) = rest.split_first_chunk::<9>()?;
+    let [dash, h1, h2, colon, m1, m2, colon_too, s1, s2] = *time;
+    if (dash, colon, colon_too) != (b'-', b':', b':') {
+        return None;
+    }
+    let [y1, y2, y3, y4, o1, o2, d1, d2] = *date;
+    let year = two(y1, y2)? * 100 + two(y3, y4)?;
+    let (month, day) = (two(o1, o2)?, two(d1, d2)?);
+    let (hour, minute, second) = (two(h1, h2)?, two(m1, m2)?, two(s1, s2)?);
+    if hour > 23 || minute > 59 || second > 60 || day < 1 || day > days_in(year, month)? {
+        return None;
+    }
+    let seconds =
+        days_from_civil(year, month, day) * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second;
+    let nanos = seconds.checked_mul(NANOS_PER_SECOND)?.checked_add(parse_fraction(fraction)?)?;
+    Some(Nanos(nanos))
+}
+
+fn parse_fraction(text: &[u8]) -> Option<i64> {
+    let Some((point, digits)) = text.split_first() else { return Some(0) };
+    if *point != b'.' || digits.is_empty() || digits.len() > 9 {
+        return None;
+    }
+    let mut value = 0;
+    for place in 0..9 {
+        let digit = digits.get(place).map_or(Some(0), |byte| digit(*byte))?;
+        value = value * 10 + digit;
+    }
+    Some(value)
+}
+
+fn digit(byte: u8) -> Option<i64> {
+    let digit = byte.wrapping_sub(b'0');
+    (digit <= 9).then_some(i64::from(digit))
+}
+
+fn two(tens: u8, units: u8) -> Option<i64> {
+    Some(digit(tens)? * 10 + digit(units)?)
+}
+
+fn days_in(year: i64, month: i64) -> Option<i64> {
+    match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => Some(31),
+        4 | 6 | 9 | 11 => Some(30),
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => Some(29),
+        2 => Some(28),
+        _ => None,
+    }
+}
+
+/// Days since 1970-01-01 of a proleptic Gregorian date. Years are counted from March, so that the
+/// leap day is the last of its year; 719,468 days lie between 0000-03-01 and 1970-01-01.
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let month_from_march = (month + 9) % 12;
+    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    year * 365 + leap_days + day_of_year - 719_468
+}
+
+/// The date (year, month, day) of a day since 1970-01-01: the inverse of [`days_from_civil`].
+fn civil(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = era * 400 + year_of_era + i64::from(month <= 2);
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Precision, StampCache, parse_timestamp};
+    use proptest::prelude::*;
+    use std::string::String;
+    use taut_types::Nanos;
+
+    fn text(precision: Precision, utc: i64) -> String {
+        written(&mut StampCache::new(precision), utc)
+    }
+
+    fn written(cache: &mut StampCache, utc: i64) -> String {
+        let (second, below, digits) = cache.stamp(Nanos(utc));
+        let second = std::str::from_utf8(second).unwrap();
+        std::format!("{second}{below:0digits$}")
+    }
+
+    #[test]
+    fn writes_each_precision_of_known_times() {
+        let utc = 1_709_210_096_123_456_789; // 2024-02-29 12:34:56.123456789
+        assert_eq!(text(Precision::Millis, utc), "20240229-12:34:56.123");
+        assert_eq!(text(Precision::Micros, utc), "20240229-12:34:56.123456");
+        assert_eq!(text(Precision::Nanos, utc), "20240229-12:34:56.123456789");
+        assert_eq!(text(Precision::Millis, 0), "19700101-00:00:00.000");
+        assert_eq!(text(Precision::Millis, -1), "19691231-23:59:59.999");
+        assert_eq!(text(Precision::Nanos, i64::MAX), "22620411-23:47:16.854775807");
+        assert_eq!(text(Precision::Nanos, i64::MIN), "16770921-00:12:43.145224192");
+    }
+
+    #[test]
+    fn reads_every_allowed_number_of_digits() {
+        let second = parse_timestamp(b"20240229-12:34:56").unwrap();
+        for (fraction, nanos) in [(".1", 100_000_000), (".123", 123_000_000), (".000000009", 9)] {
+            let text = std::format!("20240229-12:34:56{fraction}");
+            assert_eq!(parse_timestamp(text.as_bytes()), Some(second + Nanos(nanos)));
+        }
+        let leap = parse_timestamp(b"20161231-23:59:60").unwrap();
+        assert_eq!(Some(leap), parse_timestamp(b"20170101-00:00:00"));
+    }
+
+    #[test]
+    fn refuses_dates_and_times_that_do_not_exist() {
+        for text in [
+            "",
+            "20240229",
+            "20230229-12:34:56",
+            "20240001-12:34:56",
+            "20241301-12:34:56",
+            "20240100-12:34:56",
+            "20240431-12:34:56",
+            "20240101-24:00:00",
+            "20240101-12:60:00",
+            "20240101-12:00:61",
+            "20240101 12:00:00",
+            "20240101-12:00:00.",
+            "20240101-12:00:00.1234567890",
+            "20240101-12:00:00,123",
+            "99991231-23:59:59",
+            "2024-101-12:00:00",
+        ] {
+            assert_eq!(parse_timestamp(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(utc in any::<i64>(), near in any::<i32>()) {
+            let mut cache = StampCache::new(Precision::Nanos);
+            for utc in [utc, utc.saturating_add(i64::from(near))] {
+                let text = written(&mut cache, utc);
+                prop_assert_eq!(parse_timestamp(text.as_bytes()), Some(Nanos(utc)));
+            }
+        }
+
+        #[test]
+        fn never_panics(text in proptest::collection::vec(any::<u8>(), 0..30)) {
+            let _ = parse_timestamp(&text);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What can go wrong, and whose fault it is.
+
+/// An error of the codec or of a session's caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FixError {
+    /// The bytes are no FIX field at this offset of the message: the message is garbled, and a
+    /// session ignores it.
+    Malformed {
+        /// Where the wrong byte stands, from the start of the message.
+        offset: usize,
+    },
+    /// The message is well framed but breaks a rule: a session answers with a reject.
+    PeerViolation(Violation),
+    /// Something is larger than it may be.
+    Limit(Limit),
+    /// The caller asked for what cannot be done.
+    Misuse(Misuse),
+}
+
+/// Which rule a peer's message breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Violation {
+    /// A field breaks a session rule: Reject (3).
+    Field {
+        /// Why, as SessionRejectReason (373) says it.
+        reason: RejectReason,
+        /// The tag at fault, for RefTagID (371).
+        tag: u32,
+        /// Where the field stands, or the end of the message when it is missing.
+        offset: usize,
+    },
+    /// A field that this message needs is absent: BusinessMessageReject (j) with 380=5.
+    ConditionallyRequired {
+        /// The missing tag.
+        tag: u32,
+    },
+}
+
+/// What is too large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Limit {
+    /// A message whose BodyLength exceeds the allowed message size.
+    MessageBytes,
+    /// The caller's buffer is too small for the message.
+    BufferBytes,
+}
+
+/// What the caller did wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misuse {
+    /// An application message while not logged on.
+    NotLoggedOn,
+    /// An application message before `poll_transmit` was drained of the Logon reply.
+    LogonNotSent,
+    /// A text that holds the field delimiter (SOH).
+    DelimiterInText,
+    /// An initiator without a TargetCompID.
+    TargetCompIdMissing,
+}
+
+/// SessionRejectReason (373), FIX 4.4 volume 2, "Reject".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum RejectReason {
+    /// 0
+    InvalidTagNumber = 0,
+    /// 1
+    RequiredTagMissing = 1,
+    /// 2
+    TagNotDefinedForMessage = 2,
+    /// 3
+    UndefinedTag = 3,
+    /// 4
+    TagWithoutValue = 4,
+    /// 5
+    ValueIncorrect = 5,
+    /// 6
+    IncorrectDataFormat = 6,
+    /// 9
+    CompIdProblem = 9,
+    /// 10
+    SendingTimeAccuracy = 10,
+    /// 11
+    InvalidMsgType = 11,
+    /// 13
+    TagAppearsTwice = 13,
+    /// 14
+    TagOutOfOrder = 14,
+    /// 99, and every value that has no name here.
+    Other = 99,
+}
+
+impl RejectReason {
+    /// The value of SessionRejectReason (373).
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The reason with this code; [`RejectReason::Other`] when it has no name here.
+    #[must_use]
+    pub const fn from_code(code: u64) -> Self {
+        match code {
+            0 => Self::InvalidTagNumber,
+            1 => Self::RequiredTagMissing,
+            2 => Self::TagNotDefinedForMessage,
+            3 => Self::UndefinedTag,
+            4 => Self::TagWithoutValue,
+            5 => Self::ValueIncorrect,
+            6 => Self::IncorrectDataFormat,
+            9 => Self::CompIdProblem,
+            10 => Self::SendingTimeAccuracy,
+            11 => Self::InvalidMsgType,
+            13 => Self::TagAppearsTwice,
+            14 => Self::TagOutOfOrder,
+            _ => Self::Other,
+        }
+    }
+
+    /// The reason in words, as Text (58) carries it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidTagNumber => "Invalid tag number",
+            Self::RequiredTagMissing => "Required tag missing",
+            Self::TagNotDefinedForMessage => "Tag not defined for this message type",
+            Self::UndefinedTag => "Undefined tag",
+            Self::TagWithoutValue => "Tag specified without a value",
+            Self::ValueIncorrect => "Value is incorrect (out of range) for this tag",
+            Self::IncorrectDataFormat => "Incorrect data format for value",
+            Self::CompIdProblem => "CompID problem",
+            Self::SendingTimeAccuracy => "SendingTime accuracy problem",
+            Self::InvalidMsgType => "Invalid MsgType",
+            Self::TagAppearsTwice => "Tag appears more than once",
+            Self::TagOutOfOrder => "Tag specified out of required order",
+            Self::Other => "Other",
+        }
+    }
+}

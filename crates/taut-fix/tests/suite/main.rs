@@ -1,0 +1,10 @@
+//! The crate from outside: two sessions joined in memory, golden bytes, rules of the session layer,
+//! properties, allocations, and the session cases of the QuickFIX acceptance definitions.
+
+mod acceptance;
+mod allocation;
+mod golden;
+mod pair;
+mod properties;
+mod rules;
+mod support;

@@ -1,0 +1,261 @@
+//! Properties over random input. A failing case prints its seed and replays from it.
+
+use proptest::prelude::*;
+use taut_fix::{
+    ExecType, ExecutionReport, Framed, Header, MESSAGE_BYTES_MAX, NewOrderSingle, OrdStatus,
+    OrderCancelRequest, Session, ShortText, frame,
+};
+use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
+
+use crate::support::{acceptor, at, initiator, message, sent, told};
+
+const HEADER: &str = "49=BUYER|52=20260302-09:30:00.000|56=VENUE";
+
+fn short() -> impl Strategy<Value = ShortText> {
+    prop::collection::vec(0x20u8..=0x7e, 1..=23)
+        .prop_map(|bytes| ShortText::new(&bytes).expect("a short text"))
+}
+
+fn side() -> impl Strategy<Value = Side> {
+    prop::bool::ANY.prop_map(|buys| if buys { Side::Buy } else { Side::Sell })
+}
+
+/// Whole milliseconds, as timestamps are written, between 1990 and 2150.
+fn millis() -> impl Strategy<Value = Nanos> {
+    (631_152_000_000i64..5_680_281_600_000).prop_map(Nanos::from_millis)
+}
+
+fn new_order() -> impl Strategy<Value = NewOrderSingle> {
+    let price = prop::option::of(any::<i64>().prop_map(Price));
+    (short(), short(), side(), 0u8..4, price, 1..=i64::MAX, millis()).prop_map(
+        |(cl_ord_id, symbol, side, time_in_force, price, qty, transact_time)| NewOrderSingle {
+            cl_ord_id,
+            symbol,
+            side,
+            order_type: if price.is_some() { OrderType::Limit } else { OrderType::Market },
+            time_in_force: TimeInForce::from_index(time_in_force).expect("an index"),
+            price,
+            qty,
+            transact_time,
+        },
+    )
+}
+
+fn cancel_request() -> impl Strategy<Value = OrderCancelRequest> {
+    (short(), short(), short(), side(), 0..=i64::MAX, millis()).prop_map(
+        |(cl_ord_id, orig_cl_ord_id, symbol, side, qty, transact_time)| OrderCancelRequest {
+            cl_ord_id,
+            orig_cl_ord_id,
+            symbol,
+            side,
+            qty,
+            transact_time,
+        },
+    )
+}
+
+prop_compose! {
+    fn execution_report()(
+        ids in (short(), short(), short(), prop::option::of(short()), short()),
+        exec_type in prop::sample::select(ExecType::ALL),
+        ord_status in prop::sample::select(OrdStatus::ALL),
+        side in side(),
+        quantities in (0..=i64::MAX, 0..=i64::MAX, 0..=i64::MAX, 0..=i64::MAX),
+        last_price in prop::option::of(any::<i64>().prop_map(Price)),
+        avg_price in any::<i64>().prop_map(Price),
+        ord_rej_reason in prop::option::of(any::<u32>()),
+        transact_time in prop::option::of(millis()),
+    ) -> ExecutionReport<'static> {
+        let (order_id, exec_id, cl_ord_id, orig_cl_ord_id, symbol) = ids;
+        let (order_qty, last_qty, leaves_qty, cum_qty) = quantities;
+        ExecutionReport {
+            order_id, exec_id, cl_ord_id, orig_cl_ord_id, exec_type, ord_status, symbol, side,
+            order_qty, last_qty, last_price, leaves_qty, cum_qty, avg_price, ord_rej_reason,
+            text: b"as it was = said",
+            transact_time,
+        }
+    }
+}
+
+fn logged_on() -> (Session, Session) {
+    let (mut buyer, mut venue) = (initiator(30), acceptor());
+    buyer.connect(at(0.0));
+    venue.connect(at(0.0));
+    let mut out = [0; 512];
+    let range = buyer.poll_transmit(at(0.0), &mut out).expect("a Logon");
+    venue.handle_bytes(at(0.0), &out[range]);
+    let range = venue.poll_transmit(at(0.0), &mut out).expect("a reply");
+    buyer.handle_bytes(at(0.0), &out[range]);
+    (buyer, venue)
+}
+
+/// A venue's whole life in one stream: orders, a garbled message, a gap, a reject, a logout.
+fn life() -> Vec<u8> {
+    let order = "11=1|38=100|40=2|44=585.33|54=1|55=AAPL|60=20260302-09:30:00.000|";
+    let mut stream = message(&format!("35=A|34=1|{HEADER}|98=0|108=30|95=5|96=a|b=c|"));
+    stream.extend(message(&format!("35=D|34=2|{HEADER}|{order}")));
+    stream.extend(b"noise \x01 8=FIX 9=\x01");
+    stream.extend(message(&format!("35=D|34=3|{HEADER}|11=1|")));
+    stream.extend(message(&format!("35=1|34=5|{HEADER}|112=HELLO|")));
+    stream.extend(message(&format!("35=4|34=4|{HEADER}|43=Y|122=20260302-09:30:00|36=6|123=Y|")));
+    stream.extend(message(&format!(
+        "35=F|34=6|{HEADER}|11=2|38=100|41=1|54=1|55=AAPL|60=20260302-09:30:00|"
+    )));
+    stream.extend(message(&format!("35=2|34=7|{HEADER}|7=1|16=0|")));
+    stream.extend(message(&format!("35=5|34=8|{HEADER}|58=bye|")));
+    stream
+}
+
+/// Feeds pieces as a driver does, and tells all that came of it.
+fn tell(pieces: &[&[u8]]) -> Vec<String> {
+    let mut venue = acceptor();
+    venue.connect(at(0.0));
+    let (mut story, mut buffer) = (Vec::new(), Vec::new());
+    for piece in pieces {
+        buffer.extend_from_slice(piece);
+        loop {
+            let handled = venue.handle_bytes(at(0.0), &buffer);
+            let consumed = handled.consumed;
+            story.extend(handled.event.map(|event| told(&event)));
+            story.extend(sent(&mut venue, at(0.0)));
+            if consumed == 0 {
+                break;
+            }
+            buffer.drain(..consumed);
+        }
+    }
+    story
+}
+
+#[test]
+fn every_split_in_two_tells_the_same_story() {
+    let stream = life();
+    let whole = tell(&[&stream]);
+    assert_eq!(whole.iter().filter(|line| !line.starts_with("35=")).count(), 4, "{whole:#?}");
+    assert_eq!(
+        whole.last().map(String::as_str),
+        Some("35=5|34=4|49=VENUE|52=20260302-09:30:00.000|56=BUYER|")
+    );
+    for cut in 0..=stream.len() {
+        assert_eq!(tell(&[&stream[..cut], &stream[cut..]]), whole, "cut at {cut}");
+    }
+    let bytes: Vec<&[u8]> = stream.chunks(1).collect();
+    assert_eq!(tell(&bytes), whole);
+}
+
+proptest! {
+    #[test]
+    fn orders_survive_the_wire(order in new_order()) {
+        let (mut buyer, mut venue) = logged_on();
+        let mut out = [0; 512];
+        let range = buyer.encode_new_order(at(0.0), &order, &mut out).expect("an order");
+        let handled = venue.handle_bytes(at(0.0), &out[range.clone()]);
+        prop_assert_eq!(handled.consumed, range.len());
+        prop_assert_eq!(handled.event, Some(taut_fix::Event::NewOrderSingle(order)));
+    }
+
+    #[test]
+    fn cancels_survive_the_wire(cancel in cancel_request()) {
+        let (mut buyer, mut venue) = logged_on();
+        let mut out = [0; 512];
+        let range = buyer.encode_cancel(at(0.0), &cancel, &mut out).expect("a cancel");
+        let event = venue.handle_bytes(at(0.0), &out[range]).event;
+        prop_assert_eq!(event, Some(taut_fix::Event::OrderCancelRequest(cancel)));
+    }
+
+    #[test]
+    fn reports_survive_the_wire(report in execution_report()) {
+        let (mut buyer, mut venue) = logged_on();
+        let mut out = [0; 1024];
+        let range = venue.encode_execution_report(at(0.0), &report, &mut out).expect("a report");
+        let event = buyer.handle_bytes(at(0.0), &out[range]).event;
+        prop_assert_eq!(event, Some(taut_fix::Event::ExecutionReport(report)));
+    }
+
+    #[test]
+    fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _ = frame(&bytes, MESSAGE_BYTES_MAX);
+        tell(&[&bytes]);
+        let (_, mut venue) = logged_on();
+        feed(&mut venue, &bytes);
+    }
+
+    #[test]
+    fn mutated_messages_never_panic_nor_stall(
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..3), 1..8),
+        repair in prop::bool::ANY,
+    ) {
+        let mut stream = life();
+        for (place, byte, kind) in edits {
+            let place = place.index(stream.len());
+            match kind {
+                0 => stream[place] = byte,
+                1 => stream.insert(place, byte),
+                _ => { stream.remove(place); }
+            }
+        }
+        if repair {
+            stream = repaired(&stream);
+        }
+        tell(&[&stream]);
+        let (_, mut venue) = logged_on();
+        feed(&mut venue, &stream);
+    }
+
+    #[test]
+    fn fields_in_any_order_and_number_never_panic(
+        msg_type in prop::sample::select(&["0", "1", "2", "3", "4", "5", "8", "9", "A", "D", "F", "j", "E", "?"][..]),
+        fields in prop::collection::vec((
+            prop::sample::select(&[6u32, 7, 11, 14, 16, 17, 31, 32, 34, 36, 37, 38, 39, 40, 41, 43, 44, 45, 54, 55, 58, 59, 60, 95, 96, 97, 98, 102, 103, 108, 112, 122, 123, 141, 150, 151, 371, 372, 373, 379, 380, 434][..]),
+            prop::sample::select(&["", "0", "1", "2", "Y", "N", "-1", "9", "100.0", "18446744073709551615", "99999999999999999999", "20260302-09:30:00", "x", "F"][..]),
+        ), 0..20),
+        sequence in prop::sample::select(&[0u64, 1, 2, 3, u64::MAX][..]),
+    ) {
+        let mut body = format!("35={msg_type}|34={sequence}|{HEADER}|");
+        for (tag, value) in fields {
+            body += &format!("{tag}={value}|");
+        }
+        let mut bytes = message(&body);
+        bytes.extend(message(&format!("35=1|34=3|{HEADER}|112=x|")));
+        tell(&[&bytes]);
+        let (_, mut venue) = logged_on();
+        feed(&mut venue, &bytes);
+    }
+}
+
+fn feed(session: &mut Session, bytes: &[u8]) {
+    let mut at_byte = 0;
+    // Each call consumes, or the rest is no whole message.
+    for _ in 0..=bytes.len() {
+        let handled = session.handle_bytes(at(0.0), &bytes[at_byte..]);
+        sent(session, at(0.0));
+        at_byte += handled.consumed;
+        if handled.consumed == 0 {
+            return;
+        }
+    }
+    panic!("the session does not come to an end");
+}
+
+/// Recomputes lengths and sums, so that mutations reach behind the framing.
+fn repaired(stream: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(stream).replace('\x01', "|");
+    let mut stream = Vec::new();
+    for part in text.split("8=FIX.4.4|9=").skip(1) {
+        let body = part.split_once('|').map_or("", |(_, body)| body);
+        let body = body.rsplit_once("10=").map_or(body, |(body, _)| body);
+        stream.extend(message(&format!("{}|", body.trim_end_matches('|'))));
+    }
+    stream
+}
+
+proptest! {
+    #[test]
+    fn a_header_is_read_from_every_frame_that_has_one(sequence in any::<u64>()) {
+        let bytes = message(&format!("35=0|34={sequence}|{HEADER}|"));
+        let Ok(Framed::Message(found)) = frame(&bytes, MESSAGE_BYTES_MAX) else { panic!("none") };
+        let (header, body) = Header::decode(found.fields()).expect("a header");
+        prop_assert_eq!(header.sequence, sequence);
+        prop_assert_eq!(body.count(), 0);
+    }
+}

@@ -1,0 +1,47 @@
+//! What a gateway is told when it is built.
+
+use std::net::SocketAddrV4;
+
+use taut_fix::ShortText;
+use taut_oms::RiskLimits;
+use taut_types::{Instrument, Lots, Nanos};
+
+/// A gateway's settings.
+#[derive(Clone, Debug)]
+pub struct GatewayConfig {
+    /// What is traded.
+    pub instrument: Instrument,
+    /// Where the venue takes orders.
+    pub order_address: SocketAddrV4,
+    /// Where the venue reads and forgets: the bare send is measured against it. None: not measured.
+    pub sink_address: Option<SocketAddrV4>,
+    /// SenderCompID (49).
+    pub sender_comp_id: ShortText,
+    /// TargetCompID (56).
+    pub target_comp_id: ShortText,
+    /// HeartBtInt (108).
+    pub heartbeat_interval: Nanos,
+    /// The feed's stream; another venue's packets on the same group are not taken.
+    pub stream_id: Option<u32>,
+    /// Price levels of a side that fit.
+    pub level_capacity: usize,
+    /// Orders that are remembered; a place is taken again when its order is done.
+    pub order_capacity: usize,
+    /// Pre-trade limits.
+    pub risk: RiskLimits,
+}
+
+impl GatewayConfig {
+    /// Limits that a small strategy does not meet and a runaway one does.
+    #[must_use]
+    pub const fn default_risk() -> RiskLimits {
+        RiskLimits {
+            collar_ppm: 50_000,
+            lots_max: Lots(1_000),
+            position_lots_max: Lots(1_000),
+            orders_per_second: 100_000,
+            orders_burst: 1_000,
+            open_orders_max: 1_000,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Counters that another process can read while they count.
+
+use taut_sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: u64,)*
+        }
+
+        impl $name {
+            /// Words that they take in shared memory.
+            pub const WORDS: usize = [$(stringify!($field)),*].len();
+
+            /// Writes them where another process reads them. Relaxed: each counter is exact by
+            /// itself, and all of them together once the writer has stopped.
+            pub fn store(&self, words: &[AtomicU64]) {
+                let values = [$(self.$field),*];
+                for (word, value) in words.iter().zip(values) {
+                    word.store(value, Ordering::Relaxed);
+                }
+            }
+
+            /// Reads what another process wrote.
+            #[must_use]
+            pub fn load(words: &[AtomicU64]) -> Self {
+                let mut words = words.iter();
+                let mut next = || words.next().map_or(0, |word| word.load(Ordering::Relaxed));
+                Self { $($field: next(),)* }
+            }
+        }
+    };
+}
+
+counters! {
+    /// What a gateway counts.
+    GatewayCounters {
+        /// Packets of the incremental feed that were applied in their turn.
+        ticks,
+        /// Packets that a snapshot covered.
+        recovered,
+        /// The highest packet number that was seen.
+        highest_seen,
+        /// Gaps that opened.
+        gaps,
+        /// Snapshots that were loaded.
+        snapshots,
+        /// Packets that were no packets of this feed.
+        malformed,
+        /// 1 while the book can be trusted.
+        live,
+        /// Price levels of the bid side.
+        bid_levels,
+        /// Price levels of the offer side.
+        ask_levels,
+        /// 1 while orders can be sent.
+        logged_on,
+        /// New orders sent.
+        orders,
+        /// Acknowledgements.
+        acks,
+        /// New orders that the venue refused.
+        order_rejects,
+        /// New orders that the pre-trade checks refused.
+        risk_rejects,
+        /// Other requests that the gateway refused.
+        refused,
+        /// Fills.
+        fills,
+        /// Cancel requests sent.
+        cancel_requests,
+        /// Orders cancelled at our request.
+        cancels,
+        /// Cancel requests that the venue refused.
+        cancel_rejects,
+        /// Orders that the venue cancelled unasked.
+        expired,
+        /// Requests without an answer.
+        unanswered,
+        /// Bare sends measured.
+        bare_sends,
+    }
+}
+
+counters! {
+    /// What a strategy's process counts.
+    StrategyCounters {
+        /// Market events that it saw.
+        events,
+        /// Market events that it lost because it was overtaken.
+        lapped,
+        /// Requests that it made.
+        requests,
+        /// Order updates that it saw.
+        updates,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_stored_loads() {
+        let words: [AtomicU64; StrategyCounters::WORDS] =
+            core::array::from_fn(|_| AtomicU64::new(0));
+        let counters = StrategyCounters { events: 1, lapped: 2, requests: 3, updates: 4 };
+        counters.store(&words);
+        assert_eq!(StrategyCounters::load(&words), counters);
+        assert_eq!(StrategyCounters::load(&words[..1]).events, 1);
+    }
+}

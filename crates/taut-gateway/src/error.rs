@@ -1,0 +1,71 @@
+//! What ends a gateway.
+
+use std::fmt;
+
+use taut_fix::{DisconnectReason, FixError};
+use taut_ring::RingError;
+use taut_sys::SysError;
+
+/// Why a gateway cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GatewayError {
+    /// A system call failed.
+    System(SysError),
+    /// A shared region cannot hold its ring or its histogram.
+    Region(RingError),
+    /// A region is too small for its histograms.
+    Histograms,
+    /// The venue ended the order session.
+    SessionEnded(DisconnectReason),
+    /// The venue closed the connection or logged us out.
+    VenueGone,
+    /// A message of ours could not be encoded.
+    Encode(FixError),
+    /// What we sent was not taken by the kernel in whole, and the venue does not read.
+    VenueStalled,
+    /// The book has more levels than it was built for.
+    BookFull {
+        /// Levels of a side that it was built for.
+        level_capacity: usize,
+    },
+    /// The strategy does not read its order updates.
+    StrategyStalled,
+    /// The venue reported something that cannot happen to the order.
+    Contradiction,
+}
+
+impl fmt::Display for GatewayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System(error) => write!(f, "{error}"),
+            Self::Region(error) => write!(f, "shared memory region: {error:?}"),
+            Self::Histograms => f.write_str("shared memory region: too small for its histograms"),
+            Self::SessionEnded(reason) => write!(f, "order session ended: {}", reason.as_str()),
+            Self::VenueGone => f.write_str("the venue closed the order session"),
+            Self::Encode(error) => write!(f, "a message could not be encoded: {error:?}"),
+            Self::VenueStalled => f.write_str("the venue does not read what we send"),
+            Self::BookFull { level_capacity } => {
+                write!(f, "the book is full: more than {level_capacity} levels on a side")
+            }
+            Self::StrategyStalled => f.write_str("the strategy does not read its order updates"),
+            Self::Contradiction => {
+                f.write_str("the venue reported what cannot happen to one of our orders")
+            }
+        }
+    }
+}
+
+impl std::error::Error for GatewayError {}
+
+impl From<SysError> for GatewayError {
+    fn from(error: SysError) -> Self {
+        Self::System(error)
+    }
+}
+
+impl From<RingError> for GatewayError {
+    fn from(error: RingError) -> Self {
+        Self::Region(error)
+    }
+}

@@ -1,0 +1,351 @@
+//! Market data in: datagrams to a book, with gaps healed.
+
+use taut_book::{BookError, LevelBook};
+use taut_feed::{FeedConfig, Replay, Sequencer, SnapshotHead, Verdict};
+use taut_oms::Reference;
+use taut_sbe::{
+    LevelSink, LevelUpdate, Message, PACKET_BYTES_MAX, PacketFlags, PacketReader, Trade,
+};
+use taut_sys::{Clock, UdpSocket};
+use taut_types::{InstrumentId, Side};
+
+use crate::config::GatewayConfig;
+use crate::error::GatewayError;
+use crate::message::{LevelEvent, MarketEvent, TickStamps, TopEvent, TradeEvent};
+
+/// The two channels of a feed.
+#[derive(Debug)]
+pub struct FeedSockets {
+    /// Numbered increments.
+    pub incremental: UdpSocket,
+    /// The snapshot cycle; read only while the book must be recovered.
+    pub snapshot: UdpSocket,
+}
+
+/// The most messages of a datagram: what 1,400 bytes hold of the smallest, and room to spare.
+const MESSAGES_MAX: usize = 128;
+
+/// Room for any datagram of the feed; a longer one is cut off and refused as malformed.
+const BUFFER_BYTES: usize = PACKET_BYTES_MAX + 1;
+
+/// What one datagram says about the book, collected before the book moves, so that decoding and
+/// booking can be told apart.
+#[derive(Debug)]
+struct Decoded {
+    instrument: InstrumentId,
+    levels: Vec<LevelUpdate>,
+    trades: Vec<Trade>,
+}
+
+impl LevelSink for Decoded {
+    #[inline]
+    fn level_update(&mut self, update: LevelUpdate) {
+        if update.instrument == self.instrument && self.levels.len() < MESSAGES_MAX {
+            self.levels.push(update);
+        }
+    }
+
+    #[inline]
+    fn trade(&mut self, trade: Trade) {
+        if trade.instrument == self.instrument && self.trades.len() < MESSAGES_MAX {
+            self.trades.push(trade);
+        }
+    }
+}
+
+/// Whether a datagram was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// There was none.
+    Nothing,
+    /// One was; [`Market::events`] holds what it changed.
+    Datagram(TickStamps),
+}
+
+/// The feed handler: sockets, sequencing, book.
+#[derive(Debug)]
+pub(crate) struct Market {
+    sockets: FeedSockets,
+    sequencer: Sequencer,
+    book: LevelBook,
+    decoded: Decoded,
+    events: Vec<MarketEvent>,
+    top: TopEvent,
+    live: bool,
+    malformed: u64,
+    buffer: Box<[u8; BUFFER_BYTES]>,
+}
+
+impl Market {
+    pub(crate) fn new(config: &GatewayConfig, sockets: FeedSockets) -> Self {
+        let feed = FeedConfig { stream_id: config.stream_id, ..FeedConfig::default() };
+        Self {
+            sockets,
+            sequencer: Sequencer::new(feed),
+            book: LevelBook::with_capacity(config.level_capacity),
+            decoded: Decoded {
+                instrument: config.instrument.id(),
+                levels: Vec::with_capacity(MESSAGES_MAX),
+                trades: Vec::with_capacity(MESSAGES_MAX),
+            },
+            // Levels, trades, the top, and whether the book is live.
+            events: Vec::with_capacity(2 * MESSAGES_MAX + 2),
+            top: TopEvent::default(),
+            live: false,
+            malformed: 0,
+            buffer: Box::new([0; BUFFER_BYTES]),
+        }
+    }
+
+    /// Takes one datagram, if there is one. Cost: one system call; two while recovering.
+    #[inline]
+    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Taken, GatewayError> {
+        match self.sockets.incremental.recv(self.buffer.as_mut_slice())? {
+            Some(bytes) => self.handle_increment(clock, bytes),
+            None if self.live => Ok(Taken::Nothing),
+            None => self.receive_snapshot(clock),
+        }
+    }
+
+    /// What the last datagram changed, the top of the book first.
+    pub(crate) fn events(&self) -> &[MarketEvent] {
+        &self.events
+    }
+
+    /// The market that prices are checked against; nothing while the book cannot be trusted.
+    #[inline]
+    pub(crate) fn reference(&self) -> Reference {
+        if !self.live {
+            return Reference::default();
+        }
+        Reference {
+            bid: self.top.bid.map(|(price, _)| price),
+            ask: self.top.ask.map(|(price, _)| price),
+        }
+    }
+
+    pub(crate) const fn sequencer(&self) -> &Sequencer {
+        &self.sequencer
+    }
+
+    pub(crate) const fn book(&self) -> &LevelBook {
+        &self.book
+    }
+
+    pub(crate) const fn sockets(&self) -> &FeedSockets {
+        &self.sockets
+    }
+
+    pub(crate) const fn is_live(&self) -> bool {
+        self.live
+    }
+
+    pub(crate) const fn malformed(&self) -> u64 {
+        self.malformed
+    }
+
+    #[inline]
+    fn handle_increment(&mut self, clock: &Clock, bytes: usize) -> Result<Taken, GatewayError> {
+        // The receive call has returned: here a tick begins.
+        let received = clock.ticks();
+        self.events.clear();
+        let datagram = &self.buffer[..bytes.min(BUFFER_BYTES)];
+        let Ok(packet) = PacketReader::new(datagram) else {
+            self.malformed += 1;
+            return Ok(Taken::Datagram(TickStamps::NONE));
+        };
+        let header = packet.header();
+        if header.flags.contains(PacketFlags::HEARTBEAT) {
+            self.sequencer.handle_heartbeat(header.stream_id, header.sequence);
+        } else {
+            let verdict = self.sequencer.handle_packet(header.stream_id, header.sequence, datagram);
+            if verdict == Verdict::Apply {
+                let ends = self.apply_in_turn(clock, bytes)?;
+                if self.sequencer.is_live() && self.live {
+                    let origin = clock.at(received);
+                    let end =
+                        |at: u64| u32::try_from(clock.at(at).since(origin).0).unwrap_or(u32::MAX);
+                    return Ok(Taken::Datagram(TickStamps {
+                        origin,
+                        ends: [end(ends[0]), end(ends[1]), 0],
+                    }));
+                }
+            }
+        }
+        self.replay()?;
+        Ok(Taken::Datagram(TickStamps::NONE))
+    }
+
+    /// Decodes and books the packet in the buffer, whose turn it is. Returns the ticks at which each
+    /// of the two was done.
+    #[inline]
+    fn apply_in_turn(&mut self, clock: &Clock, bytes: usize) -> Result<[u64; 2], GatewayError> {
+        let datagram = &self.buffer[..bytes.min(BUFFER_BYTES)];
+        self.decoded.levels.clear();
+        self.decoded.trades.clear();
+        let readable = PacketReader::new(datagram)
+            .and_then(|packet| packet.visit_levels(&mut self.decoded))
+            .is_ok();
+        let decoded = clock.ticks();
+        // The top has the first place: it is what the strategy waits for.
+        self.events.push(MarketEvent::Top(self.top));
+        let sound =
+            readable && book_levels(&mut self.book, &self.decoded.levels, &mut self.events)?;
+        if !sound {
+            self.malformed += 1;
+            self.sequencer.invalidate();
+        }
+        let top = top_of(&self.book);
+        if top == self.top {
+            self.events.remove(0);
+        } else {
+            self.top = top;
+            if let Some(first) = self.events.first_mut() {
+                *first = MarketEvent::Top(top);
+            }
+        }
+        for trade in &self.decoded.trades {
+            self.events.push(MarketEvent::Trade(TradeEvent {
+                price: trade.price,
+                lots: trade.lots,
+                aggressor: trade.aggressor_side,
+            }));
+        }
+        Ok([decoded, clock.ticks()])
+    }
+
+    fn receive_snapshot(&mut self, _clock: &Clock) -> Result<Taken, GatewayError> {
+        let Some(bytes) = self.sockets.snapshot.recv(self.buffer.as_mut_slice())? else {
+            return Ok(Taken::Nothing);
+        };
+        self.events.clear();
+        let datagram = &self.buffer[..bytes.min(BUFFER_BYTES)];
+        let Ok(packet) = PacketReader::new(datagram) else {
+            self.malformed += 1;
+            return Ok(Taken::Datagram(TickStamps::NONE));
+        };
+        let stream = packet.header().stream_id;
+        let ours = self.decoded.instrument;
+        for message in packet.messages() {
+            match message {
+                Ok(Message::SnapshotBegin(begin)) if begin.instrument == ours => {
+                    let head = SnapshotHead {
+                        id: begin.snapshot_id,
+                        last_sequence: begin.last_sequence,
+                        units: begin.level_count.into(),
+                    };
+                    self.sequencer.handle_snapshot_begin(stream, head, datagram);
+                }
+                Ok(Message::SnapshotLevels(part)) if part.part.instrument == ours => {
+                    let (id, index) = (part.part.snapshot_id, part.part.packet_index);
+                    let units = part.levels.len() as u64;
+                    self.sequencer.handle_snapshot_part(stream, id, index, units, datagram);
+                }
+                Ok(_) => {}
+                Err(_) => {
+                    self.malformed += 1;
+                    break;
+                }
+            }
+        }
+        self.replay()?;
+        Ok(Taken::Datagram(TickStamps::NONE))
+    }
+
+    /// Brings the book up to date from what the sequencer kept, and tells when it became live or
+    /// stopped to be.
+    #[cold]
+    fn replay(&mut self) -> Result<(), GatewayError> {
+        let mut sound = true;
+        while let Some(replay) = self.sequencer.poll_replay() {
+            match replay {
+                Replay::Reset { .. } => self.book.clear(),
+                Replay::SnapshotPart(bytes) => {
+                    sound &= load_part(&mut self.book, self.decoded.instrument, bytes)?;
+                }
+                Replay::Packet { bytes, .. } => {
+                    self.decoded.levels.clear();
+                    self.decoded.trades.clear();
+                    sound &= PacketReader::new(bytes)
+                        .and_then(|packet| packet.visit_levels(&mut self.decoded))
+                        .is_ok();
+                    self.events.clear();
+                    sound &= book_levels(&mut self.book, &self.decoded.levels, &mut self.events)?;
+                }
+            }
+        }
+        self.events.clear();
+        if !sound {
+            self.malformed += 1;
+            self.sequencer.invalidate();
+        }
+        if self.sequencer.is_live() != self.live {
+            self.live = self.sequencer.is_live();
+            self.top = top_of(&self.book);
+            self.events.push(MarketEvent::Live(self.live));
+            self.events.push(MarketEvent::Top(self.top));
+        }
+        Ok(())
+    }
+}
+
+/// Applies level updates and notes them as events; whether the book could take them all.
+#[inline]
+fn book_levels(
+    book: &mut LevelBook,
+    updates: &[LevelUpdate],
+    events: &mut Vec<MarketEvent>,
+) -> Result<bool, GatewayError> {
+    for update in updates {
+        let LevelUpdate { price, lots, order_count, side, .. } = *update;
+        match book.apply(side, price, lots, order_count) {
+            Ok(change) => {
+                let depth = u32::try_from(change.depth).unwrap_or(u32::MAX);
+                events.push(MarketEvent::Level(LevelEvent {
+                    side,
+                    price,
+                    lots,
+                    order_count,
+                    depth,
+                }));
+            }
+            Err(BookError::Limit(_)) => {
+                return Err(GatewayError::BookFull { level_capacity: book.level_capacity() });
+            }
+            Err(_) => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// Loads the levels of one packet of a snapshot; whether it was readable.
+fn load_part(
+    book: &mut LevelBook,
+    instrument: InstrumentId,
+    bytes: &[u8],
+) -> Result<bool, GatewayError> {
+    let Ok(packet) = PacketReader::new(bytes) else { return Ok(false) };
+    for message in packet.messages() {
+        let Ok(message) = message else { return Ok(false) };
+        let Message::SnapshotLevels(part) = message else { continue };
+        if part.part.instrument != instrument {
+            continue;
+        }
+        for level in part.levels.iter() {
+            match book.apply(level.side, level.price, level.lots, level.order_count) {
+                Ok(_) => {}
+                Err(BookError::Limit(_)) => {
+                    return Err(GatewayError::BookFull { level_capacity: book.level_capacity() });
+                }
+                Err(_) => return Ok(false),
+            }
+        }
+    }
+    Ok(true)
+}
+
+#[inline]
+fn top_of(book: &LevelBook) -> TopEvent {
+    let best = |side| book.best(side).map(|level| (level.price, level.lots));
+    TopEvent { bid: best(Side::Buy), ask: best(Side::Sell) }
+}

@@ -1,0 +1,446 @@
+//! Orders out and reports in: risk, FIX session, the table of orders.
+
+use std::ops::Range;
+
+use taut_fix::{
+    Event, ExecType, ExecutionReport, NewOrderSingle, Now, OrderCancelReject, OrderCancelRequest,
+    Session, SessionConfig, ShortText,
+};
+use taut_lat::{Stage, StageOffsets};
+use taut_oms::{Order, OrderEvent, OrderState, OrderTable, Reference, Risk};
+use taut_sys::{Clock, TcpStream};
+use taut_types::{ClientOrderId, Instrument, Lots, Nanos, OrderType, Price};
+
+use crate::config::GatewayConfig;
+use crate::error::GatewayError;
+use crate::message::{NewOrder, OrderUpdate, Refusal, Request, RequestKind, UpdateKind};
+use crate::regions::Recorders;
+
+/// Room for the largest message of ours.
+const MESSAGE_BYTES: usize = 1_024;
+/// Room for what the venue sends while we are busy; it holds some 250 reports.
+const INBOX_BYTES: usize = 64 * 1_024;
+/// What may wait for a venue that does not read.
+const OUTBOX_BYTES: usize = 64 * 1_024;
+
+/// The order session and everything behind it.
+#[derive(Debug)]
+pub(crate) struct OrderSession {
+    stream: TcpStream,
+    session: Session,
+    instrument: Instrument,
+    symbol: ShortText,
+    table: OrderTable,
+    risk: Risk,
+    message: Box<[u8; MESSAGE_BYTES]>,
+    inbox: Box<[u8; INBOX_BYTES]>,
+    inbox_len: usize,
+    /// Bytes that the kernel did not take; sent before anything else.
+    outbox: Vec<u8>,
+    /// The last new order's bytes: what the bare send repeats.
+    last_order: Range<usize>,
+    logged_out: bool,
+    risk_rejects: u64,
+    refused: u64,
+}
+
+/// An update that a report or a refusal led to.
+pub(crate) type News = Option<OrderUpdate>;
+
+impl OrderSession {
+    /// Connects to the venue and asks to log on.
+    pub(crate) fn connect(config: &GatewayConfig, now: Now) -> Result<Self, GatewayError> {
+        let (sender, target) = (config.sender_comp_id, config.target_comp_id);
+        let session = SessionConfig::initiator(sender, target, config.heartbeat_interval);
+        let mut session = Session::new(session).map_err(GatewayError::Encode)?;
+        let stream = TcpStream::connect(config.order_address)?;
+        session.connect(now);
+        let mut entry = Self {
+            stream,
+            session,
+            instrument: config.instrument,
+            symbol: config.instrument.symbol().into(),
+            table: OrderTable::with_capacity(config.order_capacity),
+            risk: Risk::new(config.risk, now.mono),
+            message: Box::new([0; MESSAGE_BYTES]),
+            inbox: Box::new([0; INBOX_BYTES]),
+            inbox_len: 0,
+            outbox: Vec::with_capacity(OUTBOX_BYTES),
+            last_order: 0..0,
+            logged_out: false,
+            risk_rejects: 0,
+            refused: 0,
+        };
+        entry.send_session_messages(now)?;
+        Ok(entry)
+    }
+
+    /// Handles a request of the client and returns what it must be told at once.
+    #[inline]
+    pub(crate) fn handle_request(
+        &mut self,
+        clock: &Clock,
+        request: &Request,
+        reference: Reference,
+        recorders: &mut Recorders<'_>,
+    ) -> Result<News, GatewayError> {
+        match request.kind {
+            RequestKind::New(order) => self.send_order(clock, request, order, reference, recorders),
+            RequestKind::Cancel(target) => self.send_cancel(clock, request.id, target),
+        }
+    }
+
+    /// Reads what the venue sent and handles it message by message; `tell` passes the news on.
+    /// Returns whether there was something. Cost: one system call.
+    pub(crate) fn receive(
+        &mut self,
+        clock: &Clock,
+        recorders: &mut Recorders<'_>,
+        mut tell: impl FnMut(&OrderUpdate) -> Result<(), GatewayError>,
+    ) -> Result<bool, GatewayError> {
+        let room = self.inbox.get_mut(self.inbox_len..).unwrap_or(&mut []);
+        let got = match self.stream.recv(room) {
+            Ok(None) => return Ok(false),
+            Ok(Some(0)) => return self.venue_closed(),
+            Ok(Some(bytes)) => bytes,
+            Err(error) if error.is_peer_gone() => return self.venue_closed(),
+            Err(error) => return Err(error.into()),
+        };
+        // The receive call has returned: here a round trip ends.
+        let received = clock.now();
+        self.inbox_len += got;
+        let now = Now { mono: received, utc: clock.utc_at(received) };
+        let mut at = 0;
+        loop {
+            let pending = self.inbox.get(at..self.inbox_len).unwrap_or(&[]);
+            let handled = self.session.handle_bytes(now, pending);
+            let consumed = handled.consumed;
+            let news = match handled.event {
+                Some(Event::ExecutionReport(report)) => {
+                    apply_report(&mut self.table, &mut self.risk, recorders, received, &report)?
+                }
+                Some(Event::OrderCancelReject(reject)) => {
+                    apply_cancel_reject(&mut self.table, &mut self.risk, &reject)?
+                }
+                Some(Event::LoggedOut { .. }) => {
+                    self.logged_out = true;
+                    None
+                }
+                Some(Event::Disconnect(reason)) => return Err(GatewayError::SessionEnded(reason)),
+                // A session-level or business reject names no order: what it refused stays
+                // unanswered, and the run says so.
+                Some(_) | None => None,
+            };
+            if let Some(update) = news {
+                tell(&update)?;
+            }
+            at += consumed;
+            if consumed == 0 {
+                break;
+            }
+        }
+        self.send_session_messages(now)?;
+        self.inbox.copy_within(at..self.inbox_len, 0);
+        self.inbox_len -= at;
+        Ok(true)
+    }
+
+    /// Heartbeats, test requests, time-outs, and what is left to send.
+    pub(crate) fn handle_timeout(&mut self, clock: &Clock) -> Result<(), GatewayError> {
+        let mono = clock.now();
+        let now = Now { mono, utc: clock.utc_at(mono) };
+        if self.session.poll_timeout().is_some_and(|due| due <= mono)
+            && let Some(Event::Disconnect(reason)) = self.session.handle_timeout(now)
+        {
+            return Err(GatewayError::SessionEnded(reason));
+        }
+        self.send_session_messages(now)?;
+        self.flush()
+    }
+
+    /// Asks the venue to end the session.
+    pub(crate) fn logout(&mut self, clock: &Clock) -> Result<(), GatewayError> {
+        let mono = clock.now();
+        let now = Now { mono, utc: clock.utc_at(mono) };
+        let _ = self.session.logout(now, "");
+        self.send_session_messages(now)
+    }
+
+    pub(crate) fn is_active(&self) -> bool {
+        self.session.is_active()
+    }
+
+    /// Whether the session ended in good order.
+    pub(crate) const fn is_logged_out(&self) -> bool {
+        self.logged_out
+    }
+
+    pub(crate) const fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    pub(crate) const fn table(&self) -> &OrderTable {
+        &self.table
+    }
+
+    pub(crate) const fn risk(&self) -> &Risk {
+        &self.risk
+    }
+
+    pub(crate) const fn risk_rejects(&self) -> u64 {
+        self.risk_rejects
+    }
+
+    pub(crate) const fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// The bytes of the last new order that was sent; empty before the first.
+    pub(crate) fn last_order(&self) -> &[u8] {
+        self.message.get(self.last_order.clone()).unwrap_or(&[])
+    }
+
+    #[inline]
+    fn send_order(
+        &mut self,
+        clock: &Clock,
+        request: &Request,
+        order: NewOrder,
+        reference: Reference,
+        recorders: &mut Recorders<'_>,
+    ) -> Result<News, GatewayError> {
+        let mut offsets = request.offsets;
+        let origin = request.origin;
+        let taken = clock.now();
+        mark(&mut offsets, Stage::ToGateway, origin, taken);
+
+        if let Err(refusal) = self.check(taken, request.id, &order, reference) {
+            return Ok(Some(self.refuse(request.id, refusal)));
+        }
+        let checked = clock.now();
+        mark(&mut offsets, Stage::Risk, origin, checked);
+
+        let now = Now { mono: checked, utc: clock.utc_at(checked) };
+        let range = self.encode_order(now, request.id, &order)?;
+        let encoded = clock.now();
+        mark(&mut offsets, Stage::Encode, origin, encoded);
+
+        self.send(range.clone())?;
+        let sent = clock.now();
+        mark(&mut offsets, Stage::Send, origin, sent);
+
+        self.last_order = range;
+        self.remember(request.id, &order, encoded)?;
+        if origin != Nanos::ZERO {
+            recorders.path.record(&offsets);
+        }
+        Ok(None)
+    }
+
+    /// Everything that must hold before an order leaves.
+    #[inline]
+    fn check(
+        &mut self,
+        now: Nanos,
+        id: ClientOrderId,
+        order: &NewOrder,
+        reference: Reference,
+    ) -> Result<(), Refusal> {
+        if !self.session.is_active() {
+            return Err(Refusal::NotConnected);
+        }
+        if !self.table.has_room_for(id) {
+            return Err(Refusal::Table);
+        }
+        let NewOrder { side, order_type, price, lots, .. } = *order;
+        self.risk.check(now, side, order_type, price, lots, reference).map_err(Refusal::Risk)
+    }
+
+    fn encode_order(
+        &mut self,
+        now: Now,
+        id: ClientOrderId,
+        order: &NewOrder,
+    ) -> Result<Range<usize>, GatewayError> {
+        let message = NewOrderSingle {
+            cl_ord_id: ShortText::from_u64(id.0),
+            symbol: self.symbol,
+            side: order.side,
+            order_type: order.order_type,
+            time_in_force: order.time_in_force,
+            price: (order.order_type == OrderType::Limit).then_some(order.price),
+            qty: whole_units(&self.instrument, order.lots)?,
+            transact_time: now.utc,
+        };
+        let out = self.message.as_mut_slice();
+        self.session.encode_new_order(now, &message, out).map_err(GatewayError::Encode)
+    }
+
+    fn remember(
+        &mut self,
+        id: ClientOrderId,
+        order: &NewOrder,
+        sent_at: Nanos,
+    ) -> Result<(), GatewayError> {
+        let NewOrder { side, price, lots, .. } = *order;
+        let state = OrderState::Sent;
+        let order = Order { id, side, price, lots, lots_open: lots, sent_at, state };
+        self.table.insert(order).map_err(|_| GatewayError::Contradiction)
+    }
+
+    fn refuse(&mut self, id: ClientOrderId, refusal: Refusal) -> OrderUpdate {
+        match refusal {
+            Refusal::Risk(_) => self.risk_rejects += 1,
+            _ => self.refused += 1,
+        }
+        let (kind, state) = (UpdateKind::Refused(refusal), OrderState::Rejected);
+        OrderUpdate { id, kind, state, lots_open: Lots::ZERO }
+    }
+
+    fn send_cancel(
+        &mut self,
+        clock: &Clock,
+        id: ClientOrderId,
+        target: ClientOrderId,
+    ) -> Result<News, GatewayError> {
+        let held = self.table.get(target).copied();
+        let order = match held {
+            Some(order) if order.state == OrderState::Working && self.session.is_active() => order,
+            held => {
+                self.refused += 1;
+                let state = held.map_or(OrderState::Cancelled, |order| order.state);
+                let lots_open = held.map_or(Lots::ZERO, |order| order.lots_open);
+                let kind = UpdateKind::Refused(Refusal::NotWorking);
+                return Ok(Some(OrderUpdate { id: target, kind, state, lots_open }));
+            }
+        };
+        let mono = clock.now();
+        let now = Now { mono, utc: clock.utc_at(mono) };
+        let message = OrderCancelRequest {
+            cl_ord_id: ShortText::from_u64(id.0),
+            orig_cl_ord_id: ShortText::from_u64(target.0),
+            symbol: self.symbol,
+            side: order.side,
+            qty: whole_units(&self.instrument, order.lots)?,
+            transact_time: now.utc,
+        };
+        let out = self.message.as_mut_slice();
+        let range = self.session.encode_cancel(now, &message, out).map_err(GatewayError::Encode)?;
+        self.last_order = 0..0;
+        self.send(range)?;
+        self.table
+            .apply(target, OrderEvent::CancelSent, Lots::ZERO)
+            .map_err(|_| GatewayError::Contradiction)?;
+        Ok(None)
+    }
+
+    /// Sends a part of the message buffer, or keeps what the kernel does not take.
+    #[inline]
+    fn send(&mut self, range: Range<usize>) -> Result<(), GatewayError> {
+        let bytes = self.message.get(range).unwrap_or(&[]);
+        let sent = if self.outbox.is_empty() { self.stream.send(bytes)? } else { 0 };
+        match bytes.get(sent..) {
+            None | Some([]) => Ok(()),
+            Some(rest) if self.outbox.len() + rest.len() <= OUTBOX_BYTES => {
+                self.outbox.extend_from_slice(rest);
+                Ok(())
+            }
+            Some(_) => Err(GatewayError::VenueStalled),
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), GatewayError> {
+        if !self.outbox.is_empty() {
+            let sent = self.stream.send(&self.outbox)?;
+            self.outbox.drain(..sent);
+        }
+        Ok(())
+    }
+
+    fn send_session_messages(&mut self, now: Now) -> Result<(), GatewayError> {
+        while let Some(range) = self.session.poll_transmit(now, self.message.as_mut_slice()) {
+            // The buffer no longer holds the last order.
+            self.last_order = 0..0;
+            self.send(range)?;
+        }
+        Ok(())
+    }
+
+    fn venue_closed(&self) -> Result<bool, GatewayError> {
+        if self.logged_out { Ok(false) } else { Err(GatewayError::VenueGone) }
+    }
+}
+
+/// Notes where a stage of a measured order ended.
+#[inline]
+fn mark(offsets: &mut StageOffsets, stage: Stage, origin: Nanos, now: Nanos) {
+    offsets.set_end(stage, now.since(origin).0.unsigned_abs());
+}
+
+/// The quantity as FIX writes it; this version's instruments trade whole units.
+fn whole_units(instrument: &Instrument, lots: Lots) -> Result<i64, GatewayError> {
+    match instrument.qty(lots) {
+        Ok(qty) if qty.decimals == 0 => Ok(qty.mantissa),
+        _ => Err(GatewayError::Contradiction),
+    }
+}
+
+/// What an execution report does to its order. A report that answers nothing of ours ends the run:
+/// our view of our own orders would be wrong from there on.
+fn apply_report(
+    table: &mut OrderTable,
+    risk: &mut Risk,
+    recorders: &mut Recorders<'_>,
+    received: Nanos,
+    report: &ExecutionReport<'_>,
+) -> Result<News, GatewayError> {
+    let own = report.orig_cl_ord_id.unwrap_or(report.cl_ord_id);
+    let id = ClientOrderId(own.to_u64().ok_or(GatewayError::Contradiction)?);
+    let lots = Lots(report.last_qty);
+    let (event, kind) = match report.exec_type {
+        ExecType::New => (OrderEvent::Accepted, UpdateKind::Accepted),
+        ExecType::Rejected => (OrderEvent::Rejected, UpdateKind::Rejected),
+        ExecType::Trade => {
+            let price = report.last_price.unwrap_or(Price(0));
+            let event =
+                if report.leaves_qty == 0 { OrderEvent::Filled } else { OrderEvent::PartlyFilled };
+            (event, UpdateKind::Filled { price, lots })
+        }
+        ExecType::Canceled if report.orig_cl_ord_id.is_some() => {
+            (OrderEvent::Cancelled, UpdateKind::Cancelled)
+        }
+        ExecType::Canceled | ExecType::Expired => (OrderEvent::Expired, UpdateKind::Expired),
+        _ => return Ok(None),
+    };
+    let (order, closed) = table.apply(id, event, lots).map_err(|_| GatewayError::Contradiction)?;
+    match event {
+        OrderEvent::Accepted | OrderEvent::Rejected => {
+            let round_trip = received.since(order.sent_at).0.unsigned_abs();
+            recorders.round_trip.record(round_trip);
+        }
+        OrderEvent::PartlyFilled | OrderEvent::Filled => risk.filled(order.side, lots),
+        _ => {}
+    }
+    if order.state.is_done() {
+        risk.closed(order.side, closed);
+    }
+    Ok(Some(OrderUpdate { id, kind, state: order.state, lots_open: order.lots_open }))
+}
+
+/// The venue refused a cancel: the order works on, or had ended before.
+fn apply_cancel_reject(
+    table: &mut OrderTable,
+    risk: &mut Risk,
+    reject: &OrderCancelReject<'_>,
+) -> Result<News, GatewayError> {
+    let id = reject.orig_cl_ord_id.to_u64().ok_or(GatewayError::Contradiction)?;
+    let id = ClientOrderId(id);
+    let (order, _) = table
+        .apply(id, OrderEvent::CancelRejected, Lots::ZERO)
+        .map_err(|_| GatewayError::Contradiction)?;
+    if order.state.is_done() {
+        risk.closed(order.side, Lots::ZERO);
+    }
+    let kind = UpdateKind::CancelRejected;
+    Ok(Some(OrderUpdate { id, kind, state: order.state, lots_open: order.lots_open }))
+}

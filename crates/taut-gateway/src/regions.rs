@@ -1,0 +1,127 @@
+//! The shared segment of a run: which region holds what.
+
+use taut_ipc::{Region, Segment, SegmentError};
+use taut_lat::{HISTOGRAM_WORDS, PATH_WORDS, PathRecorder, PathView, Recorder, View};
+use taut_ring::{SLOT_WORDS, cell, spsc};
+use taut_sync::atomic::AtomicU64;
+use taut_sys::MAPPING_WORDS;
+
+use crate::counters::{GatewayCounters, StrategyCounters};
+use crate::error::GatewayError;
+
+/// Slots of the market-data ring: 512 KiB, within a second-level cache; 8192 events are some 100 ms
+/// of a busy feed.
+const TICK_SLOTS: usize = 8_192;
+/// Slots of the request ring and of the order-update ring.
+const REQUEST_SLOTS: usize = 1_024;
+const UPDATE_SLOTS: usize = 8_192;
+
+const fn region(id: u32, words: usize) -> Region {
+    Region { id, version: 1, words }
+}
+
+const CLOCK: Region = region(1, cell::words_for(MAPPING_WORDS));
+const TICKS: Region = region(2, TICK_SLOTS * SLOT_WORDS);
+const REQUESTS: Region = region(3, spsc::words_for(REQUEST_SLOTS));
+const UPDATES: Region = region(4, spsc::words_for(UPDATE_SLOTS));
+const GATEWAY: Region = region(5, GatewayCounters::WORDS);
+const STRATEGY: Region = region(6, StrategyCounters::WORDS);
+const PATH: Region = region(7, PATH_WORDS);
+const ROUND_TRIP: Region = region(8, HISTOGRAM_WORDS);
+const BARE_SEND: Region = region(9, HISTOGRAM_WORDS);
+
+/// The regions of a run's segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Regions<'m> {
+    /// Seqlock cell: how ticks become CLOCK_MONOTONIC. Written by whoever anchors the clock.
+    pub clock: &'m [AtomicU64],
+    /// Broadcast ring: market events, gateway to strategies.
+    pub ticks: &'m [AtomicU64],
+    /// SPSC ring: requests, strategy to gateway.
+    pub requests: &'m [AtomicU64],
+    /// SPSC ring: order updates, gateway to strategy.
+    pub updates: &'m [AtomicU64],
+    /// [`GatewayCounters`].
+    pub gateway: &'m [AtomicU64],
+    /// [`StrategyCounters`].
+    pub strategy: &'m [AtomicU64],
+    /// Histograms of the stages and of tick-to-trade.
+    pub path: &'m [AtomicU64],
+    /// Histogram: from the send call to the first answer.
+    pub round_trip: &'m [AtomicU64],
+    /// Histogram: the same send call without taut around it.
+    pub bare_send: &'m [AtomicU64],
+}
+
+impl<'m> Regions<'m> {
+    /// Every region, for [`Segment::create`].
+    pub const LAYOUT: [Region; 9] =
+        [CLOCK, TICKS, REQUESTS, UPDATES, GATEWAY, STRATEGY, PATH, ROUND_TRIP, BARE_SEND];
+
+    /// The regions of a segment.
+    ///
+    /// # Errors
+    /// When the segment has another layout.
+    pub fn of(segment: &'m Segment) -> Result<Self, SegmentError> {
+        Ok(Self {
+            clock: segment.region(CLOCK)?,
+            ticks: segment.region(TICKS)?,
+            requests: segment.region(REQUESTS)?,
+            updates: segment.region(UPDATES)?,
+            gateway: segment.region(GATEWAY)?,
+            strategy: segment.region(STRATEGY)?,
+            path: segment.region(PATH)?,
+            round_trip: segment.region(ROUND_TRIP)?,
+            bare_send: segment.region(BARE_SEND)?,
+        })
+    }
+}
+
+/// The histograms, to write.
+#[derive(Debug)]
+pub struct Recorders<'m> {
+    pub(crate) path: PathRecorder<'m>,
+    pub(crate) round_trip: Recorder<'m>,
+    pub(crate) bare_send: Recorder<'m>,
+}
+
+impl<'m> Recorders<'m> {
+    /// Recorders over the regions. One process records.
+    ///
+    /// # Errors
+    /// When a region is too small.
+    pub fn new(regions: &Regions<'m>) -> Result<Self, GatewayError> {
+        let too_small = GatewayError::Histograms;
+        Ok(Self {
+            path: PathRecorder::new(regions.path).ok_or(too_small)?,
+            round_trip: Recorder::new(regions.round_trip).ok_or(too_small)?,
+            bare_send: Recorder::new(regions.bare_send).ok_or(too_small)?,
+        })
+    }
+}
+
+/// The histograms, to read, also while they are written.
+#[derive(Clone, Copy, Debug)]
+pub struct Views<'m> {
+    /// The stages and tick-to-trade.
+    pub path: PathView<'m>,
+    /// From the send call to the first answer.
+    pub round_trip: View<'m>,
+    /// The bare send call.
+    pub bare_send: View<'m>,
+}
+
+impl<'m> Views<'m> {
+    /// Views over the regions.
+    ///
+    /// # Errors
+    /// When a region is too small.
+    pub fn new(regions: &Regions<'m>) -> Result<Self, GatewayError> {
+        let too_small = GatewayError::Histograms;
+        Ok(Self {
+            path: PathView::new(regions.path).ok_or(too_small)?,
+            round_trip: View::new(regions.round_trip).ok_or(too_small)?,
+            bare_send: View::new(regions.bare_send).ok_or(too_small)?,
+        })
+    }
+}

@@ -1,0 +1,33 @@
+//! The strategy's side of the contract.
+
+use taut_types::{ClientOrderId, Nanos};
+
+use crate::message::{MarketEvent, NewOrder, OrderUpdate};
+
+/// Where a strategy sends its requests.
+pub trait OrderEntry {
+    /// Asks for a new order and returns its id, or nothing when the way to the gateway is full.
+    fn new_order(&mut self, order: NewOrder) -> Option<ClientOrderId>;
+
+    /// Asks to cancel an order; whether the request went out.
+    fn cancel(&mut self, order: ClientOrderId) -> bool;
+}
+
+/// A strategy: told what happens, it answers with orders. The same code runs in the gateway's
+/// thread, in a process of its own, and against recorded data; it reads no clock and does no I/O.
+pub trait Strategy {
+    /// Something happened in the market.
+    fn on_market(&mut self, now: Nanos, event: &MarketEvent, orders: &mut impl OrderEntry);
+
+    /// Something happened to one of its orders.
+    fn on_order(&mut self, now: Nanos, update: &OrderUpdate, orders: &mut impl OrderEntry);
+
+    /// Comes about every millisecond while nothing else happens.
+    fn on_timer(&mut self, now: Nanos, orders: &mut impl OrderEntry);
+
+    /// No new orders from now on; what is open is to be cancelled.
+    fn stop(&mut self);
+
+    /// Whether it has no order open and no request under way.
+    fn is_idle(&self) -> bool;
+}

@@ -1,0 +1,174 @@
+//! The default strategy: trades when the top of the book changes, at a bounded rate.
+//!
+//! It is there to be measured, not to earn: two of three orders rest at the touch and are cancelled
+//! when they have rested long enough, one of three takes the other side at once and brings the
+//! position back towards zero. So acknowledgements, fills and cancels all happen.
+
+use taut_oms::{OrderState, Throttle};
+use taut_types::{ClientOrderId, Lots, Nanos, OrderType, Side, TimeInForce};
+
+use crate::message::{MarketEvent, NewOrder, OrderUpdate, TopEvent, UpdateKind};
+use crate::strategy::{OrderEntry, Strategy};
+
+/// Its habits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TouchConfig {
+    /// New orders a second, at the most.
+    pub orders_per_second: u32,
+    /// Quantity of an order.
+    pub lots: Lots,
+    /// How long an order may rest before it is cancelled.
+    pub rest: Nanos,
+}
+
+impl Default for TouchConfig {
+    fn default() -> Self {
+        Self { orders_per_second: 1_000, lots: Lots(1), rest: Nanos::from_millis(10) }
+    }
+}
+
+/// Orders that it keeps open at one time.
+const OPEN_MAX: usize = 32;
+
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    id: ClientOrderId,
+    side: Side,
+    sent_at: Nanos,
+    /// Acknowledged, and no cancel under way.
+    cancellable: bool,
+}
+
+/// The strategy's state.
+#[derive(Debug)]
+pub struct TouchStrategy {
+    config: TouchConfig,
+    throttle: Throttle,
+    live: bool,
+    stopping: bool,
+    top: TopEvent,
+    open: [Option<Open>; OPEN_MAX],
+    position: Lots,
+    turn: u64,
+}
+
+impl TouchStrategy {
+    /// A strategy without orders or position.
+    #[must_use]
+    pub fn new(config: TouchConfig, now: Nanos) -> Self {
+        // A burst of two: after a gap in the ticks it catches up one order, not a flood.
+        let throttle = Throttle::new(config.orders_per_second, 2, now);
+        Self {
+            config,
+            throttle,
+            live: false,
+            stopping: false,
+            top: TopEvent::default(),
+            open: [None; OPEN_MAX],
+            position: Lots::ZERO,
+            turn: 0,
+        }
+    }
+
+    /// Bought less sold.
+    #[must_use]
+    pub const fn position(&self) -> Lots {
+        self.position
+    }
+
+    /// The next order: two passive, one aggressive, and aggressive where no room is left to rest.
+    fn decide(&self) -> Option<NewOrder> {
+        let room = self.open.iter().any(Option::is_none);
+        if !room {
+            return None;
+        }
+        let (bid, ask) = (self.top.bid?, self.top.ask?);
+        let aggressive = self.turn % 3 == 2;
+        let towards_flat = match self.position.0 {
+            0 if self.turn.is_multiple_of(2) => Side::Buy,
+            0 => Side::Sell,
+            long if long > 0 => Side::Sell,
+            _ => Side::Buy,
+        };
+        let alternating = if self.turn.is_multiple_of(2) { Side::Buy } else { Side::Sell };
+        let (side, time_in_force) = if aggressive {
+            (towards_flat, TimeInForce::ImmediateOrCancel)
+        } else {
+            (alternating, TimeInForce::GoodTillCancel)
+        };
+        let (price, _) = if (side == Side::Buy) == aggressive { ask } else { bid };
+        let order_type = OrderType::Limit;
+        Some(NewOrder { side, order_type, time_in_force, price, lots: self.config.lots })
+    }
+
+    /// Cancels the order that has rested the longest, if it has rested long enough (or all should
+    /// go).
+    fn cancel_one(&mut self, now: Nanos, orders: &mut impl OrderEntry) {
+        let rest = if self.stopping { Nanos::ZERO } else { self.config.rest };
+        let due = self
+            .open
+            .iter_mut()
+            .flatten()
+            .filter(|open| open.cancellable && now.since(open.sent_at) >= rest)
+            .min_by_key(|open| open.sent_at);
+        if let Some(open) = due
+            && orders.cancel(open.id)
+        {
+            open.cancellable = false;
+        }
+    }
+}
+
+impl Strategy for TouchStrategy {
+    fn on_market(&mut self, now: Nanos, event: &MarketEvent, orders: &mut impl OrderEntry) {
+        match event {
+            MarketEvent::Live(live) => self.live = *live,
+            MarketEvent::Top(top) if *top != self.top => {
+                self.top = *top;
+                if !self.live || self.stopping {
+                    return;
+                }
+                match self.decide() {
+                    Some(order) if self.throttle.take(now) => {
+                        self.turn += 1;
+                        if let Some(id) = orders.new_order(order)
+                            && let Some(free) = self.open.iter_mut().find(|open| open.is_none())
+                        {
+                            let side = order.side;
+                            *free = Some(Open { id, side, sent_at: now, cancellable: false });
+                        }
+                    }
+                    // A tick that brings no order has time for a cancel.
+                    _ => self.cancel_one(now, orders),
+                }
+            }
+            MarketEvent::Top(_) | MarketEvent::Level(_) | MarketEvent::Trade(_) => {}
+        }
+    }
+
+    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _orders: &mut impl OrderEntry) {
+        let ours = |open: &&mut Option<Open>| open.is_some_and(|open| open.id == update.id);
+        let Some(slot) = self.open.iter_mut().find(ours) else { return };
+        let Some(open) = slot else { return };
+        // The gateway's table is the truth; this position only steers.
+        if let UpdateKind::Filled { lots, .. } = update.kind {
+            self.position = Lots(self.position.0.saturating_add(open.side.sign() * lots.0));
+        }
+        open.cancellable = update.state == OrderState::Working;
+        if update.state.is_done() {
+            *slot = None;
+        }
+    }
+
+    fn on_timer(&mut self, now: Nanos, orders: &mut impl OrderEntry) {
+        self.cancel_one(now, orders);
+    }
+
+    fn stop(&mut self) {
+        self.stopping = true;
+    }
+
+    fn is_idle(&self) -> bool {
+        self.open.iter().all(Option::is_none)
+    }
+}

@@ -1,0 +1,81 @@
+//! What a venue is told when it is built.
+
+use taut_fix::ShortText;
+use taut_types::{Instrument, Nanos};
+
+use crate::error::VenueError;
+
+/// A venue's instrument, sizes and habits. Start from [`VenueConfig::new`] and change what differs.
+#[derive(Clone, Copy, Debug)]
+pub struct VenueConfig {
+    /// What is traded. Its lot is a whole number, because FIX quantities are here.
+    pub instrument: Instrument,
+    /// How many orders may rest at once.
+    pub order_capacity: usize,
+    /// How many price levels a side may have.
+    pub level_capacity: usize,
+    /// The venue's CompID: a client's TargetCompID (56).
+    pub comp_id: ShortText,
+    /// Names this run in every packet: a random number tells an old run's packets apart.
+    pub stream_id: u32,
+    /// From the start of one snapshot cycle to the next.
+    pub snapshot_interval: Nanos,
+    /// How many packets of a cycle are sent at once: the venue is away for that long.
+    pub snapshot_burst_packets: usize,
+    /// From one such burst to the next, so that a receiver's socket buffer can hold a cycle.
+    pub snapshot_burst_interval: Nanos,
+    /// After this silence on the incremental channel a heartbeat repeats the last sequence number.
+    pub heartbeat_interval: Nanos,
+    /// The most flow commands in one poll: what an order waits for at the worst.
+    pub flow_commands_per_poll: u32,
+    /// A client that leaves, however it does, takes its orders with it. Otherwise they stay, and
+    /// nobody is told about their fills.
+    pub cancel_on_disconnect: bool,
+    /// A client whose unread reports exceed this is disconnected.
+    pub pending_bytes_max: usize,
+    /// ClOrdIDs that a client may use before the memory for them grows.
+    pub cl_ord_id_capacity: usize,
+}
+
+impl VenueConfig {
+    /// The habits of `taut demo`: room for 65,536 orders on 8,192 levels a side, a snapshot every
+    /// 250 ms, a heartbeat after 50 ms, cancel on disconnect.
+    #[must_use]
+    pub const fn new(instrument: Instrument, comp_id: ShortText, stream_id: u32) -> Self {
+        Self {
+            instrument,
+            order_capacity: 1 << 16,
+            level_capacity: 1 << 13,
+            comp_id,
+            stream_id,
+            snapshot_interval: Nanos::from_millis(250),
+            snapshot_burst_packets: 8,
+            snapshot_burst_interval: Nanos::from_micros(200),
+            heartbeat_interval: Nanos::from_millis(50),
+            flow_commands_per_poll: 64,
+            cancel_on_disconnect: true,
+            pending_bytes_max: 1 << 20,
+            cl_ord_id_capacity: 1 << 17,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), VenueError> {
+        let refuse = |setting, remedy| Err(VenueError::Config { setting, remedy });
+        if self.instrument.lot().decimals != 0 {
+            return refuse("instrument", "a lot of a whole number of units");
+        }
+        if self.order_capacity == 0 || self.level_capacity == 0 {
+            return refuse("order_capacity or level_capacity", "room for one order at least");
+        }
+        if self.order_capacity >= u32::MAX as usize || self.level_capacity >= 1 << 31 {
+            return refuse("order_capacity or level_capacity", "at most 2^31 levels and orders");
+        }
+        if self.snapshot_interval <= Nanos::ZERO || self.heartbeat_interval <= Nanos::ZERO {
+            return refuse("snapshot_interval or heartbeat_interval", "more than zero");
+        }
+        if self.snapshot_burst_packets == 0 || self.flow_commands_per_poll == 0 {
+            return refuse("snapshot_burst_packets or flow_commands_per_poll", "more than zero");
+        }
+        Ok(())
+    }
+}

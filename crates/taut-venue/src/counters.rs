@@ -1,0 +1,47 @@
+//! What a venue has done.
+
+/// Counts since the venue was built.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VenueCounters {
+    /// Packets on the incremental channel: the last sequence number.
+    pub published: u64,
+    /// Heartbeats on the incremental channel.
+    pub heartbeats: u64,
+    /// Datagrams that the kernel took only at a second attempt.
+    pub send_retries: u64,
+    /// Datagrams that were given up. Stays 0 while the venue runs: the first one ends it.
+    pub send_failures: u64,
+    /// Snapshot cycles that were sent whole.
+    pub snapshots: u64,
+    /// Packets on the snapshot channel.
+    pub snapshot_packets: u64,
+    /// Commands that the flow gave the engine.
+    pub flow_commands: u64,
+    /// Those that the engine refused: a foreign order was there first, or the book is full.
+    pub flow_rejects: u64,
+    /// Trades that the flow reported without an order of the book (hidden executions).
+    pub prints: u64,
+    /// Connections that logged on.
+    pub sessions: u64,
+    /// Connections that were closed without a session: too many, or a CompID that is logged on.
+    pub session_refusals: u64,
+    /// New orders that clients sent.
+    pub orders: u64,
+    /// Those that were refused.
+    pub order_rejects: u64,
+    /// Cancel requests that clients sent.
+    pub cancel_requests: u64,
+    /// Those that cancelled an order.
+    pub cancels: u64,
+    /// Those that were refused.
+    pub cancel_rejects: u64,
+    /// Orders that were cancelled because their client left.
+    pub cancels_on_disconnect: u64,
+    /// Fills of clients' orders.
+    pub fills: u64,
+    /// Trades of the engine.
+    pub trades: u64,
+    /// Execution reports and cancel rejects that were sent.
+    pub reports: u64,
+}

@@ -1,0 +1,67 @@
+//! Whether a client's request makes sense, before the engine sees it.
+
+use taut_fix::{NewOrderSingle, ShortText};
+use taut_types::{HalfTicks, Instrument, InstrumentError, Lots, OrderType, Price, Qty};
+
+use crate::reports::ord_rej_reason;
+
+/// Why an order is refused: OrdRejReason (103) and Text (58).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub reason: u32,
+    pub text: String,
+}
+
+/// The order's price (0 for a market order) and quantity in engine units.
+pub fn check_order(
+    instrument: &Instrument,
+    order: &NewOrderSingle,
+) -> Result<(HalfTicks, Lots), Refusal> {
+    check_symbol(instrument, &order.symbol)
+        .map_err(|text| Refusal { reason: ord_rej_reason::UNKNOWN_SYMBOL, text })?;
+    let price = match order.order_type {
+        OrderType::Market => HalfTicks(0),
+        OrderType::Limit => limit_price(instrument, order.price)?,
+    };
+    let lot = instrument.lot();
+    let qty = Qty { mantissa: order.qty, decimals: lot.decimals };
+    match instrument.lots(qty) {
+        Ok(lots) if lots > Lots::ZERO => Ok((price, lots)),
+        _ => Err(Refusal {
+            reason: ord_rej_reason::INCORRECT_QUANTITY,
+            text: format!(
+                "OrderQty {} is no positive multiple of the lot {}",
+                order.qty, lot.mantissa
+            ),
+        }),
+    }
+}
+
+/// Whether the symbol is this venue's.
+pub fn check_symbol(instrument: &Instrument, symbol: &ShortText) -> Result<(), String> {
+    let traded = instrument.symbol();
+    if symbol.as_bytes() == traded.as_bytes() {
+        return Ok(());
+    }
+    Err(format!("Symbol {symbol} is not traded here: only {traded} is"))
+}
+
+/// The engine takes whole ticks only.
+fn limit_price(instrument: &Instrument, price: Option<Price>) -> Result<HalfTicks, Refusal> {
+    let price = price.unwrap_or(Price(0));
+    let half_ticks = instrument.half_ticks(price);
+    match half_ticks {
+        Ok(half_ticks) if half_ticks.0 > 0 && half_ticks.0 % 2 == 0 => Ok(half_ticks),
+        Ok(_) | Err(InstrumentError::OffTick) => Err(Refusal {
+            reason: ord_rej_reason::OTHER,
+            text: format!(
+                "Price {price} is no positive multiple of the tick {}",
+                instrument.tick()
+            ),
+        }),
+        Err(_) => Err(Refusal {
+            reason: ord_rej_reason::OTHER,
+            text: format!("Price {price} is out of range"),
+        }),
+    }
+}

@@ -1,0 +1,74 @@
+//! What ends a venue.
+
+use std::fmt;
+
+use taut_sys::SysError;
+use taut_types::OrderId;
+
+/// Why a venue cannot start or cannot go on. What a client does wrong is answered, not raised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum VenueError {
+    /// A setting that no venue can have.
+    Config {
+        /// The name of the field.
+        setting: &'static str,
+        /// What it must be.
+        remedy: &'static str,
+    },
+    /// An order of the flow's initial book does not fit the engine.
+    InitialOrder {
+        /// Which.
+        order_id: OrderId,
+        /// Why.
+        reason: taut_engine::RejectReason,
+    },
+    /// A socket failed.
+    Socket {
+        /// Which one.
+        thing: &'static str,
+        /// The system call and its error.
+        error: SysError,
+    },
+    /// The kernel took no datagram for so long that the feed cannot be kept whole.
+    FeedBlocked {
+        /// Which channel.
+        thing: &'static str,
+    },
+}
+
+impl fmt::Display for VenueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config { setting, remedy } => {
+                write!(f, "venue configuration: `{setting}` must be {remedy}")
+            }
+            Self::InitialOrder { order_id, reason } => write!(
+                f,
+                "initial order {}: refused ({reason:?}): raise order_capacity and level_capacity, \
+                 or correct its price and size",
+                order_id.0
+            ),
+            Self::Socket { thing, error } => {
+                write!(f, "{thing}: {error}: check the address, the interface and the limits")
+            }
+            Self::FeedBlocked { thing } => write!(
+                f,
+                "{thing}: the kernel takes no datagram: check the interface and its send buffer"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for VenueError {}
+
+/// Names the socket of a failed system call.
+pub(crate) trait During<T> {
+    fn during(self, thing: &'static str) -> Result<T, VenueError>;
+}
+
+impl<T> During<T> for Result<T, SysError> {
+    fn during(self, thing: &'static str) -> Result<T, VenueError> {
+        self.map_err(|error| VenueError::Socket { thing, error })
+    }
+}

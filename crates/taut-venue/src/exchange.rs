@@ -1,0 +1,339 @@
+//! The exchange: requests and flow steps go through the engine, and reports and packets come out.
+//!
+//! Reports go to the clients before the packets of the same command go to the feed, so that who
+//! traded knows it first. Real venues differ in this; it is the order that favours order entry.
+
+use taut_book::OrderBook;
+use taut_engine::{Command, Engine, EngineConfig, Event, NewOrder};
+use taut_fix::{
+    CancelRejectReason, NewOrderSingle, Now, OrdStatus, OrderCancelReject, OrderCancelRequest,
+    ResponseTo, ShortText,
+};
+use taut_sys::Clock;
+use taut_types::{HalfTicks, Instrument, Lots, OrderId, OrderType, Side, TimeInForce};
+
+use crate::channel::Channel;
+use crate::clients::Clients;
+use crate::config::VenueConfig;
+use crate::counters::VenueCounters;
+use crate::entry::{Refusal, check_order, check_symbol};
+use crate::error::VenueError;
+use crate::flow::{FlowCommand, InitialOrder};
+use crate::orders::{ClientOrders, Known, SessionId};
+use crate::pacing::{Flow, FlowPlayer, FlowStep};
+use crate::publisher::Publisher;
+use crate::reports::{Reporter, no_order_id, ord_rej_reason};
+
+/// Events of one command that need no further memory: a sweep of some hundred orders.
+const EVENT_CAPACITY: usize = 4_096;
+/// Whose the flow's orders are.
+const FLOW: u32 = 0;
+
+/// The engine, everything that follows its events, and the flow that feeds it.
+#[derive(Debug)]
+pub struct Exchange {
+    instrument: Instrument,
+    engine: Engine,
+    events: Vec<Event>,
+    orders: ClientOrders,
+    reporter: Reporter,
+    pub publisher: Publisher,
+    pub player: FlowPlayer,
+    clock: Option<Clock>,
+    counters: VenueCounters,
+}
+
+impl Exchange {
+    /// An exchange whose book is the flow's initial one.
+    pub fn new(config: &VenueConfig, channel: Channel, flow: Flow) -> Result<Self, VenueError> {
+        let VenueConfig { instrument, order_capacity, level_capacity, .. } = *config;
+        let mut exchange = Self {
+            instrument,
+            engine: Engine::new(EngineConfig { order_capacity, level_capacity }),
+            events: Vec::with_capacity(EVENT_CAPACITY),
+            orders: ClientOrders::with_capacity(order_capacity, config.cl_ord_id_capacity),
+            reporter: Reporter::new(instrument),
+            publisher: Publisher::new(channel, instrument, config.stream_id),
+            player: FlowPlayer::new(flow),
+            clock: None,
+            counters: VenueCounters::default(),
+        };
+        for order in exchange.player.initial_orders() {
+            rest(&instrument, &mut exchange.engine, order)?;
+        }
+        Ok(exchange)
+    }
+
+    pub const fn book(&self) -> &OrderBook {
+        self.engine.book()
+    }
+
+    /// Stamps what is sent with this clock instead of the time of the poll.
+    pub const fn set_clock(&mut self, clock: Clock) {
+        self.clock = Some(clock);
+    }
+
+    /// The time at this moment, or else the time of the poll.
+    pub fn stamp(&self, now: Now) -> Now {
+        match &self.clock {
+            None => now,
+            Some(clock) => {
+                let mono = clock.now();
+                Now { mono, utc: clock.utc_at(mono) }
+            }
+        }
+    }
+
+    /// What it has done; the sessions and the snapshots are counted elsewhere.
+    pub fn counters(&self) -> VenueCounters {
+        VenueCounters {
+            published: self.publisher.sequence().0,
+            heartbeats: self.publisher.heartbeats(),
+            trades: self.engine.trade_count(),
+            ..self.counters
+        }
+    }
+
+    /// Takes the flow's next step.
+    pub fn step_flow(&mut self, now: Now, clients: &mut Clients) -> Result<(), VenueError> {
+        let book = self.engine.book();
+        let command =
+            match self.player.step(book.best_price(Side::Buy), book.best_price(Side::Sell)) {
+                FlowStep::Command(command) => command,
+                FlowStep::Print { price, lots, aggressor } => {
+                    self.counters.prints += 1;
+                    let Now { mono, utc } = self.stamp(now);
+                    return self.publisher.print(mono, utc, price, lots, aggressor);
+                }
+                FlowStep::Nothing => return Ok(()),
+            };
+        self.counters.flow_commands += 1;
+        match flow_command(&self.instrument, command) {
+            Some(command) => {
+                self.execute(now, command, clients)?;
+                let is_refused = matches!(
+                    self.events.first(),
+                    Some(Event::Rejected { .. } | Event::CancelRejected { .. })
+                );
+                self.counters.flow_rejects += u64::from(is_refused);
+            }
+            None => self.counters.flow_rejects += 1,
+        }
+        Ok(())
+    }
+
+    /// A client is in.
+    pub fn begin_session(&mut self, session: SessionId) {
+        self.orders.begin_session(session);
+    }
+
+    /// A client is gone: its orders go too.
+    pub fn cancel_all(
+        &mut self,
+        now: Now,
+        session: SessionId,
+        clients: &mut Clients,
+    ) -> Result<(), VenueError> {
+        for order_id in self.orders.open_orders(session) {
+            self.counters.cancels_on_disconnect += 1;
+            self.execute(now, Command::Cancel { order_id }, clients)?;
+        }
+        Ok(())
+    }
+
+    /// Answers a NewOrderSingle: accepted first, whatever follows, or rejected.
+    pub fn new_order(
+        &mut self,
+        now: Now,
+        session: SessionId,
+        request: &NewOrderSingle,
+        clients: &mut Clients,
+    ) -> Result<(), VenueError> {
+        self.counters.orders += 1;
+        match self.check_new(session, request) {
+            Ok((price, lots)) => {
+                let lot = self.instrument.lot().mantissa;
+                let order = self.orders.enter(session, request, price, lots, lot);
+                self.execute(now, Command::New(order), clients)?;
+                let is_refused = matches!(self.events.first(), Some(Event::Rejected { .. }));
+                self.counters.order_rejects += u64::from(is_refused);
+            }
+            Err(Refusal { reason, text }) => {
+                self.counters.order_rejects += 1;
+                let never = Known::Done(None, OrdStatus::Rejected);
+                self.orders.note(session, request.cl_ord_id, never);
+                let now = self.stamp(now);
+                let report = self.reporter.reject(now.utc, request, reason, &text);
+                clients.report(now, session, &report);
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers an OrderCancelRequest: cancelled, or a cancel reject.
+    pub fn cancel(
+        &mut self,
+        now: Now,
+        session: SessionId,
+        request: &OrderCancelRequest,
+        clients: &mut Clients,
+    ) -> Result<(), VenueError> {
+        self.counters.cancel_requests += 1;
+        let orig = self.orders.known(session, &request.orig_cl_ord_id);
+        let is_duplicate = self.orders.known(session, &request.cl_ord_id).is_some();
+        self.orders.note(session, request.cl_ord_id, Known::Request);
+        let refusal = if is_duplicate {
+            Some((CancelRejectReason::DuplicateClOrdId, "the ClOrdID has been used before"))
+        } else if check_symbol(&self.instrument, &request.symbol).is_err() {
+            Some((CancelRejectReason::Other, "the Symbol is not traded here"))
+        } else {
+            match orig {
+                Some(Known::Open(order_id)) => self.refuse_other_side(order_id, request.side),
+                Some(Known::Done(..)) => {
+                    Some((CancelRejectReason::TooLateToCancel, "the order is over"))
+                }
+                Some(Known::Request) | None => {
+                    Some((CancelRejectReason::UnknownOrder, "no order has this OrigClOrdID"))
+                }
+            }
+        };
+        match (orig, refusal) {
+            (Some(Known::Open(order_id)), None) => {
+                if let Some(order) = self.orders.get_mut(order_id) {
+                    order.cancel_request = Some(request.cl_ord_id);
+                }
+                self.counters.cancels += 1;
+                self.execute(now, Command::Cancel { order_id }, clients)
+            }
+            (_, refusal) => {
+                self.counters.cancel_rejects += 1;
+                let (order_id, ord_status) = self.standing(orig);
+                let reject = OrderCancelReject {
+                    order_id,
+                    cl_ord_id: request.cl_ord_id,
+                    orig_cl_ord_id: request.orig_cl_ord_id,
+                    ord_status,
+                    response_to: ResponseTo::CancelRequest,
+                    reason: refusal.map(|(reason, _)| reason),
+                    text: refusal.map_or(&[], |(_, text)| text.as_bytes()),
+                };
+                clients.cancel_reject(self.stamp(now), session, &reject);
+                Ok(())
+            }
+        }
+    }
+
+    /// Runs a command and tells everybody: the clients, the flow, the feed.
+    fn execute(
+        &mut self,
+        now: Now,
+        command: Command,
+        clients: &mut Clients,
+    ) -> Result<(), VenueError> {
+        self.events.clear();
+        let events = &mut self.events;
+        self.engine.execute(command, &mut |event| events.push(event));
+        let now = self.stamp(now);
+        for event in &self.events {
+            self.reporter.on_event(now.utc, event, &mut self.orders, &mut |session, report| {
+                clients.report(now, session, report);
+            });
+            if let Event::Trade {
+                maker,
+                taker,
+                maker_owner,
+                taker_owner,
+                maker_remaining,
+                taker_remaining,
+                ..
+            } = *event
+            {
+                self.player.on_fill(maker, maker_remaining);
+                self.player.on_fill(taker, taker_remaining);
+                self.counters.fills +=
+                    u64::from(maker_owner != FLOW) + u64::from(taker_owner != FLOW);
+            }
+        }
+        clients.flush();
+        self.publisher.publish(now.mono, now.utc, &self.events)
+    }
+
+    fn check_new(
+        &self,
+        session: SessionId,
+        request: &NewOrderSingle,
+    ) -> Result<(HalfTicks, Lots), Refusal> {
+        if self.orders.known(session, &request.cl_ord_id).is_some() {
+            let text = format!("ClOrdID {} has been used before", request.cl_ord_id);
+            return Err(Refusal { reason: ord_rej_reason::DUPLICATE, text });
+        }
+        check_order(&self.instrument, request)
+    }
+
+    fn refuse_other_side(
+        &self,
+        order_id: OrderId,
+        side: Side,
+    ) -> Option<(CancelRejectReason, &'static str)> {
+        let is_same = self.orders.get(order_id).is_none_or(|order| order.side == side);
+        (!is_same).then_some((CancelRejectReason::Other, "the order is on the other Side"))
+    }
+
+    /// OrderID (37) and OrdStatus (39) of the order that a refused cancel named.
+    fn standing(&self, orig: Option<Known>) -> (ShortText, OrdStatus) {
+        match orig {
+            Some(Known::Open(order_id)) => {
+                let status = self.orders.get(order_id).map_or(OrdStatus::New, |o| o.status());
+                (ShortText::from_u64(order_id.0), status)
+            }
+            Some(Known::Done(Some(order_id), status)) => (ShortText::from_u64(order_id.0), status),
+            Some(Known::Done(None, status)) => (no_order_id(), status),
+            Some(Known::Request) | None => (no_order_id(), OrdStatus::Rejected),
+        }
+    }
+}
+
+/// Puts an order of the initial book into the engine; nobody is told.
+fn rest(
+    instrument: &Instrument,
+    engine: &mut Engine,
+    order: &InitialOrder,
+) -> Result<(), VenueError> {
+    let InitialOrder { order_id, side, price, lots } = *order;
+    let time_in_force = TimeInForce::GoodTillCancel;
+    let refuse = |reason| VenueError::InitialOrder { order_id, reason };
+    let command =
+        flow_command(instrument, FlowCommand::New { order_id, side, price, lots, time_in_force })
+            .ok_or_else(|| refuse(taut_engine::RejectReason::BadPrice))?;
+    let mut refused = None;
+    engine.execute(command, &mut |event| {
+        if let Event::Rejected { reason, .. } = event {
+            refused = Some(reason);
+        }
+    });
+    refused.map_or(Ok(()), |reason| Err(refuse(reason)))
+}
+
+/// The flow's command in the engine's language; `None` for an order that no client could enter: a
+/// price beyond the range of the feed, or an id in the range of the clients'.
+fn flow_command(instrument: &Instrument, command: FlowCommand) -> Option<Command> {
+    Some(match command {
+        FlowCommand::New { order_id, side, price, lots, time_in_force } => {
+            instrument.price(price).ok()?;
+            if !ClientOrders::is_flow_id(order_id) {
+                return None;
+            }
+            Command::New(NewOrder {
+                order_id,
+                owner: FLOW,
+                side,
+                order_type: OrderType::Limit,
+                time_in_force,
+                price,
+                lots,
+            })
+        }
+        FlowCommand::Cancel { order_id } => Command::Cancel { order_id },
+        FlowCommand::Reduce { order_id, by } => Command::Reduce { order_id, by },
+    })
+}

@@ -1,0 +1,251 @@
+//! Recorded flow: small files whose meaning is known, and the real ones against their twins.
+
+use std::path::PathBuf;
+
+use taut_types::{HalfTicks, Lots, Nanos, OrderId, Price, Side, TimeInForce};
+
+use super::market::Market;
+use super::top_of_book::{TopState, align, parse_orderbook, push_distinct};
+use crate::flow::{FlowCommand, FlowEvent, InitialOrder, LobsterFlow, TimedEvent};
+
+fn parse(text: &str) -> LobsterFlow {
+    LobsterFlow::parse("f.csv", text.as_bytes()).expect("a right file")
+}
+
+fn refusal(text: &str) -> String {
+    LobsterFlow::parse("f.csv", text.as_bytes()).expect_err("a wrong file").to_string()
+}
+
+fn new(order_id: u64, side: Side, cents: i64, lots: i64, ioc: bool) -> FlowCommand {
+    let good_till = TimeInForce::GoodTillCancel;
+    let time_in_force = if ioc { TimeInForce::ImmediateOrCancel } else { good_till };
+    let (order_id, price, lots) = (OrderId(order_id), HalfTicks(cents * 2), Lots(lots));
+    FlowCommand::New { order_id, side, price, lots, time_in_force }
+}
+
+fn cancel(order_id: u64) -> FlowCommand {
+    FlowCommand::Cancel { order_id: OrderId(order_id) }
+}
+
+fn commands(flow: &LobsterFlow) -> Vec<(usize, FlowCommand)> {
+    let command = |event: &TimedEvent| match event.event {
+        FlowEvent::Command(command) => Some((event.line, command)),
+        _ => None,
+    };
+    flow.events().iter().filter_map(command).collect()
+}
+
+#[test]
+fn rows_become_commands_at_their_time() {
+    let flow = parse(
+        "100.5,1,10,50,10000,1\n100.6,2,10,20,10000,1\n100.6,5,0,7,10050,-1\n\
+         100.7,4,10,25,10000,1\n101.5,7,0,0,-1,-1\n102.5,3,10,5,10000,1\n",
+    );
+    let reduce = FlowCommand::Reduce { order_id: OrderId(10), by: Lots(20) };
+    let expected = [
+        (1, new(10, Side::Buy, 100, 50, false)),
+        (2, reduce),
+        (4, new(11, Side::Sell, 100, 25, true)),
+        (6, cancel(10)),
+    ];
+    assert_eq!(commands(&flow), expected);
+    let print =
+        FlowEvent::Print { price: Price(1_005_000_000), lots: Lots(7), aggressor_side: Side::Buy };
+    assert_eq!(flow.events()[2].event, print);
+    assert_eq!(flow.events()[4].event, FlowEvent::Halt);
+    assert_eq!(flow.events()[5].at, Nanos::from_secs(2));
+    let summary = flow.summary();
+    assert_eq!((summary.rows, summary.starts_at), (6, Nanos(100_500_000_000)));
+    assert_eq!((summary.span, summary.halts), (Nanos::from_secs(2), 1));
+}
+
+#[test]
+fn an_order_that_is_never_added_rested_before_with_the_sum_of_its_rows() {
+    let flow = parse("1,1,10,50,10000,1\n2,2,9,20,10100,-1\n3,4,9,30,10100,-1\n4,3,9,1,10100,-1\n");
+    let (side, price) = (Side::Sell, HalfTicks(202));
+    let initial = InitialOrder { order_id: OrderId(9), side, price, lots: Lots(51) };
+    assert_eq!(flow.initial_orders(), [initial]);
+    assert_eq!(commands(&flow).last(), Some(&(4, cancel(9))));
+}
+
+#[test]
+fn an_order_that_is_never_added_and_has_a_larger_id_enters_at_its_place() {
+    // 12 must have entered before 13 did; 14 at its first row.
+    let flow = parse("1,1,10,50,10000,1\n2,1,13,5,10000,1\n3,3,12,7,9900,1\n4,3,14,8,9900,1\n");
+    assert_eq!((flow.initial_orders().len(), flow.summary().late_orders), (0, 2));
+    let expected = [
+        (1, new(10, Side::Buy, 100, 50, false)),
+        (2, new(12, Side::Buy, 99, 7, false)),
+        (2, new(13, Side::Buy, 100, 5, false)),
+        (3, cancel(12)),
+        (4, new(14, Side::Buy, 99, 8, false)),
+        (4, cancel(14)),
+    ];
+    assert_eq!(commands(&flow), expected);
+}
+
+#[test]
+fn an_inferred_order_that_would_trade_waits() {
+    // Bid 9 at 101 cannot have been there when ask 8 at 100 was.
+    let flow = parse("1,1,10,50,9000,1\n2,3,8,5,10000,-1\n3,1,11,5,9000,1\n4,4,9,7,10100,1\n");
+    assert_eq!(flow.initial_orders().len(), 1);
+    assert_eq!(commands(&flow)[2], (3, new(9, Side::Buy, 101, 7, false)));
+}
+
+#[test]
+fn orders_before_an_executed_one_are_queued_again_behind_it() {
+    let flow = parse(
+        "1,1,10,50,10000,1\n2,1,11,5,10000,1\n3,1,12,5,10000,1\n4,4,12,5,10000,1\n\
+         5,3,10,50,10000,1\n6,3,11,5,10000,1\n",
+    );
+    assert_eq!(flow.summary().requeued, 2);
+    let expected = [
+        (4, cancel(10)),
+        (4, new(10, Side::Buy, 100, 50, false)),
+        (4, cancel(11)),
+        (4, new(11, Side::Buy, 100, 5, false)),
+        (4, new(13, Side::Sell, 100, 5, true)),
+        (5, cancel(10)),
+        (6, cancel(11)),
+    ];
+    assert_eq!(commands(&flow)[3..], expected);
+}
+
+#[test]
+fn orders_that_contradict_a_later_row_and_have_none_have_vanished() {
+    // Bid 10 is gone when ask 12 enters below it, and bid 11 when the worse bid 13 trades.
+    let flow = parse(
+        "1,1,10,50,10000,1\n1,1,11,5,9800,1\n2,1,12,5,9900,-1\n3,1,13,5,9700,1\n4,4,13,5,9700,1\n",
+    );
+    assert_eq!(flow.summary().vanished, 2);
+    let expected = [
+        (3, cancel(10)),
+        (3, new(12, Side::Sell, 99, 5, false)),
+        (4, new(13, Side::Buy, 97, 5, false)),
+        (5, cancel(11)),
+        (5, new(14, Side::Sell, 97, 5, true)),
+    ];
+    assert_eq!(commands(&flow)[2..], expected);
+}
+
+#[test]
+fn rows_that_contradict_each_other_are_refused() {
+    let add = "1,1,10,50,10000,1\n";
+    for (row, message) in [
+        ("2,1,10,5,10000,1", "f.csv:2: field `order id` is \"10\": it was added at line 1 before"),
+        ("2,3,10,51,10000,1", "f.csv:2: field `size` is \"51\": its order has 50 left"),
+        ("2,3,10,50,10100,1", "f.csv:2: field `price` is \"10100\": its order rests at 10000"),
+        ("2,3,10,50,10000,-1", "f.csv:2: field `direction` is \"-1\": the order rests on the"),
+        (
+            "2,4,10,50,10000,1\n3,3,10,50,10000,1",
+            "f.csv:3: field `order id` is \"10\": the order has left the book in a row above",
+        ),
+        ("2,2,9,5,9900,1\n3,1,9,5,9900,1", "f.csv:3: field `order id` is \"9\": rows above name"),
+    ] {
+        let refusal = refusal(&format!("{add}{row}\n"));
+        assert!(refusal.starts_with(message), "{refusal}");
+    }
+    // Less than what is left is possible: a part may have gone where the file does not look.
+    assert_eq!(
+        commands(&parse(&format!("{add}2,3,10,40,10000,1\n"))).last(),
+        Some(&(2, cancel(10)))
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let error = LobsterFlow::read(&PathBuf::from("no/such.csv")).expect_err("no file").to_string();
+    assert!(error.starts_with("no/such.csv: cannot read it"), "{error}");
+}
+
+/// A file of the shared data, or nothing, with a notice.
+fn data(name: &str) -> Option<PathBuf> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/lobster/");
+    let path = PathBuf::from(format!("{root}{name}"));
+    if path.exists() {
+        return Some(path);
+    }
+    println!("skipped: {} is not there", path.display());
+    None
+}
+
+/// Runs a recording through the engine: the top of the book after each row, with the line.
+fn replay(flow: &LobsterFlow) -> Vec<(usize, TopState)> {
+    let mut market = Market::with(flow.initial_orders());
+    let mut tops: Vec<(usize, TopState)> = Vec::new();
+    for event in flow.events() {
+        if let FlowEvent::Command(command) = event.event {
+            let trades = market.trade_count;
+            market.execute(command);
+            let taker = matches!(
+                command,
+                FlowCommand::New { time_in_force: TimeInForce::ImmediateOrCancel, .. }
+            );
+            // One execution, one trade: the taker hit the order that the row names, in full.
+            assert_eq!(market.trade_count - trades, u64::from(taker), "line {}", event.line);
+        }
+        let top = market.engine.book().top();
+        if let (Some(ask), Some(bid)) = (top.ask, top.bid) {
+            let state = [ask.price.0 * 50, ask.lots.0, bid.price.0 * 50, bid.lots.0];
+            match tops.last_mut() {
+                Some((line, last)) if *line == event.line => *last = state,
+                _ => tops.push((event.line, state)),
+            }
+        }
+    }
+    assert_eq!(market.refused, []);
+    tops
+}
+
+#[test]
+fn the_first_hour_of_apple_follows_the_recording() {
+    let (Some(messages), Some(orderbook)) = (
+        data("AAPL_2012-06-21_34200000_37800000_message_50.csv"),
+        data("AAPL_2012-06-21_34200000_57600000_orderbook_1.csv"),
+    ) else {
+        return;
+    };
+    let flow = LobsterFlow::read(&messages).unwrap();
+    let summary = flow.summary();
+    assert_eq!((summary.rows, summary.adds, summary.executions), (91_997, 44_256, 4_067));
+    assert_eq!((summary.initial_orders, summary.late_orders), (36, 44));
+    assert_eq!((summary.requeued, summary.vanished), (9, 0));
+
+    let mut ours = Vec::new();
+    for (_, state) in replay(&flow) {
+        push_distinct(&mut ours, state);
+    }
+    let mut truth = Vec::new();
+    for state in parse_orderbook(&std::fs::read_to_string(orderbook).unwrap()) {
+        push_distinct(&mut truth, state);
+    }
+    let alignment = align(&ours, &truth);
+    let matched = alignment.matched.len();
+    println!("{matched} of {} states match", matched + alignment.truth_only.len());
+    assert_eq!((ours.len(), matched), (23_439, 23_422));
+    assert_eq!(alignment.truth_only.len(), 18);
+    assert!(ours[..15_999] == truth[..15_999]);
+    // The only class: a bid of 100 at 584.21, added at line 40,854, whose end happened outside the
+    // 50 levels of the file.
+    assert!(alignment.ours_only.iter().all(|&i| ours[i][2] == 5_842_100 && ours[i][3] >= 100));
+}
+
+#[test]
+fn the_row_aligned_sample_follows_the_recording() {
+    let (Some(messages), Some(orderbook)) = (
+        data("AAPL_2012-06-21_message_10.first998.csv"),
+        data("AAPL_2012-06-21_orderbook_10.first998.csv"),
+    ) else {
+        return;
+    };
+    let flow = LobsterFlow::read(&messages).unwrap();
+    let truth = parse_orderbook(&std::fs::read_to_string(orderbook).unwrap());
+    assert_eq!(flow.summary().rows, truth.len());
+    let wrong: Vec<_> =
+        replay(&flow).into_iter().filter(|&(line, state)| truth[line - 1] != state).collect();
+    println!("{} of {} rows match", truth.len() - wrong.len(), truth.len());
+    // The only class: a bid of 50 at 585.40 whose id is older than the file, which makes it an
+    // initial order, though it entered a second later and outside the 10 levels of the file.
+    assert!(wrong.iter().all(|&(line, state)| line <= 16 && state[2..] == [5_854_000, 50]));
+    assert_eq!(wrong.len(), 16);
+}

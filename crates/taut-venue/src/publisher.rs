@@ -1,0 +1,235 @@
+//! The incremental channel: engine events become packets.
+
+use taut_engine::{CancelReason, Event};
+use taut_sbe::{
+    LevelUpdate, Message, OrderAdd, OrderDelete, OrderReduce, PACKET_BYTES_MAX, PacketFlags,
+    PacketHeader, PacketWriter, ReduceReason, SbeError, Trade,
+};
+use taut_types::{
+    HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, Price, SequenceNumber, Side,
+};
+
+use crate::channel::Channel;
+use crate::error::VenueError;
+
+/// Numbers packets from 1, without a hole.
+#[derive(Debug)]
+pub struct Publisher {
+    channel: Channel,
+    writer: PacketWriter<[u8; PACKET_BYTES_MAX]>,
+    instrument: Instrument,
+    stream_id: u32,
+    /// The last sequence number sent.
+    sequence: u64,
+    trade_id: u64,
+    /// Whether a packet is being filled.
+    is_open: bool,
+    /// Monotonic time of the last packet.
+    last_sent: Nanos,
+    heartbeats: u64,
+}
+
+impl Publisher {
+    pub const fn new(channel: Channel, instrument: Instrument, stream_id: u32) -> Self {
+        Self {
+            channel,
+            writer: PacketWriter::new([0; PACKET_BYTES_MAX]),
+            instrument,
+            stream_id,
+            sequence: 0,
+            trade_id: 0,
+            is_open: false,
+            last_sent: Nanos::ZERO,
+            heartbeats: 0,
+        }
+    }
+
+    /// The last sequence number sent.
+    pub const fn sequence(&self) -> SequenceNumber {
+        SequenceNumber(self.sequence)
+    }
+
+    pub const fn heartbeats(&self) -> u64 {
+        self.heartbeats
+    }
+
+    pub const fn channel(&self) -> &Channel {
+        &self.channel
+    }
+
+    /// Sends what one command changed as one transaction; nothing when it changed nothing.
+    pub fn publish(&mut self, mono: Nanos, utc: Nanos, events: &[Event]) -> Result<(), VenueError> {
+        for event in events {
+            self.on_event(utc, event)?;
+        }
+        self.end_transaction(mono, utc)
+    }
+
+    /// Sends a trade that no order of the book took part in.
+    pub fn print(
+        &mut self,
+        mono: Nanos,
+        utc: Nanos,
+        price: Price,
+        lots: Lots,
+        aggressor: Side,
+    ) -> Result<(), VenueError> {
+        self.push_trade(utc, price, lots, OrderId(0), aggressor)?;
+        self.end_transaction(mono, utc)
+    }
+
+    /// When a heartbeat is due, if nothing is sent before.
+    pub fn heartbeat_due(&self, interval: Nanos) -> Nanos {
+        self.last_sent + interval
+    }
+
+    /// Repeats the last sequence number.
+    pub fn heartbeat(&mut self, mono: Nanos, utc: Nanos) -> Result<(), VenueError> {
+        let flags = PacketFlags::HEARTBEAT.with(PacketFlags::LAST);
+        let header = self.header(self.sequence, flags, utc);
+        // The buffer is large enough for a header: nothing can fail.
+        let _ = self.writer.begin(header);
+        self.last_sent = mono;
+        self.heartbeats += 1;
+        self.channel.send(self.writer.finish())
+    }
+
+    fn on_event(&mut self, utc: Nanos, event: &Event) -> Result<(), VenueError> {
+        let instrument = self.instrument.id();
+        match *event {
+            Event::Trade { maker, price, lots, maker_remaining, aggressor, .. } => {
+                self.push_trade(utc, self.price(price), lots, maker, aggressor)?;
+                let change =
+                    maker_change(maker, aggressor.opposite(), lots, maker_remaining, instrument);
+                self.push(utc, &change)
+            }
+            Event::Rested { order_id, side, price, lots } => {
+                let price = self.price(price);
+                self.push(
+                    utc,
+                    &Message::OrderAdd(OrderAdd { order_id, price, lots, instrument, side }),
+                )
+            }
+            Event::Cancelled { order_id, side, reason: CancelReason::Requested, .. } => {
+                self.push(utc, &Message::OrderDelete(OrderDelete { order_id, instrument, side }))
+            }
+            Event::Reduced { order_id, side, by, remaining, .. } => {
+                let reason = ReduceReason::Cancel;
+                self.push(
+                    utc,
+                    &Message::OrderReduce(OrderReduce {
+                        order_id,
+                        by,
+                        remaining,
+                        instrument,
+                        side,
+                        reason,
+                    }),
+                )
+            }
+            Event::Level { side, price, lots, order_count } => {
+                let price = self.price(price);
+                self.push(
+                    utc,
+                    &Message::LevelUpdate(LevelUpdate {
+                        price,
+                        lots,
+                        order_count,
+                        instrument,
+                        side,
+                    }),
+                )
+            }
+            // Answers, and remainders that never rested: the book is as it was.
+            _ => Ok(()),
+        }
+    }
+
+    /// The feed numbers its trades itself: those of the engine and the prints are one series.
+    fn push_trade(
+        &mut self,
+        utc: Nanos,
+        price: Price,
+        lots: Lots,
+        maker_order_id: OrderId,
+        aggressor_side: Side,
+    ) -> Result<(), VenueError> {
+        self.trade_id += 1;
+        let (trade_id, instrument) = (self.trade_id, self.instrument.id());
+        self.push(
+            utc,
+            &Message::Trade(Trade {
+                trade_id,
+                price,
+                lots,
+                maker_order_id,
+                instrument,
+                aggressor_side,
+            }),
+        )
+    }
+
+    #[inline]
+    fn push(&mut self, utc: Nanos, message: &Message<'_>) -> Result<(), VenueError> {
+        if self.is_open {
+            match self.writer.push(message) {
+                Err(SbeError::Full) => self.send(utc, PacketFlags::NONE)?,
+                _ => return Ok(()),
+            }
+        }
+        let header = self.header(self.sequence.saturating_add(1), PacketFlags::NONE, utc);
+        let _ = self.writer.begin(header);
+        self.is_open = true;
+        // Every increment is much shorter than an empty packet's room.
+        let _ = self.writer.push(message);
+        Ok(())
+    }
+
+    fn end_transaction(&mut self, mono: Nanos, utc: Nanos) -> Result<(), VenueError> {
+        if !self.is_open {
+            return Ok(());
+        }
+        self.last_sent = mono;
+        self.send(utc, PacketFlags::LAST)
+    }
+
+    fn send(&mut self, utc: Nanos, flags: PacketFlags) -> Result<(), VenueError> {
+        let header = self.writer.header_mut();
+        header.flags = flags;
+        header.sending_time = utc;
+        self.is_open = false;
+        self.channel.send(self.writer.finish())?;
+        self.sequence = self.sequence.saturating_add(1);
+        Ok(())
+    }
+
+    const fn header(&self, sequence: u64, flags: PacketFlags, utc: Nanos) -> PacketHeader {
+        PacketHeader {
+            sequence: SequenceNumber(sequence),
+            sending_time: utc,
+            message_count: 0,
+            flags,
+            stream_id: self.stream_id,
+        }
+    }
+
+    /// Only prices that can be told enter the book: see `Exchange`.
+    fn price(&self, half_ticks: HalfTicks) -> Price {
+        self.instrument.price(half_ticks).unwrap_or(Price(i64::MAX))
+    }
+}
+
+/// What a fill does to the order that rested.
+const fn maker_change(
+    order_id: OrderId,
+    side: Side,
+    by: Lots,
+    remaining: Lots,
+    instrument: InstrumentId,
+) -> Message<'static> {
+    if remaining.0 == 0 {
+        return Message::OrderDelete(OrderDelete { order_id, instrument, side });
+    }
+    let reason = ReduceReason::Execution;
+    Message::OrderReduce(OrderReduce { order_id, by, remaining, instrument, side, reason })
+}

@@ -1,0 +1,216 @@
+//! Engine events become execution reports.
+//!
+//! | event | ExecType (150) | OrdStatus (39) |
+//! |---|---|---|
+//! | accepted | New (0) | New (0), also of an order that trades at once: its trades follow |
+//! | refused | Rejected (8) | Rejected (8) |
+//! | trade, for taker and maker | Trade (F) | PartiallyFilled (1), Filled (2) |
+//! | cancelled on request | Canceled (4) with OrigClOrdID (41) | Canceled (4) |
+//! | what is left may not rest | Expired (C) | Expired (C) |
+//!
+//! The last row is the remainder of an immediate-or-cancel or market order and a killed
+//! fill-or-kill one. Other venues say Canceled there; Expired lets a client tell it from the answer
+//! to its request.
+
+use taut_engine::{CancelReason, Event, RejectReason};
+use taut_fix::{ExecType, ExecutionReport, OrdStatus, ShortText};
+use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Price};
+
+use crate::orders::{ClientOrder, ClientOrders, SessionId};
+
+/// By custom the OrderID (37) of what never became an order.
+pub fn no_order_id() -> ShortText {
+    ShortText::new(b"NONE").unwrap_or(ShortText::from_u64(0))
+}
+
+/// OrdRejReason (103), FIX 4.4 volume 6.
+pub mod ord_rej_reason {
+    pub const UNKNOWN_SYMBOL: u32 = 1;
+    pub const EXCEEDS_LIMIT: u32 = 3;
+    pub const DUPLICATE: u32 = 6;
+    pub const INCORRECT_QUANTITY: u32 = 13;
+    pub const OTHER: u32 = 99;
+}
+
+/// Writes reports and numbers them.
+#[derive(Debug)]
+pub struct Reporter {
+    instrument: Instrument,
+    symbol: ShortText,
+    exec_count: u64,
+}
+
+/// What one report adds to the state of its order.
+struct News<'a> {
+    exec_type: ExecType,
+    ord_status: OrdStatus,
+    last: Option<(Price, i64)>,
+    refusal: Option<(u32, &'a str)>,
+}
+
+impl Reporter {
+    pub fn new(instrument: Instrument) -> Self {
+        Self { instrument, symbol: instrument.symbol().into(), exec_count: 0 }
+    }
+
+    /// Tells the clients about an event, and forgets their orders that are over.
+    pub fn on_event(
+        &mut self,
+        utc: Nanos,
+        event: &Event,
+        orders: &mut ClientOrders,
+        send: &mut impl FnMut(SessionId, &ExecutionReport<'_>),
+    ) {
+        match *event {
+            Event::Accepted { order_id, .. } => {
+                if let Some(order) = orders.get(order_id) {
+                    let news = News::plain(ExecType::New, OrdStatus::New);
+                    self.report(utc, order_id, order, &news, send);
+                }
+            }
+            Event::Rejected { order_id, reason, .. } => {
+                if let Some(order) = orders.get(order_id) {
+                    let refusal = Some(refusal(reason));
+                    let plain = News::plain(ExecType::Rejected, OrdStatus::Rejected);
+                    self.report(utc, order_id, order, &News { refusal, ..plain }, send);
+                    orders.finish(order_id, OrdStatus::Rejected);
+                }
+            }
+            Event::Trade { maker, taker, price, lots, .. } => {
+                self.fill(utc, taker, price, lots, orders, send);
+                self.fill(utc, maker, price, lots, orders, send);
+            }
+            Event::Cancelled { order_id, reason, .. } => {
+                if let Some(order) = orders.get(order_id) {
+                    let news = match reason {
+                        CancelReason::Requested => {
+                            News::plain(ExecType::Canceled, OrdStatus::Canceled)
+                        }
+                        _ => News::plain(ExecType::Expired, OrdStatus::Expired),
+                    };
+                    self.report(utc, order_id, order, &news, send);
+                    orders.finish(order_id, news.ord_status);
+                }
+            }
+            // Nobody reduces a client's order, refused cancels are answered where they are asked
+            // for, and the rest is market data.
+            _ => {}
+        }
+    }
+
+    /// An order that never reached the engine.
+    pub fn reject<'a>(
+        &mut self,
+        utc: Nanos,
+        request: &taut_fix::NewOrderSingle,
+        reason: u32,
+        text: &'a str,
+    ) -> ExecutionReport<'a> {
+        ExecutionReport {
+            order_id: no_order_id(),
+            exec_id: self.next_exec_id(),
+            cl_ord_id: request.cl_ord_id,
+            orig_cl_ord_id: None,
+            exec_type: ExecType::Rejected,
+            ord_status: OrdStatus::Rejected,
+            symbol: request.symbol,
+            side: request.side,
+            order_qty: request.qty,
+            last_qty: 0,
+            last_price: None,
+            leaves_qty: 0,
+            cum_qty: 0,
+            avg_price: Price(0),
+            ord_rej_reason: Some(reason),
+            text: text.as_bytes(),
+            transact_time: Some(utc),
+        }
+    }
+
+    fn fill(
+        &mut self,
+        utc: Nanos,
+        order_id: OrderId,
+        price: HalfTicks,
+        lots: Lots,
+        orders: &mut ClientOrders,
+        send: &mut impl FnMut(SessionId, &ExecutionReport<'_>),
+    ) {
+        let Some(order) = orders.get_mut(order_id) else { return };
+        let price = self.instrument.price(price).unwrap_or(Price(i64::MAX));
+        order.fill(price, lots);
+        let (order, ord_status) = (*order, order.status());
+        let last = Some((price, lots.0.saturating_mul(order.lot)));
+        let plain = News::plain(ExecType::Trade, ord_status);
+        self.report(utc, order_id, &order, &News { last, ..plain }, send);
+        if ord_status == OrdStatus::Filled {
+            orders.finish(order_id, ord_status);
+        }
+    }
+
+    fn report(
+        &mut self,
+        utc: Nanos,
+        order_id: OrderId,
+        order: &ClientOrder,
+        news: &News<'_>,
+        send: &mut impl FnMut(SessionId, &ExecutionReport<'_>),
+    ) {
+        let is_open = matches!(
+            news.ord_status,
+            OrdStatus::New | OrdStatus::PartiallyFilled | OrdStatus::Filled
+        );
+        let (cl_ord_id, orig_cl_ord_id) = match order.cancel_request {
+            Some(request) => (request, Some(order.cl_ord_id)),
+            None => (order.cl_ord_id, None),
+        };
+        let report = ExecutionReport {
+            order_id: ShortText::from_u64(order_id.0),
+            exec_id: self.next_exec_id(),
+            cl_ord_id,
+            orig_cl_ord_id,
+            exec_type: news.exec_type,
+            ord_status: news.ord_status,
+            symbol: self.symbol,
+            side: order.side,
+            order_qty: order.qty,
+            last_qty: news.last.map_or(0, |(_, qty)| qty),
+            last_price: news.last.map(|(price, _)| price),
+            leaves_qty: if is_open { order.open_qty() } else { 0 },
+            cum_qty: order.cum_qty(),
+            avg_price: order.avg_price(),
+            ord_rej_reason: news.refusal.map(|(code, _)| code),
+            text: news.refusal.map_or(&[], |(_, text)| text.as_bytes()),
+            transact_time: Some(utc),
+        };
+        send(order.session, &report);
+    }
+
+    fn next_exec_id(&mut self) -> ShortText {
+        self.exec_count = self.exec_count.saturating_add(1);
+        ShortText::from_u64(self.exec_count)
+    }
+}
+
+impl News<'_> {
+    const fn plain(exec_type: ExecType, ord_status: OrdStatus) -> Self {
+        Self { exec_type, ord_status, last: None, refusal: None }
+    }
+}
+
+/// OrdRejReason (103) and Text (58) for what the engine refuses.
+const fn refusal(reason: RejectReason) -> (u32, &'static str) {
+    match reason {
+        RejectReason::NonPositiveLots => {
+            (ord_rej_reason::INCORRECT_QUANTITY, "the quantity must be more than zero")
+        }
+        RejectReason::BadPrice => {
+            (ord_rej_reason::OTHER, "the price must be more than zero and a whole number of ticks")
+        }
+        RejectReason::DuplicateOrderId => (ord_rej_reason::DUPLICATE, "the order is in the book"),
+        RejectReason::BookFull => {
+            (ord_rej_reason::EXCEEDS_LIMIT, "the book is full: cancel orders and try again")
+        }
+        _ => (ord_rej_reason::OTHER, "the engine refused the order"),
+    }
+}

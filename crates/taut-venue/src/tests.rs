@@ -1,0 +1,10 @@
+//! The venue over real loopback sockets, on a made-up clock.
+
+mod allocation;
+mod client;
+mod consumer;
+mod entry;
+mod feed;
+mod recorded;
+mod rig;
+mod sessions;

@@ -1,0 +1,178 @@
+//! A FIX client.
+
+use std::net::SocketAddrV4;
+
+use taut_fix::{
+    CancelRejectReason, Event, ExecType, ExecutionReport, NewOrderSingle, Now, OrdStatus,
+    OrderCancelRequest, Session, SessionConfig,
+};
+use taut_sys::TcpStream;
+use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
+
+use crate::tests::rig::text;
+
+/// What a report said, without the borrowed text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Report(Report),
+    CancelReject { id: u64, orig: u64, reason: Option<CancelRejectReason>, status: OrdStatus },
+    BusinessReject,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    pub id: u64,
+    pub orig: Option<u64>,
+    pub order_id: Option<u64>,
+    pub exec_type: ExecType,
+    pub status: OrdStatus,
+    pub last: Option<(i64, Price)>,
+    pub cum: i64,
+    pub leaves: i64,
+    pub avg: Price,
+    pub refusal: Option<u32>,
+}
+
+impl Report {
+    fn of(report: &ExecutionReport<'_>) -> Self {
+        Self {
+            id: report.cl_ord_id.to_u64().expect("a number"),
+            orig: report.orig_cl_ord_id.and_then(|orig| orig.to_u64()),
+            order_id: report.order_id.to_u64(),
+            exec_type: report.exec_type,
+            status: report.ord_status,
+            last: report.last_price.map(|price| (report.last_qty, price)),
+            cum: report.cum_qty,
+            leaves: report.leaves_qty,
+            avg: report.avg_price,
+            refusal: report.ord_rej_reason,
+        }
+    }
+}
+
+pub struct Client {
+    pub stream: TcpStream,
+    pub session: Session,
+    input: Vec<u8>,
+    pub reports: Vec<Answer>,
+    pub texts: Vec<String>,
+    pub exec_ids: Vec<u64>,
+    pub is_closed: bool,
+}
+
+impl Client {
+    pub fn connect(address: SocketAddrV4, name: &str, now: Now) -> Self {
+        let stream = TcpStream::connect(address).expect("connect");
+        let config = SessionConfig::initiator(text(name), text("VENUE"), Nanos::from_secs(30));
+        let mut session = Session::new(config).expect("a session");
+        session.connect(now);
+        let (reports, texts, exec_ids) = (Vec::new(), Vec::new(), Vec::new());
+        let mut client =
+            Self { stream, session, input: Vec::new(), reports, texts, exec_ids, is_closed: false };
+        client.transmit(now);
+        client
+    }
+
+    pub fn is_logged_on(&self) -> bool {
+        self.session.is_active()
+    }
+
+    pub fn pump(&mut self, now: Now) {
+        let mut buffer = [0; 1 << 16];
+        match self.stream.recv(&mut buffer) {
+            Ok(None) => {}
+            Ok(Some(0)) | Err(_) => self.is_closed = true,
+            Ok(Some(bytes)) => self.input.extend_from_slice(&buffer[..bytes]),
+        }
+        loop {
+            let input = std::mem::take(&mut self.input);
+            let handled = self.session.handle_bytes(now, &input);
+            match handled.event {
+                Some(Event::ExecutionReport(report)) => {
+                    self.reports.push(Answer::Report(Report::of(&report)));
+                    self.texts.push(String::from_utf8_lossy(report.text).into_owned());
+                    self.exec_ids.push(report.exec_id.to_u64().expect("a number"));
+                }
+                Some(Event::OrderCancelReject(reject)) => {
+                    self.reports.push(Answer::CancelReject {
+                        id: reject.cl_ord_id.to_u64().expect("a number"),
+                        orig: reject.orig_cl_ord_id.to_u64().expect("a number"),
+                        reason: reject.reason,
+                        status: reject.ord_status,
+                    });
+                    self.texts.push(String::from_utf8_lossy(reject.text).into_owned());
+                }
+                Some(Event::BusinessRejected(_)) => self.reports.push(Answer::BusinessReject),
+                _ => {}
+            }
+            let consumed = handled.consumed;
+            self.input = input[consumed..].to_vec();
+            self.transmit(now);
+            if consumed == 0 {
+                break;
+            }
+        }
+    }
+
+    pub fn order(&mut self, now: Now, order: &NewOrderSingle) {
+        let mut out = [0; 1_024];
+        let range = self.session.encode_new_order(now, order, &mut out).expect("logged on");
+        self.send(&out[range]);
+    }
+
+    pub fn cancel(&mut self, now: Now, cancel: &OrderCancelRequest) {
+        let mut out = [0; 1_024];
+        let range = self.session.encode_cancel(now, cancel, &mut out).expect("logged on");
+        self.send(&out[range]);
+    }
+
+    pub fn report(&mut self, now: Now, report: &ExecutionReport<'_>) {
+        let mut out = [0; 1_024];
+        let range = self.session.encode_execution_report(now, report, &mut out).expect("fits");
+        self.send(&out[range]);
+    }
+
+    pub fn transmit(&mut self, now: Now) {
+        let mut out = [0; 1_024];
+        while let Some(range) = self.session.poll_transmit(now, &mut out) {
+            if !self.is_closed {
+                self.send(&out[range]);
+            }
+        }
+    }
+
+    pub fn send(&mut self, bytes: &[u8]) {
+        let _ = self.stream.send(bytes);
+    }
+}
+
+/// A limit order that stays.
+pub fn limit(id: u64, side: Side, qty: i64, price: &str) -> NewOrderSingle {
+    NewOrderSingle {
+        cl_ord_id: id.into(),
+        symbol: text("AAPL"),
+        side,
+        order_type: OrderType::Limit,
+        time_in_force: TimeInForce::Day,
+        price: Some(Price::parse(price.as_bytes()).expect("a price")),
+        qty,
+        transact_time: Nanos::ZERO,
+    }
+}
+
+/// A market order.
+pub fn market(id: u64, side: Side, qty: i64) -> NewOrderSingle {
+    NewOrderSingle { order_type: OrderType::Market, price: None, ..limit(id, side, qty, "1") }
+}
+
+/// A cancel request.
+pub fn cancel(id: u64, orig: u64, side: Side) -> OrderCancelRequest {
+    OrderCancelRequest {
+        cl_ord_id: id.into(),
+        orig_cl_ord_id: orig.into(),
+        symbol: text("AAPL"),
+        side,
+        qty: 1,
+        transact_time: Nanos::ZERO,
+    }
+}

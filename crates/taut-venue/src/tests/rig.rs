@@ -1,0 +1,142 @@
+//! A venue with its sockets, and a clock that the test turns.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use taut_fix::ShortText;
+use taut_sys::{TcpListener, UdpSocket};
+use taut_types::{HalfTicks, Instrument, InstrumentId, Nanos, OrderId, Price, Qty, Symbol};
+
+use crate::flow::{SyntheticConfig, SyntheticFlow};
+use crate::tests::client::Client;
+use crate::{FeedOutput, Flow, Now, Venue, VenueConfig};
+
+/// Rounds after which a test gives up waiting.
+const ROUNDS_MAX: u32 = 200_000;
+/// Any day will do: venue and clients share it.
+const UTC: Nanos = Nanos(1_340_285_400_000_000_000);
+
+pub const STREAM: u32 = 0x7a07;
+pub const LEVELS: usize = 100;
+
+pub struct Rig {
+    pub venue: Venue,
+    pub now: Now,
+    pub incremental: UdpSocket,
+    pub snapshot: UdpSocket,
+    pub orders_at: SocketAddrV4,
+    pub sink_at: SocketAddrV4,
+}
+
+pub fn text(name: &str) -> ShortText {
+    ShortText::new(name.as_bytes()).expect("a short text")
+}
+
+pub fn instrument() -> Instrument {
+    let symbol = Symbol::new(b"AAPL").expect("a symbol");
+    let tick = Price::parse(b"0.01").expect("a price");
+    Instrument::new(InstrumentId(1), symbol, tick, Qty { mantissa: 1, decimals: 0 }).expect("valid")
+}
+
+pub fn config() -> VenueConfig {
+    VenueConfig {
+        order_capacity: 1 << 13,
+        level_capacity: 1 << 10,
+        cl_ord_id_capacity: 1 << 8,
+        ..VenueConfig::new(instrument(), text("VENUE"), STREAM)
+    }
+}
+
+pub fn synthetic(seed: u64) -> Flow {
+    let flow = SyntheticFlow::new(SyntheticConfig {
+        seed,
+        level_count: LEVELS,
+        start_price: HalfTicks(2 * 58_533),
+        first_order_id: OrderId(1),
+        ..SyntheticConfig::default()
+    });
+    Flow::synthetic(flow, 20_000)
+}
+
+fn any_port() -> SocketAddrV4 {
+    SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)
+}
+
+fn channel() -> (UdpSocket, UdpSocket) {
+    let receiver = UdpSocket::bind(any_port()).expect("bind");
+    receiver.set_receive_buffer(1 << 21).expect("a buffer");
+    let sender = UdpSocket::bind(any_port()).expect("bind");
+    sender.connect(receiver.local_address().expect("address")).expect("connect");
+    (sender, receiver)
+}
+
+impl Rig {
+    pub fn new(config: &VenueConfig, flow: Flow) -> Self {
+        let orders = TcpListener::bind(any_port()).expect("listen");
+        let sink = TcpListener::bind(any_port()).expect("listen");
+        let orders_at = orders.local_address().expect("address");
+        let sink_at = sink.local_address().expect("address");
+        let ((incremental_out, incremental), (snapshot_out, snapshot)) = (channel(), channel());
+        let feed = FeedOutput { incremental: incremental_out, snapshot: snapshot_out };
+        let venue = Venue::new(config, orders, sink, feed, flow).expect("a venue");
+        let now = Now { mono: Nanos::from_secs(1_000), utc: UTC };
+        Self { venue, now, incremental, snapshot, orders_at, sink_at }
+    }
+
+    /// A venue without a flow: its book is empty.
+    pub fn empty() -> Self {
+        Self::new(&config(), Flow::None)
+    }
+
+    pub fn advance(&mut self, span: Nanos) {
+        self.now = Now { mono: self.now.mono + span, utc: self.now.utc + span };
+    }
+
+    pub fn poll(&mut self) -> bool {
+        self.venue.poll(self.now).expect("the venue goes on")
+    }
+
+    /// Turns the clock by a millisecond: beyond the interval between two looks for connections.
+    pub fn tick(&mut self) {
+        self.advance(Nanos::from_millis(1));
+        self.poll();
+    }
+
+    /// Lets venue and client work until the client has seen what it waits for.
+    pub fn until(&mut self, client: &mut Client, done: impl Fn(&Client) -> bool) {
+        for _ in 0..ROUNDS_MAX {
+            self.poll();
+            client.pump(self.now);
+            if done(client) {
+                return;
+            }
+        }
+        panic!("never happened; the client has {:?}", client.reports);
+    }
+
+    /// Lets the venue work until it is as the test wants it.
+    pub fn until_venue(&mut self, done: impl Fn(&Venue) -> bool) {
+        for _ in 0..ROUNDS_MAX {
+            self.poll();
+            if done(&self.venue) {
+                return;
+            }
+        }
+        panic!("never happened: {:?}", self.venue.counters());
+    }
+
+    /// A client that is logged on.
+    pub fn log_on(&mut self, name: &str) -> Client {
+        let mut client = Client::connect(self.orders_at, name, self.now);
+        self.advance(Nanos::from_millis(2));
+        self.until(&mut client, Client::is_logged_on);
+        client
+    }
+}
+
+/// Every datagram that has arrived.
+pub fn drain(socket: &UdpSocket, mut take: impl FnMut(&[u8])) {
+    let mut datagram = [0; 2_048];
+    while let Some(bytes) = socket.recv(&mut datagram).expect("receive") {
+        take(&datagram[..bytes]);
+    }
+}

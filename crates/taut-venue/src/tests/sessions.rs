@@ -1,0 +1,272 @@
+//! Sessions: who is let in, who leaves, and what that does to the book.
+
+use std::os::fd::AsFd;
+
+use taut_fix::{ExecType, ExecutionReport, OrdStatus};
+use taut_sys::{POLL_FDS_MAX, TcpStream};
+use taut_types::{Nanos, Price, Side};
+
+use crate::flow::SplitMix64;
+use crate::tests::client::{Answer, Client, limit};
+use crate::tests::consumer::{order_consumer, order_hash};
+use crate::tests::rig::{Rig, config, drain, synthetic, text};
+use crate::{Flow, SESSIONS_MAX, VenueConfig, VenueError};
+
+#[test]
+fn a_client_that_disconnects_takes_its_orders_along_and_the_feed_says_so() {
+    let mut rig = Rig::new(&config(), synthetic(1));
+    let mut consumer = order_consumer();
+    let (mut leaver, mut stayer) = (rig.log_on("LEAVER"), rig.log_on("STAYER"));
+    let resting = rig.venue.book().order_count();
+    for id in 1..=5 {
+        leaver.order(rig.now, &limit(id, Side::Buy, 1, "580.00"));
+        stayer.order(rig.now, &limit(id, Side::Buy, 1, "580.00"));
+    }
+    rig.until(&mut leaver, |client| client.reports.len() == 5);
+    rig.until(&mut stayer, |client| client.reports.len() == 5);
+    assert_eq!(rig.venue.book().order_count(), resting + 10);
+    drop(leaver);
+    rig.until_venue(|venue| venue.book().order_count() == resting + 5);
+    assert_eq!(rig.venue.counters().cancels_on_disconnect, 5);
+    assert_eq!(rig.venue.connection_count(), 1);
+    for _ in 0..300 {
+        rig.tick();
+        drain(&rig.snapshot, |datagram| consumer.on_snapshot(datagram));
+        drain(&rig.incremental, |datagram| consumer.on_increment(datagram));
+    }
+    assert_eq!(rig.venue.counters().published, 15);
+    assert!(consumer.is_live_after(15));
+    assert_eq!(order_hash(&consumer.book), order_hash(rig.venue.book()));
+    // Its name is free, and its ClOrdIDs too.
+    let mut back = rig.log_on("LEAVER");
+    back.order(rig.now, &limit(1, Side::Buy, 1, "580.00"));
+    rig.until(&mut back, |client| client.reports.len() == 1);
+    assert!(matches!(back.reports[0], Answer::Report(report) if report.refusal.is_none()));
+    assert_eq!(stayer.reports.len(), 5);
+}
+
+#[test]
+fn orders_stay_when_they_shall_and_a_later_client_is_not_told_of_their_fills() {
+    let kept = VenueConfig { cancel_on_disconnect: false, ..config() };
+    let mut rig = Rig::new(&kept, Flow::None);
+    let mut leaver = rig.log_on("LEAVER");
+    leaver.order(rig.now, &limit(1, Side::Buy, 1, "100.00"));
+    rig.until(&mut leaver, |client| client.reports.len() == 1);
+    drop(leaver);
+    rig.until_venue(|venue| venue.connection_count() == 0);
+    assert_eq!(rig.venue.book().order_count(), 1);
+    let mut next = rig.log_on("NEXT");
+    next.order(rig.now, &limit(1, Side::Sell, 1, "100.00"));
+    rig.until(&mut next, |client| client.reports.len() == 2);
+    rig.tick();
+    next.pump(rig.now);
+    assert_eq!(next.reports.len(), 2);
+    assert!(next.reports.iter().all(|answer| matches!(answer, Answer::Report(r) if r.id == 1)));
+    assert_eq!(rig.venue.book().order_count(), 0);
+}
+
+#[test]
+fn the_same_name_twice_is_closed_without_a_reply() {
+    let mut rig = Rig::empty();
+    let mut first = rig.log_on("ALPHA");
+    let mut second = Client::connect(rig.orders_at, "ALPHA", rig.now);
+    rig.advance(Nanos::from_millis(2));
+    rig.until(&mut second, |client| client.is_closed);
+    assert_eq!(second.session.counters().received, 0);
+    assert_eq!(rig.venue.counters().session_refusals, 1);
+    first.order(rig.now, &limit(1, Side::Buy, 1, "100.00"));
+    rig.until(&mut first, |client| client.reports.len() == 1);
+}
+
+#[test]
+fn a_logout_is_answered_and_ends_the_session() {
+    let mut rig = Rig::empty();
+    let mut client = rig.log_on("ALPHA");
+    client.order(rig.now, &limit(1, Side::Buy, 1, "100.00"));
+    rig.until(&mut client, |client| client.reports.len() == 1);
+    client.session.logout(rig.now, "done");
+    client.transmit(rig.now);
+    rig.until(&mut client, |client| client.is_closed);
+    assert!(client.session.is_closed());
+    assert_eq!((rig.venue.book().order_count(), rig.venue.connection_count()), (0, 0));
+}
+
+#[test]
+fn silence_is_met_by_heartbeats_a_test_request_and_the_end() {
+    let mut rig = Rig::empty();
+    let mut client = rig.log_on("ALPHA");
+    client.order(rig.now, &limit(1, Side::Buy, 1, "100.00"));
+    rig.until(&mut client, |client| client.reports.len() == 1);
+    // The client does not read any more, so it answers nothing.
+    for _ in 0..200 {
+        rig.advance(Nanos::from_secs(1));
+        rig.poll();
+    }
+    assert_eq!((rig.venue.book().order_count(), rig.venue.connection_count()), (0, 0));
+}
+
+#[test]
+fn a_ninth_client_is_turned_away() {
+    let mut rig = Rig::empty();
+    let clients: Vec<Client> = (0..SESSIONS_MAX).map(|at| rig.log_on(&format!("C{at}"))).collect();
+    let mut ninth = Client::connect(rig.orders_at, "NINTH", rig.now);
+    rig.advance(Nanos::from_millis(2));
+    rig.until(&mut ninth, |client| client.is_closed);
+    assert_eq!(rig.venue.counters().sessions, clients.len() as u64);
+    let mut fd_count = 0;
+    rig.venue.for_each_fd(|_| fd_count += 1);
+    assert!(fd_count == 2 + SESSIONS_MAX && fd_count < POLL_FDS_MAX);
+}
+
+#[test]
+fn a_client_that_does_not_read_is_disconnected_before_its_reports_fill_the_memory() {
+    let tight = VenueConfig { pending_bytes_max: 1 << 12, ..config() };
+    let mut rig = Rig::new(&tight, Flow::None);
+    let mut client = rig.log_on("DEAF");
+    let mut id = 0;
+    let mut encoded = |client: &mut Client, rig: &Rig, side, qty| {
+        id += 1;
+        let mut out = [0; 1_024];
+        let order = limit(id, side, qty, "100.00");
+        let range = client.session.encode_new_order(rig.now, &order, &mut out).expect("fits");
+        out[range].to_vec()
+    };
+    // The kernel holds some 40 MB for the client; each round adds 151 reports.
+    for _ in 0..4_000 {
+        let mut bytes = Vec::new();
+        for _ in 0..50 {
+            bytes.extend(encoded(&mut client, &rig, Side::Sell, 1));
+        }
+        bytes.extend(encoded(&mut client, &rig, Side::Buy, 50));
+        let mut sent = 0;
+        while sent < bytes.len() && rig.venue.connection_count() > 0 {
+            sent += client.stream.send(&bytes[sent..]).unwrap_or(bytes.len());
+            rig.poll();
+            drain(&rig.incremental, |_| {});
+        }
+        if rig.venue.connection_count() == 0 {
+            assert!(rig.venue.counters().reports > 1_000 && rig.venue.book().order_count() == 0);
+            return;
+        }
+    }
+    panic!("still connected: {:?}", rig.venue.counters());
+}
+
+#[test]
+fn messages_that_a_venue_does_not_take_are_answered() {
+    let mut rig = Rig::empty();
+    let mut client = rig.log_on("ALPHA");
+    let report = ExecutionReport {
+        order_id: text("1"),
+        exec_id: text("1"),
+        cl_ord_id: text("1"),
+        orig_cl_ord_id: None,
+        exec_type: ExecType::New,
+        ord_status: OrdStatus::New,
+        symbol: text("AAPL"),
+        side: Side::Buy,
+        order_qty: 1,
+        last_qty: 0,
+        last_price: None,
+        leaves_qty: 1,
+        cum_qty: 0,
+        avg_price: Price(0),
+        ord_rej_reason: None,
+        text: &[],
+        transact_time: None,
+    };
+    client.report(rig.now, &report);
+    rig.until(&mut client, |client| client.reports.len() == 1);
+    assert_eq!(client.reports, [Answer::BusinessReject]);
+}
+
+#[test]
+fn no_bytes_that_a_client_sends_end_the_venue() {
+    let mut rig = Rig::new(&config(), synthetic(9));
+    rig.venue.start_flow(rig.now.mono);
+    let mut random = SplitMix64::new(11);
+    for round in 0..200 {
+        let mut client = rig.log_on("NOISE");
+        for id in 1..=5 {
+            let mut out = [0; 1_024];
+            let order = limit(id, Side::Buy, 1, "585.00");
+            let range = client.session.encode_new_order(rig.now, &order, &mut out).expect("fits");
+            let mut message = out[range].to_vec();
+            // From the third message on, single bytes are wrong or the message is cut.
+            if id > 2 {
+                let at = random.below(message.len() as u64) as usize;
+                if random.chance(500) {
+                    message[at] = random.below(256) as u8;
+                } else {
+                    message.truncate(at);
+                }
+            }
+            client.send(&message);
+        }
+        client.send(&[round; 100]);
+        rig.tick();
+        drop(client);
+        rig.until_venue(|venue| venue.connection_count() == 0);
+        drain(&rig.incremental, |_| {});
+        drain(&rig.snapshot, |_| {});
+    }
+    let counters = rig.venue.counters();
+    assert_eq!(counters.sessions, 200);
+    assert!(counters.orders >= 400 && counters.cancels_on_disconnect >= 1, "{counters:?}");
+}
+
+#[test]
+fn the_sink_swallows_what_it_gets() {
+    let mut rig = Rig::empty();
+    let streams: Vec<TcpStream> =
+        (0..2).map(|_| TcpStream::connect(rig.sink_at).expect("connect")).collect();
+    rig.tick();
+    let mut sent = 0;
+    while sent < 4_000_000 {
+        for stream in &streams {
+            sent += stream.send(&[0; 4_096]).expect("send");
+        }
+        rig.poll();
+    }
+    drop(streams);
+    let mut fd_count = 4;
+    for _ in 0..10_000 {
+        rig.poll();
+        fd_count = 0;
+        rig.venue.for_each_fd(|_| fd_count += 1);
+        if fd_count == 2 {
+            break;
+        }
+    }
+    assert_eq!(fd_count, 2);
+    assert_eq!(rig.venue.connection_count(), 0);
+}
+
+#[test]
+fn waits_until_something_arrives_or_is_due() {
+    let mut rig = Rig::empty();
+    rig.poll();
+    let deadline = rig.venue.next_deadline(rig.now.mono);
+    assert!(deadline > rig.now.mono && deadline <= rig.now.mono + Nanos::from_millis(50));
+    rig.venue.wait(deadline, Nanos::from_secs(60)).expect("no wait when something is due");
+    // A connection ends the wait, and the next poll takes it at once.
+    let _client = TcpStream::connect(rig.orders_at).expect("connect");
+    rig.venue.wait(rig.now.mono, Nanos::from_secs(60)).expect("a wait");
+    rig.poll();
+    assert_eq!(rig.venue.connection_count(), 1);
+    rig.venue.for_each_fd(|fd| assert!(fd.as_fd().try_clone_to_owned().is_ok()));
+}
+
+#[test]
+fn says_what_is_wrong_with_a_configuration() {
+    let wrong = [
+        VenueConfig { order_capacity: 0, ..config() },
+        VenueConfig { snapshot_interval: Nanos::ZERO, ..config() },
+        VenueConfig { flow_commands_per_poll: 0, ..config() },
+    ];
+    for config in wrong {
+        let error = config.check().expect_err("refused");
+        assert!(error.to_string().starts_with("venue configuration: `"), "{error}");
+        assert!(matches!(error, VenueError::Config { .. }));
+    }
+}
