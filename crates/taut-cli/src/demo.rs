@@ -2,11 +2,12 @@
 //!
 //! The parent checks the arguments, prepares what the processes share and starts them ([`parent`]):
 //! the venue, the gateway and, in split mode, the strategy are this same binary in another role
-//! ([`roles`]). Parent and child speak over a control socket ([`control`]), whose end also tells each
-//! side that the other is gone. The histograms lie in shared memory, where the parent reads them
-//! while the run goes on.
+//! ([`roles`]). Parent and child speak over a control socket ([`control`]), whose end also tells
+//! each side that the other is gone. The histograms lie in shared memory, where the parent reads
+//! them while the run goes on.
 
 mod arguments;
+mod child;
 mod children;
 mod control;
 mod feed;
@@ -15,12 +16,13 @@ mod outcome;
 mod parent;
 mod placement;
 mod plan;
+mod role;
 mod roles;
 
 use crate::exit::Failure;
 
 pub use arguments::Arguments;
-pub use roles::Role;
+pub use role::Role;
 
 /// Runs the demo.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {

@@ -6,6 +6,7 @@
 mod demo;
 mod exit;
 mod report;
+mod terminal;
 
 use clap::{Parser, Subcommand};
 
@@ -47,7 +48,7 @@ impl Failure {
     /// Says what went wrong on standard error and returns the exit code for it.
     fn report(&self) -> std::process::ExitCode {
         if !matches!(self, Self::Told) {
-            eprintln!("taut: {self}");
+            terminal::tell(format_args!("taut: {self}"));
         }
         self.exit_code()
     }

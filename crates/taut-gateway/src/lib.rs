@@ -1,12 +1,14 @@
 //! The tick-to-trade path: feed, book, strategy, risk, order.
 //!
-//! A [`Gateway`] is one object driven by one thread: [`Gateway::poll`] serves the client's requests
-//! first, then takes one datagram of market data, then looks at the order session. Its [`Client`] is
-//! where the strategy lives: in the same thread ([`FusedClient`]) or behind shared memory in another
-//! process ([`SplitClient`] here, [`StrategyRunner`] there). The [`Strategy`] is the same code.
+//! A [`Gateway`] is one object driven by one thread: [`Gateway::poll`] serves the client's
+//! requests first, then takes one datagram of market data, then looks at the order session. Its
+//! [`Client`] is where the strategy lives: in the same thread ([`FusedClient`]) or behind shared
+//! memory in another process ([`SplitClient`] here, [`StrategyRunner`] there). The [`Strategy`] is
+//! the same code.
 //!
 //! Every order carries the stamps of the packet that caused it: nine stages from the return of the
 //! receive call to the return of the send call, which add up exactly.
+#![forbid(unsafe_code)]
 
 mod client;
 mod config;

@@ -176,8 +176,8 @@ impl Market {
         Ok(Taken::Datagram(TickStamps::NONE))
     }
 
-    /// Decodes and books the packet in the buffer, whose turn it is. Returns the ticks at which each
-    /// of the two was done.
+    /// Decodes and books the packet in the buffer, whose turn it is. Returns the ticks at which
+    /// each of the two was done.
     #[inline]
     fn apply_in_turn(&mut self, clock: &Clock, bytes: usize) -> Result<[u64; 2], GatewayError> {
         let datagram = &self.buffer[..bytes.min(BUFFER_BYTES)];

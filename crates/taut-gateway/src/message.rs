@@ -207,8 +207,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// Packs it. Word 0: kind, side, type, time in force, end of `strategy`; word 1: id; words 2, 3:
-    /// price and lots, or the order to cancel; word 4: origin; words 5, 6: the other ends.
+    /// Packs it. Word 0: kind, side, type, time in force, end of `strategy`; word 1: id; words 2
+    /// and 3: price and lots, or the order to cancel; word 4: origin; words 5, 6: the other ends.
     #[must_use]
     pub fn pack(&self) -> Payload {
         let [decode, book, publish, to_strategy, strategy, ..] = self.offsets.ends();

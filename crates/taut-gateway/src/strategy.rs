@@ -20,14 +20,18 @@ pub trait Strategy {
     fn on_market(&mut self, now: Nanos, event: &MarketEvent, orders: &mut impl OrderEntry);
 
     /// Something happened to one of its orders.
-    fn on_order(&mut self, now: Nanos, update: &OrderUpdate, orders: &mut impl OrderEntry);
+    fn on_order(&mut self, _now: Nanos, _update: &OrderUpdate, _orders: &mut impl OrderEntry) {}
 
     /// Comes about every millisecond while nothing else happens.
-    fn on_timer(&mut self, now: Nanos, orders: &mut impl OrderEntry);
+    fn on_timer(&mut self, _now: Nanos, _orders: &mut impl OrderEntry) {}
 
-    /// No new orders from now on; what is open is to be cancelled.
-    fn stop(&mut self);
+    /// No new orders from now on; what is open is to be cancelled. A strategy that lets orders rest
+    /// must do both.
+    fn stop(&mut self) {}
 
-    /// Whether it has no order open and no request under way.
-    fn is_idle(&self) -> bool;
+    /// Whether it has no order open and no request under way. A strategy that lets orders rest must
+    /// know.
+    fn is_idle(&self) -> bool {
+        true
+    }
 }

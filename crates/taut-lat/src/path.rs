@@ -19,9 +19,9 @@ const TICK_TO_TRADE: usize = STAGE_COUNT + 1;
 
 /// Records the path of each order into one histogram per stage and two for the whole.
 ///
-/// One writer, any number of readers, as for a [`Recorder`]; zeroed words are an empty path. Because
-/// the intervals of an order add up to its tick-to-trade time and each histogram carries an exact
-/// sum, the sums of the stages add up to the sum of tick-to-trade.
+/// One writer, any number of readers, as for a [`Recorder`]; zeroed words are an empty path.
+/// Because the intervals of an order add up to its tick-to-trade time and each histogram carries an
+/// exact sum, the sums of the stages add up to the sum of tick-to-trade.
 pub struct PathRecorder<'a> {
     histograms: [Recorder<'a>; HISTOGRAMS],
 }

@@ -6,10 +6,11 @@ use crate::stage::{STAGE_COUNT, Stage};
 
 /// The end of each stage of one order, in nanoseconds after the origin of its path.
 ///
-/// 36 bytes, so that it travels inside messages. Setting an end is one store; the truth is kept when
-/// it is read: an end before that of an earlier stage (the stage was skipped, or two processors'
-/// clocks disagree by some nanoseconds) counts as equal to it. So the intervals are never negative,
-/// and add up to [`total`](Self::total) exactly. Offsets saturate at `u32::MAX` ns (4.29 s).
+/// 36 bytes, so that it travels inside messages. Setting an end is one store; the truth is kept
+/// when it is read: an end before that of an earlier stage (the stage was skipped, or two
+/// processors' clocks disagree by some nanoseconds) counts as equal to it. So the intervals are
+/// never negative, and add up to [`total`](Self::total) exactly. Offsets saturate at `u32::MAX` ns
+/// (4.29 s).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageOffsets {
     ends: [u32; STAGE_COUNT],

@@ -1,8 +1,8 @@
 //! Order life cycle and pre-trade risk.
 //!
 //! Pure and fixed in size: requests, reports and `now` go in, verdicts and updates come out. The
-//! life cycle is a table ([`OrderState::after`]); the [`OrderTable`] holds every order by its client
-//! id and counts each answer once; [`Risk`] says yes or no before an order leaves.
+//! life cycle is a table ([`OrderState::after`]); the [`OrderTable`] holds every order by its
+//! client id and counts each answer once; [`Risk`] says yes or no before an order leaves.
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

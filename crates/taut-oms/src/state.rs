@@ -14,7 +14,7 @@ pub enum OrderState {
     Filled = 3,
     /// Done: cancelled at our request.
     Cancelled = 4,
-    /// Done: the venue cancelled what did not trade (immediate-or-cancel, fill-or-kill, end of day).
+    /// Done: the venue cancelled what did not trade (immediate-or-cancel, fill-or-kill).
     Expired = 5,
     /// Done: the venue refused it.
     Rejected = 6,

@@ -36,10 +36,16 @@ pub fn die_with_parent(parent: u32) -> Result<bool, SysError> {
 /// A signal to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessSignal {
+    /// SIGINT: please stop, as Ctrl-C says it.
+    Interrupt,
     /// SIGTERM: please stop.
     Terminate,
     /// SIGKILL: stop now.
     Kill,
+    /// SIGSTOP: pause.
+    Pause,
+    /// SIGCONT: go on after a pause.
+    Continue,
 }
 
 /// Sends a signal.
@@ -52,8 +58,11 @@ pub fn signal_process(process: u32, signal: ProcessSignal) -> Result<(), SysErro
         return Err(SysError::new("signal", rustix::io::Errno::INVAL));
     };
     let signal = match signal {
+        ProcessSignal::Interrupt => Signal::INT,
         ProcessSignal::Terminate => Signal::TERM,
         ProcessSignal::Kill => Signal::KILL,
+        ProcessSignal::Pause => Signal::STOP,
+        ProcessSignal::Continue => Signal::CONT,
     };
     kill_process(pid, signal).during("signal")
 }

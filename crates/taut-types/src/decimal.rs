@@ -141,7 +141,10 @@ mod tests {
         }
 
         #[test]
-        fn never_panics(text in proptest::collection::vec(any::<u8>(), 0..40), decimals in any::<u8>()) {
+        fn never_panics(
+            text in proptest::collection::vec(any::<u8>(), 0..40),
+            decimals in any::<u8>(),
+        ) {
             let _ = parse_decimal(&text, decimals);
         }
     }

@@ -1,2 +1,67 @@
 //! taut: the tick-to-trade path as one library.
+//!
+//! Market data arrives, a book moves, a strategy decides, risk agrees, an order leaves, and every
+//! hop is stamped. This crate re-exports the parts under the names of their fields; each module is a
+//! crate of its own with its own documentation, and the [`prelude`] holds what a strategy needs.
+//!
+//! ```
+//! use taut::prelude::*;
+//!
+//! // A book of price levels, fed by hand.
+//! let mut book = LevelBook::with_capacity(64);
+//! book.apply(Side::Buy, Price::parse(b"585.33")?, Lots(18), 1)?;
+//! book.apply(Side::Sell, Price::parse(b"585.91")?, Lots(18), 1)?;
+//! assert_eq!(book.best(Side::Buy).map(|level| level.lots), Some(Lots(18)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
+
+/// Order books: top of book, price levels, order queues.
+pub use taut_book as book;
+/// The matching engine.
+pub use taut_engine as engine;
+/// Market-data sequencing and recovery.
+pub use taut_feed as feed;
+/// FIX: codec and session.
+pub use taut_fix as fix;
+/// The gateway: feed, book, strategy, risk, order.
+pub use taut_gateway as gateway;
+/// Shared-memory segments between processes.
+pub use taut_ipc as ipc;
+/// Stages, histograms, percentiles.
+pub use taut_lat as lat;
+/// Order life cycle and pre-trade risk.
+pub use taut_oms as oms;
+/// Rings and cells over slices of atomics.
+pub use taut_ring as ring;
+/// SBE: the market-data feed's messages.
+pub use taut_sbe as sbe;
+/// Atomics facade and padding.
+pub use taut_sync as sync;
+/// The Linux boundary.
+pub use taut_sys as sys;
+/// The nouns: time, prices, quantities, identities.
+pub use taut_types as types;
+/// The venue simulator.
+pub use taut_venue as venue;
+
+/// What a strategy, and whoever runs one, needs.
+pub mod prelude {
+    pub use taut_book::{LevelBook, OrderBook};
+    pub use taut_engine::{Command, Engine, EngineConfig, Event};
+    pub use taut_gateway::{
+        Client, FusedClient, Gateway, GatewayConfig, MarketEvent, NewOrder, OrderEntry,
+        OrderUpdate, SplitClient, Strategy, StrategyRunner, TickStamps, TopEvent, UpdateKind,
+    };
+    pub use taut_lat::{Stage, StageOffsets};
+    pub use taut_sys::{Clock, Wait};
+    pub use taut_types::{
+        ClientOrderId, HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, OrderType, Price,
+        Qty, SequenceNumber, Side, Symbol, TimeInForce,
+    };
+}
+
+/// The code in the README compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct ReadmeDoctests;

@@ -8,7 +8,7 @@ use taut_sys::{ControlSocket, monotonic, wait_readable};
 use taut_types::Nanos;
 
 use crate::demo::control::{Channel, Incoming, Order, Reply};
-use crate::demo::roles::Role;
+use crate::demo::role::Role;
 use crate::exit::Failure;
 
 /// How long a child may take to end when asked to.

@@ -10,6 +10,9 @@ use taut_sys::{CONTROL_BYTES_MAX, ControlSocket, Received, SysError};
 use crate::demo::arguments::Mode;
 use crate::demo::placement::Place;
 
+/// The venue's name in FIX.
+pub const VENUE_COMP_ID: &[u8] = b"VENUE";
+
 /// How fast a recording is replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Pace {
@@ -70,8 +73,8 @@ pub struct VenueSetup {
     pub flow: FlowSetup,
 }
 
-/// What the gateway is told. Descriptors: segment, incremental socket, snapshot socket, and in split
-/// mode the gateway's and the strategy's doorbell.
+/// What the gateway is told. Descriptors: segment, incremental socket, snapshot socket, and in
+/// split mode the gateway's and the strategy's doorbell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GatewaySetup {
     /// For every child.

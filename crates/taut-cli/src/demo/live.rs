@@ -7,6 +7,7 @@ use taut_lat::IntervalReader;
 use taut_types::Nanos;
 
 use crate::report::{Interval, human_count, human_ns};
+use crate::terminal::tell;
 
 /// How often the series gets a point and a terminal its line.
 const INTERVAL: Nanos = Nanos::from_millis(500);
@@ -63,7 +64,7 @@ impl Live {
         self.point(now, views);
         if self.terminal {
             // The line stays in place; what follows begins below it.
-            eprintln!();
+            tell("");
         }
         self.intervals
     }

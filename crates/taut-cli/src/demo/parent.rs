@@ -20,8 +20,9 @@ use crate::demo::live::Live;
 use crate::demo::outcome::Outcome;
 use crate::demo::placement::Place;
 use crate::demo::plan::Plan;
-use crate::demo::roles::Role;
+use crate::demo::role::Role;
 use crate::exit::Failure;
+use crate::terminal::tell;
 
 /// How long a child may take to become ready.
 const READY: Nanos = Nanos::from_secs(20);
@@ -212,8 +213,8 @@ impl<'a, 'm> Run<'a, 'm> {
     fn announce(&self, shared: &Shared) {
         let fused = self.plan.is_fused();
         let (mode, places) = (self.plan.arguments.mode.name(), &self.plan.placement);
-        eprintln!("{mode} mode, {}", self.plan.source);
-        eprintln!("market data: {}", shared.feed.description);
+        tell(format_args!("{mode} mode, {}", self.plan.source));
+        tell(format_args!("market data: {}", shared.feed.description));
         let one = |role: Role, place: &Place| {
             let process = self.children.process_id(role).unwrap_or(0);
             let wait = format!("{:?}", place.wait).to_lowercase();
@@ -226,7 +227,7 @@ impl<'a, 'm> Run<'a, 'm> {
         if !fused {
             all.push(one(Role::Strategy, &places.strategy));
         }
-        eprintln!("{}", all.join("; "));
+        tell(all.join("; "));
     }
 
     /// Watches until the time is over, the flow ends or a stop signal comes.

@@ -117,7 +117,8 @@ impl Svg {
             Anchor::End => "end",
         };
         self.write(format_args!(
-            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>\n",
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" \
+             text-anchor=\"{anchor}\">{}</text>\n",
             Escaped(text),
         ));
     }

@@ -143,6 +143,28 @@ fn every_split_in_two_tells_the_same_story() {
     assert_eq!(tell(&bytes), whole);
 }
 
+const MSG_TYPES: &[&str] = &["0", "1", "2", "3", "4", "5", "8", "9", "A", "D", "F", "j", "E", "?"];
+const TAGS: &[u32] = &[
+    6, 7, 11, 14, 16, 17, 31, 32, 34, 36, 37, 38, 39, 40, 41, 43, 44, 45, 54, 55, 58, 59, 60, 95,
+    96, 97, 98, 102, 103, 108, 112, 122, 123, 141, 150, 151, 371, 372, 373, 379, 380, 434,
+];
+const VALUES: &[&str] = &[
+    "",
+    "0",
+    "1",
+    "2",
+    "Y",
+    "N",
+    "-1",
+    "9",
+    "100.0",
+    "18446744073709551615",
+    "99999999999999999999",
+    "20260302-09:30:00",
+    "x",
+    "F",
+];
+
 proptest! {
     #[test]
     fn orders_survive_the_wire(order in new_order()) {
@@ -204,11 +226,11 @@ proptest! {
 
     #[test]
     fn fields_in_any_order_and_number_never_panic(
-        msg_type in prop::sample::select(&["0", "1", "2", "3", "4", "5", "8", "9", "A", "D", "F", "j", "E", "?"][..]),
-        fields in prop::collection::vec((
-            prop::sample::select(&[6u32, 7, 11, 14, 16, 17, 31, 32, 34, 36, 37, 38, 39, 40, 41, 43, 44, 45, 54, 55, 58, 59, 60, 95, 96, 97, 98, 102, 103, 108, 112, 122, 123, 141, 150, 151, 371, 372, 373, 379, 380, 434][..]),
-            prop::sample::select(&["", "0", "1", "2", "Y", "N", "-1", "9", "100.0", "18446744073709551615", "99999999999999999999", "20260302-09:30:00", "x", "F"][..]),
-        ), 0..20),
+        msg_type in prop::sample::select(MSG_TYPES),
+        fields in prop::collection::vec(
+            (prop::sample::select(TAGS), prop::sample::select(VALUES)),
+            0..20,
+        ),
         sequence in prop::sample::select(&[0u64, 1, 2, 3, u64::MAX][..]),
     ) {
         let mut body = format!("35={msg_type}|34={sequence}|{HEADER}|");

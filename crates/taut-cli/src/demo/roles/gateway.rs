@@ -10,9 +10,9 @@ use taut_gateway::{
 use taut_sys::{Clock, Doorbell, UdpSocket, monotonic, wait_readable};
 use taut_types::{Nanos, SequenceNumber};
 
-use super::{Parent, SharedClock, attach, instrument_of, regions, venue, waiter};
 use crate::demo::arguments::Mode;
-use crate::demo::control::{GatewaySetup, Order, Reply};
+use crate::demo::child::{Parent, SharedClock, attach, instrument_of, regions, waiter};
+use crate::demo::control::{GatewaySetup, Order, Reply, VENUE_COMP_ID};
 use crate::exit::Failure;
 
 /// How long the feed may take to catch up at the end, before what is missing counts as lost.
@@ -192,7 +192,7 @@ fn config(setup: &GatewaySetup) -> Result<GatewayConfig, Failure> {
         order_address: setup.orders,
         sink_address: Some(setup.sink),
         sender_comp_id: text(b"GATEWAY")?,
-        target_comp_id: text(venue::COMP_ID)?,
+        target_comp_id: text(VENUE_COMP_ID)?,
         heartbeat_interval: Nanos::from_secs(5),
         stream_id: Some(setup.common.stream_id),
         level_capacity: 1 << 13,

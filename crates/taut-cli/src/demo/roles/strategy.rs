@@ -6,7 +6,7 @@ use taut_gateway::{Strategy, StrategyRunner, TouchConfig, TouchStrategy};
 use taut_sys::{Doorbell, wait_readable};
 use taut_types::Nanos;
 
-use super::{Parent, SharedClock, attach, regions, waiter};
+use crate::demo::child::{Parent, SharedClock, attach, regions, waiter};
 use crate::demo::control::{Order, Reply, StrategySetup};
 use crate::exit::Failure;
 

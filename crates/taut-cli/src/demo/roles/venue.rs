@@ -8,13 +8,11 @@ use taut_types::Nanos;
 use taut_venue::flow::{LobsterFlow, SyntheticConfig, SyntheticFlow};
 use taut_venue::{FeedOutput, Flow, Speed, Venue, VenueConfig, VenueCounters};
 
-use super::{Parent, instrument_of, waiter};
-use crate::demo::control::{FlowSetup, Order, Pace, Reply, VenueSetup};
+use crate::demo::child::{Parent, instrument_of, waiter};
+use crate::demo::control::{FlowSetup, Order, Pace, Reply, VENUE_COMP_ID, VenueSetup};
 use crate::demo::feed::sender_to;
 use crate::exit::Failure;
 
-/// The venue's name in FIX.
-pub const COMP_ID: &[u8] = b"VENUE";
 /// How often the venue listens to its parent.
 const CONTROL: Nanos = Nanos::from_millis(2);
 
@@ -77,7 +75,7 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<Venue, Failure> {
     let sender = |to| sender_to(to).map_err(|error| Failure::run("market data", error));
     let output =
         FeedOutput { incremental: sender(setup.incremental)?, snapshot: sender(setup.snapshot)? };
-    let comp_id = ShortText::new(COMP_ID).ok_or_else(|| Failure::Run("CompID".to_owned()))?;
+    let comp_id = ShortText::new(VENUE_COMP_ID).ok_or_else(|| Failure::Run("CompID".to_owned()))?;
     let instrument = instrument_of(&setup.common)?;
     let config = VenueConfig::new(instrument, comp_id, setup.common.stream_id);
     let flow = flow(&setup.flow)?;

@@ -1,0 +1,167 @@
+//! A child's dealings with its parent: orders, replies, the shared clock, and not outliving it.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use taut_gateway::Regions;
+use taut_ipc::Segment;
+use taut_ring::cell::CellReader;
+use taut_sys::{
+    Clock, ControlSocket, MAPPING_WORDS, TickMapping, Wait, Waiter, die_with_parent, monotonic,
+    pin_to_cpu, set_batch_scheduling, set_timer_slack, started_by, stop_requests, wait_readable,
+};
+use taut_types::{Instrument, Nanos, Price, Symbol};
+
+use crate::demo::arguments::WaitArgument;
+use crate::demo::control::{Channel, Common, Incoming, Order, Reply};
+use crate::demo::plan::instrument;
+use crate::demo::role::Role;
+use crate::exit::Failure;
+
+/// How long the parent may take with its first order.
+const SETUP: Nanos = Nanos::from_secs(10);
+
+/// The child's view of its parent.
+#[derive(Debug)]
+pub struct Parent {
+    role: Role,
+    channel: Channel,
+    process: u32,
+}
+
+impl Parent {
+    /// A child that nobody has told anything yet.
+    pub fn new(role: Role, input: OwnedFd) -> Self {
+        Self { role, channel: Channel::new(ControlSocket::from(input)), process: 0 }
+    }
+
+    /// The setup, which tells who the parent is.
+    pub fn first_order(&mut self) -> Result<(Order, Vec<OwnedFd>), Failure> {
+        let by_hand = || {
+            Failure::Usage("demo-role is started by `taut demo`; run `taut demo --help`".to_owned())
+        };
+        let deadline = monotonic() + SETUP;
+        while monotonic() < deadline {
+            match self.channel.receive::<Order>() {
+                Ok(Incoming::Message(order, fds)) => return Ok((order, fds)),
+                Ok(Incoming::Nothing) => {
+                    let _ = wait_readable(&[self.fd()], Some(Nanos::from_millis(100)));
+                }
+                Ok(Incoming::Gone) | Err(_) => break,
+            }
+        }
+        Err(by_hand())
+    }
+
+    /// Takes the place that was assigned, and makes sure not to outlive the parent.
+    pub fn settle(&mut self, common: &Common) -> Result<(), Failure> {
+        self.process = common.parent;
+        let system = |what: &'static str| move |error| Failure::run(what, error);
+        if !die_with_parent(common.parent).map_err(system("parent"))? {
+            return Err(self.orphaned());
+        }
+        pin_to_cpu(common.place.cpu).map_err(system("pinning"))?;
+        if common.place.batch {
+            set_batch_scheduling().map_err(system("scheduling"))?;
+        }
+        // A timed wait of a blocking process ends when it is due, not up to 50 us later.
+        set_timer_slack(Nanos(1)).map_err(system("timer slack"))
+    }
+
+    /// The next order, if there is one; an error when the child must end. Cost: one system call.
+    pub fn order(&mut self) -> Result<Option<Order>, Failure> {
+        if stop_requests() > 0 {
+            if !started_by(self.process) {
+                return Err(self.orphaned());
+            }
+            return Err(Failure::Run("was asked to stop by a signal".to_owned()));
+        }
+        match self.channel.receive::<Order>() {
+            Ok(Incoming::Nothing) => Ok(None),
+            Ok(Incoming::Message(order, _)) => Ok(Some(order)),
+            Ok(Incoming::Gone) | Err(_) => Err(self.orphaned()),
+        }
+    }
+
+    /// Tells the parent something.
+    pub fn say(&self, reply: &Reply) -> Result<(), Failure> {
+        self.channel.send(reply, &[]).map_err(|_| self.orphaned())
+    }
+
+    fn orphaned(&self) -> Failure {
+        Failure::Run(format!(
+            "{}: the demo's parent (process {}) is gone; stopped",
+            self.role.name(),
+            self.process
+        ))
+    }
+
+    /// Tells the parent about a failure; speaks for itself when there is no parent any more.
+    pub fn tell(&self, failure: Failure) -> Result<(), Failure> {
+        let told = self.channel.send(&Reply::Failed { text: failure.to_string() }, &[]);
+        match told {
+            Ok(()) if started_by(self.process) => Err(Failure::Told),
+            _ => Err(failure),
+        }
+    }
+
+    /// The descriptor to wait for.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.channel.socket().as_fd()
+    }
+}
+
+/// The shared clock, as the parent anchors it.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedClock<'m> {
+    cell: CellReader<'m, MAPPING_WORDS>,
+    version: u64,
+}
+
+impl<'m> SharedClock<'m> {
+    /// The clock of a run, and a reader of it.
+    pub fn new(regions: &Regions<'m>) -> Result<(Self, Clock), Failure> {
+        let broken = || Failure::Run("shared memory: the clock was never set".to_owned());
+        let cell = CellReader::new(regions.clock).map_err(|_| broken())?;
+        // The parent may be writing it just now: a few looks are enough.
+        let first = (0..1_000).find_map(|_| cell.get());
+        let (version, words) = first.ok_or_else(broken)?;
+        Ok((Self { cell, version }, Clock::new(TickMapping::from_words(words))))
+    }
+
+    /// Takes over a newer mapping, if there is one.
+    pub fn refresh(&mut self, clock: &mut Clock) {
+        if let Some((version, words)) = self.cell.get()
+            && version != self.version
+        {
+            self.version = version;
+            clock.set_mapping(TickMapping::from_words(words));
+        }
+    }
+}
+
+/// The segment that came with the setup.
+pub fn attach(fd: Option<OwnedFd>) -> Result<Segment, Failure> {
+    let fd = fd.ok_or_else(|| Failure::Run("shared memory: no descriptor came".to_owned()))?;
+    Segment::attach(fd).map_err(|error| Failure::Run(error.to_string()))
+}
+
+/// Its regions.
+pub fn regions(segment: &Segment) -> Result<Regions<'_>, Failure> {
+    Regions::of(segment).map_err(|error| Failure::Run(error.to_string()))
+}
+
+/// What is traded.
+pub fn instrument_of(common: &Common) -> Result<Instrument, Failure> {
+    let symbol = Symbol::new(common.symbol.as_bytes());
+    let symbol = symbol.ok_or_else(|| Failure::Run(format!("symbol '{}'", common.symbol)))?;
+    instrument(symbol, Price(common.tick))
+}
+
+/// How the process waits.
+pub const fn waiter(wait: WaitArgument) -> Waiter {
+    Waiter::new(match wait {
+        WaitArgument::Spin => Wait::Spin,
+        WaitArgument::Yield => Wait::Yield,
+        WaitArgument::Block => Wait::Block,
+    })
+}

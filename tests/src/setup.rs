@@ -1,0 +1,108 @@
+//! The parts of a scenario: one instrument, a venue, a gateway, the sockets between them.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use taut_fix::ShortText;
+use taut_gateway::{FeedSockets, GatewayConfig};
+use taut_sys::{TcpListener, UdpSocket};
+use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Symbol};
+use taut_venue::flow::{SyntheticConfig, SyntheticFlow};
+use taut_venue::{FeedOutput, Flow, Venue, VenueConfig};
+
+/// Names the feed in every packet.
+pub const STREAM_ID: u32 = 0x7a07;
+/// Levels of a side of the synthetic market.
+pub const LEVEL_COUNT: usize = 500;
+const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
+
+/// What is traded: Apple, in cents and single shares.
+///
+/// # Panics
+/// Never: the constants are right.
+#[must_use]
+pub fn instrument() -> Instrument {
+    let symbol = Symbol::new(b"AAPL").expect("a symbol");
+    let tick = Price::parse(b"0.01").expect("a price");
+    let share = Qty { mantissa: 1, decimals: 0 };
+    Instrument::new(InstrumentId(1), symbol, tick, share).expect("an instrument")
+}
+
+fn text(name: &str) -> ShortText {
+    ShortText::new(name.as_bytes()).expect("a short text")
+}
+
+/// A venue with the habits of the demo.
+#[must_use]
+pub fn venue_config() -> VenueConfig {
+    VenueConfig::new(instrument(), text("VENUE"), STREAM_ID)
+}
+
+/// A gateway with the habits of the demo, to the venue at these addresses.
+#[must_use]
+pub fn gateway_config(at: VenueAddresses) -> GatewayConfig {
+    GatewayConfig {
+        instrument: instrument(),
+        order_address: at.orders,
+        sink_address: Some(at.sink),
+        sender_comp_id: text("GATEWAY"),
+        target_comp_id: text("VENUE"),
+        heartbeat_interval: Nanos::from_secs(5),
+        stream_id: Some(STREAM_ID),
+        level_capacity: 1 << 13,
+        order_capacity: 1 << 16,
+        risk: GatewayConfig::default_risk(),
+    }
+}
+
+/// A market out of a seed.
+#[must_use]
+pub fn synthetic_flow(seed: u64, ticks_hz: u32) -> Flow {
+    let config = SyntheticConfig { seed, level_count: LEVEL_COUNT, ..SyntheticConfig::default() };
+    Flow::synthetic(SyntheticFlow::new(config), ticks_hz)
+}
+
+/// Where a venue takes orders, and where it takes what it throws away.
+#[derive(Clone, Copy, Debug)]
+pub struct VenueAddresses {
+    /// Orders.
+    pub orders: SocketAddrV4,
+    /// Bare sends.
+    pub sink: SocketAddrV4,
+}
+
+const ANY_PORT: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+
+/// A venue on ports that the kernel picked.
+///
+/// # Panics
+/// When it cannot be opened.
+#[must_use]
+pub fn open_venue(config: &VenueConfig, flow: Flow, feed: FeedOutput) -> (Venue, VenueAddresses) {
+    let listen = || TcpListener::bind(ANY_PORT).expect("a port to listen on");
+    let (orders, sink) = (listen(), listen());
+    let address = |listener: &TcpListener| listener.local_address().expect("an address");
+    let at = VenueAddresses { orders: address(&orders), sink: address(&sink) };
+    let venue = Venue::new(config, orders, sink, feed, flow).expect("a venue");
+    (venue, at)
+}
+
+/// A way for datagrams on loopback: the sending end and the receiving end.
+///
+/// # Panics
+/// When the sockets cannot be opened.
+#[must_use]
+pub fn link() -> (UdpSocket, UdpSocket) {
+    let receiver = UdpSocket::bind(ANY_PORT).expect("a receiving socket");
+    receiver.set_receive_buffer(RECEIVE_BUFFER_BYTES).expect("a receive buffer");
+    let sender = UdpSocket::bind(ANY_PORT).expect("a sending socket");
+    sender.connect(receiver.local_address().expect("an address")).expect("a connection");
+    (sender, receiver)
+}
+
+/// A feed straight from a venue to a gateway.
+#[must_use]
+pub fn feed() -> (FeedOutput, FeedSockets) {
+    let ((incremental_out, incremental), (snapshot_out, snapshot)) = (link(), link());
+    let output = FeedOutput { incremental: incremental_out, snapshot: snapshot_out };
+    (output, FeedSockets { incremental, snapshot })
+}
