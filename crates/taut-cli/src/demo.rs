@@ -10,6 +10,7 @@ mod arguments;
 mod child;
 mod children;
 mod control;
+mod directory;
 mod feed;
 mod live;
 mod outcome;

@@ -1,8 +1,9 @@
 //! The report of a run: what is printed at its end, and what is written to its directory.
 //!
 //! [`RunReport`] holds everything. [`table`] and [`json_line`] are for standard output;
-//! [`write_all`] writes `report.html` (self-contained), `stages.hlog` (HdrHistogram log 1.3) and `run.json`. All
-//! of it is a function of the report alone: the same run reported twice gives the same bytes.
+//! [`write_all`] writes `report.html` (self-contained), `stages.hlog` (HdrHistogram log 1.3) and
+//! `run.json`. All of it is a function of the report alone: the same run reported twice gives the
+//! same bytes.
 
 mod chart;
 mod files;

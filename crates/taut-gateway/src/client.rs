@@ -165,6 +165,8 @@ pub struct SplitClient<'m> {
     ticks: broadcast::Publisher<'m>,
     requests: spsc::Consumer<'m>,
     updates: spsc::Producer<'m>,
+    /// Whether the book can be trusted, as the strategy was told last.
+    live: bool,
     /// Rung after each publication, where the strategy sleeps in the kernel.
     doorbell: Option<Doorbell>,
 }
@@ -179,6 +181,7 @@ impl<'m> SplitClient<'m> {
             ticks: broadcast::Publisher::new(regions.ticks)?,
             requests: spsc::Consumer::new(regions.requests)?,
             updates: spsc::Producer::new(regions.updates)?,
+            live: false,
             doorbell,
         })
     }
@@ -199,7 +202,12 @@ impl Client for SplitClient<'_> {
             let end = clock.now().since(stamps.origin).0;
             *publish = u32::try_from(end).unwrap_or(u32::MAX);
         }
-        events.iter().for_each(|event| self.ticks.publish(&event.pack(&stamps)));
+        for event in events {
+            if let MarketEvent::Live(live) = event {
+                self.live = *live;
+            }
+            self.ticks.publish(&event.pack(&stamps, self.live));
+        }
         if !events.is_empty() {
             self.wake();
         }

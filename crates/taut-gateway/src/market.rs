@@ -160,7 +160,8 @@ impl Market {
         } else {
             let verdict = self.sequencer.handle_packet(header.stream_id, header.sequence, datagram);
             if verdict == Verdict::Apply {
-                let ends = self.apply_in_turn(clock, bytes)?;
+                let whole = header.flags.contains(PacketFlags::LAST);
+                let ends = self.apply_in_turn(clock, bytes, whole)?;
                 if self.sequencer.is_live() && self.live {
                     let origin = clock.at(received);
                     let end =
@@ -177,9 +178,15 @@ impl Market {
     }
 
     /// Decodes and books the packet in the buffer, whose turn it is. Returns the ticks at which
-    /// each of the two was done.
+    /// each of the two was done. The top is told when the transaction is `whole`: between two
+    /// packets of one, the book may show what never was.
     #[inline]
-    fn apply_in_turn(&mut self, clock: &Clock, bytes: usize) -> Result<[u64; 2], GatewayError> {
+    fn apply_in_turn(
+        &mut self,
+        clock: &Clock,
+        bytes: usize,
+        whole: bool,
+    ) -> Result<[u64; 2], GatewayError> {
         let datagram = &self.buffer[..bytes.min(BUFFER_BYTES)];
         self.decoded.levels.clear();
         self.decoded.trades.clear();
@@ -195,7 +202,7 @@ impl Market {
             self.malformed += 1;
             self.sequencer.invalidate();
         }
-        let top = top_of(&self.book);
+        let top = if whole { top_of(&self.book) } else { self.top };
         if top == self.top {
             self.events.remove(0);
         } else {

@@ -118,10 +118,11 @@ const fn side_of(price: u64, lots: u64) -> Option<(Price, Lots)> {
 }
 
 impl MarketEvent {
-    /// Packs event and stamps. Word 0: kind, side and the end of `publish`; word 1: origin; word 2:
-    /// ends of `decode` and `book`; words 3 to 6: the event.
+    /// Packs event, stamps, and whether the book can be trusted: a reader that was overtaken may
+    /// have missed the [`MarketEvent::Live`] that said so. Word 0: kind, side, trust and the end of
+    /// `publish`; word 1: origin; word 2: ends of `decode` and `book`; words 3 to 6: the event.
     #[must_use]
-    pub fn pack(&self, stamps: &TickStamps) -> Payload {
+    pub fn pack(&self, stamps: &TickStamps, live: bool) -> Payload {
         let [decode, book, publish] = stamps.ends;
         let (kind, side, rest) = match self {
             Self::Top(top) => {
@@ -139,13 +140,13 @@ impl MarketEvent {
             Self::Live(live) => (3, u8::from(*live), [0; 4]),
         };
         let [a, b, c, d] = rest;
-        let head = word(u32::from_le_bytes([kind, side, 0, 0]), publish);
+        let head = word(u32::from_le_bytes([kind, side, live.into(), 0]), publish);
         [head, stamps.origin.0.cast_unsigned(), word(decode, book), a, b, c, d]
     }
 
-    /// The event and its stamps, if the words are one.
+    /// The event, its stamps, and whether the book can be trusted, if the words are one.
     #[must_use]
-    pub fn unpack(payload: &Payload) -> Option<(Self, TickStamps)> {
+    pub fn unpack(payload: &Payload) -> Option<(Self, TickStamps, bool)> {
         let [head, origin, ends, a, b, c, d] = *payload;
         let stamps = TickStamps {
             origin: Nanos(origin.cast_signed()),
@@ -165,7 +166,7 @@ impl MarketEvent {
             3 => Self::Live(byte(head, 1) != 0),
             _ => return None,
         };
-        Some((event, stamps))
+        Some((event, stamps, byte(head, 2) != 0))
     }
 }
 
@@ -396,7 +397,10 @@ mod tests {
             MarketEvent::Live(false),
         ];
         for event in events {
-            assert_eq!(MarketEvent::unpack(&event.pack(&stamps)), Some((event, stamps)));
+            for live in [false, true] {
+                let unpacked = MarketEvent::unpack(&event.pack(&stamps, live));
+                assert_eq!(unpacked, Some((event, stamps, live)));
+            }
         }
     }
 

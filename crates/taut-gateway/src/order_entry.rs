@@ -99,12 +99,14 @@ impl OrderSession {
         mut tell: impl FnMut(&OrderUpdate) -> Result<(), GatewayError>,
     ) -> Result<bool, GatewayError> {
         let room = self.inbox.get_mut(self.inbox_len..).unwrap_or(&mut []);
-        let got = match self.stream.recv(room) {
-            Ok(None) => return Ok(false),
-            Ok(Some(0)) => return self.venue_closed(),
-            Ok(Some(bytes)) => bytes,
-            Err(error) if error.is_peer_gone() => return self.venue_closed(),
-            Err(error) => return Err(error.into()),
+        // A full inbox is handled before more is read: reading nothing would look like the end.
+        let got = match (room.is_empty(), self.stream.recv(room)) {
+            (true, _) => 0,
+            (_, Ok(None)) => return Ok(false),
+            (_, Ok(Some(0))) => return self.venue_closed(),
+            (_, Ok(Some(bytes))) => bytes,
+            (_, Err(error)) if error.is_peer_gone() => return self.venue_closed(),
+            (_, Err(error)) => return Err(error.into()),
         };
         // The receive call has returned: here a round trip ends.
         let received = clock.now();
@@ -135,11 +137,12 @@ impl OrderSession {
                 tell(&update)?;
             }
             at += consumed;
+            // The session takes no more while its own messages wait to be sent.
+            self.send_session_messages(now)?;
             if consumed == 0 {
                 break;
             }
         }
-        self.send_session_messages(now)?;
         self.inbox.copy_within(at..self.inbox_len, 0);
         self.inbox_len -= at;
         Ok(true)

@@ -39,6 +39,8 @@ pub struct StrategyRunner<'m, S> {
     updates: spsc::Consumer<'m>,
     queue: RequestRing<'m>,
     next_id: u64,
+    /// Whether the book can be trusted, as the strategy was told last.
+    live: bool,
     strategy: S,
     counters: StrategyCounters,
     shared_counters: &'m [AtomicU64],
@@ -60,6 +62,7 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
             updates: spsc::Consumer::new(regions.updates)?,
             queue: RequestRing { requests, doorbell, sent: 0 },
             next_id: 1,
+            live: false,
             strategy,
             counters: StrategyCounters::default(),
             shared_counters: regions.strategy,
@@ -72,7 +75,12 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
         match self.ticks.poll() {
             broadcast::Polled::Message(payload) => {
                 self.counters.events += 1;
-                if let Some((event, stamps)) = MarketEvent::unpack(&payload) {
+                if let Some((event, stamps, live)) = MarketEvent::unpack(&payload) {
+                    // Overtaken over the event that said so: it is said again.
+                    if live != self.live && !matches!(event, MarketEvent::Live(_)) {
+                        self.on_market(clock, TickStamps::NONE, &MarketEvent::Live(live));
+                    }
+                    self.live = live;
                     self.on_market(clock, stamps, &event);
                 }
                 true
@@ -136,4 +144,58 @@ fn entry<'a, 'm>(
     next_id: &'a mut u64,
 ) -> Entry<'a, RequestRing<'m>> {
     Entry { clock, queue, next_id, origin: stamps.origin, offsets: stamps.offsets() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::{Client, SplitClient};
+    use crate::message::TopEvent;
+    use crate::strategy::OrderEntry;
+    use taut_ipc::Segment;
+    use taut_types::Nanos;
+
+    /// Notes whether it was told that the book is live when it saw a top.
+    #[derive(Debug, Default)]
+    struct Witness {
+        live: bool,
+        tops_live: u64,
+        tops_stale: u64,
+    }
+
+    impl Strategy for Witness {
+        fn on_market(&mut self, _: Nanos, event: &MarketEvent, _: &mut impl OrderEntry) {
+            match event {
+                MarketEvent::Live(live) => self.live = *live,
+                MarketEvent::Top(_) if self.live => self.tops_live += 1,
+                MarketEvent::Top(_) => self.tops_stale += 1,
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn a_strategy_that_was_overtaken_over_the_news_is_told_again() {
+        let segment = Segment::create("taut-test", &Regions::LAYOUT).expect("segment");
+        let regions = Regions::of(&segment).expect("regions");
+        let mut client = SplitClient::new(&regions, None).expect("client");
+        let mut runner = StrategyRunner::new(&regions, None, Witness::default()).expect("runner");
+        let clock = Clock::vdso();
+        let top = [MarketEvent::Top(TopEvent::default())];
+        let mut rounds = |live: bool, count: usize| {
+            client.market(&clock, TickStamps::NONE, &[MarketEvent::Live(live)]);
+            (0..count).for_each(|_| client.market(&clock, TickStamps::NONE, &top));
+            while runner.poll(&clock) {}
+            let seen = (runner.strategy.tops_live, runner.strategy.tops_stale);
+            (runner.strategy.tops_live, runner.strategy.tops_stale) = (0, 0);
+            seen
+        };
+        assert_eq!(rounds(true, 3), (3, 0));
+        assert_eq!(rounds(false, 3), (0, 3));
+        // More than the ring holds: the news itself is overwritten.
+        let (live, stale) = rounds(true, 20_000);
+        assert!(live > 0 && stale == 0);
+        let (live, stale) = rounds(false, 20_000);
+        assert!(stale > 0 && live == 0);
+    }
 }

@@ -14,14 +14,14 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// A full bucket at `now`. A rate of 0 lets nothing through after the first burst.
+    /// A full bucket at `now`. A rate of 0 lets nothing through, not even a burst.
     #[must_use]
     pub const fn new(rate_per_second: u32, burst: u32, now: Nanos) -> Self {
-        let cost = match rate_per_second {
-            0 => i64::MAX,
-            rate => 1_000_000_000 / rate as i64,
+        let (cost, burst) = match rate_per_second {
+            0 => (i64::MAX, 0),
+            rate => (1_000_000_000 / rate as i64, burst as i64),
         };
-        let credit = Nanos(cost.saturating_mul(burst as i64));
+        let credit = Nanos(cost.saturating_mul(burst));
         Self { cost: Nanos(cost), credit_max: credit, credit, last: now }
     }
 
@@ -50,6 +50,13 @@ mod tests {
         let taken = (1..=1_000).filter(|ms| throttle.take(Nanos::from_millis(*ms))).count();
         assert_eq!(taken, 1_000);
         assert!(!throttle.take(Nanos::from_millis(1_000)));
+    }
+
+    #[test]
+    fn a_rate_of_zero_lets_nothing_through() {
+        let mut throttle = Throttle::new(0, 5, Nanos::ZERO);
+        assert!(!throttle.take(Nanos::ZERO));
+        assert!(!throttle.take(Nanos::from_secs(86_400)));
     }
 
     #[test]

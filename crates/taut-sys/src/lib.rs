@@ -5,6 +5,7 @@
 
 mod clock;
 mod control;
+mod directory;
 mod doorbell;
 mod error;
 mod machine;
@@ -19,13 +20,14 @@ mod wait;
 
 pub use clock::{Anchoring, Clock, MAPPING_WORDS, TickMapping, monotonic, utc};
 pub use control::{CONTROL_BYTES_MAX, ControlSocket, Received};
+pub use directory::check_writable_directory;
 pub use doorbell::Doorbell;
 pub use error::SysError;
 pub use machine::Machine;
 pub use memory::{Mapping, SharedMemory};
 pub use poll::{POLL_FDS_MAX, wait_readable};
 pub use process::{
-    ProcessSignal, die_with_parent, parent_process_id, process_id, signal_process, started_by,
+    ProcessSignal, parent_process_id, process_id, signal_process, started_by, wake_when_parent_dies,
 };
 pub use sched::{available_cpus, pin_to_cpu, set_batch_scheduling, set_timer_slack, yield_cpu};
 pub use signal::{StopSignal, catch_stop_signals, stop_requests, stop_signal};

@@ -22,13 +22,14 @@ pub fn started_by(parent: u32) -> bool {
     parent_process_id() == parent
 }
 
-/// Asks the kernel to terminate this process (SIGTERM) when its parent dies, however it dies.
-/// Returns whether the parent is still the one that is expected: it may have died before the call.
+/// Asks the kernel to wake this process when its parent dies, however it dies: a process that
+/// somebody has stopped goes on (SIGCONT), to see that its control socket is at its end. Returns
+/// whether the parent is still the one that is expected: it may have died before the call.
 ///
 /// # Errors
 /// What `PR_SET_PDEATHSIG` says.
-pub fn die_with_parent(parent: u32) -> Result<bool, SysError> {
-    rustix::process::set_parent_process_death_signal(Some(Signal::TERM))
+pub fn wake_when_parent_dies(parent: u32) -> Result<bool, SysError> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::CONT))
         .during("parent death signal")?;
     Ok(started_by(parent))
 }

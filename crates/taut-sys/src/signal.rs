@@ -14,6 +14,8 @@ pub enum StopSignal {
     Interrupt,
     /// SIGTERM.
     Terminate,
+    /// SIGHUP: the terminal is gone.
+    HangUp,
 }
 
 extern "C" fn note(signal: libc::c_int) {
@@ -21,13 +23,13 @@ extern "C" fn note(signal: libc::c_int) {
     STOP_REQUESTS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// From now on SIGINT and SIGTERM only count: the loop looks at [`stop_requests`]. A blocking wait
-/// ends early, as after any signal.
+/// From now on SIGINT, SIGTERM and SIGHUP only count: the loop looks at [`stop_requests`]. A
+/// blocking wait ends early, as after any signal.
 ///
 /// # Errors
 /// What `sigaction(2)` says.
 pub fn catch_stop_signals() -> Result<(), SysError> {
-    for signal in [libc::SIGINT, libc::SIGTERM] {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: a zeroed sigaction is a valid value (no flags, empty mask).
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         let handler: extern "C" fn(libc::c_int) = note;
@@ -53,6 +55,7 @@ pub fn stop_signal() -> Option<StopSignal> {
     match i32::try_from(LAST_SIGNAL.load(Ordering::Relaxed)) {
         Ok(libc::SIGINT) => Some(StopSignal::Interrupt),
         Ok(libc::SIGTERM) => Some(StopSignal::Terminate),
+        Ok(libc::SIGHUP) => Some(StopSignal::HangUp),
         _ => None,
     }
 }

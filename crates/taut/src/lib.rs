@@ -1,8 +1,8 @@
 //! taut: the tick-to-trade path as one library.
 //!
 //! Market data arrives, a book moves, a strategy decides, risk agrees, an order leaves, and every
-//! hop is stamped. This crate re-exports the parts under the names of their fields; each module is a
-//! crate of its own with its own documentation, and the [`prelude`] holds what a strategy needs.
+//! hop is stamped. This crate re-exports the parts under the names of their fields; each module is
+//! a crate of its own with its own documentation, and the [`prelude`] holds what a strategy needs.
 //!
 //! ```
 //! use taut::prelude::*;

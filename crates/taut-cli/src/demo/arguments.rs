@@ -66,9 +66,9 @@ pub struct Arguments {
     /// Replay a LOBSTER message file in the venue instead of the synthetic flow
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
-    /// Pace of the replay: a factor of recorded time, or `max`
-    #[arg(long, value_name = "X|max", default_value = "1", requires = "data")]
-    pub speed: String,
+    /// Pace of the replay: a factor of recorded time, or `max` [default: 1]
+    #[arg(long, value_name = "X|max")]
+    pub speed: Option<String>,
     /// Seed of the synthetic flow
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "data")]
     pub seed: u64,
@@ -80,7 +80,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 600, conflicts_with = "data",
         value_parser = clap::value_parser!(u32).range(10..=4_000))]
     pub levels: u32,
-    /// The strategy's orders a second, at the most
+    /// The strategy's orders a second, at the most; 0 only watches
     #[arg(long, value_name = "HZ", default_value_t = 1_000,
         value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub rate: u32,

@@ -6,8 +6,9 @@ use taut_gateway::Regions;
 use taut_ipc::Segment;
 use taut_ring::cell::CellReader;
 use taut_sys::{
-    Clock, ControlSocket, MAPPING_WORDS, TickMapping, Wait, Waiter, die_with_parent, monotonic,
-    pin_to_cpu, set_batch_scheduling, set_timer_slack, started_by, stop_requests, wait_readable,
+    Clock, ControlSocket, MAPPING_WORDS, TickMapping, Wait, Waiter, monotonic, pin_to_cpu,
+    set_batch_scheduling, set_timer_slack, started_by, stop_requests, wait_readable,
+    wake_when_parent_dies,
 };
 use taut_types::{Instrument, Nanos, Price, Symbol};
 
@@ -26,12 +27,14 @@ pub struct Parent {
     role: Role,
     channel: Channel,
     process: u32,
+    stops_told: u32,
 }
 
 impl Parent {
     /// A child that nobody has told anything yet.
     pub fn new(role: Role, input: OwnedFd) -> Self {
-        Self { role, channel: Channel::new(ControlSocket::from(input)), process: 0 }
+        let channel = Channel::new(ControlSocket::from(input));
+        Self { role, channel, process: 0, stops_told: 0 }
     }
 
     /// The setup, which tells who the parent is.
@@ -46,7 +49,8 @@ impl Parent {
                 Ok(Incoming::Nothing) => {
                     let _ = wait_readable(&[self.fd()], Some(Nanos::from_millis(100)));
                 }
-                Ok(Incoming::Gone) | Err(_) => break,
+                Ok(Incoming::Gone) => return Err(self.orphaned()),
+                Err(_) => break,
             }
         }
         Err(by_hand())
@@ -56,7 +60,7 @@ impl Parent {
     pub fn settle(&mut self, common: &Common) -> Result<(), Failure> {
         self.process = common.parent;
         let system = |what: &'static str| move |error| Failure::run(what, error);
-        if !die_with_parent(common.parent).map_err(system("parent"))? {
+        if !wake_when_parent_dies(common.parent).map_err(system("parent"))? {
             return Err(self.orphaned());
         }
         pin_to_cpu(common.place.cpu).map_err(system("pinning"))?;
@@ -69,11 +73,14 @@ impl Parent {
 
     /// The next order, if there is one; an error when the child must end. Cost: one system call.
     pub fn order(&mut self) -> Result<Option<Order>, Failure> {
-        if stop_requests() > 0 {
-            if !started_by(self.process) {
-                return Err(self.orphaned());
-            }
-            return Err(Failure::Run("was asked to stop by a signal".to_owned()));
+        let stops = stop_requests();
+        if stops > 0 && !started_by(self.process) {
+            return Err(self.orphaned());
+        }
+        if stops > self.stops_told {
+            // All end together, in good order: the parent sees to it.
+            self.stops_told = stops;
+            self.say(&Reply::AskedToStop)?;
         }
         match self.channel.receive::<Order>() {
             Ok(Incoming::Nothing) => Ok(None),
@@ -88,20 +95,23 @@ impl Parent {
     }
 
     fn orphaned(&self) -> Failure {
-        Failure::Run(format!(
-            "{}: the demo's parent (process {}) is gone; stopped",
-            self.role.name(),
-            self.process
-        ))
+        let process = match self.process {
+            0 => String::new(),
+            known => format!(" (process {known})"),
+        };
+        let role = self.role.name();
+        Failure::Run(format!("{role}: the demo's parent{process} is gone; stopped"))
     }
 
     /// Tells the parent about a failure; speaks for itself when there is no parent any more.
     pub fn tell(&self, failure: Failure) -> Result<(), Failure> {
         let told = self.channel.send(&Reply::Failed { text: failure.to_string() }, &[]);
-        match told {
-            Ok(()) if started_by(self.process) => Err(Failure::Told),
-            _ => Err(failure),
-        }
+        Err(match told {
+            // A venue that is gone is no news when the parent is gone too.
+            _ if self.process != 0 && !started_by(self.process) => self.orphaned(),
+            Ok(()) => Failure::Told,
+            Err(_) => failure,
+        })
     }
 
     /// The descriptor to wait for.

@@ -151,6 +151,8 @@ pub enum Reply {
     },
     /// The gateway is done.
     Finished,
+    /// The child got a stop signal, as all do when a service manager ends a whole service.
+    AskedToStop,
     /// The child cannot go on.
     Failed {
         /// Why, for people.

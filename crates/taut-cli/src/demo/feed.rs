@@ -66,8 +66,14 @@ impl Feed {
 
     fn unicast(description: &str) -> Result<Self, Failure> {
         let open = || UdpSocket::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
-        let make = || Self::with(open()?, open()?, description);
-        make().map_err(|error: SysError| Failure::run("market data sockets", error))
+        let make = || {
+            let feed = Self::with(open()?, open()?, description)?;
+            feed.probe().map(|()| feed)
+        };
+        make().map_err(|error: SysError| {
+            let remedy = "is the loopback interface up? (`ip link set lo up`)";
+            Failure::run("market data", format!("no datagram passes 127.0.0.1: {error}; {remedy}"))
+        })
     }
 
     fn with(
@@ -95,7 +101,7 @@ impl Feed {
         let mut buffer = [0; 16];
         match self.incremental.recv(&mut buffer)? {
             Some(_) => Ok(()),
-            None => Err(SysError::timed_out("multicast probe")),
+            None => Err(SysError::timed_out("probe")),
         }
     }
 }

@@ -1,15 +1,15 @@
 //! From what was counted and recorded to the report.
 
-use std::path::PathBuf;
-
 use taut_gateway::{GatewayCounters, StrategyCounters, Views};
 use taut_lat::{PathSnapshot, Snapshot};
 use taut_types::Nanos;
 
+use crate::demo::directory;
 use crate::demo::placement::{Place, Placement as Places};
 use crate::demo::plan::Plan;
 use crate::exit::Failure;
 use crate::report::{self, Counts, Interval, Machine, Placement, RunReport};
+use crate::terminal::print;
 
 /// What a finished run leaves.
 #[derive(Debug)]
@@ -43,18 +43,21 @@ pub struct Outcome<'m> {
 impl Outcome<'_> {
     /// Writes the report, prints the table and, if asked for, the JSON line.
     pub fn publish(self) -> Result<(), Failure> {
-        let out =
-            self.plan.arguments.out.clone().unwrap_or_else(|| new_directory(self.started_utc));
+        let out = directory::choose(self.plan.arguments.out.as_deref(), self.started_utc);
         let json = self.plan.arguments.json;
         let report = self.into_report();
         let html = report::write_all(&out, &report)
             .map_err(|error| Failure::run(&format!("report in {}", out.display()), error))?;
-        println!("{}", report::table(&report));
-        println!("report: {}", html.display());
+        let mut text = format!("{}\nreport: {}", report::table(&report), html.display());
         if json {
-            println!("{}", report::json_line(&report, &html));
+            text.push('\n');
+            text.push_str(&report::json_line(&report, &html));
         }
-        verdict(&report.counts)
+        let printed = print(text);
+        verdict(&report.counts)?;
+        printed.map_err(|error| {
+            Failure::run("standard output", format!("{error}; the report is {}", html.display()))
+        })
     }
 
     fn into_report(self) -> RunReport {
@@ -158,7 +161,9 @@ fn verdict(counts: &Counts) -> Result<(), Failure> {
 }
 
 fn command_line() -> String {
-    std::env::args().collect::<Vec<_>>().join(" ")
+    let words: Vec<_> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    words.join(" ")
 }
 
 fn places(places: &Places, fused: bool) -> Vec<Placement> {
@@ -176,17 +181,4 @@ fn places(places: &Places, fused: bool) -> Vec<Placement> {
         all.push(one("strategy", &places.strategy));
     }
     all
-}
-
-/// A directory of this run's own, named by its start.
-fn new_directory(started_utc: Nanos) -> PathBuf {
-    // 2026-11-20 10:40:03 UTC becomes 20261120-104003.
-    let text = report::utc_text(started_utc.0);
-    let mut digits = text.chars().filter(char::is_ascii_digit);
-    let date: String = digits.by_ref().take(8).collect();
-    let time: String = digits.take(6).collect();
-    let base = PathBuf::from("taut-out").join(format!("{date}-{time}"));
-    let numbered = (2..).map(|n: u32| base.with_file_name(format!("{date}-{time}-{n}")));
-    let mut free = std::iter::once(base.clone()).chain(numbered).filter(|path| !path.exists());
-    free.next().unwrap_or(base)
 }

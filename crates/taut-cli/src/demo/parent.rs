@@ -64,6 +64,8 @@ enum End {
     Time,
     FlowEnded,
     Signal,
+    /// A child got a stop signal.
+    Asked(Role),
 }
 
 /// Runs a plan to its report.
@@ -80,9 +82,10 @@ pub fn run(plan: &Plan) -> Result<(), Failure> {
     let (published, venue) = run.drain()?;
     let intervals = live.finish(monotonic(), &run.views);
     let mut notes = run.notes;
-    if end == End::Signal {
-        let name = if stop_signal() == Some(StopSignal::Terminate) { "SIGTERM" } else { "SIGINT" };
-        notes.push(format!("ended early by {name}"));
+    match end {
+        End::Time | End::FlowEnded => {}
+        End::Signal => notes.push(format!("ended early by {}", stop_signal_name())),
+        End::Asked(role) => notes.push(format!("ended early: the {} got a signal", role.name())),
     }
     run.children.end();
     let clock = (run.anchoring.mapping().to_words()[0] != 0, run.anchoring.error_ns_max());
@@ -103,6 +106,14 @@ pub fn run(plan: &Plan) -> Result<(), Failure> {
     outcome.publish()
 }
 
+fn stop_signal_name() -> &'static str {
+    match stop_signal() {
+        Some(StopSignal::Terminate) => "SIGTERM",
+        Some(StopSignal::HangUp) => "SIGHUP",
+        Some(StopSignal::Interrupt) | None => "SIGINT",
+    }
+}
+
 /// A run under way.
 struct Run<'a, 'm> {
     plan: &'a Plan,
@@ -113,6 +124,7 @@ struct Run<'a, 'm> {
     clock: CellWriter<'m, MAPPING_WORDS>,
     said: Vec<(Role, Reply)>,
     first_stop: Option<Nanos>,
+    stops_heard: u32,
     notes: Vec<String>,
 }
 
@@ -129,6 +141,7 @@ impl<'a, 'm> Run<'a, 'm> {
             clock: CellWriter::new(regions.clock).map_err(|error| region(&error))?,
             said: Vec::new(),
             first_stop: None,
+            stops_heard: 0,
             notes: Vec::new(),
         };
         run.clock.set(&run.anchoring.mapping().to_words());
@@ -245,6 +258,10 @@ impl<'a, 'm> Run<'a, 'm> {
             if stop_requests() > 0 {
                 return Ok(End::Signal);
             }
+            let asked = self.said.iter().find(|(_, reply)| *reply == Reply::AskedToStop);
+            if let Some((role, _)) = asked {
+                return Ok(End::Asked(*role));
+            }
             if deadline.is_some_and(|deadline| monotonic() >= deadline) {
                 return Ok(End::Time);
             }
@@ -319,10 +336,13 @@ impl<'a, 'm> Run<'a, 'm> {
         let said = self.children.listen(span)?;
         self.said.extend(said);
         self.clock.set(&self.anchoring.renew().to_words());
-        if stop_requests() > 0 {
+        // Two signals at once are one wish: `timeout` sends to a process and to its group.
+        let stops = stop_requests();
+        if stops > self.stops_heard {
+            self.stops_heard = stops;
             let now = monotonic();
             let first = *self.first_stop.get_or_insert(now);
-            if stop_requests() > 1 && now.since(first) > IMPATIENCE {
+            if now.since(first) > IMPATIENCE {
                 return Err(Failure::Run("interrupted again; ended without a report".to_owned()));
             }
         }

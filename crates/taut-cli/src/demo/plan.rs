@@ -8,6 +8,7 @@ use taut_venue::flow::{LobsterFlow, LobsterSummary};
 
 use crate::demo::arguments::{Arguments, Mode};
 use crate::demo::control::{FlowSetup, Pace};
+use crate::demo::directory;
 use crate::demo::placement::Placement;
 use crate::exit::Failure;
 
@@ -38,7 +39,6 @@ impl Plan {
         let cpus = available_cpus().map_err(|error| Failure::run("CPUs", error))?;
         let (mode, wait) = (arguments.mode, arguments.wait);
         let placement = Placement::choose(mode, arguments.cpus.as_deref(), wait, &cpus)?;
-        check_out(arguments.out.as_deref())?;
         let seconds = match arguments.seconds {
             Some(seconds) if seconds > 0.0 && seconds <= SECONDS_MAX => Some(seconds),
             Some(seconds) => {
@@ -49,6 +49,7 @@ impl Plan {
             None => arguments.data.is_none().then_some(10.0),
         };
         let source = Source::of(arguments)?;
+        directory::check(arguments.out.as_deref())?;
         Ok(Self {
             arguments: arguments.clone(),
             placement,
@@ -72,17 +73,6 @@ pub fn instrument(symbol: Symbol, tick: Price) -> Result<Instrument, Failure> {
         .map_err(|error| Failure::Run(format!("instrument {symbol}: {error:?}")))
 }
 
-/// A report directory that is a file cannot become one; better now than after the run.
-fn check_out(out: Option<&Path>) -> Result<(), Failure> {
-    match out {
-        Some(path) if path.exists() && !path.is_dir() => Err(Failure::Usage(format!(
-            "--out {}: is not a directory; name one that is, or does not exist yet",
-            path.display()
-        ))),
-        _ => Ok(()),
-    }
-}
-
 struct Source {
     flow: FlowSetup,
     symbol: Symbol,
@@ -92,9 +82,13 @@ struct Source {
 
 impl Source {
     fn of(arguments: &Arguments) -> Result<Self, Failure> {
-        match &arguments.data {
-            Some(file) => Self::recorded(file, &arguments.speed),
-            None => Self::synthetic(arguments),
+        match (&arguments.data, &arguments.speed) {
+            (Some(file), speed) => Self::recorded(file, speed.as_deref().unwrap_or("1")),
+            (None, None) => Self::synthetic(arguments),
+            (None, Some(speed)) => Err(Failure::Usage(format!(
+                "--speed {speed}: is the pace of a recording, which --data FILE names; the pace of \
+                 the synthetic flow is --ticks HZ"
+            ))),
         }
     }
 
@@ -113,17 +107,29 @@ impl Source {
 
     fn recorded(file: &Path, speed: &str) -> Result<Self, Failure> {
         let pace = parse_speed(speed)?;
+        let full = std::path::absolute(file)
+            .map_err(|error| Failure::Usage(format!("--data {}: {error}", file.display())))?;
+        check_data(&full)?;
         let flow = LobsterFlow::read(file).map_err(|error| Failure::Usage(error.to_string()))?;
-        // The venue opens the file again, maybe from another directory.
-        let file = std::path::absolute(file)
-            .map_err(|error| Failure::run(&file.display().to_string(), error))?;
         Ok(Self {
-            symbol: symbol_of(&file),
+            symbol: symbol_of(&full),
             tick: LobsterFlow::TICK,
-            description: describe(&file, speed, flow.summary(), flow.initial_orders().len()),
-            flow: FlowSetup::Recorded { file, pace },
+            description: describe(&full, speed, flow.summary(), flow.initial_orders().len()),
+            flow: FlowSetup::Recorded { file: full, pace },
         })
     }
+}
+
+/// The venue reads the file again: a pipe would be empty by then, and the name travels as text.
+fn check_data(file: &Path) -> Result<(), Failure> {
+    let problem = if file.exists() && !file.is_file() {
+        "is not a regular file; name a LOBSTER message file"
+    } else if file.to_str().is_none() {
+        "has a name that is not valid UTF-8; rename it"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::Usage(format!("--data {}: {problem}", file.display())))
 }
 
 fn describe(file: &Path, speed: &str, summary: &LobsterSummary, initial: usize) -> String {

@@ -1,0 +1,96 @@
+//! Where the report goes.
+
+use std::path::{Path, PathBuf};
+
+use taut_sys::check_writable_directory;
+use taut_types::Nanos;
+
+use crate::exit::Failure;
+use crate::report;
+
+/// What holds the directories of all runs that name none.
+const BASE: &str = "taut-out";
+
+/// The directory of a report: the one that was asked for, or one of this run's own, named by its
+/// start.
+pub fn choose(out: Option<&Path>, started_utc: Nanos) -> PathBuf {
+    out.map_or_else(|| new_directory(Path::new(BASE), started_utc), Path::to_path_buf)
+}
+
+/// Whether a report can be written there: better to know now than after the run.
+pub fn check(out: Option<&Path>) -> Result<(), Failure> {
+    let out = out.unwrap_or(Path::new(BASE));
+    let name = format!("--out {}", out.display());
+    let full =
+        std::path::absolute(out).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+    // The nearest thing that is there: the directory itself, or what it will be made in.
+    let there = full.ancestors().find(|path| path.symlink_metadata().is_ok());
+    let there = there.unwrap_or(Path::new("/"));
+    if !there.is_dir() {
+        return Err(Failure::Usage(format!(
+            "{name}: {} is not a directory; name one that is, or does not exist yet",
+            there.display()
+        )));
+    }
+    check_writable_directory(there).map_err(|error| {
+        Failure::Run(format!(
+            "{name}: cannot write to {}: {error}; choose another directory with --out",
+            there.display()
+        ))
+    })
+}
+
+fn new_directory(base: &Path, started_utc: Nanos) -> PathBuf {
+    // 2026-11-20 10:40:03 UTC becomes 20261120-104003.
+    let text = report::utc_text(started_utc.0);
+    let mut digits = text.chars().filter(char::is_ascii_digit);
+    let date: String = digits.by_ref().take(8).collect();
+    let time: String = digits.take(6).collect();
+    let first = base.join(format!("{date}-{time}"));
+    let numbered = (2..).map(|n: u32| base.join(format!("{date}-{time}-{n}")));
+    let mut free = std::iter::once(first.clone()).chain(numbered).filter(|path| !path.exists());
+    free.next().unwrap_or(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const START: Nanos = Nanos(1_795_171_203_000_000_000);
+
+    #[test]
+    fn a_run_without_a_directory_gets_one_by_its_time_and_no_other_run_gets_it_again() {
+        let temp = tempfile::tempdir().expect("directory");
+        let first = new_directory(temp.path(), START);
+        assert_eq!(first, temp.path().join("20261120-104003"));
+        fs::create_dir(&first).expect("create");
+        assert_eq!(new_directory(temp.path(), START), temp.path().join("20261120-104003-2"));
+        assert_eq!(choose(Some(Path::new("here")), START), Path::new("here"));
+    }
+
+    #[test]
+    fn a_place_that_can_be_written_is_left_as_it_was() {
+        let temp = tempfile::tempdir().expect("directory");
+        for out in [temp.path().to_path_buf(), temp.path().join("a/b/c")] {
+            check(Some(&out)).expect("can be written");
+        }
+        assert_eq!(fs::read_dir(temp.path()).expect("list").count(), 0);
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_named() {
+        let temp = tempfile::tempdir().expect("directory");
+        let (file, link) = (temp.path().join("file"), temp.path().join("link"));
+        fs::write(&file, "").expect("file");
+        std::os::unix::fs::symlink("nowhere", &link).expect("link");
+        for out in [&file, &file.join("below"), &link] {
+            let refused = check(Some(out));
+            assert!(matches!(&refused, Err(Failure::Usage(text)) if text.contains("directory")));
+        }
+        let refused = check(Some(Path::new("/proc/taut/report")));
+        assert!(matches!(&refused, Err(Failure::Run(text)) if text.contains("--out /proc/taut")));
+        assert!(matches!(check(Some(Path::new(""))), Err(Failure::Usage(_))));
+    }
+}

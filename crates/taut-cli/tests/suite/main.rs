@@ -1,0 +1,17 @@
+//! The `taut` binary as its users meet it: whole runs in real processes, and everything that can go
+//! wrong with them.
+//!
+//! The machine that runs these tests may be slow and shared: they look at counts, files, exit codes
+//! and what is left behind, never at times.
+
+mod data;
+mod feed;
+mod help;
+mod kill;
+mod outcome;
+mod pause;
+mod runs;
+mod stop;
+mod streams;
+mod support;
+mod usage;
