@@ -4,7 +4,7 @@ use taut_sys::monotonic;
 use taut_types::Nanos;
 
 /// Longer than any wait takes on a machine that is busy with other things.
-const PATIENCE: Nanos = Nanos::from_secs(40);
+const PATIENCE: Nanos = Nanos::from_secs(120);
 
 /// The end of somebody's patience.
 #[derive(Clone, Copy, Debug)]

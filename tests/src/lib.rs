@@ -2,11 +2,18 @@
 //!
 //! A scenario is a file in `tests/`, named by what it shows. It builds its parts with [`setup`]
 //! and lets them run in one of two ways: [`live`] is real time and a thread per part, as in a demo;
-//! [`lockstep`] is one thread and a clock that the test turns, so that nothing is left to chance.
+//! [`lockstep`] is one thread and a clock that the test turns, so that as little as possible is
+//! left to chance.
 #![forbid(unsafe_code)]
 
 pub mod alignment;
+pub mod books;
 pub mod data;
 pub mod deadline;
+pub mod ledger;
+pub mod live;
+pub mod lockstep;
+pub mod lossy_link;
 pub mod random;
+pub mod recording;
 pub mod setup;

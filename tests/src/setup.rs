@@ -37,6 +37,13 @@ pub fn venue_config() -> VenueConfig {
     VenueConfig::new(instrument(), text("VENUE"), STREAM_ID)
 }
 
+/// A venue that sends a whole snapshot every 10 ms, for a feed that loses much.
+#[must_use]
+pub fn venue_config_for_losses() -> VenueConfig {
+    let snapshot_interval = Nanos::from_millis(10);
+    VenueConfig { snapshot_interval, snapshot_burst_packets: 1 << 10, ..venue_config() }
+}
+
 /// A gateway with the habits of the demo, to the venue at these addresses.
 #[must_use]
 pub fn gateway_config(at: VenueAddresses) -> GatewayConfig {

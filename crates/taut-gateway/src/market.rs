@@ -73,6 +73,8 @@ pub(crate) struct Market {
     top: TopEvent,
     live: bool,
     malformed: u64,
+    /// While recovering: whether the snapshot channel was looked at first last time.
+    snapshot_turn: bool,
     buffer: Box<[u8; BUFFER_BYTES]>,
 }
 
@@ -93,13 +95,24 @@ impl Market {
             top: TopEvent::default(),
             live: false,
             malformed: 0,
+            snapshot_turn: false,
             buffer: Box::new([0; BUFFER_BYTES]),
         }
     }
 
-    /// Takes one datagram, if there is one. Cost: one system call; two while recovering.
+    /// Takes one datagram, if there is one. Cost: one system call; two while recovering, when the
+    /// channels take turns: a gateway that is behind the increments must still get its snapshot.
     #[inline]
     pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Taken, GatewayError> {
+        if !self.live {
+            self.snapshot_turn = !self.snapshot_turn;
+            if self.snapshot_turn {
+                let taken = self.receive_snapshot(clock)?;
+                if taken != Taken::Nothing {
+                    return Ok(taken);
+                }
+            }
+        }
         match self.sockets.incremental.recv(self.buffer.as_mut_slice())? {
             Some(bytes) => self.handle_increment(clock, bytes),
             None if self.live => Ok(Taken::Nothing),

@@ -3,4 +3,3 @@
 mod market;
 mod recorded;
 mod synthetic;
-mod top_of_book;

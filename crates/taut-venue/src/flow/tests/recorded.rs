@@ -1,11 +1,9 @@
-//! Recorded flow: small files whose meaning is known, and the real ones against their twins.
+//! Recorded flow: small files whose meaning is known. The real ones are scenarios of their own.
 
 use std::path::PathBuf;
 
 use taut_types::{HalfTicks, Lots, Nanos, OrderId, Price, Side, TimeInForce};
 
-use super::market::Market;
-use super::top_of_book::{TopState, align, parse_orderbook, push_distinct};
 use crate::flow::{FlowCommand, FlowEvent, InitialOrder, LobsterFlow, TimedEvent};
 
 fn parse(text: &str) -> LobsterFlow {
@@ -156,96 +154,4 @@ fn rows_that_contradict_each_other_are_refused() {
 fn a_file_that_is_not_there_is_named() {
     let error = LobsterFlow::read(&PathBuf::from("no/such.csv")).expect_err("no file").to_string();
     assert!(error.starts_with("no/such.csv: cannot read it"), "{error}");
-}
-
-/// A file of the shared data, or nothing, with a notice.
-fn data(name: &str) -> Option<PathBuf> {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/lobster/");
-    let path = PathBuf::from(format!("{root}{name}"));
-    if path.exists() {
-        return Some(path);
-    }
-    println!("skipped: {} is not there", path.display());
-    None
-}
-
-/// Runs a recording through the engine: the top of the book after each row, with the line.
-fn replay(flow: &LobsterFlow) -> Vec<(usize, TopState)> {
-    let mut market = Market::with(flow.initial_orders());
-    let mut tops: Vec<(usize, TopState)> = Vec::new();
-    for event in flow.events() {
-        if let FlowEvent::Command(command) = event.event {
-            let trades = market.trade_count;
-            market.execute(command);
-            let taker = matches!(
-                command,
-                FlowCommand::New { time_in_force: TimeInForce::ImmediateOrCancel, .. }
-            );
-            // One execution, one trade: the taker hit the order that the row names, in full.
-            assert_eq!(market.trade_count - trades, u64::from(taker), "line {}", event.line);
-        }
-        let top = market.engine.book().top();
-        if let (Some(ask), Some(bid)) = (top.ask, top.bid) {
-            let state = [ask.price.0 * 50, ask.lots.0, bid.price.0 * 50, bid.lots.0];
-            match tops.last_mut() {
-                Some((line, last)) if *line == event.line => *last = state,
-                _ => tops.push((event.line, state)),
-            }
-        }
-    }
-    assert_eq!(market.refused, []);
-    tops
-}
-
-#[test]
-fn the_first_hour_of_apple_follows_the_recording() {
-    let (Some(messages), Some(orderbook)) = (
-        data("AAPL_2012-06-21_34200000_37800000_message_50.csv"),
-        data("AAPL_2012-06-21_34200000_57600000_orderbook_1.csv"),
-    ) else {
-        return;
-    };
-    let flow = LobsterFlow::read(&messages).unwrap();
-    let summary = flow.summary();
-    assert_eq!((summary.rows, summary.adds, summary.executions), (91_997, 44_256, 4_067));
-    assert_eq!((summary.initial_orders, summary.late_orders), (36, 44));
-    assert_eq!((summary.requeued, summary.vanished), (9, 0));
-
-    let mut ours = Vec::new();
-    for (_, state) in replay(&flow) {
-        push_distinct(&mut ours, state);
-    }
-    let mut truth = Vec::new();
-    for state in parse_orderbook(&std::fs::read_to_string(orderbook).unwrap()) {
-        push_distinct(&mut truth, state);
-    }
-    let alignment = align(&ours, &truth);
-    let matched = alignment.matched.len();
-    println!("{matched} of {} states match", matched + alignment.truth_only.len());
-    assert_eq!((ours.len(), matched), (23_439, 23_422));
-    assert_eq!(alignment.truth_only.len(), 18);
-    assert!(ours[..15_999] == truth[..15_999]);
-    // The only class: a bid of 100 at 584.21, added at line 40,854, whose end happened outside the
-    // 50 levels of the file.
-    assert!(alignment.ours_only.iter().all(|&i| ours[i][2] == 5_842_100 && ours[i][3] >= 100));
-}
-
-#[test]
-fn the_row_aligned_sample_follows_the_recording() {
-    let (Some(messages), Some(orderbook)) = (
-        data("AAPL_2012-06-21_message_10.first998.csv"),
-        data("AAPL_2012-06-21_orderbook_10.first998.csv"),
-    ) else {
-        return;
-    };
-    let flow = LobsterFlow::read(&messages).unwrap();
-    let truth = parse_orderbook(&std::fs::read_to_string(orderbook).unwrap());
-    assert_eq!(flow.summary().rows, truth.len());
-    let wrong: Vec<_> =
-        replay(&flow).into_iter().filter(|&(line, state)| truth[line - 1] != state).collect();
-    println!("{} of {} rows match", truth.len() - wrong.len(), truth.len());
-    // The only class: a bid of 50 at 585.40 whose id is older than the file, which makes it an
-    // initial order, though it entered a second later and outside the 10 levels of the file.
-    assert!(wrong.iter().all(|&(line, state)| line <= 16 && state[2..] == [5_854_000, 50]));
-    assert_eq!(wrong.len(), 16);
 }

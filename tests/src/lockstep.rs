@@ -1,0 +1,157 @@
+//! Venue and gateway in one thread, on a clock that the test turns.
+
+use taut_gateway::{Client, FeedSockets, Gateway, GatewayConfig, Recorders, Regions};
+use taut_sys::{Clock, TickMapping};
+use taut_types::{Nanos, SequenceNumber};
+use taut_venue::{FeedOutput, Flow, Now, Venue, VenueConfig};
+
+use crate::deadline::Deadline;
+use crate::lossy_link::{LossyLink, Weather};
+use crate::setup::{gateway_config, open_venue};
+
+/// Where the clock starts; nothing depends on it but that it is not 0.
+pub const START: Nanos = Nanos::from_secs(1_000);
+/// Any day will do.
+const UTC_OFFSET: Nanos = Nanos::from_secs(1_340_285_400);
+/// How far the clock turns in a step.
+pub const STEP: Nanos = Nanos::from_millis(1);
+
+/// A mapping by which every tick is at `now`: a clock that stands still.
+#[must_use]
+pub const fn standing_at(now: Nanos) -> TickMapping {
+    TickMapping::from_words([0, 0, now.0.cast_unsigned(), 0, UTC_OFFSET.0.cast_unsigned()])
+}
+
+/// A clock that stands at the beginning.
+#[must_use]
+pub const fn clock() -> Clock {
+    Clock::new(standing_at(START))
+}
+
+/// The weather on the two channels of the feed, and its seed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Conditions {
+    /// On the incremental channel.
+    pub incremental: Weather,
+    /// On the snapshot channel.
+    pub snapshot: Weather,
+    /// Of both.
+    pub seed: u64,
+}
+
+/// A venue and a gateway that take turns.
+#[derive(Debug)]
+pub struct Lockstep<'m, C> {
+    /// The venue.
+    pub venue: Venue,
+    /// The gateway.
+    pub gateway: Gateway<'m, C>,
+    /// The incremental channel between them.
+    pub incremental: LossyLink,
+    /// The snapshot channel.
+    pub snapshot: LossyLink,
+    now: Nanos,
+}
+
+impl<'m, C: Client> Lockstep<'m, C> {
+    /// A venue with this flow, and a gateway that is logged on to it. The flow runs.
+    ///
+    /// # Panics
+    /// When they do not come together.
+    pub fn open(
+        config: &VenueConfig,
+        flow: Flow,
+        conditions: Conditions,
+        regions: &Regions<'m>,
+        client: C,
+    ) -> Self {
+        let Conditions { incremental, snapshot, seed } = conditions;
+        let (incremental_out, incremental, incremental_in) = LossyLink::new(incremental, seed);
+        let (snapshot_out, snapshot, snapshot_in) = LossyLink::new(snapshot, !seed);
+        let output = FeedOutput { incremental: incremental_out, snapshot: snapshot_out };
+        let sockets = FeedSockets { incremental: incremental_in, snapshot: snapshot_in };
+        let (venue, at) = open_venue(config, flow, output);
+        // A bare send is for the clock on the wall.
+        let config = GatewayConfig { sink_address: None, ..gateway_config(at) };
+        let recorders = Recorders::new(regions).expect("regions that hold the histograms");
+        let gateway = Gateway::new(&config, clock(), sockets, client, recorders, regions.gateway);
+        let gateway = gateway.expect("a connection to the venue");
+        let mut pair = Self { venue, gateway, incremental, snapshot, now: START };
+        pair.step_until("a session and a book", |pair| pair.gateway.is_ready());
+        pair.venue.start_flow(pair.now);
+        pair
+    }
+
+    /// The time.
+    #[must_use]
+    pub const fn now(&self) -> Nanos {
+        self.now
+    }
+
+    /// One turn of each: the clock, the venue, the feed, and the gateway until it has nothing to
+    /// do.
+    ///
+    /// # Panics
+    /// When one of them cannot go on.
+    pub fn step(&mut self) {
+        self.step_watching(|_, _| {});
+    }
+
+    /// A step that shows the gateway before and after each of its rounds.
+    ///
+    /// # Panics
+    /// When one of them cannot go on.
+    pub fn step_watching(&mut self, mut watch: impl FnMut(Round, &Gateway<'m, C>)) {
+        self.now = self.now + STEP;
+        self.gateway.clock_mut().set_mapping(standing_at(self.now));
+        let now = Now { mono: self.now, utc: self.now + UTC_OFFSET };
+        self.venue.poll(now).expect("the venue goes on");
+        let counters = self.venue.counters();
+        self.incremental.pass_on(counters.published + counters.heartbeats);
+        self.snapshot.pass_on(counters.snapshot_packets);
+        loop {
+            watch(Round::Before, &self.gateway);
+            let worked = self.gateway.poll().expect("the gateway goes on");
+            watch(Round::After, &self.gateway);
+            if !worked {
+                break;
+            }
+        }
+        self.gateway.housekeeping().expect("the gateway goes on");
+    }
+
+    /// Steps until it is as the test wants it.
+    ///
+    /// # Panics
+    /// When that takes too long.
+    pub fn step_until(&mut self, awaited: &str, done: impl Fn(&mut Self) -> bool) {
+        let deadline = Deadline::default();
+        while !done(self) {
+            self.step();
+            deadline.check(awaited, || {
+                format!("{:?}, {:?}", self.gateway.counters(), self.venue.counters())
+            });
+        }
+    }
+
+    /// Ends the flow and lets the gateway catch up with all that was published.
+    ///
+    /// # Panics
+    /// When it cannot.
+    pub fn catch_up(&mut self) {
+        self.venue.stop_flow();
+        self.step_until("the gateway to catch up", |pair| {
+            let published = SequenceNumber(pair.venue.counters().published);
+            pair.gateway.has_caught_up_with(published)
+        });
+    }
+}
+
+/// A moment of [`Lockstep::step_watching`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Round {
+    /// Before a round of the gateway.
+    Before,
+    /// After it.
+    After,
+}

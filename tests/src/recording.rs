@@ -1,0 +1,76 @@
+//! A client that writes down what its strategy is told and what it asks for.
+
+use taut_gateway::{
+    Client, FusedClient, MarketEvent, OrderUpdate, Request, RequestKind, Strategy, TickStamps,
+};
+use taut_sys::Clock;
+use taut_types::{ClientOrderId, Nanos};
+
+/// Something that a client was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// What one packet changed.
+    Market(TickStamps, Vec<MarketEvent>),
+    /// What became of an order.
+    Order(OrderUpdate),
+    /// That time passes.
+    Timer,
+    /// To open nothing any more.
+    Stop,
+}
+
+/// A request, without the stamps of its way.
+pub type Asked = (ClientOrderId, RequestKind);
+
+/// A client whose conversation is written down.
+#[derive(Debug)]
+pub struct Recorded<C> {
+    client: C,
+    /// What it was told, and when.
+    pub news: Vec<(Nanos, News)>,
+    /// What it asked for.
+    pub asked: Vec<Asked>,
+}
+
+impl<C> Recorded<C> {
+    /// Writes down from here on.
+    pub const fn new(client: C) -> Self {
+        Self { client, news: Vec::new(), asked: Vec::new() }
+    }
+}
+
+impl<S: Strategy> Recorded<FusedClient<S>> {
+    /// Tells the strategy to open nothing any more.
+    pub fn stop(&mut self, now: Nanos) {
+        self.news.push((now, News::Stop));
+        self.client.stop();
+    }
+
+    /// Whether the strategy has no order open.
+    pub fn is_idle(&self) -> bool {
+        self.client.strategy().is_idle()
+    }
+}
+
+impl<C: Client> Client for Recorded<C> {
+    fn market(&mut self, clock: &Clock, stamps: TickStamps, events: &[MarketEvent]) {
+        self.news.push((clock.now(), News::Market(stamps, events.to_vec())));
+        self.client.market(clock, stamps, events);
+    }
+
+    fn order_update(&mut self, clock: &Clock, update: &OrderUpdate) -> bool {
+        self.news.push((clock.now(), News::Order(*update)));
+        self.client.order_update(clock, update)
+    }
+
+    fn next_request(&mut self) -> Option<Request> {
+        let request = self.client.next_request()?;
+        self.asked.push((request.id, request.kind));
+        Some(request)
+    }
+
+    fn timer(&mut self, clock: &Clock) {
+        self.news.push((clock.now(), News::Timer));
+        self.client.timer(clock);
+    }
+}

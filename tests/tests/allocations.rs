@@ -1,0 +1,120 @@
+//! Once they run, gateway and strategy allocate nothing: per tick, per order, per report.
+#![forbid(unsafe_code)]
+
+use std::hint::black_box;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
+
+use allocation_counter::measure;
+use taut_gateway::{
+    Client, FusedClient, Gateway, GatewayCounters, Regions, SplitClient, StrategyCounters,
+    StrategyRunner, TouchStrategy,
+};
+use taut_ipc::Segment;
+use taut_sys::Clock;
+use taut_tests::live::{Session, clock, run_rounds, touch};
+
+/// Orders answered before the counting begins, so that every path has been taken once.
+const WARM_ORDERS: u64 = 500;
+/// What is counted over.
+const ORDERS: u64 = 1_000;
+const TICKS: u64 = 10_000;
+
+fn answered(counters: &GatewayCounters) -> u64 {
+    counters.acks + counters.order_rejects
+}
+
+fn is_warm(counters: &GatewayCounters) -> bool {
+    answered(counters) >= WARM_ORDERS && counters.fills > 50 && counters.cancels > 50
+}
+
+/// Runs a warm gateway for the agreed numbers of ticks and orders. Returns its allocations.
+fn allocations_of_gateway<C: Client>(session: &mut Session<'_, C>) -> u64 {
+    session.run_until("a warm gateway", |gateway| is_warm(&gateway.counters()));
+    let before = session.gateway.counters();
+    let enough = |gateway: &mut Gateway<'_, C>| {
+        let after = gateway.counters();
+        answered(&after) - answered(&before) >= ORDERS && after.ticks - before.ticks >= TICKS
+    };
+    let spent = measure(|| session.run_until("enough orders and ticks", enough));
+    let after = session.gateway.counters();
+    println!("before {before:?}\nafter {after:?}\n{spent:?}");
+    assert!(after.fills > before.fills && after.cancels > before.cancels);
+    spent.count_total
+}
+
+#[test]
+fn the_counter_counts() {
+    let spent = measure(|| drop(black_box(vec![1u8])));
+    assert_eq!((spent.count_total, spent.bytes_total), (1, 1));
+}
+
+#[test]
+fn a_fused_gateway_allocates_nothing() {
+    let segment = Segment::create("allocations-fused", &Regions::LAYOUT).expect("a segment");
+    let regions = Regions::of(&segment).expect("regions");
+    let clock = clock();
+    let client = FusedClient::new(TouchStrategy::new(touch(), clock.now()));
+    let mut session = Session::open(clock, 11, &regions, client);
+    assert_eq!(allocations_of_gateway(&mut session), 0);
+}
+
+/// What a strategy did while it was counted.
+#[derive(Default)]
+struct StrategyRun {
+    allocations: u64,
+    before: StrategyCounters,
+    after: StrategyCounters,
+}
+
+/// Runs a strategy for as long as somebody is there who may ask for something, and counts its
+/// allocations from the first wish on.
+fn run_counted(
+    mut runner: StrategyRunner<'_, TouchStrategy>,
+    regions: &Regions<'_>,
+    clock: &Clock,
+    wishes: &Receiver<()>,
+) -> StrategyRun {
+    let mut run = StrategyRun::default();
+    let mut counting = false;
+    loop {
+        let spent = measure(|| run_rounds(&mut runner, clock));
+        match wishes.try_recv() {
+            Ok(()) => {
+                counting = true;
+                run.before = StrategyCounters::load(regions.strategy);
+            }
+            Err(TryRecvError::Empty) if counting => run.allocations += spent.count_total,
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => {
+                run.after = StrategyCounters::load(regions.strategy);
+                return run;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_split_gateway_and_its_strategy_allocate_nothing() {
+    let segment = Segment::create("allocations-split", &Regions::LAYOUT).expect("a segment");
+    let regions = Regions::of(&segment).expect("regions");
+    let clock = clock();
+    let client = SplitClient::new(&regions, None).expect("rings");
+    let strategy = TouchStrategy::new(touch(), clock.now());
+    let runner = StrategyRunner::new(&regions, None, strategy).expect("rings");
+    thread::scope(|scope| {
+        let mut session = Session::open(clock, 12, &regions, client);
+        let (wish, wishes) = channel();
+        let strategy = scope.spawn(move || run_counted(runner, &regions, &clock, &wishes));
+        session.run_until("a warm gateway", |gateway| is_warm(&gateway.counters()));
+        wish.send(()).expect("the strategy goes on");
+        assert_eq!(allocations_of_gateway(&mut session), 0, "gateway");
+        drop(wish);
+        let StrategyRun { allocations, before, after } = strategy.join().expect("it went on");
+        println!("strategy: before {before:?}, after {after:?}");
+        assert!(after.events - before.events >= TICKS);
+        assert!(after.requests - before.requests >= ORDERS);
+        assert!(after.updates > before.updates);
+        assert_eq!(allocations, 0, "strategy");
+    });
+}
