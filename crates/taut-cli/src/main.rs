@@ -1,10 +1,12 @@
 //! The `taut` command.
 //!
-//! `taut demo` runs the tick-to-trade path in three processes of this one binary and reports it.
+//! `taut demo` runs the tick-to-trade path in three processes of this one binary and reports it;
+//! `taut fix` talks FIX.
 #![forbid(unsafe_code)]
 
 mod demo;
 mod exit;
+mod fix;
 mod report;
 mod terminal;
 
@@ -24,6 +26,8 @@ struct Command {
 enum Verb {
     /// Run a venue, a gateway and a strategy on this machine and report every stage.
     Demo(Box<demo::Arguments>),
+    /// Talk FIX: echo, send, decode and check messages.
+    Fix(fix::Arguments),
     /// A process of a demo; started by `taut demo`, never by hand.
     #[command(hide = true)]
     DemoRole {
@@ -36,6 +40,7 @@ fn main() -> std::process::ExitCode {
     let command = Command::parse();
     let result = match command.verb {
         Verb::Demo(arguments) => demo::run(&arguments),
+        Verb::Fix(arguments) => fix::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };
     match result {

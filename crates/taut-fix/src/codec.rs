@@ -1,7 +1,9 @@
 //! Bytes to fields and back; knows no message type and no session.
 
+pub mod begin;
 pub mod fields;
 pub mod frame;
+pub mod index;
 pub mod number;
 pub mod tag;
 pub mod text;

@@ -16,6 +16,8 @@ pub enum FixError {
     Limit(Limit),
     /// The caller asked for what cannot be done.
     Misuse(Misuse),
+    /// The message could not be kept, and so must not be sent.
+    Store,
 }
 
 /// Which rule a peer's message breaks.
@@ -46,6 +48,10 @@ pub enum Limit {
     MessageBytes,
     /// The caller's buffer is too small for the message.
     BufferBytes,
+    /// A message with more fields than the index has places.
+    FieldCount,
+    /// A dictionary with more fields, members or messages than can be numbered.
+    DictionarySize,
 }
 
 /// What the caller did wrong.
@@ -81,16 +87,30 @@ pub enum RejectReason {
     ValueIncorrect = 5,
     /// 6
     IncorrectDataFormat = 6,
+    /// 7
+    Decryption = 7,
+    /// 8
+    Signature = 8,
     /// 9
     CompIdProblem = 9,
     /// 10
     SendingTimeAccuracy = 10,
     /// 11
     InvalidMsgType = 11,
+    /// 12
+    XmlValidation = 12,
     /// 13
     TagAppearsTwice = 13,
     /// 14
     TagOutOfOrder = 14,
+    /// 15
+    GroupOutOfOrder = 15,
+    /// 16
+    GroupCountIncorrect = 16,
+    /// 17
+    DelimiterInValue = 17,
+    /// 18, of FIXT 1.1
+    InvalidApplicationVersion = 18,
     /// 99, and every value that has no name here.
     Other = 99,
 }
@@ -113,11 +133,18 @@ impl RejectReason {
             4 => Self::TagWithoutValue,
             5 => Self::ValueIncorrect,
             6 => Self::IncorrectDataFormat,
+            7 => Self::Decryption,
+            8 => Self::Signature,
             9 => Self::CompIdProblem,
             10 => Self::SendingTimeAccuracy,
             11 => Self::InvalidMsgType,
+            12 => Self::XmlValidation,
             13 => Self::TagAppearsTwice,
             14 => Self::TagOutOfOrder,
+            15 => Self::GroupOutOfOrder,
+            16 => Self::GroupCountIncorrect,
+            17 => Self::DelimiterInValue,
+            18 => Self::InvalidApplicationVersion,
             _ => Self::Other,
         }
     }
@@ -133,11 +160,18 @@ impl RejectReason {
             Self::TagWithoutValue => "Tag specified without a value",
             Self::ValueIncorrect => "Value is incorrect (out of range) for this tag",
             Self::IncorrectDataFormat => "Incorrect data format for value",
+            Self::Decryption => "Decryption problem",
+            Self::Signature => "Signature problem",
             Self::CompIdProblem => "CompID problem",
             Self::SendingTimeAccuracy => "SendingTime accuracy problem",
             Self::InvalidMsgType => "Invalid MsgType",
+            Self::XmlValidation => "XML validation error",
             Self::TagAppearsTwice => "Tag appears more than once",
             Self::TagOutOfOrder => "Tag specified out of required order",
+            Self::GroupOutOfOrder => "Repeating group fields out of order",
+            Self::GroupCountIncorrect => "Incorrect NumInGroup count for repeating group",
+            Self::DelimiterInValue => "Non-data value includes field delimiter",
+            Self::InvalidApplicationVersion => "Invalid/Unsupported Application Version",
             Self::Other => "Other",
         }
     }

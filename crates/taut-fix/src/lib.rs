@@ -42,20 +42,37 @@
     allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
 )]
 
+extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod any;
 mod codec;
+mod dictionary;
 mod error;
 mod messages;
 mod session;
+mod store;
 
+pub use any::config::{AnySessionConfig, Dictionaries};
+pub use any::event::{AnyEvent, Progress};
+pub use any::machine::AnySession;
+pub use any::peek::{Peek, peek};
+pub use any::route::Route;
+pub use any::transmit::{Extras, LogonContext};
+pub use codec::begin::BeginString;
 pub use codec::fields::{Field, Fields};
 pub use codec::frame::{Frame, Framed, MESSAGE_BYTES_MAX, frame};
+pub use codec::index::{FieldIndex, Slot};
 pub use codec::tag;
-pub use codec::text::{InlineText, ShortText, TestReqId};
+pub use codec::tag::is_header as is_header_tag;
+pub use codec::text::{CompId, InlineText, ShortText, TestReqId};
 pub use codec::timestamp::{Precision, StampCache, parse_timestamp};
 pub use codec::writer::{BEGIN_STRING, Writer};
+pub use dictionary::builder::{BlockId, DictionaryBuilder, ListedValue, MemberDefinition};
+pub use dictionary::format::Format;
+pub use dictionary::rules::{Fault, Rules};
+pub use dictionary::tables::Dictionary;
 pub use error::{FixError, Limit, Misuse, RejectReason, Violation};
 pub use messages::admin::{
     BusinessMessageReject, BusinessRejectReason, Logon, Logout, Reject, ResendRequest,
@@ -71,3 +88,4 @@ pub use session::event::{DisconnectReason, Event, Handled, MessageInfo};
 pub use session::machine::{Counters, Session};
 pub use session::send::ADMIN_BYTES_MAX;
 pub use session::table::State;
+pub use store::{MemoryStore, Store, StoreError};

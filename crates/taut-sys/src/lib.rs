@@ -25,7 +25,7 @@ pub use doorbell::Doorbell;
 pub use error::SysError;
 pub use machine::Machine;
 pub use memory::{Mapping, SharedMemory};
-pub use poll::{POLL_FDS_MAX, wait_readable};
+pub use poll::{POLL_FDS_MAX, Wanted, wait_readable, wait_ready};
 pub use process::{
     ProcessSignal, parent_process_id, process_id, signal_process, started_by, wake_when_parent_dies,
 };

@@ -42,6 +42,28 @@ pub fn wait_readable(fds: &[BorrowedFd<'_>], span: Option<Nanos>) -> Result<bool
     Ok(ready.unless_blocked("poll")?.is_some_and(|count| count > 0))
 }
 
+/// A descriptor to wait for: readable, and writable too when it says so.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The descriptor.
+    pub fd: BorrowedFd<'a>,
+    /// Whether room to write ends the wait as well.
+    pub write: bool,
+}
+
+/// As [`wait_readable`], for any number of descriptors and for writing too. It allocates: it is for
+/// acceptors of many connections that are not on anybody's hot path.
+///
+/// # Errors
+/// What `ppoll(2)` says; an interruption is not an error.
+pub fn wait_ready(wanted: &[Wanted<'_>], span: Option<Nanos>) -> Result<bool, SysError> {
+    let flags = |write| if write { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+    let mut fds: Vec<_> =
+        wanted.iter().map(|wanted| PollFd::new(&wanted.fd, flags(wanted.write))).collect();
+    let timeout = span.map(timespec);
+    Ok(poll(&mut fds, timeout.as_ref()).unless_blocked("poll")?.is_some_and(|count| count > 0))
+}
+
 /// Sleeps for a span, or until a signal.
 pub(crate) fn sleep(span: Nanos) {
     let _ = poll(&mut [], Some(&timespec(span)));

@@ -90,6 +90,14 @@ impl TcpStream {
         Ok(got.map(|(bytes, _)| bytes))
     }
 
+    /// Says that nothing more will be sent: the peer reads what is on its way, then the end.
+    ///
+    /// # Errors
+    /// What `shutdown(2)` says.
+    pub fn shutdown_write(&self) -> Result<(), SysError> {
+        net::shutdown(&self.fd, net::Shutdown::Write).during("shutdown")
+    }
+
     /// Sends what the kernel takes and returns its length; 0 when its buffer is full.
     /// Cost: one system call; on loopback it carries the whole way to the peer's socket.
     ///

@@ -4,7 +4,6 @@ use core::ops::Range;
 
 use crate::codec::fields::Fields;
 use crate::codec::number;
-use crate::codec::writer::checksum;
 use crate::error::{FixError, Limit};
 
 /// The largest message that a session accepts unless told otherwise, in bytes.
@@ -15,8 +14,8 @@ const SOH: u8 = 1;
 const TRAILER_BYTES: usize = 7;
 /// `8=`, at most `FIXT.1.1`, and a delimiter.
 const BEGIN_BYTES_MAX: usize = 2 + 8 + 1;
-/// `9=`, seven digits and a delimiter.
-const LENGTH_BYTES_MAX: usize = 2 + 7 + 1;
+/// `9=`, eight digits and a delimiter.
+const LENGTH_BYTES_MAX: usize = 2 + 8 + 1;
 
 /// One well-framed message: its first three fields are 8, 9 and 35, and length and sum are right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +144,7 @@ fn is_whole(frame: &Frame<'_>) -> bool {
     else {
         return false;
     };
-    let sum = checksum(summed);
+    let sum = taut_simd::sum(summed);
     body.starts_with(b"35=")
         && body.last() == Some(&SOH)
         && [*hundreds, *tens, *units] == [b'0' + sum / 100, b'0' + sum / 10 % 10, b'0' + sum % 10]
@@ -187,7 +186,7 @@ fn resynchronise(bytes: &[u8]) -> Framed<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Framed, MESSAGE_BYTES_MAX, checksum, frame};
+    use super::{Framed, MESSAGE_BYTES_MAX, frame};
     use crate::error::{FixError, Limit};
     use std::string::String;
     use std::vec::Vec;
@@ -200,7 +199,7 @@ mod tests {
 
     fn with_length(length: usize, body: &str) -> Vec<u8> {
         let mut text = std::format!("8=FIX.4.4\x019={length}\x01{body}");
-        let sum = checksum(text.as_bytes());
+        let sum = taut_simd::sum(text.as_bytes());
         text += &std::format!("10={sum:03}\x01");
         text.into_bytes()
     }

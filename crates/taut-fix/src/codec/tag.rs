@@ -38,6 +38,9 @@ tags! {
     TIME_IN_FORCE = 59;
     TRANSACT_TIME = 60;
     POSS_RESEND = 97;
+    DEFAULT_APPL_VER_ID = 1137;
+    NEXT_EXPECTED_MSG_SEQ_NUM = 789;
+    LAST_MSG_SEQ_NUM_PROCESSED = 369;
     ENCRYPT_METHOD = 98;
     CXL_REJ_REASON = 102;
     ORD_REJ_REASON = 103;
@@ -62,8 +65,14 @@ pub const fn is_header(tag: u32) -> bool {
     matches!(
         tag,
         8 | 9 | 34 | 35 | 43 | 49 | 50 | 52 | 56 | 57 | 90 | 91 | 97 | 115 | 116 | 122 | 128 | 129
-            | 142..=145 | 212 | 213 | 347 | 369 | 627..=630
+            | 142..=145 | 212 | 213 | 347 | 369 | 627..=630 | 1128 | 1129 | 1156
     )
+}
+
+/// Whether [`data_tag`] may know the tag: a quick test that most tags fail.
+#[inline]
+pub const fn may_be_length(tag: i32) -> bool {
+    matches!(tag, 90 | 93 | 95 | 212 | 348..=364 | 445 | 618 | 621 | 1184..=1468)
 }
 
 /// The data field whose length this tag gives, if it gives one: such a value may hold delimiters.
@@ -76,6 +85,7 @@ pub const fn data_tag(length_tag: u32) -> Option<u32> {
         212 | 348 | 350 | 352 | 354 | 356 | 358 | 360 | 362 | 364 | 445 | 618 | 621 => {
             Some(length_tag + 1)
         }
+        1184 | 1277 | 1280 | 1282 | 1359 | 1397 | 1401 | 1403 | 1468 => Some(length_tag + 1),
         _ => None,
     }
 }

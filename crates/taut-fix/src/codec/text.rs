@@ -18,6 +18,9 @@ pub struct InlineText<const N: usize> {
 /// ClOrdID, OrderID, ExecID, Symbol, CompIDs: up to 23 bytes (24 with its length).
 pub type ShortText = InlineText<23>;
 
+/// A CompID of a session of any version: up to 31 bytes (32 with its length).
+pub type CompId = InlineText<31>;
+
 /// TestReqID (112), echoed in a Heartbeat: up to 63 bytes.
 pub type TestReqId = InlineText<63>;
 

@@ -13,6 +13,8 @@ const SECOND_BYTES: usize = 18;
 /// How many sub-second digits a timestamp is written with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
+    /// None, as FIX 4.0 and 4.1 have it.
+    Seconds,
     /// Three digits, the finest that FIX 4.4 itself defines.
     #[default]
     Millis,
@@ -53,6 +55,7 @@ impl StampCache {
         }
         let below = u64::try_from(utc.0.rem_euclid(NANOS_PER_SECOND)).unwrap_or(0);
         match self.precision {
+            Precision::Seconds => (&self.text, 0, 0),
             Precision::Millis => (&self.text, below / 1_000_000, 3),
             Precision::Micros => (&self.text, below / 1_000, 6),
             Precision::Nanos => (&self.text, below, 9),

@@ -4,20 +4,20 @@ use core::ops::Range;
 
 use taut_types::{Nanos, Price};
 
+use crate::codec::begin::BeginString;
 use crate::codec::number::{digit_count, fill};
 use crate::codec::tag;
 use crate::codec::text::InlineText;
 use crate::codec::timestamp::StampCache;
 use crate::error::{FixError, Limit, Misuse};
 
-/// The version that is written and accepted.
-pub const BEGIN_STRING: &[u8] = b"FIX.4.4";
+/// The version that [`Writer::begin`] writes.
+pub const BEGIN_STRING: &[u8] = BeginString::Fix44.as_bytes();
 
 const SOH: u8 = 1;
-const PREFIX: &[u8] = b"8=FIX.4.4\x019=";
-/// Room for the prefix, six digits of BodyLength and a delimiter: the body starts here, and the
-/// message as far before it as its length needs.
-const BODY_AT: usize = PREFIX.len() + 7;
+/// Room for eight digits of BodyLength and a delimiter: the body starts behind it and the prefix,
+/// and the message as far before the body as its length needs.
+const LENGTH_BYTES: usize = 9;
 
 /// A message under construction.
 ///
@@ -27,17 +27,55 @@ const BODY_AT: usize = PREFIX.len() + 7;
 #[derive(Debug)]
 pub struct Writer<'a> {
     out: &'a mut [u8],
+    begin: BeginString,
     at: usize,
     fault: Option<FixError>,
     stamps: &'a mut StampCache,
 }
 
 impl<'a> Writer<'a> {
-    /// Starts a message of this type; the standard header's other fields come next.
+    /// Starts a FIX 4.4 message of this type; the standard header's other fields come next.
+    #[inline]
     pub fn begin(out: &'a mut [u8], stamps: &'a mut StampCache, msg_type: &[u8]) -> Self {
-        let mut writer = Self { out, at: BODY_AT, fault: None, stamps };
+        Self::begin_version(out, stamps, BeginString::Fix44, msg_type)
+    }
+
+    /// Starts a message of this version and type.
+    #[inline]
+    pub fn begin_version(
+        out: &'a mut [u8],
+        stamps: &'a mut StampCache,
+        begin: BeginString,
+        msg_type: &[u8],
+    ) -> Self {
+        let at = begin.prefix().len() + LENGTH_BYTES;
+        let mut writer = Self { out, begin, at, fault: None, stamps };
         writer.bytes::<{ tag::MSG_TYPE }>(msg_type);
         writer
+    }
+
+    /// A field whose tag is known when it runs; one that holds a delimiter fails the message.
+    /// A negative tag, which no standard has, is written as it is.
+    pub fn field(&mut self, tag: i32, value: &[u8]) {
+        if value.contains(&SOH) {
+            self.fault = Some(FixError::Misuse(Misuse::DelimiterInText));
+            return;
+        }
+        self.push_integer(i64::from(tag));
+        self.push(b"=");
+        self.push(value);
+        self.push(&[SOH]);
+    }
+
+    /// Whole fields that stood in a message before, delimiters included.
+    pub(crate) fn raw(&mut self, fields: &[u8]) {
+        self.push(fields);
+    }
+
+    /// A data field behind its length: the value may hold delimiters.
+    pub fn data<const LENGTH_TAG: u32, const TAG: u32>(&mut self, value: &[u8]) {
+        self.number::<LENGTH_TAG>(value.len() as u64);
+        self.bytes::<TAG>(value);
     }
 
     /// A value of bytes that are known to hold no delimiter.
@@ -94,10 +132,7 @@ impl<'a> Writer<'a> {
     #[inline]
     pub fn signed<const TAG: u32>(&mut self, value: i64) {
         self.tag::<TAG>();
-        if value < 0 {
-            self.push(b"-");
-        }
-        self.push_digits(value.unsigned_abs());
+        self.push_integer(value);
         self.push(&[SOH]);
     }
 
@@ -122,7 +157,12 @@ impl<'a> Writer<'a> {
         let (second, below, digits) = self.stamps.stamp(utc);
         let second = *second;
         self.push(&second);
-        self.push_number(below, digits);
+        if digits == 0 {
+            // Whole seconds have no point.
+            self.at = self.at.saturating_sub(1);
+        } else {
+            self.push_number(below, digits);
+        }
         self.push(&[SOH]);
     }
 
@@ -134,6 +174,11 @@ impl<'a> Writer<'a> {
     /// A number as part of a value.
     pub(crate) fn part_number(&mut self, value: u64) {
         self.push_digits(value);
+    }
+
+    /// An integer with a sign as part of a value.
+    pub(crate) fn part_integer(&mut self, value: i64) {
+        self.push_integer(value);
     }
 
     /// Opens a value that is written in parts.
@@ -152,18 +197,20 @@ impl<'a> Writer<'a> {
     /// [`Limit::BufferBytes`] when it did not fit; [`Misuse::DelimiterInText`] when a text held a
     /// delimiter.
     pub fn finish(mut self) -> Result<Range<usize>, FixError> {
-        let body_bytes = self.at.saturating_sub(BODY_AT) as u64;
+        let prefix = self.begin.prefix();
+        let body_at = prefix.len() + LENGTH_BYTES;
+        let body_bytes = self.at.saturating_sub(body_at) as u64;
         let length_digits = digit_count(body_bytes);
-        // More than six digits of length find no room before the body.
-        let start = BODY_AT.checked_sub(PREFIX.len() + length_digits + 1);
+        // More than eight digits of length find no room before the body.
+        let start = LENGTH_BYTES.checked_sub(length_digits + 1);
         let body_end = self.at;
         if let (Some(start), None) = (start, self.fault) {
             self.at = start;
-            self.push(PREFIX);
+            self.push(prefix);
             self.push_number(body_bytes, length_digits);
             self.push(&[SOH]);
             self.at = body_end;
-            let sum = self.out.get(start..body_end).map_or(0, checksum);
+            let sum = self.out.get(start..body_end).map_or(0, taut_simd::sum);
             self.push(b"10=");
             self.push_number(u64::from(sum), 3);
             self.push(&[SOH]);
@@ -207,6 +254,14 @@ impl<'a> Writer<'a> {
     }
 
     #[inline]
+    fn push_integer(&mut self, value: i64) {
+        if value < 0 {
+            self.push(b"-");
+        }
+        self.push_digits(value.unsigned_abs());
+    }
+
+    #[inline]
     fn push_digits(&mut self, value: u64) {
         self.push_number(value, digit_count(value));
     }
@@ -246,12 +301,6 @@ impl<'a> Writer<'a> {
     fn overflow(&mut self) {
         self.fault = Some(FixError::Limit(Limit::BufferBytes));
     }
-}
-
-/// The sum of the bytes modulo 256 (CheckSum, tag 10).
-#[must_use]
-pub fn checksum(bytes: &[u8]) -> u8 {
-    bytes.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte))
 }
 
 /// `TAG=` as text, padded to five bytes, and its length.

@@ -76,6 +76,10 @@ pub enum DisconnectReason {
     ResendTimeout,
     /// We logged out before the session was up.
     LoggedOutBeforeLogon,
+    /// NextExpectedMsgSeqNum (789) is higher than what we will send next.
+    NextExpectedTooHigh,
+    /// The store refused a write.
+    StoreFailed,
 }
 
 impl DisconnectReason {
@@ -97,6 +101,8 @@ impl DisconnectReason {
             Self::HeartbeatTimeout => "no answer to TestRequest in time",
             Self::ResendTimeout => "a sequence gap was not filled in time",
             Self::LoggedOutBeforeLogon => "logged out before the session was up",
+            Self::NextExpectedTooHigh => "NextExpectedMsgSeqNum is higher than our next number",
+            Self::StoreFailed => "the store refused a write",
         }
     }
 }

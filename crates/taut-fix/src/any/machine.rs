@@ -1,0 +1,369 @@
+//! The session of any version: its parts, its clockwork, and the table's actions carried out.
+
+use taut_types::Nanos;
+
+use crate::any::config::AnySessionConfig;
+use crate::any::event::AnyEvent;
+use crate::any::gap::Gap;
+use crate::any::held::Held;
+use crate::any::note::{LogoutWords, Note, Notes, Refusal};
+use crate::any::outgoing::Outgoing;
+use crate::session::config::{Now, Role};
+use crate::session::event::DisconnectReason;
+use crate::session::machine::Counters;
+use crate::session::table::{Action, Input, State, step};
+use crate::store::{Store, StoreError};
+
+/// The most notes that one input adds.
+const NOTES_PER_INPUT_MAX: usize = 5;
+
+/// One FIX session of any version, either role, over a store.
+///
+/// Pure: it is told the time with every call and hands out what to send. It allocates when it is
+/// built and never again. A driver's loop:
+///
+/// ```
+/// # use taut_fix::{AnyEvent, AnySession, FieldIndex, MemoryStore, Now};
+/// # fn driver(session: &mut AnySession<MemoryStore>, index: &mut FieldIndex, now: Now,
+/// #           received: &[u8], scratch: &mut [u8], out: &mut [u8]) -> usize {
+/// let mut at = 0;
+/// loop {
+///     let made = session.handle_bytes(now, &received[at..], index);
+///     // ... act on made.event: an application's message is received[at..], indexed ...
+///     at += made.consumed;
+///     while let Some(range) = session.poll_transmit(now, out) {
+///         let _to_send = &out[range];
+///     }
+///     while let Some(bytes) = session.take_held(scratch) {
+///         let _again = session.handle_bytes(now, &scratch[..bytes], index);
+///     }
+///     if made.consumed == 0 {
+///         break; // keep received[at..] until more arrives; close if session.is_closed()
+///     }
+/// }
+/// # at
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct AnySession<S> {
+    pub(super) config: AnySessionConfig,
+    pub(super) store: S,
+    pub(super) state: State,
+    pub(super) outgoing: Outgoing,
+    pub(super) notes: Notes,
+    pub(super) gap: Option<Gap>,
+    pub(super) held: Held,
+    pub(super) heartbeat_interval: Nanos,
+    pub(super) last_received: Nanos,
+    /// Monotonic time of the last change of state: the start of its wait.
+    pub(super) since: Nanos,
+    pub(super) logon_queued: bool,
+    /// Whether the store failed: the session is over.
+    pub(super) store_failed: bool,
+    pub(super) counters: Counters,
+}
+
+/// What the actions of a step need to know.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Cause<'a> {
+    Nothing,
+    Logon { reset: bool },
+    Gap { begin: u64, end: u64 },
+    Reject(&'a Refusal),
+    Wanted(&'static str),
+    End(DisconnectReason),
+}
+
+impl<S: Store> AnySession<S> {
+    /// A session before its first connection; its numbers are the store's.
+    #[must_use]
+    pub fn new(config: AnySessionConfig, store: S) -> Self {
+        Self {
+            store,
+            state: State::Disconnected,
+            outgoing: Outgoing::new(&config),
+            notes: Notes::new(),
+            gap: None,
+            held: Held::new(config.held_bytes),
+            heartbeat_interval: config.heartbeat_interval,
+            last_received: Nanos::ZERO,
+            since: Nanos::ZERO,
+            logon_queued: false,
+            store_failed: false,
+            counters: Counters::default(),
+            config,
+        }
+    }
+
+    /// The transport is up: an initiator queues its Logon, an acceptor waits for one.
+    pub fn connect(&mut self, now: Now) {
+        self.notes.clear();
+        self.logon_queued = false;
+        self.gap = None;
+        self.held.clear();
+        self.outgoing.touch(now.mono);
+        self.heartbeat_interval = self.config.heartbeat_interval;
+        self.last_received = now.mono;
+        let input = match self.config.role {
+            Role::Initiator => Input::Connected,
+            Role::Acceptor => Input::Accepted,
+        };
+        let reset = self.config.reset_on_logon;
+        if reset && self.config.role == Role::Initiator {
+            self.reset_numbers();
+        }
+        self.apply(now, input, Cause::Logon { reset });
+    }
+
+    /// The transport is gone.
+    pub fn transport_closed(&mut self, now: Now) {
+        self.notes.clear();
+        self.apply(now, Input::TransportClosed, Cause::Nothing);
+        if self.config.reset_on_disconnect {
+            self.reset_numbers();
+        }
+    }
+
+    /// Starts to log out; before the Logon, ends the session at once.
+    pub fn logout(&mut self, now: Now, text: &'static str) -> Option<AnyEvent> {
+        let cause = if self.state.is_logging_on() {
+            Cause::End(DisconnectReason::LoggedOutBeforeLogon)
+        } else {
+            Cause::Wanted(text)
+        };
+        self.apply(now, Input::LogoutWanted, cause)
+    }
+
+    /// Refuses a peer whose Logon was valid but whose credentials are not: instead of the Logon it
+    /// gets a Logout, and the session ends.
+    pub fn refuse(&mut self, now: Now, text: &'static str) {
+        self.notes.clear();
+        self.logon_queued = false;
+        self.notes.push(Note::Logout(LogoutWords::Words(text)));
+        self.state = State::Closed;
+        self.since = now.mono;
+    }
+
+    /// Does what is due: heartbeats, test requests, the end of a wait.
+    pub fn handle_timeout(&mut self, now: Now) -> Option<AnyEvent> {
+        if self.store_failed {
+            return self.report_store_failure(now);
+        }
+        if self.poll_timeout().is_none_or(|due| now.mono < due) || !self.has_room() {
+            return None;
+        }
+        let (wait, reason) = match self.state {
+            State::AwaitingLogon | State::LogonSent => {
+                (self.config.logon_timeout, DisconnectReason::LogonTimeout)
+            }
+            State::LogoutSent => (self.config.logout_timeout, DisconnectReason::LogoutTimeout),
+            _ => return self.handle_active_timeout(now),
+        };
+        if now.mono < self.since + wait {
+            return None;
+        }
+        self.apply(now, Input::Deadline, Cause::End(reason))
+    }
+
+    /// The monotonic time at which [`AnySession::handle_timeout`] has something to do.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Nanos> {
+        if self.store_failed {
+            return Some(self.since);
+        }
+        match self.state {
+            State::AwaitingLogon | State::LogonSent => Some(self.since + self.config.logon_timeout),
+            State::LogoutSent => Some(self.since + self.config.logout_timeout),
+            State::Active | State::AwaitingReply => {
+                [self.resend_due(), self.receive_due(), self.send_due()].into_iter().flatten().min()
+            }
+            State::Disconnected | State::Closed => None,
+        }
+    }
+
+    /// Whether application messages may be sent.
+    #[must_use]
+    pub const fn is_active(&self) -> bool {
+        self.state.is_active() && !self.logon_queued
+    }
+
+    /// Whether the driver must close the connection once `poll_transmit` is drained.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    /// Where the session stands.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// What it was told when it was built.
+    #[must_use]
+    pub const fn config(&self) -> &AnySessionConfig {
+        &self.config
+    }
+
+    /// Its store: the numbers are there.
+    #[must_use]
+    pub const fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// Its store, for what the session does not do itself, such as committing a batch.
+    pub const fn store_mut(&mut self) -> &mut S {
+        &mut self.store
+    }
+
+    /// What it has seen since it was built.
+    #[must_use]
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+}
+
+/// For receiving and sending.
+impl<S: Store> AnySession<S> {
+    /// Whether there is room for all that one input can add.
+    pub(super) const fn has_room(&self) -> bool {
+        self.notes.free() >= NOTES_PER_INPUT_MAX
+    }
+
+    /// Notes what a write to the store came to.
+    #[inline]
+    pub(super) fn stored(&mut self, result: Result<(), StoreError>) {
+        self.store_failed |= result.is_err();
+    }
+
+    pub(super) fn reset_numbers(&mut self) {
+        let result = self.store.reset();
+        self.stored(result);
+        self.gap = None;
+        self.held.clear();
+    }
+
+    /// Ends a session whose store failed: what cannot be remembered must not be sent.
+    #[cold]
+    pub(super) fn report_store_failure(&mut self, now: Now) -> Option<AnyEvent> {
+        self.notes.clear();
+        self.store_failed = false;
+        self.logon_queued = false;
+        let was_over = !self.state.is_connected();
+        self.state = State::Closed;
+        self.since = now.mono;
+        (!was_over).then_some(AnyEvent::Disconnect(DisconnectReason::StoreFailed))
+    }
+
+    /// Takes one step of the table.
+    #[inline]
+    pub(super) fn apply(&mut self, now: Now, input: Input, cause: Cause<'_>) -> Option<AnyEvent> {
+        let step = step(self.state, input);
+        if step.next != self.state {
+            self.state = step.next;
+            self.since = now.mono;
+        }
+        let mut event = None;
+        for action in step.actions {
+            event = self.act(*action, cause).or(event);
+        }
+        event
+    }
+
+    /// Ends the session because of what the peer did.
+    #[cold]
+    pub(super) fn end(
+        &mut self,
+        now: Now,
+        input: Input,
+        reason: DisconnectReason,
+    ) -> Option<AnyEvent> {
+        self.apply(now, input, Cause::End(reason))
+    }
+}
+
+impl<S: Store> AnySession<S> {
+    fn act(&mut self, action: Action, cause: Cause<'_>) -> Option<AnyEvent> {
+        let note = match (action, cause) {
+            (Action::SendLogon, cause) => {
+                self.logon_queued = true;
+                Note::Logon { reset: matches!(cause, Cause::Logon { reset: true }) }
+            }
+            (Action::SendHeartbeat, _) => Note::Heartbeat(None),
+            (Action::SendTestRequest, _) => Note::TestRequest,
+            (Action::SendResendRequest, Cause::Gap { begin, end }) => {
+                Note::ResendRequest { begin, end }
+            }
+            (Action::SendReject, Cause::Reject(refusal)) => {
+                self.counters.rejected += 1;
+                Note::Reject(*refusal)
+            }
+            (Action::SendLogout, cause) => Note::Logout(logout_words(cause)),
+            (Action::ReportLoggedOn, _) => return Some(AnyEvent::LoggedOn),
+            (Action::ReportLoggedOut, _) => return Some(AnyEvent::LoggedOut),
+            (Action::ReportDisconnect, Cause::End(reason)) => {
+                return Some(AnyEvent::Disconnect(reason));
+            }
+            // An action whose cause does not fit: no caller makes such a pair.
+            _ => return None,
+        };
+        self.notes.push(note);
+        None
+    }
+
+    fn handle_active_timeout(&mut self, now: Now) -> Option<AnyEvent> {
+        let is_due = |due: Option<Nanos>| due.is_some_and(|due| now.mono >= due);
+        if is_due(self.resend_due()) {
+            return self.end(now, Input::Deadline, DisconnectReason::ResendTimeout);
+        }
+        if is_due(self.receive_due()) {
+            let reason = DisconnectReason::HeartbeatTimeout;
+            let event = self.apply(now, Input::ReceiveIdle, Cause::End(reason));
+            if event.is_some() {
+                return event;
+            }
+        }
+        if is_due(self.send_due()) {
+            self.outgoing.touch(now.mono);
+            return self.apply(now, Input::SendIdle, Cause::Nothing);
+        }
+        None
+    }
+
+    fn resend_due(&self) -> Option<Nanos> {
+        let asked = self.gap.as_ref()?.asked_at;
+        (self.config.resend_timeout > Nanos::ZERO).then_some(asked + self.config.resend_timeout)
+    }
+
+    /// An interval and a fifth ("a reasonable transmission time") after the last message, or after
+    /// the TestRequest that was sent then.
+    fn receive_due(&self) -> Option<Nanos> {
+        let interval = self.heartbeat_interval;
+        let patience = interval + Nanos(interval.0 / 5);
+        let from = match self.state {
+            State::AwaitingReply => self.since,
+            _ => self.last_received,
+        };
+        (interval > Nanos::ZERO).then_some(from + patience)
+    }
+
+    fn send_due(&self) -> Option<Nanos> {
+        let interval = self.heartbeat_interval;
+        let beats = self.state == State::Active && interval > Nanos::ZERO;
+        beats.then_some(self.outgoing.last_sent() + interval)
+    }
+}
+
+const fn logout_words(cause: Cause<'_>) -> LogoutWords {
+    match cause {
+        Cause::End(DisconnectReason::SequenceTooLow { expected, received }) => {
+            LogoutWords::SequenceTooLow { expected, received }
+        }
+        Cause::End(DisconnectReason::WrongBeginString) => {
+            LogoutWords::Words("Incorrect BeginString")
+        }
+        Cause::End(reason) => LogoutWords::Words(reason.as_str()),
+        Cause::Wanted(words) => LogoutWords::Words(words),
+        _ => LogoutWords::Empty,
+    }
+}

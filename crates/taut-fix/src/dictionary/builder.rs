@@ -1,0 +1,182 @@
+//! Builds a dictionary. This is the one part of the crate that allocates as it goes.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::dictionary::format::Format;
+use crate::dictionary::tables::{
+    Block, DENSE_TAGS, Dictionary, FieldEntry, MEMBERS_MAX, Member, MessageEntry, NONE,
+};
+use crate::error::{FixError, Limit};
+
+/// A listed value: its text on the wire and its name.
+pub type ListedValue<'a> = (&'a [u8], &'a str);
+
+/// A block that was added: what a message, a group, the header or the trailer holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockId(u16);
+
+/// A member of a block to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberDefinition {
+    /// Its tag, which was added before.
+    pub tag: u32,
+    /// Whether it must be there.
+    pub required: bool,
+    /// The block of each entry, when the field counts a group.
+    pub group: Option<BlockId>,
+}
+
+/// Collects fields first, then blocks (inner groups before outer ones), then messages.
+#[derive(Debug, Default)]
+pub struct DictionaryBuilder {
+    fields: BTreeMap<u32, FieldEntry>,
+    blocks: Vec<Vec<MemberDefinition>>,
+    messages: BTreeMap<Box<[u8]>, MessageEntry>,
+}
+
+impl DictionaryBuilder {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a field, or replaces the one with its tag. Without listed values every value goes, and
+    /// so does it when `is_open`.
+    pub fn field(
+        &mut self,
+        tag: u32,
+        name: &str,
+        format: Format,
+        values: &[ListedValue<'_>],
+        is_open: bool,
+    ) {
+        let mut listed: Vec<_> =
+            values.iter().map(|(value, name)| (Box::from(*value), Box::from(*name))).collect();
+        listed.sort();
+        let single = values.iter().filter(|(value, _)| value.len() == 1).flat_map(|(v, _)| *v);
+        let entry = FieldEntry {
+            tag,
+            format,
+            is_closed: !is_open && !values.is_empty(),
+            single: single.filter(|byte| **byte < 128).fold(0, |bits, byte| bits | 1 << byte),
+            values: listed.into_boxed_slice(),
+            name: Box::from(name),
+        };
+        self.fields.insert(tag, entry);
+    }
+
+    /// Whether a tag was added.
+    #[must_use]
+    pub fn has_field(&self, tag: u32) -> bool {
+        self.fields.contains_key(&tag)
+    }
+
+    /// Adds a block; the first member of a group's starts its entries. A tag that comes twice is
+    /// required if one of them is.
+    ///
+    /// # Errors
+    /// [`Limit::DictionarySize`].
+    pub fn block(&mut self, members: &[MemberDefinition]) -> Result<BlockId, FixError> {
+        let id = u16::try_from(self.blocks.len()).ok().filter(|id| *id != NONE);
+        let id = id.ok_or(FixError::Limit(Limit::DictionarySize))?;
+        self.blocks.push(members.to_vec());
+        Ok(BlockId(id))
+    }
+
+    /// Adds a type of message.
+    pub fn message(&mut self, msg_type: &[u8], name: &str, is_admin: bool, block: BlockId) {
+        let entry = MessageEntry {
+            msg_type: Box::from(msg_type),
+            name: Box::from(name),
+            is_admin,
+            block: block.0,
+        };
+        self.messages.insert(Box::from(msg_type), entry);
+    }
+
+    /// The finished dictionary.
+    ///
+    /// # Errors
+    /// [`Limit::DictionarySize`] when there is more than can be numbered: 65,534 of fields, blocks
+    /// or messages, 1,024 members of a block.
+    pub fn build(
+        self,
+        version: &str,
+        header: BlockId,
+        trailer: BlockId,
+    ) -> Result<Dictionary, FixError> {
+        let too_large = FixError::Limit(Limit::DictionarySize);
+        let fields: Vec<_> = self.fields.into_values().collect();
+        let messages: Vec<_> = self.messages.into_values().collect();
+        if fields.len() >= usize::from(NONE) || messages.len() >= usize::from(NONE) {
+            return Err(too_large);
+        }
+        let number = |at: usize| u16::try_from(at).unwrap_or(NONE);
+        let mut dense = vec![NONE; DENSE_TAGS].into_boxed_slice();
+        for (at, field) in fields.iter().enumerate() {
+            if let Some(entry) = dense.get_mut(field.tag as usize) {
+                *entry = number(at);
+            }
+        }
+        let mut by_byte = vec![NONE; 256].into_boxed_slice();
+        for (at, message) in messages.iter().enumerate() {
+            if let [byte] = *message.msg_type
+                && let Some(entry) = by_byte.get_mut(usize::from(byte))
+            {
+                *entry = number(at);
+            }
+        }
+        let blocks: Result<Vec<_>, _> =
+            self.blocks.iter().map(|members| finish_block(&fields, members)).collect();
+        Ok(Dictionary {
+            version: Box::from(version),
+            blocks: blocks?,
+            fields,
+            dense,
+            messages,
+            by_byte,
+            header: header.0,
+            trailer: trailer.0,
+        })
+    }
+}
+
+fn finish_block(fields: &[FieldEntry], members: &[MemberDefinition]) -> Result<Block, FixError> {
+    let at = |tag: u32| fields.binary_search_by_key(&tag, |field| field.tag).ok();
+    // One entry for each tag, ascending; the required ones go to the front.
+    let mut merged: BTreeMap<usize, (bool, u16)> = BTreeMap::new();
+    for member in members {
+        let Some(field) = at(member.tag) else { continue };
+        let group = member.group.map_or(NONE, |group| group.0);
+        let entry = merged.entry(field).or_insert((member.required, group));
+        entry.0 |= member.required;
+    }
+    if merged.len() > MEMBERS_MAX {
+        return Err(FixError::Limit(Limit::DictionarySize));
+    }
+    let of = |wanted: bool| {
+        let merged = merged.iter().filter(move |(_, (required, _))| *required == wanted);
+        merged.map(|(field, (_, group))| Member {
+            field: u16::try_from(*field).unwrap_or(NONE),
+            group: *group,
+        })
+    };
+    let finished: Vec<Member> = of(true).chain(of(false)).collect();
+    let mut by_field = vec![NONE; fields.len()].into_boxed_slice();
+    for (index, member) in finished.iter().enumerate() {
+        if let Some(entry) = by_field.get_mut(usize::from(member.field)) {
+            *entry = u16::try_from(index).unwrap_or(NONE);
+        }
+    }
+    let first = members.first().and_then(|member| at(member.tag));
+    Ok(Block {
+        required_count: of(true).count(),
+        members: finished.into_boxed_slice(),
+        by_field,
+        first_field: first.and_then(|at| u16::try_from(at).ok()).unwrap_or(NONE),
+    })
+}

@@ -1,0 +1,179 @@
+//! The tables: fields, what each message and group holds, and the names of it all.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::dictionary::format::Format;
+
+/// Tags below this are found without a search.
+pub(crate) const DENSE_TAGS: usize = 8192;
+/// Members that one message or group can have.
+pub(crate) const MEMBERS_MAX: usize = 1024;
+/// No field, no block, no member.
+pub(crate) const NONE: u16 = u16::MAX;
+
+/// A listed value and its name.
+pub(crate) type Listed = (Box<[u8]>, Box<str>);
+
+/// A field: its type and its values.
+#[derive(Clone, Debug)]
+pub(crate) struct FieldEntry {
+    pub tag: u32,
+    pub format: Format,
+    /// Whether only listed values are allowed.
+    pub is_closed: bool,
+    /// The listed values of one ASCII byte, by that byte.
+    pub single: u128,
+    /// All listed values, sorted, with their names.
+    pub values: Box<[Listed]>,
+    pub name: Box<str>,
+}
+
+impl FieldEntry {
+    /// Whether the value, or each of several, is a listed one.
+    #[inline]
+    pub fn lists(&self, value: &[u8]) -> bool {
+        match value {
+            [byte] if *byte < 128 => self.single >> byte & 1 == 1,
+            _ if self.format == Format::Several => {
+                value.split(|byte| *byte == b' ').all(|word| self.lists_one(word))
+            }
+            _ => self.lists_one(value),
+        }
+    }
+
+    fn lists_one(&self, value: &[u8]) -> bool {
+        self.values.binary_search_by(|(listed, _)| (**listed).cmp(value)).is_ok()
+    }
+}
+
+/// A member of a message or a group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member {
+    /// Its field.
+    pub field: u16,
+    /// The block of its entries, when it counts a group.
+    pub group: u16,
+}
+
+/// What a message, a group, the header or the trailer holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    /// The required members come first, by ascending tag.
+    pub members: Box<[Member]>,
+    pub required_count: usize,
+    /// Member by field; `NONE` for fields that do not belong here.
+    pub by_field: Box<[u16]>,
+    /// The field that starts an entry of a group.
+    pub first_field: u16,
+}
+
+impl Block {
+    #[inline]
+    pub fn member(&self, field: u16) -> Option<(usize, Member)> {
+        let member = usize::from(*self.by_field.get(usize::from(field))?);
+        Some((member, *self.members.get(member)?))
+    }
+}
+
+/// A type of message.
+#[derive(Clone, Debug)]
+pub(crate) struct MessageEntry {
+    pub msg_type: Box<[u8]>,
+    pub name: Box<str>,
+    pub is_admin: bool,
+    pub block: u16,
+}
+
+/// Everything that a version or a dialect allows. Built by
+/// [`DictionaryBuilder`](crate::DictionaryBuilder), then never changed; share it by reference.
+#[derive(Clone, Debug)]
+pub struct Dictionary {
+    pub(crate) version: Box<str>,
+    pub(crate) fields: Vec<FieldEntry>,
+    /// Field by tag below [`DENSE_TAGS`].
+    pub(crate) dense: Box<[u16]>,
+    pub(crate) messages: Vec<MessageEntry>,
+    /// Message by type of one ASCII byte.
+    pub(crate) by_byte: Box<[u16]>,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) header: u16,
+    pub(crate) trailer: u16,
+}
+
+impl Dictionary {
+    /// The version that it is for, as BeginString (8) or ApplVerID's name: `FIX.4.4`, `FIX.5.0SP2`.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The name of a tag.
+    #[must_use]
+    pub fn field_name(&self, tag: u32) -> Option<&str> {
+        Some(&self.field(tag)?.1.name)
+    }
+
+    /// The tag with this name. Cost: a walk over all fields.
+    #[must_use]
+    pub fn tag_of(&self, name: &str) -> Option<u32> {
+        self.fields.iter().find(|field| *field.name == *name).map(|field| field.tag)
+    }
+
+    /// The name of a listed value.
+    #[must_use]
+    pub fn value_name(&self, tag: u32, value: &[u8]) -> Option<&str> {
+        let (_, field) = self.field(tag)?;
+        let at = field.values.binary_search_by(|(listed, _)| (**listed).cmp(value)).ok()?;
+        field.values.get(at).map(|(_, name)| &**name)
+    }
+
+    /// The format of a tag's values.
+    #[must_use]
+    pub fn format(&self, tag: u32) -> Option<Format> {
+        Some(self.field(tag)?.1.format)
+    }
+
+    /// The name of a type of message.
+    #[must_use]
+    pub fn message_name(&self, msg_type: &[u8]) -> Option<&str> {
+        Some(&self.message(msg_type)?.name)
+    }
+
+    /// Whether it is a message of the session layer; `None` for a type that is not known.
+    #[must_use]
+    pub fn is_admin(&self, msg_type: &[u8]) -> Option<bool> {
+        Some(self.message(msg_type)?.is_admin)
+    }
+
+    /// How many fields, types of message, and blocks (messages and groups) it has.
+    #[must_use]
+    pub fn sizes(&self) -> (usize, usize, usize) {
+        (self.fields.len(), self.messages.len(), self.blocks.len())
+    }
+
+    #[inline]
+    pub(crate) fn field(&self, tag: u32) -> Option<(u16, &FieldEntry)> {
+        let at = match self.dense.get(tag as usize) {
+            Some(at) => usize::from(*at),
+            None => self.fields.binary_search_by_key(&tag, |field| field.tag).ok()?,
+        };
+        Some((u16::try_from(at).ok()?, self.fields.get(at)?))
+    }
+
+    #[inline]
+    pub(crate) fn message(&self, msg_type: &[u8]) -> Option<&MessageEntry> {
+        let at = match msg_type {
+            [byte] => usize::from(*self.by_byte.get(usize::from(*byte))?),
+            _ => {
+                self.messages.binary_search_by(|message| (*message.msg_type).cmp(msg_type)).ok()?
+            }
+        };
+        self.messages.get(at)
+    }
+
+    #[inline]
+    pub(crate) fn block(&self, block: u16) -> Option<&Block> {
+        self.blocks.get(usize::from(block))
+    }
+}
