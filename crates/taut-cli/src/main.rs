@@ -6,6 +6,7 @@
 mod demo;
 mod exit;
 mod report;
+mod sbe;
 
 use clap::{Parser, Subcommand};
 
@@ -23,6 +24,8 @@ struct Command {
 enum Verb {
     /// Run a venue, a gateway and a strategy on this machine and report every stage.
     Demo(Box<demo::Arguments>),
+    /// Work with SBE schemas and messages.
+    Sbe(sbe::Arguments),
     /// A process of a demo; started by `taut demo`, never by hand.
     #[command(hide = true)]
     DemoRole {
@@ -35,6 +38,7 @@ fn main() -> std::process::ExitCode {
     let command = Command::parse();
     let result = match command.verb {
         Verb::Demo(arguments) => demo::run(&arguments),
+        Verb::Sbe(arguments) => sbe::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };
     match result {
