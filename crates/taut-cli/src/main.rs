@@ -9,6 +9,7 @@ mod exit;
 mod fix;
 mod report;
 mod terminal;
+mod sbe;
 
 use clap::{Parser, Subcommand};
 
@@ -28,6 +29,8 @@ enum Verb {
     Demo(Box<demo::Arguments>),
     /// Talk FIX: echo, send, decode and check messages.
     Fix(fix::Arguments),
+    /// Work with SBE schemas and messages.
+    Sbe(sbe::Arguments),
     /// A process of a demo; started by `taut demo`, never by hand.
     #[command(hide = true)]
     DemoRole {
@@ -41,6 +44,7 @@ fn main() -> std::process::ExitCode {
     let result = match command.verb {
         Verb::Demo(arguments) => demo::run(&arguments),
         Verb::Fix(arguments) => fix::run(&arguments),
+        Verb::Sbe(arguments) => sbe::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };
     match result {

@@ -1,0 +1,91 @@
+//! What the user says.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// The arguments of `taut sbe`.
+#[derive(Args, Clone, Debug)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub(super) verb: Verb,
+}
+
+#[derive(Subcommand, Clone, Debug)]
+pub(super) enum Verb {
+    /// Write the decoders and encoders of a schema: a crate, or one file
+    Generate(Generate),
+    /// Print the messages of a file as lines of JSON
+    Decode(Decode),
+    /// Write the messages of lines of JSON
+    Encode(Encode),
+    /// Print where every field of every message lies
+    Show(Show),
+}
+
+/// How messages are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Framing {
+    /// One message behind the other, each from its own header
+    Raw,
+    /// A Simple Open Framing Header before each message; its shape is the schema's, if it has one
+    Sofh,
+    /// One datagram of CME MDP 3.0: a packet header, then messages behind their sizes
+    Mdp3,
+    /// The UDP datagrams of a classic pcap file, each raw, sofh or mdp3
+    UdpPcap,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(super) struct Generate {
+    /// The schema
+    #[arg(long, value_name = "FILE")]
+    pub(super) schema: PathBuf,
+    /// The folder to write a crate to
+    #[arg(long, value_name = "FOLDER", required_unless_present = "module")]
+    pub(super) out: Option<PathBuf>,
+    /// The file to write a module to
+    #[arg(long, value_name = "FILE", conflicts_with = "out")]
+    pub(super) module: Option<PathBuf>,
+    /// Only these messages
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(super) messages: Vec<String>,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(super) struct Decode {
+    /// The schema
+    #[arg(long, value_name = "FILE")]
+    pub(super) schema: PathBuf,
+    /// How messages are told apart
+    #[arg(long, value_enum, default_value = "raw")]
+    pub(super) framing: Framing,
+    /// The file of messages; - is standard input
+    pub(super) file: PathBuf,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(super) struct Encode {
+    /// The schema
+    #[arg(long, value_name = "FILE")]
+    pub(super) schema: PathBuf,
+    /// How messages are told apart
+    #[arg(long, value_enum, default_value = "raw")]
+    pub(super) framing: Framing,
+    /// The file to write; standard output without it
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    /// The file of JSON lines; - is standard input
+    #[arg(default_value = "-")]
+    pub(super) file: PathBuf,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(super) struct Show {
+    /// The schema
+    #[arg(long, value_name = "FILE")]
+    pub(super) schema: PathBuf,
+    /// Only these messages
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(super) messages: Vec<String>,
+}

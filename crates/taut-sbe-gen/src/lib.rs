@@ -1,0 +1,71 @@
+//! SBE (Simple Binary Encoding 1.0, and what schemas use of 2.0): from a venue's schema to Rust.
+//!
+//! [`Schema::read`] takes the XML, follows its includes inside the schema's folder, and resolves
+//! types, offsets, presence and versions; a mistake is a [`SchemaError`] with its file and line.
+//! From a schema come
+//!
+//! - source: [`generate_crate`] a crate of its own, [`generate_module`] one file for a `build.rs`.
+//!   It depends on nothing, is `no_std`, forbids `unsafe` and allocates nothing;
+//! - messages without generated code: [`Schema::decode`] and [`Schema::encode`] go between bytes
+//!   and a tree of [`Value`]s, for tools and tests.
+//!
+//! # What is generated
+//! A `<Message>Decoder` for each message borrows the bytes. `decode` checks all of the message
+//! once: header, block, every group and every length. After that no getter can fail, and none
+//! checks bounds: the block is an array of known length, groups are iterators over checked bytes,
+//! data are slices. Nothing in it can panic, whatever the bytes are. Values that the schema does
+//! not name stay values (`Unknown(raw)`), nulls are `None`, and so is what a newer version of the
+//! schema added and the sender does not have.
+//!
+//! An `<Message>Encoder` writes into the caller's buffer and never outside it. `new` writes the
+//! header and an empty block, in which optional fields are null; setters fill the block; then
+//! groups and data follow in the schema's order, which a type parameter enforces. Counts and
+//! lengths are checked, and nothing is cut to fit.
+//!
+//! ```
+//! use std::path::Path;
+//! use taut_sbe_gen::{Schema, generate_module};
+//!
+//! let schema = r#"<messageSchema package="tiny" id="1" version="0">
+//!     <types>
+//!         <composite name="messageHeader">
+//!             <type name="blockLength" primitiveType="uint16"/>
+//!             <type name="templateId" primitiveType="uint16"/>
+//!             <type name="schemaId" primitiveType="uint16"/>
+//!             <type name="version" primitiveType="uint16"/>
+//!         </composite>
+//!     </types>
+//!     <message name="Ping" id="1"><field name="at" id="1" type="uint64"/></message>
+//! </messageSchema>"#;
+//! let schema = Schema::parse(Path::new("tiny.xml"), schema, Path::new("."))?;
+//! assert!(generate_module(&schema, &[]).contains("pub struct PingDecoder<'a>"));
+//!
+//! let bytes = [8, 0, 1, 0, 1, 0, 0, 0, 42, 0, 0, 0, 0, 0, 0, 0];
+//! let (message, rest) = schema.decode(&bytes)?;
+//! assert_eq!(
+//!     message.to_string(),
+//!     r#"{"message":"Ping","template":1,"version":0,"fields":{"at":42}}"#
+//! );
+//! assert!(rest.is_empty());
+//! assert_eq!(schema.encode(&message)?, bytes);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod blank;
+mod dynamic;
+mod error;
+mod generate;
+mod primitive;
+mod resolve;
+mod schema;
+mod xml;
+
+pub use dynamic::{DynamicError, DynamicMessage, Value};
+pub use error::{Place, SchemaError};
+pub use generate::{Files, generate_crate, generate_module};
+pub use primitive::{ByteOrder, Charset, Literal, Primitive};
+pub use schema::{
+    Body, Choice, Composite, CompositeId, Constant, Data, Dimension, Enum, EnumId, Field, Group,
+    Header, Message, Notes, Plain, Presence, Schema, Set, SetId, Slot, Type,
+};

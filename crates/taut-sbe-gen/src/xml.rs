@@ -1,0 +1,176 @@
+//! A schema's XML as a tree that owns its strings and knows its lines, with its includes followed.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Place, SchemaError};
+
+const XINCLUDE: &str = "http://www.w3.org/2001/XInclude";
+/// Deeper nesting of includes is a loop.
+const INCLUDE_DEPTH_MAX: usize = 16;
+
+/// An element: its name and attributes without namespaces' prefixes.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) text: String,
+    pub(crate) children: Vec<Node>,
+    attributes: Vec<(String, String)>,
+}
+
+impl Node {
+    /// The value of an attribute that belongs to no namespace.
+    pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of an attribute that must be there.
+    pub(crate) fn required(&self, name: &str) -> Result<&str, SchemaError> {
+        match self.attribute(name) {
+            Some(value) if !value.trim().is_empty() => Ok(value.trim()),
+            Some(_) => Err(self.error(format!("attribute {name} of <{}> is empty", self.name))),
+            None => Err(self.error(format!("<{}> has no attribute {name}", self.name))),
+        }
+    }
+
+    /// The value of an attribute as a number, if it is there.
+    pub(crate) fn number<T: std::str::FromStr>(
+        &self,
+        name: &str,
+    ) -> Result<Option<T>, SchemaError> {
+        let Some(value) = self.attribute(name) else { return Ok(None) };
+        value.trim().parse().map(Some).map_err(|_| {
+            self.error(format!("attribute {name}=\"{value}\" is not a number in its range"))
+        })
+    }
+
+    /// An error at this element.
+    pub(crate) fn error(&self, problem: impl Into<String>) -> SchemaError {
+        SchemaError::new(&self.place, problem)
+    }
+}
+
+/// Reads the file and what it includes from its own folder.
+pub(crate) fn read_file(path: &Path) -> Result<Node, SchemaError> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    };
+    Loader { folder }.file(path, 0)
+}
+
+/// Reads a schema that is text; its includes are looked up in `folder`.
+pub(crate) fn read_text(name: &Path, text: &str, folder: &Path) -> Result<Node, SchemaError> {
+    Loader { folder: folder.to_path_buf() }.text(name, text, 0)
+}
+
+struct Loader {
+    folder: PathBuf,
+}
+
+impl Loader {
+    fn file(&self, path: &Path, depth: usize) -> Result<Node, SchemaError> {
+        let bytes = fs::read(path).map_err(|error| {
+            SchemaError::in_file(path, format!("the file cannot be read: {error}"))
+        })?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| SchemaError::in_file(path, "the file is not UTF-8 text"))?;
+        self.text(path, &text, depth)
+    }
+
+    fn text(&self, path: &Path, text: &str, depth: usize) -> Result<Node, SchemaError> {
+        let file: Arc<Path> = Arc::from(path);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let document = roxmltree::Document::parse(text).map_err(|error| SchemaError {
+            place: Place { file: Arc::clone(&file), line: error.pos().row },
+            problem: format!("this is not well-formed XML: {error}"),
+        })?;
+        let mut lines = Lines { text, at: 0, line: 1 };
+        self.node(document.root_element(), &file, &mut lines, depth)
+    }
+
+    fn node(
+        &self,
+        from: roxmltree::Node<'_, '_>,
+        file: &Arc<Path>,
+        lines: &mut Lines<'_>,
+        depth: usize,
+    ) -> Result<Node, SchemaError> {
+        let place = Place { file: Arc::clone(file), line: lines.of(from.range().start) };
+        let attributes = from
+            .attributes()
+            .filter(|attribute| attribute.namespace().is_none())
+            .map(|attribute| (attribute.name().to_owned(), attribute.value().to_owned()))
+            .collect();
+        let mut node = Node {
+            name: from.tag_name().name().to_owned(),
+            place,
+            text: from
+                .children()
+                .filter_map(|child| child.is_text().then(|| child.text())?)
+                .collect(),
+            children: Vec::new(),
+            attributes,
+        };
+        for child in from.children().filter(roxmltree::Node::is_element) {
+            let is_include = child.tag_name().namespace() == Some(XINCLUDE)
+                && child.tag_name().name() == "include";
+            let inner = self.node(child, file, lines, depth)?;
+            if is_include {
+                let root = self.include(&inner, file, depth)?;
+                match root.name.as_str() {
+                    // Definitions join those around the include; anything else stands in its place.
+                    "messageSchema" => node.children.extend(root.children),
+                    "types" if node.name == "types" => node.children.extend(root.children),
+                    _ => node.children.push(root),
+                }
+            } else {
+                node.children.push(inner);
+            }
+        }
+        Ok(node)
+    }
+
+    /// Reads the file that an include names: relative, and inside the schema's folder.
+    fn include(&self, node: &Node, from: &Path, depth: usize) -> Result<Node, SchemaError> {
+        let href = node.required("href")?;
+        if depth >= INCLUDE_DEPTH_MAX {
+            return Err(node.error(format!("the includes of {href} go round in a circle")));
+        }
+        let relative = Path::new(href);
+        let plain = relative.components().all(|part| {
+            matches!(part, Component::Normal(_) | Component::CurDir | Component::ParentDir)
+        });
+        if !plain || href.contains("://") || href.contains('\\') {
+            return Err(node.error(format!("include href=\"{href}\" is not a relative path")));
+        }
+        let path = from.parent().unwrap_or(Path::new("")).join(relative);
+        let unreadable =
+            |error| node.error(format!("the included file {href} cannot be read: {error}"));
+        let real = fs::canonicalize(&path).map_err(unreadable)?;
+        let folder = fs::canonicalize(&self.folder).map_err(unreadable)?;
+        if !real.starts_with(&folder) {
+            return Err(node.error(format!("include href=\"{href}\" leaves the schema's folder")));
+        }
+        self.file(&path, depth + 1)
+    }
+}
+
+/// Counts lines while it goes through a text from front to back.
+struct Lines<'a> {
+    text: &'a str,
+    at: usize,
+    line: u32,
+}
+
+impl Lines<'_> {
+    fn of(&mut self, offset: usize) -> u32 {
+        let passed = self.text.as_bytes().get(self.at..offset).unwrap_or_default();
+        let breaks = passed.iter().filter(|&&byte| byte == b'\n').count();
+        self.line += u32::try_from(breaks).unwrap_or(0);
+        self.at = self.at.max(offset);
+        self.line
+    }
+}

@@ -1,0 +1,279 @@
+//! Wrong schemas are refused with file, line and what is wrong; odd ones with a warning are not.
+
+use std::path::Path;
+
+use taut_sbe_gen::Schema;
+
+const TYPES: &str = r#"<composite name="messageHeader">
+<type name="blockLength" primitiveType="uint16"/><type name="templateId" primitiveType="uint16"/>
+<type name="schemaId" primitiveType="uint16"/><type name="version" primitiveType="uint16"/>
+</composite>
+<composite name="groupSizeEncoding">
+<type name="blockLength" primitiveType="uint8"/><type name="numInGroup" primitiveType="uint8"/>
+</composite>
+<composite name="text"><type name="length" primitiveType="uint8"/>
+<type name="varData" primitiveType="char" length="0"/></composite>
+<enum name="Side" encodingType="uint8"><validValue name="Buy">1</validValue></enum>"#;
+
+/// The lines before the types of a case: its first line is this one.
+const FIRST: usize = 13;
+
+fn parse(types: &str, messages: &str) -> Result<Schema, String> {
+    let text = format!(
+        "<sbe:messageSchema xmlns:sbe=\"urn:x\" package=\"p\" id=\"1\" version=\"2\">\n<types>\n\
+         {TYPES}\n{types}\n</types>\n{messages}\n</sbe:messageSchema>"
+    );
+    Schema::parse(Path::new("wrong.xml"), &text, Path::new(".")).map_err(|error| error.to_string())
+}
+
+#[track_caller]
+fn refused(types: &str, messages: &str, line: usize, problem: &str) {
+    let error = parse(types, messages).expect_err(problem);
+    assert_eq!(error, format!("wrong.xml:{line}: {problem}"));
+}
+
+fn message(inner: &str) -> String {
+    format!("<sbe:message name=\"M\" id=\"1\">\n{inner}\n</sbe:message>")
+}
+
+#[test]
+fn types_must_make_sense() {
+    for (types, line, problem) in [
+        (
+            "<type name=\"A\" primitiveType=\"int7\"/>",
+            0,
+            "primitiveType=\"int7\" is not a primitive",
+        ),
+        ("<type name=\"A\"/>", 0, "<type> has no attribute primitiveType"),
+        ("\n<type primitiveType=\"int8\"/>", 1, "<type> has no attribute name"),
+        ("<thing name=\"A\"/>", 0, "<thing> is not a kind of type"),
+        (
+            "<type name=\"A\" primitiveType=\"int8\" presence=\"constant\"/>",
+            0,
+            "a constant has neither a value nor a valueRef",
+        ),
+        (
+            "<type name=\"A\" primitiveType=\"int8\" presence=\"constant\">128</type>",
+            0,
+            "128 does not fit int8 (-128 to 127)",
+        ),
+        (
+            "<type name=\"A\" primitiveType=\"int8\" presence=\"constant\" valueRef=\"Side.Sell\"/>",
+            0,
+            "enum Side has no value Sell",
+        ),
+        (
+            "<type name=\"A\" primitiveType=\"int8\" presence=\"perhaps\"/>",
+            0,
+            "presence=\"perhaps\" is not required, optional or constant",
+        ),
+        (
+            "<type name=\"A\" primitiveType=\"int8\" nullValue=\"x\"/>",
+            0,
+            "nullValue: \"x\" is not a number",
+        ),
+        (
+            "<type name=\"A\" primitiveType=\"int8\" length=\"-1\"/>",
+            0,
+            "attribute length=\"-1\" is not a number in its range",
+        ),
+        (
+            "<type name=\"A\" primitiveType=\"int8\" sinceVersion=\"3\"/>",
+            0,
+            "sinceVersion=3 is above the schema's version 2",
+        ),
+        ("<enum name=\"E\" encodingType=\"double\"/>", 0, "an enum cannot be encoded as double"),
+        ("<enum name=\"E\" encodingType=\"Nothing\"/>", 0, "there is no type Nothing"),
+        (
+            "<enum name=\"E\" encodingType=\"uint8\">\n<validValue name=\"A\">256</validValue></enum>",
+            1,
+            "validValue A: 256 does not fit uint8 (0 to 255)",
+        ),
+        (
+            "<enum name=\"E\" encodingType=\"char\">\n<validValue name=\"A\">AB</validValue></enum>",
+            1,
+            "validValue A: \"AB\" is not one character",
+        ),
+        (
+            "<enum name=\"E\" encodingType=\"char\"><validValue name=\"A\">A</validValue>\n\
+             <validValue name=\"B\">A</validValue></enum>",
+            1,
+            "validValue B has the value 65 of A",
+        ),
+        (
+            "<enum name=\"E\" encodingType=\"char\"><validValue name=\"A\">A</validValue>\n\
+             <validValue name=\"A\">B</validValue></enum>",
+            1,
+            "validValue A is already defined in line 13",
+        ),
+        ("<set name=\"S\" encodingType=\"int8\"/>", 0, "a set cannot be encoded as int8"),
+        (
+            "<set name=\"S\" encodingType=\"uint8\">\n<choice name=\"a\">8</choice></set>",
+            1,
+            "choice a: bit 8 does not exist in uint8",
+        ),
+        ("<composite name=\"C\"/>", 0, "composite C has no members"),
+        (
+            "<composite name=\"C\">\n<ref name=\"x\" type=\"C\"/></composite>",
+            1,
+            "type C contains itself",
+        ),
+        (
+            "<composite name=\"C\"><type name=\"a\" primitiveType=\"int32\"/>\n\
+             <type name=\"b\" primitiveType=\"int8\" offset=\"3\"/></composite>",
+            1,
+            "offset=3 of b lies in what stands before it, which ends at 4",
+        ),
+        (
+            "<composite name=\"C\"><type name=\"a\" primitiveType=\"int32\"/>\n\
+             <type name=\"a\" primitiveType=\"int8\"/></composite>",
+            1,
+            "member a is already defined in line 13",
+        ),
+    ] {
+        refused(types, "", FIRST + line, problem);
+    }
+}
+
+#[test]
+fn messages_must_make_sense() {
+    let group = "<group name=\"g\" id=\"2\">\n<field name=\"f\" id=\"3\" type=\"int8\"/></group>";
+    let first = FIRST + 3;
+    for (inner, line, problem) in [
+        ("<field name=\"f\" id=\"1\" type=\"Nothing\"/>", 0, "there is no type Nothing"),
+        ("<field name=\"f\" type=\"int8\"/>", 0, "<field> has no attribute id"),
+        (
+            "<field name=\"f\" id=\"x\" type=\"int8\"/>",
+            0,
+            "attribute id=\"x\" is not a number in its range",
+        ),
+        ("<thing name=\"f\"/>", 0, "<thing> stands among the fields"),
+        (
+            "<field name=\"f\" id=\"1\" type=\"int8\"/>\n<field name=\"f\" id=\"2\" type=\"int8\"/>",
+            1,
+            "field f is already defined in line 16",
+        ),
+        (
+            &format!("{group}\n<field name=\"h\" id=\"1\" type=\"int8\"/>"),
+            2,
+            "field h stands behind a group",
+        ),
+        (
+            &format!("<data name=\"d\" id=\"9\" type=\"text\"/>\n{group}"),
+            1,
+            "group g stands behind data",
+        ),
+        ("<data name=\"d\" id=\"9\" type=\"Side\"/>", 0, "type Side is not a composite"),
+        (
+            "<data name=\"d\" id=\"9\" type=\"messageHeader\"/>",
+            0,
+            "type messageHeader of data has no integer length",
+        ),
+        (
+            "<group name=\"g\" id=\"2\" dimensionType=\"text\"/>",
+            0,
+            "dimensionType text has no integer blockLength",
+        ),
+        (
+            "<group name=\"g\" id=\"2\" blockLength=\"256\"/>",
+            0,
+            "blockLength 256 does not fit its place in the header, a uint8",
+        ),
+        (
+            "<field name=\"f\" id=\"1\" type=\"int64\"/>\n<field name=\"g\" id=\"2\" type=\"int8\" offset=\"7\"/>",
+            1,
+            "offset=7 of g lies in what stands before it, which ends at 8",
+        ),
+        (
+            "<field name=\"f\" id=\"1\" type=\"Side\" valueRef=\"Side.Sell\"/>",
+            0,
+            "enum Side has no value Sell",
+        ),
+        (
+            "<field name=\"f\" id=\"1\" type=\"Side\" presence=\"constant\" valueRef=\"Side\"/>",
+            0,
+            "valueRef=\"Side\" is not Enum.value",
+        ),
+        ("<field name=\"f\" id=\"1\" type=\"text\"/>", 0, "field f has a type of variable length"),
+    ] {
+        refused("", &message(inner), first + line, problem);
+    }
+}
+
+#[test]
+fn the_schema_as_a_whole_must_make_sense() {
+    let wrong = |text: &str, problem: &str| {
+        let parsed = Schema::parse(Path::new("w.xml"), text, Path::new("."));
+        assert_eq!(parsed.expect_err(problem).to_string(), problem);
+    };
+    wrong(
+        "<a>\n<b>\n</a>",
+        "w.xml:3: this is not well-formed XML: expected 'b' tag, not 'a' at 3:1",
+    );
+    wrong("<schema/>", "w.xml:1: the root is <schema>, not <messageSchema>");
+    wrong("<messageSchema/>", "w.xml:1: <messageSchema> has no attribute id");
+    wrong("<messageSchema id=\"1\"/>", "w.xml:1: there is no type messageHeader");
+    wrong(
+        "<messageSchema id=\"1\" byteOrder=\"middle\"/>",
+        "w.xml:1: byteOrder=\"middle\" is neither littleEndian nor bigEndian",
+    );
+    let line = FIRST + 2;
+    let twice = "<m:message xmlns:m=\"u\" name=\"A\" id=\"1\"/>\n<message name=\"B\" id=\"1\"/>";
+    refused("", twice, line + 1, "message id 1 is already taken in line 15");
+    let twice = "<message name=\"A\" id=\"1\"/>\n<message name=\"A\" id=\"2\"/>";
+    refused("", twice, line + 1, "message A is already defined in line 15");
+    refused(
+        "",
+        "<message name=\"A\" id=\"70000\"/>",
+        line,
+        "message id 70000 does not fit its place in the header, a uint16",
+    );
+    let short = "<message name=\"A\" id=\"1\" blockLength=\"1\">\n<field name=\"f\" id=\"1\" type=\"int16\"/></message>";
+    refused("", short, line, "blockLength=1 is shorter than the fields, which need 2");
+    refused("", "<note/>", line, "<note> stands among the messages");
+    let schema = parse(
+        "<type name=\"A\" primitiveType=\"int8\"/>\n<type name=\"A\" primitiveType=\"int16\"/>",
+        "",
+    );
+    let warnings = schema.expect("only odd").warnings;
+    assert_eq!(
+        warnings[0].to_string(),
+        "wrong.xml:14: type A is already defined in line 13; this one counts"
+    );
+}
+
+#[test]
+fn includes_stay_in_the_schemas_folder() {
+    let folder = tempfile::tempdir().expect("folder");
+    let inner = folder.path().join("inner");
+    std::fs::create_dir_all(inner.join("parts")).expect("folder");
+    std::fs::write(folder.path().join("secret.xml"), "<types/>").expect("file");
+    std::fs::write(inner.join("parts/types.xml"), format!("<types>{TYPES}</types>")).expect("file");
+    std::fs::write(inner.join("circle.xml"), "<types xmlns:xi=\"http://www.w3.org/2001/XInclude\">\n<xi:include href=\"circle.xml\"/></types>").expect("file");
+    let read = |href: &str| {
+        let text = format!(
+            "<messageSchema xmlns:xi=\"http://www.w3.org/2001/XInclude\" id=\"1\">\n\
+             <xi:include href=\"{href}\"/>\n</messageSchema>"
+        );
+        let path = inner.join("schema.xml");
+        std::fs::write(&path, text).expect("file");
+        Schema::read(&path).map_err(|error| error.problem)
+    };
+    assert!(read("parts/types.xml").is_ok());
+    assert!(read("./parts/../parts/types.xml").is_ok());
+    for (href, problem) in [
+        ("../secret.xml", "leaves the schema's folder"),
+        ("/etc/passwd", "is not a relative path"),
+        ("http://example.org/types.xml", "is not a relative path"),
+        ("missing.xml", "cannot be read"),
+        ("circle.xml", "go round in a circle"),
+    ] {
+        let said = read(href).expect_err(href);
+        assert!(said.contains(problem), "{said}");
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("../secret.xml", inner.join("link.xml")).expect("link");
+        assert!(read("link.xml").expect_err("link").contains("leaves the schema's folder"));
+    }
+}

@@ -1,0 +1,150 @@
+//! Random messages of any schema.
+
+use taut_sbe_gen::{
+    Body, Charset, Composite, DynamicMessage, Field, Literal, Message, Plain, Presence, Primitive,
+    Schema, Type, Value,
+};
+
+/// A small generator of numbers, repeatable from its seed.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    pub fn below(&mut self, end: u64) -> u64 {
+        (self.next() >> 11) % end
+    }
+}
+
+/// A message with random values, all of which the schema names.
+pub fn message(schema: &Schema, message: &Message, random: &mut Random) -> DynamicMessage {
+    let header = &schema[schema.header.composite];
+    let extras = schema.header.extras.iter().map(|&at| &header.fields[at]);
+    let extras: Vec<_> = extras
+        .filter(|field| !field.is_constant())
+        .map(|field| (field.name.clone(), value(schema, field, random)))
+        .collect();
+    DynamicMessage {
+        message: message.name.clone(),
+        template: message.id,
+        version: schema.version,
+        block_length: None,
+        header: extras,
+        fields: body(schema, &message.body, random),
+    }
+}
+
+fn body(schema: &Schema, body: &Body, random: &mut Random) -> Value {
+    let mut items = Vec::new();
+    for field in body.fields.iter().filter(|field| !field.is_constant()) {
+        items.push((field.name.clone(), value(schema, field, random)));
+    }
+    for group in &body.groups {
+        let count = random.below(4).min(group.dimension.count.max);
+        let entries = (0..count).map(|_| self::body(schema, &group.body, random)).collect();
+        items.push((group.name.clone(), Value::List(entries)));
+    }
+    for data in &body.data {
+        let length = random.below(12).min(data.length.max) as usize;
+        let value = match data.charset {
+            Some(Charset::Utf8 | Charset::Latin1) => Value::Text(letters(length, random)),
+            _ => Value::Text("5a".repeat(length)),
+        };
+        items.push((data.name.clone(), value));
+    }
+    Value::Record(items)
+}
+
+fn letters(length: usize, random: &mut Random) -> String {
+    (0..length).map(|_| char::from(b'!' + random.below(94) as u8)).collect()
+}
+
+fn value(schema: &Schema, field: &Field, random: &mut Random) -> Value {
+    let optional = matches!(field.presence, Presence::Optional);
+    if optional && matches!(field.kind, Type::Plain(_)) && random.below(3) == 0 {
+        return Value::Null;
+    }
+    match &field.kind {
+        Type::Plain(plain) => plain_value(plain, random),
+        Type::Composite(id) => {
+            let composite: &Composite = &schema[*id];
+            let members = composite.fields.iter().filter(|member| !member.is_constant());
+            let values = members.map(|member| (member.name.clone(), value(schema, member, random)));
+            Value::Record(values.collect())
+        }
+        Type::Enum(id) => {
+            let values = &schema[*id].values;
+            match values.get(random.below(values.len().max(1) as u64) as usize) {
+                Some(choice) if !optional || random.below(3) > 0 => {
+                    Value::Text(choice.name.clone())
+                }
+                _ if optional => Value::Null,
+                _ => Value::Int(schema[*id].null),
+            }
+        }
+        Type::Set(id) => {
+            let choices = schema[*id].choices.iter().filter(|_| random.below(2) == 0);
+            Value::List(choices.map(|choice| Value::Text(choice.name.clone())).collect())
+        }
+    }
+}
+
+fn plain_value(plain: &Plain, random: &mut Random) -> Value {
+    match (plain.primitive, plain.is_array()) {
+        (Primitive::Char, true) if plain.charset == Some(Charset::Other) => {
+            Value::Text("41".repeat(plain.length))
+        }
+        (Primitive::Char, true) => {
+            let length = 1 + random.below(plain.length as u64) as usize;
+            Value::Text(letters(length, random))
+        }
+        (Primitive::Char, false) => Value::Text(letters(1, random)),
+        (primitive, false) => number(primitive, &plain.null, random),
+        (primitive, true) => {
+            Value::List((0..plain.length).map(|_| number(primitive, &plain.null, random)).collect())
+        }
+    }
+}
+
+fn number(primitive: Primitive, null: &Literal, random: &mut Random) -> Value {
+    let Some((min, max)) = primitive.range() else {
+        let value = random.below(1 << 20) as f32 / 64.0;
+        return match primitive {
+            Primitive::Float => Value::Float(value),
+            _ => Value::Double(value.into()),
+        };
+    };
+    // The ends of the range belong to nulls; the reference refuses some of them.
+    let span = (max - min - 1) as u128;
+    let value = min + 1 + (u128::from(random.next()) % span) as i128;
+    match null {
+        Literal::Int(null) if *null == value => Value::Int(1),
+        _ => Value::Int(value),
+    }
+}
+
+/// Changes some bytes, or cuts some off.
+pub fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..=random.below(3) {
+        let at = random.below(bytes.len().max(1) as u64) as usize;
+        match random.below(6) {
+            0 => bytes.truncate(at),
+            1 => bytes.extend([0xff; 3]),
+            _ => {
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = match random.below(4) {
+                        0 => 0,
+                        1 => 0xff,
+                        2 => byte.wrapping_add(1),
+                        _ => random.next() as u8,
+                    };
+                }
+            }
+        }
+    }
+}
