@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use taut_lat::{Stage, StageOffsets};
-use taut_ring::{RingError, broadcast, spsc};
+use taut_ring::{Policy, RingError, broadcast, spsc};
 use taut_sys::{Clock, Doorbell};
 use taut_types::{ClientOrderId, Nanos};
 
 use crate::message::{MarketEvent, NewOrder, OrderUpdate, Request, RequestKind, TickStamps};
-use crate::regions::Regions;
+use crate::regions::{Regions, TICKS_LAYOUT};
 use crate::strategy::{OrderEntry, Strategy};
 
 /// A client of the gateway: takes news, has requests.
@@ -176,9 +176,9 @@ impl<'m> SplitClient<'m> {
     /// When a region cannot hold its ring.
     pub fn new(regions: &Regions<'m>, doorbell: Option<Doorbell>) -> Result<Self, RingError> {
         Ok(Self {
-            ticks: broadcast::Publisher::new(regions.ticks)?,
-            requests: spsc::Consumer::new(regions.requests)?,
-            updates: spsc::Producer::new(regions.updates)?,
+            ticks: broadcast::Publisher::resume(regions.ticks, TICKS_LAYOUT, Policy::Overwrite)?,
+            requests: spsc::Consumer::resume(regions.requests)?,
+            updates: spsc::Producer::resume(regions.updates)?,
             doorbell,
         })
     }
@@ -199,7 +199,10 @@ impl Client for SplitClient<'_> {
             let end = clock.now().since(stamps.origin).0;
             *publish = u32::try_from(end).unwrap_or(u32::MAX);
         }
-        events.iter().for_each(|event| self.ticks.publish(&event.pack(&stamps)));
+        for event in events {
+            // An overwriting ring is never full.
+            let _ = self.ticks.publish(&event.pack(&stamps));
+        }
         if !events.is_empty() {
             self.wake();
         }
