@@ -1,6 +1,6 @@
 //! The shared segment of a run: which region holds what.
 
-use taut_ipc::{Region, Segment, SegmentError};
+use taut_ipc::{Region, Segment, IpcError};
 use taut_lat::{HISTOGRAM_WORDS, PATH_WORDS, PathRecorder, PathView, Recorder, View};
 use taut_ring::{broadcast, cell, spsc};
 use taut_sync::atomic::AtomicU64;
@@ -63,7 +63,7 @@ impl<'m> Regions<'m> {
     ///
     /// # Errors
     /// When the segment has another layout.
-    pub fn of(segment: &'m Segment) -> Result<Self, SegmentError> {
+    pub fn of(segment: &'m Segment) -> Result<Self, IpcError> {
         Ok(Self {
             clock: segment.region(CLOCK)?,
             ticks: segment.region(TICKS)?,

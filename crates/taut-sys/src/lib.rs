@@ -7,6 +7,8 @@ mod clock;
 mod control;
 mod doorbell;
 mod error;
+mod file;
+mod futex;
 mod machine;
 mod memory;
 mod poll;
@@ -21,11 +23,14 @@ pub use clock::{Anchoring, Clock, MAPPING_WORDS, TickMapping, monotonic, utc};
 pub use control::{CONTROL_BYTES_MAX, ControlSocket, Received};
 pub use doorbell::Doorbell;
 pub use error::SysError;
+pub use file::{Access, FileStatus, MemoryFile, effective_user, free_bytes, names_in, unlink};
+pub use futex::{accept_remote_barriers, futex_wait, futex_wake_all, remote_barrier};
 pub use machine::Machine;
-pub use memory::{Mapping, SharedMemory};
+pub use memory::{Mapping, MemoryOptions, SharedMemory};
 pub use poll::{POLL_FDS_MAX, wait_readable};
 pub use process::{
-    ProcessSignal, die_with_parent, parent_process_id, process_id, signal_process, started_by,
+    ProcessSignal, ProcessState, die_with_parent, parent_process_id, process_id, process_started,
+    process_state, signal_process, started_by,
 };
 pub use sched::{available_cpus, pin_to_cpu, set_batch_scheduling, set_timer_slack, yield_cpu};
 pub use signal::{StopSignal, catch_stop_signals, stop_requests, stop_signal};
