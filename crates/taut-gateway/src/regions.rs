@@ -1,6 +1,6 @@
 //! The shared segment of a run: which region holds what.
 
-use taut_ipc::{Region, Segment, IpcError};
+use taut_ipc::{IpcError, Region, Segment};
 use taut_lat::{HISTOGRAM_WORDS, PATH_WORDS, PathRecorder, PathView, Recorder, View};
 use taut_ring::{broadcast, cell, spsc};
 use taut_sync::atomic::AtomicU64;

@@ -21,8 +21,7 @@ const DESCRIPTOR_WORDS: usize = 12;
 /// Regions start on their own pair of cache lines: the prefetcher pulls lines in pairs.
 const ALIGN_WORDS: usize = 16;
 /// Words of the header.
-pub(crate) const HEADER_WORDS: usize =
-    aligned(FIXED_WORDS + REGIONS_MAX * DESCRIPTOR_WORDS);
+pub(crate) const HEADER_WORDS: usize = aligned(FIXED_WORDS + REGIONS_MAX * DESCRIPTOR_WORDS);
 
 pub(crate) const fn aligned(words: usize) -> usize {
     words.next_multiple_of(ALIGN_WORDS)
