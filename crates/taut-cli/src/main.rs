@@ -8,8 +8,8 @@ mod demo;
 mod exit;
 mod fix;
 mod report;
-mod terminal;
 mod sbe;
+mod terminal;
 
 use clap::{Parser, Subcommand};
 

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use taut_lat::{Stage, StageOffsets};
-use taut_ring::{RingError, broadcast, spsc};
+use taut_ring::{Policy, RingError, broadcast, spsc};
 use taut_sys::{Clock, Doorbell};
 use taut_types::{ClientOrderId, Nanos};
 
 use crate::message::{MarketEvent, NewOrder, OrderUpdate, Request, RequestKind, TickStamps};
-use crate::regions::Regions;
+use crate::regions::{Regions, TICKS_LAYOUT};
 use crate::strategy::{OrderEntry, Strategy};
 
 /// A client of the gateway: takes news, has requests.
@@ -178,9 +178,9 @@ impl<'m> SplitClient<'m> {
     /// When a region cannot hold its ring.
     pub fn new(regions: &Regions<'m>, doorbell: Option<Doorbell>) -> Result<Self, RingError> {
         Ok(Self {
-            ticks: broadcast::Publisher::new(regions.ticks)?,
-            requests: spsc::Consumer::new(regions.requests)?,
-            updates: spsc::Producer::new(regions.updates)?,
+            ticks: broadcast::Publisher::resume(regions.ticks, TICKS_LAYOUT, Policy::Overwrite)?,
+            requests: spsc::Consumer::resume(regions.requests)?,
+            updates: spsc::Producer::resume(regions.updates)?,
             live: false,
             doorbell,
         })
@@ -206,7 +206,8 @@ impl Client for SplitClient<'_> {
             if let MarketEvent::Live(live) = event {
                 self.live = *live;
             }
-            self.ticks.publish(&event.pack(&stamps, self.live));
+            // An overwriting ring is never full.
+            let _ = self.ticks.publish(&event.pack(&stamps, self.live));
         }
         if !events.is_empty() {
             self.wake();

@@ -1,8 +1,8 @@
 //! The shared segment of a run: which region holds what.
 
-use taut_ipc::{Region, Segment, SegmentError};
+use taut_ipc::{IpcError, Region, Segment};
 use taut_lat::{HISTOGRAM_WORDS, PATH_WORDS, PathRecorder, PathView, Recorder, View};
-use taut_ring::{SLOT_WORDS, cell, spsc};
+use taut_ring::{broadcast, cell, spsc};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::MAPPING_WORDS;
 
@@ -11,7 +11,8 @@ use crate::error::GatewayError;
 
 /// Slots of the market-data ring: 512 KiB, within a second-level cache; 8192 events are some 100 ms
 /// of a busy feed.
-const TICK_SLOTS: usize = 8_192;
+pub(crate) const TICKS_LAYOUT: broadcast::Layout =
+    broadcast::Layout { slot_count: 8_192, reader_count: 0 };
 /// Slots of the request ring and of the order-update ring.
 const REQUEST_SLOTS: usize = 1_024;
 const UPDATE_SLOTS: usize = 8_192;
@@ -21,7 +22,7 @@ const fn region(id: u32, words: usize) -> Region {
 }
 
 const CLOCK: Region = region(1, cell::words_for(MAPPING_WORDS));
-const TICKS: Region = region(2, TICK_SLOTS * SLOT_WORDS);
+const TICKS: Region = region(2, broadcast::words_for(TICKS_LAYOUT.slot_count, 0));
 const REQUESTS: Region = region(3, spsc::words_for(REQUEST_SLOTS));
 const UPDATES: Region = region(4, spsc::words_for(UPDATE_SLOTS));
 const GATEWAY: Region = region(5, GatewayCounters::WORDS);
@@ -62,7 +63,7 @@ impl<'m> Regions<'m> {
     ///
     /// # Errors
     /// When the segment has another layout.
-    pub fn of(segment: &'m Segment) -> Result<Self, SegmentError> {
+    pub fn of(segment: &'m Segment) -> Result<Self, IpcError> {
         Ok(Self {
             clock: segment.region(CLOCK)?,
             ticks: segment.region(TICKS)?,

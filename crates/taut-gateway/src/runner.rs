@@ -8,7 +8,7 @@ use taut_sys::{Clock, Doorbell};
 use crate::client::{Entry, RequestQueue};
 use crate::counters::StrategyCounters;
 use crate::message::{MarketEvent, OrderUpdate, Request, TickStamps};
-use crate::regions::Regions;
+use crate::regions::{Regions, TICKS_LAYOUT};
 use crate::strategy::Strategy;
 
 /// The way to the gateway.
@@ -56,10 +56,14 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
         doorbell: Option<Doorbell>,
         strategy: S,
     ) -> Result<Self, RingError> {
-        let requests = spsc::Producer::new(regions.requests)?;
+        let requests = spsc::Producer::resume(regions.requests)?;
         Ok(Self {
-            ticks: broadcast::Subscriber::new(regions.ticks)?,
-            updates: spsc::Consumer::new(regions.updates)?,
+            ticks: broadcast::Subscriber::passive(
+                regions.ticks,
+                TICKS_LAYOUT,
+                broadcast::Start::Oldest,
+            )?,
+            updates: spsc::Consumer::resume(regions.updates)?,
             queue: RequestRing { requests, doorbell, sent: 0 },
             next_id: 1,
             live: false,
@@ -89,6 +93,8 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
                 self.counters.lapped += lost;
                 true
             }
+            // The gateway is ready: what it publishes comes next.
+            broadcast::Polled::NewWriter(_) => true,
             broadcast::Polled::Empty => self.poll_updates(clock),
         }
     }

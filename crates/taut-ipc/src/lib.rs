@@ -1,12 +1,34 @@
-//! Shared-memory segments between processes.
+//! Shared memory between processes: publications and subscriptions by name, and plain segments.
 //!
-//! A [`Segment`] is anonymous shared memory with a header and a few [regions](Region) of words. It
-//! has no name in any directory: one process creates it and passes its descriptor on, and when the
-//! last of them is gone, however it ended, so is the memory. Nothing is ever left to clean up.
+//! A [`Channel`] is named memory (`ipc:market-data`) with [streams](Stream) in it. There is no
+//! daemon and nothing to clean up: who comes first creates it, who leaves last removes it, and what
+//! a killed process left is used again. A stream has one writer at a time, held by a lock that dies
+//! with it; the next writer goes on in place, with a new epoch. Readers [register](Join), and the
+//! writer waits for them by its policy, or only look, also through a read-only mapping.
+//!
+//! A [`Segment`] is anonymous shared memory with a few [regions](Region) of words: one process
+//! creates it and passes its descriptor on, and when the last of them is gone so is the memory. It
+//! is sealed against shrinking.
 //!
 //! This crate is the only one that turns mapped bytes into the slices of atomics that the rings
-//! work over; from there on a ring cannot tell a shared segment from its own process's memory.
+//! work over; from there on a ring cannot tell shared memory from its own process's.
 
+mod bell;
+mod channel;
+mod error;
+mod header;
+mod monitor;
+mod place;
+mod publication;
 mod segment;
+mod stream;
+mod subscription;
 
-pub use segment::{REGIONS_MAX, Region, Segment, SegmentError};
+pub use channel::{Channel, ChannelOptions, Writer, channels, is_used, prune};
+pub use error::IpcError;
+pub use header::REGIONS_MAX;
+pub use monitor::{ReaderStatus, StreamStatus};
+pub use publication::{LogPublication, TickPublication};
+pub use segment::{Region, Segment};
+pub use stream::{Stream, StreamKind, layout_hash};
+pub use subscription::{Join, LogSubscription, TickSubscription};

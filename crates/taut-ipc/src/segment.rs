@@ -1,23 +1,14 @@
-//! The segment: header, regions, and the cast from mapped bytes to atomics.
+//! A mapped segment: header, regions, and the cast from mapped bytes to atomics.
 
-use std::fmt;
 use std::mem::{align_of, size_of};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use taut_sync::atomic::{AtomicU64, Ordering};
-use taut_sys::{Mapping, SharedMemory, SysError};
+use taut_sync::atomic::{AtomicU32, AtomicU64};
+use taut_sys::{Mapping, MemoryFile, SharedMemory};
 
-/// The most regions of a segment.
-pub const REGIONS_MAX: usize = 14;
+use crate::error::IpcError;
+use crate::header::{self, Descriptor};
 
-/// "TAUT-SEG" in ASCII, read as a big-endian number.
-const MAGIC: u64 = 0x5441_5554_2D53_4547;
-/// Layout version. The number also tells a peer of the other byte order: it reads another one.
-const VERSION: u64 = 1;
-/// Magic, version, total words, region count, then a descriptor of four words per region.
-const HEADER_WORDS: usize = 4 + 4 * REGIONS_MAX + 4;
-/// Regions start on their own pair of cache lines: the prefetcher pulls lines in pairs.
-const ALIGN_WORDS: usize = 16;
 const WORD_BYTES: usize = size_of::<AtomicU64>();
 
 /// A part of a segment: what it is (an application's number) and how many words it has.
@@ -31,167 +22,142 @@ pub struct Region {
     pub words: usize,
 }
 
-/// Why a segment cannot be made or used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SegmentError {
-    /// A system call failed.
-    System(SysError),
-    /// More regions than [`REGIONS_MAX`], or two with one id.
-    Misuse,
-    /// The memory is no segment, or one of another version or byte order.
-    NotASegment,
-    /// The header contradicts the memory's size.
-    Corrupt,
-    /// There is no such region, or it has another version or length.
-    Region {
-        /// The region asked for.
-        id: u32,
-    },
-}
-
-impl fmt::Display for SegmentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::System(error) => write!(f, "shared memory: {error}"),
-            Self::Misuse => f.write_str("shared memory: too many regions, or one twice"),
-            Self::NotASegment => {
-                f.write_str("shared memory: not a taut segment of this version and byte order")
-            }
-            Self::Corrupt => f.write_str("shared memory: the header contradicts the size"),
-            Self::Region { id } => {
-                write!(f, "shared memory: region {id} is absent or of another layout")
-            }
-        }
-    }
-}
-
-impl std::error::Error for SegmentError {}
-
-impl From<SysError> for SegmentError {
-    fn from(error: SysError) -> Self {
-        Self::System(error)
-    }
+/// What is mapped.
+#[derive(Debug)]
+enum Memory {
+    Anonymous(SharedMemory),
+    Named(MemoryFile),
 }
 
 /// A mapped segment.
 #[derive(Debug)]
 pub struct Segment {
-    memory: SharedMemory,
+    memory: Memory,
     mapping: Mapping,
-}
-
-const fn aligned(words: usize) -> usize {
-    words.next_multiple_of(ALIGN_WORDS)
+    regions: Vec<Descriptor>,
+    created_ns: u64,
 }
 
 impl Segment {
-    /// Creates a segment of zeroed regions. `name` is for `/proc/PID/maps` only.
+    /// Creates an anonymous segment of zeroed regions. `name` is for `/proc/PID/maps` only.
     ///
     /// # Errors
     /// When the regions are too many, or the system has no room.
-    pub fn create(name: &str, regions: &[Region]) -> Result<Self, SegmentError> {
+    pub fn create(name: &str, regions: &[Region]) -> Result<Self, IpcError> {
         let twice =
             (1..regions.len()).any(|at| regions[..at].iter().any(|r| r.id == regions[at].id));
-        if regions.len() > REGIONS_MAX || twice {
-            return Err(SegmentError::Misuse);
+        if twice {
+            return Err(IpcError::Misuse);
         }
-        let total = regions.iter().fold(aligned(HEADER_WORDS), |sum, r| sum + aligned(r.words));
+        let raw = |region: &Region| Descriptor {
+            id: region.id,
+            version: region.version,
+            words: region.words,
+            ..Descriptor::default()
+        };
+        let mut regions: Vec<Descriptor> = regions.iter().map(raw).collect();
+        let total = header::lay_out(&mut regions)?;
         let memory = SharedMemory::create(name, total * WORD_BYTES)?;
-        let segment = Self { mapping: memory.map()?, memory };
-        let header = segment.words();
-        let mut at = aligned(HEADER_WORDS);
-        for (index, region) in regions.iter().enumerate() {
-            let descriptor =
-                [region.id.into(), region.version.into(), at as u64, region.words as u64];
-            for (word, value) in header[4 + 4 * index..].iter().zip(descriptor) {
-                word.store(value, Ordering::Relaxed);
-            }
-            at += aligned(region.words);
-        }
-        header[1].store(VERSION, Ordering::Relaxed);
-        header[2].store(total as u64, Ordering::Relaxed);
-        header[3].store(regions.len() as u64, Ordering::Relaxed);
-        // Release, and last: who sees the magic sees the whole header.
-        header[0].store(MAGIC, Ordering::Release);
-        Ok(segment)
+        let mapping = memory.map()?;
+        header::write(words_of(&mapping), &regions, 0);
+        Ok(Self { memory: Memory::Anonymous(memory), mapping, regions, created_ns: 0 })
     }
 
-    /// Maps a segment that another process created and passed on.
+    /// Maps an anonymous segment that another process created and passed on.
     ///
     /// # Errors
     /// When it is no segment of this version and byte order, or its header is corrupt.
-    pub fn attach(fd: OwnedFd) -> Result<Self, SegmentError> {
+    pub fn attach(fd: OwnedFd) -> Result<Self, IpcError> {
         let memory = SharedMemory::adopt(fd)?;
-        if memory.bytes() < aligned(HEADER_WORDS) * WORD_BYTES {
-            return Err(SegmentError::NotASegment);
+        if memory.bytes() < header::HEADER_WORDS * WORD_BYTES {
+            return Err(IpcError::NotASegment);
         }
-        let segment = Self { mapping: memory.map()?, memory };
-        let header = segment.words();
-        // Acquire: pairs with the creator's release of the magic.
-        if header[0].load(Ordering::Acquire) != MAGIC
-            || header[1].load(Ordering::Relaxed) != VERSION
-        {
-            return Err(SegmentError::NotASegment);
-        }
-        let total = header[2].load(Ordering::Relaxed);
-        let count = header[3].load(Ordering::Relaxed);
-        if total != header.len() as u64 || count > REGIONS_MAX as u64 {
-            return Err(SegmentError::Corrupt);
-        }
-        Ok(segment)
+        let mapping = memory.map()?;
+        Self::checked(Memory::Anonymous(memory), mapping)
     }
 
-    /// The words of a region, which must be there as described. The header lies in memory that a
-    /// peer can write, so that what it says is checked at each look-up.
+    /// Maps a named file that holds a segment.
+    pub(crate) fn of_file(file: MemoryFile, mapping: Mapping) -> Result<Self, IpcError> {
+        Self::checked(Memory::Named(file), mapping)
+    }
+
+    fn checked(memory: Memory, mapping: Mapping) -> Result<Self, IpcError> {
+        let (created_ns, regions) = header::read(words_of(&mapping))?;
+        Ok(Self { memory, mapping, regions, created_ns })
+    }
+
+    /// The words of a region, which must be there as described.
     ///
     /// # Errors
-    /// [`SegmentError::Region`] when it is absent or of another version or length.
-    pub fn region(&self, wanted: Region) -> Result<&[AtomicU64], SegmentError> {
-        let words = self.words();
-        let absent = SegmentError::Region { id: wanted.id };
-        let (descriptors, _) = words[4..4 + 4 * REGIONS_MAX].as_chunks::<4>();
-        let [_, _, at, _] = descriptors
-            .iter()
-            .map(|descriptor| descriptor.each_ref().map(|word| word.load(Ordering::Relaxed)))
-            .find(|&[id, version, _, len]| {
-                id == u64::from(wanted.id)
-                    && version == u64::from(wanted.version)
-                    && len == wanted.words as u64
-                    && len > 0
-            })
-            .ok_or(absent)?;
-        let at = usize::try_from(at).map_err(|_| absent)?;
-        let end = at.checked_add(wanted.words).ok_or(absent)?;
-        if at < aligned(HEADER_WORDS) {
-            return Err(absent);
-        }
-        words.get(at..end).ok_or(absent)
+    /// [`IpcError::Region`] when it is absent or of another version or length.
+    pub fn region(&self, wanted: Region) -> Result<&[AtomicU64], IpcError> {
+        let matches = |region: &&Descriptor| {
+            region.id == wanted.id
+                && region.version == wanted.version
+                && region.words == wanted.words
+        };
+        let found = self.regions.iter().find(matches);
+        Ok(self.words_at(found.ok_or(IpcError::Region { id: wanted.id })?))
     }
 
-    /// All words of the segment, header first.
-    fn words(&self) -> &[AtomicU64] {
-        const { assert!(align_of::<AtomicU64>() <= 4096) };
-        let start = self.mapping.start().cast::<AtomicU64>();
-        let count = self.mapping.bytes() / WORD_BYTES;
-        // SAFETY: the mapping covers `count` words from `start`, which is aligned to a page, for as
-        // long as `self` lives (the borrow); it is sealed against shrinking; every bit pattern is a
-        // valid AtomicU64; and all access, here and in other processes, is by atomics, so that
-        // concurrent writes are no data races.
-        unsafe { std::slice::from_raw_parts(start.as_ptr(), count) }
+    /// What the header says.
+    pub(crate) fn descriptors(&self) -> &[Descriptor] {
+        &self.regions
+    }
+
+    /// The words of a region; the header was checked against the mapping.
+    pub(crate) fn words_at(&self, region: &Descriptor) -> &[AtomicU64] {
+        words_of(&self.mapping).get(region.at..region.at + region.words).unwrap_or(&[])
+    }
+
+    /// When it was created, nanoseconds of UTC; 0 when it is anonymous.
+    pub(crate) const fn created_ns(&self) -> u64 {
+        self.created_ns
+    }
+
+    /// Its size in bytes.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.mapping.bytes()
+    }
+
+    pub(crate) const fn mapping(&self) -> &Mapping {
+        &self.mapping
     }
 }
 
 impl AsFd for Segment {
     /// The descriptor to pass to another process.
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.memory.as_fd()
+        match &self.memory {
+            Memory::Anonymous(memory) => memory.as_fd(),
+            Memory::Named(file) => file.as_fd(),
+        }
     }
+}
+
+/// All words of a mapping.
+pub(crate) fn words_of(mapping: &Mapping) -> &[AtomicU64] {
+    const { assert!(align_of::<AtomicU64>() <= 4096) };
+    let start = mapping.start().cast::<AtomicU64>();
+    let count = mapping.bytes() / WORD_BYTES;
+    // SAFETY: the mapping covers `count` words from `start`, which is aligned to a page, for as
+    // long as it lives (the borrow); it is sealed against shrinking or its owner's alone; every bit
+    // pattern is a valid AtomicU64; and all access, here and in other processes, is by atomics, so
+    // that concurrent writes are no data races. Who maps it read-only stores nothing.
+    unsafe { std::slice::from_raw_parts(start.as_ptr(), count) }
+}
+
+/// The first half of a word, to sleep on: the kernel knows words of 32 bits only.
+pub(crate) fn half_of(word: &AtomicU64) -> &AtomicU32 {
+    // SAFETY: the half lies within the word and is aligned; it lives as long; the word is used
+    // through this function only, so that all access to it is of this size.
+    unsafe { &*std::ptr::from_ref(word).cast::<AtomicU32>() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use taut_sync::atomic::Ordering;
 
     const REGIONS: [Region; 2] =
         [Region { id: 1, version: 1, words: 3 }, Region { id: 2, version: 5, words: 100 }];
@@ -224,25 +190,19 @@ mod tests {
         ];
         for region in other {
             let refused = segment.region(region).err();
-            assert_eq!(refused, Some(SegmentError::Region { id: region.id }));
+            assert_eq!(refused, Some(IpcError::Region { id: region.id }));
         }
     }
 
     #[test]
-    fn refuses_every_single_bit_flip_of_the_header_or_stays_within_bounds() {
+    fn refuses_every_single_bit_flip_of_the_header() {
         let segment = Segment::create("taut-test", &REGIONS).expect("create");
-        for at in 0..HEADER_WORDS {
+        let words = words_of(&segment.mapping);
+        for (at, word) in words.iter().take(header::HEADER_WORDS).enumerate() {
             for bit in 0..64 {
-                let word = &segment.words()[at];
                 let good = word.load(Ordering::Relaxed);
                 word.store(good ^ (1 << bit), Ordering::Relaxed);
-                if let Ok(attached) = Segment::attach(duplicate(&segment)) {
-                    for region in REGIONS {
-                        let _ = attached.region(region).map(|words| words.len());
-                    }
-                } else {
-                    assert!(at < 4, "word {at} bit {bit}");
-                }
+                assert!(Segment::attach(duplicate(&segment)).is_err(), "word {at} bit {bit}");
                 word.store(good, Ordering::Relaxed);
             }
         }
@@ -253,8 +213,8 @@ mod tests {
     fn refuses_memory_that_is_no_segment_and_regions_that_clash() {
         let memory = SharedMemory::create("taut-test", 8192).expect("memory");
         let fd = memory.as_fd().try_clone_to_owned().expect("duplicate");
-        assert_eq!(Segment::attach(fd).err(), Some(SegmentError::NotASegment));
+        assert_eq!(Segment::attach(fd).err(), Some(IpcError::NotASegment));
         let clash = Segment::create("taut-test", &[REGIONS[0], REGIONS[0]]).err();
-        assert_eq!(clash, Some(SegmentError::Misuse));
+        assert_eq!(clash, Some(IpcError::Misuse));
     }
 }

@@ -4,7 +4,7 @@
 
 use taut_sync::atomic::{AtomicU64, Ordering, fence};
 
-use crate::slot::RingError;
+use crate::error::RingError;
 
 /// Words of memory for a value of `value_words` words.
 #[must_use]

@@ -3,16 +3,21 @@
 //! The memory is the caller's: a `Vec` of atomics between two threads, a shared mapping between two
 //! processes, loom's atomics under the model checker. The code is the same for all three.
 //!
-//! | structure | writers, readers | when the reader is slow |
+//! | structure | writers, readers | when a reader is slow |
 //! |---|---|---|
 //! | [`spsc`] | one, one | the writer is told that the ring is full |
-//! | [`broadcast`] | one, any number | the reader is told how many messages it lost |
+//! | [`mpsc`] | many, one | the writers are told that the ring is full |
+//! | [`broadcast`] | one, any number | by [`Policy`]: the writer waits, drops, or evicts it; an unregistered reader learns what it lost |
+//! | [`log`] | one, any number, messages of any size | the same |
 //! | [`cell`](mod@cell) | one, any number | the reader sees the newest value only |
 //!
-//! A message is a [`Payload`] of seven words; with its sequence word it fills one 64-byte cache
-//! line, so that a message costs one cache-line transfer between two cores, which is the floor.
-//! The words are written and read one by one with relaxed atomic operations (a plain copy that
-//! races with a writer would be undefined behaviour) and ordered by the sequence word.
+//! A message of fixed size is a [`Payload`] of seven words; with its sequence word it fills one
+//! 64-byte cache line, so that a message costs one cache-line transfer between two cores, which is
+//! the floor. Words are written and read one by one with relaxed atomic operations (a plain copy
+//! that races with a writer would be undefined behaviour) and ordered by the sequence word.
+//!
+//! A writer may be killed at any instruction. What it had committed stays; what it had not is never
+//! seen; the next one goes on in place (`resume`).
 #![no_std]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -21,8 +26,18 @@
 extern crate std;
 
 pub mod broadcast;
+mod bytes;
 pub mod cell;
+mod control;
+mod error;
+mod gate;
+pub mod log;
+pub mod mpsc;
 mod slot;
 pub mod spsc;
 
-pub use slot::{PAYLOAD_WORDS, Payload, RingError, SLOT_WORDS};
+pub use bytes::{load_bytes, store_bytes};
+pub use control::{Control, Counters, ReaderView};
+pub use error::RingError;
+pub use gate::{Full, Policy};
+pub use slot::{PAYLOAD_WORDS, Payload, SLOT_WORDS};

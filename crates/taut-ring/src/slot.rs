@@ -1,41 +1,29 @@
-//! The unit of every ring: one cache line of a sequence word and seven payload words.
+//! The unit of the fixed-size rings: one cache line of a sequence word and seven payload words.
 
 use taut_sync::atomic::{AtomicU64, Ordering};
 
-/// Payload words of a message.
-pub const PAYLOAD_WORDS: usize = 7;
+use crate::error::RingError;
+
+/// Payload words of a message. (Two under loom: a torn pair shows what a torn seven would, and the
+/// search stays short.)
+pub const PAYLOAD_WORDS: usize = if cfg!(loom) { 2 } else { 7 };
 /// Words of a slot: the sequence, then the payload. 8 words of 8 bytes are one cache line.
 pub const SLOT_WORDS: usize = 1 + PAYLOAD_WORDS;
 
 /// A message: 56 bytes.
 pub type Payload = [u64; PAYLOAD_WORDS];
 
-/// Why memory cannot hold a ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RingError {
-    /// The slot count is not a power of two, or below two.
-    SlotCount {
-        /// Slots that the memory holds.
-        slots: usize,
-    },
-    /// The memory has fewer words than the structure needs.
-    TooSmall {
-        /// Words needed.
-        need: usize,
-        /// Words there are.
-        have: usize,
-    },
-}
-
-/// One slot of a ring.
+/// One slot of a ring. Its sequence word is `p + 1` once position `p` is complete.
 pub(crate) type Slot = [AtomicU64; SLOT_WORDS];
 
-/// The slots in `memory`, which must be a power of two of them.
-pub(crate) fn slots_of(memory: &[AtomicU64]) -> Result<&[Slot], RingError> {
-    let (slots, _rest) = memory.as_chunks::<SLOT_WORDS>();
-    if slots.len() < 2 || !slots.len().is_power_of_two() {
-        return Err(RingError::SlotCount { slots: slots.len() });
+/// The `slot_count` slots in `memory`, which must be a power of two of them and no more.
+pub(crate) fn slots_of(memory: &[AtomicU64], slot_count: usize) -> Result<&[Slot], RingError> {
+    let (slots, rest) = memory.as_chunks::<SLOT_WORDS>();
+    if slot_count < 2 || !slot_count.is_power_of_two() {
+        return Err(RingError::SlotCount { slots: slot_count });
+    }
+    if slots.len() != slot_count || !rest.is_empty() {
+        return Err(RingError::TooSmall { need: slot_count * SLOT_WORDS, have: memory.len() });
     }
     Ok(slots)
 }
@@ -48,25 +36,49 @@ pub(crate) fn slot_at(slots: &[Slot], position: u64) -> &Slot {
     &slots[position as usize & mask]
 }
 
-/// Stores the payload words. Relaxed: the sequence word, stored afterwards, orders them.
+/// Stores a message of this position and then its sequence word.
 #[inline]
-pub(crate) fn store_payload(slot: &Slot, payload: &Payload) {
-    let [_sequence, words @ ..] = slot;
+pub(crate) fn publish(slots: &[Slot], position: u64, payload: &Payload) {
+    let [sequence, words @ ..] = slot_at(slots, position);
     for (word, value) in words.iter().zip(payload) {
+        // Relaxed: the sequence word below orders them.
         word.store(*value, Ordering::Relaxed);
+    }
+    // Release: the payload is visible to whoever acquires this word.
+    sequence.store(position.wrapping_add(1), Ordering::Release);
+}
+
+/// Stores the messages from this position on, the first one last: a reader in order sees all of
+/// them or none.
+#[inline]
+pub(crate) fn publish_batch(slots: &[Slot], position: u64, batch: &[Payload]) {
+    for (offset, payload) in batch.iter().enumerate().rev() {
+        publish(slots, position.wrapping_add(offset as u64), payload);
     }
 }
 
-/// Loads the payload words. Relaxed: the sequence word, loaded before, orders them.
+/// The message of this position, if it is complete; where a writer may overtake the reader, what
+/// the words say must be confirmed afterwards.
 #[inline]
-pub(crate) fn load_payload(slot: &Slot) -> Payload {
-    let [_sequence, words @ ..] = slot;
-    core::array::from_fn(|index| words[index].load(Ordering::Relaxed))
+pub(crate) fn look(slots: &[Slot], position: u64) -> Option<Payload> {
+    let [sequence, words @ ..] = slot_at(slots, position);
+    // Acquire: pairs with the release in `publish`, so that the payload is the one it announces.
+    if sequence.load(Ordering::Acquire) != position.wrapping_add(1) {
+        return None;
+    }
+    // Relaxed: ordered by the sequence word above.
+    Some(core::array::from_fn(|index| words[index].load(Ordering::Relaxed)))
 }
 
-/// The sequence word of a slot.
-#[inline]
-pub(crate) fn sequence_of(slot: &Slot) -> &AtomicU64 {
-    let [sequence, ..] = slot;
-    sequence
+/// Whether a message of this position is complete. Relaxed: for a new writer, which is alone.
+pub(crate) fn is_complete(slots: &[Slot], position: u64) -> bool {
+    let [sequence, ..] = slot_at(slots, position);
+    sequence.load(Ordering::Relaxed) == position.wrapping_add(1)
+}
+
+/// Makes the slot of this position incomplete: `p` is what completes the position before, which
+/// lives in another slot. Relaxed: for a new writer, before it writes anything else.
+pub(crate) fn clear(slots: &[Slot], position: u64) {
+    let [sequence, ..] = slot_at(slots, position);
+    sequence.store(position, Ordering::Relaxed);
 }

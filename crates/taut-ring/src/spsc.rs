@@ -1,19 +1,20 @@
 //! One writer, one reader, nothing lost: the writer is told when the ring is full.
 //!
-//! The memory is a control line (the reader's position, alone on 128 bytes) and then the slots. A
-//! slot's sequence word is `p + 1` once position `p` is complete. The writer looks at the reader's
-//! position only when its cached copy says "full", so that in steady state each message moves one
-//! cache line.
+//! The memory is a control line (the reader's position, alone on 128 bytes) and then the slots. The
+//! writer looks at the reader's position only when its cached copy says "full", and the reader
+//! stores it only once for an eighth of the ring and when it finds nothing, so that in steady state
+//! each message moves one cache line.
 
 use taut_sync::atomic::{AtomicU64, Ordering};
 
+use crate::error::RingError;
+use crate::gate::Full;
 use crate::slot::{
-    Payload, RingError, SLOT_WORDS, Slot, load_payload, sequence_of, slot_at, slots_of,
-    store_payload,
+    Payload, SLOT_WORDS, Slot, clear, is_complete, look, publish, publish_batch, slots_of,
 };
 
 /// Words in front of the slots: two lines, because the prefetcher pulls lines in pairs.
-pub const CONTROL_WORDS: usize = 2 * SLOT_WORDS;
+pub const CONTROL_WORDS: usize = 16;
 
 /// Words of memory for a ring of `slot_count` slots.
 #[must_use]
@@ -25,14 +26,23 @@ pub const fn words_for(slot_count: usize) -> usize {
 fn parts(memory: &[AtomicU64]) -> Result<(&AtomicU64, &[Slot]), RingError> {
     let need = words_for(2);
     match (memory.first(), memory.get(CONTROL_WORDS..)) {
-        (Some(taken), Some(slots)) => Ok((taken, slots_of(slots)?)),
+        (Some(taken), Some(slots)) => Ok((taken, slots_of(slots, slots.len() / SLOT_WORDS)?)),
         _ => Err(RingError::TooSmall { need, have: memory.len() }),
     }
 }
 
-/// The ring is full; the message was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
+/// Makes zeroed memory of [`words_for`] slots a ring that begins at position `start`. Zeroed memory
+/// is one that begins at 0 already; other starts are for tests near the ends of the numbers.
+///
+/// # Errors
+/// When the memory is too small or holds no power of two of slots.
+pub fn format(memory: &[AtomicU64], start: u64) -> Result<(), RingError> {
+    let (taken, slots) = parts(memory)?;
+    (0..slots.len() as u64).for_each(|n| clear(slots, start.wrapping_add(n)));
+    // Relaxed: nobody else knows the memory yet.
+    taken.store(start, Ordering::Relaxed);
+    Ok(())
+}
 
 /// The writing end. There must be one.
 #[derive(Debug)]
@@ -45,13 +55,24 @@ pub struct Producer<'m> {
 }
 
 impl<'m> Producer<'m> {
-    /// A producer over zeroed memory of [`words_for`] a power of two of slots.
+    /// A producer that goes on behind the last message in the ring.
     ///
     /// # Errors
     /// When the memory is too small or holds no power of two of slots.
-    pub fn new(memory: &'m [AtomicU64]) -> Result<Self, RingError> {
+    pub fn resume(memory: &'m [AtomicU64]) -> Result<Self, RingError> {
         let (taken, slots) = parts(memory)?;
-        Ok(Self { taken, slots, position: 0, taken_seen: 0 })
+        // Acquire: as in `has_room`.
+        let taken_seen = taken.load(Ordering::Acquire);
+        let at = |n: u64| taken_seen.wrapping_add(n);
+        let count = slots.len() as u64;
+        let held = (0..count).find(|n| !is_complete(slots, at(*n))).unwrap_or(count);
+        // A predecessor that died in a batch left its end without its beginning.
+        for position in (held + 1..count).map(at) {
+            if is_complete(slots, position) {
+                clear(slots, position);
+            }
+        }
+        Ok(Self { taken, slots, position: at(held), taken_seen })
     }
 
     /// Writes one message. Cost: eight stores to one cache line.
@@ -60,28 +81,50 @@ impl<'m> Producer<'m> {
     /// [`Full`] when the reader is a whole ring behind.
     #[inline]
     pub fn push(&mut self, payload: &Payload) -> Result<(), Full> {
-        let capacity = self.slots.len() as u64;
-        if self.position.wrapping_sub(self.taken_seen) >= capacity {
-            // Acquire: pairs with the reader's release, so that its loads of the slot are over
-            // before we store into it.
-            self.taken_seen = self.taken.load(Ordering::Acquire);
-            // A position that the other side made up must not make the ring look empty for ever.
-            if self.position.wrapping_sub(self.taken_seen) >= capacity {
-                return Err(Full);
-            }
+        if !self.has_room(1) {
+            return Err(Full);
         }
-        let slot = slot_at(self.slots, self.position);
-        store_payload(slot, payload);
+        publish(self.slots, self.position, payload);
         self.position = self.position.wrapping_add(1);
-        // Release: the payload is visible to whoever acquires this word.
-        sequence_of(slot).store(self.position, Ordering::Release);
         Ok(())
     }
 
-    /// Messages written so far.
+    /// Writes all of a batch, or nothing; the reader sees it at once.
+    ///
+    /// # Errors
+    /// [`Full`] when there is no room for all of it.
+    #[inline]
+    pub fn push_batch(&mut self, batch: &[Payload]) -> Result<(), Full> {
+        if !self.has_room(batch.len() as u64) {
+            return Err(Full);
+        }
+        publish_batch(self.slots, self.position, batch);
+        self.position = self.position.wrapping_add(batch.len() as u64);
+        Ok(())
+    }
+
+    /// Messages written so far, and the start.
     #[must_use]
     pub const fn position(&self) -> u64 {
         self.position
+    }
+
+    #[inline]
+    fn has_room(&mut self, need: u64) -> bool {
+        let capacity = self.slots.len() as u64;
+        let fits = |taken: u64| {
+            // A position that the other side made up must not make the ring look empty for ever.
+            capacity.saturating_sub(self.position.wrapping_sub(taken)) >= need
+        };
+        if fits(self.taken_seen) {
+            return true;
+        }
+        // Acquire: pairs with the reader's release, so that its loads of the slots are over before
+        // we store into them.
+        let taken = self.taken.load(Ordering::Acquire);
+        let room = fits(taken);
+        self.taken_seen = taken;
+        room
     }
 }
 
@@ -91,35 +134,47 @@ pub struct Consumer<'m> {
     taken: &'m AtomicU64,
     slots: &'m [Slot],
     position: u64,
+    reported: u64,
 }
 
 impl<'m> Consumer<'m> {
-    /// A consumer over zeroed memory of [`words_for`] a power of two of slots.
+    /// A consumer that goes on with the first message that its predecessor did not report as taken.
     ///
     /// # Errors
     /// When the memory is too small or holds no power of two of slots.
-    pub fn new(memory: &'m [AtomicU64]) -> Result<Self, RingError> {
+    pub fn resume(memory: &'m [AtomicU64]) -> Result<Self, RingError> {
         let (taken, slots) = parts(memory)?;
-        Ok(Self { taken, slots, position: 0 })
+        // Relaxed: only we store it.
+        let position = taken.load(Ordering::Relaxed);
+        Ok(Self { taken, slots, position, reported: position })
     }
 
-    /// Takes the next message, if there is one. Cost: one cache-line transfer, one store.
+    /// Takes the next message, if there is one. Cost: one cache-line transfer.
     #[inline]
     pub fn pop(&mut self) -> Option<Payload> {
-        let slot = slot_at(self.slots, self.position);
-        let next = self.position.wrapping_add(1);
-        // Acquire: pairs with the writer's release of this word.
-        if sequence_of(slot).load(Ordering::Acquire) != next {
+        let Some(payload) = look(self.slots, self.position) else {
+            self.report();
             return None;
+        };
+        self.position = self.position.wrapping_add(1);
+        let part = (self.slots.len() as u64 / 8).max(1);
+        if self.position.wrapping_sub(self.reported) >= part {
+            self.report();
         }
-        let payload = load_payload(slot);
-        self.position = next;
-        // Release: our loads of the slot are over before the writer sees it free.
-        self.taken.store(next, Ordering::Release);
         Some(payload)
     }
 
-    /// Messages taken so far.
+    /// Tells the producer at once what is taken; a pop does so only now and then.
+    #[inline]
+    pub fn report(&mut self) {
+        if self.reported != self.position {
+            self.reported = self.position;
+            // Release: our loads of the slots are over before the writer sees them free.
+            self.taken.store(self.position, Ordering::Release);
+        }
+    }
+
+    /// Messages taken so far, and the start.
     #[must_use]
     pub const fn position(&self) -> u64 {
         self.position
@@ -127,72 +182,4 @@ impl<'m> Consumer<'m> {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::VecDeque;
-    use std::vec::Vec;
-
-    fn memory(slots: usize) -> Vec<AtomicU64> {
-        (0..words_for(slots)).map(|_| AtomicU64::new(0)).collect()
-    }
-
-    #[test]
-    fn refuses_memory_that_is_too_small() {
-        let words = memory(0);
-        let have = CONTROL_WORDS;
-        assert_eq!(Producer::new(&words).err(), Some(RingError::SlotCount { slots: 0 }));
-        let error = Consumer::new(&words[..1]).err();
-        assert_eq!(error, Some(RingError::TooSmall { need: have + 16, have: 1 }));
-    }
-
-    proptest! {
-        #[test]
-        fn behaves_like_a_bounded_queue(
-            power in 1u32..5,
-            operations in proptest::collection::vec(any::<bool>(), 0..400),
-        ) {
-            let memory = memory(1 << power);
-            let mut producer = Producer::new(&memory).unwrap();
-            let mut consumer = Consumer::new(&memory).unwrap();
-            let mut model = VecDeque::new();
-            for (n, push) in operations.into_iter().enumerate() {
-                if push {
-                    let payload = [n as u64; 7];
-                    let expected = if model.len() == 1 << power { Err(Full) } else { Ok(()) };
-                    prop_assert_eq!(producer.push(&payload), expected);
-                    if expected.is_ok() { model.push_back(payload) }
-                } else {
-                    prop_assert_eq!(consumer.pop(), model.pop_front());
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn two_threads_lose_and_reorder_nothing() {
-        const COUNT: u64 = 200_000;
-        let memory = memory(64);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let mut producer = Producer::new(&memory).unwrap();
-                for n in 0..COUNT {
-                    while producer.push(&[n; 7]).is_err() {
-                        std::thread::yield_now();
-                    }
-                }
-            });
-            let mut consumer = Consumer::new(&memory).unwrap();
-            let mut expected = 0;
-            while expected < COUNT {
-                match consumer.pop() {
-                    Some(payload) => {
-                        assert_eq!(payload, [expected; 7]);
-                        expected += 1;
-                    }
-                    None => std::thread::yield_now(),
-                }
-            }
-        });
-    }
-}
+mod tests;

@@ -44,6 +44,12 @@ impl SysError {
         self.errno == libc::EADDRINUSE
     }
 
+    /// There is no room left (`ENOSPC`, `EDQUOT`, `ENOMEM`; `EFBIG` for more than there can be).
+    #[must_use]
+    pub const fn is_no_room(self) -> bool {
+        matches!(self.errno, libc::ENOSPC | libc::EDQUOT | libc::ENOMEM | libc::EFBIG)
+    }
+
     /// The peer is gone: it closed, reset or never listened. Normal for UDP (`ECONNREFUSED`).
     #[must_use]
     pub const fn is_peer_gone(self) -> bool {

@@ -8,6 +8,8 @@ mod control;
 mod directory;
 mod doorbell;
 mod error;
+mod file;
+mod futex;
 mod machine;
 mod memory;
 mod poll;
@@ -23,11 +25,14 @@ pub use control::{CONTROL_BYTES_MAX, ControlSocket, Received};
 pub use directory::check_writable_directory;
 pub use doorbell::Doorbell;
 pub use error::SysError;
+pub use file::{Access, FileStatus, MemoryFile, effective_user, free_bytes, names_in, unlink};
+pub use futex::{accept_remote_barriers, futex_wait, futex_wake_all, remote_barrier};
 pub use machine::Machine;
-pub use memory::{Mapping, SharedMemory};
+pub use memory::{Mapping, MemoryOptions, SharedMemory};
 pub use poll::{POLL_FDS_MAX, Wanted, wait_readable, wait_ready};
 pub use process::{
-    ProcessSignal, parent_process_id, process_id, signal_process, started_by, wake_when_parent_dies,
+    ProcessSignal, ProcessState, parent_process_id, process_id, process_started, process_state,
+    signal_process, started_by, wake_when_parent_dies,
 };
 pub use sched::{available_cpus, pin_to_cpu, set_batch_scheduling, set_timer_slack, yield_cpu};
 pub use signal::{StopSignal, catch_stop_signals, stop_requests, stop_signal};

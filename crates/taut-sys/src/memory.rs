@@ -62,18 +62,7 @@ impl SharedMemory {
     /// # Errors
     /// What `mmap(2)` says.
     pub fn map(&self) -> Result<Mapping, SysError> {
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        let flags = MapFlags::SHARED | MapFlags::POPULATE;
-        // SAFETY: a fresh mapping at an address of the kernel's choice replaces nothing; the length
-        // is the file's, which the seal keeps from shrinking.
-        let pointer = unsafe {
-            rustix::mm::mmap(std::ptr::null_mut(), self.bytes, protection, flags, &self.fd, 0)
-        }
-        .during("map shared memory")?;
-        match NonNull::new(pointer.cast::<u8>()) {
-            Some(start) => Ok(Mapping { start, bytes: self.bytes }),
-            None => Err(SysError::new("map shared memory", rustix::io::Errno::NOMEM)),
-        }
+        Mapping::of(self.fd.as_fd(), self.bytes, true, true)
     }
 }
 
@@ -98,7 +87,56 @@ unsafe impl Send for Mapping {}
 // SAFETY: as for Send.
 unsafe impl Sync for Mapping {}
 
+/// What was granted of what was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryOptions {
+    /// Pages of 2 MiB, where the file system's policy allows them.
+    pub huge_pages: bool,
+    /// Every page is present, so that no access faults.
+    pub prefault: bool,
+    /// The pages stay in memory.
+    pub lock: bool,
+}
+
 impl Mapping {
+    /// Maps a file whose size is `bytes`, with its pages present if asked for.
+    pub(crate) fn of(
+        fd: BorrowedFd<'_>,
+        bytes: usize,
+        write: bool,
+        prefault: bool,
+    ) -> Result<Self, SysError> {
+        let write = if write { ProtFlags::WRITE } else { ProtFlags::empty() };
+        let populate = if prefault { MapFlags::POPULATE } else { MapFlags::empty() };
+        let (protection, flags) = (ProtFlags::READ | write, MapFlags::SHARED | populate);
+        // SAFETY: a fresh mapping at an address of the kernel's choice replaces nothing; the length
+        // is the file's, which is sealed against shrinking or in the hands of its owner alone.
+        let pointer =
+            unsafe { rustix::mm::mmap(std::ptr::null_mut(), bytes, protection, flags, fd, 0) }
+                .during("map shared memory")?;
+        match NonNull::new(pointer.cast::<u8>()) {
+            Some(start) => Ok(Self { start, bytes }),
+            None => Err(SysError::new("map shared memory", rustix::io::Errno::NOMEM)),
+        }
+    }
+
+    /// Asks for what makes access even, and says what was granted: a machine without huge pages or
+    /// without the right to lock memory is slower, not broken.
+    #[must_use]
+    pub fn tune(&self, wanted: MemoryOptions) -> MemoryOptions {
+        use rustix::mm::{Advice, madvise, mlock};
+        let (start, bytes) = (self.start.as_ptr().cast(), self.bytes);
+        // SAFETY: the range is this mapping's, and the advice changes no content.
+        let advise = |advice| unsafe { madvise(start, bytes, advice) }.is_ok();
+        // SAFETY: the range is this mapping's; locking it changes no content.
+        let lock = || unsafe { mlock(start, bytes) }.is_ok();
+        MemoryOptions {
+            huge_pages: wanted.huge_pages && advise(Advice::LinuxHugepage),
+            prefault: wanted.prefault && advise(Advice::LinuxPopulateRead),
+            lock: wanted.lock && lock(),
+        }
+    }
+
     /// Its first byte, aligned to a page.
     #[must_use]
     pub const fn start(&self) -> NonNull<u8> {
@@ -134,6 +172,9 @@ mod tests {
         assert_eq!(unsafe { second.start().add(4096).read_volatile() }, 7);
         assert!(rustix::fs::ftruncate(&memory, 4096).is_err());
         let passed_on = memory.fd.try_clone().expect("duplicate");
+        let wanted = MemoryOptions { huge_pages: false, prefault: true, lock: true };
+        let granted = first.tune(wanted);
+        assert!(granted.prefault && !granted.huge_pages);
         assert_eq!(SharedMemory::adopt(passed_on).expect("adopt").bytes(), 8192);
     }
 }

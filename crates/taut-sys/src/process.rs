@@ -67,3 +67,53 @@ pub fn signal_process(process: u32, signal: ProcessSignal) -> Result<(), SysErro
     };
     kill_process(pid, signal).during("signal")
 }
+
+/// What the kernel says about a process of this PID namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessState {
+    /// It runs, or waits for something.
+    Alive,
+    /// It was stopped (SIGSTOP, a debugger, a frozen terminal job) and may go on.
+    Stopped,
+    /// It has ended, or its number belongs to another process by now.
+    Gone,
+}
+
+/// When a process started, in clock ticks since boot: with its number, its identity.
+#[must_use]
+pub fn process_started(process: u32) -> Option<u64> {
+    stat_fields(process).map(|(_, started)| started)
+}
+
+/// What a process is doing, told by its number and start time.
+#[must_use]
+pub fn process_state(process: u32, started: u64) -> ProcessState {
+    match stat_fields(process) {
+        Some((_, at)) if at != started => ProcessState::Gone,
+        None | Some((b'Z' | b'X', _)) => ProcessState::Gone,
+        Some((b'T' | b't', _)) => ProcessState::Stopped,
+        Some(_) => ProcessState::Alive,
+    }
+}
+
+/// State letter and start time of `/proc/PID/stat`.
+fn stat_fields(process: u32) -> Option<(u8, u64)> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name, in parentheses, may hold anything: the fields begin behind the last one.
+    let mut fields = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace();
+    let state = *fields.next()?.as_bytes().first()?;
+    Some((state, fields.nth(18)?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_alive_and_was_not_started_at_another_time() {
+        let started = process_started(process_id()).expect("start time");
+        assert_eq!(process_state(process_id(), started), ProcessState::Alive);
+        assert_eq!(process_state(process_id(), started + 1), ProcessState::Gone);
+        assert_eq!(process_state(u32::MAX, started), ProcessState::Gone);
+    }
+}

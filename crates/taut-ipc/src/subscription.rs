@@ -1,0 +1,247 @@
+//! The reading end of a stream.
+
+use taut_ring::broadcast::{Polled, Start};
+use taut_ring::{Control, Payload, broadcast, log};
+use taut_sync::atomic::{AtomicU64, Ordering};
+use taut_sys::{MemoryFile, Wait, Waiter};
+use taut_types::Nanos;
+
+use crate::bell::Bell;
+use crate::channel::{Channel, Owner};
+use crate::error::IpcError;
+use crate::place::reader_byte;
+use crate::stream::{StreamKind, control_of};
+
+/// Whether the writer knows the reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Join {
+    /// The writer waits for it, drops messages or evicts it, as its policy says.
+    Registered,
+    /// The writer does not know it; it may be overtaken, and learns what it lost.
+    Passive,
+}
+
+/// The longest sleep before a reader looks again, whatever the bell says.
+const SLEEP: Nanos = Nanos::from_millis(100);
+
+/// The place of a registered reader: its lock, held as long as it reads.
+#[derive(Debug)]
+struct Seat {
+    _lock: MemoryFile,
+    number: usize,
+}
+
+fn sit_down(channel: &Channel, stream: usize, control: &Control<'_>) -> Result<Seat, IpcError> {
+    let lock = channel.open_lock()?;
+    for number in 0..control.reader_count() {
+        if lock.lock(reader_byte(stream, number), false)? {
+            if let Some(words) = control.seat_words(number) {
+                Owner::of_reader(words).sign();
+            }
+            return Ok(Seat { _lock: lock, number });
+        }
+    }
+    Err(IpcError::ReadersFull { reader_count: control.reader_count() })
+}
+
+/// How a reader waits for its next message.
+#[derive(Debug)]
+struct Patience<'c> {
+    waiter: Waiter,
+    bell: Option<Bell<'c>>,
+}
+
+impl<'c> Patience<'c> {
+    fn new(channel: &Channel, control: &Control<'c>) -> Self {
+        // Who may not write cannot say that it sleeps.
+        let bell = channel.is_writable().then(|| Bell::new(control.sleep_words()));
+        Self { waiter: Waiter::new(Wait::Spin), bell }
+    }
+
+    fn wait(&mut self, word: &AtomicU64) {
+        // Relaxed: the poll that follows orders.
+        let before = word.load(Ordering::Relaxed);
+        let bell = self.bell;
+        self.waiter.idle(|span| match bell {
+            Some(bell) => {
+                bell.sleep(span.max(SLEEP), || word.load(Ordering::Relaxed) == before);
+            }
+            None => taut_sys::yield_cpu(),
+        });
+    }
+}
+
+/// The reading end of a stream of ticks.
+#[derive(Debug)]
+pub struct TickSubscription<'c> {
+    // The ring first: it leaves its place before the lock is released.
+    subscriber: broadcast::Subscriber<'c>,
+    patience: Patience<'c>,
+    _seat: Option<Seat>,
+}
+
+/// The reading end of a stream of messages of any size.
+#[derive(Debug)]
+pub struct LogSubscription<'c> {
+    reader: log::LogReader<'c>,
+    patience: Patience<'c>,
+    _seat: Option<Seat>,
+}
+
+impl Channel {
+    /// Begins to read a stream of ticks. `layout` 0 accepts any.
+    ///
+    /// # Errors
+    /// When there is no such stream, it carries something else, or all places are taken.
+    pub fn subscribe_ticks(
+        &self,
+        stream: &str,
+        layout: u64,
+        start: Start,
+        join: Join,
+    ) -> Result<TickSubscription<'_>, IpcError> {
+        let (number, descriptor, words) = self.stream(stream)?;
+        if !matches!(descriptor.stream().map(|s| s.kind), Some(StreamKind::Ticks { .. })) {
+            return Err(IpcError::Stream);
+        }
+        Self::check_layout(&descriptor, layout)?;
+        let control = control_of(words, &descriptor)?;
+        let patience = Patience::new(self, &control);
+        let ring = descriptor.ticks_layout();
+        if join == Join::Passive {
+            let subscriber = broadcast::Subscriber::passive(words, ring, start)?;
+            return Ok(TickSubscription { subscriber, patience, _seat: None });
+        }
+        let seat = sit_down(self, number, &control)?;
+        let subscriber = broadcast::Subscriber::registered(words, ring, start, seat.number)?;
+        Ok(TickSubscription { subscriber, patience, _seat: Some(seat) })
+    }
+
+    /// Begins to read a stream of messages of any size, as [`Channel::subscribe_ticks`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn subscribe_log(
+        &self,
+        stream: &str,
+        layout: u64,
+        start: Start,
+        join: Join,
+    ) -> Result<LogSubscription<'_>, IpcError> {
+        let (number, descriptor, words) = self.stream(stream)?;
+        if !matches!(descriptor.stream().map(|s| s.kind), Some(StreamKind::Log { .. })) {
+            return Err(IpcError::Stream);
+        }
+        Self::check_layout(&descriptor, layout)?;
+        let control = control_of(words, &descriptor)?;
+        let patience = Patience::new(self, &control);
+        let ring = descriptor.log_layout();
+        if join == Join::Passive {
+            let reader = log::LogReader::passive(words, ring, start)?;
+            return Ok(LogSubscription { reader, patience, _seat: None });
+        }
+        let seat = sit_down(self, number, &control)?;
+        let reader = log::LogReader::registered(words, ring, start, seat.number)?;
+        Ok(LogSubscription { reader, patience, _seat: Some(seat) })
+    }
+}
+
+impl TickSubscription<'_> {
+    /// How [`TickSubscription::wait`] waits.
+    pub const fn set_wait(&mut self, wait: Wait) {
+        self.patience.waiter = Waiter::new(wait);
+    }
+
+    /// Takes the next message, if there is one. Cost: one cache-line transfer; it never waits.
+    #[inline]
+    pub fn poll(&mut self) -> Polled<Payload> {
+        self.subscriber.poll()
+    }
+
+    /// Waits a little, by the wait strategy, for something new; call it when a poll was empty.
+    pub fn wait(&mut self) {
+        self.patience.wait(self.subscriber.next_word());
+    }
+
+    /// The last poll was not empty: the wait strategy begins anew.
+    #[inline]
+    pub const fn worked(&mut self) {
+        self.patience.waiter.worked();
+    }
+
+    /// Tells the writer at once what is read.
+    pub fn report(&mut self) {
+        self.subscriber.report();
+    }
+
+    /// Position of the next message.
+    #[must_use]
+    pub const fn position(&self) -> u64 {
+        self.subscriber.position()
+    }
+
+    /// The epoch of the writer of the last message.
+    #[must_use]
+    pub const fn epoch(&self) -> u64 {
+        self.subscriber.epoch()
+    }
+
+    /// Whether the writer waits for this reader.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.subscriber.is_held()
+    }
+}
+
+impl LogSubscription<'_> {
+    /// How [`LogSubscription::wait`] waits.
+    pub const fn set_wait(&mut self, wait: Wait) {
+        self.patience.waiter = Waiter::new(wait);
+    }
+
+    /// Copies the next message into `buffer`, if there is one, and says how long it is.
+    #[inline]
+    pub fn poll(&mut self, buffer: &mut [u8]) -> Polled<usize> {
+        self.reader.poll(buffer)
+    }
+
+    /// Shows the next message in place; see [`log::LogReader::poll_with`].
+    #[inline]
+    pub fn poll_with<T>(&mut self, read: impl FnOnce(&[AtomicU64], usize) -> T) -> Polled<T> {
+        self.reader.poll_with(read)
+    }
+
+    /// Waits a little, by the wait strategy, for something new; call it when a poll was empty.
+    pub fn wait(&mut self) {
+        self.patience.wait(self.reader.next_word());
+    }
+
+    /// The last poll was not empty: the wait strategy begins anew.
+    #[inline]
+    pub const fn worked(&mut self) {
+        self.patience.waiter.worked();
+    }
+
+    /// Tells the writer at once what is read.
+    pub fn report(&mut self) {
+        self.reader.report();
+    }
+
+    /// Position of the next message, in bytes.
+    #[must_use]
+    pub const fn position(&self) -> u64 {
+        self.reader.position()
+    }
+
+    /// The epoch of the writer of the last message.
+    #[must_use]
+    pub const fn epoch(&self) -> u64 {
+        self.reader.epoch()
+    }
+
+    /// Whether the writer waits for this reader.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.reader.is_held()
+    }
+}

@@ -1,0 +1,303 @@
+//! How far a writer may go, and what keeps a reader from being overtaken.
+//!
+//! The writer announces in `reserve`, an eighth of the capacity at a time, how far it may write:
+//! whatever lies more than the capacity below may be gone. A reader that has copied a message
+//! confirms it against `reserve`, a line that changes rarely. A writer that waits for its readers
+//! moreover stays within the capacity of the slowest registered one.
+
+use taut_sync::atomic::{AtomicU64, Ordering, fence};
+
+use crate::control::{ACTIVE, Control, EVICTED, FREE, PAIR_WORDS, PARTS, count};
+use crate::error::RingError;
+
+/// What a writer does when a registered reader is a whole capacity behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// It does not look: readers may be overtaken, and learn what they lost.
+    Overwrite,
+    /// It is told that there is no room, and tries again. Nothing is lost.
+    Block,
+    /// As [`Policy::Block`], but it does not try again: the newest message is lost, and counted.
+    DropNewest,
+    /// It evicts the slowest readers and goes on.
+    Evict,
+}
+
+/// There is no room: a reader is a whole capacity behind. The message was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// The writer's view of how far it may go.
+#[derive(Debug)]
+pub(crate) struct Gate<'m> {
+    control: Control<'m>,
+    policy: Policy,
+    capacity: u64,
+    reserve: u64,
+    allowed: u64,
+    /// What this writer has announced itself counts; what its predecessor announced does not.
+    announced: bool,
+}
+
+impl<'m> Gate<'m> {
+    /// The gate of a writer that goes on at `head`.
+    pub(crate) fn new(control: Control<'m>, policy: Policy, capacity: u64, head: u64) -> Self {
+        // Relaxed: a new writer is alone. What its predecessor announced stays announced.
+        let reserve = control.reserve().load(Ordering::Relaxed);
+        let reserve = if ahead(reserve, head) > capacity { head } else { reserve };
+        let gated = u64::from(policy != Policy::Overwrite);
+        // Relaxed: ordered by the release of the first advance, which always reserves anew.
+        control.gated().store(gated, Ordering::Relaxed);
+        Self { control, policy, capacity, reserve, allowed: head, announced: false }
+    }
+
+    /// Whether `need` units fit at `head`.
+    #[inline]
+    pub(crate) fn admit(&mut self, head: u64, need: u64) -> Result<(), Full> {
+        if ahead(self.allowed, head) >= need {
+            return Ok(());
+        }
+        self.advance(head, need)
+    }
+
+    /// Reserves more, and looks where the readers are.
+    #[cold]
+    #[inline(never)]
+    fn advance(&mut self, head: u64, need: u64) -> Result<(), Full> {
+        if need > self.capacity {
+            return Err(Full);
+        }
+        if ahead(self.reserve, head) < need || !self.announced {
+            let part = (self.capacity / PARTS).max(1);
+            let further = need.max(part).max(ahead(self.reserve, head));
+            self.reserve = head.wrapping_add(further);
+            self.announced = true;
+            // Release: who sees the reserve sees by `gated` whether it is held against it.
+            self.control.reserve().store(self.reserve, Ordering::Release);
+            // SeqCst fence, twice needed. As a release: no message below becomes visible before
+            // the reserve above, or a reader would confirm what it saw torn. As the half of a
+            // Dekker pair with `Seat::take`: either we see the new reader below, or it sees this
+            // reserve and begins where we cannot overtake it.
+            fence(Ordering::SeqCst);
+        }
+        if self.policy == Policy::Overwrite {
+            self.allowed = self.reserve;
+            return Ok(());
+        }
+        let mut room = self.room(head);
+        if room < need && self.policy == Policy::Evict {
+            self.evict(head, need);
+            room = self.room(head);
+        }
+        if room < need {
+            if self.policy == Policy::DropNewest {
+                count(self.control.dropped(), 1);
+            }
+            return Err(Full);
+        }
+        self.allowed = head.wrapping_add(room.min(ahead(self.reserve, head)));
+        Ok(())
+    }
+
+    /// What is free beyond `head` by the slowest reader.
+    fn room(&self, head: u64) -> u64 {
+        let cursors = self.control.seats().filter_map(|(cursor, state)| {
+            // Acquire: pairs with the release in `Seat::take`, so that the cursor is this reader's
+            // and not that of who sat here before; and with that in `Seat::drop`.
+            let active = state.load(Ordering::Acquire) == ACTIVE;
+            // Acquire: pairs with the release in `Seat::report`: its loads below are over.
+            active.then(|| cursor.load(Ordering::Acquire))
+        });
+        cursors.map(|at| self.capacity.saturating_sub(ahead(head, at))).min().unwrap_or(u64::MAX)
+    }
+
+    fn evict(&self, head: u64, need: u64) {
+        for (cursor, state) in self.control.seats() {
+            // Relaxed: whom we evict by mistake has just reported, which costs it its place but
+            // nothing else.
+            let behind = ahead(head, cursor.load(Ordering::Relaxed));
+            let slow = self.capacity.saturating_sub(behind) < need;
+            if slow
+                && state
+                    .compare_exchange(ACTIVE, EVICTED, Ordering::Relaxed, Ordering::Relaxed)
+                    .is_ok()
+            {
+                count(self.control.evicted(), 1);
+            }
+        }
+        // Release fence: no message below becomes visible before the evictions above, or an evicted
+        // reader would believe that it still holds what we overwrite.
+        fence(Ordering::Release);
+    }
+}
+
+/// How far `position` is beyond `behind`; 0 when it is not (positions that a peer made up wrap to
+/// something enormous, which reads as "far behind", and holds the peer back rather than us).
+#[inline]
+pub(crate) const fn ahead(position: u64, behind: u64) -> u64 {
+    position.wrapping_sub(behind)
+}
+
+/// A registered reader's place: the writer waits for it.
+#[derive(Debug)]
+pub(crate) struct Seat<'m> {
+    cursor: &'m AtomicU64,
+    state: &'m AtomicU64,
+}
+
+impl<'m> Seat<'m> {
+    /// Sits down at the place of this number, which must be nobody's, and begins at the position
+    /// that `begin` chooses; `begin` is asked again while the writer overtakes the choice.
+    pub(crate) fn take(
+        control: &Control<'m>,
+        seat: usize,
+        capacity: u64,
+        begin: impl Fn() -> u64,
+    ) -> Result<(Self, u64), RingError> {
+        let words: &[AtomicU64; PAIR_WORDS] = control.seat(seat)?;
+        let seat = Self { cursor: &words[0], state: &words[1] };
+        words[2].store(0, Ordering::Relaxed);
+        loop {
+            let at = begin();
+            seat.cursor.store(at, Ordering::Relaxed);
+            // Release: who sees the place taken sees its cursor.
+            seat.state.store(ACTIVE, Ordering::Release);
+            // SeqCst fence: the other half of the Dekker pair in `Gate::advance`.
+            fence(Ordering::SeqCst);
+            let reserve = control.reserve().load(Ordering::Relaxed);
+            if ahead(reserve, at) <= capacity {
+                return Ok((seat, at));
+            }
+            taut_sync::spin_loop();
+        }
+    }
+
+    /// Everything below is read.
+    #[inline]
+    pub(crate) fn report(&self, position: u64) {
+        // Release: our loads are over before the writer sees the room.
+        self.cursor.store(position, Ordering::Release);
+    }
+
+    /// Whether the writer still waits for this reader.
+    pub(crate) fn is_held(&self) -> bool {
+        // Relaxed: the reader's acquire fence stands before.
+        self.state.load(Ordering::Relaxed) == ACTIVE
+    }
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        // Release: our loads are over before the writer sees the place free.
+        self.state.store(FREE, Ordering::Release);
+    }
+}
+
+/// A reader's view of what it may still believe.
+#[derive(Debug)]
+pub(crate) struct Hold<'m> {
+    control: Control<'m>,
+    seat: Option<Seat<'m>>,
+    lost: Option<&'m AtomicU64>,
+    capacity: u64,
+    epoch: u64,
+    reported: u64,
+    part: u64,
+}
+
+/// What a reader learned when it confirmed what it had copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It stands.
+    Sound,
+    /// The writer overtook the reader.
+    Lapped,
+    /// It stands, but it is the first of a new writer.
+    NewEpoch(u64),
+}
+
+impl<'m> Hold<'m> {
+    /// An unregistered reader: it writes nothing and may be overtaken.
+    pub(crate) fn passive(control: Control<'m>, capacity: u64, at: u64) -> Self {
+        let epoch = control.epoch().load(Ordering::Relaxed);
+        let part = (capacity / PARTS).max(1);
+        Self { control, seat: None, lost: None, capacity, epoch, reported: at, part }
+    }
+
+    /// A registered reader.
+    pub(crate) fn registered(
+        control: Control<'m>,
+        seat_number: usize,
+        capacity: u64,
+        begin: impl Fn() -> u64,
+    ) -> Result<(Self, u64), RingError> {
+        let (seat, at) = Seat::take(&control, seat_number, capacity, begin)?;
+        let lost = control.seat(seat_number)?.get(2);
+        Ok((Self { seat: Some(seat), lost, ..Self::passive(control, capacity, at) }, at))
+    }
+
+    /// Confirms what was copied from `position`.
+    #[inline]
+    pub(crate) fn confirm(&mut self, position: u64) -> Verdict {
+        // Acquire fence: the loads of the message stay above the look at the reserve, and pair with
+        // the writer's fence below its reserve: a torn message means that the reserve is seen.
+        fence(Ordering::Acquire);
+        if self.is_lapped(position) {
+            return Verdict::Lapped;
+        }
+        let epoch = self.control.epoch().load(Ordering::Relaxed);
+        if epoch == self.epoch {
+            return Verdict::Sound;
+        }
+        self.epoch = epoch;
+        Verdict::NewEpoch(epoch)
+    }
+
+    /// Whether the writer may have overwritten `position`.
+    #[inline]
+    pub(crate) fn is_lapped(&self, position: u64) -> bool {
+        let reserve = self.control.reserve().load(Ordering::Relaxed);
+        let behind = ahead(reserve, position);
+        behind > self.capacity && !self.is_held()
+    }
+
+    /// Everything below `position` is read: reports it to the writer, a part at a time.
+    #[inline]
+    pub(crate) fn passed(&mut self, position: u64) {
+        if ahead(position, self.reported) >= self.part {
+            self.report(position);
+        }
+    }
+
+    /// Reports what is read so far.
+    #[inline]
+    pub(crate) fn report(&mut self, position: u64) {
+        if position != self.reported {
+            self.reported = position;
+            if let Some(seat) = &self.seat {
+                seat.report(position);
+            }
+        }
+    }
+
+    /// Notes a loss where others can see it.
+    pub(crate) fn note_lost(&self, by: u64) {
+        if let Some(word) = self.lost {
+            count(word, by);
+        }
+    }
+
+    /// Whether the writer waits for this reader: it registered, and was not evicted.
+    #[cold]
+    pub(crate) fn is_held(&self) -> bool {
+        // Acquire fence: pairs with the release of the reserve that was just seen.
+        fence(Ordering::Acquire);
+        let gated = self.control.gated().load(Ordering::Relaxed) != 0;
+        gated && self.seat.as_ref().is_some_and(Seat::is_held)
+    }
+
+    /// The epoch of the last message.
+    pub(crate) const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+}
