@@ -3,32 +3,50 @@
 //! Nobody else names libc or rustix, or reads a clock. A failed system call is a [`SysError`]: a
 //! `Copy` value of the operation's name and the error number, made without allocation.
 
+mod address;
 mod clock;
 mod control;
+mod datagram;
 mod doorbell;
+mod epoll;
 mod error;
+mod interface;
 mod machine;
 mod memory;
+mod multicast;
+mod option;
+mod options;
 mod poll;
 mod process;
+mod raw_address;
 mod sched;
 mod signal;
+mod socket;
 mod tcp;
 mod udp;
+mod uring;
 mod wait;
 
+pub use address::{Address, UNIX_NAME_BYTES_MAX, UnixName};
 pub use clock::{Anchoring, Clock, MAPPING_WORDS, TickMapping, monotonic, utc};
 pub use control::{CONTROL_BYTES_MAX, ControlSocket, Received};
+pub use datagram::{DatagramBatch, DatagramInfo, SEND_BATCH_MAX};
 pub use doorbell::Doorbell;
+pub use epoll::{Epoll, Interest, Readiness};
 pub use error::SysError;
+pub use interface::{Interface, interfaces};
 pub use machine::Machine;
 pub use memory::{Mapping, SharedMemory};
+pub use multicast::interface_index;
+pub use options::{DatagramOptions, Granted, StreamOptions};
 pub use poll::{POLL_FDS_MAX, wait_readable};
 pub use process::{
     ProcessSignal, die_with_parent, parent_process_id, process_id, signal_process, started_by,
 };
 pub use sched::{available_cpus, pin_to_cpu, set_batch_scheduling, set_timer_slack, yield_cpu};
 pub use signal::{StopSignal, catch_stop_signals, stop_requests, stop_signal};
+pub use socket::{ConnectProgress, Socket};
 pub use tcp::{TcpListener, TcpStream};
 pub use udp::UdpSocket;
+pub use uring::{BufferLease, Uring, UringBuffers, UringCompletion, UringConfig};
 pub use wait::{Wait, Waiter};
