@@ -45,7 +45,7 @@ pub use process::{
 };
 pub use sched::{available_cpus, pin_to_cpu, set_batch_scheduling, set_timer_slack, yield_cpu};
 pub use signal::{StopSignal, catch_stop_signals, stop_requests, stop_signal};
-pub use socket::{ConnectProgress, Socket};
+pub use socket::{ConnectProgress, PARTS_MAX, Socket};
 pub use tcp::{TcpListener, TcpStream};
 pub use udp::UdpSocket;
 pub use uring::{BufferLease, Uring, UringBuffers, UringCompletion, UringConfig};

@@ -21,6 +21,9 @@ const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 /// How many connections may wait to be accepted: the kernel caps it at `net.core.somaxconn`.
 const BACKLOG: i32 = 4096;
 
+/// The most parts that one send takes.
+pub const PARTS_MAX: usize = 16;
+
 /// A socket or another descriptor that can be read and written, never blocking.
 #[derive(Debug)]
 pub struct Socket {
@@ -131,6 +134,12 @@ impl Socket {
         Ok(Self { fd, is_socket })
     }
 
+    /// Whether it is a socket, and not a pipe or another file.
+    #[must_use]
+    pub const fn is_socket(&self) -> bool {
+        self.is_socket
+    }
+
     /// Takes a waiting connection, with its peer's address.
     ///
     /// # Errors
@@ -198,12 +207,18 @@ impl Socket {
         }
     }
 
-    /// Sends several parts as one run of bytes, as far as the kernel takes them.
+    /// Sends several parts as one run of bytes, as far as the kernel takes them; of more than
+    /// [`PARTS_MAX`] parts, the first ones.
     /// Cost: one system call.
     ///
     /// # Errors
     /// What `sendmsg(2)` or `writev(2)` says.
-    pub fn send_parts(&self, parts: &[IoSlice<'_>]) -> Result<Option<usize>, SysError> {
+    pub fn send_parts(&self, parts: &[&[u8]]) -> Result<Option<usize>, SysError> {
+        let mut slices = [IoSlice::new(&[]); PARTS_MAX];
+        for (slice, part) in slices.iter_mut().zip(parts) {
+            *slice = IoSlice::new(part);
+        }
+        let parts = &slices[..parts.len().min(PARTS_MAX)];
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         loop {
             let sent = if self.is_socket {

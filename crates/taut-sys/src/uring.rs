@@ -92,6 +92,12 @@ pub struct BufferLease {
 }
 
 impl BufferLease {
+    /// Which buffer of its ring it is, below the count of buffers.
+    #[must_use]
+    pub const fn id(&self) -> u16 {
+        self.id
+    }
+
     /// How many bytes were received.
     #[must_use]
     pub const fn length(&self) -> usize {
