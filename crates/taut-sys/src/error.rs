@@ -20,6 +20,12 @@ impl SysError {
         Self { operation, errno: io::Error::last_os_error().raw_os_error().unwrap_or(0) }
     }
 
+    /// An operation that failed with this error number.
+    #[must_use]
+    pub const fn from_errno(operation: &'static str, errno: i32) -> Self {
+        Self { operation, errno }
+    }
+
     /// An operation that did not end in time (`ETIMEDOUT`).
     #[must_use]
     pub const fn timed_out(operation: &'static str) -> Self {

@@ -3,32 +3,48 @@
 //! Nobody else names libc or rustix, or reads a clock. A failed system call is a [`SysError`]: a
 //! `Copy` value of the operation's name and the error number, made without allocation.
 
+mod address;
 mod clock;
 mod control;
+mod datagram;
 mod directory;
 mod doorbell;
+mod epoll;
 mod error;
 mod file;
 mod futex;
+mod interface;
 mod machine;
 mod memory;
+mod multicast;
+mod option;
+mod options;
 mod poll;
 mod process;
+mod raw_address;
 mod sched;
 mod signal;
+mod socket;
 mod tcp;
 mod udp;
+mod uring;
 mod wait;
 
+pub use address::{Address, UNIX_NAME_BYTES_MAX, UnixName};
 pub use clock::{Anchoring, Clock, MAPPING_WORDS, TickMapping, monotonic, utc};
 pub use control::{CONTROL_BYTES_MAX, ControlSocket, Received};
+pub use datagram::{DatagramBatch, DatagramInfo, SEND_BATCH_MAX};
 pub use directory::check_writable_directory;
 pub use doorbell::Doorbell;
+pub use epoll::{Epoll, Interest, Readiness};
 pub use error::SysError;
 pub use file::{Access, FileStatus, MemoryFile, effective_user, free_bytes, names_in, unlink};
 pub use futex::{accept_remote_barriers, futex_wait, futex_wake_all, remote_barrier};
+pub use interface::{Interface, interfaces};
 pub use machine::Machine;
 pub use memory::{Mapping, MemoryOptions, SharedMemory};
+pub use multicast::interface_index;
+pub use options::{DatagramOptions, Granted, StreamOptions};
 pub use poll::{POLL_FDS_MAX, Wanted, wait_readable, wait_ready};
 pub use process::{
     ProcessSignal, ProcessState, parent_process_id, process_id, process_started, process_state,
@@ -36,6 +52,8 @@ pub use process::{
 };
 pub use sched::{available_cpus, pin_to_cpu, set_batch_scheduling, set_timer_slack, yield_cpu};
 pub use signal::{StopSignal, catch_stop_signals, stop_requests, stop_signal};
+pub use socket::{ConnectProgress, PARTS_MAX, Socket};
 pub use tcp::{TcpListener, TcpStream};
 pub use udp::UdpSocket;
+pub use uring::{BufferLease, Uring, UringBuffers, UringCompletion, UringConfig};
 pub use wait::{Wait, Waiter};

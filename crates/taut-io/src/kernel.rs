@@ -1,0 +1,185 @@
+//! What the loop needs from below: sockets by place, readiness, and time.
+//!
+//! A place is an index that the loop chooses; a kernel keeps its own socket there. Three kernels
+//! implement the trait: [`epoll`](crate::EpollKernel), [`io_uring`](crate::UringKernel) and the
+//! [simulated one](crate::SimKernel).
+
+pub mod epoll;
+pub mod linux;
+pub mod sim;
+pub mod uring;
+
+use taut_sys::{
+    Address, ConnectProgress, DatagramInfo, DatagramOptions, Granted, Readiness, StreamOptions,
+    SysError,
+};
+use taut_types::Nanos;
+
+/// What a receive found.
+#[derive(Debug)]
+pub enum Received<L> {
+    /// Nothing: the kernel will say when there is something.
+    Nothing,
+    /// Bytes, or a datagram.
+    Some {
+        /// The bytes, until they are released.
+        lease: L,
+        /// More may have arrived: ask again without waiting to be told.
+        more: bool,
+    },
+    /// The peer sends no more.
+    End,
+}
+
+/// Wakes a loop that sleeps, from another thread.
+pub trait Bell: Send + Sync {
+    /// Rings.
+    fn ring(&self);
+}
+
+/// Calls into the kernel so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// Receives, sends and waits, except the idle ones.
+    pub io: u64,
+    /// Looks that found nothing while spinning.
+    pub idle: u64,
+}
+
+/// The kernel under a loop.
+pub trait Kernel {
+    /// Where received bytes lie.
+    type Buffers;
+    /// A run of received bytes.
+    type Lease;
+    /// What wakes its wait.
+    type Bell: Bell + 'static;
+
+    /// Its receive buffers; the loop asks once.
+    fn buffers(&mut self) -> Self::Buffers;
+    /// The bytes of a lease.
+    fn bytes<'b>(buffers: &'b Self::Buffers, lease: &'b Self::Lease) -> &'b [u8];
+    /// What is known of a lease's datagram; `None` for bytes of a stream.
+    fn info(buffers: &Self::Buffers, lease: &Self::Lease) -> Option<DatagramInfo>;
+    /// Takes a lease back.
+    fn release(&mut self, lease: Self::Lease);
+
+    /// Monotonic time.
+    fn now(&self) -> Nanos;
+    /// What wakes [`Kernel::wait`].
+    ///
+    /// # Errors
+    /// When no further handle can be made.
+    fn bell(&self) -> Result<Self::Bell, SysError>;
+
+    /// Listens at `place`.
+    ///
+    /// # Errors
+    /// What the system says, here and below.
+    fn listen(&mut self, place: u32, at: &Address, options: &StreamOptions)
+    -> Result<(), SysError>;
+    /// Takes a waiting connection into `stream`, with its peer's address.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn accept(
+        &mut self,
+        listener: u32,
+        stream: u32,
+        options: &StreamOptions,
+    ) -> Result<Option<Address>, SysError>;
+    /// Starts to connect; the place becomes writable when that is over.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn connect(
+        &mut self,
+        place: u32,
+        to: &Address,
+        options: &StreamOptions,
+    ) -> Result<ConnectProgress, SysError>;
+    /// How connecting ended.
+    ///
+    /// # Errors
+    /// Why it failed.
+    fn connect_result(&mut self, place: u32) -> Result<(), SysError>;
+    /// Opens a datagram socket.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn datagram(
+        &mut self,
+        place: u32,
+        at: &Address,
+        options: &DatagramOptions,
+    ) -> Result<(), SysError>;
+    /// Starts to look for what arrives.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn start_receiving(&mut self, place: u32) -> Result<(), SysError>;
+    /// Stops it. What arrived already can still be received.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn stop_receiving(&mut self, place: u32) -> Result<(), SysError>;
+    /// Takes what arrived.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn receive(
+        &mut self,
+        place: u32,
+        buffers: &mut Self::Buffers,
+    ) -> Result<Received<Self::Lease>, SysError>;
+    /// Sends what fits; `None` when nothing does, and then the place becomes writable later.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn send(&mut self, place: u32, parts: &[&[u8]]) -> Result<Option<usize>, SysError>;
+    /// Sends one datagram; `None` when there is no room.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn send_to(
+        &mut self,
+        place: u32,
+        bytes: &[u8],
+        to: Option<&core::net::SocketAddr>,
+    ) -> Result<Option<usize>, SysError>;
+    /// Closes the sending half.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn shut_down_send(&mut self, place: u32) -> Result<(), SysError>;
+    /// Forgets the socket at a place.
+    fn close(&mut self, place: u32);
+    /// Polls a place by receiving, without asking what is ready.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn set_hot(&mut self, place: u32, hot: bool) -> Result<(), SysError>;
+    /// The socket's own address.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn local_address(&self, place: u32) -> Result<Address, SysError>;
+    /// What became of the options.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn granted(&self, place: u32) -> Result<Granted, SysError>;
+
+    /// Reports places that are ready, waiting for at most `span` (no span is for ever, a zero one
+    /// not at all). Returns how many it reported.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn wait(
+        &mut self,
+        span: Option<Nanos>,
+        report: &mut impl FnMut(u32, Readiness),
+    ) -> Result<usize, SysError>;
+    /// Calls so far.
+    fn calls(&self) -> Calls;
+}

@@ -1,0 +1,53 @@
+//! The proactor: one thread, one loop over a trait for the kernel.
+//!
+//! A program starts operations on [`Handle`]s through [`Io`] and is told of each [`Completion`]:
+//! bytes received into the loop's own buffers, writes taken in order, connections, timers, posted
+//! messages. Every operation that was started completes, also when it is cancelled, times out or
+//! its source is closed; [`Completion::Closed`] is the last that a handle is heard of.
+//!
+//! | kernel | what it does | best for |
+//! |---|---|---|
+//! | [`EpollKernel`] | edge-triggered, one registration per socket: one wait and one receive per message, a burst shares the wait | many sockets, blocking, any kernel |
+//! | the same, hot ([`Io::set_hot`]) | `recv` in every turn, no epoll: one receive per message | one to four sockets on a core of their own |
+//! | [`UringKernel`] | multishot receive into provided buffers; an idle turn makes no system call, a turn with arrivals one | many sockets while spinning |
+//! | [`SimKernel`] | virtual time, seeded faults | tests |
+//!
+//! A turn is: wait, timers, posts, then sources by priority. A source gets a few receives per visit
+//! and goes to the back of its class, a class gets its share of a turn, so that a flood starves
+//! nobody. Nothing allocates in steady state.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod completion;
+mod config;
+mod dispatch;
+mod error;
+mod event_loop;
+mod handle;
+mod io;
+mod kernel;
+mod outgoing;
+mod post;
+mod source;
+mod timer;
+mod wait;
+
+pub use completion::{Completion, Operation};
+pub use config::LoopConfig;
+pub use dispatch::Handler;
+pub use error::{IoError, Limit, Misuse};
+pub use event_loop::EventLoop;
+pub use handle::{Handle, TimerId};
+pub use io::Io;
+pub use kernel::epoll::EpollKernel;
+pub use kernel::sim::{SimBell, SimBuffers, SimConfig, SimKernel};
+pub use kernel::uring::{UringKernel, UringRefused};
+pub use kernel::{Bell, Calls, Kernel, Received};
+pub use post::Poster;
+pub use source::PRIORITIES;
+pub use timer::{Expired, TimerWheel};
+pub use wait::{Step, WaitStrategy, Waiting};

@@ -1,0 +1,270 @@
+//! The loop's table of sources, and the queues of those that have something to do.
+
+use alloc::boxed::Box;
+
+use taut_sys::{Address, StreamOptions};
+
+use crate::error::{IoError, Misuse};
+use crate::handle::{Handle, TimerId};
+use crate::outgoing::Outgoing;
+
+/// Classes of priority; 0 is served first.
+pub const PRIORITIES: usize = 4;
+
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What a source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Free,
+    Listener,
+    Connecting,
+    Stream,
+    Datagram,
+}
+
+/// How far the sending half has come to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sending {
+    Open,
+    /// Shut down once all is sent.
+    Ending,
+    ShutDown,
+}
+
+/// A source's place in the table.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub generation: u32,
+    pub kind: Kind,
+    pub priority: u8,
+    queued: bool,
+    next: u32,
+    pub readable: bool,
+    pub writable: bool,
+    /// The kernel took less than everything: it will say when it takes more.
+    pub blocked: bool,
+    pub receiving: bool,
+    pub ended: bool,
+    /// Close when everything is sent and the peer has ended too.
+    pub graceful: bool,
+    pub sending: Sending,
+    /// A receive (or accept) that must complete as failed.
+    pub receive_fault: Option<IoError>,
+    /// Writes that must complete as failed.
+    pub write_fault: Option<IoError>,
+    /// It must close; a graceful end has no reason.
+    pub closing: Option<Option<IoError>>,
+    pub receive_deadline: Option<TimerId>,
+    pub write_deadline: Option<TimerId>,
+    /// For connecting, and for the graceful end.
+    pub life_deadline: Option<TimerId>,
+    pub out: Outgoing,
+    /// For what a listener accepts.
+    pub options: StreamOptions,
+    pub peer: Option<Address>,
+}
+
+impl Source {
+    fn new(next: u32) -> Self {
+        Self {
+            generation: 0,
+            kind: Kind::Free,
+            priority: 0,
+            queued: false,
+            next,
+            readable: false,
+            writable: false,
+            blocked: false,
+            receiving: false,
+            ended: false,
+            graceful: false,
+            sending: Sending::Open,
+            receive_fault: None,
+            write_fault: None,
+            closing: None,
+            receive_deadline: None,
+            write_deadline: None,
+            life_deadline: None,
+            out: Outgoing::default(),
+            options: StreamOptions::default(),
+            peer: None,
+        }
+    }
+
+    fn reset(&mut self, kind: Kind, priority: u8) {
+        let out = core::mem::take(&mut self.out);
+        let (generation, queued, next) = (self.generation, self.queued, self.next);
+        *self = Self { generation, queued, next, kind, priority, out, ..Self::new(NONE) };
+    }
+
+    /// Whether a visit would find something to do.
+    pub fn has_work(&self) -> bool {
+        self.closing.is_some()
+            || self.receive_fault.is_some()
+            || self.write_fault.is_some()
+            || self.out.has_sent()
+            || (self.writable && (self.kind == Kind::Connecting || self.blocked))
+            || (self.readable && (self.receiving || self.kind == Kind::Listener))
+    }
+}
+
+/// A queue of places.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    first: u32,
+    last: u32,
+}
+
+/// All sources of a loop.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    table: Box<[Source]>,
+    free: u32,
+    open: usize,
+    queues: [Queue; PRIORITIES],
+}
+
+impl Sources {
+    pub fn new(sources_max: usize) -> Self {
+        let count = u32::try_from(sources_max).unwrap_or(NONE - 1).min(NONE - 1);
+        let next = |index| if index + 1 < count { index + 1 } else { NONE };
+        Self {
+            table: (0..count).map(|index| Source::new(next(index))).collect(),
+            free: if count == 0 { NONE } else { 0 },
+            open: 0,
+            queues: [Queue { first: NONE, last: NONE }; PRIORITIES],
+        }
+    }
+
+    /// Open sources.
+    pub const fn open(&self) -> usize {
+        self.open
+    }
+
+    /// The place that `insert` takes next.
+    pub fn vacant(&self) -> Option<u32> {
+        (self.free != NONE).then_some(self.free)
+    }
+
+    /// Opens the vacant place.
+    pub fn insert(&mut self, kind: Kind, priority: u8) -> Handle {
+        let index = self.free;
+        let source = &mut self.table[index as usize];
+        self.free = source.next;
+        source.next = NONE;
+        source.queued = false;
+        source.reset(kind, priority.min(PRIORITIES as u8 - 1));
+        self.open += 1;
+        Handle { index, generation: source.generation }
+    }
+
+    /// Closes a place; its handles become stale. It is in no queue.
+    pub fn remove(&mut self, index: u32) {
+        let source = &mut self.table[index as usize];
+        source.reset(Kind::Free, 0);
+        source.generation = source.generation.wrapping_add(1);
+        source.next = self.free;
+        self.free = index;
+        self.open -= 1;
+    }
+
+    /// As `remove`, for a place that may be queued: its queue forgets it.
+    pub fn remove_queued(&mut self, index: u32) {
+        if self.table[index as usize].queued {
+            for priority in 0..PRIORITIES {
+                self.unqueue(index, priority);
+            }
+        }
+        self.remove(index);
+    }
+
+    /// There is room again: listeners look once more.
+    pub fn wake_listeners(&mut self) {
+        for index in 0..self.table.len() as u32 {
+            if self.table[index as usize].kind == Kind::Listener {
+                self.table[index as usize].readable = true;
+                self.queue(index);
+            }
+        }
+    }
+
+    fn unqueue(&mut self, index: u32, priority: usize) {
+        let (mut previous, mut at) = (NONE, self.queues[priority].first);
+        while at != NONE {
+            let next = self.table[at as usize].next;
+            if at == index {
+                match self.table.get_mut(previous as usize) {
+                    Some(before) => before.next = next,
+                    None => self.queues[priority].first = next,
+                }
+                if next == NONE {
+                    self.queues[priority].last = previous;
+                }
+                return;
+            }
+            (previous, at) = (at, next);
+        }
+    }
+
+    /// The source of a handle.
+    #[inline]
+    pub fn get(&mut self, handle: Handle) -> Result<&mut Source, IoError> {
+        match self.table.get_mut(handle.index as usize) {
+            Some(source) if source.generation == handle.generation && source.kind != Kind::Free => {
+                Ok(source)
+            }
+            _ => Err(IoError::Misuse(Misuse::StaleHandle)),
+        }
+    }
+
+    /// The source at a place, open or not.
+    #[inline]
+    pub fn at(&mut self, index: u32) -> Option<&mut Source> {
+        self.table.get_mut(index as usize)
+    }
+
+    /// The handle of a place.
+    #[inline]
+    pub fn handle(&self, index: u32) -> Handle {
+        let generation = self.table.get(index as usize).map_or(0, |source| source.generation);
+        Handle { index, generation }
+    }
+
+    /// Queues a place for a visit, once, behind the others of its priority.
+    #[inline]
+    pub fn queue(&mut self, index: u32) {
+        let Some(source) = self.table.get_mut(index as usize) else { return };
+        if source.queued || source.kind == Kind::Free {
+            return;
+        }
+        source.queued = true;
+        source.next = NONE;
+        let queue = &mut self.queues[usize::from(source.priority)];
+        let last = core::mem::replace(&mut queue.last, index);
+        match self.table.get_mut(last as usize) {
+            Some(before) => before.next = index,
+            None => queue.first = index,
+        }
+    }
+
+    /// Takes the first place of a priority.
+    #[inline]
+    pub fn pop(&mut self, priority: usize) -> Option<u32> {
+        let queue = &mut self.queues[priority];
+        let index = queue.first;
+        let source = self.table.get_mut(index as usize)?;
+        source.queued = false;
+        queue.first = core::mem::replace(&mut source.next, NONE);
+        if queue.first == NONE {
+            queue.last = NONE;
+        }
+        Some(index)
+    }
+
+    /// Whether any place waits for a visit.
+    #[inline]
+    pub fn any_queued(&self) -> bool {
+        self.queues.iter().any(|queue| queue.first != NONE)
+    }
+}

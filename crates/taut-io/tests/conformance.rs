@@ -1,0 +1,60 @@
+//! One suite, generic over the three kernels.
+#![forbid(unsafe_code)]
+
+#[path = "conformance/cases.rs"]
+mod cases;
+#[path = "conformance/rig.rs"]
+mod rig;
+
+use taut_io::{EpollKernel, SimConfig, SimKernel, UringKernel};
+
+/// Every case on one kernel; `$kernel` makes it, or `None` where this machine has none.
+macro_rules! suite {
+    ($name:ident, $kernel:expr) => {
+        mod $name {
+            use super::*;
+
+            macro_rules! case {
+                ($case:ident) => {
+                    #[test]
+                    fn $case() {
+                        match $kernel {
+                            Some(kernel) => cases::$case(kernel),
+                            None => println!("skipped: no such kernel on this machine"),
+                        }
+                    }
+                };
+            }
+
+            case!(bytes_pass_both_ways_and_every_operation_completes);
+            case!(every_split_of_an_exchange_arrives_whole);
+            case!(writes_complete_in_order_behind_a_slow_reader);
+            case!(a_half_close_lets_the_other_direction_go_on);
+            case!(a_graceful_close_sends_what_was_written_first);
+            case!(a_refused_connection_completes_as_failed_and_closed);
+            case!(closing_completes_whatever_was_under_way);
+            case!(cancelling_completes_and_receiving_can_start_again);
+            case!(a_receive_deadline_fires_as_a_typed_error);
+            case!(a_write_deadline_closes_a_stream_whose_peer_does_not_read);
+            case!(a_connection_closed_in_the_same_batch_is_not_heard_of_again);
+            case!(a_flood_does_not_starve_the_others);
+            case!(a_handler_that_always_posts_starves_nobody);
+            case!(timers_go_off_in_order_repeat_without_drift_and_cancel_themselves);
+            case!(datagrams_arrive_whole_with_their_sender);
+            case!(poll_one_completes_one_thing_at_a_time);
+            case!(a_storm_of_reconnects_leaves_nothing_behind);
+            case!(draining_ends_the_run);
+            case!(a_full_table_accepts_again_when_a_source_closes);
+        }
+    };
+}
+
+const SOURCES: usize = 256;
+
+suite!(epoll, EpollKernel::new(SOURCES).ok());
+suite!(uring, UringKernel::new(SOURCES).inspect_err(|refused| println!("{refused}")).ok());
+suite!(sim, Some(SimKernel::new(SOURCES, SimConfig::default())));
+suite!(sim_slow, {
+    let config = SimConfig { seed: 77, delay_ns_max: 5_000_000, ..SimConfig::default() };
+    Some(SimKernel::new(SOURCES, SimConfig { window_bytes: 64, ..config }))
+});

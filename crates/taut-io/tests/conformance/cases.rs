@@ -1,0 +1,512 @@
+//! The cases. Both ends of every connection are sources of the one loop under test.
+
+use taut_io::{
+    Completion, Io, IoError, Kernel, Limit, LoopConfig, Misuse, Operation, WaitStrategy,
+};
+use taut_sys::{Address, DatagramOptions, StreamOptions};
+use taut_types::Nanos;
+
+use crate::rig::{Event, Rig, any, received, received_length};
+
+const CONFIG: LoopConfig = LoopConfig {
+    sources_max: 256,
+    timers_max: 256,
+    posts_max: 64,
+    write_bytes_max: 64 * 1024,
+    writes_max: 32,
+    receives_per_visit: 4,
+    completions_per_turn: 64,
+};
+
+fn rig<K: Kernel>(kernel: K) -> Rig<K> {
+    Rig::new(kernel, CONFIG)
+}
+
+pub fn bytes_pass_both_ways_and_every_operation_completes<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let (near, far) = rig.pair();
+    rig.io().receive(near).unwrap();
+    rig.io().receive(far).unwrap();
+    rig.io().write(near, b"8=FIX", Some(1)).unwrap();
+    rig.io().write_parts(near, &[b".4", b"", b".4"], Some(2)).unwrap();
+    rig.io().write(far, b"answer", Some(3)).unwrap();
+    rig.until("both texts", |log| {
+        received(log, far) == b"8=FIX.4.4" && received(log, near) == b"answer"
+    });
+    rig.until("the writes", |log| {
+        log.contains(&Event::Written(near, 2)) && log.contains(&Event::Written(far, 3))
+    });
+    let order: Vec<_> =
+        rig.log.iter().filter(|e| matches!(e, Event::Written(on, _) if *on == near)).collect();
+    assert_eq!(order, [&Event::Written(near, 1), &Event::Written(near, 2)]);
+    rig.io().close(near).unwrap();
+    rig.until("the peer sees the end", |log| {
+        log.contains(&Event::Ended(far))
+            && log.contains(&Event::Closed(near, Some(IoError::Cancelled)))
+    });
+    assert_eq!(rig.io().write(near, b"x", None), Err(IoError::Misuse(Misuse::StaleHandle)));
+}
+
+pub fn every_split_of_an_exchange_arrives_whole<K: Kernel>(kernel: K) {
+    const BYTES: usize = 4096;
+    let mut rig = rig(kernel);
+    let (near, far) = rig.pair();
+    rig.io().receive(far).unwrap();
+    let text: Vec<u8> = (0..BYTES).map(|n| ((n * 31) >> 3) as u8).collect();
+    // Every place to cut a 4 KB exchange into two reads.
+    for cut in 1..BYTES {
+        rig.log.clear();
+        rig.io().write(near, &text[..cut], None).unwrap();
+        rig.until("the first part", |log| received_length(log, far) == cut);
+        rig.io().write(near, &text[cut..], None).unwrap();
+        rig.until("the second part", |log| received_length(log, far) == BYTES);
+        assert_eq!(rig.received(far), text, "cut at {cut}");
+    }
+}
+
+pub fn writes_complete_in_order_behind_a_slow_reader<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let (slow_near, slow_far) = rig.pair();
+    let (near, far) = rig.pair();
+    rig.io().receive(far).unwrap();
+    // The slow reader does not read: writes are taken until there is no room, and then refused.
+    let chunk = [7; 16 * 1024];
+    let mut taken = 0u64;
+    let refusal = loop {
+        match rig.io().write(slow_near, &chunk, Some(taken)) {
+            Ok(()) => taken += 1,
+            Err(refusal) => break refusal,
+        }
+        assert!(taken < 100_000, "a stream without a bound");
+    };
+    assert!(matches!(refusal, IoError::Limit(Limit::WriteBytes | Limit::Writes)), "{refusal}");
+    // The others go on meanwhile.
+    for round in 1..=50usize {
+        rig.io().write(near, b"tick", None).unwrap();
+        rig.until("a tick beside the slow reader", |log| received_length(log, far) == 4 * round);
+    }
+    rig.io().receive(slow_far).unwrap();
+    rig.until("everything, late", |log| {
+        received_length(log, slow_far) == taken as usize * chunk.len()
+    });
+    rig.until("the last write", |log| log.contains(&Event::Written(slow_near, taken - 1)));
+    let tokens: Vec<u64> = rig
+        .log
+        .iter()
+        .filter_map(|event| match event {
+            Event::Written(on, token) if *on == slow_near => Some(*token),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(tokens, (0..taken).collect::<Vec<_>>());
+}
+
+pub fn a_half_close_lets_the_other_direction_go_on<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let (near, far) = rig.pair();
+    rig.io().receive(near).unwrap();
+    rig.io().receive(far).unwrap();
+    rig.io().write(near, b"last words", None).unwrap();
+    rig.io().shut_down(near).unwrap();
+    assert_eq!(rig.io().write(near, b"x", None), Err(IoError::Misuse(Misuse::ShutDown)));
+    rig.until("the end behind the bytes", |log| log.contains(&Event::Ended(far)));
+    assert_eq!(rig.received(far), b"last words");
+    rig.io().write(far, b"still here", None).unwrap();
+    rig.until("the other direction", |log| received(log, near) == b"still here");
+}
+
+pub fn a_graceful_close_sends_what_was_written_first<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let (near, far) = rig.pair();
+    let text = vec![3; 50_000];
+    rig.io().write(near, &text, Some(9)).unwrap();
+    let deadline = rig.io().now() + Nanos::from_secs(15);
+    rig.io().close_gracefully(near, deadline).unwrap();
+    rig.io().receive(far).unwrap();
+    rig.until_with(
+        "both ends close without a reason",
+        |io, completion| {
+            if let Completion::Ended { stream } = completion
+                && *stream == far
+            {
+                let deadline = io.now() + Nanos::from_secs(15);
+                io.close_gracefully(far, deadline).unwrap();
+            }
+        },
+        |log| log.contains(&Event::Closed(near, None)) && log.contains(&Event::Closed(far, None)),
+    );
+    assert_eq!(rig.received(far), text);
+    assert!(rig.log.contains(&Event::Written(near, 9)));
+    assert_eq!(rig.io().source_count(), 0);
+}
+
+pub fn a_refused_connection_completes_as_failed_and_closed<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let listener = rig.io().listen(&any(), &StreamOptions::default()).unwrap();
+    let to = rig.io().local_address(listener).unwrap();
+    rig.io().close(listener).unwrap();
+    rig.until("the listener closes", |log| matches!(log.last(), Some(Event::Closed(..))));
+    let near = match rig.io().connect(&to, &StreamOptions::default(), None) {
+        Ok(near) => near,
+        // A kernel may refuse at once.
+        Err(IoError::System(error)) => return assert!(error.is_peer_gone()),
+        Err(error) => panic!("{error}"),
+    };
+    rig.until("closed", |log| matches!(log.last(), Some(Event::Closed(on, _)) if *on == near));
+    match &rig.log[rig.log.len() - 2..] {
+        [
+            Event::Failed(_, Operation::Connect, None, IoError::System(first)),
+            Event::Closed(_, Some(IoError::System(second))),
+        ] => {
+            assert!(first.is_peer_gone() && second.is_peer_gone());
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn closing_completes_whatever_was_under_way<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let (near, _far) = rig.pair();
+    rig.io().receive(near).unwrap();
+    let mut taken = 0;
+    while rig.io().write(near, &[1; 8 * 1024], Some(taken)).is_ok() {
+        taken += 1;
+    }
+    rig.log.clear();
+    rig.io().close(near).unwrap();
+    rig.until("closed", |log| matches!(log.last(), Some(Event::Closed(..))));
+    let writes = rig.log.iter().filter_map(|event| match event {
+        Event::Written(_, token) => Some(*token),
+        Event::Failed(_, Operation::Write, token, IoError::Cancelled) => *token,
+        _ => None,
+    });
+    assert_eq!(writes.collect::<Vec<_>>(), (0..taken).collect::<Vec<_>>());
+    let receive = Event::Failed(near, Operation::Receive, None, IoError::Cancelled);
+    assert_eq!(rig.log.iter().filter(|event| **event == receive).count(), 1);
+}
+
+pub fn cancelling_completes_and_receiving_can_start_again<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let (near, far) = rig.pair();
+    rig.io().cancel(far, Operation::Receive).unwrap();
+    rig.io().receive(far).unwrap();
+    rig.io().cancel(far, Operation::Receive).unwrap();
+    let cancelled = Event::Failed(far, Operation::Receive, None, IoError::Cancelled);
+    rig.until("the cancelled receive", |log| log.contains(&cancelled));
+    rig.io().write(near, b"meanwhile", None).unwrap();
+    rig.io().receive(far).unwrap();
+    rig.until("bytes after the new start", |log| received(log, far) == b"meanwhile");
+    assert_eq!(rig.log.iter().filter(|event| **event == cancelled).count(), 1);
+}
+
+pub fn a_receive_deadline_fires_as_a_typed_error<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let (near, far) = rig.pair();
+    rig.io().receive(far).unwrap();
+    let armed = rig.io().now();
+    rig.io().set_receive_deadline(far, Some(armed + Nanos::from_secs(900))).unwrap();
+    rig.io().set_receive_deadline(far, Some(armed + Nanos::from_millis(3))).unwrap();
+    let timed_out = Event::Failed(far, Operation::Receive, None, IoError::TimedOut);
+    rig.until("the deadline", |log| log.contains(&timed_out));
+    assert!(rig.io().now() >= armed + Nanos::from_millis(3));
+    // The stream lives, and receives again when told to.
+    rig.io().write(near, b"late", None).unwrap();
+    rig.io().receive(far).unwrap();
+    rig.until("the late bytes", |log| received(log, far) == b"late");
+    // A deadline that was taken back does not fire.
+    let soon = rig.io().now() + Nanos::from_millis(1);
+    rig.io().set_receive_deadline(far, Some(soon)).unwrap();
+    rig.io().set_receive_deadline(far, None).unwrap();
+    rig.io().timer_at(soon + Nanos::from_millis(1), 5).unwrap();
+    rig.until("a timer behind it", |log| matches!(log.last(), Some(Event::Timer(5, ..))));
+    assert_eq!(rig.log.iter().filter(|event| **event == timed_out).count(), 1);
+}
+
+pub fn a_write_deadline_closes_a_stream_whose_peer_does_not_read<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let (near, _far) = rig.pair();
+    let mut taken = 0;
+    // Until there is no room in the kernel nor in the loop.
+    while rig.io().unsent_bytes(near).unwrap() < 40 * 1024 {
+        assert!(taken < 100_000, "a stream without a bound");
+        taken += u64::from(rig.io().write(near, &[1; 8 * 1024], Some(taken)).is_ok());
+        rig.events.poll(&mut |_: &mut Io<K>, _: Completion<'_>| {}).unwrap();
+    }
+    let deadline = rig.io().now() + Nanos::from_millis(2);
+    rig.io().set_write_deadline(near, Some(deadline)).unwrap();
+    rig.until("closed", |log| log.contains(&Event::Closed(near, Some(IoError::TimedOut))));
+    let last = Event::Failed(near, Operation::Write, Some(taken - 1), IoError::TimedOut);
+    assert!(rig.log.contains(&last), "{:?}", rig.log.last());
+}
+
+pub fn a_connection_closed_in_the_same_batch_is_not_heard_of_again<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    for _ in 0..20 {
+        let pairs: Vec<_> = (0..8).map(|_| rig.pair()).collect();
+        for (near, far) in &pairs {
+            rig.io().receive(*far).unwrap();
+            rig.io().write(*near, b"tick", None).unwrap();
+        }
+        rig.log.clear();
+        // The first that is heard of closes all the others, whose bytes are in the same batch, and
+        // opens new sources in their places.
+        let mut first = None;
+        let fars: Vec<_> = pairs.iter().map(|(_, far)| *far).collect();
+        rig.until_with(
+            "the others closed",
+            |io, completion| {
+                if let Completion::Received { stream, .. } = completion
+                    && first.is_none()
+                {
+                    first = Some(*stream);
+                    for other in fars.iter().filter(|far| *far != stream) {
+                        io.close(*other).unwrap();
+                        io.datagram(&any(), &DatagramOptions::default()).unwrap();
+                    }
+                }
+            },
+            |log| log.iter().filter(|event| matches!(event, Event::Closed(..))).count() == 7,
+        );
+        let others = rig
+            .log
+            .iter()
+            .filter(|event| matches!(event, Event::Received(stream, _) if Some(*stream) != first));
+        assert_eq!(others.count(), 0);
+        let deadline = rig.io().now();
+        rig.io().drain(deadline);
+        rig.events.run(&mut |_: &mut Io<K>, _: Completion<'_>| {}, WaitStrategy::Block).unwrap();
+    }
+}
+
+pub fn a_flood_does_not_starve_the_others<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let (flood_near, flood_far) = rig.pair();
+    let (near, far) = rig.pair();
+    let (order_near, order_far) = rig.pair();
+    for stream in [flood_far, far, order_far] {
+        rig.io().receive(stream).unwrap();
+    }
+    rig.io().set_priority(order_far, 0).unwrap();
+    rig.io().set_priority(flood_far, 3).unwrap();
+    rig.log.clear();
+    // The flood refills itself with every completion and is never dry.
+    for _ in 0..4 {
+        rig.io().write(flood_near, &[1; 1024], None).unwrap();
+    }
+    let mut sent = 0;
+    rig.until_with(
+        "a hundred ticks beside the flood",
+        |io, completion| {
+            let Completion::Received { stream, bytes } = completion else { return };
+            if *stream == flood_far {
+                let _ = io.write(flood_near, bytes, None);
+                if sent < 100 {
+                    sent += 1;
+                    io.write(near, b"t", None).unwrap();
+                    io.write(order_near, b"o", None).unwrap();
+                }
+            }
+        },
+        |log| received_length(log, far) == 100 && received_length(log, order_far) == 100,
+    );
+}
+
+pub fn a_handler_that_always_posts_starves_nobody<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let (near, far) = rig.pair();
+    rig.io().receive(far).unwrap();
+    rig.io().post(&[1; 7]).unwrap();
+    rig.until_with(
+        "bytes beside a handler that always posts again",
+        |io, completion| {
+            if let Completion::Posted { payload } = completion {
+                io.post(&[payload[0] + 1; 7]).unwrap();
+                if payload[0] == 10 {
+                    io.write(near, b"tick", None).unwrap();
+                }
+            }
+        },
+        |log| received(log, far) == b"tick",
+    );
+    // Each was completed in a later turn than the one that posted it, in order.
+    let posts: Vec<u64> = rig
+        .log
+        .iter()
+        .filter_map(|event| match event {
+            Event::Posted(n) => Some(*n),
+            _ => None,
+        })
+        .collect();
+    assert!(posts.len() >= 10 && posts.iter().enumerate().all(|(n, post)| n as u64 + 1 == *post));
+}
+
+pub fn timers_go_off_in_order_repeat_without_drift_and_cancel_themselves<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let start = rig.io().now();
+    let at = |micros| start + Nanos::from_micros(micros);
+    for (token, micros) in [(1, 900), (2, 300), (3, 600)] {
+        rig.io().timer_at(at(micros), token).unwrap();
+    }
+    let cancelled = rig.io().timer_at(at(700), 4).unwrap();
+    assert!(rig.io().cancel_timer(cancelled) && !rig.io().cancel_timer(cancelled));
+    rig.io().timer_every(at(2_000), Nanos::from_micros(500), 9).unwrap();
+    let mut ticks = 0;
+    rig.until_with(
+        "the timers",
+        |io, completion| {
+            let Completion::Timer { timer, token: 9, deadline, missed } = completion else {
+                return;
+            };
+            assert!(io.now() >= *deadline, "early");
+            ticks += 1 + missed;
+            if ticks >= 40 {
+                assert!(io.cancel_timer(*timer), "cancel from inside its own completion");
+                io.timer_at(io.now() + Nanos::from_millis(2), 10).unwrap();
+            }
+        },
+        |log| matches!(log.last(), Some(Event::Timer(10, ..))),
+    );
+    let once: Vec<u64> = rig
+        .log
+        .iter()
+        .filter_map(|event| match event {
+            Event::Timer(token @ 1..=4, ..) => Some(*token),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(once, [2, 3, 1]);
+    // On the grid, however late the handler was.
+    let mut expected = at(2_000);
+    for event in &rig.log {
+        if let Event::Timer(9, deadline, missed) = event {
+            assert_eq!(*deadline, expected);
+            expected = *deadline + Nanos::from_micros(500 * (1 + *missed as i64));
+        }
+    }
+}
+
+pub fn datagrams_arrive_whole_with_their_sender<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let receiver = rig.io().datagram(&any(), &DatagramOptions::default()).unwrap();
+    let to = rig.io().local_address(receiver).unwrap().inet().unwrap();
+    let options = DatagramOptions { peer: Some(to), ..DatagramOptions::default() };
+    let sender = rig.io().datagram(&any(), &options).unwrap();
+    let from = rig.io().local_address(sender).unwrap().inet();
+    rig.io().receive(receiver).unwrap();
+    for round in 0..50u8 {
+        let text = vec![round; usize::from(round) * 20];
+        assert!(
+            rig.io().send_to(sender, &text, if round % 2 == 0 { None } else { Some(&to) }).unwrap()
+        );
+        rig.until("the datagram", |log| {
+            log.contains(&Event::Datagram(receiver, text.clone(), from))
+        });
+    }
+    // More at once than one visit takes: none is lost.
+    rig.log.clear();
+    for _ in 0..100 {
+        rig.io().send_to(sender, b"burst", None).unwrap();
+    }
+    rig.until("the burst", |log| log.len() == 100);
+}
+
+pub fn poll_one_completes_one_thing_at_a_time<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    for token in 0..5 {
+        let now = rig.io().now();
+        rig.io().timer_at(now, token).unwrap();
+        rig.io().post(&[token; 7]).unwrap();
+    }
+    let mut completed = 0;
+    let mut handler = |_: &mut Io<K>, _: Completion<'_>| completed += 1;
+    for _ in 0..10 {
+        assert_eq!(rig.events.poll_one(&mut handler), Ok(1));
+    }
+    assert_eq!(rig.events.poll_one(&mut handler), Ok(0));
+    assert_eq!(completed, 10);
+}
+
+pub fn a_storm_of_reconnects_leaves_nothing_behind<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let (steady_near, steady_far) = rig.pair();
+    rig.io().receive(steady_far).unwrap();
+    let listener = rig.io().listen(&any(), &StreamOptions::default()).unwrap();
+    let to = rig.io().local_address(listener).unwrap();
+    const STORM: usize = 600;
+    let (mut started, mut closed, mut ticks) = (0, 0, 0);
+    let start = |io: &mut Io<K>, started: &mut usize| {
+        if *started < STORM {
+            *started += 1;
+            io.connect(&to, &StreamOptions::default(), None).unwrap();
+        }
+    };
+    (0..40).for_each(|_| start(rig.io(), &mut started));
+    rig.until_with(
+        "the storm passes, and the steady stream saw all of its ticks",
+        |io, completion| match completion {
+            Completion::Accepted { stream, .. } => {
+                io.receive(*stream).unwrap();
+                ticks += 1;
+                io.write(steady_near, b"t", None).unwrap();
+            }
+            Completion::Connected { stream } => io.close(*stream).unwrap(),
+            Completion::Ended { stream } if *stream != steady_far => {
+                io.close(*stream).unwrap();
+            }
+            Completion::Closed { .. } => {
+                closed += 1;
+                if closed % 2 == 0 {
+                    start(io, &mut started);
+                }
+            }
+            _ => {}
+        },
+        |log| {
+            log.iter().filter(|event| matches!(event, Event::Closed(..))).count() > 2 * STORM
+                && received_length(log, steady_far) == STORM
+        },
+    );
+    assert_eq!((ticks, rig.io().source_count()), (STORM, 3));
+}
+
+pub fn draining_ends_the_run<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let (near, far) = rig.pair();
+    rig.io().listen(&any(), &StreamOptions::default()).unwrap();
+    rig.io().write(near, b"before the end", None).unwrap();
+    let deadline = rig.io().now() + Nanos::from_secs(10);
+    rig.io().drain(deadline);
+    let mut closed = 0;
+    let mut text = Vec::new();
+    let mut handler = |_: &mut Io<K>, completion: Completion<'_>| match completion {
+        Completion::Closed { reason, .. } => {
+            assert_eq!(reason, None);
+            closed += 1;
+        }
+        Completion::Received { stream, bytes } if stream == far => text.extend_from_slice(bytes),
+        _ => {}
+    };
+    rig.events.run(&mut handler, WaitStrategy::BackOff).unwrap();
+    assert_eq!((closed, &text[..]), (3, &b"before the end"[..]));
+}
+
+pub fn a_full_table_accepts_again_when_a_source_closes<K: Kernel>(kernel: K) {
+    let mut rig = Rig::new(kernel, LoopConfig { sources_max: 4, ..CONFIG });
+    let listener = rig.io().listen(&any(), &StreamOptions::default()).unwrap();
+    let to: Address = rig.io().local_address(listener).unwrap();
+    let (near, _far) = rig.connect(&to);
+    // The table is full with this one: its other end has no place.
+    let second = rig.io().connect(&to, &StreamOptions::default(), None).unwrap();
+    assert_eq!(
+        rig.io().connect(&to, &StreamOptions::default(), None),
+        Err(IoError::Limit(Limit::Sources))
+    );
+    let soon = rig.io().now() + Nanos::from_millis(20);
+    rig.io().timer_at(soon, 1).unwrap();
+    rig.until("a while", |log| matches!(log.last(), Some(Event::Timer(..))));
+    rig.io().close(near).unwrap();
+    rig.until("the second stands", |log| {
+        log.contains(&Event::Connected(second))
+            && log.iter().filter(|event| matches!(event, Event::Accepted(_))).count() == 2
+    });
+}
