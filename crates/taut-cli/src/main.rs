@@ -3,8 +3,10 @@
 //! `taut demo` runs the tick-to-trade path in three processes of this one binary and reports it.
 #![forbid(unsafe_code)]
 
+mod book;
 mod demo;
 mod exit;
+mod progress;
 mod report;
 
 use clap::{Parser, Subcommand};
@@ -21,6 +23,8 @@ struct Command {
 
 #[derive(Subcommand, Debug)]
 enum Verb {
+    /// Books rebuilt from recorded market data.
+    Book(book::Arguments),
     /// Run a venue, a gateway and a strategy on this machine and report every stage.
     Demo(Box<demo::Arguments>),
     /// A process of a demo; started by `taut demo`, never by hand.
@@ -34,6 +38,7 @@ enum Verb {
 fn main() -> std::process::ExitCode {
     let command = Command::parse();
     let result = match command.verb {
+        Verb::Book(arguments) => book::run(&arguments),
         Verb::Demo(arguments) => demo::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };
