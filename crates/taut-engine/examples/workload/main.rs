@@ -29,7 +29,7 @@ fn main() {
         let mut event_count = 0u64;
         let mut sink = |event: Event| {
             event_count += 1;
-            black_box(event);
+            black_box(&event);
         };
         for &command in prefill {
             engine.execute(command, &mut sink);
