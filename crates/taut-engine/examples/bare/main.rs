@@ -14,7 +14,7 @@ mod matcher;
 use std::hint::black_box;
 use std::time::Instant;
 
-use matcher::{Bare, Message};
+use matcher::Bare;
 use records::{Workload, run};
 use taut_engine::{Command, Engine, EngineConfig, Event};
 use taut_types::Side;
@@ -25,10 +25,11 @@ fn main() {
     let rounds: u32 = args.next().map_or(21, |text| text.parse().expect("a number of rounds"));
     let file = std::fs::read(&path).expect("a readable file");
     let workload = Workload::parse(&file).expect("a file written by bookgen");
-    let messages: Vec<Message> = file[12..].chunks_exact(24).map(Message::read).collect();
+    let messages: Vec<matcher::Message> =
+        file[12..].chunks_exact(24).map(matcher::Message::read).collect();
 
     let config = EngineConfig { order_capacity: 65_536, level_capacity: 4_096 };
-    let (trade_count, hash) = run(&mut Engine::new(config), &workload.commands);
+    let (trade_count, hash) = run(&mut Engine::new(config), &workload.messages);
     let mut bare = Bare::new();
     messages.iter().for_each(|message| bare.apply(*message));
     assert_eq!(bare.trade_count, trade_count, "the floor is a matcher");
@@ -55,7 +56,7 @@ fn main() {
     );
 }
 
-fn time_bare(bare: &mut Bare, messages: &[Message], prefill: usize) -> f64 {
+fn time_bare(bare: &mut Bare, messages: &[matcher::Message], prefill: usize) -> f64 {
     let (before, operations) = messages.split_at(prefill);
     before.iter().for_each(|message| bare.apply(*message));
     let start = Instant::now();
@@ -66,13 +67,13 @@ fn time_bare(bare: &mut Bare, messages: &[Message], prefill: usize) -> f64 {
 }
 
 fn time_engine(engine: &mut Engine, workload: &Workload) -> f64 {
-    let (before, operations) = workload.commands.split_at(workload.prefill);
+    let (before, operations) = workload.messages.split_at(workload.prefill);
     let mut sink = |event: Event| {
         black_box(&event);
     };
-    before.iter().for_each(|&command| engine.execute(command, &mut sink));
+    before.iter().for_each(|message| engine.execute(message.command(), &mut sink));
     let start = Instant::now();
-    operations.iter().for_each(|&command| engine.execute(command, &mut sink));
+    operations.iter().for_each(|message| engine.execute(message.command(), &mut sink));
     let elapsed = start.elapsed();
     for side in Side::BOTH {
         while let Some(order) = engine.book().best_order(side) {
