@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use taut_book::OrderBook;
 use taut_engine::{Command, Engine, EngineConfig, NewOrder};
-use taut_types::{HalfTicks, Lots, OrderId, OrderType, Side, TimeInForce};
+use taut_types::{HalfTicks, Lots, OrderId, Side, TimeInForce};
 use taut_venue::flow::{FlowCommand, FlowEvent, InitialOrder, LobsterFlow};
 
 use super::align::{EDITS_MAX, Gap, align};
@@ -198,6 +198,5 @@ const fn limit(
     lots: Lots,
     time_in_force: TimeInForce,
 ) -> Command {
-    let (owner, order_type) = (0, OrderType::Limit);
-    Command::New(NewOrder { order_id, owner, side, order_type, time_in_force, price, lots })
+    Command::New(NewOrder::limit(order_id, 0, side, price, lots).force(time_in_force))
 }
