@@ -5,6 +5,7 @@
 //! are better than the new one. Prices enter as *ranks*, for which greater is better on both sides.
 
 use alloc::{boxed::Box, vec};
+use core::ops::Range;
 
 use taut_types::Side;
 
@@ -100,6 +101,30 @@ impl<V: Copy> Ladder<V> {
     pub(crate) fn at_depth(&self, depth: usize) -> Option<(i64, V)> {
         let at = self.len.checked_sub(depth)?.checked_sub(1)?;
         Some((self.ranks[at], self.values[at]))
+    }
+
+    /// The ranks, worst first.
+    pub(crate) fn ranks(&self) -> &[i64] {
+        &self.ranks[..self.len]
+    }
+
+    /// Inserts a run of levels at a place; they must belong there, and there must be room.
+    pub(crate) fn insert_run(&mut self, at: usize, run: impl ExactSizeIterator<Item = (i64, V)>) {
+        let end = at + run.len();
+        self.ranks.copy_within(at..self.len, end);
+        self.values.copy_within(at..self.len, end);
+        self.len += run.len();
+        for (place, (rank, value)) in (at..end).zip(run) {
+            self.ranks[place] = rank;
+            self.values[place] = value;
+        }
+    }
+
+    /// Removes the levels at these places.
+    pub(crate) fn remove_run(&mut self, run: Range<usize>) {
+        self.ranks.copy_within(run.end..self.len, run.start);
+        self.values.copy_within(run.end..self.len, run.start);
+        self.len -= run.len();
     }
 
     pub(crate) fn best(&self) -> Option<(i64, V)> {

@@ -24,6 +24,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod bitmap;
 mod error;
 mod fnv;
 mod id_index;
@@ -35,6 +36,7 @@ pub mod oracle;
 mod order;
 mod order_book;
 mod pool;
+mod side_levels;
 #[cfg(test)]
 mod tests;
 
@@ -42,5 +44,5 @@ pub use error::{BookError, BookLimit};
 pub use fnv::Fnv1a;
 pub use level::{Level, LevelAction, LevelChange, TopOfBook};
 pub use level_book::LevelBook;
-pub use order::{Order, Removal};
+pub use order::{Handle, Order, Placement, Removal, Taken};
 pub use order_book::OrderBook;

@@ -3,34 +3,44 @@
 use taut_types::{HalfTicks, Lots, OrderId, Side};
 
 use crate::id_index::IdIndex;
-use crate::ladder::{Ladder, rank};
+use crate::ladder::rank;
+use crate::order::{Handle, Placement, Taken};
 use crate::pool::{NONE, Pool};
-use crate::{BookError, BookLimit, Fnv1a, Level, Order, Removal, TopOfBook};
+use crate::side_levels::SideLevels;
+use crate::{BookError, BookLimit, Level, Order, Removal};
+
+mod queries;
+
+/// The most orders that a book holds: 2^30.
+pub(crate) const ORDERS_MAX: usize = 1 << 30;
+/// The most levels that a side holds: 2^22.
+pub(crate) const LEVELS_MAX: usize = 1 << 22;
 
 /// Both sides' orders, by price and then by arrival.
 ///
-/// Cost: `add` one hash probe and one level search; `remove`, `reduce` one hash probe, and a level
-/// search only when the level empties; `take_best` no search. Nothing allocates once it is built.
+/// Cost: `add`, `remove` and `reduce` one hash probe and one look at the level; `take_best` no
+/// search until the order leaves. Nothing allocates once it is built.
 #[derive(Clone, Debug)]
 pub struct OrderBook {
     orders: Pool<Node>,
     levels: Pool<Queue>,
-    ladders: [Ladder<u32>; 2],
+    sides: [SideLevels; 2],
     index: IdIndex,
 }
 
-/// An order in the queue of its level: 32 bytes.
+/// An order in the queue of its level: two to a cache line.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     id: u64,
     lots: i64,
     owner: u32,
-    level: u32,
+    /// The level's handle in the low 24 bits, the caller's byte in the high ones.
+    level_and_tag: u32,
     older: u32,
     newer: u32,
 }
 
-/// A level: the ends of its queue and its totals.
+/// A level: the ends of its queue and its totals; two to a cache line.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
     price: HalfTicks,
@@ -41,20 +51,21 @@ struct Queue {
     side: Side,
 }
 
+const LEVEL_BITS: u32 = 24;
+
 impl OrderBook {
-    /// An empty book with room for `order_capacity` orders (up to 2^32 - 2) and `level_capacity`
-    /// price levels on each side.
+    /// An empty book with room for `order_capacity` orders (up to 2^30) and `level_capacity` price
+    /// levels on each side (up to 2^22).
     #[must_use]
     pub fn with_capacity(order_capacity: usize, level_capacity: usize) -> Self {
-        let node = Node { id: 0, lots: 0, owner: 0, level: NONE, older: NONE, newer: NONE };
-        let ladder = Ladder::with_capacity(level_capacity, NONE);
+        let node = Node { id: 0, lots: 0, owner: 0, level_and_tag: 0, older: NONE, newer: NONE };
+        let order_capacity = order_capacity.min(ORDERS_MAX);
+        let level_capacity = level_capacity.min(LEVELS_MAX);
+        let side = SideLevels::with_capacity(level_capacity);
         Self {
             orders: Pool::with_capacity(order_capacity, node),
-            levels: Pool::with_capacity(
-                level_capacity.saturating_mul(2),
-                Queue::new(Side::Buy, HalfTicks(0)),
-            ),
-            ladders: [ladder.clone(), ladder],
+            levels: Pool::with_capacity(level_capacity * 2, Queue::new(Side::Buy, HalfTicks(0))),
+            sides: [side.clone(), side],
             index: IdIndex::with_capacity(order_capacity),
         }
     }
@@ -64,48 +75,67 @@ impl OrderBook {
     /// # Errors
     /// [`BookError::BadLots`] unless its quantity is positive, [`BookError::DuplicateOrder`],
     /// [`BookError::Limit`] when orders, levels or the level's quantity are used up.
+    #[inline(always)]
     pub fn add(&mut self, order: Order) -> Result<Level<HalfTicks>, BookError> {
+        self.place(order, 0).map(|placement| placement.level)
+    }
+
+    /// As [`add`](Self::add), and carries a byte with the order.
+    ///
+    /// # Errors
+    /// Those of [`add`](Self::add).
+    #[inline(always)]
+    pub fn place(&mut self, order: Order, tag: u8) -> Result<Placement, BookError> {
         if order.lots <= Lots::ZERO {
             return Err(BookError::BadLots);
         }
-        if self.contains(order.id) {
+        let orders = &self.orders;
+        let Some(vacancy) = self.index.vacancy(order.id.0, |at| orders[at].id == order.id.0) else {
             return Err(BookError::DuplicateOrder);
-        }
-        if self.orders.len() == self.orders.capacity() {
+        };
+        if self.orders.is_full() {
             return Err(BookError::Limit(BookLimit::Orders));
         }
         let level = self.level_for(order)?;
-        let older = self.levels[level].newest;
+        let queue = &mut self.levels[level];
+        let older = queue.newest;
         let node = Node {
             id: order.id.0,
             lots: order.lots.0,
             owner: order.owner,
-            level,
+            level_and_tag: level | u32::from(tag) << LEVEL_BITS,
             older,
             newer: NONE,
         };
         let handle = self.orders.take(node).ok_or(BookError::Limit(BookLimit::Orders))?;
-        self.index.insert(order.id.0, handle);
-        if older != NONE {
-            self.orders[older].newer = handle;
-        }
-        let queue = &mut self.levels[level];
-        if older == NONE {
-            queue.oldest = handle;
-        }
         queue.newest = handle;
         queue.lots += order.lots.0;
         queue.order_count += 1;
-        Ok(queue.show())
+        let shown = queue.show();
+        match older {
+            NONE => queue.oldest = handle,
+            _ => self.orders[older].newer = handle,
+        }
+        self.index.fill(vacancy, handle);
+        Ok(Placement { handle: Handle(handle), level: shown })
     }
 
     /// Takes an order out of the book.
     ///
     /// # Errors
     /// [`BookError::UnknownOrder`].
+    #[inline(always)]
     pub fn remove(&mut self, id: OrderId) -> Result<Removal, BookError> {
-        let handle = self.index.get(id.0).ok_or(BookError::UnknownOrder)?;
-        Ok(self.take(handle, i64::MAX))
+        self.withdraw(id).map(|taken| taken.removal).ok_or(BookError::UnknownOrder)
+    }
+
+    /// As [`remove`](Self::remove), and tells where the order stood; nothing when it is unknown.
+    #[inline(always)]
+    pub fn withdraw(&mut self, id: OrderId) -> Option<Taken> {
+        let orders = &self.orders;
+        let handle = self.index.remove(id.0, |at| orders[at].id == id.0)?;
+        let lots = self.orders[handle].lots;
+        Some(self.take(handle, lots, true))
     }
 
     /// Takes `by` lots off an order, which keeps its place; all that it has or more removes it.
@@ -116,19 +146,37 @@ impl OrderBook {
         if by <= Lots::ZERO {
             return Err(BookError::BadLots);
         }
-        let handle = self.index.get(id.0).ok_or(BookError::UnknownOrder)?;
-        Ok(self.take(handle, by.0))
+        let handle = self.find(id).ok_or(BookError::UnknownOrder)?;
+        Ok(self.take_from(handle, by).removal)
     }
 
     /// Takes up to `lots_max` off the order that is first in line on this side: one fill. Returns
     /// nothing when the side is empty or `lots_max` is not positive.
+    #[inline(always)]
     pub fn take_best(&mut self, side: Side, lots_max: Lots) -> Option<Removal> {
         if lots_max <= Lots::ZERO {
             return None;
         }
-        let (_, level) = self.ladders[side.index()].best()?;
-        let oldest = self.levels[level].oldest;
-        Some(self.take(oldest, lots_max.0))
+        self.best_handle(side).map(|handle| self.take_from(handle, lots_max).removal)
+    }
+
+    /// Takes up to `lots_max`, which must not be negative, off the order with this handle, which
+    /// must stand in the book.
+    #[inline(always)]
+    pub fn take_from(&mut self, handle: Handle, lots_max: Lots) -> Taken {
+        let Node { id, lots, .. } = self.orders[handle.0];
+        let taken = lots.min(lots_max.0);
+        if taken == lots {
+            let orders = &self.orders;
+            self.index.remove(id, |at| orders[at].id == id);
+        }
+        self.take(handle.0, taken, taken == lots)
+    }
+
+    /// Changes the byte that is carried with an order.
+    pub fn set_tag(&mut self, handle: Handle, tag: u8) {
+        let node = &mut self.orders[handle.0];
+        node.level_and_tag = node.level() | u32::from(tag) << LEVEL_BITS;
     }
 
     /// Empties the book. Cost: linear in its capacity.
@@ -136,220 +184,73 @@ impl OrderBook {
         self.orders.clear();
         self.levels.clear();
         self.index.clear();
-        for ladder in &mut self.ladders {
-            ladder.clear();
+        for side in &mut self.sides {
+            side.clear();
         }
     }
 
-    /// The order with this id.
-    #[must_use]
-    pub fn order(&self, id: OrderId) -> Option<Order> {
-        self.index.get(id.0).map(|handle| self.show(handle))
-    }
-
-    /// Whether an order with this id stands in the book.
-    #[must_use]
-    pub fn contains(&self, id: OrderId) -> bool {
-        self.index.get(id.0).is_some()
-    }
-
-    /// The best price of a side.
-    #[must_use]
-    pub fn best_price(&self, side: Side) -> Option<HalfTicks> {
-        let (best, _) = self.ladders[side.index()].best()?;
-        Some(HalfTicks(rank(side, best)))
-    }
-
-    /// The best level of a side.
-    #[must_use]
-    pub fn best(&self, side: Side) -> Option<Level<HalfTicks>> {
-        let (_, level) = self.ladders[side.index()].best()?;
-        Some(self.levels[level].show())
-    }
-
-    /// The best bid and the best offer.
-    #[must_use]
-    pub fn top(&self) -> TopOfBook<HalfTicks> {
-        TopOfBook { bid: self.best(Side::Buy), ask: self.best(Side::Sell) }
-    }
-
-    /// The level at this price.
-    #[must_use]
-    pub fn level_at(&self, side: Side, price: HalfTicks) -> Option<Level<HalfTicks>> {
-        self.find(side, price).map(|level| self.levels[level].show())
-    }
-
-    /// The order that is first in line on a side.
-    #[must_use]
-    pub fn best_order(&self, side: Side) -> Option<Order> {
-        self.orders(side).next()
-    }
-
-    /// The order that is first in line at a price.
-    #[must_use]
-    pub fn first_order_at(&self, side: Side, price: HalfTicks) -> Option<Order> {
-        self.orders_at(side, price).next()
-    }
-
-    /// A side's levels, best first.
-    pub fn levels(
-        &self,
-        side: Side,
-    ) -> impl DoubleEndedIterator<Item = Level<HalfTicks>> + ExactSizeIterator + '_ {
-        self.ladders[side.index()].iter().map(|(_, level)| self.levels[level].show())
-    }
-
-    /// A side's orders, best price first and oldest first within a price.
-    pub fn orders(&self, side: Side) -> impl Iterator<Item = Order> + '_ {
-        self.ladders[side.index()].iter().flat_map(|(_, level)| self.queue(level))
-    }
-
-    /// The orders at a price, oldest first.
-    pub fn orders_at(&self, side: Side, price: HalfTicks) -> impl Iterator<Item = Order> + '_ {
-        self.find(side, price).into_iter().flat_map(|level| self.queue(level))
-    }
-
-    /// How many orders stand in the book.
-    #[must_use]
-    pub const fn order_count(&self) -> usize {
-        self.orders.len()
-    }
-
-    /// How many orders it has room for.
-    #[must_use]
-    pub const fn order_capacity(&self) -> usize {
-        self.orders.capacity()
-    }
-
-    /// How many levels a side has.
-    #[must_use]
-    pub const fn level_count(&self, side: Side) -> usize {
-        self.ladders[side.index()].len()
-    }
-
-    /// How many levels a side has room for.
-    #[must_use]
-    pub const fn level_capacity(&self) -> usize {
-        self.ladders[0].capacity()
-    }
-
-    /// FNV-1a over both sides, bids first: level count; of each level, best first, price, lots and
-    /// order count; of each of its orders, oldest first, id, owner and lots. Cost: linear.
-    #[must_use]
-    pub fn state_hash(&self) -> u64 {
-        let mut hash = Fnv1a::new();
-        for side in Side::BOTH {
-            hash.write_u64(self.level_count(side) as u64);
-            for (_, level) in self.ladders[side.index()].iter() {
-                let queue = &self.levels[level];
-                hash.write_i64(queue.price.0);
-                hash.write_i64(queue.lots);
-                hash.write_u64(u64::from(queue.order_count));
-                for order in self.queue(level) {
-                    hash.write_u64(order.id.0);
-                    hash.write_u64(u64::from(order.owner));
-                    hash.write_i64(order.lots.0);
-                }
-            }
-        }
-        hash.finish()
-    }
-
-    /// Takes up to `lots_max` off an order, and the order and its level out if they are used up.
-    fn take(&mut self, handle: u32, lots_max: i64) -> Removal {
-        let mut order = self.show(handle);
-        let lots = order.lots.0.min(lots_max);
-        order.lots.0 -= lots;
+    /// Takes lots off an order; if it `leaves` with them, it is not in the index any more.
+    #[inline(always)]
+    fn take(&mut self, handle: u32, lots: i64, leaves: bool) -> Taken {
         let node = &mut self.orders[handle];
         node.lots -= lots;
-        let level = node.level;
-        let queue = &mut self.levels[level];
+        let node = *node;
+        let queue = &mut self.levels[node.level()];
         queue.lots -= lots;
-        if order.lots == Lots::ZERO {
-            queue.order_count -= 1;
-        }
-        let shown = queue.show();
-        if order.lots == Lots::ZERO {
-            self.unlink(handle);
-            self.index.remove(order.id.0);
+        queue.order_count -= u32::from(leaves);
+        let removal = Removal { order: node.show(queue), lots: Lots(lots), level: queue.show() };
+        if leaves {
+            match node.older {
+                NONE => queue.oldest = node.newer,
+                older => self.orders[older].newer = node.newer,
+            }
+            match node.newer {
+                NONE => queue.newest = node.older,
+                newer => self.orders[newer].older = node.older,
+            }
             self.orders.release(handle);
-            if shown.order_count == 0 {
-                self.drop_level(level);
+            if removal.level.order_count == 0 {
+                let Queue { side, price, .. } = *queue;
+                self.sides[side.index()].remove(rank(side, price.0));
+                self.levels.release(node.level());
             }
         }
-        Removal { order, lots: Lots(lots), level: shown }
-    }
-
-    fn unlink(&mut self, handle: u32) {
-        let Node { level, older, newer, .. } = self.orders[handle];
-        match older {
-            NONE => self.levels[level].oldest = newer,
-            _ => self.orders[older].newer = newer,
-        }
-        match newer {
-            NONE => self.levels[level].newest = older,
-            _ => self.orders[newer].older = older,
-        }
-    }
-
-    fn drop_level(&mut self, level: u32) {
-        let Queue { side, price, .. } = self.levels[level];
-        let ladder = &mut self.ladders[side.index()];
-        if let Ok(at) = ladder.find(rank(side, price.0)) {
-            ladder.remove(at);
-        }
-        self.levels.release(level);
+        Taken { removal, handle: Handle(handle), tag: node.tag() }
     }
 
     /// The level that this order joins, made if it is not there.
+    #[inline]
     fn level_for(&mut self, order: Order) -> Result<u32, BookError> {
         let rank = rank(order.side, order.price.0);
-        let ladder = &mut self.ladders[order.side.index()];
-        match ladder.find(rank) {
-            Ok(at) => {
-                let level = ladder.value(at);
-                match self.levels[level].lots.checked_add(order.lots.0) {
-                    Some(_) => Ok(level),
-                    None => Err(BookError::Limit(BookLimit::Lots)),
-                }
-            }
-            Err(_) if ladder.is_full() => Err(BookError::Limit(BookLimit::Levels)),
-            Err(at) => {
-                let queue = Queue::new(order.side, order.price);
-                let level = self.levels.take(queue).ok_or(BookError::Limit(BookLimit::Levels))?;
-                ladder.insert(at, rank, level);
-                Ok(level)
-            }
+        let side = &mut self.sides[order.side.index()];
+        if let Some(level) = side.find(rank) {
+            return match self.levels[level].lots.checked_add(order.lots.0) {
+                Some(_) => Ok(level),
+                None => Err(BookError::Limit(BookLimit::Lots)),
+            };
         }
-    }
-
-    fn find(&self, side: Side, price: HalfTicks) -> Option<u32> {
-        let ladder = &self.ladders[side.index()];
-        ladder.find(rank(side, price.0)).ok().map(|at| ladder.value(at))
-    }
-
-    fn queue(&self, level: u32) -> impl Iterator<Item = Order> + '_ {
-        let mut next = self.levels[level].oldest;
-        core::iter::from_fn(move || {
-            if next == NONE {
-                return None;
-            }
-            let order = self.show(next);
-            next = self.orders[next].newer;
-            Some(order)
-        })
-    }
-
-    fn show(&self, handle: u32) -> Order {
-        let node = &self.orders[handle];
-        let queue = &self.levels[node.level];
-        Order {
-            id: OrderId(node.id),
-            owner: node.owner,
-            side: queue.side,
-            price: queue.price,
-            lots: Lots(node.lots),
+        if side.is_full() {
+            return Err(BookError::Limit(BookLimit::Levels));
         }
+        let queue = Queue::new(order.side, order.price);
+        let level = self.levels.take(queue).ok_or(BookError::Limit(BookLimit::Levels))?;
+        side.insert(rank, level);
+        Ok(level)
+    }
+}
+
+impl Node {
+    const fn level(&self) -> u32 {
+        self.level_and_tag & ((1 << LEVEL_BITS) - 1)
+    }
+
+    const fn tag(&self) -> u8 {
+        (self.level_and_tag >> LEVEL_BITS) as u8
+    }
+
+    const fn show(&self, queue: &Queue) -> Order {
+        let Queue { side, price, .. } = *queue;
+        Order { id: OrderId(self.id), owner: self.owner, side, price, lots: Lots(self.lots) }
     }
 }
 

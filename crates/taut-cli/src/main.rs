@@ -4,9 +4,11 @@
 //! `taut fix` talks FIX.
 #![forbid(unsafe_code)]
 
+mod book;
 mod demo;
 mod exit;
 mod fix;
+mod progress;
 mod report;
 mod sbe;
 mod terminal;
@@ -25,6 +27,8 @@ struct Command {
 
 #[derive(Subcommand, Debug)]
 enum Verb {
+    /// Books rebuilt from recorded market data.
+    Book(book::Arguments),
     /// Run a venue, a gateway and a strategy on this machine and report every stage.
     Demo(Box<demo::Arguments>),
     /// Talk FIX: echo, send, decode and check messages.
@@ -42,6 +46,7 @@ enum Verb {
 fn main() -> std::process::ExitCode {
     let command = Command::parse();
     let result = match command.verb {
+        Verb::Book(arguments) => book::run(&arguments),
         Verb::Demo(arguments) => demo::run(&arguments),
         Verb::Fix(arguments) => fix::run(&arguments),
         Verb::Sbe(arguments) => sbe::run(&arguments),

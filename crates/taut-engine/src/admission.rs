@@ -1,48 +1,63 @@
-//! What is checked before an order may touch the book.
+//! What is checked in an order by itself, before it may touch anything.
 
-use taut_book::OrderBook;
-use taut_types::{Lots, OrderType};
+use taut_types::{HalfTicks, Lots, OrderType};
 
-use crate::{NewOrder, RejectReason};
+use crate::event::RejectReason;
+use crate::order::NewOrder;
+use crate::terms::{Features, Trigger, feature as f};
 
-/// Checks the order in itself and its id.
-pub(crate) fn admit(book: &OrderBook, order: &NewOrder) -> Result<(), RejectReason> {
+/// Terms that contradict each other: an order with any of the first must have none of the second.
+const CONFLICTS: [(Features, Features); 10] = [
+    (f::POST, f::MARKET),
+    (f::STOP, f::PEG | f::POST | f::AUCTION),
+    (f::PEG, f::POST | f::ICEBERG | f::MINIMUM | f::ALL_OR_NONE | f::AUCTION | f::MARKET),
+    (f::PEG | f::POST | f::AUCTION, f::IMMEDIATE | f::FILL_OR_KILL),
+    (f::ICEBERG | f::HIDDEN | f::ALL_OR_NONE, f::IMMEDIATE | f::FILL_OR_KILL | f::MARKET),
+    (f::ICEBERG, f::HIDDEN | f::ALL_OR_NONE),
+    (f::MINIMUM, f::ALL_OR_NONE | f::FILL_OR_KILL),
+    (f::AUCTION, f::POST | f::MINIMUM | f::ALL_OR_NONE | f::PROTECTION | f::EXPIRY),
+    (f::EXPIRY, f::DAY | f::IMMEDIATE | f::FILL_OR_KILL),
+    (f::PROTECTION | f::POST, f::ALL_OR_NONE | f::MINIMUM),
+];
+
+/// Checks the quantity and the price of an order without terms.
+#[inline]
+pub(crate) fn check_plain(order: &NewOrder) -> Result<(), RejectReason> {
     if order.lots <= Lots::ZERO {
         return Err(RejectReason::NonPositiveLots);
     }
-    // A limit stands on a whole tick; the half ticks between belong to midpoints.
-    if order.order_type == OrderType::Limit && (order.price.0 <= 0 || order.price.0 % 2 != 0) {
+    if order.order_type == OrderType::Limit && !is_tick(order.price) {
         return Err(RejectReason::BadPrice);
-    }
-    if book.contains(order.order_id) {
-        return Err(RejectReason::DuplicateOrderId);
     }
     Ok(())
 }
 
-/// Whether the order would trade against anything now.
-pub(crate) fn is_marketable(book: &OrderBook, order: &NewOrder) -> bool {
-    book.best_price(order.side.opposite()).is_some_and(|best| order.crosses(best))
-}
-
-/// Whether the book holds all that the order asks for. Cost: one step per level it would sweep.
-pub(crate) fn is_fillable(book: &OrderBook, order: &NewOrder) -> bool {
-    let mut missing = order.lots.0;
-    for level in book.levels(order.side.opposite()) {
-        if missing <= 0 || !order.crosses(level.price) {
-            break;
-        }
-        // Both are positive, so the difference cannot overflow.
-        missing -= level.lots.0;
+/// Checks an order with its terms.
+pub(crate) fn check(order: &NewOrder) -> Result<(), RejectReason> {
+    check_plain(order)?;
+    let terms = &order.terms;
+    if terms.has(f::STOP) && !is_tick(terms.trigger_price) {
+        return Err(RejectReason::BadTrigger);
     }
-    missing <= 0
+    if terms.trigger == Trigger::Trailing && terms.offset <= 0 {
+        return Err(RejectReason::BadDistance);
+    }
+    let within = |lots: Lots| lots > Lots::ZERO && lots <= order.lots;
+    if terms.has(f::ICEBERG) && !within(terms.display) {
+        return Err(RejectReason::BadDisplay);
+    }
+    if terms.has(f::MINIMUM) && !within(terms.minimum) {
+        return Err(RejectReason::BadMinimum);
+    }
+    let features = order.features();
+    let conflict = CONFLICTS.iter().any(|(a, b)| features & a != 0 && features & b != 0);
+    if conflict || features & f::PROTECTION != 0 && features & f::LIMIT != 0 {
+        return Err(RejectReason::Conflict);
+    }
+    Ok(())
 }
 
-/// Whether the remainder of a marketable order will find a place.
-///
-/// A remainder is left only after at least one maker was filled, so an order's place is free by
-/// then. A level's place on the own side is not, and the level is a new one: the order's price was
-/// at or beyond the other side's best, where its own side cannot have had any.
-pub(crate) fn remainder_fits(book: &OrderBook, order: &NewOrder) -> bool {
-    book.level_count(order.side) < book.level_capacity() || is_fillable(book, order)
+/// A limit stands on a whole tick; the half ticks between belong to midpoints.
+const fn is_tick(price: HalfTicks) -> bool {
+    price.0 > 0 && price.0 % 2 == 0
 }

@@ -1,48 +1,160 @@
-//! The engine: one book, and the rules by which commands change it.
+//! The engine: the books of one instrument, and the rules by which commands change them.
+//!
+//! This file is what an order without terms needs; each feature has its own below `engine/`.
 
 use alloc::vec::Vec;
 
-use taut_book::{Level, Order, OrderBook, Removal};
-use taut_types::{HalfTicks, Lots, OrderId, Side, TimeInForce};
+use taut_book::{Handle, Level, Order, OrderBook, Taken};
+use taut_types::{HalfTicks, Lots, Nanos, OrderId, OrderType, Side, TimeInForce};
 
-use crate::admission::{admit, is_fillable, is_marketable, remainder_fits};
-use crate::{CancelReason, Command, Event, EventSink, NewOrder, RejectReason};
+use crate::admission::check_plain;
+use crate::allocation::Share;
+use crate::command::{Command, Phase, no_limit};
+use crate::event::{CancelReason, Event, EventSink, RejectReason};
+use crate::order::NewOrder;
+use crate::rules::Rules;
+use shelf::{DAY, NOTED, Note, Shelf, Spot};
+
+mod auction;
+mod clock;
+mod enter;
+mod levels;
+mod makers;
+mod mass_cancel;
+mod pegs;
+mod phases;
+mod reduce;
+mod replace;
+mod self_trade;
+mod shelf;
+mod snapshot;
+mod standing;
+mod stops;
+mod sweep;
+
+pub use snapshot::SnapshotError;
 
 /// How much memory an engine reserves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineConfig {
-    /// Resting orders, up to 2^32 - 2.
+    /// Displayed orders, up to 2^30.
     pub order_capacity: usize,
-    /// Price levels on each side.
+    /// Displayed price levels on each side, up to 2^22.
     pub level_capacity: usize,
 }
 
-/// A price-time matching engine for one instrument.
+/// A matching engine for one instrument.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    book: OrderBook,
+    lit: Shelf,
+    /// What an order without terms must look at beyond the displayed book.
+    busy: u8,
+    /// Whether the phase and the rules let an order without terms take the short way.
+    plain: bool,
     trade_count: u64,
-    /// The levels that the current command has swept, best first; their events come last. It never
-    /// holds more than a side has levels.
-    swept: Vec<Level<HalfTicks>>,
+    /// The last trade's price; zero before the first.
+    last: i64,
+    /// The first price of the trades that stops have not seen yet; zero when there are none.
+    first: i64,
+    /// The displayed levels that the current command has changed, as they were before.
+    touched: Vec<levels::Touched>,
+    dark: Shelf,
+    pending: Shelf,
+    parked: Shelf,
+    /// The ids of pegged orders by age.
+    pegs: OrderBook,
+    /// The ids of orders with an expiry, by that time.
+    expiries: OrderBook,
+    /// Triggered orders that are about to enter, in the order of their triggers.
+    fired: Vec<stops::Fired>,
+    fired_next: usize,
+    trailing_count: usize,
+    /// The displayed prices at which pegged orders were priced last.
+    peg_top: (i64, i64),
+    /// The orders that bettered the market on each side (allocation with TOP).
+    top_orders: [Option<OrderId>; 2],
+    shares: Vec<Share>,
+    handles: Vec<Handle>,
+    ids: Vec<OrderId>,
+    phase: Phase,
+    now: Nanos,
+    config: EngineConfig,
+    rules: Rules,
+}
+
+/// There are orders outside the displayed book; ids must be looked up there, too.
+const ELSEWHERE: u8 = 1;
+/// There are orders that trade without being displayed.
+const DARK: u8 = 1 << 1;
+/// There are orders that wait for a trade or follow the market.
+const WATCHING: u8 = 1 << 2;
+
+/// An order that is about to trade.
+#[derive(Clone, Copy, Debug)]
+struct Taker {
+    id: OrderId,
+    owner: u32,
+    group: u32,
+    side: Side,
+    /// Its own price, which is reported.
+    price: HalfTicks,
+    /// The worst price at which it trades now.
+    limit: HalfTicks,
+    remaining: i64,
+    filled: i64,
+    self_trade: crate::terms::SelfTrade,
 }
 
 impl Engine {
-    /// An engine with an empty book.
+    /// An engine with an empty book, matching by price and time.
     #[must_use]
     pub fn new(config: EngineConfig) -> Self {
+        Self::with_rules(config, Rules::default())
+    }
+
+    /// An engine with an empty book and an exchange's rules.
+    #[must_use]
+    pub fn with_rules(config: EngineConfig, rules: Rules) -> Self {
+        let EngineConfig { order_capacity, level_capacity } = config;
+        let special = rules.special_capacity;
+        let shelf = || Shelf::with_capacity(special, special);
+        let shares = if rules.allocation.is_fifo() { 0 } else { order_capacity };
         Self {
-            book: OrderBook::with_capacity(config.order_capacity, config.level_capacity),
+            lit: Shelf::with_capacity(order_capacity, level_capacity),
+            busy: 0,
+            plain: rules.are_plain(),
             trade_count: 0,
-            swept: Vec::with_capacity(config.level_capacity),
+            last: 0,
+            first: 0,
+            touched: Vec::with_capacity(2 * level_capacity + 4 * special + 16),
+            dark: shelf(),
+            pending: shelf(),
+            parked: shelf(),
+            pegs: OrderBook::with_capacity(2 * special, 1),
+            expiries: OrderBook::with_capacity(
+                order_capacity + 3 * special,
+                order_capacity + 3 * special,
+            ),
+            fired: Vec::with_capacity(special),
+            fired_next: 0,
+            trailing_count: 0,
+            peg_top: (0, 0),
+            top_orders: [None; 2],
+            shares: Vec::with_capacity(shares),
+            handles: Vec::with_capacity(order_capacity.max(special)),
+            ids: Vec::with_capacity(order_capacity + 3 * special),
+            phase: Phase::Continuous,
+            now: Nanos(i64::MIN),
+            config,
+            rules,
         }
     }
 
-    /// The book. Its orders, level by level, are the snapshot of a market-by-order feed; its levels
-    /// that of a market-by-price feed.
+    /// The displayed book. Its orders, level by level, are the snapshot of a market-by-order feed;
+    /// its levels that of a market-by-price feed.
     #[must_use]
     pub const fn book(&self) -> &OrderBook {
-        &self.book
+        &self.lit.book
     }
 
     /// How many trades there have been: the last trade's id.
@@ -51,19 +163,79 @@ impl Engine {
         self.trade_count
     }
 
+    /// The price of the last trade.
+    #[must_use]
+    pub fn last_price(&self) -> Option<HalfTicks> {
+        (self.last != 0).then_some(HalfTicks(self.last))
+    }
+
+    /// How much memory it has reserved.
+    #[must_use]
+    pub const fn config(&self) -> EngineConfig {
+        self.config
+    }
+
+    /// The exchange's rules.
+    #[must_use]
+    pub const fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The phase of the trading day.
+    #[must_use]
+    pub const fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// How many orders wait outside the displayed book: hidden, for a trigger, for anything else.
+    #[must_use]
+    pub const fn undisplayed_counts(&self) -> [usize; 3] {
+        [
+            self.dark.book.order_count(),
+            self.pending.book.order_count(),
+            self.parked.book.order_count(),
+        ]
+    }
+
     /// Executes one command to its end and tells the sink what happened.
+    #[inline]
     pub fn execute(&mut self, command: Command, sink: &mut impl EventSink) {
         match command {
-            Command::New(order) => self.enter(&order, sink),
+            Command::New(order) if self.plain && order.terms.is_none() => {
+                self.enter_plain(&order, sink);
+            }
             Command::Cancel { order_id } => self.cancel(order_id, sink),
-            Command::Reduce { order_id, by } => self.reduce(order_id, by, sink),
+            other => self.execute_special(&other, sink),
         }
     }
 
-    fn enter(&mut self, order: &NewOrder, sink: &mut impl EventSink) {
-        let outcome = match admit(&self.book, order) {
+    #[inline(never)]
+    fn execute_special(&mut self, command: &Command, sink: &mut impl EventSink) {
+        match *command {
+            Command::New(order) => self.enter(&order, sink),
+            Command::Cancel { order_id } => self.cancel(order_id, sink),
+            Command::Reduce { order_id, by } => self.reduce(order_id, by, sink),
+            Command::Replace { order, mode } => self.replace(&order, mode, sink),
+            Command::MassCancel(filter) => {
+                self.mass_cancel(&filter, CancelReason::MassCancel, sink);
+            }
+            Command::Disconnect { session } => self.disconnect(session, sink),
+            Command::Clock { now } => self.clock(now, sink),
+            Command::SetPhase(phase) => self.set_phase(phase, sink),
+        }
+    }
+
+    /// An order without terms, in continuous trading by price and time.
+    #[inline]
+    fn enter_plain(&mut self, order: &NewOrder, sink: &mut impl EventSink) {
+        let outcome = match check_plain(order) {
             Err(reason) => Err(reason),
-            Ok(()) if is_marketable(&self.book, order) => self.enter_marketable(order, sink),
+            Ok(()) if self.busy != 0 && self.is_elsewhere(order.order_id) => {
+                Err(RejectReason::DuplicateOrderId)
+            }
+            Ok(()) if self.is_marketable(order.side, limit(order)) => {
+                self.enter_marketable(order, sink)
+            }
             Ok(()) => self.enter_passive(order, sink),
         };
         if let Err(reason) = outcome {
@@ -73,160 +245,284 @@ impl Engine {
     }
 
     /// An order with nothing to trade against: it rests or is cancelled. The book itself says
-    /// whether there is room.
+    /// whether there is room and whether the id is free.
+    #[inline]
     fn enter_passive(
         &mut self,
         order: &NewOrder,
         sink: &mut impl EventSink,
     ) -> Result<(), RejectReason> {
         if !order.may_rest() {
+            if self.lit.book.contains(order.order_id) {
+                return Err(RejectReason::DuplicateOrderId);
+            }
             sink.on_event(accepted(order));
             sink.on_event(remainder_cancelled(order, order.lots));
             return Ok(());
         }
-        let level =
-            self.book.add(resting(order, order.lots)).map_err(|_| RejectReason::BookFull)?;
+        let placed = self.lit.book.place(resting(order, order.lots), day(order));
+        let level = placed.map_err(refused)?.level;
         sink.on_event(accepted(order));
         sink.on_event(rested(order, order.lots));
-        sink.on_event(level_event(order.side, level));
-        Ok(())
-    }
-
-    /// An order that the other side's best price meets.
-    fn enter_marketable(
-        &mut self,
-        order: &NewOrder,
-        sink: &mut impl EventSink,
-    ) -> Result<(), RejectReason> {
-        if order.may_rest() && !remainder_fits(&self.book, order) {
-            return Err(RejectReason::BookFull);
-        }
-        sink.on_event(accepted(order));
-        if order.time_in_force == TimeInForce::FillOrKill && !is_fillable(&self.book, order) {
-            sink.on_event(remainder_cancelled(order, order.lots));
-            return Ok(());
-        }
-        let remaining = self.sweep(order, sink);
-        let mut rested_on = None;
-        if remaining > Lots::ZERO {
-            if order.may_rest() {
-                rested_on = self.book.add(resting(order, remaining)).ok();
-                debug_assert!(rested_on.is_some(), "the room was checked");
-                sink.on_event(rested(order, remaining));
-            } else {
-                sink.on_event(remainder_cancelled(order, remaining));
-            }
-        }
-        for &level in &self.swept {
-            sink.on_event(level_event(order.side.opposite(), level));
-        }
-        if let Some(level) = rested_on {
+        if self.busy & WATCHING != 0 {
+            self.touch(order.side, level, -order.lots.0, -1);
+            self.finish(order.side, sink);
+        } else {
             sink.on_event(level_event(order.side, level));
         }
         Ok(())
     }
 
-    /// Trades the order against the other side as far as its limit allows; returns what is left.
-    fn sweep(&mut self, taker: &NewOrder, sink: &mut impl EventSink) -> Lots {
+    /// An order that the other side's best price meets.
+    #[inline(never)]
+    fn enter_marketable(
+        &mut self,
+        order: &NewOrder,
+        sink: &mut impl EventSink,
+    ) -> Result<(), RejectReason> {
+        if self.lit.book.contains(order.order_id) {
+            return Err(RejectReason::DuplicateOrderId);
+        }
+        let mut taker = Taker::new(order, limit(order), 0, &self.rules);
+        if order.may_rest() && !self.remainder_fits(&taker) {
+            return Err(RejectReason::BookFull);
+        }
+        sink.on_event(accepted(order));
+        let must_fill = order.time_in_force == TimeInForce::FillOrKill;
+        if must_fill && self.available(&taker, order.lots.0) < order.lots.0 {
+            sink.on_event(remainder_cancelled(order, order.lots));
+            return Ok(());
+        }
+        if self.busy & DARK != 0 {
+            self.sweep(&mut taker, sink);
+        } else {
+            self.sweep_by_time(&mut taker, sink);
+        }
+        let mut own = None;
+        if taker.remaining > 0 {
+            own = self.rest_or_cancel(order, &taker, sink);
+        }
+        if self.busy & (DARK | WATCHING) != 0 {
+            if let Some(level) = own {
+                self.touch(order.side, level, -taker.remaining, -1);
+            }
+            self.finish(order.side, sink);
+        } else {
+            self.first = 0;
+            self.tell_swept_levels(sink);
+            if let Some(level) = own {
+                sink.on_event(level_event(order.side, level));
+            }
+        }
+        Ok(())
+    }
+
+    /// Trades against displayed orders, best price first and oldest first, as far as the limit
+    /// allows.
+    #[inline]
+    fn sweep_by_time(&mut self, taker: &mut Taker, sink: &mut impl EventSink) {
         let makers = taker.side.opposite();
-        let mut remaining = taker.lots;
-        self.swept.clear();
-        while self.book.best_price(makers).is_some_and(|best| taker.crosses(best)) {
-            let Some(fill) = self.book.take_best(makers, remaining) else { break };
-            remaining.0 -= fill.lots.0;
-            self.trade_count += 1;
-            sink.on_event(trade(self.trade_count, taker, &fill, remaining));
-            match self.swept.last_mut() {
-                Some(level) if level.price == fill.level.price => *level = fill.level,
-                _ => self.swept.push(fill.level),
+        while taker.remaining > 0 {
+            let best = self.lit.book.best_price(makers);
+            if !best.is_some_and(|best| crosses(taker.side, taker.limit, best)) {
+                break;
             }
-        }
-        remaining
-    }
-
-    fn cancel(&mut self, order_id: OrderId, sink: &mut impl EventSink) {
-        match self.book.remove(order_id) {
-            Ok(removal) => removed(&removal, sink),
-            Err(_) => {
-                let reason = RejectReason::UnknownOrderId;
-                sink.on_event(Event::CancelRejected { order_id, reason });
-            }
+            let Some(maker) = self.lit.book.best_handle(makers) else { break };
+            self.fill(taker, Spot::Lit, maker, taker.remaining, sink);
         }
     }
 
-    fn reduce(&mut self, order_id: OrderId, by: Lots, sink: &mut impl EventSink) {
-        if by <= Lots::ZERO {
-            let reason = RejectReason::NonPositiveLots;
-            return sink.on_event(Event::CancelRejected { order_id, reason });
+    /// One trade of up to so many lots with a maker.
+    #[inline]
+    fn fill(
+        &mut self,
+        taker: &mut Taker,
+        spot: Spot,
+        maker: Handle,
+        lots_max: i64,
+        sink: &mut impl EventSink,
+    ) {
+        let taken = self.shelf_mut(spot).book.take_from(maker, Lots(lots_max));
+        let Order { id, owner, price, lots: left, .. } = taken.removal.order;
+        let lots = taken.removal.lots;
+        taker.remaining -= lots.0;
+        taker.filled += lots.0;
+        if spot == Spot::Lit {
+            let leaves = i64::from(left == Lots::ZERO);
+            self.touch(taker.side.opposite(), taken.removal.level, lots.0, leaves);
         }
-        match self.book.reduce(order_id, by) {
-            Ok(removal) => removed(&removal, sink),
-            Err(_) => {
-                let reason = RejectReason::UnknownOrderId;
-                sink.on_event(Event::CancelRejected { order_id, reason });
-            }
+        if self.first == 0 {
+            self.first = price.0;
         }
-    }
-}
-
-/// Tells that quantity was taken off a resting order at its owner's request.
-fn removed(removal: &Removal, sink: &mut impl EventSink) {
-    let Order { id: order_id, owner, side, price, lots: remaining } = removal.order;
-    sink.on_event(if remaining == Lots::ZERO {
-        Event::Cancelled {
-            order_id,
-            owner,
-            side,
+        self.last = price.0;
+        self.trade_count += 1;
+        let reserve = if taken.tag & NOTED == 0 { 0 } else { self.reserve(spot, maker) };
+        sink.on_event(Event::Trade {
+            trade_id: self.trade_count,
+            maker: id,
+            taker: taker.id,
+            maker_owner: owner,
+            taker_owner: taker.owner,
             price,
-            lots: removal.lots,
-            reason: CancelReason::Requested,
-            was_resting: true,
+            lots,
+            maker_remaining: Lots(left.0 + reserve),
+            taker_remaining: Lots(taker.remaining),
+            aggressor: taker.side,
+            hidden: spot != Spot::Lit,
+        });
+        self.after_take(spot, &taken, lots.0, sink);
+    }
+
+    /// What follows for a maker that lots were taken from, `traded` of them in a trade.
+    #[inline]
+    fn after_take(&mut self, spot: Spot, taken: &Taken, traded: i64, sink: &mut impl EventSink) {
+        if taken.removal.order.lots > Lots::ZERO {
+            if traded > 0 {
+                self.shelf_mut(spot).add_filled(taken.handle, taken.tag, traded);
+            }
+        } else if taken.tag & NOTED != 0 || !self.plain {
+            self.after_last_lot(spot, taken, traded, sink);
         }
-    } else {
-        Event::Reduced { order_id, owner, side, price, by: removal.lots, remaining }
-    });
-    sink.on_event(level_event(side, removal.level));
+    }
+
+    /// Rests what is left of an order without terms, and tells its level, or cancels it.
+    fn rest_or_cancel(
+        &mut self,
+        order: &NewOrder,
+        taker: &Taker,
+        sink: &mut impl EventSink,
+    ) -> Option<Level<HalfTicks>> {
+        let remaining = Lots(taker.remaining);
+        if !order.may_rest() {
+            sink.on_event(remainder_cancelled(order, remaining));
+            return None;
+        }
+        let note = Note { order: *order, reserve: 0 };
+        match self.lit.place(resting(order, remaining), &note, taker.filled) {
+            Ok(placement) => {
+                sink.on_event(rested(order, remaining));
+                Some(placement.level)
+            }
+            Err(_) => {
+                sink.on_event(cancelled(order, remaining, CancelReason::BookFull));
+                None
+            }
+        }
+    }
+
+    #[inline]
+    fn cancel(&mut self, order_id: OrderId, sink: &mut impl EventSink) {
+        match self.lit.book.withdraw(order_id) {
+            Some(taken) if taken.tag & NOTED == 0 && self.busy & WATCHING == 0 && self.plain => {
+                let Order { owner, side, price, .. } = taken.removal.order;
+                sink.on_event(Event::Cancelled {
+                    order_id,
+                    owner,
+                    side,
+                    price,
+                    lots: taken.removal.lots,
+                    reason: CancelReason::Requested,
+                    was_resting: true,
+                });
+                sink.on_event(level_event(side, taken.removal.level));
+            }
+            Some(taken) => self.cancel_noted(&taken, sink),
+            None => self.cancel_elsewhere(order_id, sink),
+        }
+    }
+
+    /// Whether an order of this side and limit would trade now.
+    #[inline]
+    fn is_marketable(&self, side: Side, limit: HalfTicks) -> bool {
+        let meets = |best: Option<HalfTicks>| best.is_some_and(|best| crosses(side, limit, best));
+        meets(self.lit.book.best_price(side.opposite()))
+            || self.busy & DARK != 0 && meets(self.dark.book.best_price(side.opposite()))
+    }
 }
 
+impl Taker {
+    #[inline]
+    fn new(order: &NewOrder, limit: HalfTicks, filled: i64, rules: &Rules) -> Self {
+        use crate::terms::SelfTrade;
+        let own = order.terms.self_trade;
+        Self {
+            id: order.order_id,
+            owner: order.owner,
+            group: order.terms.group,
+            side: order.side,
+            price: order.price,
+            limit,
+            remaining: order.lots.0,
+            filled,
+            self_trade: if own == SelfTrade::Default { rules.self_trade } else { own },
+        }
+    }
+}
+
+/// Whether an order of this side and limit trades with one of the other side at a price.
+#[inline]
+fn crosses(side: Side, limit: HalfTicks, price: HalfTicks) -> bool {
+    match side {
+        Side::Buy => price <= limit,
+        Side::Sell => price >= limit,
+    }
+}
+
+/// The worst price at which an order may trade.
+#[inline]
+const fn limit(order: &NewOrder) -> HalfTicks {
+    match order.order_type {
+        OrderType::Limit => order.price,
+        OrderType::Market => no_limit(order.side),
+    }
+}
+
+#[inline]
+fn day(order: &NewOrder) -> u8 {
+    if order.time_in_force == TimeInForce::Day { DAY } else { 0 }
+}
+
+/// Why the book did not take an order.
+#[cold]
+fn refused(error: taut_book::BookError) -> RejectReason {
+    match error {
+        taut_book::BookError::DuplicateOrder => RejectReason::DuplicateOrderId,
+        _ => RejectReason::BookFull,
+    }
+}
+
+#[inline]
 const fn resting(order: &NewOrder, lots: Lots) -> Order {
     let NewOrder { order_id: id, owner, side, price, .. } = *order;
     Order { id, owner, side, price, lots }
 }
 
+#[inline]
 const fn accepted(order: &NewOrder) -> Event {
     let NewOrder { order_id, owner, side, price, lots, .. } = *order;
     Event::Accepted { order_id, owner, side, price, lots }
 }
 
+#[inline]
 const fn rested(order: &NewOrder, lots: Lots) -> Event {
     let NewOrder { order_id, side, price, .. } = *order;
-    Event::Rested { order_id, side, price, lots }
+    Event::Rested { order_id, side, price, lots, hidden: false }
+}
+
+const fn cancelled(order: &NewOrder, lots: Lots, reason: CancelReason) -> Event {
+    let NewOrder { order_id, owner, side, price, .. } = *order;
+    Event::Cancelled { order_id, owner, side, price, lots, reason, was_resting: false }
 }
 
 const fn remainder_cancelled(order: &NewOrder, lots: Lots) -> Event {
-    let NewOrder { order_id, owner, side, price, .. } = *order;
     let reason = match order.time_in_force {
         TimeInForce::FillOrKill => CancelReason::FillOrKill,
         _ => CancelReason::Remainder,
     };
-    Event::Cancelled { order_id, owner, side, price, lots, reason, was_resting: false }
+    cancelled(order, lots, reason)
 }
 
-const fn trade(trade_id: u64, taker: &NewOrder, fill: &Removal, taker_remaining: Lots) -> Event {
-    Event::Trade {
-        trade_id,
-        maker: fill.order.id,
-        taker: taker.order_id,
-        maker_owner: fill.order.owner,
-        taker_owner: taker.owner,
-        price: fill.order.price,
-        lots: fill.lots,
-        maker_remaining: fill.order.lots,
-        taker_remaining,
-        aggressor: taker.side,
-    }
-}
-
+#[inline]
 const fn level_event(side: Side, level: Level<HalfTicks>) -> Event {
     Event::Level { side, price: level.price, lots: level.lots, order_count: level.order_count }
 }

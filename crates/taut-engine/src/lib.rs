@@ -25,14 +25,23 @@ extern crate alloc;
 extern crate std;
 
 mod admission;
+mod allocation;
+mod codec;
 mod command;
 mod engine;
 mod event;
-#[cfg(any(test, feature = "oracle"))]
-pub mod oracle;
+mod journal;
+mod order;
+mod rules;
+mod terms;
 #[cfg(test)]
 mod tests;
 
-pub use command::{Command, NewOrder};
-pub use engine::{Engine, EngineConfig};
-pub use event::{CancelReason, Event, EventSink, RejectReason};
+pub use allocation::{Allocation, MakerShare};
+pub use command::{Command, MassCancel, Phase, ReplaceMode};
+pub use engine::{Engine, EngineConfig, SnapshotError};
+pub use event::{CancelReason, Event, EventSink, HeldUntil, RejectReason};
+pub use journal::{JOURNAL_RECORD_BYTES, JournalError};
+pub use order::NewOrder;
+pub use rules::Rules;
+pub use terms::{AuctionOnly, Peg, PostOnly, SelfTrade, Terms, Trigger};

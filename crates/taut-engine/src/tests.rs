@@ -4,11 +4,10 @@ mod allocation;
 mod defects;
 mod limits;
 mod matching;
-mod twin;
 
 use std::vec::Vec;
 
-use taut_types::{HalfTicks, Lots, OrderId, OrderType, Side, TimeInForce};
+use taut_types::{HalfTicks, Lots, OrderId, Side, TimeInForce};
 
 use crate::{Command, Engine, EngineConfig, Event, NewOrder};
 
@@ -74,15 +73,7 @@ fn is_answer(event: &Event) -> bool {
 }
 
 fn limit(side: Side, id: u64, ticks: i64, lots: i64) -> NewOrder {
-    NewOrder {
-        order_id: OrderId(id),
-        owner: 1,
-        side,
-        order_type: OrderType::Limit,
-        time_in_force: TimeInForce::GoodTillCancel,
-        price: HalfTicks(2 * ticks),
-        lots: Lots(lots),
-    }
+    NewOrder::limit(OrderId(id), 1, side, HalfTicks(2 * ticks), Lots(lots))
 }
 
 fn buy(id: u64, ticks: i64, lots: i64) -> NewOrder {
@@ -94,7 +85,7 @@ fn sell(id: u64, ticks: i64, lots: i64) -> NewOrder {
 }
 
 fn market(side: Side, id: u64, lots: i64) -> NewOrder {
-    NewOrder { order_type: OrderType::Market, price: HalfTicks(0), ..limit(side, id, 0, lots) }
+    NewOrder::market(OrderId(id), 1, side, Lots(lots))
 }
 
 fn ioc(order: NewOrder) -> NewOrder {

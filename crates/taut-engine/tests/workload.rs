@@ -52,9 +52,9 @@ fn check(kind: &str, known_hash: &str) {
         std::fs::remove_file(file).expect("what was made can be removed");
     }
 
-    assert_eq!(workload.commands.len() - workload.prefill, OPERATION_COUNT as usize);
+    assert_eq!(workload.messages.len() - workload.prefill, OPERATION_COUNT as usize);
     let mut engine = Engine::new(EngineConfig { order_capacity: 65_536, level_capacity: 4_096 });
-    let (trade_count, hash) = run(&mut engine, &workload.commands);
+    let (trade_count, hash) = run(&mut engine, &workload.messages);
     let hash = format!("{hash:016x}");
     println!("{kind}: {OPERATION_COUNT} operations, {trade_count} trades, trade hash {hash}");
     assert_eq!(hash, field(&expected, "trade_hash"));

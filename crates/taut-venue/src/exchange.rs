@@ -10,7 +10,7 @@ use taut_fix::{
     ResponseTo, ShortText,
 };
 use taut_sys::Clock;
-use taut_types::{HalfTicks, Instrument, Lots, OrderId, OrderType, Side, TimeInForce};
+use taut_types::{HalfTicks, Instrument, Lots, OrderId, Side, TimeInForce};
 
 use crate::channel::Channel;
 use crate::clients::Clients;
@@ -323,15 +323,8 @@ fn flow_command(instrument: &Instrument, command: FlowCommand) -> Option<Command
             if !ClientOrders::is_flow_id(order_id) {
                 return None;
             }
-            Command::New(NewOrder {
-                order_id,
-                owner: FLOW,
-                side,
-                order_type: OrderType::Limit,
-                time_in_force,
-                price,
-                lots,
-            })
+            let order = NewOrder::limit(order_id, FLOW, side, price, lots);
+            Command::New(order.force(time_in_force))
         }
         FlowCommand::Cancel { order_id } => Command::Cancel { order_id },
         FlowCommand::Reduce { order_id, by } => Command::Reduce { order_id, by },

@@ -179,6 +179,7 @@ impl ClientOrders {
             time_in_force: request.time_in_force,
             price: if request.order_type == OrderType::Market { HalfTicks(0) } else { price },
             lots,
+            ..NewOrder::default()
         }
     }
 

@@ -103,7 +103,7 @@ impl Publisher {
                     maker_change(maker, aggressor.opposite(), lots, maker_remaining, instrument);
                 self.push(utc, &change)
             }
-            Event::Rested { order_id, side, price, lots } => {
+            Event::Rested { order_id, side, price, lots, .. } => {
                 let price = self.price(price);
                 self.push(
                     utc,

@@ -20,23 +20,23 @@ fn main() {
     let file = std::fs::read(&path).expect("a readable file");
     let workload = Workload::parse(&file).expect("a file written by bookgen");
     let config = EngineConfig { order_capacity: 65_536, level_capacity: 4_096 };
-    let (trade_count, hash) = run(&mut Engine::new(config), &workload.commands);
+    let (trade_count, hash) = run(&mut Engine::new(config), &workload.messages);
     println!("{trade_count} trades, trade hash {hash:016x}");
 
-    let (prefill, operations) = workload.commands.split_at(workload.prefill);
+    let (prefill, operations) = workload.messages.split_at(workload.prefill);
     let mut engine = Engine::new(config);
     for round in 1..=rounds {
         let mut event_count = 0u64;
         let mut sink = |event: Event| {
             event_count += 1;
-            black_box(event);
+            black_box(&event);
         };
-        for &command in prefill {
-            engine.execute(command, &mut sink);
+        for message in prefill {
+            engine.execute(message.command(), &mut sink);
         }
         let start = Instant::now();
-        for &command in operations {
-            engine.execute(command, &mut sink);
+        for message in operations {
+            engine.execute(message.command(), &mut sink);
         }
         let elapsed_ns = start.elapsed().as_nanos();
         let per_operation_ns = elapsed_ns as f64 / operations.len() as f64;

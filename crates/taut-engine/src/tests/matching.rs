@@ -27,6 +27,7 @@ fn tells_the_whole_story_of_a_sweep_in_order() {
         maker_remaining: Lots(0),
         taker_remaining: Lots(taker_remaining),
         aggressor: Side::Buy,
+        hidden: false,
     };
     let level = |side, ticks: i64, lots, order_count| Event::Level {
         side,
@@ -41,7 +42,7 @@ fn tells_the_whole_story_of_a_sweep_in_order() {
             trade(1, 1, 100, 3, 17),
             trade(2, 2, 100, 4, 13),
             trade(3, 3, 101, 5, 8),
-            Event::Rested { order_id: OrderId(9), side, price, lots: Lots(8) },
+            Event::Rested { order_id: OrderId(9), side, price, lots: Lots(8), hidden: false },
             level(Side::Sell, 100, 0, 0),
             level(Side::Sell, 101, 0, 0),
             level(Side::Buy, 101, 8, 1),
@@ -184,7 +185,8 @@ fn a_reduce_keeps_the_place_and_one_to_zero_or_beyond_cancels() {
             side: Side::Buy,
             price,
             by: Lots(2),
-            remaining: Lots(3)
+            remaining: Lots(3),
+            displayed: Lots(3)
         }
     );
     assert_eq!(desk.queue(Side::Buy), [(1, 100, 3), (2, 100, 5)]);

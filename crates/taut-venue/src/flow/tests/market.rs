@@ -1,7 +1,7 @@
 //! An engine that a flow trades in, and what it answered.
 
 use taut_engine::{Command, Engine, EngineConfig, Event, NewOrder};
-use taut_types::{Lots, OrderId, OrderType, TimeInForce};
+use taut_types::{Lots, OrderId, TimeInForce};
 
 use crate::flow::{FlowCommand, InitialOrder, Top};
 
@@ -29,17 +29,8 @@ impl Market {
     pub(super) fn execute(&mut self, command: FlowCommand) {
         let command = match command {
             FlowCommand::New { order_id, side, price, lots, time_in_force } => {
-                let order_type = OrderType::Limit;
-                let owner = 0;
-                Command::New(NewOrder {
-                    order_id,
-                    owner,
-                    side,
-                    order_type,
-                    time_in_force,
-                    price,
-                    lots,
-                })
+                let order = NewOrder::limit(order_id, 0, side, price, lots);
+                Command::New(order.force(time_in_force))
             }
             FlowCommand::Cancel { order_id } => Command::Cancel { order_id },
             FlowCommand::Reduce { order_id, by } => Command::Reduce { order_id, by },

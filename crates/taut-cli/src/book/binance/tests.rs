@@ -1,0 +1,73 @@
+use super::*;
+
+const SPOT: &str = r#"1 {"stream":"x@depth@100ms","data":{"U":8,"u":9,"b":[["10.1","5"]],"a":[]}}
+2 {"stream":"x@depth@100ms","data":{"U":10,"u":12,"b":[["10.0","2"],["9.0","0"]],"a":[["11","1"]]}}
+3 {"stream":"x@bookTicker","data":{"u":12,"s":"X","b":"10.00","B":"2.0","a":"11.00","A":"1.0"}}
+4 {"lastUpdateId":10,"bids":[["10","1"],["9","4"]],"asks":[["11.00000000","0.5"]]}
+5 {"stream":"x@trade","data":{"p":"10"}}
+6 {"result":null,"id":1}
+7 {"stream":"x@depth@100ms","data":{"U":13,"u":13,"b":[["10","0"],["8","7"]],"a":[]}}
+8 {"stream":"x@bookTicker","data":{"u":13,"s":"X","b":"8","B":"7","a":"11.00","A":"1.0"}}
+9 {"stream":"x@depth@100ms","data":{"U":14,"u":15,"b":[["7","1"]],"a":[]}}
+"#;
+
+#[test]
+fn updates_from_before_the_snapshot_are_joined_and_tickers_may_come_late() {
+    let verdict = compare("f", SPOT).unwrap();
+    assert_eq!((verdict.states, verdict.equal, verdict.first_mismatch), (3, 3, None));
+    assert_eq!(verdict.within_update, Some(Within { states: 2, equal: 2 }));
+}
+
+#[test]
+fn an_altered_ticker_is_a_mismatch_of_the_frame_before_it() {
+    let verdict = compare("f", &SPOT.replace(r#""u":13,"s":"X","b":"8""#, r#""u":13,"b":"8.1""#));
+    let verdict = verdict.unwrap();
+    assert_eq!((verdict.equal, verdict.first_mismatch), (1, Some(7)));
+    assert_eq!(verdict.reasons.get(UNEXPLAINED), Some(&2));
+    assert_eq!(verdict.mismatches[0].book, "7.00000000@8 / 1.00000000@11");
+}
+
+#[test]
+fn a_lost_frame_is_named_as_the_reason() {
+    let lines: Vec<_> = SPOT.lines().filter(|line| !line.starts_with('7')).collect();
+    let verdict = compare("f", &lines.join("\n")).unwrap();
+    assert_eq!(verdict.reasons.get(GAP), Some(&1));
+}
+
+#[test]
+fn futures_frames_are_joined_by_their_previous_id() {
+    let frame = |pu: u64| {
+        format!(
+            "1 {{\"lastUpdateId\":10,\"bids\":[[\"10\",\"1\"]],\"asks\":[[\"11\",\"1\"]]}}\n\
+             2 {{\"stream\":\"x@depth@0ms\",\"data\":{{\"U\":4,\"u\":12,\"pu\":2,\"b\":[],\"a\":[]}}}}\n\
+             3 {{\"stream\":\"x@depth@0ms\",\"data\":{{\"U\":20,\"u\":21,\"pu\":{pu},\"b\":[],\"a\":[]}}}}\n\
+             4 {{\"stream\":\"x@bookTicker\",\"data\":{{\"u\":11,\"b\":\"10\",\"B\":\"1\",\"a\":\"11\",\"A\":\"2\"}}}}\n"
+        )
+    };
+    assert_eq!(compare("f", &frame(12)).unwrap().reasons.get(GAP), None);
+    assert_eq!(compare("f", &frame(13)).unwrap().reasons.get(GAP), Some(&1));
+}
+
+#[test]
+fn names_the_line_of_what_is_wrong_and_never_panics() {
+    for (line, what) in [
+        ("", "expected a receive time"),
+        ("x {}", "expected a receive time in nanoseconds"),
+        ("1 {", "JSON: "),
+        ("1 []", "JSON: "),
+        (r#"1 {"stream":"x@depth","data":{"U":9,"u":8,"b":[],"a":[]}}"#, "its first id"),
+        (r#"1 {"stream":"x@depth","data":{"U":1,"u":8,"b":[["x","1"]],"a":[]}}"#, "the price"),
+        (r#"1 {"stream":"x@depth","data":{"U":1,"u":8,"b":[["1","-1"]],"a":[]}}"#, "the level"),
+        (r#"1 {"stream":"x@bookTicker","data":{"u":-1}}"#, "JSON: "),
+    ] {
+        let Err(Failure::Usage(told)) = compare("f", &format!("1 {{}}\n{line}\n")) else {
+            panic!("accepted: {line}")
+        };
+        assert!(told.starts_with(&format!("f:2: {what}")), "{told}");
+    }
+    let Err(Failure::Usage(told)) = compare("f", "1 {}\n") else { panic!("no snapshot") };
+    assert!(told.contains("no snapshot"));
+    for cut in 0..SPOT.len() {
+        let _ = compare("f", &SPOT[..cut]);
+    }
+}
