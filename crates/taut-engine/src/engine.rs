@@ -346,7 +346,7 @@ impl Engine {
         let Order { id, owner, price, lots: left, .. } = taken.removal.order;
         let lots = taken.removal.lots;
         taker.remaining -= lots.0;
-        taker.filled += lots.0;
+        taker.filled = taker.filled.saturating_add(lots.0);
         if spot == Spot::Lit {
             let leaves = i64::from(left == Lots::ZERO);
             self.touch(taker.side.opposite(), taken.removal.level, lots.0, leaves);

@@ -31,6 +31,8 @@ mod command;
 mod engine;
 mod event;
 mod journal;
+#[cfg(any(test, feature = "oracle"))]
+pub mod oracle;
 mod order;
 mod rules;
 mod terms;

@@ -4,6 +4,8 @@ mod allocation;
 mod defects;
 mod limits;
 mod matching;
+mod random;
+mod twin;
 
 use std::vec::Vec;
 
