@@ -369,6 +369,7 @@ impl Engine {
             taker_remaining: Lots(taker.remaining),
             aggressor: taker.side,
             hidden: spot != Spot::Lit,
+            taker_rested: false,
         });
         self.after_take(spot, &taken, lots.0, sink);
     }

@@ -160,6 +160,7 @@ impl NaiveEngine {
                 taker_remaining: Lots(b.shown + b.reserve),
                 aggressor: Side::Buy,
                 hidden: s.place != Place::Lit,
+                taker_rested: b.place == Place::Lit,
             });
             self.after_take(buy, out);
             if let Some(sell) = self.find(seller) {

@@ -66,6 +66,14 @@ impl NaiveEngine {
     /// The first whole tick away from the market that takes nothing; zero if there is none.
     fn slid_price(&self, order: &NewOrder) -> i64 {
         let mut price = order.price.0;
+        // The walk begins near the market, however far the order's price is from it.
+        for best in [Place::Lit, Place::Dark].map(|place| self.best(place, order.side.opposite())) {
+            price = match (order.side, best) {
+                (Side::Buy, Some(best)) => price.min(best.saturating_add(4) & !1),
+                (Side::Sell, Some(best)) => price.max(best.saturating_sub(4) & !1),
+                (_, None) => price,
+            };
+        }
         while price > 0 && self.would_take(order.side, price) {
             let step = -2 * order.side.sign();
             let Some(next) = price.checked_add(step) else { return 0 };
@@ -160,7 +168,7 @@ impl NaiveEngine {
         let mut taker = self.taker(order, filled);
         let is_whole =
             order.terms.has(f::ALL_OR_NONE) || order.time_in_force == TimeInForce::FillOrKill;
-        let needed = if is_whole { order.lots.0 } else { order.terms.minimum.0 };
+        let needed = if is_whole { order.lots.0 } else { order.terms.minimum.0.min(order.lots.0) };
         possible = possible && (needed == 0 || self.possible(&taker) >= needed);
         if possible {
             self.sweep(&mut taker, out);
@@ -301,6 +309,7 @@ impl NaiveEngine {
             taker_remaining: Lots(taker.remaining),
             aggressor: taker.order.side,
             hidden: w.place != Place::Lit,
+            taker_rested: false,
         });
         self.after_take(at, out);
     }

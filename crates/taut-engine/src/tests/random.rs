@@ -115,7 +115,9 @@ impl Random {
         let lots = Lots(self.signed(least, 10));
         let pegs = [Peg::Primary, Peg::Market, Peg::Midpoint];
         match self.below(17) {
-            0 | 1 => order.stop(self.tick()),
+            0 => order.stop(self.tick()),
+            1 if self.one_in(9) => order.stop(HalfTicks(self.signed(-1, 41))),
+            1 => order.stop(self.tick()),
             2 => order.take_profit(self.tick()),
             3 => {
                 let distance = if self.one_in(20) { 0 } else { 1 + self.small(8) };

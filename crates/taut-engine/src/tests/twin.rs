@@ -11,7 +11,7 @@ use crate::oracle::NaiveEngine;
 use crate::{Command, Engine, EngineConfig, Event, RejectReason, Rules};
 
 /// Ten million commands in a release build, a sample in a debug build.
-const EPISODES: u64 = if cfg!(debug_assertions) { 400 } else { 33_334 };
+const EPISODES: u64 = if cfg!(debug_assertions) { 250 } else { 33_334 };
 const EPISODE_COMMANDS: usize = 300;
 
 struct Episode {
@@ -47,20 +47,18 @@ impl Episode {
             engine.execute(command, &mut |event| events.push(event));
             let expected = twin.execute(command);
             if events != expected {
-                return Err(format!(
-                    "command {n}, {command:#?}\nengine {events:#?}\ntwin {expected:#?}"
-                ));
+                return Err(format!("command {n}\nengine {events:?}\ntwin   {expected:?}"));
             }
             seen.note(&events);
             let counts = (engine.undisplayed_counts(), twin.undisplayed_counts());
             if counts.0 != counts.1 {
-                return Err(format!("command {n}, {command:#?}: undisplayed {counts:?}"));
+                return Err(format!("command {n}, {command:?}: undisplayed {counts:?}"));
             }
             for side in Side::BOTH {
                 let orders = engine.book().orders(side);
                 let queue: Vec<_> = orders.map(|o| (o.id, o.price, o.lots)).collect();
                 if queue != twin.queue(side) {
-                    return Err(format!("command {n}, {command:#?}: {queue:?}"));
+                    return Err(format!("command {n}, {command:?}: {queue:?}"));
                 }
             }
             if n % 50 == 49 {
@@ -138,8 +136,8 @@ fn agrees_with_its_twin_over_random_commands_of_every_kind() {
         if episode.run(&mut seen).is_err() {
             let smallest = smallest(episode);
             let difference = smallest.run(&mut Seen::default()).expect_err("still different");
-            eprintln!("{:?} {:#?}", smallest.config, smallest.rules);
-            eprintln!("{:#?}", smallest.commands);
+            eprintln!("{:?} {:?}", smallest.config, smallest.rules);
+            smallest.commands.iter().for_each(|command| eprintln!("{command:?}"));
             panic!("episode {seed}: {difference}");
         }
     }
@@ -147,5 +145,5 @@ fn agrees_with_its_twin_over_random_commands_of_every_kind() {
     println!("{count} commands, {} trades, {:?}", seen.trade_count, seen.events);
     assert_eq!(seen.rejects.len(), RejectReason::COUNT, "{:?}", seen.rejects);
     assert_eq!(seen.cancels.len(), crate::CancelReason::COUNT, "{:?}", seen.cancels);
-    assert_eq!(seen.events.len(), 17, "{:?}", seen.events);
+    assert_eq!(seen.events.len(), 14, "{:?}", seen.events);
 }
