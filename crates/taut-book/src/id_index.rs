@@ -81,7 +81,7 @@ impl IdIndex {
         let mut hole = self.probe(id, is).ok()?;
         let handle = self.entries[hole].handle;
         let mut next = (hole + 1) & self.mask();
-        while self.entries[next].handle != NONE && self.from_home(next) > 0 {
+        while self.entries[next].handle != NONE && self.distance_at(next) > 0 {
             self.entries[hole] = self.entries[next];
             (hole, next) = (next, (next + 1) & self.mask());
         }
@@ -110,7 +110,7 @@ impl IdIndex {
 
     /// How far the entry at this place is from its home.
     #[inline]
-    fn from_home(&self, at: usize) -> usize {
+    fn distance_at(&self, at: usize) -> usize {
         at.wrapping_sub(self.home(self.entries[at].hash)) & self.mask()
     }
 
@@ -125,7 +125,7 @@ impl IdIndex {
             if entry.hash == hash && entry.handle != NONE && is(entry.handle) {
                 return Ok(at);
             }
-            if entry.handle == NONE || self.from_home(at) < distance {
+            if entry.handle == NONE || self.distance_at(at) < distance {
                 return Err(Vacancy { at, hash });
             }
             at = (at + 1) & mask;

@@ -204,11 +204,9 @@ impl NaiveEngine {
         if by >= w.shown + w.reserve {
             return Some(self.cancel(at, CancelReason::Requested, out));
         }
-        for _ in 0..1 {
-            let hidden = by.min(w.reserve);
-            w.reserve -= hidden;
-            w.shown -= by - hidden;
-        }
+        let hidden = by.min(w.reserve);
+        w.reserve -= hidden;
+        w.shown -= by - hidden;
         out.push(Event::Reduced {
             order_id,
             owner: w.order.owner,
