@@ -8,12 +8,13 @@ use crate::pool::NONE;
 ///
 /// An entry is eight bytes: the handle and 32 bits of the id's hash. The id itself stands in the
 /// order, which the caller is about to touch anyway; `is` looks there, and only when the 32 bits
-/// agree. Ids hash by the golden ratio in blocks of eight that stay together, so consecutive ids
-/// share a cache line and dense ones never collide; any other `u64` is as welcome. It does not
+/// agree. Ids hash by the golden ratio in blocks of 64 that stay together, so consecutive ids lie
+/// in consecutive memory and dense ones never collide; any other `u64` is as welcome. It does not
 /// defend against ids that are chosen to collide.
 ///
-/// A removal moves the entries behind it back towards their home, so that probes stay short for
-/// ever: there are no tombstones.
+/// Entries stand in the order of their homes (Robin Hood hashing), so a search ends at the first
+/// that is nearer to its home than the sought one would be, and a removal moves back only those
+/// behind it that are not at home: probes stay short for ever, without tombstones.
 #[derive(Clone, Debug)]
 pub(crate) struct IdIndex {
     entries: Box<[Entry]>,
@@ -29,8 +30,9 @@ struct Entry {
 
 const FREE: Entry = Entry { hash: 0, handle: NONE };
 const GOLDEN_RATIO: u64 = 0x9E37_79B9_7F4A_7C15;
-/// Ids whose place is neighbouring, as a power of two: a cache line of entries.
-const BLOCK_BITS: u32 = 3;
+/// Ids whose place is neighbouring, as a power of two: eight cache lines of entries, which the
+/// processor fetches ahead.
+const BLOCK_BITS: u32 = 6;
 const BLOCK_MASK: u32 = (1 << BLOCK_BITS) - 1;
 
 /// Where an absent id belongs; valid until the index changes.
@@ -43,7 +45,7 @@ pub(crate) struct Vacancy {
 impl IdIndex {
     /// An index for up to `capacity` ids, 2^30 at most.
     pub(crate) fn with_capacity(capacity: usize) -> Self {
-        let places = (capacity.clamp(8, 1 << 30) * 2).next_power_of_two();
+        let places = (capacity.clamp(32, 1 << 30) * 2).next_power_of_two();
         Self {
             entries: vec![FREE; places].into_boxed_slice(),
             shift: u32::BITS - places.trailing_zeros(),
@@ -60,25 +62,28 @@ impl IdIndex {
         self.probe(id, is).err()
     }
 
-    /// Stores a handle at the place that [`vacancy`](Self::vacancy) found.
+    /// Stores a handle at the place that [`vacancy`](Self::vacancy) found; what stands there and
+    /// behind moves on by one.
+    #[inline]
     pub(crate) fn fill(&mut self, vacancy: Vacancy, handle: u32) {
-        self.entries[vacancy.at] = Entry { hash: vacancy.hash, handle };
+        let mask = self.mask();
+        let mut carried = Entry { hash: vacancy.hash, handle };
+        let mut at = vacancy.at & mask;
+        while carried.handle != NONE {
+            core::mem::swap(&mut self.entries[at], &mut carried);
+            at = (at + 1) & mask;
+        }
     }
 
     /// Forgets the id and tells the handle that was stored with it.
+    #[inline]
     pub(crate) fn remove(&mut self, id: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
         let mut hole = self.probe(id, is).ok()?;
         let handle = self.entries[hole].handle;
-        let mask = self.mask();
-        let mut at = (hole + 1) & mask;
-        while self.entries[at].handle != NONE {
-            // An entry may fill the hole if the hole is not before its home on the way round.
-            let from_home = at.wrapping_sub(self.home(self.entries[at].hash)) & mask;
-            if from_home >= at.wrapping_sub(hole) & mask {
-                self.entries[hole] = self.entries[at];
-                hole = at;
-            }
-            at = (at + 1) & mask;
+        let mut next = (hole + 1) & self.mask();
+        while self.entries[next].handle != NONE && self.distance_at(next) > 0 {
+            self.entries[hole] = self.entries[next];
+            (hole, next) = (next, (next + 1) & self.mask());
         }
         self.entries[hole] = FREE;
         Some(handle)
@@ -103,19 +108,28 @@ impl IdIndex {
         ((hash >> self.shift) & !BLOCK_MASK | hash & BLOCK_MASK) as usize
     }
 
-    /// The place of this id, or the free place where its probing ends.
+    /// How far the entry at this place is from its home.
+    #[inline]
+    fn distance_at(&self, at: usize) -> usize {
+        at.wrapping_sub(self.home(self.entries[at].hash)) & self.mask()
+    }
+
+    /// The place of this id, or the place where it belongs.
+    #[inline(always)]
     fn probe(&self, id: u64, is: impl Fn(u32) -> bool) -> Result<usize, Vacancy> {
         let (mask, hash) = (self.mask(), Self::hash(id));
-        let mut at = self.home(hash);
+        let mut at = self.home(hash) & mask;
+        let mut distance = 0;
         loop {
-            let entry = self.entries[at & mask];
-            if entry.handle == NONE {
-                return Err(Vacancy { at, hash });
-            }
-            if entry.hash == hash && is(entry.handle) {
+            let entry = self.entries[at];
+            if entry.hash == hash && entry.handle != NONE && is(entry.handle) {
                 return Ok(at);
             }
+            if entry.handle == NONE || self.distance_at(at) < distance {
+                return Err(Vacancy { at, hash });
+            }
             at = (at + 1) & mask;
+            distance += 1;
         }
     }
 }
@@ -139,10 +153,10 @@ mod tests {
     }
 
     #[test]
-    fn consecutive_ids_share_a_line_and_dense_ids_do_not_collide() {
+    fn consecutive_ids_are_neighbours_and_dense_ids_do_not_collide() {
         let index = IdIndex::with_capacity(1 << 16);
         let home = |id| index.home(IdIndex::hash(id));
-        assert!((0..8).all(|id| home(80 + id) == home(80) + usize::try_from(id).unwrap()));
+        assert!((0..64).all(|id| home(640 + id) == home(640) + usize::try_from(id).unwrap()));
         let mut homes: Vec<usize> = (1_000_000..1_060_000).map(home).collect();
         homes.sort_unstable();
         homes.dedup();
@@ -154,10 +168,10 @@ mod tests {
         fn behaves_like_a_map_of_eight_colliding_ids(
             steps in proptest::collection::vec((0usize..12, any::<bool>()), 1..200)
         ) {
-            // Twelve ids in sixteen places, all at home in the last two: long probes that wrap.
+            // Twelve ids in 64 places, all at home in the last two: long probes that wrap.
             // Their handles are their numbers, so that equal hashes can be told apart.
             let mut index = IdIndex::with_capacity(8);
-            let candidates = (0u64..).filter(|&id| index.home(IdIndex::hash(id)) >= 14).take(12);
+            let candidates = (0u64..).filter(|&id| index.home(IdIndex::hash(id)) >= 62).take(12);
             let ids: Vec<u64> = candidates.collect();
             let mut map = HashMap::new();
             for (which, add) in steps {

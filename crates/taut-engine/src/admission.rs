@@ -20,6 +20,10 @@ const CONFLICTS: [(Features, Features); 10] = [
     (f::PROTECTION | f::POST, f::ALL_OR_NONE | f::MINIMUM),
 ];
 
+/// An iceberg's quantity is at most so many times what it displays, which bounds the refills that
+/// one taker can cause.
+const DISPLAY_PARTS_MAX: i64 = 1_000;
+
 /// Checks the quantity and the price of an order without terms.
 #[inline]
 pub(crate) fn check_plain(order: &NewOrder) -> Result<(), RejectReason> {
@@ -43,7 +47,9 @@ pub(crate) fn check(order: &NewOrder) -> Result<(), RejectReason> {
         return Err(RejectReason::BadDistance);
     }
     let within = |lots: Lots| lots > Lots::ZERO && lots <= order.lots;
-    if terms.has(f::ICEBERG) && !within(terms.display) {
+    if terms.has(f::ICEBERG)
+        && (!within(terms.display) || order.lots.0 / terms.display.0 > DISPLAY_PARTS_MAX)
+    {
         return Err(RejectReason::BadDisplay);
     }
     if terms.has(f::MINIMUM) && !within(terms.minimum) {

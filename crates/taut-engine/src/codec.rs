@@ -94,7 +94,7 @@ fn is_consistent(terms: &Terms) -> bool {
     terms.features & !known == 0
         && terms.has(f::STOP) == (terms.trigger != Trigger::None)
         && terms.has(f::TRAILING) == (terms.trigger == Trigger::Trailing)
-        && terms.has(f::PEG) == (terms.peg != Peg::None)
+        && (terms.has(f::PEG) || terms.peg == Peg::None)
         && (terms.has(f::POST) || terms.post_only == PostOnly::No)
         && (terms.has(f::AUCTION) || terms.auction == AuctionOnly::No)
         && (terms.has(f::SELF_TRADE) || terms.self_trade == SelfTrade::Default)

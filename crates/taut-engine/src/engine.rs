@@ -198,7 +198,8 @@ impl Engine {
     }
 
     /// Executes one command to its end and tells the sink what happened.
-    #[inline]
+    // Where a caller makes the command, inlining spares it the way through memory.
+    #[inline(always)]
     pub fn execute(&mut self, command: Command, sink: &mut impl EventSink) {
         match command {
             Command::New(order) if self.plain && order.terms.is_none() => {
@@ -226,7 +227,7 @@ impl Engine {
     }
 
     /// An order without terms, in continuous trading by price and time.
-    #[inline]
+    #[inline(always)]
     fn enter_plain(&mut self, order: &NewOrder, sink: &mut impl EventSink) {
         let outcome = match check_plain(order) {
             Err(reason) => Err(reason),
@@ -346,7 +347,7 @@ impl Engine {
         let Order { id, owner, price, lots: left, .. } = taken.removal.order;
         let lots = taken.removal.lots;
         taker.remaining -= lots.0;
-        taker.filled += lots.0;
+        taker.filled = taker.filled.saturating_add(lots.0);
         if spot == Spot::Lit {
             let leaves = i64::from(left == Lots::ZERO);
             self.touch(taker.side.opposite(), taken.removal.level, lots.0, leaves);
@@ -369,6 +370,7 @@ impl Engine {
             taker_remaining: Lots(taker.remaining),
             aggressor: taker.side,
             hidden: spot != Spot::Lit,
+            taker_rested: false,
         });
         self.after_take(spot, &taken, lots.0, sink);
     }

@@ -55,6 +55,8 @@ pub enum Event {
         aggressor: Side,
         /// Whether the maker was not displayed.
         hidden: bool,
+        /// Whether the taker, too, stood in the displayed book: only in an auction.
+        taker_rested: bool,
     },
     /// What was left of an order now stands at the end of its level's queue.
     Rested {
@@ -259,7 +261,7 @@ pub enum RejectReason {
     BadTrigger = 5,
     /// A trailing stop's distance is not positive.
     BadDistance = 6,
-    /// The displayed quantity is not between one and the whole.
+    /// The displayed quantity is not between a thousandth and the whole.
     BadDisplay = 7,
     /// The minimum quantity is not between one and the whole.
     BadMinimum = 8,

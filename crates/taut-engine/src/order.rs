@@ -95,6 +95,7 @@ impl NewOrder {
     /// stop-limit.
     #[must_use]
     pub const fn stop(mut self, price: HalfTicks) -> Self {
+        self.terms.features &= !feature::TRAILING;
         self.terms.trigger = Trigger::Stop;
         self.terms.trigger_price = price;
         self.with(feature::STOP)
@@ -103,6 +104,7 @@ impl NewOrder {
     /// Waits until a trade reaches the price in the order's favour.
     #[must_use]
     pub const fn take_profit(mut self, price: HalfTicks) -> Self {
+        self.terms.features &= !feature::TRAILING;
         self.terms.trigger = Trigger::TakeProfit;
         self.terms.trigger_price = price;
         self.with(feature::STOP)
@@ -239,6 +241,8 @@ impl NewOrder {
     /// Without its trigger: as it is once that has fired.
     pub(crate) const fn triggered(mut self) -> Self {
         self.terms.trigger = Trigger::None;
+        self.terms.trigger_price = HalfTicks(0);
+        self.terms.offset = 0;
         self.terms.features &= !(feature::STOP | feature::TRAILING);
         self
     }

@@ -65,14 +65,6 @@ impl Engine {
     ) -> i64 {
         let [buy, sell] = [buyer, seller].map(|(spot, handle)| self.describe(spot, handle));
         let lots = buy.shown.min(sell.shown).min(lots_max);
-        let takes = [buy, sell].map(|order| {
-            let taken = self.shelf_mut(order.spot).book.take_from(order.handle, Lots(lots));
-            if order.spot == Spot::Lit {
-                let leaves = i64::from(taken.removal.order.lots == Lots::ZERO);
-                self.touch(order.side, taken.removal.level, lots, leaves);
-            }
-            taken
-        });
         if self.first == 0 {
             self.first = price.0;
         }
@@ -90,9 +82,16 @@ impl Engine {
             taker_remaining: Lots(buy.open - lots),
             aggressor: Side::Buy,
             hidden: sell.spot != Spot::Lit,
+            taker_rested: buy.spot == Spot::Lit,
         });
-        for (order, taken) in [buy, sell].iter().zip(&takes) {
-            self.after_take(order.spot, taken, lots, sink);
+        // One after the other: what the first frees, the second must not have been using.
+        for order in [buy, sell] {
+            let taken = self.shelf_mut(order.spot).book.take_from(order.handle, Lots(lots));
+            if order.spot == Spot::Lit {
+                let leaves = i64::from(taken.removal.order.lots == Lots::ZERO);
+                self.touch(order.side, taken.removal.level, lots, leaves);
+            }
+            self.after_take(order.spot, &taken, lots, sink);
         }
         lots
     }

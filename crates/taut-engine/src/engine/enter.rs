@@ -153,7 +153,7 @@ impl Engine {
         let mut taker = self.taker(order, filled);
         let whole =
             order.terms.has(f::ALL_OR_NONE) || order.time_in_force == TimeInForce::FillOrKill;
-        let needed = if whole { order.lots.0 } else { order.terms.minimum.0 };
+        let needed = if whole { order.lots.0 } else { order.terms.minimum.0.min(order.lots.0) };
         let possible =
             priced.is_some() && (needed == 0 || self.available(&taker, needed) >= needed);
         if possible {

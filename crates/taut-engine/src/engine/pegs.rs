@@ -98,6 +98,7 @@ impl Engine {
                 self.lift(&standing);
                 sink.on_event(Event::Repriced { order_id: id, side: order.side, price });
                 self.trade_peg(&order, price, standing.filled, sink);
+                self.fire_reached(sink);
             }
         }
         if self.locate(id).is_none() {

@@ -114,5 +114,5 @@ impl Shelf {
 fn tag_for(order: &NewOrder) -> u8 {
     let is_day = order.time_in_force == TimeInForce::Day;
     let is_noted = !order.terms.is_none() || order.order_type == OrderType::Market;
-    u8::from(is_day) * DAY | u8::from(is_noted) * NOTED
+    (u8::from(is_day) * DAY) | (u8::from(is_noted) * NOTED)
 }

@@ -38,14 +38,8 @@ impl Engine {
     /// All that follows from the command's trades and from the new top of the book.
     pub(super) fn settle(&mut self, sink: &mut impl EventSink) {
         loop {
-            if self.first != 0 {
-                // The prices of a sweep run one way, so its ends stand for all between them.
-                let ends = [self.first, self.last];
-                self.first = 0;
-                if self.phase != Phase::Closed && self.pending.book.order_count() > 0 {
-                    ends.into_iter().for_each(|price| self.fire(price, sink));
-                }
-            } else if let Some(&Fired { order, filled }) = self.fired.get(self.fired_next) {
+            self.fire_reached(sink);
+            if let Some(&Fired { order, filled }) = self.fired.get(self.fired_next) {
                 self.fired_next += 1;
                 sink.on_event(Event::Triggered { order_id: order.order_id });
                 self.proceed(&order, filled, None, sink);
@@ -55,6 +49,18 @@ impl Engine {
         }
         self.fired.clear();
         self.fired_next = 0;
+    }
+
+    /// Fires what the last taker's trades have reached.
+    pub(super) fn fire_reached(&mut self, sink: &mut impl EventSink) {
+        if self.first != 0 {
+            // The prices of a sweep run one way, so its ends stand for all between them.
+            let ends = [self.first, self.last];
+            self.first = 0;
+            if self.phase != Phase::Closed && self.pending.book.order_count() > 0 {
+                ends.into_iter().for_each(|price| self.fire(price, sink));
+            }
+        }
     }
 
     /// Moves trailing triggers after a trade at this price, then fires those that it reaches.
@@ -95,7 +101,12 @@ impl Engine {
                         (trigger > order.price.0, trigger)
                     }
                 };
-                if note.order.terms.has(f::TRAILING) && follows {
+                let fits = self
+                    .pending
+                    .book
+                    .level_at(side, HalfTicks(trigger))
+                    .is_none_or(|level| level.lots.0.checked_add(order.lots.0).is_some());
+                if note.order.terms.has(f::TRAILING) && follows && fits {
                     let filled = self.pending.filled(handle, self.pending.book.tag(handle));
                     let _ = self.pending.book.withdraw(order.id);
                     let moved = Order { price: HalfTicks(trigger), ..order };

@@ -32,3 +32,21 @@ fn no_command_allocates() {
     assert!(engine.trade_count() > 10_000, "{} trades, {event_count} events", engine.trade_count());
     assert_eq!(info.count_total, 0);
 }
+
+#[test]
+fn no_command_with_terms_allocates() {
+    let mut random = super::random::Random(5);
+    let commands: std::vec::Vec<Command> = (0..20_000).map(|_| random.command()).collect();
+    let config = EngineConfig { order_capacity: 200, level_capacity: 20 };
+    for seed in 0..16 {
+        let rules = super::random::Random(seed).rules();
+        let mut engine = Engine::with_rules(config, rules);
+        let info = allocation_counter::measure(|| {
+            for &command in &commands {
+                engine.execute(command, &mut |_: Event| {});
+            }
+            engine.snapshot(|_| {});
+        });
+        assert_eq!(info.count_total, 0, "{rules:?}");
+    }
+}

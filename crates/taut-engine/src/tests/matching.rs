@@ -28,6 +28,7 @@ fn tells_the_whole_story_of_a_sweep_in_order() {
         taker_remaining: Lots(taker_remaining),
         aggressor: Side::Buy,
         hidden: false,
+        taker_rested: false,
     };
     let level = |side, ticks: i64, lots, order_count| Event::Level {
         side,
