@@ -51,8 +51,9 @@ impl Plan<'_> {
         out.line("/// # Errors\n/// When the buffer is shorter than both.\n#[inline]");
         out.line("pub fn new(buffer: &'a mut [u8]) -> Result<Self, EncodeError> {");
         out.line("let length = buffer.len();");
-        out.line(format!("let (head, rest) = split_mut::<{header}>(buffer)?;"));
-        out.line(format!("let (block, rest) = split_mut::<{length}>(rest)?;"));
+        out.line(format!("let (whole, rest) = split_mut::<{}>(buffer)?;", header + length));
+        out.line(format!("let (head, block) = split_mut::<{header}>(whole)?;"));
+        out.line(format!("let (block, _) = split_mut::<{length}>(block)?;"));
         out.line(format!("*head = {};", bytes_literal(&self.header_bytes(at))));
         out.line(format!(
             "*block = {};",
