@@ -19,7 +19,7 @@ use source::Source;
 const PRELUDE: &str = include_str!("../runtime/prelude.rs");
 
 /// What generated code does not have to obey: names are the schema's, helpers are for all schemas.
-const ALLOW: &str = "allow(\ndead_code,\nunused_imports,\nclippy::all,\nclippy::pedantic,\n\
+const ALLOW: &str = "allow(\ndead_code,\nunused_imports,\nunused_comparisons,\nunreachable_patterns,\nclippy::all,\nclippy::pedantic,\n\
      clippy::restriction\n)";
 
 /// The source of a generated crate: path in the crate, and text.

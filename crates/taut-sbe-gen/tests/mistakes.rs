@@ -230,6 +230,7 @@ fn the_schema_as_a_whole_must_make_sense() {
     );
     let short = "<message name=\"A\" id=\"1\" blockLength=\"1\">\n<field name=\"f\" id=\"1\" type=\"int16\"/></message>";
     refused("", short, line, "blockLength=1 is shorter than the fields, which need 2");
+    parse("", "<y:note xmlns:y=\"urn:y\"/><documentation/>").expect("somebody else's element");
     refused("", "<note/>", line, "<note> stands among the messages");
     let schema = parse(
         "<type name=\"A\" primitiveType=\"int8\"/>\n<type name=\"A\" primitiveType=\"int16\"/>",

@@ -22,8 +22,6 @@ const TAKEN: &[&str] = &[
     "borrow",
     "borrow_mut",
     "type_id",
-    "block",
-    "rest",
 ];
 
 impl Plan<'_> {

@@ -126,6 +126,8 @@ impl<'n> Types<'n> {
             (_, Type::Set(at)) => self.sets[at.0].primitive.bytes(),
         };
         let offset = match node.number("offset")? {
+            // Like no offset at all.
+            Some(0) | None => behind,
             Some(offset) if offset < behind && size > 0 => {
                 return Err(node.error(format!(
                     "offset={offset} of {name} lies in what stands before it, which ends at {behind}"

@@ -77,13 +77,14 @@ fn body<'n>(
         }
     }
     body.block_length = match node.number("blockLength")? {
+        // Like no length at all.
+        Some(0) | None => length,
         Some(declared) if declared < length => {
             return Err(node.error(format!(
                 "blockLength={declared} is shorter than the fields, which need {length}"
             )));
         }
         Some(declared) => declared,
-        None => length,
     };
     if body.block_length > BLOCK_BYTES_MAX {
         return Err(node.error(format!("the block of {} bytes is too long", body.block_length)));
