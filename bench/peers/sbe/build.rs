@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 fn main() {
-    let schema = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/schemas/stream_1_0.xml"));
+    let schema = Path::new("../../../../shared/schemas/stream_1_0.xml");
     println!("cargo::rerun-if-changed={}", schema.display());
     let schema = taut_sbe_gen::Schema::read(schema).unwrap_or_else(|error| panic!("{error}"));
     let out: PathBuf = std::env::var_os("OUT_DIR").expect("cargo sets it").into();
-    std::fs::write(out.join("stream.rs"), taut_sbe_gen::generate_module(&schema, &[])).expect("file");
+    let module = taut_sbe_gen::generate_module(&schema, &[]);
+    std::fs::write(out.join("stream.rs"), module).expect("file");
 }

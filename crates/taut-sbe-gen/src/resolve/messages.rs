@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use crate::error::SchemaError;
 use crate::primitive::Charset;
+use crate::resolve::elements::{Names, fits, notes};
 use crate::resolve::fields::{BLOCK_BYTES_MAX, identity};
+use crate::resolve::headers;
 use crate::resolve::types::Types;
-use crate::resolve::{Names, fits, headers, notes};
 use crate::schema::{Body, Data, Group, Header, Message, Type};
 use crate::xml::Node;
 

@@ -1,7 +1,7 @@
 // The hot messages, each behind one function whose code is looked at: read every field, write every
 // field.
 
-#[unsafe(no_mangle)]
+#[inline(never)]
 pub fn decode_best(bytes: &[u8]) -> Option<i64> {
     let message = sbe::BestBidAskStreamEventDecoder::decode(bytes).ok()?;
     Some(
@@ -17,7 +17,7 @@ pub fn decode_best(bytes: &[u8]) -> Option<i64> {
     )
 }
 
-#[unsafe(no_mangle)]
+#[inline(never)]
 pub fn decode_depth(bytes: &[u8]) -> Option<i64> {
     let message = sbe::DepthDiffStreamEventDecoder::decode(bytes).ok()?;
     let bids = message.bids().into_iter().fold(0, |sum, level| sum ^ level.price() ^ level.qty());
@@ -26,7 +26,7 @@ pub fn decode_depth(bytes: &[u8]) -> Option<i64> {
     Some(message.event_time() ^ bids ^ asks ^ one ^ message.symbol().len() as i64)
 }
 
-#[unsafe(no_mangle)]
+#[inline(never)]
 pub fn decode_snapshot(bytes: &[u8]) -> Option<i64> {
     let message = sbe::DepthSnapshotStreamEventDecoder::decode(bytes).ok()?;
     let bids = message.bids().into_iter().fold(0, |sum, level| sum ^ level.price() ^ level.qty());
@@ -34,7 +34,7 @@ pub fn decode_snapshot(bytes: &[u8]) -> Option<i64> {
     Some(message.book_update_id() ^ bids ^ asks ^ message.symbol().len() as i64)
 }
 
-#[unsafe(no_mangle)]
+#[inline(never)]
 pub fn decode_trades(bytes: &[u8]) -> Option<i64> {
     let message = sbe::TradesStreamEventDecoder::decode(bytes).ok()?;
     let trades = message.trades().into_iter().fold(0, |sum, trade| {
@@ -43,12 +43,12 @@ pub fn decode_trades(bytes: &[u8]) -> Option<i64> {
     Some(message.transact_time() ^ trades ^ message.symbol().len() as i64)
 }
 
-#[unsafe(no_mangle)]
+#[inline(never)]
 pub fn decode_any(bytes: &[u8]) -> bool {
     sbe::Message::decode(bytes).is_ok()
 }
 
-#[unsafe(no_mangle)]
+#[inline(never)]
 pub fn encode_depth(buffer: &mut [u8], levels: &[(i64, i64)], symbol: &[u8]) -> Option<usize> {
     let mut to = sbe::DepthDiffStreamEventEncoder::new(buffer).ok()?;
     to.event_time(1).first_book_update_id(2).last_book_update_id(3).price_exponent(-2);
