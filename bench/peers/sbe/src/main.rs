@@ -1,7 +1,8 @@
 //! Encodes and decodes 1,024 distinct messages with taut's codec and with the reference's.
 //!
-//! `peer-sbe time` prints nanoseconds per message, the median of 11 turns; in each the two alternate
-//! and the shortest slice counts. `peer-sbe PEER MESSAGE VERB COUNT` does one thing COUNT times, for callgrind.
+//! `peer-sbe time` prints nanoseconds per message, the median of 11 turns; in each the two
+//! alternate and the shortest slice counts. `peer-sbe PEER MESSAGE VERB COUNT` does one thing COUNT
+//! times, for callgrind.
 
 mod reference;
 mod taut;
