@@ -5,17 +5,12 @@ mod decode;
 mod encode;
 mod framing;
 mod generate;
+mod input;
 mod json;
 mod pcap;
 mod show;
 #[cfg(test)]
 mod tests;
-
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
-
-use taut_sbe_gen::Schema;
 
 use crate::exit::Failure;
 use arguments::Verb;
@@ -29,43 +24,5 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Verb::Decode(arguments) => decode::run(arguments),
         Verb::Encode(arguments) => encode::run(arguments),
         Verb::Show(arguments) => show::run(arguments),
-    }
-}
-
-/// Reads a schema and says what is odd about it.
-fn schema(path: &Path) -> Result<Schema, Failure> {
-    let schema = Schema::read(path).map_err(|error| Failure::Usage(error.to_string()))?;
-    for warning in &schema.warnings {
-        eprintln!("warning: {warning}");
-    }
-    Ok(schema)
-}
-
-/// Checks that the schema has these messages.
-fn check_names(schema: &Schema, names: &[String]) -> Result<(), Failure> {
-    match names.iter().find(|name| schema.message(name).is_none()) {
-        None => Ok(()),
-        Some(name) => {
-            let known: Vec<_> =
-                schema.messages.iter().map(|message| message.name.as_str()).collect();
-            Err(Failure::Usage(format!(
-                "the schema has no message {name}; it has {}",
-                known.join(", ")
-            )))
-        }
-    }
-}
-
-/// All bytes of a file, or of standard input when its name is `-`.
-fn read_input(path: &Path) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
-        io::stdin().lock().read_to_end(&mut bytes)
-    } else {
-        File::open(path).and_then(|mut file| file.read_to_end(&mut bytes))
-    };
-    match read {
-        Ok(_) => Ok(bytes),
-        Err(error) => Err(Failure::Usage(format!("{} cannot be read: {error}", path.display()))),
     }
 }

@@ -19,8 +19,15 @@ use source::Source;
 const PRELUDE: &str = include_str!("../runtime/prelude.rs");
 
 /// What generated code does not have to obey: names are the schema's, helpers are for all schemas.
-const ALLOW: &str = "allow(\ndead_code,\nunused_imports,\nclippy::all,\nclippy::pedantic,\n\
-     clippy::restriction\n)";
+const ALLOW: &str = "allow(
+dead_code,
+unused_imports,
+unused_comparisons,
+unreachable_patterns,
+clippy::all,
+clippy::pedantic,
+clippy::restriction
+)";
 
 /// The source of a generated crate: path in the crate, and text.
 pub type Files = BTreeMap<PathBuf, String>;

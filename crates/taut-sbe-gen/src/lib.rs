@@ -9,6 +9,19 @@
 //! - messages without generated code: [`Schema::decode`] and [`Schema::encode`] go between bytes
 //!   and a tree of [`Value`]s, for tools and tests.
 //!
+//! In a `build.rs`, with the result included by
+//! `mod stream { include!(concat!(env!("OUT_DIR"), "/stream.rs")); }`:
+//!
+//! ```no_run
+//! use taut_sbe_gen::{Schema, generate_module};
+//!
+//! let schema = Schema::read("schemas/stream.xml".as_ref())?;
+//! let file = std::path::Path::new(&std::env::var("OUT_DIR")?).join("stream.rs");
+//! std::fs::write(file, generate_module(&schema, &[]))?;
+//! println!("cargo::rerun-if-changed=schemas/stream.xml");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What is generated
 //! A `<Message>Decoder` for each message borrows the bytes. `decode` checks all of the message
 //! once: header, block, every group and every length. After that no getter can fail, and none
@@ -20,8 +33,21 @@
 //! An `<Message>Encoder` writes into the caller's buffer and never outside it. `new` writes the
 //! header and an empty block, in which optional fields are null; setters fill the block; then
 //! groups and data follow in the schema's order, which a type parameter enforces. Counts and
-//! lengths are checked, and nothing is cut to fit.
+//! lengths are checked, and nothing is cut to fit. The ranges that a schema gives its values
+//! (`minValue`, `maxValue`) are not checked, except those of counts and lengths.
 //!
+//! ```text
+//! let mut to = DepthDiffStreamEventEncoder::new(&mut buffer)?;
+//! to.event_time(time).first_book_update_id(7).last_book_update_id(9);
+//! let to = to.bids(&bids, |entry, level| { entry.price(level.price).qty(level.qty); })?;
+//! let to = to.asks(&asks, |entry, level| { entry.price(level.price).qty(level.qty); })?;
+//! let length = to.symbol("BTCUSDT")?.finish();
+//!
+//! let message = DepthDiffStreamEventDecoder::decode(&buffer[..length])?;
+//! for bid in message.bids() { book.set(bid.price(), bid.qty()); }
+//! ```
+//!
+//! # Example
 //! ```
 //! use std::path::Path;
 //! use taut_sbe_gen::{Schema, generate_module};

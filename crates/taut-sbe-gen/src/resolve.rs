@@ -1,17 +1,18 @@
 //! From a schema's XML to what it means: types looked up, offsets computed, mistakes found.
 
+mod elements;
 mod fields;
 mod headers;
 mod messages;
 mod types;
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use crate::error::SchemaError;
 use crate::primitive::ByteOrder;
-use crate::schema::{Header, Notes, Schema, Slot};
+use crate::schema::{Header, Schema};
 use crate::xml::{self, Node};
+use elements::fits;
 use types::Types;
 
 impl Schema {
@@ -72,47 +73,4 @@ fn header(root: &Node, types: &mut Types<'_>) -> Result<Header, SchemaError> {
     let name = root.attribute("headerType").unwrap_or("messageHeader").trim();
     let composite = types.composite(name, root)?;
     headers::message_header(types, composite, root)
-}
-
-/// Whether a number can stand in its place in a header.
-fn fits(node: &Node, what: &str, value: u64, slot: Option<Slot>) -> Result<(), SchemaError> {
-    let Some((slot, (_, top))) = slot.and_then(|slot| Some((slot, slot.primitive.range()?))) else {
-        return Ok(());
-    };
-    if i128::from(value) <= top {
-        return Ok(());
-    }
-    let name = slot.primitive.name();
-    Err(node.error(format!("{what} {value} does not fit its place in the header, a {name}")))
-}
-
-/// Description, meaning and versions of a definition.
-fn notes(node: &Node, schema_version: u32) -> Result<Notes, SchemaError> {
-    let since = node.number("sinceVersion")?.unwrap_or(0);
-    if since > schema_version {
-        return Err(node.error(format!(
-            "sinceVersion={since} is above the schema's version {schema_version}"
-        )));
-    }
-    Ok(Notes {
-        description: node.attribute("description").unwrap_or_default().trim().to_owned(),
-        semantic_type: node.attribute("semanticType").map(|name| name.trim().to_owned()),
-        since,
-        deprecated: node.number("deprecated")?,
-    })
-}
-
-/// Says that a name is used twice.
-#[derive(Default)]
-struct Names(HashMap<String, u32>);
-
-impl Names {
-    fn add(&mut self, node: &Node, what: &str, name: &str) -> Result<(), SchemaError> {
-        match self.0.insert(name.to_owned(), node.place.line) {
-            None => Ok(()),
-            Some(line) => {
-                Err(node.error(format!("{what} {name} is already defined in line {line}")))
-            }
-        }
-    }
 }

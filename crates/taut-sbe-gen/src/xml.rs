@@ -7,6 +7,24 @@ use std::sync::Arc;
 use crate::error::{Place, SchemaError};
 
 const XINCLUDE: &str = "http://www.w3.org/2001/XInclude";
+/// The elements of SBE; others of other namespaces are somebody else's.
+const ELEMENTS: &[&str] = &[
+    "messageSchema",
+    "types",
+    "type",
+    "composite",
+    "ref",
+    "enum",
+    "validValue",
+    "set",
+    "choice",
+    "message",
+    "field",
+    "group",
+    "data",
+];
+/// Elements that explain and define nothing.
+const PROSE: &[&str] = &["annotation", "documentation", "description", "comment"];
 /// Deeper nesting of includes is a loop.
 const INCLUDE_DEPTH_MAX: usize = 16;
 
@@ -75,8 +93,13 @@ impl Loader {
         let bytes = fs::read(path).map_err(|error| {
             SchemaError::in_file(path, format!("the file cannot be read: {error}"))
         })?;
-        let text = String::from_utf8(bytes)
-            .map_err(|_| SchemaError::in_file(path, "the file is not UTF-8 text"))?;
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) if is_latin1(error.as_bytes()) => {
+                error.as_bytes().iter().copied().map(char::from).collect()
+            }
+            Err(_) => return Err(SchemaError::in_file(path, "the file is not UTF-8 text")),
+        };
         self.text(path, &text, depth)
     }
 
@@ -114,7 +137,15 @@ impl Loader {
             children: Vec::new(),
             attributes,
         };
+        let own = from.document().root_element().tag_name().namespace();
         for child in from.children().filter(roxmltree::Node::is_element) {
+            let namespace = child.tag_name().namespace();
+            let is_foreign = namespace.is_some() && namespace != own && namespace != Some(XINCLUDE);
+            if (is_foreign && !ELEMENTS.contains(&child.tag_name().name()))
+                || PROSE.contains(&child.tag_name().name())
+            {
+                continue;
+            }
             let is_include = child.tag_name().namespace() == Some(XINCLUDE)
                 && child.tag_name().name() == "include";
             let inner = self.node(child, file, lines, depth)?;
@@ -156,6 +187,13 @@ impl Loader {
         }
         self.file(&path, depth + 1)
     }
+}
+
+/// Whether the first line says that the text is in ISO 8859-1 or the like.
+fn is_latin1(bytes: &[u8]) -> bool {
+    let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(line).to_lowercase();
+    line.contains("8859-1") || line.contains("1252")
 }
 
 /// Counts lines while it goes through a text from front to back.

@@ -20,8 +20,9 @@ fn every_schema_becomes_a_crate_that_compiles_without_warnings() {
 }
 
 #[test]
-fn every_schema_becomes_a_module_that_compiles_without_warnings() {
-    for path in support::all() {
+fn a_schema_becomes_a_module_that_compiles_without_warnings() {
+    // The same code as the crates' in one file: some schemas are enough.
+    for path in support::OWN.iter().map(|name| support::own(name)).chain([support::feed()]) {
         let schema = Schema::read(&path).unwrap_or_else(|error| panic!("{error}"));
         let folder = tempfile::tempdir().expect("folder");
         let lib = folder.path().join("lib.rs");

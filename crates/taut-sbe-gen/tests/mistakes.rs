@@ -58,7 +58,8 @@ fn types_must_make_sense() {
             "128 does not fit int8 (-128 to 127)",
         ),
         (
-            "<type name=\"A\" primitiveType=\"int8\" presence=\"constant\" valueRef=\"Side.Sell\"/>",
+            "<type name=\"A\" primitiveType=\"int8\" presence=\"constant\" \
+             valueRef=\"Side.Sell\"/>",
             0,
             "enum Side has no value Sell",
         ),
@@ -85,12 +86,14 @@ fn types_must_make_sense() {
         ("<enum name=\"E\" encodingType=\"double\"/>", 0, "an enum cannot be encoded as double"),
         ("<enum name=\"E\" encodingType=\"Nothing\"/>", 0, "there is no type Nothing"),
         (
-            "<enum name=\"E\" encodingType=\"uint8\">\n<validValue name=\"A\">256</validValue></enum>",
+            "<enum name=\"E\" encodingType=\"uint8\">\n\
+             <validValue name=\"A\">256</validValue></enum>",
             1,
             "validValue A: 256 does not fit uint8 (0 to 255)",
         ),
         (
-            "<enum name=\"E\" encodingType=\"char\">\n<validValue name=\"A\">AB</validValue></enum>",
+            "<enum name=\"E\" encodingType=\"char\">\n\
+             <validValue name=\"A\">AB</validValue></enum>",
             1,
             "validValue A: \"AB\" is not one character",
         ),
@@ -149,7 +152,8 @@ fn messages_must_make_sense() {
         ),
         ("<thing name=\"f\"/>", 0, "<thing> stands among the fields"),
         (
-            "<field name=\"f\" id=\"1\" type=\"int8\"/>\n<field name=\"f\" id=\"2\" type=\"int8\"/>",
+            "<field name=\"f\" id=\"1\" type=\"int8\"/>\n\
+             <field name=\"f\" id=\"2\" type=\"int8\"/>",
             1,
             "field f is already defined in line 16",
         ),
@@ -180,7 +184,8 @@ fn messages_must_make_sense() {
             "blockLength 256 does not fit its place in the header, a uint8",
         ),
         (
-            "<field name=\"f\" id=\"1\" type=\"int64\"/>\n<field name=\"g\" id=\"2\" type=\"int8\" offset=\"7\"/>",
+            "<field name=\"f\" id=\"1\" type=\"int64\"/>\n\
+             <field name=\"g\" id=\"2\" type=\"int8\" offset=\"7\"/>",
             1,
             "offset=7 of g lies in what stands before it, which ends at 8",
         ),
@@ -228,8 +233,10 @@ fn the_schema_as_a_whole_must_make_sense() {
         line,
         "message id 70000 does not fit its place in the header, a uint16",
     );
-    let short = "<message name=\"A\" id=\"1\" blockLength=\"1\">\n<field name=\"f\" id=\"1\" type=\"int16\"/></message>";
+    let short = "<message name=\"A\" id=\"1\" blockLength=\"1\">\n\
+                 <field name=\"f\" id=\"1\" type=\"int16\"/></message>";
     refused("", short, line, "blockLength=1 is shorter than the fields, which need 2");
+    parse("", "<y:note xmlns:y=\"urn:y\"/><documentation/>").expect("somebody else's element");
     refused("", "<note/>", line, "<note> stands among the messages");
     let schema = parse(
         "<type name=\"A\" primitiveType=\"int8\"/>\n<type name=\"A\" primitiveType=\"int16\"/>",
@@ -249,7 +256,9 @@ fn includes_stay_in_the_schemas_folder() {
     std::fs::create_dir_all(inner.join("parts")).expect("folder");
     std::fs::write(folder.path().join("secret.xml"), "<types/>").expect("file");
     std::fs::write(inner.join("parts/types.xml"), format!("<types>{TYPES}</types>")).expect("file");
-    std::fs::write(inner.join("circle.xml"), "<types xmlns:xi=\"http://www.w3.org/2001/XInclude\">\n<xi:include href=\"circle.xml\"/></types>").expect("file");
+    let circle = "<types xmlns:xi=\"http://www.w3.org/2001/XInclude\">\n\
+                  <xi:include href=\"circle.xml\"/></types>";
+    std::fs::write(inner.join("circle.xml"), circle).expect("file");
     let read = |href: &str| {
         let text = format!(
             "<messageSchema xmlns:xi=\"http://www.w3.org/2001/XInclude\" id=\"1\">\n\

@@ -6,12 +6,12 @@ use taut_sbe_gen::{Schema, Value};
 
 use super::arguments::{Decode, Framing};
 use super::framing::{Broken, Frame, Sofh, split_mdp3};
-use super::pcap;
+use super::{input, pcap};
 use crate::exit::Failure;
 
 pub(super) fn run(arguments: &Decode) -> Result<(), Failure> {
-    let schema = super::schema(&arguments.schema)?;
-    let bytes = super::read_input(&arguments.file)?;
+    let schema = input::schema(&arguments.schema)?;
+    let bytes = input::bytes(&arguments.file)?;
     let mut out = Decoder {
         schema: &schema,
         out: BufWriter::new(io::stdout().lock()),

@@ -7,16 +7,16 @@ use taut_sbe_gen::Schema;
 
 use super::arguments::{Encode, Framing};
 use super::framing::{Packet, Sofh};
-use super::json;
+use super::{input, json};
 use crate::exit::Failure;
 
 pub(super) fn run(arguments: &Encode) -> Result<(), Failure> {
     if arguments.framing == Framing::UdpPcap {
         return Err(Failure::Usage("messages cannot be encoded into a pcap file".to_owned()));
     }
-    let schema = super::schema(&arguments.schema)?;
+    let schema = input::schema(&arguments.schema)?;
     let name = arguments.file.display();
-    let text = String::from_utf8(super::read_input(&arguments.file)?)
+    let text = String::from_utf8(input::bytes(&arguments.file)?)
         .map_err(|_| Failure::Usage(format!("{name} is not UTF-8 text")))?;
     let bytes = encode(&schema, arguments.framing, &text)
         .map_err(|problem| Failure::Run(format!("{name}: {problem}")))?;

@@ -6,11 +6,12 @@ use std::path::Path;
 use taut_sbe_gen::{generate_crate, generate_module};
 
 use super::arguments::Generate;
+use super::input;
 use crate::exit::Failure;
 
 pub(super) fn run(arguments: &Generate) -> Result<(), Failure> {
-    let schema = super::schema(&arguments.schema)?;
-    super::check_names(&schema, &arguments.messages)?;
+    let schema = input::schema(&arguments.schema)?;
+    input::check_names(&schema, &arguments.messages)?;
     if let Some(file) = &arguments.module {
         return write(file, &generate_module(&schema, &arguments.messages));
     }

@@ -5,11 +5,12 @@ use std::io::{self, ErrorKind, Write};
 use taut_sbe_gen::{Body, Field, Presence, Schema, Type};
 
 use super::arguments::Show;
+use super::input;
 use crate::exit::Failure;
 
 pub(super) fn run(arguments: &Show) -> Result<(), Failure> {
-    let schema = super::schema(&arguments.schema)?;
-    super::check_names(&schema, &arguments.messages)?;
+    let schema = input::schema(&arguments.schema)?;
+    input::check_names(&schema, &arguments.messages)?;
     match io::stdout().write_all(layout(&schema, &arguments.messages).as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::run("standard output", error))

@@ -305,7 +305,8 @@ fn when_known(
 ) -> String {
     match body.is_newer(notes) {
         true => format!(
-            "let ({member}_part, rest) =\nif version < {} {{\n({absent}, rest)\n}} else {{\n{split}\n}};",
+            "let ({member}_part, rest) =\nif version < {} {{\n({absent}, rest)\n}} else {{\n\
+             {split}\n}};",
             notes.since
         ),
         false => format!("let ({member}_part, rest) = {split};"),

@@ -22,8 +22,6 @@ const TAKEN: &[&str] = &[
     "borrow",
     "borrow_mut",
     "type_id",
-    "block",
-    "rest",
 ];
 
 impl Plan<'_> {
@@ -51,8 +49,9 @@ impl Plan<'_> {
         out.line("/// # Errors\n/// When the buffer is shorter than both.\n#[inline]");
         out.line("pub fn new(buffer: &'a mut [u8]) -> Result<Self, EncodeError> {");
         out.line("let length = buffer.len();");
-        out.line(format!("let (head, rest) = split_mut::<{header}>(buffer)?;"));
-        out.line(format!("let (block, rest) = split_mut::<{length}>(rest)?;"));
+        out.line(format!("let (whole, rest) = split_mut::<{}>(buffer)?;", header + length));
+        out.line(format!("let (head, block) = split_mut::<{header}>(whole)?;"));
+        out.line(format!("let (block, _) = split_mut::<{length}>(block)?;"));
         out.line(format!("*head = {};", bytes_literal(&self.header_bytes(at))));
         out.line(format!(
             "*block = {};",
@@ -179,7 +178,8 @@ impl Plan<'_> {
             out.line(format!("/// `{}` as a text, filled up with zeros.\n///", field.name));
             out.line(format!("/// # Errors\n/// When it is longer than {size} bytes."));
             out.line(format!(
-                "pub fn {text}(&mut self, text: impl AsRef<[u8]>) -> Result<&mut Self, EncodeError> {{"
+                "pub fn {text}(\n&mut self,\ntext: impl AsRef<[u8]>,\n) -> Result<&mut Self, \
+                 EncodeError> {{"
             ));
             out.line("let bytes = padded(text.as_ref())?;");
             out.line(format!("put::<{offset}, {size}, _>(self.{to}, bytes);\nOk(self)\n}}"));
@@ -283,7 +283,8 @@ impl Plan<'_> {
         out.line("/// When the buffer is too short, or the data longer than its length can say.");
         out.line("#[inline]");
         out.line(format!(
-            "pub fn {member}(self, data: impl AsRef<[u8]>) -> Result<{name}<'a, {next}>, EncodeError> {{"
+            "pub fn {member}(\nself,\ndata: impl AsRef<[u8]>,\n) -> Result<{name}<'a, {next}>, \
+             EncodeError> {{"
         ));
         out.line(format!("let Self {{ {carried}, rest }} = self;"));
         out.line(format!("let rest = {function}_put(rest, data.as_ref())?;"));

@@ -37,7 +37,8 @@ impl Scope {
         candidate
     }
 
-    /// The name of a field or a constant itself; with something behind it when it is taken or a keyword.
+    /// The name of a field or a constant itself; with something behind it when it is taken or a
+    /// keyword.
     pub(crate) fn unique(&mut self, name: String) -> String {
         let mut candidate = name.clone();
         let mut number = 1;

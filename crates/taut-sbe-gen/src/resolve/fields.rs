@@ -1,8 +1,8 @@
 //! Fields of blocks and members of composites: their types, presence and offsets.
 
 use crate::error::SchemaError;
+use crate::resolve::elements::{Names, notes};
 use crate::resolve::types::{Typed, Types, unknown_presence};
-use crate::resolve::{Names, notes};
 use crate::schema::{Composite, Constant, Field, Plain, Presence, Type};
 use crate::xml::Node;
 
@@ -126,9 +126,12 @@ impl<'n> Types<'n> {
             (_, Type::Set(at)) => self.sets[at.0].primitive.bytes(),
         };
         let offset = match node.number("offset")? {
+            // Like no offset at all.
+            Some(0) | None => behind,
             Some(offset) if offset < behind && size > 0 => {
                 return Err(node.error(format!(
-                    "offset={offset} of {name} lies in what stands before it, which ends at {behind}"
+                    "offset={offset} of {name} lies in what stands before it, which ends at \
+                     {behind}"
                 )));
             }
             Some(offset) if size > 0 => offset,

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use crate::error::SchemaError;
 use crate::primitive::Charset;
+use crate::resolve::elements::{Names, fits, notes};
 use crate::resolve::fields::{BLOCK_BYTES_MAX, identity};
+use crate::resolve::headers;
 use crate::resolve::types::Types;
-use crate::resolve::{Names, fits, headers, notes};
 use crate::schema::{Body, Data, Group, Header, Message, Type};
 use crate::xml::Node;
 
@@ -77,13 +78,14 @@ fn body<'n>(
         }
     }
     body.block_length = match node.number("blockLength")? {
+        // Like no length at all.
+        Some(0) | None => length,
         Some(declared) if declared < length => {
             return Err(node.error(format!(
                 "blockLength={declared} is shorter than the fields, which need {length}"
             )));
         }
         Some(declared) => declared,
-        None => length,
     };
     if body.block_length > BLOCK_BYTES_MAX {
         return Err(node.error(format!("the block of {} bytes is too long", body.block_length)));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::error::SchemaError;
 use crate::primitive::{Charset, Literal, Primitive};
-use crate::resolve::{Names, notes};
+use crate::resolve::elements::{Names, notes};
 use crate::schema::{
     Choice, Composite, CompositeId, Constant, Enum, EnumId, Plain, Presence, Set, SetId, Type,
 };

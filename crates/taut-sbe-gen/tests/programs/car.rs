@@ -35,7 +35,8 @@ fn main() {
     assert_eq!(car.available(), BooleanType::T);
     assert_eq!(car.discounted_model(), Model::C);
     assert_eq!(car.vehicle_code_text(), Some("abcdef"));
-    assert!(car.extras().contains(OptionalExtras::SPORTS_PACK.with(OptionalExtras::CRUISE_CONTROL)));
+    let both = OptionalExtras::SPORTS_PACK.with(OptionalExtras::CRUISE_CONTROL);
+    assert!(car.extras().contains(both));
     assert!(!car.extras().contains(OptionalExtras::SUN_ROOF));
     let engine = car.engine();
     assert_eq!((engine.capacity, engine.num_cylinders, Engine::MAX_RPM), (2000, 4, 9000));

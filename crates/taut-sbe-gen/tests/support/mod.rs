@@ -37,10 +37,16 @@ pub fn own(name: &str) -> PathBuf {
 /// Schemas of the tests that are right.
 pub const OWN: &[&str] = &["odd.xml", "big.xml"];
 
+/// The schema of taut's own market data.
+pub fn feed() -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../taut-sbe/schema/taut-market-data.xml"))
+        .into()
+}
+
 /// All schemas that are there.
 pub fn all() -> Vec<PathBuf> {
     let outside = SCHEMAS.iter().filter_map(|path| shared(path));
-    outside.chain(OWN.iter().map(|name| own(name))).collect()
+    outside.chain(OWN.iter().map(|name| own(name))).chain([feed()]).collect()
 }
 
 /// Writes the crate that is generated from a schema.

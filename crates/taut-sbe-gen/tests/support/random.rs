@@ -104,14 +104,14 @@ fn plain_value(plain: &Plain, random: &mut Random) -> Value {
             Value::Text(letters(length, random))
         }
         (Primitive::Char, false) => Value::Text(letters(1, random)),
-        (primitive, false) => number(primitive, &plain.null, random),
+        (primitive, false) => number(primitive, plain, random),
         (primitive, true) => {
-            Value::List((0..plain.length).map(|_| number(primitive, &plain.null, random)).collect())
+            Value::List((0..plain.length).map(|_| number(primitive, plain, random)).collect())
         }
     }
 }
 
-fn number(primitive: Primitive, null: &Literal, random: &mut Random) -> Value {
+fn number(primitive: Primitive, plain: &Plain, random: &mut Random) -> Value {
     let Some((min, max)) = primitive.range() else {
         let value = random.below(1 << 20) as f32 / 64.0;
         return match primitive {
@@ -119,11 +119,16 @@ fn number(primitive: Primitive, null: &Literal, random: &mut Random) -> Value {
             _ => Value::Double(value.into()),
         };
     };
-    // The ends of the range belong to nulls; the reference refuses some of them.
-    let span = (max - min - 1) as u128;
-    let value = min + 1 + (u128::from(random.next()) % span) as i128;
-    match null {
-        Literal::Int(null) if *null == value => Value::Int(1),
+    // The ends of the range belong to nulls; the reference refuses them and what the schema's own
+    // range leaves out.
+    let bound = |literal: &Option<Literal>, otherwise| match literal {
+        Some(Literal::Int(bound)) => *bound,
+        _ => otherwise,
+    };
+    let (min, max) = (bound(&plain.min, min + 1), bound(&plain.max, max - 1));
+    let value = min + (u128::from(random.next()) % (max - min + 1) as u128) as i128;
+    match plain.null {
+        Literal::Int(null) if null == value => Value::Int(max - 1),
         _ => Value::Int(value),
     }
 }

@@ -1,0 +1,47 @@
+//! What every verb reads.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use taut_sbe_gen::Schema;
+
+use crate::exit::Failure;
+
+/// Reads a schema and says what is odd about it.
+pub(super) fn schema(path: &Path) -> Result<Schema, Failure> {
+    let schema = Schema::read(path).map_err(|error| Failure::Usage(error.to_string()))?;
+    for warning in &schema.warnings {
+        eprintln!("warning: {warning}");
+    }
+    Ok(schema)
+}
+
+/// Checks that the schema has these messages.
+pub(super) fn check_names(schema: &Schema, names: &[String]) -> Result<(), Failure> {
+    match names.iter().find(|name| schema.message(name).is_none()) {
+        None => Ok(()),
+        Some(name) => {
+            let known: Vec<_> =
+                schema.messages.iter().map(|message| message.name.as_str()).collect();
+            Err(Failure::Usage(format!(
+                "the schema has no message {name}; it has {}",
+                known.join(", ")
+            )))
+        }
+    }
+}
+
+/// All bytes of a file, or of standard input when its name is `-`.
+pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        io::stdin().lock().read_to_end(&mut bytes)
+    } else {
+        File::open(path).and_then(|mut file| file.read_to_end(&mut bytes))
+    };
+    match read {
+        Ok(_) => Ok(bytes),
+        Err(error) => Err(Failure::Usage(format!("{} cannot be read: {error}", path.display()))),
+    }
+}
