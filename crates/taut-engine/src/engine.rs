@@ -5,15 +5,14 @@
 use alloc::vec::Vec;
 
 use taut_book::{Handle, Level, Order, OrderBook, Taken};
-use taut_types::{HalfTicks, Lots, Nanos, OrderId, OrderType, Side, TimeInForce};
+use taut_types::{HalfTicks, Lots, Nanos, OrderId, Side, TimeInForce};
 
 use crate::admission::check_plain;
-use crate::allocation::Share;
-use crate::command::{Command, Phase, no_limit};
+use crate::command::{Command, Phase};
 use crate::event::{CancelReason, Event, EventSink, RejectReason};
 use crate::order::NewOrder;
 use crate::rules::Rules;
-use shelf::{DAY, NOTED, Note, Shelf, Spot};
+use shelf::{NOTED, Note, Shelf, Spot};
 
 mod auction;
 mod clock;
@@ -29,81 +28,16 @@ mod self_trade;
 mod shelf;
 mod snapshot;
 mod standing;
+mod state;
 mod stops;
 mod sweep;
+mod tell;
 
 pub use snapshot::SnapshotError;
+pub use state::{Engine, EngineConfig};
 
-/// How much memory an engine reserves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EngineConfig {
-    /// Displayed orders, up to 2^30.
-    pub order_capacity: usize,
-    /// Displayed price levels on each side, up to 2^22.
-    pub level_capacity: usize,
-}
-
-/// A matching engine for one instrument.
-#[derive(Clone, Debug)]
-pub struct Engine {
-    lit: Shelf,
-    /// What an order without terms must look at beyond the displayed book.
-    busy: u8,
-    /// Whether the phase and the rules let an order without terms take the short way.
-    plain: bool,
-    trade_count: u64,
-    /// The last trade's price; zero before the first.
-    last: i64,
-    /// The first price of the trades that stops have not seen yet; zero when there are none.
-    first: i64,
-    /// The displayed levels that the current command has changed, as they were before.
-    touched: Vec<levels::Touched>,
-    dark: Shelf,
-    pending: Shelf,
-    parked: Shelf,
-    /// The ids of pegged orders by age.
-    pegs: OrderBook,
-    /// The ids of orders with an expiry, by that time.
-    expiries: OrderBook,
-    /// Triggered orders that are about to enter, in the order of their triggers.
-    fired: Vec<stops::Fired>,
-    fired_next: usize,
-    trailing_count: usize,
-    /// The displayed prices at which pegged orders were priced last.
-    peg_top: (i64, i64),
-    /// The orders that bettered the market on each side (allocation with TOP).
-    top_orders: [Option<OrderId>; 2],
-    shares: Vec<Share>,
-    handles: Vec<Handle>,
-    ids: Vec<OrderId>,
-    phase: Phase,
-    now: Nanos,
-    config: EngineConfig,
-    rules: Rules,
-}
-
-/// There are orders outside the displayed book; ids must be looked up there, too.
-const ELSEWHERE: u8 = 1;
-/// There are orders that trade without being displayed.
-const DARK: u8 = 1 << 1;
-/// There are orders that wait for a trade or follow the market.
-const WATCHING: u8 = 1 << 2;
-
-/// An order that is about to trade.
-#[derive(Clone, Copy, Debug)]
-struct Taker {
-    id: OrderId,
-    owner: u32,
-    group: u32,
-    side: Side,
-    /// Its own price, which is reported.
-    price: HalfTicks,
-    /// The worst price at which it trades now.
-    limit: HalfTicks,
-    remaining: i64,
-    filled: i64,
-    self_trade: crate::terms::SelfTrade,
-}
+use state::{DARK, Taker, WATCHING, crosses, limit};
+use tell::{accepted, cancelled, day, level_event, refused, remainder_cancelled, rested, resting};
 
 impl Engine {
     /// An engine with an empty book, matching by price and time.
@@ -440,91 +374,4 @@ impl Engine {
         meets(self.lit.book.best_price(side.opposite()))
             || self.busy & DARK != 0 && meets(self.dark.book.best_price(side.opposite()))
     }
-}
-
-impl Taker {
-    #[inline]
-    fn new(order: &NewOrder, limit: HalfTicks, filled: i64, rules: &Rules) -> Self {
-        use crate::terms::SelfTrade;
-        let own = order.terms.self_trade;
-        Self {
-            id: order.order_id,
-            owner: order.owner,
-            group: order.terms.group,
-            side: order.side,
-            price: order.price,
-            limit,
-            remaining: order.lots.0,
-            filled,
-            self_trade: if own == SelfTrade::Default { rules.self_trade } else { own },
-        }
-    }
-}
-
-/// Whether an order of this side and limit trades with one of the other side at a price.
-#[inline]
-fn crosses(side: Side, limit: HalfTicks, price: HalfTicks) -> bool {
-    match side {
-        Side::Buy => price <= limit,
-        Side::Sell => price >= limit,
-    }
-}
-
-/// The worst price at which an order may trade.
-#[inline]
-const fn limit(order: &NewOrder) -> HalfTicks {
-    match order.order_type {
-        OrderType::Limit => order.price,
-        OrderType::Market => no_limit(order.side),
-    }
-}
-
-#[inline]
-fn day(order: &NewOrder) -> u8 {
-    if order.time_in_force == TimeInForce::Day { DAY } else { 0 }
-}
-
-/// Why the book did not take an order.
-#[cold]
-fn refused(error: taut_book::BookError) -> RejectReason {
-    match error {
-        taut_book::BookError::DuplicateOrder => RejectReason::DuplicateOrderId,
-        _ => RejectReason::BookFull,
-    }
-}
-
-#[inline]
-const fn resting(order: &NewOrder, lots: Lots) -> Order {
-    let NewOrder { order_id: id, owner, side, price, .. } = *order;
-    Order { id, owner, side, price, lots }
-}
-
-#[inline]
-const fn accepted(order: &NewOrder) -> Event {
-    let NewOrder { order_id, owner, side, price, lots, .. } = *order;
-    Event::Accepted { order_id, owner, side, price, lots }
-}
-
-#[inline]
-const fn rested(order: &NewOrder, lots: Lots) -> Event {
-    let NewOrder { order_id, side, price, .. } = *order;
-    Event::Rested { order_id, side, price, lots, hidden: false }
-}
-
-const fn cancelled(order: &NewOrder, lots: Lots, reason: CancelReason) -> Event {
-    let NewOrder { order_id, owner, side, price, .. } = *order;
-    Event::Cancelled { order_id, owner, side, price, lots, reason, was_resting: false }
-}
-
-const fn remainder_cancelled(order: &NewOrder, lots: Lots) -> Event {
-    let reason = match order.time_in_force {
-        TimeInForce::FillOrKill => CancelReason::FillOrKill,
-        _ => CancelReason::Remainder,
-    };
-    cancelled(order, lots, reason)
-}
-
-#[inline]
-const fn level_event(side: Side, level: Level<HalfTicks>) -> Event {
-    Event::Level { side, price: level.price, lots: level.lots, order_count: level.order_count }
 }

@@ -1,6 +1,6 @@
-//! The public matching-engine benchmark (arXiv 2606.01183): its five scenarios, whose report streams
-//! have known SHA-256 hashes. The messages come from an independent generator; a smaller flow, and
-//! any other seed, is compared with the report text of that generator's own matcher.
+//! The public matching-engine benchmark (arXiv 2606.01183): its five scenarios, whose report
+//! streams have known SHA-256 hashes. The messages come from an independent generator; a smaller
+//! flow, and any other seed, is compared with the report text of that generator's own matcher.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -10,8 +10,8 @@
 use taut_book::Handle;
 use taut_types::{HalfTicks, Lots, OrderType, Side};
 
-use super::Engine;
 use super::shelf::{NOTED, Spot};
+use super::state::Engine;
 use crate::event::{Event, EventSink};
 use crate::terms::feature as f;
 

@@ -2,7 +2,7 @@
 
 use taut_types::{Nanos, Side};
 
-use super::Engine;
+use super::state::Engine;
 use crate::event::{CancelReason, Event, EventSink};
 
 impl Engine {

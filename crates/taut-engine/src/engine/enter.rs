@@ -4,8 +4,9 @@ use taut_book::Order;
 use taut_types::{HalfTicks, Lots, OrderType, Side, TimeInForce};
 
 use super::shelf::{Note, Spot};
+use super::state::{Engine, Taker, crosses, limit};
 use super::stops::fires_when_rising;
-use super::{Engine, Taker, accepted, cancelled, crosses, limit, remainder_cancelled};
+use super::tell::{accepted, cancelled, remainder_cancelled};
 use crate::admission::check;
 use crate::command::Phase;
 use crate::event::{CancelReason, Event, EventSink, HeldUntil, RejectReason};

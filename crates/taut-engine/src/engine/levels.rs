@@ -3,20 +3,10 @@
 use taut_book::Level;
 use taut_types::{HalfTicks, Lots, Side};
 
-use super::{DARK, ELSEWHERE, Engine, WATCHING, level_event};
+use super::state::{DARK, ELSEWHERE, Engine, Touched, WATCHING};
+use super::tell::level_event;
 use crate::command::Phase;
 use crate::event::{Event, EventSink};
-
-/// A level as it was before the command.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Touched {
-    side: Side,
-    price: HalfTicks,
-    lots: i64,
-    order_count: u32,
-    /// When it was touched: the first entry of a price is the one from before.
-    turn: u32,
-}
 
 impl Engine {
     /// Remembers how a displayed level was before so many lots and orders left it (or, negative,

@@ -4,7 +4,7 @@ use taut_book::{Handle, Order};
 use taut_types::{HalfTicks, Lots, Side};
 
 use super::shelf::{NOTED, Spot};
-use super::{Engine, Taker, crosses};
+use super::state::{Engine, Taker, crosses};
 use crate::terms::{SelfTrade, feature as f};
 
 impl Engine {

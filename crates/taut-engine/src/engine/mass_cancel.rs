@@ -2,9 +2,9 @@
 
 use taut_types::{OrderId, Side};
 
-use super::Engine;
 use super::shelf::Spot;
 use super::standing::Standing;
+use super::state::Engine;
 use crate::command::MassCancel;
 use crate::event::{CancelReason, Event, EventSink};
 

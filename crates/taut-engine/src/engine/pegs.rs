@@ -8,8 +8,8 @@
 use taut_book::OrderBook;
 use taut_types::{HalfTicks, Lots, Side};
 
-use super::Engine;
 use super::shelf::Spot;
+use super::state::Engine;
 use crate::command::Phase;
 use crate::event::{Event, EventSink, HeldUntil};
 use crate::order::NewOrder;

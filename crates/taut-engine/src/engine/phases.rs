@@ -13,7 +13,8 @@ use taut_types::{Lots, OrderType};
 
 use super::shelf::Spot;
 use super::standing::Standing;
-use super::{Engine, Taker, limit, remainder_cancelled};
+use super::state::{Engine, Taker, limit};
+use super::tell::remainder_cancelled;
 use crate::command::Phase;
 use crate::event::{CancelReason, Event, EventSink, HeldUntil};
 use crate::order::NewOrder;

@@ -2,9 +2,9 @@
 
 use taut_types::{Lots, OrderId};
 
-use super::Engine;
 use super::shelf::Spot;
 use super::standing::Standing;
+use super::state::Engine;
 use crate::event::{CancelReason, Event, EventSink, RejectReason};
 
 impl Engine {

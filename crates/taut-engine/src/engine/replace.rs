@@ -1,13 +1,13 @@
 //! Giving a waiting order new terms.
 //!
-//! Sources: CME Globex, "Modify Order" and "In-Flight Mitigation" for [`ReplaceMode::InFlight`]; the
-//! public matching-engine benchmark (arXiv 2606.01183) for [`ReplaceMode::Requeue`].
+//! Sources: CME Globex, "Modify Order" and "In-Flight Mitigation" for [`ReplaceMode::InFlight`];
+//! the public matching-engine benchmark (arXiv 2606.01183) for [`ReplaceMode::Requeue`].
 
 use taut_types::{Lots, TimeInForce};
 
-use super::Engine;
 use super::shelf::{Note, Spot};
 use super::standing::Standing;
+use super::state::Engine;
 use crate::admission::check;
 use crate::command::ReplaceMode;
 use crate::event::{CancelReason, Event, EventSink, RejectReason};

@@ -4,7 +4,7 @@ use taut_book::Handle;
 use taut_types::Lots;
 
 use super::shelf::{NOTED, Spot};
-use super::{Engine, Taker};
+use super::state::{Engine, Taker};
 use crate::event::{CancelReason, Event, EventSink};
 use crate::terms::SelfTrade;
 

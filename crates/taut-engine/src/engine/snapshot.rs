@@ -7,7 +7,7 @@ use taut_book::{Fnv1a, Order};
 use taut_types::{HalfTicks, Lots, Nanos, OrderId, Side};
 
 use super::shelf::{NOTED, Note, Spot};
-use super::{Engine, EngineConfig};
+use super::state::{Engine, EngineConfig};
 use crate::codec::{ORDER_WORDS, order_from_words, order_to_words, pair, unpair};
 use crate::command::Phase;
 use crate::event::Event;

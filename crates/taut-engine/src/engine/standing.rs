@@ -3,8 +3,8 @@
 use taut_book::{Handle, Order, OrderBook, Taken};
 use taut_types::{HalfTicks, Lots, OrderId, Side};
 
-use super::Engine;
 use super::shelf::{DAY, NOTED, Note, Shelf, Spot};
+use super::state::Engine;
 use crate::event::{CancelReason, Event, EventSink, RejectReason};
 use crate::order::NewOrder;
 use crate::terms::{Trigger, feature};

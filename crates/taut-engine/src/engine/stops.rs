@@ -8,19 +8,12 @@
 use taut_book::Order;
 use taut_types::{HalfTicks, Lots, Side};
 
-use super::Engine;
 use super::shelf::Spot;
+use super::state::{Engine, Fired};
 use crate::command::Phase;
 use crate::event::{Event, EventSink};
 use crate::order::NewOrder;
 use crate::terms::{Trigger, feature as f};
-
-/// An order whose trigger has fired.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Fired {
-    order: NewOrder,
-    filled: i64,
-}
 
 /// Whether a waiting order fires when the market rises to its trigger price, or else when it falls
 /// to it.

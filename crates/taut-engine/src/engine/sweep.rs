@@ -5,7 +5,7 @@ use taut_book::{Handle, Order, Taken};
 use taut_types::{HalfTicks, Lots, Side};
 
 use super::shelf::{NOTED, Note, Spot};
-use super::{Engine, Taker};
+use super::state::{Engine, Taker};
 use crate::allocation::{Share, allocate};
 use crate::event::{Event, EventSink};
 
