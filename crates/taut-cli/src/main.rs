@@ -5,6 +5,7 @@
 
 mod book;
 mod demo;
+mod engine;
 mod exit;
 mod progress;
 mod report;
@@ -27,6 +28,8 @@ enum Verb {
     Book(book::Arguments),
     /// Run a venue, a gateway and a strategy on this machine and report every stage.
     Demo(Box<demo::Arguments>),
+    /// The matching engine on an order flow from a file.
+    Engine(engine::Arguments),
     /// A process of a demo; started by `taut demo`, never by hand.
     #[command(hide = true)]
     DemoRole {
@@ -40,6 +43,7 @@ fn main() -> std::process::ExitCode {
     let result = match command.verb {
         Verb::Book(arguments) => book::run(&arguments),
         Verb::Demo(arguments) => demo::run(&arguments),
+        Verb::Engine(arguments) => engine::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };
     match result {
