@@ -6,6 +6,7 @@
 
 mod book;
 mod demo;
+mod engine;
 mod exit;
 mod fix;
 mod progress;
@@ -35,6 +36,8 @@ enum Verb {
     Fix(fix::Arguments),
     /// Work with SBE schemas and messages.
     Sbe(sbe::Arguments),
+    /// The matching engine on an order flow from a file.
+    Engine(engine::Arguments),
     /// A process of a demo; started by `taut demo`, never by hand.
     #[command(hide = true)]
     DemoRole {
@@ -50,6 +53,7 @@ fn main() -> std::process::ExitCode {
         Verb::Demo(arguments) => demo::run(&arguments),
         Verb::Fix(arguments) => fix::run(&arguments),
         Verb::Sbe(arguments) => sbe::run(&arguments),
+        Verb::Engine(arguments) => engine::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };
     match result {

@@ -1,0 +1,115 @@
+//! What `taut engine replay` prints.
+
+use serde::Serialize;
+
+use super::correctness::{Known, Restored};
+use super::throughput::Timed;
+use crate::exit::Failure;
+
+/// Everything that a replay found.
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    messages: u64,
+    reports: u64,
+    trades: u64,
+    sha256: String,
+    trade_hash: String,
+    ops_per_s: f64,
+    ns_per_op: f64,
+    op_ns: OpNs,
+    timer_ns: u64,
+    peak_resting: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snapshots: Option<Restored>,
+}
+
+/// The latency pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Latency {
+    /// By kind of operation.
+    pub op_ns: OpNs,
+    /// The median empty pair of readings, which is in each of them.
+    pub timer_ns: u64,
+}
+
+/// Nanoseconds of an operation, by its kind.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct OpNs {
+    /// All of them.
+    pub all: Percentiles,
+    /// Orders that may rest.
+    pub add: Percentiles,
+    /// Cancels.
+    pub cancel: Percentiles,
+    /// Orders that may not.
+    pub ioc: Percentiles,
+}
+
+/// Percentiles in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Percentiles {
+    /// 50%.
+    pub p50: u64,
+    /// 99%.
+    pub p99: u64,
+    /// 99.9%.
+    pub p999: u64,
+    /// 99.99%.
+    pub p9999: u64,
+    /// 99.9999%.
+    pub p999999: u64,
+    /// The largest.
+    pub max: u64,
+}
+
+impl Outcome {
+    /// Puts the passes together.
+    pub fn new(known: &Known, timed: Timed, latency: Latency) -> Self {
+        let elapsed_ns = timed.elapsed.0.max(1) as f64;
+        let operations = timed.operations as f64;
+        Self {
+            messages: known.messages,
+            reports: known.reports,
+            trades: known.trades,
+            sha256: known.sha256.clone(),
+            trade_hash: format!("{:016x}", known.trade_hash),
+            ops_per_s: (operations * 1e9 / elapsed_ns).round(),
+            ns_per_op: (elapsed_ns / operations.max(1.0) * 1e3).round() / 1e3,
+            op_ns: latency.op_ns,
+            timer_ns: latency.timer_ns,
+            peak_resting: known.peak_resting,
+            snapshots: known.snapshots.clone(),
+        }
+    }
+
+    /// Prints it.
+    ///
+    /// # Errors
+    /// None in practice: everything in it has a JSON form.
+    pub fn print(&self, json: bool) -> Result<(), Failure> {
+        if json {
+            let text = serde_json::to_string(self).map_err(|e| Failure::run("the outcome", e))?;
+            println!("{text}");
+            return Ok(());
+        }
+        println!("messages      {}", self.messages);
+        println!("reports       {}, of which {} are trades", self.reports, self.trades);
+        println!("peak resting  {}", self.peak_resting);
+        if let Some(Restored { count, bytes_max, state_hash }) = &self.snapshots {
+            println!("snapshots     {count} restored, up to {bytes_max} bytes, last {state_hash}");
+        }
+        println!("sha256        {}", self.sha256);
+        println!("trade hash    {}", self.trade_hash);
+        println!("throughput    {:.0} op/s, {:.1} ns/op", self.ops_per_s, self.ns_per_op);
+        println!("timer         {} ns, contained in the latencies below", self.timer_ns);
+        println!("ns              p50      p99    p99.9   p99.99 p99.9999      max");
+        let OpNs { all, add, cancel, ioc } = &self.op_ns;
+        for (name, p) in [("all", all), ("add", add), ("cancel", cancel), ("ioc", ioc)] {
+            println!(
+                "{name:<10}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
+                p.p50, p.p99, p.p999, p.p9999, p.p999999, p.max
+            );
+        }
+        Ok(())
+    }
+}
