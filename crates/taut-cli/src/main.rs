@@ -4,6 +4,7 @@
 //! `taut fix` talks FIX.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod demo;
 mod exit;
 mod fix;
@@ -26,6 +27,8 @@ struct Command {
 enum Verb {
     /// Run a venue, a gateway and a strategy on this machine and report every stage.
     Demo(Box<demo::Arguments>),
+    /// Measure the parts on this machine.
+    Bench(bench::Arguments),
     /// Talk FIX: echo, send, decode and check messages.
     Fix(fix::Arguments),
     /// A process of a demo; started by `taut demo`, never by hand.
@@ -40,6 +43,7 @@ fn main() -> std::process::ExitCode {
     let command = Command::parse();
     let result = match command.verb {
         Verb::Demo(arguments) => demo::run(&arguments),
+        Verb::Bench(arguments) => bench::run(&arguments),
         Verb::Fix(arguments) => fix::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };
