@@ -1,6 +1,7 @@
 //! `taut bench fix`: NewOrderSingle out, ExecutionReport back.
 
 mod codec;
+mod cost;
 mod messages;
 mod round_trip;
 
@@ -8,6 +9,7 @@ use clap::Args;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use crate::bench::fix::cost::Cost;
 use crate::exit::Failure;
 use crate::terminal::print;
 
@@ -20,13 +22,6 @@ pub struct Arguments {
     /// Round trips that are measured, of each kind.
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(64..))]
     round_trips: u32,
-}
-
-/// Nanoseconds per message, of an order and of a report.
-#[derive(Clone, Copy, Debug, Serialize)]
-struct Cost {
-    nos: f64,
-    er: f64,
 }
 
 /// The distribution of round trips, nanoseconds.

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use taut_fix::{FieldIndex, Framed, MESSAGE_BYTES_MAX, Now, Role, Rules, frame};
 use taut_types::Nanos;
 
-use crate::bench::fix::Cost;
+use crate::bench::fix::cost::Cost;
 use crate::bench::fix::messages::{DISTINCT, Order, START_UTC, encode, log_on, session};
 use crate::exit::Failure;
 
