@@ -1,6 +1,6 @@
 //! The formats of values (FIX 4.4 volume 1, "Data Types").
 
-use crate::codec::timestamp::parse_timestamp;
+use crate::codec::timestamp::{is_timestamp, parse_timestamp};
 
 /// What a value must look like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Format {
             },
             Self::Date => is_date(value),
             Self::TimeOnly => is_time(value),
-            Self::Timestamp => parse_timestamp(value).is_some(),
+            Self::Timestamp => is_timestamp(value),
             Self::MonthYear => is_month_year(value),
         }
     }
