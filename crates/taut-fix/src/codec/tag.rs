@@ -106,7 +106,7 @@ const LENGTHS: TagSet = TagSet::of(&[
 /// Whether [`data_tag`] knows the tag: a quick test that most tags fail.
 #[inline]
 pub const fn may_be_length(tag: i32) -> bool {
-    tag > 0 && LENGTHS.has(tag.cast_unsigned())
+    tag >= 90 && LENGTHS.has(tag.cast_unsigned())
 }
 
 /// The data field whose length this tag gives, if it gives one: such a value may hold delimiters.

@@ -58,7 +58,7 @@ impl Format {
     }
 
     /// Whether the value has the format.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn accepts(self, value: &[u8]) -> bool {
         match self {
@@ -86,15 +86,20 @@ fn all_digits(value: &[u8]) -> bool {
     !value.is_empty() && value.iter().all(u8::is_ascii_digit)
 }
 
-/// Digits with at most one point, and at least one digit.
+/// Digits with at most one point, and at least one digit. Values are short: a loop that stops at
+/// the first wrong byte is faster than one that counts in vectors.
 #[inline]
 fn is_decimal(value: &[u8]) -> bool {
-    let (mut digits, mut points) = (0, 0);
+    let mut has_point = false;
     for byte in value {
-        digits += usize::from(byte.is_ascii_digit());
-        points += usize::from(*byte == b'.');
+        if byte.wrapping_sub(b'0') > 9 {
+            if *byte != b'.' || has_point {
+                return false;
+            }
+            has_point = true;
+        }
     }
-    digits > 0 && points <= 1 && digits + points == value.len()
+    value.len() > usize::from(has_point)
 }
 
 fn day(tens: u8, units: u8) -> bool {
