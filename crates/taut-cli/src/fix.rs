@@ -2,7 +2,9 @@
 
 mod acceptance;
 mod acceptor;
+mod decode;
 mod echo;
+mod messages;
 
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
@@ -22,6 +24,10 @@ pub struct Arguments {
 enum Tool {
     /// Accept FIX sessions and send application messages back.
     Echo(EchoArguments),
+    /// Print messages with the names of their fields and values.
+    Decode(decode::DecodeArguments),
+    /// Hold messages against a dictionary; exit code 1 when one is wrong.
+    Check(decode::CheckArguments),
 }
 
 #[derive(Args, Debug)]
@@ -41,6 +47,8 @@ struct EchoArguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.tool {
         Tool::Echo(arguments) => echo(arguments),
+        Tool::Decode(arguments) => decode::decode(arguments),
+        Tool::Check(arguments) => decode::check(arguments),
     }
 }
 

@@ -4,6 +4,7 @@
 //! `taut fix` talks FIX.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod book;
 mod demo;
 mod engine;
@@ -32,6 +33,8 @@ enum Verb {
     Book(book::Arguments),
     /// Run a venue, a gateway and a strategy on this machine and report every stage.
     Demo(Box<demo::Arguments>),
+    /// Measure the parts on this machine.
+    Bench(bench::Arguments),
     /// Talk FIX: echo, send, decode and check messages.
     Fix(fix::Arguments),
     /// Work with SBE schemas and messages.
@@ -51,6 +54,7 @@ fn main() -> std::process::ExitCode {
     let result = match command.verb {
         Verb::Book(arguments) => book::run(&arguments),
         Verb::Demo(arguments) => demo::run(&arguments),
+        Verb::Bench(arguments) => bench::run(&arguments),
         Verb::Fix(arguments) => fix::run(&arguments),
         Verb::Sbe(arguments) => sbe::run(&arguments),
         Verb::Engine(arguments) => engine::run(&arguments),

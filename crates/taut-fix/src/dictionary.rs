@@ -4,6 +4,7 @@
 //! messages against them without allocating.
 
 pub mod builder;
+pub mod builtin;
 mod check;
 pub mod format;
 pub mod rules;

@@ -70,6 +70,7 @@ pub use codec::text::{CompId, InlineText, ShortText, TestReqId};
 pub use codec::timestamp::{Precision, StampCache, parse_timestamp};
 pub use codec::writer::{BEGIN_STRING, Writer};
 pub use dictionary::builder::{BlockId, DictionaryBuilder, ListedValue, MemberDefinition};
+pub use dictionary::builtin::fix44;
 pub use dictionary::format::Format;
 pub use dictionary::rules::{Fault, Rules};
 pub use dictionary::tables::Dictionary;
@@ -88,4 +89,7 @@ pub use session::event::{DisconnectReason, Event, Handled, MessageInfo};
 pub use session::machine::{Counters, Session};
 pub use session::send::ADMIN_BYTES_MAX;
 pub use session::table::State;
+/// Which instructions find the fields: `avx2`, `sse2` or `portable`, chosen when built.
+pub const SIMD_LEVEL: &str = taut_simd::LEVEL;
+
 pub use store::{MemoryStore, Store, StoreError};

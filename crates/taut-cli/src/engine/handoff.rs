@@ -40,8 +40,8 @@ pub fn measure(
     let skip = words.as_ptr().align_offset(LINE_WORDS * 8).min(LINE_WORDS);
     let memory = words.get(skip..skip + words_for(SLOTS)).unwrap_or(&words);
     let unusable = |error: RingError| Failure::Run(format!("the ring: {error:?}"));
-    let mut producer = Producer::new(memory).map_err(unusable)?;
-    let mut consumer = Consumer::new(memory).map_err(unusable)?;
+    let mut producer = Producer::resume(memory).map_err(unusable)?;
+    let mut consumer = Consumer::resume(memory).map_err(unusable)?;
     let shares_cpu = available_cpus().map_or(true, |cpus| cpus.len() < 2);
     let spins_max = if shares_cpu { 1 } else { SPINS_MAX };
     let arrived = Arrived::default();

@@ -19,6 +19,9 @@ const NOTES_PER_INPUT_MAX: usize = 5;
 
 /// One FIX session of any version, either role, over a store.
 ///
+/// An application message counts as received when the driver comes back for the next one: a crash
+/// while it is worked on makes the peer send it again, marked as a possible duplicate.
+///
 /// Pure: it is told the time with every call and hands out what to send. It allocates when it is
 /// built and never again. A driver's loop:
 ///
@@ -58,6 +61,8 @@ pub struct AnySession<S> {
     /// Monotonic time of the last change of state: the start of its wait.
     pub(super) since: Nanos,
     pub(super) logon_queued: bool,
+    /// Whether the last message was reported to the application and its number is not stored yet.
+    pub(super) unconfirmed: bool,
     /// Whether the store failed: the session is over.
     pub(super) store_failed: bool,
     pub(super) counters: Counters,
@@ -89,6 +94,7 @@ impl<S: Store> AnySession<S> {
             last_received: Nanos::ZERO,
             since: Nanos::ZERO,
             logon_queued: false,
+            unconfirmed: false,
             store_failed: false,
             counters: Counters::default(),
             config,
@@ -117,6 +123,7 @@ impl<S: Store> AnySession<S> {
 
     /// The transport is gone.
     pub fn transport_closed(&mut self, now: Now) {
+        self.confirm(now);
         self.notes.clear();
         self.apply(now, Input::TransportClosed, Cause::Nothing);
         if self.config.reset_on_disconnect {
@@ -146,6 +153,7 @@ impl<S: Store> AnySession<S> {
 
     /// Does what is due: heartbeats, test requests, the end of a wait.
     pub fn handle_timeout(&mut self, now: Now) -> Option<AnyEvent> {
+        self.confirm(now);
         if self.store_failed {
             return self.report_store_failure(now);
         }

@@ -27,6 +27,7 @@ impl<S: Store> AnySession<S> {
     /// [`AnySession::take_held`] after each call: with a full queue nothing is consumed either.
     #[inline]
     pub fn handle_bytes(&mut self, now: Now, bytes: &[u8], index: &mut FieldIndex) -> Progress {
+        self.confirm(now);
         if self.store_failed {
             return Progress { consumed: 0, event: self.report_store_failure(now) };
         }
@@ -55,6 +56,8 @@ impl<S: Store> AnySession<S> {
     /// The next message that was held and whose turn it is: hand it to
     /// [`AnySession::handle_bytes`]. `out` holds the largest message.
     pub fn take_held(&mut self, out: &mut [u8]) -> Option<usize> {
+        let now = Now { mono: self.last_received, utc: self.last_received };
+        self.confirm(now);
         if self.held.is_empty() || !self.state.is_connected() || !self.has_room() {
             return None;
         }
@@ -68,7 +71,6 @@ impl<S: Store> AnySession<S> {
             if !is_done {
                 return Some(len);
             }
-            let now = Now { mono: self.last_received, utc: self.last_received };
             self.advance(now);
         }
     }
@@ -149,8 +151,7 @@ impl<S: Store> AnySession<S> {
         if let ControlFlow::Break(event) = self.admit(now, message) {
             return event;
         }
-        self.advance(now);
-        match message.head.msg_type {
+        let event = match message.head.msg_type {
             b"0" => None,
             b"1" => self.answer_test_request(message),
             b"3" => Some(AnyEvent::Rejected),
@@ -159,7 +160,12 @@ impl<S: Store> AnySession<S> {
                 poss_dup: message.head.poss_dup,
                 poss_resend: message.head.poss_resend,
             }),
+        };
+        self.unconfirmed = event.is_some();
+        if event.is_none() {
+            self.advance(now);
         }
+        event
     }
 
     fn answer_test_request(&mut self, message: &Message<'_>) -> Option<AnyEvent> {

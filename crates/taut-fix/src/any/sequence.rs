@@ -37,6 +37,21 @@ impl<S: Store> AnySession<S> {
         }
     }
 
+    /// The message that was reported last is done with: its number is used up.
+    #[inline]
+    pub(super) fn confirm(&mut self, now: Now) {
+        if core::mem::take(&mut self.unconfirmed) {
+            self.advance(now);
+        }
+    }
+
+    /// The last number that is done with, or being worked on.
+    #[inline]
+    pub(super) fn last_processed(&self) -> u64 {
+        let before = self.store.next_incoming().saturating_sub(1);
+        before.saturating_add(u64::from(self.unconfirmed))
+    }
+
     /// The expected number came.
     #[inline]
     pub(super) fn advance(&mut self, now: Now) {

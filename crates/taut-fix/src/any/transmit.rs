@@ -98,7 +98,7 @@ impl<S: Store> AnySession<S> {
 impl<S: Store> AnySession<S> {
     #[inline]
     fn header(&self, now: Now, sequence: u64) -> HeaderFields {
-        let processed = || self.store.next_incoming().saturating_sub(1);
+        let processed = || self.last_processed();
         HeaderFields {
             sequence,
             sending_time: now.utc,
@@ -140,7 +140,7 @@ impl<S: Store> AnySession<S> {
         let terms = LogonTerms {
             heartbeat_seconds: u64::try_from(self.heartbeat_interval.0 / 1_000_000_000)
                 .unwrap_or(0),
-            next_expected: self.config.next_expected.then(|| self.store.next_incoming()),
+            next_expected: self.config.next_expected.then(|| self.last_processed() + 1),
             application_version: self.outgoing.application_version(),
         };
         let begin = self.outgoing.begin;

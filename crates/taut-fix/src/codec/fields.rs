@@ -40,6 +40,37 @@ impl<'a> Fields<'a> {
         Self { bytes, at: start, data: None }
     }
 
+    /// Tag and value of every field from the start of a message on, for people to look at: what is
+    /// no field is passed over, empty values are kept.
+    pub fn tolerant(message: &'a [u8]) -> impl Iterator<Item = (u32, &'a [u8])> {
+        let mut rest = message;
+        // What the field before announced: a data field and its length.
+        let mut data: Option<(u32, usize)> = None;
+        core::iter::from_fn(move || {
+            while !rest.is_empty() {
+                let equals = rest.iter().position(|byte| *byte == b'=')?;
+                let name = rest.get(..equals)?;
+                let behind = rest.get(equals + 1..)?;
+                let tag = number::parse_u64(name).and_then(|tag| u32::try_from(tag).ok());
+                let len = match data.take() {
+                    Some((data_tag, len))
+                        if tag == Some(data_tag) && behind.get(len) == Some(&SOH) =>
+                    {
+                        len
+                    }
+                    _ => find_delimiter(behind).unwrap_or(behind.len()),
+                };
+                rest = behind.get(len + 1..).unwrap_or(&[]);
+                if let (Some(tag), Some(value)) = (tag, behind.get(..len)) {
+                    let length = number::parse_u64(value).and_then(|len| usize::try_from(len).ok());
+                    data = tag::data_tag(tag).zip(length);
+                    return Some((tag, value));
+                }
+            }
+            None
+        })
+    }
+
     /// Where the next field starts, or the end.
     #[must_use]
     pub const fn offset(&self) -> usize {

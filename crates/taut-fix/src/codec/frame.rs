@@ -82,7 +82,11 @@ impl<'a> Frame<'a> {
 /// # Errors
 /// [`Limit::MessageBytes`] when BodyLength asks for a message larger than `message_bytes_max`:
 /// there is no telling where the next one starts.
+#[inline]
 pub fn frame(bytes: &[u8], message_bytes_max: usize) -> Result<Framed<'_>, FixError> {
+    if let Some((begin_string, body_start, body_bytes)) = usual_start(bytes) {
+        return finish(bytes, begin_string, body_start, body_bytes, message_bytes_max);
+    }
     let begin_string = match value_after(bytes, b"8=", BEGIN_BYTES_MAX) {
         Part::Value(value) => value,
         Part::NeedMore => return Ok(Framed::NeedMore),
@@ -100,6 +104,56 @@ pub fn frame(bytes: &[u8], message_bytes_max: usize) -> Result<Framed<'_>, FixEr
         return Ok(resynchronise(bytes));
     };
     let body_start = length_at + 2 + length_text.len() + 1;
+    finish(bytes, begin_string, body_start, body_bytes, message_bytes_max)
+}
+
+/// `8=FIX.4.x`, `9=` and a length of two to four digits: what nearly every message starts with.
+/// Returns BeginString, where the body starts, and its length.
+#[inline]
+fn usual_start(bytes: &[u8]) -> Option<(&[u8], usize, usize)> {
+    let start = bytes.first_chunk::<17>()?;
+    let [
+        b'8',
+        b'=',
+        b'F',
+        b'I',
+        b'X',
+        b'.',
+        b'4',
+        b'.',
+        _,
+        SOH,
+        b'9',
+        b'=',
+        tens,
+        units,
+        rest @ ..,
+    ] = start
+    else {
+        return None;
+    };
+    let digit = |byte: u8| usize::from(byte.wrapping_sub(b'0'));
+    let mut length = digit(*tens) * 10 + digit(*units);
+    let mut is_right = digit(*tens) <= 9 && digit(*units) <= 9;
+    for (at, byte) in rest.iter().enumerate() {
+        if *byte == SOH {
+            return is_right.then_some((bytes.get(2..9)?, 15 + at, length));
+        }
+        is_right &= digit(*byte) <= 9;
+        length = length * 10 + digit(*byte);
+    }
+    None
+}
+
+/// With the length known: a message, the start of one, or a garbled one.
+#[inline]
+fn finish<'a>(
+    bytes: &'a [u8],
+    begin_string: &'a [u8],
+    body_start: usize,
+    body_bytes: usize,
+    message_bytes_max: usize,
+) -> Result<Framed<'a>, FixError> {
     let body_end = body_start.saturating_add(body_bytes);
     if body_end.saturating_add(TRAILER_BYTES) > message_bytes_max {
         return Err(FixError::Limit(Limit::MessageBytes));

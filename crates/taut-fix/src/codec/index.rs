@@ -168,6 +168,21 @@ fn read_tag(message: &[u8], start: usize, end: usize) -> Result<(i32, usize), Fi
     const LOW: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
     if let Some(chunk) = message.get(start..).and_then(<[u8]>::first_chunk::<8>) {
+        // Tags of two, three and one digits, which nearly all are.
+        let [b0, b1, b2, b3, ..] = *chunk;
+        let digit = |byte: u8| byte.wrapping_sub(b'0');
+        let (d0, d1, d2) = (digit(b0), digit(b1), digit(b2));
+        let number = |digit: u8| i32::from(digit);
+        let leads = d0.wrapping_sub(1) < 9;
+        if b2 == b'=' && leads && d1 <= 9 && start + 2 < end {
+            return Ok((number(d0) * 10 + number(d1), start + 3));
+        }
+        if b3 == b'=' && leads && d1 <= 9 && d2 <= 9 && start + 3 < end {
+            return Ok((number(d0) * 100 + number(d1) * 10 + number(d2), start + 4));
+        }
+        if b1 == b'=' && d0 <= 9 && start + 1 < end {
+            return Ok((number(d0), start + 2));
+        }
         let word = u64::from_le_bytes(*chunk);
         let difference = word ^ (LOW * b'=' as u64);
         let equals = difference.wrapping_sub(LOW) & !difference & HIGH;

@@ -62,17 +62,51 @@ tags! {
 /// Whether the tag belongs to the standard header, which must stand before the body.
 #[must_use]
 pub const fn is_header(tag: u32) -> bool {
-    matches!(
-        tag,
-        8 | 9 | 34 | 35 | 43 | 49 | 50 | 52 | 56 | 57 | 90 | 91 | 97 | 115 | 116 | 122 | 128 | 129
-            | 142..=145 | 212 | 213 | 347 | 369 | 627..=630 | 1128 | 1129 | 1156
-    )
+    HEADER.has(tag)
 }
 
-/// Whether [`data_tag`] may know the tag: a quick test that most tags fail.
+/// A set of tags below 1536: one load and a shift.
+struct TagSet([u64; 24]);
+
+impl TagSet {
+    const fn of(tags: &[u32]) -> Self {
+        let mut words = [0; 24];
+        let mut at = 0;
+        // Evaluated when compiled.
+        #[expect(clippy::indexing_slicing, reason = "evaluated when compiled")]
+        while at < tags.len() {
+            words[(tags[at] / 64) as usize] |= 1 << (tags[at] % 64);
+            at += 1;
+        }
+        Self(words)
+    }
+
+    #[inline]
+    const fn has(&self, tag: u32) -> bool {
+        let word = (tag / 64) as usize;
+        // `get` is not const yet; the index is below the length.
+        #[expect(clippy::indexing_slicing, reason = "checked in the same expression")]
+        {
+            word < self.0.len() && self.0[word] >> (tag % 64) & 1 == 1
+        }
+    }
+}
+
+const HEADER: TagSet = TagSet::of(&[
+    8, 9, 34, 35, 43, 49, 50, 52, 56, 57, 90, 91, 97, 115, 116, 122, 128, 129, 142, 143, 144, 145,
+    212, 213, 347, 369, 627, 628, 629, 630, 1128, 1129, 1156,
+]);
+
+/// The tags that [`data_tag`] knows.
+const LENGTHS: TagSet = TagSet::of(&[
+    90, 93, 95, 212, 348, 350, 352, 354, 356, 358, 360, 362, 364, 445, 618, 621, 1184, 1277, 1280,
+    1282, 1359, 1397, 1401, 1403, 1468,
+]);
+
+/// Whether [`data_tag`] knows the tag: a quick test that most tags fail.
 #[inline]
 pub const fn may_be_length(tag: i32) -> bool {
-    matches!(tag, 90 | 93 | 95 | 212 | 348..=364 | 445 | 618 | 621 | 1184..=1468)
+    tag >= 90 && LENGTHS.has(tag.cast_unsigned())
 }
 
 /// The data field whose length this tag gives, if it gives one: such a value may hold delimiters.
@@ -87,5 +121,18 @@ pub const fn data_tag(length_tag: u32) -> Option<u32> {
         }
         1184 | 1277 | 1280 | 1282 | 1359 | 1397 | 1401 | 1403 | 1468 => Some(length_tag + 1),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{data_tag, may_be_length};
+
+    #[test]
+    fn the_quick_test_knows_every_length() {
+        for tag in 0..3000u32 {
+            assert_eq!(may_be_length(tag.cast_signed()), data_tag(tag).is_some(), "{tag}");
+        }
+        assert!(!may_be_length(-90));
     }
 }

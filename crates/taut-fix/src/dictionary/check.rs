@@ -133,24 +133,24 @@ impl Dictionary {
 impl Check<'_> {
     fn run(&self) -> Result<(), Fault> {
         let msg_type = self.slots.first().map_or(&[][..], |slot| slot.value(self.message));
-        if self.rules.field_order {
-            self.check_order()?;
-        }
         let entry = self.application.message(msg_type);
         let body = entry.and_then(|entry| self.application.block(entry.block));
         let header = self.transport.block(self.transport.header);
         let trailer = self.transport.block(self.transport.trailer);
         let (Some(body), Some(header), Some(trailer)) = (body, header, trailer) else {
-            let offset = self.slots.first().map_or(0, |slot| slot.start as usize);
-            return Err(Fault { reason: RejectReason::InvalidMsgType, tag: None, offset });
+            return Err(self.unknown_type());
         };
         let (mut in_header, mut in_body, mut in_trailer) = (Seen::new(), Seen::new(), Seen::new());
-        let mut fault = None;
-        let mut at = 0;
+        let mut found_fault = None;
+        let (mut at, mut last) = (0, Part::Header);
         while let Some(slot) = self.slots.get(at) {
             at += 1;
-            // Header fields lead, so that most fields are found where they are looked for first.
-            let (dictionary, block, seen) = match part(slot.tag) {
+            let part = part(slot.tag);
+            if part < last && self.rules.field_order {
+                return Err(fault(RejectReason::TagOutOfOrder, slot));
+            }
+            last = part;
+            let (dictionary, block, seen) = match part {
                 Part::Header => (self.transport, header, &mut in_header),
                 Part::Body => (self.application, body, &mut in_body),
                 Part::Trailer => (self.transport, trailer, &mut in_trailer),
@@ -162,25 +162,28 @@ impl Check<'_> {
                 }
             });
             if let Err(found) = found {
-                fault.get_or_insert(found);
+                found_fault.get_or_insert(found);
             }
         }
         if self.rules.required {
             self.check_required(header, &mut in_header, body, &in_body)?;
         }
-        fault.map_or(Ok(()), Err)
+        found_fault.map_or(Ok(()), Err)
     }
 
-    fn check_order(&self) -> Result<(), Fault> {
+    /// Fields out of order come before a type that is not known.
+    #[cold]
+    fn unknown_type(&self) -> Fault {
         let mut last = Part::Header;
         for slot in self.slots {
             let now = part(slot.tag);
-            if now < last {
-                return Err(fault(RejectReason::TagOutOfOrder, slot));
+            if now < last && self.rules.field_order {
+                return fault(RejectReason::TagOutOfOrder, slot);
             }
             last = now;
         }
-        Ok(())
+        let offset = self.slots.first().map_or(0, |slot| slot.start as usize);
+        Fault { reason: RejectReason::InvalidMsgType, tag: None, offset }
     }
 
     fn check_required(
@@ -217,7 +220,7 @@ impl Check<'_> {
     }
 
     /// Checks one field; returns its member of the block, when it is one.
-    #[inline]
+    #[inline(always)]
     fn check_field(
         &self,
         dictionary: &Dictionary,
@@ -239,10 +242,17 @@ impl Check<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn check_value(&self, entry: &FieldEntry, slot: &Slot, value: &[u8]) -> Result<(), Fault> {
         if value.is_empty() {
             return self.check_empty(slot);
+        }
+        // A listed value has the right format: most values of one byte end here.
+        if let [byte @ 0..128] = value
+            && entry.is_closed
+            && entry.single >> byte & 1 == 1
+        {
+            return Ok(());
         }
         if self.rules.formats && !entry.format.accepts(value) {
             return Err(fault(RejectReason::IncorrectDataFormat, slot));
@@ -338,9 +348,10 @@ const fn fault(reason: RejectReason, slot: &Slot) -> Fault {
 /// Where a tag belongs, in every version.
 #[inline]
 fn part(tag: i32) -> Part {
-    match u32::try_from(tag) {
-        Ok(tag) if crate::codec::tag::is_header(tag) => Part::Header,
-        Ok(89 | 93 | 10) => Part::Trailer,
+    // A negative tag becomes one that no set holds.
+    match tag.cast_unsigned() {
+        89 | 93 | 10 => Part::Trailer,
+        tag if crate::codec::tag::is_header(tag) => Part::Header,
         _ => Part::Body,
     }
 }

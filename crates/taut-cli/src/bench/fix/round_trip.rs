@@ -1,0 +1,236 @@
+//! Round trips over loopback TCP, two threads that never sleep: sessions and bare bytes in turns.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::thread;
+
+use hdrhistogram::Histogram;
+use taut_fix::{AnyEvent, AnySession, FieldIndex, MemoryStore, Now, Role};
+use taut_sys::{TcpListener, TcpStream};
+use taut_types::Nanos;
+
+use crate::bench::fix::messages::{DISTINCT, Order, encode, session};
+use crate::exit::Failure;
+
+/// Orders in flight when throughput is measured.
+const WINDOW: u32 = 64;
+/// Turns between sessions and bare bytes.
+const TURNS: u32 = 8;
+/// A peer that says nothing for so long is gone.
+const PATIENCE: Nanos = Nanos::from_secs(10);
+
+/// What was measured.
+pub struct Trips {
+    pub session: Histogram<u64>,
+    pub bare: Histogram<u64>,
+    pub messages_per_second: f64,
+}
+
+fn failed(cause: impl std::fmt::Display) -> Failure {
+    Failure::run("the benchmark's connection", cause)
+}
+
+fn clock() -> Now {
+    Now { mono: taut_sys::monotonic(), utc: taut_sys::utc() }
+}
+
+/// A connection, its session and its buffers.
+struct End {
+    stream: TcpStream,
+    session: AnySession<MemoryStore>,
+    index: FieldIndex,
+    input: Box<[u8]>,
+    filled: usize,
+    output: Box<[u8]>,
+}
+
+impl End {
+    fn new(stream: TcpStream, role: Role) -> Result<Self, Failure> {
+        let mut session = session(role)?;
+        session.connect(clock());
+        Ok(Self {
+            stream,
+            session,
+            index: FieldIndex::with_capacity(64),
+            input: vec![0; 64 * 1024].into_boxed_slice(),
+            filled: 0,
+            output: vec![0; 64 * 1024].into_boxed_slice(),
+        })
+    }
+
+    /// Takes what came and hands each application message to `on_message`. `false` at the end.
+    fn poll(&mut self, mut on_message: impl FnMut(&mut Self)) -> Result<bool, Failure> {
+        let room = self.input.get_mut(self.filled..).unwrap_or_default();
+        match self.stream.recv(room).map_err(failed)? {
+            None => return Ok(true),
+            Some(0) => return Ok(false),
+            Some(bytes) => self.filled += bytes,
+        }
+        let now = clock();
+        let mut at = 0;
+        loop {
+            let bytes = self.input.get(at..self.filled).unwrap_or_default();
+            let made = self.session.handle_bytes(now, bytes, &mut self.index);
+            at += made.consumed;
+            if matches!(made.event, Some(AnyEvent::Application { .. })) {
+                on_message(self);
+            }
+            self.transmit(now)?;
+            if made.consumed == 0 {
+                break;
+            }
+        }
+        self.input.copy_within(at..self.filled, 0);
+        self.filled -= at;
+        Ok(true)
+    }
+
+    fn transmit(&mut self, now: Now) -> Result<(), Failure> {
+        while let Some(range) = self.session.poll_transmit(now, &mut self.output) {
+            send_all(&self.stream, self.output.get(range).unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, number: u64, is_report: bool) -> Result<(), Failure> {
+        let order = Order::numbered(number % DISTINCT as u64);
+        let range = encode(&mut self.session, clock(), &order, is_report, &mut self.output)
+            .map_err(|error| Failure::Run(format!("cannot send: {error:?}")))?;
+        send_all(&self.stream, self.output.get(range).unwrap_or_default())
+    }
+}
+
+fn send_all(stream: &TcpStream, mut bytes: &[u8]) -> Result<(), Failure> {
+    while !bytes.is_empty() {
+        let sent = stream.send(bytes).map_err(failed)?;
+        bytes = bytes.get(sent..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// Two connected streams.
+fn pair() -> Result<(TcpStream, TcpStream), Failure> {
+    let listener = TcpListener::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
+    let near = TcpStream::connect(listener.local_address().map_err(failed)?).map_err(failed)?;
+    loop {
+        if let Some(far) = listener.accept().map_err(failed)? {
+            return Ok((near, far));
+        }
+    }
+}
+
+/// Measures both kinds in turns, then throughput.
+pub fn measure(round_trips: u32) -> Result<Trips, Failure> {
+    let (near, far) = pair()?;
+    let (bare_near, bare_far) = pair()?;
+    thread::scope(|scope| {
+        let answering = scope.spawn(|| answer(End::new(far, Role::Acceptor)?, &bare_far));
+        let measured = ask(End::new(near, Role::Initiator)?, bare_near, round_trips);
+        let answered = answering.join().map_err(|_| failed("the other thread died"))?;
+        answered.and(measured)
+    })
+}
+
+/// The acceptor: a report for each order, and bytes for bytes.
+fn answer(mut end: End, bare: &TcpStream) -> Result<(), Failure> {
+    let mut buffer = [0; 1024];
+    let (order_bytes, report_bytes) = (sizes()[0], sizes()[1]);
+    let (mut number, mut bare_bytes) = (0, 0);
+    loop {
+        let mut result = Ok(());
+        let goes_on = end.poll(|end| {
+            result = end.send(number, true);
+            number += 1;
+        })?;
+        result?;
+        if let Some(bytes) = bare.recv(&mut buffer).map_err(failed)? {
+            bare_bytes += bytes;
+            if bare_bytes >= order_bytes {
+                bare_bytes -= order_bytes;
+                send_all(bare, buffer.get(..report_bytes).unwrap_or_default())?;
+            }
+        }
+        if !goes_on {
+            return Ok(());
+        }
+    }
+}
+
+/// Bytes of an order and of a report.
+const fn sizes() -> [usize; 2] {
+    [174, 228]
+}
+
+/// The initiator: one trip at a time, then many at once.
+fn ask(mut end: End, bare: TcpStream, round_trips: u32) -> Result<Trips, Failure> {
+    let new = || Histogram::new_with_bounds(1, 10_000_000_000, 3).map_err(failed);
+    let (mut session, mut bare_trips) = (new()?, new()?);
+    let started = taut_sys::monotonic();
+    end.transmit(clock())?;
+    while !end.session.is_active() {
+        end.poll(|_| {})?;
+        if taut_sys::monotonic() - started > PATIENCE {
+            return Err(failed("no answer to the Logon"));
+        }
+    }
+    let mut number = 0;
+    // The first turn warms up and is not counted.
+    for turn in 0..=TURNS {
+        for _ in 0..round_trips / TURNS {
+            let trip = session_trip(&mut end, number)?;
+            number += 1;
+            if turn > 0 {
+                session.saturating_record(trip);
+            }
+        }
+        for _ in 0..round_trips / TURNS {
+            let trip = bare_trip(&bare)?;
+            if turn > 0 {
+                bare_trips.saturating_record(trip);
+            }
+        }
+    }
+    let messages_per_second = throughput(&mut end, round_trips, number)?;
+    Ok(Trips { session, bare: bare_trips, messages_per_second })
+}
+
+fn session_trip(end: &mut End, number: u64) -> Result<u64, Failure> {
+    let start = taut_sys::monotonic();
+    end.send(number, false)?;
+    let mut is_back = false;
+    while !is_back {
+        if !end.poll(|_| is_back = true)? {
+            return Err(failed("closed by the other side"));
+        }
+    }
+    Ok((taut_sys::monotonic() - start).0.unsigned_abs())
+}
+
+fn bare_trip(bare: &TcpStream) -> Result<u64, Failure> {
+    let [order_bytes, report_bytes] = sizes();
+    let mut buffer = [0; 1024];
+    let start = taut_sys::monotonic();
+    send_all(bare, buffer.get(..order_bytes).unwrap_or_default())?;
+    let mut got = 0;
+    while got < report_bytes {
+        got += bare.recv(&mut buffer).map_err(failed)?.unwrap_or(0);
+    }
+    Ok((taut_sys::monotonic() - start).0.unsigned_abs())
+}
+
+/// Orders and reports a second with a window of orders in flight.
+fn throughput(end: &mut End, count: u32, mut number: u64) -> Result<f64, Failure> {
+    let start = taut_sys::monotonic();
+    let (mut sent, mut back) = (0, 0);
+    while back < count {
+        while sent < count && sent - back < WINDOW {
+            end.send(number, false)?;
+            number += 1;
+            sent += 1;
+        }
+        if !end.poll(|_| back += 1)? {
+            return Err(failed("closed by the other side"));
+        }
+    }
+    let span = taut_sys::monotonic() - start;
+    Ok(f64::from(count) * 2.0 / (span.0 as f64 / 1e9))
+}

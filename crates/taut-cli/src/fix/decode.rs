@@ -1,0 +1,184 @@
+//! `taut fix decode`: names for tags and values. `taut fix check`: what a dictionary says.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+use taut_fix::{Dictionary, FieldIndex, Fields, Framed, Rules, frame};
+
+use crate::exit::Failure;
+use crate::fix::messages::{Found, read, split};
+use crate::terminal::print;
+
+/// The largest message that is looked at.
+const MESSAGE_BYTES_MAX: usize = 16 << 20;
+const FIELDS_MAX: usize = 1 << 20;
+
+#[derive(Args, Debug)]
+pub struct DecodeArguments {
+    /// A file of messages, or - for standard input.
+    file: PathBuf,
+    /// Names come from this dictionary instead of the built-in one of FIX 4.4.
+    #[arg(long, value_name = "FILE")]
+    dictionary: Option<PathBuf>,
+    /// Print one JSON object for each message.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct CheckArguments {
+    /// A file of messages, or - for standard input.
+    file: PathBuf,
+    /// What they are held against; without it, the built-in dictionary of FIX 4.4.
+    #[arg(long, value_name = "FILE")]
+    dictionary: Option<PathBuf>,
+}
+
+fn dictionary(path: Option<&PathBuf>) -> Result<Dictionary, Failure> {
+    match path {
+        Some(path) => taut_fix_dict::load(path)
+            .map_err(|error| Failure::Usage(format!("{}: {error}", path.display()))),
+        None => taut_fix::fix44().map_err(|error| Failure::Run(format!("{error:?}"))),
+    }
+}
+
+fn printed(result: std::io::Result<()>) -> Result<(), Failure> {
+    result.map_err(|error| Failure::run("cannot print", error))
+}
+
+/// Prints each message with names.
+pub fn decode(arguments: &DecodeArguments) -> Result<(), Failure> {
+    let dictionary = dictionary(arguments.dictionary.as_ref())?;
+    let messages = split(&read(&arguments.file)?);
+    for found in &messages {
+        if arguments.json {
+            printed(print(object(&dictionary, found)))?;
+        } else {
+            for line in lines(&dictionary, found) {
+                printed(print(line))?;
+            }
+        }
+    }
+    if messages.is_empty() {
+        return Err(Failure::Run(format!("{}: no FIX message", arguments.file.display())));
+    }
+    Ok(())
+}
+
+/// Tag, name, value and what the value means.
+fn explained<'a>(
+    dictionary: &'a Dictionary,
+    found: &'a Found,
+) -> impl Iterator<Item = (u32, Option<&'a str>, String, Option<&'a str>)> {
+    Fields::tolerant(&found.bytes).map(|(tag, value)| {
+        let means = match tag {
+            35 => dictionary.message_name(value),
+            _ => dictionary.value_name(tag, value),
+        };
+        (tag, dictionary.field_name(tag), text(value), means)
+    })
+}
+
+/// UTF-8, or else Latin-1, which every byte is.
+fn text(value: &[u8]) -> String {
+    String::from_utf8(value.to_vec())
+        .unwrap_or_else(|_| value.iter().map(|byte| char::from(*byte)).collect())
+}
+
+fn lines(dictionary: &Dictionary, found: &Found) -> Vec<String> {
+    let mut lines = vec![format!("message at byte {}", found.offset)];
+    for (tag, name, value, means) in explained(dictionary, found) {
+        let means = means.map_or_else(String::new, |means| format!(" ({means})"));
+        lines.push(format!("  {tag:>5} {:<24} {value:?}{means}", name.unwrap_or("?")));
+    }
+    if let Err(fault) = verdict(found) {
+        lines.push(format!("  {fault}"));
+    }
+    lines
+}
+
+fn object(dictionary: &Dictionary, found: &Found) -> Value {
+    let fields: Vec<_> = explained(dictionary, found)
+        .map(|(tag, name, value, means)| {
+            json!({"tag": tag, "name": name, "value": value, "meaning": means})
+        })
+        .collect();
+    json!({"offset": found.offset, "fields": fields, "fault": verdict(found).err()})
+}
+
+/// Whether length and checksum are right.
+fn verdict(found: &Found) -> Result<(), String> {
+    match frame(&found.bytes, MESSAGE_BYTES_MAX) {
+        Ok(Framed::Message(frame)) if frame.consumed() == found.bytes.len() => Ok(()),
+        Ok(Framed::NeedMore) => {
+            Err(String::from("the message is cut, or its BodyLength too large"))
+        }
+        _ => Err(String::from("garbled: BodyLength or CheckSum is wrong, or 8, 9, 35 do not lead")),
+    }
+}
+
+/// Holds each message against the dictionary; fails when one is wrong.
+pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
+    let dictionary = dictionary(arguments.dictionary.as_ref())?;
+    let messages = split(&read(&arguments.file)?);
+    let mut index = FieldIndex::with_capacity(FIELDS_MAX);
+    let mut wrong = 0;
+    for found in &messages {
+        if let Err(fault) = check_one(&dictionary, found, &mut index) {
+            wrong += 1;
+            printed(print(format_args!("byte {}: {fault}", found.offset)))?;
+        }
+    }
+    printed(print(format_args!("{} messages, {wrong} of them wrong", messages.len())))?;
+    if wrong > 0 || messages.is_empty() { Err(Failure::Told) } else { Ok(()) }
+}
+
+fn check_one(dictionary: &Dictionary, found: &Found, index: &mut FieldIndex) -> Result<(), String> {
+    verdict(found)?;
+    let Ok(Framed::Message(frame)) = frame(&found.bytes, MESSAGE_BYTES_MAX) else {
+        return Err(String::from("garbled"));
+    };
+    index.fill(&frame).map_err(|error| format!("garbled: {error:?}"))?;
+    dictionary.check(frame.bytes(), index.slots(), Rules::ALL).map_err(|fault| {
+        let tag = fault.tag.map_or_else(String::new, |tag| {
+            let name = u32::try_from(tag).ok().and_then(|tag| dictionary.field_name(tag));
+            format!(": tag {tag} {}", name.unwrap_or("?"))
+        });
+        let offset = fault.offset;
+        format!("{}{tag}, at byte {offset} of the message", fault.reason.as_str())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check_one, lines, object};
+    use crate::fix::messages::split;
+    use taut_fix::{FieldIndex, fix44};
+
+    const HEARTBEAT: &str = "8=FIX.4.4|9=5|35=0|10=163|";
+
+    #[test]
+    fn names_fields_and_values() {
+        let dictionary = fix44().expect("the dictionary");
+        let found = &split(b"8=FIX.4.4|9=10|35=D|54=1|10=140|")[0];
+        let lines = lines(&dictionary, found).join("\n");
+        assert!(lines.contains("35 MsgType") && lines.contains("(NewOrderSingle)"), "{lines}");
+        assert!(lines.contains("(BUY)"), "{lines}");
+        let object = object(&dictionary, found);
+        assert_eq!(object["fields"][3]["meaning"], "BUY");
+        assert_eq!(object["fields"][3]["tag"], 54);
+    }
+
+    #[test]
+    fn says_what_is_wrong_and_where() {
+        let dictionary = fix44().expect("the dictionary");
+        let mut index = FieldIndex::with_capacity(64);
+        let fault = check_one(&dictionary, &split(HEARTBEAT.as_bytes())[0], &mut index);
+        let fault = fault.expect_err("no header");
+        assert!(fault.starts_with("Required tag missing: tag 34 MsgSeqNum"), "{fault}");
+        let garbled = HEARTBEAT.replace("163", "164");
+        let fault = check_one(&dictionary, &split(garbled.as_bytes())[0], &mut index);
+        assert!(fault.expect_err("a wrong sum").contains("CheckSum"));
+    }
+}

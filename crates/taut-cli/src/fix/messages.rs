@@ -1,0 +1,121 @@
+//! Messages out of files: with SOH, `|` or `^A` between the fields, one on a line or one after the
+//! other, with whatever a log puts in front of them.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::exit::Failure;
+
+const SOH: u8 = 1;
+
+/// One message and where it starts in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// With SOH as the delimiter.
+    pub bytes: Vec<u8>,
+    /// From the start of the file.
+    pub offset: usize,
+}
+
+/// Reads a file, or standard input for `-`.
+pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().lock().read_to_end(&mut bytes).map(drop)
+    } else {
+        std::fs::read(path).map(|read| bytes = read)
+    };
+    read.map_err(|error| Failure::run(&format!("cannot read {}", path.display()), error))?;
+    Ok(bytes)
+}
+
+/// The messages in the bytes: each from `8=FIX` to the end of its CheckSum (10), or to where the
+/// next one or the next line starts.
+pub fn split(bytes: &[u8]) -> Vec<Found> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = position(bytes, at, b"8=FIX") {
+        let rest = bytes.get(start..).unwrap_or_default();
+        let delimiter = delimiter(rest);
+        let end = start + length(rest, delimiter);
+        let raw = bytes.get(start..end).unwrap_or_default();
+        found.push(Found { bytes: with_soh(raw, delimiter), offset: start });
+        at = end.max(start + 1);
+    }
+    found
+}
+
+/// What stands between the fields of the message: it comes first behind `8=FIX...`.
+fn delimiter(message: &[u8]) -> &'static [u8] {
+    let known: [&'static [u8]; 3] = [b"\x01", b"|", b"^A"];
+    let first = |delimiter: &&[u8]| position(message, 0, delimiter).unwrap_or(usize::MAX);
+    known.into_iter().min_by_key(first).unwrap_or(b"\x01")
+}
+
+/// To behind the delimiter of CheckSum (10), or to the next start or line.
+fn length(message: &[u8], delimiter: &[u8]) -> usize {
+    let trailer = [delimiter, b"10="].concat();
+    let next = position(message, 1, b"8=FIX").unwrap_or(message.len());
+    // A line ends only a message that is not delimited by SOH: texts of those may hold line feeds.
+    let line = position(message, 0, b"\n").filter(|_| delimiter != [SOH]).unwrap_or(next);
+    let limit = next.min(line);
+    let Some(sum) = position(message, 0, &trailer).filter(|at| *at < limit) else { return limit };
+    let behind = sum + trailer.len();
+    let digits =
+        message.get(behind..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit());
+    let end = behind + digits.count();
+    let closes = message.get(end..).is_some_and(|rest| rest.starts_with(delimiter));
+    end + if closes { delimiter.len() } else { 0 }
+}
+
+fn with_soh(message: &[u8], delimiter: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(message.len() + 1);
+    let mut at = 0;
+    while let Some(next) = position(message, at, delimiter) {
+        bytes.extend_from_slice(message.get(at..next).unwrap_or_default());
+        bytes.push(SOH);
+        at = next + delimiter.len();
+    }
+    let tail = message.get(at..).unwrap_or_default();
+    bytes.extend_from_slice(tail.trim_ascii_end());
+    if bytes.last() != Some(&SOH) {
+        bytes.push(SOH);
+    }
+    bytes
+}
+
+fn position(bytes: &[u8], from: usize, wanted: &[u8]) -> Option<usize> {
+    let rest = bytes.get(from..)?;
+    rest.windows(wanted.len()).position(|window| window == wanted).map(|at| from + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    fn texts(bytes: &[u8]) -> Vec<String> {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text").replace('\x01', "|");
+        split(bytes).into_iter().map(|found| text(found.bytes)).collect()
+    }
+
+    #[test]
+    fn finds_messages_with_every_delimiter() {
+        let expected = ["8=FIX.4.4|9=5|35=0|10=161|", "8=FIX.4.2|9=5|35=1|10=160|"];
+        for delimiter in ["\x01", "|", "^A"] {
+            for between in ["", "\n", "\r\n", "\n20240101-00:00:00 < "] {
+                let bytes = expected.join(between).replace('|', delimiter);
+                assert_eq!(texts(bytes.as_bytes()), expected, "{delimiter:?} {between:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn messages_may_be_cut() {
+        assert_eq!(
+            texts(b"8=FIX.4.4|9=5|35=0\n8=FIX.4.4|9"),
+            ["8=FIX.4.4|9=5|35=0|", "8=FIX.4.4|9|"]
+        );
+        assert_eq!(texts(b"8=FIX.4.4|10=1"), ["8=FIX.4.4|10=1|"]);
+        assert_eq!(texts(b"nothing"), Vec::<String>::new());
+    }
+}

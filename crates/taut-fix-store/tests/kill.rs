@@ -1,0 +1,236 @@
+//! `kill -9` of one side at any point: no number and no message is lost.
+//!
+//! A child process runs one side of a session over a [`FileStore`] and its standard input and
+//! output; this process runs the other side, kills the child after a random number of messages, and
+//! starts it again. Orders carry a running number: each must arrive, in order, whatever happened.
+//! `TAUT_KILLS` sets how often (24 in an ordinary run); a failure prints the seed.
+#![forbid(unsafe_code)]
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
+
+use taut_fix::{
+    AnyEvent, AnySession, AnySessionConfig, BeginString, CompId, Extras, FieldIndex, MemoryStore,
+    Now, Role, Store,
+};
+use taut_fix_store::{FileStore, Sync};
+
+const ROLE: &str = "TAUT_KILL_ROLE";
+const PATH: &str = "TAUT_KILL_PATH";
+/// Orders that the child sends before it looks for what came.
+const BURST: usize = 16;
+
+fn now() -> Now {
+    Now { mono: taut_sys::monotonic(), utc: taut_sys::utc() }
+}
+
+fn session<S: Store>(role: Role, is_child: bool, store: S) -> AnySession<S> {
+    let name = |text: &str| CompId::new(text.as_bytes()).expect("a name");
+    let (us, them) = if is_child { ("CHILD", "PARENT") } else { ("PARENT", "CHILD") };
+    let config = AnySessionConfig::new(role, BeginString::Fix44, name(us), name(them));
+    AnySession::new(config, store)
+}
+
+/// The running number of an order.
+fn ordinal(message: &[u8]) -> u64 {
+    let text = String::from_utf8_lossy(message);
+    let field = text.split('\x01').find_map(|field| field.strip_prefix("11="));
+    field.expect("an id").parse().expect("a number")
+}
+
+/// One side: its session, what came and is not handled, and the number of its next order.
+struct Side<S> {
+    session: AnySession<S>,
+    index: FieldIndex,
+    input: Vec<u8>,
+    next_order: u64,
+    /// The peer's last order.
+    last_seen: u64,
+}
+
+impl<S: Store> Side<S> {
+    fn new(session: AnySession<S>, next_order: u64) -> Self {
+        let index = FieldIndex::with_capacity(64);
+        Self { session, index, input: Vec::new(), next_order, last_seen: 0 }
+    }
+
+    /// Handles what came; what must be sent goes to `out`. Returns how many orders came.
+    fn handle(&mut self, bytes: &[u8], out: &mut impl Write) -> std::io::Result<usize> {
+        self.input.extend_from_slice(bytes);
+        let mut orders = 0;
+        let mut at = 0;
+        loop {
+            let made = self.session.handle_bytes(now(), &self.input[at..], &mut self.index);
+            let message = self.input[at..at + made.consumed].to_vec();
+            at += made.consumed;
+            orders += self.act(made.event, &message);
+            self.transmit(out)?;
+            let mut held = [0; 4096];
+            while let Some(len) = self.session.take_held(&mut held) {
+                let made = self.session.handle_bytes(now(), &held[..len], &mut self.index);
+                orders += self.act(made.event, &held[..len]);
+                self.transmit(out)?;
+            }
+            if made.consumed == 0 {
+                self.input.drain(..at);
+                return Ok(orders);
+            }
+        }
+    }
+
+    fn act(&mut self, event: Option<AnyEvent>, message: &[u8]) -> usize {
+        match event {
+            None | Some(AnyEvent::LoggedOn) => 0,
+            Some(AnyEvent::Application { .. }) => {
+                let number = ordinal(message);
+                // What a crash interrupted may come again; nothing may be left out.
+                let expected = self.last_seen + 1;
+                assert!(
+                    self.last_seen == 0 || number <= expected,
+                    "{number} after {}",
+                    expected - 1
+                );
+                self.last_seen = number.max(self.last_seen);
+                1
+            }
+            Some(other) => panic!("the session ended: {other:?}"),
+        }
+    }
+
+    fn transmit(&mut self, out: &mut impl Write) -> std::io::Result<()> {
+        let mut buffer = [0; 4096];
+        while let Some(range) = self.session.poll_transmit(now(), &mut buffer) {
+            out.write_all(&buffer[range])?;
+        }
+        out.flush()
+    }
+
+    fn send_order(&mut self, out: &mut impl Write) -> std::io::Result<()> {
+        let mut buffer = [0; 4096];
+        let id = self.next_order;
+        let made = self.session.send(now(), b"D", Extras::default(), &mut buffer, |writer| {
+            writer.number::<11>(id);
+            writer.text::<55>(b"BTC-USD");
+        });
+        let Ok(range) = made else { return Ok(()) };
+        self.next_order += 1;
+        out.write_all(&buffer[range])?;
+        out.flush()
+    }
+}
+
+/// Bytes as they come, until the other end is closed.
+fn receive(mut from: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(bytes @ 1..) = from.read(&mut buffer) {
+            if sender.send(buffer[..bytes].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// The child's life: it sends orders until it is killed.
+fn live(role: Role, path: &Path) {
+    let mut store = FileStore::open(path, Sync::Never).expect("the store");
+    // The last order that was kept tells where to go on.
+    let last = (1..store.next_outgoing()).rev().find_map(|at| store.read(at).map(ordinal));
+    let mut side = Side::new(session(role, true, store), last.unwrap_or(0) + 1);
+    side.session.connect(now());
+    let input = receive(std::io::stdin());
+    let mut out = std::io::stderr();
+    let mut result = side.transmit(&mut out);
+    while result.is_ok() {
+        result = match input.try_recv() {
+            Ok(bytes) => side.handle(&bytes, &mut out).map(drop),
+            Err(TryRecvError::Disconnected) => return,
+            Err(TryRecvError::Empty) if !side.session.is_active() => match input.recv() {
+                Ok(bytes) => side.handle(&bytes, &mut out).map(drop),
+                Err(_) => return,
+            },
+            Err(TryRecvError::Empty) => (0..BURST).try_for_each(|_| side.send_order(&mut out)),
+        };
+    }
+}
+
+fn start(role: &str, path: &Path) -> Child {
+    Command::new(std::env::current_exe().expect("this program"))
+        .args(["the_child_lives", "--exact", "--ignored", "--nocapture"])
+        .env(ROLE, role)
+        .env(PATH, path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the child")
+}
+
+/// A small generator: the run is repeated from its seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+/// Kills and restarts a child in this role.
+fn kill_often(child_role: &str) {
+    let kills = std::env::var("TAUT_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(12);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session");
+    let role = if child_role == "initiator" { Role::Acceptor } else { Role::Initiator };
+    let seed = taut_sys::utc().0.unsigned_abs() | 1;
+    println!("seed {seed}");
+    let mut random = Random(seed);
+    let store = MemoryStore::new(64 * 1024, 16 << 20);
+    let mut side = Side::new(session(role, false, store), 1);
+    let mut total = 0;
+    for _ in 0..kills {
+        let mut child = start(child_role, &path);
+        let mut to_child = child.stdin.take().expect("its input");
+        let from_child = receive(child.stderr.take().expect("its output"));
+        side.input.clear();
+        side.session.connect(now());
+        let _ = side.transmit(&mut to_child);
+        let until = total + 1 + random.below(400) as usize;
+        while total < until {
+            let bytes = from_child.recv().expect("the child lives");
+            total += side.handle(&bytes, &mut to_child).expect("the child listens");
+            if random.below(4) == 0 {
+                side.send_order(&mut to_child).expect("the child listens");
+            }
+        }
+        child.kill().expect("the child is killed");
+        child.wait().expect("the child is gone");
+        side.session.transport_closed(now());
+    }
+    println!("{kills} kills of the {child_role}, {total} orders, the last is {}", side.last_seen);
+}
+
+#[test]
+#[ignore = "the child of the other tests"]
+fn the_child_lives() {
+    let (Ok(role), Ok(path)) = (std::env::var(ROLE), std::env::var(PATH)) else { return };
+    let role = if role == "initiator" { Role::Initiator } else { Role::Acceptor };
+    live(role, Path::new(&path));
+}
+
+#[test]
+fn an_initiator_that_is_killed_loses_nothing() {
+    kill_often("initiator");
+}
+
+#[test]
+fn an_acceptor_that_is_killed_loses_nothing() {
+    kill_often("acceptor");
+}
