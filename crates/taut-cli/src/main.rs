@@ -3,8 +3,10 @@
 //! `taut demo` runs the tick-to-trade path in three processes of this one binary and reports it.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod demo;
 mod exit;
+mod ipc;
 mod report;
 mod terminal;
 
@@ -24,6 +26,12 @@ struct Command {
 enum Verb {
     /// Run a venue, a gateway and a strategy on this machine and report every stage.
     Demo(Box<demo::Arguments>),
+    /// Measure a part of taut on this machine, with the floor of the machine beside it.
+    #[command(subcommand)]
+    Bench(bench::Bench),
+    /// Look at the shared-memory channels of this machine.
+    #[command(subcommand)]
+    Ipc(ipc::Ipc),
     /// A process of a demo; started by `taut demo`, never by hand.
     #[command(hide = true)]
     DemoRole {
@@ -36,6 +44,8 @@ fn main() -> std::process::ExitCode {
     let command = Command::parse();
     let result = match command.verb {
         Verb::Demo(arguments) => demo::run(&arguments),
+        Verb::Bench(what) => bench::run(&what),
+        Verb::Ipc(what) => ipc::run(&what),
         Verb::DemoRole { role } => demo::play(role),
     };
     match result {
