@@ -10,6 +10,7 @@ mod demo;
 mod engine;
 mod exit;
 mod fix;
+mod ipc;
 mod progress;
 mod report;
 mod sbe;
@@ -33,10 +34,14 @@ enum Verb {
     Book(book::Arguments),
     /// Run a venue, a gateway and a strategy on this machine and report every stage.
     Demo(Box<demo::Arguments>),
-    /// Measure the parts on this machine.
-    Bench(bench::Arguments),
+    /// Measure a part of taut on this machine, with the floor of the machine beside it.
+    #[command(subcommand)]
+    Bench(bench::Bench),
     /// Talk FIX: echo, send, decode and check messages.
     Fix(fix::Arguments),
+    /// Look at the shared-memory channels of this machine.
+    #[command(subcommand)]
+    Ipc(ipc::Ipc),
     /// Work with SBE schemas and messages.
     Sbe(sbe::Arguments),
     /// The matching engine on an order flow from a file.
@@ -54,7 +59,8 @@ fn main() -> std::process::ExitCode {
     let result = match command.verb {
         Verb::Book(arguments) => book::run(&arguments),
         Verb::Demo(arguments) => demo::run(&arguments),
-        Verb::Bench(arguments) => bench::run(&arguments),
+        Verb::Bench(what) => bench::run(&what),
+        Verb::Ipc(what) => ipc::run(&what),
         Verb::Fix(arguments) => fix::run(&arguments),
         Verb::Sbe(arguments) => sbe::run(&arguments),
         Verb::Engine(arguments) => engine::run(&arguments),

@@ -276,3 +276,31 @@ fn many_may_create_at_once_and_get_the_same() {
     }
     assert!(!channels(Path::new("/dev/shm")).expect("list").contains(&name));
 }
+
+/// A file system of 64 KiB, as in a container that was given too little.
+#[test]
+fn a_dev_shm_of_64_kib_gives_the_clear_error_and_never_a_signal() {
+    let directory = tempfile::tempdir().expect("directory");
+    let mount = |words: &[&str]| {
+        let mut command = std::process::Command::new(words[0]);
+        command.args(&words[1..]).arg(directory.path());
+        command.output().is_ok_and(|output| output.status.success())
+    };
+    if !mount(&["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs"]) {
+        println!("skipped: needs the right to mount");
+        return;
+    }
+    let options =
+        ChannelOptions { directory: directory.path().to_owned(), ..ChannelOptions::default() };
+    let big = Stream { kind: StreamKind::Log { capacity_bytes: 65_536 }, ..NEWS };
+    let refused = Channel::open_or_create("small", &[big], &options).err();
+    let fits = Channel::open_or_create("small", &[TICKS], &options).map(|channel| channel.bytes());
+    let names = channels(directory.path());
+    assert!(mount(&["umount", "-l"]));
+    match refused {
+        Some(IpcError::NoRoom { need, have }) => assert!(need > 65_536 && have <= 65_536),
+        other => panic!("{other:?}"),
+    }
+    assert!(fits.is_ok_and(|bytes| bytes < 65_536));
+    assert_eq!(names, Ok(vec![]));
+}

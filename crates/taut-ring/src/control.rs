@@ -8,7 +8,7 @@
 //! | 0.. | `reserve`, `epoch`, `base`, `gated` | by the writer, once for an eighth of the capacity |
 //! | 16.. | `head`, `key`, `dropped`, `evicted`, marks | by the writer, with each message |
 //! | 32.. | free for whoever puts readers to sleep | by readers that sleep |
-//! | 48.. | per reader: `cursor`, `state`, `lost`, 13 free words | by the reader, once per eighth |
+//! | 48.. | each reader's `cursor`, `state`, `lost` | by the reader, once for an eighth |
 
 use taut_sync::atomic::{AtomicU64, Ordering};
 

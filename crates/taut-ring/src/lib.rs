@@ -7,9 +7,11 @@
 //! |---|---|---|
 //! | [`spsc`] | one, one | the writer is told that the ring is full |
 //! | [`mpsc`] | many, one | the writers are told that the ring is full |
-//! | [`broadcast`] | one, any number | by [`Policy`]: the writer waits, drops, or evicts it; an unregistered reader learns what it lost |
-//! | [`log`] | one, any number, messages of any size | the same |
+//! | [`broadcast`] | one, any number | the writer waits, drops or evicts it, by [`Policy`] |
+//! | [`log`] | the same, messages of any size | the same |
 //! | [`cell`](mod@cell) | one, any number | the reader sees the newest value only |
+//!
+//! A reader of a broadcast ring or a log that does not register is overtaken, and learns what it lost.
 //!
 //! A message of fixed size is a [`Payload`] of seven words; with its sequence word it fills one
 //! 64-byte cache line, so that a message costs one cache-line transfer between two cores, which is

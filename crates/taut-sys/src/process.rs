@@ -34,6 +34,14 @@ pub fn wake_when_parent_dies(parent: u32) -> Result<bool, SysError> {
     Ok(started_by(parent))
 }
 
+/// Asks the kernel to kill this process when its parent dies. Returns whether the parent is still
+/// the one that is expected.
+pub(crate) fn die_with_parent(parent: u32) -> Result<bool, SysError> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .during("parent death signal")?;
+    Ok(started_by(parent))
+}
+
 /// A signal to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessSignal {

@@ -1,0 +1,124 @@
+//! `taut ipc`: what channels there are, what they do, and removing what nobody uses.
+//!
+//! Everything but `prune` maps a channel read-only: it cannot disturb its users.
+
+mod show;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use taut_ipc::{Channel, ChannelOptions, channels, is_used, prune};
+use taut_sys::{Access, MemoryOptions};
+
+use crate::exit::Failure;
+use crate::terminal::print;
+
+/// Looking at shared-memory channels.
+#[derive(Subcommand, Debug)]
+pub enum Ipc {
+    /// List the channels with their size, owner and streams.
+    List(Where),
+    /// Show a channel's streams: writer, positions, readers, lag, losses.
+    Stat(Named),
+    /// Print the messages of a stream as they come, until interrupted.
+    Tail(Messages),
+    /// Print the messages that a stream holds.
+    Dump(Messages),
+    /// Remove the channels that no process uses.
+    Prune(Where),
+}
+
+/// Where channels live.
+#[derive(Args, Debug)]
+pub struct Where {
+    /// The directory of the channels.
+    #[arg(long, default_value = "/dev/shm")]
+    dir: PathBuf,
+}
+
+/// A channel.
+#[derive(Args, Debug)]
+pub struct Named {
+    /// The channel, such as `ipc:market-data`.
+    name: String,
+    #[command(flatten)]
+    at: Where,
+}
+
+/// Messages of a channel.
+#[derive(Args, Debug)]
+pub struct Messages {
+    #[command(flatten)]
+    channel: Named,
+    /// The stream; the first one when it is not given.
+    #[arg(long)]
+    stream: Option<String>,
+}
+
+impl Where {
+    fn options(&self) -> ChannelOptions {
+        let memory = MemoryOptions::default();
+        ChannelOptions { directory: self.dir.clone(), memory, ..ChannelOptions::default() }
+    }
+}
+
+impl Named {
+    fn open(&self) -> Result<Channel, Failure> {
+        Channel::open(&self.name, Access::Read, &self.at.options())
+            .map_err(|error| Failure::run(&format!("channel '{}'", self.name), error))
+    }
+}
+
+/// Does it.
+pub fn run(what: &Ipc) -> Result<(), Failure> {
+    match what {
+        Ipc::List(at) => list(at),
+        Ipc::Stat(named) => show::stat(&named.open()?),
+        Ipc::Tail(messages) => show::messages(&messages.channel.open()?, messages.stream(), true),
+        Ipc::Dump(messages) => show::messages(&messages.channel.open()?, messages.stream(), false),
+        Ipc::Prune(at) => prune_all(at),
+    }
+}
+
+impl Messages {
+    fn stream(&self) -> Option<&str> {
+        self.stream.as_deref()
+    }
+}
+
+fn names(at: &Where) -> Result<Vec<String>, Failure> {
+    channels(&at.dir).map_err(|error| Failure::run(&at.dir.display().to_string(), error))
+}
+
+fn list(at: &Where) -> Result<(), Failure> {
+    for name in names(at)? {
+        let line = match Channel::open(&name, Access::Read, &at.options()) {
+            Ok(channel) => {
+                let used = is_used(&name, &at.options()).unwrap_or(true);
+                let streams: Vec<&str> = channel.streams().map(|stream| stream.name).collect();
+                let age_s = show::age_s(&channel);
+                let state = if used { "in use" } else { "unused" };
+                let bytes = channel.bytes();
+                format!("{name}  {bytes} bytes  {age_s} s  {state}  {}", streams.join(","))
+            }
+            Err(error) => format!("{name}  {error}"),
+        };
+        show::line(line)?;
+    }
+    Ok(())
+}
+
+fn prune_all(at: &Where) -> Result<(), Failure> {
+    let mut failed = false;
+    for name in names(at)? {
+        match prune(&name, &at.options()) {
+            Ok(true) => print(format_args!("{name}  removed")).map_err(show::unprintable)?,
+            Ok(false) => print(format_args!("{name}  in use")).map_err(show::unprintable)?,
+            Err(error) => {
+                failed = true;
+                crate::terminal::tell(format_args!("{name}  {error}"));
+            }
+        }
+    }
+    if failed { Err(Failure::Told) } else { Ok(()) }
+}

@@ -1,0 +1,146 @@
+//! A channel in text.
+
+use std::fmt::{Display, Write};
+
+use taut_ipc::{Channel, IpcError, Join, StreamKind, StreamStatus, Writer};
+use taut_ring::broadcast::{Polled, Start};
+use taut_sys::{catch_stop_signals, stop_requests, utc, wait_readable};
+use taut_types::Nanos;
+
+use crate::exit::Failure;
+use crate::terminal::print;
+
+/// How often a tail looks for news.
+const LOOK: Nanos = Nanos::from_millis(1);
+/// The longest message that is printed whole.
+const MESSAGE_BYTES_MAX: usize = 64 * 1024;
+
+pub fn unprintable(error: std::io::Error) -> Failure {
+    Failure::run("standard output", error)
+}
+
+pub fn line(text: impl Display) -> Result<(), Failure> {
+    print(text).map_err(unprintable)
+}
+
+fn failed(error: IpcError) -> Failure {
+    Failure::Run(error.to_string())
+}
+
+/// Seconds since a channel was created.
+pub fn age_s(channel: &Channel) -> u64 {
+    utc().0.unsigned_abs().saturating_sub(channel.created_ns()) / 1_000_000_000
+}
+
+/// All streams of a channel.
+pub fn stat(channel: &Channel) -> Result<(), Failure> {
+    line(format_args!("{}  {} bytes  {} s", channel.name(), channel.bytes(), age_s(channel)))?;
+    for status in channel.status().map_err(failed)? {
+        line(stream_line(&status))?;
+        for reader in &status.readers {
+            let process = reader.process.map_or("dead".to_owned(), |process| process.to_string());
+            let evicted = if reader.evicted { "  evicted" } else { "" };
+            line(format_args!(
+                "    reader {}  process {process}  position {}  lag {}  lost {}{evicted}",
+                reader.seat, reader.position, reader.lag, reader.lost
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+fn stream_line(status: &StreamStatus<'_>) -> String {
+    let stream = &status.stream;
+    let kind = match stream.kind {
+        StreamKind::Ticks { slot_count } => format!("ticks, {slot_count} slots"),
+        StreamKind::Log { capacity_bytes } => format!("log, {capacity_bytes} bytes"),
+    };
+    let writer = match status.writer {
+        Writer::None => "no writer yet".to_owned(),
+        Writer::Alive { process } => format!("writer {process}"),
+        Writer::Stalled { process } => format!("writer {process} STALLED"),
+        Writer::Gone { process } => format!("writer {process} gone"),
+    };
+    let counters = status.counters;
+    let mut text = format!(
+        "  {}  {kind}  layout {:016x}  {writer}  epoch {}  position {}  dropped {}  evicted {}",
+        stream.name,
+        stream.layout,
+        counters.epoch,
+        counters.head,
+        counters.dropped,
+        counters.evicted
+    );
+    if let Some(key) = counters.key {
+        let _ = write!(text, "  key {key}");
+    }
+    text
+}
+
+/// The messages of a stream: those it holds, or those to come.
+pub fn messages(channel: &Channel, stream: Option<&str>, follow: bool) -> Result<(), Failure> {
+    let first = channel.streams().next();
+    let found = match stream {
+        Some(name) => channel.streams().find(|stream| stream.name == name),
+        None => first,
+    };
+    let stream = found.ok_or_else(|| failed(IpcError::Stream))?;
+    let start = if follow { Start::Latest } else { Start::Oldest };
+    let mut buffer = vec![0; MESSAGE_BYTES_MAX];
+    match stream.kind {
+        StreamKind::Ticks { .. } => {
+            let mut reader =
+                channel.subscribe_ticks(stream.name, 0, start, Join::Passive).map_err(failed)?;
+            let next = || match reader.poll() {
+                Polled::Message(payload) => {
+                    let words = payload.map(|word| format!("{word:016x}"));
+                    Polled::Message(format!("{}  {}", reader.position() - 1, words.join(" ")))
+                }
+                other => without_message(other),
+            };
+            print_all(next, follow)
+        }
+        StreamKind::Log { .. } => {
+            let mut reader =
+                channel.subscribe_log(stream.name, 0, start, Join::Passive).map_err(failed)?;
+            let next = || {
+                let position = reader.position();
+                match reader.poll(&mut buffer) {
+                    Polled::Message(bytes) => {
+                        let shown = buffer.get(..bytes).unwrap_or(&buffer);
+                        let text = shown.escape_ascii();
+                        Polled::Message(format!("{position}  {bytes}  {text}"))
+                    }
+                    other => without_message(other),
+                }
+            };
+            print_all(next, follow)
+        }
+    }
+}
+
+fn without_message<A, B>(polled: Polled<A>) -> Polled<B> {
+    match polled {
+        Polled::Empty | Polled::Message(_) => Polled::Empty,
+        Polled::Lapped(lost) => Polled::Lapped(lost),
+        Polled::NewWriter(epoch) => Polled::NewWriter(epoch),
+    }
+}
+
+fn print_all(mut next: impl FnMut() -> Polled<String>, follow: bool) -> Result<(), Failure> {
+    if follow {
+        catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    }
+    while stop_requests() == 0 {
+        match next() {
+            Polled::Message(text) => line(text)?,
+            Polled::Lapped(lost) => line(format_args!("-- lost {lost}"))?,
+            Polled::NewWriter(epoch) => line(format_args!("-- writer, epoch {epoch}"))?,
+            Polled::Empty if follow => {
+                let _ = wait_readable(&[], Some(LOOK));
+            }
+            Polled::Empty => break,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! Shared memory from the command line: benchmarks at smoke size, kills, and looking in.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use taut_ipc::{Channel, ChannelOptions, IpcError, Stream, StreamKind, Writer};
+use taut_ring::Policy;
+use taut_sys::{Access, ProcessSignal, signal_process};
+
+fn taut(words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_taut")).args(words).output().expect("run taut")
+}
+
+fn text(words: &[&str]) -> String {
+    let output = taut(words);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{words:?}: {said}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn json(words: &[&str]) -> Value {
+    serde_json::from_str(&text(words)).expect("JSON")
+}
+
+#[test]
+fn every_benchmark_reports_all_keys_and_neither_tears_nor_loses() {
+    let keys = [
+        "mode",
+        "kind",
+        "size",
+        "batch",
+        "capacity",
+        "msgs_per_s",
+        "lost",
+        "torn",
+        "rtt_ns",
+        "latency_ns",
+        "intended_ns",
+        "cpu_percent",
+        "rss_bytes",
+        "floor_rtt_ns",
+        "floor_msgs_per_s",
+    ];
+    for (kind, mode, more) in [
+        ("tick", "throughput", &["--batch", "1"][..]),
+        ("log", "throughput", &["--batch", "16"]),
+        ("tick", "throughput", &["--overwriting"]),
+        ("log", "rtt", &["--lossless"]),
+        ("tick", "rate", &["--rate", "20000", "--readers", "2", "--cpus", "0,1"]),
+    ] {
+        let mut words = vec!["bench", "ipc", "--mode", mode, "--kind", kind, "--json"];
+        words.extend(["--seconds", "0.4", "--size", "70"]);
+        words.extend(more);
+        let report = json(&words);
+        for key in keys {
+            assert!(report.get(key).is_some(), "{words:?}: no {key} in {report}");
+        }
+        assert_eq!(report["torn"], 0, "{words:?}: {report}");
+        assert!(more == ["--overwriting"] || report["lost"] == 0, "{words:?}: {report}");
+        assert!(report["msgs_per_s"].as_f64() > Some(0.0), "{words:?}: {report}");
+        assert!(report["floor_rtt_ns"]["p50"].is_u64(), "{words:?}: {report}");
+    }
+}
+
+/// 1,000,000 of them: `taut bench ipc-kill --kills 1000000 --victim both --json`.
+#[test]
+fn nothing_is_torn_lost_or_wedged_under_kill() {
+    let kills = if cfg!(debug_assertions) { "300" } else { "10000" };
+    let report = json(&["bench", "ipc-kill", "--kills", kills, "--victim", "both", "--json"]);
+    for key in ["torn", "lost", "wedged"] {
+        assert_eq!(report[key], 0, "{report}");
+    }
+    assert_eq!(report["kills"].as_u64(), kills.parse().ok(), "{report}");
+    let (mid, all) = (report["killed_mid_write"].as_f64(), report["kills"].as_f64());
+    assert!(mid >= all.map(|all| all / 20.0), "{report}");
+}
+
+#[test]
+fn a_channel_can_be_listed_shown_dumped_and_pruned() {
+    let name = format!("cli-{}", std::process::id());
+    let options = ChannelOptions { keep: true, ..ChannelOptions::default() };
+    let ticks = Stream {
+        name: "ticks",
+        kind: StreamKind::Ticks { slot_count: 16 },
+        reader_count: 1,
+        layout: 0,
+    };
+    let news = Stream { name: "news", kind: StreamKind::Log { capacity_bytes: 1024 }, ..ticks };
+    let channel = Channel::open_or_create(&name, &[ticks, news], &options).expect("channel");
+    let mut publication = channel.publish_log("news", 0, Policy::Overwrite).expect("writer");
+    publication.append(b"hello\n").expect("room");
+    assert!(text(&["ipc", "list"]).contains(&name));
+    let stat = text(&["ipc", "stat", &format!("ipc:{name}")]);
+    let writer = format!("writer {}", std::process::id());
+    assert!(stat.contains(&writer) && stat.contains("no writer yet"), "{stat}");
+    let dump = text(&["ipc", "dump", &name, "--stream", "news"]);
+    assert!(dump.contains("hello\\n"), "{dump}");
+    drop(publication);
+    drop(channel);
+    assert!(text(&["ipc", "prune"]).contains(&name));
+    let gone = taut(&["ipc", "stat", &name]);
+    assert_eq!(gone.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&gone.stderr).contains("no channel of this name"));
+}
+
+/// A stopped writer is reported, not stolen from; once killed, it is succeeded at once.
+#[test]
+fn a_stopped_writer_is_stalled_and_a_killed_one_is_succeeded() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_taut"))
+        .args(["bench", "ipc", "--mode", "rate", "--rate", "1000", "--seconds", "60"])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("start");
+    let name = format!("bench-{}", child.id());
+    let options = ChannelOptions::default();
+    let channel = loop {
+        match Channel::open(&name, Access::Write, &options) {
+            Ok(channel) if channel.writer("out") == Ok(Writer::Alive { process: child.id() }) => {
+                break channel;
+            }
+            Ok(_) | Err(IpcError::NotFound) => std::thread::yield_now(),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    signal_process(child.id(), ProcessSignal::Pause).expect("stop");
+    let process = child.id();
+    while channel.writer("out") != Ok(Writer::Stalled { process }) {
+        std::thread::yield_now();
+    }
+    let refused = channel.publish_ticks("out", 0, Policy::Block).err();
+    assert_eq!(refused, Some(IpcError::WriterStalled { process }));
+    child.kill().expect("kill");
+    child.wait().expect("wait");
+    assert_eq!(channel.writer("out"), Ok(Writer::Gone { process }));
+    assert!(channel.publish_ticks("out", 0, Policy::Block).is_ok());
+}
