@@ -3,6 +3,7 @@
 //! `taut demo` runs the tick-to-trade path in three processes of this one binary and reports it.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod demo;
 mod exit;
 mod report;
@@ -24,6 +25,8 @@ struct Command {
 enum Verb {
     /// Run a venue, a gateway and a strategy on this machine and report every stage.
     Demo(Box<demo::Arguments>),
+    /// Run one of the experiments behind the figures.
+    Bench(bench::Arguments),
     /// A process of a demo; started by `taut demo`, never by hand.
     #[command(hide = true)]
     DemoRole {
@@ -36,6 +39,7 @@ fn main() -> std::process::ExitCode {
     let command = Command::parse();
     let result = match command.verb {
         Verb::Demo(arguments) => demo::run(&arguments),
+        Verb::Bench(arguments) => bench::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };
     match result {
