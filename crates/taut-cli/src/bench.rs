@@ -5,6 +5,13 @@ mod floor;
 mod ipc;
 mod ipc_kill;
 mod load;
+mod loop_bare;
+mod loop_client;
+mod loop_matrix;
+mod loop_message;
+mod loop_meter;
+mod loop_plot;
+mod loop_server;
 mod spread;
 
 use clap::Subcommand;
@@ -20,6 +27,12 @@ pub enum Bench {
     Ipc(ipc::Arguments),
     /// Writers and readers of shared memory killed at random times under full load.
     IpcKill(ipc_kill::Arguments),
+    /// Send timed messages on many TCP connections, open loop.
+    LoopServer(loop_server::Arguments),
+    /// Receive them through the loop (or `--bare`) and report latency and system calls.
+    LoopClient(loop_client::Arguments),
+    /// Run both over rates, connections and peers, turn by turn, and write the table and a plot.
+    LoopMatrix(loop_matrix::Arguments),
 }
 
 /// Measures it.
@@ -28,5 +41,8 @@ pub fn run(what: &Bench) -> Result<(), Failure> {
         Bench::Fix(arguments) => fix::run(arguments),
         Bench::Ipc(arguments) => ipc::run(arguments),
         Bench::IpcKill(arguments) => ipc_kill::run(arguments),
+        Bench::LoopServer(arguments) => loop_server::run(arguments),
+        Bench::LoopClient(arguments) => loop_client::run(arguments),
+        Bench::LoopMatrix(arguments) => loop_matrix::run(arguments),
     }
 }

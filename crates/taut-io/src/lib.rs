@@ -5,12 +5,12 @@
 //! messages. Every operation that was started completes, also when it is cancelled, times out or
 //! its source is closed; [`Completion::Closed`] is the last that a handle is heard of.
 //!
-//! | kernel | what it does | best for |
+//! | kernel | cost of a message | best for |
 //! |---|---|---|
-//! | [`EpollKernel`] | edge-triggered, one registration per socket: one wait and one receive per message, a burst shares the wait | many sockets, blocking, any kernel |
-//! | the same, hot ([`Io::set_hot`]) | `recv` in every turn, no epoll: one receive per message | one to four sockets on a core of their own |
-//! | [`UringKernel`] | multishot receive into provided buffers; an idle turn makes no system call, a turn with arrivals one | many sockets while spinning |
-//! | [`SimKernel`] | virtual time, seeded faults | tests |
+//! | [`EpollKernel`] | a wait and a receive; a burst shares the wait | many sockets, blocking |
+//! | the same, [hot](Io::set_hot) | a receive, and one in every idle turn | one to four sockets |
+//! | [`UringKernel`] | one call; none in an idle turn | many sockets while spinning |
+//! | [`SimKernel`] | virtual time | tests |
 //!
 //! A turn is: wait, timers, posts, then sources by priority. A source gets a few receives per visit
 //! and goes to the back of its class, a class gets its share of a turn, so that a flood starves

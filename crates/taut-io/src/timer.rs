@@ -312,8 +312,8 @@ mod tests {
                             prop_assert!(at <= now && expired.deadline.0 as u64 <= at);
                             prop_assert_eq!(expired.timer, id);
                         }
-                        let due = oracle.armed.first_key_value().is_some_and(|((at, _), _)| *at <= now);
-                        prop_assert!(!due);
+                        let first = oracle.armed.first_key_value();
+                        prop_assert!(first.is_none_or(|((at, _), _)| *at > now));
                     }
                 }
                 prop_assert_eq!(wheel.len(), oracle.armed.len());

@@ -3,8 +3,8 @@
 //! | strategy | latency | CPU | for |
 //! |---|---|---|---|
 //! | spin | lowest | one whole | a core of its own |
-//! | pause | as spin, a look every 40 to 140 cycles | one whole, cooler | a core shared with a sibling |
-//! | yield | near spin while the core is free | one whole, given away on demand | a shared core |
+//! | pause | spin, every 40 to 140 cycles | one whole, cooler | a core with a busy sibling |
+//! | yield | near spin on a free core | one whole, given away on demand | a shared core |
 //! | back-off | up to a millisecond after a pause | little | background work |
 //! | block | a wake-up (microseconds) | none while idle | many idle connections |
 
@@ -12,9 +12,10 @@ mod backoff;
 mod block;
 mod pause;
 mod spin;
+mod step;
 mod yielding;
 
-use taut_types::Nanos;
+pub use step::Step;
 
 /// How a loop waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,17 +47,6 @@ impl WaitStrategy {
             Self::Block => "block",
         }
     }
-}
-
-/// How the next look is to be taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Without waiting.
-    Again,
-    /// Waiting for at most this long.
-    Sleep(Nanos),
-    /// Waiting for as long as it takes.
-    Block,
 }
 
 /// A strategy at work: counts idle turns.
@@ -106,6 +96,7 @@ impl Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use taut_types::Nanos;
 
     #[test]
     fn only_back_off_and_block_ever_sleep_and_work_wakes_them() {

@@ -55,6 +55,6 @@ suite!(epoll, EpollKernel::new(SOURCES).ok());
 suite!(uring, UringKernel::new(SOURCES).inspect_err(|refused| println!("{refused}")).ok());
 suite!(sim, Some(SimKernel::new(SOURCES, SimConfig::default())));
 suite!(sim_slow, {
-    let config = SimConfig { seed: 77, delay_ns_max: 5_000_000, ..SimConfig::default() };
-    Some(SimKernel::new(SOURCES, SimConfig { window_bytes: 64, ..config }))
+    let config = SimConfig { seed: 77, delay_ns_max: 200_000, ..SimConfig::default() };
+    Some(SimKernel::new(SOURCES, SimConfig { window_bytes: 700, ..config }))
 });

@@ -3,7 +3,7 @@
 
 use taut_types::Nanos;
 
-use super::Step;
+use super::step::Step;
 
 const SPINS: u32 = 64;
 const YIELDS: u32 = 64;

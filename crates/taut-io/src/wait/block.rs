@@ -1,6 +1,6 @@
 //! Block: the kernel wakes the loop.
 
-use super::Step;
+use super::step::Step;
 
 #[inline]
 pub(super) const fn idle() -> Step {

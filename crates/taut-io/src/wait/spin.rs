@@ -1,6 +1,6 @@
 //! Busy spin: the next look follows at once.
 
-use super::Step;
+use super::step::Step;
 
 #[inline]
 pub(super) const fn idle() -> Step {

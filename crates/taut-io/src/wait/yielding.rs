@@ -1,6 +1,6 @@
 //! Yield: whoever else wants the core has it first. One system call per idle turn.
 
-use super::Step;
+use super::step::Step;
 
 #[inline]
 pub(super) fn idle() -> Step {
