@@ -151,17 +151,13 @@ impl Books {
             let symbol = book.symbol.as_deref().unwrap_or("-");
             let best = |price: &Option<String>| price.clone().unwrap_or_else(|| "none".to_owned());
             println!(
-                "publisher {} instrument {} ({symbol}): {} bid levels, {} ask levels, best {} x {} / {} x {}, {} live orders",
-                book.publisher_id,
-                book.instrument_id,
-                book.bid_levels,
-                book.ask_levels,
-                best(&book.best_bid),
-                book.bid_size,
-                best(&book.best_ask),
-                book.ask_size,
-                book.live_orders,
+                "publisher {} instrument {} ({symbol}): {} live orders",
+                book.publisher_id, book.instrument_id, book.live_orders
             );
+            let (price, size) = (best(&book.best_bid), book.bid_size);
+            println!("  {} bid levels, best {price} x {size}", book.bid_levels);
+            let (price, size) = (best(&book.best_ask), book.ask_size);
+            println!("  {} ask levels, best {price} x {size}", book.ask_levels);
         }
     }
 }

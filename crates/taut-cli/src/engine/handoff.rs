@@ -14,7 +14,8 @@ use super::report::Checksum;
 use super::throughput::{Snapshots, Timed, Timing, execute_with, rounds};
 use crate::exit::Failure;
 
-/// Reports that the ring holds: 1 MiB of them, which stays in a second-level cache.
+/// Reports that the ring holds: 1 MiB of them, which a second-level cache holds and which outlasts
+/// a consumer that is off its CPU for a moment.
 const SLOTS: usize = 1 << 14;
 /// A cache line, twice, in words: a slot must not lie across two lines.
 const LINE_WORDS: usize = 16;
@@ -22,8 +23,11 @@ const LINE_WORDS: usize = 16;
 const END: u64 = u64::MAX;
 /// The kind of a message that ends the consumer.
 const STOP: u64 = u64::MAX - 1;
-/// Looks at the ring before a thread lets others run.
+/// Pauses before a thread lets others run: well below a millisecond.
 const SPINS_MAX: u32 = 1 << 12;
+/// Pauses after a look that found the ring empty or full: a microsecond or so, in which the other
+/// side gets on with several messages.
+const LAG_SPINS: u32 = 32;
 
 /// Times the input with a consumer thread.
 ///
@@ -83,7 +87,7 @@ impl Arrived {
         let mut wait = Spins::new(spins_max);
         // Acquire: pairs with the release of the round.
         while self.round.load(Ordering::Acquire) != round {
-            wait.spin();
+            wait.spin(1);
         }
         let [count, sum] = &self.words;
         Checksum::from_words([count.load(Ordering::Relaxed), sum.load(Ordering::Relaxed)])
@@ -95,7 +99,7 @@ fn consume(consumer: &mut Consumer<'_>, arrived: &Arrived, spins_max: u32) {
     let mut wait = Spins::new(spins_max);
     loop {
         let Some(payload) = consumer.pop() else {
-            wait.spin();
+            wait.spin(LAG_SPINS);
             continue;
         };
         wait = Spins::new(spins_max);
@@ -124,9 +128,7 @@ fn push(producer: &mut Producer<'_>, payload: &Payload, spins_max: u32) {
 fn push_later(producer: &mut Producer<'_>, payload: &Payload, spins_max: u32) {
     let mut wait = Spins::new(spins_max);
     loop {
-        for _ in 0..64 {
-            wait.spin();
-        }
+        wait.spin(LAG_SPINS);
         if producer.push(payload).is_ok() {
             return;
         }
@@ -143,12 +145,11 @@ impl Spins {
         Self { left: spins_max }
     }
 
-    #[inline]
-    fn spin(&mut self) {
-        match self.left.checked_sub(1) {
+    fn spin(&mut self, times: u32) {
+        match self.left.checked_sub(times) {
             Some(left) => {
                 self.left = left;
-                spin_loop();
+                (0..times).for_each(|_| spin_loop());
             }
             None => yield_cpu(),
         }

@@ -1,8 +1,8 @@
 //! The two formats of order flow, told apart by how they begin. Both are little-endian.
 //!
 //! - bookgen: `"BMX1", u32 prefill, u32 operations`, then records of 24 bytes: `u8 type (0 add, 1
-//!   cancel, 2 immediate or cancel), u8 side (0 buy, 1 sell), u16 0, u32 quantity, u64 id, u64 price
-//!   in ticks`.
+//!   cancel, 2 immediate or cancel), u8 side (0 buy, 1 sell), u16 0, u32 quantity, u64 id, u64
+//!   price in ticks`.
 //! - the neutral referee's: `u64 0x4D4542575F303031, u32 version 1, u32 count`, then records of 40
 //!   bytes: `u8 type (0 new, 1 cancel, 2 modify), u8 side, u8 immediate or cancel, u8 0, u32
 //!   quantity, u64 sequence, u64 id, i64 price in ticks, i64 0`.
@@ -135,7 +135,8 @@ fn records(
     if (body.len() as u64) != count.saturating_mul(size as u64) {
         let (at, whole) = (header + body.len() / size * size, body.len() / size);
         return Err(format!(
-            "offset {at}: the header says {count} records of {size} bytes, there are {whole} and {} bytes",
+            "offset {at}: the header says {count} records of {size} bytes, \
+             there are {whole} and {} bytes",
             body.len() % size
         ));
     }

@@ -132,12 +132,15 @@ impl Checksum {
         Self { count, sum }
     }
 
-    /// Adds a report.
+    /// Adds a report. Cost: seven independent rotations, and two cycles that the next one waits
+    /// for.
     #[inline]
     pub fn add(&mut self, payload: &Payload) {
+        let [a, b, c, d, e, f, g] = *payload;
+        let (a, b, c) = (a ^ b.rotate_left(9), c.rotate_left(18), d.rotate_left(27));
+        let (d, e, f) = (e.rotate_left(36), f.rotate_left(45), g.rotate_left(54));
         self.count += 1;
-        let word = payload.iter().fold(0u64, |sum, &word| sum.rotate_left(9) ^ word);
-        self.sum = (self.sum.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.sum = self.sum.rotate_left(5).wrapping_add((a ^ b) ^ (c ^ d) ^ (e ^ f));
     }
 }
 

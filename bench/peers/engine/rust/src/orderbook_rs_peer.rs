@@ -1,6 +1,6 @@
 //! orderbook-rs 0.15.3: `OrderBook<()>`, without listeners, risk layer, fees or self-trade
-//! prevention; sequential ids; the result of each order is taken from the call. An immediate-or-cancel
-//! order that trades in part is an error to it, which carries the trades.
+//! prevention; sequential ids; the result of each order is taken from the call. An order that
+//! trades in part and may not rest is an error to it, which carries the trades.
 
 use orderbook_rs::OrderBook;
 use pricelevel::{Hash32, Id, OrderType, Price, Quantity, Side, TimeInForce};

@@ -36,14 +36,12 @@ fn a_lost_frame_is_named_as_the_reason() {
 
 #[test]
 fn futures_frames_are_joined_by_their_previous_id() {
-    let frame = |pu: u64| {
-        format!(
-            "1 {{\"lastUpdateId\":10,\"bids\":[[\"10\",\"1\"]],\"asks\":[[\"11\",\"1\"]]}}\n\
-             2 {{\"stream\":\"x@depth@0ms\",\"data\":{{\"U\":4,\"u\":12,\"pu\":2,\"b\":[],\"a\":[]}}}}\n\
-             3 {{\"stream\":\"x@depth@0ms\",\"data\":{{\"U\":20,\"u\":21,\"pu\":{pu},\"b\":[],\"a\":[]}}}}\n\
-             4 {{\"stream\":\"x@bookTicker\",\"data\":{{\"u\":11,\"b\":\"10\",\"B\":\"1\",\"a\":\"11\",\"A\":\"2\"}}}}\n"
-        )
-    };
+    const FUTURES: &str = r#"1 {"lastUpdateId":10,"bids":[["10","1"]],"asks":[["11","1"]]}
+2 {"stream":"x@depth@0ms","data":{"U":4,"u":12,"pu":2,"b":[],"a":[]}}
+3 {"stream":"x@depth@0ms","data":{"U":20,"u":21,"pu":12,"b":[],"a":[]}}
+4 {"stream":"x@bookTicker","data":{"u":11,"b":"10","B":"1","a":"11","A":"2"}}
+"#;
+    let frame = |pu: u64| FUTURES.replace(r#""pu":12"#, &format!("\"pu\":{pu}"));
     assert_eq!(compare("f", &frame(12)).unwrap().reasons.get(GAP), None);
     assert_eq!(compare("f", &frame(13)).unwrap().reasons.get(GAP), Some(&1));
 }

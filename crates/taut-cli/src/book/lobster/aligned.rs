@@ -2,9 +2,9 @@
 //!
 //! The pair covers the same levels, so the book is the truth's first row and then what the messages
 //! say. Two things are not in the files, both behind the window: what stands at a price that was
-//! never in it, and what happens to a level after it has left. So the book remembers what leaves;
-//! where a level enters otherwise than remembered, it takes it from the truth, and the row counts as
-//! different, with that reason.
+//! never in it, and what happens to a level after it has left. So the book remembers what leaves.
+//! Where a level enters otherwise, it is taken from the truth, and the row counts as different,
+//! with that reason.
 //!
 //! Orders are known by id once they have been added in the window; the rest of a level is one
 //! anonymous order, the oldest of its queue.

@@ -134,7 +134,8 @@ fn last_lines(flow: &LobsterFlow) -> HashMap<OrderId, usize> {
 }
 
 /// Whether the row is what the book shows without orders that no later row names: levels of ours
-/// that the row has not consist of such orders, and the others have their size with or without them.
+/// that the row has not consist of such orders, and the others have their size with or without
+/// them.
 fn agrees(book: &OrderBook, row: &[i64], line: usize, last: &HashMap<OrderId, usize>) -> bool {
     Side::BOTH.into_iter().all(|side| {
         let mut levels = book.levels(side);
