@@ -28,6 +28,7 @@ mod sched;
 mod signal;
 mod socket;
 mod tcp;
+mod tuning;
 mod udp;
 mod uring;
 mod usage;
@@ -59,6 +60,7 @@ pub use sched::{available_cpus, pin_to_cpu, set_batch_scheduling, set_timer_slac
 pub use signal::{StopSignal, catch_stop_signals, stop_requests, stop_signal};
 pub use socket::{ConnectProgress, PARTS_MAX, Socket};
 pub use tcp::{TcpListener, TcpStream};
+pub use tuning::{Tuned, Tuning, set_fifo_scheduling};
 pub use udp::UdpSocket;
 pub use uring::{BufferLease, Uring, UringBuffers, UringCompletion, UringConfig};
 pub use usage::{Usage, thread_usage};
