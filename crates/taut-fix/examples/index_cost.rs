@@ -24,8 +24,8 @@ fn order(number: u64) -> Vec<u8> {
     let (id, qty) = (1_000_000_000 + number * 7919, 100 + number * 37 % 900);
     let price = format!("{}.{:02}", 100 + number % 99, number % 90 + 10);
     message(&format!(
-        "35=D|34={}|49=CLIENT|52=20260910-01:06:40.{:03}|56=VENUE|1=ACCT01|11={id}|21=1|38={qty}|40=2|\
-         44={price}|54=1|55=BTC-USD|59=0|60=20260910-01:06:40.123|",
+        "35=D|34={}|49=CLIENT|52=20260910-01:06:40.{:03}|56=VENUE|1=ACCT01|11={id}|\
+         21=1|38={qty}|40=2|44={price}|54=1|55=BTC-USD|59=0|60=20260910-01:06:40.123|",
         number + 2,
         number % 1000
     ))
@@ -35,8 +35,8 @@ fn report(number: u64) -> Vec<u8> {
     let (id, qty) = (1_000_000_000 + number * 7919, 100 + number * 37 % 900);
     let price = format!("{}.{:02}", 100 + number % 99, number % 90 + 10);
     message(&format!(
-        "35=8|34={}|49=VENUE|52=20260910-01:06:40.{:03}|56=CLIENT|6={price}|11={id}|14={qty}|17={id}|\
-         31={price}|32={qty}|37={id}|38={qty}|39=2|40=2|44={price}|54=1|55=BTC-USD|\
+        "35=8|34={}|49=VENUE|52=20260910-01:06:40.{:03}|56=CLIENT|6={price}|11={id}|14={qty}|\
+         17={id}|31={price}|32={qty}|37={id}|38={qty}|39=2|40=2|44={price}|54=1|55=BTC-USD|\
          60=20260910-01:06:40.123|150=F|151=0|",
         number + 2,
         number % 1000

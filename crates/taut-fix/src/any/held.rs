@@ -37,8 +37,7 @@ impl Held {
 
     /// Keeps a message until its number is expected.
     pub fn push(&mut self, sequence: u64, message: &[u8]) {
-        let waiting = self.entries.get(..self.len).unwrap_or(&[]);
-        if waiting.iter().any(|entry| entry.sequence == sequence) {
+        if self.has(sequence) {
             return;
         }
         let end = self.used + message.len();
@@ -75,6 +74,12 @@ impl Held {
             self.used = 0;
         }
         copied
+    }
+
+    /// Whether a message with this number waits.
+    pub fn has(&self, sequence: u64) -> bool {
+        let waiting = self.entries.get(..self.len).unwrap_or(&[]);
+        waiting.iter().any(|entry| entry.sequence == sequence)
     }
 
     /// Whether none waits.

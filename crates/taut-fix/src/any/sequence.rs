@@ -66,7 +66,7 @@ impl<S: Store> AnySession<S> {
         if let Some(gap) = self.gap {
             if expected > gap.highest {
                 self.gap = None;
-            } else if expected > gap.asked_to {
+            } else if expected > gap.asked_to && !self.held.has(expected) {
                 self.ask(now, expected, gap.highest);
             }
         }

@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 
 use crate::dictionary::format::Format;
 use crate::dictionary::tables::{
-    Block, DENSE_TAGS, Dictionary, FieldEntry, MEMBERS_MAX, Member, MessageEntry, NONE,
+    Block, DENSE_MEMBER_TAGS, DENSE_TAGS, Dictionary, FieldEntry, MEMBERS_MAX, Member,
+    MessageEntry, NONE,
 };
 use crate::error::{FixError, Limit};
 
@@ -160,23 +161,34 @@ fn finish_block(fields: &[FieldEntry], members: &[MemberDefinition]) -> Result<B
     }
     let of = |wanted: bool| {
         let merged = merged.iter().filter(move |(_, (required, _))| *required == wanted);
-        merged.map(|(field, (_, group))| Member {
-            field: u16::try_from(*field).unwrap_or(NONE),
-            group: *group,
+        merged.filter_map(|(at, (_, group))| {
+            let field = fields.get(*at)?;
+            let member = Member {
+                single: field.single,
+                field: u16::try_from(*at).ok()?,
+                group: *group,
+                format: field.format,
+                is_closed: field.is_closed,
+            };
+            Some((field.tag, member))
         })
     };
-    let finished: Vec<Member> = of(true).chain(of(false)).collect();
-    let mut by_field = vec![NONE; fields.len()].into_boxed_slice();
-    for (index, member) in finished.iter().enumerate() {
-        if let Some(entry) = by_field.get_mut(usize::from(member.field)) {
-            *entry = u16::try_from(index).unwrap_or(NONE);
+    let finished: Vec<(u32, Member)> = of(true).chain(of(false)).collect();
+    let mut by_tag = vec![NONE; DENSE_MEMBER_TAGS].into_boxed_slice();
+    let mut high = Vec::new();
+    for (index, (tag, _)) in finished.iter().enumerate() {
+        let index = u16::try_from(index).unwrap_or(NONE);
+        match by_tag.get_mut(*tag as usize) {
+            Some(entry) => *entry = index,
+            None => high.push((*tag, index)),
         }
     }
-    let first = members.first().and_then(|member| at(member.tag));
+    high.sort_unstable();
     Ok(Block {
         required_count: of(true).count(),
-        members: finished.into_boxed_slice(),
-        by_field,
-        first_field: first.and_then(|at| u16::try_from(at).ok()).unwrap_or(NONE),
+        members: finished.into_iter().map(|(_, member)| member).collect(),
+        by_tag,
+        high: high.into_boxed_slice(),
+        first_tag: members.first().map_or(0, |member| member.tag),
     })
 }

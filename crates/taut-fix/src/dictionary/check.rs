@@ -2,8 +2,9 @@
 
 use crate::codec::index::Slot;
 use crate::codec::number::parse_u64;
+use crate::dictionary::format::Format;
 use crate::dictionary::rules::{Fault, Rules};
-use crate::dictionary::tables::{Block, Dictionary, FieldEntry, MEMBERS_MAX, Member};
+use crate::dictionary::tables::{Block, Dictionary, MEMBERS_MAX, Member};
 use crate::error::RejectReason;
 
 /// The first tag that users may define.
@@ -109,16 +110,14 @@ impl Dictionary {
     pub fn group_end(&self, msg_type: &[u8], slots: &[Slot], at: usize) -> Option<usize> {
         let block = self.block(self.message(msg_type)?.block)?;
         let slot = slots.get(at)?;
-        let (field, _) = self.field(u32::try_from(slot.tag).ok()?)?;
-        let (_, member) = block.member(field)?;
+        let (_, member) = block.member(slot.tag)?;
         Some(self.group_end_from(self.block(member.group)?, slots, at + 1, 0))
     }
 
     fn group_end_from(&self, group: &Block, slots: &[Slot], from: usize, depth: usize) -> usize {
         let mut at = from;
         while let Some(slot) = slots.get(at) {
-            let found = u32::try_from(slot.tag).ok().and_then(|tag| self.field(tag));
-            let Some((_, member)) = found.and_then(|(field, _)| group.member(field)) else { break };
+            let Some((_, member)) = group.member(slot.tag) else { break };
             at += 1;
             if let Some(inner) = self.block(member.group)
                 && depth < DEPTH_MAX
@@ -155,12 +154,11 @@ impl Check<'_> {
                 Part::Body => (self.application, body, &mut in_body),
                 Part::Trailer => (self.transport, trailer, &mut in_trailer),
             };
-            let found = self.check_field(dictionary, block, seen, slot).and_then(|member| {
-                match member.and_then(|member| dictionary.block(member.group)) {
-                    Some(group) => self.check_group(dictionary, group, slot, &mut at, 0),
-                    None => Ok(()),
-                }
-            });
+            let found = match self.check_field(dictionary, block, seen, slot) {
+                Ok(None) => continue,
+                Ok(Some(group)) => self.check_group(dictionary, group, slot, &mut at, 0),
+                Err(found) => Err(found),
+            };
             if let Err(found) = found {
                 found_fault.get_or_insert(found);
             }
@@ -195,8 +193,7 @@ impl Check<'_> {
     ) -> Result<(), Fault> {
         // A frame has them, though the index does not.
         for tag in [8, 9] {
-            let found = self.transport.field(tag).and_then(|(field, _)| header.member(field));
-            if let Some((member, _)) = found {
+            if let Some((member, _)) = header.member(tag) {
                 in_header.mark(member);
             }
         }
@@ -219,46 +216,84 @@ impl Check<'_> {
         }
     }
 
-    /// Checks one field; returns its member of the block, when it is one.
+    /// Checks one field; returns the block of its entries when it counts a group.
     #[inline(always)]
-    fn check_field(
+    fn check_field<'d>(
         &self,
-        dictionary: &Dictionary,
+        dictionary: &'d Dictionary,
         block: &Block,
         seen: &mut Seen,
         slot: &Slot,
-    ) -> Result<Option<Member>, Fault> {
+    ) -> Result<Option<&'d Block>, Fault> {
         let value = slot.value(self.message);
-        let known = u32::try_from(slot.tag).ok().and_then(|tag| dictionary.field(tag));
-        let Some((field, entry)) = known else { return self.check_unknown(slot, value) };
+        let Some((index, member)) = block.member(slot.tag) else {
+            return self.check_stray(dictionary, slot, value);
+        };
         // Marked first: a field with a wrong value is there all the same.
-        let member = block.member(field).map(|(index, member)| (seen.mark(index), member));
-        self.check_value(entry, slot, value)?;
-        match member {
-            Some((false, _)) => Err(fault(RejectReason::TagAppearsTwice, slot)),
-            Some((true, member)) => Ok(Some(member)),
-            None if self.rules.allow_unknown_fields || self.is_exempt(slot.tag) => Ok(None),
-            None => Err(fault(RejectReason::TagNotDefinedForMessage, slot)),
+        let is_new = seen.mark(index);
+        self.check_value(dictionary, member, slot, value)?;
+        if !is_new {
+            return Err(fault(RejectReason::TagAppearsTwice, slot));
         }
+        Ok(dictionary.block(member.group))
+    }
+
+    /// A field that is no member of its block.
+    #[cold]
+    fn check_stray<'d>(
+        &self,
+        dictionary: &Dictionary,
+        slot: &Slot,
+        value: &[u8],
+    ) -> Result<Option<&'d Block>, Fault> {
+        if value.is_empty() {
+            self.check_empty(slot)?;
+        }
+        let is_exempt = !self.rules.user_defined && slot.tag >= USER_DEFINED_MIN;
+        let known = u32::try_from(slot.tag).ok().and_then(|tag| dictionary.field(tag));
+        if let Some((_, entry)) = known
+            && self.rules.formats
+            && !value.is_empty()
+            && !entry.format.accepts(value)
+        {
+            return Err(fault(RejectReason::IncorrectDataFormat, slot));
+        }
+        if is_exempt || (self.rules.allow_unknown_fields && slot.tag > 0) {
+            return Ok(None);
+        }
+        let reason = match known {
+            Some(_) => RejectReason::TagNotDefinedForMessage,
+            None => RejectReason::InvalidTagNumber,
+        };
+        Err(fault(reason, slot))
     }
 
     #[inline(always)]
-    fn check_value(&self, entry: &FieldEntry, slot: &Slot, value: &[u8]) -> Result<(), Fault> {
+    fn check_value(
+        &self,
+        dictionary: &Dictionary,
+        member: &Member,
+        slot: &Slot,
+        value: &[u8],
+    ) -> Result<(), Fault> {
         if value.is_empty() {
             return self.check_empty(slot);
         }
         // A listed value has the right format: most values of one byte end here.
         if let [byte @ 0..128] = value
-            && entry.is_closed
-            && entry.single >> byte & 1 == 1
+            && member.is_closed
+            && member.single >> byte & 1 == 1
         {
             return Ok(());
         }
-        if self.rules.formats && !entry.format.accepts(value) {
+        if self.rules.formats
+            && !(member.format.is_number() && is_short_number(self.message, slot, member.format))
+            && !member.format.accepts(value)
+        {
             return Err(fault(RejectReason::IncorrectDataFormat, slot));
         }
-        if entry.is_closed && self.rules.ranges && !entry.lists(value) {
-            return Err(fault(RejectReason::ValueIncorrect, slot));
+        if member.is_closed && self.rules.ranges {
+            return check_listed(dictionary, member, slot, value);
         }
         Ok(())
     }
@@ -269,22 +304,6 @@ impl Check<'_> {
             return Err(fault(RejectReason::TagWithoutValue, slot));
         }
         Ok(())
-    }
-
-    #[cold]
-    fn check_unknown(&self, slot: &Slot, value: &[u8]) -> Result<Option<Member>, Fault> {
-        if value.is_empty() {
-            self.check_empty(slot)?;
-        }
-        if self.is_exempt(slot.tag) || (self.rules.allow_unknown_fields && slot.tag > 0) {
-            return Ok(None);
-        }
-        Err(fault(RejectReason::InvalidTagNumber, slot))
-    }
-
-    /// User-defined fields that need not be known.
-    const fn is_exempt(&self, tag: i32) -> bool {
-        !self.rules.user_defined && tag >= USER_DEFINED_MIN
     }
 
     /// The entries of a group, from the slot behind its count. An entry starts at the group's first
@@ -300,17 +319,15 @@ impl Check<'_> {
         let mut entries: u64 = 0;
         let mut seen = Seen::new();
         while let Some(slot) = self.slots.get(*at) {
-            let found = u32::try_from(slot.tag).ok().and_then(|tag| dictionary.field(tag));
-            let Some((field, entry)) = found else { break };
-            let Some((index, member)) = group.member(field) else { break };
+            let Some((index, member)) = group.member(slot.tag) else { break };
             *at += 1;
-            if entries == 0 || field == group.first_field || seen.has(index) {
+            if entries == 0 || slot.tag.cast_unsigned() == group.first_tag || seen.has(index) {
                 self.check_entry(dictionary, group, &seen, entries)?;
                 entries += 1;
                 seen = Seen::new();
             }
             seen.mark(index);
-            self.check_value(entry, slot, slot.value(self.message))?;
+            self.check_value(dictionary, member, slot, slot.value(self.message))?;
             if let Some(inner) = dictionary.block(member.group)
                 && depth < DEPTH_MAX
             {
@@ -340,6 +357,45 @@ impl Check<'_> {
     }
 }
 
+/// Up to eight digits, and for a decimal at most one point among them, looked at in one word.
+/// What is none may still be a number: longer, or with a sign.
+#[inline(always)]
+fn is_short_number(message: &[u8], slot: &Slot, format: Format) -> bool {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = EACH * 0x80;
+    const ZEROS: u64 = EACH * b'0' as u64;
+    let len = slot.end.wrapping_sub(slot.start);
+    let rest = message.get(slot.start as usize..);
+    let Some(chunk) = rest.and_then(<[u8]>::first_chunk::<8>).filter(|_| len.wrapping_sub(1) < 8)
+    else {
+        return false;
+    };
+    let unused = u64::MAX.checked_shl(8 * len).unwrap_or(0);
+    let word = (u64::from_le_bytes(*chunk) & !unused) | (ZEROS & unused);
+    let digits = word ^ ZEROS;
+    let wrong = (digits.wrapping_add(EACH * 0x76) | digits) & HIGH;
+    if wrong == 0 {
+        return true;
+    }
+    // One wrong byte, a point, and a digit beside it.
+    let is_point = word >> (wrong.trailing_zeros() & !7) & 0xff == u64::from(b'.');
+    format == Format::Float && wrong.is_power_of_two() && is_point && len > 1
+}
+
+/// A value of several bytes, or one that is not listed.
+fn check_listed(
+    dictionary: &Dictionary,
+    member: &Member,
+    slot: &Slot,
+    value: &[u8],
+) -> Result<(), Fault> {
+    let entry = dictionary.fields.get(usize::from(member.field));
+    if entry.is_some_and(|entry| entry.lists(value)) {
+        return Ok(());
+    }
+    Err(fault(RejectReason::ValueIncorrect, slot))
+}
+
 #[cold]
 const fn fault(reason: RejectReason, slot: &Slot) -> Fault {
     Fault { reason, tag: Some(slot.tag), offset: slot.start as usize }
@@ -353,5 +409,33 @@ fn part(tag: i32) -> Part {
         89 | 93 | 10 => Part::Trailer,
         tag if crate::codec::tag::is_header(tag) => Part::Header,
         _ => Part::Body,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_short_number;
+    use crate::codec::index::Slot;
+    use crate::dictionary::format::Format;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_short_number_has_the_format(
+            value in proptest::collection::vec(
+                prop_oneof![b'0'..=b'9', b'0'..=b'9', Just(b'.'), Just(b'-'), any::<u8>()], 0..11,
+            ),
+        ) {
+            let mut message = value.clone();
+            message.extend_from_slice(b"\x0110=000\x01");
+            let slot = Slot { tag: 1, start: 0, end: value.len() as u32 };
+            for format in [Format::Int, Format::Count, Format::Float] {
+                let is_number = is_short_number(&message, &slot, format);
+                prop_assert!(!is_number || format.accepts(&value));
+                // Without a sign, and short, it finds every number.
+                let is_simple = value.len() <= 8 && value.first() != Some(&b'-');
+                prop_assert!(is_number || !is_simple || !format.accepts(&value));
+            }
+        }
     }
 }

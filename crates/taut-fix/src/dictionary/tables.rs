@@ -47,14 +47,21 @@ impl FieldEntry {
     }
 }
 
-/// A member of a message or a group.
+/// A member of a message or a group, with what most checks of its value need: 32 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member {
+    /// The listed values of one byte, as in its field.
+    pub single: u128,
     /// Its field.
     pub field: u16,
     /// The block of its entries, when it counts a group.
     pub group: u16,
+    pub format: Format,
+    pub is_closed: bool,
 }
+
+/// Tags below this are found in a block without a search.
+pub(crate) const DENSE_MEMBER_TAGS: usize = 2048;
 
 /// What a message, a group, the header or the trailer holds.
 #[derive(Clone, Debug)]
@@ -62,17 +69,30 @@ pub(crate) struct Block {
     /// The required members come first, by ascending tag.
     pub members: Box<[Member]>,
     pub required_count: usize,
-    /// Member by field; `NONE` for fields that do not belong here.
-    pub by_field: Box<[u16]>,
-    /// The field that starts an entry of a group.
-    pub first_field: u16,
+    /// Member by tag below [`DENSE_MEMBER_TAGS`]; `NONE` for tags that do not belong here.
+    pub by_tag: Box<[u16]>,
+    /// The other members by tag, sorted.
+    pub high: Box<[(u32, u16)]>,
+    /// The tag that starts an entry of a group.
+    pub first_tag: u32,
 }
 
 impl Block {
+    /// The place of a member and what it is. Negative tags, as large numbers, are none.
     #[inline]
-    pub fn member(&self, field: u16) -> Option<(usize, Member)> {
-        let member = usize::from(*self.by_field.get(usize::from(field))?);
-        Some((member, *self.members.get(member)?))
+    pub fn member(&self, tag: i32) -> Option<(usize, &Member)> {
+        let tag = tag.cast_unsigned();
+        let at = match self.by_tag.get(tag as usize) {
+            Some(at) => *at,
+            None => self.search(tag)?,
+        };
+        Some((usize::from(at), self.members.get(usize::from(at))?))
+    }
+
+    #[cold]
+    fn search(&self, tag: u32) -> Option<u16> {
+        let at = self.high.binary_search_by_key(&tag, |(tag, _)| *tag).ok()?;
+        self.high.get(at).map(|(_, member)| *member)
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod acceptance;
 mod allocation;
+mod any;
 mod golden;
 mod pair;
 mod properties;

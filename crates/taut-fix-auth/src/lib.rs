@@ -1,0 +1,31 @@
+//! How venues want a FIX Logon to be signed.
+//!
+//! Pure: the nonce's random bytes and the time are arguments. [`DeribitLogon`] writes the
+//! credentials of Deribit (docs.deribit.com, FIX API, Logon) when a session writes its Logon:
+//!
+//! ```
+//! # use taut_fix::{AnySession, MemoryStore, Now};
+//! # use taut_fix_auth::DeribitLogon;
+//! # fn f(session: &mut AnySession<MemoryStore>, now: Now, out: &mut [u8], random: [u8; 32]) {
+//! let mut logon = DeribitLogon::new(b"client-id", b"client-secret", random);
+//! let range = session.poll_transmit_with(now, out, |context, writer| {
+//!     logon.write(context.now.utc, writer);
+//! });
+//! # let _ = range;
+//! # }
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![cfg_attr(
+    test,
+    allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
+#[cfg(test)]
+extern crate std;
+
+mod base64;
+mod deribit;
+
+pub use deribit::{DeribitLogon, NONCE_BYTES};
