@@ -14,7 +14,8 @@ use crate::control::{Control, Counters, PARTS, control_words};
 use crate::error::RingError;
 use crate::gate::{Full, Gate, Hold, Policy, Verdict, ahead};
 use crate::slot::{
-    Payload, SLOT_WORDS, Slot, clear, is_complete, look, publish, publish_batch, slot_at, slots_of,
+    Payload, SLOT_WORDS, Slot, assert_read, clear, is_complete, look, publish, publish_batch,
+    slot_at, slots_of,
 };
 
 /// Words of memory for a ring of `slot_count` slots (a power of two) and at most `reader_count`
@@ -236,6 +237,9 @@ impl<'m> Subscriber<'m> {
         let Some(payload) = look(self.slots, self.position) else { return self.nothing() };
         match self.hold.confirm(self.position) {
             Verdict::Sound => {
+                if self.hold.is_asserted() {
+                    assert_read(self.slots, self.position);
+                }
                 self.position = self.position.wrapping_add(1);
                 self.hold.passed(self.position);
                 Polled::Message(payload)

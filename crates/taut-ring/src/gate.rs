@@ -27,6 +27,10 @@ pub enum Policy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
+/// What a writer says of itself: it waits for registered readers, for good or until it evicts them.
+const WAITS: u64 = 1;
+const MAY_EVICT: u64 = 2;
+
 /// The writer's view of how far it may go.
 #[derive(Debug)]
 pub(crate) struct Gate<'m> {
@@ -45,7 +49,11 @@ impl<'m> Gate<'m> {
         // Relaxed: a new writer is alone. What its predecessor announced stays announced.
         let reserve = control.reserve().load(Ordering::Relaxed);
         let reserve = if ahead(reserve, head) > capacity { head } else { reserve };
-        let gated = u64::from(policy != Policy::Overwrite);
+        let gated = match policy {
+            Policy::Overwrite => 0,
+            Policy::Block | Policy::DropNewest => WAITS,
+            Policy::Evict => MAY_EVICT,
+        };
         // Relaxed: ordered by the release of the first advance, which always reserves anew.
         control.gated().store(gated, Ordering::Relaxed);
         Self { control, policy, capacity, reserve, allowed: head, announced: false }
@@ -294,6 +302,16 @@ impl<'m> Hold<'m> {
         fence(Ordering::Acquire);
         let gated = self.control.gated().load(Ordering::Relaxed) != 0;
         gated && self.seat.as_ref().is_some_and(Seat::is_held)
+    }
+
+    /// Whether loom is to check that the writer waits for this reader, for good. Without the fence of
+    /// [`Hold::is_held`], which would order what the check is about.
+    #[inline]
+    pub(crate) fn is_asserted(&self) -> bool {
+        let relaxed = |word: &AtomicU64| word.load(Ordering::Relaxed);
+        cfg!(loom)
+            && relaxed(self.control.gated()) == WAITS
+            && self.seat.as_ref().is_some_and(|seat| relaxed(seat.state) == ACTIVE)
     }
 
     /// The epoch of the last message.

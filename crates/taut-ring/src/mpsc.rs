@@ -8,7 +8,9 @@ use taut_sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::RingError;
 use crate::gate::Full;
-use crate::slot::{Payload, SLOT_WORDS, Slot, clear, is_complete, look, publish, slots_of};
+use crate::slot::{
+    Payload, SLOT_WORDS, Slot, assert_read, clear, is_complete, look, publish, slots_of,
+};
 
 /// Words that share two cache lines.
 const PAIR_WORDS: usize = 16;
@@ -146,6 +148,7 @@ impl<'m> Consumer<'m> {
     #[inline]
     pub fn pop(&mut self) -> Option<Payload> {
         let payload = look(self.parts.slots, self.position)?;
+        assert_read(self.parts.slots, self.position);
         self.pass();
         Some(payload)
     }

@@ -1,5 +1,6 @@
 //! The unit of the fixed-size rings: one cache line of a sequence word and seven payload words.
 
+use taut_sync::assert_stores_come_after;
 use taut_sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::RingError;
@@ -68,6 +69,13 @@ pub(crate) fn look(slots: &[Slot], position: u64) -> Option<Payload> {
     }
     // Relaxed: ordered by the sequence word above.
     Some(core::array::from_fn(|index| words[index].load(Ordering::Relaxed)))
+}
+
+/// Asserts under loom that the slot is overwritten only after what was done so far.
+#[inline]
+pub(crate) fn assert_read(slots: &[Slot], position: u64) {
+    let [_sequence, words @ ..] = slot_at(slots, position);
+    words.iter().for_each(assert_stores_come_after);
 }
 
 /// Whether a message of this position is complete. Relaxed: for a new writer, which is alone.

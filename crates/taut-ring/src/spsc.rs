@@ -10,7 +10,8 @@ use taut_sync::atomic::{AtomicU64, Ordering};
 use crate::error::RingError;
 use crate::gate::Full;
 use crate::slot::{
-    Payload, SLOT_WORDS, Slot, clear, is_complete, look, publish, publish_batch, slots_of,
+    Payload, SLOT_WORDS, Slot, assert_read, clear, is_complete, look, publish, publish_batch,
+    slots_of,
 };
 
 /// Words in front of the slots: two lines, because the prefetcher pulls lines in pairs.
@@ -156,6 +157,7 @@ impl<'m> Consumer<'m> {
             self.report();
             return None;
         };
+        assert_read(self.slots, self.position);
         self.position = self.position.wrapping_add(1);
         let part = (self.slots.len() as u64 / 8).max(1);
         if self.position.wrapping_sub(self.reported) >= part {

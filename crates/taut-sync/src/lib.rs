@@ -19,3 +19,15 @@ pub fn spin_loop() {
     #[cfg(loom)]
     loom::thread::yield_now();
 }
+
+/// Asserts, under loom, that who stores to `word` from now on does so after what this thread has
+/// done: it catches a release or acquire that is missing between a reader that has finished and a
+/// writer that goes on, which no value can show. Elsewhere it does nothing.
+#[inline]
+pub fn assert_stores_come_after(word: &atomic::AtomicU64) {
+    #[cfg(not(loom))]
+    let _ = word;
+    // SAFETY: loom's models run one thread at a time, and it checks the access itself.
+    #[cfg(loom)]
+    let _ = unsafe { word.unsync_load() };
+}
