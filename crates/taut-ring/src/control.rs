@@ -5,7 +5,7 @@
 //!
 //! | words | content | written |
 //! |---|---|---|
-//! | 0.. | `reserve`, `epoch`, `base`, `gated` | by the writer, once for an eighth of the capacity |
+//! | 0.. | `reserve`, `epoch`, `base`, `gated` | by the writer, once for an eighth of the ring |
 //! | 16.. | `head`, `key`, `dropped`, `evicted`, marks | by the writer, with each message |
 //! | 32.. | free for whoever puts readers to sleep | by readers that sleep |
 //! | 48.. | each reader's `cursor`, `state`, `lost` | by the reader, once for an eighth |

@@ -304,8 +304,8 @@ impl<'m> Hold<'m> {
         gated && self.seat.as_ref().is_some_and(Seat::is_held)
     }
 
-    /// Whether loom is to check that the writer waits for this reader, for good. Without the fence of
-    /// [`Hold::is_held`], which would order what the check is about.
+    /// Whether loom is to check that the writer waits for this reader, for good. Without the fence
+    /// of [`Hold::is_held`], which would order what the check is about.
     #[inline]
     pub(crate) fn is_asserted(&self) -> bool {
         let relaxed = |word: &AtomicU64| word.load(Ordering::Relaxed);

@@ -11,7 +11,8 @@
 //! | [`log`] | the same, messages of any size | the same |
 //! | [`cell`](mod@cell) | one, any number | the reader sees the newest value only |
 //!
-//! A reader of a broadcast ring or a log that does not register is overtaken, and learns what it lost.
+//! A reader of a broadcast ring or a log that does not register is overtaken, and learns what it
+//! lost.
 //!
 //! A message of fixed size is a [`Payload`] of seven words; with its sequence word it fills one
 //! 64-byte cache line, so that a message costs one cache-line transfer between two cores, which is

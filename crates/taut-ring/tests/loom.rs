@@ -1,8 +1,8 @@
 //! The memory model, proved by search: every interleaving of small programs under loom, with at
 //! most two forced switches of thread (most ordering bugs need one; unbounded takes hours).
 //!
-//! Readers yield before they look: loom finds a race by the last access to a word, and a writer that
-//! loads its own word before it stores would hide the reader's earlier loads.
+//! Readers yield before they look: loom finds a race by the last access to a word, and a writer
+//! that loads its own word before it stores would hide the reader's earlier loads.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p taut-ring --test loom`
 #![cfg(loom)]
