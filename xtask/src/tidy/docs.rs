@@ -139,6 +139,6 @@ mod tests {
                 assert_broken(&LAW, &[("SECURITY.md", &text)], "SECURITY.md:2", folder);
             }
         }
-        assert_kept(&LAW, &[("SECURITY.md", "../work/a, target/home/b, https://c.org/root/d\n")]);
+        assert_kept(&LAW, &[("SECURITY.md", "../home/a, target/home/b, https://c.org/root/d\n")]);
     }
 }

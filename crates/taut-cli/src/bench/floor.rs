@@ -8,9 +8,14 @@ use taut_sync::spin_loop;
 const LINE: usize = 8;
 const PAIR: usize = 16;
 
-/// Words for a stream of this many lines.
+/// Where the stream's reader says how far it is, behind the two lines of the ping-pong, and where
+/// the stream's lines begin.
+const GATE: usize = 2 * PAIR;
+const LINES: usize = 3 * PAIR;
+
+/// Words for a ping-pong and a stream of this many lines.
 pub const fn words_for(lines: usize) -> usize {
-    2 * PAIR + lines * LINE
+    LINES + lines * LINE
 }
 
 /// Sends `turn` over and waits until it comes back: one line each way.
@@ -54,7 +59,7 @@ pub struct StreamWriter<'m> {
 
 impl<'m> StreamWriter<'m> {
     pub fn new(memory: &'m [AtomicU64]) -> Self {
-        Self { memory, lines: memory[2 * PAIR..].as_chunks().0, position: 0, seen: 0 }
+        Self { memory, lines: memory[LINES..].as_chunks().0, position: 0, seen: 0 }
     }
 
     /// Writes one line, when the reader has made room.
@@ -62,7 +67,7 @@ impl<'m> StreamWriter<'m> {
     pub fn send(&mut self) {
         let capacity = self.lines.len() as u64;
         while self.position - self.seen >= capacity {
-            self.seen = self.memory[PAIR].load(Ordering::Acquire);
+            self.seen = self.memory[GATE].load(Ordering::Acquire);
             if self.position - self.seen >= capacity {
                 spin_loop();
             }
@@ -88,7 +93,7 @@ pub struct StreamReader<'m> {
 
 impl<'m> StreamReader<'m> {
     pub fn new(memory: &'m [AtomicU64]) -> Self {
-        Self { memory, lines: memory[2 * PAIR..].as_chunks().0, position: 0 }
+        Self { memory, lines: memory[LINES..].as_chunks().0, position: 0 }
     }
 
     /// Takes one line, if it is there; whether it was what it should be.
@@ -102,7 +107,7 @@ impl<'m> StreamReader<'m> {
         let whole = values == [self.position; LINE - 1];
         self.position += 1;
         if self.position.is_multiple_of(self.lines.len() as u64 / 8) {
-            self.memory[PAIR].store(self.position, Ordering::Release);
+            self.memory[GATE].store(self.position, Ordering::Release);
         }
         Some(whole)
     }

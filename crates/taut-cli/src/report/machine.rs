@@ -1,6 +1,4 @@
-//! The machine that a run was measured on.
-
-use std::fs;
+//! The machine that a run was measured on, as the report tells it.
 
 use serde::Serialize;
 
@@ -11,7 +9,7 @@ use super::units::human_bytes;
 pub struct Machine {
     /// The processor's name.
     pub cpu: String,
-    /// How many logical CPUs are online.
+    /// How many CPUs this process may use.
     pub cores: u64,
     /// Memory, bytes.
     pub memory_bytes: u64,
@@ -24,13 +22,9 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Reads `/proc` and `/sys`.
+    /// This machine.
     pub fn read() -> Self {
-        let cpu = read_text("/proc/cpuinfo");
-        let memory = read_text("/proc/meminfo");
-        let kernel = read_text("/proc/sys/kernel/osrelease");
-        let clock = read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-        Self::parse(&cpu, &memory, &kernel, &clock)
+        taut_sys::Machine::describe().into()
     }
 
     /// One line of text.
@@ -45,38 +39,23 @@ impl Machine {
             self.clock_source,
         )
     }
+}
 
-    fn parse(cpu: &str, memory: &str, kernel: &str, clock: &str) -> Self {
-        let flags = field(cpu, "flags").or_else(|| field(cpu, "Features")).unwrap_or_default();
-        let kilobytes = field(memory, "MemTotal").and_then(|text| text.split(' ').next());
-        let kilobytes: u64 = kilobytes.and_then(|text| text.parse().ok()).unwrap_or(0);
+impl From<taut_sys::Machine> for Machine {
+    fn from(machine: taut_sys::Machine) -> Self {
         Self {
-            cpu: known(field(cpu, "model name").unwrap_or_default()),
-            cores: cpu.lines().filter(|line| key(line) == Some("processor")).count() as u64,
-            memory_bytes: kilobytes * 1024,
-            kernel: known(kernel.trim()),
-            clock_source: known(clock.trim()),
-            virtualised: flags.split(' ').any(|flag| flag == "hypervisor"),
+            cpu: known(machine.cpu_model),
+            cores: machine.cpu_count as u64,
+            memory_bytes: machine.memory_bytes,
+            kernel: known(machine.kernel),
+            clock_source: known(machine.clocksource),
+            virtualised: machine.virtual_machine,
         }
     }
 }
 
-fn read_text(path: &str) -> String {
-    fs::read_to_string(path).unwrap_or_default()
-}
-
-/// The value of the first `name : value` line.
-fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let line = text.lines().find(|line| key(line) == Some(name))?;
-    line.split_once(':').map(|(_, value)| value.trim())
-}
-
-fn key(line: &str) -> Option<&str> {
-    line.split_once(':').map(|(key, _)| key.trim())
-}
-
-fn known(text: &str) -> String {
-    if text.is_empty() { "unknown".to_owned() } else { text.to_owned() }
+fn known(text: String) -> String {
+    if text.is_empty() { "unknown".to_owned() } else { text }
 }
 
 #[cfg(test)]
@@ -84,22 +63,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_linux_says() {
-        let cpu = "processor\t: 0\nmodel name\t: AMD EPYC 7443P\nflags\t\t: fpu hypervisor tsc\n\n\
-                   processor\t: 1\nmodel name\t: AMD EPYC 7443P\nflags\t\t: fpu hypervisor tsc\n";
-        let memory = "MemTotal:        8148000 kB\nMemFree:   1 kB\n";
-        let machine = Machine::parse(cpu, memory, "6.1.0-31-amd64\n", "tsc\n");
+    fn says_unknown_where_nothing_could_be_read() {
+        let machine = Machine::from(taut_sys::Machine {
+            cpu_model: String::new(),
+            cpu_count: 2,
+            kernel: "6.1.0-31-amd64".to_owned(),
+            clocksource: "tsc".to_owned(),
+            virtual_machine: true,
+            memory_bytes: 8_148_000 * 1024,
+        });
         assert_eq!(
             machine.text(),
-            "AMD EPYC 7443P, 2 CPUs (virtual machine), 7.8 GiB, Linux 6.1.0-31-amd64, \
-             clock source tsc"
+            "unknown, 2 CPUs (virtual machine), 7.8 GiB, Linux 6.1.0-31-amd64, clock source tsc"
         );
-    }
-
-    #[test]
-    fn says_unknown_where_nothing_can_be_read() {
-        let machine = Machine::parse("", "", "", "");
-        assert_eq!((machine.cpu.as_str(), machine.cores), ("unknown", 0));
-        assert!(!machine.virtualised);
     }
 }
