@@ -72,7 +72,7 @@ fn a_signal_while_the_processes_start_ends_them_all() {
     for delay_ms in [0, 2, 4, 8, 16, 32, 64, 128] {
         let demo = Demo::gentle(&LONG);
         pause(Nanos::from_millis(delay_ms));
-        // Not SIGINT: a shell starts what it runs in the background with that one ignored, and until
+        // Not SIGINT: a shell starts what runs in the background with that one ignored, and until
         // the program has set its own handler it stays so.
         send(demo.parent(), ProcessSignal::Terminate);
         let outcome = demo.finish();
