@@ -9,10 +9,10 @@
 //!
 //! // A book of price levels, fed by hand.
 //! let mut book = LevelBook::with_capacity(64);
-//! book.apply(Side::Buy, Price::parse(b"585.33")?, Lots(18), 1)?;
-//! book.apply(Side::Sell, Price::parse(b"585.91")?, Lots(18), 1)?;
+//! let bid = Price::parse(b"585.33").expect("a decimal of at most nine places");
+//! let change = book.apply(Side::Buy, bid, Lots(18), 1).expect("room for a level");
+//! assert!(change.top_changed);
 //! assert_eq!(book.best(Side::Buy).map(|level| level.lots), Some(Lots(18)));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
 
