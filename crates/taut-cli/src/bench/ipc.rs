@@ -55,9 +55,16 @@ fn cpus(arguments: &Arguments) -> Result<Vec<usize>, Failure> {
 /// Measures, and reports.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check(arguments)?;
-    let failed = |error: taut_ipc::IpcError| Failure::Run(error.to_string());
     let cpus = cpus(arguments)?;
     let name = format!("bench-{}", process_id());
+    let measured = measure(arguments, &cpus, name.clone());
+    // The last to leave takes the channel along; when both left at once, nobody was the last.
+    let _ = taut_ipc::prune(&name, &ChannelOptions::default());
+    measured
+}
+
+fn measure(arguments: &Arguments, cpus: &[usize], name: String) -> Result<(), Failure> {
+    let failed = |error: taut_ipc::IpcError| Failure::Run(error.to_string());
     let options = ChannelOptions::default();
     let channel = Channel::open_or_create(&name, &streams(arguments), &options).map_err(failed)?;
     let lines = Region { id: 2, version: 1, words: floor::words_for(arguments.capacity) };

@@ -82,6 +82,13 @@ struct Tally {
 /// Kills, and reports.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let name = format!("bench-kill-{}", process_id());
+    let killed = kill(arguments, name.clone());
+    // Who was killed last could not take the channel along.
+    let _ = taut_ipc::prune(&name, &ChannelOptions::default());
+    killed
+}
+
+fn kill(arguments: &Arguments, name: String) -> Result<(), Failure> {
     let failed = |error: taut_ipc::IpcError| Failure::Run(error.to_string());
     let options = ChannelOptions::default();
     let channel = Channel::open_or_create(&name, &[TICKS, LOG], &options).map_err(failed)?;
