@@ -5,7 +5,8 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use taut_ipc::{Channel, ChannelOptions, IpcError, Stream, StreamKind, Writer};
 use taut_ring::Policy;
-use taut_sys::{Access, ProcessSignal, signal_process};
+use taut_sys::{Access, ProcessSignal, monotonic, signal_process};
+use taut_types::Nanos;
 
 fn taut(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_taut")).args(words).output().expect("run taut")
@@ -133,4 +134,13 @@ fn a_stopped_writer_is_stalled_and_a_killed_one_is_succeeded() {
     child.wait().expect("wait");
     assert_eq!(channel.writer("out"), Ok(Writer::Gone { process }));
     assert!(channel.publish_ticks("out", 0, Policy::Block).is_ok());
+    drop(channel);
+    // The killed writer's reader may still be on its way out, and nobody is the last.
+    let names = || taut_ipc::channels(&options.directory).expect("names");
+    let deadline = monotonic() + Nanos::from_secs(20);
+    while names().contains(&name) {
+        let _ = taut_ipc::prune(&name, &options);
+        assert!(monotonic() < deadline, "{name} is still in use");
+        std::thread::yield_now();
+    }
 }
