@@ -37,7 +37,7 @@ enum Verb {
     /// Measure a part of taut on this machine, with the floor of the machine beside it.
     #[command(subcommand)]
     Bench(bench::Bench),
-    /// Talk FIX: echo, send, decode and check messages.
+    /// Talk FIX: echo, decode and check messages.
     Fix(fix::Arguments),
     /// Look at the shared-memory channels of this machine.
     #[command(subcommand)]
