@@ -18,3 +18,4 @@ mod resend;
 pub mod route;
 mod sequence;
 pub mod transmit;
+mod typed;

@@ -61,6 +61,7 @@ pub use any::peek::{Peek, peek};
 pub use any::route::Route;
 pub use any::transmit::{Extras, LogonContext};
 pub use codec::begin::BeginString;
+pub use codec::body::Body;
 pub use codec::fields::{Field, Fields};
 pub use codec::frame::{Frame, Framed, MESSAGE_BYTES_MAX, frame};
 pub use codec::index::{FieldIndex, Slot};
@@ -75,19 +76,14 @@ pub use dictionary::format::Format;
 pub use dictionary::rules::{Fault, Rules};
 pub use dictionary::tables::Dictionary;
 pub use error::{FixError, Limit, Misuse, RejectReason, Violation};
-pub use messages::admin::{
-    BusinessMessageReject, BusinessRejectReason, Logon, Logout, Reject, ResendRequest,
-    SequenceReset, TestRequest,
-};
 pub use messages::execution::{ExecutionReport, OrderCancelReject};
-pub use messages::header::Header;
-pub use messages::msg_type::MsgType;
 pub use messages::order::{NewOrderSingle, OrderCancelRequest};
+pub use messages::order_flow::{OrderFlow, TypedMessage, msg_type};
+pub use messages::reject::{BusinessMessageReject, BusinessRejectReason, Reject};
 pub use messages::values::{CancelRejectReason, ExecType, OrdStatus, ResponseTo};
-pub use session::config::{Now, Role, SessionConfig};
-pub use session::event::{DisconnectReason, Event, Handled, MessageInfo};
-pub use session::machine::{Counters, Session};
-pub use session::send::ADMIN_BYTES_MAX;
+pub use session::counters::Counters;
+pub use session::disconnect::DisconnectReason;
+pub use session::now::{Now, Role};
 pub use session::table::State;
 /// Which instructions find the fields: `avx2`, `sse2` or `portable`, chosen when built.
 pub const SIMD_LEVEL: &str = taut_simd::LEVEL;

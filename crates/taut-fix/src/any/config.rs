@@ -10,7 +10,7 @@ use crate::codec::text::CompId;
 use crate::codec::timestamp::Precision;
 use crate::dictionary::rules::Rules;
 use crate::dictionary::tables::Dictionary;
-use crate::session::config::Role;
+use crate::session::now::Role;
 
 /// The dictionaries of a session. Before FIXT 1.1 both are the same.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! What a session of any version tells its driver.
 
-use crate::session::event::DisconnectReason;
+use crate::session::disconnect::DisconnectReason;
 
 /// What happened. The message itself is the bytes that were handled, indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use crate::any::note::Note;
 use crate::codec::number::parse_u64;
 use crate::codec::tag;
 use crate::error::RejectReason;
-use crate::session::config::{Now, Role};
-use crate::session::event::DisconnectReason;
+use crate::session::disconnect::DisconnectReason;
+use crate::session::now::{Now, Role};
 use crate::session::table::{Input, State};
 use crate::store::Store;
 

@@ -8,9 +8,9 @@ use crate::any::gap::Gap;
 use crate::any::held::Held;
 use crate::any::note::{LogoutWords, Note, Notes, Refusal};
 use crate::any::outgoing::Outgoing;
-use crate::session::config::{Now, Role};
-use crate::session::event::DisconnectReason;
-use crate::session::machine::Counters;
+use crate::session::counters::Counters;
+use crate::session::disconnect::DisconnectReason;
+use crate::session::now::{Now, Role};
 use crate::session::table::{Action, Input, State, step};
 use crate::store::{Store, StoreError};
 

@@ -3,7 +3,7 @@
 use crate::any::route::Route;
 use crate::codec::text::{ShortText, TestReqId};
 use crate::error::RejectReason;
-use crate::messages::admin::BusinessRejectReason;
+use crate::messages::reject::BusinessRejectReason;
 
 /// How many can wait.
 pub const NOTES_MAX: usize = 16;

@@ -14,9 +14,9 @@ use crate::codec::text::{ShortText, TestReqId};
 use crate::codec::timestamp::parse_timestamp;
 use crate::dictionary::rules::Fault;
 use crate::error::RejectReason;
-use crate::messages::admin::BusinessRejectReason;
-use crate::session::config::Now;
-use crate::session::event::DisconnectReason;
+use crate::messages::reject::BusinessRejectReason;
+use crate::session::disconnect::DisconnectReason;
+use crate::session::now::Now;
 use crate::session::table::{Input, State};
 use crate::store::Store;
 

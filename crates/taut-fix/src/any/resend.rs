@@ -11,7 +11,7 @@ use crate::codec::begin::BeginString;
 use crate::codec::number::parse_u64;
 use crate::codec::tag;
 use crate::error::RejectReason;
-use crate::session::config::Now;
+use crate::session::now::Now;
 use crate::store::Store;
 
 impl<S: Store> AnySession<S> {

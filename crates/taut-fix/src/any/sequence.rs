@@ -11,8 +11,8 @@ use crate::codec::begin::BeginString;
 use crate::codec::tag;
 use crate::codec::timestamp::parse_timestamp;
 use crate::error::RejectReason;
-use crate::session::config::Now;
-use crate::session::event::DisconnectReason;
+use crate::session::disconnect::DisconnectReason;
+use crate::session::now::Now;
 use crate::session::table::Input;
 use crate::store::Store;
 

@@ -12,8 +12,8 @@ use crate::codec::frame::{Framed, frame};
 use crate::codec::tag;
 use crate::codec::writer::Writer;
 use crate::error::{FixError, Misuse, RejectReason};
-use crate::messages::admin::BusinessMessageReject;
-use crate::session::config::Now;
+use crate::messages::reject::BusinessMessageReject;
+use crate::session::now::Now;
 use crate::session::table::State;
 use crate::store::Store;
 

@@ -1,43 +1,4 @@
-//! What a session tells its driver.
-
-use taut_types::Nanos;
-
-use crate::codec::text::ShortText;
-use crate::messages::admin::{BusinessMessageReject, Reject};
-use crate::messages::execution::{ExecutionReport, OrderCancelReject};
-use crate::messages::order::{NewOrderSingle, OrderCancelRequest};
-
-/// What happened. Texts borrow from the bytes that were handled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Event<'a> {
-    /// The session is up. Comes again when the peer resets the sequence numbers in session.
-    LoggedOn {
-        /// The peer's CompID.
-        peer_comp_id: ShortText,
-        /// The interval in force; zero is no heartbeats.
-        heartbeat_interval: Nanos,
-    },
-    /// A message of the application, valid and in sequence.
-    NewOrderSingle(NewOrderSingle),
-    /// A message of the application, valid and in sequence.
-    OrderCancelRequest(OrderCancelRequest),
-    /// A message of the application, valid and in sequence.
-    ExecutionReport(ExecutionReport<'a>),
-    /// A message of the application, valid and in sequence.
-    OrderCancelReject(OrderCancelReject<'a>),
-    /// A message of ours broke a session rule, says the peer.
-    Rejected(Reject<'a>),
-    /// The peer's application cannot do what a message of ours asked.
-    BusinessRejected(BusinessMessageReject<'a>),
-    /// The peer logged out, or answered our Logout. Drain `poll_transmit`, then close.
-    LoggedOut {
-        /// Its words; empty when it has none.
-        text: &'a [u8],
-    },
-    /// The session ended otherwise. Drain `poll_transmit`, then close.
-    Disconnect(DisconnectReason),
-}
+//! Why a session ended.
 
 /// Why a session ended without a Logout of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,33 +66,4 @@ impl DisconnectReason {
             Self::StoreFailed => "the store refused a write",
         }
     }
-}
-
-/// Where a message stood in the stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MessageInfo {
-    /// MsgSeqNum (34).
-    pub sequence: u64,
-    /// SendingTime (52), UTC.
-    pub sending_time: Nanos,
-    /// PossDupFlag (43): sent again under its number, and new to this session.
-    pub poss_dup: bool,
-    /// PossResend (97): the application must check whether it has seen the content before.
-    pub poss_resend: bool,
-}
-
-/// What `handle_bytes` made of the bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Handled<'a> {
-    /// How many bytes are done with; 0 when there is no whole message, or nothing to expect.
-    pub consumed: usize,
-    /// What happened, if it concerns the driver.
-    pub event: Option<Event<'a>>,
-    /// Of the message, when there was a valid one.
-    pub info: Option<MessageInfo>,
-}
-
-impl Handled<'_> {
-    /// No whole message.
-    pub const NOTHING: Self = Self { consumed: 0, event: None, info: None };
 }
