@@ -25,8 +25,11 @@ struct Terms {
 }
 
 impl Terms {
-    /// `None` without a usable HeartBtInt (108).
+    /// `None` without a usable HeartBtInt (108), or with an EncryptMethod (98) other than none.
     fn read(message: &Message<'_>) -> Option<Self> {
+        if message.value(tag::ENCRYPT_METHOD).is_some_and(|method| method != b"0") {
+            return None;
+        }
         let seconds = message.value(tag::HEART_BT_INT).and_then(parse_u64)?;
         let seconds = i64::from(u32::try_from(seconds).ok()?);
         Some(Self {

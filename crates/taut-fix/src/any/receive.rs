@@ -153,7 +153,8 @@ impl<S: Store> AnySession<S> {
         }
         let event = match message.head.msg_type {
             b"0" => None,
-            b"1" => self.answer_test_request(message),
+            b"1" if self.answer_test_request(now, message) => None,
+            b"1" => return None,
             b"3" => Some(AnyEvent::Rejected),
             _ => Some(AnyEvent::Application {
                 sequence: message.sequence,
@@ -168,10 +169,18 @@ impl<S: Store> AnySession<S> {
         event
     }
 
-    fn answer_test_request(&mut self, message: &Message<'_>) -> Option<AnyEvent> {
-        let id = message.value(tag::TEST_REQ_ID).and_then(TestReqId::new);
-        self.notes.push(Note::Heartbeat(id));
-        None
+    /// Whether it could: an id that cannot be repeated is refused.
+    fn answer_test_request(&mut self, now: Now, message: &Message<'_>) -> bool {
+        let reason = match message.value(tag::TEST_REQ_ID).map(TestReqId::new) {
+            Some(Some(id)) => {
+                self.notes.push(Note::Heartbeat(Some(id)));
+                return true;
+            }
+            Some(None) => RejectReason::ValueIncorrect,
+            None => RejectReason::RequiredTagMissing,
+        };
+        self.refuse_message(now, message, reason, i32::try_from(tag::TEST_REQ_ID).ok());
+        false
     }
 
     /// A Logout counts whatever its number is: the peer leaves.

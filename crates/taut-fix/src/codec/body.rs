@@ -12,17 +12,17 @@ use crate::error::{FixError, RejectReason};
 /// What an index keeps for a dictionary to judge is judged here: an empty value and a tag below
 /// one are errors. Offsets count to the value.
 #[derive(Clone, Debug)]
-pub struct Body<'a> {
+pub struct Body<'a, 'i> {
     message: &'a [u8],
-    slots: Iter<'a, Slot>,
+    slots: Iter<'i, Slot>,
     end: usize,
 }
 
-impl<'a> Body<'a> {
+impl<'a, 'i> Body<'a, 'i> {
     /// The body of a message, out of the bytes that were indexed.
     #[inline]
     #[must_use]
-    pub fn new(message: &'a [u8], index: &'a FieldIndex) -> Self {
+    pub fn new(message: &'a [u8], index: &'i FieldIndex) -> Self {
         let slots = index.slots();
         let is_header = |slot: &Slot| u32::try_from(slot.tag).is_ok_and(tag::is_header);
         let first = slots.iter().position(|slot| !is_header(slot)).unwrap_or(slots.len());
@@ -37,7 +37,7 @@ impl<'a> Body<'a> {
     }
 }
 
-impl<'a> Iterator for Body<'a> {
+impl<'a> Iterator for Body<'a, '_> {
     type Item = Result<Field<'a>, FixError>;
 
     #[inline]

@@ -56,7 +56,7 @@ impl<'a> ExecutionReport<'a> {
     ///
     /// # Errors
     /// [`FixError::Malformed`] or [`FixError::PeerViolation`].
-    pub fn decode(mut body: Body<'a>) -> Result<Self, FixError> {
+    pub fn decode(mut body: Body<'a, '_>) -> Result<Self, FixError> {
         let (mut order_id, mut exec_id, mut cl_ord_id) = (None, None, None);
         let (mut orig_cl_ord_id, mut exec_type, mut ord_status) = (None, None, None);
         let (mut symbol, mut side, mut order_qty) = (None, None, None);
@@ -166,7 +166,7 @@ impl<'a> OrderCancelReject<'a> {
     ///
     /// # Errors
     /// [`FixError::Malformed`] or [`FixError::PeerViolation`].
-    pub fn decode(mut body: Body<'a>) -> Result<Self, FixError> {
+    pub fn decode(mut body: Body<'a, '_>) -> Result<Self, FixError> {
         let (mut order_id, mut cl_ord_id, mut orig_cl_ord_id) = (None, None, None);
         let (mut ord_status, mut response_to, mut reason, mut text) = (None, None, None, None);
         for field in &mut body {

@@ -40,7 +40,7 @@ impl NewOrderSingle {
     ///
     /// # Errors
     /// [`FixError::Malformed`] or [`FixError::PeerViolation`].
-    pub fn decode(mut body: Body<'_>) -> Result<Self, FixError> {
+    pub fn decode(mut body: Body<'_, '_>) -> Result<Self, FixError> {
         let (mut cl_ord_id, mut symbol, mut side, mut order_type) = (None, None, None, None);
         let (mut time_in_force, mut price, mut qty, mut transact_time) = (None, None, None, None);
         for field in &mut body {
@@ -116,7 +116,7 @@ impl OrderCancelRequest {
     ///
     /// # Errors
     /// [`FixError::Malformed`] or [`FixError::PeerViolation`].
-    pub fn decode(mut body: Body<'_>) -> Result<Self, FixError> {
+    pub fn decode(mut body: Body<'_, '_>) -> Result<Self, FixError> {
         let (mut cl_ord_id, mut orig_cl_ord_id, mut symbol) = (None, None, None);
         let (mut side, mut qty, mut transact_time) = (None, None, None);
         for field in &mut body {

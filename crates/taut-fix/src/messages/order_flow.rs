@@ -65,7 +65,7 @@ impl<'a> OrderFlow<'a> {
     /// # Errors
     /// [`FixError::PeerViolation`]: answer it with [`crate::AnySession::refuse_content`].
     #[inline]
-    pub fn decode(message: &'a [u8], index: &'a FieldIndex) -> Result<Self, FixError> {
+    pub fn decode(message: &'a [u8], index: &FieldIndex) -> Result<Self, FixError> {
         let body = Body::new(message, index);
         Ok(match msg_type(message, index) {
             b"8" => Self::ExecutionReport(ExecutionReport::decode(body)?),

@@ -27,7 +27,7 @@ impl<'a> Reject<'a> {
     ///
     /// # Errors
     /// [`FixError::Malformed`] or [`FixError::PeerViolation`].
-    pub fn decode(mut body: Body<'a>) -> Result<Self, FixError> {
+    pub fn decode(mut body: Body<'a, '_>) -> Result<Self, FixError> {
         let (mut ref_sequence, mut ref_tag, mut ref_msg_type) = (None, None, None);
         let (mut reason, mut text) = (None, None);
         for field in &mut body {
@@ -145,7 +145,7 @@ impl<'a> BusinessMessageReject<'a> {
     ///
     /// # Errors
     /// [`FixError::Malformed`] or [`FixError::PeerViolation`].
-    pub fn decode(mut body: Body<'a>) -> Result<Self, FixError> {
+    pub fn decode(mut body: Body<'a, '_>) -> Result<Self, FixError> {
         let (mut ref_sequence, mut ref_msg_type, mut ref_id) = (None, None, None);
         let (mut reason, mut text) = (None, None);
         for field in &mut body {
