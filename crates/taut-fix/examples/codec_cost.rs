@@ -7,8 +7,8 @@
 use std::hint::black_box;
 
 use taut_fix::{
-    AnySession, AnySessionConfig, BeginString, CompId, ExecType, ExecutionReport, FieldIndex,
-    MemoryStore, NewOrderSingle, Now, OrdStatus, OrderFlow, Role, ShortText,
+    BeginString, CompId, ExecType, ExecutionReport, FieldIndex, MemoryStore, NewOrderSingle, Now,
+    OrdStatus, OrderFlow, Role, Session, SessionConfig, ShortText,
 };
 use taut_sys::monotonic;
 use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
@@ -86,19 +86,17 @@ fn text(text: &str) -> ShortText {
     ShortText::new(text.as_bytes()).unwrap()
 }
 
-type Session = AnySession<MemoryStore>;
-
-fn session(buys: bool) -> Session {
+fn session(buys: bool) -> Session<MemoryStore> {
     let name = |name: &str| CompId::new(name.as_bytes()).unwrap();
     let (role, us, them) =
         if buys { (Role::Initiator, "BUYER", "VENUE") } else { (Role::Acceptor, "VENUE", "BUYER") };
-    let mut config = AnySessionConfig::new(role, BeginString::Fix44, name(us), name(them));
+    let mut config = SessionConfig::new(role, BeginString::Fix44, name(us), name(them));
     config.sending_time_tolerance = Nanos::ZERO;
     config.reset_on_logon = true;
-    AnySession::new(config, MemoryStore::new(1024, 256 * 1024))
+    Session::new(config, MemoryStore::new(1024, 256 * 1024))
 }
 
-fn log_on(buyer: &mut Session, seller: &mut Session, now: Now) {
+fn log_on(buyer: &mut Session<MemoryStore>, seller: &mut Session<MemoryStore>, now: Now) {
     let mut index = FieldIndex::with_capacity(64);
     let mut out = [0u8; 512];
     buyer.connect(now);

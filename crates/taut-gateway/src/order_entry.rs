@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use taut_fix::{
-    AnyEvent, AnySession, AnySessionConfig, BeginString, ExecType, ExecutionReport, FieldIndex,
-    MESSAGE_BYTES_MAX, MemoryStore, NewOrderSingle, Now, OrderCancelReject, OrderCancelRequest,
-    OrderFlow, Role, ShortText, msg_type,
+    BeginString, Event, ExecType, ExecutionReport, FieldIndex, MESSAGE_BYTES_MAX, MemoryStore,
+    NewOrderSingle, Now, OrderCancelReject, OrderCancelRequest, OrderFlow, Role, Session,
+    SessionConfig, ShortText, msg_type,
 };
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{Order, OrderEvent, OrderState, OrderTable, Reference, Risk};
@@ -33,7 +33,7 @@ const STORE_BYTES: usize = 256 * STORE_MESSAGES;
 #[derive(Debug)]
 pub(crate) struct OrderSession {
     stream: TcpStream,
-    session: AnySession<MemoryStore>,
+    session: Session<MemoryStore>,
     index: FieldIndex,
     instrument: Instrument,
     symbol: ShortText,
@@ -60,7 +60,7 @@ impl OrderSession {
     /// Connects to the venue and asks to log on.
     pub(crate) fn connect(config: &GatewayConfig, now: Now) -> Result<Self, GatewayError> {
         let store = MemoryStore::new(STORE_MESSAGES, STORE_BYTES);
-        let mut session = AnySession::new(session_config(config), store);
+        let mut session = Session::new(session_config(config), store);
         let stream = TcpStream::connect(config.order_address)?;
         session.connect(now);
         let mut entry = Self {
@@ -149,14 +149,14 @@ impl OrderSession {
     ) -> Result<usize, GatewayError> {
         let made = self.session.handle_bytes(now, bytes, &mut self.index);
         match made.event {
-            Some(AnyEvent::Application { sequence, .. }) => {
+            Some(Event::Application { sequence, .. }) => {
                 let message = bytes.get(..made.consumed).unwrap_or(&[]);
                 if let Some(update) = self.handle_report(now, sequence, message, recorders)? {
                     tell(&update)?;
                 }
             }
-            Some(AnyEvent::LoggedOut) => self.logged_out = true,
-            Some(AnyEvent::Disconnect(reason)) => return Err(GatewayError::SessionEnded(reason)),
+            Some(Event::LoggedOut) => self.logged_out = true,
+            Some(Event::Disconnect(reason)) => return Err(GatewayError::SessionEnded(reason)),
             // A session-level reject names no order: what it refused stays unanswered, and the run
             // says so.
             Some(_) | None => {}
@@ -213,7 +213,7 @@ impl OrderSession {
         let mono = clock.now();
         let now = Now { mono, utc: clock.utc_at(mono) };
         if self.session.poll_timeout().is_some_and(|due| due <= mono)
-            && let Some(AnyEvent::Disconnect(reason)) = self.session.handle_timeout(now)
+            && let Some(Event::Disconnect(reason)) = self.session.handle_timeout(now)
         {
             return Err(GatewayError::SessionEnded(reason));
         }
@@ -436,14 +436,14 @@ impl OrderSession {
 
 /// The venue is trusted to know its dictionary: the fields that are used are checked as they are
 /// read.
-fn session_config(config: &GatewayConfig) -> AnySessionConfig {
+fn session_config(config: &GatewayConfig) -> SessionConfig {
     let (sender, target) = (config.sender_comp_id, config.target_comp_id);
-    AnySessionConfig {
+    SessionConfig {
         heartbeat_interval: config.heartbeat_interval,
         logout_timeout: Nanos::from_secs(10),
         resend_timeout: Nanos::from_secs(30),
         reset_on_logon: true,
-        ..AnySessionConfig::new(Role::Initiator, BeginString::Fix44, sender, target)
+        ..SessionConfig::new(Role::Initiator, BeginString::Fix44, sender, target)
     }
 }
 

@@ -3,9 +3,9 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use taut_fix::{
-    AnyEvent, AnySession, AnySessionConfig, BeginString, BusinessMessageReject,
-    BusinessRejectReason, CompId, Dictionaries, ExecutionReport, FieldIndex, MESSAGE_BYTES_MAX,
-    MemoryStore, NewOrderSingle, Now, OrderCancelReject, OrderCancelRequest, OrderFlow, Peek, Role,
+    BeginString, BusinessMessageReject, BusinessRejectReason, CompId, Dictionaries, Event,
+    ExecutionReport, FieldIndex, MESSAGE_BYTES_MAX, MemoryStore, NewOrderSingle, Now,
+    OrderCancelReject, OrderCancelRequest, OrderFlow, Peek, Role, Session, SessionConfig,
     ShortText, TypedMessage, msg_type, peek,
 };
 use taut_sys::TcpStream;
@@ -49,7 +49,7 @@ pub struct Terms {
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
-    fix: Option<AnySession<MemoryStore>>,
+    fix: Option<Session<MemoryStore>>,
     since: Nanos,
     index: FieldIndex,
     input: Box<[u8]>,
@@ -144,7 +144,7 @@ impl Connection {
 
     /// Whether there is nothing more to expect from it.
     pub fn is_over(&self) -> bool {
-        self.is_broken || self.fix.as_ref().is_some_and(AnySession::is_closed)
+        self.is_broken || self.fix.as_ref().is_some_and(Session::is_closed)
     }
 
     /// Does what the session's clock asks for.
@@ -234,7 +234,7 @@ impl Connection {
             return;
         };
         let store = MemoryStore::new(STORE_MESSAGES, STORE_BYTES);
-        let mut fix = AnySession::new(self.terms.session_with(client), store);
+        let mut fix = Session::new(self.terms.session_with(client), store);
         fix.connect(now);
         self.fix = Some(fix);
     }
@@ -253,9 +253,9 @@ impl Connection {
             self.read += made.consumed;
         }
         let request = match made.event {
-            Some(AnyEvent::LoggedOn) => Some(Request::LogOn(fix.config().target_comp_id)),
-            Some(AnyEvent::LoggedOut | AnyEvent::Disconnect(_)) => Some(Request::Leave),
-            Some(AnyEvent::Application { sequence, .. }) => {
+            Some(Event::LoggedOn) => Some(Request::LogOn(fix.config().target_comp_id)),
+            Some(Event::LoggedOut | Event::Disconnect(_)) => Some(Request::Leave),
+            Some(Event::Application { sequence, .. }) => {
                 let message = bytes.get(..made.consumed).unwrap_or_default();
                 let msg_type = msg_type(message, &self.index);
                 match OrderFlow::decode(message, &self.index) {
@@ -302,14 +302,14 @@ impl Connection {
 
 impl Terms {
     /// A session with this client; the numbers start again with every connection.
-    fn session_with(&self, client: CompId) -> AnySessionConfig {
-        AnySessionConfig {
+    fn session_with(&self, client: CompId) -> SessionConfig {
+        SessionConfig {
             dictionaries: Some(self.dictionaries.clone()),
             logon_timeout: LOGON_TIMEOUT,
             logout_timeout: Nanos::from_secs(10),
             resend_timeout: Nanos::from_secs(30),
             reset_on_logon: true,
-            ..AnySessionConfig::new(Role::Acceptor, BeginString::Fix44, self.comp_id, client)
+            ..SessionConfig::new(Role::Acceptor, BeginString::Fix44, self.comp_id, client)
         }
     }
 }

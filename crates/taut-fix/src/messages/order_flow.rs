@@ -63,7 +63,7 @@ impl<'a> OrderFlow<'a> {
     /// Reads a message that was indexed, by its type.
     ///
     /// # Errors
-    /// [`FixError::PeerViolation`]: answer it with [`crate::AnySession::refuse_content`].
+    /// [`FixError::PeerViolation`]: answer it with [`crate::Session::refuse_content`].
     #[inline]
     pub fn decode(message: &'a [u8], index: &FieldIndex) -> Result<Self, FixError> {
         let body = Body::new(message, index);

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use taut_fix::{AnySessionConfig, Now, Role};
+use taut_fix::{Now, Role, SessionConfig};
 use taut_types::Nanos;
 
 use crate::support::{Driver, START_UTC, at, comp_id, config, message, shown};
@@ -90,7 +90,7 @@ struct Run {
 
 impl Run {
     fn new() -> Self {
-        let config = AnySessionConfig {
+        let config = SessionConfig {
             sender_comp_id: comp_id("ISLD"),
             target_comp_id: comp_id("TW44"),
             ..config(Role::Acceptor)

@@ -8,7 +8,7 @@ use taut_fix::{
 use taut_types::Price;
 
 use crate::support::{
-    Driver, Event, acceptor, at, cancel, initiator, message, order, report, shown, text,
+    Driver, Told, acceptor, at, cancel, initiator, message, order, report, shown, text,
 };
 
 const LOGON: &str =
@@ -138,7 +138,7 @@ fn new_order_single() {
     let read = wire(golden);
     assert_eq!(
         venue().handle_bytes(at(NOW), &read).event,
-        Some(Event::Flow(OrderFlow::NewOrderSingle(order)))
+        Some(Told::Flow(OrderFlow::NewOrderSingle(order)))
     );
 }
 
@@ -153,7 +153,7 @@ fn order_cancel_request() {
     let read = wire(golden);
     assert_eq!(
         venue().handle_bytes(at(NOW), &read).event,
-        Some(Event::Flow(OrderFlow::OrderCancelRequest(cancel)))
+        Some(Told::Flow(OrderFlow::OrderCancelRequest(cancel)))
     );
 }
 
@@ -194,7 +194,7 @@ fn both_ways(report: &ExecutionReport<'_>, golden: &str) {
     let read = wire(golden);
     assert_eq!(
         buyer().handle_bytes(at(NOW), &read).event,
-        Some(Event::Flow(OrderFlow::ExecutionReport(*report)))
+        Some(Told::Flow(OrderFlow::ExecutionReport(*report)))
     );
 }
 
@@ -217,7 +217,7 @@ fn order_cancel_reject() {
     let read = wire(golden);
     assert_eq!(
         buyer().handle_bytes(at(NOW), &read).event,
-        Some(Event::Flow(OrderFlow::OrderCancelReject(reject)))
+        Some(Told::Flow(OrderFlow::OrderCancelReject(reject)))
     );
 }
 
@@ -231,7 +231,7 @@ fn business_message_reject() {
     );
     let read = wire(golden);
     let event = buyer().handle_bytes(at(NOW), &read).event;
-    let Some(Event::Flow(OrderFlow::BusinessMessageReject(reject))) = event else {
+    let Some(Told::Flow(OrderFlow::BusinessMessageReject(reject))) = event else {
         panic!("{event:?}")
     };
     assert_eq!((reject.ref_sequence, reject.ref_msg_type, reject.ref_id), (2, text("H"), None));

@@ -1,6 +1,6 @@
 //! An initiator and an acceptor, joined in memory on virtual time.
 
-use crate::support::{Event, Pair, body, cancel, message, order, report};
+use crate::support::{Pair, Told, body, cancel, message, order, report};
 use taut_fix::{CancelRejectReason, OrdStatus, OrderCancelReject, OrderFlow, ResponseTo};
 
 fn logged_on(heartbeat_secs: i64) -> Pair {
@@ -98,7 +98,7 @@ fn orders_reports_cancels_and_rejects_arrive_as_they_were_sent() {
     let order = order(7, now);
     let range = pair.buyer.send(now, &order, &mut out).expect("an order");
     let handled = pair.venue.handle_bytes(now, &out[range]);
-    assert_eq!(handled.event, Some(Event::Flow(OrderFlow::NewOrderSingle(order))));
+    assert_eq!(handled.event, Some(Told::Flow(OrderFlow::NewOrderSingle(order))));
     assert_eq!(handled.info, Some((2, false, false)));
 
     let mut report = report(&order, now);
@@ -106,14 +106,14 @@ fn orders_reports_cancels_and_rejects_arrive_as_they_were_sent() {
     let range = pair.venue.send(now, &report, &mut out).expect("a report");
     assert_eq!(
         pair.buyer.handle_bytes(now, &out[range]).event,
-        Some(Event::Flow(OrderFlow::ExecutionReport(report)))
+        Some(Told::Flow(OrderFlow::ExecutionReport(report)))
     );
 
     let cancel = cancel(8, 7, now);
     let range = pair.buyer.send(now, &cancel, &mut out).expect("a cancel");
     assert_eq!(
         pair.venue.handle_bytes(now, &out[range]).event,
-        Some(Event::Flow(OrderFlow::OrderCancelRequest(cancel)))
+        Some(Told::Flow(OrderFlow::OrderCancelRequest(cancel)))
     );
 
     let reject = OrderCancelReject {
@@ -128,7 +128,7 @@ fn orders_reports_cancels_and_rejects_arrive_as_they_were_sent() {
     let range = pair.venue.send(now, &reject, &mut out).expect("a reject");
     assert_eq!(
         pair.buyer.handle_bytes(now, &out[range]).event,
-        Some(Event::Flow(OrderFlow::OrderCancelReject(reject)))
+        Some(Told::Flow(OrderFlow::OrderCancelReject(reject)))
     );
 }
 
@@ -278,7 +278,7 @@ fn a_reset_in_session_restarts_both_counts() {
     let now = pair.time();
     let bytes = message(reset);
     let event = pair.venue.handle_bytes(now, &bytes).event;
-    assert!(matches!(event, Some(Event::LoggedOn)));
+    assert!(matches!(event, Some(Told::LoggedOn)));
     let mut out = [0; 512];
     let range = pair.venue.poll_transmit(now, &mut out).expect("an answer");
     assert_eq!(

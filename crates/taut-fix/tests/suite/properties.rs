@@ -7,7 +7,7 @@ use taut_fix::{
 };
 use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
 
-use crate::support::{Driver, Event, acceptor, at, initiator, message, sent, told};
+use crate::support::{Driver, Told, acceptor, at, initiator, message, sent, told};
 
 const HEADER: &str = "49=BUYER|52=20260302-09:30:00.000|56=VENUE";
 
@@ -173,7 +173,7 @@ proptest! {
         let range = buyer.send(at(0.0), &order, &mut out).expect("an order");
         let handled = venue.handle_bytes(at(0.0), &out[range.clone()]);
         prop_assert_eq!(handled.consumed, range.len());
-        prop_assert_eq!(handled.event, Some(Event::Flow(OrderFlow::NewOrderSingle(order))));
+        prop_assert_eq!(handled.event, Some(Told::Flow(OrderFlow::NewOrderSingle(order))));
     }
 
     #[test]
@@ -182,7 +182,7 @@ proptest! {
         let mut out = [0; 512];
         let range = buyer.send(at(0.0), &cancel, &mut out).expect("a cancel");
         let event = venue.handle_bytes(at(0.0), &out[range]).event;
-        prop_assert_eq!(event, Some(Event::Flow(OrderFlow::OrderCancelRequest(cancel))));
+        prop_assert_eq!(event, Some(Told::Flow(OrderFlow::OrderCancelRequest(cancel))));
     }
 
     #[test]
@@ -191,7 +191,7 @@ proptest! {
         let mut out = [0; 1024];
         let range = venue.send(at(0.0), &report, &mut out).expect("a report");
         let event = buyer.handle_bytes(at(0.0), &out[range]).event;
-        prop_assert_eq!(event, Some(Event::Flow(OrderFlow::ExecutionReport(report))));
+        prop_assert_eq!(event, Some(Told::Flow(OrderFlow::ExecutionReport(report))));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Rules of the session layer, one by one: what comes in, what goes out, where it ends.
 
 use taut_fix::{
-    AnyEvent, AnySessionConfig, DisconnectReason, ExecType, FixError, Limit, Misuse, Now,
-    OrderFlow, RejectReason, Role, State,
+    DisconnectReason, Event, ExecType, FixError, Limit, Misuse, Now, OrderFlow, RejectReason, Role,
+    SessionConfig, State,
 };
 use taut_types::{Nanos, OrderType, Side, TimeInForce};
 
 use crate::support::{
-    Driver, Event, acceptor, at, cancel, comp_id, config, initiator, message, order, report, sent,
+    Driver, Told, acceptor, at, cancel, comp_id, config, initiator, message, order, report, sent,
     told,
 };
 
@@ -26,7 +26,7 @@ fn venue() -> Driver {
     logged_on(config(Role::Acceptor))
 }
 
-fn logged_on(config: AnySessionConfig) -> Driver {
+fn logged_on(config: SessionConfig) -> Driver {
     let mut venue = Driver::new(config);
     venue.connect(now());
     venue.handle_bytes(now(), &from_buyer("A", 1, "98=0|108=30|"));
@@ -104,7 +104,7 @@ fn an_acceptor_takes_only_the_name_that_it_is_told() {
     venue.connect(now());
     let logon = from_buyer("A", 1, "98=0|108=30|");
     let event = venue.handle_bytes(now(), &logon).event;
-    assert_eq!(event, Some(Event::Disconnect(DisconnectReason::WrongCompId)));
+    assert_eq!(event, Some(Told::Disconnect(DisconnectReason::WrongCompId)));
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn an_initiator_hears_why_its_logon_was_refused() {
     sent(&mut buyer, now());
     let bytes = message("35=5|34=1|49=VENUE|52=20260302-09:30:00|56=BUYER|58=not today|");
     let event = buyer.handle_bytes(now(), &bytes).event;
-    assert_eq!(event, Some(Event::LoggedOut { text: b"not today" }));
+    assert_eq!(event, Some(Told::LoggedOut { text: b"not today" }));
     assert!(buyer.is_closed());
 }
 
@@ -239,9 +239,7 @@ fn market_orders_and_every_time_in_force_are_read() {
         let mut config = config(Role::Acceptor);
         config.rules.user_defined = false;
         let event = logged_on(config).handle_bytes(now(), &bytes).event;
-        let Some(Event::Flow(OrderFlow::NewOrderSingle(order))) = event else {
-            panic!("{event:?}")
-        };
+        let Some(Told::Flow(OrderFlow::NewOrderSingle(order))) = event else { panic!("{event:?}") };
         assert_eq!((order.order_type, order.side), (OrderType::Market, Side::Sell));
         assert_eq!((order.price, order.qty), (None, 100));
         assert_eq!(order.time_in_force, time_in_force);
@@ -437,7 +435,7 @@ fn an_oversized_message_ends_the_session() {
 fn rejects_of_the_peer_reach_the_driver() {
     let bytes = from_buyer("3", 2, "45=7|58=why|371=55|372=8|373=5|");
     let mut venue = venue();
-    let Some(Event::Flow(OrderFlow::Reject(reject))) = venue.handle_bytes(now(), &bytes).event
+    let Some(Told::Flow(OrderFlow::Reject(reject))) = venue.handle_bytes(now(), &bytes).event
     else {
         panic!("no event")
     };
@@ -452,7 +450,7 @@ fn poss_resend_is_told_to_the_application() {
     let rest = "97=Y|11=1|38=1|40=1|54=1|55=A|60=20260302-09:30:00|";
     let bytes = from_buyer("D", 2, rest);
     let handled = venue.handle_bytes(now(), &bytes);
-    assert!(matches!(handled.event, Some(Event::Flow(OrderFlow::NewOrderSingle(_)))));
+    assert!(matches!(handled.event, Some(Told::Flow(OrderFlow::NewOrderSingle(_)))));
     assert_eq!(handled.info, Some((2, false, true)));
 }
 
@@ -475,7 +473,7 @@ fn a_logout_before_the_logon_ends_at_once() {
     let mut buyer = initiator(30);
     buyer.connect(now());
     let event = buyer.logout(now(), "");
-    assert_eq!(event, Some(AnyEvent::Disconnect(DisconnectReason::LoggedOutBeforeLogon)));
+    assert_eq!(event, Some(Event::Disconnect(DisconnectReason::LoggedOutBeforeLogon)));
 }
 
 #[test]

@@ -6,10 +6,10 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use taut_fix::{
-    AnyEvent, AnySession, AnySessionConfig, BeginString, CompId, Counters, Dictionaries,
-    DisconnectReason, ExecType, ExecutionReport, FieldIndex, FixError, MESSAGE_BYTES_MAX,
-    MemoryStore, NewOrderSingle, Now, OrdStatus, OrderCancelRequest, OrderFlow, Role, ShortText,
-    State, Store, TypedMessage, fix44, msg_type,
+    BeginString, CompId, Counters, Dictionaries, DisconnectReason, Event, ExecType,
+    ExecutionReport, FieldIndex, FixError, MESSAGE_BYTES_MAX, MemoryStore, NewOrderSingle, Now,
+    OrdStatus, OrderCancelRequest, OrderFlow, Role, Session, SessionConfig, ShortText, State,
+    Store, TypedMessage, fix44, msg_type,
 };
 use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
 
@@ -30,7 +30,7 @@ pub fn comp_id(name: &str) -> CompId {
 }
 
 /// The habits of these tests: full validation, numbers that start again with each connection.
-pub fn config(role: Role) -> AnySessionConfig {
+pub fn config(role: Role) -> SessionConfig {
     static DICTIONARIES: OnceLock<Dictionaries> = OnceLock::new();
     let dictionaries =
         DICTIONARIES.get_or_init(|| Dictionaries::one(Arc::new(fix44().expect("the tables"))));
@@ -38,18 +38,18 @@ pub fn config(role: Role) -> AnySessionConfig {
         Role::Initiator => (comp_id("BUYER"), comp_id("VENUE")),
         Role::Acceptor => (comp_id("VENUE"), comp_id("BUYER")),
     };
-    AnySessionConfig {
+    SessionConfig {
         dictionaries: Some(dictionaries.clone()),
         logout_timeout: Nanos::from_secs(10),
         resend_timeout: Nanos::from_secs(30),
         reset_on_logon: true,
-        ..AnySessionConfig::new(role, BeginString::Fix44, us, them)
+        ..SessionConfig::new(role, BeginString::Fix44, us, them)
     }
 }
 
 pub fn initiator(heartbeat_secs: i64) -> Driver {
     let heartbeat_interval = Nanos::from_secs(heartbeat_secs);
-    Driver::new(AnySessionConfig { heartbeat_interval, ..config(Role::Initiator) })
+    Driver::new(SessionConfig { heartbeat_interval, ..config(Role::Initiator) })
 }
 
 pub fn acceptor() -> Driver {
@@ -58,14 +58,14 @@ pub fn acceptor() -> Driver {
 
 /// A session and the driver of an application that trades: what it cannot read it refuses.
 pub struct Driver {
-    pub session: AnySession<MemoryStore>,
+    pub session: Session<MemoryStore>,
     index: FieldIndex,
     held: Vec<u8>,
 }
 
 /// What happened, with the message's meaning.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Event<'a> {
+pub enum Told<'a> {
     LoggedOn,
     Flow(OrderFlow<'a>),
     LoggedOut { text: &'a [u8] },
@@ -77,13 +77,13 @@ pub type Info = (u64, bool, bool);
 
 pub struct Handled<'a> {
     pub consumed: usize,
-    pub event: Option<Event<'a>>,
+    pub event: Option<Told<'a>>,
     pub info: Option<Info>,
 }
 
 impl Driver {
-    pub fn new(config: AnySessionConfig) -> Self {
-        let session = AnySession::new(config, MemoryStore::new(256, 64 << 10));
+    pub fn new(config: SessionConfig) -> Self {
+        let session = Session::new(config, MemoryStore::new(256, 64 << 10));
         Self { session, index: FieldIndex::with_capacity(256), held: vec![0; MESSAGE_BYTES_MAX] }
     }
 
@@ -93,16 +93,14 @@ impl Driver {
         let mut info = None;
         let event = match made.event {
             None => None,
-            Some(AnyEvent::LoggedOn) => Some(Event::LoggedOn),
-            Some(AnyEvent::Rejected) => {
-                OrderFlow::decode(message, &self.index).ok().map(Event::Flow)
-            }
-            Some(AnyEvent::LoggedOut) => {
+            Some(Event::LoggedOn) => Some(Told::LoggedOn),
+            Some(Event::Rejected) => OrderFlow::decode(message, &self.index).ok().map(Told::Flow),
+            Some(Event::LoggedOut) => {
                 let text = self.index.find(58).map_or(&[][..], |slot| slot.value(message));
-                Some(Event::LoggedOut { text })
+                Some(Told::LoggedOut { text })
             }
-            Some(AnyEvent::Disconnect(reason)) => Some(Event::Disconnect(reason)),
-            Some(AnyEvent::Application { sequence, poss_dup, poss_resend }) => {
+            Some(Event::Disconnect(reason)) => Some(Told::Disconnect(reason)),
+            Some(Event::Application { sequence, poss_dup, poss_resend }) => {
                 info = Some((sequence, poss_dup, poss_resend));
                 let msg_type = msg_type(message, &self.index);
                 match OrderFlow::decode(message, &self.index) {
@@ -110,7 +108,7 @@ impl Driver {
                         self.session.refuse_type(sequence, msg_type);
                         None
                     }
-                    Ok(flow) => Some(Event::Flow(flow)),
+                    Ok(flow) => Some(Told::Flow(flow)),
                     Err(error) => {
                         self.session.refuse_content(sequence, msg_type, error);
                         None
@@ -149,11 +147,11 @@ impl Driver {
         self.session.transport_closed(now);
     }
 
-    pub fn logout(&mut self, now: Now, text: &'static str) -> Option<AnyEvent> {
+    pub fn logout(&mut self, now: Now, text: &'static str) -> Option<Event> {
         self.session.logout(now, text)
     }
 
-    pub fn handle_timeout(&mut self, now: Now) -> Option<AnyEvent> {
+    pub fn handle_timeout(&mut self, now: Now) -> Option<Event> {
         self.session.handle_timeout(now)
     }
 
@@ -403,26 +401,26 @@ fn feed(
 }
 
 /// An event in a few words.
-pub fn told(event: &Event<'_>) -> String {
+pub fn told(event: &Told<'_>) -> String {
     match event {
-        Event::LoggedOn => "logged on".to_string(),
-        Event::Flow(OrderFlow::NewOrderSingle(order)) => format!("order {}", order.cl_ord_id),
-        Event::Flow(OrderFlow::OrderCancelRequest(cancel)) => {
+        Told::LoggedOn => "logged on".to_string(),
+        Told::Flow(OrderFlow::NewOrderSingle(order)) => format!("order {}", order.cl_ord_id),
+        Told::Flow(OrderFlow::OrderCancelRequest(cancel)) => {
             format!("cancel of {}", cancel.orig_cl_ord_id)
         }
-        Event::Flow(OrderFlow::ExecutionReport(report)) => {
+        Told::Flow(OrderFlow::ExecutionReport(report)) => {
             format!("report {:?} of {}", report.exec_type, report.cl_ord_id)
         }
-        Event::Flow(OrderFlow::OrderCancelReject(reject)) => {
+        Told::Flow(OrderFlow::OrderCancelReject(reject)) => {
             format!("cancel reject of {}", reject.cl_ord_id)
         }
-        Event::Flow(OrderFlow::Reject(reject)) => format!("rejected {}", reject.ref_sequence),
-        Event::Flow(OrderFlow::BusinessMessageReject(reject)) => {
+        Told::Flow(OrderFlow::Reject(reject)) => format!("rejected {}", reject.ref_sequence),
+        Told::Flow(OrderFlow::BusinessMessageReject(reject)) => {
             format!("business rejected {}", reject.ref_sequence)
         }
-        Event::Flow(other) => format!("{other:?}"),
-        Event::LoggedOut { text } => format!("logged out [{}]", shown(text)),
-        Event::Disconnect(reason) => told_reason(*reason),
+        Told::Flow(other) => format!("{other:?}"),
+        Told::LoggedOut { text } => format!("logged out [{}]", shown(text)),
+        Told::Disconnect(reason) => told_reason(*reason),
     }
 }
 
@@ -436,9 +434,9 @@ fn told_reason(reason: DisconnectReason) -> String {
 }
 
 /// What a session says of itself, without a message.
-pub fn told_end(event: AnyEvent) -> String {
+pub fn told_end(event: Event) -> String {
     match event {
-        AnyEvent::Disconnect(reason) => told_reason(reason),
+        Event::Disconnect(reason) => told_reason(reason),
         other => format!("{other:?}"),
     }
 }

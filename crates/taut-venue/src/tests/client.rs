@@ -3,9 +3,9 @@
 use std::net::SocketAddrV4;
 
 use taut_fix::{
-    AnyEvent, AnySession, AnySessionConfig, BeginString, CancelRejectReason, CompId, ExecType,
-    ExecutionReport, FieldIndex, MemoryStore, NewOrderSingle, Now, OrdStatus, OrderCancelRequest,
-    OrderFlow, Role, TypedMessage,
+    BeginString, CancelRejectReason, CompId, Event, ExecType, ExecutionReport, FieldIndex,
+    MemoryStore, NewOrderSingle, Now, OrdStatus, OrderCancelRequest, OrderFlow, Role, Session,
+    SessionConfig, TypedMessage,
 };
 use taut_sys::TcpStream;
 use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
@@ -53,7 +53,7 @@ impl Report {
 
 pub struct Client {
     pub stream: TcpStream,
-    pub session: AnySession<MemoryStore>,
+    pub session: Session<MemoryStore>,
     index: FieldIndex,
     input: Vec<u8>,
     pub reports: Vec<Answer>,
@@ -67,11 +67,11 @@ impl Client {
         let stream = TcpStream::connect(address).expect("connect");
         let name = CompId::new(name.as_bytes()).expect("a name");
         let venue = CompId::new(b"VENUE").expect("a name");
-        let config = AnySessionConfig {
+        let config = SessionConfig {
             reset_on_logon: true,
-            ..AnySessionConfig::new(Role::Initiator, BeginString::Fix44, name, venue)
+            ..SessionConfig::new(Role::Initiator, BeginString::Fix44, name, venue)
         };
-        let mut session = AnySession::new(config, MemoryStore::new(64, 16 << 10));
+        let mut session = Session::new(config, MemoryStore::new(64, 16 << 10));
         let index = FieldIndex::with_capacity(64);
         session.connect(now);
         let (reports, texts, exec_ids) = (Vec::new(), Vec::new(), Vec::new());
@@ -96,7 +96,7 @@ impl Client {
         loop {
             let input = std::mem::take(&mut self.input);
             let made = self.session.handle_bytes(now, &input, &mut self.index);
-            if let Some(AnyEvent::Application { .. }) = made.event {
+            if let Some(Event::Application { .. }) = made.event {
                 match OrderFlow::decode(&input[..made.consumed], &self.index).expect("readable") {
                     OrderFlow::ExecutionReport(report) => {
                         self.reports.push(Answer::Report(Report::of(&report)));

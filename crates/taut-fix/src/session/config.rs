@@ -1,4 +1,4 @@
-//! What a session of any version is told when it is built.
+//! What a session is told when it is built.
 
 use alloc::sync::Arc;
 
@@ -29,9 +29,9 @@ impl Dictionaries {
     }
 }
 
-/// A session's identity and habits. Start from [`AnySessionConfig::new`] and change what differs.
+/// A session's identity and habits. Start from [`SessionConfig::new`] and change what differs.
 #[derive(Clone, Debug)]
-pub struct AnySessionConfig {
+pub struct SessionConfig {
     /// Which side it is.
     pub role: Role,
     /// BeginString (8).
@@ -79,7 +79,7 @@ pub struct AnySessionConfig {
     pub precision: Precision,
 }
 
-impl AnySessionConfig {
+impl SessionConfig {
     /// The habits of QuickFIX.
     #[must_use]
     pub const fn new(

@@ -2,11 +2,6 @@
 
 use core::ops::ControlFlow;
 
-use crate::any::event::{AnyEvent, Progress};
-use crate::any::head::Head;
-use crate::any::machine::{AnySession, Cause};
-use crate::any::message::Message;
-use crate::any::note::Note;
 use crate::codec::frame::{Frame, Framed, frame};
 use crate::codec::index::FieldIndex;
 use crate::codec::tag;
@@ -16,15 +11,20 @@ use crate::dictionary::rules::Fault;
 use crate::error::RejectReason;
 use crate::messages::reject::BusinessRejectReason;
 use crate::session::disconnect::DisconnectReason;
+use crate::session::event::{Event, Progress};
+use crate::session::head::Head;
+use crate::session::machine::{Cause, Session};
+use crate::session::message::Message;
+use crate::session::note::Note;
 use crate::session::now::Now;
 use crate::session::table::{Input, State};
 use crate::store::Store;
 
-impl<S: Store> AnySession<S> {
+impl<S: Store> Session<S> {
     /// Handles at most one message at the start of the bytes, and leaves its fields in the index.
     ///
-    /// Call again with the rest until nothing is consumed; drain [`AnySession::poll_transmit`] and
-    /// [`AnySession::take_held`] after each call: with a full queue nothing is consumed either.
+    /// Call again with the rest until nothing is consumed; drain [`Session::poll_transmit`] and
+    /// [`Session::take_held`] after each call: with a full queue nothing is consumed either.
     #[inline]
     pub fn handle_bytes(&mut self, now: Now, bytes: &[u8], index: &mut FieldIndex) -> Progress {
         self.confirm(now);
@@ -54,7 +54,7 @@ impl<S: Store> AnySession<S> {
     }
 
     /// The next message that was held and whose turn it is: hand it to
-    /// [`AnySession::handle_bytes`]. `out` holds the largest message.
+    /// [`Session::handle_bytes`]. `out` holds the largest message.
     pub fn take_held(&mut self, out: &mut [u8]) -> Option<usize> {
         let now = Now { mono: self.last_received, utc: self.last_received };
         self.confirm(now);
@@ -86,13 +86,13 @@ impl<S: Store> AnySession<S> {
     }
 }
 
-impl<S: Store> AnySession<S> {
+impl<S: Store> Session<S> {
     fn handle_frame(
         &mut self,
         now: Now,
         frame: &Frame<'_>,
         index: &mut FieldIndex,
-    ) -> Option<AnyEvent> {
+    ) -> Option<Event> {
         if index.fill(frame).is_err() {
             return self.ignore_garbled(now);
         }
@@ -136,7 +136,7 @@ impl<S: Store> AnySession<S> {
         transport.check_application(body, message.bytes, message.slots, self.config.rules)
     }
 
-    fn handle_in_session(&mut self, now: Now, message: &Message<'_>) -> Option<AnyEvent> {
+    fn handle_in_session(&mut self, now: Now, message: &Message<'_>) -> Option<Event> {
         if let Err(reason) = self.check_header(now, message) {
             return self.end_with_reject(now, message, reason);
         }
@@ -155,8 +155,8 @@ impl<S: Store> AnySession<S> {
             b"0" => None,
             b"1" if self.answer_test_request(now, message) => None,
             b"1" => return None,
-            b"3" => Some(AnyEvent::Rejected),
-            _ => Some(AnyEvent::Application {
+            b"3" => Some(Event::Rejected),
+            _ => Some(Event::Application {
                 sequence: message.sequence,
                 poss_dup: message.head.poss_dup,
                 poss_resend: message.head.poss_resend,
@@ -185,7 +185,7 @@ impl<S: Store> AnySession<S> {
 
     /// A Logout counts whatever its number is: the peer leaves.
     #[cold]
-    fn handle_logout(&mut self, now: Now, message: &Message<'_>) -> Option<AnyEvent> {
+    fn handle_logout(&mut self, now: Now, message: &Message<'_>) -> Option<Event> {
         if message.sequence == self.store.next_incoming() {
             self.advance(now);
         }
@@ -214,7 +214,7 @@ impl<S: Store> AnySession<S> {
     }
 
     #[cold]
-    fn handle_fault(&mut self, now: Now, message: &Message<'_>, fault: Fault) -> Option<AnyEvent> {
+    fn handle_fault(&mut self, now: Now, message: &Message<'_>, fault: Fault) -> Option<Event> {
         if self.state.is_logging_on() {
             return self.end(now, Input::LogonRefused, DisconnectReason::InvalidLogon);
         }
@@ -225,7 +225,7 @@ impl<S: Store> AnySession<S> {
 
     /// Another version in session: a Logout ends it, anything else is answered with one.
     #[cold]
-    fn handle_wrong_version(&mut self, now: Now, head: &Head<'_>) -> Option<AnyEvent> {
+    fn handle_wrong_version(&mut self, now: Now, head: &Head<'_>) -> Option<Event> {
         if self.state.is_logging_on() {
             return self.end(now, Input::LogonRefused, DisconnectReason::WrongBeginString);
         }
@@ -240,7 +240,7 @@ impl<S: Store> AnySession<S> {
 
     /// Ignores what is garbled, except in place of the first message.
     #[cold]
-    fn ignore_garbled(&mut self, now: Now) -> Option<AnyEvent> {
+    fn ignore_garbled(&mut self, now: Now) -> Option<Event> {
         self.counters.garbled += 1;
         if matches!(self.state, State::AwaitingLogon | State::LogonSent) {
             return self.end(now, Input::LogonRefused, DisconnectReason::GarbledLogon);

@@ -1,13 +1,13 @@
-//! What a session of any version tells its driver.
+//! What a session tells its driver.
 
 use crate::session::disconnect::DisconnectReason;
 
 /// What happened. The message itself is the bytes that were handled, indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum AnyEvent {
+pub enum Event {
     /// The session is up. Comes again when the peer resets the numbers in session. The message is
-    /// the peer's Logon, for who wants to check credentials: see [`crate::AnySession::refuse`].
+    /// the peer's Logon, for who wants to check credentials: see [`crate::Session::refuse`].
     LoggedOn,
     /// A message of the application, valid and in sequence.
     Application {
@@ -32,7 +32,7 @@ pub struct Progress {
     /// How many bytes are done with; 0 when there is no whole message, or nothing to expect.
     pub consumed: usize,
     /// What happened, if it concerns the driver.
-    pub event: Option<AnyEvent>,
+    pub event: Option<Event>,
 }
 
 impl Progress {

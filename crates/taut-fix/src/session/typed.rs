@@ -2,22 +2,22 @@
 
 use core::ops::Range;
 
-use crate::any::machine::AnySession;
-use crate::any::note::{Note, Refusal};
-use crate::any::route::Route;
-use crate::any::transmit::Extras;
 use crate::codec::text::ShortText;
 use crate::error::{FixError, Violation};
 use crate::messages::order_flow::TypedMessage;
 use crate::messages::reject::BusinessRejectReason;
+use crate::session::machine::Session;
+use crate::session::note::{Note, Refusal};
 use crate::session::now::Now;
+use crate::session::route::Route;
+use crate::session::transmit::Extras;
 use crate::store::Store;
 
-impl<S: Store> AnySession<S> {
+impl<S: Store> Session<S> {
     /// Writes a typed message under the next number, and keeps it.
     ///
     /// # Errors
-    /// As [`AnySession::send`]; [`crate::Misuse::DelimiterInText`] for such a text.
+    /// As [`Session::send`]; [`crate::Misuse::DelimiterInText`] for such a text.
     #[inline]
     pub fn send_message<M: TypedMessage>(
         &mut self,

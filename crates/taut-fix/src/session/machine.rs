@@ -1,16 +1,16 @@
-//! The session of any version: its parts, its clockwork, and the table's actions carried out.
+//! The session: its parts, its clockwork, and the table's actions carried out.
 
 use taut_types::Nanos;
 
-use crate::any::config::AnySessionConfig;
-use crate::any::event::AnyEvent;
-use crate::any::gap::Gap;
-use crate::any::held::Held;
-use crate::any::note::{LogoutWords, Note, Notes, Refusal};
-use crate::any::outgoing::Outgoing;
+use crate::session::config::SessionConfig;
 use crate::session::counters::Counters;
 use crate::session::disconnect::DisconnectReason;
+use crate::session::event::Event;
+use crate::session::gap::Gap;
+use crate::session::held::Held;
+use crate::session::note::{LogoutWords, Note, Notes, Refusal};
 use crate::session::now::{Now, Role};
+use crate::session::outgoing::Outgoing;
 use crate::session::table::{Action, Input, State, step};
 use crate::store::{Store, StoreError};
 
@@ -26,8 +26,8 @@ const NOTES_PER_INPUT_MAX: usize = 5;
 /// built and never again. A driver's loop:
 ///
 /// ```
-/// # use taut_fix::{AnyEvent, AnySession, FieldIndex, MemoryStore, Now};
-/// # fn driver(session: &mut AnySession<MemoryStore>, index: &mut FieldIndex, now: Now,
+/// # use taut_fix::{Event, Session, FieldIndex, MemoryStore, Now};
+/// # fn driver(session: &mut Session<MemoryStore>, index: &mut FieldIndex, now: Now,
 /// #           received: &[u8], scratch: &mut [u8], out: &mut [u8]) -> usize {
 /// let mut at = 0;
 /// loop {
@@ -48,8 +48,8 @@ const NOTES_PER_INPUT_MAX: usize = 5;
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct AnySession<S> {
-    pub(super) config: AnySessionConfig,
+pub struct Session<S> {
+    pub(super) config: SessionConfig,
     pub(super) store: S,
     pub(super) state: State,
     pub(super) outgoing: Outgoing,
@@ -79,10 +79,10 @@ pub(super) enum Cause<'a> {
     End(DisconnectReason),
 }
 
-impl<S: Store> AnySession<S> {
+impl<S: Store> Session<S> {
     /// A session before its first connection; its numbers are the store's.
     #[must_use]
-    pub fn new(config: AnySessionConfig, store: S) -> Self {
+    pub fn new(config: SessionConfig, store: S) -> Self {
         Self {
             store,
             state: State::Disconnected,
@@ -132,7 +132,7 @@ impl<S: Store> AnySession<S> {
     }
 
     /// Starts to log out; before the Logon, ends the session at once.
-    pub fn logout(&mut self, now: Now, text: &'static str) -> Option<AnyEvent> {
+    pub fn logout(&mut self, now: Now, text: &'static str) -> Option<Event> {
         let cause = if self.state.is_logging_on() {
             Cause::End(DisconnectReason::LoggedOutBeforeLogon)
         } else {
@@ -152,7 +152,7 @@ impl<S: Store> AnySession<S> {
     }
 
     /// Does what is due: heartbeats, test requests, the end of a wait.
-    pub fn handle_timeout(&mut self, now: Now) -> Option<AnyEvent> {
+    pub fn handle_timeout(&mut self, now: Now) -> Option<Event> {
         self.confirm(now);
         if self.store_failed {
             return self.report_store_failure(now);
@@ -173,7 +173,7 @@ impl<S: Store> AnySession<S> {
         self.apply(now, Input::Deadline, Cause::End(reason))
     }
 
-    /// The monotonic time at which [`AnySession::handle_timeout`] has something to do.
+    /// The monotonic time at which [`Session::handle_timeout`] has something to do.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Nanos> {
         if self.store_failed {
@@ -209,7 +209,7 @@ impl<S: Store> AnySession<S> {
 
     /// What it was told when it was built.
     #[must_use]
-    pub const fn config(&self) -> &AnySessionConfig {
+    pub const fn config(&self) -> &SessionConfig {
         &self.config
     }
 
@@ -232,7 +232,7 @@ impl<S: Store> AnySession<S> {
 }
 
 /// For receiving and sending.
-impl<S: Store> AnySession<S> {
+impl<S: Store> Session<S> {
     /// Whether there is room for all that one input can add.
     pub(super) const fn has_room(&self) -> bool {
         self.notes.free() >= NOTES_PER_INPUT_MAX
@@ -253,19 +253,19 @@ impl<S: Store> AnySession<S> {
 
     /// Ends a session whose store failed: what cannot be remembered must not be sent.
     #[cold]
-    pub(super) fn report_store_failure(&mut self, now: Now) -> Option<AnyEvent> {
+    pub(super) fn report_store_failure(&mut self, now: Now) -> Option<Event> {
         self.notes.clear();
         self.store_failed = false;
         self.logon_queued = false;
         let was_over = !self.state.is_connected();
         self.state = State::Closed;
         self.since = now.mono;
-        (!was_over).then_some(AnyEvent::Disconnect(DisconnectReason::StoreFailed))
+        (!was_over).then_some(Event::Disconnect(DisconnectReason::StoreFailed))
     }
 
     /// Takes one step of the table.
     #[inline]
-    pub(super) fn apply(&mut self, now: Now, input: Input, cause: Cause<'_>) -> Option<AnyEvent> {
+    pub(super) fn apply(&mut self, now: Now, input: Input, cause: Cause<'_>) -> Option<Event> {
         let step = step(self.state, input);
         if step.next != self.state {
             self.state = step.next;
@@ -285,13 +285,13 @@ impl<S: Store> AnySession<S> {
         now: Now,
         input: Input,
         reason: DisconnectReason,
-    ) -> Option<AnyEvent> {
+    ) -> Option<Event> {
         self.apply(now, input, Cause::End(reason))
     }
 }
 
-impl<S: Store> AnySession<S> {
-    fn act(&mut self, action: Action, cause: Cause<'_>) -> Option<AnyEvent> {
+impl<S: Store> Session<S> {
+    fn act(&mut self, action: Action, cause: Cause<'_>) -> Option<Event> {
         let note = match (action, cause) {
             (Action::SendLogon, cause) => {
                 self.logon_queued = true;
@@ -307,10 +307,10 @@ impl<S: Store> AnySession<S> {
                 Note::Reject(*refusal)
             }
             (Action::SendLogout, cause) => Note::Logout(logout_words(cause)),
-            (Action::ReportLoggedOn, _) => return Some(AnyEvent::LoggedOn),
-            (Action::ReportLoggedOut, _) => return Some(AnyEvent::LoggedOut),
+            (Action::ReportLoggedOn, _) => return Some(Event::LoggedOn),
+            (Action::ReportLoggedOut, _) => return Some(Event::LoggedOut),
             (Action::ReportDisconnect, Cause::End(reason)) => {
-                return Some(AnyEvent::Disconnect(reason));
+                return Some(Event::Disconnect(reason));
             }
             // An action whose cause does not fit: no caller makes such a pair.
             _ => return None,
@@ -319,7 +319,7 @@ impl<S: Store> AnySession<S> {
         None
     }
 
-    fn handle_active_timeout(&mut self, now: Now) -> Option<AnyEvent> {
+    fn handle_active_timeout(&mut self, now: Now) -> Option<Event> {
         let is_due = |due: Option<Nanos>| due.is_some_and(|due| now.mono >= due);
         if is_due(self.resend_due()) {
             return self.end(now, Input::Deadline, DisconnectReason::ResendTimeout);
