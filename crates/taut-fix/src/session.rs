@@ -1,8 +1,7 @@
 //! The session layer (FIX 4.4 volume 2, "FIX Session Protocol") of any version and dialect.
 //!
 //! `table` says what happens, `machine` carries it out; `receive` turns bytes into the table's
-//! inputs, `logon`, `sequence` and `resend` do what a Logon and a sequence number demand, `transmit`
-//! writes.
+//! inputs, `logon`, `sequence` and `resend` do what a Logon and a number demand, `transmit` writes.
 
 pub mod config;
 pub mod counters;
