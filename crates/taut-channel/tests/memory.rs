@@ -167,7 +167,7 @@ struct Quotes;
 impl Decoder for Quotes {
     type Message<'a> = u16;
 
-    fn decode<'a>(&self, bytes: &'a [u8]) -> Option<u16> {
+    fn decode(&self, bytes: &[u8]) -> Option<u16> {
         bytes.first_chunk().filter(|_| bytes.len() == 2).map(|bytes| u16::from_le_bytes(*bytes))
     }
 }
