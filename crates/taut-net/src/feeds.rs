@@ -1,6 +1,6 @@
 //! Several feeds into one buffer in one thread: packets of all of them, whole, in the order in
-//! which the loop took them. What reads the buffer (a decoder, a recorder) need not keep up with each
-//! wake-up of the loop, and never sees a packet cut.
+//! which the loop took them. What reads the buffer (a decoder, a recorder) need not keep up with
+//! each wake-up of the loop, and never sees a packet cut.
 
 use taut_io::{BipBuffer, Completion, Handle, Io, Kernel};
 use taut_types::Nanos;

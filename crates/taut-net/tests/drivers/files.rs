@@ -8,7 +8,7 @@ use taut_types::Nanos;
 use crate::rig::{events, pair, until};
 
 pub fn a_plain_file_is_read_chunk_by_chunk_between_other_work<K: Kernel>(kernel: K) {
-    let text: Vec<u8> = (0..100_000u32).map(|n| (n * 7 >> 3) as u8).collect();
+    let text: Vec<u8> = (0..100_000u32).map(|n| ((n * 7) >> 3) as u8).collect();
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), &text).unwrap();
     let mut events = events(kernel);
