@@ -6,13 +6,13 @@ mod pace;
 mod ping;
 mod sender;
 
-use taut_channel::Publication;
+use taut_channel::{ChannelUri, Publication};
 
 pub use arguments::{Arguments, Rate};
 
 use crate::channel::{arguments::channel, clock::StampClock, failure};
 use crate::exit::Failure;
-use crate::send::sender::Sender;
+use crate::send::sender::{Report, Sender};
 use crate::terminal;
 
 /// Sends.
@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut sender = Sender::new(arguments, publication, clock);
     let report = match reply {
         Some(reply) => ping::run(&mut sender, &reply, &opening)?,
-        None => sender.run(&uri)?,
+        None => stream(&mut sender, &uri)?,
     };
     let line = if arguments.json {
         serde_json::to_string(&report).map_err(|error| Failure::run("write JSON", error))?
@@ -43,4 +43,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         report.to_string()
     };
     terminal::print(line).map_err(|error| Failure::run("print", error))
+}
+
+/// Waits for a subscriber, sends, and ends in good order.
+fn stream(sender: &mut Sender<'_>, uri: &ChannelUri) -> Result<Report, Failure> {
+    sender.await_subscriber(uri)?;
+    let start = sender.clock.now();
+    let sent = sender.send_all(start)?;
+    let seconds = (sender.clock.now() - start).0 as f64 / 1e9;
+    finish::run(sender, sent)?;
+    Ok(sender.report(uri, sent, seconds))
 }

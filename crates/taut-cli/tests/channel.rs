@@ -155,7 +155,7 @@ fn wrong_use_ends_with_2_and_says_what_would_be_right() {
         (&["send", "--channel", "icp:x"], "did you mean 'ipc'?"),
         (&["send", "--channel", "ipc:x", "--size", "23"], "must be 24 to"),
         (&["send", "--channel", "ipc:x", "--rate", "fast"], "must be `max` or"),
-        (&["send", "--channel", "ipc:x", "--linger", "-1"], "must be 0 to"),
+        (&["send", "--channel", "ipc:x", "--linger=-1"], "must be 0 to"),
         (&["send", "--channel", "ipc:x", "--inject-loss", "2"], "at least 0 and below 1"),
         (&["send", "--channel", "ipc:x", "--inject-loss", "0.1"], "on a channel over UDP"),
         (&["send", "--channel", "ipc:x", "--ping"], "--reply-channel"),

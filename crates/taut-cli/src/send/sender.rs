@@ -8,7 +8,6 @@ use taut_sys::stop_requests;
 use taut_types::Nanos;
 
 use super::arguments::Arguments;
-use super::finish;
 use super::pace::Pace;
 use crate::channel::clock::StampClock;
 use crate::channel::latency::Spread;
@@ -82,16 +81,6 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Everything: waits, sends, ends in good order.
-    pub fn run(&mut self, uri: &ChannelUri) -> Result<Report, Failure> {
-        self.await_subscriber(uri)?;
-        let start = self.clock.now();
-        let sent = self.send_all(start)?;
-        let seconds = (self.clock.now() - start).0 as f64 / 1e9;
-        finish::run(self, sent)?;
-        Ok(self.report(uri, sent, seconds))
-    }
-
     pub fn report(&self, uri: &ChannelUri, sent: u64, seconds: f64) -> Report {
         let counters = self.publication.counters();
         Report {
@@ -117,7 +106,8 @@ impl<'a> Sender<'a> {
         Ok(())
     }
 
-    fn send_all(&mut self, start: Nanos) -> Result<u64, Failure> {
+    /// Sends until the count is reached or a stop is asked for; returns how many.
+    pub fn send_all(&mut self, start: Nanos) -> Result<u64, Failure> {
         let pace = Pace::new(start, self.arguments.rate);
         let count = self.arguments.count.unwrap_or(u64::MAX);
         let mut now = start;
