@@ -22,6 +22,14 @@ pub enum DecimalError {
 /// [`DecimalError::Malformed`] when the text has another shape; [`DecimalError::OutOfRange`] when
 /// the value cannot be held exactly.
 pub const fn parse_decimal(text: &[u8], decimals: u8) -> Result<i64, DecimalError> {
+    match parse_short(text, decimals) {
+        Some(value) => Ok(value),
+        None => parse_any(text, decimals),
+    }
+}
+
+/// Every text, byte by byte: the long ones, the signed ones, and what is wrong with a wrong one.
+const fn parse_any(text: &[u8], decimals: u8) -> Result<i64, DecimalError> {
     let negative = matches!(text.first(), Some(b'-'));
     let mut rest = text;
     if negative && let Some((_, tail)) = text.split_first() {
@@ -74,6 +82,58 @@ pub const fn parse_decimal(text: &[u8], decimals: u8) -> Result<i64, DecimalErro
         Some(v) => Ok(v),
         None => Err(DecimalError::OutOfRange),
     }
+}
+
+/// The same value in each byte of a word.
+const fn bytes(value: u8) -> u128 {
+    u128::from_ne_bytes([value; 16])
+}
+
+/// A text of 4 to 16 bytes without a sign, all bytes at once; nothing for any other, and for a
+/// value that needs a closer look. Market data is made of these.
+const fn parse_short(text: &[u8], decimals: u8) -> Option<i64> {
+    let len = text.len();
+    // Two loads that may overlap: the bytes that both have are the same ones.
+    let word = match (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        (Some(&head), Some(&tail)) if len <= 16 => {
+            u64::from_le_bytes(head) as u128 | (u64::from_le_bytes(tail) as u128) << (8 * (len - 8))
+        }
+        _ => match (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+            (Some(&head), Some(&tail)) if len < 8 => {
+                let (head, tail) = (u32::from_le_bytes(head), u32::from_le_bytes(tail));
+                head as u128 | (tail as u128) << (8 * (len - 4))
+            }
+            _ => return None,
+        },
+    };
+    // The lowest marked byte is the first point; bytes above it may be marked by the borrow.
+    let unlike = word ^ bytes(b'.');
+    let marks = unlike.wrapping_sub(bytes(1)) & !unlike & bytes(0x80);
+    let (digits, digit_count, places) = if marks == 0 {
+        (word, len, 0)
+    } else {
+        let point = marks.trailing_zeros() as usize / 8;
+        let whole = (1_u128 << (8 * point)) - 1;
+        (word & whole | (word >> 8) & !whole, len - 1, len - 1 - point)
+    };
+    // Digits move to the end of the word, where the last one counts single units.
+    let values = (digits ^ bytes(b'0')) << (8 * (16 - digit_count));
+    let is_wrong = (values.wrapping_add(bytes(0x76)) | values) & bytes(0x80) != 0;
+    if is_wrong || places == len - 1 || places > decimals as usize {
+        return None;
+    }
+    let mantissa = eight_digits(values as u64) * 100_000_000 + eight_digits((values >> 64) as u64);
+    match 10_i64.checked_pow(decimals as u32 - places as u32) {
+        Some(scale) => (mantissa as i64).checked_mul(scale),
+        None => None,
+    }
+}
+
+/// The number that eight digit values make, the first in the lowest byte: pairs, then fours.
+const fn eight_digits(values: u64) -> u64 {
+    let pairs = values.wrapping_mul(10).wrapping_add(values >> 8) & 0x00FF_00FF_00FF_00FF;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_FFFF_0000_FFFF;
+    fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF
 }
 
 /// Writes `value` at `decimals` places (19 at the most) as the shortest exact decimal and returns
@@ -138,6 +198,15 @@ mod tests {
             let mut out = [0; DECIMAL_BYTES_MAX];
             let len = format_decimal(value, decimals, &mut out);
             prop_assert_eq!(parse_decimal(&out[..len], decimals), Ok(value));
+        }
+
+        #[test]
+        fn all_bytes_at_once_give_what_one_by_one_gives(
+            text in "[0-9]{0,12}[.]?[0-9]{0,12}|[-0-9.x]{0,18}",
+            decimals in 0u8..=20,
+        ) {
+            let slow = parse_any(text.as_bytes(), decimals);
+            prop_assert_eq!(parse_decimal(text.as_bytes(), decimals), slow);
         }
 
         #[test]
