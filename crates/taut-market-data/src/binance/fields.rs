@@ -1,9 +1,11 @@
 //! The fields of a frame, as far as any kind of frame that is read has them.
 
+use alloc::boxed::Box;
+
 use taut_types::{Lots, Price, parse_decimal};
 
 use crate::error::{Expected, MarketDataError};
-use crate::scan::Scanner;
+use crate::scan::{Scanner, decimal_and_quote};
 
 /// A field that some kind of frame needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,26 +36,35 @@ const KEY_COUNT: usize = Key::Status as usize + 1;
 
 impl Key {
     #[inline]
-    const fn from_name(name: &[u8]) -> Option<Self> {
-        Some(match name {
-            b"stream" => Self::Stream,
-            b"e" => Self::Kind,
-            b"s" => Self::Symbol,
-            b"E" => Self::EventTime,
-            b"T" => Self::TransactionTime,
-            b"U" => Self::FirstId,
-            b"u" => Self::LastId,
-            b"pu" => Self::PreviousId,
-            b"lastUpdateId" => Self::SnapshotId,
-            b"b" | b"bids" => Self::Bid,
-            b"a" | b"asks" => Self::Ask,
-            b"B" => Self::BidSize,
-            b"A" => Self::AskSize,
-            b"t" => Self::TradeId,
-            b"p" => Self::Price,
-            b"q" => Self::Size,
-            b"m" => Self::BuyerIsMaker,
-            b"cs" => Self::Status,
+    fn from_name(name: &[u8]) -> Option<Self> {
+        match name {
+            [letter] => Self::from_letter(*letter),
+            b"pu" => Some(Self::PreviousId),
+            b"cs" => Some(Self::Status),
+            b"stream" => Some(Self::Stream),
+            b"lastUpdateId" => Some(Self::SnapshotId),
+            b"bids" => Some(Self::Bid),
+            b"asks" => Some(Self::Ask),
+            _ => None,
+        }
+    }
+
+    const fn from_letter(letter: u8) -> Option<Self> {
+        Some(match letter {
+            b'e' => Self::Kind,
+            b's' => Self::Symbol,
+            b'E' => Self::EventTime,
+            b'T' => Self::TransactionTime,
+            b'U' => Self::FirstId,
+            b'u' => Self::LastId,
+            b'b' => Self::Bid,
+            b'a' => Self::Ask,
+            b'B' => Self::BidSize,
+            b'A' => Self::AskSize,
+            b't' => Self::TradeId,
+            b'p' => Self::Price,
+            b'q' => Self::Size,
+            b'm' => Self::BuyerIsMaker,
             _ => return None,
         })
     }
@@ -90,149 +101,148 @@ pub(super) enum Value {
     #[default]
     Absent,
     /// A string.
-    Text { from: u32, to: u32 },
+    Text(Span),
     /// An integer.
     Number(u64),
     /// True or false.
     Flag(bool),
     /// Levels, by their places among all levels of the frame.
-    Levels { from: u32, to: u32 },
+    Levels(Span),
+}
+
+/// From one place to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    from: u32,
+    to: u32,
+}
+
+impl Span {
+    /// Both places are below 2^32: see [`Fields::read`] and [`Fields::new`].
+    #[inline]
+    const fn new(from: usize, to: usize) -> Self {
+        Self { from: from as u32, to: to as u32 }
+    }
+
+    #[inline]
+    fn of<T>(self, all: &[T]) -> &[T] {
+        all.get(self.from as usize..self.to as usize).unwrap_or_default()
+    }
 }
 
 /// A price and its size.
 pub(super) type Quote = (Price, Lots);
 
-/// The levels of a frame: room that is used again and again.
+/// A frame, taken apart: room that is used again and again.
 #[derive(Debug)]
-pub(super) struct Levels {
-    quotes: alloc::boxed::Box<[Quote]>,
+pub(super) struct Fields {
+    values: [Value; KEY_COUNT],
+    quotes: Box<[Quote]>,
     used: usize,
     size_decimals: u8,
 }
 
-impl Levels {
+impl Fields {
     pub(super) fn new(levels_max: usize, size_decimals: u8) -> Self {
+        let levels_max = levels_max.min(u32::MAX as usize);
         let quotes = alloc::vec![(Price(0), Lots::ZERO); levels_max].into_boxed_slice();
-        Self { quotes, used: 0, size_decimals }
+        Self { values: [Value::Absent; KEY_COUNT], quotes, used: 0, size_decimals }
     }
 
     pub(super) const fn size_decimals(&self) -> u8 {
         self.size_decimals
     }
 
-    pub(super) fn get(&self, from: u32, to: u32) -> &[Quote] {
-        self.quotes.get(from as usize..to as usize).unwrap_or_default()
-    }
-
-    /// Reads an array of `[price, size]` pairs. What a pair has behind the size is left out: older
-    /// frames have an empty array there.
-    fn read(&mut self, scanner: &mut Scanner<'_>) -> Result<Value, MarketDataError> {
-        let from = self.used;
-        scanner.take(b'[')?;
-        if !scanner.take_if(b']')? {
-            loop {
-                scanner.take(b'[')?;
-                let price = price(scanner)?;
-                scanner.take(b',')?;
-                let size = size(scanner, self.size_decimals)?;
-                while scanner.take_if(b',')? {
-                    scanner.skip_value()?;
-                }
-                scanner.take(b']')?;
-                self.push((price, size))?;
-                if scanner.take_if(b']')? {
-                    break;
-                }
-                scanner.take(b',')?;
-            }
-        }
-        Ok(Value::Levels { from: place(from, scanner)?, to: place(self.used, scanner)? })
-    }
-
-    #[inline]
-    fn push(&mut self, quote: Quote) -> Result<(), MarketDataError> {
-        let levels_max = self.quotes.len();
-        let slot = self.quotes.get_mut(self.used);
-        *slot.ok_or(MarketDataError::TooManyLevels { levels_max })? = quote;
-        self.used += 1;
-        Ok(())
-    }
-}
-
-#[inline]
-fn price(scanner: &mut Scanner<'_>) -> Result<Price, MarketDataError> {
-    let text = scanner.text()?;
-    match Price::parse(text) {
-        Ok(price) if price > Price(0) => Ok(price),
-        _ => Err(scanner.wrong(Expected::Price)),
-    }
-}
-
-#[inline]
-fn size(scanner: &mut Scanner<'_>, decimals: u8) -> Result<Lots, MarketDataError> {
-    let text = scanner.text()?;
-    match parse_decimal(text, decimals) {
-        Ok(lots) if lots >= 0 => Ok(Lots(lots)),
-        _ => Err(scanner.wrong(Expected::Size)),
-    }
-}
-
-#[inline]
-fn place(offset: usize, scanner: &Scanner<'_>) -> Result<u32, MarketDataError> {
-    u32::try_from(offset).map_err(|_| scanner.wrong(Expected::Json))
-}
-
-/// A frame, taken apart.
-#[derive(Debug)]
-pub(super) struct Fields<'a> {
-    frame: &'a [u8],
-    values: [Value; KEY_COUNT],
-}
-
-impl<'a> Fields<'a> {
     /// Reads a frame: an object, alone or as the `data` of a combined stream or the `result` of a
     /// request.
-    pub(super) fn read(frame: &'a [u8], levels: &mut Levels) -> Result<Self, MarketDataError> {
-        let mut fields = Self { frame, values: [Value::Absent; KEY_COUNT] };
+    pub(super) fn read(&mut self, frame: &[u8]) -> Result<(), MarketDataError> {
+        self.values = [Value::Absent; KEY_COUNT];
+        self.used = 0;
         let mut scanner = Scanner::new(frame);
-        levels.used = 0;
-        fields.read_object(&mut scanner, levels, true)?;
-        if scanner.is_at_end() { Ok(fields) } else { Err(scanner.wrong(Expected::Json)) }
-    }
-
-    fn read_object(
-        &mut self,
-        scanner: &mut Scanner<'a>,
-        levels: &mut Levels,
-        is_outer: bool,
-    ) -> Result<(), MarketDataError> {
-        scanner.take(b'{')?;
-        if scanner.take_if(b'}')? {
+        let is_short = u32::try_from(frame.len()).is_ok();
+        if is_short && self.read_object(&mut scanner, true).is_some() && scanner.is_at_end() {
             return Ok(());
         }
-        loop {
-            scanner.peek()?;
-            let name = scanner.key()?.unwrap_or_default();
-            match Key::from_name(name) {
-                Some(key) => {
-                    let value = read_value(scanner, key, levels)?;
-                    if let Some(slot) = self.values.get_mut(key as usize) {
-                        *slot = value;
-                    }
-                }
-                None if is_outer
-                    && matches!(name, b"data" | b"result")
-                    && scanner.peek()? == b'{' =>
-                {
-                    self.read_object(scanner, levels, false)?;
-                }
-                None => scanner.skip_value()?,
-            }
-            if scanner.take_if(b'}')? {
-                return Ok(());
-            }
-            scanner.take(b',')?;
+        Err(scanner.error())
+    }
+
+    /// The fields of an object, and of the one within it that it wraps.
+    fn read_object(&mut self, scanner: &mut Scanner<'_>, is_outer: bool) -> Option<()> {
+        scanner.take(b'{')?;
+        if scanner.take_if(b'}')? {
+            return Some(());
         }
+        loop {
+            let name = scanner.key()?;
+            if let Some(key) = Key::from_name(name) {
+                let value = self.read_value(scanner, key)?;
+                if let Some(slot) = self.values.get_mut(key as usize) {
+                    *slot = value;
+                }
+            } else if is_outer && matches!(name, b"data" | b"result") && scanner.peek()? == b'{' {
+                self.read_object(scanner, false)?;
+            } else {
+                scanner.skip_value()?;
+            }
+            if !scanner.take_if(b',')? {
+                return scanner.take(b'}');
+            }
+        }
+    }
+
+    /// Reads the value of a field. What no frame has there is skipped: other kinds of frames use
+    /// the same letters for other things.
+    #[inline]
+    fn read_value(&mut self, scanner: &mut Scanner<'_>, key: Key) -> Option<Value> {
+        let first = scanner.peek()?;
+        let here = scanner.rest();
+        let read = match first {
+            b'"' => {
+                let from = scanner.offset() + 1;
+                scanner.text().map(|text| Value::Text(Span::new(from, from + text.len())))
+            }
+            b'0'..=b'9' => scanner.number().map(Value::Number),
+            b'[' if matches!(key, Key::Bid | Key::Ask) => return self.read_levels(scanner),
+            b't' | b'f' => {
+                scanner.skip_value()?;
+                return Some(Value::Flag(first == b't'));
+            }
+            _ => None,
+        };
+        if read.is_none() {
+            scanner.back_to(here);
+            scanner.skip_value()?;
+        }
+        Some(read.unwrap_or_default())
+    }
+
+    /// Reads an array of `[price, size]` pairs.
+    fn read_levels(&mut self, scanner: &mut Scanner<'_>) -> Option<Value> {
+        let from = self.used;
+        scanner.take(b'[')?;
+        if scanner.take_if(b']')? {
+            return Some(Value::Levels(Span::new(from, from)));
+        }
+        let levels_max = self.quotes.len();
+        let mut slots = self.quotes.get_mut(from..).unwrap_or_default().iter_mut();
+        let mut used = from;
+        loop {
+            let Some(slot) = slots.next() else { return scanner.overflow(levels_max) };
+            *slot = match compact_quote(scanner.rest(), self.size_decimals) {
+                Some((quote, rest)) => {
+                    scanner.back_to(rest);
+                    quote
+                }
+                None => any_quote(scanner, self.size_decimals)?,
+            };
+            used += 1;
+            if !scanner.take_if(b',')? {
+                break;
+            }
+        }
+        self.used = used;
+        scanner.take(b']')?;
+        Some(Value::Levels(Span::new(from, used)))
     }
 
     #[inline]
@@ -242,86 +252,93 @@ impl<'a> Fields<'a> {
 
     /// A string, or an empty one when it is not there.
     #[inline]
-    pub(super) fn text(&self, key: Key) -> &'a [u8] {
+    pub(super) fn text<'a>(&self, frame: &'a [u8], key: Key) -> &'a [u8] {
         match self.get(key) {
-            Value::Text { from, to } => self.slice(from, to),
+            Value::Text(span) => span.of(frame),
             _ => &[],
         }
-    }
-
-    #[inline]
-    fn slice(&self, from: u32, to: u32) -> &'a [u8] {
-        self.frame.get(from as usize..to as usize).unwrap_or_default()
     }
 
     #[inline]
     pub(super) fn number(&self, key: Key) -> Result<u64, MarketDataError> {
         match self.get(key) {
             Value::Number(number) => Ok(number),
-            _ => Err(self.lacks(key)),
+            _ => Err(lacks(key)),
+        }
+    }
+
+    /// The levels of a side.
+    #[inline]
+    pub(super) fn levels(&self, key: Key) -> Result<&[Quote], MarketDataError> {
+        match self.get(key) {
+            Value::Levels(span) => Ok(span.of(&self.quotes)),
+            _ => Err(lacks(key)),
         }
     }
 
     /// A price that may be zero, where nobody is.
     #[inline]
-    pub(super) fn price(&self, key: Key) -> Result<Price, MarketDataError> {
-        let Value::Text { from, to } = self.get(key) else { return Err(self.lacks(key)) };
-        match Price::parse(self.slice(from, to)) {
-            Ok(price) if price >= Price(0) => Ok(price),
-            _ => Err(wrong(from, Expected::Price)),
-        }
+    pub(super) fn price(&self, frame: &[u8], key: Key) -> Result<Price, MarketDataError> {
+        self.decimal(frame, key, Price::DECIMALS, Expected::Price).map(Price)
     }
 
     #[inline]
-    pub(super) fn size(&self, key: Key, decimals: u8) -> Result<Lots, MarketDataError> {
-        let Value::Text { from, to } = self.get(key) else { return Err(self.lacks(key)) };
-        match parse_decimal(self.slice(from, to), decimals) {
-            Ok(lots) if lots >= 0 => Ok(Lots(lots)),
-            _ => Err(wrong(from, Expected::Size)),
+    pub(super) fn size(&self, frame: &[u8], key: Key) -> Result<Lots, MarketDataError> {
+        self.decimal(frame, key, self.size_decimals, Expected::Size).map(Lots)
+    }
+
+    #[inline]
+    fn decimal(
+        &self,
+        frame: &[u8],
+        key: Key,
+        decimals: u8,
+        expected: Expected,
+    ) -> Result<i64, MarketDataError> {
+        let Value::Text(span) = self.get(key) else { return Err(lacks(key)) };
+        // The quote behind the text ends the number: a scan of the frame need not be told where.
+        let read = decimal_and_quote(frame.get(span.from as usize..).unwrap_or_default(), decimals);
+        match read {
+            Some((value, _)) if value >= 0 => Ok(value),
+            _ => Err(MarketDataError::Malformed { offset: span.from as usize, expected }),
         }
     }
-
-    /// The frame does not have a field that its kind must have.
-    #[cold]
-    pub(super) const fn lacks(&self, key: Key) -> MarketDataError {
-        let offset = self.frame.len();
-        MarketDataError::Malformed { offset, expected: Expected::Field(key.name()) }
-    }
 }
 
-const fn wrong(offset: u32, expected: Expected) -> MarketDataError {
-    MarketDataError::Malformed { offset: offset as usize, expected }
+/// The frame does not have a field that its kind must have.
+#[cold]
+pub(super) const fn lacks(key: Key) -> MarketDataError {
+    MarketDataError::Malformed { offset: 0, expected: Expected::Field(key.name()) }
 }
 
-/// Reads the value of a field. What no frame has there is skipped: other kinds of frames use the
-/// same letters for other things.
+/// A pair without white space, as it comes, and what follows it.
 #[inline]
-fn read_value(
-    scanner: &mut Scanner<'_>,
-    key: Key,
-    levels: &mut Levels,
-) -> Result<Value, MarketDataError> {
-    let byte = scanner.peek()?;
-    let here = *scanner;
-    let read = match byte {
-        b'"' => {
-            let from = place(scanner.offset() + 1, scanner)?;
-            scanner.text().and_then(|text| {
-                let to = place(from as usize + text.len(), scanner)?;
-                Ok(Value::Text { from, to })
-            })
-        }
-        b'0'..=b'9' => scanner.number().map(Value::Number),
-        b'[' if matches!(key, Key::Bid | Key::Ask) => return levels.read(scanner),
-        b't' | b'f' => {
-            scanner.skip_value()?;
-            return Ok(Value::Flag(byte == b't'));
-        }
-        _ => Err(scanner.wrong(Expected::Json)),
+fn compact_quote(text: &[u8], size_decimals: u8) -> Option<(Quote, &[u8])> {
+    let rest = text.strip_prefix(b"[\"")?;
+    let (price, rest) = decimal_and_quote(rest, Price::DECIMALS)?;
+    let rest = rest.strip_prefix(b",\"")?;
+    let (lots, rest) = decimal_and_quote(rest, size_decimals)?;
+    let rest = rest.strip_prefix(b"]")?;
+    (price > 0 && lots >= 0).then_some(((Price(price), Lots(lots)), rest))
+}
+
+/// A pair in any form, or what is wrong with it. What it has behind the size is left out: older
+/// frames have an empty array there.
+#[cold]
+fn any_quote(scanner: &mut Scanner<'_>, size_decimals: u8) -> Option<Quote> {
+    scanner.take(b'[')?;
+    let price = match Price::parse(scanner.text()?) {
+        Ok(price) if price > Price(0) => price,
+        _ => return scanner.refuse(Expected::Price),
     };
-    if read.is_err() {
-        *scanner = here;
+    scanner.take(b',')?;
+    let lots = match parse_decimal(scanner.text()?, size_decimals) {
+        Ok(lots) if lots >= 0 => Lots(lots),
+        _ => return scanner.refuse(Expected::Size),
+    };
+    while scanner.take_if(b',')? {
         scanner.skip_value()?;
     }
-    Ok(read.unwrap_or_default())
+    scanner.take(b']')?;
+    Some((price, lots))
 }

@@ -6,7 +6,7 @@
 
 use taut_types::{Nanos, Side};
 
-use super::fields::{Fields, Key, Levels, Value};
+use super::fields::{Fields, Key, Value};
 use crate::error::{Expected, MarketDataError};
 use crate::event::{
     Batch, Context, Event, EventSink, InstrumentKey, LevelUpdate, SequenceRange, Trade,
@@ -39,7 +39,7 @@ pub enum FrameKind {
 /// microseconds are told apart by their size. It allocates when it is built and never again.
 #[derive(Debug)]
 pub struct BinanceJson {
-    levels: Levels,
+    fields: Fields,
 }
 
 impl BinanceJson {
@@ -53,7 +53,7 @@ impl BinanceJson {
     /// [`SIZE_DECIMALS`](Self::SIZE_DECIMALS): 64 bits hold 19 digits.
     #[must_use]
     pub fn new(levels_max: usize, size_decimals: u8) -> Self {
-        Self { levels: Levels::new(levels_max, size_decimals) }
+        Self { fields: Fields::new(levels_max, size_decimals) }
     }
 
     /// Reads a frame. Cost: one pass over it.
@@ -68,71 +68,86 @@ impl BinanceJson {
         frame: &[u8],
         sink: &mut impl EventSink,
     ) -> Result<FrameKind, MarketDataError> {
-        let fields = Fields::read(frame, &mut self.levels)?;
-        let kind = classify(&fields);
+        self.fields.read(frame)?;
+        let fields = &self.fields;
+        let message = Message { frame, fields };
+        let kind = message.kind();
         let context = Context {
-            instrument: InstrumentKey::Symbol(symbol(&fields)),
-            exchange_time: exchange_time(&fields),
+            instrument: InstrumentKey::Symbol(message.symbol()),
+            exchange_time: message.exchange_time(),
             receive_time,
             sequence: SequenceRange::default(),
-            lot_decimals: self.levels.size_decimals(),
+            lot_decimals: fields.size_decimals(),
         };
         match kind {
-            FrameKind::Depth => self.depth(&fields, context, sink)?,
-            FrameKind::BestLevels => self.best_levels(&fields, context, sink)?,
+            FrameKind::Depth => message.depth(context, sink)?,
+            FrameKind::BestLevels => message.best_levels(context, sink)?,
             FrameKind::Snapshot => {
                 let sequence = SequenceRange::one(fields.number(Key::SnapshotId)?);
                 let context = Context { sequence, ..context };
-                self.batch(&fields, &context, Batch::Snapshot, sink)?;
+                message.batch(&context, Batch::Snapshot, sink)?;
             }
-            FrameKind::BookTicker => self.top(&fields, context, sink)?,
-            FrameKind::Trade => self.trade(&fields, context, sink)?,
+            FrameKind::BookTicker => message.top(context, sink)?,
+            FrameKind::Trade => message.trade(context, sink)?,
             FrameKind::Status => {
-                let status = Event::Status(trading_status(fields.text(Key::Status)));
+                let status = Event::Status(trading_status(message.text(Key::Status)));
                 sink.on_event(&context, &status);
             }
             FrameKind::Other => {}
         }
         Ok(kind)
     }
+}
+
+impl Default for BinanceJson {
+    fn default() -> Self {
+        Self::new(Self::LEVELS_MAX, Self::SIZE_DECIMALS)
+    }
+}
+
+/// A frame and its fields.
+#[derive(Clone, Copy)]
+struct Message<'a> {
+    frame: &'a [u8],
+    fields: &'a Fields,
+}
+
+impl<'a> Message<'a> {
+    #[inline]
+    fn text(&self, key: Key) -> &'a [u8] {
+        self.fields.text(self.frame, key)
+    }
 
     fn depth(
         &self,
-        fields: &Fields<'_>,
         context: Context<'_>,
         sink: &mut impl EventSink,
     ) -> Result<(), MarketDataError> {
-        let sequence = update_ids(fields)?;
-        self.batch(fields, &Context { sequence, ..context }, Batch::Update, sink)
+        let sequence = self.update_ids()?;
+        self.batch(&Context { sequence, ..context }, Batch::Update, sink)
     }
 
     /// Spot frames name the snapshot's id; futures frames look like updates.
     fn best_levels(
         &self,
-        fields: &Fields<'_>,
         context: Context<'_>,
         sink: &mut impl EventSink,
     ) -> Result<(), MarketDataError> {
-        let sequence = match fields.get(Key::SnapshotId) {
+        let sequence = match self.fields.get(Key::SnapshotId) {
             Value::Number(id) => SequenceRange::one(id),
-            _ => update_ids(fields)?,
+            _ => self.update_ids()?,
         };
-        self.batch(fields, &Context { sequence, ..context }, Batch::BestLevels, sink)
+        self.batch(&Context { sequence, ..context }, Batch::BestLevels, sink)
     }
 
     #[inline]
     fn batch(
         &self,
-        fields: &Fields<'_>,
         context: &Context<'_>,
         batch: Batch,
         sink: &mut impl EventSink,
     ) -> Result<(), MarketDataError> {
-        let levels = |key| match fields.get(key) {
-            Value::Levels { from, to } => Ok(self.levels.get(from, to)),
-            _ => Err(fields.lacks(key)),
-        };
-        let (bids, asks) = (levels(Key::Bid)?, levels(Key::Ask)?);
+        let (bids, asks) = (self.fields.levels(Key::Bid)?, self.fields.levels(Key::Ask)?);
         sink.on_event(context, &Event::Begin(batch));
         for (side, quotes) in [(Side::Buy, bids), (Side::Sell, asks)] {
             for &(price, lots) in quotes {
@@ -145,16 +160,12 @@ impl BinanceJson {
     }
 
     #[inline]
-    fn top(
-        &self,
-        fields: &Fields<'_>,
-        context: Context<'_>,
-        sink: &mut impl EventSink,
-    ) -> Result<(), MarketDataError> {
-        let decimals = self.levels.size_decimals();
-        let sequence = SequenceRange::one(fields.number(Key::LastId)?);
-        let bid = (fields.price(Key::Bid)?, fields.size(Key::BidSize, decimals)?);
-        let ask = (fields.price(Key::Ask)?, fields.size(Key::AskSize, decimals)?);
+    fn top(&self, context: Context<'_>, sink: &mut impl EventSink) -> Result<(), MarketDataError> {
+        let sequence = SequenceRange::one(self.fields.number(Key::LastId)?);
+        let bid =
+            (self.fields.price(self.frame, Key::Bid)?, self.fields.size(self.frame, Key::BidSize)?);
+        let ask =
+            (self.fields.price(self.frame, Key::Ask)?, self.fields.size(self.frame, Key::AskSize)?);
         sink.on_event(&Context { sequence, ..context }, &Event::Top { bid, ask });
         Ok(())
     }
@@ -162,18 +173,17 @@ impl BinanceJson {
     #[inline]
     fn trade(
         &self,
-        fields: &Fields<'_>,
         context: Context<'_>,
         sink: &mut impl EventSink,
     ) -> Result<(), MarketDataError> {
         // An aggregate has its number in `a`.
-        let id = if fields.text(Key::Kind) == b"aggTrade" { Key::Ask } else { Key::TradeId };
-        let trade_id = fields.number(id)?;
+        let id = if self.text(Key::Kind) == b"aggTrade" { Key::Ask } else { Key::TradeId };
+        let trade_id = self.fields.number(id)?;
         let trade = Trade {
             trade_id,
-            price: fields.price(Key::Price)?,
-            lots: fields.size(Key::Size, self.levels.size_decimals())?,
-            aggressor: match fields.get(Key::BuyerIsMaker) {
+            price: self.fields.price(self.frame, Key::Price)?,
+            lots: self.fields.size(self.frame, Key::Size)?,
+            aggressor: match self.fields.get(Key::BuyerIsMaker) {
                 Value::Flag(true) => Some(Side::Sell),
                 Value::Flag(false) => Some(Side::Buy),
                 _ => None,
@@ -183,43 +193,69 @@ impl BinanceJson {
         sink.on_event(&Context { sequence, ..context }, &Event::Trade(trade));
         Ok(())
     }
-}
 
-impl Default for BinanceJson {
-    fn default() -> Self {
-        Self::new(Self::LEVELS_MAX, Self::SIZE_DECIMALS)
+    /// The frame says what it is in `e`; some spot frames do not, and then their stream says it or
+    /// the fields that they have.
+    #[inline]
+    fn kind(&self) -> FrameKind {
+        let stream = self.text(Key::Stream);
+        match self.text(Key::Kind) {
+            b"depthUpdate" => depth_kind(stream),
+            b"bookTicker" => FrameKind::BookTicker,
+            b"trade" | b"aggTrade" => FrameKind::Trade,
+            b"contractInfo" => FrameKind::Status,
+            b"" if stream.ends_with(b"@bookTicker") => FrameKind::BookTicker,
+            b"" => self.kind_by_fields(stream),
+            _ => FrameKind::Other,
+        }
     }
-}
 
-/// The frame says what it is in `e`; some spot frames do not, and then their stream says it or
-/// the fields that they have.
-#[inline]
-fn classify(fields: &Fields<'_>) -> FrameKind {
-    let stream = fields.text(Key::Stream);
-    match fields.text(Key::Kind) {
-        b"depthUpdate" => depth_kind(stream),
-        b"bookTicker" => FrameKind::BookTicker,
-        b"trade" | b"aggTrade" => FrameKind::Trade,
-        b"contractInfo" => FrameKind::Status,
-        b"" if stream.ends_with(b"@bookTicker") => FrameKind::BookTicker,
-        b"" => classify_by_fields(fields, stream),
-        _ => FrameKind::Other,
+    fn kind_by_fields(&self, stream: &[u8]) -> FrameKind {
+        let is_text = |key| matches!(self.fields.get(key), Value::Text(_));
+        if matches!(self.fields.get(Key::SnapshotId), Value::Number(_)) {
+            return if stream.is_empty() { FrameKind::Snapshot } else { FrameKind::BestLevels };
+        }
+        if stream.windows(6).any(|name| name == b"@depth") {
+            return depth_kind(stream);
+        }
+        if is_text(Key::Bid) && is_text(Key::BidSize) && is_text(Key::Ask) {
+            return FrameKind::BookTicker;
+        }
+        FrameKind::Other
     }
-}
 
-fn classify_by_fields(fields: &Fields<'_>, stream: &[u8]) -> FrameKind {
-    let is_of = |key, is: fn(&Value) -> bool| is(&fields.get(key));
-    let is_text = |value: &Value| matches!(value, Value::Text { .. });
-    if is_of(Key::SnapshotId, |value| matches!(value, Value::Number(_))) {
-        return if stream.is_empty() { FrameKind::Snapshot } else { FrameKind::BestLevels };
+    fn update_ids(&self) -> Result<SequenceRange, MarketDataError> {
+        let (first, last) = (self.fields.number(Key::FirstId)?, self.fields.number(Key::LastId)?);
+        if first > last {
+            return Err(MarketDataError::Malformed { offset: 0, expected: Expected::IdsInOrder });
+        }
+        let previous = match self.fields.get(Key::PreviousId) {
+            Value::Number(previous) => Some(previous),
+            _ => None,
+        };
+        Ok(SequenceRange { first, last, previous })
     }
-    if stream.windows(6).any(|name| name == b"@depth") {
-        return depth_kind(stream);
+
+    /// `s`, or what the stream's name begins with, in whatever case it has.
+    #[inline]
+    fn symbol(&self) -> &'a [u8] {
+        match self.text(Key::Symbol) {
+            [] => self.text(Key::Stream).split(|&byte| byte == b'@').next().unwrap_or_default(),
+            symbol => symbol,
+        }
     }
-    if is_of(Key::Bid, is_text) && is_of(Key::BidSize, is_text) && is_of(Key::Ask, is_text) {
-        return FrameKind::BookTicker;
+
+    /// When it happened in the matching engine (`T`), or else when the frame was made (`E`).
+    #[inline]
+    fn exchange_time(&self) -> Nanos {
+        let time = match (self.fields.get(Key::TransactionTime), self.fields.get(Key::EventTime)) {
+            (Value::Number(time), _) | (_, Value::Number(time)) => time,
+            _ => return Nanos::ZERO,
+        };
+        // Milliseconds reach fifteen digits in the year 5138.
+        let unit = if time < 100_000_000_000_000 { 1_000_000 } else { 1_000 };
+        Nanos(i64::try_from(time).unwrap_or(i64::MAX).saturating_mul(unit))
     }
-    FrameKind::Other
 }
 
 /// `symbol@depth5@100ms` has the best five levels; `symbol@depth@100ms` has changes.
@@ -229,39 +265,6 @@ fn depth_kind(stream: &[u8]) -> FrameKind {
         Some(b'0'..=b'9') => FrameKind::BestLevels,
         _ => FrameKind::Depth,
     }
-}
-
-fn update_ids(fields: &Fields<'_>) -> Result<SequenceRange, MarketDataError> {
-    let (first, last) = (fields.number(Key::FirstId)?, fields.number(Key::LastId)?);
-    if first > last {
-        return Err(MarketDataError::Malformed { offset: 0, expected: Expected::IdsInOrder });
-    }
-    let previous = match fields.get(Key::PreviousId) {
-        Value::Number(previous) => Some(previous),
-        _ => None,
-    };
-    Ok(SequenceRange { first, last, previous })
-}
-
-/// `s`, or what the stream's name begins with, in whatever case it has.
-#[inline]
-fn symbol<'a>(fields: &Fields<'a>) -> &'a [u8] {
-    match fields.text(Key::Symbol) {
-        [] => fields.text(Key::Stream).split(|&byte| byte == b'@').next().unwrap_or_default(),
-        symbol => symbol,
-    }
-}
-
-/// When it happened in the matching engine (`T`), or else when the frame was made (`E`).
-#[inline]
-fn exchange_time(fields: &Fields<'_>) -> Nanos {
-    let time = match (fields.get(Key::TransactionTime), fields.get(Key::EventTime)) {
-        (Value::Number(time), _) | (_, Value::Number(time)) => time,
-        _ => return Nanos::ZERO,
-    };
-    // Milliseconds reach fifteen digits in the year 5138.
-    let unit = if time < 100_000_000_000_000 { 1_000_000 } else { 1_000 };
-    Nanos(i64::try_from(time).unwrap_or(i64::MAX).saturating_mul(unit))
 }
 
 fn trading_status(status: &[u8]) -> TradingStatus {
