@@ -1,12 +1,12 @@
-//! The session of any version: without allocation, at every split, resends, chunks.
+//! Sessions that lose messages: without allocation, at every split, resends, chunks.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use allocation_counter::measure;
 use taut_fix::{
-    AnyEvent, AnySession, AnySessionConfig, BeginString, CompId, Dictionaries, Extras, FieldIndex,
-    Framed, MemoryStore, Now, Role, fix44, frame,
+    BeginString, CompId, Dictionaries, Event, Extras, FieldIndex, Framed, MemoryStore, Now, Role,
+    Session, SessionConfig, fix44, frame,
 };
 use taut_types::Nanos;
 
@@ -15,26 +15,26 @@ const DEFINITIONS: &str =
 
 const NOW: Now = Now { mono: Nanos::from_secs(5), utc: Nanos(1_789_000_000_123_000_000) };
 
-fn session(role: Role, change: impl Fn(&mut AnySessionConfig)) -> AnySession<MemoryStore> {
+fn session(role: Role, change: impl Fn(&mut SessionConfig)) -> Session<MemoryStore> {
     let name = |text: &str| CompId::new(text.as_bytes()).unwrap();
     let (us, them) = if role == Role::Initiator { ("US", "THEM") } else { ("THEM", "US") };
-    let mut config = AnySessionConfig::new(role, BeginString::Fix44, name(us), name(them));
+    let mut config = SessionConfig::new(role, BeginString::Fix44, name(us), name(them));
     config.dictionaries = Some(Dictionaries::one(Arc::new(fix44().unwrap())));
     change(&mut config);
-    AnySession::new(config, MemoryStore::new(64, 16 * 1024))
+    Session::new(config, MemoryStore::new(64, 16 * 1024))
 }
 
 /// Two sessions and the bytes between them, which a test may lose.
 struct Pair {
-    near: AnySession<MemoryStore>,
-    far: AnySession<MemoryStore>,
+    near: Session<MemoryStore>,
+    far: Session<MemoryStore>,
     index: FieldIndex,
     /// Sequence numbers and ids of the orders that `far` was given.
     delivered: Vec<(u64, bool)>,
 }
 
 impl Pair {
-    fn new(change: impl Fn(&mut AnySessionConfig)) -> Self {
+    fn new(change: impl Fn(&mut SessionConfig)) -> Self {
         let near = session(Role::Initiator, &change);
         let far = session(Role::Acceptor, &change);
         let index = FieldIndex::with_capacity(64);
@@ -69,7 +69,7 @@ impl Pair {
         let mut held = [0; 1024];
         let mut made = self.far.handle_bytes(NOW, bytes, &mut self.index);
         loop {
-            if let Some(AnyEvent::Application { sequence, poss_dup, .. }) = made.event {
+            if let Some(Event::Application { sequence, poss_dup, .. }) = made.event {
                 self.delivered.push((sequence, poss_dup));
             }
             let Some(len) = self.far.take_held(&mut held) else { return };
@@ -109,7 +109,7 @@ fn a_validated_order_costs_no_allocation_on_either_side() {
         for id in 0..1000 {
             let range = pair.order(id, &mut out);
             let made = pair.far.handle_bytes(NOW, &out[range], &mut pair.index);
-            assert!(matches!(made.event, Some(AnyEvent::Application { .. })));
+            assert!(matches!(made.event, Some(Event::Application { .. })));
         }
     });
     assert_eq!(counted.count_total, 0);

@@ -2,18 +2,18 @@
 
 use core::ops::Range;
 
-use crate::any::machine::AnySession;
-use crate::any::note::{LogoutWords, Note, Refusal};
-use crate::any::outgoing::HeaderFields;
-use crate::any::route::Route;
 use crate::codec::begin::BeginString;
 use crate::codec::fields::Fields;
 use crate::codec::frame::{Framed, frame};
 use crate::codec::tag;
 use crate::codec::writer::Writer;
 use crate::error::{FixError, Misuse, RejectReason};
-use crate::messages::admin::BusinessMessageReject;
-use crate::session::config::Now;
+use crate::messages::reject::BusinessMessageReject;
+use crate::session::machine::Session;
+use crate::session::note::{LogoutWords, Note, Refusal};
+use crate::session::now::Now;
+use crate::session::outgoing::HeaderFields;
+use crate::session::route::Route;
 use crate::session::table::State;
 use crate::store::Store;
 
@@ -38,7 +38,7 @@ pub struct LogonContext {
     pub now: Now,
 }
 
-impl<S: Store> AnySession<S> {
+impl<S: Store> Session<S> {
     /// Writes the next queued message and says where in `out` it stands; `None` when there is none.
     ///
     /// `out` holds the largest message that was sent; in a smaller one the message stays queued.
@@ -47,7 +47,7 @@ impl<S: Store> AnySession<S> {
         self.poll_transmit_with(now, out, |_, _| {})
     }
 
-    /// As [`AnySession::poll_transmit`], with a say in Logons: credentials are written behind the
+    /// As [`Session::poll_transmit`], with a say in Logons: credentials are written behind the
     /// session's own fields.
     #[inline]
     pub fn poll_transmit_with(
@@ -95,7 +95,7 @@ impl<S: Store> AnySession<S> {
     }
 }
 
-impl<S: Store> AnySession<S> {
+impl<S: Store> Session<S> {
     #[inline]
     fn header(&self, now: Now, sequence: u64) -> HeaderFields {
         let processed = || self.last_processed();

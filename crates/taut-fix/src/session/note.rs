@@ -1,9 +1,9 @@
 //! Messages of the session layer that wait to be sent: what they say, not their bytes.
 
-use crate::any::route::Route;
 use crate::codec::text::{ShortText, TestReqId};
 use crate::error::RejectReason;
-use crate::messages::admin::BusinessRejectReason;
+use crate::messages::reject::BusinessRejectReason;
+use crate::session::route::Route;
 
 /// How many can wait.
 pub const NOTES_MAX: usize = 16;

@@ -2,31 +2,27 @@
 
 use core::ops::ControlFlow;
 
-use crate::any::event::AnyEvent;
-use crate::any::gap::Gap;
-use crate::any::machine::{AnySession, Cause};
-use crate::any::message::Message;
-use crate::any::note::Note;
 use crate::codec::begin::BeginString;
 use crate::codec::tag;
 use crate::codec::timestamp::parse_timestamp;
 use crate::error::RejectReason;
-use crate::session::config::Now;
-use crate::session::event::DisconnectReason;
+use crate::session::disconnect::DisconnectReason;
+use crate::session::event::Event;
+use crate::session::gap::Gap;
+use crate::session::machine::{Cause, Session};
+use crate::session::message::Message;
+use crate::session::note::Note;
+use crate::session::now::Now;
 use crate::session::table::Input;
 use crate::store::Store;
 
 /// EndSeqNo (16) for "all that there is" in FIX 4.0 and 4.1.
 pub(super) const END_OF_OLD: u64 = 999_999;
 
-impl<S: Store> AnySession<S> {
+impl<S: Store> Session<S> {
     /// Lets a message in sequence pass; otherwise does what its number demands.
     #[inline]
-    pub(super) fn admit(
-        &mut self,
-        now: Now,
-        message: &Message<'_>,
-    ) -> ControlFlow<Option<AnyEvent>> {
+    pub(super) fn admit(&mut self, now: Now, message: &Message<'_>) -> ControlFlow<Option<Event>> {
         let expected = self.store.next_incoming();
         if message.sequence == expected {
             ControlFlow::Continue(())
@@ -77,7 +73,7 @@ impl<S: Store> AnySession<S> {
     /// A resend comes in order, so a message of it that is too high shows a hole in the resend
     /// itself: that is asked for again, once for each place where one starts.
     #[cold]
-    pub(super) fn note_gap(&mut self, now: Now, message: &Message<'_>) -> Option<AnyEvent> {
+    pub(super) fn note_gap(&mut self, now: Now, message: &Message<'_>) -> Option<Event> {
         self.counters.out_of_sequence += 1;
         self.held.push(message.sequence, message.bytes);
         let from = self.store.next_incoming();
@@ -110,7 +106,7 @@ impl<S: Store> AnySession<S> {
     }
 
     #[cold]
-    fn handle_too_low(&mut self, now: Now, message: &Message<'_>) -> Option<AnyEvent> {
+    fn handle_too_low(&mut self, now: Now, message: &Message<'_>) -> Option<Event> {
         if !message.head.poss_dup {
             return self.end_too_low(now, message.sequence);
         }
@@ -133,7 +129,7 @@ impl<S: Store> AnySession<S> {
     }
 
     #[cold]
-    pub(super) fn end_too_low(&mut self, now: Now, received: u64) -> Option<AnyEvent> {
+    pub(super) fn end_too_low(&mut self, now: Now, received: u64) -> Option<Event> {
         let expected = self.store.next_incoming();
         let reason = DisconnectReason::SequenceTooLow { expected, received };
         self.end(now, Input::SequenceTooLow, reason)
@@ -162,7 +158,7 @@ impl<S: Store> AnySession<S> {
         now: Now,
         message: &Message<'_>,
         reason: RejectReason,
-    ) -> Option<AnyEvent> {
+    ) -> Option<Event> {
         if message.sequence == self.store.next_incoming() {
             self.advance(now);
         }

@@ -2,19 +2,19 @@
 
 use core::ops::ControlFlow;
 
-use crate::any::event::AnyEvent;
-use crate::any::machine::AnySession;
-use crate::any::message::Message;
-use crate::any::note::Note;
-use crate::any::sequence::END_OF_OLD;
 use crate::codec::begin::BeginString;
 use crate::codec::number::parse_u64;
 use crate::codec::tag;
 use crate::error::RejectReason;
-use crate::session::config::Now;
+use crate::session::event::Event;
+use crate::session::machine::Session;
+use crate::session::message::Message;
+use crate::session::note::Note;
+use crate::session::now::Now;
+use crate::session::sequence::END_OF_OLD;
 use crate::store::Store;
 
-impl<S: Store> AnySession<S> {
+impl<S: Store> Session<S> {
     /// Answered whatever its number is: when both sides miss messages and both wait for theirs
     /// first, neither would ever get them. The own request, if one is due, follows.
     #[cold]
@@ -22,7 +22,7 @@ impl<S: Store> AnySession<S> {
         &mut self,
         now: Now,
         message: &Message<'_>,
-    ) -> Option<AnyEvent> {
+    ) -> Option<Event> {
         let expected = self.store.next_incoming();
         if message.sequence < expected && message.head.poss_dup {
             return None;
@@ -60,7 +60,7 @@ impl<S: Store> AnySession<S> {
         &mut self,
         now: Now,
         message: &Message<'_>,
-    ) -> Option<AnyEvent> {
+    ) -> Option<Event> {
         let is_gap_fill = message.value(tag::GAP_FILL_FLAG) == Some(b"Y");
         // A reset is for when the numbers are beyond repair: its own does not count.
         if is_gap_fill && let ControlFlow::Break(event) = self.admit(now, message) {

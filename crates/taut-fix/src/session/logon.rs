@@ -2,15 +2,15 @@
 
 use taut_types::Nanos;
 
-use crate::any::event::AnyEvent;
-use crate::any::machine::{AnySession, Cause};
-use crate::any::message::Message;
-use crate::any::note::Note;
 use crate::codec::number::parse_u64;
 use crate::codec::tag;
 use crate::error::RejectReason;
-use crate::session::config::{Now, Role};
-use crate::session::event::DisconnectReason;
+use crate::session::disconnect::DisconnectReason;
+use crate::session::event::Event;
+use crate::session::machine::{Cause, Session};
+use crate::session::message::Message;
+use crate::session::note::Note;
+use crate::session::now::{Now, Role};
 use crate::session::table::{Input, State};
 use crate::store::Store;
 
@@ -25,8 +25,11 @@ struct Terms {
 }
 
 impl Terms {
-    /// `None` without a usable HeartBtInt (108).
+    /// `None` without a usable HeartBtInt (108), or with an EncryptMethod (98) other than none.
     fn read(message: &Message<'_>) -> Option<Self> {
+        if message.value(tag::ENCRYPT_METHOD).is_some_and(|method| method != b"0") {
+            return None;
+        }
         let seconds = message.value(tag::HEART_BT_INT).and_then(parse_u64)?;
         let seconds = i64::from(u32::try_from(seconds).ok()?);
         Some(Self {
@@ -41,10 +44,10 @@ impl Terms {
     }
 }
 
-impl<S: Store> AnySession<S> {
+impl<S: Store> Session<S> {
     /// The first message on a connection.
     #[cold]
-    pub(super) fn handle_first(&mut self, now: Now, message: &Message<'_>) -> Option<AnyEvent> {
+    pub(super) fn handle_first(&mut self, now: Now, message: &Message<'_>) -> Option<Event> {
         match self.check_header(now, message) {
             Ok(()) => {}
             Err(RejectReason::CompIdProblem) => {
@@ -90,11 +93,7 @@ impl<S: Store> AnySession<S> {
     }
 
     #[cold]
-    pub(super) fn handle_second_logon(
-        &mut self,
-        now: Now,
-        message: &Message<'_>,
-    ) -> Option<AnyEvent> {
+    pub(super) fn handle_second_logon(&mut self, now: Now, message: &Message<'_>) -> Option<Event> {
         let terms = Terms::read(message);
         let Some(terms) = terms.filter(|terms| terms.reset) else {
             return match self.admit(now, message) {
@@ -118,7 +117,7 @@ impl<S: Store> AnySession<S> {
     }
 
     /// A peer that expects more than we ever sent has another session in mind.
-    fn check_next_expected(&mut self, now: Now, terms: &Terms) -> Option<AnyEvent> {
+    fn check_next_expected(&mut self, now: Now, terms: &Terms) -> Option<Event> {
         let wanted = terms.next_expected.filter(|_| self.config.next_expected)?;
         if wanted <= self.store.next_outgoing() {
             return None;

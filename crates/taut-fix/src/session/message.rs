@@ -1,11 +1,11 @@
 //! A message in work.
 
-use crate::any::head::Head;
-use crate::any::note::Refusal;
-use crate::any::route::Route;
 use crate::codec::index::Slot;
 use crate::codec::text::ShortText;
 use crate::error::RejectReason;
+use crate::session::head::Head;
+use crate::session::note::Refusal;
+use crate::session::route::Route;
 
 /// A message in work: its bytes, its fields, its header.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
 //! Whose Logon is it? For an acceptor with many sessions on one port.
 
-use crate::any::head::Head;
 use crate::codec::begin::BeginString;
 use crate::codec::frame::{Framed, frame};
 use crate::codec::index::FieldIndex;
+use crate::session::head::Head;
 
 /// What the first bytes of a connection are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 
 use taut_types::Nanos;
 
-use crate::any::config::AnySessionConfig;
-use crate::any::route::Route;
 use crate::codec::begin::BeginString;
 use crate::codec::tag;
 use crate::codec::text::CompId;
 use crate::codec::timestamp::StampCache;
 use crate::codec::writer::Writer;
+use crate::session::config::SessionConfig;
+use crate::session::route::Route;
 
 /// Who sends in which version, and when it did last.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub struct HeaderFields {
 }
 
 impl Outgoing {
-    pub fn new(config: &AnySessionConfig) -> Self {
+    pub fn new(config: &SessionConfig) -> Self {
         Self {
             begin: config.begin,
             sender: config.sender_comp_id,
