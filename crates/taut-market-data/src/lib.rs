@@ -16,11 +16,12 @@
 //!
 //! let frame = br#"{"u":7,"s":"BTCUSDT","b":"25.35","B":"31.2","a":"25.36","A":"40.6"}"#;
 //! let mut best = None;
-//! let kind = BinanceJson::default().decode(Nanos(1), frame, &mut |_: &Context<'_>, event: &Event| {
+//! let mut sink = |_: &Context<'_>, event: &Event| {
 //!     if let Event::Top { bid, .. } = event {
 //!         best = Some(bid.0);
 //!     }
-//! })?;
+//! };
+//! let kind = BinanceJson::default().decode(Nanos(1), frame, &mut sink)?;
 //! assert_eq!(kind, FrameKind::BookTicker);
 //! assert_eq!(best, Price::parse(b"25.35").ok());
 //! # Ok::<(), taut_market_data::MarketDataError>(())

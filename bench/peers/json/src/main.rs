@@ -1,8 +1,8 @@
 //! Recorded Binance frames to normalized events: taut's decoder, serde_json, sonic-rs.
 //!
 //! `peer-json time CAPTURE` prints nanoseconds per frame, the median of 11 turns in which the three
-//! alternate, and the ratios, as one JSON line. `peer-json count PEER KIND CAPTURE ROUNDS` reads the
-//! frames of a kind again and again, for callgrind. All three must come to the same sum.
+//! alternate, and the ratios, as one JSON line. `peer-json count PEER KIND CAPTURE ROUNDS` reads
+//! the frames of a kind again and again, for callgrind. All three must come to the same sum.
 
 mod typed;
 

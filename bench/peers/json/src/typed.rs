@@ -108,7 +108,10 @@ pub fn sum<R: Reader>(frame: &[u8]) -> u64 {
     let has = |name: &[u8]| head.windows(name.len()).any(|window| window == name);
     if has(b"@depth") {
         let Envelope::<Depth<'_>> { data, .. } = R::read(frame);
-        data.first_id.wrapping_add(data.u).wrapping_add(levels(&data.b)).wrapping_add(levels(&data.a))
+        data.first_id
+            .wrapping_add(data.u)
+            .wrapping_add(levels(&data.b))
+            .wrapping_add(levels(&data.a))
     } else if has(b"@bookTicker") {
         let Envelope::<Ticker<'_>> { data, .. } = R::read(frame);
         let quotes = quote((data.b, data.bid_size)).wrapping_add(quote((data.a, data.ask_size)));
@@ -119,6 +122,9 @@ pub fn sum<R: Reader>(frame: &[u8]) -> u64 {
         data.t.wrapping_mul(2).wrapping_add(quote((data.p, data.q))).wrapping_add(side)
     } else {
         let data: Snapshot<'_> = R::read(frame);
-        data.last_id.wrapping_mul(2).wrapping_add(levels(&data.bids)).wrapping_add(levels(&data.asks))
+        data.last_id
+            .wrapping_mul(2)
+            .wrapping_add(levels(&data.bids))
+            .wrapping_add(levels(&data.asks))
     }
 }
