@@ -1,4 +1,4 @@
-//! The greeting: 64 bytes each way, signature, version, mechanism (ZMTP 3.1, "Connection Greeting").
+//! The greeting: 64 bytes each way: signature, version, mechanism (ZMTP 3.1, "Greeting").
 
 use crate::error::Violation;
 

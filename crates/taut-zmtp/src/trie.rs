@@ -1,7 +1,6 @@
 //! Subscriptions by prefix: which peers want a topic. One node a byte, in an arena; nothing
 //! recurses, and nodes and subscriptions are bounded.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::error::Limit;
@@ -15,7 +14,7 @@ const TABLE_CHILDREN: u16 = 5;
 #[derive(Debug)]
 pub struct Trie {
     nodes: Vec<Node>,
-    tables: Vec<Box<[u32; 256]>>,
+    tables: Vec<[u32; 256]>,
     entries: Vec<Entry>,
     /// The first subscription of each peer.
     peers: Vec<u32>,
@@ -216,7 +215,7 @@ impl Trie {
     }
 
     fn add_table(&mut self, parent: u32) {
-        let table = place(&mut self.tables, &mut self.free_tables, Box::new([NONE; 256]));
+        let table = place(&mut self.tables, &mut self.free_tables, [NONE; 256]);
         let Some(node) = self.nodes.get_mut(parent as usize) else { return };
         node.table = table;
         let mut at = node.first_child;

@@ -45,6 +45,12 @@ impl FrameLog {
         self.bytes.get(at..at + (end - start) as usize).unwrap_or(&[])
     }
 
+    /// Whether the ring begins anew at this position.
+    #[inline]
+    pub fn is_start(&self, position: u64) -> bool {
+        self.offset(position) == 0
+    }
+
     /// A message ends here, and the next begins.
     #[inline]
     pub fn advance(&mut self, end: u64) {

@@ -146,6 +146,7 @@ impl Publisher {
     fn admit(&mut self, bytes: usize) -> Result<bool, Refusal> {
         let (config, log, counters) = (&self.config, &self.log, &mut self.counters);
         let peers = &mut self.peers;
+        let is_unmatched = self.recipients.is_empty();
         if config.on_full == OnFull::Block {
             let mut all = self.recipients.iter();
             if all.any(|index| {
@@ -164,9 +165,7 @@ impl Publisher {
             });
         }
         counters.offered += 1;
-        if self.recipients.is_empty() {
-            counters.unmatched += 1;
-        }
+        counters.unmatched += u64::from(is_unmatched);
         Ok(!self.recipients.is_empty() || self.last_values.is_some())
     }
 
@@ -218,7 +217,7 @@ impl Publisher {
             let slot = self.peers.get_mut(*index as usize);
             let Some(peer) = slot.and_then(|slot| slot.peer.as_mut()) else { continue };
             self.busy += usize::from(peer.queue.messages() == 0);
-            peer.queue.push(start, end);
+            peer.queue.push(&self.log, start, end);
             peer.counters.queued += 1;
         }
     }

@@ -65,13 +65,14 @@ impl Queue {
         self.ranges.front().map(|range| range.start)
     }
 
-    /// Adds one message of the log.
+    /// Adds one message of the log. At the start of the ring a new run begins, since a run does not
+    /// go around its end.
     #[inline]
-    pub fn push(&mut self, start: u64, end: u64) {
+    pub fn push(&mut self, log: &FrameLog, start: u64, end: u64) {
         self.messages += 1;
         self.bytes += (end - start) as usize;
         match self.ranges.back_mut() {
-            Some(last) if last.end == start => {
+            Some(last) if last.end == start && !log.is_start(start) => {
                 last.end = end;
                 last.messages += 1;
             }

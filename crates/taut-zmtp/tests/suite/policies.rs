@@ -63,8 +63,8 @@ fn run(on_full: OnFull, hwm: usize, seed: u64, steps: usize) {
 
 #[test]
 fn every_policy_keeps_whole_messages_in_order_and_counts_what_it_drops() {
-    let steps = if cfg!(debug_assertions) { 300 } else { 2_000 };
-    for seed in 0..200 {
+    let (seeds, steps) = if cfg!(debug_assertions) { (60, 300) } else { (500, 2_000) };
+    for seed in 0..seeds {
         for on_full in [OnFull::Block, OnFull::DropNewest, OnFull::DropOldest, OnFull::Conflate] {
             run(on_full, 1 + (seed as usize * 7) % 20, seed, steps);
         }
