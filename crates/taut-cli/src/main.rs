@@ -6,6 +6,7 @@
 
 mod bench;
 mod book;
+mod capture;
 mod channel;
 mod demo;
 mod engine;
