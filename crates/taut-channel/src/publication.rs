@@ -11,15 +11,19 @@ use crate::error::ChannelError;
 use crate::event::Event;
 use crate::inproc::{InprocPublication, Spies};
 use crate::ipc::IpcPublication;
+use crate::lease::LeasePublication;
 use crate::offer::OfferError;
 use crate::subscription::Subscription;
 use crate::uri::ChannelUri;
 
 /// The drivers; each call goes to the one that there is.
 #[derive(Debug)]
+// There is one for each channel, and it is not moved about: a box would be a look more per message.
+#[expect(clippy::large_enum_variant)]
 enum Driver {
     Inproc(InprocPublication),
     Ipc(IpcPublication),
+    Lease(LeasePublication),
 }
 
 macro_rules! with {
@@ -27,6 +31,7 @@ macro_rules! with {
         match $driver {
             Driver::Inproc($bound) => $call,
             Driver::Ipc($bound) => $call,
+            Driver::Lease($bound) => $call,
         }
     };
 }
@@ -70,6 +75,7 @@ impl Publication {
         let driver = match uri {
             ChannelUri::Inproc(uri) => Driver::Inproc(InprocPublication::open(uri, opening)?),
             ChannelUri::Ipc(uri) => Driver::Ipc(IpcPublication::open(uri, opening)?),
+            ChannelUri::Lease(uri) => Driver::Lease(LeasePublication::open(uri, opening)?),
             other => return Err(ChannelError::no_driver(other)),
         };
         let (scratch, gap) = (Vec::new(), PollGap::default());

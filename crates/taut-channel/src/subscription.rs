@@ -9,14 +9,18 @@ use crate::error::ChannelError;
 use crate::event::Event;
 use crate::inproc::{InprocSubscription, SpySubscription};
 use crate::ipc::IpcSubscription;
+use crate::lease::LeaseSubscription;
 use crate::message::{Action, Decoder, Message};
 use crate::uri::ChannelUri;
 
 /// The drivers; each call goes to the one that there is.
 #[derive(Debug)]
+// There is one for each channel, and it is not moved about: a box would be a look more per message.
+#[expect(clippy::large_enum_variant)]
 enum Driver {
     Inproc(InprocSubscription),
     Ipc(IpcSubscription),
+    Lease(LeaseSubscription),
 }
 
 macro_rules! with {
@@ -24,6 +28,7 @@ macro_rules! with {
         match $driver {
             Driver::Inproc($bound) => $call,
             Driver::Ipc($bound) => $call,
+            Driver::Lease($bound) => $call,
         }
     };
 }
@@ -45,6 +50,7 @@ impl Subscription {
         let driver = match uri {
             ChannelUri::Inproc(uri) => Driver::Inproc(InprocSubscription::open(uri, opening)?),
             ChannelUri::Ipc(uri) => Driver::Ipc(IpcSubscription::open(uri, opening)?),
+            ChannelUri::Lease(uri) => Driver::Lease(LeaseSubscription::open(uri, opening)?),
             other => return Err(ChannelError::no_driver(other)),
         };
         Ok(Self::over(driver))
