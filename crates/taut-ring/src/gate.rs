@@ -210,6 +210,7 @@ pub(crate) struct Hold<'m> {
     capacity: u64,
     epoch: u64,
     reported: u64,
+    caught_up: u64,
     part: u64,
 }
 
@@ -229,7 +230,7 @@ impl<'m> Hold<'m> {
     pub(crate) fn passive(control: Control<'m>, capacity: u64, at: u64) -> Self {
         let epoch = control.epoch().load(Ordering::Relaxed);
         let part = (capacity / PARTS).max(1);
-        Self { control, seat: None, lost: None, capacity, epoch, reported: at, part }
+        Self { control, seat: None, lost: None, capacity, epoch, reported: at, caught_up: at, part }
     }
 
     /// A registered reader.
@@ -286,6 +287,19 @@ impl<'m> Hold<'m> {
                 seat.report(position);
             }
         }
+    }
+
+    /// The reader has read everything: it reports that, and pauses once (some tens of nanoseconds,
+    /// less than a message takes from core to core): a writer in full flow would else lose each
+    /// line to us while it writes it, and have to fetch it back.
+    #[inline]
+    pub(crate) fn caught_up(&mut self, position: u64) {
+        if position == self.caught_up {
+            return;
+        }
+        self.caught_up = position;
+        self.report(position);
+        taut_sync::spin_loop();
     }
 
     /// Notes a loss where others can see it.

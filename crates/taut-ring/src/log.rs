@@ -454,7 +454,7 @@ impl<'m> LogReader<'m> {
         if self.hold.is_lapped(self.position) {
             return self.lapped();
         }
-        self.hold.report(self.position);
+        self.hold.caught_up(self.position);
         Polled::Empty
     }
 
