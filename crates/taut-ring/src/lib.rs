@@ -28,6 +28,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod bell;
 pub mod broadcast;
 mod bytes;
 pub mod cell;
@@ -39,6 +40,7 @@ pub mod mpsc;
 mod slot;
 pub mod spsc;
 
+pub use bell::Bell;
 pub use bytes::{load_bytes, store_bytes};
 pub use control::{Control, Counters, ReaderView};
 pub use error::RingError;
