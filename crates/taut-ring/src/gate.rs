@@ -110,8 +110,7 @@ impl<'m> Gate<'m> {
     /// What is free beyond `head` by the slowest reader.
     fn room(&self, head: u64) -> u64 {
         let cursors = self.control.seats().filter_map(|(cursor, state)| {
-            // Acquire: pairs with the release in `Seat::take`, so that the cursor is this reader's
-            // and not that of who sat here before; and with that in `Seat::drop`.
+            // Acquire: pairs with the release in `Seat::drop`: its loads are over.
             let active = state.load(Ordering::Acquire) == ACTIVE;
             // Acquire: pairs with the release in `Seat::report`: its loads below are over.
             active.then(|| cursor.load(Ordering::Acquire))
@@ -168,9 +167,10 @@ impl<'m> Seat<'m> {
         loop {
             let at = begin();
             seat.cursor.store(at, Ordering::Relaxed);
-            // Release: who sees the place taken sees its cursor.
-            seat.state.store(ACTIVE, Ordering::Release);
-            // SeqCst fence: the other half of the Dekker pair in `Gate::advance`.
+            seat.state.store(ACTIVE, Ordering::Relaxed);
+            // SeqCst fence: the other half of the Dekker pair in `Gate::advance`. Relaxed above: a
+            // writer that sees the place taken but not yet its cursor stays, until its next such
+            // fence, within the reserve that we look at below.
             fence(Ordering::SeqCst);
             let reserve = control.reserve().load(Ordering::Relaxed);
             if ahead(reserve, at) <= capacity {

@@ -17,7 +17,7 @@ impl Out for ZmqOut {
 
 impl In for ZmqIn {
     fn take(&mut self, each: &mut dyn FnMut(Option<u64>)) -> usize {
-        match self.0.recv_into(&mut self.1, zmq::DONTWAIT) {
+        match self.0.recv_into(&mut self.1, 0) {
             Ok(size) => {
                 each(number(&self.1[..size]));
                 1
@@ -43,6 +43,7 @@ pub fn zeromq(plan: &Plan) -> Outcome {
     let pull = |context: &zmq::Context, way: &str, bind: bool| {
         let socket = context.socket(zmq::PULL).expect("socket");
         socket.set_rcvhwm(mark).expect("mark");
+        socket.set_rcvtimeo(100).expect("time-out");
         let made = if bind { socket.bind(&path(way)) } else { socket.connect(&path(way)) };
         made.expect("pull");
         ZmqIn(socket, vec![0; size])

@@ -91,7 +91,8 @@ impl Queue {
     }
 
     fn has(&self, position: u64) -> bool {
-        self.slot(position).turn.load(Ordering::Acquire) == position.wrapping_add(1)
+        // Relaxed: nothing is read by it.
+        self.slot(position).turn.load(Ordering::Relaxed) == position.wrapping_add(1)
     }
 
     /// The reader is about to sleep: false when a message came, and then it must not.
