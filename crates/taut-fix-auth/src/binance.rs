@@ -110,7 +110,7 @@ mod tests {
     use super::{BinanceLogon, decimal, seed_from_pem};
     use std::string::String;
     use taut_fix::{
-        AnySession, AnySessionConfig, BeginString, CompId, MemoryStore, Now, Role, parse_timestamp,
+        BeginString, CompId, MemoryStore, Now, Role, Session, SessionConfig, parse_timestamp,
     };
     use taut_types::Nanos;
 
@@ -125,8 +125,8 @@ mod tests {
     fn a_logon_carries_the_signature_that_the_venue_publishes() {
         let name = |text: &[u8]| CompId::new(text).unwrap();
         let (us, them) = (name(b"EXAMPLE"), name(b"SPOT"));
-        let config = AnySessionConfig::new(Role::Initiator, BeginString::Fix44, us, them);
-        let mut session = AnySession::new(config, MemoryStore::new(16, 1024));
+        let config = SessionConfig::new(Role::Initiator, BeginString::Fix44, us, them);
+        let mut session = Session::new(config, MemoryStore::new(16, 1024));
         let utc = parse_timestamp(b"20240627-11:17:25.223").unwrap();
         let now = Now { mono: Nanos::from_secs(1), utc };
         session.connect(now);

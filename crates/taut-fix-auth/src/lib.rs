@@ -5,9 +5,9 @@
 //! [`BinanceLogon`] those of Binance (binance-spot-api-docs, FIX API, "Signature computation"):
 //!
 //! ```
-//! # use taut_fix::{AnySession, MemoryStore, Now};
+//! # use taut_fix::{Session, MemoryStore, Now};
 //! # use taut_fix_auth::DeribitLogon;
-//! # fn f(session: &mut AnySession<MemoryStore>, now: Now, out: &mut [u8], random: [u8; 32]) {
+//! # fn f(session: &mut Session<MemoryStore>, now: Now, out: &mut [u8], random: [u8; 32]) {
 //! let mut logon = DeribitLogon::new(b"client-id", b"client-secret", random);
 //! let range = session.poll_transmit_with(now, out, |context, writer| {
 //!     logon.write(context.now.utc, writer);

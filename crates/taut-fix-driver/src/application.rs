@@ -1,18 +1,18 @@
 //! What a session is for.
 
-use taut_fix::{AnyEvent, AnySession, Extras, FieldIndex, FixError, Now, Slot, Writer};
+use taut_fix::{Event, Extras, FieldIndex, FixError, Now, Session, Slot, Writer};
 use taut_fix_store::{Direction, MessageLog};
 
 use crate::store::SessionStore;
 
 /// A session as a driver has it.
-pub type DrivenSession = AnySession<SessionStore>;
+pub type DrivenSession = Session<SessionStore>;
 
 /// The application of one session.
 pub trait Application {
     /// Acts on what the session reports. For an event without a message (the end of a wait) the
     /// message is empty.
-    fn handle(&mut self, event: AnyEvent, message: Received<'_>, outbox: &mut Outbox<'_>);
+    fn handle(&mut self, event: Event, message: Received<'_>, outbox: &mut Outbox<'_>);
 
     /// The connection is gone; comes after every connection, whatever ended it.
     fn disconnected(&mut self) {}
@@ -82,7 +82,7 @@ impl Outbox<'_> {
     /// Sends a message of the application under the next number.
     ///
     /// # Errors
-    /// As [`AnySession::send`].
+    /// As [`Session::send`].
     pub fn send(
         &mut self,
         msg_type: &[u8],
@@ -96,7 +96,7 @@ impl Outbox<'_> {
         Ok(())
     }
 
-    /// Tells the peer that nobody here reads this type; see [`AnySession::refuse_type`].
+    /// Tells the peer that nobody here reads this type; see [`Session::refuse_type`].
     pub fn refuse_type(&mut self, sequence: u64, msg_type: &[u8]) {
         self.session.refuse_type(sequence, msg_type);
     }

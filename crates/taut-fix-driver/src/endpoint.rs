@@ -4,12 +4,13 @@
 
 use std::io;
 
-use taut_fix::{AnyEvent, AnySession, FieldIndex, LogonContext, Now, Role, Store, Writer};
+use taut_fix::{Event, FieldIndex, LogonContext, Now, Role, Session, Store, Writer};
 use taut_fix_auth::{BinanceLogon, DeribitLogon, NONCE_BYTES, check_deribit};
 use taut_fix_store::{Direction, MessageLog};
 use taut_types::Nanos;
 
 use crate::application::{Application, DrivenSession, Outbox, Received, note};
+use crate::random::random;
 use crate::settings::{Credentials, SessionSettings};
 use crate::store::SessionStore;
 
@@ -51,7 +52,7 @@ impl<A: Application> Endpoint<A> {
         let room = settings.config.message_bytes_max;
         Ok(Self {
             period: store.period(),
-            session: AnySession::new(settings.config.clone(), store),
+            session: Session::new(settings.config.clone(), store),
             settings,
             application,
             log: log.transpose()?,
@@ -213,12 +214,12 @@ impl<A: Application> Endpoint<A> {
         made.consumed
     }
 
-    fn act(&mut self, now: Now, event: AnyEvent, message: Received<'_>, output: &mut Vec<u8>) {
-        if event == AnyEvent::LoggedOn && !self.is_credible(message) {
+    fn act(&mut self, now: Now, event: Event, message: Received<'_>, output: &mut Vec<u8>) {
+        if event == Event::LoggedOn && !self.is_credible(message) {
             self.session.refuse(now, "the credentials are wrong");
             return;
         }
-        self.has_logged_on |= event == AnyEvent::LoggedOn;
+        self.has_logged_on |= event == Event::LoggedOn;
         let (session, scratch) = (&mut self.session, &mut self.scratch[..]);
         let log = &mut self.log;
         let mut outbox = Outbox { now, session, scratch, output, log };
@@ -291,7 +292,8 @@ fn write_credentials(
             writer.text::<554>(password.as_bytes());
         }
         Credentials::Deribit { client_id, secret } => {
-            let nonce = taut_sys::random_bytes::<NONCE_BYTES>();
+            // Without a nonce the Logon goes unsigned, and the venue refuses it.
+            let Some(nonce) = random::<NONCE_BYTES>() else { return };
             let mut logon = DeribitLogon::new(client_id.as_bytes(), secret.as_bytes(), nonce)
                 .after(*last_signed);
             logon.write(context.now.utc, writer);

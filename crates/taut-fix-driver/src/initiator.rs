@@ -11,6 +11,7 @@ use crate::application::{Application, Outbox};
 use crate::back_off::BackOff;
 use crate::endpoint::Endpoint;
 use crate::link::Link;
+use crate::random::random;
 use crate::settings::SessionSettings;
 
 /// Fields of one message.
@@ -218,6 +219,6 @@ impl<A: Application> Initiator<A> {
     }
 
     fn wait_before_next(&mut self) -> Nanos {
-        self.back_off.wait(u64::from_ne_bytes(taut_sys::random_bytes()))
+        self.back_off.wait(random().map_or(0, u64::from_ne_bytes))
     }
 }

@@ -5,13 +5,13 @@
 //! reports:
 //!
 //! ```no_run
-//! use taut_fix::{AnyEvent, Now, Role};
+//! use taut_fix::{Event, Now, Role};
 //! use taut_fix_driver::{Application, Initiator, Outbox, Received, Settings};
 //!
 //! struct Printer;
 //!
 //! impl Application for Printer {
-//!     fn handle(&mut self, event: AnyEvent, message: Received<'_>, _: &mut Outbox<'_>) {
+//!     fn handle(&mut self, event: Event, message: Received<'_>, _: &mut Outbox<'_>) {
 //!         println!("{event:?} {}", String::from_utf8_lossy(message.bytes));
 //!     }
 //! }
@@ -38,6 +38,7 @@ mod back_off;
 mod endpoint;
 mod initiator;
 mod link;
+mod random;
 mod schedule;
 mod settings;
 mod store;

@@ -3,17 +3,17 @@
 
 use std::path::Path;
 
-use taut_fix::{AnyEvent, Extras, FieldIndex, Now, Role, Store, parse_timestamp};
+use taut_fix::{Event, Extras, FieldIndex, Now, Role, Store, parse_timestamp};
 use taut_fix_driver::{Application, Endpoint, Outbox, Received, Settings};
 
 #[derive(Default)]
 struct Recorder {
-    events: Vec<AnyEvent>,
+    events: Vec<Event>,
     disconnects: usize,
 }
 
 impl Application for Recorder {
-    fn handle(&mut self, event: AnyEvent, _: Received<'_>, _: &mut Outbox<'_>) {
+    fn handle(&mut self, event: Event, _: Received<'_>, _: &mut Outbox<'_>) {
         self.events.push(event);
     }
 
@@ -120,7 +120,7 @@ fn numbers_live_as_long_as_the_opening_hours_and_through_a_restart() {
     assert!(pair.near.session().is_active());
     pair.run(at("17:00:00"));
     assert!(pair.near.is_over() && pair.far.is_over());
-    assert_eq!(pair.near.application().events.last(), Some(&AnyEvent::LoggedOut));
+    assert_eq!(pair.near.application().events.last(), Some(&Event::LoggedOut));
     pair.disconnect(at("17:00:01"));
     assert_eq!(pair.near.application().disconnects, 1);
     // The next day starts at 1.
@@ -149,7 +149,7 @@ fn an_acceptor_asks_for_the_credentials_that_it_was_told() {
             pair.connect(at("09:00:00"));
             assert_eq!(pair.near.session().is_active(), is_right, "{kind} {secret}");
             assert_eq!(pair.far.has_logged_on(), is_right);
-            let expected = if is_right { AnyEvent::LoggedOn } else { AnyEvent::LoggedOut };
+            let expected = if is_right { Event::LoggedOn } else { Event::LoggedOut };
             assert_eq!(pair.near.application().events, [expected]);
         }
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use taut_fix::{AnySessionConfig, BeginString, CompId, Dictionaries, Dictionary, Role, Rules};
+use taut_fix::{BeginString, CompId, Dictionaries, Dictionary, Role, Rules, SessionConfig};
 use taut_fix_driver::{SessionSettings, Settings};
 
 use crate::exit::Failure;
@@ -77,12 +77,12 @@ pub fn settings(folder: &Path) -> Result<Settings, Failure> {
     Ok(Settings { failed_logons_per_minute: 0, ..Settings::new(sessions) })
 }
 
-fn config(profile: &Profile, dictionaries: Dictionaries) -> Result<AnySessionConfig, Failure> {
+fn config(profile: &Profile, dictionaries: Dictionaries) -> Result<SessionConfig, Failure> {
     let name = |text: &[u8]| {
         CompId::new(text).ok_or_else(|| Failure::Run(String::from("a CompID is too long")))
     };
     let (ours, theirs) = (name(OUR_COMP_ID)?, name(profile.peer.as_bytes())?);
-    let mut config = AnySessionConfig::new(Role::Acceptor, profile.begin, ours, theirs);
+    let mut config = SessionConfig::new(Role::Acceptor, profile.begin, ours, theirs);
     config.default_application_version = profile.application_version;
     config.dictionaries = Some(dictionaries);
     config.rules = Rules { values_present: profile.values_present, ..Rules::ALL };

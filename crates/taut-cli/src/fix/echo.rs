@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use taut_fix::{AnyEvent, BeginString, Extras, Route, Slot, Writer, is_header_tag};
+use taut_fix::{BeginString, Event, Extras, Route, Slot, Writer, is_header_tag};
 use taut_fix_driver::{Application, DrivenSession, Outbox, Received};
 
 use crate::terminal::tell;
@@ -52,9 +52,9 @@ impl Echo {
 }
 
 impl Application for Echo {
-    fn handle(&mut self, event: AnyEvent, message: Received<'_>, outbox: &mut Outbox<'_>) {
+    fn handle(&mut self, event: Event, message: Received<'_>, outbox: &mut Outbox<'_>) {
         match event {
-            AnyEvent::Application { sequence, poss_resend, .. } => {
+            Event::Application { sequence, poss_resend, .. } => {
                 let msg_type = message.msg_type();
                 let begin = outbox.session().config().begin;
                 if self.scope == Scope::Acceptance && !is_echoed(msg_type, begin) {
@@ -63,9 +63,9 @@ impl Application for Echo {
                     echo(message, poss_resend, outbox);
                 }
             }
-            AnyEvent::LoggedOn => self.tell(format_args!("logged on")),
-            AnyEvent::LoggedOut => self.tell(format_args!("logged out")),
-            AnyEvent::Disconnect(reason) => self.tell(format_args!("ended: {}", reason.as_str())),
+            Event::LoggedOn => self.tell(format_args!("logged on")),
+            Event::LoggedOut => self.tell(format_args!("logged out")),
+            Event::Disconnect(reason) => self.tell(format_args!("ended: {}", reason.as_str())),
             _ => {}
         }
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use clap::Args;
-use taut_fix::{AnyEvent, Extras, FixError, Misuse, Role, is_header_tag};
+use taut_fix::{Event, Extras, FixError, Misuse, Role, is_header_tag};
 use taut_fix_driver::{Application, Initiator, Outbox, Received, SessionSettings};
 use taut_types::Nanos;
 
@@ -198,17 +198,17 @@ fn send_one(found: &Found, outbox: &mut Outbox<'_>) -> Result<(), FixError> {
 }
 
 impl Application for Sender {
-    fn handle(&mut self, event: AnyEvent, message: Received<'_>, outbox: &mut Outbox<'_>) {
+    fn handle(&mut self, event: Event, message: Received<'_>, outbox: &mut Outbox<'_>) {
         self.last = Some(outbox.now().mono);
         match event {
-            AnyEvent::Application { .. } | AnyEvent::Rejected => {
+            Event::Application { .. } | Event::Rejected => {
                 let text = String::from_utf8_lossy(message.bytes).replace('\x01', "|");
                 if print(text).is_err() {
                     outbox.log_out("");
                 }
             }
-            AnyEvent::LoggedOn => self.send(outbox),
-            AnyEvent::LoggedOut => {
+            Event::LoggedOn => self.send(outbox),
+            Event::LoggedOut => {
                 let text = message.value(58).map(String::from_utf8_lossy);
                 let is_early = !self.messages.is_empty();
                 let words = text.map_or_else(String::new, |text| format!(": {text}"));
@@ -216,7 +216,7 @@ impl Application for Sender {
                 let words = format!("the peer logged out after {sent} messages{words}");
                 self.end = Some(is_early.then_some(words));
             }
-            AnyEvent::Disconnect(reason) => self.end = Some(Some(reason.as_str().to_owned())),
+            Event::Disconnect(reason) => self.end = Some(Some(reason.as_str().to_owned())),
             _ => {}
         }
     }

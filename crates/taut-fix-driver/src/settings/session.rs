@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use jiff::civil::{Time, Weekday};
 use jiff::tz::{Offset, TimeZone};
-use taut_fix::{AnySessionConfig, BeginString, CompId, Dictionaries, Precision, Role, Rules};
+use taut_fix::{BeginString, CompId, Dictionaries, Precision, Role, Rules, SessionConfig};
 use taut_fix_store::Sync;
 use taut_types::Nanos;
 
@@ -25,7 +25,7 @@ const ANYBODY: &str = "*";
 #[derive(Clone)]
 pub struct SessionSettings {
     /// What the pure session is told.
-    pub config: AnySessionConfig,
+    pub config: SessionConfig,
     /// Whether the target is a stand-in for whoever logs on (acceptor).
     pub is_dynamic: bool,
     /// A folder for the store's file; `None` is memory.
@@ -53,7 +53,7 @@ pub struct SessionSettings {
 impl SessionSettings {
     /// In memory, always open, without credentials and addresses.
     #[must_use]
-    pub const fn new(config: AnySessionConfig) -> Self {
+    pub const fn new(config: SessionConfig) -> Self {
         Self {
             config,
             is_dynamic: false,
@@ -160,7 +160,7 @@ fn config(
     keys: &SessionKeys,
     role: Role,
     files: &mut Files,
-) -> Result<AnySessionConfig, SettingsError> {
+) -> Result<SessionConfig, SettingsError> {
     let begin = BeginString::from_bytes(keys.begin_string.as_bytes()).ok_or_else(|| {
         let known: Vec<_> = BeginString::ALL.iter().map(|begin| begin.as_str()).collect();
         wrong(format!("begin_string \"{}\" is none of {}", keys.begin_string, known.join(", ")))
@@ -172,7 +172,7 @@ fn config(
     };
     let us = comp_id("sender_comp_id", &keys.sender_comp_id)?;
     let them = comp_id("target_comp_id", &keys.target_comp_id)?;
-    let mut config = AnySessionConfig::new(role, begin, us, them);
+    let mut config = SessionConfig::new(role, begin, us, them);
     config.default_application_version = application_version(keys, begin)?;
     config.dictionaries = dictionaries(keys, begin, files)?;
     config.rules = rules(&keys.validate);
