@@ -139,9 +139,8 @@ fn an_acceptor_asks_for_the_credentials_that_it_was_told() {
     for kind in ["password", "deribit"] {
         for (secret, is_right) in [("right", true), ("wrong", false)] {
             let with = |secret: &str| {
-                format!(
-                    "credentials = {{ kind = \"{kind}\", username = \"me\", secret = \"{secret}\" }}\n"
-                )
+                let words = format!("kind = \"{kind}\", secret = \"{secret}\"");
+                format!("credentials = {{ username = \"me\", {words} }}\n")
             };
             let near = endpoint(Role::Initiator, folder.path(), &with(secret));
             let far = endpoint(Role::Acceptor, folder.path(), &with("right"));
