@@ -82,11 +82,11 @@ fn stamp_in(mut bytes: &[u8]) -> Option<SendStamp> {
                 let (secs, nanos) = (word(data, 0)?, word(data, 8)?);
                 sent_utc = Some(Nanos::from_secs(secs.cast_signed() as i64) + Nanos(nanos as i64));
             }
-            (libc::SOL_IP, libc::IP_RECVERR) | (libc::SOL_IPV6, libc::IPV6_RECVERR) => {
-                // struct sock_extended_err: errno, origin, type, code, pad, info, data.
-                if data.get(4) == Some(&ORIGIN_TIMESTAMPING) {
-                    number = int(data, 12).map(i32::cast_unsigned);
-                }
+            // struct sock_extended_err: errno, origin, type, code, pad, info, data.
+            (libc::SOL_IP, libc::IP_RECVERR) | (libc::SOL_IPV6, libc::IPV6_RECVERR)
+                if data.get(4) == Some(&ORIGIN_TIMESTAMPING) =>
+            {
+                number = int(data, 12).map(i32::cast_unsigned);
             }
             _ => {}
         }
