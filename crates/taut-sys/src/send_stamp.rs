@@ -12,8 +12,8 @@ use crate::socket::Socket;
 /// A stamp of one send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendStamp {
-    /// Which send: for datagrams their number, for a stream the offset of the send's last byte, both
-    /// from 0 where the stamps were asked for, and wrapping.
+    /// Which send: for datagrams their number, for a stream the offset of the send's last byte,
+    /// both from 0 where the stamps were asked for, and wrapping.
     pub number: u32,
     /// When the kernel gave it to the device (on loopback: to the receiver), UTC.
     pub sent_utc: Nanos,

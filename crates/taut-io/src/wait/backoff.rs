@@ -1,5 +1,5 @@
-//! Back-off: spin, then yield, then sleep. What arrives ends the sleep, for it is the kernel's wait:
-//! shorter steps first would cost calls and hasten nothing.
+//! Back-off: spin, then yield, then sleep. What arrives ends the sleep, for it is the kernel's
+//! wait: shorter steps first would cost calls and hasten nothing.
 
 use taut_types::Nanos;
 
