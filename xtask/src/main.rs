@@ -1,6 +1,7 @@
 //! The project's own tools, run as `cargo xtask <tool>`.
 #![forbid(unsafe_code)]
 
+mod generate;
 mod orderings;
 mod tidy;
 
@@ -16,6 +17,7 @@ The project's own tools.
                             weaken every atomic ordering of the lock-free code, one by one, and
                             run the loom models, of which one must fail; PART of a file's path
                             runs that file's only, --if-changed nothing when all is as it passed
+  cargo xtask gen           write the modules that are generated from schemas
   cargo xtask help          this text
 
 Exit status: 0 when all is well, 1 on violations, 2 on bad usage.";
@@ -37,8 +39,10 @@ fn main() -> ExitCode {
         ["orderings", "--if-changed"] => weaken("", true),
         ["orderings", part] if !part.starts_with('-') => weaken(part, false),
         ["orderings", .., word] => refuse(word, "`orderings` takes `--if-changed` or a part"),
+        ["gen"] => write_modules(),
         ["tidy", word, ..] => refuse(word, "`tidy` takes nothing but `--list`"),
-        [word, ..] => refuse(word, "the tools are `tidy`, `orderings` and `help`"),
+        ["gen", word, ..] => refuse(word, "`gen` takes nothing"),
+        [word, ..] => refuse(word, "the tools are `tidy`, `gen`, `orderings` and `help`"),
     }
 }
 
@@ -75,6 +79,21 @@ fn weaken(part: &str, if_changed: bool) -> ExitCode {
         }
         Err(wrong) => {
             wrong.iter().for_each(|line| eprintln!("orderings: {line}"));
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// Brings the generated modules up to date.
+fn write_modules() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    match generate::write(&root) {
+        Ok(written) => {
+            println!("gen: {} modules written {written:?}", written.len());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("gen: {error}");
             ExitCode::from(1)
         }
     }

@@ -12,8 +12,6 @@
 //! That each ordering matters to some model here is checked by `cargo xtask orderings`.
 #![cfg(loom)]
 
-extern crate alloc;
-
 mod broadcast;
 mod handover;
 mod log;

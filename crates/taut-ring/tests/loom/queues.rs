@@ -1,16 +1,17 @@
-//! One writer to one reader, many writers to one reader, and the queue of posts to a loop.
-
-use alloc::sync::Arc;
+//! One writer to one reader, many writers to one reader, and the mailbox of a loop.
 
 use loom::thread;
+use taut_ring::mailbox::{self, Mailbox};
 use taut_ring::{mpsc, spsc};
 
 use crate::{check, memory, payload, relaxed, together, whole};
 
-/// taut-io's queue stands here beside its kin: its own crate opens sockets, which loom cannot.
-#[path = "../../../taut-io/src/post/queue.rs"]
-#[allow(dead_code)]
-pub mod post;
+/// A mailbox of two slots.
+pub fn mailbox() -> Mailbox<'static> {
+    let mailbox = Mailbox::over(memory(mailbox::words_for(2)), 2).unwrap();
+    mailbox.format();
+    mailbox
+}
 
 #[test]
 fn an_spsc_ring_passes_every_message_once_also_around_its_end() {
@@ -112,15 +113,15 @@ fn a_new_mpsc_producer_does_not_write_into_what_is_being_read() {
 }
 
 #[test]
-fn a_queue_of_posts_passes_every_message_of_two_threads_once() {
+fn a_mailbox_passes_every_message_of_two_writers_once() {
     check(2, || {
-        let queue = Arc::new(post::Queue::new(2));
-        let push = |queue: Arc<post::Queue>, n| move || assert!(queue.push(&payload(n)));
-        let second = thread::spawn(push(Arc::clone(&queue), 2));
-        together(push(Arc::clone(&queue), 1), move || {
+        let mailbox = mailbox();
+        let push = move |n| move || mailbox.push(&payload(n)).unwrap();
+        let second = thread::spawn(push(2));
+        together(push(1), move || {
             let (mut position, mut seen) = (0, Vec::new());
             while seen.len() < 2 {
-                match queue.pop(&mut position) {
+                match mailbox.pop(&mut position) {
                     Some(payload) => seen.push(whole(payload)),
                     None => thread::yield_now(),
                 }
@@ -132,17 +133,16 @@ fn a_queue_of_posts_passes_every_message_of_two_threads_once() {
 }
 
 #[test]
-fn a_post_is_not_written_into_what_is_being_read() {
+fn a_mailbox_is_not_written_where_it_is_being_read() {
     check(3, || {
-        let queue = Arc::new(post::Queue::new(2));
-        (1..=2).for_each(|n| assert!(queue.push(&payload(n))));
-        let posts = Arc::clone(&queue);
+        let mailbox = mailbox();
+        (1..=2).for_each(|n| mailbox.push(&payload(n)).unwrap());
         let writer = move || {
-            let _ = posts.push(&payload(3));
+            let _ = mailbox.push(&payload(3));
         };
         together(writer, move || {
             let mut position = 0;
-            (1..=2).for_each(|n| assert_eq!(queue.pop(&mut position).map(whole), Some(n)));
+            (1..=2).for_each(|n| assert_eq!(mailbox.pop(&mut position).map(whole), Some(n)));
         });
     });
 }
