@@ -127,7 +127,8 @@ impl Receivers {
                 entry.holding_since = None;
             }
             None => {
-                let is_behind = edge + report.window < self.limit;
+                // Without receivers the limit is that of one that has gone.
+                let is_behind = !self.entries.is_empty() && edge + report.window < self.limit;
                 let is_held = !matches!(self.strategy, FlowControl::Max);
                 if self.entries.len() >= self.count_max || (is_held && is_behind) {
                     return false;
@@ -229,8 +230,7 @@ mod tests {
 
     #[test]
     fn max_follows_the_fastest_and_min_the_slowest() {
-        for (strategy, limit) in
-            [(FlowControl::Max, 300), (FlowControl::Min { group_min: 0 }, 200)]
+        for (strategy, limit) in [(FlowControl::Max, 300), (FlowControl::Min { group_min: 0 }, 200)]
         {
             let mut receivers = receivers(strategy);
             receivers.handle_status(Nanos(0), &report(1, 200, 100));
@@ -266,6 +266,15 @@ mod tests {
         assert!(!receivers.handle_status(Nanos(0), &report(2, 800, 100)));
         assert!(receivers.handle_status(Nanos(0), &report(3, 900, 100)));
         assert_eq!(receivers.limit(), 1000);
+    }
+
+    #[test]
+    fn after_the_last_receiver_went_one_with_a_smaller_window_can_join() {
+        let mut receivers = receivers(FlowControl::Min { group_min: 0 });
+        receivers.handle_status(Nanos(0), &report(1, 1000, 1000));
+        assert!(receivers.expire(Nanos::from_secs(6)) && !receivers.is_connected());
+        assert!(receivers.handle_status(Nanos::from_secs(6), &report(2, 1000, 100)));
+        assert_eq!((receivers.limit(), receivers.is_connected()), (1100, true));
     }
 
     #[test]

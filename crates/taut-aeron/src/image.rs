@@ -17,9 +17,7 @@ use crate::congestion::Congestion;
 use crate::counters::SubscriptionCounters;
 use crate::frame::control_flags::{REPLY, SETUP_PROMPT, STATUS_END_OF_STREAM};
 use crate::frame::data_flags::{END_OF_STREAM, REVOKED, UNFRAGMENTED};
-use crate::frame::{
-    DataHeader, ErrorFrame, Nak, RoundTripFrame, Setup, Status, check_frames,
-};
+use crate::frame::{DataHeader, ErrorFrame, Nak, RoundTripFrame, Setup, Status, check_frames};
 use crate::gaps::{Filled, Gap, Gaps};
 use crate::message::{Action, ImageEnd, Message};
 use crate::rtt::RoundTrip;
@@ -100,8 +98,10 @@ impl Image {
     ) -> Option<Self> {
         let terms = Terms::new(setup.initial_term_id, setup.term_length).ok()?;
         crate::config::check_mtu(setup.mtu).ok()?;
-        let is_inside = i64::from(setup.term_offset) < terms.length() && setup.term_offset % 32 == 0;
-        let start = terms.position(setup.active_term_id, setup.term_offset).filter(|_| is_inside)?;
+        let is_inside =
+            i64::from(setup.term_offset) < terms.length() && setup.term_offset % 32 == 0;
+        let start =
+            terms.position(setup.active_term_id, setup.term_offset).filter(|_| is_inside)?;
         let mtu = i64::from(setup.mtu);
         let window_max = i64::from(config.receiver_window).min(terms.length() / 2);
         let gaps_max = (window_max / mtu).clamp(GAPS_MIN, GAPS_MAX);

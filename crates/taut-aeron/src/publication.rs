@@ -1,5 +1,6 @@
 //! A publication: the sending side of one stream.
 
+mod feedback;
 mod pace;
 mod state;
 
@@ -28,8 +29,9 @@ use crate::random::Cookies;
 use crate::repair::{Repair, Repairs};
 use crate::rtt::RoundTrip;
 use crate::run::{Run, RunLimits, scan};
-use crate::terms::{FRAME_ALIGNMENT, Terms};
+use crate::terms::Terms;
 use crate::transmit::Transmit;
+use feedback::{nak_range, status_position};
 use pace::Pace;
 use state::Happening;
 
@@ -548,20 +550,13 @@ impl Publication {
             }
             return true;
         }
-        let length = self.terms().length();
-        let window = i64::from(status.window);
-        let is_inside = i64::from(status.term_offset) < length
-            && status.term_offset % FRAME_ALIGNMENT == 0
-            && (0..=length / 2).contains(&window);
-        let Some(position) =
-            self.terms().position(status.term_id, status.term_offset).filter(|_| is_inside)
-        else {
+        let Some((position, window)) = status_position(self.terms(), status) else {
             return false;
         };
         // It has named the session and a term: data may go there, also when it is too far behind to
         // count, so that it learns that.
         let is_proved = self.destinations.prove(now, from);
-        if !is_proved || (position - self.position).abs() > length / 2 {
+        if !is_proved || (position - self.position).abs() > self.terms().length() / 2 {
             return false;
         }
         let report = Report {
@@ -580,21 +575,13 @@ impl Publication {
     }
 
     fn handle_nak(&mut self, now: Nanos, from: SocketAddr, nak: &Nak) -> bool {
-        let length = self.terms().length();
-        let end = i64::from(nak.term_offset) + i64::from(nak.length);
-        let is_inside = i64::from(nak.term_offset) < length
-            && nak.term_offset % FRAME_ALIGNMENT == 0
-            && nak.length >= 0
-            && end <= length;
-        let start = self.terms().position(nak.term_id, nak.term_offset).filter(|_| is_inside);
-        let Some(start) = start.filter(|_| self.destinations.is_proved(from)) else {
-            return false;
-        };
+        let range = nak_range(self.terms(), nak).filter(|_| self.destinations.is_proved(from));
+        let Some((start, end)) = range else { return false };
         self.counters.naks += 1;
         if start < self.oldest() || start >= self.position {
             return true;
         }
-        let end = (start + i64::from(nak.length)).min(self.position);
+        let end = end.min(self.position);
         let to = if self.destinations().is_empty() { Target::All } else { Target::One(from) };
         // Receivers ask again after a round trip: what was sent just before is on its way.
         let span = Nanos(self.rtt.least().0 / 4 * 3);

@@ -127,8 +127,8 @@ impl Repairs {
     fn refill(&mut self, now: Nanos, round_trip: Nanos) {
         let elapsed = now.since(self.refilled).0.min(round_trip.0);
         let share = FLOOR_DATAGRAMS * self.mtu;
-        let earned = (i128::from(share) * i128::from(elapsed) / i128::from(round_trip.0.max(1)))
-            as i64;
+        let earned =
+            (i128::from(share) * i128::from(elapsed) / i128::from(round_trip.0.max(1))) as i64;
         if earned > 0 {
             self.refilled = now;
             self.tokens = (self.tokens + earned).min(self.tokens_max);

@@ -26,7 +26,14 @@ pub struct RoundTrip {
 
 impl RoundTrip {
     pub const fn new() -> Self {
-        Self { smoothed: 0, variation: 0, least: i64::MAX, samples: 0, pending: None, next: Nanos(0) }
+        Self {
+            smoothed: 0,
+            variation: 0,
+            least: i64::MAX,
+            samples: 0,
+            pending: None,
+            next: Nanos(0),
+        }
     }
 
     /// The smoothed round trip, once there is one.

@@ -176,17 +176,16 @@ impl Subscription {
             if now >= self.next_elicit {
                 let is_first = self.elicited < ELICIT_FIRST_COUNT;
                 self.elicited = self.elicited.saturating_add(1);
-                let interval =
-                    if is_first { ELICIT_INTERVAL_FIRST } else { ELICIT_INTERVAL };
+                let interval = if is_first { ELICIT_INTERVAL_FIRST } else { ELICIT_INTERVAL };
                 self.next_elicit = now + interval;
                 let bytes = self.ask_setup(0, 0).write(out);
                 return Some(Transmit { bytes, to: Target::One(address) });
             }
         }
         let Self { images, config, cookies, counters, .. } = self;
-        let sent = images.iter_mut().find_map(|image| {
-            image.poll_transmit(now, config, || cookies.next(), counters, out)
-        });
+        let sent = images
+            .iter_mut()
+            .find_map(|image| image.poll_transmit(now, config, || cookies.next(), counters, out));
         sent.map(|(to, bytes)| Transmit { bytes, to: Target::One(to) })
     }
 
@@ -236,9 +235,7 @@ impl Subscription {
         }
         let is_known = match self.live_image(header.session_id) {
             Some(at) => match self.images.get_mut(at) {
-                Some(image) => {
-                    image.handle_data(now, from, header, datagram, &mut self.counters)
-                }
+                Some(image) => image.handle_data(now, from, header, datagram, &mut self.counters),
                 None => false,
             },
             None => false,
@@ -287,8 +284,7 @@ impl Subscription {
             return true;
         }
         let cookies = &mut self.cookies;
-        let (probe, displaced) =
-            self.sessions.handle_setup(now, from, setup, || cookies.next());
+        let (probe, displaced) = self.sessions.handle_setup(now, from, setup, || cookies.next());
         self.counters.sessions_displaced += u64::from(displaced);
         if let Probe::Send(echo) = probe {
             let frame = RoundTripFrame {

@@ -1,7 +1,7 @@
 //! Control frames: SETUP, status messages, NAKs, round trips, errors.
 
 use super::bytes::{i32_at, i64_at, put, put_header, u8_at};
-use super::control_flags::ERROR_GROUP_TAG;
+use super::flags::control_flags::ERROR_GROUP_TAG;
 
 const NAK: u16 = 2;
 const STATUS: u16 = 3;

@@ -136,7 +136,7 @@ fn identity_of(header: &[u8]) -> Option<(i64, i32)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::data_flags::UNFRAGMENTED;
+    use super::super::flags::data_flags::UNFRAGMENTED;
     use super::*;
     use alloc::vec::Vec;
 

@@ -60,8 +60,7 @@ impl Pace {
     pub fn heartbeat(&mut self, now: Nanos, round_trip: Option<Nanos>) -> bool {
         if self.has_sent {
             self.has_sent = false;
-            self.heartbeat_interval =
-                round_trip.unwrap_or(INTERVAL).clamp(HEARTBEAT_MIN, INTERVAL);
+            self.heartbeat_interval = round_trip.unwrap_or(INTERVAL).clamp(HEARTBEAT_MIN, INTERVAL);
             self.next_heartbeat = now + self.heartbeat_interval;
             return false;
         }
@@ -108,7 +107,9 @@ mod tests {
     fn setups_go_every_100_ms_until_somebody_listens_and_on_request() {
         let mut pace = Pace::new();
         let at = Nanos::from_millis;
-        assert!(pace.setup(at(0), false) && !pace.setup(at(99), false) && pace.setup(at(100), false));
+        assert!(
+            pace.setup(at(0), false) && !pace.setup(at(99), false) && pace.setup(at(100), false)
+        );
         assert!(!pace.setup(at(200), true));
         pace.request_setup();
         assert!(pace.setup(at(200), true) && !pace.setup(at(201), true));

@@ -70,9 +70,10 @@ impl Account {
                 self.images.push(seen);
             }
             SubscriptionEvent::ImageUnavailable { session_id, position, end } => {
-                let open = self.images.iter_mut().find(|seen| {
-                    seen.session_id == session_id && seen.end.is_none()
-                });
+                let open = self
+                    .images
+                    .iter_mut()
+                    .find(|seen| seen.session_id == session_id && seen.end.is_none());
                 open.expect("an image ends once").end = Some((position, end));
             }
             SubscriptionEvent::Skipped { session_id, position, bytes } => {
@@ -87,14 +88,15 @@ impl Account {
     pub fn message(&mut self, session_id: i32, position: i64, bytes: &[u8]) {
         let sequence = u64::from_le_bytes(*bytes.first_chunk().expect("a sequence"));
         assert_eq!(bytes, message(session_id, sequence, bytes.len()), "the bytes that were sent");
-        let of_session = self.images.iter_mut().filter(|seen| {
-            seen.session_id == session_id && seen.end.is_none()
-        });
-        // While one image drains, its successor may have begun: the older one holds lower positions.
-        let seen = of_session
-            .filter(|seen| seen.delivered.last().map_or(seen.join_position, |last| last.1) < position)
-            .next()
-            .expect("a message of an image, above all before it");
+        let of_session = self
+            .images
+            .iter_mut()
+            .filter(|seen| seen.session_id == session_id && seen.end.is_none());
+        // While one image drains, its successor may have begun, at higher positions.
+        let delivered_to =
+            |seen: &Seen| seen.delivered.last().map_or(seen.join_position, |last| last.1);
+        let seen = of_session.filter(|seen| delivered_to(seen) < position).next_back();
+        let seen = seen.expect("a message of an image, above all before it");
         seen.delivered.push((sequence, position));
     }
 
@@ -104,13 +106,6 @@ impl Account {
             let last = seen.delivered.last().map_or(seen.join_position, |last| last.1);
             seen.end.get_or_insert((last, ImageEnd::Refused));
         }
-    }
-
-    /// The live image of a session, and how far it was delivered.
-    pub fn delivered_to(&self, session_id: i32) -> Option<i64> {
-        let mut all = self.images.iter().rev();
-        let seen = all.find(|seen| seen.session_id == session_id)?;
-        Some(seen.delivered.last().map_or(seen.join_position, |last| last.1))
     }
 
     pub fn is_live(&self, session_id: i32) -> bool {
