@@ -10,8 +10,8 @@ mod flags;
 pub use control::{
     ControlFrame, ErrorFrame, Nak, RoundTripFrame, Setup, Status, error_frame_bytes_max,
 };
-pub use flags::{control_flags, data_flags};
 pub use data::{DATA_HEADER_BYTES, DataHeader, Frames, check_frames, write_heartbeat};
+pub use flags::{control_flags, data_flags};
 
 use crate::error::Error;
 use bytes::{i32_at, u8_at, u16_at};
@@ -74,7 +74,7 @@ pub fn frame_kind(datagram: &[u8]) -> Result<FrameKind, Error> {
         return Err(at(4));
     }
     if matches!(kind, FrameKind::Data | FrameKind::Pad) {
-        if datagram.len() < DATA_HEADER_BYTES || datagram.len() % DATA_HEADER_BYTES != 0 {
+        if datagram.len() < DATA_HEADER_BYTES || !datagram.len().is_multiple_of(DATA_HEADER_BYTES) {
             return Err(at(datagram.len()));
         }
     } else if length > datagram.len() {

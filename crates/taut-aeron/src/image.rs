@@ -588,11 +588,12 @@ impl Image {
         self.check_left_behind();
         if flags & REVOKED != 0 {
             self.lose(ImageEnd::Revoked);
-        } else if flags & END_OF_STREAM != 0 && self.sources.end(from, now, self.liveness) {
-            if position >= self.gaps.high() {
-                self.end = Some(position);
-                self.check_consumed();
-            }
+        } else if flags & END_OF_STREAM != 0
+            && self.sources.end(from, now, self.liveness)
+            && position >= self.gaps.high()
+        {
+            self.end = Some(position);
+            self.check_consumed();
         }
     }
 

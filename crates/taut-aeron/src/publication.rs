@@ -245,11 +245,12 @@ impl Publication {
         }
         self.receivers.expire(now);
         self.destinations.expire(now, self.config.receiver_timeout);
-        if self.position >= self.receivers.limit() && self.log.tail() > self.position {
-            if let Some(receiver_id) = self.receivers.evict(now) {
-                self.counters.evicted += 1;
-                self.push(PublicationEvent::Evicted { receiver_id });
-            }
+        if self.position >= self.receivers.limit()
+            && self.log.tail() > self.position
+            && let Some(receiver_id) = self.receivers.evict(now)
+        {
+            self.counters.evicted += 1;
+            self.push(PublicationEvent::Evicted { receiver_id });
         }
         self.update_connection();
         if self.state == PublicationState::Draining && self.position >= self.log.tail() {
@@ -294,10 +295,10 @@ impl Publication {
     /// [`Self::run_sent`]. A run that was not sent is simply asked for again.
     #[inline]
     pub fn next_run(&mut self, now: Nanos) -> Option<Run> {
-        if !self.repairs.is_empty() {
-            if let Some(run) = self.next_repair(now) {
-                return Some(run);
-            }
+        if !self.repairs.is_empty()
+            && let Some(run) = self.next_repair(now)
+        {
+            return Some(run);
         }
         let limit = self.receivers.limit().min(self.log.tail());
         if limit <= self.position {

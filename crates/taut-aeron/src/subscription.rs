@@ -172,15 +172,15 @@ impl Subscription {
         if let Some((to, frame)) = self.outbox.pop_front() {
             return Some(Transmit { bytes: frame.write(out), to: Target::One(to) });
         }
-        if let Some(address) = self.config.elicit.filter(|_| self.images.is_empty()) {
-            if now >= self.next_elicit {
-                let is_first = self.elicited < ELICIT_FIRST_COUNT;
-                self.elicited = self.elicited.saturating_add(1);
-                let interval = if is_first { ELICIT_INTERVAL_FIRST } else { ELICIT_INTERVAL };
-                self.next_elicit = now + interval;
-                let bytes = self.ask_setup(0, 0).write(out);
-                return Some(Transmit { bytes, to: Target::One(address) });
-            }
+        if let Some(address) = self.config.elicit.filter(|_| self.images.is_empty())
+            && now >= self.next_elicit
+        {
+            let is_first = self.elicited < ELICIT_FIRST_COUNT;
+            self.elicited = self.elicited.saturating_add(1);
+            let interval = if is_first { ELICIT_INTERVAL_FIRST } else { ELICIT_INTERVAL };
+            self.next_elicit = now + interval;
+            let bytes = self.ask_setup(0, 0).write(out);
+            return Some(Transmit { bytes, to: Target::One(address) });
         }
         let Self { images, config, cookies, counters, .. } = self;
         let sent = images
@@ -268,11 +268,11 @@ impl Subscription {
             return false;
         }
         let live = self.live_image(setup.session_id);
-        if let Some(image) = live.and_then(|at| self.images.get_mut(at)) {
-            if image.is_continued_by(setup, from) {
-                image.handle_setup(now);
-                return true;
-            }
+        if let Some(image) = live.and_then(|at| self.images.get_mut(at))
+            && image.is_continued_by(setup, from)
+        {
+            image.handle_setup(now);
+            return true;
         }
         if !self.may_join(now, setup.session_id) {
             self.counters.invalid += 1;
@@ -306,11 +306,11 @@ impl Subscription {
             return false;
         }
         let id = frame.session_id;
-        if frame.flags & REPLY == 0 {
-            if let Some(validated) = self.sessions.handle_echo(now, id, from, frame.echo) {
-                self.join(now, &validated);
-                return true;
-            }
+        if frame.flags & REPLY == 0
+            && let Some(validated) = self.sessions.handle_echo(now, id, from, frame.echo)
+        {
+            self.join(now, &validated);
+            return true;
         }
         let live = self.live_image(id);
         let is_used = live

@@ -88,14 +88,14 @@ impl Account {
     pub fn message(&mut self, session_id: i32, position: i64, bytes: &[u8]) {
         let sequence = u64::from_le_bytes(*bytes.first_chunk().expect("a sequence"));
         assert_eq!(bytes, message(session_id, sequence, bytes.len()), "the bytes that were sent");
-        let of_session = self
+        let mut of_session = self
             .images
             .iter_mut()
             .filter(|seen| seen.session_id == session_id && seen.end.is_none());
         // While one image drains, its successor may have begun, at higher positions.
         let delivered_to =
             |seen: &Seen| seen.delivered.last().map_or(seen.join_position, |last| last.1);
-        let seen = of_session.filter(|seen| delivered_to(seen) < position).next_back();
+        let seen = of_session.rfind(|seen| delivered_to(seen) < position);
         let seen = seen.expect("a message of an image, above all before it");
         seen.delivered.push((sequence, position));
     }

@@ -117,10 +117,11 @@ impl Link {
         if faults.blackhole.is_some_and(|(begin, end)| now >= begin && now < end) {
             return true;
         }
-        if let Some((kind, chance)) = faults.one_way {
-            if frame_kind(datagram) == Ok(kind) && random.per_mille(chance) {
-                return true;
-            }
+        if let Some((kind, chance)) = faults.one_way
+            && frame_kind(datagram) == Ok(kind)
+            && random.per_mille(chance)
+        {
+            return true;
         }
         if self.burst > 0 {
             self.burst -= 1;
