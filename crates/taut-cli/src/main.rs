@@ -6,6 +6,7 @@
 
 mod bench;
 mod book;
+mod capture;
 mod demo;
 mod engine;
 mod exit;

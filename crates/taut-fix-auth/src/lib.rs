@@ -4,9 +4,9 @@
 //! credentials of Deribit (docs.deribit.com, FIX API, Logon) when a session writes its Logon:
 //!
 //! ```
-//! # use taut_fix::{AnySession, MemoryStore, Now};
+//! # use taut_fix::{Session, MemoryStore, Now};
 //! # use taut_fix_auth::DeribitLogon;
-//! # fn f(session: &mut AnySession<MemoryStore>, now: Now, out: &mut [u8], random: [u8; 32]) {
+//! # fn f(session: &mut Session<MemoryStore>, now: Now, out: &mut [u8], random: [u8; 32]) {
 //! let mut logon = DeribitLogon::new(b"client-id", b"client-secret", random);
 //! let range = session.poll_transmit_with(now, out, |context, writer| {
 //!     logon.write(context.now.utc, writer);

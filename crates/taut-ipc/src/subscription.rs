@@ -58,6 +58,14 @@ impl<'c> Patience<'c> {
         Self { waiter: Waiter::new(Wait::Spin), bell }
     }
 
+    /// Sleeps for at most `span`, unless `is_idle` says that there is something to do after all.
+    fn sleep(&self, span: Nanos, is_idle: impl FnOnce() -> bool) {
+        match self.bell {
+            Some(bell) => bell.sleep(span, is_idle),
+            None => taut_sys::yield_cpu(),
+        }
+    }
+
     fn wait(&mut self, word: &AtomicU64) {
         // Relaxed: the poll that follows orders.
         let before = word.load(Ordering::Relaxed);
@@ -199,6 +207,12 @@ impl LogSubscription<'_> {
         self.patience.waiter = Waiter::new(wait);
     }
 
+    /// Sleeps until there is a message, at most for `span`. Cost: two system calls; none when there
+    /// is one.
+    pub fn sleep(&self, span: Nanos) {
+        self.patience.sleep(span, || !self.reader.has_next());
+    }
+
     /// Copies the next message into `buffer`, if there is one, and says how long it is.
     #[inline]
     pub fn poll(&mut self, buffer: &mut [u8]) -> Polled<usize> {
@@ -237,6 +251,12 @@ impl LogSubscription<'_> {
     #[must_use]
     pub const fn epoch(&self) -> u64 {
         self.reader.epoch()
+    }
+
+    /// The epoch of the writer that there is now, or was last.
+    #[must_use]
+    pub fn writer_epoch(&self) -> u64 {
+        self.reader.writer_epoch()
     }
 
     /// Whether the writer waits for this reader.

@@ -431,10 +431,23 @@ impl<'m> LogReader<'m> {
         self.hold.epoch()
     }
 
+    /// The epoch of the writer that there is now, or was last.
+    #[must_use]
+    pub fn writer_epoch(&self) -> u64 {
+        self.control.counters().epoch
+    }
+
     /// Whether the appender waits for this reader: it registered and was not evicted.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.hold.is_held()
+    }
+
+    /// Whether there is a message, or was one that the writer has overtaken since.
+    #[must_use]
+    pub fn has_next(&self) -> bool {
+        // Relaxed: the poll that follows orders.
+        self.ring.header(self.position).load(Ordering::Relaxed) != 0
     }
 
     /// The header of the next message: what to watch while waiting.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use taut_fix::{AnySessionConfig, BeginString, CompId, Dictionaries, Dictionary, Role, Rules};
+use taut_fix::{BeginString, CompId, Dictionaries, Dictionary, Role, Rules, SessionConfig};
 
 use crate::exit::Failure;
 use crate::terminal::tell;
@@ -53,7 +53,7 @@ const PROFILES: [Profile; 10] = [
 ];
 
 /// The sessions whose dictionaries are in the folder, told one by one.
-pub fn sessions(folder: &Path) -> Result<Vec<AnySessionConfig>, Failure> {
+pub fn sessions(folder: &Path) -> Result<Vec<SessionConfig>, Failure> {
     let mut loaded: Vec<(&'static str, Arc<Dictionary>)> = Vec::new();
     let mut sessions = Vec::new();
     for profile in &PROFILES {
@@ -75,12 +75,12 @@ pub fn sessions(folder: &Path) -> Result<Vec<AnySessionConfig>, Failure> {
     Ok(sessions)
 }
 
-fn config(profile: &Profile, dictionaries: Dictionaries) -> Result<AnySessionConfig, Failure> {
+fn config(profile: &Profile, dictionaries: Dictionaries) -> Result<SessionConfig, Failure> {
     let name = |text: &[u8]| {
         CompId::new(text).ok_or_else(|| Failure::Run(String::from("a CompID is too long")))
     };
     let (ours, theirs) = (name(OUR_COMP_ID)?, name(profile.peer.as_bytes())?);
-    let mut config = AnySessionConfig::new(Role::Acceptor, profile.begin, ours, theirs);
+    let mut config = SessionConfig::new(Role::Acceptor, profile.begin, ours, theirs);
     config.default_application_version = profile.application_version;
     config.dictionaries = Some(dictionaries);
     config.rules = Rules { values_present: profile.values_present, ..Rules::ALL };

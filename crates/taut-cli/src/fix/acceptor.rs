@@ -3,7 +3,7 @@
 use std::net::SocketAddrV4;
 use std::os::fd::AsFd;
 
-use taut_fix::{AnySession, AnySessionConfig, FieldIndex, MemoryStore, Now, Peek, peek};
+use taut_fix::{FieldIndex, MemoryStore, Now, Peek, Session, SessionConfig, peek};
 use taut_sys::{TcpListener, TcpStream, Wanted, stop_requests, wait_ready};
 use taut_types::Nanos;
 
@@ -21,7 +21,7 @@ const PATIENCE: Nanos = Nanos::from_secs(10);
 
 /// A session and its application.
 struct Place {
-    session: AnySession<MemoryStore>,
+    session: Session<MemoryStore>,
     echo: Echo,
     is_connected: bool,
 }
@@ -41,7 +41,7 @@ struct Connection {
 }
 
 /// Accepts until it is told to stop.
-pub fn run(listen: SocketAddrV4, configs: Vec<AnySessionConfig>) -> Result<(), Failure> {
+pub fn run(listen: SocketAddrV4, configs: Vec<SessionConfig>) -> Result<(), Failure> {
     let failed = |error| Failure::run(&format!("cannot listen on {listen}"), error);
     let listener = TcpListener::bind(listen).map_err(failed)?;
     let address = listener.local_address().map_err(failed)?;
@@ -73,9 +73,9 @@ struct Acceptor {
 }
 
 impl Acceptor {
-    fn new(configs: Vec<AnySessionConfig>) -> Self {
+    fn new(configs: Vec<SessionConfig>) -> Self {
         let places = configs.into_iter().map(|config| Place {
-            session: AnySession::new(config, MemoryStore::new(STORE_MESSAGES, STORE_BYTES)),
+            session: Session::new(config, MemoryStore::new(STORE_MESSAGES, STORE_BYTES)),
             echo: Echo::default(),
             is_connected: false,
         });

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use taut_fix::{
-    AnyEvent, AnySession, BeginString, Extras, FieldIndex, MemoryStore, Now, Route, Slot, Writer,
+    BeginString, Event, Extras, FieldIndex, MemoryStore, Now, Route, Session, Slot, Writer,
     is_header_tag,
 };
 
@@ -27,13 +27,13 @@ impl Echo {
     pub fn handle(
         &mut self,
         now: Now,
-        session: &mut AnySession<MemoryStore>,
-        event: AnyEvent,
+        session: &mut Session<MemoryStore>,
+        event: Event,
         (message, index): (&[u8], &FieldIndex),
         output: &mut Vec<u8>,
     ) {
         match event {
-            AnyEvent::Application { sequence, poss_resend, .. } => {
+            Event::Application { sequence, poss_resend, .. } => {
                 let msg_type = index.find(35).map_or(&[][..], |slot| slot.value(message));
                 if !is_echoed(msg_type, session.config().begin) {
                     session.refuse_type(sequence, msg_type);
@@ -41,7 +41,7 @@ impl Echo {
                     echo(now, session, msg_type, poss_resend, (message, index), output);
                 }
             }
-            AnyEvent::LoggedOut | AnyEvent::Disconnect(_) => self.seen.clear(),
+            Event::LoggedOut | Event::Disconnect(_) => self.seen.clear(),
             _ => {}
         }
     }
@@ -74,7 +74,7 @@ fn is_echoed(msg_type: &[u8], begin: BeginString) -> bool {
 
 fn echo(
     now: Now,
-    session: &mut AnySession<MemoryStore>,
+    session: &mut Session<MemoryStore>,
     msg_type: &[u8],
     poss_resend: bool,
     (message, index): (&[u8], &FieldIndex),
@@ -96,7 +96,7 @@ fn echo(
 }
 
 /// The body's fields, each group with its count as one part.
-fn parts(session: &AnySession<MemoryStore>, msg_type: &[u8], slots: &[Slot]) -> Vec<Range<usize>> {
+fn parts(session: &Session<MemoryStore>, msg_type: &[u8], slots: &[Slot]) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let mut at = 0;
     while let Some(slot) = slots.get(at) {
