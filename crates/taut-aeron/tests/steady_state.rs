@@ -1,4 +1,4 @@
-//! What must hold in the steady state: no allocation, and no panic or unbounded state from strangers.
+//! The steady state: no allocation, and no panic or unbounded state from strangers.
 
 use std::net::SocketAddr;
 
