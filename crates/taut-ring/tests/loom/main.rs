@@ -1,5 +1,5 @@
-//! The memory model, proved by search: every interleaving of small programs under loom, with at
-//! most two or three forced switches of thread (most ordering bugs need one; unbounded takes hours).
+//! The memory model, proved by search: all interleavings of small programs under loom, with at
+//! most two or three forced switches of thread (most bugs of ordering need one; unbounded: hours).
 //!
 //! Three things make a model see what it looks for. The memory is made by one thread and used by
 //! two others, because loom never gives a thread that has yielded a value again that the thread
