@@ -50,7 +50,7 @@ impl Pair {
             }
             while let Some((length, to)) = self.publisher.poll_transmit(self.now, &mut datagram) {
                 if to.is_none_or(|to| to == self.at) {
-                    self.deliver(&datagram[..length].to_vec());
+                    self.deliver(&datagram[..length]);
                 }
             }
         }
@@ -268,7 +268,7 @@ impl Link {
 
 /// Runs one seeded schedule; what was received, lost and sent adds up, and it never gets stuck.
 fn schedule(seed: u64) {
-    let mut pair = Pair::new((seed % 2 == 0).then(|| Key::new([seed as u8; 16])));
+    let mut pair = Pair::new((seed.is_multiple_of(2)).then(|| Key::new([seed as u8; 16])));
     let mut link = Link { random: seed, flying: Vec::new() };
     let mut datagram = [0; 2048];
     for _ in 0..20_000 {
