@@ -15,15 +15,15 @@ use crate::lease::LeasePublication;
 use crate::offer::OfferError;
 use crate::subscription::Subscription;
 use crate::uri::ChannelUri;
+use crate::zmtp::ZmtpPublication;
 
 /// The drivers; each call goes to the one that there is.
 #[derive(Debug)]
-// There is one for each channel, and it is not moved about: a box would be a look more per message.
-#[expect(clippy::large_enum_variant)]
 enum Driver {
     Inproc(InprocPublication),
     Ipc(IpcPublication),
-    Lease(LeasePublication),
+    Lease(Box<LeasePublication>),
+    Zmtp(Box<ZmtpPublication>),
 }
 
 macro_rules! with {
@@ -32,6 +32,7 @@ macro_rules! with {
             Driver::Inproc($bound) => $call,
             Driver::Ipc($bound) => $call,
             Driver::Lease($bound) => $call,
+            Driver::Zmtp($bound) => $call,
         }
     };
 }
@@ -75,7 +76,10 @@ impl Publication {
         let driver = match uri {
             ChannelUri::Inproc(uri) => Driver::Inproc(InprocPublication::open(uri, opening)?),
             ChannelUri::Ipc(uri) => Driver::Ipc(IpcPublication::open(uri, opening)?),
-            ChannelUri::Lease(uri) => Driver::Lease(LeasePublication::open(uri, opening)?),
+            ChannelUri::Lease(uri) => {
+                Driver::Lease(Box::new(LeasePublication::open(uri, opening)?))
+            }
+            ChannelUri::Zmtp(uri) => Driver::Zmtp(Box::new(ZmtpPublication::open(uri, opening)?)),
             other => return Err(ChannelError::no_driver(other)),
         };
         let (scratch, gap) = (Vec::new(), PollGap::default());

@@ -12,15 +12,15 @@ use crate::ipc::IpcSubscription;
 use crate::lease::LeaseSubscription;
 use crate::message::{Action, Decoder, Message};
 use crate::uri::ChannelUri;
+use crate::zmtp::ZmtpSubscription;
 
 /// The drivers; each call goes to the one that there is.
 #[derive(Debug)]
-// There is one for each channel, and it is not moved about: a box would be a look more per message.
-#[expect(clippy::large_enum_variant)]
 enum Driver {
     Inproc(InprocSubscription),
     Ipc(IpcSubscription),
-    Lease(LeaseSubscription),
+    Lease(Box<LeaseSubscription>),
+    Zmtp(Box<ZmtpSubscription>),
 }
 
 macro_rules! with {
@@ -29,6 +29,7 @@ macro_rules! with {
             Driver::Inproc($bound) => $call,
             Driver::Ipc($bound) => $call,
             Driver::Lease($bound) => $call,
+            Driver::Zmtp($bound) => $call,
         }
     };
 }
@@ -50,7 +51,10 @@ impl Subscription {
         let driver = match uri {
             ChannelUri::Inproc(uri) => Driver::Inproc(InprocSubscription::open(uri, opening)?),
             ChannelUri::Ipc(uri) => Driver::Ipc(IpcSubscription::open(uri, opening)?),
-            ChannelUri::Lease(uri) => Driver::Lease(LeaseSubscription::open(uri, opening)?),
+            ChannelUri::Lease(uri) => {
+                Driver::Lease(Box::new(LeaseSubscription::open(uri, opening)?))
+            }
+            ChannelUri::Zmtp(uri) => Driver::Zmtp(Box::new(ZmtpSubscription::open(uri, opening)?)),
             other => return Err(ChannelError::no_driver(other)),
         };
         Ok(Self::over(driver))
