@@ -3,11 +3,10 @@
 //! A publication and a subscription own their sockets and are polled by the caller: there is no
 //! media driver. Unlike with one, a unicast endpoint's port belongs to one subscription.
 //!
-//! | channel | the publication sends from | it hears receivers on |
-//! |---|---|---|
-//! | `endpoint=H:P` | a socket connected to the endpoint | the same |
-//! | `endpoint=GROUP:P` | a socket of the interface | the group's control address (the group plus one), and its own socket |
-//! | `control=H:P` | the control address | the same |
+//! - `endpoint=H:P`: the publication's socket is connected to the endpoint and hears its receiver.
+//! - `endpoint=GROUP:P`: it sends by the interface, and hears receivers on the group's control
+//!   address (the group plus one) and on its own socket.
+//! - `control=H:P`: it sends from the control address to every destination, and hears them there.
 //!
 //! A subscription answers a group on its control address; with `source=` it joins that source alone
 //! and answers it directly.
