@@ -69,7 +69,7 @@ pub enum ChannelError {
 impl ChannelError {
     /// The URI is right, but there is no driver for it.
     pub(crate) const fn no_driver(uri: &ChannelUri) -> Self {
-        let remedy = "use ipc:NAME, inproc:NAME or aeron:udp?";
+        let remedy = "use ipc:NAME, inproc:NAME, aeron:udp?..., tcp://H:P or ipc://PATH";
         Self::Unsupported { what: uri.scheme(), remedy }
     }
 }

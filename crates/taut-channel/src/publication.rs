@@ -16,6 +16,7 @@ use crate::ipc::IpcPublication;
 use crate::offer::OfferError;
 use crate::subscription::Subscription;
 use crate::uri::ChannelUri;
+use crate::zmtp::ZmtpPublication;
 
 /// The drivers; each call goes to the one that there is.
 #[derive(Debug)]
@@ -23,6 +24,7 @@ enum Driver {
     Aeron(Box<AeronPublication>),
     Inproc(InprocPublication),
     Ipc(IpcPublication),
+    Zmtp(Box<ZmtpPublication>),
 }
 
 macro_rules! with {
@@ -31,6 +33,7 @@ macro_rules! with {
             Driver::Aeron($bound) => $call,
             Driver::Inproc($bound) => $call,
             Driver::Ipc($bound) => $call,
+            Driver::Zmtp($bound) => $call,
         }
     };
 }
@@ -82,6 +85,7 @@ impl Publication {
             }
             ChannelUri::Inproc(uri) => Driver::Inproc(InprocPublication::open(uri, opening)?),
             ChannelUri::Ipc(uri) => Driver::Ipc(IpcPublication::open(uri, opening)?),
+            ChannelUri::Zmtp(uri) => Driver::Zmtp(Box::new(ZmtpPublication::open(uri, opening)?)),
             other => return Err(ChannelError::no_driver(other)),
         };
         let (scratch, gap) = (Vec::new(), PollGap::default());

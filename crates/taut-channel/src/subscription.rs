@@ -12,6 +12,7 @@ use crate::inproc::{InprocSubscription, SpySubscription};
 use crate::ipc::IpcSubscription;
 use crate::message::{Action, Decoder, Message};
 use crate::uri::ChannelUri;
+use crate::zmtp::ZmtpSubscription;
 
 /// The drivers; each call goes to the one that there is.
 #[derive(Debug)]
@@ -19,6 +20,7 @@ enum Driver {
     Aeron(Box<AeronSubscription>),
     Inproc(InprocSubscription),
     Ipc(IpcSubscription),
+    Zmtp(Box<ZmtpSubscription>),
 }
 
 macro_rules! with {
@@ -27,6 +29,7 @@ macro_rules! with {
             Driver::Aeron($bound) => $call,
             Driver::Inproc($bound) => $call,
             Driver::Ipc($bound) => $call,
+            Driver::Zmtp($bound) => $call,
         }
     };
 }
@@ -51,6 +54,7 @@ impl Subscription {
             }
             ChannelUri::Inproc(uri) => Driver::Inproc(InprocSubscription::open(uri, opening)?),
             ChannelUri::Ipc(uri) => Driver::Ipc(IpcSubscription::open(uri, opening)?),
+            ChannelUri::Zmtp(uri) => Driver::Zmtp(Box::new(ZmtpSubscription::open(uri, opening)?)),
             other => return Err(ChannelError::no_driver(other)),
         };
         Ok(Self::over(driver))
