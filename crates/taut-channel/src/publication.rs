@@ -92,7 +92,6 @@ impl Publication {
                 Driver::Lease(Box::new(LeasePublication::open(uri, opening)?))
             }
             ChannelUri::Zmtp(uri) => Driver::Zmtp(Box::new(ZmtpPublication::open(uri, opening)?)),
-            other => return Err(ChannelError::no_driver(other)),
         };
         let (scratch, gap) = (Vec::new(), PollGap::default());
         Ok(Self { driver, spies: None, scratch, gap, is_closing: false })

@@ -61,7 +61,6 @@ impl Subscription {
                 Driver::Lease(Box::new(LeaseSubscription::open(uri, opening)?))
             }
             ChannelUri::Zmtp(uri) => Driver::Zmtp(Box::new(ZmtpSubscription::open(uri, opening)?)),
-            other => return Err(ChannelError::no_driver(other)),
         };
         Ok(Self::over(driver))
     }
