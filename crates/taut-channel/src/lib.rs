@@ -33,6 +33,7 @@
 //! thread of its own where you want one. [`Waiter`] waits by a strategy between polls.
 #![forbid(unsafe_code)]
 
+mod aeron;
 mod counters;
 mod driver;
 mod error;
@@ -50,6 +51,7 @@ mod seats;
 mod subscription;
 mod uri;
 mod waiter;
+mod zmtp;
 
 pub use counters::Counters;
 pub use driver::{Descriptors, Opening};
