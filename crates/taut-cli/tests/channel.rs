@@ -156,7 +156,7 @@ fn a_relay_bridges_two_channels_and_ends_with_the_stream() {
     let sent = report(start(&["send", "--channel", &near, "--count", "300", "--json"]));
     let (received, relayed) = (report(receiver), report(relay));
     assert_eq!((&sent["sent"], &received["received"]), (&300.into(), &300.into()));
-    // The three announcements of the end travel too.
+    // The announcement of the end travels too.
     assert!(relayed["relayed"].as_u64() >= Some(300), "{relayed}");
     assert_eq!((&received["lost"], &relayed["lost"]), (&0.into(), &0.into()));
 }
