@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use taut_sys::stop_requests;
 use taut_types::Nanos;
 
-use super::Arguments;
+use super::arguments::Arguments;
 use crate::channel::pair;
 use crate::exit::Failure;
 use crate::progress::Progress;
