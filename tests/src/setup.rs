@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use taut_fix::ShortText;
+use taut_fix::CompId;
 use taut_gateway::{FeedSockets, GatewayConfig};
 use taut_sys::{TcpListener, UdpSocket};
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Symbol};
@@ -27,8 +27,8 @@ pub fn instrument() -> Instrument {
     Instrument::new(InstrumentId(1), symbol, tick, share).expect("an instrument")
 }
 
-fn text(name: &str) -> ShortText {
-    ShortText::new(name.as_bytes()).expect("a short text")
+fn text(name: &str) -> CompId {
+    CompId::new(name.as_bytes()).expect("a short text")
 }
 
 /// A venue with the habits of the demo.

@@ -13,8 +13,8 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
 
 use taut_fix::{
-    AnyEvent, AnySession, AnySessionConfig, BeginString, CompId, Extras, FieldIndex, MemoryStore,
-    Now, Role, Store,
+    BeginString, CompId, Event, Extras, FieldIndex, MemoryStore, Now, Role, Session, SessionConfig,
+    Store,
 };
 use taut_fix_store::{FileStore, Sync};
 
@@ -27,11 +27,11 @@ fn now() -> Now {
     Now { mono: taut_sys::monotonic(), utc: taut_sys::utc() }
 }
 
-fn session<S: Store>(role: Role, is_child: bool, store: S) -> AnySession<S> {
+fn session<S: Store>(role: Role, is_child: bool, store: S) -> Session<S> {
     let name = |text: &str| CompId::new(text.as_bytes()).expect("a name");
     let (us, them) = if is_child { ("CHILD", "PARENT") } else { ("PARENT", "CHILD") };
-    let config = AnySessionConfig::new(role, BeginString::Fix44, name(us), name(them));
-    AnySession::new(config, store)
+    let config = SessionConfig::new(role, BeginString::Fix44, name(us), name(them));
+    Session::new(config, store)
 }
 
 /// The running number of an order.
@@ -43,7 +43,7 @@ fn ordinal(message: &[u8]) -> u64 {
 
 /// One side: its session, what came and is not handled, and the number of its next order.
 struct Side<S> {
-    session: AnySession<S>,
+    session: Session<S>,
     index: FieldIndex,
     input: Vec<u8>,
     next_order: u64,
@@ -52,7 +52,7 @@ struct Side<S> {
 }
 
 impl<S: Store> Side<S> {
-    fn new(session: AnySession<S>, next_order: u64) -> Self {
+    fn new(session: Session<S>, next_order: u64) -> Self {
         let index = FieldIndex::with_capacity(64);
         Self { session, index, input: Vec::new(), next_order, last_seen: 0 }
     }
@@ -81,10 +81,10 @@ impl<S: Store> Side<S> {
         }
     }
 
-    fn act(&mut self, event: Option<AnyEvent>, message: &[u8]) -> usize {
+    fn act(&mut self, event: Option<Event>, message: &[u8]) -> usize {
         match event {
-            None | Some(AnyEvent::LoggedOn) => 0,
-            Some(AnyEvent::Application { .. }) => {
+            None | Some(Event::LoggedOn) => 0,
+            Some(Event::Application { .. }) => {
                 let number = ordinal(message);
                 // What a crash interrupted may come again; nothing may be left out.
                 let expected = self.last_seen + 1;

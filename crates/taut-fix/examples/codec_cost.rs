@@ -7,7 +7,8 @@
 use std::hint::black_box;
 
 use taut_fix::{
-    ExecType, ExecutionReport, NewOrderSingle, Now, OrdStatus, Session, SessionConfig, ShortText,
+    BeginString, CompId, ExecType, ExecutionReport, FieldIndex, MemoryStore, NewOrderSingle, Now,
+    OrdStatus, OrderFlow, Role, Session, SessionConfig, ShortText,
 };
 use taut_sys::monotonic;
 use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
@@ -25,7 +26,7 @@ fn main() {
     let encode_order = best(|| {
         for id in 0..MESSAGES {
             let at = later(now, id);
-            let range = buyer.encode_new_order(at, black_box(&order(id, at)), &mut out).unwrap();
+            let range = buyer.send_message(at, black_box(&order(id, at)), &mut out).unwrap();
             hash = hash.wrapping_mul(31).wrapping_add(u64::from(out[range.end - 3]));
         }
     });
@@ -33,7 +34,7 @@ fn main() {
         for id in 0..MESSAGES {
             let at = later(now, id);
             let report = black_box(report(id, at));
-            let range = seller.encode_execution_report(at, &report, &mut out).unwrap();
+            let range = seller.send_message(at, &report, &mut out).unwrap();
             hash = hash.wrapping_mul(31).wrapping_add(u64::from(out[range.end - 3]));
         }
     });
@@ -43,17 +44,20 @@ fn main() {
     let mut stream = Vec::new();
     for id in 0..MESSAGES {
         let at = later(now, id);
-        let range = buyer.encode_new_order(at, &order(id, at), &mut out).unwrap();
+        let range = buyer.send_message(at, &order(id, at), &mut out).unwrap();
         stream.extend_from_slice(&out[range]);
     }
-    let fresh = seller.clone();
+    let mut index = FieldIndex::with_capacity(64);
     let handle_order = best(|| {
-        let mut seller = fresh.clone();
+        let (mut buyer, mut seller) = (session(true), session(false));
+        log_on(&mut buyer, &mut seller, now);
         let mut at = 0;
         while at < stream.len() {
-            let handled = seller.handle_bytes(now, black_box(&stream[at..]));
-            at += handled.consumed;
-            hash = hash.wrapping_add(u64::from(handled.event.is_some()));
+            let bytes = black_box(&stream[at..]);
+            let made = seller.handle_bytes(now, bytes, &mut index);
+            let order = OrderFlow::decode(&bytes[..made.consumed], &index).unwrap();
+            at += made.consumed;
+            hash = hash.wrapping_add(u64::from(matches!(order, OrderFlow::NewOrderSingle(_))));
         }
     });
     println!(
@@ -61,7 +65,9 @@ fn main() {
         stream.len() as u64 / MESSAGES
     );
     println!("encode ExecutionReport   {encode_report:6.1} ns");
-    println!("handle NewOrderSingle    {handle_order:6.1} ns (frame, checksum, fields, sequence)");
+    println!(
+        "handle NewOrderSingle    {handle_order:6.1} ns (frame, checksum, index, sequence, typed)"
+    );
     println!("hash of the work         {hash:016x}");
 }
 
@@ -80,24 +86,25 @@ fn text(text: &str) -> ShortText {
     ShortText::new(text.as_bytes()).unwrap()
 }
 
-fn session(buys: bool) -> Session {
-    let mut config = if buys {
-        SessionConfig::initiator(text("BUYER"), text("VENUE"), Nanos::from_secs(30))
-    } else {
-        SessionConfig::acceptor(text("VENUE"))
-    };
+fn session(buys: bool) -> Session<MemoryStore> {
+    let name = |name: &str| CompId::new(name.as_bytes()).unwrap();
+    let (role, us, them) =
+        if buys { (Role::Initiator, "BUYER", "VENUE") } else { (Role::Acceptor, "VENUE", "BUYER") };
+    let mut config = SessionConfig::new(role, BeginString::Fix44, name(us), name(them));
     config.sending_time_tolerance = Nanos::ZERO;
-    Session::new(config).unwrap()
+    config.reset_on_logon = true;
+    Session::new(config, MemoryStore::new(1024, 256 * 1024))
 }
 
-fn log_on(buyer: &mut Session, seller: &mut Session, now: Now) {
+fn log_on(buyer: &mut Session<MemoryStore>, seller: &mut Session<MemoryStore>, now: Now) {
+    let mut index = FieldIndex::with_capacity(64);
     let mut out = [0u8; 512];
     buyer.connect(now);
     seller.connect(now);
     let range = buyer.poll_transmit(now, &mut out).unwrap();
-    seller.handle_bytes(now, &out[range]);
+    seller.handle_bytes(now, &out[range], &mut index);
     let range = seller.poll_transmit(now, &mut out).unwrap();
-    buyer.handle_bytes(now, &out[range]);
+    buyer.handle_bytes(now, &out[range], &mut index);
     assert!(buyer.is_active() && seller.is_active());
 }
 

@@ -1,6 +1,7 @@
 //! Bytes to fields and back; knows no message type and no session.
 
 pub mod begin;
+pub mod body;
 pub mod fields;
 pub mod frame;
 pub mod index;

@@ -64,8 +64,6 @@ pub enum Misuse {
     LogonNotSent,
     /// A text that holds the field delimiter (SOH).
     DelimiterInText,
-    /// An initiator without a TargetCompID.
-    TargetCompIdMissing,
 }
 
 /// SessionRejectReason (373), FIX 4.4 volume 2, "Reject".

@@ -1,15 +1,26 @@
-//! The session layer (FIX 4.4 volume 2, "FIX Session Protocol").
+//! The session layer (FIX 4.4 volume 2, "FIX Session Protocol") of any version and dialect.
 //!
 //! `table` says what happens, `machine` carries it out; `receive` turns bytes into the table's
-//! inputs, `recovery` does what a sequence number demands, `send` writes.
+//! inputs, `logon`, `sequence` and `resend` do what a Logon and a number demand, `transmit` writes.
 
 pub mod config;
+pub mod counters;
+pub mod disconnect;
 pub mod event;
-mod inbound;
+mod gap;
+mod head;
+mod held;
+mod logon;
 pub mod machine;
-mod outbound;
-mod queue;
+mod message;
+mod note;
+pub mod now;
+mod outgoing;
+pub mod peek;
 mod receive;
-mod recovery;
-pub mod send;
+mod resend;
+pub mod route;
+mod sequence;
 pub mod table;
+pub mod transmit;
+mod typed;

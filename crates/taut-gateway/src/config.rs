@@ -2,7 +2,7 @@
 
 use std::net::SocketAddrV4;
 
-use taut_fix::ShortText;
+use taut_fix::CompId;
 use taut_oms::RiskLimits;
 use taut_types::{Instrument, Lots, Nanos};
 
@@ -16,9 +16,9 @@ pub struct GatewayConfig {
     /// Where the venue reads and forgets: the bare send is measured against it. None: not measured.
     pub sink_address: Option<SocketAddrV4>,
     /// SenderCompID (49).
-    pub sender_comp_id: ShortText,
+    pub sender_comp_id: CompId,
     /// TargetCompID (56).
-    pub target_comp_id: ShortText,
+    pub target_comp_id: CompId,
     /// HeartBtInt (108).
     pub heartbeat_interval: Nanos,
     /// The feed's stream; another venue's packets on the same group are not taken.

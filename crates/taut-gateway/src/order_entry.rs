@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use taut_fix::{
-    Event, ExecType, ExecutionReport, NewOrderSingle, Now, OrderCancelReject, OrderCancelRequest,
-    Session, SessionConfig, ShortText,
+    BeginString, Event, ExecType, ExecutionReport, FieldIndex, MESSAGE_BYTES_MAX, MemoryStore,
+    NewOrderSingle, Now, OrderCancelReject, OrderCancelRequest, OrderFlow, Role, Session,
+    SessionConfig, ShortText, msg_type,
 };
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{Order, OrderEvent, OrderState, OrderTable, Reference, Risk};
@@ -22,19 +23,27 @@ const MESSAGE_BYTES: usize = 1_024;
 const INBOX_BYTES: usize = 64 * 1_024;
 /// What may wait for a venue that does not read.
 const OUTBOX_BYTES: usize = 64 * 1_024;
+/// Fields of a message; a report has some 25.
+const FIELDS_MAX: usize = 128;
+/// The newest messages, which the venue may ask for again: room that stays in a core's cache.
+const STORE_MESSAGES: usize = 1_024;
+const STORE_BYTES: usize = 256 * STORE_MESSAGES;
 
 /// The order session and everything behind it.
 #[derive(Debug)]
 pub(crate) struct OrderSession {
     stream: TcpStream,
-    session: Session,
+    session: Session<MemoryStore>,
+    index: FieldIndex,
     instrument: Instrument,
     symbol: ShortText,
     table: OrderTable,
     risk: Risk,
     message: Box<[u8; MESSAGE_BYTES]>,
-    inbox: Box<[u8; INBOX_BYTES]>,
+    inbox: Box<[u8]>,
     inbox_len: usize,
+    /// Room for a message that came before its turn.
+    held: Box<[u8]>,
     /// Bytes that the kernel did not take; sent before anything else.
     outbox: Vec<u8>,
     /// The last new order's bytes: what the bare send repeats.
@@ -50,21 +59,22 @@ pub(crate) type News = Option<OrderUpdate>;
 impl OrderSession {
     /// Connects to the venue and asks to log on.
     pub(crate) fn connect(config: &GatewayConfig, now: Now) -> Result<Self, GatewayError> {
-        let (sender, target) = (config.sender_comp_id, config.target_comp_id);
-        let session = SessionConfig::initiator(sender, target, config.heartbeat_interval);
-        let mut session = Session::new(session).map_err(GatewayError::Encode)?;
+        let store = MemoryStore::new(STORE_MESSAGES, STORE_BYTES);
+        let mut session = Session::new(session_config(config), store);
         let stream = TcpStream::connect(config.order_address)?;
         session.connect(now);
         let mut entry = Self {
             stream,
             session,
+            index: FieldIndex::with_capacity(FIELDS_MAX),
             instrument: config.instrument,
             symbol: config.instrument.symbol().into(),
             table: OrderTable::with_capacity(config.order_capacity),
             risk: Risk::new(config.risk, now.mono),
             message: Box::new([0; MESSAGE_BYTES]),
-            inbox: Box::new([0; INBOX_BYTES]),
+            inbox: vec![0; INBOX_BYTES].into_boxed_slice(),
             inbox_len: 0,
+            held: vec![0; MESSAGE_BYTES_MAX].into_boxed_slice(),
             outbox: Vec::with_capacity(OUTBOX_BYTES),
             last_order: 0..0,
             logged_out: false,
@@ -113,39 +123,89 @@ impl OrderSession {
         self.inbox_len += got;
         let now = Now { mono: received, utc: clock.utc_at(received) };
         let mut at = 0;
+        let mut inbox = std::mem::take(&mut self.inbox);
         loop {
-            let pending = self.inbox.get(at..self.inbox_len).unwrap_or(&[]);
-            let handled = self.session.handle_bytes(now, pending);
-            let consumed = handled.consumed;
-            let news = match handled.event {
-                Some(Event::ExecutionReport(report)) => {
-                    apply_report(&mut self.table, &mut self.risk, recorders, received, &report)?
-                }
-                Some(Event::OrderCancelReject(reject)) => {
-                    apply_cancel_reject(&mut self.table, &mut self.risk, &reject)?
-                }
-                Some(Event::LoggedOut { .. }) => {
-                    self.logged_out = true;
-                    None
-                }
-                Some(Event::Disconnect(reason)) => return Err(GatewayError::SessionEnded(reason)),
-                // A session-level or business reject names no order: what it refused stays
-                // unanswered, and the run says so.
-                Some(_) | None => None,
-            };
-            if let Some(update) = news {
-                tell(&update)?;
-            }
+            let pending = inbox.get(at..self.inbox_len).unwrap_or(&[]);
+            let consumed = self.handle_message(now, pending, recorders, &mut tell)?;
             at += consumed;
-            // The session takes no more while its own messages wait to be sent.
-            self.send_session_messages(now)?;
+            self.handle_held(now, recorders, &mut tell)?;
             if consumed == 0 {
                 break;
             }
         }
-        self.inbox.copy_within(at..self.inbox_len, 0);
+        inbox.copy_within(at..self.inbox_len, 0);
+        self.inbox = inbox;
         self.inbox_len -= at;
         Ok(true)
+    }
+
+    /// Handles the message at the start of the bytes, if it is whole, and returns its length.
+    fn handle_message(
+        &mut self,
+        now: Now,
+        bytes: &[u8],
+        recorders: &mut Recorders<'_>,
+        tell: &mut impl FnMut(&OrderUpdate) -> Result<(), GatewayError>,
+    ) -> Result<usize, GatewayError> {
+        let made = self.session.handle_bytes(now, bytes, &mut self.index);
+        match made.event {
+            Some(Event::Application { sequence, .. }) => {
+                let message = bytes.get(..made.consumed).unwrap_or(&[]);
+                if let Some(update) = self.handle_report(now, sequence, message, recorders)? {
+                    tell(&update)?;
+                }
+            }
+            Some(Event::LoggedOut) => self.logged_out = true,
+            Some(Event::Disconnect(reason)) => return Err(GatewayError::SessionEnded(reason)),
+            // A session-level reject names no order: what it refused stays unanswered, and the run
+            // says so.
+            Some(_) | None => {}
+        }
+        // The session takes no more while its own messages wait to be sent.
+        self.send_session_messages(now)?;
+        Ok(made.consumed)
+    }
+
+    /// Messages that came before their turn, and whose turn it is now.
+    fn handle_held(
+        &mut self,
+        now: Now,
+        recorders: &mut Recorders<'_>,
+        tell: &mut impl FnMut(&OrderUpdate) -> Result<(), GatewayError>,
+    ) -> Result<(), GatewayError> {
+        while let Some(len) = self.session.take_held(&mut self.held) {
+            let held = std::mem::take(&mut self.held);
+            self.handle_message(now, held.get(..len).unwrap_or(&[]), recorders, tell)?;
+            self.held = held;
+        }
+        Ok(())
+    }
+
+    fn handle_report(
+        &mut self,
+        now: Now,
+        sequence: u64,
+        message: &[u8],
+        recorders: &mut Recorders<'_>,
+    ) -> Result<News, GatewayError> {
+        let (table, risk) = (&mut self.table, &mut self.risk);
+        match OrderFlow::decode(message, &self.index) {
+            Ok(OrderFlow::ExecutionReport(report)) => {
+                apply_report(table, risk, recorders, now.mono, &report)
+            }
+            Ok(OrderFlow::OrderCancelReject(reject)) => apply_cancel_reject(table, risk, &reject),
+            // A business reject names no order either. Nothing else is for a gateway.
+            Ok(OrderFlow::BusinessMessageReject(_)) => Ok(None),
+            Ok(_) => {
+                self.session.refuse_type(sequence, msg_type(message, &self.index));
+                Ok(None)
+            }
+            Err(error) => {
+                let msg_type = msg_type(message, &self.index);
+                self.session.refuse_content(sequence, msg_type, error);
+                Ok(None)
+            }
+        }
     }
 
     /// Heartbeats, test requests, time-outs, and what is left to send.
@@ -276,7 +336,7 @@ impl OrderSession {
             transact_time: now.utc,
         };
         let out = self.message.as_mut_slice();
-        self.session.encode_new_order(now, &message, out).map_err(GatewayError::Encode)
+        self.session.send_message(now, &message, out).map_err(GatewayError::Encode)
     }
 
     fn remember(
@@ -328,7 +388,7 @@ impl OrderSession {
             transact_time: now.utc,
         };
         let out = self.message.as_mut_slice();
-        let range = self.session.encode_cancel(now, &message, out).map_err(GatewayError::Encode)?;
+        let range = self.session.send_message(now, &message, out).map_err(GatewayError::Encode)?;
         self.last_order = 0..0;
         self.send(range)?;
         self.table
@@ -371,6 +431,19 @@ impl OrderSession {
 
     fn venue_closed(&self) -> Result<bool, GatewayError> {
         if self.logged_out { Ok(false) } else { Err(GatewayError::VenueGone) }
+    }
+}
+
+/// The venue is trusted to know its dictionary: the fields that are used are checked as they are
+/// read.
+fn session_config(config: &GatewayConfig) -> SessionConfig {
+    let (sender, target) = (config.sender_comp_id, config.target_comp_id);
+    SessionConfig {
+        heartbeat_interval: config.heartbeat_interval,
+        logout_timeout: Nanos::from_secs(10),
+        resend_timeout: Nanos::from_secs(30),
+        reset_on_logon: true,
+        ..SessionConfig::new(Role::Initiator, BeginString::Fix44, sender, target)
     }
 }
 

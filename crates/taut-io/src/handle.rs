@@ -23,3 +23,11 @@ pub struct TimerId {
     pub(crate) index: u32,
     pub(crate) generation: u32,
 }
+
+impl TimerId {
+    /// Its number: no two armed timers of a loop share it.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        (self.generation as u64) << 32 | self.index as u64
+    }
+}

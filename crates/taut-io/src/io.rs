@@ -145,16 +145,6 @@ impl<K: Kernel> Io<K> {
         Ok(self.open(Kind::Datagram))
     }
 
-    /// Takes over what a kernel has put into the vacant place, as a stream.
-    pub(crate) fn adopt_with(
-        &mut self,
-        put: impl FnOnce(&mut K, u32) -> Result<(), SysError>,
-    ) -> Result<Handle, IoError> {
-        let place = self.vacant()?;
-        put(&mut self.kernel, place)?;
-        Ok(self.open(Kind::Stream))
-    }
-
     /// The address of a source, with the real port.
     ///
     /// # Errors
@@ -457,7 +447,7 @@ impl<K: Kernel> Io<K> {
         self.stopping = true;
     }
 
-    fn vacant(&self) -> Result<u32, IoError> {
+    pub(crate) fn vacant(&self) -> Result<u32, IoError> {
         self.sources.vacant().ok_or(IoError::Limit(Limit::Sources))
     }
 

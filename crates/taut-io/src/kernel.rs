@@ -10,8 +10,8 @@ pub mod sim;
 pub mod uring;
 
 use taut_sys::{
-    Address, ConnectProgress, DatagramInfo, DatagramOptions, Granted, Readiness, StreamOptions,
-    SysError,
+    Address, ConnectProgress, DatagramInfo, DatagramOptions, Granted, Readiness, Socket,
+    StreamOptions, SysError,
 };
 use taut_types::Nanos;
 
@@ -37,6 +37,20 @@ pub trait Bell: Send + Sync {
     fn ring(&self);
 }
 
+/// What a descriptor that was opened elsewhere is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adopted {
+    /// A connected stream socket, a pipe's end, a terminal.
+    Stream,
+    /// A bound datagram socket.
+    Datagram {
+        /// Its receives may be several datagrams in one (`DatagramOptions::coalesce`).
+        coalesce: bool,
+    },
+    /// A listening socket.
+    Listener,
+}
+
 /// Calls into the kernel so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calls {
@@ -45,6 +59,9 @@ pub struct Calls {
     /// Looks that found nothing while spinning.
     pub idle: u64,
 }
+
+/// `EOPNOTSUPP`: a simulated kernel has no sockets.
+const NOT_REAL: SysError = SysError::from_errno("socket of a simulated kernel", 95);
 
 /// The kernel under a loop.
 pub trait Kernel {
@@ -113,6 +130,22 @@ pub trait Kernel {
         at: &Address,
         options: &DatagramOptions,
     ) -> Result<(), SysError>;
+    /// Takes over a socket that was opened elsewhere.
+    ///
+    /// # Errors
+    /// What the system says: `EPERM` for a regular file; `EOPNOTSUPP` where nothing is real.
+    fn adopt(&mut self, place: u32, socket: Socket, adopted: Adopted) -> Result<(), SysError> {
+        let _ = (place, socket, adopted);
+        Err(NOT_REAL)
+    }
+    /// The socket at a place, for what only it knows.
+    ///
+    /// # Errors
+    /// `EOPNOTSUPP` where nothing is real.
+    fn socket(&self, place: u32) -> Result<&Socket, SysError> {
+        let _ = place;
+        Err(NOT_REAL)
+    }
     /// Starts to look for what arrives.
     ///
     /// # Errors

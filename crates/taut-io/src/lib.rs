@@ -22,6 +22,9 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod adopt;
+mod bip_buffer;
+mod byte_buffer;
 mod completion;
 mod config;
 mod dispatch;
@@ -37,6 +40,8 @@ mod source;
 mod timer;
 mod wait;
 
+pub use bip_buffer::BipBuffer;
+pub use byte_buffer::{ByteBuffer, Saved};
 pub use completion::{Completion, Operation};
 pub use config::LoopConfig;
 pub use dispatch::Handler;
@@ -47,9 +52,10 @@ pub use io::Io;
 pub use kernel::epoll::EpollKernel;
 pub use kernel::sim::{SimBell, SimBuffers, SimConfig, SimKernel};
 pub use kernel::uring::{UringKernel, UringRefused};
-pub use kernel::{Bell, Calls, Kernel, Received};
+pub use kernel::{Adopted, Bell, Calls, Kernel, Received};
 pub use post::Poster;
 pub use sequencer::{Pushed, Sequencer};
 pub use source::PRIORITIES;
+pub use taut_ring::Payload;
 pub use timer::{Expired, TimerWheel};
 pub use wait::{Step, WaitStrategy, Waiting};

@@ -299,6 +299,14 @@ impl<'m> Owner<'m> {
         }
     }
 
+    /// Takes the note back.
+    pub(crate) fn resign(&self) {
+        if let Some(at) = self.process {
+            // Relaxed: for people.
+            at.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Which process signed, and what it is doing.
     pub(crate) fn state(&self) -> (u32, ProcessState) {
         let load = |word: Option<&AtomicU64>| word.map_or(0, |word| word.load(Ordering::Relaxed));

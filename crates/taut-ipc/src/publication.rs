@@ -1,9 +1,9 @@
 //! The writing end of a stream.
 
-use taut_ring::{Counters, Full, Payload, Policy, broadcast, log};
+use taut_ring::{Counters, Full, Payload, Policy, ReaderView, broadcast, log};
 use taut_sys::{MemoryFile, ProcessState};
 
-use crate::bell::Bell;
+use crate::bell::Waker;
 use crate::channel::{Channel, Owner};
 use crate::error::IpcError;
 use crate::header::Descriptor;
@@ -17,7 +17,7 @@ const PATIENCE: u32 = 4096;
 #[derive(Debug)]
 struct Ownership<'c> {
     lock: MemoryFile,
-    bell: Bell<'c>,
+    bell: Waker<'c>,
     control: taut_ring::Control<'c>,
     stream: usize,
     refusals: u32,
@@ -37,7 +37,7 @@ impl<'c> Ownership<'c> {
             });
         }
         owner.sign();
-        let bell = Bell::new(control.sleep_words());
+        let bell = Waker::new(control.sleep_words());
         let ownership = Self { lock, bell, control, stream, refusals: 0 };
         ownership.reap();
         Ok((ownership, descriptor))
@@ -229,6 +229,27 @@ impl<'c> LogPublication<'c> {
     /// Declares the next message one that a late joiner can begin with.
     pub fn mark_key(&mut self) {
         self.appender.mark_key();
+    }
+
+    /// The registered readers with their places, as they are now. Cost: a few loads of the readers'
+    /// lines.
+    pub fn readers(&self) -> impl Iterator<Item = (usize, ReaderView)> {
+        let control = self.ownership.control;
+        let seats = 0..control.reader_count();
+        let readers = seats.filter_map(move |seat| Some((seat, control.reader(seat)?)));
+        readers.filter(|(_, reader)| reader.active)
+    }
+
+    /// Frees the places of dead readers now; a writer that is held back does so by itself. Cost:
+    /// two system calls for each registered reader.
+    pub fn reap(&mut self) {
+        self.ownership.reap();
+    }
+
+    /// Says that the writer leaves in good order: it is then [`Writer::None`](crate::Writer), and
+    /// not gone.
+    pub fn resign(&mut self) {
+        Owner::of_writer(self.ownership.control.sleep_words()).resign();
     }
 
     /// Position of the next message, in bytes.

@@ -6,7 +6,7 @@ use taut_sync::atomic::{AtomicU64, Ordering};
 use taut_sys::{MemoryFile, Wait, Waiter};
 use taut_types::Nanos;
 
-use crate::bell::Bell;
+use crate::bell::Waker;
 use crate::channel::{Channel, Owner};
 use crate::error::IpcError;
 use crate::place::reader_byte;
@@ -48,14 +48,22 @@ fn sit_down(channel: &Channel, stream: usize, control: &Control<'_>) -> Result<S
 #[derive(Debug)]
 struct Patience<'c> {
     waiter: Waiter,
-    bell: Option<Bell<'c>>,
+    bell: Option<Waker<'c>>,
 }
 
 impl<'c> Patience<'c> {
     fn new(channel: &Channel, control: &Control<'c>) -> Self {
         // Who may not write cannot say that it sleeps.
-        let bell = channel.is_writable().then(|| Bell::new(control.sleep_words()));
+        let bell = channel.is_writable().then(|| Waker::new(control.sleep_words()));
         Self { waiter: Waiter::new(Wait::Spin), bell }
+    }
+
+    /// Sleeps for at most `span`, unless `is_idle` says that there is something to do after all.
+    fn sleep(&self, span: Nanos, is_idle: impl FnOnce() -> bool) {
+        match self.bell {
+            Some(bell) => bell.sleep(span, is_idle),
+            None => taut_sys::yield_cpu(),
+        }
     }
 
     fn wait(&mut self, word: &AtomicU64) {
@@ -199,6 +207,12 @@ impl LogSubscription<'_> {
         self.patience.waiter = Waiter::new(wait);
     }
 
+    /// Sleeps until there is a message, at most for `span`. Cost: two system calls; none when there
+    /// is one.
+    pub fn sleep(&self, span: Nanos) {
+        self.patience.sleep(span, || !self.reader.has_next());
+    }
+
     /// Copies the next message into `buffer`, if there is one, and says how long it is.
     #[inline]
     pub fn poll(&mut self, buffer: &mut [u8]) -> Polled<usize> {
@@ -237,6 +251,12 @@ impl LogSubscription<'_> {
     #[must_use]
     pub const fn epoch(&self) -> u64 {
         self.reader.epoch()
+    }
+
+    /// The epoch of the writer that there is now, or was last.
+    #[must_use]
+    pub fn writer_epoch(&self) -> u64 {
+        self.reader.writer_epoch()
     }
 
     /// Whether the writer waits for this reader.

@@ -1,7 +1,7 @@
 //! Epoll, edge-triggered: a descriptor is registered once and stays so until it is closed.
 
 use std::fmt;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::event::epoll::{self, CreateFlags};
 use taut_types::Nanos;
@@ -23,9 +23,11 @@ pub struct Readiness {
 impl Readiness {
     pub(crate) fn from_bits(bits: u32) -> Self {
         let has = |mask: i32| bits & mask.cast_unsigned() != 0;
-        let ended = has(libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR);
+        // An error condition alone ends nothing: an ICMP answer, or a send timestamp that waits. A
+        // connection that broke hangs up besides.
+        let ended = has(libc::EPOLLRDHUP | libc::EPOLLHUP);
         Self {
-            readable: has(libc::EPOLLIN) || ended,
+            readable: has(libc::EPOLLIN | libc::EPOLLERR) || ended,
             writable: has(libc::EPOLLOUT | libc::EPOLLHUP | libc::EPOLLERR),
             ended,
         }
@@ -142,6 +144,13 @@ impl Epoll {
         // SAFETY: both descriptors are borrowed and open; the kernel only reads the event.
         let result = unsafe { libc::epoll_ctl(set, operation, fd, &raw mut event) };
         if result == 0 { Ok(()) } else { Err(SysError::last("register")) }
+    }
+}
+
+/// The set is readable while an event waits: for a wait within a wait.
+impl AsFd for Epoll {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 }
 

@@ -23,8 +23,10 @@ mod option;
 mod options;
 mod poll;
 mod process;
+mod random;
 mod raw_address;
 mod sched;
+mod send_stamp;
 mod signal;
 mod socket;
 mod tcp;
@@ -56,7 +58,9 @@ pub use process::{
     ProcessSignal, ProcessState, parent_process_id, process_id, process_started, process_state,
     signal_process, started_by, wake_when_parent_dies,
 };
+pub use random::random_bytes;
 pub use sched::{available_cpus, pin_to_cpu, set_batch_scheduling, set_timer_slack, yield_cpu};
+pub use send_stamp::SendStamp;
 pub use signal::{StopSignal, catch_stop_signals, stop_requests, stop_signal};
 pub use socket::{ConnectProgress, PARTS_MAX, Socket};
 pub use tcp::{TcpListener, TcpStream};

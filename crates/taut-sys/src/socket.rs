@@ -101,6 +101,14 @@ impl Socket {
         Ok(socket)
     }
 
+    /// Fixes the peer of a datagram socket: sends go there, and only its datagrams arrive.
+    ///
+    /// # Errors
+    /// What `connect(2)` says.
+    pub fn set_peer(&self, peer: &SocketAddr) -> Result<(), SysError> {
+        net::connect(&self.fd, peer).during("connect")
+    }
+
     /// Two connected Unix stream sockets.
     ///
     /// # Errors

@@ -21,7 +21,37 @@ pub enum DecimalError {
 /// # Errors
 /// [`DecimalError::Malformed`] when the text has another shape; [`DecimalError::OutOfRange`] when
 /// the value cannot be held exactly.
+#[inline]
 pub const fn parse_decimal(text: &[u8], decimals: u8) -> Result<i64, DecimalError> {
+    match leading_short(text, decimals) {
+        Some((value, len)) if len == text.len() => Ok(value),
+        _ => parse_any(text, decimals),
+    }
+}
+
+/// Reads the decimal that `text` begins with, and says how many bytes it has: for scanners, which
+/// know where a number begins and not yet where it ends. It ends at the first byte that is neither
+/// digit nor point.
+///
+/// # Errors
+/// As [`parse_decimal`].
+#[inline]
+pub const fn parse_decimal_prefix(text: &[u8], decimals: u8) -> Result<(i64, usize), DecimalError> {
+    if let Some(read) = leading_short(text, decimals) {
+        return Ok(read);
+    }
+    let mut len = matches!(text.first(), Some(b'-')) as usize;
+    while len < text.len() && matches!(text[len], b'0'..=b'9' | b'.') {
+        len += 1;
+    }
+    match parse_any(text.split_at(len).0, decimals) {
+        Ok(value) => Ok((value, len)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Every text, byte by byte: the long ones, the signed ones, and what is wrong with a wrong one.
+const fn parse_any(text: &[u8], decimals: u8) -> Result<i64, DecimalError> {
     let negative = matches!(text.first(), Some(b'-'));
     let mut rest = text;
     if negative && let Some((_, tail)) = text.split_first() {
@@ -74,6 +104,124 @@ pub const fn parse_decimal(text: &[u8], decimals: u8) -> Result<i64, DecimalErro
         Some(v) => Ok(v),
         None => Err(DecimalError::OutOfRange),
     }
+}
+
+/// The most digits behind the point for which [`leading_short`] cannot overflow.
+const SHORT_DECIMALS_MAX: u8 = 9;
+const POWERS: [u64; SHORT_DECIMALS_MAX as usize + 1] =
+    [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+
+/// The decimal that a text begins with and its length, eight bytes at a time: market data is made
+/// of such. Nothing for a sign, for more than seven digits before the point or eight behind it,
+/// and for digits below the scale.
+#[inline(always)]
+const fn leading_short(text: &[u8], decimals: u8) -> Option<(i64, usize)> {
+    if decimals > SHORT_DECIMALS_MAX {
+        return None;
+    }
+    let word = load(text);
+    let values = word ^ bytes(b'0');
+    let others = above_nine(values);
+    let whole_len = others.trailing_zeros() as usize / 8;
+    if whole_len == 0 || whole_len == 8 {
+        return None;
+    }
+    if (word >> (8 * whole_len)) as u8 != b'.' {
+        let whole = eight_digits(values << (64 - 8 * whole_len));
+        return Some(((whole * POWERS[decimals as usize]) as i64, whole_len));
+    }
+    // The next byte that is no digit: a point makes no carry that could mark the one behind it.
+    let len = (others & (others - 1)).trailing_zeros() as usize / 8;
+    let places = len - whole_len - 1;
+    let is_cut = len == 8 && matches!(text, [_, _, _, _, _, _, _, _, b'0'..=b'9' | b'.', ..]);
+    if is_cut {
+        return leading_long(text, values, whole_len, decimals);
+    }
+    let has_two_points = len < 8 && (word >> (8 * len)) as u8 == b'.';
+    if places == 0 || places > decimals as usize || has_two_points {
+        return None;
+    }
+    // Without the point, the last digit in the highest byte.
+    let below = (1 << (8 * whole_len)) - 1;
+    let digits = eight_digits((values & below | (values >> 8) & !below) << (72 - 8 * len));
+    // Below 10^7 * 10^9.
+    Some(((digits * POWERS[decimals as usize - places]) as i64, len))
+}
+
+/// The same for a decimal that is longer than eight bytes, whose first part is known.
+#[inline]
+const fn leading_long(
+    text: &[u8],
+    values: u64,
+    whole_len: usize,
+    decimals: u8,
+) -> Option<(i64, usize)> {
+    let whole = eight_digits(values << (64 - 8 * whole_len));
+    let Some((_, behind)) = text.split_at_checked(whole_len + 1) else { return None };
+    let (part, places) = leading_digits(load(behind));
+    let Some((_, rest)) = behind.split_at_checked(places) else { return None };
+    if places == 0 || places > decimals as usize || matches!(rest, [b'0'..=b'9' | b'.', ..]) {
+        return None;
+    }
+    // Below 10^7 * 10^9 and 10^8 * 10^9.
+    let value = whole * POWERS[decimals as usize] + part * POWERS[decimals as usize - places];
+    Some((value as i64, whole_len + 1 + places))
+}
+
+/// The first eight bytes, the first in the lowest byte; zeros where the text has ended.
+#[inline]
+const fn load(text: &[u8]) -> u64 {
+    match text.first_chunk::<8>() {
+        Some(&bytes) => u64::from_le_bytes(bytes),
+        None => load_tail(text),
+    }
+}
+
+const fn load_tail(text: &[u8]) -> u64 {
+    // Two loads that may overlap: the bytes that both have are the same ones.
+    if let (Some(&head), Some(&tail)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        let (head, tail) = (u32::from_le_bytes(head), u32::from_le_bytes(tail));
+        return head as u64 | (tail as u64) << (8 * (text.len() - 4));
+    }
+    let mut word = 0;
+    let mut rest = text;
+    while let Some((&last, before)) = rest.split_last() {
+        word = word << 8 | last as u64;
+        rest = before;
+    }
+    word
+}
+
+/// The same value in each byte of a word.
+const fn bytes(value: u8) -> u64 {
+    u64::from_ne_bytes([value; 8])
+}
+
+/// The high bit of every byte above nine; bytes above the first such may be marked by a carry.
+#[inline]
+const fn above_nine(values: u64) -> u64 {
+    (values.wrapping_add(bytes(0x76)) | values) & bytes(0x80)
+}
+
+/// The number that eight digit values make, the first in the lowest byte: pairs, fours, all.
+#[inline]
+const fn eight_digits(values: u64) -> u64 {
+    let pairs = values.wrapping_mul(10).wrapping_add(values >> 8) & 0x00FF_00FF_00FF_00FF;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_FFFF_0000_FFFF;
+    fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF
+}
+
+/// The number that the digits make with which eight bytes of text begin, and how many these are.
+/// The first byte is the word's lowest.
+#[inline]
+#[must_use]
+pub const fn leading_digits(word: u64) -> (u64, usize) {
+    let values = word ^ bytes(b'0');
+    let len = above_nine(values).trailing_zeros() as usize / 8;
+    if len == 0 {
+        return (0, 0);
+    }
+    (eight_digits(values << (64 - 8 * len)), len)
 }
 
 /// Writes `value` at `decimals` places (19 at the most) as the shortest exact decimal and returns
@@ -138,6 +286,29 @@ mod tests {
             let mut out = [0; DECIMAL_BYTES_MAX];
             let len = format_decimal(value, decimals, &mut out);
             prop_assert_eq!(parse_decimal(&out[..len], decimals), Ok(value));
+        }
+
+        #[test]
+        fn eight_bytes_at_a_time_give_what_one_by_one_gives(
+            text in "[0-9]{0,12}[.]?[0-9]{0,12}|[-0-9.x]{0,18}",
+            decimals in 0u8..=20,
+        ) {
+            let slow = parse_any(text.as_bytes(), decimals);
+            prop_assert_eq!(parse_decimal(text.as_bytes(), decimals), slow);
+        }
+
+        #[test]
+        fn a_prefix_is_what_its_text_alone_would_be(
+            text in "[0-9]{0,10}[.]?[0-9]{0,10}|[-0-9.x]{0,18}",
+            behind in "[^0-9.]?[ -~]{0,12}",
+            decimals in 0u8..=20,
+        ) {
+            let all = std::format!("{text}{behind}");
+            let is_part = |c: char| c.is_ascii_digit() || c == '.';
+            let start = usize::from(all.starts_with('-'));
+            let len = start + all[start..].find(|c| !is_part(c)).unwrap_or(all.len() - start);
+            let alone = parse_any(&all.as_bytes()[..len], decimals).map(|value| (value, len));
+            prop_assert_eq!(parse_decimal_prefix(all.as_bytes(), decimals), alone);
         }
 
         #[test]

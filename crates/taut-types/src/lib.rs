@@ -19,7 +19,10 @@ mod price;
 mod side;
 mod symbol;
 
-pub use decimal::{DECIMAL_BYTES_MAX, DecimalError, format_decimal, parse_decimal};
+pub use decimal::{
+    DECIMAL_BYTES_MAX, DecimalError, format_decimal, leading_digits, parse_decimal,
+    parse_decimal_prefix,
+};
 pub use ids::{ClientOrderId, InstrumentId, OrderId, SequenceNumber};
 pub use instrument::{Instrument, InstrumentError};
 pub use nanos::Nanos;

@@ -18,6 +18,7 @@ impl Price {
     ///
     /// # Errors
     /// When the text is no decimal, has a digit below 1e-9, or does not fit.
+    #[inline]
     pub const fn parse(text: &[u8]) -> Result<Self, DecimalError> {
         match parse_decimal(text, Self::DECIMALS) {
             Ok(mantissa) => Ok(Self(mantissa)),

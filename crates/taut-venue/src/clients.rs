@@ -1,10 +1,10 @@
 //! The clients' places: who is connected, and that nobody is twice.
 
-use taut_fix::{ExecutionReport, Now, OrderCancelReject, SessionConfig, ShortText};
+use taut_fix::{CompId, ExecutionReport, Now, OrderCancelReject};
 use taut_sys::{TcpListener, TcpStream};
 use taut_types::Nanos;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Terms};
 use crate::error::{During, VenueError};
 use crate::orders::{SESSIONS_MAX, SessionId};
 
@@ -29,8 +29,7 @@ struct Slot {
 #[derive(Debug)]
 pub struct Clients {
     listener: TcpListener,
-    session_config: SessionConfig,
-    output_bytes_max: usize,
+    terms: Terms,
     slots: [Option<Slot>; SESSIONS_MAX],
     next_serial: u64,
     pub logged_on: u64,
@@ -39,11 +38,10 @@ pub struct Clients {
 }
 
 impl Clients {
-    pub const fn new(listener: TcpListener, comp_id: ShortText, output_bytes_max: usize) -> Self {
+    pub const fn new(listener: TcpListener, terms: Terms) -> Self {
         Self {
             listener,
-            session_config: SessionConfig::acceptor(comp_id),
-            output_bytes_max,
+            terms,
             slots: [const { None }; SESSIONS_MAX],
             next_serial: 1,
             logged_on: 0,
@@ -61,15 +59,13 @@ impl Clients {
         let mut worked = false;
         while let Some(stream) = accept(&self.listener, "order entry listener")? {
             worked = true;
-            let free = self.slots.iter_mut().find(|slot| slot.is_none());
-            let made = Connection::new(stream, self.session_config, self.output_bytes_max, now);
-            match (free, made) {
-                (Some(slot), Ok(connection)) => {
-                    *slot = Some(Slot { serial: self.next_serial, connection });
-                    self.next_serial += 1;
-                }
-                _ => self.refused += 1,
-            }
+            let Some(slot) = self.slots.iter_mut().find(|slot| slot.is_none()) else {
+                self.refused += 1;
+                continue;
+            };
+            let connection = Connection::new(stream, self.terms.clone(), now);
+            *slot = Some(Slot { serial: self.next_serial, connection });
+            self.next_serial += 1;
         }
         Ok(worked)
     }
@@ -81,7 +77,7 @@ impl Clients {
     }
 
     /// Lets a client in, unless its CompID is logged on already.
-    pub fn log_on(&mut self, session: SessionId, comp_id: ShortText) -> LogOn {
+    pub fn log_on(&mut self, session: SessionId, comp_id: CompId) -> LogOn {
         let is_taken = self.slots.iter().flatten().any(|other| {
             other.serial != session.serial && other.connection.comp_id() == Some(comp_id)
         });

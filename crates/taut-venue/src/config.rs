@@ -1,6 +1,6 @@
 //! What a venue is told when it is built.
 
-use taut_fix::ShortText;
+use taut_fix::CompId;
 use taut_types::{Instrument, Nanos};
 
 use crate::error::VenueError;
@@ -15,7 +15,7 @@ pub struct VenueConfig {
     /// How many price levels a side may have.
     pub level_capacity: usize,
     /// The venue's CompID: a client's TargetCompID (56).
-    pub comp_id: ShortText,
+    pub comp_id: CompId,
     /// Names this run in every packet: a random number tells an old run's packets apart.
     pub stream_id: u32,
     /// From the start of one snapshot cycle to the next.
@@ -41,7 +41,7 @@ impl VenueConfig {
     /// The habits of `taut demo`: room for 65,536 orders on 8,192 levels a side, a snapshot every
     /// 250 ms, a heartbeat after 50 ms, cancel on disconnect.
     #[must_use]
-    pub const fn new(instrument: Instrument, comp_id: ShortText, stream_id: u32) -> Self {
+    pub const fn new(instrument: Instrument, comp_id: CompId, stream_id: u32) -> Self {
         Self {
             instrument,
             order_capacity: 1 << 16,

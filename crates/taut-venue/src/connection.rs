@@ -3,9 +3,10 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use taut_fix::{
-    ADMIN_BYTES_MAX, BusinessMessageReject, BusinessRejectReason, Event, ExecutionReport, FixError,
-    MESSAGE_BYTES_MAX, NewOrderSingle, Now, OrderCancelReject, OrderCancelRequest, Session,
-    SessionConfig, ShortText,
+    BeginString, BusinessMessageReject, BusinessRejectReason, CompId, Dictionaries, Event,
+    ExecutionReport, FieldIndex, MESSAGE_BYTES_MAX, MemoryStore, NewOrderSingle, Now,
+    OrderCancelReject, OrderCancelRequest, OrderFlow, Peek, Role, Session, SessionConfig,
+    ShortText, TypedMessage, msg_type, peek,
 };
 use taut_sys::TcpStream;
 use taut_types::Nanos;
@@ -14,67 +15,86 @@ use taut_types::Nanos;
 const INPUT_BYTES: usize = 4 * MESSAGE_BYTES_MAX;
 /// Room for one message that is sent; the longest report has about 500 bytes.
 const MESSAGE_BYTES: usize = 1_024;
-const _: () = assert!(MESSAGE_BYTES >= ADMIN_BYTES_MAX);
+/// Fields of a message.
+const FIELDS_MAX: usize = 128;
+/// The newest reports, which a client may ask for again.
+const STORE_MESSAGES: usize = 4_096;
+const STORE_BYTES: usize = 256 * STORE_MESSAGES;
+/// How long a connection may stay without a Logon.
+const LOGON_TIMEOUT: Nanos = Nanos::from_secs(10);
 
 /// What a client wants.
 #[derive(Clone, Copy, Debug)]
 pub enum Request {
     /// To be let in under this CompID. Nothing is answered before the next call.
-    LogOn(ShortText),
+    LogOn(CompId),
     NewOrder(NewOrderSingle),
     Cancel(OrderCancelRequest),
     /// To leave, or it is gone.
     Leave,
 }
 
-/// A TCP connection and its FIX session.
+/// What the sessions of a venue have in common.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// The venue's name.
+    pub comp_id: CompId,
+    /// What messages are held against.
+    pub dictionaries: Dictionaries,
+    /// Unread output beyond this ends a connection.
+    pub output_bytes_max: usize,
+}
+
+/// A TCP connection and, from its Logon on, its FIX session.
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
-    fix: Session,
+    fix: Option<Session<MemoryStore>>,
+    since: Nanos,
+    index: FieldIndex,
     input: Box<[u8]>,
     /// What of the input is handled, and what is there.
     read: usize,
     filled: usize,
+    /// Room for a message that came before its turn.
+    held: Box<[u8]>,
+    message: Box<[u8; MESSAGE_BYTES]>,
     /// Bytes that the kernel has not taken yet start at `sent`.
     output: Vec<u8>,
     sent: usize,
-    output_bytes_max: usize,
     is_broken: bool,
+    terms: Terms,
     /// The CompID under which it was let in.
-    comp_id: Option<ShortText>,
+    comp_id: Option<CompId>,
 }
 
 impl Connection {
-    pub fn new(
-        stream: TcpStream,
-        config: SessionConfig,
-        output_bytes_max: usize,
-        now: Now,
-    ) -> Result<Self, FixError> {
-        let mut fix = Session::new(config)?;
-        fix.connect(now);
-        Ok(Self {
+    pub fn new(stream: TcpStream, terms: Terms, now: Now) -> Self {
+        Self {
             stream,
-            fix,
+            fix: None,
+            since: now.mono,
+            index: FieldIndex::with_capacity(FIELDS_MAX),
             input: vec![0; INPUT_BYTES].into_boxed_slice(),
             read: 0,
             filled: 0,
+            held: vec![0; MESSAGE_BYTES_MAX].into_boxed_slice(),
+            message: Box::new([0; MESSAGE_BYTES]),
             output: Vec::with_capacity(INPUT_BYTES),
             sent: 0,
-            output_bytes_max,
             is_broken: false,
+            terms,
             comp_id: None,
-        })
+        }
     }
 
     /// The CompID under which it was let in.
-    pub const fn comp_id(&self) -> Option<ShortText> {
+    pub const fn comp_id(&self) -> Option<CompId> {
         self.comp_id
     }
 
     /// Lets it in.
-    pub const fn let_in(&mut self, comp_id: ShortText) {
+    pub const fn let_in(&mut self, comp_id: CompId) {
         self.comp_id = Some(comp_id);
     }
 
@@ -106,37 +126,17 @@ impl Connection {
 
     /// The next thing that the client wants, out of what was received.
     pub fn next_request(&mut self, now: Now) -> Option<Request> {
+        if self.fix.is_none() {
+            self.meet(now);
+        }
         self.transmit(now);
         loop {
-            let bytes = self.input.get(self.read..self.filled).unwrap_or_default();
-            let handled = self.fix.handle_bytes(now, bytes);
-            let consumed = handled.consumed;
-            let sequence = handled.info.map_or(0, |info| info.sequence);
-            let mut refused = None;
-            let request = match handled.event {
-                Some(Event::LoggedOn { peer_comp_id, .. }) => Some(Request::LogOn(peer_comp_id)),
-                Some(Event::NewOrderSingle(order)) => Some(Request::NewOrder(order)),
-                Some(Event::OrderCancelRequest(cancel)) => Some(Request::Cancel(cancel)),
-                Some(Event::LoggedOut { .. } | Event::Disconnect(_)) => Some(Request::Leave),
-                Some(Event::ExecutionReport(_)) => {
-                    refused = Some(b"8");
-                    None
-                }
-                Some(Event::OrderCancelReject(_)) => {
-                    refused = Some(b"9");
-                    None
-                }
-                _ => None,
-            };
-            self.read += consumed;
+            let (worked, request) = self.step(now);
             if request.is_some() {
                 return request;
             }
-            if let Some(msg_type) = refused {
-                self.refuse_message(now, sequence, msg_type);
-            }
             self.transmit(now);
-            if consumed == 0 {
+            if !worked {
                 return self.is_over().then_some(Request::Leave);
             }
         }
@@ -144,38 +144,48 @@ impl Connection {
 
     /// Whether there is nothing more to expect from it.
     pub fn is_over(&self) -> bool {
-        self.is_broken || self.fix.is_closed()
+        self.is_broken || self.fix.as_ref().is_some_and(Session::is_closed)
     }
 
     /// Does what the session's clock asks for.
     pub fn handle_timeout(&mut self, now: Now) {
-        if self.fix.poll_timeout().is_some_and(|due| due <= now.mono) {
-            self.fix.handle_timeout(now);
-            self.transmit(now);
-            self.flush();
+        if self.timeout().is_none_or(|due| now.mono < due) {
+            return;
+        }
+        match &mut self.fix {
+            None => self.is_broken = true,
+            Some(fix) => {
+                // Its end shows in `is_over`.
+                let _ = fix.handle_timeout(now);
+                self.transmit(now);
+                self.flush();
+            }
         }
     }
 
     /// When [`Connection::handle_timeout`] is due.
     pub fn timeout(&self) -> Option<Nanos> {
-        self.fix.poll_timeout()
+        match &self.fix {
+            None => Some(self.since + LOGON_TIMEOUT),
+            Some(fix) => fix.poll_timeout(),
+        }
     }
 
     /// Adds a report to the output.
     pub fn report(&mut self, now: Now, report: &ExecutionReport<'_>) -> bool {
-        self.append(|fix, out| fix.encode_execution_report(now, report, out))
+        self.append(now, report)
     }
 
     /// Adds a refused cancel to the output.
     pub fn cancel_reject(&mut self, now: Now, reject: &OrderCancelReject<'_>) -> bool {
-        self.append(|fix, out| fix.encode_cancel_reject(now, reject, out))
+        self.append(now, reject)
     }
 
     /// Moves what the session wants to send to the output.
     pub fn transmit(&mut self, now: Now) {
-        let mut out = [0; MESSAGE_BYTES];
-        while let Some(range) = self.fix.poll_transmit(now, &mut out) {
-            self.output.extend_from_slice(out.get(range).unwrap_or_default());
+        let Some(fix) = &mut self.fix else { return };
+        while let Some(range) = fix.poll_transmit(now, self.message.as_mut_slice()) {
+            self.output.extend_from_slice(self.message.get(range).unwrap_or_default());
         }
     }
 
@@ -197,7 +207,7 @@ impl Connection {
         if !self.has_output() {
             self.output.clear();
             self.sent = 0;
-        } else if self.output.len() - self.sent > self.output_bytes_max {
+        } else if self.output.len() - self.sent > self.terms.output_bytes_max {
             self.is_broken = true;
         } else if self.sent > self.output.len() / 2 {
             self.output.drain(..self.sent);
@@ -205,8 +215,70 @@ impl Connection {
         }
     }
 
-    fn refuse_message(&mut self, now: Now, ref_sequence: u64, msg_type: &[u8; 1]) {
-        let Some(ref_msg_type) = ShortText::new(msg_type) else { return };
+    /// Opens a session for whoever the Logon names. What is no Logon, or is for somebody else, is
+    /// not answered.
+    #[cold]
+    fn meet(&mut self, now: Now) {
+        let bytes = self.input.get(self.read..self.filled).unwrap_or_default();
+        let client = match peek(bytes, MESSAGE_BYTES_MAX, &mut self.index) {
+            Peek::NeedMore => return,
+            Peek::Logon { begin: BeginString::Fix44, sender, target }
+                if target == self.terms.comp_id.as_bytes() =>
+            {
+                CompId::new(sender)
+            }
+            _ => None,
+        };
+        let Some(client) = client else {
+            self.is_broken = true;
+            return;
+        };
+        let store = MemoryStore::new(STORE_MESSAGES, STORE_BYTES);
+        let mut fix = Session::new(self.terms.session_with(client), store);
+        fix.connect(now);
+        self.fix = Some(fix);
+    }
+
+    /// Handles one message: whether there was one, and what it asks for.
+    fn step(&mut self, now: Now) -> (bool, Option<Request>) {
+        let Some(fix) = &mut self.fix else { return (false, None) };
+        let held = fix.take_held(&mut self.held);
+        let bytes = match held {
+            Some(len) => self.held.get(..len),
+            None => self.input.get(self.read..self.filled),
+        };
+        let bytes = bytes.unwrap_or_default();
+        let made = fix.handle_bytes(now, bytes, &mut self.index);
+        if held.is_none() {
+            self.read += made.consumed;
+        }
+        let request = match made.event {
+            Some(Event::LoggedOn) => Some(Request::LogOn(fix.config().target_comp_id)),
+            Some(Event::LoggedOut | Event::Disconnect(_)) => Some(Request::Leave),
+            Some(Event::Application { sequence, .. }) => {
+                let message = bytes.get(..made.consumed).unwrap_or_default();
+                let msg_type = msg_type(message, &self.index);
+                match OrderFlow::decode(message, &self.index) {
+                    Ok(OrderFlow::NewOrderSingle(order)) => Some(Request::NewOrder(order)),
+                    Ok(OrderFlow::OrderCancelRequest(cancel)) => Some(Request::Cancel(cancel)),
+                    Ok(_) => {
+                        let refused = ShortText::new(msg_type);
+                        self.refuse_type(now, sequence, refused);
+                        None
+                    }
+                    Err(error) => {
+                        fix.refuse_content(sequence, msg_type, error);
+                        None
+                    }
+                }
+            }
+            _ => None,
+        };
+        (made.consumed > 0, request)
+    }
+
+    fn refuse_type(&mut self, now: Now, ref_sequence: u64, msg_type: Option<ShortText>) {
+        let Some(ref_msg_type) = msg_type else { return };
         let reject = BusinessMessageReject {
             ref_sequence,
             ref_msg_type,
@@ -214,21 +286,30 @@ impl Connection {
             reason: BusinessRejectReason::UnsupportedMessageType,
             text: b"a venue takes orders and cancel requests",
         };
-        self.append(|fix, out| fix.encode_business_reject(now, &reject, out));
+        self.append(now, &reject);
     }
 
-    fn append(
-        &mut self,
-        encode: impl FnOnce(&mut Session, &mut [u8]) -> Result<std::ops::Range<usize>, FixError>,
-    ) -> bool {
-        let mut out = [0; MESSAGE_BYTES];
-        match encode(&mut self.fix, &mut out) {
-            Ok(range) => {
-                self.output.extend_from_slice(out.get(range).unwrap_or_default());
-                true
-            }
-            // A session that is logging out takes no reports any more.
-            Err(_) => false,
+    /// Adds a message to the output. A session that is logging out takes none any more.
+    fn append(&mut self, now: Now, message: &impl TypedMessage) -> bool {
+        let Some(fix) = &mut self.fix else { return false };
+        let Ok(range) = fix.send_message(now, message, self.message.as_mut_slice()) else {
+            return false;
+        };
+        self.output.extend_from_slice(self.message.get(range).unwrap_or_default());
+        true
+    }
+}
+
+impl Terms {
+    /// A session with this client; the numbers start again with every connection.
+    fn session_with(&self, client: CompId) -> SessionConfig {
+        SessionConfig {
+            dictionaries: Some(self.dictionaries.clone()),
+            logon_timeout: LOGON_TIMEOUT,
+            logout_timeout: Nanos::from_secs(10),
+            resend_timeout: Nanos::from_secs(30),
+            reset_on_logon: true,
+            ..SessionConfig::new(Role::Acceptor, BeginString::Fix44, self.comp_id, client)
         }
     }
 }

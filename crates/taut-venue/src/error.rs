@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use taut_fix::FixError;
 use taut_sys::SysError;
 use taut_types::OrderId;
 
@@ -23,6 +24,8 @@ pub enum VenueError {
         /// Why.
         reason: taut_engine::RejectReason,
     },
+    /// The tables of FIX 4.4 cannot be built.
+    Dictionary(FixError),
     /// A socket failed.
     Socket {
         /// Which one.
@@ -49,6 +52,7 @@ impl fmt::Display for VenueError {
                  or correct its price and size",
                 order_id.0
             ),
+            Self::Dictionary(error) => write!(f, "the tables of FIX 4.4: {error:?}"),
             Self::Socket { thing, error } => {
                 write!(f, "{thing}: {error}: check the address, the interface and the limits")
             }

@@ -1,16 +1,17 @@
 //! The loop: everything that is due, once, and when to come back.
 
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 use taut_book::OrderBook;
-use taut_fix::Now;
+use taut_fix::{Dictionaries, Now, fix44};
 use taut_sys::{Clock, POLL_FDS_MAX, TcpListener, UdpSocket, wait_readable};
 use taut_types::Nanos;
 
 use crate::channel::Channel;
 use crate::clients::{Clients, LogOn};
 use crate::config::VenueConfig;
-use crate::connection::Request;
+use crate::connection::{Request, Terms};
 use crate::counters::VenueCounters;
 use crate::error::{During, VenueError};
 use crate::exchange::Exchange;
@@ -52,7 +53,7 @@ impl Venue {
     /// [`Venue::start_flow`]. Takes all its memory here, but for what a client brings.
     ///
     /// # Errors
-    /// [`VenueError::Config`] and [`VenueError::InitialOrder`].
+    /// [`VenueError::Config`], [`VenueError::InitialOrder`] and [`VenueError::Dictionary`].
     pub fn new(
         config: &VenueConfig,
         orders: TcpListener,
@@ -61,11 +62,17 @@ impl Venue {
         flow: Flow,
     ) -> Result<Self, VenueError> {
         config.check()?;
+        let dictionary = fix44().map_err(VenueError::Dictionary)?;
+        let terms = Terms {
+            comp_id: config.comp_id,
+            dictionaries: Dictionaries::one(Arc::new(dictionary)),
+            output_bytes_max: config.pending_bytes_max,
+        };
         let incremental = Channel::new(feed.incremental, "incremental channel");
         let snapshot = Channel::new(feed.snapshot, "snapshot channel");
         Ok(Self {
             exchange: Exchange::new(config, incremental, flow)?,
-            clients: Clients::new(orders, config.comp_id, config.pending_bytes_max),
+            clients: Clients::new(orders, terms),
             sinks: Sinks::new(sink),
             snapshots: SnapshotCycle::new(snapshot, config),
             flow_commands_per_poll: config.flow_commands_per_poll,

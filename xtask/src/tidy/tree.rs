@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Folders that hold no source, wherever they stand.
+/// What holds no source, wherever it stands.
 const SKIPPED_NAMES: &[&str] = &["target", ".git", "taut-out"];
 /// Folders that hold no source, by their path.
 const SKIPPED_PATHS: &[&str] = &["fuzz/corpus", "fuzz/artifacts"];
@@ -73,11 +73,13 @@ impl Tree {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let path = format!("{prefix}{name}");
+            // In a linked worktree `.git` is a file.
+            if SKIPPED_NAMES.contains(&&*name) || SKIPPED_PATHS.contains(&&*path) {
+                continue;
+            }
             let kind = entry.file_type()?;
             if kind.is_dir() {
-                if !SKIPPED_NAMES.contains(&&*name) && !SKIPPED_PATHS.contains(&&*path) {
-                    self.load_folder(&entry.path(), &format!("{path}/"))?;
-                }
+                self.load_folder(&entry.path(), &format!("{path}/"))?;
             } else if kind.is_file() {
                 match fs::read(entry.path()) {
                     Ok(content) => self.insert(&path, content),

@@ -5,29 +5,62 @@
 //! the USD-margined futures streams). After each depth frame with `u` above the snapshot's
 //! `lastUpdateId` the newest bookTicker with an id of at most `u` must show the book's top.
 
-mod depth;
-mod frame;
-
-use std::io::Read;
+use std::collections::HashMap;
+use std::fmt;
 use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
+use taut_book::Level;
+use taut_market_data::binance::{Applied, BinanceJson, DepthBook};
+use taut_market_data::{Batch, Context, Event};
+use taut_types::{Lots, Price};
 
 use super::verdict::{Mismatch, UNEXPLAINED, Verdict, Within};
+use crate::capture;
 use crate::exit::Failure;
-use depth::{DepthBook, Joined};
-use frame::{Frame, Ticker, Update};
 
 /// The stream lost a frame, so that the book is another market's.
 const GAP: &str = "gap_in_the_depth_stream";
 
-/// The book's top after a depth frame.
-struct Top {
-    line: usize,
-    first_id: u64,
-    last_id: u64,
-    ticker: Ticker,
-    after_gap: bool,
+/// Levels a side: a snapshot has up to 5,000, and updates add levels far from the touch for ever.
+const LEVELS_MAX: usize = 1 << 16;
+/// Updates that can come before the snapshot.
+const UPDATES_KEPT_MAX: usize = 1 << 16;
+
+/// A price level: zero lots delete it.
+type Quote = (Price, Lots);
+
+/// Best bid and best ask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Ticker {
+    bid: Quote,
+    ask: Quote,
+}
+
+impl fmt::Display for Ticker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = |lots: Lots| {
+            let unit = 10_i64.pow(u32::from(BinanceJson::SIZE_DECIMALS));
+            format!("{}.{:08}", lots.0 / unit, lots.0 % unit)
+        };
+        let (bid, ask) = (self.bid, self.ask);
+        write!(f, "{}@{} / {}@{}", size(bid.1), bid.0, size(ask.1), ask.0)
+    }
+}
+
+impl From<&Applied> for Ticker {
+    fn from(applied: &Applied) -> Self {
+        let quote = |level: Option<Level>| level.map(|l| (l.price, l.lots)).unwrap_or_default();
+        Self { bid: quote(applied.top.bid), ask: quote(applied.top.ask) }
+    }
+}
+
+/// What a capture says: the book's tops behind its updates, and the truth.
+#[derive(Default)]
+struct Said {
+    tops: Vec<(Applied, Ticker)>,
+    tickers: Vec<(u64, Ticker)>,
+    /// The lines of the updates, by their last ids.
+    lines: HashMap<u64, usize>,
 }
 
 /// Rebuilds the book and compares it.
@@ -35,83 +68,69 @@ struct Top {
 /// # Errors
 /// [`Failure::Usage`] for a file that cannot be read, is malformed, or has no snapshot.
 pub fn verify(capture: &Path) -> Result<Verdict, Failure> {
-    let text = read(capture)?;
-    compare(&capture.display().to_string(), &text)
+    compare(&capture.display().to_string(), &capture::read(capture)?)
 }
 
-fn compare(file: &str, text: &str) -> Result<Verdict, Failure> {
-    let wrong = |line: usize, what: &str| Failure::Usage(format!("{file}:{line}: {what}"));
-    let mut book = DepthBook::new();
-    let (mut tickers, mut tops, mut after_gap) = (Vec::new(), Vec::new(), false);
-    for (line, row) in (1..).zip(text.lines()) {
-        let mut visit = |line, update: &Update, joined, ticker| {
-            after_gap |= joined == Joined::AfterGap;
-            let (first_id, last_id) = (update.first_id, update.last_id);
-            tops.push(Top { line, first_id, last_id, ticker, after_gap });
-        };
-        let joined = match frame::parse(row).map_err(|what| wrong(line, &what))? {
-            Frame::Ticker(id, ticker) => {
-                tickers.push((id, ticker));
-                Ok(())
+fn compare(file: &str, capture: &[u8]) -> Result<Verdict, Failure> {
+    let mut decoder = BinanceJson::default();
+    let mut book = DepthBook::new(LEVELS_MAX, UPDATES_KEPT_MAX);
+    let mut said = Said::default();
+    for (line, row) in capture::lines(capture) {
+        let wrong = |what: &dyn fmt::Display| Failure::Usage(format!("{file}:{line}: {what}"));
+        let (receive_time, frame) = capture::split(row).map_err(|what| wrong(&what))?;
+        let mut sink = |context: &Context<'_>, event: &Event| {
+            match *event {
+                Event::Top { bid, ask } => {
+                    said.tickers.push((context.sequence.last, Ticker { bid, ask }));
+                }
+                Event::Begin(Batch::Update) => {
+                    said.lines.insert(context.sequence.last, line);
+                }
+                _ => {}
             }
-            Frame::Other => Ok(()),
-            Frame::Snapshot(snapshot) => book.start(&snapshot, &mut visit),
-            Frame::Update(update) => book.update(line, update, &mut visit),
+            book.on_event(context, event, &mut |applied| {
+                said.tops.push((*applied, Ticker::from(applied)));
+            });
         };
-        joined.map_err(|what| wrong(line, what))?;
+        decoder.decode(receive_time, frame, &mut sink).map_err(|error| wrong(&error))?;
+        if book.counters().levels_refused > 0 {
+            return Err(wrong(&"the book has no room for more levels of a side"));
+        }
     }
     if !book.has_started() {
         return Err(Failure::Usage(format!(
             "{file}: it has no snapshot (a line whose JSON has lastUpdateId, bids and asks)"
         )));
     }
-    // Later frames can carry an older id only within one update; stable, so that the last one wins.
-    tickers.sort_by_key(|&(id, _)| id);
-    Ok(judge(&tickers, &tops))
+    Ok(judge(said))
 }
 
-fn judge(tickers: &[(u64, Ticker)], tops: &[Top]) -> Verdict {
+fn judge(mut said: Said) -> Verdict {
+    // Later frames can carry an older id only within one update; stable, so that the last one wins.
+    said.tickers.sort_by_key(|&(id, _)| id);
     let mut verdict = Verdict::new("tops after depth frames");
     let mut within = Within::default();
-    for top in tops {
-        let known = tickers.partition_point(|&(id, _)| id <= top.last_id);
-        let Some(&(id, truth)) = known.checked_sub(1).and_then(|at| tickers.get(at)) else {
+    for &(applied, book) in &said.tops {
+        let known = said.tickers.partition_point(|&(id, _)| id <= applied.sequence.last);
+        let Some(&(id, truth)) = known.checked_sub(1).and_then(|at| said.tickers.get(at)) else {
             continue;
         };
-        let equal = truth == top.ticker;
-        if id >= top.first_id {
+        let equal = truth == book;
+        if id >= applied.sequence.first {
             within.states += 1;
             within.equal += u64::from(equal);
         }
         if equal {
             verdict.equal();
         } else {
-            let reason = if top.after_gap { GAP } else { UNEXPLAINED };
-            let (truth, book) = (truth.to_string(), top.ticker.to_string());
-            verdict.mismatch(Mismatch { line: top.line, reason, truth, book });
+            let reason = if applied.is_stale { GAP } else { UNEXPLAINED };
+            let line = said.lines.get(&applied.sequence.last).copied().unwrap_or_default();
+            let (truth, book) = (truth.to_string(), book.to_string());
+            verdict.mismatch(Mismatch { line, reason, truth, book });
         }
     }
     verdict.within_update = Some(within);
     verdict
-}
-
-/// The text of a file, unpacked if it is gzip.
-fn read(path: &Path) -> Result<String, Failure> {
-    let wrong = |what: String| Failure::Usage(format!("{}: {what}", path.display()));
-    let bytes = std::fs::read(path).map_err(|e| wrong(format!("cannot read it ({e})")))?;
-    let bytes = if bytes.starts_with(&[0x1f, 0x8b]) {
-        let mut text = Vec::new();
-        let unpacked = MultiGzDecoder::new(&bytes[..]).read_to_end(&mut text);
-        let at = text.len();
-        unpacked.map_err(|e| wrong(format!("its gzip breaks after {at} bytes of text ({e})")))?;
-        text
-    } else {
-        bytes
-    };
-    String::from_utf8(bytes).map_err(|e| {
-        let at = e.utf8_error().valid_up_to();
-        wrong(format!("offset {at}: it is not text"))
-    })
 }
 
 #[cfg(test)]

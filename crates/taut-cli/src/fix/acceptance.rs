@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use taut_fix::{AnySessionConfig, BeginString, CompId, Dictionaries, Dictionary, Role, Rules};
+use taut_fix::{BeginString, CompId, Dictionaries, Dictionary, Role, Rules, SessionConfig};
+use taut_fix_driver::{SessionSettings, Settings};
 
 use crate::exit::Failure;
 use crate::terminal::tell;
@@ -53,7 +54,7 @@ const PROFILES: [Profile; 10] = [
 ];
 
 /// The sessions whose dictionaries are in the folder, told one by one.
-pub fn sessions(folder: &Path) -> Result<Vec<AnySessionConfig>, Failure> {
+pub fn settings(folder: &Path) -> Result<Settings, Failure> {
     let mut loaded: Vec<(&'static str, Arc<Dictionary>)> = Vec::new();
     let mut sessions = Vec::new();
     for profile in &PROFILES {
@@ -65,22 +66,23 @@ pub fn sessions(folder: &Path) -> Result<Vec<AnySessionConfig>, Failure> {
         }
         let [transport, application] = names.map(|name| dictionary(folder, name, &mut loaded));
         let dictionaries = Dictionaries { transport: transport?, application: application? };
-        sessions.push(config(profile, dictionaries)?);
+        sessions.push(SessionSettings::new(config(profile, dictionaries)?));
         tell(format_args!("enabled: {label} ({})", profile.application));
     }
     if sessions.is_empty() {
         let folder = folder.display();
         return Err(Failure::Usage(format!("{folder} holds no dictionary such as FIX44.xml")));
     }
-    Ok(sessions)
+    // The suite logs on wrongly on purpose, and often.
+    Ok(Settings { failed_logons_per_minute: 0, ..Settings::new(sessions) })
 }
 
-fn config(profile: &Profile, dictionaries: Dictionaries) -> Result<AnySessionConfig, Failure> {
+fn config(profile: &Profile, dictionaries: Dictionaries) -> Result<SessionConfig, Failure> {
     let name = |text: &[u8]| {
         CompId::new(text).ok_or_else(|| Failure::Run(String::from("a CompID is too long")))
     };
     let (ours, theirs) = (name(OUR_COMP_ID)?, name(profile.peer.as_bytes())?);
-    let mut config = AnySessionConfig::new(Role::Acceptor, profile.begin, ours, theirs);
+    let mut config = SessionConfig::new(Role::Acceptor, profile.begin, ours, theirs);
     config.default_application_version = profile.application_version;
     config.dictionaries = Some(dictionaries);
     config.rules = Rules { values_present: profile.values_present, ..Rules::ALL };

@@ -2,7 +2,8 @@
 
 use taut_types::{Nanos, Price, Side};
 
-use crate::codec::fields::{Fields, needed, required};
+use crate::codec::body::Body;
+use crate::codec::fields::{needed, required};
 use crate::codec::tag;
 use crate::codec::text::ShortText;
 use crate::codec::writer::Writer;
@@ -55,7 +56,7 @@ impl<'a> ExecutionReport<'a> {
     ///
     /// # Errors
     /// [`FixError::Malformed`] or [`FixError::PeerViolation`].
-    pub fn decode(mut body: Fields<'a>) -> Result<Self, FixError> {
+    pub fn decode(mut body: Body<'a, '_>) -> Result<Self, FixError> {
         let (mut order_id, mut exec_id, mut cl_ord_id) = (None, None, None);
         let (mut orig_cl_ord_id, mut exec_type, mut ord_status) = (None, None, None);
         let (mut symbol, mut side, mut order_qty) = (None, None, None);
@@ -87,7 +88,7 @@ impl<'a> ExecutionReport<'a> {
                 _ => field.ignored()?,
             }
         }
-        let end = body.offset();
+        let end = body.end();
         Ok(Self {
             order_id: required(order_id, tag::ORDER_ID, end)?,
             exec_id: required(exec_id, tag::EXEC_ID, end)?,
@@ -165,7 +166,7 @@ impl<'a> OrderCancelReject<'a> {
     ///
     /// # Errors
     /// [`FixError::Malformed`] or [`FixError::PeerViolation`].
-    pub fn decode(mut body: Fields<'a>) -> Result<Self, FixError> {
+    pub fn decode(mut body: Body<'a, '_>) -> Result<Self, FixError> {
         let (mut order_id, mut cl_ord_id, mut orig_cl_ord_id) = (None, None, None);
         let (mut ord_status, mut response_to, mut reason, mut text) = (None, None, None, None);
         for field in &mut body {
@@ -187,7 +188,7 @@ impl<'a> OrderCancelReject<'a> {
                 _ => field.ignored()?,
             }
         }
-        let end = body.offset();
+        let end = body.end();
         Ok(Self {
             order_id: required(order_id, tag::ORDER_ID, end)?,
             cl_ord_id: required(cl_ord_id, tag::CL_ORD_ID, end)?,

@@ -2,7 +2,8 @@
 
 use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
 
-use crate::codec::fields::{Fields, needed, required};
+use crate::codec::body::Body;
+use crate::codec::fields::{needed, required};
 use crate::codec::tag;
 use crate::codec::text::ShortText;
 use crate::codec::writer::Writer;
@@ -39,7 +40,7 @@ impl NewOrderSingle {
     ///
     /// # Errors
     /// [`FixError::Malformed`] or [`FixError::PeerViolation`].
-    pub fn decode(mut body: Fields<'_>) -> Result<Self, FixError> {
+    pub fn decode(mut body: Body<'_, '_>) -> Result<Self, FixError> {
         let (mut cl_ord_id, mut symbol, mut side, mut order_type) = (None, None, None, None);
         let (mut time_in_force, mut price, mut qty, mut transact_time) = (None, None, None, None);
         for field in &mut body {
@@ -61,7 +62,7 @@ impl NewOrderSingle {
                 _ => field.ignored()?,
             }
         }
-        let end = body.offset();
+        let end = body.end();
         let order = Self {
             cl_ord_id: required(cl_ord_id, tag::CL_ORD_ID, end)?,
             symbol: required(symbol, tag::SYMBOL, end)?,
@@ -115,7 +116,7 @@ impl OrderCancelRequest {
     ///
     /// # Errors
     /// [`FixError::Malformed`] or [`FixError::PeerViolation`].
-    pub fn decode(mut body: Fields<'_>) -> Result<Self, FixError> {
+    pub fn decode(mut body: Body<'_, '_>) -> Result<Self, FixError> {
         let (mut cl_ord_id, mut orig_cl_ord_id, mut symbol) = (None, None, None);
         let (mut side, mut qty, mut transact_time) = (None, None, None);
         for field in &mut body {
@@ -130,7 +131,7 @@ impl OrderCancelRequest {
                 _ => field.ignored()?,
             }
         }
-        let end = body.offset();
+        let end = body.end();
         Ok(Self {
             cl_ord_id: required(cl_ord_id, tag::CL_ORD_ID, end)?,
             orig_cl_ord_id: required(orig_cl_ord_id, tag::ORIG_CL_ORD_ID, end)?,

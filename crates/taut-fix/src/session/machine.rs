@@ -1,57 +1,70 @@
-//! The session itself: its parts, its clockwork, and the table's actions carried out.
+//! The session: its parts, its clockwork, and the table's actions carried out.
 
 use taut_types::Nanos;
 
-use crate::codec::text::ShortText;
-use crate::error::{FixError, Misuse, Violation};
-use crate::messages::admin::BusinessRejectReason;
-use crate::session::config::{Now, Role, SessionConfig};
-use crate::session::event::{DisconnectReason, Event};
-use crate::session::inbound::Inbound;
-use crate::session::outbound::Outbound;
-use crate::session::queue::{Admin, AdminQueue, LogoutText, RejectNote};
+use crate::session::config::SessionConfig;
+use crate::session::counters::Counters;
+use crate::session::disconnect::DisconnectReason;
+use crate::session::event::Event;
+use crate::session::gap::Gap;
+use crate::session::held::Held;
+use crate::session::note::{LogoutWords, Note, Notes, Refusal};
+use crate::session::now::{Now, Role};
+use crate::session::outgoing::Outgoing;
 use crate::session::table::{Action, Input, State, step};
+use crate::store::{Store, StoreError};
 
-/// The most administrative messages that one input queues.
-const ADMIN_PER_INPUT_MAX: usize = 4;
+/// The most notes that one input adds.
+const NOTES_PER_INPUT_MAX: usize = 5;
 
-/// What a session has seen since it was built.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Well-framed messages received.
-    pub received: u64,
-    /// Messages written, administrative ones included.
-    pub sent: u64,
-    /// Runs of bytes that were no message, and messages with a broken field: ignored.
-    pub garbled: u64,
-    /// Messages that were answered with a Reject or a BusinessMessageReject.
-    pub rejected: u64,
-    /// Messages that came again (PossDupFlag) and were ignored.
-    pub duplicates: u64,
-    /// Messages that were ignored because others before them are missing.
-    pub out_of_sequence: u64,
-    /// ResendRequests that were sent.
-    pub gaps: u64,
-}
-
-/// One FIX session, either role.
+/// One FIX session of any version, either role, over a store.
 ///
-/// Pure: it is told the time with every call and hands out what to send. It stores no message and
-/// allocates nothing. See the crate's page for the driver's loop.
-#[derive(Clone, Debug)]
-pub struct Session {
+/// An application message counts as received when the driver comes back for the next one: a crash
+/// while it is worked on makes the peer send it again, marked as a possible duplicate.
+///
+/// Pure: it is told the time with every call and hands out what to send. It allocates when it is
+/// built and never again. A driver's loop:
+///
+/// ```
+/// # use taut_fix::{Event, Session, FieldIndex, MemoryStore, Now};
+/// # fn driver(session: &mut Session<MemoryStore>, index: &mut FieldIndex, now: Now,
+/// #           received: &[u8], scratch: &mut [u8], out: &mut [u8]) -> usize {
+/// let mut at = 0;
+/// loop {
+///     let made = session.handle_bytes(now, &received[at..], index);
+///     // ... act on made.event: an application's message is received[at..], indexed ...
+///     at += made.consumed;
+///     while let Some(range) = session.poll_transmit(now, out) {
+///         let _to_send = &out[range];
+///     }
+///     while let Some(bytes) = session.take_held(scratch) {
+///         let _again = session.handle_bytes(now, &scratch[..bytes], index);
+///     }
+///     if made.consumed == 0 {
+///         break; // keep received[at..] until more arrives; close if session.is_closed()
+///     }
+/// }
+/// # at
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Session<S> {
     pub(super) config: SessionConfig,
+    pub(super) store: S,
     pub(super) state: State,
-    pub(super) inbound: Inbound,
-    pub(super) outbound: Outbound,
-    pub(super) queue: AdminQueue,
-    /// The peer's name, once it is known.
-    pub(super) peer: Option<ShortText>,
+    pub(super) outgoing: Outgoing,
+    pub(super) notes: Notes,
+    pub(super) gap: Option<Gap>,
+    pub(super) held: Held,
     pub(super) heartbeat_interval: Nanos,
     pub(super) last_received: Nanos,
     /// Monotonic time of the last change of state: the start of its wait.
     pub(super) since: Nanos,
     pub(super) logon_queued: bool,
+    /// Whether the last message was reported to the application and its number is not stored yet.
+    pub(super) unconfirmed: bool,
+    /// Whether the store failed: the session is over.
+    pub(super) store_failed: bool,
     pub(super) counters: Counters,
 }
 
@@ -60,66 +73,66 @@ pub struct Session {
 pub(super) enum Cause<'a> {
     Nothing,
     Logon { reset: bool },
-    Gap { from: u64 },
-    Reject(RejectNote),
-    PeerLogout(&'a [u8]),
+    Gap { begin: u64, end: u64 },
+    Reject(&'a Refusal),
     Wanted(&'static str),
     End(DisconnectReason),
 }
 
-impl Session {
-    /// A session before its first connection.
-    ///
-    /// # Errors
-    /// [`Misuse::TargetCompIdMissing`] for an initiator without one.
-    pub fn new(config: SessionConfig) -> Result<Self, FixError> {
-        if config.role == Role::Initiator && config.target_comp_id.is_none() {
-            return Err(FixError::Misuse(Misuse::TargetCompIdMissing));
-        }
-        Ok(Self {
+impl<S: Store> Session<S> {
+    /// A session before its first connection; its numbers are the store's.
+    #[must_use]
+    pub fn new(config: SessionConfig, store: S) -> Self {
+        Self {
+            store,
             state: State::Disconnected,
-            inbound: Inbound::new(),
-            outbound: Outbound::new(config.sender_comp_id, config.target_comp_id, config.precision),
-            queue: AdminQueue::new(),
-            peer: config.target_comp_id,
+            outgoing: Outgoing::new(&config),
+            notes: Notes::new(),
+            gap: None,
+            held: Held::new(config.held_bytes),
             heartbeat_interval: config.heartbeat_interval,
             last_received: Nanos::ZERO,
             since: Nanos::ZERO,
             logon_queued: false,
+            unconfirmed: false,
+            store_failed: false,
             counters: Counters::default(),
             config,
-        })
+        }
     }
 
     /// The transport is up: an initiator queues its Logon, an acceptor waits for one.
     pub fn connect(&mut self, now: Now) {
-        self.queue.clear();
+        self.notes.clear();
         self.logon_queued = false;
-        self.inbound.forget_gap();
-        if self.config.reset_on_logon {
-            self.inbound.restart(1);
-            self.outbound.set_next(1);
-        }
-        self.peer = self.config.target_comp_id;
-        self.outbound.set_target(self.peer);
-        self.outbound.touch(now.mono);
+        self.gap = None;
+        self.held.clear();
+        self.outgoing.touch(now.mono);
         self.heartbeat_interval = self.config.heartbeat_interval;
         self.last_received = now.mono;
         let input = match self.config.role {
             Role::Initiator => Input::Connected,
             Role::Acceptor => Input::Accepted,
         };
-        self.apply(now, input, Cause::Logon { reset: self.config.reset_on_logon });
+        let reset = self.config.reset_on_logon;
+        if reset && self.config.role == Role::Initiator {
+            self.reset_numbers();
+        }
+        self.apply(now, input, Cause::Logon { reset });
     }
 
     /// The transport is gone.
     pub fn transport_closed(&mut self, now: Now) {
-        self.queue.clear();
+        self.confirm(now);
+        self.notes.clear();
         self.apply(now, Input::TransportClosed, Cause::Nothing);
+        if self.config.reset_on_disconnect {
+            self.reset_numbers();
+        }
     }
 
     /// Starts to log out; before the Logon, ends the session at once.
-    pub fn logout(&mut self, now: Now, text: &'static str) -> Option<Event<'static>> {
+    pub fn logout(&mut self, now: Now, text: &'static str) -> Option<Event> {
         let cause = if self.state.is_logging_on() {
             Cause::End(DisconnectReason::LoggedOutBeforeLogon)
         } else {
@@ -128,8 +141,22 @@ impl Session {
         self.apply(now, Input::LogoutWanted, cause)
     }
 
+    /// Refuses a peer whose Logon was valid but whose credentials are not: instead of the Logon it
+    /// gets a Logout, and the session ends.
+    pub fn refuse(&mut self, now: Now, text: &'static str) {
+        self.notes.clear();
+        self.logon_queued = false;
+        self.notes.push(Note::Logout(LogoutWords::Words(text)));
+        self.state = State::Closed;
+        self.since = now.mono;
+    }
+
     /// Does what is due: heartbeats, test requests, the end of a wait.
-    pub fn handle_timeout(&mut self, now: Now) -> Option<Event<'static>> {
+    pub fn handle_timeout(&mut self, now: Now) -> Option<Event> {
+        self.confirm(now);
+        if self.store_failed {
+            return self.report_store_failure(now);
+        }
         if self.poll_timeout().is_none_or(|due| now.mono < due) || !self.has_room() {
             return None;
         }
@@ -149,6 +176,9 @@ impl Session {
     /// The monotonic time at which [`Session::handle_timeout`] has something to do.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Nanos> {
+        if self.store_failed {
+            return Some(self.since);
+        }
         match self.state {
             State::AwaitingLogon | State::LogonSent => Some(self.since + self.config.logon_timeout),
             State::LogoutSent => Some(self.since + self.config.logout_timeout),
@@ -165,7 +195,7 @@ impl Session {
         self.state.is_active() && !self.logon_queued
     }
 
-    /// Whether the driver must close the connection once [`Session::poll_transmit`] is drained.
+    /// Whether the driver must close the connection once `poll_transmit` is drained.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.state == State::Closed
@@ -177,22 +207,21 @@ impl Session {
         self.state
     }
 
-    /// The peer's CompID, once it is known.
+    /// What it was told when it was built.
     #[must_use]
-    pub const fn peer_comp_id(&self) -> Option<ShortText> {
-        self.peer
+    pub const fn config(&self) -> &SessionConfig {
+        &self.config
     }
 
-    /// The sequence number of the next message that is written.
+    /// Its store: the numbers are there.
     #[must_use]
-    pub const fn next_outgoing(&self) -> u64 {
-        self.outbound.next()
+    pub const fn store(&self) -> &S {
+        &self.store
     }
 
-    /// The sequence number of the next message that is expected.
-    #[must_use]
-    pub const fn next_expected(&self) -> u64 {
-        self.inbound.expected()
+    /// Its store, for what the session does not do itself, such as committing a batch.
+    pub const fn store_mut(&mut self) -> &mut S {
+        &mut self.store
     }
 
     /// What it has seen since it was built.
@@ -203,20 +232,40 @@ impl Session {
 }
 
 /// For receiving and sending.
-impl Session {
-    /// Whether the queue has room for all that one input can queue.
+impl<S: Store> Session<S> {
+    /// Whether there is room for all that one input can add.
     pub(super) const fn has_room(&self) -> bool {
-        self.queue.free() >= ADMIN_PER_INPUT_MAX
+        self.notes.free() >= NOTES_PER_INPUT_MAX
+    }
+
+    /// Notes what a write to the store came to.
+    #[inline]
+    pub(super) fn stored(&mut self, result: Result<(), StoreError>) {
+        self.store_failed |= result.is_err();
+    }
+
+    pub(super) fn reset_numbers(&mut self) {
+        let result = self.store.reset();
+        self.stored(result);
+        self.gap = None;
+        self.held.clear();
+    }
+
+    /// Ends a session whose store failed: what cannot be remembered must not be sent.
+    #[cold]
+    pub(super) fn report_store_failure(&mut self, now: Now) -> Option<Event> {
+        self.notes.clear();
+        self.store_failed = false;
+        self.logon_queued = false;
+        let was_over = !self.state.is_connected();
+        self.state = State::Closed;
+        self.since = now.mono;
+        (!was_over).then_some(Event::Disconnect(DisconnectReason::StoreFailed))
     }
 
     /// Takes one step of the table.
     #[inline]
-    pub(super) fn apply<'a>(
-        &mut self,
-        now: Now,
-        input: Input,
-        cause: Cause<'a>,
-    ) -> Option<Event<'a>> {
+    pub(super) fn apply(&mut self, now: Now, input: Input, cause: Cause<'_>) -> Option<Event> {
         let step = step(self.state, input);
         if step.next != self.state {
             self.state = step.next;
@@ -229,97 +278,69 @@ impl Session {
         event
     }
 
-    pub(super) fn reject(&mut self, ref_sequence: u64, msg_type_code: &[u8], violation: Violation) {
-        match violation {
-            Violation::Field { reason, tag, .. } => self.push_reject(RejectNote {
-                ref_sequence,
-                ref_tag: Some(tag),
-                ref_msg_type: ShortText::new(msg_type_code),
-                reason,
-            }),
-            Violation::ConditionallyRequired { .. } => self.push_business_reject(
-                ref_sequence,
-                msg_type_code,
-                BusinessRejectReason::ConditionallyRequiredFieldMissing,
-            ),
-        }
-    }
-
-    pub(super) fn push_reject(&mut self, note: RejectNote) {
-        self.counters.rejected += 1;
-        self.queue.push(Admin::Reject(note));
-    }
-
-    pub(super) fn push_business_reject(
+    /// Ends the session because of what the peer did.
+    #[cold]
+    pub(super) fn end(
         &mut self,
-        ref_sequence: u64,
-        msg_type_code: &[u8],
-        reason: BusinessRejectReason,
-    ) {
-        self.counters.rejected += 1;
-        // Only types of the standard come here: two bytes at the most.
-        if let Some(ref_msg_type) = ShortText::new(msg_type_code) {
-            self.queue.push(Admin::BusinessReject { ref_sequence, ref_msg_type, reason });
-        }
+        now: Now,
+        input: Input,
+        reason: DisconnectReason,
+    ) -> Option<Event> {
+        self.apply(now, input, Cause::End(reason))
     }
 }
 
-impl Session {
-    fn act<'a>(&mut self, action: Action, cause: Cause<'a>) -> Option<Event<'a>> {
-        let admin = match (action, cause) {
+impl<S: Store> Session<S> {
+    fn act(&mut self, action: Action, cause: Cause<'_>) -> Option<Event> {
+        let note = match (action, cause) {
             (Action::SendLogon, cause) => {
                 self.logon_queued = true;
-                let reset = matches!(cause, Cause::Logon { reset: true });
-                Admin::Logon { heartbeat_interval: self.heartbeat_interval, reset }
+                Note::Logon { reset: matches!(cause, Cause::Logon { reset: true }) }
             }
-            (Action::SendHeartbeat, _) => Admin::Heartbeat(None),
-            (Action::SendTestRequest, _) => Admin::TestRequest,
-            (Action::SendResendRequest, Cause::Gap { from }) => Admin::ResendRequest(from),
-            (Action::SendReject, Cause::Reject(note)) => {
+            (Action::SendHeartbeat, _) => Note::Heartbeat(None),
+            (Action::SendTestRequest, _) => Note::TestRequest,
+            (Action::SendResendRequest, Cause::Gap { begin, end }) => {
+                Note::ResendRequest { begin, end }
+            }
+            (Action::SendReject, Cause::Reject(refusal)) => {
                 self.counters.rejected += 1;
-                Admin::Reject(note)
+                Note::Reject(*refusal)
             }
-            (Action::SendLogout, cause) => Admin::Logout(logout_text(cause)),
-            (Action::ReportLoggedOn, _) => {
-                let heartbeat_interval = self.heartbeat_interval;
-                let peer_comp_id = self.peer?;
-                return Some(Event::LoggedOn { peer_comp_id, heartbeat_interval });
-            }
-            (Action::ReportLoggedOut, Cause::PeerLogout(text)) => {
-                return Some(Event::LoggedOut { text });
-            }
+            (Action::SendLogout, cause) => Note::Logout(logout_words(cause)),
+            (Action::ReportLoggedOn, _) => return Some(Event::LoggedOn),
+            (Action::ReportLoggedOut, _) => return Some(Event::LoggedOut),
             (Action::ReportDisconnect, Cause::End(reason)) => {
                 return Some(Event::Disconnect(reason));
             }
             // An action whose cause does not fit: no caller makes such a pair.
             _ => return None,
         };
-        self.queue.push(admin);
+        self.notes.push(note);
         None
     }
 
-    fn handle_active_timeout(&mut self, now: Now) -> Option<Event<'static>> {
+    fn handle_active_timeout(&mut self, now: Now) -> Option<Event> {
         let is_due = |due: Option<Nanos>| due.is_some_and(|due| now.mono >= due);
         if is_due(self.resend_due()) {
-            let cause = Cause::End(DisconnectReason::ResendTimeout);
-            return self.apply(now, Input::Deadline, cause);
+            return self.end(now, Input::Deadline, DisconnectReason::ResendTimeout);
         }
         if is_due(self.receive_due()) {
-            let cause = Cause::End(DisconnectReason::HeartbeatTimeout);
-            let event = self.apply(now, Input::ReceiveIdle, cause);
+            let reason = DisconnectReason::HeartbeatTimeout;
+            let event = self.apply(now, Input::ReceiveIdle, Cause::End(reason));
             if event.is_some() {
                 return event;
             }
         }
         if is_due(self.send_due()) {
-            self.outbound.touch(now.mono);
+            self.outgoing.touch(now.mono);
             return self.apply(now, Input::SendIdle, Cause::Nothing);
         }
         None
     }
 
     fn resend_due(&self) -> Option<Nanos> {
-        Some(self.inbound.gap_asked_at()? + self.config.resend_timeout)
+        let asked = self.gap.as_ref()?.asked_at;
+        (self.config.resend_timeout > Nanos::ZERO).then_some(asked + self.config.resend_timeout)
     }
 
     /// An interval and a fifth ("a reasonable transmission time") after the last message, or after
@@ -337,20 +358,20 @@ impl Session {
     fn send_due(&self) -> Option<Nanos> {
         let interval = self.heartbeat_interval;
         let beats = self.state == State::Active && interval > Nanos::ZERO;
-        beats.then_some(self.outbound.last_sent() + interval)
+        beats.then_some(self.outgoing.last_sent() + interval)
     }
 }
 
-const fn logout_text(cause: Cause<'_>) -> LogoutText {
+const fn logout_words(cause: Cause<'_>) -> LogoutWords {
     match cause {
         Cause::End(DisconnectReason::SequenceTooLow { expected, received }) => {
-            LogoutText::SequenceTooLow { expected, received }
+            LogoutWords::SequenceTooLow { expected, received }
         }
         Cause::End(DisconnectReason::WrongBeginString) => {
-            LogoutText::Words("Incorrect BeginString")
+            LogoutWords::Words("Incorrect BeginString")
         }
-        Cause::End(reason) => LogoutText::Words(reason.as_str()),
-        Cause::Wanted(words) => LogoutText::Words(words),
-        _ => LogoutText::Empty,
+        Cause::End(reason) => LogoutWords::Words(reason.as_str()),
+        Cause::Wanted(words) => LogoutWords::Words(words),
+        _ => LogoutWords::Empty,
     }
 }

@@ -2,331 +2,249 @@
 
 use core::ops::ControlFlow;
 
-use crate::codec::fields::Fields;
 use crate::codec::frame::{Frame, Framed, frame};
-use crate::codec::text::ShortText;
-use crate::codec::writer::BEGIN_STRING;
-use crate::error::{FixError, RejectReason, Violation};
-use crate::messages::admin::{
-    BusinessMessageReject, BusinessRejectReason, Logon, Logout, Reject, TestRequest,
-};
-use crate::messages::execution::{ExecutionReport, OrderCancelReject};
-use crate::messages::header::Header;
-use crate::messages::msg_type::MsgType;
-use crate::messages::order::{NewOrderSingle, OrderCancelRequest};
-use crate::session::config::{Now, Role};
-use crate::session::event::{DisconnectReason, Event, Handled, MessageInfo};
-use crate::session::inbound::Order;
+use crate::codec::index::FieldIndex;
+use crate::codec::tag;
+use crate::codec::text::{ShortText, TestReqId};
+use crate::codec::timestamp::parse_timestamp;
+use crate::dictionary::rules::Fault;
+use crate::error::RejectReason;
+use crate::messages::reject::BusinessRejectReason;
+use crate::session::disconnect::DisconnectReason;
+use crate::session::event::{Event, Progress};
+use crate::session::head::Head;
 use crate::session::machine::{Cause, Session};
-use crate::session::queue::{Admin, RejectNote};
+use crate::session::message::Message;
+use crate::session::note::Note;
+use crate::session::now::Now;
 use crate::session::table::{Input, State};
+use crate::store::Store;
 
-impl Session {
-    /// Handles at most one message at the start of the bytes.
+impl<S: Store> Session<S> {
+    /// Handles at most one message at the start of the bytes, and leaves its fields in the index.
     ///
-    /// Call again with the rest until nothing is consumed, and drain
-    /// [`Session::poll_transmit`] after each call: with a full queue nothing is consumed either.
-    pub fn handle_bytes<'a>(&mut self, now: Now, bytes: &'a [u8]) -> Handled<'a> {
+    /// Call again with the rest until nothing is consumed; drain [`Session::poll_transmit`] and
+    /// [`Session::take_held`] after each call: with a full queue nothing is consumed either.
+    #[inline]
+    pub fn handle_bytes(&mut self, now: Now, bytes: &[u8], index: &mut FieldIndex) -> Progress {
+        self.confirm(now);
+        if self.store_failed {
+            return Progress { consumed: 0, event: self.report_store_failure(now) };
+        }
         if !self.state.is_connected() || !self.has_room() {
-            return Handled::NOTHING;
+            return Progress::NOTHING;
         }
         match frame(bytes, self.config.message_bytes_max) {
-            Ok(Framed::NeedMore) => Handled::NOTHING,
+            Ok(Framed::NeedMore) => Progress::NOTHING,
             Ok(Framed::Message(frame)) => {
                 self.counters.received += 1;
                 self.last_received = now.mono;
-                let (event, info) = self.handle_message(now, &frame);
-                Handled { consumed: frame.consumed(), event, info }
+                let event = self.handle_frame(now, &frame, index);
+                Progress { consumed: frame.consumed(), event }
             }
             Ok(Framed::Garbled { skip }) => {
                 let event = self.ignore_garbled(now);
-                Handled { consumed: skip, event, info: None }
+                Progress { consumed: skip, event }
             }
             Err(_) => {
-                let cause = Cause::End(DisconnectReason::MessageTooLarge);
-                let event = self.apply(now, Input::FatalViolation, cause);
-                Handled { consumed: 0, event, info: None }
+                let reason = DisconnectReason::MessageTooLarge;
+                Progress { consumed: 0, event: self.end(now, Input::FatalViolation, reason) }
             }
+        }
+    }
+
+    /// The next message that was held and whose turn it is: hand it to
+    /// [`Session::handle_bytes`]. `out` holds the largest message.
+    pub fn take_held(&mut self, out: &mut [u8]) -> Option<usize> {
+        let now = Now { mono: self.last_received, utc: self.last_received };
+        self.confirm(now);
+        if self.held.is_empty() || !self.state.is_connected() || !self.has_room() {
+            return None;
+        }
+        loop {
+            let len = self.held.take(self.store.next_incoming(), out)?;
+            let message = out.get(..len).unwrap_or(&[]);
+            // These were acted on when they came; only their number was still due.
+            let is_done = [&b"\x0135=2\x01"[..], b"\x0135=A\x01"]
+                .iter()
+                .any(|start| message.windows(start.len()).take(32).any(|part| part == *start));
+            if !is_done {
+                return Some(len);
+            }
+            self.advance(now);
+        }
+    }
+
+    /// Tells the peer that its application message, the last that was reported, is of a type that
+    /// nobody here reads.
+    pub fn refuse_type(&mut self, sequence: u64, msg_type: &[u8]) {
+        self.counters.rejected += 1;
+        if let Some(ref_msg_type) = ShortText::new(msg_type) {
+            let reason = BusinessRejectReason::UnsupportedMessageType;
+            self.notes.push(Note::BusinessReject { ref_sequence: sequence, ref_msg_type, reason });
         }
     }
 }
 
-impl Session {
-    fn handle_message<'a>(
+impl<S: Store> Session<S> {
+    fn handle_frame(
         &mut self,
         now: Now,
-        frame: &Frame<'a>,
-    ) -> (Option<Event<'a>>, Option<MessageInfo>) {
-        if frame.begin_string() != BEGIN_STRING {
-            let cause = Cause::End(DisconnectReason::WrongBeginString);
-            return (self.apply(now, Input::FatalViolation, cause), None);
-        }
-        let (header, body) = match Header::decode(frame.fields()) {
-            Ok(parts) => parts,
-            Err(error) => return (self.handle_bad_header(now, frame, error), None),
-        };
-        let event = if self.state.is_logging_on() {
-            self.handle_first(now, &header, body)
-        } else {
-            self.handle_in_session(now, &header, body)
-        };
-        let info = MessageInfo {
-            sequence: header.sequence,
-            sending_time: header.sending_time,
-            poss_dup: header.poss_dup,
-            poss_resend: header.poss_resend,
-        };
-        (event, Some(info))
-    }
-
-    #[cold]
-    fn handle_bad_header<'a>(
-        &mut self,
-        now: Now,
-        frame: &Frame<'a>,
-        error: FixError,
-    ) -> Option<Event<'a>> {
-        let FixError::PeerViolation(violation) = error else {
+        frame: &Frame<'_>,
+        index: &mut FieldIndex,
+    ) -> Option<Event> {
+        if index.fill(frame).is_err() {
             return self.ignore_garbled(now);
+        }
+        let (bytes, slots) = (frame.bytes(), index.slots());
+        let head = Head::read(bytes, slots);
+        if frame.begin_string() != self.config.begin.as_bytes() {
+            return self.handle_wrong_version(now, &head);
+        }
+        let Some(sequence) = head.sequence else {
+            return self.end(now, Input::FatalViolation, DisconnectReason::MissingSequence);
         };
+        let message = Message { bytes, slots, head, sequence };
+        if let Err(fault) = self.validate(&message) {
+            return self.handle_fault(now, &message, fault);
+        }
         if self.state.is_logging_on() {
-            return self.refuse_logon(now, DisconnectReason::InvalidLogon);
+            self.handle_first(now, &message)
+        } else {
+            self.handle_in_session(now, &message)
         }
-        let found = Header::diagnose(frame.fields());
-        let Some(sequence) = found.sequence else {
-            let cause = Cause::End(DisconnectReason::MissingSequence);
-            return self.apply(now, Input::FatalViolation, cause);
-        };
-        match self.inbound.order(sequence) {
-            Order::Expected => {}
-            Order::TooHigh => return self.note_gap(now, sequence, found.poss_dup),
-            Order::TooLow if found.poss_dup => return None,
-            Order::TooLow => return self.end_too_low(now, sequence),
-        }
-        let violation = match found.misplaced {
-            Some(tag) => Violation::Field { reason: RejectReason::TagOutOfOrder, tag, offset: 0 },
-            None => violation,
-        };
-        self.reject(sequence, found.msg_type_code, violation);
-        self.inbound.advance();
-        None
     }
 
-    /// The first message on a connection.
-    #[cold]
-    fn handle_first<'a>(
-        &mut self,
-        now: Now,
-        header: &Header<'a>,
-        body: Fields<'a>,
-    ) -> Option<Event<'a>> {
-        match self.check(now, header) {
-            Ok(()) => {}
-            Err(RejectReason::CompIdProblem) => {
-                return self.refuse_logon(now, DisconnectReason::WrongCompId);
+    /// What the session itself needs, and what the dictionary says.
+    #[inline]
+    fn validate(&self, message: &Message<'_>) -> Result<(), Fault> {
+        let head = &message.head;
+        let needed = [
+            (tag::SENDER_COMP_ID, head.sender.is_none()),
+            (tag::SENDING_TIME, head.sending_time.is_none()),
+            (tag::TARGET_COMP_ID, head.target.is_none()),
+        ];
+        for (tag, is_missing) in needed {
+            if is_missing {
+                let reason = RejectReason::RequiredTagMissing;
+                return Err(Fault { reason, tag: i32::try_from(tag).ok(), offset: 0 });
             }
-            Err(_) => return self.refuse_logon(now, DisconnectReason::SendingTimeAccuracy),
         }
-        if header.msg_type == MsgType::Logout {
-            let text = Logout::decode(body).map_or(&[][..], |logout| logout.text);
-            let cause = match self.state {
-                State::LogonSent => Cause::PeerLogout(text),
-                _ => Cause::End(DisconnectReason::InvalidLogon),
-            };
-            return self.apply(now, Input::Logout, cause);
+        let Some(dictionaries) = &self.config.dictionaries else { return Ok(()) };
+        let transport = &dictionaries.transport;
+        let body = if head.is_admin() { transport } else { &dictionaries.application };
+        transport.check_application(body, message.bytes, message.slots, self.config.rules)
+    }
+
+    fn handle_in_session(&mut self, now: Now, message: &Message<'_>) -> Option<Event> {
+        if let Err(reason) = self.check_header(now, message) {
+            return self.end_with_reject(now, message, reason);
         }
-        let logon = match Logon::decode(body) {
-            Ok(logon) if header.msg_type == MsgType::Logon => logon,
-            _ => return self.refuse_logon(now, DisconnectReason::InvalidLogon),
+        self.apply(now, Input::Message, Cause::Nothing);
+        match message.head.msg_type {
+            b"A" => return self.handle_second_logon(now, message),
+            b"5" => return self.handle_logout(now, message),
+            b"2" => return self.handle_resend_request(now, message),
+            b"4" => return self.handle_sequence_reset(now, message),
+            _ => {}
+        }
+        if let ControlFlow::Break(event) = self.admit(now, message) {
+            return event;
+        }
+        let event = match message.head.msg_type {
+            b"0" => None,
+            b"1" if self.answer_test_request(now, message) => None,
+            b"1" => return None,
+            b"3" => Some(Event::Rejected),
+            _ => Some(Event::Application {
+                sequence: message.sequence,
+                poss_dup: message.head.poss_dup,
+                poss_resend: message.head.poss_resend,
+            }),
         };
-        let Some(peer) = ShortText::new(header.sender_comp_id) else {
-            return self.refuse_logon(now, DisconnectReason::WrongCompId);
-        };
-        self.peer = Some(peer);
-        self.outbound.set_target(self.peer);
-        if logon.reset {
-            self.inbound.restart(1);
-            // An initiator's Logon was number 1 of the new count.
-            let next = if self.config.role == Role::Initiator { 2 } else { 1 };
-            self.outbound.set_next(next);
-        }
-        let order = self.inbound.order(header.sequence);
-        if order == Order::TooLow {
-            return self.end_too_low(now, header.sequence);
-        }
-        self.heartbeat_interval = logon.heartbeat_interval;
-        let event = self.apply(now, Input::Logon, Cause::Logon { reset: logon.reset });
-        match order {
-            Order::TooHigh => {
-                self.note_gap(now, header.sequence, header.poss_dup);
-            }
-            _ => self.inbound.advance(),
+        self.unconfirmed = event.is_some();
+        if event.is_none() {
+            self.advance(now);
         }
         event
     }
 
-    fn handle_in_session<'a>(
-        &mut self,
-        now: Now,
-        header: &Header<'a>,
-        body: Fields<'a>,
-    ) -> Option<Event<'a>> {
-        if let Err(reason) = self.check(now, header) {
-            if self.inbound.order(header.sequence) == Order::Expected {
-                self.inbound.advance();
+    /// Whether it could: an id that cannot be repeated is refused.
+    fn answer_test_request(&mut self, now: Now, message: &Message<'_>) -> bool {
+        let reason = match message.value(tag::TEST_REQ_ID).map(TestReqId::new) {
+            Some(Some(id)) => {
+                self.notes.push(Note::Heartbeat(Some(id)));
+                return true;
             }
-            return self.end_with_reject(now, header, reason);
-        }
-        self.apply(now, Input::Message, Cause::Nothing);
-        match header.msg_type {
-            MsgType::Logon => self.handle_second_logon(now, header, body),
-            MsgType::Logout => self.handle_logout(now, header, body),
-            MsgType::ResendRequest => self.handle_resend_request(now, header, body),
-            MsgType::SequenceReset => self.handle_sequence_reset(now, header, body),
-            _ => match self.admit(now, header) {
-                ControlFlow::Continue(()) => self.deliver(now, header, body),
-                ControlFlow::Break(event) => event,
-            },
-        }
-    }
-
-    /// A message in sequence that carries no session business of its own.
-    #[inline]
-    fn deliver<'a>(
-        &mut self,
-        now: Now,
-        header: &Header<'a>,
-        body: Fields<'a>,
-    ) -> Option<Event<'a>> {
-        let decoded = match header.msg_type {
-            MsgType::NewOrderSingle => {
-                NewOrderSingle::decode(body).map(|order| Some(Event::NewOrderSingle(order)))
-            }
-            MsgType::OrderCancelRequest => OrderCancelRequest::decode(body)
-                .map(|cancel| Some(Event::OrderCancelRequest(cancel))),
-            MsgType::ExecutionReport => {
-                ExecutionReport::decode(body).map(|report| Some(Event::ExecutionReport(report)))
-            }
-            MsgType::OrderCancelReject => {
-                OrderCancelReject::decode(body).map(|reject| Some(Event::OrderCancelReject(reject)))
-            }
-            MsgType::BusinessMessageReject => BusinessMessageReject::decode(body)
-                .map(|reject| Some(Event::BusinessRejected(reject))),
-            MsgType::Reject => Reject::decode(body).map(|reject| Some(Event::Rejected(reject))),
-            MsgType::TestRequest => TestRequest::decode(body).map(|request| {
-                self.queue.push(Admin::Heartbeat(Some(request.id)));
-                None
-            }),
-            _ => check_fields(body).map(|()| {
-                self.refuse_type(header);
-                None
-            }),
+            Some(None) => RejectReason::ValueIncorrect,
+            None => RejectReason::RequiredTagMissing,
         };
-        match decoded {
-            Ok(event) => {
-                self.inbound.advance();
-                event
-            }
-            Err(error) => self.refuse_body(now, header, error),
-        }
-    }
-
-    #[cold]
-    fn handle_second_logon<'a>(
-        &mut self,
-        now: Now,
-        header: &Header<'a>,
-        body: Fields<'a>,
-    ) -> Option<Event<'a>> {
-        match Logon::decode(body) {
-            Ok(logon) if logon.reset => {
-                // What waits to be sent belongs to the old count.
-                self.queue.clear();
-                self.inbound.restart(1);
-                self.outbound.set_next(1);
-                self.heartbeat_interval = logon.heartbeat_interval;
-                let event = self.apply(now, Input::Reset, Cause::Logon { reset: true });
-                if header.sequence > 1 {
-                    self.note_gap(now, header.sequence, header.poss_dup);
-                } else {
-                    self.inbound.advance();
-                }
-                event
-            }
-            Ok(_) => match self.admit(now, header) {
-                ControlFlow::Continue(()) => {
-                    let cause = Cause::End(DisconnectReason::UnexpectedLogon);
-                    self.apply(now, Input::FatalViolation, cause)
-                }
-                ControlFlow::Break(event) => event,
-            },
-            Err(error) => self.admit_and_refuse(now, header, error),
-        }
+        self.refuse_message(now, message, reason, i32::try_from(tag::TEST_REQ_ID).ok());
+        false
     }
 
     /// A Logout counts whatever its number is: the peer leaves.
     #[cold]
-    fn handle_logout<'a>(
-        &mut self,
-        now: Now,
-        header: &Header<'a>,
-        body: Fields<'a>,
-    ) -> Option<Event<'a>> {
-        match Logout::decode(body) {
-            Ok(logout) => {
-                if self.inbound.order(header.sequence) == Order::Expected {
-                    self.inbound.advance();
-                }
-                self.apply(now, Input::Logout, Cause::PeerLogout(logout.text))
-            }
-            Err(error) => self.admit_and_refuse(now, header, error),
+    fn handle_logout(&mut self, now: Now, message: &Message<'_>) -> Option<Event> {
+        if message.sequence == self.store.next_incoming() {
+            self.advance(now);
         }
+        self.apply(now, Input::Logout, Cause::Nothing)
     }
 
     /// CompIDs and SendingTime.
     #[inline]
-    fn check(&self, now: Now, header: &Header<'_>) -> Result<(), RejectReason> {
-        let from_peer =
-            self.peer.as_ref().is_none_or(|peer| peer.as_bytes() == header.sender_comp_id);
-        if !from_peer || header.target_comp_id != self.config.sender_comp_id.as_bytes() {
+    pub(super) fn check_header(&self, now: Now, message: &Message<'_>) -> Result<(), RejectReason> {
+        let head = &message.head;
+        let from_peer = head.sender == Some(self.config.target_comp_id.as_bytes());
+        let to_us = head.target == Some(self.config.sender_comp_id.as_bytes());
+        if self.config.check_comp_ids && !(from_peer && to_us) {
             return Err(RejectReason::CompIdProblem);
         }
         let tolerance = self.config.sending_time_tolerance.0;
-        if tolerance > 0 && now.utc.0.abs_diff(header.sending_time.0) > tolerance.unsigned_abs() {
-            return Err(RejectReason::SendingTimeAccuracy);
+        if tolerance > 0 {
+            let sent =
+                head.sending_time.and_then(|slot| parse_timestamp(slot.value(message.bytes)));
+            let sent = sent.ok_or(RejectReason::SendingTimeAccuracy)?;
+            if now.utc.0.abs_diff(sent.0) > tolerance.unsigned_abs() {
+                return Err(RejectReason::SendingTimeAccuracy);
+            }
         }
         Ok(())
     }
 
     #[cold]
-    pub(super) fn refuse_logon<'a>(
-        &mut self,
-        now: Now,
-        reason: DisconnectReason,
-    ) -> Option<Event<'a>> {
-        self.apply(now, Input::LogonRefused, Cause::End(reason))
-    }
-
-    /// A Heartbeat passes; every other type that comes here is one that nobody reads.
-    fn refuse_type(&mut self, header: &Header<'_>) {
-        match header.msg_type {
-            MsgType::Unsupported => self.push_business_reject(
-                header.sequence,
-                header.msg_type_code,
-                BusinessRejectReason::UnsupportedMessageType,
-            ),
-            MsgType::Unknown => {
-                self.push_reject(RejectNote::new(header, None, RejectReason::InvalidMsgType));
-            }
-            _ => {}
+    fn handle_fault(&mut self, now: Now, message: &Message<'_>, fault: Fault) -> Option<Event> {
+        if self.state.is_logging_on() {
+            return self.end(now, Input::LogonRefused, DisconnectReason::InvalidLogon);
         }
+        self.apply(now, Input::Message, Cause::Nothing);
+        self.refuse_message(now, message, fault.reason, fault.tag);
+        None
     }
-}
 
-/// Reads every field of a body that nobody decodes.
-fn check_fields(body: Fields<'_>) -> Result<(), FixError> {
-    for field in body {
-        field?.ignored()?;
+    /// Another version in session: a Logout ends it, anything else is answered with one.
+    #[cold]
+    fn handle_wrong_version(&mut self, now: Now, head: &Head<'_>) -> Option<Event> {
+        if self.state.is_logging_on() {
+            return self.end(now, Input::LogonRefused, DisconnectReason::WrongBeginString);
+        }
+        if head.sequence == Some(self.store.next_incoming()) {
+            self.advance(now);
+        }
+        if head.msg_type == b"5" {
+            return self.apply(now, Input::Logout, Cause::Nothing);
+        }
+        self.end(now, Input::FatalViolation, DisconnectReason::WrongBeginString)
     }
-    Ok(())
+
+    /// Ignores what is garbled, except in place of the first message.
+    #[cold]
+    fn ignore_garbled(&mut self, now: Now) -> Option<Event> {
+        self.counters.garbled += 1;
+        if matches!(self.state, State::AwaitingLogon | State::LogonSent) {
+            return self.end(now, Input::LogonRefused, DisconnectReason::GarbledLogon);
+        }
+        None
+    }
 }

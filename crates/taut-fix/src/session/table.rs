@@ -1,7 +1,7 @@
 //! The session's state machine: state and input to new state and actions.
 //!
 //! What is not in the table of [`step`] changes nothing. Which input a message is (in sequence, too
-//! high, refused) is decided before, see `inbound`; what an action writes is decided after.
+//! high, refused) is decided before, see `sequence`; what an action writes is decided after.
 
 /// Where a session stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

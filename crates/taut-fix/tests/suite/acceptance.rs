@@ -6,10 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
-use taut_fix::{Now, Session, SessionConfig};
+use taut_fix::{Now, Role, SessionConfig};
 use taut_types::Nanos;
 
-use crate::support::{START_UTC, at, message, shown, text};
+use crate::support::{Driver, START_UTC, at, comp_id, config, message, shown};
 
 /// The cases that this version passes.
 const PASSING: &[&str] = &[
@@ -83,16 +83,19 @@ fn the_session_cases_of_the_quickfix_definitions_pass() {
 }
 
 struct Run {
-    session: Session,
+    session: Driver,
     seconds: f64,
     open: bool,
 }
 
 impl Run {
     fn new() -> Self {
-        let mut config = SessionConfig::acceptor(text("ISLD"));
-        config.target_comp_id = Some(text("TW44"));
-        Self { session: Session::new(config).expect("a session"), seconds: 0.0, open: false }
+        let config = SessionConfig {
+            sender_comp_id: comp_id("ISLD"),
+            target_comp_id: comp_id("TW44"),
+            ..config(Role::Acceptor)
+        };
+        Self { session: Driver::new(config), seconds: 0.0, open: false }
     }
 
     fn now(&self) -> Now {

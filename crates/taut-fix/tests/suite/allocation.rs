@@ -20,13 +20,13 @@ fn a_thousand_round_trips_do_not_allocate() {
         for id in 0..1000u32 {
             let now: Now = at(f64::from(id) * 0.01);
             let order: NewOrderSingle = order(u64::from(id), now);
-            let range = buyer.encode_new_order(now, &order, &mut out).expect("an order");
+            let range = buyer.send(now, &order, &mut out).expect("an order");
             assert!(venue.handle_bytes(now, &out[range]).event.is_some());
             let report = report(&order, now);
-            let range = venue.encode_execution_report(now, &report, &mut out).expect("a report");
+            let range = venue.send(now, &report, &mut out).expect("a report");
             assert!(buyer.handle_bytes(now, &out[range]).event.is_some());
             let cancel = cancel(u64::from(id), u64::from(id), now);
-            let range = buyer.encode_cancel(now, &cancel, &mut out).expect("a cancel");
+            let range = buyer.send(now, &cancel, &mut out).expect("a cancel");
             assert!(venue.handle_bytes(now, &out[range]).event.is_some());
         }
     });

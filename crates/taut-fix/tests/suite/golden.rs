@@ -2,12 +2,14 @@
 //! and sums were computed outside of this crate.
 
 use taut_fix::{
-    CancelRejectReason, Event, ExecType, ExecutionReport, OrdStatus, OrderCancelReject, ResponseTo,
-    Session,
+    CancelRejectReason, ExecType, ExecutionReport, OrdStatus, OrderCancelReject, OrderFlow,
+    ResponseTo,
 };
 use taut_types::Price;
 
-use crate::support::{acceptor, at, cancel, initiator, message, order, report, shown, text};
+use crate::support::{
+    Driver, Told, acceptor, at, cancel, initiator, message, order, report, shown, text,
+};
 
 const LOGON: &str =
     "8=FIX.4.4|9=71|35=A|34=1|49=BUYER|52=20260302-09:30:00.250|56=VENUE|98=0|108=30|141=Y|10=039|";
@@ -20,13 +22,13 @@ fn wire(text: &str) -> Vec<u8> {
     text.replace('|', "\x01").into_bytes()
 }
 
-fn next(session: &mut Session) -> String {
+fn next(session: &mut Driver) -> String {
     let mut out = [0; 512];
     let range = session.poll_transmit(at(NOW), &mut out).expect("a message");
     shown(&out[range])
 }
 
-fn buyer() -> Session {
+fn buyer() -> Driver {
     let mut session = initiator(30);
     session.connect(at(NOW));
     assert_eq!(next(&mut session), LOGON);
@@ -35,7 +37,7 @@ fn buyer() -> Session {
     session
 }
 
-fn venue() -> Session {
+fn venue() -> Driver {
     let mut session = acceptor();
     session.connect(at(NOW));
     session.handle_bytes(at(NOW), &wire(LOGON));
@@ -131,10 +133,13 @@ fn new_order_single() {
                   38=100|40=2|44=585.33|54=1|55=AAPL|59=0|60=20260302-09:30:00.250|10=067|";
     let order = order(42, at(NOW));
     let mut out = [0; 512];
-    let range = buyer().encode_new_order(at(NOW), &order, &mut out).expect("an order");
+    let range = buyer().send(at(NOW), &order, &mut out).expect("an order");
     assert_eq!(shown(&out[range]), golden);
     let read = wire(golden);
-    assert_eq!(venue().handle_bytes(at(NOW), &read).event, Some(Event::NewOrderSingle(order)));
+    assert_eq!(
+        venue().handle_bytes(at(NOW), &read).event,
+        Some(Told::Flow(OrderFlow::NewOrderSingle(order)))
+    );
 }
 
 #[test]
@@ -143,10 +148,13 @@ fn order_cancel_request() {
                   38=100|41=42|54=1|55=AAPL|60=20260302-09:30:00.250|10=190|";
     let cancel = cancel(43, 42, at(NOW));
     let mut out = [0; 512];
-    let range = buyer().encode_cancel(at(NOW), &cancel, &mut out).expect("a cancel");
+    let range = buyer().send(at(NOW), &cancel, &mut out).expect("a cancel");
     assert_eq!(shown(&out[range]), golden);
     let read = wire(golden);
-    assert_eq!(venue().handle_bytes(at(NOW), &read).event, Some(Event::OrderCancelRequest(cancel)));
+    assert_eq!(
+        venue().handle_bytes(at(NOW), &read).event,
+        Some(Told::Flow(OrderFlow::OrderCancelRequest(cancel)))
+    );
 }
 
 #[test]
@@ -181,10 +189,13 @@ fn execution_report_of_a_refusal() {
 
 fn both_ways(report: &ExecutionReport<'_>, golden: &str) {
     let mut out = [0; 512];
-    let range = venue().encode_execution_report(at(NOW), report, &mut out).expect("a report");
+    let range = venue().send(at(NOW), report, &mut out).expect("a report");
     assert_eq!(shown(&out[range]), golden);
     let read = wire(golden);
-    assert_eq!(buyer().handle_bytes(at(NOW), &read).event, Some(Event::ExecutionReport(*report)));
+    assert_eq!(
+        buyer().handle_bytes(at(NOW), &read).event,
+        Some(Told::Flow(OrderFlow::ExecutionReport(*report)))
+    );
 }
 
 #[test]
@@ -201,19 +212,27 @@ fn order_cancel_reject() {
         text: b"filled",
     };
     let mut out = [0; 512];
-    let range = venue().encode_cancel_reject(at(NOW), &reject, &mut out).expect("a reject");
+    let range = venue().send(at(NOW), &reject, &mut out).expect("a reject");
     assert_eq!(shown(&out[range]), golden);
     let read = wire(golden);
-    assert_eq!(buyer().handle_bytes(at(NOW), &read).event, Some(Event::OrderCancelReject(reject)));
+    assert_eq!(
+        buyer().handle_bytes(at(NOW), &read).event,
+        Some(Told::Flow(OrderFlow::OrderCancelReject(reject)))
+    );
 }
 
 #[test]
 fn business_message_reject() {
     let golden = "8=FIX.4.4|9=98|35=j|34=2|49=VENUE|52=20260302-09:30:00.250|56=BUYER|45=2|\
-                  58=Unsupported Message Type|372=E|380=3|10=019|";
-    assert_eq!(answer("35=E|34=2|49=BUYER|52=20260302-09:30:00.250|56=VENUE|66=list|"), golden);
+                  58=Unsupported Message Type|372=H|380=3|10=022|";
+    assert_eq!(
+        answer("35=H|34=2|49=BUYER|52=20260302-09:30:00.250|56=VENUE|11=1|54=1|55=A|"),
+        golden
+    );
     let read = wire(golden);
     let event = buyer().handle_bytes(at(NOW), &read).event;
-    let Some(Event::BusinessRejected(reject)) = event else { panic!("{event:?}") };
-    assert_eq!((reject.ref_sequence, reject.ref_msg_type, reject.ref_id), (2, text("E"), None));
+    let Some(Told::Flow(OrderFlow::BusinessMessageReject(reject))) = event else {
+        panic!("{event:?}")
+    };
+    assert_eq!((reject.ref_sequence, reject.ref_msg_type, reject.ref_id), (2, text("H"), None));
 }

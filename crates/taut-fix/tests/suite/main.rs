@@ -3,9 +3,10 @@
 
 mod acceptance;
 mod allocation;
-mod any;
+
 mod golden;
 mod pair;
 mod properties;
+mod recovery;
 mod rules;
 mod support;

@@ -1,12 +1,15 @@
 //! Rules of the session layer, one by one: what comes in, what goes out, where it ends.
 
 use taut_fix::{
-    DisconnectReason, Event, ExecType, FixError, Limit, Misuse, Now, RejectReason, Session,
+    DisconnectReason, Event, ExecType, FixError, Limit, Misuse, Now, OrderFlow, RejectReason, Role,
     SessionConfig, State,
 };
 use taut_types::{Nanos, OrderType, Side, TimeInForce};
 
-use crate::support::{acceptor, at, cancel, initiator, message, order, report, sent, text, told};
+use crate::support::{
+    Driver, Told, acceptor, at, cancel, comp_id, config, initiator, message, order, report, sent,
+    told,
+};
 
 const HEADER: &str = "49=BUYER|52=20260302-09:30:00.000|56=VENUE";
 
@@ -19,8 +22,12 @@ fn from_buyer(msg_type: &str, sequence: u64, rest: &str) -> Vec<u8> {
     message(&format!("35={msg_type}|34={sequence}|{HEADER}|{rest}"))
 }
 
-fn venue() -> Session {
-    let mut venue = acceptor();
+fn venue() -> Driver {
+    logged_on(config(Role::Acceptor))
+}
+
+fn logged_on(config: SessionConfig) -> Driver {
+    let mut venue = Driver::new(config);
     venue.connect(now());
     venue.handle_bytes(now(), &from_buyer("A", 1, "98=0|108=30|"));
     assert_eq!(answers(&mut venue), ["35=A|34=1|98=0|108=30|"]);
@@ -28,7 +35,7 @@ fn venue() -> Session {
 }
 
 /// What is sent, without CompIDs and SendingTime.
-fn answers(session: &mut Session) -> Vec<String> {
+fn answers(session: &mut Driver) -> Vec<String> {
     let header = "|49=VENUE|52=20260302-09:30:00.000|56=BUYER|";
     sent(session, now()).iter().map(|body| body.replace(header, "|")).collect()
 }
@@ -58,7 +65,7 @@ fn refuses_every_wrong_first_message_without_a_word() {
         (from_buyer("A", 1, "98=1|108=30|"), DisconnectReason::InvalidLogon),
         (from_buyer("A", 1, "98=0|108=-1|"), DisconnectReason::InvalidLogon),
         (from_buyer("A", 1, "98=0|108=30|108=30|"), DisconnectReason::InvalidLogon),
-        (message(&format!("35=A|{HEADER}|{logon}")), DisconnectReason::InvalidLogon),
+        (message(&format!("35=A|{HEADER}|{logon}")), DisconnectReason::MissingSequence),
         (
             message(&format!("35=A|34=1|49=BUYER|52=20260302-09:30:00|56=OTHER|{logon}")),
             DisconnectReason::WrongCompId,
@@ -90,22 +97,14 @@ fn rewrap(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn an_acceptor_takes_any_name_or_only_the_one_it_is_told() {
-    let mut config = SessionConfig::acceptor(text("VENUE"));
-    config.target_comp_id = Some(text("OTHER"));
-    let mut venue = Session::new(config).expect("a session");
+fn an_acceptor_takes_only_the_name_that_it_is_told() {
+    let mut config = config(Role::Acceptor);
+    config.target_comp_id = comp_id("OTHER");
+    let mut venue = Driver::new(config);
     venue.connect(now());
     let logon = from_buyer("A", 1, "98=0|108=30|");
     let event = venue.handle_bytes(now(), &logon).event;
-    assert_eq!(event, Some(Event::Disconnect(DisconnectReason::WrongCompId)));
-    assert_eq!(self::venue().peer_comp_id(), Some(text("BUYER")));
-}
-
-#[test]
-fn an_initiator_needs_a_target() {
-    let mut config = SessionConfig::initiator(text("A"), text("B"), Nanos::ZERO);
-    config.target_comp_id = None;
-    assert_eq!(Session::new(config).err(), Some(FixError::Misuse(Misuse::TargetCompIdMissing)));
+    assert_eq!(event, Some(Told::Disconnect(DisconnectReason::WrongCompId)));
 }
 
 #[test]
@@ -115,7 +114,7 @@ fn an_initiator_hears_why_its_logon_was_refused() {
     sent(&mut buyer, now());
     let bytes = message("35=5|34=1|49=VENUE|52=20260302-09:30:00|56=BUYER|58=not today|");
     let event = buyer.handle_bytes(now(), &bytes).event;
-    assert_eq!(event, Some(Event::LoggedOut { text: b"not today" }));
+    assert_eq!(event, Some(Told::LoggedOut { text: b"not today" }));
     assert!(buyer.is_closed());
 }
 
@@ -130,9 +129,9 @@ fn a_logon_with_a_number_too_high_is_answered_and_the_gap_asked_for() {
 
 #[test]
 fn without_reset_the_numbers_go_on_and_a_low_logon_is_told_so() {
-    let mut config = SessionConfig::acceptor(text("VENUE"));
+    let mut config = config(Role::Acceptor);
     config.reset_on_logon = false;
-    let mut venue = Session::new(config).expect("a session");
+    let mut venue = Driver::new(config);
     for (sequence, expected) in [
         (1, "35=A|34=1|98=0|108=30|"),
         (2, "35=A|34=2|98=0|108=30|"),
@@ -153,8 +152,7 @@ fn application_messages_wait_for_the_session_and_for_the_logon_reply() {
     let mut out = [0; 512];
     let mut venue = acceptor();
     let report = report(&order(1, now()), now());
-    let mut try_it =
-        |venue: &mut Session| venue.encode_execution_report(now(), &report, &mut out).err();
+    let mut try_it = |venue: &mut Driver| venue.send(now(), &report, &mut out).err();
     assert_eq!(try_it(&mut venue), Some(FixError::Misuse(Misuse::NotLoggedOn)));
     venue.connect(now());
     assert_eq!(try_it(&mut venue), Some(FixError::Misuse(Misuse::NotLoggedOn)));
@@ -173,9 +171,9 @@ fn a_message_that_does_not_fit_uses_up_no_number() {
     let reply = message("35=A|34=1|49=VENUE|52=20260302-09:30:00|56=BUYER|98=0|108=30|141=Y|");
     buyer.handle_bytes(now(), &reply);
     let mut out = [0; 512];
-    let full = buyer.encode_cancel(now(), &cancel(2, 1, now()), &mut out).expect("room").end;
+    let full = buyer.send(now(), &cancel(2, 1, now()), &mut out).expect("room").end;
     for size in 0..full {
-        let made = buyer.encode_cancel(now(), &cancel(2, 1, now()), &mut out[..size]);
+        let made = buyer.send(now(), &cancel(2, 1, now()), &mut out[..size]);
         assert_eq!(made, Err(FixError::Limit(Limit::BufferBytes)));
     }
     assert_eq!(buyer.next_outgoing(), 3);
@@ -238,8 +236,10 @@ fn market_orders_and_every_time_in_force_are_read() {
     ] {
         let rest = format!("60=20260302-09:30:00|55=A|54=2|40=1|38=100.0|{code}11=1|9999=x|");
         let bytes = from_buyer("D", 2, &rest);
-        let event = venue().handle_bytes(now(), &bytes).event;
-        let Some(Event::NewOrderSingle(order)) = event else { panic!("{event:?}") };
+        let mut config = config(Role::Acceptor);
+        config.rules.user_defined = false;
+        let event = logged_on(config).handle_bytes(now(), &bytes).event;
+        let Some(Told::Flow(OrderFlow::NewOrderSingle(order))) = event else { panic!("{event:?}") };
         assert_eq!((order.order_type, order.side), (OrderType::Market, Side::Sell));
         assert_eq!((order.price, order.qty), (None, 100));
         assert_eq!(order.time_in_force, time_in_force);
@@ -250,8 +250,8 @@ fn market_orders_and_every_time_in_force_are_read() {
 fn unknown_types_are_rejected_and_unsupported_ones_left_to_the_business() {
     let (answers, _) = answer_of(&from_buyer("*", 2, ""));
     assert_eq!(answers, ["35=3|34=2|45=2|58=Invalid MsgType|372=*|373=11|"]);
-    let (answers, _) = answer_of(&from_buyer("AE", 2, "571=x|"));
-    assert_eq!(answers, ["35=j|34=2|45=2|58=Unsupported Message Type|372=AE|380=3|"]);
+    let (answers, _) = answer_of(&from_buyer("H", 2, "11=x|54=1|55=A|"));
+    assert_eq!(answers, ["35=j|34=2|45=2|58=Unsupported Message Type|372=H|380=3|"]);
 }
 
 #[test]
@@ -282,9 +282,9 @@ fn a_header_that_lies_is_rejected_and_ends_the_session() {
 
 #[test]
 fn the_sending_time_check_can_be_switched_off() {
-    let mut config = SessionConfig::acceptor(text("VENUE"));
+    let mut config = config(Role::Acceptor);
     config.sending_time_tolerance = Nanos::ZERO;
-    let mut venue = Session::new(config).expect("a session");
+    let mut venue = Driver::new(config);
     venue.connect(now());
     let logon = message("35=A|34=1|49=BUYER|52=19990101-00:00:00|56=VENUE|98=0|108=30|");
     venue.handle_bytes(now(), &logon);
@@ -435,7 +435,8 @@ fn an_oversized_message_ends_the_session() {
 fn rejects_of_the_peer_reach_the_driver() {
     let bytes = from_buyer("3", 2, "45=7|58=why|371=55|372=8|373=5|");
     let mut venue = venue();
-    let Some(Event::Rejected(reject)) = venue.handle_bytes(now(), &bytes).event else {
+    let Some(Told::Flow(OrderFlow::Reject(reject))) = venue.handle_bytes(now(), &bytes).event
+    else {
         panic!("no event")
     };
     assert_eq!((reject.ref_sequence, reject.ref_tag), (7, Some(55)));
@@ -449,8 +450,8 @@ fn poss_resend_is_told_to_the_application() {
     let rest = "97=Y|11=1|38=1|40=1|54=1|55=A|60=20260302-09:30:00|";
     let bytes = from_buyer("D", 2, rest);
     let handled = venue.handle_bytes(now(), &bytes);
-    assert!(matches!(handled.event, Some(Event::NewOrderSingle(_))));
-    assert_eq!(handled.info.map(|info| info.poss_resend), Some(true));
+    assert!(matches!(handled.event, Some(Told::Flow(OrderFlow::NewOrderSingle(_)))));
+    assert_eq!(handled.info, Some((2, false, true)));
 }
 
 #[test]
@@ -482,7 +483,7 @@ fn a_delimiter_in_a_text_is_refused() {
     report.text = b"a\x01150=8";
     report.exec_type = ExecType::New;
     let mut out = [0; 512];
-    let made = venue.encode_execution_report(now(), &report, &mut out);
+    let made = venue.send(now(), &report, &mut out);
     assert_eq!(made, Err(FixError::Misuse(Misuse::DelimiterInText)));
     assert_eq!(venue.logout(now(), "bye\x0134=9"), None);
     assert_eq!(answers(&mut venue), ["35=5|34=2|"]);

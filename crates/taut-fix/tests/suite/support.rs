@@ -2,10 +2,14 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use taut_fix::{
-    DisconnectReason, Event, ExecType, ExecutionReport, NewOrderSingle, Now, OrdStatus,
-    OrderCancelRequest, Session, SessionConfig, ShortText,
+    BeginString, CompId, Counters, Dictionaries, DisconnectReason, Event, ExecType,
+    ExecutionReport, FieldIndex, FixError, MESSAGE_BYTES_MAX, MemoryStore, NewOrderSingle, Now,
+    OrdStatus, OrderCancelRequest, OrderFlow, Role, Session, SessionConfig, ShortText, State,
+    Store, TypedMessage, fix44, msg_type,
 };
 use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
 
@@ -21,14 +25,165 @@ pub fn at(seconds: f64) -> Now {
     Now { mono: Nanos(1_000) + passed, utc: Nanos(START_UTC) + passed }
 }
 
-pub fn initiator(heartbeat_secs: i64) -> Session {
-    let heartbeat = Nanos::from_secs(heartbeat_secs);
-    let config = SessionConfig::initiator(text("BUYER"), text("VENUE"), heartbeat);
-    Session::new(config).expect("a session")
+pub fn comp_id(name: &str) -> CompId {
+    CompId::new(name.as_bytes()).expect("a name")
 }
 
-pub fn acceptor() -> Session {
-    Session::new(SessionConfig::acceptor(text("VENUE"))).expect("a session")
+/// The habits of these tests: full validation, numbers that start again with each connection.
+pub fn config(role: Role) -> SessionConfig {
+    static DICTIONARIES: OnceLock<Dictionaries> = OnceLock::new();
+    let dictionaries =
+        DICTIONARIES.get_or_init(|| Dictionaries::one(Arc::new(fix44().expect("the tables"))));
+    let (us, them) = match role {
+        Role::Initiator => (comp_id("BUYER"), comp_id("VENUE")),
+        Role::Acceptor => (comp_id("VENUE"), comp_id("BUYER")),
+    };
+    SessionConfig {
+        dictionaries: Some(dictionaries.clone()),
+        logout_timeout: Nanos::from_secs(10),
+        resend_timeout: Nanos::from_secs(30),
+        reset_on_logon: true,
+        ..SessionConfig::new(role, BeginString::Fix44, us, them)
+    }
+}
+
+pub fn initiator(heartbeat_secs: i64) -> Driver {
+    let heartbeat_interval = Nanos::from_secs(heartbeat_secs);
+    Driver::new(SessionConfig { heartbeat_interval, ..config(Role::Initiator) })
+}
+
+pub fn acceptor() -> Driver {
+    Driver::new(config(Role::Acceptor))
+}
+
+/// A session and the driver of an application that trades: what it cannot read it refuses.
+pub struct Driver {
+    pub session: Session<MemoryStore>,
+    index: FieldIndex,
+    held: Vec<u8>,
+}
+
+/// What happened, with the message's meaning.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Told<'a> {
+    LoggedOn,
+    Flow(OrderFlow<'a>),
+    LoggedOut { text: &'a [u8] },
+    Disconnect(DisconnectReason),
+}
+
+/// Where a message stood in the stream: number, PossDupFlag, PossResend.
+pub type Info = (u64, bool, bool);
+
+pub struct Handled<'a> {
+    pub consumed: usize,
+    pub event: Option<Told<'a>>,
+    pub info: Option<Info>,
+}
+
+impl Driver {
+    pub fn new(config: SessionConfig) -> Self {
+        let session = Session::new(config, MemoryStore::new(256, 64 << 10));
+        Self { session, index: FieldIndex::with_capacity(256), held: vec![0; MESSAGE_BYTES_MAX] }
+    }
+
+    pub fn handle_bytes<'a>(&mut self, now: Now, bytes: &'a [u8]) -> Handled<'a> {
+        let made = self.session.handle_bytes(now, bytes, &mut self.index);
+        let message = bytes.get(..made.consumed).unwrap_or_default();
+        let mut info = None;
+        let event = match made.event {
+            None => None,
+            Some(Event::LoggedOn) => Some(Told::LoggedOn),
+            Some(Event::Rejected) => OrderFlow::decode(message, &self.index).ok().map(Told::Flow),
+            Some(Event::LoggedOut) => {
+                let text = self.index.find(58).map_or(&[][..], |slot| slot.value(message));
+                Some(Told::LoggedOut { text })
+            }
+            Some(Event::Disconnect(reason)) => Some(Told::Disconnect(reason)),
+            Some(Event::Application { sequence, poss_dup, poss_resend }) => {
+                info = Some((sequence, poss_dup, poss_resend));
+                let msg_type = msg_type(message, &self.index);
+                match OrderFlow::decode(message, &self.index) {
+                    Ok(OrderFlow::Other) => {
+                        self.session.refuse_type(sequence, msg_type);
+                        None
+                    }
+                    Ok(flow) => Some(Told::Flow(flow)),
+                    Err(error) => {
+                        self.session.refuse_content(sequence, msg_type, error);
+                        None
+                    }
+                }
+            }
+            Some(other) => panic!("{other:?}"),
+        };
+        Handled { consumed: made.consumed, event, info }
+    }
+
+    /// The next message that came before its turn and whose turn it is.
+    pub fn take_held(&mut self) -> Option<Vec<u8>> {
+        let len = self.session.take_held(&mut self.held)?;
+        Some(self.held[..len].to_vec())
+    }
+
+    pub fn send(
+        &mut self,
+        now: Now,
+        message: &impl TypedMessage,
+        out: &mut [u8],
+    ) -> Result<Range<usize>, FixError> {
+        self.session.send_message(now, message, out)
+    }
+
+    pub fn poll_transmit(&mut self, now: Now, out: &mut [u8]) -> Option<Range<usize>> {
+        self.session.poll_transmit(now, out)
+    }
+
+    pub fn connect(&mut self, now: Now) {
+        self.session.connect(now);
+    }
+
+    pub fn transport_closed(&mut self, now: Now) {
+        self.session.transport_closed(now);
+    }
+
+    pub fn logout(&mut self, now: Now, text: &'static str) -> Option<Event> {
+        self.session.logout(now, text)
+    }
+
+    pub fn handle_timeout(&mut self, now: Now) -> Option<Event> {
+        self.session.handle_timeout(now)
+    }
+
+    pub fn poll_timeout(&self) -> Option<Nanos> {
+        self.session.poll_timeout()
+    }
+
+    pub fn is_active(&self) -> bool {
+        self.session.is_active()
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.session.is_closed()
+    }
+
+    pub fn state(&self) -> State {
+        self.session.state()
+    }
+
+    pub fn counters(&self) -> Counters {
+        self.session.counters()
+    }
+
+    pub fn next_outgoing(&self) -> u64 {
+        self.session.store().next_outgoing()
+    }
+
+    /// What is reported counts when the driver comes back: that is now.
+    pub fn next_expected(&mut self) -> u64 {
+        self.session.handle_timeout(Now { mono: Nanos::ZERO, utc: Nanos::ZERO });
+        self.session.store().next_incoming()
+    }
 }
 
 /// Wraps a body (`|` for the delimiter, from `35=` on) with its length and sum.
@@ -46,7 +201,7 @@ pub fn shown(bytes: &[u8]) -> String {
 }
 
 /// All that the session wants sent, without the prefix and the sum.
-pub fn sent(session: &mut Session, now: Now) -> Vec<String> {
+pub fn sent(session: &mut Driver, now: Now) -> Vec<String> {
     let mut out = [0; 512];
     let mut bodies = Vec::new();
     while let Some(range) = session.poll_transmit(now, &mut out) {
@@ -111,8 +266,8 @@ pub fn report(order: &NewOrderSingle, now: Now) -> ExecutionReport<'static> {
 
 /// Two sessions joined in memory on one virtual clock.
 pub struct Pair {
-    pub buyer: Session,
-    pub venue: Session,
+    pub buyer: Driver,
+    pub venue: Driver,
     pub now: f64,
     to_venue: VecDeque<Vec<u8>>,
     to_buyer: VecDeque<Vec<u8>>,
@@ -196,7 +351,7 @@ impl Pair {
             let now = self.time();
             for (session, name) in [(&mut self.buyer, "buyer"), (&mut self.venue, "venue")] {
                 if let Some(event) = session.handle_timeout(now) {
-                    self.log.push(format!("{name} {}", told(&event)));
+                    self.log.push(format!("{name} {}", told_end(event)));
                 }
             }
             self.settle();
@@ -209,7 +364,7 @@ impl Pair {
     }
 }
 
-fn drain(session: &mut Session, now: Now, wire: &mut VecDeque<Vec<u8>>) {
+fn drain(session: &mut Driver, now: Now, wire: &mut VecDeque<Vec<u8>>) {
     let mut out = [0; 512];
     while let Some(range) = session.poll_transmit(now, &mut out) {
         wire.push_back(out[range].to_vec());
@@ -217,7 +372,7 @@ fn drain(session: &mut Session, now: Now, wire: &mut VecDeque<Vec<u8>>) {
 }
 
 fn feed(
-    session: &mut Session,
+    session: &mut Driver,
     now: Now,
     bytes: &[u8],
     name: &str,
@@ -227,39 +382,61 @@ fn feed(
     let mut at = 0;
     loop {
         let handled = session.handle_bytes(now, &bytes[at..]);
-        at += handled.consumed;
+        let consumed = handled.consumed;
+        at += consumed;
         if let Some(event) = handled.event {
             log.push(format!("{name} {}", told(&event)));
         }
         drain(session, now, wire);
-        if handled.consumed == 0 {
+        while let Some(held) = session.take_held() {
+            if let Some(event) = session.handle_bytes(now, &held).event {
+                log.push(format!("{name} {}", told(&event)));
+            }
+            drain(session, now, wire);
+        }
+        if consumed == 0 {
             break;
         }
     }
 }
 
 /// An event in a few words.
-pub fn told(event: &Event<'_>) -> String {
+pub fn told(event: &Told<'_>) -> String {
     match event {
-        Event::LoggedOn { peer_comp_id, heartbeat_interval } => {
-            format!(
-                "logged on with {peer_comp_id} every {} s",
-                heartbeat_interval.0 / 1_000_000_000
-            )
+        Told::LoggedOn => "logged on".to_string(),
+        Told::Flow(OrderFlow::NewOrderSingle(order)) => format!("order {}", order.cl_ord_id),
+        Told::Flow(OrderFlow::OrderCancelRequest(cancel)) => {
+            format!("cancel of {}", cancel.orig_cl_ord_id)
         }
-        Event::NewOrderSingle(order) => format!("order {}", order.cl_ord_id),
-        Event::OrderCancelRequest(cancel) => format!("cancel of {}", cancel.orig_cl_ord_id),
-        Event::ExecutionReport(report) => {
+        Told::Flow(OrderFlow::ExecutionReport(report)) => {
             format!("report {:?} of {}", report.exec_type, report.cl_ord_id)
         }
-        Event::OrderCancelReject(reject) => format!("cancel reject of {}", reject.cl_ord_id),
-        Event::Rejected(reject) => format!("rejected {}", reject.ref_sequence),
-        Event::BusinessRejected(reject) => format!("business rejected {}", reject.ref_sequence),
-        Event::LoggedOut { text } => format!("logged out [{}]", shown(text)),
-        Event::Disconnect(DisconnectReason::SequenceTooLow { expected, received }) => {
+        Told::Flow(OrderFlow::OrderCancelReject(reject)) => {
+            format!("cancel reject of {}", reject.cl_ord_id)
+        }
+        Told::Flow(OrderFlow::Reject(reject)) => format!("rejected {}", reject.ref_sequence),
+        Told::Flow(OrderFlow::BusinessMessageReject(reject)) => {
+            format!("business rejected {}", reject.ref_sequence)
+        }
+        Told::Flow(other) => format!("{other:?}"),
+        Told::LoggedOut { text } => format!("logged out [{}]", shown(text)),
+        Told::Disconnect(reason) => told_reason(*reason),
+    }
+}
+
+fn told_reason(reason: DisconnectReason) -> String {
+    match reason {
+        DisconnectReason::SequenceTooLow { expected, received } => {
             format!("disconnect: expected {expected}, received {received}")
         }
-        Event::Disconnect(reason) => format!("disconnect: {reason:?}"),
+        reason => format!("disconnect: {reason:?}"),
+    }
+}
+
+/// What a session says of itself, without a message.
+pub fn told_end(event: Event) -> String {
+    match event {
+        Event::Disconnect(reason) => told_reason(reason),
         other => format!("{other:?}"),
     }
 }

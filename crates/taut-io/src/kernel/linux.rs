@@ -12,10 +12,7 @@ use taut_sys::{
 };
 use taut_types::Nanos;
 
-use super::{Bell, Calls, Kernel, Received};
-use crate::error::IoError;
-use crate::handle::Handle;
-use crate::io::Io;
+use super::{Adopted, Bell, Calls, Kernel, Received};
 
 /// Bytes that one receive from a stream can take.
 const SCRATCH_BYTES: usize = 64 * 1024;
@@ -152,7 +149,6 @@ impl<N: Notifier> Linux<N> {
         }
     }
 
-    /// The socket at a handle's place.
     fn socket_at(&self, place: u32) -> Result<&Socket, SysError> {
         let entry = self.entries.get(place as usize).and_then(Option::as_ref);
         entry.map(|entry| &entry.socket).ok_or(GONE)
@@ -178,26 +174,6 @@ impl<N: Notifier> Linux<N> {
 }
 
 const GONE: SysError = SysError::from_errno("source", 9);
-
-impl<N: Notifier> Io<Linux<N>> {
-    /// Takes over a socket, a pipe's end or another descriptor that can be polled, as a stream.
-    ///
-    /// # Errors
-    /// As `connect`; `EPERM` for a regular file, which is always ready and needs no loop.
-    pub fn adopt(&mut self, socket: Socket) -> Result<Handle, IoError> {
-        let class = if socket.is_socket() { Class::Stream } else { Class::Plain };
-        self.adopt_with(|kernel, place| kernel.put(place, socket, class, None))
-    }
-
-    /// The socket of a source, for what only it knows: groups to join, options to read.
-    ///
-    /// # Errors
-    /// A stale handle.
-    pub fn socket(&mut self, source: Handle) -> Result<&Socket, IoError> {
-        self.sources.get(source)?;
-        Ok(self.kernel.socket_at(source.index)?)
-    }
-}
 
 impl Bell for Doorbell {
     fn ring(&self) {
@@ -298,9 +274,25 @@ impl<N: Notifier> Kernel for Linux<N> {
         options: &DatagramOptions,
     ) -> Result<(), SysError> {
         let socket = Socket::datagram(at, options)?;
-        let (count, bytes) = if options.coalesce { BATCH_COALESCED } else { BATCH };
-        let datagrams = Datagrams { batch: DatagramBatch::new(count, bytes), next: 0 };
-        self.put(place, socket, Class::Plain, Some(datagrams))
+        self.adopt(place, socket, Adopted::Datagram { coalesce: options.coalesce })
+    }
+
+    fn adopt(&mut self, place: u32, socket: Socket, adopted: Adopted) -> Result<(), SysError> {
+        let (class, datagrams) = match adopted {
+            Adopted::Listener => (Class::Listener, None),
+            Adopted::Stream if socket.is_socket() => (Class::Stream, None),
+            Adopted::Stream => (Class::Plain, None),
+            Adopted::Datagram { coalesce } => {
+                let (count, bytes) = if coalesce { BATCH_COALESCED } else { BATCH };
+                let batch = DatagramBatch::new(count, bytes);
+                (Class::Plain, Some(Datagrams { batch, next: 0 }))
+            }
+        };
+        self.put(place, socket, class, datagrams)
+    }
+
+    fn socket(&self, place: u32) -> Result<&Socket, SysError> {
+        self.socket_at(place)
     }
 
     fn start_receiving(&mut self, place: u32) -> Result<(), SysError> {

@@ -3,8 +3,9 @@
 use std::net::SocketAddrV4;
 
 use taut_fix::{
-    CancelRejectReason, Event, ExecType, ExecutionReport, NewOrderSingle, Now, OrdStatus,
-    OrderCancelRequest, Session, SessionConfig,
+    BeginString, CancelRejectReason, CompId, Event, ExecType, ExecutionReport, FieldIndex,
+    MemoryStore, NewOrderSingle, Now, OrdStatus, OrderCancelRequest, OrderFlow, Role, Session,
+    SessionConfig, TypedMessage,
 };
 use taut_sys::TcpStream;
 use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
@@ -52,7 +53,8 @@ impl Report {
 
 pub struct Client {
     pub stream: TcpStream,
-    pub session: Session,
+    pub session: Session<MemoryStore>,
+    index: FieldIndex,
     input: Vec<u8>,
     pub reports: Vec<Answer>,
     pub texts: Vec<String>,
@@ -63,12 +65,19 @@ pub struct Client {
 impl Client {
     pub fn connect(address: SocketAddrV4, name: &str, now: Now) -> Self {
         let stream = TcpStream::connect(address).expect("connect");
-        let config = SessionConfig::initiator(text(name), text("VENUE"), Nanos::from_secs(30));
-        let mut session = Session::new(config).expect("a session");
+        let name = CompId::new(name.as_bytes()).expect("a name");
+        let venue = CompId::new(b"VENUE").expect("a name");
+        let config = SessionConfig {
+            reset_on_logon: true,
+            ..SessionConfig::new(Role::Initiator, BeginString::Fix44, name, venue)
+        };
+        let mut session = Session::new(config, MemoryStore::new(64, 16 << 10));
+        let index = FieldIndex::with_capacity(64);
         session.connect(now);
         let (reports, texts, exec_ids) = (Vec::new(), Vec::new(), Vec::new());
+        let (input, is_closed) = (Vec::new(), false);
         let mut client =
-            Self { stream, session, input: Vec::new(), reports, texts, exec_ids, is_closed: false };
+            Self { stream, session, index, input, reports, texts, exec_ids, is_closed };
         client.transmit(now);
         client
     }
@@ -86,26 +95,30 @@ impl Client {
         }
         loop {
             let input = std::mem::take(&mut self.input);
-            let handled = self.session.handle_bytes(now, &input);
-            match handled.event {
-                Some(Event::ExecutionReport(report)) => {
-                    self.reports.push(Answer::Report(Report::of(&report)));
-                    self.texts.push(String::from_utf8_lossy(report.text).into_owned());
-                    self.exec_ids.push(report.exec_id.to_u64().expect("a number"));
+            let made = self.session.handle_bytes(now, &input, &mut self.index);
+            if let Some(Event::Application { .. }) = made.event {
+                match OrderFlow::decode(&input[..made.consumed], &self.index).expect("readable") {
+                    OrderFlow::ExecutionReport(report) => {
+                        self.reports.push(Answer::Report(Report::of(&report)));
+                        self.texts.push(String::from_utf8_lossy(report.text).into_owned());
+                        self.exec_ids.push(report.exec_id.to_u64().expect("a number"));
+                    }
+                    OrderFlow::OrderCancelReject(reject) => {
+                        self.reports.push(Answer::CancelReject {
+                            id: reject.cl_ord_id.to_u64().expect("a number"),
+                            orig: reject.orig_cl_ord_id.to_u64().expect("a number"),
+                            reason: reject.reason,
+                            status: reject.ord_status,
+                        });
+                        self.texts.push(String::from_utf8_lossy(reject.text).into_owned());
+                    }
+                    OrderFlow::BusinessMessageReject(_) => {
+                        self.reports.push(Answer::BusinessReject);
+                    }
+                    other => panic!("{other:?}"),
                 }
-                Some(Event::OrderCancelReject(reject)) => {
-                    self.reports.push(Answer::CancelReject {
-                        id: reject.cl_ord_id.to_u64().expect("a number"),
-                        orig: reject.orig_cl_ord_id.to_u64().expect("a number"),
-                        reason: reject.reason,
-                        status: reject.ord_status,
-                    });
-                    self.texts.push(String::from_utf8_lossy(reject.text).into_owned());
-                }
-                Some(Event::BusinessRejected(_)) => self.reports.push(Answer::BusinessReject),
-                _ => {}
             }
-            let consumed = handled.consumed;
+            let consumed = made.consumed;
             self.input = input[consumed..].to_vec();
             self.transmit(now);
             if consumed == 0 {
@@ -115,21 +128,24 @@ impl Client {
     }
 
     pub fn order(&mut self, now: Now, order: &NewOrderSingle) {
-        let mut out = [0; 1_024];
-        let range = self.session.encode_new_order(now, order, &mut out).expect("logged on");
-        self.send(&out[range]);
+        let bytes = self.encode(now, order);
+        self.send(&bytes);
     }
 
     pub fn cancel(&mut self, now: Now, cancel: &OrderCancelRequest) {
-        let mut out = [0; 1_024];
-        let range = self.session.encode_cancel(now, cancel, &mut out).expect("logged on");
-        self.send(&out[range]);
+        let bytes = self.encode(now, cancel);
+        self.send(&bytes);
     }
 
     pub fn report(&mut self, now: Now, report: &ExecutionReport<'_>) {
+        let bytes = self.encode(now, report);
+        self.send(&bytes);
+    }
+
+    pub fn encode(&mut self, now: Now, message: &impl TypedMessage) -> Vec<u8> {
         let mut out = [0; 1_024];
-        let range = self.session.encode_execution_report(now, report, &mut out).expect("fits");
-        self.send(&out[range]);
+        let range = self.session.send_message(now, message, &mut out).expect("logged on");
+        out[range].to_vec()
     }
 
     pub fn transmit(&mut self, now: Now) {

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use taut_fix::ShortText;
+use taut_fix::{CompId, ShortText};
 use taut_sys::{TcpListener, UdpSocket};
 use taut_types::{HalfTicks, Instrument, InstrumentId, Nanos, OrderId, Price, Qty, Symbol};
 
@@ -42,7 +42,7 @@ pub fn config() -> VenueConfig {
         order_capacity: 1 << 13,
         level_capacity: 1 << 10,
         cl_ord_id_capacity: 1 << 8,
-        ..VenueConfig::new(instrument(), text("VENUE"), STREAM)
+        ..VenueConfig::new(instrument(), CompId::new(b"VENUE").expect("a name"), STREAM)
     }
 }
 

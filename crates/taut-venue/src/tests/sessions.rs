@@ -126,10 +126,7 @@ fn a_client_that_does_not_read_is_disconnected_before_its_reports_fill_the_memor
     let mut id = 0;
     let mut encoded = |client: &mut Client, rig: &Rig, side, qty| {
         id += 1;
-        let mut out = [0; 1_024];
-        let order = limit(id, side, qty, "100.00");
-        let range = client.session.encode_new_order(rig.now, &order, &mut out).expect("fits");
-        out[range].to_vec()
+        client.encode(rig.now, &limit(id, side, qty, "100.00"))
     };
     // The kernel holds some 40 MB for the client; each round adds 151 reports.
     for _ in 0..4_000 {
@@ -188,10 +185,7 @@ fn no_bytes_that_a_client_sends_end_the_venue() {
     for round in 0..200 {
         let mut client = rig.log_on("NOISE");
         for id in 1..=5 {
-            let mut out = [0; 1_024];
-            let order = limit(id, Side::Buy, 1, "585.00");
-            let range = client.session.encode_new_order(rig.now, &order, &mut out).expect("fits");
-            let mut message = out[range].to_vec();
+            let mut message = client.encode(rig.now, &limit(id, Side::Buy, 1, "585.00"));
             // From the third message on, single bytes are wrong or the message is cut.
             if id > 2 {
                 let at = random.below(message.len() as u64) as usize;

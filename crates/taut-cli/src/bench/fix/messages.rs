@@ -1,8 +1,8 @@
 //! Orders and reports of a fixed size, thousands of different ones.
 
 use taut_fix::{
-    AnySession, AnySessionConfig, BeginString, CompId, Dictionaries, Extras, FieldIndex, FixError,
-    MemoryStore, Now, Role, Writer,
+    BeginString, CompId, Dictionaries, Extras, FieldIndex, FixError, MemoryStore, Now, Role,
+    Session, SessionConfig, Writer,
 };
 use taut_types::{Nanos, Price};
 
@@ -71,7 +71,7 @@ impl Order {
 }
 
 /// One side of the benchmark's session: full validation, a store in memory.
-pub fn session(role: Role) -> Result<AnySession<MemoryStore>, Failure> {
+pub fn session(role: Role) -> Result<Session<MemoryStore>, Failure> {
     let name = |text: &[u8]| {
         CompId::new(text).ok_or_else(|| Failure::Run(String::from("a CompID is too long")))
     };
@@ -80,16 +80,16 @@ pub fn session(role: Role) -> Result<AnySession<MemoryStore>, Failure> {
         Role::Acceptor => (name(b"VENUE")?, name(b"CLIENT")?),
     };
     let dictionary = taut_fix::fix44().map_err(|error| Failure::Run(format!("{error:?}")))?;
-    let mut config = AnySessionConfig::new(role, BeginString::Fix44, us, them);
+    let mut config = SessionConfig::new(role, BeginString::Fix44, us, them);
     config.dictionaries = Some(Dictionaries::one(std::sync::Arc::new(dictionary)));
     config.reset_on_logon = true;
-    Ok(AnySession::new(config, MemoryStore::new(DISTINCT, DISTINCT * 256)))
+    Ok(Session::new(config, MemoryStore::new(DISTINCT, DISTINCT * 256)))
 }
 
 /// Logs two sessions on to each other, without a socket.
 pub fn log_on(
-    initiator: &mut AnySession<MemoryStore>,
-    acceptor: &mut AnySession<MemoryStore>,
+    initiator: &mut Session<MemoryStore>,
+    acceptor: &mut Session<MemoryStore>,
     now: Now,
 ) -> Result<(), Failure> {
     let mut index = FieldIndex::with_capacity(64);
@@ -115,7 +115,7 @@ pub fn log_on(
 
 /// Writes one message of either kind.
 pub fn encode(
-    session: &mut AnySession<MemoryStore>,
+    session: &mut Session<MemoryStore>,
     now: Now,
     order: &Order,
     is_report: bool,

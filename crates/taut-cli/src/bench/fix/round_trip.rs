@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::thread;
 
 use hdrhistogram::Histogram;
-use taut_fix::{AnyEvent, AnySession, FieldIndex, MemoryStore, Now, Role};
+use taut_fix::{Event, FieldIndex, MemoryStore, Now, Role, Session};
 use taut_sys::{TcpListener, TcpStream};
 use taut_types::Nanos;
 
@@ -36,7 +36,7 @@ fn clock() -> Now {
 /// A connection, its session and its buffers.
 struct End {
     stream: TcpStream,
-    session: AnySession<MemoryStore>,
+    session: Session<MemoryStore>,
     index: FieldIndex,
     input: Box<[u8]>,
     filled: usize,
@@ -71,7 +71,7 @@ impl End {
             let bytes = self.input.get(at..self.filled).unwrap_or_default();
             let made = self.session.handle_bytes(now, bytes, &mut self.index);
             at += made.consumed;
-            if matches!(made.event, Some(AnyEvent::Application { .. })) {
+            if matches!(made.event, Some(Event::Application { .. })) {
                 on_message(self);
             }
             self.transmit(now)?;

@@ -13,15 +13,15 @@ const SPOT: &str = r#"1 {"stream":"x@depth@100ms","data":{"U":8,"u":9,"b":[["10.
 
 #[test]
 fn updates_from_before_the_snapshot_are_joined_and_tickers_may_come_late() {
-    let verdict = compare("f", SPOT).unwrap();
+    let verdict = compare("f", SPOT.as_bytes()).unwrap();
     assert_eq!((verdict.states, verdict.equal, verdict.first_mismatch), (3, 3, None));
     assert_eq!(verdict.within_update, Some(Within { states: 2, equal: 2 }));
 }
 
 #[test]
 fn an_altered_ticker_is_a_mismatch_of_the_frame_before_it() {
-    let verdict = compare("f", &SPOT.replace(r#""u":13,"s":"X","b":"8""#, r#""u":13,"b":"8.1""#));
-    let verdict = verdict.unwrap();
+    let altered = SPOT.replace(r#""u":13,"s":"X","b":"8""#, r#""u":13,"b":"8.1""#);
+    let verdict = compare("f", altered.as_bytes()).unwrap();
     assert_eq!((verdict.equal, verdict.first_mismatch), (1, Some(7)));
     assert_eq!(verdict.reasons.get(UNEXPLAINED), Some(&2));
     assert_eq!(verdict.mismatches[0].book, "7.00000000@8 / 1.00000000@11");
@@ -30,7 +30,7 @@ fn an_altered_ticker_is_a_mismatch_of_the_frame_before_it() {
 #[test]
 fn a_lost_frame_is_named_as_the_reason() {
     let lines: Vec<_> = SPOT.lines().filter(|line| !line.starts_with('7')).collect();
-    let verdict = compare("f", &lines.join("\n")).unwrap();
+    let verdict = compare("f", lines.join("\n").as_bytes()).unwrap();
     assert_eq!(verdict.reasons.get(GAP), Some(&1));
 }
 
@@ -42,8 +42,8 @@ fn futures_frames_are_joined_by_their_previous_id() {
 4 {"stream":"x@bookTicker","data":{"u":11,"b":"10","B":"1","a":"11","A":"2"}}
 "#;
     let frame = |pu: u64| FUTURES.replace(r#""pu":12"#, &format!("\"pu\":{pu}"));
-    assert_eq!(compare("f", &frame(12)).unwrap().reasons.get(GAP), None);
-    assert_eq!(compare("f", &frame(13)).unwrap().reasons.get(GAP), Some(&1));
+    assert_eq!(compare("f", frame(12).as_bytes()).unwrap().reasons.get(GAP), None);
+    assert_eq!(compare("f", frame(13).as_bytes()).unwrap().reasons.get(GAP), Some(&1));
 }
 
 #[test]
@@ -51,21 +51,24 @@ fn names_the_line_of_what_is_wrong_and_never_panics() {
     for (line, what) in [
         ("", "expected a receive time"),
         ("x {}", "expected a receive time in nanoseconds"),
-        ("1 {", "JSON: "),
-        ("1 []", "JSON: "),
-        (r#"1 {"stream":"x@depth","data":{"U":9,"u":8,"b":[],"a":[]}}"#, "its first id"),
-        (r#"1 {"stream":"x@depth","data":{"U":1,"u":8,"b":[["x","1"]],"a":[]}}"#, "the price"),
-        (r#"1 {"stream":"x@depth","data":{"U":1,"u":8,"b":[["1","-1"]],"a":[]}}"#, "the level"),
-        (r#"1 {"stream":"x@bookTicker","data":{"u":-1}}"#, "JSON: "),
+        ("1 {", "JSON of the documented shape is expected at byte 1"),
+        ("1 []", "JSON of"),
+        (r#"1 {"stream":"x@depth","data":{"U":9,"u":8,"b":[],"a":[]}}"#, "a first id U"),
+        (
+            r#"1 {"stream":"x@depth","data":{"U":1,"u":8,"b":[["x","1"]],"a":[]}}"#,
+            "a price above zero",
+        ),
+        (r#"1 {"stream":"x@depth","data":{"U":1,"u":8,"b":[["1","-1"]],"a":[]}}"#, "a size"),
+        (r#"1 {"stream":"x@bookTicker","data":{"u":-1}}"#, "a field \"u\""),
     ] {
-        let Err(Failure::Usage(told)) = compare("f", &format!("1 {{}}\n{line}\n")) else {
+        let Err(Failure::Usage(told)) = compare("f", format!("1 {{}}\n{line}\n").as_bytes()) else {
             panic!("accepted: {line}")
         };
         assert!(told.starts_with(&format!("f:2: {what}")), "{told}");
     }
-    let Err(Failure::Usage(told)) = compare("f", "1 {}\n") else { panic!("no snapshot") };
+    let Err(Failure::Usage(told)) = compare("f", b"1 {}\n") else { panic!("no snapshot") };
     assert!(told.contains("no snapshot"));
     for cut in 0..SPOT.len() {
-        let _ = compare("f", &SPOT[..cut]);
+        let _ = compare("f", &SPOT.as_bytes()[..cut]);
     }
 }

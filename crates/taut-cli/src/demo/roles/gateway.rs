@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use taut_fix::ShortText;
+use taut_fix::CompId;
 use taut_gateway::{
     Client, FeedSockets, FusedClient, Gateway, GatewayConfig, GatewayError, Recorders, Regions,
     SplitClient, Strategy, TouchConfig, TouchStrategy,
@@ -185,7 +185,7 @@ impl Process<'_, '_> {
 
 fn config(setup: &GatewaySetup) -> Result<GatewayConfig, Failure> {
     let text = |bytes: &[u8]| {
-        ShortText::new(bytes).ok_or_else(|| Failure::Run("a CompID is not valid".to_owned()))
+        CompId::new(bytes).ok_or_else(|| Failure::Run("a CompID is not valid".to_owned()))
     };
     Ok(GatewayConfig {
         instrument: instrument_of(&setup.common)?,

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use taut_fix::{Now, ShortText};
+use taut_fix::{CompId, Now};
 use taut_sys::{TcpListener, monotonic, utc};
 use taut_types::Nanos;
 use taut_venue::flow::{LobsterFlow, SyntheticConfig, SyntheticFlow};
@@ -74,7 +74,7 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<Venue, Failure> {
     let sender = |to| sender_to(to).map_err(|error| Failure::run("market data", error));
     let output =
         FeedOutput { incremental: sender(setup.incremental)?, snapshot: sender(setup.snapshot)? };
-    let comp_id = ShortText::new(VENUE_COMP_ID).ok_or_else(|| Failure::Run("CompID".to_owned()))?;
+    let comp_id = CompId::new(VENUE_COMP_ID).ok_or_else(|| Failure::Run("CompID".to_owned()))?;
     let instrument = instrument_of(&setup.common)?;
     let config = VenueConfig::new(instrument, comp_id, setup.common.stream_id);
     let flow = flow(&setup.flow)?;

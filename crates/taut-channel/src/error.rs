@@ -1,0 +1,119 @@
+//! Why a channel cannot be opened.
+
+use std::fmt;
+
+use taut_ipc::IpcError;
+use taut_ring::RingError;
+use taut_sys::SysError;
+
+use crate::uri::ChannelUri;
+
+/// Why a channel cannot be opened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ChannelError {
+    /// Shared memory says no.
+    Ipc(IpcError),
+    /// The ring's memory is not what it should be.
+    Ring(RingError),
+    /// A system call failed.
+    System(SysError),
+    /// A name could not be resolved, or a file not read.
+    Io {
+        /// The name or the file.
+        what: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Another publication of this process writes the ring.
+    WriterExists {
+        /// The ring's name.
+        name: String,
+    },
+    /// All places for subscribers are taken.
+    SubscribersFull {
+        /// How many there are.
+        count: usize,
+    },
+    /// The channel exists with another capacity.
+    OtherCapacity {
+        /// The capacity asked for.
+        wanted: usize,
+        /// The capacity it has.
+        found: usize,
+    },
+    /// The URI is right, but what it asks for is not there.
+    Unsupported {
+        /// What, such as a scheme or a parameter.
+        what: &'static str,
+        /// What to do instead.
+        remedy: &'static str,
+    },
+    /// A file with a secret that others may read.
+    Exposed {
+        /// The file.
+        file: String,
+    },
+    /// A file does not hold what it should.
+    File {
+        /// The file.
+        file: String,
+        /// What it should hold.
+        wanted: &'static str,
+    },
+}
+
+impl ChannelError {
+    /// The URI is right, but there is no driver for it.
+    pub(crate) const fn no_driver(uri: &ChannelUri) -> Self {
+        let remedy = "use ipc:NAME, inproc:NAME, tcp://H:P or ipc://PATH";
+        Self::Unsupported { what: uri.scheme(), remedy }
+    }
+}
+
+impl fmt::Display for ChannelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ipc(error) => error.fmt(f),
+            Self::Ring(error) => write!(f, "ring: {error:?}"),
+            Self::System(error) => error.fmt(f),
+            Self::Io { what, error } => write!(f, "{what}: {error}"),
+            Self::WriterExists { name } => {
+                write!(f, "inproc:{name} has a publication already; close it first")
+            }
+            Self::SubscribersFull { count } => {
+                write!(f, "all {count} places for subscriptions are taken; close one first")
+            }
+            Self::OtherCapacity { wanted, found } => write!(
+                f,
+                "the channel exists with a capacity of {found} bytes, not {wanted}; \
+                 leave capacity out, or end its users"
+            ),
+            Self::Unsupported { what, remedy } => write!(f, "{what} is not supported; {remedy}"),
+            Self::Exposed { file } => {
+                write!(f, "{file}: others may read this secret; chmod 600 it")
+            }
+            Self::File { file, wanted } => write!(f, "{file}: must hold {wanted}"),
+        }
+    }
+}
+
+impl std::error::Error for ChannelError {}
+
+impl From<IpcError> for ChannelError {
+    fn from(error: IpcError) -> Self {
+        Self::Ipc(error)
+    }
+}
+
+impl From<RingError> for ChannelError {
+    fn from(error: RingError) -> Self {
+        Self::Ring(error)
+    }
+}
+
+impl From<SysError> for ChannelError {
+    fn from(error: SysError) -> Self {
+        Self::System(error)
+    }
+}

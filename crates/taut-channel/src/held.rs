@@ -1,0 +1,35 @@
+//! The message that a handler may abort: taken out of a ring, not yet consumed.
+
+use crate::message::Message;
+
+/// What is known of the message in a driver's buffer.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    bytes: Option<usize>,
+    session: u64,
+    position: u64,
+}
+
+impl Held {
+    #[inline]
+    pub(crate) const fn hold(&mut self, bytes: usize, session: u64, position: u64) {
+        *self = Self { bytes: Some(bytes), session, position };
+    }
+
+    #[inline]
+    pub(crate) const fn is_held(&self) -> bool {
+        self.bytes.is_some()
+    }
+
+    #[inline]
+    pub(crate) const fn release(&mut self) {
+        self.bytes = None;
+    }
+
+    /// The message.
+    #[inline]
+    pub(crate) fn message<'a>(&self, buffer: &'a [u8]) -> Message<'a> {
+        let payload = buffer.get(..self.bytes.unwrap_or(0)).unwrap_or(buffer);
+        Message { payload, topic: &[], session: self.session, position: self.position }
+    }
+}

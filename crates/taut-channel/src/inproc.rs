@@ -1,0 +1,10 @@
+//! `inproc:NAME`: a log in the process's own memory, found by name; and spies.
+
+mod memory;
+mod publication;
+mod spy;
+mod subscription;
+
+pub(crate) use publication::InprocPublication;
+pub(crate) use spy::{Spies, SpySubscription};
+pub(crate) use subscription::InprocSubscription;

@@ -1,0 +1,189 @@
+//! The publishing end.
+
+use std::collections::VecDeque;
+
+use taut_ring::log::{Appender, ClaimError};
+use taut_ring::{Control, Policy};
+use taut_types::Nanos;
+
+use super::memory::{Memory, WRITER};
+use crate::counters::Counters;
+use crate::driver::{Descriptors, Opening, PublicationDriver};
+use crate::error::ChannelError;
+use crate::event::Event;
+use crate::offer::{MessageLimit, OfferError};
+use crate::seats::Seats;
+use crate::uri::InprocUri;
+
+/// How often the places of subscriptions are looked at: a few loads.
+const COUNT_EVERY: Nanos = Nanos::from_micros(100);
+
+/// Writes a log of this process.
+#[derive(Debug)]
+pub(crate) struct InprocPublication {
+    // Before the memory's bit is given back, in `drop`.
+    appender: Appender<'static>,
+    control: Control<'static>,
+    memory: &'static Memory,
+    seats: Seats,
+    events: VecDeque<Event>,
+    counters: Counters,
+    gathered: Vec<u8>,
+    count_at: Nanos,
+    is_closing: bool,
+    is_closed: bool,
+}
+
+impl InprocPublication {
+    pub(crate) fn open(uri: &InprocUri, opening: &Opening) -> Result<Self, ChannelError> {
+        refuse_loss(opening)?;
+        let memory = Memory::named(&uri.name, uri.capacity_bytes)?;
+        if !memory.take(WRITER) {
+            return Err(ChannelError::WriterExists { name: uri.name.clone() });
+        }
+        let appender = Appender::resume(&memory.words, memory.layout, Policy::Block)?;
+        let control = Control::of(&memory.words, memory.layout.reader_count)?;
+        Ok(Self {
+            appender,
+            control,
+            memory,
+            seats: Seats::default(),
+            events: VecDeque::with_capacity(64),
+            counters: Counters::default(),
+            gathered: Vec::with_capacity(memory.layout.capacity_bytes / 8),
+            count_at: opening.now,
+            is_closing: false,
+            is_closed: false,
+        })
+    }
+
+    fn check(&mut self, now: Nanos) -> Result<(), OfferError> {
+        if now >= self.count_at {
+            self.look(now);
+        }
+        match (self.is_closing, self.seats.count()) {
+            (true, _) => Err(OfferError::Closed),
+            (false, 0) => Err(OfferError::NotConnected),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn look(&mut self, now: Nanos) {
+        self.count_at = now + COUNT_EVERY;
+        let active = |seat: &usize| self.control.reader(*seat).is_some_and(|view| view.active);
+        let taken =
+            (0..self.control.reader_count()).filter(active).fold(0, |bits, at| bits | 1 << at);
+        self.seats.look(taken, &mut self.events);
+    }
+
+    fn refused(&mut self, error: ClaimError, bytes: usize) -> OfferError {
+        match error {
+            ClaimError::TooLong { bytes_max } => {
+                OfferError::TooLong { bytes, bytes_max, limit: MessageLimit::Capacity }
+            }
+            ClaimError::Full => {
+                self.counters.back_pressured += 1;
+                OfferError::BackPressured
+            }
+        }
+    }
+}
+
+/// A ring has no datagrams to lose.
+pub(super) fn refuse_loss(opening: &Opening) -> Result<(), ChannelError> {
+    let remedy = "inject it on a channel over UDP";
+    match opening.loss {
+        Some(_) => Err(ChannelError::Unsupported { what: "loss within a process", remedy }),
+        None => Ok(()),
+    }
+}
+
+impl PublicationDriver for InprocPublication {
+    #[inline]
+    fn offer(&mut self, now: Nanos, topic: &[u8], parts: &[&[u8]]) -> Result<u64, OfferError> {
+        self.check(now)?;
+        if !topic.is_empty() {
+            return Err(OfferError::NoTopics);
+        }
+        let message = match parts {
+            [message] => message,
+            parts => {
+                self.gathered.clear();
+                parts.iter().for_each(|part| self.gathered.extend_from_slice(part));
+                self.gathered.as_slice()
+            }
+        };
+        let bytes = message.len();
+        match self.appender.append(message) {
+            Ok(()) => {
+                self.memory.ring();
+                self.counters.sent += 1;
+                self.counters.sent_bytes += bytes as u64;
+                Ok(self.appender.position())
+            }
+            Err(error) => Err(self.refused(error, bytes)),
+        }
+    }
+
+    fn room(&mut self, now: Nanos, bytes: usize) -> Result<(), OfferError> {
+        self.check(now)?;
+        // A claim that is dropped leaves no trace.
+        let claimed = self.appender.claim(bytes).map(drop);
+        claimed.map_err(|error| self.refused(error, bytes))
+    }
+
+    fn work(&mut self, now: Nanos) -> usize {
+        if now >= self.count_at {
+            self.look(now);
+        }
+        if self.is_closing && !self.is_closed && self.unacknowledged_bytes() == 0 {
+            self.is_closed = true;
+            return 1;
+        }
+        0
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    fn subscriber_count(&self) -> usize {
+        self.seats.count()
+    }
+
+    fn unacknowledged_bytes(&self) -> u64 {
+        let head = self.appender.position();
+        let readers = (0..self.control.reader_count()).filter_map(|seat| self.control.reader(seat));
+        let behind = readers.filter(|view| view.active).map(|view| head.wrapping_sub(view.cursor));
+        behind.max().unwrap_or(0)
+    }
+
+    fn close(&mut self, now: Nanos) {
+        self.is_closing = true;
+        self.look(now);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn next_timeout(&self) -> Option<Nanos> {
+        Some(self.count_at)
+    }
+
+    fn block(&mut self, span: Nanos) {
+        // Nobody rings for a writer: readers make room without a word.
+        Descriptors::default().wait(span.min(Nanos::from_micros(50)));
+    }
+}
+
+impl Drop for InprocPublication {
+    fn drop(&mut self) {
+        self.memory.give_back(WRITER);
+    }
+}

@@ -1,0 +1,184 @@
+//! The subscribing end.
+
+use std::collections::VecDeque;
+
+use taut_ring::broadcast::{Polled, Start};
+use taut_ring::log::{LogReader, message_bytes_max};
+use taut_types::Nanos;
+
+use super::memory::{Memory, SUBSCRIBERS_MAX};
+use super::publication::refuse_loss;
+use crate::counters::Counters;
+use crate::driver::{Opening, SubscriptionDriver};
+use crate::error::ChannelError;
+use crate::event::{EndReason, Event};
+use crate::held::Held;
+use crate::message::{Action, Message};
+use crate::uri::InprocUri;
+
+/// Reads a log of this process: registered, or as a spy that the writer does not wait for.
+#[derive(Debug)]
+pub(crate) struct InprocSubscription {
+    reader: Option<LogReader<'static>>,
+    memory: &'static Memory,
+    seat: u32,
+    buffer: Box<[u8]>,
+    held: Held,
+    events: VecDeque<Event>,
+    counters: Counters,
+    writer: Option<u64>,
+}
+
+impl InprocSubscription {
+    pub(crate) fn open(uri: &InprocUri, opening: &Opening) -> Result<Self, ChannelError> {
+        refuse_loss(opening)?;
+        let memory = Memory::named(&uri.name, uri.capacity_bytes)?;
+        let seat = Self::take_seat(memory)?;
+        let (words, layout) = (&memory.words, memory.layout);
+        let reader = LogReader::registered(words, layout, Start::Latest, seat as usize)?;
+        Ok(Self::over(reader, memory, seat))
+    }
+
+    /// A reader that may be overtaken.
+    pub(super) fn passive(memory: &'static Memory) -> Result<Self, ChannelError> {
+        let seat = Self::take_seat(memory)?;
+        let reader = LogReader::passive(&memory.words, memory.layout, Start::Latest)?;
+        Ok(Self::over(reader, memory, seat))
+    }
+
+    fn take_seat(memory: &'static Memory) -> Result<u32, ChannelError> {
+        let count = SUBSCRIBERS_MAX;
+        let seat = (0..count as u32).find(|seat| memory.take(*seat));
+        seat.ok_or(ChannelError::SubscribersFull { count })
+    }
+
+    fn over(reader: LogReader<'static>, memory: &'static Memory, seat: u32) -> Self {
+        let bytes_max = message_bytes_max(memory.layout.capacity_bytes);
+        Self {
+            reader: Some(reader),
+            memory,
+            seat,
+            buffer: vec![0; bytes_max].into_boxed_slice(),
+            held: Held::default(),
+            events: VecDeque::with_capacity(8),
+            counters: Counters::default(),
+            writer: None,
+        }
+    }
+
+    /// Nothing came: is there anybody to send it?
+    fn look(&mut self) {
+        let Some(reader) = &self.reader else { return };
+        let (session, position) = (reader.writer_epoch(), reader.position());
+        match (self.memory.has_writer(), self.writer) {
+            (true, None) => self.begin(session, position),
+            (false, Some(_)) => self.end(position, EndReason::Closed),
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, session: u64, position: u64) {
+        self.writer = Some(session);
+        self.events.push_back(Event::ImageAvailable { session, position, peer: None });
+    }
+
+    fn end(&mut self, position: u64, reason: EndReason) {
+        if let Some(session) = self.writer.take() {
+            self.events.push_back(Event::ImageUnavailable { session, position, reason });
+        }
+    }
+
+    /// Takes the next message out of the ring, if there is one.
+    #[inline]
+    fn fetch(&mut self) -> bool {
+        loop {
+            let Some(reader) = &mut self.reader else { return false };
+            let polled = reader.poll(&mut self.buffer);
+            let (epoch, position) = (reader.epoch(), reader.position());
+            match polled {
+                Polled::Message(bytes) => {
+                    self.held.hold(bytes, epoch, position);
+                    return true;
+                }
+                Polled::NewWriter(epoch) if self.writer == Some(epoch) => {}
+                Polled::NewWriter(epoch) => {
+                    self.end(position, EndReason::Replaced);
+                    self.begin(epoch, position);
+                }
+                Polled::Lapped(length) => {
+                    self.counters.lost += length;
+                    let position = position.saturating_sub(length);
+                    self.events.push_back(Event::Gap { session: epoch, position, length });
+                }
+                Polled::Empty => {
+                    self.look();
+                    return false;
+                }
+            }
+        }
+    }
+}
+
+impl SubscriptionDriver for InprocSubscription {
+    #[inline]
+    fn poll<H>(&mut self, _now: Nanos, limit: usize, handler: &mut H) -> usize
+    where
+        H: FnMut(Message<'_>) -> Action,
+    {
+        let mut count = 0;
+        while count < limit && (self.held.is_held() || self.fetch()) {
+            let message = self.held.message(&self.buffer);
+            let bytes = message.payload.len() as u64;
+            let action = handler(message);
+            if action == Action::Abort {
+                break;
+            }
+            self.held.release();
+            self.counters.received += 1;
+            self.counters.received_bytes += bytes;
+            count += 1;
+            if action == Action::Break {
+                break;
+            }
+        }
+        count
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    fn image_count(&self) -> usize {
+        usize::from(self.writer.is_some())
+    }
+
+    fn close(&mut self, _now: Nanos) {
+        if self.reader.take().is_some() {
+            self.memory.give_back(self.seat);
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.reader.is_none()
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn next_timeout(&self) -> Option<Nanos> {
+        None
+    }
+
+    fn block(&mut self, span: Nanos) {
+        if let Some(reader) = &self.reader {
+            self.memory.sleep(span, || !reader.has_next());
+        }
+    }
+}
+
+impl Drop for InprocSubscription {
+    fn drop(&mut self) {
+        self.close(Nanos::ZERO);
+    }
+}

@@ -1,0 +1,187 @@
+//! The publishing end.
+
+use std::collections::VecDeque;
+
+use taut_ipc::OwnedLogPublication;
+use taut_ring::Policy;
+use taut_ring::log::ClaimError;
+use taut_types::Nanos;
+
+use super::place::{self, LOOK_EVERY, STREAM};
+use crate::counters::Counters;
+use crate::driver::{Opening, PublicationDriver};
+use crate::error::ChannelError;
+use crate::event::Event;
+use crate::offer::{MessageLimit, OfferError};
+use crate::seats::Seats;
+use crate::uri::IpcUri;
+
+/// How often the places of subscriptions are looked at: a few loads.
+const COUNT_EVERY: Nanos = Nanos::from_millis(1);
+
+/// Writes the log of a shared-memory channel.
+#[derive(Debug)]
+pub(crate) struct IpcPublication {
+    log: OwnedLogPublication,
+    seats: Seats,
+    events: VecDeque<Event>,
+    counters: Counters,
+    gathered: Vec<u8>,
+    count_at: Nanos,
+    reap_at: Nanos,
+    is_closing: bool,
+    is_closed: bool,
+}
+
+impl IpcPublication {
+    pub(crate) fn open(uri: &IpcUri, opening: &Opening) -> Result<Self, ChannelError> {
+        refuse_loss(opening)?;
+        let channel = place::enter(uri)?;
+        let capacity = place::capacity(&channel).unwrap_or(0);
+        let log = OwnedLogPublication::open(channel, STREAM, 0, Policy::Block)?;
+        Ok(Self {
+            log,
+            seats: Seats::default(),
+            events: VecDeque::with_capacity(2 * place::SUBSCRIBERS_MAX),
+            counters: Counters::default(),
+            gathered: Vec::with_capacity(capacity / 8),
+            count_at: opening.now,
+            reap_at: opening.now,
+            is_closing: false,
+            is_closed: false,
+        })
+    }
+
+    /// Looks who is there.
+    #[inline]
+    fn look(&mut self, now: Nanos) {
+        if now >= self.count_at {
+            self.look_now(now);
+        }
+    }
+
+    #[cold]
+    fn look_now(&mut self, now: Nanos) {
+        self.count_at = now + COUNT_EVERY;
+        if now >= self.reap_at {
+            self.reap_at = now + LOOK_EVERY;
+            self.log.with(|log| log.reap());
+        }
+        let taken = self.log.with(|log| log.readers().fold(0, |bits, (seat, _)| bits | 1 << seat));
+        self.seats.look(taken, &mut self.events);
+    }
+
+    fn check(&mut self, now: Nanos) -> Result<(), OfferError> {
+        self.look(now);
+        match (self.is_closing, self.seats.count()) {
+            (true, _) => Err(OfferError::Closed),
+            (false, 0) => Err(OfferError::NotConnected),
+            _ => Ok(()),
+        }
+    }
+
+    fn refused(&mut self, error: ClaimError, bytes: usize) -> OfferError {
+        match error {
+            ClaimError::TooLong { bytes_max } => {
+                OfferError::TooLong { bytes, bytes_max, limit: MessageLimit::Capacity }
+            }
+            ClaimError::Full => {
+                self.counters.back_pressured += 1;
+                OfferError::BackPressured
+            }
+        }
+    }
+}
+
+/// Memory has no datagrams to lose.
+pub(super) fn refuse_loss(opening: &Opening) -> Result<(), ChannelError> {
+    let remedy = "inject it on a channel over UDP";
+    match opening.loss {
+        Some(_) => Err(ChannelError::Unsupported { what: "loss in shared memory", remedy }),
+        None => Ok(()),
+    }
+}
+
+impl PublicationDriver for IpcPublication {
+    #[inline]
+    fn offer(&mut self, now: Nanos, topic: &[u8], parts: &[&[u8]]) -> Result<u64, OfferError> {
+        self.check(now)?;
+        if !topic.is_empty() {
+            return Err(OfferError::NoTopics);
+        }
+        let message = match parts {
+            [message] => message,
+            parts => {
+                self.gathered.clear();
+                parts.iter().for_each(|part| self.gathered.extend_from_slice(part));
+                self.gathered.as_slice()
+            }
+        };
+        let bytes = message.len();
+        match self.log.with(|log| log.append(message).map(|()| log.position())) {
+            Ok(position) => {
+                self.counters.sent += 1;
+                self.counters.sent_bytes += bytes as u64;
+                Ok(position)
+            }
+            Err(error) => Err(self.refused(error, bytes)),
+        }
+    }
+
+    fn room(&mut self, now: Nanos, bytes: usize) -> Result<(), OfferError> {
+        self.check(now)?;
+        // A claim that is dropped leaves no trace.
+        let claimed = self.log.with(|log| log.claim(bytes).map(drop));
+        claimed.map_err(|error| self.refused(error, bytes))
+    }
+
+    fn work(&mut self, now: Nanos) -> usize {
+        self.look(now);
+        if self.is_closing && !self.is_closed && self.unacknowledged_bytes() == 0 {
+            self.log.with(|log| log.resign());
+            self.is_closed = true;
+            return 1;
+        }
+        0
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    fn subscriber_count(&self) -> usize {
+        self.seats.count()
+    }
+
+    fn unacknowledged_bytes(&self) -> u64 {
+        self.log.behind()
+    }
+
+    fn close(&mut self, now: Nanos) {
+        self.is_closing = true;
+        self.look_now(now);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn next_timeout(&self) -> Option<Nanos> {
+        Some(self.count_at)
+    }
+
+    fn block(&mut self, span: Nanos) {
+        // Nobody rings for a writer: readers make room without a word.
+        crate::driver::Descriptors::default().wait(span.min(Nanos::from_micros(50)));
+    }
+}
+
+impl Drop for IpcPublication {
+    fn drop(&mut self) {
+        self.log.with(|log| log.resign());
+    }
+}

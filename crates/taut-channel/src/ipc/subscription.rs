@@ -1,0 +1,173 @@
+//! The subscribing end.
+
+use std::collections::VecDeque;
+
+use taut_ipc::{Join, OwnedLogSubscription, Writer};
+use taut_ring::broadcast::{Polled, Start};
+use taut_ring::log::message_bytes_max;
+use taut_types::Nanos;
+
+use super::place::{self, LOOK_EVERY, STREAM};
+use super::publication::refuse_loss;
+use crate::counters::Counters;
+use crate::driver::{Opening, SubscriptionDriver};
+use crate::error::ChannelError;
+use crate::event::{EndReason, Event};
+use crate::held::Held;
+use crate::message::{Action, Message};
+use crate::uri::IpcUri;
+
+/// Reads the log of a shared-memory channel, as a reader that the writer waits for.
+#[derive(Debug)]
+pub(crate) struct IpcSubscription {
+    log: Option<OwnedLogSubscription>,
+    buffer: Box<[u8]>,
+    held: Held,
+    events: VecDeque<Event>,
+    counters: Counters,
+    /// The epoch of the writer that lives, or lived at the last look.
+    writer: Option<u64>,
+    look_at: Nanos,
+}
+
+impl IpcSubscription {
+    pub(crate) fn open(uri: &IpcUri, opening: &Opening) -> Result<Self, ChannelError> {
+        refuse_loss(opening)?;
+        let channel = place::enter(uri)?;
+        let bytes_max = message_bytes_max(place::capacity(&channel).unwrap_or(0).max(4096));
+        let log = OwnedLogSubscription::open(channel, STREAM, 0, Start::Latest, Join::Registered)?;
+        Ok(Self {
+            log: Some(log),
+            buffer: vec![0; bytes_max].into_boxed_slice(),
+            held: Held::default(),
+            events: VecDeque::with_capacity(8),
+            counters: Counters::default(),
+            writer: None,
+            look_at: opening.now,
+        })
+    }
+
+    /// Looks whether the writer lives. Cost: a few system calls.
+    #[cold]
+    fn look(&mut self, now: Nanos) {
+        self.look_at = now + LOOK_EVERY;
+        let Some(log) = &mut self.log else { return };
+        let state = log.channel().writer(STREAM).unwrap_or(Writer::None);
+        let (epoch, position) = log.with(|log| (log.writer_epoch(), log.position()));
+        match (state, self.writer) {
+            (Writer::Alive { .. } | Writer::Stalled { .. }, None) => self.begin(epoch, position),
+            (Writer::None, Some(_)) => self.end(position, EndReason::Closed),
+            (Writer::Gone { .. }, Some(_)) => self.end(position, EndReason::Lost),
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, session: u64, position: u64) {
+        self.writer = Some(session);
+        self.events.push_back(Event::ImageAvailable { session, position, peer: None });
+    }
+
+    fn end(&mut self, position: u64, reason: EndReason) {
+        if let Some(session) = self.writer.take() {
+            self.events.push_back(Event::ImageUnavailable { session, position, reason });
+        }
+    }
+
+    /// Another writer goes on in place.
+    #[cold]
+    fn replaced(&mut self, epoch: u64, position: u64) {
+        if self.writer != Some(epoch) {
+            self.end(position, EndReason::Replaced);
+            self.begin(epoch, position);
+        }
+    }
+
+    #[cold]
+    fn lapped(&mut self, lost: u64, position: u64) {
+        self.counters.lost += lost;
+        let session = self.writer.unwrap_or(0);
+        let position = position.saturating_sub(lost);
+        self.events.push_back(Event::Gap { session, position, length: lost });
+    }
+}
+
+impl SubscriptionDriver for IpcSubscription {
+    #[inline]
+    fn poll<H>(&mut self, now: Nanos, limit: usize, handler: &mut H) -> usize
+    where
+        H: FnMut(Message<'_>) -> Action,
+    {
+        let mut count = 0;
+        while count < limit {
+            if !self.held.is_held() {
+                let Some(log) = &mut self.log else { return count };
+                let (polled, epoch, position) = log.with(|log| {
+                    let polled = log.poll(&mut self.buffer);
+                    (polled, log.epoch(), log.position())
+                });
+                match polled {
+                    Polled::Message(bytes) => self.held.hold(bytes, epoch, position),
+                    Polled::NewWriter(epoch) => {
+                        self.replaced(epoch, position);
+                        continue;
+                    }
+                    Polled::Lapped(lost) => {
+                        self.lapped(lost, position);
+                        continue;
+                    }
+                    Polled::Empty => {
+                        // Only when idle: a busy stream's writer lives.
+                        if now >= self.look_at {
+                            self.look(now);
+                        }
+                        return count;
+                    }
+                }
+            }
+            let message = self.held.message(&self.buffer);
+            let bytes = message.payload.len() as u64;
+            let action = handler(message);
+            if action == Action::Abort {
+                return count;
+            }
+            self.held.release();
+            self.counters.received += 1;
+            self.counters.received_bytes += bytes;
+            count += 1;
+            if action == Action::Break {
+                return count;
+            }
+        }
+        count
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    fn image_count(&self) -> usize {
+        usize::from(self.writer.is_some())
+    }
+
+    fn close(&mut self, _now: Nanos) {
+        self.log = None;
+    }
+
+    fn is_closed(&self) -> bool {
+        self.log.is_none()
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn next_timeout(&self) -> Option<Nanos> {
+        Some(self.look_at)
+    }
+
+    fn block(&mut self, span: Nanos) {
+        if let Some(log) = &mut self.log {
+            log.with(|log| log.sleep(span));
+        }
+    }
+}

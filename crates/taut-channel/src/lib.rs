@@ -1,0 +1,67 @@
+//! One publisher and one subscriber for every channel, chosen by a URI.
+//!
+//! A [`Publication`] and a [`Subscription`] are opened from a [`ChannelUri`] and polled by the
+//! caller's own thread: there is no daemon and no hidden thread, and time is an argument.
+//!
+//! ```
+//! use taut_channel::{ChannelUri, Closing, Opening, Publication, Subscription};
+//! use taut_sys::monotonic;
+//!
+//! let uri: ChannelUri = "inproc:quotes".parse().expect("a channel");
+//! let opening = Opening { now: monotonic(), ..Opening::default() };
+//! let mut subscription = Subscription::open(&uri, &opening).expect("subscription");
+//! let mut publication = Publication::open(&uri, &opening).expect("publication");
+//!
+//! publication.offer(monotonic(), b"EURUSD 1.0841").expect("room");
+//! publication.work(monotonic());
+//! let mut seen = Vec::new();
+//! subscription.poll(monotonic(), 10, |message| seen.extend_from_slice(message.payload));
+//! assert_eq!(seen, b"EURUSD 1.0841");
+//!
+//! publication.close(monotonic());
+//! while publication.closing() != Closing::Closed {
+//!     publication.work(monotonic());
+//!     subscription.poll(monotonic(), 10, |_| {});
+//! }
+//! ```
+//!
+//! What a channel guarantees is its own: see the table in [`ChannelUri`]. Shared memory and rings
+//! lose nothing and hold the publisher up; what else happens is an [`Event`] and a [`Counters`]
+//! field, never a silence.
+//!
+//! [`Publication::spy`] looks on within the process. [`Waiter`] waits by a strategy between polls.
+#![forbid(unsafe_code)]
+
+mod counters;
+mod driver;
+mod error;
+mod event;
+mod held;
+mod inproc;
+mod ipc;
+mod loss;
+mod message;
+mod offer;
+mod publication;
+mod seats;
+mod subscription;
+mod uri;
+mod waiter;
+mod zmtp;
+
+pub use counters::Counters;
+pub use driver::{Descriptors, Opening};
+pub use error::ChannelError;
+pub use event::{EndReason, Event};
+pub use loss::Loss;
+pub use message::{Action, Decoder, Message};
+pub use offer::{MessageLimit, OfferError};
+pub use publication::{Claim, Closing, Publication};
+pub use subscription::Subscription;
+pub use taut_io::WaitStrategy;
+pub use uri::{
+    AeronUri, CHANNEL_VARIABLE, ChannelUri, Congestion, ControlMode, Endpoint, FlowControl,
+    FlowKind, InprocUri, IpcUri, LeaseUri, OnFull, Pattern, SessionId, UriError, ZmtpAddress,
+    ZmtpEnd, ZmtpUri,
+};
+pub use waiter::Waiter;

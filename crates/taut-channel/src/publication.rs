@@ -1,0 +1,289 @@
+//! The publishing end of any channel.
+
+use std::ops::{Deref, DerefMut};
+
+use taut_sys::Address;
+use taut_types::Nanos;
+
+use crate::counters::{Counters, PollGap};
+use crate::driver::{Descriptors, Opening, PublicationDriver};
+use crate::error::ChannelError;
+use crate::event::Event;
+use crate::inproc::{InprocPublication, Spies};
+use crate::ipc::IpcPublication;
+use crate::offer::OfferError;
+use crate::subscription::Subscription;
+use crate::uri::ChannelUri;
+use crate::zmtp::ZmtpPublication;
+
+/// The drivers; each call goes to the one that there is.
+#[derive(Debug)]
+enum Driver {
+    Inproc(InprocPublication),
+    Ipc(IpcPublication),
+    Zmtp(Box<ZmtpPublication>),
+}
+
+macro_rules! with {
+    ($driver:expr, $bound:ident => $call:expr) => {
+        match $driver {
+            Driver::Inproc($bound) => $call,
+            Driver::Ipc($bound) => $call,
+            Driver::Zmtp($bound) => $call,
+        }
+    };
+}
+
+/// How far the end of a publication is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closing {
+    /// It takes messages.
+    Open,
+    /// It takes no more; some subscriber does not have everything yet. Call `work`.
+    Draining {
+        /// Bytes that are not acknowledged.
+        unacknowledged_bytes: u64,
+    },
+    /// Everybody has everything, or is gone.
+    Closed,
+}
+
+/// The publishing end of a channel, polled by the caller's thread.
+///
+/// [`Publication::offer`] takes a message; what it takes is sent by then or by the next
+/// [`Publication::work`], which is also the duty: call it whenever the loop comes round, and when
+/// an offer was refused. Dropped before it is [closed](Publication::close), it says nothing to
+/// anybody; [`Publication::unacknowledged_bytes`] tells before what that would lose.
+#[derive(Debug)]
+pub struct Publication {
+    driver: Driver,
+    spies: Option<Spies>,
+    /// The buffer of claims, and of messages in parts that spies see.
+    scratch: Vec<u8>,
+    gap: PollGap,
+    is_closing: bool,
+}
+
+impl Publication {
+    /// Opens the publishing end of a channel.
+    ///
+    /// # Errors
+    /// When the channel cannot be had; the text names what to do.
+    pub fn open(uri: &ChannelUri, opening: &Opening) -> Result<Self, ChannelError> {
+        let driver = match uri {
+            ChannelUri::Inproc(uri) => Driver::Inproc(InprocPublication::open(uri, opening)?),
+            ChannelUri::Ipc(uri) => Driver::Ipc(IpcPublication::open(uri, opening)?),
+            ChannelUri::Zmtp(uri) => Driver::Zmtp(Box::new(ZmtpPublication::open(uri, opening)?)),
+            other => return Err(ChannelError::no_driver(other)),
+        };
+        let (scratch, gap) = (Vec::new(), PollGap::default());
+        Ok(Self { driver, spies: None, scratch, gap, is_closing: false })
+    }
+
+    /// Offers a message. Returns the position behind it.
+    ///
+    /// # Errors
+    /// Why it was not taken; it is then still the caller's.
+    #[inline]
+    pub fn offer(&mut self, now: Nanos, message: &[u8]) -> Result<u64, OfferError> {
+        self.offer_parts(now, &[], &[message])
+    }
+
+    /// Offers a message in parts, which are one message to the subscriber.
+    ///
+    /// # Errors
+    /// As [`Publication::offer`].
+    #[inline]
+    pub fn offer_vectored(&mut self, now: Nanos, parts: &[&[u8]]) -> Result<u64, OfferError> {
+        self.offer_parts(now, &[], parts)
+    }
+
+    /// Offers a message with a topic, on a channel that has topics.
+    ///
+    /// # Errors
+    /// As [`Publication::offer`], and [`OfferError::NoTopics`].
+    #[inline]
+    pub fn offer_topic(
+        &mut self,
+        now: Nanos,
+        topic: &[u8],
+        message: &[u8],
+    ) -> Result<u64, OfferError> {
+        self.offer_parts(now, topic, &[message])
+    }
+
+    #[inline]
+    fn offer_parts(
+        &mut self,
+        now: Nanos,
+        topic: &[u8],
+        parts: &[&[u8]],
+    ) -> Result<u64, OfferError> {
+        let position = with!(&mut self.driver, driver => driver.offer(now, topic, parts))?;
+        if self.spies.is_some() {
+            self.show_to_spies(parts);
+        }
+        Ok(position)
+    }
+
+    #[cold]
+    fn show_to_spies(&mut self, parts: &[&[u8]]) {
+        let Some(spies) = &mut self.spies else { return };
+        self.scratch.clear();
+        parts.iter().for_each(|part| self.scratch.extend_from_slice(part));
+        spies.copy(&self.scratch);
+    }
+
+    /// Claims room for a message of `bytes` bytes, to be written in place and committed; dropped or
+    /// aborted it leaves no trace.
+    ///
+    /// # Errors
+    /// As [`Publication::offer`]: a commit does not fail for want of room.
+    pub fn try_claim(&mut self, now: Nanos, bytes: usize) -> Result<Claim<'_>, OfferError> {
+        with!(&mut self.driver, driver => driver.room(now, bytes))?;
+        let mut buffer = std::mem::take(&mut self.scratch);
+        buffer.clear();
+        buffer.resize(bytes, 0);
+        Ok(Claim { publication: self, now, buffer })
+    }
+
+    /// The duty: sends what waits, receives what subscribers say, keeps the timers. Returns how
+    /// much there was to do; 0 means idle.
+    #[inline]
+    pub fn work(&mut self, now: Nanos) -> usize {
+        self.gap.note(now);
+        with!(&mut self.driver, driver => driver.work(now))
+    }
+
+    /// The next connection event, if there is one.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        with!(&mut self.driver, driver => driver.poll_event())
+    }
+
+    /// Subscribers now.
+    #[must_use]
+    pub fn subscriber_count(&self) -> usize {
+        with!(&self.driver, driver => driver.subscriber_count())
+    }
+
+    /// Whether there is a subscriber.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.subscriber_count() > 0
+    }
+
+    /// Bytes that were taken and that some subscriber, as far as is known, does not have: what is
+    /// at stake when the publication is dropped now.
+    #[must_use]
+    pub fn unacknowledged_bytes(&self) -> u64 {
+        with!(&self.driver, driver => driver.unacknowledged_bytes())
+    }
+
+    /// Takes no more messages. Call [`Publication::work`] until [`Publication::closing`] says
+    /// `Closed`, or as long as you care to.
+    pub fn close(&mut self, now: Nanos) {
+        self.is_closing = true;
+        with!(&mut self.driver, driver => driver.close(now));
+    }
+
+    /// How far the end is.
+    #[must_use]
+    pub fn closing(&self) -> Closing {
+        if !self.is_closing {
+            return Closing::Open;
+        }
+        if with!(&self.driver, driver => driver.is_closed()) {
+            return Closing::Closed;
+        }
+        Closing::Draining { unacknowledged_bytes: self.unacknowledged_bytes() }
+    }
+
+    /// A subscription of this process that sees what this publication takes from now on, without
+    /// holding it up: a slow spy is overtaken, and told what it lost. Spies see no topics.
+    ///
+    /// # Errors
+    /// When too many spies look on already.
+    pub fn spy(&mut self) -> Result<Subscription, ChannelError> {
+        let spies = match &mut self.spies {
+            Some(spies) => spies,
+            none => none.insert(Spies::new()?),
+        };
+        Ok(Subscription::of_spy(spies.subscribe()?))
+    }
+
+    /// What it has done so far.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        let counters = with!(&self.driver, driver => driver.counters());
+        Counters { poll_gap_ns_max: self.gap.max_ns(), ..counters }
+    }
+
+    /// When [`Publication::work`] must be called at the latest.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Nanos> {
+        with!(&self.driver, driver => driver.next_timeout())
+    }
+
+    /// What to wait for in a loop of one's own; none for memory.
+    #[must_use]
+    pub fn descriptors(&self) -> Descriptors<'_> {
+        with!(&self.driver, driver => driver.descriptors())
+    }
+
+    /// Sleeps until something may be to do, at most for `span`.
+    pub fn block(&mut self, span: Nanos) {
+        with!(&mut self.driver, driver => driver.block(span));
+    }
+
+    /// Where it is bound, with the real port.
+    #[must_use]
+    pub fn local_address(&self) -> Option<Address> {
+        with!(&self.driver, driver => driver.local_address())
+    }
+}
+
+/// Room for a message, to be written in place. Dropped without a commit it leaves no trace.
+#[derive(Debug)]
+pub struct Claim<'p> {
+    publication: &'p mut Publication,
+    now: Nanos,
+    buffer: Vec<u8>,
+}
+
+impl Claim<'_> {
+    /// Sends the message. Returns the position behind it.
+    ///
+    /// # Errors
+    /// Only what became of the channel since: there was room.
+    #[inline]
+    pub fn commit(mut self) -> Result<u64, OfferError> {
+        let buffer = std::mem::take(&mut self.buffer);
+        let offered = self.publication.offer(self.now, &buffer);
+        self.buffer = buffer;
+        offered
+    }
+
+    /// Gives the room back.
+    pub fn abort(self) {}
+}
+
+impl Deref for Claim<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.buffer
+    }
+}
+
+impl DerefMut for Claim<'_> {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        // The next claim needs no memory of its own.
+        self.publication.scratch = std::mem::take(&mut self.buffer);
+    }
+}

@@ -1,0 +1,352 @@
+//! `aeron:udp?...`: reliable UDP, with Aeron's parameter names.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use taut_types::Nanos;
+
+use crate::uri::endpoint::{ENDPOINT, Endpoint};
+use crate::uri::error::UriError;
+use crate::uri::parameters::Parameters;
+use crate::uri::value;
+
+/// What taut has; then what only Aeron has, each refused with what to do instead.
+const PARAMETERS: &[&str] = &[
+    "endpoint",
+    "interface",
+    "source",
+    "stream-id",
+    "control",
+    "control-mode",
+    "session-id",
+    "term-length",
+    "mtu",
+    "init-term-id",
+    "term-id",
+    "term-offset",
+    "ttl",
+    "so-rcvbuf",
+    "so-sndbuf",
+    "rcv-wnd",
+    "fc",
+    "gtag",
+    "cc",
+    "nak-delay",
+    "reliable",
+    "tether",
+    "linger",
+    "eos",
+    "ssc",
+    "rejoin",
+    "validate", //
+    "alias",
+    "tags",
+    "sparse",
+    "group",
+    "max-resend",
+    "response-correlation-id",
+    "response-endpoint",
+    "media-rcv-ts-offset",
+    "channel-rcv-ts-offset",
+    "channel-snd-ts-offset",
+    "pub-wnd",
+    "untethered-window-limit-timeout",
+    "untethered-linger-timeout",
+    "untethered-resting-timeout",
+    "stream-session-limit",
+];
+const UNSUPPORTED: &[(&str, &str)] = &[
+    ("alias", "leave it out"),
+    ("tags", "leave it out: a channel is one object here"),
+    ("sparse", "leave it out: no log file is made"),
+    ("group", "leave it out: the endpoint says whether it is a group"),
+    ("max-resend", "leave it out: repairs are limited by their share of the bytes sent"),
+    ("response-correlation-id", "open a channel for each direction"),
+    ("response-endpoint", "open a channel for each direction"),
+    ("media-rcv-ts-offset", "put the stamps into the message"),
+    ("channel-rcv-ts-offset", "put the stamps into the message"),
+    ("channel-snd-ts-offset", "put the stamps into the message"),
+    ("pub-wnd", "use term-length: the window is half of it"),
+    ("untethered-window-limit-timeout", "use tether=false"),
+    ("untethered-linger-timeout", "use tether=false"),
+    ("untethered-resting-timeout", "use tether=false"),
+    ("stream-session-limit", "leave it out: sessions are bounded anyway"),
+];
+
+/// A session id that was asked for.
+pub type SessionId = i32;
+
+/// How a multi-destination publication learns its destinations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlMode {
+    /// Subscribers ask at the control address.
+    Dynamic,
+    /// The application adds them.
+    Manual,
+}
+
+/// Which receivers hold the sender back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FlowKind {
+    /// The fastest one.
+    #[default]
+    Max,
+    /// The slowest one.
+    Min,
+    /// The slowest one of those with the group's tag.
+    Tagged,
+}
+
+/// `fc=max|min|tagged[,g:TAG[/SIZE]][,t:TIMEOUT][,e:SPAN]`; `e` is taut's: who holds the sender
+/// back for so long is evicted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowControl {
+    /// Which receivers count.
+    pub kind: FlowKind,
+    /// The tag of the group.
+    pub group_tag: Option<i64>,
+    /// How many receivers must be there before the publication is connected.
+    pub group_size_min: Option<u32>,
+    /// How long a silent receiver counts.
+    pub timeout: Option<Nanos>,
+    /// How long one receiver may hold the sender back.
+    pub evict_after: Option<Nanos>,
+}
+
+/// `cc=static|cubic`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Congestion {
+    /// The receiver's window.
+    #[default]
+    Static,
+    /// CUBIC.
+    Cubic,
+}
+
+/// An `aeron:udp?` channel. What is not given is `None`; the driver has the defaults.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AeronUri {
+    /// Where the subscriber listens, or the group.
+    pub endpoint: Option<Endpoint>,
+    /// The interface of a group: an address that it has, with or without a mask, or its name.
+    pub interface: Option<String>,
+    /// The only source of the group that is listened to.
+    pub source: Option<IpAddr>,
+    /// The stream.
+    pub stream_id: i32,
+    /// The control address of a multi-destination publication.
+    pub control: Option<Endpoint>,
+    /// How its destinations become known.
+    pub control_mode: Option<ControlMode>,
+    /// The publication's session, or the only one that is listened to.
+    pub session_id: Option<SessionId>,
+    /// Bytes of a term, a power of two.
+    pub term_length: Option<u32>,
+    /// The longest frame.
+    pub mtu: Option<u16>,
+    /// The first term id ever.
+    pub init_term_id: Option<i32>,
+    /// The term id to begin with.
+    pub term_id: Option<i32>,
+    /// The offset in it to begin with.
+    pub term_offset: Option<u32>,
+    /// Hops of a multicast datagram.
+    pub ttl: Option<u8>,
+    /// SO_RCVBUF.
+    pub receive_buffer_bytes: Option<usize>,
+    /// SO_SNDBUF.
+    pub send_buffer_bytes: Option<usize>,
+    /// The receiver's window.
+    pub receiver_window_bytes: Option<u32>,
+    /// Flow control.
+    pub flow_control: Option<FlowControl>,
+    /// The tag that a receiver sends.
+    pub group_tag: Option<i64>,
+    /// Congestion control.
+    pub congestion: Option<Congestion>,
+    /// How long a gap may be reordering before it is a loss.
+    pub nak_delay: Option<Nanos>,
+    /// Whether gaps are repaired; else they are passed and reported.
+    pub reliable: Option<bool>,
+    /// Whether the publisher waits for this subscription.
+    pub tether: Option<bool>,
+    /// How long a closed publication still repairs.
+    pub linger: Option<Nanos>,
+    /// Whether the end of the stream is sent.
+    pub end_of_stream: Option<bool>,
+    /// Whether spies alone make a publication connected.
+    pub spies_simulate_connection: Option<bool>,
+    /// Whether an image that ended by silence is taken again.
+    pub rejoin: Option<bool>,
+    /// Whether a source must prove its address before memory is spent on it (taut's).
+    pub validate: Option<bool>,
+}
+
+impl AeronUri {
+    /// What follows `aeron:`.
+    pub(crate) fn parse(rest: &str) -> Result<Self, UriError> {
+        let (medium, query) = rest.split_once('?').unwrap_or((rest, ""));
+        if medium != "udp" {
+            let wanted = "aeron:udp?endpoint=HOST:PORT|stream-id=N or aeron:ipc?stream-id=N";
+            return Err(UriError::Name { found: format!("aeron:{medium}"), wanted });
+        }
+        let given = Parameters::split(query, &['|'], PARAMETERS, &[])?;
+        for (name, remedy) in UNSUPPORTED {
+            if given.has(name) {
+                return Err(UriError::Unsupported { name, remedy });
+            }
+        }
+        let uri = read_addresses(&given)?;
+        let uri = read_terms(&given, uri)?;
+        read_behaviour(&given, uri)
+    }
+
+    /// Checks what depends on another parameter.
+    fn checked(self) -> Result<Self, UriError> {
+        let manual = self.control_mode == Some(ControlMode::Manual);
+        if self.endpoint.is_none() && self.control.is_none() && !manual {
+            let why = "where the subscriber listens, as in endpoint=127.0.0.1:4000";
+            return Err(UriError::Absent { name: "endpoint", why });
+        }
+        if self.control_mode == Some(ControlMode::Dynamic) && self.control.is_none() {
+            let why = "where subscribers of a dynamic publication ask";
+            return Err(UriError::Absent { name: "control", why });
+        }
+        let group = self.endpoint.as_ref().is_some_and(Endpoint::is_multicast);
+        if self.source.is_some() && !group {
+            let why = "source= belongs to a group, as in endpoint=232.1.1.1:4000";
+            return Err(UriError::Absent { name: "endpoint", why });
+        }
+        let start = [self.init_term_id.is_some(), self.term_id.is_some()];
+        if start.contains(&true) != (start == [true, true] && self.term_offset.is_some())
+            || (self.term_offset.is_some() && !start.contains(&true))
+        {
+            let why = "init-term-id, term-id and term-offset are given together";
+            let names = ["init-term-id", "term-id", "term-offset"];
+            let given = [start[0], start[1], self.term_offset.is_some()];
+            let absent = names.iter().zip(given).find(|(_, given)| !given);
+            return Err(UriError::Absent { name: absent.map_or("term-offset", |n| n.0), why });
+        }
+        Ok(self)
+    }
+}
+
+fn read_addresses(given: &Parameters<'_>) -> Result<AeronUri, UriError> {
+    let why = "it tells streams of one endpoint apart, as in stream-id=1001";
+    let stream_id = given.value("stream-id", "a number of 32 bits", |t| t.parse().ok())?;
+    Ok(AeronUri {
+        endpoint: given.value("endpoint", ENDPOINT, Endpoint::parse)?,
+        interface: given.text("interface").map(str::to_owned),
+        source: given.value("source", "an IP address", |text| text.parse().ok())?,
+        stream_id: stream_id.ok_or(UriError::Absent { name: "stream-id", why })?,
+        control: given.value("control", ENDPOINT, Endpoint::parse)?,
+        control_mode: given.value("control-mode", "dynamic or manual", |text| match text {
+            "dynamic" => Some(ControlMode::Dynamic),
+            "manual" => Some(ControlMode::Manual),
+            _ => None,
+        })?,
+        session_id: given.value("session-id", "a number of 32 bits", |t| t.parse().ok())?,
+        ..AeronUri::default()
+    })
+}
+
+fn read_terms(given: &Parameters<'_>, uri: AeronUri) -> Result<AeronUri, UriError> {
+    let id = |text: &str| text.parse().ok();
+    let bytes = |text: &str| usize::try_from(value::size(text)?).ok().filter(|n| *n > 0);
+    let term_length = given.value("term-length", "a power of two from 64k to 1g", |text| {
+        let bytes = u32::try_from(value::size(text)?).ok()?;
+        (bytes.is_power_of_two() && (1 << 16..=1 << 30).contains(&bytes)).then_some(bytes)
+    })?;
+    let mtu = given.value("mtu", "a multiple of 32 from 64 to 65504 bytes", |text| {
+        let bytes = u16::try_from(value::size(text)?).ok()?;
+        (bytes.is_multiple_of(32) && (64..=65_504).contains(&bytes)).then_some(bytes)
+    })?;
+    let term_offset = given.value("term-offset", "a multiple of 32 in the term", |text| {
+        let offset = u32::try_from(value::size(text)?).ok()?;
+        let inside = offset <= term_length.unwrap_or(1 << 30);
+        (offset.is_multiple_of(32) && inside).then_some(offset)
+    })?;
+    let window = |text: &str| {
+        let bytes = u32::try_from(value::size(text)?).ok()?;
+        (1024..=1 << 30).contains(&bytes).then_some(bytes)
+    };
+    let uri = AeronUri {
+        term_length,
+        mtu,
+        init_term_id: given.value("init-term-id", "a number of 32 bits", id)?,
+        term_id: given.value("term-id", "a number of 32 bits", id)?,
+        term_offset,
+        ttl: given.value("ttl", "0 to 255", |text| text.parse().ok())?,
+        receive_buffer_bytes: given.value("so-rcvbuf", value::SIZE, bytes)?,
+        send_buffer_bytes: given.value("so-sndbuf", value::SIZE, bytes)?,
+        receiver_window_bytes: given.value("rcv-wnd", "1k to 1g", window)?,
+        ..uri
+    };
+    uri.checked()
+}
+
+fn read_behaviour(given: &Parameters<'_>, uri: AeronUri) -> Result<AeronUri, UriError> {
+    let switch = |name| given.value(name, value::SWITCH, value::switch);
+    Ok(AeronUri {
+        flow_control: given.value("fc", FLOW, flow_control)?,
+        group_tag: given.value("gtag", "a number of 64 bits", |text| text.parse().ok())?,
+        congestion: given.value("cc", "static or cubic", |text| match text {
+            "static" => Some(Congestion::Static),
+            "cubic" => Some(Congestion::Cubic),
+            _ => None,
+        })?,
+        nak_delay: given.value("nak-delay", value::SPAN, value::span)?,
+        reliable: switch("reliable")?,
+        tether: switch("tether")?,
+        linger: given.value("linger", value::SPAN, value::span)?,
+        end_of_stream: switch("eos")?,
+        spies_simulate_connection: switch("ssc")?,
+        rejoin: switch("rejoin")?,
+        validate: given.value("validate", "on or off", |text| match text {
+            "on" | "true" => Some(true),
+            "off" | "false" => Some(false),
+            _ => None,
+        })?,
+        ..uri
+    })
+}
+
+const FLOW: &str = "max, min or tagged, then any of g:TAG/SIZE, t:SPAN and e:SPAN, by commas";
+
+fn flow_control(text: &str) -> Option<FlowControl> {
+    let mut parts = text.split(',');
+    let kind = match parts.next()? {
+        "max" => FlowKind::Max,
+        "min" => FlowKind::Min,
+        "tagged" => FlowKind::Tagged,
+        _ => return None,
+    };
+    let mut flow = FlowControl { kind, ..FlowControl::default() };
+    for part in parts {
+        let (name, value) = part.split_once(':')?;
+        match name {
+            "g" => {
+                let (tag, size) = value.split_once('/').unwrap_or((value, ""));
+                flow.group_tag = if tag.is_empty() { None } else { Some(tag.parse().ok()?) };
+                flow.group_size_min = if size.is_empty() { None } else { Some(size.parse().ok()?) };
+            }
+            "t" => flow.timeout = Some(value::span(value)?),
+            "e" => flow.evict_after = Some(value::span(value)?),
+            _ => return None,
+        }
+    }
+    Some(flow)
+}
+
+impl fmt::Display for AeronUri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("aeron:udp?")?;
+        if let Some(endpoint) = &self.endpoint {
+            write!(f, "endpoint={endpoint}|")?;
+        }
+        if let Some(control) = &self.control {
+            write!(f, "control={control}|")?;
+        }
+        write!(f, "stream-id={}", self.stream_id)
+    }
+}

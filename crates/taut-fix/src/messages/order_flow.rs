@@ -1,0 +1,87 @@
+//! The messages of order flow, as one value.
+
+use crate::codec::body::Body;
+use crate::codec::index::FieldIndex;
+use crate::codec::writer::Writer;
+use crate::error::FixError;
+use crate::messages::execution::{ExecutionReport, OrderCancelReject};
+use crate::messages::order::{NewOrderSingle, OrderCancelRequest};
+use crate::messages::reject::{BusinessMessageReject, Reject};
+
+/// A message that this crate writes.
+pub trait TypedMessage {
+    /// MsgType (35).
+    const MSG_TYPE: &'static [u8];
+
+    /// Writes the body, tags ascending.
+    fn encode_body(&self, writer: &mut Writer<'_>);
+}
+
+macro_rules! typed {
+    ($($message:ty => $msg_type:literal),+ $(,)?) => {$(
+        impl TypedMessage for $message {
+            const MSG_TYPE: &'static [u8] = $msg_type;
+
+            #[inline]
+            fn encode_body(&self, writer: &mut Writer<'_>) {
+                self.encode_body(writer);
+            }
+        }
+    )+};
+}
+
+typed! {
+    Reject<'_> => b"3",
+    ExecutionReport<'_> => b"8",
+    OrderCancelReject<'_> => b"9",
+    NewOrderSingle => b"D",
+    OrderCancelRequest => b"F",
+    BusinessMessageReject<'_> => b"j",
+}
+
+/// What a session delivered, when it is order flow. Texts borrow from the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OrderFlow<'a> {
+    /// 3: a message of ours broke a session rule, says the peer.
+    Reject(Reject<'a>),
+    /// 8
+    ExecutionReport(ExecutionReport<'a>),
+    /// 9
+    OrderCancelReject(OrderCancelReject<'a>),
+    /// D
+    NewOrderSingle(NewOrderSingle),
+    /// F
+    OrderCancelRequest(OrderCancelRequest),
+    /// j: the peer's application cannot do what a message of ours asked.
+    BusinessMessageReject(BusinessMessageReject<'a>),
+    /// Any other type.
+    Other,
+}
+
+impl<'a> OrderFlow<'a> {
+    /// Reads a message that was indexed, by its type.
+    ///
+    /// # Errors
+    /// [`FixError::PeerViolation`]: answer it with [`crate::Session::refuse_content`].
+    #[inline]
+    pub fn decode(message: &'a [u8], index: &FieldIndex) -> Result<Self, FixError> {
+        let body = Body::new(message, index);
+        Ok(match msg_type(message, index) {
+            b"8" => Self::ExecutionReport(ExecutionReport::decode(body)?),
+            b"D" => Self::NewOrderSingle(NewOrderSingle::decode(body)?),
+            b"F" => Self::OrderCancelRequest(OrderCancelRequest::decode(body)?),
+            b"9" => Self::OrderCancelReject(OrderCancelReject::decode(body)?),
+            b"j" => Self::BusinessMessageReject(BusinessMessageReject::decode(body)?),
+            b"3" => Self::Reject(Reject::decode(body)?),
+            _ => Self::Other,
+        })
+    }
+}
+
+/// MsgType (35) of an indexed message: its first field.
+#[inline]
+#[must_use]
+pub fn msg_type<'a>(message: &'a [u8], index: &FieldIndex) -> &'a [u8] {
+    index.slots().first().map_or(&[], |slot| slot.value(message))
+}

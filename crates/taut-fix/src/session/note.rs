@@ -1,0 +1,142 @@
+//! Messages of the session layer that wait to be sent: what they say, not their bytes.
+
+use crate::codec::text::{ShortText, TestReqId};
+use crate::error::RejectReason;
+use crate::messages::reject::BusinessRejectReason;
+use crate::session::route::Route;
+
+/// How many can wait.
+pub const NOTES_MAX: usize = 16;
+
+/// One message, or one resend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// Logon (A).
+    Logon {
+        /// ResetSeqNumFlag (141).
+        reset: bool,
+    },
+    /// Heartbeat (0), with the id of the TestRequest that it answers.
+    Heartbeat(Option<TestReqId>),
+    /// TestRequest (1).
+    TestRequest,
+    /// ResendRequest (2).
+    ResendRequest {
+        /// BeginSeqNo (7).
+        begin: u64,
+        /// EndSeqNo (16).
+        end: u64,
+    },
+    /// Reject (3).
+    Reject(Refusal),
+    /// BusinessMessageReject (j), before FIX 4.2 a Reject (3).
+    BusinessReject {
+        /// RefSeqNum (45).
+        ref_sequence: u64,
+        /// RefMsgType (372).
+        ref_msg_type: ShortText,
+        /// BusinessRejectReason (380).
+        reason: BusinessRejectReason,
+    },
+    /// Messages that are sent again, gaps filled.
+    Resend {
+        /// The first that is not sent yet.
+        next: u64,
+        /// The last.
+        last: u64,
+    },
+    /// Logout (5).
+    Logout(LogoutWords),
+}
+
+/// What a Reject (3) says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// RefSeqNum (45).
+    pub ref_sequence: u64,
+    /// RefTagID (371).
+    pub ref_tag: Option<i32>,
+    /// RefMsgType (372), when it is short enough to repeat.
+    pub ref_msg_type: Option<ShortText>,
+    /// SessionRejectReason (373).
+    pub reason: RejectReason,
+    /// Where it goes.
+    pub route: Route,
+}
+
+/// Text (58) of a Logout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogoutWords {
+    /// None.
+    Empty,
+    /// Fixed words.
+    Words(&'static str),
+    /// Names both numbers.
+    SequenceTooLow {
+        /// The number that was next.
+        expected: u64,
+        /// The number that came.
+        received: u64,
+    },
+}
+
+/// First in, first out, over a fixed array.
+#[derive(Clone, Copy, Debug)]
+pub struct Notes {
+    slots: [Option<Note>; NOTES_MAX],
+    first: usize,
+    len: usize,
+}
+
+impl Notes {
+    /// None.
+    pub const fn new() -> Self {
+        Self { slots: [None; NOTES_MAX], first: 0, len: 0 }
+    }
+
+    /// How many more fit.
+    pub const fn free(&self) -> usize {
+        NOTES_MAX - self.len
+    }
+
+    /// Adds one; `false`, and nothing changes, when it is full.
+    pub fn push(&mut self, note: Note) -> bool {
+        let at = (self.first + self.len) % NOTES_MAX;
+        match self.slots.get_mut(at) {
+            Some(slot) if self.len < NOTES_MAX => {
+                *slot = Some(note);
+                self.len += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The oldest.
+    pub fn front(&self) -> Option<&Note> {
+        if self.len == 0 {
+            return None;
+        }
+        self.slots.get(self.first)?.as_ref()
+    }
+
+    /// Puts another in the place of the oldest.
+    pub fn replace_front(&mut self, note: Note) {
+        if let Some(slot) = self.slots.get_mut(self.first) {
+            *slot = Some(note);
+        }
+    }
+
+    /// Drops the oldest.
+    pub const fn pop(&mut self) {
+        if self.len > 0 {
+            self.first = (self.first + 1) % NOTES_MAX;
+            self.len -= 1;
+        }
+    }
+
+    /// Drops all.
+    pub const fn clear(&mut self) {
+        self.len = 0;
+    }
+}

@@ -1,0 +1,53 @@
+//! Typed messages over a session: sending them, and refusing what cannot be read as one.
+
+use core::ops::Range;
+
+use crate::codec::text::ShortText;
+use crate::error::{FixError, Violation};
+use crate::messages::order_flow::TypedMessage;
+use crate::messages::reject::BusinessRejectReason;
+use crate::session::machine::Session;
+use crate::session::note::{Note, Refusal};
+use crate::session::now::Now;
+use crate::session::route::Route;
+use crate::session::transmit::Extras;
+use crate::store::Store;
+
+impl<S: Store> Session<S> {
+    /// Writes a typed message under the next number, and keeps it.
+    ///
+    /// # Errors
+    /// As [`Session::send`]; [`crate::Misuse::DelimiterInText`] for such a text.
+    #[inline]
+    pub fn send_message<M: TypedMessage>(
+        &mut self,
+        now: Now,
+        message: &M,
+        out: &mut [u8],
+    ) -> Result<Range<usize>, FixError> {
+        let body = |writer: &mut crate::Writer<'_>| message.encode_body(writer);
+        self.send(now, M::MSG_TYPE, Extras::default(), out, body)
+    }
+
+    /// Tells the peer what is wrong with its application message, the last that was reported: a
+    /// Reject (3), or a BusinessMessageReject (j) when a field is missing that only this use of
+    /// the message needs. Errors that are not the peer's say nothing.
+    #[cold]
+    pub fn refuse_content(&mut self, sequence: u64, msg_type: &[u8], error: FixError) {
+        let FixError::PeerViolation(violation) = error else { return };
+        self.counters.rejected += 1;
+        let (ref_sequence, ref_msg_type) = (sequence, ShortText::new(msg_type));
+        match (violation, ref_msg_type) {
+            (Violation::Field { reason, tag, .. }, _) => {
+                let (ref_tag, route) = (i32::try_from(tag).ok(), Route::default());
+                let refusal = Refusal { ref_sequence, ref_tag, ref_msg_type, reason, route };
+                self.notes.push(Note::Reject(refusal));
+            }
+            (Violation::ConditionallyRequired { .. }, Some(ref_msg_type)) => {
+                let reason = BusinessRejectReason::ConditionallyRequiredFieldMissing;
+                self.notes.push(Note::BusinessReject { ref_sequence, ref_msg_type, reason });
+            }
+            (Violation::ConditionallyRequired { .. }, None) => {}
+        }
+    }
+}

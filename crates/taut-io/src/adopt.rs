@@ -1,0 +1,63 @@
+//! Sources that were opened elsewhere, and what only their sockets know. A simulated kernel has no
+//! sockets: there, all of this is `EOPNOTSUPP`.
+
+use taut_sys::{Socket, StreamOptions};
+
+use crate::error::IoError;
+use crate::handle::Handle;
+use crate::io::Io;
+use crate::kernel::{Adopted, Kernel};
+use crate::source::Kind;
+
+impl<K: Kernel> Io<K> {
+    /// Takes over a connected socket, a pipe's end or another descriptor that can be polled, as a
+    /// stream.
+    ///
+    /// # Errors
+    /// As `connect`; `EPERM` for a regular file, which is always ready and needs no loop.
+    pub fn adopt(&mut self, socket: Socket) -> Result<Handle, IoError> {
+        self.adopt_as(socket, Adopted::Stream, Kind::Stream)
+    }
+
+    /// Takes over a bound datagram socket; `coalesce` if it was opened with receive offload.
+    ///
+    /// # Errors
+    /// As `datagram`.
+    pub fn adopt_datagram(&mut self, socket: Socket, coalesce: bool) -> Result<Handle, IoError> {
+        self.adopt_as(socket, Adopted::Datagram { coalesce }, Kind::Datagram)
+    }
+
+    /// Takes over a listening socket and accepts from now on. What is accepted gets the options.
+    ///
+    /// # Errors
+    /// As `listen`.
+    pub fn adopt_listener(
+        &mut self,
+        socket: Socket,
+        options: &StreamOptions,
+    ) -> Result<Handle, IoError> {
+        let handle = self.adopt_as(socket, Adopted::Listener, Kind::Listener)?;
+        self.sources.get(handle)?.options = *options;
+        Ok(handle)
+    }
+
+    /// The socket of a source, for what only it knows: groups to join, options to read.
+    ///
+    /// # Errors
+    /// A stale handle.
+    pub fn socket(&mut self, source: Handle) -> Result<&Socket, IoError> {
+        self.sources.get(source)?;
+        Ok(self.kernel.socket(source.index)?)
+    }
+
+    fn adopt_as(
+        &mut self,
+        socket: Socket,
+        adopted: Adopted,
+        kind: Kind,
+    ) -> Result<Handle, IoError> {
+        let place = self.vacant()?;
+        self.kernel.adopt(place, socket, adopted)?;
+        Ok(self.open(kind))
+    }
+}

@@ -1,0 +1,271 @@
+//! A local book of price levels, kept by the rules of [`DepthSync`].
+
+use alloc::vec::Vec;
+
+use taut_book::{BookError, LevelBook, TopOfBook};
+use taut_types::Nanos;
+
+use super::sync::{DepthSync, Joined, Placement};
+use crate::event::{Batch, Context, Event, LevelUpdate, SequenceRange};
+
+/// What a book did with an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// The update's numbers.
+    pub sequence: SequenceRange,
+    /// When it was received; an update from before the snapshot was received before it.
+    pub receive_time: Nanos,
+    /// Whether the book cannot be trusted since a gap.
+    pub is_stale: bool,
+    /// The book's top behind it.
+    pub top: TopOfBook,
+}
+
+/// What became of the updates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DepthCounters {
+    /// Updates that changed the book.
+    pub applied: u64,
+    /// Updates that a snapshot contained, or that came twice.
+    pub outdated: u64,
+    /// Updates that did not follow the one before.
+    pub gaps: u64,
+    /// Snapshots that became the book.
+    pub snapshots: u64,
+    /// Updates that were kept and then dropped for want of room: a later snapshot is needed.
+    pub dropped: u64,
+    /// Levels for which a side had no room: the book is stale from there on.
+    pub levels_refused: u64,
+}
+
+/// A book that depth updates and snapshots build.
+///
+/// Updates that come while a snapshot is missing are kept and joined to it. After a gap the book
+/// goes on, is stale, and keeps its updates: the next snapshot heals it. A snapshot that nobody
+/// needs is left out. All memory is taken when it is built.
+#[derive(Debug)]
+pub struct DepthBook {
+    book: LevelBook,
+    sync: DepthSync,
+    is_stale: bool,
+    kept: Kept,
+    counters: DepthCounters,
+    /// The message at hand.
+    mode: Mode,
+}
+
+/// What the levels of the message at hand are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Skip,
+    Load,
+    Keep,
+    Apply { keep: bool },
+}
+
+/// Updates that wait for a snapshot: their numbers, and where their levels end.
+#[derive(Debug)]
+struct Kept {
+    updates: Vec<(SequenceRange, Nanos, usize)>,
+    levels: Vec<LevelUpdate>,
+}
+
+impl DepthBook {
+    /// A book with room for so many levels on each side, that keeps so many updates and as many
+    /// levels of them as both sides have.
+    #[must_use]
+    pub fn new(levels_per_side: usize, updates_kept_max: usize) -> Self {
+        Self {
+            book: LevelBook::with_capacity(levels_per_side),
+            sync: DepthSync::new(),
+            is_stale: true,
+            kept: Kept {
+                updates: Vec::with_capacity(updates_kept_max),
+                levels: Vec::with_capacity(levels_per_side.saturating_mul(2)),
+            },
+            counters: DepthCounters::default(),
+            mode: Mode::Skip,
+        }
+    }
+
+    /// The book. Look at [`is_stale`](Self::is_stale) first.
+    #[must_use]
+    pub const fn book(&self) -> &LevelBook {
+        &self.book
+    }
+
+    /// Whether the book cannot be trusted: it has no snapshot yet, or there was a gap since.
+    #[must_use]
+    pub const fn is_stale(&self) -> bool {
+        self.is_stale
+    }
+
+    /// Whether there has been a snapshot.
+    #[must_use]
+    pub const fn has_started(&self) -> bool {
+        self.sync.has_started()
+    }
+
+    /// The account so far.
+    #[must_use]
+    pub const fn counters(&self) -> &DepthCounters {
+        &self.counters
+    }
+
+    /// Takes an event; `visit` is told of every update that changed the book, also of those that a
+    /// snapshot lets in at last.
+    #[inline]
+    pub fn on_event(
+        &mut self,
+        context: &Context<'_>,
+        event: &Event,
+        visit: &mut impl FnMut(&Applied),
+    ) {
+        match event {
+            Event::Begin(batch) => self.begin(*batch, context),
+            Event::Level(level) => self.level(level),
+            Event::End => self.end(context, visit),
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, batch: Batch, context: &Context<'_>) {
+        self.mode = match batch {
+            Batch::BestLevels => Mode::Skip,
+            Batch::Snapshot if self.is_stale => {
+                self.book.clear();
+                Mode::Load
+            }
+            Batch::Snapshot => Mode::Skip,
+            Batch::Update => match self.sync.place(&context.sequence) {
+                Placement::Early => Mode::Keep,
+                Placement::Outdated => {
+                    self.counters.outdated += 1;
+                    Mode::Skip
+                }
+                Placement::Apply(joined) => {
+                    self.note(joined);
+                    Mode::Apply { keep: self.is_stale }
+                }
+            },
+        };
+    }
+
+    #[inline]
+    fn level(&mut self, level: &LevelUpdate) {
+        match self.mode {
+            Mode::Skip => {}
+            Mode::Apply { keep: false } | Mode::Load => self.set(level),
+            Mode::Keep => self.keep_level(level),
+            Mode::Apply { keep: true } => {
+                self.set(level);
+                self.keep_level(level);
+            }
+        }
+    }
+
+    #[inline]
+    fn end(&mut self, context: &Context<'_>, visit: &mut impl FnMut(&Applied)) {
+        let (sequence, receive_time) = (context.sequence, context.receive_time);
+        match core::mem::replace(&mut self.mode, Mode::Skip) {
+            Mode::Skip => {}
+            Mode::Keep => self.keep_update(sequence, receive_time),
+            Mode::Apply { keep } => {
+                if keep {
+                    self.keep_update(sequence, receive_time);
+                }
+                visit(&self.applied(sequence, receive_time));
+            }
+            Mode::Load => self.join(sequence.last, visit),
+        }
+    }
+
+    /// The book is a snapshot; the updates that were kept follow it, if they do.
+    #[cold]
+    fn join(&mut self, snapshot_id: u64, visit: &mut impl FnMut(&Applied)) {
+        self.sync.start(snapshot_id);
+        self.is_stale = false;
+        self.counters.snapshots += 1;
+        let mut from = 0;
+        for index in 0..self.kept.updates.len() {
+            let Some(&(sequence, receive_time, end)) = self.kept.updates.get(index) else { break };
+            match self.sync.place(&sequence) {
+                Placement::Apply(joined) => {
+                    self.note(joined);
+                    for at in from..end {
+                        let Some(&level) = self.kept.levels.get(at) else { break };
+                        self.set(&level);
+                    }
+                    visit(&self.applied(sequence, receive_time));
+                }
+                Placement::Early | Placement::Outdated => self.counters.outdated += 1,
+            }
+            from = end;
+        }
+        // What is stale again needs a snapshot that is newer than all of this.
+        if !self.is_stale {
+            self.kept.clear();
+        }
+    }
+
+    fn note(&mut self, joined: Joined) {
+        self.counters.applied += 1;
+        if joined == Joined::AfterGap {
+            self.counters.gaps += 1;
+            self.is_stale = true;
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, level: &LevelUpdate) {
+        match self.book.apply(level.side, level.price, level.lots, level.order_count) {
+            // Deleting a level that is not there is normal, Binance says.
+            Ok(_) | Err(BookError::UnknownLevel) => {}
+            Err(_) => {
+                self.counters.levels_refused += 1;
+                self.is_stale = true;
+            }
+        }
+    }
+
+    fn keep_level(&mut self, level: &LevelUpdate) {
+        if self.kept.levels.len() < self.kept.levels.capacity() {
+            self.kept.levels.push(*level);
+            return;
+        }
+        self.drop_kept();
+        // An update is kept whole or not at all.
+        self.counters.dropped += 1;
+        self.mode = match self.mode {
+            Mode::Apply { .. } => Mode::Apply { keep: false },
+            Mode::Keep | Mode::Load | Mode::Skip => Mode::Skip,
+        };
+    }
+
+    fn keep_update(&mut self, sequence: SequenceRange, receive_time: Nanos) {
+        if self.kept.updates.len() == self.kept.updates.capacity() {
+            self.drop_kept();
+            self.counters.dropped += 1;
+            return;
+        }
+        self.kept.updates.push((sequence, receive_time, self.kept.levels.len()));
+    }
+
+    /// A snapshot joins nothing of these any more; the updates behind them show the gap.
+    #[cold]
+    fn drop_kept(&mut self) {
+        self.counters.dropped += self.kept.updates.len() as u64;
+        self.kept.clear();
+    }
+
+    fn applied(&self, sequence: SequenceRange, receive_time: Nanos) -> Applied {
+        Applied { sequence, receive_time, is_stale: self.is_stale, top: self.book.top() }
+    }
+}
+
+impl Kept {
+    fn clear(&mut self) {
+        self.updates.clear();
+        self.levels.clear();
+    }
+}

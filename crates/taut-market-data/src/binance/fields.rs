@@ -1,0 +1,344 @@
+//! The fields of a frame, as far as any kind of frame that is read has them.
+
+use alloc::boxed::Box;
+
+use taut_types::{Lots, Price, parse_decimal};
+
+use crate::error::{Expected, MarketDataError};
+use crate::scan::{Scanner, decimal_and_quote};
+
+/// A field that some kind of frame needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    Stream,
+    Kind,
+    Symbol,
+    EventTime,
+    TransactionTime,
+    FirstId,
+    LastId,
+    PreviousId,
+    SnapshotId,
+    /// `b`, `bids`: levels, or a best price.
+    Bid,
+    /// `a`, `asks`: levels, a best price, or the number of an aggregate trade.
+    Ask,
+    BidSize,
+    AskSize,
+    TradeId,
+    Price,
+    Size,
+    BuyerIsMaker,
+    Status,
+}
+
+const KEY_COUNT: usize = Key::Status as usize + 1;
+
+impl Key {
+    #[inline]
+    fn from_name(name: &[u8]) -> Option<Self> {
+        match name {
+            [letter] => Self::from_letter(*letter),
+            b"pu" => Some(Self::PreviousId),
+            b"cs" => Some(Self::Status),
+            b"stream" => Some(Self::Stream),
+            b"lastUpdateId" => Some(Self::SnapshotId),
+            b"bids" => Some(Self::Bid),
+            b"asks" => Some(Self::Ask),
+            _ => None,
+        }
+    }
+
+    const fn from_letter(letter: u8) -> Option<Self> {
+        Some(match letter {
+            b'e' => Self::Kind,
+            b's' => Self::Symbol,
+            b'E' => Self::EventTime,
+            b'T' => Self::TransactionTime,
+            b'U' => Self::FirstId,
+            b'u' => Self::LastId,
+            b'b' => Self::Bid,
+            b'a' => Self::Ask,
+            b'B' => Self::BidSize,
+            b'A' => Self::AskSize,
+            b't' => Self::TradeId,
+            b'p' => Self::Price,
+            b'q' => Self::Size,
+            b'm' => Self::BuyerIsMaker,
+            _ => return None,
+        })
+    }
+
+    /// Its name where it stands in a single frame.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+            Self::Kind => "e",
+            Self::Symbol => "s",
+            Self::EventTime => "E",
+            Self::TransactionTime => "T",
+            Self::FirstId => "U",
+            Self::LastId => "u",
+            Self::PreviousId => "pu",
+            Self::SnapshotId => "lastUpdateId",
+            Self::Bid => "b",
+            Self::Ask => "a",
+            Self::BidSize => "B",
+            Self::AskSize => "A",
+            Self::TradeId => "t",
+            Self::Price => "p",
+            Self::Size => "q",
+            Self::BuyerIsMaker => "m",
+            Self::Status => "cs",
+        }
+    }
+}
+
+/// What stands in a field. Places are offsets: a frame is shorter than 4 GiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Value {
+    /// The frame does not have it, or it holds what no kind of frame needs.
+    #[default]
+    Absent,
+    /// A string.
+    Text(Span),
+    /// An integer.
+    Number(u64),
+    /// True or false.
+    Flag(bool),
+    /// Levels, by their places among all levels of the frame.
+    Levels(Span),
+}
+
+/// From one place to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    from: u32,
+    to: u32,
+}
+
+impl Span {
+    /// Both places are below 2^32: see [`Fields::read`] and [`Fields::new`].
+    #[inline]
+    const fn new(from: usize, to: usize) -> Self {
+        Self { from: from as u32, to: to as u32 }
+    }
+
+    #[inline]
+    fn of<T>(self, all: &[T]) -> &[T] {
+        all.get(self.from as usize..self.to as usize).unwrap_or_default()
+    }
+}
+
+/// A price and its size.
+pub(super) type Quote = (Price, Lots);
+
+/// A frame, taken apart: room that is used again and again.
+#[derive(Debug)]
+pub(super) struct Fields {
+    values: [Value; KEY_COUNT],
+    quotes: Box<[Quote]>,
+    used: usize,
+    size_decimals: u8,
+}
+
+impl Fields {
+    pub(super) fn new(levels_max: usize, size_decimals: u8) -> Self {
+        let levels_max = levels_max.min(u32::MAX as usize);
+        let quotes = alloc::vec![(Price(0), Lots::ZERO); levels_max].into_boxed_slice();
+        Self { values: [Value::Absent; KEY_COUNT], quotes, used: 0, size_decimals }
+    }
+
+    pub(super) const fn size_decimals(&self) -> u8 {
+        self.size_decimals
+    }
+
+    /// Reads a frame: an object, alone or as the `data` of a combined stream or the `result` of a
+    /// request.
+    pub(super) fn read(&mut self, frame: &[u8]) -> Result<(), MarketDataError> {
+        self.values = [Value::Absent; KEY_COUNT];
+        self.used = 0;
+        let mut scanner = Scanner::new(frame);
+        let is_short = u32::try_from(frame.len()).is_ok();
+        if is_short && self.read_object(&mut scanner, true).is_some() && scanner.is_at_end() {
+            return Ok(());
+        }
+        Err(scanner.error())
+    }
+
+    /// The fields of an object, and of the one within it that it wraps.
+    fn read_object(&mut self, scanner: &mut Scanner<'_>, is_outer: bool) -> Option<()> {
+        scanner.take(b'{')?;
+        if scanner.take_if(b'}')? {
+            return Some(());
+        }
+        loop {
+            let name = scanner.key()?;
+            if let Some(key) = Key::from_name(name) {
+                let value = self.read_value(scanner, key)?;
+                if let Some(slot) = self.values.get_mut(key as usize) {
+                    *slot = value;
+                }
+            } else if is_outer && matches!(name, b"data" | b"result") && scanner.peek()? == b'{' {
+                self.read_object(scanner, false)?;
+            } else {
+                scanner.skip_value()?;
+            }
+            if !scanner.take_if(b',')? {
+                return scanner.take(b'}');
+            }
+        }
+    }
+
+    /// Reads the value of a field. What no frame has there is skipped: other kinds of frames use
+    /// the same letters for other things.
+    #[inline]
+    fn read_value(&mut self, scanner: &mut Scanner<'_>, key: Key) -> Option<Value> {
+        let first = scanner.peek()?;
+        let here = scanner.rest();
+        let read = match first {
+            b'"' => {
+                let from = scanner.offset() + 1;
+                scanner.text().map(|text| Value::Text(Span::new(from, from + text.len())))
+            }
+            b'0'..=b'9' => scanner.number().map(Value::Number),
+            b'[' if matches!(key, Key::Bid | Key::Ask) => return self.read_levels(scanner),
+            b't' | b'f' => {
+                scanner.skip_value()?;
+                return Some(Value::Flag(first == b't'));
+            }
+            _ => None,
+        };
+        if read.is_none() {
+            scanner.back_to(here);
+            scanner.skip_value()?;
+        }
+        Some(read.unwrap_or_default())
+    }
+
+    /// Reads an array of `[price, size]` pairs.
+    fn read_levels(&mut self, scanner: &mut Scanner<'_>) -> Option<Value> {
+        let from = self.used;
+        scanner.take(b'[')?;
+        if scanner.take_if(b']')? {
+            return Some(Value::Levels(Span::new(from, from)));
+        }
+        let levels_max = self.quotes.len();
+        let mut slots = self.quotes.get_mut(from..).unwrap_or_default().iter_mut();
+        let mut used = from;
+        loop {
+            let Some(slot) = slots.next() else { return scanner.overflow(levels_max) };
+            *slot = match compact_quote(scanner.rest(), self.size_decimals) {
+                Some((quote, rest)) => {
+                    scanner.back_to(rest);
+                    quote
+                }
+                None => any_quote(scanner, self.size_decimals)?,
+            };
+            used += 1;
+            if !scanner.take_if(b',')? {
+                break;
+            }
+        }
+        self.used = used;
+        scanner.take(b']')?;
+        Some(Value::Levels(Span::new(from, used)))
+    }
+
+    #[inline]
+    pub(super) fn get(&self, key: Key) -> Value {
+        self.values.get(key as usize).copied().unwrap_or_default()
+    }
+
+    /// A string, or an empty one when it is not there.
+    #[inline]
+    pub(super) fn text<'a>(&self, frame: &'a [u8], key: Key) -> &'a [u8] {
+        match self.get(key) {
+            Value::Text(span) => span.of(frame),
+            _ => &[],
+        }
+    }
+
+    #[inline]
+    pub(super) fn number(&self, key: Key) -> Result<u64, MarketDataError> {
+        match self.get(key) {
+            Value::Number(number) => Ok(number),
+            _ => Err(lacks(key)),
+        }
+    }
+
+    /// The levels of a side.
+    #[inline]
+    pub(super) fn levels(&self, key: Key) -> Result<&[Quote], MarketDataError> {
+        match self.get(key) {
+            Value::Levels(span) => Ok(span.of(&self.quotes)),
+            _ => Err(lacks(key)),
+        }
+    }
+
+    /// A price that may be zero, where nobody is.
+    #[inline]
+    pub(super) fn price(&self, frame: &[u8], key: Key) -> Result<Price, MarketDataError> {
+        self.decimal(frame, key, Price::DECIMALS, Expected::Price).map(Price)
+    }
+
+    #[inline]
+    pub(super) fn size(&self, frame: &[u8], key: Key) -> Result<Lots, MarketDataError> {
+        self.decimal(frame, key, self.size_decimals, Expected::Size).map(Lots)
+    }
+
+    #[inline]
+    fn decimal(
+        &self,
+        frame: &[u8],
+        key: Key,
+        decimals: u8,
+        expected: Expected,
+    ) -> Result<i64, MarketDataError> {
+        let Value::Text(span) = self.get(key) else { return Err(lacks(key)) };
+        // The quote behind the text ends the number: a scan of the frame need not be told where.
+        let read = decimal_and_quote(frame.get(span.from as usize..).unwrap_or_default(), decimals);
+        match read {
+            Some((value, _)) if value >= 0 => Ok(value),
+            _ => Err(MarketDataError::Malformed { offset: span.from as usize, expected }),
+        }
+    }
+}
+
+/// The frame does not have a field that its kind must have.
+#[cold]
+pub(super) const fn lacks(key: Key) -> MarketDataError {
+    MarketDataError::Malformed { offset: 0, expected: Expected::Field(key.name()) }
+}
+
+/// A pair without white space, as it comes, and what follows it.
+#[inline]
+fn compact_quote(text: &[u8], size_decimals: u8) -> Option<(Quote, &[u8])> {
+    let rest = text.strip_prefix(b"[\"")?;
+    let (price, rest) = decimal_and_quote(rest, Price::DECIMALS)?;
+    let rest = rest.strip_prefix(b",\"")?;
+    let (lots, rest) = decimal_and_quote(rest, size_decimals)?;
+    let rest = rest.strip_prefix(b"]")?;
+    (price > 0 && lots >= 0).then_some(((Price(price), Lots(lots)), rest))
+}
+
+/// A pair in any form, or what is wrong with it. What it has behind the size is left out: older
+/// frames have an empty array there.
+#[cold]
+fn any_quote(scanner: &mut Scanner<'_>, size_decimals: u8) -> Option<Quote> {
+    scanner.take(b'[')?;
+    let price = match Price::parse(scanner.text()?) {
+        Ok(price) if price > Price(0) => price,
+        _ => return scanner.refuse(Expected::Price),
+    };
+    scanner.take(b',')?;
+    let lots = match parse_decimal(scanner.text()?, size_decimals) {
+        Ok(lots) if lots >= 0 => Lots(lots),
+        _ => return scanner.refuse(Expected::Size),
+    };
+    while scanner.take_if(b',')? {
+        scanner.skip_value()?;
+    }
+    scanner.take(b']')?;
+    Some((price, lots))
+}

@@ -1,0 +1,50 @@
+//! Venues' market data: their messages as normalized events, and the books that these make.
+//!
+//! A decoder takes the bytes of one message and the time at which they came, and hands what they
+//! say to an [`EventSink`]: levels, orders, trades and trading states ([`Event`]), each with whom
+//! and when it is about ([`Context`]). What is malformed is an error that names the byte, and then
+//! nothing of the message is handed over. Nothing here panics on any input, allocates once it is
+//! built, or takes a price for a float.
+//!
+//! - [`binance::BinanceJson`]: the JSON streams of spot and USD-margined futures, read by a pull
+//!   scanner; [`binance::DepthBook`] keeps a book by Binance's rules and says when it is stale.
+//!
+//! ```
+//! use taut_market_data::binance::{BinanceJson, FrameKind};
+//! use taut_market_data::{Context, Event};
+//! use taut_types::{Nanos, Price};
+//!
+//! let frame = br#"{"u":7,"s":"BTCUSDT","b":"25.35","B":"31.2","a":"25.36","A":"40.6"}"#;
+//! let mut best = None;
+//! let mut sink = |_: &Context<'_>, event: &Event| {
+//!     if let Event::Top { bid, .. } = event {
+//!         best = Some(bid.0);
+//!     }
+//! };
+//! let kind = BinanceJson::default().decode(Nanos(1), frame, &mut sink)?;
+//! assert_eq!(kind, FrameKind::BookTicker);
+//! assert_eq!(best, Price::parse(b"25.35").ok());
+//! # Ok::<(), taut_market_data::MarketDataError>(())
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![cfg_attr(
+    test,
+    allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod binance;
+mod error;
+mod event;
+mod scan;
+
+pub use error::{Expected, MarketDataError};
+pub use event::{
+    Batch, Context, Event, EventSink, InstrumentKey, LevelUpdate, OrderState, SequenceRange, Trade,
+    TradingStatus,
+};

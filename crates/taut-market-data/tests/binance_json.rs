@@ -1,0 +1,155 @@
+//! The JSON decoder beside serde_json, on recorded frames and on frames that something happened to.
+
+mod support;
+
+use support::{capture, decode, oracle};
+use taut_market_data::binance::{BinanceJson, DepthBook, FrameKind};
+use taut_market_data::{Context, Event};
+use taut_types::Nanos;
+
+const CAPTURES: [&str; 2] = ["spot_btcusdt_20240808.gz", "usdm_btcusdt_20240808.gz"];
+
+#[test]
+fn every_recorded_frame_says_what_serde_json_reads_in_it() {
+    for name in CAPTURES {
+        let Some(frames) = capture(name) else { continue };
+        let mut decoder = BinanceJson::default();
+        for (_, frame) in &frames {
+            let told = decode(&mut decoder, frame).unwrap();
+            let text = String::from_utf8_lossy(frame);
+            assert_eq!(Some(told), oracle(frame), "{text}");
+        }
+        println!("{name}: {} frames", frames.len());
+    }
+}
+
+/// A frame with a byte, or a piece, of it changed: what a decoder must survive.
+fn mutate(frame: &mut Vec<u8>, random: &mut u64) {
+    let mut next = |below: usize| {
+        *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888);
+        (*random >> 33) as usize % below.max(1)
+    };
+    let at = next(frame.len());
+    let tokens: [&[u8]; 12] =
+        [b"\"", b"\\", b"{", b"}", b"[", b"]", b",", b":", b"0", b"9", b" ", b"\"u\":1,"];
+    match next(6) {
+        0 => frame[at] = next(256) as u8,
+        1 => frame.truncate(at),
+        2 => {
+            frame.remove(at);
+        }
+        3 => frame.splice(at..at, tokens[next(tokens.len())].iter().copied()).for_each(drop),
+        4 => {
+            let to = at + next(frame.len() - at);
+            let piece = frame[at..to].to_vec();
+            let place = next(frame.len());
+            frame.splice(place..place, piece).for_each(drop);
+        }
+        _ => {
+            let to = at + next(frame.len() - at);
+            frame.drain(at..to);
+        }
+    }
+}
+
+/// A million frames in the optimised run, some in the ordinary one.
+#[test]
+fn changed_frames_are_read_as_serde_json_reads_them_or_refused_and_never_panic() {
+    let count = if cfg!(debug_assertions) { 30_000 } else { 1_000_000 };
+    let (mut agreed, mut refused, mut lenient) = (0u32, 0u32, 0u32);
+    let mut random = 1u64;
+    for name in CAPTURES {
+        let Some(mut frames) = capture(name) else { continue };
+        frames.retain(|(_, frame)| frame.len() < 1_000);
+        let mut decoder = BinanceJson::default();
+        for index in 0..count / 2 {
+            let mut frame = frames[index * 7 % frames.len()].1.clone();
+            for _ in 0..=index % 3 {
+                mutate(&mut frame, &mut random);
+                if frame.is_empty() {
+                    break;
+                }
+            }
+            match (decode(&mut decoder, &frame), oracle(&frame)) {
+                // A trade or a ticker that lost its field is another stream's frame to the decoder.
+                (Ok(told), Some(read)) if !told.is_empty() && !read.is_empty() => {
+                    assert_eq!(told, read, "seed 1, frame {}", String::from_utf8_lossy(&frame));
+                    agreed += 1;
+                }
+                (Ok(_), _) => lenient += 1,
+                (Err(_), _) => refused += 1,
+            }
+        }
+    }
+    println!("{agreed} read alike, {refused} refused, {lenient} that only one reads");
+}
+
+#[test]
+fn no_frame_allocates_once_the_decoder_and_the_book_are_built() {
+    for name in CAPTURES {
+        let Some(frames) = capture(name) else { continue };
+        let mut decoder = BinanceJson::default();
+        let mut book = DepthBook::new(1 << 16, 1 << 10);
+        let mut events = 0u64;
+        let info = allocation_counter::measure(|| {
+            for (time, frame) in &frames {
+                let mut sink = |context: &Context<'_>, event: &Event| {
+                    events += 1;
+                    book.on_event(context, event, &mut |_| {});
+                };
+                decoder.decode(*time, frame, &mut sink).unwrap();
+            }
+        });
+        assert_eq!(info.count_total, 0, "{name}");
+        assert!(!book.is_stale() && events > frames.len() as u64, "{name}");
+        println!("{name}: {events} events of {} frames, no allocation", frames.len());
+    }
+}
+
+#[test]
+fn the_order_of_fields_and_white_space_do_not_matter() {
+    let frame =
+        br#" { "data" : { "a":[ ["11","1"] ], "b" : [["10.5", "2", []],["9","0"]] , "s":"X",
+        "u": 12, "x":{"y":["\"}"]}, "U":10 , "T":1723161256298, "e":"depthUpdate" },
+        "stream":"x@depth" } "#;
+    let told = decode(&mut BinanceJson::default(), frame).unwrap();
+    assert_eq!(told.len(), 5);
+    assert_eq!((told[0].sequence.first, told[0].sequence.last), (10, 12));
+    assert_eq!(told[0].exchange_time, Nanos::from_millis(1_723_161_256_298));
+    assert_eq!(told[0].symbol, b"X");
+}
+
+#[test]
+fn tells_the_kinds_of_frames_apart() {
+    use FrameKind::{BestLevels, BookTicker, Other, Snapshot, Status, Trade};
+    for (frame, kind) in [
+        (r#"{"result":null,"id":1}"#, Other),
+        (r#"{"e":"kline","E":1,"s":"X","k":{"t":1,"a":[1]}}"#, Other),
+        (r#"{"u":1,"s":"X","b":"1","B":"1","a":"2","A":"1"}"#, BookTicker),
+        (r#"{"lastUpdateId":1,"bids":[],"asks":[]}"#, Snapshot),
+        (r#"{"id":1,"status":200,"result":{"lastUpdateId":1,"bids":[],"asks":[]}}"#, Snapshot),
+        (r#"{"stream":"x@depth5","data":{"lastUpdateId":1,"bids":[],"asks":[]}}"#, BestLevels),
+        (
+            r#"{"stream":"x@depth5@0ms","data":{"e":"depthUpdate","U":1,"u":1,"b":[],"a":[]}}"#,
+            BestLevels,
+        ),
+        (r#"{"e":"aggTrade","a":5,"p":"1","q":"2","f":1,"l":2,"T":3,"m":true}"#, Trade),
+        (r#"{"e":"contractInfo","s":"X","cs":"CLOSE"}"#, Status),
+    ] {
+        let mut sink = |_: &Context<'_>, _: &Event| {};
+        let read = BinanceJson::default().decode(Nanos(0), frame.as_bytes(), &mut sink);
+        assert_eq!(read, Ok(kind), "{frame}");
+    }
+}
+
+#[test]
+fn times_are_milliseconds_or_microseconds() {
+    for (time, nanos) in [
+        ("1723161256298", 1_723_161_256_298_000_000),
+        ("1723161256298001", 1_723_161_256_298_001_000),
+    ] {
+        let frame = format!(r#"{{"e":"trade","t":1,"p":"1","q":"1","T":{time}}}"#);
+        let told = decode(&mut BinanceJson::default(), frame.as_bytes()).unwrap();
+        assert_eq!(told[0].exchange_time, Nanos(nanos));
+    }
+}

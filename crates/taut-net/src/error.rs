@@ -1,0 +1,79 @@
+//! What can go wrong, and whose fault it is.
+
+use core::fmt;
+
+use taut_io::IoError;
+use taut_sys::SysError;
+
+/// Why a driver did not succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NetError {
+    /// The loop or the system refused, a deadline passed, or it was cancelled.
+    Io(IoError),
+    /// The text is not `host:port`, `[v6]:port` or `unix:/path`.
+    MalformedTarget,
+    /// The name has no address that could be used.
+    UnknownName,
+    /// The kernel granted less buffer than was asked for.
+    LessBuffer {
+        /// Bytes asked for.
+        asked: usize,
+        /// Bytes granted.
+        granted: usize,
+    },
+    /// The peer announced a frame that is longer than agreed, or impossible.
+    FrameTooLong {
+        /// Bytes announced, header included.
+        announced: usize,
+        /// Bytes agreed.
+        limit: usize,
+    },
+    /// The peer's certificate is not what it should be: unknown issuer, another name, out of date.
+    Certificate,
+    /// The peer refuses our certificate.
+    CertificateRefused,
+    /// Client and server have no application protocol in common (ALPN).
+    NoCommonProtocol,
+    /// The peer broke the TLS protocol, or said that we did.
+    TlsViolation,
+    /// The TLS configuration does not hold together: no valid root, a key that does not fit.
+    TlsConfig,
+}
+
+impl From<IoError> for NetError {
+    fn from(error: IoError) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<SysError> for NetError {
+    fn from(error: SysError) -> Self {
+        Self::Io(error.into())
+    }
+}
+
+impl fmt::Display for NetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::MalformedTarget => f.write_str("not a target: host:port, [v6]:port, unix:/path"),
+            Self::UnknownName => f.write_str("the name has no usable address"),
+            Self::LessBuffer { asked, granted } => write!(
+                f,
+                "the kernel granted a buffer of {granted} of {asked} bytes; raise \
+                 net.core.rmem_max or net.core.wmem_max"
+            ),
+            Self::FrameTooLong { announced, limit } => {
+                write!(f, "the peer announced a frame of {announced} bytes; the limit is {limit}")
+            }
+            Self::Certificate => f.write_str("the peer's certificate is refused"),
+            Self::CertificateRefused => f.write_str("the peer refuses our certificate"),
+            Self::NoCommonProtocol => f.write_str("no application protocol in common (ALPN)"),
+            Self::TlsViolation => f.write_str("the TLS protocol was broken"),
+            Self::TlsConfig => f.write_str("the TLS roots, certificate or key are unusable"),
+        }
+    }
+}
+
+impl std::error::Error for NetError {}
