@@ -309,7 +309,7 @@ impl TlsStream {
     fn flush<K: Kernel>(&mut self, io: &mut Io<K>) {
         loop {
             while self.session.wants_write() && self.cipher.free() > 0 {
-                if self.session.write_tls(&mut Into(&mut self.cipher)).is_err() {
+                if self.session.write_tls(&mut CipherSink(&mut self.cipher)).is_err() {
                     break;
                 }
             }
@@ -352,9 +352,9 @@ impl std::fmt::Debug for TlsStream {
 }
 
 /// The session writes as much as there is room for.
-struct Into<'b>(&'b mut ByteBuffer);
+struct CipherSink<'b>(&'b mut ByteBuffer);
 
-impl Write for Into<'_> {
+impl Write for CipherSink<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let taken = bytes.len().min(self.0.free());
         self.0.write(bytes.get(..taken).unwrap_or(&[]));
