@@ -32,8 +32,8 @@ const PREFIX_BYTES: usize = 12;
 ///
 /// The body is written first, at a fixed place; [`Writer::finish`] then puts BeginString and
 /// BodyLength right before it and CheckSum behind. What does not fit is remembered, not a panic:
-/// `finish` says so. Cost: one bounds check and two or three stores for each field, as long as there
-/// is room for some more.
+/// `finish` says so. Cost: one bounds check and two or three stores for each field, as long as
+/// there is room for some more.
 #[derive(Debug)]
 pub struct Writer<'a> {
     out: &'a mut [u8],
