@@ -26,12 +26,13 @@
 //! ```
 //!
 //! What a channel guarantees is its own: see the table in [`ChannelUri`]. Shared memory and rings
-//! lose nothing and hold the publisher up; what else happens is an [`Event`] and a [`Counters`]
-//! field, never a silence.
+//! lose nothing and hold the publisher up; leased UDP repairs nothing and waits for nobody. What
+//! else happens is an [`Event`] and a [`Counters`] field, never a silence.
 //!
 //! [`Publication::spy`] looks on within the process. [`Waiter`] waits by a strategy between polls.
 #![forbid(unsafe_code)]
 
+mod aeron;
 mod counters;
 mod driver;
 mod error;
@@ -39,6 +40,7 @@ mod event;
 mod held;
 mod inproc;
 mod ipc;
+mod lease;
 mod loss;
 mod message;
 mod offer;
@@ -47,6 +49,7 @@ mod seats;
 mod subscription;
 mod uri;
 mod waiter;
+mod zmtp;
 
 pub use counters::Counters;
 pub use driver::{Descriptors, Opening};

@@ -7,14 +7,17 @@
 mod bench;
 mod book;
 mod capture;
+mod channel;
 mod demo;
 mod engine;
 mod exit;
 mod fix;
 mod ipc;
 mod progress;
+mod receive;
 mod report;
 mod sbe;
+mod send;
 mod terminal;
 
 use clap::{Parser, Subcommand};
@@ -47,6 +50,10 @@ enum Verb {
     Sbe(sbe::Arguments),
     /// The matching engine on an order flow from a file.
     Engine(engine::Arguments),
+    /// Receive messages from any channel, with latency and losses.
+    Receive(Box<receive::Arguments>),
+    /// Send timed messages into any channel.
+    Send(Box<send::Arguments>),
     /// A process of a demo; started by `taut demo`, never by hand.
     #[command(hide = true)]
     DemoRole {
@@ -65,6 +72,8 @@ fn main() -> std::process::ExitCode {
         Verb::Fix(arguments) => fix::run(&arguments),
         Verb::Sbe(arguments) => sbe::run(&arguments),
         Verb::Engine(arguments) => engine::run(&arguments),
+        Verb::Receive(arguments) => receive::run(&arguments),
+        Verb::Send(arguments) => send::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };
     match result {
