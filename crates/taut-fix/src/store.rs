@@ -56,10 +56,11 @@ pub struct MemoryStore {
     next_outgoing: u64,
     next_incoming: u64,
     /// Written round and round; a message is never split.
+    /// A power of two of them.
     bytes: Box<[u8]>,
     /// How many bytes were ever written, skipped ones included.
     written: u64,
-    /// Where messages stand, by their number modulo the length.
+    /// Where messages stand, by their number modulo the length, a power of two.
     places: Box<[Place]>,
 }
 
@@ -72,24 +73,25 @@ struct Place {
 }
 
 impl MemoryStore {
-    /// Room for this many messages of this many bytes altogether, allocated now.
+    /// Room for this many messages of this many bytes altogether, allocated now. Both are rounded
+    /// up to a power of two.
     #[must_use]
     pub fn new(message_count: usize, bytes: usize) -> Self {
         Self {
             next_outgoing: 1,
             next_incoming: 1,
-            bytes: vec![0; bytes.max(1)].into_boxed_slice(),
+            bytes: vec![0; bytes.next_power_of_two()].into_boxed_slice(),
             written: 0,
-            places: vec![Place::default(); message_count.max(1)].into_boxed_slice(),
+            places: vec![Place::default(); message_count.next_power_of_two()].into_boxed_slice(),
         }
     }
 
     const fn place_of(&self, sequence: u64) -> usize {
-        (sequence % self.places.len() as u64) as usize
+        (sequence & (self.places.len() as u64 - 1)) as usize
     }
 
     const fn offset(&self, start: u64) -> usize {
-        (start % self.bytes.len() as u64) as usize
+        (start & (self.bytes.len() as u64 - 1)) as usize
     }
 }
 
@@ -162,7 +164,7 @@ mod tests {
 
     #[test]
     fn keeps_the_newest_and_forgets_on_reset() {
-        let mut store = MemoryStore::new(4, 100);
+        let mut store = MemoryStore::new(4, 128);
         for sequence in 1..=6 {
             store.keep(sequence, &[sequence as u8; 10]).unwrap();
         }
@@ -176,7 +178,7 @@ mod tests {
         store.reset().unwrap();
         assert_eq!((store.next_outgoing(), store.next_incoming()), (1, 1));
         assert_eq!(store.read(6), None);
-        store.keep(1, &[9; 101]).unwrap();
+        store.keep(1, &[9; 129]).unwrap();
         assert_eq!(store.read(1), None);
         assert_eq!(store.next_outgoing(), 2);
     }

@@ -25,7 +25,7 @@ pub struct Outgoing {
 
 /// What varies in a header.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct HeaderFields {
+pub struct HeaderFields<'r> {
     /// MsgSeqNum (34).
     pub sequence: u64,
     /// SendingTime (52), UTC.
@@ -34,8 +34,8 @@ pub struct HeaderFields {
     pub is_gap_fill: bool,
     /// PossResend (97).
     pub poss_resend: bool,
-    /// Where it goes beyond the session.
-    pub route: Route,
+    /// Where it goes beyond the session; 200 bytes that nearly no message has.
+    pub route: Option<&'r Route>,
     /// LastMsgSeqNumProcessed (369).
     pub last_processed: Option<u64>,
 }
@@ -80,7 +80,7 @@ impl Outgoing {
         &'a mut self,
         out: &'a mut [u8],
         msg_type: &[u8],
-        header: &HeaderFields,
+        header: &HeaderFields<'_>,
     ) -> Writer<'a> {
         let mut writer = Writer::begin_version(out, &mut self.stamps, self.begin, msg_type);
         writer.number::<{ tag::MSG_SEQ_NUM }>(header.sequence);
@@ -93,11 +93,15 @@ impl Outgoing {
         if header.poss_resend {
             writer.flag::<{ tag::POSS_RESEND }>(true);
         }
-        header.route.write_on_behalf_of(&mut writer);
+        if let Some(route) = header.route {
+            route.write_on_behalf_of(&mut writer);
+        }
         if header.is_gap_fill {
             writer.timestamp::<{ tag::ORIG_SENDING_TIME }>(header.sending_time);
         }
-        header.route.write_deliver_to(&mut writer);
+        if let Some(route) = header.route {
+            route.write_deliver_to(&mut writer);
+        }
         if let Some(last) = header.last_processed {
             writer.number::<{ tag::LAST_MSG_SEQ_NUM_PROCESSED }>(last);
         }

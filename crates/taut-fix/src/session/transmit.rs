@@ -82,6 +82,22 @@ impl<S: Store> Session<S> {
         out: &mut [u8],
         body: impl FnOnce(&mut Writer<'_>),
     ) -> Result<Range<usize>, FixError> {
+        let Extras { poss_resend, route } = &extras;
+        self.send_along(now, msg_type, (*poss_resend, Some(route)), out, body)
+    }
+}
+
+impl<S: Store> Session<S> {
+    /// What every application message goes through, with PossResend (97) and its route.
+    #[inline]
+    pub(super) fn send_along(
+        &mut self,
+        now: Now,
+        msg_type: &[u8],
+        (poss_resend, route): (bool, Option<&Route>),
+        out: &mut [u8],
+        body: impl FnOnce(&mut Writer<'_>),
+    ) -> Result<Range<usize>, FixError> {
         if !self.state.is_active() {
             return Err(FixError::Misuse(Misuse::NotLoggedOn));
         }
@@ -89,11 +105,7 @@ impl<S: Store> Session<S> {
             return Err(FixError::Misuse(Misuse::LogonNotSent));
         }
         let sequence = self.store.next_outgoing();
-        let header = HeaderFields {
-            poss_resend: extras.poss_resend,
-            route: extras.route,
-            ..self.header(now, sequence)
-        };
+        let header = HeaderFields { poss_resend, route, ..self.header(now, sequence) };
         let mut writer = self.outgoing.begin(out, msg_type, &header);
         body(&mut writer);
         let range = writer.finish()?;
@@ -101,11 +113,9 @@ impl<S: Store> Session<S> {
         self.sent(now, kept)?;
         Ok(range)
     }
-}
 
-impl<S: Store> Session<S> {
     #[inline]
-    fn header(&self, now: Now, sequence: u64) -> HeaderFields {
+    fn header(&self, now: Now, sequence: u64) -> HeaderFields<'static> {
         let processed = || self.last_processed();
         HeaderFields {
             sequence,
@@ -142,8 +152,8 @@ impl<S: Store> Session<S> {
         }
         let sequence = self.store.next_outgoing();
         let mut header = self.header(now, sequence);
-        if let Note::Reject(Refusal { route, .. }) = note {
-            header.route = route;
+        if let Note::Reject(Refusal { route, .. }) = &note {
+            header.route = Some(route);
         }
         let terms = LogonTerms {
             heartbeat_seconds: u64::try_from(self.heartbeat_interval.0 / 1_000_000_000)
