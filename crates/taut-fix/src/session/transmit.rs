@@ -82,22 +82,6 @@ impl<S: Store> Session<S> {
         out: &mut [u8],
         body: impl FnOnce(&mut Writer<'_>),
     ) -> Result<Range<usize>, FixError> {
-        let Extras { poss_resend, route } = &extras;
-        self.send_along(now, msg_type, (*poss_resend, Some(route)), out, body)
-    }
-}
-
-impl<S: Store> Session<S> {
-    /// What every application message goes through, with PossResend (97) and its route.
-    #[inline]
-    pub(super) fn send_along(
-        &mut self,
-        now: Now,
-        msg_type: &[u8],
-        (poss_resend, route): (bool, Option<&Route>),
-        out: &mut [u8],
-        body: impl FnOnce(&mut Writer<'_>),
-    ) -> Result<Range<usize>, FixError> {
         if !self.state.is_active() {
             return Err(FixError::Misuse(Misuse::NotLoggedOn));
         }
@@ -105,7 +89,11 @@ impl<S: Store> Session<S> {
             return Err(FixError::Misuse(Misuse::LogonNotSent));
         }
         let sequence = self.store.next_outgoing();
-        let header = HeaderFields { poss_resend, route, ..self.header(now, sequence) };
+        let header = HeaderFields {
+            poss_resend: extras.poss_resend,
+            route: (!extras.route.is_empty()).then_some(&extras.route),
+            ..self.header(now, sequence)
+        };
         let mut writer = self.outgoing.begin(out, msg_type, &header);
         body(&mut writer);
         let range = writer.finish()?;
@@ -113,9 +101,11 @@ impl<S: Store> Session<S> {
         self.sent(now, kept)?;
         Ok(range)
     }
+}
 
+impl<S: Store> Session<S> {
     #[inline]
-    fn header(&self, now: Now, sequence: u64) -> HeaderFields<'static> {
+    fn header<'a>(&self, now: Now, sequence: u64) -> HeaderFields<'a> {
         let processed = || self.last_processed();
         HeaderFields {
             sequence,

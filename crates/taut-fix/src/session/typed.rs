@@ -10,6 +10,7 @@ use crate::session::machine::Session;
 use crate::session::note::{Note, Refusal};
 use crate::session::now::Now;
 use crate::session::route::Route;
+use crate::session::transmit::Extras;
 use crate::store::Store;
 
 impl<S: Store> Session<S> {
@@ -25,7 +26,7 @@ impl<S: Store> Session<S> {
         out: &mut [u8],
     ) -> Result<Range<usize>, FixError> {
         let body = |writer: &mut crate::Writer<'_>| message.encode_body(writer);
-        self.send_along(now, M::MSG_TYPE, (false, None), out, body)
+        self.send(now, M::MSG_TYPE, Extras::default(), out, body)
     }
 
     /// Tells the peer what is wrong with its application message, the last that was reported: a
