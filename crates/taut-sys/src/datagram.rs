@@ -157,8 +157,9 @@ impl Socket {
         let fd = self.as_fd().as_raw_fd();
         let count = u32::try_from(batch.asked).unwrap_or(u32::MAX);
         let headers = batch.headers.as_mut_ptr();
-        // SAFETY: `prepare` has just pointed the first `count` headers each at its own part of the batch's boxes,
-        // which are borrowed mutably until the call ends; the lengths are those of the parts.
+        // SAFETY: `prepare` has just pointed the first `count` headers each at its own part of the
+        // batch's boxes, which are borrowed mutably until the call ends; the lengths are those of
+        // the parts.
         let got = unsafe {
             libc::recvmmsg(fd, headers, count, libc::MSG_DONTWAIT as _, std::ptr::null_mut())
         };
