@@ -1,0 +1,170 @@
+//! What can go wrong, and whose fault it is.
+
+/// An error of the crate's caller, or of a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ZmtpError {
+    /// A text or a file of keys is wrong at this byte.
+    Malformed {
+        /// From its start.
+        offset: usize,
+    },
+    /// The peer broke a rule of the protocol: its connection is over.
+    PeerViolation(Violation),
+    /// Something is larger than it may be.
+    Limit(Limit),
+    /// The caller asked for what cannot be done.
+    Misuse(Misuse),
+}
+
+/// Which rule a peer broke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Violation {
+    /// The first bytes are no signature of ZMTP 2 or 3: another protocol, or ZMTP 1.
+    NotZmtp,
+    /// The peer speaks ZMTP 1 or 2, which are not supported.
+    OldVersion {
+        /// The major version that it named; 1 stands for ZMTP 2.0, as its RFC 15 has it.
+        revision: u8,
+    },
+    /// The security mechanisms differ.
+    Mechanism,
+    /// A reserved bit of a frame's flags is set, or a command is marked to be continued.
+    FrameFlags,
+    /// A frame larger than is accepted here.
+    FrameBytes,
+    /// A command whose parts do not fit its size.
+    CommandSyntax,
+    /// A command that has no place in this state.
+    UnexpectedCommand,
+    /// A message that has no place in this state, or on this socket.
+    UnexpectedMessage,
+    /// A command within a multipart message.
+    CommandInsideMessage,
+    /// The metadata lack a Socket-Type, or name one that does not go with ours.
+    SocketType,
+    /// The user, the password or the key is not accepted.
+    Refused,
+    /// A CURVE box does not open, or does not hold what it must.
+    Cryptography,
+    /// A CURVE nonce that is not higher than the one before.
+    Nonce,
+    /// A longer subscription prefix than is accepted.
+    PrefixBytes,
+    /// More subscriptions than are accepted.
+    SubscriptionCount,
+}
+
+impl Violation {
+    /// The rule in words.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotZmtp => "the peer does not speak ZMTP 3",
+            Self::OldVersion { .. } => "the peer speaks ZMTP 2 or older; ZMTP 3.0 is the least",
+            Self::Mechanism => "the peer uses another security mechanism",
+            Self::FrameFlags => "a frame has reserved flags",
+            Self::FrameBytes => "a frame exceeds the size limit",
+            Self::CommandSyntax => "a command is malformed",
+            Self::UnexpectedCommand => "a command came at the wrong time",
+            Self::UnexpectedMessage => "a message came where none may",
+            Self::CommandInsideMessage => "a command came within a multipart message",
+            Self::SocketType => "the peer's socket type does not go with ours",
+            Self::Refused => "the credentials are not accepted",
+            Self::Cryptography => "an encrypted box does not open: wrong server key?",
+            Self::Nonce => "an encrypted frame came again or out of order",
+            Self::PrefixBytes => "a subscription's prefix exceeds the limit",
+            Self::SubscriptionCount => "the peer has more subscriptions than the limit",
+        }
+    }
+}
+
+/// What is too large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Limit {
+    /// A message that does not fit the publisher's frame log.
+    MessageBytes,
+    /// More connections than the socket was built for.
+    PeerCount,
+    /// A user name or password of more than 255 bytes.
+    CredentialBytes,
+    /// A longer subscription prefix than is accepted.
+    PrefixBytes,
+    /// More subscriptions than are accepted.
+    SubscriptionCount,
+}
+
+/// What the caller did wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misuse {
+    /// A message without parts.
+    EmptyMessage,
+    /// A socket type that does not do this.
+    SocketType,
+    /// A connection that is not there any more.
+    UnknownPeer,
+    /// A size of zero, or one that is no power of two where one is asked for.
+    Size,
+}
+
+/// Why a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CloseReason {
+    /// The peer broke a rule.
+    Violation(Violation),
+    /// The peer sent an ERROR command.
+    PeerError(ErrorText),
+    /// The handshake was not over in time.
+    HandshakeTimeout,
+    /// Nothing came for the heartbeat timeout, or for the time that the peer promised.
+    HeartbeatTimeout,
+}
+
+/// The words of an ERROR command, cut at 32 bytes, of which the printable ones are kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ErrorText {
+    bytes: [u8; 32],
+    length: u8,
+}
+
+impl ErrorText {
+    pub(crate) fn new(text: &[u8]) -> Self {
+        let mut bytes = [0; 32];
+        let mut length = 0;
+        for (place, byte) in bytes.iter_mut().zip(text) {
+            *place = if byte.is_ascii_graphic() || *byte == b' ' { *byte } else { b'?' };
+            length += 1;
+        }
+        Self { bytes, length }
+    }
+
+    /// The words.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        let text = self.bytes.get(..usize::from(self.length)).unwrap_or(&[]);
+        core::str::from_utf8(text).unwrap_or("")
+    }
+}
+
+impl core::fmt::Debug for ErrorText {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        core::fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+impl CloseReason {
+    /// The reason in words, without what the peer said.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Violation(violation) => violation.as_str(),
+            Self::PeerError(_) => "the peer reported an error",
+            Self::HandshakeTimeout => "the handshake took too long",
+            Self::HeartbeatTimeout => "nothing came from the peer for too long",
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The protocol between sockets of ours, byte by byte and on virtual time.
+
+mod allocations;
+mod fan_out;
+mod golden;
+mod handshake;
+mod heartbeat;
+mod mutated;
+mod policies;
+mod wire;
