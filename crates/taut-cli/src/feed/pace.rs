@@ -3,7 +3,28 @@
 use taut_sys::{monotonic, stop_requests, wait_readable, yield_cpu};
 use taut_types::Nanos;
 
-use super::Speed;
+/// How fast a recording is played.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Speed {
+    Max,
+    /// Times the speed at which it was received.
+    Times(f64),
+}
+
+/// Reads a speed.
+///
+/// # Errors
+/// What it can be.
+pub fn parse_speed(text: &str) -> Result<Speed, String> {
+    if text == "max" {
+        return Ok(Speed::Max);
+    }
+    match text.parse::<f64>() {
+        Ok(times) if times.is_finite() && times > 0.0 => Ok(Speed::Times(times)),
+        _ => Err(format!("{text} is neither max nor a number above zero, such as 1 or 0.5")),
+    }
+}
+
 /// The recording's clock, mapped to this machine's.
 #[derive(Debug)]
 pub struct Pace {

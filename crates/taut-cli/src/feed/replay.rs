@@ -1,22 +1,52 @@
 //! `taut feed replay`: frames through the decoder and the book, at their pace or at full speed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use taut_book::Level;
+use taut_channel::ChannelUri;
 use taut_market_data::binance::{BinanceJson, DepthBook, FrameKind};
 use taut_market_data::{Context, Event};
 use taut_sys::{catch_stop_signals, monotonic, stop_requests};
 use taut_types::{DECIMAL_BYTES_MAX, Nanos, format_decimal};
 
-use super::pace::Pace;
+use super::pace::{Pace, Speed, parse_speed};
 use super::publish::{Published, Publisher};
-use super::{Replay, Speed};
 use crate::bench::spread::Spread;
 use crate::capture;
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::terminal;
+
+/// The arguments of `taut feed replay`.
+#[derive(Args, Debug)]
+pub struct Replay {
+    /// Whose frames they are
+    #[arg(long)]
+    format: Format,
+    /// A capture: one frame a line after its receive time in nanoseconds; gzip or plain
+    #[arg(long)]
+    capture: PathBuf,
+    /// How fast: 1 as it was received, 2 twice as fast, or max for as fast as it goes
+    #[arg(long, default_value = "max", value_parser = parse_speed)]
+    speed: Speed,
+    /// Publish the book's levels and the trades as taut's own market data (SBE packets and, in
+    /// between, snapshots) on this channel, for example ipc:NAME
+    #[arg(long, value_name = "CHANNEL")]
+    publish: Option<ChannelUri>,
+    /// With --publish: begin when the channel has a subscriber
+    #[arg(long, requires = "publish")]
+    await_subscriber: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Binance,
+}
 
 /// Levels a side: updates add levels far from the touch for ever.
 const LEVELS_MAX: usize = 1 << 16;
@@ -45,7 +75,12 @@ struct Player {
     frame_to_book: Spread,
 }
 
+/// Plays a recording.
+///
+/// # Errors
+/// [`Failure`]: a capture or a channel that cannot be used, or a publication that broke.
 pub fn run(replay: &Replay) -> Result<(), Failure> {
+    let Format::Binance = replay.format;
     let capture = capture::read(&replay.capture)?;
     catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
     let publisher = match &replay.publish {
