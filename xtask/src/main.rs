@@ -1,6 +1,7 @@
 //! The project's own tools, run as `cargo xtask <tool>`.
 #![forbid(unsafe_code)]
 
+mod generate;
 mod tidy;
 
 use std::path::Path;
@@ -11,6 +12,7 @@ The project's own tools.
 
   cargo xtask tidy          check the laws of the house on this tree
   cargo xtask tidy --list   list the laws, each with its reason
+  cargo xtask gen           write the modules that are generated from schemas
   cargo xtask help          this text
 
 Exit status: 0 when all is well, 1 on violations, 2 on bad usage.";
@@ -28,8 +30,10 @@ fn main() -> ExitCode {
             println!("{}", tidy::list());
             ExitCode::SUCCESS
         }
+        ["gen"] => write_modules(),
         ["tidy", word, ..] => refuse(word, "`tidy` takes nothing but `--list`"),
-        [word, ..] => refuse(word, "the tools are `tidy` and `help`"),
+        ["gen", word, ..] => refuse(word, "`gen` takes nothing"),
+        [word, ..] => refuse(word, "the tools are `tidy`, `gen` and `help`"),
     }
 }
 
@@ -53,6 +57,21 @@ fn check() -> ExitCode {
     } else {
         eprintln!("tidy: {} violations in {} files", violations.len(), tree.len());
         ExitCode::from(1)
+    }
+}
+
+/// Brings the generated modules up to date.
+fn write_modules() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    match generate::write(&root) {
+        Ok(written) => {
+            println!("gen: {} modules written {written:?}", written.len());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("gen: {error}");
+            ExitCode::from(1)
+        }
     }
 }
 

@@ -1,17 +1,18 @@
 //! `taut fix`: tools for people who make FIX clients and servers.
 
 mod acceptance;
-mod acceptor;
 mod decode;
 mod echo;
 mod messages;
+mod send;
+mod serve;
 
-use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
 use crate::exit::Failure;
+use crate::terminal::print;
 
 /// The arguments of `taut fix`.
 #[derive(Args, Debug)]
@@ -23,7 +24,11 @@ pub struct Arguments {
 #[derive(Subcommand, Debug)]
 enum Tool {
     /// Accept FIX sessions and send application messages back.
-    Echo(EchoArguments),
+    Echo(serve::EchoArguments),
+    /// Log on, send messages from a file, and print what comes back.
+    Send(send::SendArguments),
+    /// Turn a QuickFIX settings file into ours, on standard output.
+    Import(ImportArguments),
     /// Print messages with the names of their fields and values.
     Decode(decode::DecodeArguments),
     /// Hold messages against a dictionary; exit code 1 when one is wrong.
@@ -31,31 +36,25 @@ enum Tool {
 }
 
 #[derive(Args, Debug)]
-struct EchoArguments {
-    /// Where to listen, as ADDRESS:PORT; port 0 lets the kernel choose.
-    #[arg(long, value_name = "HOST:PORT")]
-    listen: SocketAddrV4,
-    /// Behave as the QuickFIX acceptance suite expects.
-    #[arg(long, requires = "dictionaries")]
-    acceptance: bool,
-    /// The folder with the dictionaries (FIX44.xml and so on).
-    #[arg(long, value_name = "DIR")]
-    dictionaries: Option<PathBuf>,
+struct ImportArguments {
+    /// A QuickFIX settings file (`[DEFAULT]`, `[SESSION]`), or - for standard input.
+    file: PathBuf,
 }
 
 /// Runs a tool.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.tool {
-        Tool::Echo(arguments) => echo(arguments),
+        Tool::Echo(arguments) => serve::echo(arguments),
+        Tool::Send(arguments) => send::send(arguments),
+        Tool::Import(arguments) => import(arguments),
         Tool::Decode(arguments) => decode::decode(arguments),
         Tool::Check(arguments) => decode::check(arguments),
     }
 }
 
-fn echo(arguments: &EchoArguments) -> Result<(), Failure> {
-    let Some(folder) = arguments.dictionaries.as_ref().filter(|_| arguments.acceptance) else {
-        return Err(Failure::Usage(String::from("give --acceptance --dictionaries DIR")));
-    };
-    let sessions = acceptance::sessions(folder)?;
-    acceptor::run(arguments.listen, sessions)
+fn import(arguments: &ImportArguments) -> Result<(), Failure> {
+    let text = String::from_utf8_lossy(&messages::read(&arguments.file)?).into_owned();
+    let ours = taut_fix_driver::import_quickfix(&text)
+        .map_err(|error| Failure::Usage(format!("{}: {error}", arguments.file.display())))?;
+    print(ours.trim_end()).map_err(|error| Failure::run("cannot print", error))
 }

@@ -18,9 +18,28 @@ pub fn encode(bytes: &[u8], out: &mut [u8]) -> usize {
     len
 }
 
+/// Reads a text, white space skipped, into `out` and returns how many bytes it holds; `None` when
+/// it is no such text or does not fit.
+pub fn decode(text: &[u8], out: &mut [u8]) -> Option<usize> {
+    let mut letters = text.iter().filter(|byte| !byte.is_ascii_whitespace());
+    let mut room = out.iter_mut();
+    let (mut word, mut bits, mut bytes) = (0u32, 0u32, 0);
+    for letter in letters.by_ref().take_while(|letter| **letter != b'=') {
+        let value = ALPHABET.iter().position(|known| known == letter)?;
+        word = word << 6 | u32::try_from(value).ok()?;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            *room.next()? = (word >> bits & 0xff) as u8;
+            bytes += 1;
+        }
+    }
+    letters.all(|letter| *letter == b'=').then_some(bytes)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::encode;
+    use super::{decode, encode};
 
     #[test]
     fn gives_the_vectors_of_the_standard() {
@@ -36,6 +55,18 @@ mod tests {
             let mut out = [0; 8];
             let len = encode(plain.as_bytes(), &mut out);
             assert_eq!(&out[..len], expected.as_bytes());
+            let mut back = [0; 8];
+            let len = decode(expected.as_bytes(), &mut back).unwrap();
+            assert_eq!(&back[..len], plain.as_bytes());
         }
+    }
+
+    #[test]
+    fn refuses_what_is_no_base64() {
+        let mut out = [0; 4];
+        for text in ["Zm9v!", "Zg==Z", "Zm9vYmFy"] {
+            assert_eq!(decode(text.as_bytes(), &mut out), None, "{text}");
+        }
+        assert_eq!(decode(b"Zm\n9v", &mut out), Some(3));
     }
 }

@@ -61,6 +61,22 @@ impl<'k> DeribitLogon<'k> {
     }
 }
 
+/// Whether the Password (554) of a Logon is the hash of its RawData (96) with this secret, and its
+/// nonce is as long as Deribit asks for: the venue's side.
+#[must_use]
+pub fn check_deribit(raw_data: &[u8], password: &[u8], secret: &[u8]) -> bool {
+    let nonce = raw_data.iter().position(|byte| *byte == b'.');
+    let nonce = nonce.and_then(|point| raw_data.get(point + 1..)).unwrap_or_default();
+    let hash = Sha256::new().chain_update(raw_data).chain_update(secret).finalize();
+    let mut expected = [0; 44];
+    let len = base64::encode(&hash, &mut expected);
+    let expected = expected.get(..len).unwrap_or_default();
+    // Looks at every byte, so that the time it takes says nothing about them.
+    let differs = expected.iter().zip(password).fold(0, |all, (one, other)| all | (one ^ other));
+    let is_long_enough = nonce.len() * 6 / 8 >= NONCE_BYTES;
+    is_long_enough && expected.len() == password.len() && differs == 0
+}
+
 /// `MILLISECONDS.NONCE`, in the front of `out`.
 fn raw_data<'o>(ms: u64, nonce: &[u8], out: &'o mut [u8; RAW_DATA_BYTES_MAX]) -> &'o [u8] {
     let digits = ms.checked_ilog10().map_or(1, |log| log as usize + 1);
@@ -81,7 +97,7 @@ fn raw_data<'o>(ms: u64, nonce: &[u8], out: &'o mut [u8; RAW_DATA_BYTES_MAX]) ->
 
 #[cfg(test)]
 mod tests {
-    use super::DeribitLogon;
+    use super::{DeribitLogon, check_deribit};
     use std::string::String;
     use taut_fix::{Precision, StampCache, Writer};
     use taut_types::Nanos;
@@ -115,6 +131,19 @@ mod tests {
         assert!(written(&mut logon, Nanos(3_000_000)).contains("96=6."));
         assert!(written(&mut logon, Nanos(3_000_000)).contains("96=7."));
         assert!(written(&mut logon, Nanos(9_000_000)).contains("96=9."));
+    }
+
+    #[test]
+    fn the_venue_takes_the_right_secret_alone() {
+        let mut logon = DeribitLogon::new(b"me", b"secret", [7; 32]);
+        let text = written(&mut logon, Nanos(3_000_000));
+        let value = |tag: &str| text.split('|').find_map(|field| field.strip_prefix(tag)).unwrap();
+        let (raw, password) = (value("96=").as_bytes(), value("554=").as_bytes());
+        assert!(check_deribit(raw, password, b"secret"));
+        assert!(!check_deribit(raw, password, b"Secret"));
+        assert!(!check_deribit(raw, &password[1..], b"secret"));
+        assert!(!check_deribit(b"", b"", b"secret"));
+        assert!(!check_deribit(&raw[..30], password, b"secret"));
     }
 
     #[test]

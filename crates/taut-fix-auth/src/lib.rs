@@ -1,7 +1,8 @@
 //! How venues want a FIX Logon to be signed.
 //!
 //! Pure: the nonce's random bytes and the time are arguments. [`DeribitLogon`] writes the
-//! credentials of Deribit (docs.deribit.com, FIX API, Logon) when a session writes its Logon:
+//! credentials of Deribit (docs.deribit.com, FIX API, Logon) when a session writes its Logon, and
+//! [`BinanceLogon`] those of Binance (binance-spot-api-docs, FIX API, "Signature computation"):
 //!
 //! ```
 //! # use taut_fix::{Session, MemoryStore, Now};
@@ -26,6 +27,8 @@
 extern crate std;
 
 mod base64;
+mod binance;
 mod deribit;
 
-pub use deribit::{DeribitLogon, NONCE_BYTES};
+pub use binance::{BinanceLogon, SEED_BYTES, seed_from_pem};
+pub use deribit::{DeribitLogon, NONCE_BYTES, check_deribit};

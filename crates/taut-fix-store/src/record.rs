@@ -6,7 +6,7 @@
 //! | 4 | length of the message |
 //! | 4 | kind |
 //! | 4 | place of the record in the file, in units of 8 bytes (a misplaced sector shows) |
-//! | 8 | sequence number |
+//! | 8 | sequence number, or what the kind says |
 //! | length | message, then zeros to the next multiple of 8 |
 
 use crate::checksum::crc32c;
@@ -28,6 +28,8 @@ pub enum Kind {
     NextOutgoing = 2,
     /// The next number that is expected.
     NextIncoming = 3,
+    /// When the trading session began that the numbers belong to: UTC nanoseconds.
+    Period = 4,
 }
 
 /// A record that was read.
@@ -73,6 +75,7 @@ pub fn read(bytes: &[u8], position: u64) -> Option<Record> {
         1 => Kind::Message,
         2 => Kind::NextOutgoing,
         3 => Kind::NextIncoming,
+        4 => Kind::Period,
         _ => return None,
     };
     let size = HEAD_BYTES + message_bytes.next_multiple_of(8);

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use taut_fix::{Store, StoreError};
+use taut_types::Nanos;
 
 use crate::record::{self, HEAD_BYTES, Kind, MAGIC};
 
@@ -35,6 +36,7 @@ pub struct FileStore {
     sync: Sync,
     next_outgoing: u64,
     next_incoming: u64,
+    period: Option<Nanos>,
     /// Where the next record goes.
     end: u64,
     /// Place and length of each message, by its number from `first`.
@@ -63,6 +65,7 @@ impl FileStore {
             sync,
             next_outgoing: 1,
             next_incoming: 1,
+            period: None,
             end: MAGIC.len() as u64,
             places: Vec::with_capacity(4096),
             first: 1,
@@ -91,6 +94,22 @@ impl FileStore {
             return self.poison.map_or(Ok(()), Err);
         }
         self.run(|store| store.file.sync_data())
+    }
+
+    /// When the trading session began that the numbers belong to, if it was said.
+    #[must_use]
+    pub const fn period(&self) -> Option<Nanos> {
+        self.period
+    }
+
+    /// The numbers belong to the trading session that began then (UTC). A reset keeps it.
+    ///
+    /// # Errors
+    /// The medium refused.
+    pub fn set_period(&mut self, start: Nanos) -> Result<(), StoreError> {
+        self.append(Kind::Period, start.0.cast_unsigned(), &[])?;
+        self.period = Some(start);
+        Ok(())
     }
 
     /// How many bytes of a torn tail were cut off when it was opened.
@@ -146,7 +165,8 @@ impl Store for FileStore {
             store.file.set_len(0)?;
             store.start()?;
             if store.sync == Sync::Never { Ok(()) } else { store.file.sync_data() }
-        })
+        })?;
+        self.period.map_or(Ok(()), |start| self.set_period(start))
     }
 }
 
@@ -202,6 +222,7 @@ impl FileStore {
                 }
                 Kind::NextOutgoing => self.next_outgoing = found.sequence,
                 Kind::NextIncoming => self.next_incoming = found.sequence,
+                Kind::Period => self.period = Some(Nanos(found.sequence.cast_signed())),
             }
             at += found.bytes;
             self.end += found.bytes as u64;
@@ -266,6 +287,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
     use taut_fix::Store;
+    use taut_types::Nanos;
 
     fn open(path: &Path) -> FileStore {
         FileStore::open(path, Sync::Never).expect("the store")
@@ -299,6 +321,20 @@ mod tests {
             drop(store);
             assert_eq!(seen(&mut open(&path)), before);
         }
+    }
+
+    #[test]
+    fn the_trading_session_outlives_a_reset_and_the_process() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("session");
+        let mut store = open(&path);
+        assert_eq!(store.period(), None);
+        store.set_period(Nanos(-7)).expect("room");
+        fill(&mut store);
+        store.reset().expect("room");
+        drop(store);
+        let store = open(&path);
+        assert_eq!((store.period(), store.next_outgoing()), (Some(Nanos(-7)), 1));
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub use codec::index::{FieldIndex, Slot};
 pub use codec::tag;
 pub use codec::tag::is_header as is_header_tag;
 pub use codec::text::{CompId, InlineText, ShortText, TestReqId};
-pub use codec::timestamp::{Precision, StampCache, parse_timestamp};
+pub use codec::timestamp::{Precision, StampCache, TIMESTAMP_BYTES_MAX, parse_timestamp};
 pub use codec::writer::{BEGIN_STRING, Writer};
 pub use dictionary::builder::{BlockId, DictionaryBuilder, ListedValue, MemberDefinition};
 pub use dictionary::builtin::fix44;

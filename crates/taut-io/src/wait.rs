@@ -5,7 +5,7 @@
 //! | spin | lowest | one whole | a core of its own |
 //! | pause | spin, every 40 to 140 cycles | one whole, cooler | a core with a busy sibling |
 //! | yield | near spin on a free core | one whole, given away on demand | a shared core |
-//! | back-off | up to a millisecond after a pause | little | background work |
+//! | back-off | near spin within a burst, a wake-up after a pause | little | background work |
 //! | block | a wake-up (microseconds) | none while idle | many idle connections |
 
 mod backoff;
@@ -26,7 +26,7 @@ pub enum WaitStrategy {
     Pause,
     /// Let another thread of the core run, then look again.
     Yield,
-    /// Spin, then yield, then sleep in ever longer steps of at most a millisecond.
+    /// Spin, then yield, then sleep in the kernel, a millisecond at a time.
     BackOff,
     /// Sleep in the kernel until something arrives.
     Block,

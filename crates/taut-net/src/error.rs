@@ -31,6 +31,8 @@ pub enum NetError {
     },
     /// The peer's certificate is not what it should be: unknown issuer, another name, out of date.
     Certificate,
+    /// The peer refuses our certificate.
+    CertificateRefused,
     /// Client and server have no application protocol in common (ALPN).
     NoCommonProtocol,
     /// The peer broke the TLS protocol, or said that we did.
@@ -66,6 +68,7 @@ impl fmt::Display for NetError {
                 write!(f, "the peer announced a frame of {announced} bytes; the limit is {limit}")
             }
             Self::Certificate => f.write_str("the peer's certificate is refused"),
+            Self::CertificateRefused => f.write_str("the peer refuses our certificate"),
             Self::NoCommonProtocol => f.write_str("no application protocol in common (ALPN)"),
             Self::TlsViolation => f.write_str("the TLS protocol was broken"),
             Self::TlsConfig => f.write_str("the TLS roots, certificate or key are unusable"),

@@ -57,6 +57,7 @@ mod multicast;
 mod resolve;
 mod target;
 pub mod tcp;
+pub mod tls;
 mod unix;
 
 pub use connect::{Connecting, Connector};
@@ -67,4 +68,5 @@ pub use frames::{Frames, Framing, LengthPrefix};
 pub use multicast::{Feed, FeedSender};
 pub use resolve::{Lookup, MARK, Resolution, Resolved, system_lookup};
 pub use target::Target;
+pub use tls::{TlsClientConfig, TlsEvent, TlsServerConfig, TlsStream};
 pub use unix::UnixListener;

@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | [`spsc`] | one, one | the writer is told that the ring is full |
 //! | [`mpsc`] | many, one | the writers are told that the ring is full |
+//! | [`mailbox`] | any number, one that may sleep | the writers are told that it is full |
 //! | [`broadcast`] | one, any number | the writer waits, drops or evicts it, by [`Policy`] |
 //! | [`log`] | the same, messages of any size | the same |
 //! | [`cell`](mod@cell) | one, any number | the reader sees the newest value only |
@@ -35,6 +36,7 @@ mod control;
 mod error;
 mod gate;
 pub mod log;
+pub mod mailbox;
 pub mod mpsc;
 mod slot;
 pub mod spsc;

@@ -10,7 +10,7 @@
 use loom::sync::Arc;
 use loom::thread;
 use taut_ring::broadcast::{Polled, Start};
-use taut_ring::{Payload, Policy, broadcast, cell, log, mpsc, spsc, store_bytes};
+use taut_ring::{Payload, Policy, broadcast, cell, log, mailbox, mpsc, spsc, store_bytes};
 use taut_sync::atomic::AtomicU64;
 
 fn memory(words: usize) -> Arc<Vec<AtomicU64>> {
@@ -433,5 +433,57 @@ fn a_cell_is_never_torn_and_never_goes_back() {
             }
         }
         writer.join().unwrap();
+    });
+}
+
+fn mailbox_memory(slot_count: usize) -> Arc<Vec<AtomicU64>> {
+    let memory = memory(mailbox::words_for(slot_count));
+    mailbox::Mailbox::over(&memory, slot_count).unwrap().format();
+    memory
+}
+
+#[test]
+fn a_mailbox_gives_each_writers_messages_whole_and_in_order() {
+    check(2, || {
+        let memory = mailbox_memory(2);
+        let writers = [1u64, 3].map(|first| {
+            let memory = Arc::clone(&memory);
+            thread::spawn(move || {
+                let mailbox = mailbox::Mailbox::over(&memory, 2).unwrap();
+                // The second may find it full: then it is not taken at all.
+                let _ = mailbox.push(&payload(first));
+                let _ = mailbox.push(&payload(first + 1));
+            })
+        });
+        let mailbox = mailbox::Mailbox::over(&memory, 2).unwrap();
+        let (mut position, mut newest) = (0, [0; 2]);
+        for _ in 0..2 {
+            thread::yield_now();
+            if let Some(value) = mailbox.pop(&mut position).map(whole) {
+                let writer = usize::from(value > 2);
+                assert!(value > newest[writer], "a writer's order was changed");
+                newest[writer] = value;
+            }
+        }
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+    });
+}
+
+#[test]
+fn a_mailbox_never_lets_its_reader_sleep_through_a_message() {
+    check(3, || {
+        let memory = mailbox_memory(2);
+        let written = Arc::clone(&memory);
+        let writer = thread::spawn(move || {
+            let mailbox = mailbox::Mailbox::over(&written, 2).unwrap();
+            mailbox.push(&payload(1)).unwrap();
+            mailbox.must_ring()
+        });
+        let mailbox = mailbox::Mailbox::over(&memory, 2).unwrap();
+        let sleeps = mailbox.fall_asleep(0);
+        let rung = writer.join().unwrap();
+        assert!(!sleeps || rung, "the reader sleeps, and nobody rang");
+        let mut position = 0;
+        assert_eq!(mailbox.pop(&mut position).map(whole), Some(1));
     });
 }

@@ -221,7 +221,10 @@ impl<'a, const N: usize> Block<'a, N> {
 
     /// `S` bytes that version `since` brought, if the sender has it.
     #[inline]
-    pub(crate) fn newer<const AT: usize, const S: usize>(&self, since: u32) -> Option<&'a [u8; S]> {
+    pub(crate) fn newer<const AT: usize, const S: usize>(
+        &self,
+        since: u32,
+    ) -> Option<&'a [u8; S]> {
         if self.version < since { None } else { self.all.get(AT..)?.first_chunk() }
     }
 }
@@ -279,7 +282,12 @@ impl<'a, E: Body<'a>> Group<'a, E> {
     }
 
     /// The length of entries that carry groups or data: each has to be walked through.
-    fn measure(bytes: &'a [u8], length: usize, count: usize, version: u32) -> Result<usize, Cut> {
+    fn measure(
+        bytes: &'a [u8],
+        length: usize,
+        count: usize,
+        version: u32,
+    ) -> Result<usize, Cut> {
         let mut rest = bytes;
         for _ in 0..count {
             let (_, behind) = E::split(rest, length, version)?;
@@ -312,8 +320,8 @@ impl<'a, E: Body<'a>> Group<'a, E> {
         Entries(*self)
     }
 
-    /// The entry at this index: at once when entries hold neither groups nor data, else by walking
-    /// through those before it.
+    /// The entry at this index: at once when entries hold neither groups nor data, else by
+    /// walking through those before it.
     #[must_use]
     #[inline]
     pub fn get(&self, index: usize) -> Option<E> {
@@ -450,7 +458,10 @@ impl<'w> Writer<'w> {
         value.show(self)
     }
 
-    pub(crate) fn record(&mut self, fields: impl FnOnce(&mut Self) -> fmt::Result) -> fmt::Result {
+    pub(crate) fn record(
+        &mut self,
+        fields: impl FnOnce(&mut Self) -> fmt::Result,
+    ) -> fmt::Result {
         self.enclosed(["{", "}"], fields)
     }
 
@@ -492,7 +503,9 @@ impl<'w> Writer<'w> {
             match character {
                 '"' => self.out.write_str("\\\"")?,
                 '\\' => self.out.write_str("\\\\")?,
-                '\0'..=' ' if character != ' ' => write!(self.out, "\\u{:04x}", character as u32)?,
+                '\0'..=' ' if character != ' ' => {
+                    write!(self.out, "\\u{:04x}", character as u32)?;
+                }
                 _ => self.out.write_char(character)?,
             }
         }

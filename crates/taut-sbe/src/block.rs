@@ -1,16 +1,17 @@
-//! The fixed blocks of the schema: one table each, offset => field: type.
+//! The blocks of the schema in the nouns of taut: one table each, field: type. Where a field lies
+//! is the generated codec's business.
 
 use taut_types::{InstrumentId, Lots, OrderId, Price, SequenceNumber, Side, Symbol};
 
-use crate::field::Field;
+use crate::codec;
+use crate::value::{ReduceReason, Value};
 
-/// Declares a block of fixed length: the struct, and how its fields lie in `$bytes` bytes. Bytes
-/// that no field covers are written as zero and not looked at when read.
+/// Declares a block: the struct, and how it comes out of a decoder and goes into an encoder.
 macro_rules! block {
     (
         $(#[$doc:meta])*
-        $name:ident, $bytes:literal bytes {
-            $($(#[$field_doc:meta])* $at:literal => $field:ident: $type:ty,)*
+        $name:ident: $decoder:ident, $encoder:ident {
+            $($(#[$field_doc:meta])* $field:ident: $type:ty,)*
         }
     ) => {
         $(#[$doc])*
@@ -20,226 +21,204 @@ macro_rules! block {
         }
 
         impl $name {
-            /// The block's length in this version of the schema.
-            pub(crate) const BYTES: usize = $bytes;
-
-            /// Name, offset and length of every field, for the comparison with the schema file.
-            #[cfg(test)]
-            pub(crate) const FIELDS: &[(&str, usize, usize)] =
-                &[$((stringify!($field), $at, <$type as Field>::BYTES)),*];
-
-            /// Reads the block, or says at which of its bytes a field has no such value.
+            /// The values, or nothing when a field has one that its type does not name.
             #[inline]
-            pub(crate) fn read(block: &[u8; $bytes]) -> Result<Self, usize> {
-                Ok(Self {
-                    $($field: block
-                        .get($at..$at + <$type as Field>::BYTES)
-                        .and_then(<$type as Field>::get)
-                        .ok_or($at as usize)?,)*
-                })
+            pub(crate) fn of(from: &codec::$decoder<'_>) -> Option<Self> {
+                Some(Self { $($field: Value::of(from.$field())?,)* })
             }
 
-            /// Writes the block.
+            /// Sets every field.
             #[inline]
-            pub(crate) fn write(&self, block: &mut [u8; $bytes]) {
-                *block = [0; $bytes];
-                $(if let Some(to) = block.get_mut($at..$at + <$type as Field>::BYTES) {
-                    self.$field.put(to);
-                })*
+            pub(crate) fn fill(&self, to: &mut codec::$encoder<'_>) {
+                $(to.$field(Value::raw(self.$field));)*
             }
         }
     };
 }
 
-/// Why an order became smaller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum ReduceReason {
-    /// It traded.
-    Execution = 0,
-    /// Its owner took a part of it back.
-    Cancel = 1,
-}
-
-impl Field for ReduceReason {
-    const BYTES: usize = 1;
-    #[inline]
-    fn get(bytes: &[u8]) -> Option<Self> {
-        match u8::get(bytes)? {
-            0 => Some(Self::Execution),
-            1 => Some(Self::Cancel),
-            _ => None,
-        }
-    }
-    #[inline]
-    fn put(&self, bytes: &mut [u8]) {
-        (*self as u8).put(bytes);
-    }
-}
-
 block! {
     /// Template 1: an order joined the tail of its level's queue.
-    OrderAdd, 32 bytes {
+    OrderAdd: OrderAddDecoder, OrderAddEncoder {
         /// The venue's identity of the order.
-        0 => order_id: OrderId,
+        order_id: OrderId,
         /// Its price.
-        8 => price: Price,
+        price: Price,
         /// Its open quantity.
-        16 => lots: Lots,
+        lots: Lots,
         /// What it is an order for.
-        24 => instrument: InstrumentId,
+        instrument: InstrumentId,
         /// Its side.
-        28 => side: Side,
+        side: Side,
     }
 }
 
 block! {
     /// Template 2: an order became smaller and kept its place in the queue.
-    OrderReduce, 32 bytes {
+    OrderReduce: OrderReduceDecoder, OrderReduceEncoder {
         /// The order.
-        0 => order_id: OrderId,
+        order_id: OrderId,
         /// By how much.
-        8 => by: Lots,
+        by: Lots,
         /// What is left of it, above zero.
-        16 => remaining: Lots,
+        remaining: Lots,
         /// What it is an order for.
-        24 => instrument: InstrumentId,
+        instrument: InstrumentId,
         /// Its side.
-        28 => side: Side,
+        side: Side,
         /// Why.
-        29 => reason: ReduceReason,
+        reason: ReduceReason,
     }
 }
 
 block! {
     /// Template 3: an order left the book, filled or cancelled.
-    OrderDelete, 16 bytes {
+    OrderDelete: OrderDeleteDecoder, OrderDeleteEncoder {
         /// The order.
-        0 => order_id: OrderId,
+        order_id: OrderId,
         /// What it was an order for.
-        8 => instrument: InstrumentId,
+        instrument: InstrumentId,
         /// Its side.
-        12 => side: Side,
+        side: Side,
     }
 }
 
 block! {
     /// Template 4: the new state of a price level.
-    LevelUpdate, 28 bytes {
+    LevelUpdate: LevelUpdateDecoder, LevelUpdateEncoder {
         /// The level's price.
-        0 => price: Price,
+        price: Price,
         /// The total quantity at that price; zero when the level is gone.
-        8 => lots: Lots,
+        lots: Lots,
         /// How many orders make it up.
-        16 => order_count: u32,
+        order_count: u32,
         /// The instrument.
-        20 => instrument: InstrumentId,
+        instrument: InstrumentId,
         /// The side of the book.
-        24 => side: Side,
+        side: Side,
     }
 }
 
 block! {
     /// Template 5: two orders traded.
-    Trade, 40 bytes {
+    Trade: TradeDecoder, TradeEncoder {
         /// The venue's number for the trade.
-        0 => trade_id: u64,
+        trade_id: u64,
         /// At which price.
-        8 => price: Price,
+        price: Price,
         /// How much.
-        16 => lots: Lots,
+        lots: Lots,
         /// The resting order; 0 when it is not disclosed.
-        24 => maker_order_id: OrderId,
+        maker_order_id: OrderId,
         /// The instrument.
-        32 => instrument: InstrumentId,
+        instrument: InstrumentId,
         /// The side of the order that took the liquidity.
-        36 => aggressor_side: Side,
+        aggressor_side: Side,
     }
 }
 
 block! {
     /// Template 6: a snapshot of one instrument's book begins. Its packet has index 0.
-    SnapshotBegin, 28 bytes {
+    SnapshotBegin: SnapshotBeginDecoder, SnapshotBeginEncoder {
         /// The last packet of the incremental channel that the snapshot contains.
-        0 => last_sequence: SequenceNumber,
+        last_sequence: SequenceNumber,
         /// Names the snapshot in its parts.
-        8 => snapshot_id: u32,
+        snapshot_id: u32,
         /// The instrument.
-        12 => instrument: InstrumentId,
+        instrument: InstrumentId,
         /// How many levels its parts list, both sides together.
-        16 => level_count: u32,
+        level_count: u32,
         /// How many orders its parts list.
-        20 => order_count: u32,
+        order_count: u32,
         /// How many packets it has, from the one with `SnapshotBegin` to the one with
         /// [`SnapshotEnd`].
-        24 => packet_count: u32,
+        packet_count: u32,
     }
 }
 
 block! {
     /// Template 9: the last packet of a snapshot.
-    SnapshotEnd, 12 bytes {
+    SnapshotEnd: SnapshotEndDecoder, SnapshotEndEncoder {
         /// The snapshot.
-        0 => snapshot_id: u32,
+        snapshot_id: u32,
         /// This packet's index in it.
-        4 => packet_index: u32,
+        packet_index: u32,
         /// The instrument.
-        8 => instrument: InstrumentId,
+        instrument: InstrumentId,
     }
 }
 
-block! {
-    /// The root block of templates 7 and 8: which part of which snapshot this is.
-    SnapshotPart, 12 bytes {
-        /// The snapshot.
-        0 => snapshot_id: u32,
-        /// This packet's index in it.
-        4 => packet_index: u32,
-        /// The instrument.
-        8 => instrument: InstrumentId,
-    }
+/// The root block of templates 7 and 8: which part of which snapshot this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotPart {
+    /// The snapshot.
+    pub snapshot_id: u32,
+    /// This packet's index in it.
+    pub packet_index: u32,
+    /// The instrument.
+    pub instrument: InstrumentId,
 }
 
 block! {
     /// A price level in template 7.
-    SnapshotLevel, 24 bytes {
+    SnapshotLevel: SnapshotLevelsLevelsDecoder, SnapshotLevelsLevelsEncoder {
         /// The level's price.
-        0 => price: Price,
+        price: Price,
         /// The total quantity.
-        8 => lots: Lots,
+        lots: Lots,
         /// How many orders make it up.
-        16 => order_count: u32,
+        order_count: u32,
         /// The side of the book.
-        20 => side: Side,
+        side: Side,
     }
 }
 
 block! {
     /// An order in template 8. Within a level the entries stand in priority order.
-    SnapshotOrder, 28 bytes {
+    SnapshotOrder: SnapshotOrdersOrdersDecoder, SnapshotOrdersOrdersEncoder {
         /// The venue's identity of the order.
-        0 => order_id: OrderId,
+        order_id: OrderId,
         /// Its price.
-        8 => price: Price,
+        price: Price,
         /// Its open quantity.
-        16 => lots: Lots,
+        lots: Lots,
         /// Its side.
-        24 => side: Side,
+        side: Side,
     }
 }
 
-block! {
-    /// Template 10: what an instrument number stands for.
-    InstrumentDefinition, 40 bytes {
-        /// The price step.
-        0 => tick: Price,
-        /// The quantity step's digits.
-        8 => lot_mantissa: i64,
-        /// The instrument's number.
-        16 => instrument: InstrumentId,
-        /// The quantity step's decimal places.
-        20 => lot_decimals: u8,
-        /// Its name.
-        21 => symbol: Symbol,
+/// Template 10: what an instrument number stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InstrumentDefinition {
+    /// The price step.
+    pub tick: Price,
+    /// The quantity step's digits.
+    pub lot_mantissa: i64,
+    /// The instrument's number.
+    pub instrument: InstrumentId,
+    /// The quantity step's decimal places.
+    pub lot_decimals: u8,
+    /// Its name.
+    pub symbol: Symbol,
+}
+
+impl InstrumentDefinition {
+    /// As the other blocks' `of`; a name that is none is nothing, too.
+    pub(crate) fn of(from: &codec::InstrumentDefinitionDecoder<'_>) -> Option<Self> {
+        Some(Self {
+            tick: Value::of(from.tick())?,
+            lot_mantissa: from.lot_mantissa(),
+            instrument: Value::of(from.instrument())?,
+            lot_decimals: from.lot_decimals(),
+            // At least one zero ends it.
+            symbol: Symbol::new(from.symbol_text()?.as_bytes())?,
+        })
+    }
+
+    /// Sets every field.
+    pub(crate) fn fill(&self, to: &mut codec::InstrumentDefinitionEncoder<'_>) {
+        to.tick(self.tick.raw()).lot_mantissa(self.lot_mantissa).instrument(self.instrument.raw());
+        to.lot_decimals(self.lot_decimals);
+        // A symbol is shorter than its field.
+        let _ = to.symbol_text(self.symbol.as_bytes());
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! A datagram is a [`PacketHeader`] (24 bytes) and then messages, each behind a 4-byte frame (its
 //! size, a reserved word) and an SBE message header. The messages are encoded by Simple Binary
-//! Encoding 1.0 in little endian, as `schema/taut-market-data.xml` says; this crate is its
-//! hand-written twin, one regular table per template in [`Message`].
+//! Encoding 1.0 in little endian, as `schema/taut-market-data.xml` says. Their codec is generated
+//! from that file (`cargo xtask gen`); above it stand the nouns of taut, one table per template in
+//! [`Message`], and the packet.
 //!
 //! [`PacketWriter`] packs messages into a buffer that it is given; [`PacketReader`] reads a
 //! datagram back, either message by message or, on the hot path, only the level updates and trades
@@ -43,8 +44,9 @@
 extern crate std;
 
 mod block;
+#[rustfmt::skip]
+mod codec;
 mod error;
-mod field;
 mod frame;
 mod group;
 mod message;
@@ -52,19 +54,21 @@ mod packet;
 mod reader;
 #[cfg(test)]
 mod tests;
+mod value;
 mod writer;
 
 pub use block::{
-    InstrumentDefinition, LevelUpdate, OrderAdd, OrderDelete, OrderReduce, ReduceReason,
-    SnapshotBegin, SnapshotEnd, SnapshotLevel, SnapshotOrder, SnapshotPart, Trade,
+    InstrumentDefinition, LevelUpdate, OrderAdd, OrderDelete, OrderReduce, SnapshotBegin,
+    SnapshotEnd, SnapshotLevel, SnapshotOrder, SnapshotPart, Trade,
 };
 pub use error::SbeError;
 pub use frame::{SCHEMA_ID, SCHEMA_VERSION};
-pub use group::{Entries, Group};
+pub use group::{LevelEntries, Levels, OrderEntries, Orders};
 pub use message::{Message, SnapshotLevels, SnapshotOrders};
 pub use packet::{
     LEVELS_PER_PACKET_MAX, ORDERS_PER_PACKET_MAX, PACKET_BYTES_MAX, PACKET_HEADER_BYTES,
     PacketFlags, PacketHeader,
 };
 pub use reader::{LevelSink, Messages, PacketReader};
+pub use value::ReduceReason;
 pub use writer::PacketWriter;

@@ -3,9 +3,10 @@
 use core::iter::FusedIterator;
 
 use crate::block::{LevelUpdate, Trade};
+use crate::codec::{LevelUpdateDecoder, TradeDecoder};
 use crate::error::SbeError;
-use crate::frame::{FRAME_BYTES, Frame};
-use crate::message::{LEVEL_UPDATE, Message, TRADE};
+use crate::frame::{BLOCK, FRAME_BYTES, Frame, place};
+use crate::message::Message;
 use crate::packet::{PACKET_HEADER_BYTES, PacketHeader};
 
 /// What the hot path takes from a packet.
@@ -69,14 +70,17 @@ impl<'a> PacketReader<'a> {
         for _ in 0..self.header.message_count {
             let (frame, behind) = Frame::split(rest, offset)?;
             let wrong = |at| SbeError::Malformed { offset: offset + FRAME_BYTES + at };
-            match frame.template {
-                Some(LEVEL_UPDATE) => {
-                    let block = frame.block().ok_or(wrong(0))?;
-                    sink.level_update(LevelUpdate::read(block).map_err(wrong)?);
+            let (length, version) = (frame.block_length(), frame.version());
+            match frame.template() {
+                Some(LevelUpdateDecoder::TEMPLATE_ID) => {
+                    let (from, _) = LevelUpdateDecoder::decode_body(frame.body, length, version)
+                        .map_err(|error| wrong(place(error)))?;
+                    sink.level_update(LevelUpdate::of(&from).ok_or(wrong(BLOCK))?);
                 }
-                Some(TRADE) => {
-                    let block = frame.block().ok_or(wrong(0))?;
-                    sink.trade(Trade::read(block).map_err(wrong)?);
+                Some(TradeDecoder::TEMPLATE_ID) => {
+                    let (from, _) = TradeDecoder::decode_body(frame.body, length, version)
+                        .map_err(|error| wrong(place(error)))?;
+                    sink.trade(Trade::of(&from).ok_or(wrong(BLOCK))?);
                 }
                 _ => {}
             }

@@ -3,4 +3,3 @@
 mod any;
 mod golden;
 mod robust;
-mod schema;

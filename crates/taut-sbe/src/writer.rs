@@ -1,5 +1,6 @@
 //! Writing a datagram.
 
+use crate::codec::MessageFrame;
 use crate::error::SbeError;
 use crate::message::Message;
 use crate::packet::{PACKET_BYTES_MAX, PACKET_HEADER_BYTES, PacketHeader};
@@ -46,13 +47,17 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> PacketWriter<B> {
         if self.len == 0 {
             return Err(SbeError::Misuse);
         }
-        let end = self.len + message.encoded_bytes();
-        if end > PACKET_BYTES_MAX {
-            return Err(SbeError::Full);
-        }
-        let room = self.buffer.as_mut().get_mut(self.len..end).ok_or(SbeError::Full)?;
-        message.write(room);
-        self.len = end;
+        let buffer = self.buffer.as_mut();
+        let capacity = buffer.len().min(PACKET_BYTES_MAX);
+        let room = buffer.get_mut(self.len..capacity).ok_or(SbeError::Full)?;
+        let (frame, body) = room.split_first_chunk_mut().ok_or(SbeError::Full)?;
+        // The one thing that a message of this crate can be refused for.
+        let len = message.write(body).map_err(|_| SbeError::Full)?;
+        let size = MessageFrame::BYTES + len;
+        // At most a packet's 1,400 bytes.
+        let word = u16::try_from(size).map_err(|_| SbeError::Full)?;
+        *frame = MessageFrame { size: word, reserved: 0 }.bytes();
+        self.len += size;
         self.message_count += 1;
         Ok(())
     }
@@ -78,7 +83,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> PacketWriter<B> {
             && let Some(head) = self.buffer.as_mut().first_chunk_mut()
         {
             let header = PacketHeader { message_count: self.message_count, ..self.header };
-            header.write(head);
+            *head = header.bytes();
         }
         self.buffer.as_ref().get(..self.len).unwrap_or(&[])
     }

@@ -269,11 +269,11 @@ fn read_control(mut bytes: &[u8], info: &mut DatagramInfo) {
     }
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<usize> {
+pub(crate) fn word(bytes: &[u8], at: usize) -> Option<usize> {
     bytes.get(at..)?.first_chunk().map(|bytes| usize::from_ne_bytes(*bytes))
 }
 
-fn int(bytes: &[u8], at: usize) -> Option<i32> {
+pub(crate) fn int(bytes: &[u8], at: usize) -> Option<i32> {
     bytes.get(at..)?.first_chunk().map(|bytes| i32::from_ne_bytes(*bytes))
 }
 

@@ -23,9 +23,11 @@ pub struct Readiness {
 impl Readiness {
     pub(crate) fn from_bits(bits: u32) -> Self {
         let has = |mask: i32| bits & mask.cast_unsigned() != 0;
-        let ended = has(libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR);
+        // An error condition alone ends nothing: an ICMP answer, or a send timestamp that waits. A
+        // connection that broke hangs up besides.
+        let ended = has(libc::EPOLLRDHUP | libc::EPOLLHUP);
         Self {
-            readable: has(libc::EPOLLIN) || ended,
+            readable: has(libc::EPOLLIN | libc::EPOLLERR) || ended,
             writable: has(libc::EPOLLOUT | libc::EPOLLHUP | libc::EPOLLERR),
             ended,
         }

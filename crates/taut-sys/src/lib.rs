@@ -26,6 +26,7 @@ mod process;
 mod random;
 mod raw_address;
 mod sched;
+mod send_stamp;
 mod signal;
 mod socket;
 mod tcp;
@@ -59,6 +60,7 @@ pub use process::{
 };
 pub use random::random_bytes;
 pub use sched::{available_cpus, pin_to_cpu, set_batch_scheduling, set_timer_slack, yield_cpu};
+pub use send_stamp::SendStamp;
 pub use signal::{StopSignal, catch_stop_signals, stop_requests, stop_signal};
 pub use socket::{ConnectProgress, PARTS_MAX, Socket};
 pub use tcp::{TcpListener, TcpStream};

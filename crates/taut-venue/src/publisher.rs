@@ -173,11 +173,11 @@ impl Publisher {
     fn push(&mut self, utc: Nanos, message: &Message<'_>) -> Result<(), VenueError> {
         if self.is_open {
             match self.writer.push(message) {
-                Err(SbeError::Full) => self.send(utc, PacketFlags::NONE)?,
+                Err(SbeError::Full) => self.send(utc, PacketFlags::EMPTY)?,
                 _ => return Ok(()),
             }
         }
-        let header = self.header(self.sequence.saturating_add(1), PacketFlags::NONE, utc);
+        let header = self.header(self.sequence.saturating_add(1), PacketFlags::EMPTY, utc);
         let _ = self.writer.begin(header);
         self.is_open = true;
         // Every increment is much shorter than an empty packet's room.

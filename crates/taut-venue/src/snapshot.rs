@@ -6,7 +6,7 @@
 
 use taut_book::OrderBook;
 use taut_sbe::{
-    Group, InstrumentDefinition, LEVELS_PER_PACKET_MAX, Message, ORDERS_PER_PACKET_MAX,
+    InstrumentDefinition, LEVELS_PER_PACKET_MAX, Levels, Message, ORDERS_PER_PACKET_MAX, Orders,
     PACKET_BYTES_MAX, PacketFlags, PacketHeader, PacketWriter, SnapshotBegin, SnapshotEnd,
     SnapshotLevel, SnapshotLevels, SnapshotOrder, SnapshotOrders, SnapshotPart,
 };
@@ -146,7 +146,7 @@ impl SnapshotCycle {
 
     fn send_packet(&mut self, index: usize, utc: Nanos) -> Result<(), VenueError> {
         let is_last = index + 1 == self.packet_count();
-        let flags = if is_last { PacketFlags::LAST } else { PacketFlags::NONE };
+        let flags = if is_last { PacketFlags::LAST } else { PacketFlags::EMPTY };
         let header = PacketHeader {
             sequence: SequenceNumber(self.packets_sent + 1),
             sending_time: utc,
@@ -168,11 +168,11 @@ impl SnapshotCycle {
             let end = SnapshotEnd { snapshot_id, packet_index, instrument };
             let _ = self.writer.push(&Message::SnapshotEnd(end));
         } else if index <= level_packets {
-            let levels = Group::new(chunk(&self.levels, LEVELS_PER_PACKET_MAX, index - 1));
+            let levels = Levels::new(chunk(&self.levels, LEVELS_PER_PACKET_MAX, index - 1));
             let _ = self.writer.push(&Message::SnapshotLevels(SnapshotLevels { part, levels }));
         } else {
             let orders = chunk(&self.orders, ORDERS_PER_PACKET_MAX, index - 1 - level_packets);
-            let orders = Group::new(orders);
+            let orders = Orders::new(orders);
             let _ = self.writer.push(&Message::SnapshotOrders(SnapshotOrders { part, orders }));
         }
         self.packets_sent += 1;

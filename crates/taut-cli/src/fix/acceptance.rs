@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use taut_fix::{BeginString, CompId, Dictionaries, Dictionary, Role, Rules, SessionConfig};
+use taut_fix_driver::{SessionSettings, Settings};
 
 use crate::exit::Failure;
 use crate::terminal::tell;
@@ -53,7 +54,7 @@ const PROFILES: [Profile; 10] = [
 ];
 
 /// The sessions whose dictionaries are in the folder, told one by one.
-pub fn sessions(folder: &Path) -> Result<Vec<SessionConfig>, Failure> {
+pub fn settings(folder: &Path) -> Result<Settings, Failure> {
     let mut loaded: Vec<(&'static str, Arc<Dictionary>)> = Vec::new();
     let mut sessions = Vec::new();
     for profile in &PROFILES {
@@ -65,14 +66,15 @@ pub fn sessions(folder: &Path) -> Result<Vec<SessionConfig>, Failure> {
         }
         let [transport, application] = names.map(|name| dictionary(folder, name, &mut loaded));
         let dictionaries = Dictionaries { transport: transport?, application: application? };
-        sessions.push(config(profile, dictionaries)?);
+        sessions.push(SessionSettings::new(config(profile, dictionaries)?));
         tell(format_args!("enabled: {label} ({})", profile.application));
     }
     if sessions.is_empty() {
         let folder = folder.display();
         return Err(Failure::Usage(format!("{folder} holds no dictionary such as FIX44.xml")));
     }
-    Ok(sessions)
+    // The suite logs on wrongly on purpose, and often.
+    Ok(Settings { failed_logons_per_minute: 0, ..Settings::new(sessions) })
 }
 
 fn config(profile: &Profile, dictionaries: Dictionaries) -> Result<SessionConfig, Failure> {

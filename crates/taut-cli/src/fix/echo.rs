@@ -3,64 +3,80 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use taut_fix::{
-    BeginString, Event, Extras, FieldIndex, MemoryStore, Now, Route, Session, Slot, Writer,
-    is_header_tag,
-};
+use taut_fix::{BeginString, Event, Extras, Route, Slot, Writer, is_header_tag};
+use taut_fix_driver::{Application, DrivenSession, Outbox, Received};
 
-/// Room for one message that is sent.
-pub const MESSAGE_BYTES: usize = 64 * 1024;
+use crate::terminal::tell;
 
 /// Tags that are the frame's.
 const TRAILER: [i32; 3] = [89, 93, 10];
 
-/// Echoes NewOrderSingle (D), SecurityDefinition (d) and Email (C); refuses what is neither.
-#[derive(Debug, Default)]
+/// What is echoed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Every message of the application.
+    All,
+    /// What the acceptance suite expects: NewOrderSingle (D), SecurityDefinition (d) and Email (C);
+    /// other types are refused.
+    Acceptance,
+}
+
+/// Sends back what it gets.
+#[derive(Debug)]
 pub struct Echo {
+    scope: Scope,
+    /// Who is there, for the log on standard error; empty for silence.
+    name: String,
     /// ClOrdIDs (11) that were seen since the last Logon.
     seen: HashSet<Vec<u8>>,
 }
 
 impl Echo {
-    /// Acts on what a session reports of `message`, which is indexed; what is to be sent is
-    /// appended to `output`.
-    pub fn handle(
-        &mut self,
-        now: Now,
-        session: &mut Session<MemoryStore>,
-        event: Event,
-        (message, index): (&[u8], &FieldIndex),
-        output: &mut Vec<u8>,
-    ) {
+    /// `name` is told with what happens.
+    pub fn new(scope: Scope, name: String) -> Self {
+        Self { scope, name, seen: HashSet::new() }
+    }
+
+    fn tell(&self, words: std::fmt::Arguments<'_>) {
+        if self.scope == Scope::All {
+            tell(format_args!("{}: {words}", self.name));
+        }
+    }
+
+    /// Whether an order was not seen before, as far as its sender thinks that it may have been.
+    fn is_new(&mut self, msg_type: &[u8], poss_resend: bool, message: Received<'_>) -> bool {
+        let id = message.value(11).filter(|_| msg_type == b"D");
+        let Some(id) = id else { return true };
+        self.seen.insert(id.to_vec()) || !poss_resend
+    }
+}
+
+impl Application for Echo {
+    fn handle(&mut self, event: Event, message: Received<'_>, outbox: &mut Outbox<'_>) {
         match event {
             Event::Application { sequence, poss_resend, .. } => {
-                let msg_type = index.find(35).map_or(&[][..], |slot| slot.value(message));
-                if !is_echoed(msg_type, session.config().begin) {
-                    session.refuse_type(sequence, msg_type);
-                } else if self.is_new(msg_type, poss_resend, (message, index)) {
-                    echo(now, session, msg_type, poss_resend, (message, index), output);
+                let msg_type = message.msg_type();
+                let begin = outbox.session().config().begin;
+                if self.scope == Scope::Acceptance && !is_echoed(msg_type, begin) {
+                    outbox.refuse_type(sequence, msg_type);
+                } else if self.is_new(msg_type, poss_resend, message) {
+                    echo(message, poss_resend, outbox);
                 }
             }
-            Event::LoggedOut | Event::Disconnect(_) => self.seen.clear(),
+            Event::LoggedOn => self.tell(format_args!("logged on")),
+            Event::LoggedOut => self.tell(format_args!("logged out")),
+            Event::Disconnect(reason) => self.tell(format_args!("ended: {}", reason.as_str())),
             _ => {}
         }
     }
 
-    /// The other side is gone without a word.
-    pub fn forget(&mut self) {
+    fn disconnected(&mut self) {
+        self.tell(format_args!("disconnected"));
         self.seen.clear();
     }
 
-    /// Whether an order was not seen before, as far as its sender thinks that it may have been.
-    fn is_new(
-        &mut self,
-        msg_type: &[u8],
-        poss_resend: bool,
-        (message, index): (&[u8], &FieldIndex),
-    ) -> bool {
-        let id = index.find(11).map(|slot| slot.value(message).to_vec());
-        let Some(id) = id.filter(|_| msg_type == b"D") else { return true };
-        self.seen.insert(id) || !poss_resend
+    fn warn(&mut self, words: &str) {
+        tell(format_args!("{}: {words}", self.name));
     }
 }
 
@@ -72,31 +88,22 @@ fn is_echoed(msg_type: &[u8], begin: BeginString) -> bool {
     }
 }
 
-fn echo(
-    now: Now,
-    session: &mut Session<MemoryStore>,
-    msg_type: &[u8],
-    poss_resend: bool,
-    (message, index): (&[u8], &FieldIndex),
-    output: &mut Vec<u8>,
-) {
-    let slots = index.slots();
-    let mut parts = parts(session, msg_type, slots);
+fn echo(message: Received<'_>, poss_resend: bool, outbox: &mut Outbox<'_>) {
+    let (msg_type, slots) = (message.msg_type(), message.slots);
+    let mut parts = parts(outbox.session(), msg_type, slots);
     parts.sort_by_key(|part| slots.get(part.start).map(|slot| slot.tag));
     let body = |writer: &mut Writer<'_>| {
         for slot in parts.iter().filter_map(|part| slots.get(part.clone())).flatten() {
-            writer.field(slot.tag, slot.value(message));
+            writer.field(slot.tag, slot.value(message.bytes));
         }
     };
-    let extras = Extras { poss_resend, route: Route::back(message, slots) };
-    let mut out = vec![0; MESSAGE_BYTES];
-    if let Ok(range) = session.send(now, msg_type, extras, &mut out, body) {
-        output.extend_from_slice(out.get(range).unwrap_or_default());
-    }
+    let extras = Extras { poss_resend, route: Route::back(message.bytes, slots) };
+    // What cannot be sent (a data field with delimiters, a session that ends) stays unsent.
+    let _ = outbox.send(msg_type, extras, body);
 }
 
 /// The body's fields, each group with its count as one part.
-fn parts(session: &Session<MemoryStore>, msg_type: &[u8], slots: &[Slot]) -> Vec<Range<usize>> {
+fn parts(session: &DrivenSession, msg_type: &[u8], slots: &[Slot]) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let mut at = 0;
     while let Some(slot) = slots.get(at) {

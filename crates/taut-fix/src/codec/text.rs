@@ -40,6 +40,11 @@ impl<const N: usize> InlineText<N> {
         printable.then_some(Self { len: u8::try_from(text.len()).ok()?, bytes })
     }
 
+    /// `0`: for what a text of known bytes cannot come to.
+    pub(crate) const fn zero() -> Self {
+        Self { len: 1, bytes: [b'0'; N] }
+    }
+
     /// Its bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {

@@ -3,12 +3,15 @@
 use taut_types::Nanos;
 
 use crate::codec::number::fill;
+use crate::codec::text::InlineText;
 
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 
 /// `YYYYMMDD-HH:MM:SS.`, in bytes.
 const SECOND_BYTES: usize = 18;
+/// The longest timestamp: twelve digits behind the point.
+pub const TIMESTAMP_BYTES_MAX: usize = SECOND_BYTES + 12;
 
 /// How many sub-second digits a timestamp is written with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +25,8 @@ pub enum Precision {
     Micros,
     /// Nine digits.
     Nanos,
+    /// Twelve digits, the last three zero: the finest that FIX 5.0 SP2 defines.
+    Picos,
 }
 
 /// Writes timestamps and remembers the text of the second it wrote last, so that the next one in
@@ -59,7 +64,24 @@ impl StampCache {
             Precision::Millis => (&self.text, below / 1_000_000, 3),
             Precision::Micros => (&self.text, below / 1_000, 6),
             Precision::Nanos => (&self.text, below, 9),
+            Precision::Picos => (&self.text, below * 1_000, 12),
         }
+    }
+
+    /// A UTC time as text, as [`crate::Writer::timestamp`] writes it.
+    #[must_use]
+    pub fn text(&mut self, utc: Nanos) -> InlineText<TIMESTAMP_BYTES_MAX> {
+        let mut bytes = [0; TIMESTAMP_BYTES_MAX];
+        let (second, below, digits) = self.stamp(utc);
+        if let Some(room) = bytes.first_chunk_mut::<SECOND_BYTES>() {
+            *room = *second;
+        }
+        let len = SECOND_BYTES + digits - usize::from(digits == 0);
+        if let Some(room) = bytes.get_mut(SECOND_BYTES..len) {
+            fill(room, below);
+        }
+        let text = bytes.get(..len).and_then(InlineText::new);
+        text.unwrap_or_else(InlineText::zero)
     }
 
     #[cold]
@@ -138,7 +160,7 @@ fn is_fraction(text: &[u8]) -> bool {
     match text {
         [] => true,
         [b'.', digits @ ..] => {
-            matches!(digits.len(), 1..=9) && digits.iter().all(u8::is_ascii_digit)
+            matches!(digits.len(), 1..=12) && digits.iter().all(u8::is_ascii_digit)
         }
         _ => false,
     }
@@ -146,12 +168,14 @@ fn is_fraction(text: &[u8]) -> bool {
 
 fn parse_fraction(text: &[u8]) -> Option<i64> {
     let Some((point, digits)) = text.split_first() else { return Some(0) };
-    if *point != b'.' || digits.is_empty() || digits.len() > 9 {
+    let (nanos, picos) = digits.split_at(digits.len().min(9));
+    let is_right = !digits.is_empty() && picos.len() <= 3 && picos.iter().all(u8::is_ascii_digit);
+    if *point != b'.' || !is_right {
         return None;
     }
     let mut value = 0;
     for place in 0..9 {
-        let digit = digits.get(place).map_or(Some(0), |byte| digit(*byte))?;
+        let digit = nanos.get(place).map_or(Some(0), |byte| digit(*byte))?;
         value = value * 10 + digit;
     }
     Some(value)
@@ -224,6 +248,7 @@ mod tests {
         assert_eq!(text(Precision::Millis, utc), "20240229-12:34:56.123");
         assert_eq!(text(Precision::Micros, utc), "20240229-12:34:56.123456");
         assert_eq!(text(Precision::Nanos, utc), "20240229-12:34:56.123456789");
+        assert_eq!(text(Precision::Picos, utc), "20240229-12:34:56.123456789000");
         assert_eq!(text(Precision::Millis, 0), "19700101-00:00:00.000");
         assert_eq!(text(Precision::Millis, -1), "19691231-23:59:59.999");
         assert_eq!(text(Precision::Nanos, i64::MAX), "22620411-23:47:16.854775807");
@@ -235,6 +260,14 @@ mod tests {
         let second = parse_timestamp(b"20240229-12:34:56").unwrap();
         for (fraction, nanos) in [(".1", 100_000_000), (".123", 123_000_000), (".000000009", 9)] {
             let text = std::format!("20240229-12:34:56{fraction}");
+            assert_eq!(parse_timestamp(text.as_bytes()), Some(second + Nanos(nanos)));
+        }
+        // Picoseconds are read and dropped.
+        let picos = parse_timestamp(b"20240229-12:34:56.000000009999");
+        assert_eq!(picos, Some(second + Nanos(9)));
+        for precision in [Precision::Seconds, Precision::Millis, Precision::Picos] {
+            let text = StampCache::new(precision).text(second + Nanos(5_000_000));
+            let nanos = if precision == Precision::Seconds { 0 } else { 5_000_000 };
             assert_eq!(parse_timestamp(text.as_bytes()), Some(second + Nanos(nanos)));
         }
         let leap = parse_timestamp(b"20161231-23:59:60").unwrap();
@@ -256,7 +289,8 @@ mod tests {
             "20240101-12:00:61",
             "20240101 12:00:00",
             "20240101-12:00:00.",
-            "20240101-12:00:00.1234567890",
+            "20240101-12:00:00.1234567890123",
+            "20240101-12:00:00.123456789x",
             "20240101-12:00:00,123",
             "99991231-23:59:59",
             "2024-101-12:00:00",
@@ -283,7 +317,7 @@ mod tests {
         #[test]
         fn the_quick_check_agrees(
             date in "20[0-3][0-9][01][0-9][0-3][0-9]",
-            time in "-[0-2][0-9]:[0-6][0-9]:[0-6][0-9]([.,][0-9]{0,10})?",
+            time in "-[0-2][0-9]:[0-6][0-9]:[0-6][0-9]([.,][0-9]{0,13})?",
         ) {
             let text = date + &time;
             let is_read = parse_timestamp(text.as_bytes()).is_some();

@@ -6,6 +6,8 @@ use crate::codec::begin::BeginString;
 use crate::codec::fields::Fields;
 use crate::codec::frame::{Framed, frame};
 use crate::codec::tag;
+use crate::codec::text::{CompId, InlineText};
+use crate::codec::timestamp::{StampCache, TIMESTAMP_BYTES_MAX};
 use crate::codec::writer::Writer;
 use crate::error::{FixError, Misuse, RejectReason};
 use crate::messages::reject::BusinessMessageReject;
@@ -34,8 +36,14 @@ pub struct Extras {
 pub struct LogonContext {
     /// MsgSeqNum (34).
     pub sequence: u64,
-    /// The two clocks; SendingTime (52) is `now.utc` at the session's precision.
+    /// The two clocks.
     pub now: Now,
+    /// SendingTime (52): `now.utc` at the session's precision.
+    pub sending_time: InlineText<TIMESTAMP_BYTES_MAX>,
+    /// SenderCompID (49).
+    pub sender: CompId,
+    /// TargetCompID (56).
+    pub target: CompId,
 }
 
 impl<S: Store> Session<S> {
@@ -147,7 +155,9 @@ impl<S: Store> Session<S> {
         let mut writer = self.outgoing.begin(out, msg_type(&note, begin), &header);
         write_body(&mut writer, begin, &note, &terms);
         if matches!(note, Note::Logon { .. }) {
-            logon(LogonContext { sequence, now }, &mut writer);
+            let sending_time = StampCache::new(self.config.precision).text(now.utc);
+            let (sender, target) = (self.config.sender_comp_id, self.config.target_comp_id);
+            logon(LogonContext { sequence, now, sending_time, sender, target }, &mut writer);
         }
         let range = writer.finish().ok()?;
         let kept = self.store.set_next_outgoing(sequence.saturating_add(1));

@@ -1,5 +1,5 @@
-//! Back-off: spin, then yield, then sleep twice as long each time. What arrives ends a sleep early,
-//! for the sleep is the kernel's wait.
+//! Back-off: spin, then yield, then sleep. What arrives ends the sleep, for it is the kernel's
+//! wait: shorter steps first would cost calls and hasten nothing.
 
 use taut_types::Nanos;
 
@@ -7,8 +7,7 @@ use super::step::Step;
 
 const SPINS: u32 = 64;
 const YIELDS: u32 = 64;
-const SLEEP_NS_MIN: i64 = 1_000;
-const SLEEP_NS_MAX: i64 = 1_000_000;
+const SLEEP: Nanos = Nanos::from_millis(1);
 
 #[inline]
 pub(super) fn idle(idle_turns: u32) -> Step {
@@ -20,6 +19,5 @@ pub(super) fn idle(idle_turns: u32) -> Step {
         taut_sys::yield_cpu();
         return Step::Again;
     }
-    let doublings = (idle_turns - SPINS - YIELDS - 1).min(20);
-    Step::Sleep(Nanos((SLEEP_NS_MIN << doublings).min(SLEEP_NS_MAX)))
+    Step::Sleep(SLEEP)
 }

@@ -20,10 +20,10 @@ impl Owned {
         match self {
             Self::Fixed(message) => *message,
             Self::Levels(part, levels) => {
-                Message::SnapshotLevels(SnapshotLevels { part: *part, levels: Group::new(levels) })
+                Message::SnapshotLevels(SnapshotLevels { part: *part, levels: Levels::new(levels) })
             }
             Self::Orders(part, orders) => {
-                Message::SnapshotOrders(SnapshotOrders { part: *part, orders: Group::new(orders) })
+                Message::SnapshotOrders(SnapshotOrders { part: *part, orders: Orders::new(orders) })
             }
         }
     }

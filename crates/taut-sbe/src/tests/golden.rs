@@ -33,7 +33,6 @@ fn check(message: Message<'_>, expected: &str) {
     writer.begin(HEADER).unwrap();
     writer.push(&message).unwrap();
     assert_eq!(writer.finish(), expected);
-    assert_eq!(expected.len(), PACKET_HEADER_BYTES + message.encoded_bytes());
 
     let reader = PacketReader::new(&expected).unwrap();
     assert_eq!(reader.header(), HEADER);
@@ -97,7 +96,7 @@ fn snapshots_have_these_bytes() {
     let level = |price, side| SnapshotLevel { price, lots: Lots(3), order_count: 4, side };
     let levels = [level(Price(1), Side::Buy), level(Price(2), Side::Sell)];
     check(
-        Message::SnapshotLevels(SnapshotLevels { part: PART, levels: Group::new(&levels) }),
+        Message::SnapshotLevels(SnapshotLevels { part: PART, levels: Levels::new(&levels) }),
         "4c00 0000  0c00 0700 591b 0000  05000000 06000000 0d0c0b0a  1800 0200
          0100000000000000 0300000000000000 04000000 00 000000
          0200000000000000 0300000000000000 04000000 01 000000",
@@ -105,12 +104,12 @@ fn snapshots_have_these_bytes() {
     let order =
         SnapshotOrder { order_id: OrderId(8), price: Price(1), lots: Lots(3), side: Side::Sell };
     check(
-        Message::SnapshotOrders(SnapshotOrders { part: PART, orders: Group::new(&[order]) }),
+        Message::SnapshotOrders(SnapshotOrders { part: PART, orders: Orders::new(&[order]) }),
         "3800 0000  0c00 0800 591b 0000  05000000 06000000 0d0c0b0a  1c00 0100
          0800000000000000 0100000000000000 0300000000000000 01 000000",
     );
     check(
-        Message::SnapshotOrders(SnapshotOrders { part: PART, orders: Group::new(&[]) }),
+        Message::SnapshotOrders(SnapshotOrders { part: PART, orders: Orders::new(&[]) }),
         "1c00 0000  0c00 0800 591b 0000  05000000 06000000 0d0c0b0a  1c00 0000",
     );
     check(

@@ -137,6 +137,8 @@ fn read(datagram: &[u8]) -> Vec<Result<Message<'_>, SbeError>> {
 }
 
 const FIRST: usize = PACKET_HEADER_BYTES;
+/// A level update with its frame and header.
+const LEVEL_BYTES: usize = 40;
 
 #[test]
 fn every_shorter_packet_is_malformed_and_none_panics() {
@@ -176,7 +178,7 @@ fn templates_and_schemas_that_are_not_known_are_skipped_by_their_size() {
 #[test]
 fn a_block_that_a_newer_version_made_longer_is_read_up_to_what_is_known() {
     let (short, _) = packet(PacketHeader::EMPTY, &[level(1), delete()]);
-    let end = FIRST + level(1).message().encoded_bytes();
+    let end = FIRST + LEVEL_BYTES;
     let mut datagram = short[..end].to_vec();
     datagram.extend_from_slice(&[0xee; 4]);
     datagram.extend_from_slice(&short[end..]);
@@ -211,15 +213,18 @@ fn entries_that_a_newer_version_made_longer_are_read_up_to_what_is_known() {
 #[test]
 fn a_block_shorter_than_known_is_malformed_where_it_stands() {
     let (mut datagram, _) = packet(PacketHeader::EMPTY, &[level(1)]);
+    // Its padding may be missing, its last field may not.
+    datagram[FIRST + 4] -= 3;
+    assert_eq!(read(&datagram), [Ok(level(1).message())]);
     datagram[FIRST + 4] -= 1;
     assert_eq!(read(&datagram), [Err(SbeError::Malformed { offset: FIRST + FRAME_BYTES })]);
 }
 
 #[test]
-fn a_side_that_is_none_is_malformed_where_it_stands() {
+fn a_side_that_is_none_is_malformed_where_its_block_stands() {
     let (mut datagram, _) = packet(PacketHeader::EMPTY, &[level(1), level(2)]);
-    let at = FIRST + 40 + FRAME_BYTES + 24;
-    datagram[at] = 2;
+    let at = FIRST + LEVEL_BYTES + FRAME_BYTES;
+    datagram[at + 24] = 2;
     let error = SbeError::Malformed { offset: at };
     assert_eq!(read(&datagram), [Ok(level(1).message()), Err(error)]);
     let mut seen = Collector::default();
@@ -230,14 +235,20 @@ fn a_side_that_is_none_is_malformed_where_it_stands() {
 #[test]
 fn a_group_larger_than_its_message_is_malformed() {
     let part = SnapshotPart { snapshot_id: 1, packet_index: 2, instrument: InstrumentId(3) };
-    let (datagram, _) = packet(PacketHeader::EMPTY, &[Owned::Levels(part, Vec::new())]);
-    let dimension = datagram.len() - 4;
-    for (at, value) in [(dimension, 23), (dimension + 1, 0xff), (dimension + 2, 1)] {
-        let mut datagram = datagram.clone();
-        datagram[at] = value;
-        // A group of no entries may say any length from the known one on.
-        let fine = at == dimension + 1;
-        assert_eq!(read(&datagram)[0].is_ok(), fine, "byte {at}");
+    let level = SnapshotLevel { price: Price(1), lots: Lots(1), order_count: 1, side: Side::Buy };
+    // A group of no entries may say any length of them.
+    for (entries, changes) in [
+        (std::vec![level], [(0, 20, false), (1, 0xff, false), (2, 2, false), (2, 0, true)]),
+        (Vec::new(), [(0, 20, true), (1, 0xff, true), (2, 1, false), (3, 1, false)]),
+    ] {
+        let dimension = entries.len() * 24 + 4;
+        let (datagram, _) = packet(PacketHeader::EMPTY, &[Owned::Levels(part, entries)]);
+        for (at, value, is_fine) in changes {
+            let mut datagram = datagram.clone();
+            let at = datagram.len() - dimension + at;
+            datagram[at] = value;
+            assert_eq!(read(&datagram)[0].is_ok(), is_fine, "byte {at} of {}", datagram.len());
+        }
     }
 }
 

@@ -1,0 +1,302 @@
+//! Flow control: how far the sender may go, by what its receivers say.
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use taut_types::Nanos;
+
+/// Which receivers set the sender's limit (`fc`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowControl {
+    /// The fastest one: others may lose what they are too slow for.
+    Max,
+    /// The slowest one. Below `group_min` receivers nothing is sent.
+    Min {
+        /// How many receivers there must be.
+        group_min: usize,
+    },
+    /// The slowest of those that carry the tag.
+    Tagged {
+        /// `gtag` of the receivers that count.
+        tag: i64,
+        /// How many of them there must be.
+        group_min: usize,
+    },
+    /// The slowest one, but one that holds the others back for longer than this is dropped.
+    Evict {
+        /// How long.
+        after: Nanos,
+    },
+}
+
+/// One receiver.
+#[derive(Clone, Copy, Debug)]
+struct Receiver {
+    id: i64,
+    address: SocketAddr,
+    position: i64,
+    edge: i64,
+    heard: Nanos,
+    /// Since when it has been what holds the sender.
+    holding_since: Option<Nanos>,
+}
+
+/// A status message, with its position worked out.
+#[derive(Clone, Copy, Debug)]
+pub struct Report {
+    pub receiver_id: i64,
+    pub from: SocketAddr,
+    pub position: i64,
+    pub window: i64,
+    pub group_tag: Option<i64>,
+    pub has_ended: bool,
+}
+
+/// The receivers that are alive, and the limit that they set.
+#[derive(Debug)]
+pub struct Receivers {
+    strategy: FlowControl,
+    entries: Vec<Receiver>,
+    count_max: usize,
+    timeout: Nanos,
+    limit: i64,
+    acknowledged: i64,
+    ended: bool,
+}
+
+impl Receivers {
+    pub fn new(strategy: FlowControl, count_max: usize, timeout: Nanos, start: i64) -> Self {
+        Self {
+            strategy,
+            entries: Vec::with_capacity(count_max),
+            count_max,
+            timeout,
+            limit: start,
+            acknowledged: start,
+            ended: false,
+        }
+    }
+
+    /// The sender's limit.
+    #[inline]
+    pub const fn limit(&self) -> i64 {
+        self.limit
+    }
+
+    /// What every receiver has consumed.
+    pub const fn acknowledged(&self) -> i64 {
+        self.acknowledged
+    }
+
+    /// A receiver said that it has everything, and none is left.
+    pub fn all_ended(&self) -> bool {
+        self.ended && self.entries.is_empty()
+    }
+
+    /// Enough receivers are there.
+    pub fn is_connected(&self) -> bool {
+        let wanted = match self.strategy {
+            FlowControl::Min { group_min } | FlowControl::Tagged { group_min, .. } => group_min,
+            FlowControl::Max | FlowControl::Evict { .. } => 1,
+        };
+        self.entries.len() >= wanted.max(1)
+    }
+
+    /// Takes a status message; false when its receiver is not (or no more) one that counts.
+    pub fn handle_status(&mut self, now: Nanos, report: &Report) -> bool {
+        if !self.counts(report) {
+            return false;
+        }
+        let known = self.entries.iter().position(|entry| entry.id == report.receiver_id);
+        if report.has_ended {
+            if let Some(at) = known {
+                self.entries.swap_remove(at);
+            }
+            self.ended = true;
+            self.acknowledged = self.acknowledged.max(report.position);
+            self.update();
+            return true;
+        }
+        let edge = report.position + report.window;
+        match known.and_then(|at| self.entries.get_mut(at)) {
+            // Status messages overtake each other.
+            Some(entry) if report.position < entry.position => entry.heard = now,
+            Some(entry) => {
+                (entry.position, entry.edge, entry.heard) = (report.position, edge, now);
+                entry.address = report.from;
+                entry.holding_since = None;
+            }
+            None => {
+                // Without receivers the limit is that of one that has gone.
+                let is_behind = !self.entries.is_empty() && edge + report.window < self.limit;
+                let is_held = !matches!(self.strategy, FlowControl::Max);
+                if self.entries.len() >= self.count_max || (is_held && is_behind) {
+                    return false;
+                }
+                self.entries.push(Receiver {
+                    id: report.receiver_id,
+                    address: report.from,
+                    position: report.position,
+                    edge,
+                    heard: now,
+                    holding_since: None,
+                });
+            }
+        }
+        self.ended = false;
+        self.update();
+        true
+    }
+
+    /// A receiver refused the stream.
+    pub fn remove(&mut self, receiver_id: i64) -> bool {
+        let before = self.entries.len();
+        self.entries.retain(|entry| entry.id != receiver_id);
+        self.update();
+        self.entries.len() < before
+    }
+
+    /// Forgets receivers that were not heard for the timeout; true when there was one.
+    pub fn expire(&mut self, now: Nanos) -> bool {
+        let (before, timeout) = (self.entries.len(), self.timeout);
+        self.entries.retain(|entry| now.since(entry.heard) <= timeout);
+        let has_expired = self.entries.len() < before;
+        if has_expired {
+            self.update();
+        }
+        has_expired
+    }
+
+    /// When the next receiver may time out.
+    pub fn next_expiry(&self) -> Nanos {
+        let heard = self.entries.iter().map(|entry| entry.heard).min();
+        heard.map_or(Nanos::MAX, |heard| heard + self.timeout + Nanos(1))
+    }
+
+    /// The sender is at its limit and has more to send: drops the receiver that has held it there
+    /// for too long, and says which.
+    pub fn evict(&mut self, now: Nanos) -> Option<i64> {
+        let FlowControl::Evict { after } = self.strategy else { return None };
+        let limit = self.limit;
+        // The last receiver is not in anybody's way.
+        if self.entries.len() < 2 || !self.entries.iter().any(|entry| entry.edge > limit) {
+            return None;
+        }
+        let slow = self.entries.iter_mut().filter(|entry| entry.edge == limit);
+        let mut evicted = None;
+        for entry in slow {
+            let since = *entry.holding_since.get_or_insert(now);
+            if now.since(since) > after {
+                evicted = Some(entry.id);
+            }
+        }
+        self.remove(evicted?);
+        evicted
+    }
+
+    fn counts(&self, report: &Report) -> bool {
+        match self.strategy {
+            FlowControl::Tagged { tag, .. } => report.group_tag == Some(tag),
+            _ => true,
+        }
+    }
+
+    fn update(&mut self) {
+        let edges = self.entries.iter().map(|entry| entry.edge);
+        let is_enough = self.is_connected();
+        match self.strategy {
+            FlowControl::Max => self.limit = edges.fold(self.limit, i64::max),
+            _ if is_enough => self.limit = edges.min().unwrap_or(self.limit),
+            _ => {}
+        }
+        let positions = self.entries.iter().map(|entry| entry.position);
+        self.acknowledged = positions.min().unwrap_or(self.acknowledged);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::net::{IpAddr, Ipv4Addr};
+
+    fn report(receiver_id: i64, position: i64, window: i64) -> Report {
+        let from = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), receiver_id as u16);
+        Report { receiver_id, from, position, window, group_tag: None, has_ended: false }
+    }
+
+    fn receivers(strategy: FlowControl) -> Receivers {
+        Receivers::new(strategy, 4, Nanos::from_secs(5), 0)
+    }
+
+    #[test]
+    fn max_follows_the_fastest_and_min_the_slowest() {
+        for (strategy, limit) in [(FlowControl::Max, 300), (FlowControl::Min { group_min: 0 }, 200)]
+        {
+            let mut receivers = receivers(strategy);
+            receivers.handle_status(Nanos(0), &report(1, 200, 100));
+            receivers.handle_status(Nanos(0), &report(2, 100, 100));
+            assert_eq!((receivers.limit(), receivers.acknowledged()), (limit, 100));
+        }
+    }
+
+    #[test]
+    fn below_its_minimum_a_group_sends_nothing_and_is_not_connected() {
+        let mut receivers = receivers(FlowControl::Min { group_min: 2 });
+        receivers.handle_status(Nanos(0), &report(1, 0, 100));
+        assert_eq!((receivers.limit(), receivers.is_connected()), (0, false));
+        receivers.handle_status(Nanos(0), &report(2, 0, 50));
+        assert_eq!((receivers.limit(), receivers.is_connected()), (50, true));
+        assert!(receivers.expire(Nanos::from_secs(6)));
+        assert_eq!((receivers.limit(), receivers.is_connected()), (50, false));
+    }
+
+    #[test]
+    fn only_receivers_with_the_tag_count() {
+        let mut receivers = receivers(FlowControl::Tagged { tag: 7, group_min: 0 });
+        assert!(!receivers.handle_status(Nanos(0), &report(1, 0, 100)));
+        let tagged = Report { group_tag: Some(7), ..report(2, 0, 200) };
+        assert!(receivers.handle_status(Nanos(0), &tagged));
+        assert_eq!(receivers.limit(), 200);
+    }
+
+    #[test]
+    fn a_receiver_more_than_a_window_behind_cannot_join_and_hold_the_others_back() {
+        let mut receivers = receivers(FlowControl::Min { group_min: 0 });
+        receivers.handle_status(Nanos(0), &report(1, 1000, 100));
+        assert!(!receivers.handle_status(Nanos(0), &report(2, 800, 100)));
+        assert!(receivers.handle_status(Nanos(0), &report(3, 900, 100)));
+        assert_eq!(receivers.limit(), 1000);
+    }
+
+    #[test]
+    fn after_the_last_receiver_went_one_with_a_smaller_window_can_join() {
+        let mut receivers = receivers(FlowControl::Min { group_min: 0 });
+        receivers.handle_status(Nanos(0), &report(1, 1000, 1000));
+        assert!(receivers.expire(Nanos::from_secs(6)) && !receivers.is_connected());
+        assert!(receivers.handle_status(Nanos::from_secs(6), &report(2, 1000, 100)));
+        assert_eq!((receivers.limit(), receivers.is_connected()), (1100, true));
+    }
+
+    #[test]
+    fn the_slow_one_is_evicted_after_its_time_and_the_last_one_never() {
+        let mut receivers = receivers(FlowControl::Evict { after: Nanos(50) });
+        receivers.handle_status(Nanos(0), &report(1, 100, 100));
+        assert_eq!(receivers.evict(Nanos(1000)), None);
+        receivers.handle_status(Nanos(0), &report(2, 50, 100));
+        assert_eq!((receivers.evict(Nanos(10)), receivers.evict(Nanos(60))), (None, None));
+        assert_eq!(receivers.evict(Nanos(61)), Some(2));
+        assert_eq!((receivers.limit(), receivers.evict(Nanos(9999))), (200, None));
+    }
+
+    #[test]
+    fn a_receiver_that_has_everything_is_done_and_an_old_status_changes_nothing() {
+        let mut receivers = receivers(FlowControl::Min { group_min: 0 });
+        receivers.handle_status(Nanos(0), &report(1, 100, 100));
+        receivers.handle_status(Nanos(0), &report(1, 50, 100));
+        assert_eq!(receivers.limit(), 200);
+        let end = Report { has_ended: true, ..report(1, 150, 100) };
+        receivers.handle_status(Nanos(0), &end);
+        assert!(receivers.all_ended() && !receivers.is_connected());
+        assert_eq!(receivers.acknowledged(), 150);
+    }
+}

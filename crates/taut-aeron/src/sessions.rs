@@ -1,0 +1,218 @@
+//! Sessions that are heard of and not yet images: a fixed table, because anybody can send frames
+//! that name any session.
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use taut_types::Nanos;
+
+use crate::frame::Setup;
+
+/// How many sessions are remembered, and for how long.
+const SESSIONS_MAX: usize = 256;
+const LIFETIME: Nanos = Nanos::from_secs(1);
+/// One question per session and this long.
+const INTERVAL: Nanos = Nanos::from_millis(100);
+
+/// What is known of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Its data was heard; a SETUP was asked for.
+    PendingSetup,
+    /// Its SETUP is there; its source has to echo a cookie.
+    Validating { setup: Setup, cookie: i64, probed: Nanos },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Session {
+    session_id: i32,
+    source: SocketAddr,
+    stage: Stage,
+    since: Nanos,
+    next: Nanos,
+}
+
+/// What to do about a SETUP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// Ask the source to echo this.
+    Send(i64),
+    /// It was asked a moment ago.
+    Wait,
+}
+
+/// A session whose source has proved its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validated {
+    pub setup: Setup,
+    pub source: SocketAddr,
+    pub round_trip: Nanos,
+}
+
+/// The table; its memory is taken when it is built.
+#[derive(Debug)]
+pub struct Sessions {
+    sessions: Vec<Session>,
+}
+
+impl Sessions {
+    pub fn new() -> Self {
+        Self { sessions: Vec::with_capacity(SESSIONS_MAX) }
+    }
+
+    /// Data of an unknown session: true when its SETUP is to be asked for. The second value counts
+    /// an entry that had to make room.
+    pub fn handle_data(&mut self, now: Nanos, id: i32, source: SocketAddr) -> (bool, bool) {
+        if let Some(session) = self.find(now, id, source) {
+            let asks = session.stage == Stage::PendingSetup && now >= session.next;
+            if asks {
+                session.next = now + INTERVAL;
+            }
+            return (asks, false);
+        }
+        (true, self.insert(now, id, source, Stage::PendingSetup))
+    }
+
+    /// A SETUP of an unknown session.
+    pub fn handle_setup(
+        &mut self,
+        now: Nanos,
+        source: SocketAddr,
+        setup: &Setup,
+        cookie: impl FnOnce() -> i64,
+    ) -> (Probe, bool) {
+        let id = setup.session_id;
+        match self.find(now, id, source) {
+            Some(session) => {
+                let stage = &mut session.stage;
+                let (is_new, cookie) = match *stage {
+                    Stage::PendingSetup => (true, cookie()),
+                    Stage::Validating { cookie, .. } => (false, cookie),
+                };
+                if !is_new && now < session.next {
+                    return (Probe::Wait, false);
+                }
+                *stage = Stage::Validating { setup: *setup, cookie, probed: now };
+                session.next = now + INTERVAL;
+                (Probe::Send(cookie), false)
+            }
+            None => {
+                let cookie = cookie();
+                let stage = Stage::Validating { setup: *setup, cookie, probed: now };
+                (Probe::Send(cookie), self.insert(now, id, source, stage))
+            }
+        }
+    }
+
+    /// An echo: the session that it validates, which leaves the table.
+    pub fn handle_echo(
+        &mut self,
+        now: Nanos,
+        id: i32,
+        source: SocketAddr,
+        echo: i64,
+    ) -> Option<Validated> {
+        let at = self.sessions.iter().position(|session| {
+            let is_right = matches!(session.stage, Stage::Validating { cookie, .. }
+                if cookie == echo);
+            is_right && session.session_id == id && session.source == source
+        })?;
+        let session = self.sessions.swap_remove(at);
+        let Stage::Validating { setup, probed, .. } = session.stage else { return None };
+        Some(Validated { setup, source, round_trip: now.since(probed) })
+    }
+
+    /// The session became an image.
+    pub fn remove(&mut self, id: i32, source: SocketAddr) {
+        self.sessions.retain(|session| session.session_id != id || session.source != source);
+    }
+
+    fn find(&mut self, now: Nanos, id: i32, source: SocketAddr) -> Option<&mut Session> {
+        let at = self
+            .sessions
+            .iter()
+            .position(|session| session.session_id == id && session.source == source)?;
+        if self.sessions.get(at).is_some_and(|session| now.since(session.since) >= LIFETIME) {
+            self.sessions.swap_remove(at);
+            return None;
+        }
+        self.sessions.get_mut(at)
+    }
+
+    /// True when the oldest entry had to make room.
+    fn insert(&mut self, now: Nanos, session_id: i32, source: SocketAddr, stage: Stage) -> bool {
+        if self.sessions.len() >= SESSIONS_MAX {
+            self.sessions.retain(|session| now.since(session.since) < LIFETIME);
+        }
+        let is_full = self.sessions.len() >= SESSIONS_MAX;
+        if is_full {
+            let oldest = self.sessions.iter().enumerate().min_by_key(|(_, session)| session.since);
+            if let Some((at, _)) = oldest {
+                self.sessions.swap_remove(at);
+            }
+        }
+        let next = now + INTERVAL;
+        self.sessions.push(Session { session_id, source, stage, since: now, next });
+        is_full
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::net::{IpAddr, Ipv4Addr};
+
+    fn source(port: u16) -> SocketAddr {
+        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)
+    }
+
+    fn setup(session_id: i32) -> Setup {
+        Setup {
+            flags: 0,
+            term_offset: 0,
+            session_id,
+            stream_id: 1,
+            initial_term_id: 0,
+            active_term_id: 0,
+            term_length: 65_536,
+            mtu: 1408,
+            ttl: 0,
+        }
+    }
+
+    #[test]
+    fn data_of_an_unknown_session_asks_for_its_setup_once_per_100_ms() {
+        let mut sessions = Sessions::new();
+        let asked = (0..1000)
+            .filter(|n| sessions.handle_data(Nanos::from_millis(*n), 7, source(1)).0)
+            .count();
+        assert_eq!(asked, 10);
+        assert_eq!(sessions.sessions.len(), 1);
+    }
+
+    #[test]
+    fn only_the_cookie_from_the_address_that_was_asked_validates() {
+        let mut sessions = Sessions::new();
+        let (probe, _) = sessions.handle_setup(Nanos(0), source(1), &setup(7), || 42);
+        assert_eq!(probe, Probe::Send(42));
+        let (again, _) = sessions.handle_setup(Nanos(1), source(1), &setup(7), || 43);
+        assert_eq!(again, Probe::Wait);
+        assert_eq!(sessions.handle_echo(Nanos(5), 7, source(1), 41), None);
+        assert_eq!(sessions.handle_echo(Nanos(5), 7, source(2), 42), None);
+        assert_eq!(sessions.handle_echo(Nanos(5), 8, source(1), 42), None);
+        let validated = sessions.handle_echo(Nanos(5), 7, source(1), 42).unwrap();
+        assert_eq!((validated.setup, validated.round_trip), (setup(7), Nanos(5)));
+        assert_eq!(sessions.handle_echo(Nanos(6), 7, source(1), 42), None);
+    }
+
+    #[test]
+    fn a_flood_of_sessions_takes_a_fixed_table_and_displaces_the_oldest() {
+        let mut sessions = Sessions::new();
+        let mut displaced = 0;
+        for id in 0..10_000 {
+            displaced += u32::from(sessions.handle_data(Nanos(i64::from(id)), id, source(1)).1);
+        }
+        assert_eq!((sessions.sessions.len(), displaced), (256, 10_000 - 256));
+        assert!(!sessions.handle_data(Nanos::from_secs(2), 1, source(1)).1, "the rest is too old");
+    }
+}

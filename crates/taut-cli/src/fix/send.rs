@@ -1,0 +1,234 @@
+//! `taut fix send`: an initiator that sends messages from a file and prints what comes back.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+use clap::Args;
+use taut_fix::{Event, Extras, FixError, Misuse, Role, is_header_tag};
+use taut_fix_driver::{Application, Initiator, Outbox, Received, SessionSettings};
+use taut_types::Nanos;
+
+use crate::exit::Failure;
+use crate::fix::messages::{Found, read, split};
+use crate::fix::serve::{clock, load};
+use crate::terminal::{print, tell};
+
+/// Tags that are the frame's.
+const FRAME: [u32; 3] = [89, 93, 10];
+/// No more is handed to a connection that has so much to send.
+const WAITING_BYTES_MAX: usize = 1 << 20;
+
+#[derive(Args, Debug)]
+pub struct SendArguments {
+    /// Application messages, with SOH, | or ^A between the fields; - for standard input. Header and
+    /// trailer are the session's: what the file says of them is left out.
+    file: PathBuf,
+    /// Where to connect; without it, to the addresses of the settings.
+    #[arg(long, value_name = "HOST:PORT")]
+    connect: Option<String>,
+    /// The session, in TOML.
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// Which session, by its target_comp_id, when the settings have several.
+    #[arg(long, value_name = "NAME")]
+    target: Option<String>,
+    /// Log out when nothing has come for so long.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    wait: f64,
+    /// Give up when the session is not up after so long.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
+    patience: f64,
+}
+
+/// Logs on, sends, prints, logs out.
+pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
+    let [wait, patience] = [("--wait", arguments.wait), ("--patience", arguments.patience)]
+        .map(|(name, seconds)| span(name, seconds));
+    let (wait, patience) = (wait?, patience?);
+    let settings = choose(arguments)?;
+    let messages: VecDeque<_> = split(&read(&arguments.file)?).into();
+    if messages.is_empty() {
+        let file = arguments.file.display();
+        return Err(Failure::Usage(format!("{file}: no FIX message")));
+    }
+    check_types(&messages)?;
+    let sender = Sender { messages, sent: 0, last: None, end: None };
+    let mut initiator =
+        Initiator::open(settings, sender).map_err(|error| Failure::run("the session", error))?;
+    taut_sys::catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    run(&mut initiator, wait, patience)
+}
+
+fn run(initiator: &mut Initiator<Sender>, wait: Nanos, patience: Nanos) -> Result<(), Failure> {
+    let started = clock().mono;
+    let mut has_left = false;
+    loop {
+        let now = clock();
+        initiator.turn(now);
+        if let Some(error) = initiator.take_failure() {
+            tell(format_args!("cannot connect: {error}"));
+        }
+        initiator.with_application(now, Sender::send);
+        let sender = initiator.endpoint().application();
+        if let Some(end) = sender.end.take() {
+            return end.map_or(Ok(()), |words| Err(Failure::Run(words)));
+        }
+        let (last, is_done) = (sender.last, sender.messages.is_empty());
+        let is_quiet = is_done && last.is_some_and(|last| now.mono >= last + wait);
+        let is_stopped = taut_sys::stop_requests() > 0;
+        if !has_left && (is_quiet || is_stopped) {
+            has_left = true;
+            if last.is_none() {
+                return Ok(());
+            }
+            initiator.with_application(now, |_, outbox| outbox.log_out(""));
+        }
+        if last.is_none() && now.mono >= started + patience {
+            let words =
+                format!("the session was not up after {} seconds", patience.0 / 1_000_000_000);
+            return Err(Failure::Run(words));
+        }
+        let due = last.map_or(started + patience, |last| last + wait);
+        let due = if has_left { None } else { Some(due) };
+        initiator.wait(now, due).map_err(|error| Failure::run("cannot wait", error))?;
+    }
+}
+
+fn span(name: &str, seconds: f64) -> Result<Nanos, Failure> {
+    if (0.0..=86_400.0).contains(&seconds) {
+        Ok(Nanos((seconds * 1e9) as i64))
+    } else {
+        Err(Failure::Usage(format!("{name} {seconds} is not between 0 and 86400 seconds")))
+    }
+}
+
+/// The session that the arguments name.
+fn choose(arguments: &SendArguments) -> Result<SessionSettings, Failure> {
+    let path = arguments.config.display();
+    let mut sessions = load(&arguments.config, Role::Initiator)?.sessions;
+    let names: Vec<_> =
+        sessions.iter().map(|it| it.config.target_comp_id.as_str().to_owned()).collect();
+    if let Some(target) = &arguments.target {
+        sessions.retain(|it| it.config.target_comp_id.as_str() == target);
+    }
+    let names = names.join(", ");
+    let (Some(mut session), true) = (sessions.pop(), sessions.is_empty()) else {
+        let text = format!("{path}: name one session with --target (there are {names})");
+        return Err(Failure::Usage(text));
+    };
+    if let Some(address) = &arguments.connect {
+        if address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok()).is_none() {
+            return Err(Failure::Usage(format!("--connect {address} is no HOST:PORT")));
+        }
+        session.addresses = vec![address.clone()];
+    }
+    if session.addresses.is_empty() {
+        return Err(Failure::Usage(format!("give --connect, or addresses in {path}")));
+    }
+    Ok(session)
+}
+
+/// Messages of the session layer are the session's own business.
+fn check_types(messages: &VecDeque<Found>) -> Result<(), Failure> {
+    for found in messages {
+        let msg_type = fields(found).find(|(tag, _)| *tag == 35).map(|(_, value)| value);
+        let offset = found.offset;
+        match msg_type.as_deref() {
+            None => {
+                let text = format!("the message at byte {offset} has no MsgType (35)");
+                return Err(Failure::Usage(text));
+            }
+            Some([b'0'..=b'5' | b'A']) => {
+                let text = format!("the message at byte {offset} is one of the session's own");
+                return Err(Failure::Usage(text));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn fields(found: &Found) -> impl Iterator<Item = (u32, Vec<u8>)> {
+    taut_fix::Fields::tolerant(&found.bytes).map(|(tag, value)| (tag, value.to_vec()))
+}
+
+/// Sends a queue of messages once the session is up, and prints what comes.
+struct Sender {
+    messages: VecDeque<Found>,
+    sent: u64,
+    /// When the session was up, something was sent, or something came.
+    last: Option<Nanos>,
+    /// The end: with words when it was not ours.
+    end: Option<Option<String>>,
+}
+
+impl Sender {
+    fn send(&mut self, outbox: &mut Outbox<'_>) {
+        while outbox.session().is_active() && outbox.waiting_bytes() < WAITING_BYTES_MAX {
+            let Some(found) = self.messages.front() else { return };
+            match send_one(found, outbox) {
+                Ok(()) => {
+                    self.sent += 1;
+                    self.last = Some(outbox.now().mono);
+                    self.messages.pop_front();
+                }
+                Err(error) => {
+                    let offset = found.offset;
+                    let words = format!("the message at byte {offset} cannot be sent: {error:?}");
+                    self.end = Some(Some(words));
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn send_one(found: &Found, outbox: &mut Outbox<'_>) -> Result<(), FixError> {
+    let body: Vec<_> = fields(found).collect();
+    let value = |wanted: u32| body.iter().find(|(tag, _)| *tag == wanted).map(|(_, value)| value);
+    let Some(msg_type) = value(35) else { return Err(FixError::Misuse(Misuse::NotLoggedOn)) };
+    let poss_resend = value(97).is_some_and(|value| value == b"Y");
+    outbox.send(msg_type, Extras { poss_resend, ..Extras::default() }, |writer| {
+        for (tag, value) in &body {
+            if !is_header_tag(*tag) && !FRAME.contains(tag) {
+                writer.field(i32::try_from(*tag).unwrap_or(0), value);
+            }
+        }
+    })
+}
+
+impl Application for Sender {
+    fn handle(&mut self, event: Event, message: Received<'_>, outbox: &mut Outbox<'_>) {
+        self.last = Some(outbox.now().mono);
+        match event {
+            Event::Application { .. } | Event::Rejected => {
+                let text = String::from_utf8_lossy(message.bytes).replace('\x01', "|");
+                if print(text).is_err() {
+                    outbox.log_out("");
+                }
+            }
+            Event::LoggedOn => self.send(outbox),
+            Event::LoggedOut => {
+                let text = message.value(58).map(String::from_utf8_lossy);
+                let is_early = !self.messages.is_empty();
+                let words = text.map_or_else(String::new, |text| format!(": {text}"));
+                let sent = self.sent;
+                let words = format!("the peer logged out after {sent} messages{words}");
+                self.end = Some(is_early.then_some(words));
+            }
+            Event::Disconnect(reason) => self.end = Some(Some(reason.as_str().to_owned())),
+            _ => {}
+        }
+    }
+
+    fn disconnected(&mut self) {
+        // Before the Logon it tries again.
+        if self.end.is_none() && self.last.is_some() {
+            self.end = Some(Some(format!("the connection ended after {} messages", self.sent)));
+        }
+    }
+
+    fn warn(&mut self, words: &str) {
+        tell(words);
+    }
+}

@@ -1,0 +1,211 @@
+//! `taut fix echo`, `send` and `import` as processes, over loopback TCP.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+fn taut(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+    command.arg("fix").args(arguments);
+    command
+}
+
+/// An acceptor on a port, ended with the test.
+struct Echo {
+    process: Child,
+    port: String,
+    _words: BufReader<ChildStdout>,
+}
+
+impl Echo {
+    fn start(config: &Path, port: &str) -> Self {
+        let listen = format!("127.0.0.1:{port}");
+        let mut process = taut(&["echo", "--listen", &listen, "--config"])
+            .arg(config)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the acceptor");
+        let mut words = BufReader::new(process.stdout.take().expect("its words"));
+        let mut line = String::new();
+        words.read_line(&mut line).expect("a line");
+        let port = line.trim().rsplit(':').next().expect("a port").to_owned();
+        assert!(line.starts_with("listening on "), "{line}");
+        Self { process, port, _words: words }
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, text).expect("room");
+    path
+}
+
+fn session(us: &str, them: &str, more: &str) -> String {
+    format!(
+        "[[sessions]]\nbegin_string = \"FIX.4.4\"\nsender_comp_id = \"{us}\"\n\
+         target_comp_id = \"{them}\"\nsync = \"never\"\n{more}\n"
+    )
+}
+
+/// Orders as a log has them, header and trailer included.
+fn orders(count: usize) -> String {
+    (0..count)
+        .map(|at| format!("8=FIX.4.4|9=0|35=D|34=9|49=X|56=Y|11=order-{at}|55=BTC-USD|10=000|\n"))
+        .collect()
+}
+
+fn send(config: &Path, connect: Option<&str>, file: &Path, wait: &str) -> Output {
+    let mut command = taut(&["send", "--wait", wait, "--config"]);
+    command.arg(config);
+    if let Some(address) = connect {
+        command.args(["--connect", address]);
+    }
+    command.arg(file).output().expect("the initiator")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The orders that came back, and their MsgSeqNum.
+fn echoes(output: &Output) -> Vec<(String, u64)> {
+    let told = text(&output.stdout);
+    assert!(output.status.success(), "{told} {}", text(&output.stderr));
+    let value = |line: &str, tag: &str| {
+        line.split('|').find_map(|field| field.strip_prefix(tag)).expect("a field").to_owned()
+    };
+    told.lines()
+        .map(|line| (value(line, "11="), value(line, "34=").parse().expect("a number")))
+        .collect()
+}
+
+#[test]
+fn orders_come_back_and_numbers_go_on_through_restarts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let acceptor = session("HOST", "*", "store = \"host\"\nlog = \"host\"");
+    let acceptor = write(folder.path(), "acceptor.toml", &acceptor);
+    let file = write(folder.path(), "orders", &orders(3));
+    let initiator = session("GUEST", "HOST", "store = \"guest\"");
+    let initiator = write(folder.path(), "initiator.toml", &initiator);
+    for round in 0..2 {
+        // Logon, three orders, Logout: five numbers a round.
+        let echo = Echo::start(&acceptor, "0");
+        let connect = format!("127.0.0.1:{}", echo.port);
+        let output = send(&initiator, Some(&connect), &file, "0.3");
+        let expected: Vec<_> =
+            (0..3).map(|at| (format!("order-{at}"), round * 5 + 2 + at)).collect();
+        assert_eq!(echoes(&output), expected);
+    }
+    let log = fs::read_to_string(folder.path().join("host/FIX.4.4-HOST-GUEST.log"));
+    assert_eq!(log.expect("the log").matches("\x0135=D\x01").count(), 12);
+}
+
+#[test]
+fn many_sessions_share_a_port() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let acceptor = write(folder.path(), "acceptor.toml", &session("HOST", "*", ""));
+    let echo = Echo::start(&acceptor, "0");
+    let connect = format!("127.0.0.1:{}", echo.port);
+    let file = write(folder.path(), "orders", &orders(50));
+    std::thread::scope(|scope| {
+        for at in 0..8 {
+            let initiator = session(&format!("GUEST{at}"), "HOST", "");
+            let initiator = write(folder.path(), &format!("{at}.toml"), &initiator);
+            let (connect, file) = (&connect, &file);
+            scope.spawn(move || {
+                let output = send(&initiator, Some(connect), file, "0.3");
+                assert_eq!(echoes(&output).len(), 50);
+            });
+        }
+    });
+}
+
+#[test]
+fn an_initiator_tries_its_addresses_until_one_answers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Two free ports: one stays closed, the other opens after the first attempts.
+    let free = || TcpListener::bind("127.0.0.1:0").expect("a port");
+    let (closed, late) = (free(), free());
+    let port = |listener: &TcpListener| listener.local_addr().expect("an address").port();
+    let (closed_port, late_port) = (port(&closed), port(&late));
+    drop((closed, late));
+    let addresses = format!(
+        "addresses = [\"127.0.0.1:{closed_port}\", \"127.0.0.1:{late_port}\"]\n\
+         reconnect_seconds = 0.02\nreconnect_seconds_max = 0.1"
+    );
+    let initiator = write(folder.path(), "i.toml", &session("GUEST", "HOST", &addresses));
+    let file = write(folder.path(), "orders", &orders(1));
+    let acceptor = write(folder.path(), "a.toml", &session("HOST", "GUEST", ""));
+    let mut sender = taut(&["send", "--wait", "0.2", "--config"])
+        .args([&initiator, &file])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the initiator");
+    let mut words = BufReader::new(sender.stderr.take().expect("its words")).lines();
+    for _ in 0..3 {
+        let line = words.next().expect("a line").expect("text");
+        assert!(line.starts_with("cannot connect: "), "{line}");
+    }
+    let _echo = Echo::start(&acceptor, &late_port.to_string());
+    let output = sender.wait_with_output().expect("the initiator");
+    assert_eq!(echoes(&output), [(String::from("order-0"), 2)]);
+}
+
+#[test]
+fn wrong_use_ends_with_code_2_and_says_what_was_meant() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = write(folder.path(), "orders", &orders(1));
+    let heartbeat = write(folder.path(), "h", "8=FIX.4.4|9=5|35=0|10=163|");
+    let good = write(folder.path(), "good.toml", &session("A", "B", ""));
+    let typo = write(folder.path(), "typo.toml", &session("A", "B", "hartbeat_seconds = 1"));
+    let two = session("A", "B", "") + &session("A", "C", "");
+    let two = write(folder.path(), "two.toml", &two);
+    let (here, nowhere) = (Some("127.0.0.1:1"), Path::new("/nowhere"));
+    for (config, connect, file, words) in [
+        (&*typo, here, &*file, "did you mean `heartbeat_seconds`?"),
+        (nowhere, here, &file, "/nowhere"),
+        (&good, None, &file, "give --connect"),
+        (&good, Some("host"), &file, "HOST:PORT"),
+        (&good, here, &good, "no FIX message"),
+        (&good, here, &heartbeat, "session's own"),
+        (&two, here, &file, "--target (there are B, C)"),
+    ] {
+        let output = send(config, connect, file, "0");
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words}: {told}");
+        assert!(told.contains(words), "{told}");
+    }
+    let output = taut(&["echo", "--listen", "127.0.0.1:0"]).output().expect("the acceptor");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn imported_settings_work() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let acceptor = write(folder.path(), "a.toml", &session("HOST", "GUEST", ""));
+    let echo = Echo::start(&acceptor, "0");
+    let theirs = format!(
+        "[DEFAULT]\nConnectionType=initiator\nHeartBtInt=30\nStartTime=00:00:00\n\
+         EndTime=00:00:00\n[SESSION]\nBeginString=FIX.4.4\nSenderCompID=GUEST\n\
+         TargetCompID=HOST\nSocketConnectHost=127.0.0.1\nSocketConnectPort={}\n",
+        echo.port
+    );
+    let theirs = write(folder.path(), "quickfix.cfg", &theirs);
+    let output = taut(&["import"]).arg(&theirs).output().expect("the import");
+    assert!(output.status.success());
+    let ours = write(folder.path(), "ours.toml", &text(&output.stdout));
+    let file = write(folder.path(), "orders", &orders(2));
+    assert_eq!(echoes(&send(&ours, None, &file, "0.3")).len(), 2);
+}

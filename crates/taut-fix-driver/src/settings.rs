@@ -1,0 +1,181 @@
+//! Settings in TOML: what a session is called, where it connects, when it is open.
+//!
+//! ```toml
+//! [defaults]                    # for every session, any key of a session
+//! heartbeat_seconds = 30
+//! dictionary = "FIX44.xml"      # paths start at the file's own folder
+//!
+//! [[sessions]]
+//! begin_string = "FIX.4.4"
+//! sender_comp_id = "ME"
+//! target_comp_id = "VENUE"      # "*" in an acceptor: whoever logs on
+//! store = "state"               # a folder; without it, in memory
+//! addresses = ["fix1.example.com:9880", "fix2.example.com:9880"]
+//!
+//! [sessions.schedule]
+//! start = "17:00:00"
+//! end = "17:00:00"
+//! start_day = "sunday"
+//! end_day = "friday"
+//! zone = "America/New_York"
+//! ```
+//!
+//! Unknown keys are errors. [`crate::import_quickfix`] makes such a file from QuickFIX's settings.
+
+mod credentials;
+mod error;
+mod files;
+mod import;
+mod keys;
+mod session;
+
+pub use credentials::Credentials;
+pub use error::SettingsError;
+pub use import::import_quickfix;
+pub use session::SessionSettings;
+
+use std::path::Path;
+
+use serde::Deserialize;
+use taut_fix::Role;
+use toml::{Table, Value};
+
+use crate::settings::error::wrong;
+use crate::settings::files::Files;
+use crate::settings::keys::SessionKeys;
+
+/// All sessions of one side.
+#[derive(Debug)]
+pub struct Settings {
+    /// In the order of the file; at least one.
+    pub sessions: Vec<SessionSettings>,
+    /// How many failed Logons an acceptor forgives an address within a minute; 0 is any number.
+    pub failed_logons_per_minute: u32,
+    /// How many sessions an acceptor makes for peers that fit a `"*"`.
+    pub dynamic_sessions_max: usize,
+}
+
+/// The top of the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    defaults: Table,
+    #[serde(default)]
+    sessions: Vec<Table>,
+    #[serde(default = "failed_logons")]
+    failed_logons_per_minute: u32,
+    #[serde(default = "dynamic_sessions")]
+    dynamic_sessions_max: usize,
+}
+
+const fn failed_logons() -> u32 {
+    30
+}
+
+const fn dynamic_sessions() -> usize {
+    256
+}
+
+impl Settings {
+    /// These sessions, and the usual limits.
+    #[must_use]
+    pub const fn new(sessions: Vec<SessionSettings>) -> Self {
+        let (failed_logons_per_minute, dynamic_sessions_max) =
+            (failed_logons(), dynamic_sessions());
+        Self { sessions, failed_logons_per_minute, dynamic_sessions_max }
+    }
+
+    /// Reads a file; relative paths in it start at its folder.
+    ///
+    /// # Errors
+    /// The file cannot be read, or something in it, or that it names, is wrong.
+    pub fn load(path: &Path, role: Role) -> Result<Self, SettingsError> {
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        Self::parse(&text, path.parent().unwrap_or(Path::new("")), role)
+    }
+
+    /// Reads the text; relative paths in it start at `folder`.
+    ///
+    /// # Errors
+    /// As [`Settings::load`].
+    pub fn parse(text: &str, folder: &Path, role: Role) -> Result<Self, SettingsError> {
+        let file: File = toml::from_str(text).map_err(|error| explained(&error))?;
+        let mut files = Files::at(folder);
+        let mut sessions: Vec<SessionSettings> = Vec::new();
+        for (at, table) in file.sessions.into_iter().enumerate() {
+            let name = format!("session {} ({})", at + 1, name_of(&table));
+            let merged = merge(&file.defaults, table);
+            let session = SessionKeys::deserialize(Value::Table(merged))
+                .map_err(|error| explained(&error))
+                .and_then(|keys| SessionSettings::build(keys, role, &mut files))
+                .map_err(|error| wrong(format!("{name}: {error}")))?;
+            if sessions.iter().any(|other| other.has_same_identity(&session)) {
+                return Err(wrong(format!("{name}: another session has the same identity")));
+            }
+            sessions.push(session);
+        }
+        if sessions.is_empty() {
+            return Err(wrong("there is no [[sessions]]"));
+        }
+        let (failed_logons_per_minute, dynamic_sessions_max) =
+            (file.failed_logons_per_minute, file.dynamic_sessions_max);
+        Ok(Self { sessions, failed_logons_per_minute, dynamic_sessions_max })
+    }
+}
+
+fn name_of(table: &Table) -> String {
+    let text = |key| table.get(key).and_then(Value::as_str).unwrap_or("?");
+    format!("{} -> {}", text("sender_comp_id"), text("target_comp_id"))
+}
+
+/// The session's own keys over the defaults; tables such as `schedule` key by key.
+fn merge(defaults: &Table, own: Table) -> Table {
+    let mut merged = defaults.clone();
+    for (key, value) in own {
+        let merged_value = match (merged.remove(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => Value::Table(merge(&below, above)),
+            (_, value) => value,
+        };
+        merged.insert(key, merged_value);
+    }
+    merged
+}
+
+/// What the TOML reader says, and which key was meant when one is unknown.
+fn explained(error: &toml::de::Error) -> SettingsError {
+    let text = error.to_string();
+    let text = text.trim_end();
+    let mut quoted = error.message().split('`').skip(1).step_by(2);
+    let nearest = quoted.next().filter(|_| error.message().starts_with("unknown field"));
+    let nearest = nearest.and_then(|unknown| {
+        let known = quoted.map(|known| (distance(unknown, known), known));
+        known.min().filter(|(distance, known)| *distance <= known.len() / 2)
+    });
+    match nearest {
+        Some((_, known)) => wrong(format!("{text}; did you mean `{known}`?")),
+        None => wrong(text),
+    }
+}
+
+/// How many letters must be put in, left out or changed to make one of the other.
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.bytes().enumerate() {
+        let mut diagonal = at;
+        let mut left = at + 1;
+        for (cell, other) in row.iter_mut().skip(1).zip(other.bytes()) {
+            let changed = diagonal + usize::from(letter != other);
+            diagonal = *cell;
+            left = changed.min(diagonal + 1).min(left + 1);
+            *cell = left;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = at + 1;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+use super::{Settings, import_quickfix};
+use crate::schedule::Days;
+use jiff::civil::Weekday;
+use std::path::Path;
+use taut_fix::{BeginString, Precision, Role};
+use taut_types::Nanos;
+
+fn parse(text: &str, role: Role) -> Result<Settings, String> {
+    Settings::parse(text, Path::new(""), role).map_err(|error| error.to_string())
+}
+
+fn failure(text: &str) -> String {
+    parse(text, Role::Acceptor).expect_err(text)
+}
+
+const ONE: &str = "[[sessions]]\nbegin_string = \"FIX.4.4\"\nsender_comp_id = \"ME\"\n\
+                   target_comp_id = \"VENUE\"\n";
+
+#[test]
+fn defaults_hold_for_every_session_and_their_own_keys_win() {
+    let text = format!(
+        "[defaults]\nheartbeat_seconds = 7\nreset_on_logon = true\n\
+         schedule = {{ start = \"08:00:00\", end = \"17:00:00\", zone = \"+02:00\" }}\n\
+         {ONE}heartbeat_seconds = 9\ntimestamps = \"picos\"\n\
+         [sessions.schedule]\nend = \"18:00:00\"\n{}",
+        ONE.replace("VENUE", "OTHER")
+    );
+    let settings = parse(&text, Role::Initiator).expect("settings");
+    let [one, other] = &settings.sessions[..] else { panic!("two sessions") };
+    assert_eq!(one.config.heartbeat_interval, Nanos::from_secs(9));
+    assert_eq!(other.config.heartbeat_interval, Nanos::from_secs(7));
+    assert_eq!(one.config.precision, Precision::Picos);
+    assert!(one.config.reset_on_logon && other.config.reset_on_logon);
+    let [one_hours, other_hours] = [one, other].map(|it| it.schedule.clone().expect("hours"));
+    assert_eq!((one_hours.end.hour(), other_hours.end.hour()), (18, 17));
+    assert_eq!(one_hours.zone, other_hours.zone);
+    assert_eq!(one.file_name(), "FIX.4.4-ME-VENUE");
+}
+
+#[test]
+fn an_unknown_key_is_refused_with_the_one_that_was_meant() {
+    let text = failure(&format!("{ONE}hearbeat_seconds = 30\n"));
+    assert!(text.contains("session 1 (ME -> VENUE)"), "{text}");
+    assert!(text.ends_with("did you mean `heartbeat_seconds`?"), "{text}");
+    let text = failure(&format!("{ONE}[sessions.schedule]\nstrat = \"08:00:00\"\n"));
+    assert!(text.ends_with("did you mean `start`?"), "{text}");
+    let text = failure(&ONE.replace("sessions", "session"));
+    assert!(text.ends_with("did you mean `sessions`?"), "{text}");
+    let text = failure(&format!("{ONE}zzzzzzzz = 1\n"));
+    assert!(!text.contains("did you mean"), "{text}");
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_value() {
+    for (line, words) in [
+        ("timestamps = \"hours\"", "timestamps \"hours\" is none of"),
+        ("sync = \"often\"", "sync \"often\" is none of"),
+        ("dictionary = \"/nowhere/x.xml\"", "/nowhere/x.xml"),
+        ("transport_dictionary = \"/nowhere/x.xml\"", "/nowhere/x.xml"),
+        ("addresses = [\"host\"]", "\"host\" is no HOST:PORT"),
+        ("message_bytes_max = 5", "message_bytes_max"),
+        ("heartbeat_seconds = -1", "invalid value"),
+        ("logon_fields = { x = \"1\" }", "\"x\" is no tag"),
+        ("schedule = { start = \"25:00\", end = \"01:00:00\" }", "schedule.start \"25:00\""),
+        ("schedule = { start = \"01:00\", end = \"02:00\", zone = \"Mars\" }", "\"Mars\""),
+        ("schedule = { start = \"01:00\", end = \"02:00\", days = [\"x\"] }", "\"x\" is no day"),
+        ("schedule = { start = \"01:00\", end = \"02:00\", start_day = \"mon\" }", "end_day"),
+        ("credentials = { kind = \"deribit\", username = \"me\" }", "secret_file"),
+        ("credentials = { kind = \"x\", username = \"me\", secret = \"s\" }", "\"x\" is none"),
+        ("credentials = { kind = \"binance\", username = \"me\", secret = \"s\" }", "initiators"),
+    ] {
+        let text = failure(&format!("{ONE}{line}\n"));
+        assert!(text.contains(words), "{line}: {text}");
+    }
+    assert!(failure("").contains("no [[sessions]]"));
+    assert!(failure("x = [").contains("TOML"), "{}", failure("x = ["));
+    assert!(failure(&format!("{ONE}{ONE}")).contains("same identity"));
+    assert!(failure(&ONE.replace("FIX.4.4", "FIX.9")).contains("FIX.9"));
+    assert!(failure(&ONE.replace("FIX.4.4", "FIXT.1.1")).contains("default_appl_ver_id"));
+    let star = ONE.replace("VENUE", "*");
+    assert!(parse(&star, Role::Initiator).is_err());
+    assert!(parse(&star, Role::Acceptor).expect("a dynamic one").sessions[0].is_dynamic);
+}
+
+#[test]
+fn secrets_do_not_show() {
+    let text = format!(
+        "{ONE}credentials = {{ kind = \"password\", username = \"me\", secret = \"hush\" }}\n"
+    );
+    let settings = parse(&text, Role::Initiator).expect("settings");
+    assert!(!format!("{settings:?}").contains("hush"));
+    assert!(!format!("{:?}", settings.sessions[0].credentials).contains("hush"));
+}
+
+#[test]
+fn a_quickfix_file_becomes_ours() {
+    let theirs = "\u{feff}# a client\n[default]\nConnectionType=initiator\nReconnectInterval=5\n\
+        FileStorePath=store\nFileStoreSync=Y\nStartTime=17:00:00\nEndTime=17:00:00\n\
+        StartDay=Sunday\nEndDay=Friday\nTimeZone=America/New_York\nMaxLatency=60\n\
+        ScreenLogShowEvents=Y\n\n[SESSION]\nBeginString=FIX.4.2\nSenderCompID=ME\n\
+        TargetCompID=VENUE\nHeartBtInt=20\nSocketConnectHost=a.example\nSocketConnectPort=9880\n\
+        SocketConnectHost1=b.example\nSocketConnectPort1=9881\nResetOnLogon=Y\n\
+        ValidateUserDefinedFields=N\nMillisecondsInTimeStamp=N\n\n[SESSION]\n\
+        BeginString=FIXT.1.1\nDefaultApplVerID=FIX.5.0SP2\nSenderCompID=ME\nTargetCompID=OTHER\n\
+        HeartBtInt=30\nNonStopSession=Y\nSocketConnectHost=c.example\nSocketConnectPort=1\n\
+        CheckLatency=N\n";
+    let ours = import_quickfix(theirs).expect("ours");
+    assert!(ours.contains("# not carried over: ScreenLogShowEvents=Y"), "{ours}");
+    let settings = parse(&ours, Role::Initiator).unwrap_or_else(|error| panic!("{error}\n{ours}"));
+    let [first, second] = &settings.sessions[..] else { panic!("two sessions") };
+    assert_eq!(first.config.begin, BeginString::Fix42);
+    assert_eq!(first.config.heartbeat_interval, Nanos::from_secs(20));
+    assert_eq!(first.config.sending_time_tolerance, Nanos::from_secs(60));
+    assert_eq!(first.config.precision, Precision::Seconds);
+    assert!(first.config.reset_on_logon && !first.config.rules.user_defined);
+    assert_eq!(first.addresses, ["a.example:9880", "b.example:9881"]);
+    assert_eq!(first.reconnect_min, Nanos::from_secs(5));
+    let hours = first.schedule.as_ref().expect("hours");
+    let week = Days::Weekly { start: Weekday::Sunday, end: Weekday::Friday };
+    assert_eq!(hours.days, week);
+    assert_eq!(second.config.default_application_version, Some(b'9'));
+    assert_eq!(second.config.sending_time_tolerance, Nanos::ZERO);
+    assert!(second.schedule.is_none());
+}
+
+#[test]
+fn a_broken_quickfix_file_is_refused_by_line() {
+    for (theirs, words) in [
+        ("[SESSION]\nnonsense\n", "line 2"),
+        ("[SESSIONS]\n", "line 1"),
+        ("[DEFAULT]\n", "no [SESSION]"),
+        ("[SESSION]\nHeartBtInt=soon\n", "HeartBtInt=soon"),
+        ("[SESSION]\nResetOnLogon=maybe\n", "ResetOnLogon=maybe"),
+    ] {
+        let text = import_quickfix(theirs).expect_err(theirs).to_string();
+        assert!(text.contains(words), "{text}");
+    }
+}

@@ -1,0 +1,189 @@
+//! Two endpoints without a socket, on a clock of the test's own.
+#![forbid(unsafe_code)]
+
+use std::path::Path;
+
+use taut_fix::{Event, Extras, FieldIndex, Now, Role, Store, parse_timestamp};
+use taut_fix_driver::{Application, Endpoint, Outbox, Received, Settings};
+
+#[derive(Default)]
+struct Recorder {
+    events: Vec<Event>,
+    disconnects: usize,
+}
+
+impl Application for Recorder {
+    fn handle(&mut self, event: Event, _: Received<'_>, _: &mut Outbox<'_>) {
+        self.events.push(event);
+    }
+
+    fn disconnected(&mut self) {
+        self.disconnects += 1;
+    }
+}
+
+fn endpoint(role: Role, folder: &Path, more: &str) -> Endpoint<Recorder> {
+    let (us, them) = if role == Role::Initiator { ("ME", "YOU") } else { ("YOU", "ME") };
+    let text = format!(
+        "[[sessions]]\nbegin_string = \"FIX.4.4\"\nsender_comp_id = \"{us}\"\n\
+         target_comp_id = \"{them}\"\nsending_time_tolerance_seconds = 0\n{more}"
+    );
+    let settings = Settings::parse(&text, folder, role).expect("settings");
+    let session = settings.sessions.into_iter().next().expect("a session");
+    Endpoint::open(session, Recorder::default()).expect("an endpoint")
+}
+
+/// Monday 2026-03-02 at this time of day; the monotonic clock runs along.
+fn at(time: &str) -> Now {
+    let text = if time.contains('-') { time.to_owned() } else { format!("20260302-{time}") };
+    let utc = parse_timestamp(text.as_bytes()).expect("a time");
+    Now { mono: utc, utc }
+}
+
+struct Pair {
+    near: Endpoint<Recorder>,
+    far: Endpoint<Recorder>,
+    index: FieldIndex,
+    /// What each has sent and the other not read.
+    to_far: Vec<u8>,
+    to_near: Vec<u8>,
+}
+
+impl Pair {
+    fn new(near: Endpoint<Recorder>, far: Endpoint<Recorder>) -> Self {
+        let index = FieldIndex::with_capacity(64);
+        Self { near, far, index, to_far: Vec::new(), to_near: Vec::new() }
+    }
+
+    fn connect(&mut self, now: Now) {
+        self.far.connect(now, &mut self.to_near);
+        self.near.connect(now, &mut self.to_far);
+        self.run(now);
+    }
+
+    /// Until both are quiet.
+    fn run(&mut self, now: Now) {
+        for _ in 0..8 {
+            let bytes = std::mem::take(&mut self.to_far);
+            self.far.receive(now, &bytes, &mut self.index, &mut self.to_near);
+            self.far.tick(now, &self.index, &mut self.to_near);
+            let bytes = std::mem::take(&mut self.to_near);
+            self.near.receive(now, &bytes, &mut self.index, &mut self.to_far);
+            self.near.tick(now, &self.index, &mut self.to_far);
+        }
+    }
+
+    fn send(&mut self, now: Now) {
+        self.near.with_application(now, &mut self.to_far, |_, outbox| {
+            let sent = outbox.send(b"D", Extras::default(), |writer| writer.text::<11>(b"1"));
+            sent.expect("the session is up");
+        });
+        self.run(now);
+    }
+
+    fn disconnect(&mut self, now: Now) {
+        self.near.disconnect(now);
+        self.far.disconnect(now);
+    }
+
+    fn next_numbers(&self) -> [u64; 2] {
+        let store = self.near.session().store();
+        [store.next_outgoing(), store.next_incoming()]
+    }
+}
+
+const HOURS: &str = "store = \"state\"\nsync = \"never\"\n\
+                     schedule = { start = \"08:00:00\", end = \"17:00:00\" }\n";
+
+#[test]
+fn numbers_live_as_long_as_the_opening_hours_and_through_a_restart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let open = || {
+        let sides = [Role::Initiator, Role::Acceptor];
+        let [near, far] = sides.map(|role| endpoint(role, folder.path(), HOURS));
+        Pair::new(near, far)
+    };
+    let mut pair = open();
+    assert!(!pair.near.is_open(at("07:59:59")) && pair.near.is_open(at("08:00:00")));
+    pair.connect(at("09:00:00"));
+    pair.send(at("09:00:01"));
+    assert_eq!(pair.next_numbers(), [3, 2]);
+    pair.disconnect(at("10:00:00"));
+    drop(pair);
+    // Another process on the same day goes on.
+    let mut pair = open();
+    pair.connect(at("11:00:00"));
+    pair.send(at("11:00:01"));
+    assert_eq!(pair.next_numbers(), [5, 3]);
+    // At the end of the day both log out.
+    pair.run(at("16:59:59"));
+    assert!(pair.near.session().is_active());
+    pair.run(at("17:00:00"));
+    assert!(pair.near.is_over() && pair.far.is_over());
+    assert_eq!(pair.near.application().events.last(), Some(&Event::LoggedOut));
+    pair.disconnect(at("17:00:01"));
+    assert_eq!(pair.near.application().disconnects, 1);
+    // The next day starts at 1.
+    pair.connect(at("20260303-08:00:00"));
+    assert_eq!(pair.next_numbers(), [2, 2]);
+    pair.disconnect(at("20260303-08:00:01"));
+    drop(pair);
+    let mut pair = open();
+    pair.connect(at("20260303-09:00:00"));
+    assert_eq!(pair.next_numbers(), [3, 3]);
+}
+
+#[test]
+fn an_acceptor_asks_for_the_credentials_that_it_was_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for kind in ["password", "deribit"] {
+        for (secret, is_right) in [("right", true), ("wrong", false)] {
+            let with = |secret: &str| {
+                let words = format!("kind = \"{kind}\", secret = \"{secret}\"");
+                format!("credentials = {{ username = \"me\", {words} }}\n")
+            };
+            let near = endpoint(Role::Initiator, folder.path(), &with(secret));
+            let far = endpoint(Role::Acceptor, folder.path(), &with("right"));
+            let mut pair = Pair::new(near, far);
+            pair.connect(at("09:00:00"));
+            assert_eq!(pair.near.session().is_active(), is_right, "{kind} {secret}");
+            assert_eq!(pair.far.has_logged_on(), is_right);
+            let expected = if is_right { Event::LoggedOn } else { Event::LoggedOut };
+            assert_eq!(pair.near.application().events, [expected]);
+        }
+    }
+}
+
+#[test]
+fn logs_hold_both_directions_without_secrets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let more = "log = \"log\"\nlogon_fields = { \"25035\" = \"1\" }\n\
+                credentials = { kind = \"password\", username = \"me\", secret = \"hush\" }\n";
+    let near = endpoint(Role::Initiator, folder.path(), more);
+    let mut pair = Pair::new(near, endpoint(Role::Acceptor, folder.path(), ""));
+    pair.connect(at("09:00:00"));
+    pair.send(at("09:00:01"));
+    let log = folder.path().join("log/FIX.4.4-ME-YOU.log");
+    let text = std::fs::read_to_string(log).expect("the log").replace('\x01', "|");
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    assert!(lines[0].contains(" > 8=FIX.4.4|") && lines[1].contains(" < 8=FIX.4.4|"));
+    assert!(lines[0].contains("|25035=1|553=me|554=****|") && !text.contains("hush"), "{text}");
+    assert!(lines[2].contains("|35=D|"));
+}
+
+#[test]
+fn heartbeats_go_out_when_they_are_due() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let more = "heartbeat_seconds = 5\n";
+    let [near, far] =
+        [Role::Initiator, Role::Acceptor].map(|role| endpoint(role, folder.path(), more));
+    let mut pair = Pair::new(near, far);
+    pair.connect(at("09:00:00"));
+    assert_eq!(pair.near.due(at("09:00:00")), Some(at("09:00:05").mono));
+    pair.run(at("09:00:05"));
+    assert_eq!(pair.next_numbers(), [3, 3]);
+    assert_eq!(pair.near.due(at("09:00:05")), Some(at("09:00:10").mono));
+    pair.disconnect(at("09:00:06"));
+    assert_eq!(pair.near.due(at("09:00:06")), None);
+}

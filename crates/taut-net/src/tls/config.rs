@@ -1,0 +1,101 @@
+//! What a client trusts and what a server shows. Built once, shared by all streams: the sessions
+//! that can be resumed are remembered here.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls::time_provider::TimeProvider;
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use taut_sys::utc;
+
+use crate::error::NetError;
+
+/// Certificates are checked against the same clock as everything else.
+#[derive(Debug)]
+struct Clock;
+
+impl TimeProvider for Clock {
+    fn current_time(&self) -> Option<UnixTime> {
+        let since = u64::try_from(utc().0).ok()?;
+        Some(UnixTime::since_unix_epoch(Duration::from_nanos(since)))
+    }
+}
+
+/// A client's side: the roots that it trusts.
+#[derive(Clone)]
+pub struct TlsClientConfig(Arc<ClientConfig>);
+
+impl TlsClientConfig {
+    /// Trusts the certificates of a PEM text (a system's bundle, a venue's own root), and offers
+    /// these application protocols, best first.
+    ///
+    /// # Errors
+    /// [`NetError::TlsConfig`] when the text has no certificate, or one that is malformed.
+    pub fn new(roots_pem: &[u8], protocols: &[&[u8]]) -> Result<Self, NetError> {
+        let mut roots = RootCertStore::empty();
+        for root in CertificateDer::pem_slice_iter(roots_pem) {
+            let root = root.map_err(|_| NetError::TlsConfig)?;
+            roots.add(root).map_err(|_| NetError::TlsConfig)?;
+        }
+        if roots.is_empty() {
+            return Err(NetError::TlsConfig);
+        }
+        let builder =
+            ClientConfig::builder_with_details(Arc::new(default_provider()), Arc::new(Clock));
+        let builder =
+            builder.with_safe_default_protocol_versions().map_err(|_| NetError::TlsConfig)?;
+        let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+        Ok(Self(Arc::new(config)))
+    }
+
+    pub(super) fn shared(&self) -> Arc<ClientConfig> {
+        Arc::clone(&self.0)
+    }
+}
+
+/// A server's side: its certificate and key.
+#[derive(Clone)]
+pub struct TlsServerConfig(Arc<ServerConfig>);
+
+impl TlsServerConfig {
+    /// Shows the certificates of a PEM text (its own first, then what leads to the root) with the
+    /// private key of another, and takes these application protocols, best first.
+    ///
+    /// # Errors
+    /// [`NetError::TlsConfig`] when a text is malformed or the key does not fit.
+    pub fn new(chain_pem: &[u8], key_pem: &[u8], protocols: &[&[u8]]) -> Result<Self, NetError> {
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain_pem).collect();
+        let chain = chain.map_err(|_| NetError::TlsConfig)?;
+        let key = PrivateKeyDer::from_pem_slice(key_pem).map_err(|_| NetError::TlsConfig)?;
+        let builder =
+            ServerConfig::builder_with_details(Arc::new(default_provider()), Arc::new(Clock));
+        let builder =
+            builder.with_safe_default_protocol_versions().map_err(|_| NetError::TlsConfig)?;
+        let config = builder.with_no_client_auth().with_single_cert(chain, key);
+        let mut config = config.map_err(|_| NetError::TlsConfig)?;
+        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+        Ok(Self(Arc::new(config)))
+    }
+
+    pub(super) fn shared(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl fmt::Debug for TlsClientConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TlsClientConfig")
+    }
+}
+
+impl fmt::Debug for TlsServerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the key.
+        f.write_str("TlsServerConfig")
+    }
+}
