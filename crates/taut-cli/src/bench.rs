@@ -12,6 +12,7 @@ mod loop_message;
 mod loop_meter;
 mod loop_plot;
 mod loop_server;
+mod loop_verdict;
 pub mod spread;
 
 use clap::Subcommand;

@@ -7,6 +7,7 @@
 mod bench;
 mod book;
 mod capture;
+mod channel;
 mod demo;
 mod engine;
 mod exit;
@@ -14,8 +15,10 @@ mod feed;
 mod fix;
 mod ipc;
 mod progress;
+mod receive;
 mod report;
 mod sbe;
+mod send;
 mod terminal;
 
 use clap::{Parser, Subcommand};
@@ -50,6 +53,10 @@ enum Verb {
     Sbe(sbe::Arguments),
     /// The matching engine on an order flow from a file.
     Engine(engine::Arguments),
+    /// Receive messages from any channel, with latency and losses.
+    Receive(Box<receive::Arguments>),
+    /// Send timed messages into any channel.
+    Send(Box<send::Arguments>),
     /// A process of a demo; started by `taut demo`, never by hand.
     #[command(hide = true)]
     DemoRole {
@@ -69,6 +76,8 @@ fn main() -> std::process::ExitCode {
         Verb::Feed(arguments) => feed::run(&arguments),
         Verb::Sbe(arguments) => sbe::run(&arguments),
         Verb::Engine(arguments) => engine::run(&arguments),
+        Verb::Receive(arguments) => receive::run(&arguments),
+        Verb::Send(arguments) => send::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };
     match result {

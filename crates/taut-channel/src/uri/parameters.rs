@@ -68,26 +68,28 @@ pub(crate) fn nearest(found: &str, candidates: &[&'static str]) -> Option<&'stat
     near.filter(|(distance, name)| *distance <= 1 + name.len() / 4).map(|(_, name)| name)
 }
 
-/// How many letters to insert, delete or replace (Levenshtein).
+/// How many letters to insert, delete, replace or swap with their neighbour.
 fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (above, letter) in from.chars().enumerate() {
-        let mut diagonal = above;
-        let mut left = above + 1;
-        for (at, other) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *other);
-            diagonal = row.get(at + 1).copied().unwrap_or(0);
-            if let Some(first) = row.get_mut(at) {
-                *first = left;
-            }
-            left = replaced.min(diagonal + 1).min(left + 1);
-        }
-        if let Some(last) = row.last_mut() {
-            *last = left;
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    let width = to.len() + 1;
+    let mut table = vec![0; (from.len() + 1) * width];
+    for row in 0..=from.len() {
+        for column in 0..=to.len() {
+            let at = |up: usize, left: usize| table[(row - up) * width + column - left];
+            table[row * width + column] = if row == 0 || column == 0 {
+                row + column
+            } else {
+                let same = from[row - 1] == to[column - 1];
+                let near = (at(1, 0) + 1).min(at(0, 1) + 1).min(at(1, 1) + usize::from(!same));
+                let is_swap = row > 1
+                    && column > 1
+                    && from[row - 1] == to[column - 2]
+                    && from[row - 2] == to[column - 1];
+                if is_swap { near.min(at(2, 2) + 1) } else { near }
+            };
         }
     }
-    row.last().copied().unwrap_or(0)
+    table[from.len() * width + to.len()]
 }
 
 #[cfg(test)]
@@ -97,7 +99,7 @@ mod tests {
     #[test]
     fn counts_the_letters_that_differ() {
         for (from, to, expected) in
-            [("", "", 0), ("mtu", "mtu", 0), ("mut", "mtu", 2), ("kitten", "sitting", 3)]
+            [("", "", 0), ("mtu", "mtu", 0), ("mut", "mtu", 1), ("kitten", "sitting", 3)]
         {
             assert_eq!(distance(from, to), expected, "{from} {to}");
             assert_eq!(distance(to, from), expected, "{to} {from}");

@@ -4,13 +4,18 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
 
 use clap::Args;
+use serde::Serialize;
 use serde_json::Value;
+use taut_io::WaitStrategy;
 use taut_sys::pin_to_cpu;
 
 use super::loop_plot::{Row, html, markdown};
+use super::loop_verdict::{Verdict, judge, markdown as verdicts};
 use crate::exit::Failure;
+use crate::progress::Progress;
 use crate::terminal;
 
 /// The arguments of `taut bench loop-matrix`.
@@ -22,6 +27,9 @@ pub struct Arguments {
     /// Connections; with 256 of them, 1000 Hz becomes 200 Hz
     #[arg(long, value_delimiter = ',', default_values_t = [1, 16, 64, 256])]
     connections: Vec<u32>,
+    /// Cells instead of rates and connections: RATExCONNECTIONS, such as 1000x64
+    #[arg(long, value_delimiter = ',', value_name = "RATExCONNECTIONS")]
+    cells: Vec<Cell>,
     /// Wait strategies: spin, pause, yield, backoff, block
     #[arg(long, value_delimiter = ',', default_value = "spin")]
     waits: Vec<String>,
@@ -32,10 +40,10 @@ pub struct Arguments {
     #[arg(long = "peer", value_name = "NAME=PROGRAM")]
     peers: Vec<String>,
     /// Rounds over the receivers of a cell
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
     /// How long the sender sends in each
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
     /// The sender's CPU
     #[arg(long, default_value_t = 0)]
@@ -43,9 +51,59 @@ pub struct Arguments {
     /// The receivers' CPU
     #[arg(long, default_value_t = 1)]
     client_cpu: usize,
-    /// Where to write loop-matrix.md and loop-matrix.html
+    /// Where to write loop-matrix.md, loop-matrix.html and loop-matrix.json
     #[arg(long, default_value = ".")]
     out: PathBuf,
+    /// Print one line of JSON: rows and verdicts
+    #[arg(long)]
+    json: bool,
+}
+
+/// A rate and a count of connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cell {
+    rate: u32,
+    connections: u32,
+}
+
+impl FromStr for Cell {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number =
+            |text: &str, most| text.parse().ok().filter(|number: &u32| (1..=most).contains(number));
+        let cell = text.split_once('x').and_then(|(rate, connections)| {
+            Some(Self { rate: number(rate, 100_000)?, connections: number(connections, 16_384)? })
+        });
+        cell.ok_or_else(|| {
+            format!("{text} is not RATExCONNECTIONS of at most 100000x16384, such as 1000x64")
+        })
+    }
+}
+
+impl Arguments {
+    fn cells(&self) -> Vec<Cell> {
+        if !self.cells.is_empty() {
+            return self.cells.clone();
+        }
+        let mut cells = Vec::new();
+        for &rate in &self.rates {
+            for &connections in &self.connections {
+                let rate = if connections >= 256 && rate == 1000 { 200 } else { rate };
+                cells.push(Cell { rate, connections });
+            }
+        }
+        cells
+    }
+}
+
+/// What was measured, and what it says.
+#[derive(Debug, Serialize)]
+struct Report {
+    rows: Vec<Row>,
+    verdicts: Vec<Verdict>,
+    /// Every report of every round, as its receiver printed it.
+    reports: Vec<Value>,
 }
 
 /// One receiver of a cell: a name, its program and what it is told besides.
@@ -59,21 +117,37 @@ struct Receiver {
 /// Runs the matrix.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let receivers = receivers(arguments)?;
+    check_waits(&arguments.waits)?;
     // The children inherit it; the sender pins itself.
     pin_to_cpu(arguments.client_cpu).map_err(|error| Failure::run("pin the receivers", error))?;
-    let mut rows = Vec::new();
-    for &rate in &arguments.rates {
-        for &connections in &arguments.connections {
-            let rate = if connections >= 256 && rate == 1000 { 200 } else { rate };
-            for wait in &arguments.waits {
-                rows.extend(cell(arguments, &receivers, rate, connections, wait)?);
-            }
+    let mut report = Report { rows: Vec::new(), verdicts: Vec::new(), reports: Vec::new() };
+    let mut progress = Progress::start();
+    for cell in arguments.cells() {
+        for wait in &arguments.waits {
+            let what = format!("{} Hz x {}, {wait}", cell.rate, cell.connections);
+            measure(arguments, &receivers, cell, wait, &mut report, &mut |receiver| {
+                progress.tell(&format!("{what}, {receiver}"));
+            })?;
         }
     }
-    let table = markdown(&rows);
+    report.verdicts = judge(&report.rows);
+    let table = format!("{}\n{}", markdown(&report.rows), verdicts(&report.verdicts));
+    let json = serde_json::to_string(&report).map_err(|error| Failure::run("write JSON", error))?;
     write(arguments, "loop-matrix.md", &table)?;
-    write(arguments, "loop-matrix.html", &html(&rows))?;
-    terminal::print(table).map_err(|error| Failure::run("print", error))
+    write(arguments, "loop-matrix.html", &html(&report.rows))?;
+    write(arguments, "loop-matrix.json", &json)?;
+    let said = if arguments.json { json } else { table };
+    terminal::print(said).map_err(|error| Failure::run("print", error))
+}
+
+fn check_waits(waits: &[String]) -> Result<(), Failure> {
+    let known = WaitStrategy::ALL.map(WaitStrategy::name);
+    match waits.iter().find(|wait| !known.contains(&wait.as_str())) {
+        Some(wait) => {
+            Err(Failure::Usage(format!("--waits {wait}: choose from {}", known.join(", "))))
+        }
+        None => Ok(()),
+    }
 }
 
 fn write(arguments: &Arguments, name: &str, text: &str) -> Result<(), Failure> {
@@ -112,31 +186,44 @@ fn receivers(arguments: &Arguments) -> Result<Vec<Receiver>, Failure> {
     Ok(receivers)
 }
 
+/// One receiver's turn: what it reported, how many messages count, how late the sender was.
+#[derive(Clone, Debug)]
+struct Turn {
+    report: Value,
+    counted: u64,
+    lag_us: f64,
+}
+
 /// All rounds of a cell, the receivers taking turns: one row for each, of medians.
-fn cell(
+fn measure(
     arguments: &Arguments,
     receivers: &[Receiver],
-    rate: u32,
-    connections: u32,
+    cell: Cell,
     wait: &str,
-) -> Result<Vec<Row>, Failure> {
-    let mut rounds = vec![Vec::new(); receivers.len()];
+    report: &mut Report,
+    tell: &mut impl FnMut(&str),
+) -> Result<(), Failure> {
+    let mut turns = vec![Vec::new(); receivers.len()];
     for _ in 0..arguments.rounds {
-        for (receiver, rounds) in receivers.iter().zip(&mut rounds) {
-            rounds.push(once(arguments, receiver, rate, connections, wait)?);
+        for (receiver, turns) in receivers.iter().zip(&mut turns) {
+            tell(&receiver.name);
+            turns.push(once(arguments, receiver, cell, wait)?);
         }
     }
-    let rows = receivers.iter().zip(rounds);
-    Ok(rows.map(|(receiver, rounds)| median(receiver, rate, connections, wait, &rounds)).collect())
+    for (receiver, turns) in receivers.iter().zip(turns) {
+        report.rows.push(median(receiver, cell, wait, &turns));
+        report.reports.extend(turns.into_iter().map(|turn| turn.report));
+    }
+    Ok(())
 }
 
 fn once(
     arguments: &Arguments,
     receiver: &Receiver,
-    rate: u32,
-    connections: u32,
+    cell: Cell,
     wait: &str,
-) -> Result<(Value, u64), Failure> {
+) -> Result<Turn, Failure> {
+    let Cell { rate, connections } = cell;
     let own = std::env::current_exe().map_err(|error| Failure::run("find this program", error))?;
     let mut server = Command::new(own);
     server.args(["bench", "loop-server", "--phase", "stagger"]);
@@ -173,7 +260,8 @@ fn once(
         serde_json::from_str(&rest).map_err(|error| Failure::run("read the sender", error))?;
     let warm_up = super::loop_meter::warm_up(rate) * u64::from(connections);
     let counted = sent["sent"].as_u64().unwrap_or(0).saturating_sub(warm_up);
-    Ok((report, counted))
+    let lag_us = sent["lag_ns_max"].as_f64().unwrap_or(f64::NAN) / 1000.0;
+    Ok(Turn { report, counted, lag_us })
 }
 
 /// A child that does not outlive its use.
@@ -188,28 +276,23 @@ impl Drop for Reaped {
     }
 }
 
-fn median(
-    receiver: &Receiver,
-    rate: u32,
-    connections: u32,
-    wait: &str,
-    rounds: &[(Value, u64)],
-) -> Row {
+fn median(receiver: &Receiver, cell: Cell, wait: &str, turns: &[Turn]) -> Row {
     let middle = |path: &str| {
-        let mut values: Vec<f64> =
-            rounds.iter().filter_map(|(report, _)| report.pointer(path)?.as_f64()).collect();
+        let value = |turn: &Turn| turn.report.pointer(path)?.as_f64();
+        let mut values: Vec<f64> = turns.iter().filter_map(value).collect();
         values.sort_by(f64::total_cmp);
         values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
     };
     let sum = |path: &str| {
-        let value = |(report, _): &(Value, u64)| report.pointer(path).and_then(Value::as_u64);
-        rounds.iter().filter_map(value).sum::<u64>()
+        let value = |turn: &Turn| turn.report.pointer(path).and_then(Value::as_u64);
+        turns.iter().filter_map(value).sum::<u64>()
     };
-    let sent: u64 = rounds.iter().map(|(_, sent)| sent).sum();
+    let received = sum("/count");
+    let counted: u64 = turns.iter().map(|turn| turn.counted).sum();
     Row {
         receiver: receiver.name.clone(),
-        rate,
-        connections,
+        rate: cell.rate,
+        connections: cell.connections,
         wait: wait.to_owned(),
         p50_us: middle("/latency_ns/p50") / 1000.0,
         p99_us: middle("/latency_ns/p99") / 1000.0,
@@ -219,7 +302,22 @@ fn median(
         idle_calls: middle("/idle_calls_per_message"),
         cpu_percent: middle("/cpu_percent"),
         switches: middle("/context_switches"),
+        received,
         out_of_sequence: sum("/out_of_sequence"),
-        missing: sent.saturating_sub(sum("/count")),
+        missing: counted.saturating_sub(received),
+        sender_lag_us: turns.iter().map(|turn| turn.lag_us).fold(0.0, f64::max),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_a_rate_and_a_count_of_connections() {
+        assert_eq!("1000x64".parse(), Ok(Cell { rate: 1000, connections: 64 }));
+        for text in ["", "1000", "0x1", "1x0", "1x16385", "ax1", "100001x1"] {
+            assert!(text.parse::<Cell>().is_err(), "{text}");
+        }
     }
 }

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use serde::Serialize;
+
 /// One receiver of one cell: medians over the rounds; what is out of order or missing is summed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Row {
     pub receiver: String,
     pub rate: u32,
@@ -17,11 +19,14 @@ pub struct Row {
     pub idle_calls: f64,
     pub cpu_percent: f64,
     pub switches: f64,
+    pub received: u64,
     pub out_of_sequence: u64,
     pub missing: u64,
+    /// How late the sender was at most: what the machine did to it, not the receiver.
+    pub sender_lag_us: f64,
 }
 
-const HEADINGS: [&str; 14] = [
+const HEADINGS: [&str; 15] = [
     "rate Hz",
     "connections",
     "wait",
@@ -36,10 +41,11 @@ const HEADINGS: [&str; 14] = [
     "switches",
     "out of order",
     "missing",
+    "sender late us",
 ];
 
 impl Row {
-    fn cells(&self) -> [String; 14] {
+    fn cells(&self) -> [String; 15] {
         [
             self.rate.to_string(),
             self.connections.to_string(),
@@ -55,6 +61,7 @@ impl Row {
             format!("{:.0}", self.switches),
             self.out_of_sequence.to_string(),
             self.missing.to_string(),
+            format!("{:.0}", self.sender_lag_us),
         ]
     }
 }
@@ -159,8 +166,7 @@ mod tests {
             idle_calls: -1.0,
             cpu_percent: 99.0,
             switches: 3.0,
-            out_of_sequence: 0,
-            missing: 0,
+            ..Row::default()
         };
         let rows = [row.clone(), row];
         assert_eq!(markdown(&rows).lines().count(), 4);

@@ -1,0 +1,8 @@
+//! What the tools over channels share: arguments, the measuring message, clocks, accounting.
+
+pub mod arguments;
+pub mod clock;
+pub mod failure;
+pub mod latency;
+pub mod sequence;
+pub mod stamp;

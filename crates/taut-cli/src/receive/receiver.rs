@@ -1,0 +1,240 @@
+//! The receiving loop.
+
+use taut_channel::{ChannelUri, Subscription, Waiter};
+use taut_sys::{Usage, stop_requests, thread_usage};
+use taut_types::Nanos;
+
+use super::arguments::Arguments;
+use super::csv::Csv;
+use super::pong::Pong;
+use super::report::Report;
+use crate::channel::clock::StampClock;
+use crate::channel::latency::Latency;
+use crate::channel::sequence::Account;
+use crate::channel::stamp::{Stamp, Stamped, read};
+use crate::exit::Failure;
+use crate::progress::Progress;
+
+/// Messages of one poll: their common receive time is read when the last of them is there, so that
+/// none is reported earlier than it came.
+const LIMIT: usize = 16;
+/// How long repairs and what was overtaken may come behind the announced end.
+const GRACE: Nanos = Nanos::from_millis(500);
+/// How long leaving may take.
+const LEAVING: Nanos = Nanos::from_millis(250);
+
+/// The receiver at work.
+pub struct Receiver<'a> {
+    arguments: &'a Arguments,
+    subscription: Subscription,
+    clock: StampClock,
+    waiter: Waiter,
+    csv: Option<Csv>,
+    pong: Option<Pong>,
+    account: Account,
+    raw: u64,
+    latency: Latency,
+    intended: Latency,
+    first: Option<(Nanos, Usage)>,
+    last: Nanos,
+    ended_at: Option<Nanos>,
+    had_image: bool,
+    progress: Progress,
+}
+
+/// What one poll brought.
+struct Batch {
+    stamps: [Stamp; LIMIT],
+    count: usize,
+    raw: u64,
+    end: Option<u64>,
+    failure: Option<Failure>,
+}
+
+impl<'a> Receiver<'a> {
+    pub fn new(
+        arguments: &'a Arguments,
+        subscription: Subscription,
+        clock: StampClock,
+        csv: Option<Csv>,
+        pong: Option<Pong>,
+    ) -> Self {
+        let waiter = Waiter::new(arguments.thread.wait.strategy());
+        Self {
+            arguments,
+            subscription,
+            clock,
+            waiter,
+            csv,
+            pong,
+            account: Account::new(),
+            raw: 0,
+            latency: Latency::new(),
+            intended: Latency::new(),
+            first: None,
+            last: Nanos::ZERO,
+            ended_at: None,
+            had_image: false,
+            progress: Progress::start(),
+        }
+    }
+
+    /// Receives until the end, and reports.
+    pub fn run(mut self, uri: &ChannelUri) -> Result<Report, Failure> {
+        let mut now = self.clock.now();
+        while !self.is_over(now) {
+            let batch = self.poll(now);
+            let later = self.clock.now();
+            if batch.count == 0 && batch.raw == 0 && batch.end.is_none() {
+                self.idle(later);
+            } else {
+                self.waiter.worked();
+                self.take(batch, later)?;
+            }
+            now = self.clock.now();
+            self.clock.keep(now);
+        }
+        let report = self.report(uri);
+        self.leave();
+        if let Some(csv) = self.csv {
+            csv.finish()?;
+        }
+        Ok(report)
+    }
+
+    fn poll(&mut self, now: Nanos) -> Batch {
+        let stamps = [Stamp::default(); LIMIT];
+        let mut batch = Batch { stamps, count: 0, raw: 0, end: None, failure: None };
+        let (is_raw, pong) = (self.arguments.raw, &mut self.pong);
+        self.subscription.poll(now, LIMIT, |message| {
+            let stamped = read(message.payload).filter(|_| !is_raw);
+            if let Some(pong) = pong
+                && !matches!(stamped, Some(Stamped::End(_)))
+                && let Err(error) = pong.answer(now, message.payload)
+            {
+                batch.failure = Some(error);
+            }
+            match stamped {
+                Some(Stamped::Message(stamp)) => {
+                    if let Some(place) = batch.stamps.get_mut(batch.count) {
+                        *place = stamp;
+                        batch.count += 1;
+                    }
+                }
+                Some(Stamped::End(count)) => batch.end = Some(count),
+                None => batch.raw += 1,
+            }
+        });
+        batch
+    }
+
+    fn take(&mut self, batch: Batch, now: Nanos) -> Result<(), Failure> {
+        if let Some(failure) = batch.failure {
+            return Err(failure);
+        }
+        if batch.count > 0 || batch.raw > 0 {
+            self.first.get_or_insert_with(|| (now, thread_usage()));
+            self.last = now;
+        }
+        self.raw += batch.raw;
+        let received_ns = self.clock.stamp(now);
+        for stamp in batch.stamps.iter().take(batch.count) {
+            self.account.note(stamp.sequence);
+            // Clocks of two machines may disagree: what would be negative is nothing.
+            self.latency.record(received_ns.saturating_sub(stamp.sent_ns));
+            self.intended.record(received_ns.saturating_sub(stamp.intended_ns));
+            if let Some(csv) = &mut self.csv {
+                csv.line(stamp, received_ns)?;
+            }
+        }
+        if let Some(count) = batch.end {
+            self.account.end(count);
+            self.ended_at.get_or_insert(now);
+        }
+        Ok(())
+    }
+
+    /// Nothing came: looks at what else there is, and waits.
+    fn idle(&mut self, now: Nanos) {
+        let busy = self.pong.as_mut().map_or(0, |pong| pong.work(now)) > 0;
+        while self.subscription.poll_event().is_some() {}
+        self.had_image |= self.subscription.image_count() > 0;
+        if self.had_image && self.first.is_some() && self.subscription.image_count() == 0 {
+            // The stream is over, whether its end was heard or not.
+            self.ended_at.get_or_insert(now);
+        }
+        self.progress.tell(if self.first.is_some() { "receiving" } else { "waiting" });
+        if busy {
+            return;
+        }
+        let next = [
+            self.subscription.next_timeout(),
+            self.pong.as_ref().and_then(Pong::next_timeout),
+            self.deadline(),
+        ];
+        let subscription = &mut self.subscription;
+        let next = next.into_iter().flatten().min();
+        self.waiter.idle(now, next, |span| subscription.block(span));
+    }
+
+    fn received(&self) -> u64 {
+        self.account.received() + self.raw
+    }
+
+    /// When `--seconds` are over, or the grace after the end.
+    fn deadline(&self) -> Option<Nanos> {
+        let span = |seconds: f64| Nanos((seconds * 1e9) as i64);
+        let seconds = self.arguments.seconds.zip(self.first.as_ref());
+        let seconds = seconds.map(|(seconds, (first, _))| *first + span(seconds));
+        let grace = self.ended_at.map(|at| at + GRACE);
+        seconds.into_iter().chain(grace).min()
+    }
+
+    fn is_over(&self, now: Nanos) -> bool {
+        let lost = if self.arguments.raw { 0 } else { self.account.lost() };
+        self.account.is_complete()
+            || self.arguments.count.is_some_and(|count| self.received() + lost >= count)
+            || self.deadline().is_some_and(|deadline| now >= deadline)
+            || stop_requests() > 0
+    }
+
+    fn report(&self, uri: &ChannelUri) -> Report {
+        let (first, before) = self.first.unwrap_or_default();
+        let usage = thread_usage();
+        let (usage, span) = match self.first {
+            Some(_) => (usage, (self.last - first).0 as f64 / 1e9),
+            None => (before, 0.0),
+        };
+        let switches = |usage: &Usage| usage.voluntary_switches + usage.involuntary_switches;
+        let stamped = (!self.arguments.raw).then_some(&self.account);
+        // The first message is where the time begins.
+        let behind_first = self.received().saturating_sub(1) as f64;
+        Report {
+            channel: uri.to_string(),
+            received: self.received(),
+            lost: stamped.map(Account::lost),
+            duplicated: stamped.map(Account::duplicated),
+            out_of_order: stamped.map(Account::out_of_order),
+            msgs_per_s: if span > 0.0 { (behind_first / span).round() } else { 0.0 },
+            latency_ns: stamped.and_then(|_| self.latency.spread()),
+            intended_ns: stamped.and_then(|_| self.intended.spread()),
+            context_switches: switches(&usage).saturating_sub(switches(&before)),
+            cpu_seconds: (usage.cpu - before.cpu).0 as f64 / 1e9,
+        }
+    }
+
+    /// Says good-bye, so that the sender need not wait for us.
+    fn leave(&mut self) {
+        let deadline = self.clock.now() + LEAVING;
+        if let Some(pong) = &mut self.pong {
+            pong.finish();
+        }
+        // What was read is told when nothing more is found.
+        self.subscription.poll(self.clock.now(), LIMIT, |_| {});
+        self.subscription.close(self.clock.now());
+        while !self.subscription.is_closed() && self.clock.now() < deadline {
+            self.subscription.poll(self.clock.now(), LIMIT, |_| {});
+            self.subscription.block(Nanos::from_millis(1));
+        }
+    }
+}

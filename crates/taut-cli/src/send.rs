@@ -1,0 +1,56 @@
+//! `taut send`: timed messages into any channel.
+
+mod arguments;
+mod finish;
+mod pace;
+mod ping;
+mod sender;
+
+use taut_channel::{ChannelUri, Publication};
+
+pub use arguments::{Arguments, Rate};
+
+use crate::channel::{arguments::channel, clock::StampClock, failure};
+use crate::exit::Failure;
+use crate::send::sender::{Report, Sender};
+use crate::terminal;
+
+/// Sends.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.check()?;
+    let uri = channel(arguments.channel.as_deref())?;
+    let reply = arguments.reply_channel.as_deref().map(|text| channel(Some(text))).transpose()?;
+    let opening = arguments.injection.opening()?;
+    taut_sys::catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    arguments.thread.apply()?;
+    let clock = match arguments.rate {
+        Rate::Max if !arguments.ping => StampClock::fast(arguments.clock),
+        _ => StampClock::exact(arguments.clock),
+    };
+    let opened = Publication::open(&uri, &opening);
+    let publication = opened.map_err(|error| failure::opening(&uri, &error))?;
+    if let Some(address) = publication.local_address() {
+        terminal::tell(format_args!("{uri} at {address}"));
+    }
+    let mut sender = Sender::new(arguments, publication, clock);
+    let report = match reply {
+        Some(reply) => ping::run(&mut sender, &reply, &opening)?,
+        None => stream(&mut sender, &uri)?,
+    };
+    let line = if arguments.json {
+        serde_json::to_string(&report).map_err(|error| Failure::run("write JSON", error))?
+    } else {
+        report.to_string()
+    };
+    terminal::print(line).map_err(|error| Failure::run("print", error))
+}
+
+/// Waits for a subscriber, sends, and ends in good order.
+fn stream(sender: &mut Sender<'_>, uri: &ChannelUri) -> Result<Report, Failure> {
+    sender.await_subscriber(uri)?;
+    let start = sender.clock.now();
+    let sent = sender.send_all(start)?;
+    let seconds = (sender.clock.now() - start).0 as f64 / 1e9;
+    finish::run(sender, sent)?;
+    Ok(sender.report(uri, sent, seconds))
+}

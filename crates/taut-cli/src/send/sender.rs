@@ -1,0 +1,200 @@
+//! The sending loop: one thread that is application and driver.
+
+use std::fmt;
+
+use serde::Serialize;
+use taut_channel::{ChannelUri, OfferError, Publication, Waiter};
+use taut_sys::stop_requests;
+use taut_types::Nanos;
+
+use super::arguments::Arguments;
+use super::pace::Pace;
+use crate::channel::clock::StampClock;
+use crate::channel::latency::Spread;
+use crate::channel::stamp::Stamp;
+use crate::exit::Failure;
+use crate::progress::Progress;
+
+/// Offers at full speed between two duties: one system call carries them.
+const BATCH: u64 = 64;
+
+/// What `taut send` did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub channel: String,
+    pub sent: u64,
+    pub back_pressured: u64,
+    pub repaired: u64,
+    pub seconds: f64,
+    /// Of pings alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round_trip_ns: Option<Spread>,
+    /// Pings that were not answered, of pings alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unanswered: Option<u64>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { channel, sent, back_pressured, repaired, seconds, .. } = self;
+        write!(
+            f,
+            "{channel}: {sent} messages in {seconds:.3} s, back-pressured {back_pressured} times, \
+             {repaired} repaired"
+        )?;
+        if let Some(spread) = &self.round_trip_ns {
+            write!(f, "\nround trip {}", spread.line())?;
+        }
+        self.unanswered.map_or(Ok(()), |lost| write!(f, "\n{lost} unanswered"))
+    }
+}
+
+/// The sender at work.
+#[derive(Debug)]
+pub struct Sender<'a> {
+    pub arguments: &'a Arguments,
+    pub publication: Publication,
+    pub clock: StampClock,
+    pub message: Vec<u8>,
+    pub waiter: Waiter,
+    pub progress: Progress,
+    topic: &'a [u8],
+}
+
+/// What became of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    Sent,
+    Full,
+}
+
+impl<'a> Sender<'a> {
+    pub fn new(arguments: &'a Arguments, publication: Publication, clock: StampClock) -> Self {
+        Self {
+            arguments,
+            publication,
+            clock,
+            message: (0..arguments.size).map(|at| at as u8).collect(),
+            waiter: Waiter::new(arguments.thread.wait.strategy()),
+            progress: Progress::start(),
+            topic: arguments.topic.as_deref().unwrap_or("").as_bytes(),
+        }
+    }
+
+    pub fn report(&self, uri: &ChannelUri, sent: u64, seconds: f64) -> Report {
+        let counters = self.publication.counters();
+        Report {
+            channel: uri.to_string(),
+            sent,
+            back_pressured: counters.back_pressured,
+            repaired: counters.repaired,
+            seconds,
+            round_trip_ns: None,
+            unanswered: None,
+        }
+    }
+
+    /// Waits for the first subscriber, unless told not to.
+    pub fn await_subscriber(&mut self, uri: &ChannelUri) -> Result<(), Failure> {
+        while !self.arguments.no_wait && !self.publication.is_connected() {
+            if stop_requests() > 0 {
+                return Err(Failure::Run(format!("{uri}: no subscriber came")));
+            }
+            self.duty();
+            self.progress.tell("waiting for a subscriber");
+        }
+        Ok(())
+    }
+
+    /// Sends until the count is reached or a stop is asked for; returns how many.
+    pub fn send_all(&mut self, start: Nanos) -> Result<u64, Failure> {
+        let pace = Pace::new(start, self.arguments.rate);
+        let count = self.arguments.count.unwrap_or(u64::MAX);
+        let mut now = start;
+        let mut sequence = 0;
+        while sequence < count && stop_requests() == 0 {
+            now = match pace.intended(sequence) {
+                Some(intended) => self.until(intended, now),
+                None => self.clock.now(),
+            };
+            let intended = pace.intended(sequence).unwrap_or(now);
+            match self.attempt(now, intended, sequence)? {
+                Attempt::Sent => sequence += 1,
+                Attempt::Full => {
+                    now = self.duty();
+                    self.progress.tell("back-pressured");
+                    continue;
+                }
+            }
+            let is_batch_over = sequence.is_multiple_of(BATCH) || sequence == count;
+            if is_batch_over || pace.intended(sequence).is_some_and(|next| next > now) {
+                self.publication.work(now);
+                self.waiter.worked();
+            }
+            if sequence.is_multiple_of(4096) {
+                self.clock.keep(now);
+                self.progress.tell("sending");
+            }
+        }
+        Ok(sequence)
+    }
+
+    /// Does the duty until it is time.
+    #[inline]
+    fn until(&mut self, intended: Nanos, mut now: Nanos) -> Nanos {
+        while now < intended && stop_requests() == 0 {
+            let busy = self.publication.work(now) > 0;
+            if busy {
+                self.waiter.worked();
+            } else {
+                let next = self.publication.next_timeout().map_or(intended, |at| at.min(intended));
+                let publication = &mut self.publication;
+                self.waiter.idle(now, Some(next), |span| publication.block(span));
+            }
+            now = self.clock.now();
+            self.clock.keep(now);
+        }
+        now
+    }
+
+    /// Offers a message once.
+    #[inline]
+    pub fn attempt(
+        &mut self,
+        now: Nanos,
+        intended: Nanos,
+        sequence: u64,
+    ) -> Result<Attempt, Failure> {
+        let (sent_ns, intended_ns) = (self.clock.stamp(now), self.clock.stamp(intended));
+        Stamp { sent_ns, intended_ns, sequence }.write(&mut self.message);
+        match self.publication.offer_topic(now, self.topic, &self.message) {
+            Ok(_) => Ok(Attempt::Sent),
+            Err(OfferError::BackPressured) => Ok(Attempt::Full),
+            // Nobody hears it: that was asked for, or the subscriber has left.
+            Err(OfferError::NotConnected) => Ok(Attempt::Sent),
+            Err(error @ (OfferError::NoTopics | OfferError::TooLong { .. })) => {
+                Err(Failure::Usage(error.to_string()))
+            }
+            Err(error) => Err(Failure::Run(error.to_string())),
+        }
+    }
+
+    /// Offers any bytes with the topic of the stream.
+    pub fn offer(&mut self, now: Nanos, message: &[u8]) -> Result<u64, OfferError> {
+        self.publication.offer_topic(now, self.topic, message)
+    }
+
+    /// One round of the duty, and a wait when there was nothing to do.
+    pub fn duty(&mut self) -> Nanos {
+        let now = self.clock.now();
+        self.clock.keep(now);
+        if self.publication.work(now) > 0 {
+            self.waiter.worked();
+        } else {
+            let next = self.publication.next_timeout();
+            let publication = &mut self.publication;
+            self.waiter.idle(now, next, |span| publication.block(span));
+        }
+        self.clock.now()
+    }
+}

@@ -1,0 +1,200 @@
+//! `taut send` and `taut receive` as a user runs them.
+
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+const TAUT: &str = env!("CARGO_BIN_EXE_taut");
+
+/// A name of this process that no other test has.
+fn uri(name: &str) -> String {
+    format!("ipc:test.cli.{name}.{}", std::process::id())
+}
+
+fn start(arguments: &[&str]) -> Child {
+    let mut command = Command::new(TAUT);
+    command.args(arguments).env_remove("TAUT_CHANNEL").stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start taut")
+}
+
+fn finish(child: Child) -> Output {
+    child.wait_with_output().expect("output")
+}
+
+/// The one line of JSON that a tool prints.
+fn report(child: Child) -> Value {
+    let output = finish(child);
+    let text = String::from_utf8(output.stdout).expect("text");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}{errors}");
+    assert_eq!(text.lines().count(), 1, "{text}");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn refused(arguments: &[&str]) -> String {
+    let output = finish(start(arguments));
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    String::from_utf8(output.stderr).expect("text")
+}
+
+#[test]
+fn every_message_arrives_whichever_side_starts_first_and_however_it_waits() {
+    for (turn, wait) in ["spin", "pause", "yield", "backoff", "block"].iter().enumerate() {
+        let channel = uri(wait);
+        let receive = ["receive", "--channel", &channel, "--wait", wait, "--json"];
+        let send = ["send", "--channel", &channel, "--rate", "5000", "--count", "500", "--json"];
+        let (receiver, sender) = if turn % 2 == 0 {
+            let receiver = start(&receive);
+            (receiver, start(&send))
+        } else {
+            let sender = start(&send);
+            (start(&receive), sender)
+        };
+        let (sent, received) = (report(sender), report(receiver));
+        assert_eq!((sent["sent"].as_u64(), sent["repaired"].as_u64()), (Some(500), Some(0)));
+        assert_eq!(received["channel"], channel.as_str());
+        let count = |field: &str| received[field].as_u64();
+        let account =
+            [count("received"), count("lost"), count("duplicated"), count("out_of_order")];
+        assert_eq!(account, [Some(500), Some(0), Some(0), Some(0)], "{wait}");
+        for latency in ["latency_ns", "intended_ns"] {
+            assert_eq!(received[latency]["count"], 500);
+            let at = |field: &str| received[latency][field].as_f64().expect(field);
+            assert!(at("min") <= at("p50") && at("p50") <= at("p9999") && at("p9999") <= at("max"));
+        }
+    }
+}
+
+#[test]
+fn full_speed_blocks_on_a_full_channel_and_loses_nothing() {
+    let channel = format!("{}?capacity=4k", uri("full"));
+    let receiver = start(&["receive", "--channel", &channel, "--json"]);
+    let sender =
+        start(&["send", "--channel", &channel, "--rate", "max", "--count", "50000", "--json"]);
+    let (sent, received) = (report(sender), report(receiver));
+    assert!(sent["back_pressured"].as_u64() > Some(0), "{sent}");
+    assert_eq!((&received["received"], &received["lost"]), (&50_000.into(), &0.into()));
+}
+
+#[test]
+fn the_channel_may_come_from_the_environment_and_the_lines_go_to_a_file() {
+    let directory = tempfile::tempdir().expect("directory");
+    let file = directory.path().join("messages.csv");
+    let channel = uri("csv");
+    let receive = |command: &mut Command| {
+        command.args(["receive", "--count", "10", "--json", "--csv"]).arg(&file);
+        command.env("TAUT_CHANNEL", &channel).stdout(Stdio::piped()).spawn().expect("start")
+    };
+    let receiver = receive(&mut Command::new(TAUT));
+    let sent = report(start(&["send", "--channel", &channel, "--count", "10", "--json"]));
+    assert_eq!(sent["sent"], 10);
+    assert_eq!(report(receiver)["received"], 10);
+    let text = std::fs::read_to_string(&file).expect("file");
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("sequence,intended_ns,sent_ns,received_ns"));
+    for (sequence, line) in lines.enumerate() {
+        let numbers: Vec<u64> = line.split(',').map(|n| n.parse().expect("number")).collect();
+        let [number, intended, sent, received] = numbers[..] else { panic!("{line}") };
+        assert_eq!(number, sequence as u64);
+        assert!(intended <= sent && sent <= received, "{line}");
+    }
+    assert_eq!(text.lines().count(), 11);
+}
+
+#[test]
+fn pings_come_back() {
+    let (there, back) = (uri("there"), uri("back"));
+    let pong =
+        start(&["receive", "--channel", &there, "--pong", "--reply-channel", &back, "--json"]);
+    let ping = start(&[
+        "send",
+        "--channel",
+        &there,
+        "--ping",
+        "--reply-channel",
+        &back,
+        "--rate",
+        "max",
+        "--count",
+        "200",
+        "--json",
+    ]);
+    let (sent, received) = (report(ping), report(pong));
+    assert_eq!((&sent["unanswered"], &sent["round_trip_ns"]["count"]), (&0.into(), &200.into()));
+    assert_eq!(received["received"], 200);
+}
+
+#[test]
+fn raw_counts_any_message_and_leaves_stamps_and_losses_out() {
+    let channel = uri("raw");
+    let receiver = start(&["receive", "--channel", &channel, "--raw", "--count", "9", "--json"]);
+    let sender = start(&["send", "--channel", &channel, "--count", "9", "--json"]);
+    assert_eq!(report(sender)["sent"], 9);
+    let received = report(receiver);
+    assert_eq!((&received["received"], &received["lost"]), (&9.into(), &Value::Null));
+    assert!(received["latency_ns"].is_null());
+}
+
+#[test]
+fn seconds_end_a_stream_that_goes_on() {
+    let channel = uri("seconds");
+    let sender =
+        start(&["send", "--channel", &channel, "--rate", "2000", "--count", "1200", "--json"]);
+    let received = report(start(&["receive", "--channel", &channel, "--seconds", "0.2", "--json"]));
+    let count = received["received"].as_u64().expect("count");
+    assert!((1..1200).contains(&count), "{count}");
+    // The sender goes on without subscribers, and ends.
+    assert_eq!(report(sender)["sent"], 1200);
+}
+
+#[test]
+fn wrong_use_ends_with_2_and_says_what_would_be_right() {
+    for (arguments, expected) in [
+        (&["send"][..], "give --channel or set TAUT_CHANNEL"),
+        (&["send", "--channel", "icp:x"], "did you mean 'ipc'?"),
+        (&["send", "--channel", "ipc:x", "--size", "23"], "must be 24 to"),
+        (&["send", "--channel", "ipc:x", "--rate", "fast"], "must be `max` or"),
+        (&["send", "--channel", "ipc:x", "--linger=-1"], "must be 0 to"),
+        (&["send", "--channel", "ipc:x", "--inject-loss", "2"], "at least 0 and below 1"),
+        (&["send", "--channel", "ipc:x", "--inject-loss", "0.1"], "on a channel over UDP"),
+        (&["send", "--channel", "ipc:x", "--ping"], "--reply-channel"),
+        (&["receive", "--channel", "ipc:x?capacity=3"], "a power of two"),
+        (&["receive", "--channel", "ipc:x", "--cpu", "4095"], "--cpu 4095"),
+        (&["receive", "--channel", "ipc:x", "--csv", "/nowhere/x"], "cannot be written"),
+        (&["receive", "--channel", "ipc:x", "--seed", "1"], "--inject-loss"),
+    ] {
+        let text = refused(arguments);
+        assert!(text.contains(expected), "{arguments:?}: {text}");
+    }
+    let channel = uri("topic");
+    let receiver = start(&["receive", "--channel", &channel, "--count", "1"]);
+    let text = refused(&["send", "--channel", &channel, "--topic", "EUR"]);
+    assert!(text.contains("no topics"), "{text}");
+    assert_eq!(
+        report(start(&["send", "--channel", &channel, "--count", "1", "--json"]))["sent"],
+        1
+    );
+    assert!(finish(receiver).status.success());
+}
+
+#[test]
+fn an_interrupt_ends_both_ends_with_their_reports() {
+    use taut_sys::{ProcessSignal, signal_process};
+    let channel = uri("stop");
+    let mut receiver = start(&["receive", "--channel", &channel, "--json"]);
+    let mut sender = start(&["send", "--channel", &channel, "--rate", "1000", "--json"]);
+    while !std::fs::exists(format!("/dev/shm/taut.{}", &channel[4..])).expect("look") {
+        assert!(receiver.try_wait().expect("wait").is_none() || sender.try_wait().is_err());
+        taut_sys::yield_cpu();
+    }
+    // Some messages flow.
+    let begun = taut_sys::monotonic();
+    while taut_sys::monotonic() - begun < taut_types::Nanos::from_millis(300) {
+        taut_sys::yield_cpu();
+    }
+    signal_process(sender.id(), ProcessSignal::Terminate).expect("signal");
+    let (sent, received) = (report(sender), report(receiver));
+    assert_eq!(sent["sent"], received["received"]);
+    assert_eq!(received["lost"], 0);
+}
