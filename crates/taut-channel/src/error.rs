@@ -66,7 +66,7 @@ pub enum ChannelError {
 impl ChannelError {
     /// The URI is right, but there is no driver for it.
     pub(crate) const fn no_driver(uri: &ChannelUri) -> Self {
-        let remedy = "use ipc:NAME or inproc:NAME";
+        let remedy = "use ipc:NAME, inproc:NAME, tcp://H:P or ipc://PATH";
         Self::Unsupported { what: uri.scheme(), remedy }
     }
 }

@@ -47,6 +47,7 @@ mod seats;
 mod subscription;
 mod uri;
 mod waiter;
+mod zmtp;
 
 pub use counters::Counters;
 pub use driver::{Descriptors, Opening};

@@ -14,12 +14,14 @@ use crate::ipc::IpcPublication;
 use crate::offer::OfferError;
 use crate::subscription::Subscription;
 use crate::uri::ChannelUri;
+use crate::zmtp::ZmtpPublication;
 
 /// The drivers; each call goes to the one that there is.
 #[derive(Debug)]
 enum Driver {
     Inproc(InprocPublication),
     Ipc(IpcPublication),
+    Zmtp(Box<ZmtpPublication>),
 }
 
 macro_rules! with {
@@ -27,6 +29,7 @@ macro_rules! with {
         match $driver {
             Driver::Inproc($bound) => $call,
             Driver::Ipc($bound) => $call,
+            Driver::Zmtp($bound) => $call,
         }
     };
 }
@@ -70,6 +73,7 @@ impl Publication {
         let driver = match uri {
             ChannelUri::Inproc(uri) => Driver::Inproc(InprocPublication::open(uri, opening)?),
             ChannelUri::Ipc(uri) => Driver::Ipc(IpcPublication::open(uri, opening)?),
+            ChannelUri::Zmtp(uri) => Driver::Zmtp(Box::new(ZmtpPublication::open(uri, opening)?)),
             other => return Err(ChannelError::no_driver(other)),
         };
         let (scratch, gap) = (Vec::new(), PollGap::default());

@@ -11,12 +11,14 @@ use crate::inproc::{InprocSubscription, SpySubscription};
 use crate::ipc::IpcSubscription;
 use crate::message::{Action, Decoder, Message};
 use crate::uri::ChannelUri;
+use crate::zmtp::ZmtpSubscription;
 
 /// The drivers; each call goes to the one that there is.
 #[derive(Debug)]
 enum Driver {
     Inproc(InprocSubscription),
     Ipc(IpcSubscription),
+    Zmtp(Box<ZmtpSubscription>),
 }
 
 macro_rules! with {
@@ -24,6 +26,7 @@ macro_rules! with {
         match $driver {
             Driver::Inproc($bound) => $call,
             Driver::Ipc($bound) => $call,
+            Driver::Zmtp($bound) => $call,
         }
     };
 }
@@ -45,6 +48,7 @@ impl Subscription {
         let driver = match uri {
             ChannelUri::Inproc(uri) => Driver::Inproc(InprocSubscription::open(uri, opening)?),
             ChannelUri::Ipc(uri) => Driver::Ipc(IpcSubscription::open(uri, opening)?),
+            ChannelUri::Zmtp(uri) => Driver::Zmtp(Box::new(ZmtpSubscription::open(uri, opening)?)),
             other => return Err(ChannelError::no_driver(other)),
         };
         Ok(Self::over(driver))
