@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod generate;
+mod orderings;
 mod tidy;
 
 use std::path::Path;
@@ -12,6 +13,10 @@ The project's own tools.
 
   cargo xtask tidy          check the laws of the house on this tree
   cargo xtask tidy --list   list the laws, each with its reason
+  cargo xtask orderings [--if-changed | PART]
+                            weaken every atomic ordering of the lock-free code, one by one, and
+                            run the loom models, of which one must fail; PART of a file's path
+                            runs that file's only, --if-changed nothing when all is as it passed
   cargo xtask gen           write the modules that are generated from schemas
   cargo xtask help          this text
 
@@ -30,10 +35,14 @@ fn main() -> ExitCode {
             println!("{}", tidy::list());
             ExitCode::SUCCESS
         }
+        ["orderings"] => weaken("", false),
+        ["orderings", "--if-changed"] => weaken("", true),
+        ["orderings", part] if !part.starts_with('-') => weaken(part, false),
+        ["orderings", .., word] => refuse(word, "`orderings` takes `--if-changed` or a part"),
         ["gen"] => write_modules(),
         ["tidy", word, ..] => refuse(word, "`tidy` takes nothing but `--list`"),
         ["gen", word, ..] => refuse(word, "`gen` takes nothing"),
-        [word, ..] => refuse(word, "the tools are `tidy`, `gen` and `help`"),
+        [word, ..] => refuse(word, "the tools are `tidy`, `gen`, `orderings` and `help`"),
     }
 }
 
@@ -57,6 +66,21 @@ fn check() -> ExitCode {
     } else {
         eprintln!("tidy: {} violations in {} files", violations.len(), tree.len());
         ExitCode::from(1)
+    }
+}
+
+/// The mutants: what is wrong on stderr, one summary line on stdout when all is well.
+fn weaken(part: &str, if_changed: bool) -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    match orderings::run(&root, part, if_changed) {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(wrong) => {
+            wrong.iter().for_each(|line| eprintln!("orderings: {line}"));
+            ExitCode::from(1)
+        }
     }
 }
 

@@ -32,6 +32,7 @@
 //! [`Publication::spy`] looks on within the process. [`Waiter`] waits by a strategy between polls.
 #![forbid(unsafe_code)]
 
+mod aeron;
 mod counters;
 mod driver;
 mod error;
@@ -47,6 +48,7 @@ mod seats;
 mod subscription;
 mod uri;
 mod waiter;
+mod zmtp;
 
 pub use counters::Counters;
 pub use driver::{Descriptors, Opening};

@@ -13,7 +13,7 @@ pub(crate) const NAME_BYTES: usize = 32;
 /// "TAUT-SEG" in ASCII, read as a big-endian number.
 const MAGIC: u64 = 0x5441_5554_2D53_4547;
 /// Layout version.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 /// Reads otherwise on a machine of the other byte order.
 const BYTE_ORDER: u64 = 0x0102_0304_0506_0708;
 const FIXED_WORDS: usize = 8;

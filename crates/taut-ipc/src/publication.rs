@@ -3,7 +3,7 @@
 use taut_ring::{Counters, Full, Payload, Policy, ReaderView, broadcast, log};
 use taut_sys::{MemoryFile, ProcessState};
 
-use crate::bell::Bell;
+use crate::bell::Waker;
 use crate::channel::{Channel, Owner};
 use crate::error::IpcError;
 use crate::header::Descriptor;
@@ -17,7 +17,7 @@ const PATIENCE: u32 = 4096;
 #[derive(Debug)]
 struct Ownership<'c> {
     lock: MemoryFile,
-    bell: Bell<'c>,
+    bell: Waker<'c>,
     control: taut_ring::Control<'c>,
     stream: usize,
     refusals: u32,
@@ -37,7 +37,7 @@ impl<'c> Ownership<'c> {
             });
         }
         owner.sign();
-        let bell = Bell::new(control.sleep_words());
+        let bell = Waker::new(control.sleep_words());
         let ownership = Self { lock, bell, control, stream, refusals: 0 };
         ownership.reap();
         Ok((ownership, descriptor))

@@ -6,7 +6,7 @@ use taut_sync::atomic::{AtomicU64, Ordering};
 use taut_sys::{MemoryFile, Wait, Waiter};
 use taut_types::Nanos;
 
-use crate::bell::Bell;
+use crate::bell::Waker;
 use crate::channel::{Channel, Owner};
 use crate::error::IpcError;
 use crate::place::reader_byte;
@@ -48,13 +48,13 @@ fn sit_down(channel: &Channel, stream: usize, control: &Control<'_>) -> Result<S
 #[derive(Debug)]
 struct Patience<'c> {
     waiter: Waiter,
-    bell: Option<Bell<'c>>,
+    bell: Option<Waker<'c>>,
 }
 
 impl<'c> Patience<'c> {
     fn new(channel: &Channel, control: &Control<'c>) -> Self {
         // Who may not write cannot say that it sleeps.
-        let bell = channel.is_writable().then(|| Bell::new(control.sleep_words()));
+        let bell = channel.is_writable().then(|| Waker::new(control.sleep_words()));
         Self { waiter: Waiter::new(Wait::Spin), bell }
     }
 

@@ -285,7 +285,7 @@ impl<'m> Subscriber<'m> {
         if self.hold.is_lapped(self.position) {
             return self.lapped();
         }
-        self.hold.report(self.position);
+        self.hold.caught_up(self.position);
         Polled::Empty
     }
 

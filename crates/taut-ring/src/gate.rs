@@ -110,8 +110,7 @@ impl<'m> Gate<'m> {
     /// What is free beyond `head` by the slowest reader.
     fn room(&self, head: u64) -> u64 {
         let cursors = self.control.seats().filter_map(|(cursor, state)| {
-            // Acquire: pairs with the release in `Seat::take`, so that the cursor is this reader's
-            // and not that of who sat here before; and with that in `Seat::drop`.
+            // Acquire: pairs with the release in `Seat::drop`: its loads are over.
             let active = state.load(Ordering::Acquire) == ACTIVE;
             // Acquire: pairs with the release in `Seat::report`: its loads below are over.
             active.then(|| cursor.load(Ordering::Acquire))
@@ -168,9 +167,10 @@ impl<'m> Seat<'m> {
         loop {
             let at = begin();
             seat.cursor.store(at, Ordering::Relaxed);
-            // Release: who sees the place taken sees its cursor.
-            seat.state.store(ACTIVE, Ordering::Release);
-            // SeqCst fence: the other half of the Dekker pair in `Gate::advance`.
+            seat.state.store(ACTIVE, Ordering::Relaxed);
+            // SeqCst fence: the other half of the Dekker pair in `Gate::advance`. Relaxed above: a
+            // writer that sees the place taken but not yet its cursor stays, until its next such
+            // fence, within the reserve that we look at below.
             fence(Ordering::SeqCst);
             let reserve = control.reserve().load(Ordering::Relaxed);
             if ahead(reserve, at) <= capacity {
@@ -210,6 +210,7 @@ pub(crate) struct Hold<'m> {
     capacity: u64,
     epoch: u64,
     reported: u64,
+    caught_up: u64,
     part: u64,
 }
 
@@ -229,7 +230,7 @@ impl<'m> Hold<'m> {
     pub(crate) fn passive(control: Control<'m>, capacity: u64, at: u64) -> Self {
         let epoch = control.epoch().load(Ordering::Relaxed);
         let part = (capacity / PARTS).max(1);
-        Self { control, seat: None, lost: None, capacity, epoch, reported: at, part }
+        Self { control, seat: None, lost: None, capacity, epoch, reported: at, caught_up: at, part }
     }
 
     /// A registered reader.
@@ -286,6 +287,19 @@ impl<'m> Hold<'m> {
                 seat.report(position);
             }
         }
+    }
+
+    /// The reader has read everything: it reports that, and pauses once (some tens of nanoseconds,
+    /// less than a message takes from core to core): a writer in full flow would else lose each
+    /// line to us while it writes it, and have to fetch it back.
+    #[inline]
+    pub(crate) fn caught_up(&mut self, position: u64) {
+        if position == self.caught_up {
+            return;
+        }
+        self.caught_up = position;
+        self.report(position);
+        taut_sync::spin_loop();
     }
 
     /// Notes a loss where others can see it.

@@ -29,6 +29,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod bell;
 pub mod broadcast;
 mod bytes;
 pub mod cell;
@@ -41,6 +42,7 @@ pub mod mpsc;
 mod slot;
 pub mod spsc;
 
+pub use bell::Bell;
 pub use bytes::{load_bytes, store_bytes};
 pub use control::{Control, Counters, ReaderView};
 pub use error::RingError;

@@ -241,9 +241,9 @@ impl<'m> Appender<'m> {
     /// Declares the next message a key message: one that a reader can begin with, such as a
     /// snapshot.
     pub fn mark_key(&mut self) {
-        // Release: who begins here sees that the header is zero or committed.
-        self.control.key().store(self.position, Ordering::Release);
-        self.control.key_set().store(1, Ordering::Release);
+        // Relaxed: a key is believed only up to the head, whose release orders what is there.
+        self.control.key().store(self.position, Ordering::Relaxed);
+        self.control.key_set().store(1, Ordering::Relaxed);
     }
 
     /// Where the next message goes, in bytes.
@@ -285,8 +285,8 @@ impl<'m> Appender<'m> {
         let mark = &self.control.marks()[(self.position / part % PARTS) as usize];
         // Relaxed: our own word.
         if ahead(self.position, mark.load(Ordering::Relaxed)) >= part {
-            // Release: as for the head.
-            mark.store(self.position, Ordering::Release);
+            // Relaxed: as for a key.
+            mark.store(self.position, Ordering::Relaxed);
         }
     }
 }
@@ -467,7 +467,7 @@ impl<'m> LogReader<'m> {
         if self.hold.is_lapped(self.position) {
             return self.lapped();
         }
-        self.hold.report(self.position);
+        self.hold.caught_up(self.position);
         Polled::Empty
     }
 
@@ -486,21 +486,22 @@ impl<'m> LogReader<'m> {
 fn begin(control: &Control<'_>, ring: Ring<'_>, start: Start) -> u64 {
     let capacity = ring.bytes();
     let base = control.base().load(Ordering::Relaxed);
-    // Acquire, for head, marks and key: pairs with their release, so that the word at the boundary
-    // is zero or a header, and not a part of a message that was there a lap ago.
+    // Acquire: pairs with its release, so that the word at the head, and at every boundary below
+    // it, is zero or a header, and not a part of a message that was there a lap ago. Marks and key
+    // are relaxed: they are believed only up to this head.
     let head = control.head().load(Ordering::Acquire);
     let reserve = control.reserve().load(Ordering::Relaxed);
     let reserved = if ahead(reserve, head) > capacity { 0 } else { ahead(reserve, head) };
     let safe = capacity.saturating_sub(reserved.max(capacity / PARTS));
     let held = safe.min(ahead(head, base));
     let is_held = |position: u64| ahead(head, position) <= held && position.is_multiple_of(WORD);
-    let marks = control.marks().iter().map(|mark| mark.load(Ordering::Acquire));
+    let marks = control.marks().iter().map(|mark| mark.load(Ordering::Relaxed));
     let oldest = marks.filter(|at| is_held(*at)).max_by_key(|at| ahead(head, *at)).unwrap_or(head);
     let wanted = match start {
         Start::Latest => return head,
         Start::Oldest => return oldest,
-        Start::Key if control.key_set().load(Ordering::Acquire) == 0 => return oldest,
-        Start::Key => control.key().load(Ordering::Acquire),
+        Start::Key if control.key_set().load(Ordering::Relaxed) == 0 => return oldest,
+        Start::Key => control.key().load(Ordering::Relaxed),
         Start::At(position) => position,
     };
     if is_held(wanted) { wanted } else { oldest }

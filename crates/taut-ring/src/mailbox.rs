@@ -82,6 +82,8 @@ impl<'m> Mailbox<'m> {
             } else if turn.wrapping_sub(position).cast_signed() < 0 {
                 return Err(Full);
             } else {
+                // Another writer has claimed it.
+                taut_sync::spin_loop();
                 position = self.written.load(Ordering::Relaxed);
             }
         }

@@ -1,7 +1,7 @@
 //! Epoll, edge-triggered: a descriptor is registered once and stays so until it is closed.
 
 use std::fmt;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::event::epoll::{self, CreateFlags};
 use taut_types::Nanos;
@@ -144,6 +144,13 @@ impl Epoll {
         // SAFETY: both descriptors are borrowed and open; the kernel only reads the event.
         let result = unsafe { libc::epoll_ctl(set, operation, fd, &raw mut event) };
         if result == 0 { Ok(()) } else { Err(SysError::last("register")) }
+    }
+}
+
+/// The set is readable while an event waits: for a wait within a wait.
+impl AsFd for Epoll {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 }
 

@@ -1,0 +1,425 @@
+//! The subscribing end: SUB or PULL.
+
+use std::collections::VecDeque;
+use std::os::fd::AsFd;
+
+use taut_sys::{Address, Epoll, Interest, Socket, random_bytes};
+use taut_types::Nanos;
+use taut_zmtp::{CloseReason, LinkId, SEED_BYTES, Seed, Subscriber, SubscriberEvent};
+
+use super::settings;
+use super::transport::Transport;
+use super::wire::{Read, Wire};
+use crate::counters::Counters;
+use crate::driver::{Descriptors, Opening, SubscriptionDriver};
+use crate::error::ChannelError;
+use crate::event::{EndReason, Event};
+use crate::message::{Action, Message};
+use crate::uri::{Pattern, ZmtpUri};
+
+/// How often the listener, the timers and idle links are looked at while messages flow.
+const LOOK_EVERY: Nanos = Nanos::from_micros(100);
+/// What one read takes.
+const BUFFER_BYTES: usize = 128 << 10;
+const LINKS_MAX: usize = 1024;
+/// Up to so many links are simply read; of more, those that had an edge.
+const READ_ALL_MAX: usize = 2;
+const EVENTS_MAX: usize = 1024;
+
+/// A SUB or PULL socket with its streams.
+#[derive(Debug)]
+pub(crate) struct ZmtpSubscription {
+    core: Subscriber,
+    transport: Option<Transport>,
+    epoll: Epoll,
+    links: Vec<Option<Link>>,
+    /// Whose turn it is to be read first.
+    turn: usize,
+    held: Option<Held>,
+    events: VecDeque<Event>,
+    counters: Counters,
+    sessions: u64,
+    look_at: Nanos,
+}
+
+#[derive(Debug)]
+struct Link {
+    id: LinkId,
+    wire: Wire,
+    assembly: Assembly,
+    session: u64,
+    position: u64,
+    is_established: bool,
+}
+
+/// The parts of a message so far.
+#[derive(Debug, Default)]
+struct Assembly {
+    parts: usize,
+    topic: Vec<u8>,
+    rest: Vec<u8>,
+}
+
+/// A message that the handler did not take.
+#[derive(Debug)]
+struct Held {
+    topic: Vec<u8>,
+    payload: Vec<u8>,
+    session: u64,
+    position: u64,
+}
+
+/// What reading a link came to.
+enum Drained {
+    Empty,
+    Stopped,
+    Over(EndReason),
+}
+
+impl ZmtpSubscription {
+    pub(crate) fn open(uri: &ZmtpUri, opening: &Opening) -> Result<Self, ChannelError> {
+        settings::refuse_loss(opening)?;
+        let config = settings::subscriber(uri)?;
+        let epoll = Epoll::new(64)?;
+        let end = settings::subscriber_end(uri);
+        let transport = Transport::open(uri, end, settings::stream(uri), &epoll, opening.now)?;
+        let wrong =
+            |_| ChannelError::Unsupported { what: "subscribe", remedy: "use a shorter prefix" };
+        let mut core = Subscriber::new(config, LINKS_MAX).map_err(wrong)?;
+        if uri.pattern == Pattern::PubSub {
+            for prefix in &uri.subscribe {
+                core.subscribe(prefix).map_err(wrong)?;
+            }
+            if uri.subscribe.is_empty() {
+                core.subscribe(b"").map_err(wrong)?;
+            }
+        }
+        Ok(Self {
+            core,
+            transport: Some(transport),
+            epoll,
+            links: Vec::new(),
+            turn: 0,
+            held: None,
+            events: VecDeque::with_capacity(EVENTS_MAX),
+            counters: Counters::default(),
+            sessions: 0,
+            look_at: opening.now,
+        })
+    }
+
+    fn look(&mut self, now: Nanos) {
+        self.look_at = now + LOOK_EVERY;
+        while let Some(socket) = self.transport.as_mut().and_then(|all| all.poll(now)) {
+            self.begin(now, socket);
+        }
+        self.take_edges(Nanos::ZERO);
+        while let Some((id, reason)) = self.core.handle_timeout(now) {
+            self.over(now, id.index(), reason);
+        }
+        for index in 0..self.links.len() {
+            self.send(now, index);
+        }
+    }
+
+    fn take_edges(&mut self, span: Nanos) {
+        let count = self.epoll.wait(Some(span)).unwrap_or(0);
+        for at in 0..count {
+            let Some((token, ready)) = self.epoll.event(at) else { continue };
+            let index = usize::try_from(token).unwrap_or(usize::MAX);
+            let Some(link) = self.links.get_mut(index).and_then(Option::as_mut) else { continue };
+            link.wire.is_readable |= ready.readable || ready.ended;
+            link.wire.is_blocked &= !ready.writable;
+        }
+    }
+
+    fn begin(&mut self, now: Nanos, socket: Socket) {
+        let mut random = [0; SEED_BYTES];
+        if random_bytes(&mut random).is_err() {
+            return;
+        }
+        let Ok(id) = self.core.add(now, Seed::new(random)) else {
+            self.counters.refused += 1;
+            push(&mut self.events, Event::Refused { peer: None });
+            return;
+        };
+        let index = id.index();
+        if self.epoll.add(&socket, index as u64, Interest::Both).is_err() {
+            self.core.remove(id);
+            return;
+        }
+        if self.links.len() <= index {
+            self.links.resize_with(index + 1, || None);
+        }
+        self.sessions += 1;
+        // Before the handshake is over a peer is worth little memory.
+        self.links[index] = Some(Link {
+            id,
+            wire: Wire::new(socket, self.core.buffer_bytes(id)),
+            assembly: Assembly::default(),
+            session: self.sessions,
+            position: 0,
+            is_established: false,
+        });
+        self.send(now, index);
+    }
+
+    /// Sends subscriptions and heartbeats, as far as the socket takes them.
+    #[inline]
+    fn send(&mut self, now: Nanos, index: usize) {
+        let Some(link) = self.links.get_mut(index).and_then(Option::as_mut) else { return };
+        while !link.wire.is_blocked {
+            let bytes = self.core.poll_transmit(link.id);
+            if bytes.is_empty() {
+                return;
+            }
+            match link.wire.send(bytes) {
+                Some(sent) => self.core.transmitted(link.id, sent),
+                None => return self.end(now, index, EndReason::Lost),
+            }
+        }
+    }
+
+    /// Hands over what a link has, up to `limit` messages.
+    #[inline]
+    fn drain<H>(&mut self, now: Nanos, index: usize, left: &mut usize, handler: &mut H) -> Drained
+    where
+        H: FnMut(Message<'_>) -> Action,
+    {
+        let Self { core, links, held, events, counters, transport, .. } = self;
+        let Some(link) = links.get_mut(index).and_then(Option::as_mut) else {
+            return Drained::Empty;
+        };
+        let Link { id, wire, assembly, session, position, is_established } = link;
+        loop {
+            if *left == 0 {
+                return Drained::Stopped;
+            }
+            let handled = core.handle_bytes(*id, now, wire.unread());
+            let consumed = handled.consumed;
+            let mut action = Action::Continue;
+            match handled.event {
+                Some(SubscriberEvent::Message { part, more }) => {
+                    *position += part.len() as u64;
+                    let (session, position) = (*session, *position);
+                    if let Some((topic, payload)) = assembly.take(part, more) {
+                        action = handler(Message { topic, payload, session, position });
+                        if action == Action::Abort {
+                            *held = Some(Held {
+                                topic: topic.to_vec(),
+                                payload: payload.to_vec(),
+                                session,
+                                position,
+                            });
+                        } else {
+                            *left -= 1;
+                            counters.received += 1;
+                            counters.received_bytes += (topic.len() + payload.len()) as u64;
+                        }
+                    }
+                }
+                None if consumed == 0 => match wire.receive(core.buffer_bytes(*id)) {
+                    Read::Bytes => counters.transfers += 1,
+                    Read::Nothing => return Drained::Empty,
+                    Read::End => return Drained::Over(EndReason::Closed),
+                    Read::Failed => return Drained::Over(EndReason::Lost),
+                },
+                Some(SubscriberEvent::Established(_)) => {
+                    *is_established = true;
+                    wire.reserve(BUFFER_BYTES);
+                    let address = wire.socket.peer_address().ok();
+                    let peer = address.and_then(|address| address.inet());
+                    let (session, position) = (*session, *position);
+                    push(events, Event::ImageAvailable { session, position, peer });
+                    if let Some(transport) = transport {
+                        transport.established();
+                    }
+                }
+                Some(SubscriberEvent::Closed(reason)) => {
+                    if matches!(reason, CloseReason::Violation(_)) {
+                        counters.malformed += 1;
+                    }
+                    if !*is_established {
+                        let address = wire.socket.peer_address().ok();
+                        let peer = address.and_then(|address| address.inet());
+                        push(events, Event::Refused { peer });
+                    }
+                    let _ = wire.send(core.poll_transmit(*id));
+                    return Drained::Over(EndReason::Lost);
+                }
+                _ => {}
+            }
+            wire.consume(consumed);
+            if action != Action::Continue {
+                return Drained::Stopped;
+            }
+        }
+    }
+
+    fn over(&mut self, now: Nanos, index: usize, reason: CloseReason) {
+        self.counters.malformed += u64::from(matches!(reason, CloseReason::Violation(_)));
+        self.end(now, index, EndReason::Lost);
+    }
+
+    #[cold]
+    fn end(&mut self, now: Nanos, index: usize, reason: EndReason) {
+        let Some(link) = self.links.get_mut(index).and_then(Option::take) else { return };
+        self.core.remove(link.id);
+        if link.is_established {
+            let (session, position) = (link.session, link.position);
+            push(&mut self.events, Event::ImageUnavailable { session, position, reason });
+        }
+        if let Some(transport) = &mut self.transport {
+            transport.lost(now);
+        }
+    }
+
+    /// The message that was not taken, once more; whether it was taken now.
+    #[cold]
+    fn offer_held<H>(&mut self, handler: &mut H) -> Option<Action>
+    where
+        H: FnMut(Message<'_>) -> Action,
+    {
+        let held = self.held.as_ref()?;
+        let Held { topic, payload, session, position } = held;
+        let (session, position) = (*session, *position);
+        let action = handler(Message { topic, payload, session, position });
+        if action != Action::Abort {
+            self.counters.received += 1;
+            self.counters.received_bytes += (topic.len() + payload.len()) as u64;
+            self.held = None;
+        }
+        Some(action)
+    }
+
+    fn is_idle(&self) -> bool {
+        let links = self.links.iter().flatten();
+        self.held.is_none()
+            && links.clone().all(|link| link.wire.unread().is_empty() && !link.wire.is_readable)
+    }
+}
+
+impl Assembly {
+    /// Adds a part: the whole message, as topic and payload, when it is the last one.
+    #[inline]
+    fn take<'a>(&'a mut self, part: &'a [u8], more: bool) -> Option<(&'a [u8], &'a [u8])> {
+        match (self.parts, more) {
+            (0, false) => return Some((&[], part)),
+            (0, true) => {
+                self.topic.clear();
+                self.topic.extend_from_slice(part);
+                self.rest.clear();
+            }
+            (1, false) => {
+                self.parts = 0;
+                return Some((&self.topic, part));
+            }
+            _ => {
+                self.rest.extend_from_slice(part);
+                if !more {
+                    self.parts = 0;
+                    return Some((&self.topic, &self.rest));
+                }
+            }
+        }
+        self.parts += 1;
+        None
+    }
+}
+
+fn push(events: &mut VecDeque<Event>, event: Event) {
+    // Nobody asks for them: the oldest goes.
+    if events.len() == EVENTS_MAX {
+        events.pop_front();
+    }
+    events.push_back(event);
+}
+
+impl SubscriptionDriver for ZmtpSubscription {
+    #[inline]
+    fn poll<H>(&mut self, now: Nanos, limit: usize, handler: &mut H) -> usize
+    where
+        H: FnMut(Message<'_>) -> Action,
+    {
+        let mut left = limit;
+        if self.held.is_some() && left > 0 {
+            match self.offer_held(handler) {
+                Some(Action::Abort) => return 0,
+                Some(Action::Break) => return 1,
+                _ => left -= 1,
+            }
+        }
+        if now >= self.look_at {
+            self.look(now);
+        }
+        let count = self.links.len();
+        if count > READ_ALL_MAX {
+            self.take_edges(Nanos::ZERO);
+        }
+        for step in 0..count {
+            let index = if count == 1 { 0 } else { (self.turn + step) % count };
+            let Some(link) = self.links[index].as_ref() else { continue };
+            if count > READ_ALL_MAX && !link.wire.is_readable && link.wire.unread().is_empty() {
+                continue;
+            }
+            match self.drain(now, index, &mut left, handler) {
+                Drained::Empty => {}
+                Drained::Over(reason) => self.end(now, index, reason),
+                Drained::Stopped => {
+                    self.turn = index;
+                    self.send(now, index);
+                    break;
+                }
+            }
+            self.send(now, index);
+        }
+        if left == limit {
+            self.turn = self.turn.wrapping_add(1) % count.max(1);
+        }
+        limit - left
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    fn image_count(&self) -> usize {
+        self.links.iter().flatten().filter(|link| link.is_established).count()
+    }
+
+    fn close(&mut self, now: Nanos) {
+        self.transport = None;
+        for index in 0..self.links.len() {
+            self.end(now, index, EndReason::Closed);
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.transport.is_none()
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn next_timeout(&self) -> Option<Nanos> {
+        let now = self.look_at;
+        let connect = self.transport.as_ref().and_then(|transport| transport.next_timeout(now));
+        [self.core.poll_timeout(), connect].into_iter().flatten().min()
+    }
+
+    fn descriptors(&self) -> Descriptors<'_> {
+        Descriptors::default().and(self.epoll.as_fd(), false)
+    }
+
+    fn block(&mut self, span: Nanos) {
+        if self.is_idle() {
+            self.take_edges(span);
+        }
+        self.look_at = Nanos::ZERO;
+    }
+
+    fn local_address(&self) -> Option<Address> {
+        self.transport.as_ref()?.local_address()
+    }
+}

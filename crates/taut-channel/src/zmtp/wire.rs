@@ -1,0 +1,92 @@
+//! One stream: what was received and not handled, and what its socket is ready for.
+
+use taut_sys::Socket;
+
+/// What a read brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Read {
+    Bytes,
+    Nothing,
+    End,
+    Failed,
+}
+
+/// A stream with its receive buffer.
+#[derive(Debug)]
+pub(super) struct Wire {
+    pub(super) socket: Socket,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// The kernel took less than it was given: wait for an edge.
+    pub(super) is_blocked: bool,
+    /// An edge came, and the end of what there is to read was not reached since.
+    pub(super) is_readable: bool,
+    /// Our half is closed.
+    pub(super) is_shut: bool,
+}
+
+impl Wire {
+    pub(super) fn new(socket: Socket, buffer_bytes: usize) -> Self {
+        let buffer = vec![0; buffer_bytes];
+        let (is_blocked, is_shut) = (false, false);
+        Self { socket, buffer, start: 0, end: 0, is_blocked, is_readable: true, is_shut }
+    }
+
+    /// What was received and not consumed.
+    #[inline]
+    pub(super) fn unread(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or(&[])
+    }
+
+    #[inline]
+    pub(super) fn consume(&mut self, bytes: usize) {
+        self.start += bytes.min(self.end - self.start);
+    }
+
+    /// Makes room for larger reads.
+    pub(super) fn reserve(&mut self, bytes: usize) {
+        if self.buffer.len() < bytes {
+            self.buffer.resize(bytes, 0);
+        }
+    }
+
+    /// Reads behind what is there, which is a part of a frame at most and moves to the front. A
+    /// frame that is longer than the buffer makes it grow, up to a limit. Cost: one system call.
+    pub(super) fn receive(&mut self, buffer_bytes_max: usize) -> Read {
+        self.buffer.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+        if self.end == self.buffer.len() {
+            let bytes = (self.buffer.len() * 2).min(buffer_bytes_max);
+            if bytes == self.buffer.len() {
+                return Read::Failed;
+            }
+            self.buffer.resize(bytes, 0);
+        }
+        match self.socket.receive(&mut self.buffer[self.end..]) {
+            Ok(Some(0)) => Read::End,
+            Ok(Some(bytes)) => {
+                self.end += bytes;
+                Read::Bytes
+            }
+            Ok(None) => {
+                self.is_readable = false;
+                Read::Nothing
+            }
+            Err(_) => Read::Failed,
+        }
+    }
+
+    /// Sends, and returns how much the kernel took; `None` when the stream is broken.
+    #[inline]
+    pub(super) fn send(&mut self, bytes: &[u8]) -> Option<usize> {
+        match self.socket.send(bytes) {
+            Ok(Some(sent)) => Some(sent),
+            Ok(None) => {
+                self.is_blocked = true;
+                Some(0)
+            }
+            Err(_) => None,
+        }
+    }
+}
