@@ -83,6 +83,11 @@ impl Receivers {
         self.limit
     }
 
+    /// How many are alive.
+    pub const fn count(&self) -> usize {
+        self.entries.len()
+    }
+
     /// What every receiver has consumed.
     pub const fn acknowledged(&self) -> i64 {
         self.acknowledged

@@ -36,7 +36,7 @@ use pace::Pace;
 use state::Happening;
 
 /// The most bytes of a run: what the kernel takes in one call.
-const RUN_BYTES_MAX: usize = 64_000;
+const RUN_BYTES_MAX: usize = 65_000;
 const EVENTS_MAX: usize = 64;
 /// How long a group's receivers may take to say that they are there.
 const GROUP_GRACE: Nanos = Nanos::from_millis(200);
@@ -450,6 +450,12 @@ impl Publication {
         self.log.terms().message_bytes_max()
     }
 
+    /// The receivers that are kept account of.
+    #[must_use]
+    pub const fn receiver_count(&self) -> usize {
+        self.receivers.count()
+    }
+
     /// The smoothed round trip, once one was measured.
     #[must_use]
     pub const fn round_trip_time(&self) -> Option<Nanos> {
@@ -487,9 +493,13 @@ impl Publication {
         if self.is_revoked { end | END_OF_STREAM | REVOKED } else { end }
     }
 
-    /// Makes sure that a message fits behind the tail, padding the term where it does not.
+    /// Makes sure that the next message of this length is taken, padding the term where it does not
+    /// fit behind the tail.
+    ///
+    /// # Errors
+    /// Why it would not be taken.
     #[cold]
-    fn make_room(&mut self, length: usize) -> Result<(), OfferError> {
+    pub fn make_room(&mut self, length: usize) -> Result<(), OfferError> {
         if self.is_closing() {
             return Err(OfferError::Closed);
         }

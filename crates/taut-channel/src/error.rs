@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use taut_aeron::Error as AeronError;
 use taut_ipc::IpcError;
 use taut_ring::RingError;
 use taut_sys::SysError;
@@ -14,6 +15,8 @@ use crate::uri::ChannelUri;
 pub enum ChannelError {
     /// Shared memory says no.
     Ipc(IpcError),
+    /// A parameter of reliable UDP is outside its limits.
+    Aeron(AeronError),
     /// The ring's memory is not what it should be.
     Ring(RingError),
     /// A system call failed.
@@ -66,7 +69,7 @@ pub enum ChannelError {
 impl ChannelError {
     /// The URI is right, but there is no driver for it.
     pub(crate) const fn no_driver(uri: &ChannelUri) -> Self {
-        let remedy = "use ipc:NAME, inproc:NAME, tcp://H:P or ipc://PATH";
+        let remedy = "use ipc:NAME, inproc:NAME, aeron:udp?..., tcp://H:P or ipc://PATH";
         Self::Unsupported { what: uri.scheme(), remedy }
     }
 }
@@ -75,6 +78,10 @@ impl fmt::Display for ChannelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ipc(error) => error.fmt(f),
+            Self::Aeron(AeronError::Misuse(parameter)) => {
+                write!(f, "aeron:udp: {parameter:?} is outside its limits")
+            }
+            Self::Aeron(error) => write!(f, "aeron:udp: {error:?}"),
             Self::Ring(error) => write!(f, "ring: {error:?}"),
             Self::System(error) => error.fmt(f),
             Self::Io { what, error } => write!(f, "{what}: {error}"),

@@ -32,6 +32,7 @@
 //! [`Publication::spy`] looks on within the process. [`Waiter`] waits by a strategy between polls.
 #![forbid(unsafe_code)]
 
+mod aeron;
 mod counters;
 mod driver;
 mod error;

@@ -1,10 +1,12 @@
 //! The publishing end of any channel.
 
+use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 
 use taut_sys::Address;
 use taut_types::Nanos;
 
+use crate::aeron::AeronPublication;
 use crate::counters::{Counters, PollGap};
 use crate::driver::{Descriptors, Opening, PublicationDriver};
 use crate::error::ChannelError;
@@ -19,6 +21,7 @@ use crate::zmtp::ZmtpPublication;
 /// The drivers; each call goes to the one that there is.
 #[derive(Debug)]
 enum Driver {
+    Aeron(Box<AeronPublication>),
     Inproc(InprocPublication),
     Ipc(IpcPublication),
     Zmtp(Box<ZmtpPublication>),
@@ -27,12 +30,18 @@ enum Driver {
 macro_rules! with {
     ($driver:expr, $bound:ident => $call:expr) => {
         match $driver {
+            Driver::Aeron($bound) => $call,
             Driver::Inproc($bound) => $call,
             Driver::Ipc($bound) => $call,
             Driver::Zmtp($bound) => $call,
         }
     };
 }
+
+const NO_DESTINATIONS: ChannelError = ChannelError::Unsupported {
+    what: "adding destinations",
+    remedy: "use aeron:udp?control-mode=manual",
+};
 
 /// How far the end of a publication is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +80,9 @@ impl Publication {
     /// When the channel cannot be had; the text names what to do.
     pub fn open(uri: &ChannelUri, opening: &Opening) -> Result<Self, ChannelError> {
         let driver = match uri {
+            ChannelUri::Aeron(uri) => {
+                Driver::Aeron(Box::new(AeronPublication::open(uri, opening)?))
+            }
             ChannelUri::Inproc(uri) => Driver::Inproc(InprocPublication::open(uri, opening)?),
             ChannelUri::Ipc(uri) => Driver::Ipc(IpcPublication::open(uri, opening)?),
             ChannelUri::Zmtp(uri) => Driver::Zmtp(Box::new(ZmtpPublication::open(uri, opening)?)),
@@ -196,6 +208,28 @@ impl Publication {
             return Closing::Closed;
         }
         Closing::Draining { unacknowledged_bytes: self.unacknowledged_bytes() }
+    }
+
+    /// Sends to one more address (`aeron:udp?control-mode=manual`). False when the table is full.
+    ///
+    /// # Errors
+    /// [`ChannelError::Unsupported`] on other channels.
+    pub fn add_destination(&mut self, address: SocketAddr) -> Result<bool, ChannelError> {
+        match &mut self.driver {
+            Driver::Aeron(driver) => Ok(driver.add_destination(address)),
+            _ => Err(NO_DESTINATIONS),
+        }
+    }
+
+    /// Ends [`Publication::add_destination`]. False when it was not there.
+    ///
+    /// # Errors
+    /// [`ChannelError::Unsupported`] on other channels.
+    pub fn remove_destination(&mut self, address: SocketAddr) -> Result<bool, ChannelError> {
+        match &mut self.driver {
+            Driver::Aeron(driver) => Ok(driver.remove_destination(address)),
+            _ => Err(NO_DESTINATIONS),
+        }
     }
 
     /// A subscription of this process that sees what this publication takes from now on, without

@@ -3,6 +3,7 @@
 use taut_sys::Address;
 use taut_types::Nanos;
 
+use crate::aeron::AeronSubscription;
 use crate::counters::{Counters, PollGap};
 use crate::driver::{Descriptors, Opening, SubscriptionDriver};
 use crate::error::ChannelError;
@@ -16,6 +17,7 @@ use crate::zmtp::ZmtpSubscription;
 /// The drivers; each call goes to the one that there is.
 #[derive(Debug)]
 enum Driver {
+    Aeron(Box<AeronSubscription>),
     Inproc(InprocSubscription),
     Ipc(IpcSubscription),
     Zmtp(Box<ZmtpSubscription>),
@@ -24,6 +26,7 @@ enum Driver {
 macro_rules! with {
     ($driver:expr, $bound:ident => $call:expr) => {
         match $driver {
+            Driver::Aeron($bound) => $call,
             Driver::Inproc($bound) => $call,
             Driver::Ipc($bound) => $call,
             Driver::Zmtp($bound) => $call,
@@ -46,6 +49,9 @@ impl Subscription {
     /// When the channel cannot be had; the text names what to do.
     pub fn open(uri: &ChannelUri, opening: &Opening) -> Result<Self, ChannelError> {
         let driver = match uri {
+            ChannelUri::Aeron(uri) => {
+                Driver::Aeron(Box::new(AeronSubscription::open(uri, opening)?))
+            }
             ChannelUri::Inproc(uri) => Driver::Inproc(InprocSubscription::open(uri, opening)?),
             ChannelUri::Ipc(uri) => Driver::Ipc(IpcSubscription::open(uri, opening)?),
             ChannelUri::Zmtp(uri) => Driver::Zmtp(Box::new(ZmtpSubscription::open(uri, opening)?)),

@@ -200,6 +200,20 @@ impl Socket {
     /// # Errors
     /// What `sendmsg(2)` says; `EINVAL`/`EMSGSIZE` for more than the kernel splits at once.
     pub fn send_segmented(&self, bytes: &[u8], segment_bytes: u16) -> Result<usize, SysError> {
+        self.send_segmented_to(bytes, segment_bytes, None)
+    }
+
+    /// As [`Socket::send_segmented`], to an address.
+    ///
+    /// # Errors
+    /// As [`Socket::send_segmented`].
+    pub fn send_segmented_to(
+        &self,
+        bytes: &[u8],
+        segment_bytes: u16,
+        to: Option<&SocketAddr>,
+    ) -> Result<usize, SysError> {
+        let mut name = to.map_or(RawAddress::EMPTY, RawAddress::new);
         let mut control = Control([0; CONTROL_BYTES]);
         let header = size_of::<libc::cmsghdr>();
         let length = header + size_of::<u16>();
@@ -213,6 +227,10 @@ impl Socket {
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         message.msg_iov = &raw mut vector;
         message.msg_iovlen = 1;
+        if let Some(to) = to {
+            message.msg_name = name.as_mut_ptr();
+            message.msg_namelen = RawAddress::length(to);
+        }
         message.msg_control = control.0.as_mut_ptr().cast();
         message.msg_controllen = header + 8;
         let fd = self.as_fd().as_raw_fd();

@@ -8,7 +8,7 @@ use taut_book::LevelBook;
 use taut_channel::{ChannelUri, Closing, OfferError, Opening, Publication};
 use taut_market_data::{Context, Event, InstrumentKey};
 use taut_sbe::{
-    Group, InstrumentDefinition, LEVELS_PER_PACKET_MAX, LevelUpdate, Message, PACKET_BYTES_MAX,
+    InstrumentDefinition, LEVELS_PER_PACKET_MAX, LevelUpdate, Levels, Message, PACKET_BYTES_MAX,
     PacketFlags, PacketHeader, PacketWriter, SbeError, SnapshotBegin, SnapshotEnd, SnapshotLevel,
     SnapshotLevels, SnapshotPart, Trade,
 };
@@ -102,7 +102,7 @@ impl Publisher {
                 }))?;
                 self.end_transaction()
             }
-            Event::End => {
+            Event::End { .. } => {
                 self.note(context);
                 self.end_transaction()
             }
@@ -156,7 +156,7 @@ impl Publisher {
         for (index, chunk) in (1..).zip(chunks) {
             self.begin_snapshot_packet(PacketFlags::SNAPSHOT);
             let part = self.part(index);
-            let levels = SnapshotLevels { part, levels: Group::new(chunk) };
+            let levels = SnapshotLevels { part, levels: Levels::new(chunk) };
             let _ = self.writer.push(&Message::SnapshotLevels(levels));
             self.send()?;
         }
@@ -204,11 +204,11 @@ impl Publisher {
     fn push(&mut self, message: &Message<'_>) -> Result<(), Failure> {
         if self.is_open {
             match self.writer.push(message) {
-                Err(SbeError::Full) => self.send_open(PacketFlags::NONE)?,
+                Err(SbeError::Full) => self.send_open(PacketFlags::EMPTY)?,
                 _ => return Ok(()),
             }
         }
-        self.begin(self.sequence + 1, PacketFlags::NONE);
+        self.begin(self.sequence + 1, PacketFlags::EMPTY);
         self.is_open = true;
         let _ = self.writer.push(message);
         Ok(())

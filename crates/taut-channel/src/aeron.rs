@@ -1,0 +1,22 @@
+//! `aeron:udp?...`: reliable UDP in Aeron's wire, over taut-aeron.
+//!
+//! A publication and a subscription own their sockets and are polled by the caller: there is no
+//! media driver. Unlike with one, a unicast endpoint's port belongs to one subscription.
+//!
+//! - `endpoint=H:P`: the publication's socket is connected to the endpoint and hears its receiver.
+//! - `endpoint=GROUP:P`: it sends by the interface, and hears receivers on the group's control
+//!   address (the group plus one) and on its own socket.
+//! - `control=H:P`: it sends from the control address to every destination, and hears them there.
+//!
+//! A subscription answers a group on its control address; with `source=` it joins that source alone
+//! and answers it directly.
+
+mod interface;
+mod parameters;
+mod publication;
+mod sockets;
+mod subscription;
+mod wire;
+
+pub(crate) use publication::AeronPublication;
+pub(crate) use subscription::AeronSubscription;

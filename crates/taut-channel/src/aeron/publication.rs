@@ -1,0 +1,254 @@
+//! The publishing end.
+
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+
+use taut_aeron::{
+    DestinationMode, OfferError as Refused, Publication, PublicationEvent, PublicationState, Target,
+};
+use taut_sys::{Address, DatagramBatch};
+use taut_types::Nanos;
+
+use super::parameters;
+use super::sockets::{self, Sending};
+use super::wire::Wire;
+use crate::counters::Counters;
+use crate::driver::{Descriptors, Opening, PublicationDriver};
+use crate::error::ChannelError;
+use crate::event::{EndReason, Event};
+use crate::offer::{MessageLimit, OfferError};
+use crate::uri::AeronUri;
+
+/// Control frames are short; with an error's text they have at most 1,063 bytes.
+const FRAME_BYTES: usize = 2048;
+const BATCH: usize = 32;
+/// Runs of one turn: then feedback is looked at.
+const RUNS_MAX: usize = 16;
+/// While data is sent, feedback is looked at every so many turns.
+const FEEDBACK_RATIO: u32 = 4;
+
+/// A publication and its sockets.
+#[derive(Debug)]
+pub(crate) struct AeronPublication {
+    core: Publication,
+    sockets: Sending,
+    wire: Wire,
+    batch: DatagramBatch,
+    turns: u32,
+    sent_bytes: u64,
+}
+
+impl AeronPublication {
+    pub(crate) fn open(uri: &AeronUri, opening: &Opening) -> Result<Self, ChannelError> {
+        let is_group = uri.endpoint.as_ref().is_some_and(|endpoint| endpoint.is_multicast());
+        let config = parameters::publication(uri, is_group)?;
+        let sockets = sockets::sending(uri)?;
+        let mut core = Publication::new(config).map_err(ChannelError::Aeron)?;
+        if config.destinations == DestinationMode::Manual
+            && let Some(endpoint) = &uri.endpoint
+        {
+            core.add_destination(sockets::resolve(endpoint)?);
+        }
+        Ok(Self {
+            core,
+            sockets,
+            wire: Wire::new(opening.loss),
+            batch: DatagramBatch::new(BATCH, FRAME_BYTES),
+            turns: 0,
+            sent_bytes: 0,
+        })
+    }
+
+    /// Adds a destination (`control-mode=manual`).
+    pub(crate) fn add_destination(&mut self, address: SocketAddr) -> bool {
+        self.core.add_destination(address)
+    }
+
+    /// Removes a destination.
+    pub(crate) fn remove_destination(&mut self, address: SocketAddr) -> bool {
+        self.core.remove_destination(address)
+    }
+
+    #[inline]
+    fn receive(&mut self, now: Nanos) -> usize {
+        let Self { core, sockets, wire, batch, .. } = self;
+        let mut handle = |from: SocketAddr, datagram: &[u8]| {
+            core.handle_bytes(now, from, datagram);
+        };
+        let mut count = wire.receive(&sockets.data, batch, &mut handle);
+        if let Some(feedback) = &sockets.feedback {
+            count += wire.receive(feedback, batch, &mut handle);
+        }
+        count
+    }
+
+    /// Sends what may be sent. Returns how many runs.
+    #[inline]
+    fn send_data(&mut self, now: Nanos) -> usize {
+        let Self { core, sockets, wire, .. } = self;
+        for count in 0..RUNS_MAX {
+            let Some(run) = core.next_run(now) else { return count };
+            let bytes = core.run_bytes(&run);
+            let is_sent = match run.to {
+                Target::One(to) => wire.send(&sockets.data, bytes, run.segment_bytes, Some(&to)),
+                Target::All if core.config().destinations == DestinationMode::Fixed => {
+                    wire.send(&sockets.data, bytes, run.segment_bytes, sockets.to.as_ref())
+                }
+                Target::All => {
+                    // A full buffer on the way through the table is a loss for the rest of it.
+                    for to in core.destinations() {
+                        wire.send(&sockets.data, bytes, run.segment_bytes, Some(to));
+                    }
+                    true
+                }
+            };
+            if !is_sent {
+                return count;
+            }
+            core.run_sent(now, &run);
+        }
+        RUNS_MAX
+    }
+
+    fn send_frames(&mut self, now: Nanos) -> usize {
+        let Self { core, sockets, wire, .. } = self;
+        let (mut frame, mut count) = ([0; FRAME_BYTES], 0);
+        while let Some(sent) = core.poll_transmit(now, &mut frame) {
+            let frame = frame.get(..sent.bytes).unwrap_or(&[]);
+            match sent.to {
+                Target::One(to) => wire.send_frame(&sockets.data, frame, Some(&to)),
+                Target::All if core.config().destinations == DestinationMode::Fixed => {
+                    wire.send_frame(&sockets.data, frame, sockets.to.as_ref());
+                }
+                Target::All => {
+                    for to in core.destinations() {
+                        wire.send_frame(&sockets.data, frame, Some(to));
+                    }
+                }
+            }
+            count += 1;
+        }
+        count
+    }
+
+    #[cold]
+    fn refused(&self, refused: Refused, bytes: usize) -> OfferError {
+        match refused {
+            Refused::BackPressured => OfferError::BackPressured,
+            Refused::NotConnected => OfferError::NotConnected,
+            Refused::TooLong { bytes_max } => {
+                OfferError::TooLong { bytes, bytes_max, limit: MessageLimit::TermLength }
+            }
+            // All positions are used up: the stream cannot go on.
+            _ => OfferError::Closed,
+        }
+    }
+}
+
+impl PublicationDriver for AeronPublication {
+    #[inline]
+    fn offer(&mut self, _now: Nanos, topic: &[u8], parts: &[&[u8]]) -> Result<u64, OfferError> {
+        if !topic.is_empty() {
+            return Err(OfferError::NoTopics);
+        }
+        let (taken, bytes) = match parts {
+            [message] => (self.core.offer(message), message.len()),
+            parts => (self.core.offer_parts(parts, 0), parts.iter().map(|part| part.len()).sum()),
+        };
+        match taken {
+            Ok(position) => {
+                self.sent_bytes += bytes as u64;
+                Ok(position.cast_unsigned())
+            }
+            Err(error) => Err(self.refused(error, bytes)),
+        }
+    }
+
+    fn room(&mut self, _now: Nanos, bytes: usize) -> Result<(), OfferError> {
+        self.core.make_room(bytes).map_err(|error| self.refused(error, bytes))
+    }
+
+    #[inline]
+    fn work(&mut self, now: Nanos) -> usize {
+        self.turns = self.turns.wrapping_add(1);
+        let mut count = self.send_data(now);
+        if count == 0 || self.turns.is_multiple_of(FEEDBACK_RATIO) {
+            count += self.receive(now);
+            count += self.send_data(now);
+        }
+        self.core.handle_timeout(now);
+        count + self.send_frames(now)
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        let session = session(self.core.config().session_id);
+        loop {
+            return Some(match self.core.poll_event()? {
+                PublicationEvent::Connected => Event::Connected { session, peer: None },
+                PublicationEvent::Disconnected => {
+                    let is_over = self.core.state() != PublicationState::Active;
+                    let reason = if is_over { EndReason::Closed } else { EndReason::Lost };
+                    Event::Disconnected { session, reason }
+                }
+                PublicationEvent::Evicted { .. } => {
+                    Event::Disconnected { session, reason: EndReason::Evicted }
+                }
+                PublicationEvent::Refused { .. } => Event::Refused { peer: None },
+                _ => continue,
+            });
+        }
+    }
+
+    fn subscriber_count(&self) -> usize {
+        if self.core.is_connected() { self.core.receiver_count().max(1) } else { 0 }
+    }
+
+    fn unacknowledged_bytes(&self) -> u64 {
+        self.core.unacknowledged_bytes().max(0).cast_unsigned()
+    }
+
+    fn close(&mut self, now: Nanos) {
+        self.core.close(now);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.core.state() == PublicationState::Done
+    }
+
+    fn counters(&self) -> Counters {
+        let core = self.core.counters();
+        Counters {
+            sent: core.messages,
+            sent_bytes: self.sent_bytes,
+            repaired: core.repaired_datagrams,
+            back_pressured: core.back_pressured,
+            malformed: core.invalid,
+            refused: self.wire.failed,
+            dropped: core.evicted,
+            transfers: self.wire.transfers,
+            injected_losses: self.wire.injected,
+            ..Counters::default()
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Nanos> {
+        self.core.poll_timeout()
+    }
+
+    fn descriptors(&self) -> Descriptors<'_> {
+        let descriptors = Descriptors::default().and(self.sockets.data.as_fd(), false);
+        match &self.sockets.feedback {
+            Some(feedback) => descriptors.and(feedback.as_fd(), false),
+            None => descriptors,
+        }
+    }
+
+    fn local_address(&self) -> Option<Address> {
+        self.sockets.data.local_address().ok()
+    }
+}
+
+/// A session id as the channel's.
+pub(super) const fn session(session_id: i32) -> u64 {
+    session_id.cast_unsigned() as u64
+}

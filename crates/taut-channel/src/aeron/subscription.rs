@@ -1,0 +1,207 @@
+//! The subscribing end.
+
+use std::os::fd::AsFd;
+
+use taut_aeron::{
+    Action as Answer, ImageEnd, Message as Fragment, Subscription, SubscriptionEvent, Target,
+};
+use taut_sys::{Address, DatagramBatch, Socket};
+use taut_types::Nanos;
+
+use super::parameters;
+use super::publication::session;
+use super::sockets;
+use super::wire::Wire;
+use crate::counters::Counters;
+use crate::driver::{Descriptors, Opening, SubscriptionDriver};
+use crate::error::ChannelError;
+use crate::event::{EndReason, Event};
+use crate::message::{Action, Message};
+use crate::uri::AeronUri;
+
+/// The kernel hands over up to 64 KiB of datagrams at once. The odd size spreads the buffers over
+/// the cache's sets.
+const BUFFER_BYTES: usize = 65_536 + 192;
+const BATCH: usize = 16;
+const FRAME_BYTES: usize = 2048;
+/// While there is a backlog, the socket is looked at every so many polls.
+const BACKLOG_RATIO: u32 = 8;
+
+/// A subscription and its socket.
+#[derive(Debug)]
+pub(crate) struct AeronSubscription {
+    core: Subscription,
+    socket: Socket,
+    wire: Wire,
+    batch: DatagramBatch,
+    polls: u32,
+    received_bytes: u64,
+    is_closed: bool,
+}
+
+impl AeronSubscription {
+    pub(crate) fn open(uri: &AeronUri, opening: &Opening) -> Result<Self, ChannelError> {
+        let config = parameters::subscription(uri)?;
+        let receiving = sockets::receiving(uri)?;
+        let (feedback, elicit) = (receiving.feedback, receiving.elicit);
+        let config = taut_aeron::SubscriptionConfig { feedback, elicit, ..config };
+        Ok(Self {
+            core: Subscription::new(config).map_err(ChannelError::Aeron)?,
+            socket: receiving.socket,
+            wire: Wire::new(opening.loss),
+            batch: DatagramBatch::new(BATCH, BUFFER_BYTES),
+            polls: 0,
+            received_bytes: 0,
+            is_closed: false,
+        })
+    }
+
+    #[inline]
+    fn deliver<H>(&mut self, limit: usize, handler: &mut H) -> usize
+    where
+        H: FnMut(Message<'_>) -> Action,
+    {
+        let (mut count, mut bytes) = (0, 0);
+        // The core counts fragments, the channel messages: fragments alone are no progress.
+        while count < limit {
+            let fragments = self.core.poll_controlled(limit - count, |fragment: &Fragment<'_>| {
+                let message = Message {
+                    payload: fragment.bytes,
+                    topic: &[],
+                    session: session(fragment.session_id),
+                    position: fragment.position.cast_unsigned(),
+                };
+                let action = handler(message);
+                if action != Action::Abort {
+                    count += 1;
+                    bytes += fragment.bytes.len() as u64;
+                }
+                match action {
+                    Action::Continue => Answer::Continue,
+                    Action::Break => Answer::Break,
+                    Action::Abort => Answer::Abort,
+                }
+            });
+            if fragments == 0 || count > 0 {
+                break;
+            }
+        }
+        self.received_bytes += bytes;
+        count
+    }
+
+    #[inline]
+    fn receive(&mut self, now: Nanos) {
+        let Self { core, socket, wire, batch, .. } = self;
+        wire.receive(socket, batch, |from, datagram| {
+            core.handle_bytes(now, from, datagram);
+        });
+        core.handle_timeout(now);
+    }
+
+    #[inline]
+    fn send_frames(&mut self, now: Nanos) {
+        let Self { core, socket, wire, .. } = self;
+        let mut frame = [0; FRAME_BYTES];
+        while let Some(sent) = core.poll_transmit(now, &mut frame) {
+            let Target::One(to) = sent.to else { continue };
+            wire.send_frame(socket, frame.get(..sent.bytes).unwrap_or(&[]), Some(&to));
+        }
+    }
+}
+
+impl SubscriptionDriver for AeronSubscription {
+    #[inline]
+    fn poll<H>(&mut self, now: Nanos, limit: usize, handler: &mut H) -> usize
+    where
+        H: FnMut(Message<'_>) -> Action,
+    {
+        if self.is_closed {
+            return 0;
+        }
+        self.polls = self.polls.wrapping_add(1);
+        let mut count = self.deliver(limit, handler);
+        if count < limit || self.polls.is_multiple_of(BACKLOG_RATIO) {
+            self.receive(now);
+            if count < limit {
+                count += self.deliver(limit - count, handler);
+            }
+        }
+        self.send_frames(now);
+        count
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        loop {
+            return Some(match self.core.poll_event()? {
+                SubscriptionEvent::ImageAvailable { session_id, source, join_position } => {
+                    Event::ImageAvailable {
+                        session: session(session_id),
+                        position: join_position.cast_unsigned(),
+                        peer: Some(source),
+                    }
+                }
+                SubscriptionEvent::ImageUnavailable { session_id, position, end } => {
+                    Event::ImageUnavailable {
+                        session: session(session_id),
+                        position: position.cast_unsigned(),
+                        reason: match end {
+                            ImageEnd::EndOfStream | ImageEnd::Refused => EndReason::Closed,
+                            ImageEnd::Restarted => EndReason::Replaced,
+                            ImageEnd::LeftBehind => EndReason::Evicted,
+                            _ => EndReason::Lost,
+                        },
+                    }
+                }
+                SubscriptionEvent::Skipped { session_id, position, bytes } => Event::Gap {
+                    session: session(session_id),
+                    position: position.cast_unsigned(),
+                    length: bytes.cast_unsigned(),
+                },
+                _ => continue,
+            });
+        }
+    }
+
+    fn image_count(&self) -> usize {
+        self.core.image_count()
+    }
+
+    fn close(&mut self, _now: Nanos) {
+        // The wire has no word for leaving: the publisher forgets a silent receiver.
+        self.is_closed = true;
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    fn counters(&self) -> Counters {
+        let core = self.core.counters();
+        Counters {
+            received: core.messages,
+            received_bytes: self.received_bytes,
+            lost: core.skipped_bytes,
+            repaired: core.naks,
+            dropped: core.overruns + core.incomplete,
+            duplicated: core.duplicates,
+            malformed: core.invalid,
+            refused: self.wire.failed,
+            transfers: self.wire.transfers,
+            injected_losses: self.wire.injected,
+            ..Counters::default()
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Nanos> {
+        self.core.poll_timeout()
+    }
+
+    fn descriptors(&self) -> Descriptors<'_> {
+        Descriptors::default().and(self.socket.as_fd(), false)
+    }
+
+    fn local_address(&self) -> Option<Address> {
+        self.socket.local_address().ok()
+    }
+}
