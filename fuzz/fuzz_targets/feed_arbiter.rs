@@ -4,8 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use taut_feed::{
-    Arbiter, ArbiterConfig, FeedConfig, Line, Recovery, RetransmitRequest, RetransmitServer,
-    SnapshotHead, Soundness,
+    Arbiter, ArbiterConfig, FeedConfig, Line, Recovery, RetransmitConfig, RetransmitRequest,
+    RetransmitServer, SnapshotHead, Soundness,
 };
 use taut_types::{Nanos, SequenceNumber};
 
@@ -29,10 +29,14 @@ fn config(kind: u8) -> ArbiterConfig {
     }
 }
 
+fn small() -> RetransmitConfig {
+    RetransmitConfig { packet_count: 4, packet_bytes: 16, ..RetransmitConfig::default() }
+}
+
 fuzz_target!(|input: &[u8]| {
     let Some((&kind, steps)) = input.split_first() else { return };
     let mut arbiter = Arbiter::new(config(kind), Nanos(0));
-    let mut server = RetransmitServer::new(Default::default(), 1);
+    let mut server = RetransmitServer::new(small(), 1);
     let mut now = Nanos(0);
     for step in steps.as_chunks::<4>().0 {
         let [what, a, b, c] = *step;
