@@ -13,9 +13,9 @@
 //!   and then the stored packets behind it.
 //!
 //! [`Arbiter`] puts two lines and time around it: the first line to bring a packet wins, a gap that
-//! both lines have is asked for ([`RetransmitRequest`], answered by a [`RetransmitServer`]), left to
-//! the snapshot cycle or given up ([`Recovery`]), and [`Arbiter::soundness`] says from the first sign
-//! of a gap, of silence or of a restart that the book is stale, and why.
+//! both lines have is asked for ([`RetransmitRequest`], answered by a [`RetransmitServer`]), left
+//! to the snapshot cycle or given up ([`Recovery`]), and [`Arbiter::soundness`] says from the first
+//! sign of a gap, of silence or of a restart that the book is stale, and why.
 //!
 //! Packets are bytes to it: the caller reads sequence numbers and snapshot headers out of them, so
 //! any format works. Every sequence number is counted exactly once, as applied, recovered (covered

@@ -4,6 +4,7 @@ mod book;
 mod fields;
 mod json;
 mod stream;
+#[rustfmt::skip]
 mod stream_codec;
 mod sync;
 

@@ -7,12 +7,13 @@
 //! built, or takes a price for a float.
 //!
 //! - [`binance::BinanceJson`]: the JSON streams of spot and USD-margined futures, read by a pull
-//!   scanner, and [`binance::decode_stream`], the SBE ones; [`binance::DepthBook`] keeps a book by Binance's rules and says when it is stale.
+//!   scanner, and [`binance::decode_stream`], the SBE ones; [`binance::DepthBook`] keeps a book by
+//!   Binance's rules and says when it is stale.
+//! - [`mdp3::decode_packet`]: CME's MDP 3.0, by price and by order; [`mdp3::PlacedBook`] keeps a
+//!   book by places, and heals by natural refresh.
 //!
-//! - [`mdp3::decode_packet`]: CME's MDP 3.0, by price and by order; [`mdp3::PlacedBook`] keeps a book
-//!   by places, and heals by natural refresh.
-//!
-//! The layouts of SBE messages stand in `schema/*.xml`, and their decoders are generated from there.
+//! The layouts of SBE messages stand in `schema/*.xml`, and their decoders are generated from
+//! there.
 //!
 //! ```
 //! use taut_market_data::binance::{BinanceJson, FrameKind};

@@ -868,7 +868,8 @@ mod types {
     ) -> Result<(Group<'a, E>, &'a [u8]), Cut> {
         let (head, rest) = split::<6>(bytes)?;
         let length = usize::from(u16::from_le_bytes(*at::<0, 2, _>(head)));
-        let count = usize::try_from(u32::from_le_bytes(*at::<2, 4, _>(head))).or(Err(Cut::malformed(bytes)))?;
+        let count = usize::try_from(u32::from_le_bytes(*at::<2, 4, _>(head)))
+        .or(Err(Cut::malformed(bytes)))?;
         Group::split(rest, length, count, version)
     }
 

@@ -1480,7 +1480,9 @@ mod messages {
             let (head, block) = split_mut::<8>(whole)?;
             let (block, _) = split_mut::<30>(block)?;
             *head = [30, 0, 30, 0, 1, 0, 9, 0];
-            *block = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 127, 0, 0, 0, 0, 0, 0];
+            *block = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255,
+                127,
+            0, 0, 0, 0, 0, 0];
             Ok(Self { block, rest, length })
         }
     }
@@ -1938,7 +1940,9 @@ mod messages {
             let mut count = 0;
             for item in items {
                 let (block, behind) = split_mut::<32>(rest)?;
-                *block = [255, 255, 255, 255, 255, 255, 255, 127, 255, 255, 255, 127, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 127, 0, 0, 0, 0, 0, 0, 0, 0];
+                *block = [255, 255, 255, 255, 255, 255, 255, 127, 255, 255, 255, 127, 0, 0, 0, 0,
+                    0, 0,
+                0, 0, 255, 255, 255, 127, 0, 0, 0, 0, 0, 0, 0, 0];
                 each(&mut BookUpdateLevelsEncoder { block }, item);
                 rest = behind;
                 count += 1;
@@ -1964,7 +1968,8 @@ mod messages {
             let mut count = 0;
             for item in items {
                 let (block, behind) = split_mut::<24>(rest)?;
-                *block = [0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 127, 255, 0, 0, 0];
+                *block = [0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+                255, 127, 255, 0, 0, 0];
                 each(&mut BookUpdateOrdersEncoder { block }, item);
                 rest = behind;
                 count += 1;
@@ -1993,7 +1998,8 @@ mod messages {
         /// `price`: int64, optional.
         #[inline]
         pub fn price(&mut self, value: impl Into<Option<i64>>) -> &mut Self {
-            let bytes = value.into().map_or([255, 255, 255, 255, 255, 255, 255, 127], |value| value.to_le_bytes());
+            let bytes = value.into().map_or([255, 255, 255, 255, 255, 255, 255, 127],
+            |value| value.to_le_bytes());
             put::<0, 8, _>(self.block, bytes);
             self
         }
@@ -2398,7 +2404,9 @@ mod messages {
             let mut count = 0;
             for item in items {
                 let (block, behind) = split_mut::<40>(rest)?;
-                *block = [255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 127, 255, 255, 255, 127, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+                *block = [255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+                255, 255, 255, 255, 255, 255, 255, 255, 127, 255, 255, 255, 127, 0, 0, 0, 0, 0, 0,
+                0, 0, 0, 0, 0, 0];
                 each(&mut OrderUpdateOrdersEncoder { block }, item);
                 rest = behind;
                 count += 1;
@@ -2443,7 +2451,8 @@ mod messages {
         /// `price`: int64, optional.
         #[inline]
         pub fn price(&mut self, value: impl Into<Option<i64>>) -> &mut Self {
-            let bytes = value.into().map_or([255, 255, 255, 255, 255, 255, 255, 127], |value| value.to_le_bytes());
+            let bytes = value.into().map_or([255, 255, 255, 255, 255, 255, 255, 127],
+            |value| value.to_le_bytes());
             put::<16, 8, _>(self.block, bytes);
             self
         }
@@ -2780,7 +2789,9 @@ mod messages {
             let mut count = 0;
             for item in items {
                 let (block, behind) = split_mut::<32>(rest)?;
-                *block = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 0, 255, 255, 255, 255, 0, 0];
+                *block = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                    255,
+                0, 255, 255, 255, 255, 0, 0];
                 each(&mut TradeSummaryTradesEncoder { block }, item);
                 rest = behind;
                 count += 1;
@@ -3197,7 +3208,8 @@ mod messages {
             let mut count = 0;
             for item in items {
                 let (block, behind) = split_mut::<22>(rest)?;
-                *block = [255, 255, 255, 255, 255, 255, 255, 127, 255, 255, 255, 127, 255, 255, 255, 127, 0, 0, 0, 0, 0, 0];
+                *block = [255, 255, 255, 255, 255, 255, 255, 127, 255, 255, 255, 127, 255, 255, 255,
+                127, 0, 0, 0, 0, 0, 0];
                 each(&mut BookSnapshotLevelsEncoder { block }, item);
                 rest = behind;
                 count += 1;
@@ -3226,7 +3238,8 @@ mod messages {
         /// `price`: int64, optional.
         #[inline]
         pub fn price(&mut self, value: impl Into<Option<i64>>) -> &mut Self {
-            let bytes = value.into().map_or([255, 255, 255, 255, 255, 255, 255, 127], |value| value.to_le_bytes());
+            let bytes = value.into().map_or([255, 255, 255, 255, 255, 255, 255, 127],
+            |value| value.to_le_bytes());
             put::<0, 8, _>(self.block, bytes);
             self
         }
@@ -3603,7 +3616,9 @@ mod messages {
             let mut count = 0;
             for item in items {
                 let (block, behind) = split_mut::<29>(rest)?;
-                *block = [0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+                *block = [0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0,
+                    0,
+                0, 0, 0, 0, 0, 0, 0, 0, 0];
                 each(&mut OrderSnapshotOrdersEncoder { block }, item);
                 rest = behind;
                 count += 1;
