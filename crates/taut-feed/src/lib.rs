@@ -43,6 +43,8 @@
 //! assert_eq!(feed.state(), FeedState::Live { next: SequenceNumber(43) });
 //! assert_eq!((feed.counters().recovered, feed.counters().applied), (41, 1));
 //! ```
+//!
+//! [`lease`] is another way to get a stream: asked for by each subscriber, over plain UDP.
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -57,6 +59,7 @@ extern crate std;
 
 mod arbiter;
 mod counters;
+pub mod lease;
 mod line;
 mod request;
 mod retransmit;
