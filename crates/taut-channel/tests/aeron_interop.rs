@@ -1,10 +1,11 @@
 //! Against Aeron's own media driver in Java: both directions, unicast and a group, with loss on
 //! either side, terms that rotate, restarts. Skips with a notice where Java or the jar is absent:
-//! `mvn dependency:get -Dartifact=io.aeron:aeron-all:1.51.0` fetches it.
+//! `mvn dependency:get -Dartifact=io.aeron:aeron-all:1.51.0` fetches it. With
+//! `TAUT_AERON_PEER=.../aeron-peer` (bench/peers/aeron/rust) it runs against the C media driver.
 
 use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
@@ -20,6 +21,9 @@ const COUNT: u64 = 10_000;
 
 /// The jar, when there is a Java to run it.
 fn jar() -> Option<PathBuf> {
+    if std::env::var_os("TAUT_AERON_PEER").is_some() {
+        return Some(PathBuf::new());
+    }
     let given = std::env::var_os("TAUT_AERON_JAR").map(PathBuf::from);
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(JAR));
     let jar = given.or(home).filter(|jar| jar.exists());
@@ -52,25 +56,20 @@ mod tempdir {
 }
 
 impl Peer {
-    fn start(jar: &PathBuf, role: &str, channel_uri: &str, count: u64, more: &[&str]) -> Self {
+    fn start(jar: &Path, role: &str, channel_uri: &str, count: u64, more: &[&str]) -> Self {
         let number = monotonic().0;
         let name = format!("taut-interop-{}-{number}", taut_sys::process_id());
         let directory = std::env::temp_dir().join(name);
-        let peer = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(PEER);
-        let mut child = Command::new("java")
-            .args(["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
-            .args(["--add-opens", "java.base/sun.nio.ch=ALL-UNNAMED"])
-            .args(["--add-opens", "java.base/jdk.internal.misc=ALL-UNNAMED"])
-            .arg(format!("-Daeron.dir={}", directory.display()))
-            .args(more)
-            .arg("-cp")
-            .arg(jar)
-            .arg(peer)
+        let mut command = match std::env::var_os("TAUT_AERON_PEER") {
+            Some(peer) => Command::new(peer),
+            None => java(jar, &directory, more),
+        };
+        let mut child = command
             .args([role, channel_uri, &STREAM.to_string(), &count.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("java runs");
+            .expect("the peer runs");
         let output = BufReader::new(child.stdout.take().expect("piped"));
         let (send, lines) = channel();
         std::thread::spawn(move || {
@@ -165,9 +164,27 @@ fn receive(subscription: &mut Subscription, count: u64) {
     }
 }
 
+/// The Java peer's command line.
+fn java(jar: &Path, directory: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new("java");
+    command
+        .args(["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
+        .args(["--add-opens", "java.base/sun.nio.ch=ALL-UNNAMED"])
+        .args(["--add-opens", "java.base/jdk.internal.misc=ALL-UNNAMED"])
+        .arg(format!("-Daeron.dir={}", directory.display()))
+        .args(more)
+        .arg("-cp")
+        .arg(jar)
+        .arg(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(PEER));
+    command
+}
+
 /// What the Java driver loses, by its own generator.
 const JAVA_LOSES_DATA: &[&str] = &[
-    "-Daeron.ReceiveChannelEndpoint.supplier=io.aeron.driver.ext.DebugReceiveChannelEndpointSupplier",
+    concat!(
+        "-Daeron.ReceiveChannelEndpoint.supplier=",
+        "io.aeron.driver.ext.DebugReceiveChannelEndpointSupplier"
+    ),
     "-Daeron.debug.receive.data.loss.rate=0.01",
     "-Daeron.debug.receive.data.loss.seed=3",
 ];
