@@ -5,7 +5,7 @@ use taut_types::{HalfTicks, Lots, OrderId, Side};
 use crate::id_index::IdIndex;
 use crate::ladder::rank;
 use crate::order::{Handle, Placement, Taken};
-use crate::pool::{NONE, Pool};
+use crate::pool::{Link, NONE, Pool};
 use crate::side_levels::SideLevels;
 use crate::{BookError, BookLimit, Level, Order, Removal};
 
@@ -55,13 +55,22 @@ const LEVEL_BITS: u32 = 24;
 
 impl OrderBook {
     /// An empty book with room for `order_capacity` orders (up to 2^30) and `level_capacity` price
-    /// levels on each side (up to 2^22).
+    /// levels on each side (up to 2^22), which finds levels at once within a window of four prices
+    /// for each of them.
     #[must_use]
     pub fn with_capacity(order_capacity: usize, level_capacity: usize) -> Self {
+        Self::with_window(order_capacity, level_capacity, level_capacity.saturating_mul(4))
+    }
+
+    /// As [`with_capacity`](Self::with_capacity), with a window of about so many half ticks around
+    /// the best price of each side (256 to 2^18). A level outside costs a search among those
+    /// outside; a place in the window costs four bytes.
+    #[must_use]
+    pub fn with_window(order_capacity: usize, level_capacity: usize, window: usize) -> Self {
         let node = Node { id: 0, lots: 0, owner: 0, level_and_tag: 0, older: NONE, newer: NONE };
         let order_capacity = order_capacity.min(ORDERS_MAX);
         let level_capacity = level_capacity.min(LEVELS_MAX);
-        let side = SideLevels::with_capacity(level_capacity);
+        let side = SideLevels::new(level_capacity, window);
         Self {
             orders: Pool::with_capacity(order_capacity, node),
             levels: Pool::with_capacity(level_capacity * 2, Queue::new(Side::Buy, HalfTicks(0))),
@@ -93,11 +102,9 @@ impl OrderBook {
         let Some(vacancy) = self.index.vacancy(order.id.0, |at| orders[at].id == order.id.0) else {
             return Err(BookError::DuplicateOrder);
         };
-        if self.orders.is_full() {
-            return Err(BookError::Limit(BookLimit::Orders));
-        }
         let level = self.level_for(order)?;
         let queue = &mut self.levels[level];
+        let lots = queue.lots.checked_add(order.lots.0).ok_or(BookError::Limit(BookLimit::Lots))?;
         let older = queue.newest;
         let node = Node {
             id: order.id.0,
@@ -108,10 +115,8 @@ impl OrderBook {
             newer: NONE,
         };
         let handle = self.orders.take(node).ok_or(BookError::Limit(BookLimit::Orders))?;
+        let shown = queue.set(lots, queue.order_count + 1);
         queue.newest = handle;
-        queue.lots += order.lots.0;
-        queue.order_count += 1;
-        let shown = queue.show();
         match older {
             NONE => queue.oldest = handle,
             _ => self.orders[older].newer = handle,
@@ -134,8 +139,7 @@ impl OrderBook {
     pub fn withdraw(&mut self, id: OrderId) -> Option<Taken> {
         let orders = &self.orders;
         let handle = self.index.remove(id.0, |at| orders[at].id == id.0)?;
-        let lots = self.orders[handle].lots;
-        Some(self.take(handle, lots, true))
+        Some(self.unlink(handle))
     }
 
     /// Takes `by` lots off an order, which keeps its place; all that it has or more removes it.
@@ -164,13 +168,17 @@ impl OrderBook {
     /// must stand in the book.
     #[inline(always)]
     pub fn take_from(&mut self, handle: Handle, lots_max: Lots) -> Taken {
-        let Node { id, lots, .. } = self.orders[handle.0];
-        let taken = lots.min(lots_max.0);
-        if taken == lots {
-            let orders = &self.orders;
+        let node = &mut self.orders[handle.0];
+        if node.lots <= lots_max.0 {
+            let (id, orders) = (node.id, &self.orders);
             self.index.remove(id, |at| orders[at].id == id);
+            return self.unlink(handle.0);
         }
-        self.take(handle.0, taken, taken == lots)
+        node.lots -= lots_max.0;
+        let node = *node;
+        let queue = &mut self.levels[node.level()];
+        let level = queue.set(queue.lots - lots_max.0, queue.order_count);
+        node.taken(handle, queue.side, level, lots_max.0, node.lots)
     }
 
     /// Changes the byte that is carried with an order.
@@ -189,46 +197,51 @@ impl OrderBook {
         }
     }
 
-    /// Takes lots off an order; if it `leaves` with them, it is not in the index any more.
+    /// Takes an order out that is not in the index any more.
     #[inline(always)]
-    fn take(&mut self, handle: u32, lots: i64, leaves: bool) -> Taken {
-        let node = &mut self.orders[handle];
-        node.lots -= lots;
-        let node = *node;
+    fn unlink(&mut self, handle: u32) -> Taken {
+        let node = self.orders.release(handle);
         let queue = &mut self.levels[node.level()];
-        queue.lots -= lots;
-        queue.order_count -= u32::from(leaves);
-        let removal = Removal { order: node.show(queue), lots: Lots(lots), level: queue.show() };
-        if leaves {
-            match node.older {
-                NONE => queue.oldest = node.newer,
-                older => self.orders[older].newer = node.newer,
-            }
-            match node.newer {
-                NONE => queue.newest = node.older,
-                newer => self.orders[newer].older = node.older,
-            }
-            self.orders.release(handle);
-            if removal.level.order_count == 0 {
-                let Queue { side, price, .. } = *queue;
-                self.sides[side.index()].remove(rank(side, price.0));
-                self.levels.release(node.level());
-            }
+        let level = queue.set(queue.lots - node.lots, queue.order_count - 1);
+        let side = queue.side;
+        match node.older {
+            NONE => queue.oldest = node.newer,
+            older => self.orders[older].newer = node.newer,
         }
-        Taken { removal, handle: Handle(handle), tag: node.tag() }
+        match node.newer {
+            NONE => queue.newest = node.older,
+            newer => self.orders[newer].older = node.older,
+        }
+        if level.order_count == 0 {
+            self.close_level(node.level());
+        }
+        node.taken(Handle(handle), side, level, node.lots, 0)
+    }
+
+    #[inline(never)]
+    fn close_level(&mut self, level: u32) {
+        let Queue { side, price, .. } = self.levels[level];
+        self.sides[side.index()].remove(rank(side, price.0));
+        self.levels.release(level);
     }
 
     /// The level that this order joins, made if it is not there.
-    #[inline]
+    #[inline(always)]
     fn level_for(&mut self, order: Order) -> Result<u32, BookError> {
         let rank = rank(order.side, order.price.0);
-        let side = &mut self.sides[order.side.index()];
-        if let Some(level) = side.find(rank) {
-            return match self.levels[level].lots.checked_add(order.lots.0) {
-                Some(_) => Ok(level),
-                None => Err(BookError::Limit(BookLimit::Lots)),
-            };
+        match self.sides[order.side.index()].find(rank) {
+            Some(level) => Ok(level),
+            None => self.open_level(order, rank),
         }
+    }
+
+    /// Makes a level for an order that will join it.
+    #[inline(never)]
+    fn open_level(&mut self, order: Order, rank: i64) -> Result<u32, BookError> {
+        if self.orders.is_full() {
+            return Err(BookError::Limit(BookLimit::Orders));
+        }
+        let side = &mut self.sides[order.side.index()];
         if side.is_full() {
             return Err(BookError::Limit(BookLimit::Levels));
         }
@@ -236,6 +249,28 @@ impl OrderBook {
         let level = self.levels.take(queue).ok_or(BookError::Limit(BookLimit::Levels))?;
         side.insert(rank, level);
         Ok(level)
+    }
+}
+
+impl Link for Node {
+    #[inline(always)]
+    fn next_free(&self) -> u32 {
+        self.older
+    }
+    #[inline(always)]
+    fn set_next_free(&mut self, handle: u32) {
+        self.older = handle;
+    }
+}
+
+impl Link for Queue {
+    #[inline(always)]
+    fn next_free(&self) -> u32 {
+        self.oldest
+    }
+    #[inline(always)]
+    fn set_next_free(&mut self, handle: u32) {
+        self.oldest = handle;
     }
 }
 
@@ -248,6 +283,21 @@ impl Node {
         (self.level_and_tag >> LEVEL_BITS) as u8
     }
 
+    /// What is told when lots were taken off it and others are left.
+    #[inline(always)]
+    const fn taken(
+        &self,
+        handle: Handle,
+        side: Side,
+        level: Level<HalfTicks>,
+        lots: i64,
+        left: i64,
+    ) -> Taken {
+        let (id, owner, price) = (OrderId(self.id), self.owner, level.price);
+        let order = Order { id, owner, side, price, lots: Lots(left) };
+        Taken { removal: Removal { order, lots: Lots(lots), level }, handle, tag: self.tag() }
+    }
+
     const fn show(&self, queue: &Queue) -> Order {
         let Queue { side, price, .. } = *queue;
         Order { id: OrderId(self.id), owner: self.owner, side, price, lots: Lots(self.lots) }
@@ -257,6 +307,14 @@ impl Node {
 impl Queue {
     const fn new(side: Side, price: HalfTicks) -> Self {
         Self { price, lots: 0, order_count: 0, oldest: NONE, newest: NONE, side }
+    }
+
+    /// Changes the totals and tells them. They are not read back: a load of what has just been
+    /// stored in parts waits for the store.
+    #[inline(always)]
+    const fn set(&mut self, lots: i64, order_count: u32) -> Level<HalfTicks> {
+        (self.lots, self.order_count) = (lots, order_count);
+        Level { price: self.price, lots: Lots(lots), order_count }
     }
 
     const fn show(&self) -> Level<HalfTicks> {

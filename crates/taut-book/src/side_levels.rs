@@ -32,9 +32,9 @@ pub(crate) struct SideLevels {
 }
 
 impl SideLevels {
-    /// Room for so many levels.
-    pub(crate) fn with_capacity(capacity: usize) -> Self {
-        let places = capacity.saturating_mul(4).next_power_of_two().clamp(256, BITS_MAX);
+    /// Room for so many levels, and a window of about so many prices.
+    pub(crate) fn new(capacity: usize, window: usize) -> Self {
+        let places = window.clamp(256, BITS_MAX).next_power_of_two();
         Self {
             best_rank: 0,
             best: NONE,
@@ -60,16 +60,24 @@ impl SideLevels {
     }
 
     /// The best rank and its level.
+    #[inline(always)]
     pub(crate) const fn best(&self) -> Option<(i64, u32)> {
         if self.best == NONE { None } else { Some((self.best_rank, self.best)) }
     }
 
     /// The level at this rank.
+    #[inline(always)]
     pub(crate) fn find(&self, rank: i64) -> Option<u32> {
-        match self.place(rank) {
-            Some(place) => Some(self.window[place]).filter(|&level| level != NONE),
-            None => self.far.find(rank).ok().map(|at| self.far.value(at)),
+        let offset = rank.wrapping_sub(self.base).cast_unsigned();
+        match self.window.get(usize::try_from(offset).unwrap_or(usize::MAX)) {
+            Some(&level) => Some(level).filter(|&level| level != NONE),
+            None => self.find_far(rank),
         }
+    }
+
+    #[inline(never)]
+    fn find_far(&self, rank: i64) -> Option<u32> {
+        self.far.find(rank).ok().map(|at| self.far.value(at))
     }
 
     /// Enters a level at a rank that has none; the side must not be full.
@@ -182,7 +190,7 @@ impl SideLevels {
         self.base = rank.saturating_sub(places / 4 * 3).min(i64::MAX - places);
     }
 
-    /// Cost: linear in the levels.
+    /// Cost: linear in the levels, not in the window.
     #[cold]
     fn move_window(&mut self) {
         let at = self.far_below();
@@ -191,11 +199,11 @@ impl SideLevels {
         let near = (0..*len - far.len()).map(|_| {
             let place = used.first_from(next).unwrap_or_default();
             next = place + 1;
-            (base.wrapping_add_unsigned(place as u64), window[place])
+            used.remove(place);
+            let level = core::mem::replace(&mut window[place], NONE);
+            (base.wrapping_add_unsigned(place as u64), level)
         });
         far.insert_run(at, near);
-        used.clear();
-        window.fill(NONE);
         self.center(self.best_rank);
         let first = self.far_below();
         let mut end = first;
@@ -278,7 +286,7 @@ mod tests {
             steps in proptest::collection::vec((0i64..40, 0usize..9), 1..500),
             origins in proptest::collection::vec(any::<i64>(), 3),
         ) {
-            let (mut levels, mut map) = (SideLevels::with_capacity(64), BTreeMap::new());
+            let (mut levels, mut map) = (SideLevels::new(64, 256), BTreeMap::new());
             let origins = [&origins[..], &[0, 200, 300, i64::MAX - 39, i64::MIN]].concat();
             for (n, (offset, origin)) in (0u32..).zip(steps) {
                 let rank = origins.get(origin).map_or(250, |o| *o).saturating_add(offset * 7);
@@ -308,7 +316,7 @@ mod tests {
 
     #[test]
     fn the_window_follows_a_touch_that_has_left_it() {
-        let mut levels = SideLevels::with_capacity(64);
+        let mut levels = SideLevels::new(64, 256);
         levels.insert(0, 0);
         levels.insert(1_000_000, 1);
         for n in 0..40 {

@@ -26,8 +26,8 @@
 //! ```
 //!
 //! What a channel guarantees is its own: see the table in [`ChannelUri`]. Shared memory and rings
-//! lose nothing and hold the publisher up; what else happens is an [`Event`] and a [`Counters`]
-//! field, never a silence.
+//! lose nothing and hold the publisher up; leased UDP repairs nothing and waits for nobody. What
+//! else happens is an [`Event`] and a [`Counters`] field, never a silence.
 //!
 //! [`Publication::spy`] looks on within the process. [`Waiter`] waits by a strategy between polls.
 #![forbid(unsafe_code)]
@@ -40,6 +40,7 @@ mod event;
 mod held;
 mod inproc;
 mod ipc;
+mod lease;
 mod loss;
 mod message;
 mod offer;

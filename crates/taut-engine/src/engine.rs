@@ -8,7 +8,7 @@ use taut_book::{Handle, Level, Order, OrderBook, Taken};
 use taut_types::{HalfTicks, Lots, Nanos, OrderId, Side, TimeInForce};
 
 use crate::admission::check_plain;
-use crate::command::{Command, Phase};
+use crate::command::{Command, Phase, ReplaceMode};
 use crate::event::{CancelReason, Event, EventSink, RejectReason};
 use crate::order::NewOrder;
 use crate::rules::Rules;
@@ -24,6 +24,7 @@ mod pegs;
 mod phases;
 mod reduce;
 mod replace;
+mod requeue;
 mod self_trade;
 mod shelf;
 mod snapshot;
@@ -36,8 +37,12 @@ mod tell;
 pub use snapshot::SnapshotError;
 pub use state::{Engine, EngineConfig};
 
-use state::{DARK, Taker, WATCHING, crosses, limit};
+use state::{DARK, RULED, Taker, WATCHING, crosses, limit};
 use tell::{accepted, cancelled, day, level_event, refused, remainder_cancelled, rested, resting};
+
+/// Half ticks of the displayed book's window for each level: prices of a market that runs wide stay
+/// within it, at half a kilobyte a level and at most a megabyte a side.
+const WINDOW_PER_LEVEL: usize = 128;
 
 impl Engine {
     /// An engine with an empty book, matching by price and time.
@@ -51,12 +56,12 @@ impl Engine {
     pub fn with_rules(config: EngineConfig, rules: Rules) -> Self {
         let EngineConfig { order_capacity, level_capacity } = config;
         let special = rules.special_capacity;
-        let shelf = || Shelf::with_capacity(special, special);
+        let shelf = || Shelf::new(OrderBook::with_capacity(special, special));
+        let window = level_capacity.saturating_mul(WINDOW_PER_LEVEL);
         let shares = if rules.allocation.is_fifo() { 0 } else { order_capacity };
         Self {
-            lit: Shelf::with_capacity(order_capacity, level_capacity),
-            busy: 0,
-            plain: rules.are_plain(),
+            lit: Shelf::new(OrderBook::with_window(order_capacity, level_capacity, window)),
+            busy: if rules.are_plain() { 0 } else { RULED },
             trade_count: 0,
             last: 0,
             first: 0,
@@ -136,10 +141,12 @@ impl Engine {
     #[inline(always)]
     pub fn execute(&mut self, command: Command, sink: &mut impl EventSink) {
         match command {
-            Command::New(order) if self.plain && order.terms.is_none() => {
+            Command::New(order) if self.busy & RULED == 0 && order.terms.is_none() => {
                 self.enter_plain(&order, sink);
             }
             Command::Cancel { order_id } => self.cancel(order_id, sink),
+            Command::Replace { order, mode: ReplaceMode::Requeue }
+                if self.requeue(&{ order }, sink) => {}
             other => self.execute_special(&other, sink),
         }
     }
@@ -148,7 +155,8 @@ impl Engine {
     fn execute_special(&mut self, command: &Command, sink: &mut impl EventSink) {
         match *command {
             Command::New(order) => self.enter(&order, sink),
-            Command::Cancel { order_id } => self.cancel(order_id, sink),
+            // It has gone the short way.
+            Command::Cancel { .. } => {}
             Command::Reduce { order_id, by } => self.reduce(order_id, by, sink),
             Command::Replace { order, mode } => self.replace(&order, mode, sink),
             Command::MassCancel(filter) => {
@@ -168,8 +176,9 @@ impl Engine {
             Ok(()) if self.busy != 0 && self.is_elsewhere(order.order_id) => {
                 Err(RejectReason::DuplicateOrderId)
             }
+            // A copy of its own: without it the caller's would have to stand in memory, always.
             Ok(()) if self.is_marketable(order.side, limit(order)) => {
-                self.enter_marketable(order, sink)
+                self.enter_marketable(&{ *order }, sink)
             }
             Ok(()) => self.enter_passive(order, sink),
         };
@@ -181,7 +190,7 @@ impl Engine {
 
     /// An order with nothing to trade against: it rests or is cancelled. The book itself says
     /// whether there is room and whether the id is free.
-    #[inline]
+    #[inline(always)]
     fn enter_passive(
         &mut self,
         order: &NewOrder,
@@ -316,7 +325,7 @@ impl Engine {
             if traded > 0 {
                 self.shelf_mut(spot).add_filled(taken.handle, taken.tag, traded);
             }
-        } else if taken.tag & NOTED != 0 || !self.plain {
+        } else if taken.tag & NOTED != 0 || self.busy & RULED != 0 {
             self.after_last_lot(spot, taken, traded, sink);
         }
     }
@@ -346,10 +355,10 @@ impl Engine {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn cancel(&mut self, order_id: OrderId, sink: &mut impl EventSink) {
         match self.lit.book.withdraw(order_id) {
-            Some(taken) if taken.tag & NOTED == 0 && self.busy & WATCHING == 0 && self.plain => {
+            Some(taken) if (taken.tag & NOTED) | (self.busy & (WATCHING | RULED)) == 0 => {
                 let Order { owner, side, price, .. } = taken.removal.order;
                 sink.on_event(Event::Cancelled {
                     order_id,
@@ -362,16 +371,15 @@ impl Engine {
                 });
                 sink.on_event(level_event(side, taken.removal.level));
             }
-            Some(taken) => self.cancel_noted(&taken, sink),
+            Some(taken) => self.cancel_noted(&{ taken }, sink),
             None => self.cancel_elsewhere(order_id, sink),
         }
     }
 
     /// Whether an order of this side and limit would trade now.
-    #[inline]
+    #[inline(always)]
     fn is_marketable(&self, side: Side, limit: HalfTicks) -> bool {
-        let meets = |best: Option<HalfTicks>| best.is_some_and(|best| crosses(side, limit, best));
-        meets(self.lit.book.best_price(side.opposite()))
-            || self.busy & DARK != 0 && meets(self.dark.book.best_price(side.opposite()))
+        self.lit.book.is_met(side, limit)
+            || self.busy & DARK != 0 && self.dark.book.is_met(side, limit)
     }
 }

@@ -49,6 +49,22 @@ pub(crate) fn publish(slots: &[Slot], position: u64, payload: &Payload) {
     sequence.store(position.wrapping_add(1), Ordering::Release);
 }
 
+/// Asks for the line of a slot that will be written soon, before the stores wait for it: a store
+/// that waits holds up all stores behind it, the caller's own too.
+#[inline]
+pub(crate) fn claim_soon(slots: &[Slot], position: u64) {
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+    {
+        let slot: *const Slot = slot_at(slots, position);
+        // SAFETY: a prefetch changes no memory and cannot fault; processors without it ignore it.
+        unsafe {
+            core::arch::asm!("prefetchw [{}]", in(reg) slot, options(nostack, preserves_flags));
+        }
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
+    let _ = (slots, position);
+}
+
 /// Stores the messages from this position on, the first one last: a reader in order sees all of
 /// them or none.
 #[inline]

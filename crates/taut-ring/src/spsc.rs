@@ -10,8 +10,8 @@ use taut_sync::atomic::{AtomicU64, Ordering};
 use crate::error::RingError;
 use crate::gate::Full;
 use crate::slot::{
-    Payload, SLOT_WORDS, Slot, assert_read, clear, is_complete, look, publish, publish_batch,
-    slots_of,
+    Payload, SLOT_WORDS, Slot, assert_read, claim_soon, clear, is_complete, look, publish,
+    publish_batch, slots_of,
 };
 
 /// Words in front of the slots: two lines, because the prefetcher pulls lines in pairs.
@@ -44,6 +44,11 @@ pub fn format(memory: &[AtomicU64], start: u64) -> Result<(), RingError> {
     taken.store(start, Ordering::Relaxed);
     Ok(())
 }
+
+/// How many slots ahead the writer asks for. Further ahead, the reader's own prefetcher takes the
+/// lines away again: an engine that hands over a report in about 40 ns took 57 ns a message with 2,
+/// 66 with 4 and 70 with 8, and 74 without (two cores, a reader close behind).
+const AHEAD: u64 = 2;
 
 /// The writing end. There must be one.
 #[derive(Debug)]
@@ -85,6 +90,7 @@ impl<'m> Producer<'m> {
         if !self.has_room(1) {
             return Err(Full);
         }
+        claim_soon(self.slots, self.position.wrapping_add(AHEAD));
         publish(self.slots, self.position, payload);
         self.position = self.position.wrapping_add(1);
         Ok(())

@@ -49,6 +49,16 @@ impl OrderBook {
         Some(HalfTicks(rank(side, best)))
     }
 
+    /// Whether the other side's best price is at or better than this price for an order of this
+    /// side: whether the two would trade.
+    #[must_use]
+    #[inline(always)]
+    pub fn is_met(&self, side: Side, price: HalfTicks) -> bool {
+        let best = self.sides[side.opposite().index()].best();
+        // The same price has complementary ranks on the two sides.
+        best.is_some_and(|(best, _)| rank(side, price.0) >= !best)
+    }
+
     /// The best level of a side.
     #[must_use]
     pub fn best(&self, side: Side) -> Option<Level<HalfTicks>> {

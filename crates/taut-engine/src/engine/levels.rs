@@ -3,7 +3,7 @@
 use taut_book::Level;
 use taut_types::{HalfTicks, Lots, Side};
 
-use super::state::{DARK, ELSEWHERE, Engine, Touched, WATCHING};
+use super::state::{DARK, ELSEWHERE, Engine, RULED, Touched, WATCHING};
 use super::tell::level_event;
 use crate::command::Phase;
 use crate::event::{Event, EventSink};
@@ -61,12 +61,17 @@ impl Engine {
         let [dark, pending, parked] = self.undisplayed_counts();
         self.busy = if dark + pending + parked > 0 { ELSEWHERE } else { 0 }
             | if dark > 0 { DARK } else { 0 }
-            | if pending + self.pegs.order_count() > 0 { WATCHING } else { 0 };
-        self.plain = self.phase == Phase::Continuous && self.rules.are_plain();
+            | if pending + self.pegs.order_count() > 0 { WATCHING } else { 0 }
+            | self.ruled();
+    }
+
+    fn ruled(&self) -> u8 {
+        let is_plain = self.phase == Phase::Continuous && self.rules.are_plain();
+        if is_plain { 0 } else { RULED }
     }
 
     /// Sorts the touched levels and keeps the oldest entry of each.
-    fn merge_touched(&mut self, own_side: Side) {
+    pub(super) fn merge_touched(&mut self, own_side: Side) {
         self.touched.sort_unstable_by_key(|level| {
             let best_first = match level.side {
                 Side::Buy => !level.price.0,

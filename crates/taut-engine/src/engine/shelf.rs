@@ -50,8 +50,7 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
-    pub(super) fn with_capacity(order_capacity: usize, level_capacity: usize) -> Self {
-        let book = OrderBook::with_capacity(order_capacity, level_capacity);
+    pub(super) fn new(book: OrderBook) -> Self {
         let order_capacity = book.order_capacity();
         Self {
             book,

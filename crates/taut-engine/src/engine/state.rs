@@ -45,8 +45,6 @@ pub struct Engine {
     pub(super) lit: Shelf,
     /// What an order without terms must look at beyond the displayed book.
     pub(super) busy: u8,
-    /// Whether the phase and the rules let an order without terms take the short way.
-    pub(super) plain: bool,
     pub(super) trade_count: u64,
     /// The last trade's price; zero before the first.
     pub(super) last: i64,
@@ -84,6 +82,8 @@ pub(super) const ELSEWHERE: u8 = 1;
 pub(super) const DARK: u8 = 1 << 1;
 /// There are orders that wait for a trade or follow the market.
 pub(super) const WATCHING: u8 = 1 << 2;
+/// The phase or the rules ask for more than price and time: no order takes the short way.
+pub(super) const RULED: u8 = 1 << 3;
 
 /// An order that is about to trade.
 #[derive(Clone, Copy, Debug)]
