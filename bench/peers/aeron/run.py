@@ -46,7 +46,8 @@ def taut(arguments, mtu, loss):
     send += ["--size", str(arguments.size), "--wait", "spin", "--cpu", "0", "--json"]
     if loss:
         receive += ["--inject-loss", str(loss), "--seed", "1"]
-    receiver = subprocess.Popen(receive, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    quietly = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    receiver = subprocess.Popen(receive, **quietly)
     sent = subprocess.run(send, capture_output=True, text=True, timeout=100)
     out, _ = receiver.communicate(timeout=100)
     got = last_json(out)

@@ -75,15 +75,16 @@ pub fn receive(channel: &str, stream: i32, count: u64) {
             println!("wrong: message {sequence} of {} bytes after {next:?}", bytes.len());
             std::process::exit(1);
         }
-        if next.is_none() {
-            println!("joined");
-        }
         next = Some(sequence + 1);
         let _ = tell.send(sequence + 1);
     };
     let (assembler, _delegate) = Handler::with_fragment_assembler(delegate).expect("assembler");
-    let mut last = 0;
+    let (mut last, mut has_joined) = (0, false);
     while last < count {
+        if !has_joined && subscription.image_count().is_ok_and(|count| count > 0) {
+            has_joined = true;
+            println!("joined");
+        }
         if subscription.poll(Some(&assembler), FRAGMENTS).expect("poll") == 0 {
             thread::yield_now();
         }

@@ -17,7 +17,9 @@ fn main() -> ExitCode {
     match words[..] {
         ["bare", mtu, count] => bare::run(number(mtu) as usize, number(count)),
         #[cfg(feature = "aeron")]
-        ["send", channel, stream, count] => aeron::send(channel, number(stream) as i32, number(count)),
+        ["send", channel, stream, count] => {
+            aeron::send(channel, number(stream) as i32, number(count))
+        }
         #[cfg(feature = "aeron")]
         ["receive", channel, stream, count] => {
             aeron::receive(channel, number(stream) as i32, number(count));
