@@ -229,8 +229,8 @@ impl<'a> Receiver<'a> {
         if let Some(pong) = &mut self.pong {
             pong.finish();
         }
-        // What was read is told when nothing more is found, or a little later: a sender that ends in
-        // good order is waited for.
+        // What was read is told when nothing more is found, or a little later: a sender that ends
+        // in good order is waited for.
         while self.subscription.poll(self.clock.now(), LIMIT, |_| {}) > 0
             || (self.ended_at.is_some()
                 && self.subscription.image_count() > 0
