@@ -7,8 +7,6 @@ use taut_ipc::IpcError;
 use taut_ring::RingError;
 use taut_sys::SysError;
 
-use crate::uri::ChannelUri;
-
 /// Why a channel cannot be opened.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -64,14 +62,6 @@ pub enum ChannelError {
         /// What it should hold.
         wanted: &'static str,
     },
-}
-
-impl ChannelError {
-    /// The URI is right, but there is no driver for it.
-    pub(crate) const fn no_driver(uri: &ChannelUri) -> Self {
-        let remedy = "use ipc:NAME, inproc:NAME, aeron:udp?..., tcp://H:P or ipc://PATH";
-        Self::Unsupported { what: uri.scheme(), remedy }
-    }
 }
 
 impl fmt::Display for ChannelError {

@@ -13,6 +13,7 @@ use crate::error::ChannelError;
 use crate::event::Event;
 use crate::inproc::{InprocPublication, Spies};
 use crate::ipc::IpcPublication;
+use crate::lease::LeasePublication;
 use crate::offer::OfferError;
 use crate::subscription::Subscription;
 use crate::uri::ChannelUri;
@@ -24,6 +25,7 @@ enum Driver {
     Aeron(Box<AeronPublication>),
     Inproc(InprocPublication),
     Ipc(IpcPublication),
+    Lease(Box<LeasePublication>),
     Zmtp(Box<ZmtpPublication>),
 }
 
@@ -33,6 +35,7 @@ macro_rules! with {
             Driver::Aeron($bound) => $call,
             Driver::Inproc($bound) => $call,
             Driver::Ipc($bound) => $call,
+            Driver::Lease($bound) => $call,
             Driver::Zmtp($bound) => $call,
         }
     };
@@ -85,8 +88,10 @@ impl Publication {
             }
             ChannelUri::Inproc(uri) => Driver::Inproc(InprocPublication::open(uri, opening)?),
             ChannelUri::Ipc(uri) => Driver::Ipc(IpcPublication::open(uri, opening)?),
+            ChannelUri::Lease(uri) => {
+                Driver::Lease(Box::new(LeasePublication::open(uri, opening)?))
+            }
             ChannelUri::Zmtp(uri) => Driver::Zmtp(Box::new(ZmtpPublication::open(uri, opening)?)),
-            other => return Err(ChannelError::no_driver(other)),
         };
         let (scratch, gap) = (Vec::new(), PollGap::default());
         Ok(Self { driver, spies: None, scratch, gap, is_closing: false })

@@ -10,6 +10,7 @@ use crate::error::ChannelError;
 use crate::event::Event;
 use crate::inproc::{InprocSubscription, SpySubscription};
 use crate::ipc::IpcSubscription;
+use crate::lease::LeaseSubscription;
 use crate::message::{Action, Decoder, Message};
 use crate::uri::ChannelUri;
 use crate::zmtp::ZmtpSubscription;
@@ -20,6 +21,7 @@ enum Driver {
     Aeron(Box<AeronSubscription>),
     Inproc(InprocSubscription),
     Ipc(IpcSubscription),
+    Lease(Box<LeaseSubscription>),
     Zmtp(Box<ZmtpSubscription>),
 }
 
@@ -29,6 +31,7 @@ macro_rules! with {
             Driver::Aeron($bound) => $call,
             Driver::Inproc($bound) => $call,
             Driver::Ipc($bound) => $call,
+            Driver::Lease($bound) => $call,
             Driver::Zmtp($bound) => $call,
         }
     };
@@ -54,8 +57,10 @@ impl Subscription {
             }
             ChannelUri::Inproc(uri) => Driver::Inproc(InprocSubscription::open(uri, opening)?),
             ChannelUri::Ipc(uri) => Driver::Ipc(IpcSubscription::open(uri, opening)?),
+            ChannelUri::Lease(uri) => {
+                Driver::Lease(Box::new(LeaseSubscription::open(uri, opening)?))
+            }
             ChannelUri::Zmtp(uri) => Driver::Zmtp(Box::new(ZmtpSubscription::open(uri, opening)?)),
-            other => return Err(ChannelError::no_driver(other)),
         };
         Ok(Self::over(driver))
     }

@@ -15,7 +15,9 @@ mod fix;
 mod ipc;
 mod progress;
 mod receive;
+mod relay;
 mod report;
+mod saturate;
 mod sbe;
 mod send;
 mod terminal;
@@ -52,6 +54,10 @@ enum Verb {
     Engine(engine::Arguments),
     /// Receive messages from any channel, with latency and losses.
     Receive(Box<receive::Arguments>),
+    /// Pass messages on from one channel to another.
+    Relay(relay::Arguments),
+    /// Raise the rate of a channel until latency or loss gives way; draw the curves.
+    Saturate(saturate::Arguments),
     /// Send timed messages into any channel.
     Send(Box<send::Arguments>),
     /// A process of a demo; started by `taut demo`, never by hand.
@@ -73,6 +79,8 @@ fn main() -> std::process::ExitCode {
         Verb::Sbe(arguments) => sbe::run(&arguments),
         Verb::Engine(arguments) => engine::run(&arguments),
         Verb::Receive(arguments) => receive::run(&arguments),
+        Verb::Relay(arguments) => relay::run(&arguments),
+        Verb::Saturate(arguments) => saturate::run(&arguments),
         Verb::Send(arguments) => send::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };

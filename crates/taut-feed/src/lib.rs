@@ -38,6 +38,8 @@
 //! assert_eq!(feed.state(), FeedState::Live { next: SequenceNumber(43) });
 //! assert_eq!((feed.counters().recovered, feed.counters().applied), (41, 1));
 //! ```
+//!
+//! [`lease`] is another way to get a stream: asked for by each subscriber, over plain UDP.
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -51,6 +53,7 @@ extern crate alloc;
 extern crate std;
 
 mod counters;
+pub mod lease;
 mod sequencer;
 mod slots;
 mod snapshot;

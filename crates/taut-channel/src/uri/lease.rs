@@ -9,8 +9,18 @@ use crate::uri::error::UriError;
 use crate::uri::parameters::Parameters;
 use crate::uri::value;
 
-const PARAMETERS: &[&str] =
-    &["endpoint", "group", "interface", "ttl", "mtu", "lease", "key", "so-sndbuf", "so-rcvbuf"];
+const PARAMETERS: &[&str] = &[
+    "endpoint",
+    "group",
+    "interface",
+    "ttl",
+    "mtu",
+    "lease",
+    "late",
+    "key",
+    "so-sndbuf",
+    "so-rcvbuf",
+];
 
 /// `lease:udp?endpoint=H:P[|...]`: the endpoint is the publisher's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +37,8 @@ pub struct LeaseUri {
     pub mtu: Option<u16>,
     /// How long a subscription lives without being renewed.
     pub lease: Option<Nanos>,
+    /// Whether a subscription drops what comes behind a later message.
+    pub drops_late: bool,
     /// A file of mode 0600 with the pre-shared key.
     pub key: Option<PathBuf>,
     /// SO_SNDBUF.
@@ -62,6 +74,11 @@ impl LeaseUri {
             let bytes = u16::try_from(value::size(text)?).ok()?;
             (64..=65_507).contains(&bytes).then_some(bytes)
         })?;
+        let late = given.value("late", "deliver or drop", |text| match text {
+            "deliver" => Some(false),
+            "drop" => Some(true),
+            _ => None,
+        })?;
         Ok(Self {
             endpoint,
             group,
@@ -69,6 +86,7 @@ impl LeaseUri {
             ttl: given.value("ttl", "0 to 255", |text| text.parse().ok())?,
             mtu,
             lease,
+            drops_late: late.unwrap_or(false),
             key: given.value("key", "a file", file)?,
             send_buffer_bytes: given.value("so-sndbuf", value::SIZE, bytes)?,
             receive_buffer_bytes: given.value("so-rcvbuf", value::SIZE, bytes)?,

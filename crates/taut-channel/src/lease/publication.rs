@@ -1,0 +1,257 @@
+//! The publishing end.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+
+use taut_feed::lease::{LeasePublisher, LeaseTerms, PublisherEvent};
+use taut_sys::{Address, DatagramBatch, DatagramOptions, Socket, SysError};
+use taut_types::Nanos;
+
+use super::place::{self, LOOK_EVERY, MTU_BYTES};
+use crate::counters::Counters;
+use crate::driver::{Descriptors, Opening, PublicationDriver};
+use crate::error::ChannelError;
+use crate::event::{EndReason, Event};
+use crate::loss::Loss;
+use crate::offer::{MessageLimit, OfferError};
+use crate::uri::LeaseUri;
+
+const LEASE: Nanos = Nanos::from_secs(60);
+/// Subscribers at most: a message costs a system call for each.
+const SUBSCRIBERS_MAX: usize = 256;
+/// Questions of one look; each is 48 or 64 bytes long.
+const QUESTIONS: usize = 32;
+const QUESTION_BYTES: usize = 128;
+
+/// Gives leases, and sends each message to whoever has one.
+#[derive(Debug)]
+pub(crate) struct LeasePublication {
+    core: LeasePublisher,
+    socket: Socket,
+    group: Option<SocketAddr>,
+    datagram: Box<[u8]>,
+    questions: DatagramBatch,
+    loss: Option<Loss>,
+    look_at: Nanos,
+    events: VecDeque<Event>,
+    counters: Counters,
+    is_closing: bool,
+}
+
+impl LeasePublication {
+    pub(crate) fn open(uri: &LeaseUri, opening: &Opening) -> Result<Self, ChannelError> {
+        let at = place::resolve(&uri.endpoint)?;
+        let group = uri.group.as_ref().map(place::resolve).transpose()?;
+        let options = DatagramOptions {
+            send_buffer_bytes: uri.send_buffer_bytes,
+            receive_buffer_bytes: uri.receive_buffer_bytes,
+            ..DatagramOptions::default()
+        };
+        let key = place::key(uri.key.as_deref())?;
+        let socket = Socket::datagram(&Address::Inet(at), &options)?;
+        if group.is_some() {
+            let interface = place::interface(uri, at.ip())?;
+            if interface != 0 {
+                socket.set_outbound(interface)?;
+            }
+            socket.set_multicast_hops(uri.ttl.unwrap_or(1))?;
+        }
+        let mtu_bytes = uri.mtu.map_or(MTU_BYTES, usize::from);
+        let terms = LeaseTerms {
+            lease: uri.lease.unwrap_or(LEASE),
+            mtu_bytes,
+            subscribers_max: SUBSCRIBERS_MAX,
+            session: place::random()?,
+            secret: place::secret()?,
+            key,
+        };
+        Ok(Self {
+            core: LeasePublisher::new(opening.now, terms),
+            socket,
+            group,
+            datagram: vec![0; mtu_bytes.max(QUESTION_BYTES)].into_boxed_slice(),
+            questions: DatagramBatch::new(QUESTIONS, QUESTION_BYTES),
+            loss: opening.loss,
+            look_at: opening.now,
+            events: VecDeque::with_capacity(QUESTION_BYTES),
+            counters: Counters::default(),
+            is_closing: false,
+        })
+    }
+
+    /// Takes questions and answers them.
+    fn look(&mut self, now: Nanos) -> usize {
+        self.look_at = now + LOOK_EVERY;
+        // An error is a peer that went away, which its lease will tell.
+        let got = self.socket.receive_batch(&mut self.questions).unwrap_or(0);
+        for index in 0..got {
+            let Some(from) = self.questions.info(index).from else { continue };
+            self.core.handle_datagram(now, from, self.questions.bytes(index));
+        }
+        self.core.handle_timeout(now);
+        let mut sent = 0;
+        while let Some((length, to)) = self.core.poll_transmit(now, &mut self.datagram) {
+            sent += 1;
+            match to {
+                Some(to) => drop(self.send_one(length, to)),
+                None => drop(self.send_all(length)),
+            }
+        }
+        self.collect_events();
+        got + sent
+    }
+
+    fn collect_events(&mut self) {
+        while let Some(event) = self.core.poll_event() {
+            let ended = |address, reason| Event::Disconnected {
+                session: place::session_of(address),
+                reason,
+            };
+            let event = match event {
+                PublisherEvent::Subscribed(address) => {
+                    Event::Connected { session: place::session_of(address), peer: Some(address) }
+                }
+                PublisherEvent::Left(address) => ended(address, EndReason::Closed),
+                PublisherEvent::Expired(address) => ended(address, EndReason::Lost),
+                PublisherEvent::Refused(address) => Event::Refused { peer: Some(address) },
+            };
+            if self.events.len() < self.events.capacity() {
+                self.events.push_back(event);
+            }
+        }
+    }
+
+    /// Sends the datagram to whoever has a lease; `None` when the kernel has no room for any.
+    #[inline]
+    fn send_all(&mut self, length: usize) -> Result<Option<()>, SysError> {
+        if let Some(group) = self.group {
+            return self.send_one(length, group);
+        }
+        let mut sent = None;
+        for at in 0.. {
+            let Some(to) = self.core.subscribers().nth(at) else { break };
+            match self.send_one(length, to) {
+                Ok(Some(())) => sent = Some(()),
+                // The first one decides; for the others it is a drop, and counted.
+                Ok(None) if sent.is_none() => return Ok(None),
+                Ok(None) => self.counters.dropped += 1,
+                Err(error) if sent.is_none() && at == 0 => return Err(error),
+                Err(_) => self.counters.dropped += 1,
+            }
+        }
+        Ok(sent)
+    }
+
+    #[inline]
+    fn send_one(&mut self, length: usize, to: SocketAddr) -> Result<Option<()>, SysError> {
+        if self.loss.as_mut().is_some_and(Loss::drops) {
+            self.counters.injected_losses += 1;
+            return Ok(Some(()));
+        }
+        let datagram = self.datagram.get(..length).unwrap_or(&[]);
+        let sent = match self.socket.send_to(datagram, &to) {
+            // An earlier datagram found nobody; this one has not been tried.
+            Err(error) if error.is_peer_gone() => self.socket.send_to(datagram, &to)?,
+            sent => sent?,
+        };
+        self.counters.transfers += 1;
+        Ok(sent.map(|_| ()))
+    }
+
+    fn check(&mut self, now: Nanos, bytes: usize) -> Result<(), OfferError> {
+        if now >= self.look_at {
+            self.look(now);
+        }
+        let bytes_max = self.core.bytes_max();
+        if self.is_closing {
+            return Err(OfferError::Closed);
+        }
+        if bytes > bytes_max {
+            return Err(OfferError::TooLong { bytes, bytes_max, limit: MessageLimit::Mtu });
+        }
+        if self.core.subscriber_count() == 0 {
+            return Err(OfferError::NotConnected);
+        }
+        Ok(())
+    }
+}
+
+impl PublicationDriver for LeasePublication {
+    #[inline]
+    fn offer(&mut self, now: Nanos, topic: &[u8], parts: &[&[u8]]) -> Result<u64, OfferError> {
+        let bytes = parts.iter().map(|part| part.len()).sum();
+        self.check(now, bytes)?;
+        if !topic.is_empty() {
+            return Err(OfferError::NoTopics);
+        }
+        let written = self.core.write_message(now, 0, parts, &mut self.datagram);
+        let bytes_max = self.core.bytes_max();
+        let too_long = OfferError::TooLong { bytes, bytes_max, limit: MessageLimit::Mtu };
+        match self.send_all(written.ok_or(too_long)?) {
+            Ok(Some(())) => {
+                self.core.sent(now);
+                self.counters.sent += 1;
+                self.counters.sent_bytes += bytes as u64;
+                Ok(self.core.position())
+            }
+            Ok(None) => {
+                self.counters.back_pressured += 1;
+                Err(OfferError::BackPressured)
+            }
+            Err(error) => Err(OfferError::System(error)),
+        }
+    }
+
+    fn room(&mut self, now: Nanos, bytes: usize) -> Result<(), OfferError> {
+        // The kernel's buffer is not ours to claim: a commit may be back-pressured after all.
+        self.check(now, bytes)
+    }
+
+    fn work(&mut self, now: Nanos) -> usize {
+        if now < self.look_at {
+            return 0;
+        }
+        self.look(now)
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    fn subscriber_count(&self) -> usize {
+        self.core.subscriber_count()
+    }
+
+    fn unacknowledged_bytes(&self) -> u64 {
+        0
+    }
+
+    fn close(&mut self, now: Nanos) {
+        self.is_closing = true;
+        self.core.close(now);
+        self.look(now);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.core.is_closed()
+    }
+
+    fn counters(&self) -> Counters {
+        let tally = self.core.tally();
+        let refused = tally.unproved + tally.refused;
+        Counters { malformed: tally.malformed, refused, ..self.counters }
+    }
+
+    fn next_timeout(&self) -> Option<Nanos> {
+        self.core.poll_timeout().map(|at| at.max(self.look_at))
+    }
+
+    fn descriptors(&self) -> Descriptors<'_> {
+        Descriptors::default().and(self.socket.as_fd(), false)
+    }
+
+    fn local_address(&self) -> Option<Address> {
+        place::local(&self.socket)
+    }
+}

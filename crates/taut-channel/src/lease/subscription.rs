@@ -1,0 +1,265 @@
+//! The subscribing end.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+
+use taut_feed::lease::{LeaseSubscriber, SubscriberEvent, SubscriberTerms};
+use taut_sys::{Address, DatagramOptions, Socket};
+use taut_types::Nanos;
+
+use super::place;
+use crate::counters::Counters;
+use crate::driver::{Descriptors, Opening, SubscriptionDriver};
+use crate::error::ChannelError;
+use crate::event::{EndReason, Event};
+use crate::loss::Loss;
+use crate::message::{Action, Message};
+use crate::uri::LeaseUri;
+
+/// The longest datagram that there is.
+const DATAGRAM_BYTES: usize = 65_535;
+const EVENTS: usize = 256;
+
+/// Asks for a lease, and takes what it promises.
+#[derive(Debug)]
+pub(crate) struct LeaseSubscription {
+    core: LeaseSubscriber,
+    publisher: SocketAddr,
+    /// Connected to the publisher: for leases, and for messages without a group.
+    socket: Socket,
+    group: Option<Socket>,
+    datagram: Box<[u8]>,
+    question: [u8; 128],
+    /// An aborted message: where it lies in the datagram, and its numbers.
+    held: Option<(usize, usize, u64, u64)>,
+    loss: Option<Loss>,
+    timeout: Option<Nanos>,
+    events: VecDeque<Event>,
+    counters: Counters,
+}
+
+/// What one look at a socket brought.
+enum Look {
+    Message { start: usize, end: usize, session: u64, position: u64 },
+    Other,
+    Nothing,
+}
+
+impl LeaseSubscription {
+    pub(crate) fn open(uri: &LeaseUri, opening: &Opening) -> Result<Self, ChannelError> {
+        let publisher = place::resolve(&uri.endpoint)?;
+        let buffers = DatagramOptions {
+            send_buffer_bytes: uri.send_buffer_bytes,
+            receive_buffer_bytes: uri.receive_buffer_bytes,
+            ..DatagramOptions::default()
+        };
+        let options = DatagramOptions { peer: Some(publisher), ..buffers };
+        let key = place::key(uri.key.as_deref())?;
+        let socket = Socket::datagram(&Address::Inet(place::any_like(publisher)), &options)?;
+        let group = match &uri.group {
+            None => None,
+            Some(group) => {
+                let group = place::resolve(group)?;
+                let options = DatagramOptions { reuse_address: true, ..buffers };
+                let socket = Socket::datagram(&Address::Inet(group), &options)?;
+                let interface = place::interface(uri, publisher.ip())?;
+                socket.join_source(group.ip(), publisher.ip(), interface)?;
+                Some(socket)
+            }
+        };
+        let terms = SubscriberTerms { nonce: place::random()?, key, drops_late: uri.drops_late };
+        let core = LeaseSubscriber::new(opening.now, terms);
+        Ok(Self {
+            timeout: core.poll_timeout(),
+            core,
+            publisher,
+            socket,
+            group,
+            datagram: vec![0; DATAGRAM_BYTES].into_boxed_slice(),
+            question: [0; 128],
+            held: None,
+            loss: opening.loss,
+            events: VecDeque::with_capacity(EVENTS),
+            counters: Counters::default(),
+        })
+    }
+
+    /// Time passes: asks, renews, leaves.
+    #[cold]
+    fn keep(&mut self, now: Nanos) {
+        self.core.handle_timeout(now);
+        while let Some(length) = self.core.poll_transmit(now, &mut self.question) {
+            let question = self.question.get(..length).unwrap_or(&[]);
+            if self.loss.as_mut().is_some_and(Loss::drops) {
+                self.counters.injected_losses += 1;
+                continue;
+            }
+            // Nobody there (ECONNREFUSED) is normal: it is asked again.
+            let _ = self.socket.send(question);
+            self.counters.transfers += 1;
+        }
+        self.after();
+    }
+
+    /// After anything that may have changed the core.
+    fn after(&mut self) {
+        self.timeout = self.core.poll_timeout();
+        while let Some(event) = self.core.poll_event() {
+            let ended =
+                |session, position, reason| Event::ImageUnavailable { session, position, reason };
+            let event = match event {
+                SubscriberEvent::Begun { session, sequence } => Event::ImageAvailable {
+                    session,
+                    position: sequence,
+                    peer: Some(self.publisher),
+                },
+                SubscriberEvent::Ended { session, sequence } => {
+                    ended(session, sequence, EndReason::Closed)
+                }
+                SubscriberEvent::Lost { session, sequence } => {
+                    ended(session, sequence, EndReason::Lost)
+                }
+                SubscriberEvent::Replaced { session, sequence } => {
+                    ended(session, sequence, EndReason::Replaced)
+                }
+                SubscriberEvent::Gap { session, sequence, count } => {
+                    Event::Gap { session, position: sequence, length: count }
+                }
+                SubscriberEvent::Refused => Event::Refused { peer: Some(self.publisher) },
+            };
+            // Gaps are counted too; they leave room for what is told once.
+            let room = if matches!(event, Event::Gap { .. }) { EVENTS - 16 } else { EVENTS };
+            if self.events.len() < room {
+                self.events.push_back(event);
+            }
+        }
+    }
+
+    /// Takes a datagram, of the group first.
+    #[inline]
+    fn look(&mut self, now: Nanos) -> Look {
+        let from_group = self.group.as_ref().map(|group| group.receive(&mut self.datagram));
+        let received = match from_group {
+            Some(Ok(Some(length))) => Ok(Some(length)),
+            _ => self.socket.receive(&mut self.datagram),
+        };
+        let length = match received {
+            Ok(Some(length)) => length,
+            // A question found nobody, which the kernel tells once: it is asked again.
+            Err(error) if error.is_peer_gone() => return Look::Other,
+            Ok(None) | Err(_) => return Look::Nothing,
+        };
+        self.counters.transfers += 1;
+        if self.loss.as_mut().is_some_and(Loss::drops) {
+            self.counters.injected_losses += 1;
+            return Look::Other;
+        }
+        let datagram = self.datagram.get(..length).unwrap_or(&[]);
+        match self.core.handle_datagram(now, datagram) {
+            Some(incoming) => {
+                let start = taut_feed::lease::HEADER_BYTES;
+                let end = start + incoming.payload.len();
+                let position = incoming.header.sequence.saturating_add(1);
+                Look::Message { start, end, session: incoming.header.session, position }
+            }
+            None => {
+                self.after();
+                Look::Other
+            }
+        }
+    }
+}
+
+impl SubscriptionDriver for LeaseSubscription {
+    #[inline]
+    fn poll<H>(&mut self, now: Nanos, limit: usize, handler: &mut H) -> usize
+    where
+        H: FnMut(Message<'_>) -> Action,
+    {
+        if self.timeout.is_some_and(|timeout| now >= timeout) {
+            self.keep(now);
+        }
+        // What is no message counts too, so that a flood of them cannot hold the caller.
+        let (mut count, mut others) = (0, 0);
+        while count < limit && others < 64 {
+            let (start, end, session, position) = match self.held.take() {
+                Some(held) => held,
+                None => match self.look(now) {
+                    Look::Message { start, end, session, position } => {
+                        (start, end, session, position)
+                    }
+                    Look::Other => {
+                        others += 1;
+                        continue;
+                    }
+                    Look::Nothing => break,
+                },
+            };
+            let payload = self.datagram.get(start..end).unwrap_or(&[]);
+            let action = handler(Message { payload, topic: &[], session, position });
+            if action == Action::Abort {
+                self.held = Some((start, end, session, position));
+                break;
+            }
+            self.counters.received += 1;
+            self.counters.received_bytes += (end - start) as u64;
+            count += 1;
+            if action == Action::Break {
+                break;
+            }
+        }
+        // A gap is known with the message behind it; what a lost end left open, by the duty.
+        if count > 0 {
+            self.after();
+        } else if others > 0 && self.core.poll_timeout().is_some_and(|timeout| now >= timeout) {
+            self.keep(now);
+        }
+        count
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    fn image_count(&self) -> usize {
+        usize::from(self.core.has_image())
+    }
+
+    fn close(&mut self, now: Nanos) {
+        self.core.close(now);
+        self.keep(now);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.core.is_closed()
+    }
+
+    fn counters(&self) -> Counters {
+        let tally = self.core.tally();
+        Counters {
+            lost: tally.missing,
+            duplicated: tally.duplicated,
+            reordered: tally.late,
+            malformed: tally.malformed,
+            refused: tally.unproved,
+            ..self.counters
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Nanos> {
+        self.timeout
+    }
+
+    fn descriptors(&self) -> Descriptors<'_> {
+        let descriptors = Descriptors::default().and(self.socket.as_fd(), false);
+        match &self.group {
+            Some(group) => descriptors.and(group.as_fd(), false),
+            None => descriptors,
+        }
+    }
+
+    fn local_address(&self) -> Option<Address> {
+        None
+    }
+}

@@ -1,0 +1,379 @@
+//! Both ends over a link in virtual time.
+
+use core::net::SocketAddr;
+use std::vec::Vec;
+
+use super::*;
+use taut_types::Nanos;
+
+const SECOND: Nanos = Nanos::from_secs(1);
+
+fn address(port: u16) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], port))
+}
+
+fn terms(session: u64, key: Option<Key>) -> LeaseTerms {
+    let (lease, secret) = (Nanos::from_secs(60), Key::new([7; 16]));
+    LeaseTerms { lease, mtu_bytes: 1452, subscribers_max: 4, session, secret, key }
+}
+
+fn subscriber(now: Nanos, nonce: u64, key: Option<Key>) -> LeaseSubscriber {
+    LeaseSubscriber::new(now, SubscriberTerms { nonce, key, drops_late: false })
+}
+
+/// A publisher and a subscriber, and the datagrams between them.
+struct Pair {
+    now: Nanos,
+    publisher: LeasePublisher,
+    subscriber: LeaseSubscriber,
+    at: SocketAddr,
+    received: Vec<u64>,
+}
+
+impl Pair {
+    fn new(key: Option<Key>) -> Self {
+        let now = Nanos::from_secs(100);
+        let publisher = LeasePublisher::new(now, terms(1, key));
+        let subscriber = subscriber(now, 99, key);
+        Self { now, publisher, subscriber, at: address(5000), received: Vec::new() }
+    }
+
+    /// Lets time pass and everything arrive.
+    fn pass(&mut self, span: Nanos) {
+        self.now = self.now + span;
+        let mut datagram = [0; 2048];
+        for _ in 0..4 {
+            self.subscriber.handle_timeout(self.now);
+            self.publisher.handle_timeout(self.now);
+            while let Some(length) = self.subscriber.poll_transmit(self.now, &mut datagram) {
+                self.publisher.handle_datagram(self.now, self.at, &datagram[..length]);
+            }
+            while let Some((length, to)) = self.publisher.poll_transmit(self.now, &mut datagram) {
+                if to.is_none_or(|to| to == self.at) {
+                    self.deliver(&datagram[..length]);
+                }
+            }
+        }
+    }
+
+    fn deliver(&mut self, datagram: &[u8]) {
+        if let Some(incoming) = self.subscriber.handle_datagram(self.now, datagram) {
+            assert_eq!(incoming.payload, incoming.header.sequence.to_le_bytes());
+            self.received.push(incoming.header.sequence);
+        }
+    }
+
+    /// The next message as a datagram, not yet delivered.
+    fn message(&mut self) -> Vec<u8> {
+        let mut datagram = [0; 2048];
+        let payload = self.publisher.position().to_le_bytes();
+        let length = self.publisher.write_message(self.now, 3, &[&payload], &mut datagram);
+        self.publisher.sent(self.now);
+        datagram[..length.expect("it fits")].to_vec()
+    }
+
+    fn events(&mut self) -> Vec<SubscriberEvent> {
+        core::iter::from_fn(|| self.subscriber.poll_event()).collect()
+    }
+}
+
+#[test]
+fn a_lease_is_given_after_the_cookie_was_shown_and_messages_come_until_the_end() {
+    for key in [None, Some(Key::new([9; 16]))] {
+        let mut pair = Pair::new(key);
+        pair.pass(Nanos(0));
+        assert!(pair.subscriber.has_image());
+        assert_eq!(pair.publisher.poll_event(), Some(PublisherEvent::Subscribed(pair.at)));
+        assert_eq!(pair.publisher.tally().challenged, 1);
+        for _ in 0..3 {
+            let datagram = pair.message();
+            pair.deliver(&datagram);
+        }
+        assert_eq!(pair.received, [0, 1, 2]);
+        pair.publisher.close(pair.now);
+        pair.pass(Nanos(0));
+        let ended = SubscriberEvent::Ended { session: 1, sequence: 3 };
+        assert_eq!(pair.events(), [SubscriberEvent::Begun { session: 1, sequence: 0 }, ended]);
+        assert!(pair.publisher.is_closed(), "it said good-bye");
+    }
+}
+
+#[test]
+fn a_renewed_lease_lives_and_one_that_is_not_expires_after_its_time() {
+    let mut pair = Pair::new(None);
+    (0..600).for_each(|_| pair.pass(SECOND));
+    assert!(pair.subscriber.has_image() && pair.publisher.subscriber_count() == 1);
+    assert_eq!(pair.publisher.tally().expired, 0);
+    // Now the subscriber is gone without a word, just after a renewal or up to 20 s later.
+    let gone = pair.now;
+    while pair.publisher.subscriber_count() == 1 {
+        pair.now = pair.now + SECOND;
+        pair.publisher.handle_timeout(pair.now);
+    }
+    let lived = pair.now - gone;
+    assert!((Nanos::from_secs(39)..=Nanos::from_secs(61)).contains(&lived), "{lived:?}");
+    assert_eq!(pair.publisher.tally().expired, 1);
+}
+
+#[test]
+fn a_cookie_that_grew_old_is_renewed_without_a_break() {
+    let mut pair = Pair::new(None);
+    (0..4000).for_each(|_| pair.pass(SECOND));
+    assert!(pair.subscriber.has_image());
+    assert_eq!(pair.events().len(), 1);
+    assert!(pair.publisher.tally().challenged >= 3);
+}
+
+#[test]
+fn a_lost_tail_shows_with_the_heartbeat_soon_after() {
+    let mut pair = Pair::new(None);
+    pair.pass(Nanos(0));
+    let first = pair.message();
+    pair.deliver(&first);
+    pair.message();
+    pair.message();
+    pair.pass(Nanos::from_millis(10));
+    let gap = SubscriberEvent::Gap { session: 1, sequence: 1, count: 2 };
+    assert_eq!(pair.events().last(), Some(&gap));
+    assert_eq!((pair.subscriber.tally().received, pair.subscriber.tally().missing), (1, 2));
+}
+
+#[test]
+fn a_restarted_publisher_is_another_image_and_a_silent_one_is_lost() {
+    let mut pair = Pair::new(None);
+    pair.pass(Nanos(0));
+    pair.publisher = LeasePublisher::new(pair.now, terms(2, None));
+    (0..25).for_each(|_| pair.pass(SECOND));
+    let begun = |session| SubscriberEvent::Begun { session, sequence: 0 };
+    let lost = SubscriberEvent::Lost { session: 1, sequence: 0 };
+    assert_eq!(pair.events(), [begun(1), lost, begun(2)]);
+    let mut silent = Pair::new(None);
+    silent.pass(Nanos(0));
+    silent.now = silent.now + Nanos::from_secs(4);
+    silent.subscriber.handle_timeout(silent.now);
+    assert!(!silent.subscriber.has_image());
+}
+
+#[test]
+fn no_address_gets_more_bytes_than_it_sent_before_it_showed_its_cookie() {
+    for key in [None, Some(Key::new([9; 16]))] {
+        let mut publisher = LeasePublisher::new(SECOND, terms(1, key));
+        let mut datagram = [0; 2048];
+        let (mut asked, mut answered) = (0, 0);
+        for port in 1..2000 {
+            // Forged: whoever is at the address never sees the cookie.
+            let mut forger = subscriber(SECOND, u64::from(port), key);
+            let length = forger.poll_transmit(SECOND, &mut datagram).expect("a question");
+            asked += length;
+            publisher.handle_datagram(SECOND, address(port), &datagram[..length]);
+            while let Some((length, to)) = publisher.poll_transmit(SECOND, &mut datagram) {
+                assert_eq!(to, Some(address(port)));
+                answered += length;
+            }
+        }
+        assert!(answered <= asked, "{answered} for {asked}");
+        assert_eq!(publisher.subscriber_count(), 0);
+    }
+}
+
+#[test]
+fn a_forged_good_bye_cuts_nobody_off() {
+    let mut pair = Pair::new(None);
+    pair.pass(Nanos(0));
+    let mut datagram = [0; 2048];
+    let mut forger = subscriber(pair.now, 1, None);
+    let length = forger.poll_transmit(pair.now, &mut datagram).expect("a question");
+    datagram[5] = Kind::Leave as u8;
+    pair.publisher.handle_datagram(pair.now, pair.at, &datagram[..length]);
+    assert_eq!((pair.publisher.subscriber_count(), pair.publisher.tally().unproved), (1, 1));
+}
+
+#[test]
+fn there_is_room_for_so_many_and_the_next_one_is_told() {
+    let mut pair = Pair::new(None);
+    for port in 1..=4 {
+        pair.at = address(port);
+        pair.subscriber = subscriber(pair.now, u64::from(port), None);
+        pair.pass(Nanos(0));
+        assert!(pair.subscriber.has_image());
+    }
+    pair.at = address(5);
+    pair.subscriber = subscriber(pair.now, 5, None);
+    pair.pass(Nanos(0));
+    assert_eq!(pair.events(), [SubscriberEvent::Refused]);
+    assert_eq!((pair.publisher.subscriber_count(), pair.publisher.tally().refused), (4, 1));
+}
+
+#[test]
+fn ends_with_different_keys_or_one_without_do_not_hear_each_other() {
+    let (one, other) = (Some(Key::new([1; 16])), Some(Key::new([2; 16])));
+    for (ours, theirs) in [(one, other), (one, None), (None, one)] {
+        let mut pair = Pair::new(ours);
+        pair.subscriber = subscriber(pair.now, 9, theirs);
+        (0..10).for_each(|_| pair.pass(SECOND));
+        // Who has no key reads through to the header and is challenged, but cannot read that.
+        assert!(!pair.subscriber.has_image() && pair.publisher.subscriber_count() == 0);
+    }
+}
+
+#[test]
+fn a_forged_message_without_the_session_is_not_taken() {
+    let mut pair = Pair::new(None);
+    pair.pass(Nanos(0));
+    let mut datagram = pair.message();
+    datagram[8] ^= 1;
+    pair.deliver(&datagram);
+    assert!(pair.received.is_empty());
+    assert_eq!(pair.subscriber.tally().unproved, 1);
+}
+
+#[test]
+fn what_comes_late_is_marked_or_dropped_as_it_was_asked() {
+    for drops_late in [false, true] {
+        let mut pair = Pair::new(None);
+        let terms = SubscriberTerms { nonce: 9, key: None, drops_late };
+        pair.subscriber = LeaseSubscriber::new(pair.now, terms);
+        pair.pass(Nanos(0));
+        let (zero, one, two) = (pair.message(), pair.message(), pair.message());
+        for datagram in [&zero, &two, &one, &one, &two] {
+            pair.deliver(datagram);
+        }
+        let expected: &[u64] = if drops_late { &[0, 2] } else { &[0, 2, 1] };
+        assert_eq!(pair.received, expected);
+        let tally = pair.subscriber.tally();
+        assert_eq!((tally.late, tally.duplicated), (1, 2));
+        assert_eq!(tally.received + tally.missing, 3);
+    }
+}
+
+/// A link that loses, doubles and reorders, from a seed.
+struct Link {
+    random: u64,
+    flying: Vec<(Nanos, bool, Vec<u8>)>,
+}
+
+impl Link {
+    fn roll(&mut self, of: u64) -> u64 {
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.random >> 33) % of
+    }
+
+    fn send(&mut self, now: Nanos, to_publisher: bool, datagram: &[u8]) {
+        for _ in 0..self.roll(3).min(1) + self.roll(10) / 9 {
+            let delay = Nanos(self.roll(3_000_000) as i64);
+            self.flying.push((now + delay, to_publisher, datagram.to_vec()));
+        }
+    }
+}
+
+/// Runs one seeded schedule; what was received, lost and sent adds up, and it never gets stuck.
+fn schedule(seed: u64) {
+    let mut pair = Pair::new((seed.is_multiple_of(2)).then(|| Key::new([seed as u8; 16])));
+    let mut link = Link { random: seed, flying: Vec::new() };
+    let mut datagram = [0; 2048];
+    for _ in 0..20_000 {
+        pair.now = pair.now + Nanos::from_millis(1);
+        let now = pair.now;
+        pair.subscriber.handle_timeout(now);
+        pair.publisher.handle_timeout(now);
+        while let Some(length) = pair.subscriber.poll_transmit(now, &mut datagram) {
+            link.send(now, true, &datagram[..length]);
+        }
+        let sent = pair.publisher.position();
+        if sent < 2_000 && pair.publisher.subscriber_count() > 0 {
+            let message = pair.message();
+            link.send(now, false, &message);
+        }
+        if sent == 2_000 {
+            pair.publisher.close(now);
+        }
+        if pair.publisher.is_closed() && link.flying.is_empty() {
+            break;
+        }
+        while let Some((length, _)) = pair.publisher.poll_transmit(now, &mut datagram) {
+            link.send(now, false, &datagram[..length]);
+        }
+        link.flying.sort_by_key(|(at, _, _)| *at);
+        let due = link.flying.partition_point(|(at, _, _)| *at <= now);
+        for (_, to_publisher, datagram) in link.flying.drain(..due).collect::<Vec<_>>() {
+            if to_publisher {
+                pair.publisher.handle_datagram(now, pair.at, &datagram);
+            } else {
+                pair.deliver(&datagram);
+            }
+        }
+    }
+    let sent = pair.publisher.position();
+    let events = pair.events();
+    let begun = events.iter().find_map(|event| match event {
+        SubscriberEvent::Begun { sequence, .. } => Some(*sequence),
+        _ => None,
+    });
+    let tally = pair.subscriber.tally();
+    let mut unique = pair.received.clone();
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!(unique.len(), pair.received.len(), "seed {seed}: once each");
+    assert_eq!(tally.received, pair.received.len() as u64, "seed {seed}");
+    let ended = events.iter().any(|event| matches!(event, SubscriberEvent::Ended { .. }));
+    assert!(ended && pair.publisher.is_closed(), "seed {seed}: {events:?}");
+    let join = begun.unwrap_or(sent);
+    assert_eq!(tally.received + tally.missing, sent - join, "seed {seed}");
+}
+
+#[test]
+fn received_and_missing_add_up_to_what_was_sent_over_any_link() {
+    let count = if cfg!(debug_assertions) { 60 } else { 2_000 };
+    (1..=count).for_each(schedule);
+}
+
+#[test]
+fn no_datagram_is_a_panic_or_a_lease() {
+    let mut pair = Pair::new(None);
+    pair.pass(Nanos(0));
+    let mut datagram = pair.message();
+    datagram.extend_from_slice(&[0; 32]);
+    let mut random = 3_u64;
+    let count = if cfg!(debug_assertions) { 200_000 } else { 5_000_000 };
+    for _ in 0..count {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let mut changed = [0; 64];
+        let length = (random >> 40) as usize % 65;
+        changed[..length].copy_from_slice(&datagram[..length]);
+        for shift in [0, 12, 24] {
+            let at = (random >> shift) as usize % 64;
+            changed[at] ^= (random >> (shift + 5)) as u8;
+        }
+        pair.publisher.handle_datagram(pair.now, address(1), &changed[..length]);
+        pair.subscriber.handle_datagram(pair.now, &changed[..length]);
+        let mut answer = [0; 2048];
+        while pair.publisher.poll_transmit(pair.now, &mut answer).is_some() {}
+    }
+    assert!(!pair.publisher.subscribers().any(|at| at == address(1)));
+}
+
+#[test]
+fn nothing_allocates_once_it_is_built() {
+    let mut pair = Pair::new(Some(Key::new([1; 16])));
+    pair.pass(Nanos(0));
+    let mut datagram = [0; 2048];
+    let info = allocation_counter::measure(|| {
+        for number in 0..1_000_u64 {
+            pair.now = pair.now + Nanos::from_millis(70);
+            let payload = number.to_le_bytes();
+            let written = pair.publisher.write_message(pair.now, 1, &[&payload], &mut datagram);
+            pair.publisher.sent(pair.now);
+            let bytes = &datagram[..written.expect("room")];
+            pair.subscriber.handle_datagram(pair.now, bytes).expect("a message");
+            pair.subscriber.handle_timeout(pair.now);
+            if let Some(length) = pair.subscriber.poll_transmit(pair.now, &mut datagram) {
+                pair.publisher.handle_datagram(pair.now, pair.at, &datagram[..length]);
+            }
+            while let Some((length, _)) = pair.publisher.poll_transmit(pair.now, &mut datagram) {
+                pair.subscriber.handle_datagram(pair.now, &datagram[..length]);
+            }
+        }
+    });
+    assert_eq!(info.count_total, 0);
+    assert!(pair.subscriber.has_image());
+}
