@@ -80,7 +80,7 @@ fn every_defect_and_every_class_has_its_test() {
     ];
     for (class, test) in GESEQ.iter().chain(&CLASSES) {
         let is_there = |source: &&str| source.contains(&std::format!("#[test]\nfn {test}"));
-        assert!(sources.iter().any(|source| is_there(&source)), "{class}: no test {test}");
+        assert!(sources.iter().any(|source| is_there(source)), "{class}: no test {test}");
     }
 }
 
