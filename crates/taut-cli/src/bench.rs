@@ -13,7 +13,7 @@ mod loop_meter;
 mod loop_plot;
 mod loop_server;
 mod loop_verdict;
-mod spread;
+pub mod spread;
 mod waits;
 
 use clap::Subcommand;

@@ -11,6 +11,7 @@ mod channel;
 mod demo;
 mod engine;
 mod exit;
+mod feed;
 mod fix;
 mod ipc;
 mod progress;
@@ -48,6 +49,8 @@ enum Verb {
     /// Look at the shared-memory channels of this machine.
     #[command(subcommand)]
     Ipc(ipc::Ipc),
+    /// Market data from a recording, as it came.
+    Feed(feed::Arguments),
     /// Work with SBE schemas and messages.
     Sbe(sbe::Arguments),
     /// The matching engine on an order flow from a file.
@@ -76,6 +79,7 @@ fn main() -> std::process::ExitCode {
         Verb::Bench(what) => bench::run(&what),
         Verb::Ipc(what) => ipc::run(&what),
         Verb::Fix(arguments) => fix::run(&arguments),
+        Verb::Feed(arguments) => feed::run(&arguments),
         Verb::Sbe(arguments) => sbe::run(&arguments),
         Verb::Engine(arguments) => engine::run(&arguments),
         Verb::Receive(arguments) => receive::run(&arguments),

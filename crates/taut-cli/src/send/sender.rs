@@ -16,7 +16,7 @@ use crate::exit::Failure;
 use crate::progress::Progress;
 
 /// Offers at full speed between two duties: one system call carries them.
-const BATCH: u64 = 64;
+const BATCH: u64 = 256;
 
 /// What `taut send` did.
 #[derive(Clone, Debug, Serialize)]
