@@ -7,6 +7,7 @@ mod stream;
 #[rustfmt::skip]
 mod stream_codec;
 mod sync;
+mod usual;
 
 pub use book::{Applied, DepthBook, DepthCounters};
 pub use json::{BinanceJson, FrameKind};

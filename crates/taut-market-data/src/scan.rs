@@ -102,10 +102,27 @@ impl<'a> Scanner<'a> {
         self.rest = self.rest.get(1..).unwrap_or_default();
     }
 
+    /// Takes these bytes if they come next; nothing else is said about what does.
+    #[inline]
+    pub(crate) fn literal<const N: usize>(&mut self, bytes: &[u8; N]) -> Option<()> {
+        let (head, rest) = self.rest.split_first_chunk::<N>()?;
+        if head != bytes {
+            return None;
+        }
+        self.rest = rest;
+        Some(())
+    }
+
     /// A string without escapes, without its quotes.
     #[inline]
     pub(crate) fn text(&mut self) -> Option<&'a [u8]> {
         self.take(b'"')?;
+        self.text_tail()
+    }
+
+    /// What is left of a string behind its first quote; the last one is taken.
+    #[inline]
+    pub(crate) fn text_tail(&mut self) -> Option<&'a [u8]> {
         let end = special(self.rest);
         match self.rest.split_at_checked(end) {
             Some((text, [b'"', rest @ ..])) => {
@@ -158,6 +175,14 @@ impl<'a> Scanner<'a> {
             return Some(value);
         }
         self.refuse(Expected::Number)
+    }
+
+    /// A decimal of zero or more in a string whose first quote is taken; the last one is, too.
+    #[inline]
+    pub(crate) fn decimal_tail(&mut self, decimals: u8) -> Option<i64> {
+        let (value, rest) = decimal_and_quote(self.rest, decimals)?;
+        self.rest = rest;
+        (value >= 0).then_some(value)
     }
 
     /// Skips a value of any kind.

@@ -6,7 +6,8 @@
 
 use taut_types::{Nanos, Side};
 
-use super::fields::{Fields, Key, Value};
+use super::fields::{Fields, Key, Quote, Value};
+use super::usual::{self, Body, Usual};
 use crate::error::{Expected, MarketDataError};
 use crate::event::{
     Batch, Context, Event, EventSink, InstrumentKey, LevelPlace, LevelUpdate, SequenceRange, Trade,
@@ -56,13 +57,60 @@ impl BinanceJson {
         Self { fields: Fields::new(levels_max, size_decimals) }
     }
 
-    /// Reads a frame. Cost: one pass over it.
+    /// Reads a frame. Cost: one pass over it; two if its fields do not come in the usual order.
     ///
     /// # Errors
     /// [`MarketDataError`] when the frame is malformed or has too many levels: nothing has been
     /// handed to `sink` then.
     #[inline]
     pub fn decode(
+        &mut self,
+        receive_time: Nanos,
+        frame: &[u8],
+        sink: &mut impl EventSink,
+    ) -> Result<FrameKind, MarketDataError> {
+        if let Some(usual) = usual::read(&mut self.fields, frame) {
+            return Ok(self.hand_over(receive_time, &usual, sink));
+        }
+        self.decode_any(receive_time, frame, sink)
+    }
+
+    #[inline]
+    fn hand_over(
+        &self,
+        receive_time: Nanos,
+        usual: &Usual<'_>,
+        sink: &mut impl EventSink,
+    ) -> FrameKind {
+        let context = Context {
+            instrument: InstrumentKey::Symbol(usual.symbol),
+            exchange_time: usual.time.map_or(Nanos::ZERO, utc),
+            receive_time,
+            sequence: usual.sequence,
+            lot_decimals: self.fields.size_decimals(),
+        };
+        match usual.body {
+            Body::Depth(bids, asks) => {
+                let (bids, asks) = (self.fields.quotes(bids), self.fields.quotes(asks));
+                let kind = depth_kind(usual.stream);
+                let is_best = kind == FrameKind::BestLevels;
+                let batch = if is_best { Batch::BestLevels } else { Batch::Update };
+                hand_levels(&context, batch, [(Side::Buy, bids), (Side::Sell, asks)], sink);
+                kind
+            }
+            Body::Top(bid, ask) => {
+                sink.on_event(&context, &Event::Top { bid, ask });
+                FrameKind::BookTicker
+            }
+            Body::Trade(trade) => {
+                sink.on_event(&context, &Event::Trade(trade));
+                FrameKind::Trade
+            }
+        }
+    }
+
+    /// Reads a frame whatever the order of its fields.
+    fn decode_any(
         &mut self,
         receive_time: Nanos,
         frame: &[u8],
@@ -148,15 +196,7 @@ impl<'a> Message<'a> {
         sink: &mut impl EventSink,
     ) -> Result<(), MarketDataError> {
         let (bids, asks) = (self.fields.levels(Key::Bid)?, self.fields.levels(Key::Ask)?);
-        sink.on_event(context, &Event::Begin(batch));
-        for (side, quotes) in [(Side::Buy, bids), (Side::Sell, asks)] {
-            for &(price, lots) in quotes {
-                let level =
-                    LevelUpdate { side, price, lots, order_count: 0, place: LevelPlace::ByPrice };
-                sink.on_event(context, &Event::Level(level));
-            }
-        }
-        sink.on_event(context, &Event::End { is_final: true });
+        hand_levels(context, batch, [(Side::Buy, bids), (Side::Sell, asks)], sink);
         Ok(())
     }
 
@@ -249,14 +289,37 @@ impl<'a> Message<'a> {
     /// When it happened in the matching engine (`T`), or else when the frame was made (`E`).
     #[inline]
     fn exchange_time(&self) -> Nanos {
-        let time = match (self.fields.get(Key::TransactionTime), self.fields.get(Key::EventTime)) {
-            (Value::Number(time), _) | (_, Value::Number(time)) => time,
-            _ => return Nanos::ZERO,
-        };
-        // Milliseconds reach fifteen digits in the year 5138.
-        let unit = if time < 100_000_000_000_000 { 1_000_000 } else { 1_000 };
-        Nanos(i64::try_from(time).unwrap_or(i64::MAX).saturating_mul(unit))
+        match (self.fields.get(Key::TransactionTime), self.fields.get(Key::EventTime)) {
+            (Value::Number(time), _) | (_, Value::Number(time)) => utc(time),
+            _ => Nanos::ZERO,
+        }
     }
+}
+
+#[inline]
+fn hand_levels(
+    context: &Context<'_>,
+    batch: Batch,
+    sides: [(Side, &[Quote]); 2],
+    sink: &mut impl EventSink,
+) {
+    sink.on_event(context, &Event::Begin(batch));
+    for (side, quotes) in sides {
+        for &(price, lots) in quotes {
+            let level =
+                LevelUpdate { side, price, lots, order_count: 0, place: LevelPlace::ByPrice };
+            sink.on_event(context, &Event::Level(level));
+        }
+    }
+    sink.on_event(context, &Event::End { is_final: true });
+}
+
+/// A time in milliseconds or microseconds.
+#[inline]
+fn utc(time: u64) -> Nanos {
+    // Milliseconds reach fifteen digits in the year 5138.
+    let unit = if time < 100_000_000_000_000 { 1_000_000 } else { 1_000 };
+    Nanos(i64::try_from(time).unwrap_or(i64::MAX).saturating_mul(unit))
 }
 
 /// `symbol@depth5@100ms` has the best five levels; `symbol@depth@100ms` has changes.
