@@ -4,7 +4,7 @@
 //! brackets), without a check of its inside. It neither recurses nor copies. What it cannot give
 //! is `None`, and [`Scanner::error`] then says where and why.
 
-use taut_types::{leading_digits, parse_decimal_prefix};
+use taut_types::{DecimalForm, leading_digits, parse_decimal_prefix};
 
 use crate::error::{Expected, MarketDataError};
 
@@ -249,6 +249,47 @@ pub(crate) fn decimal_and_quote(text: &[u8], decimals: u8) -> Option<(i64, &[u8]
     match text.get(len..) {
         Some([b'"', rest @ ..]) => Some((value, rest)),
         _ => None,
+    }
+}
+
+/// Decimals that come one below the other, and mostly in the same form.
+///
+/// Where a decimal ends depends on its digits, and so would the place of the next one: the
+/// processor would wait for each before it begins another. In the form of the one before, which is
+/// only checked, it reads several at a time.
+#[derive(Debug)]
+pub(crate) struct Column {
+    form: Option<DecimalForm>,
+    decimals: u8,
+}
+
+impl Column {
+    pub(crate) const fn new(decimals: u8) -> Self {
+        Self { form: None, decimals }
+    }
+
+    /// A decimal with a quote behind it, and what follows the quote.
+    #[inline]
+    pub(crate) fn read<'a>(&mut self, text: &'a [u8]) -> Option<(i64, &'a [u8])> {
+        if let Some(form) = &self.form
+            && let Some([b'"', rest @ ..]) = text.get(form.len()..)
+            && let Some(value) = form.read(text)
+        {
+            return Some((value, rest));
+        }
+        self.read_other(text)
+    }
+
+    /// A call of its own, or else the compiler would see that an expected length is the found one.
+    #[inline(never)]
+    fn read_other<'a>(&mut self, text: &'a [u8]) -> Option<(i64, &'a [u8])> {
+        let (value, len) = parse_decimal_prefix(text, self.decimals).ok()?;
+        let (decimal, behind) = text.split_at_checked(len)?;
+        self.form = DecimalForm::of(decimal, self.decimals);
+        match behind {
+            [b'"', rest @ ..] => Some((value, rest)),
+            _ => None,
+        }
     }
 }
 

@@ -1,5 +1,11 @@
 //! Exact decimals: text to fixed point and back, without a float.
 
+mod form;
+mod swar;
+
+pub use form::DecimalForm;
+use swar::{POWERS, SHORT_DECIMALS_MAX, above_nine, bytes, eight_digits};
+
 /// Room for every decimal that [`format_decimal`] writes: sign, 19 digits, a point, a leading zero.
 pub const DECIMAL_BYTES_MAX: usize = 40;
 
@@ -106,11 +112,6 @@ const fn parse_any(text: &[u8], decimals: u8) -> Result<i64, DecimalError> {
     }
 }
 
-/// The most digits behind the point for which [`leading_short`] cannot overflow.
-const SHORT_DECIMALS_MAX: u8 = 9;
-const POWERS: [u64; SHORT_DECIMALS_MAX as usize + 1] =
-    [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
-
 /// The decimal that a text begins with and its length, eight bytes at a time: market data is made
 /// of such. Nothing for a sign, for more than seven digits before the point or eight behind it,
 /// and for digits below the scale.
@@ -190,25 +191,6 @@ const fn load_tail(text: &[u8]) -> u64 {
         rest = before;
     }
     word
-}
-
-/// The same value in each byte of a word.
-const fn bytes(value: u8) -> u64 {
-    u64::from_ne_bytes([value; 8])
-}
-
-/// The high bit of every byte above nine; bytes above the first such may be marked by a carry.
-#[inline]
-const fn above_nine(values: u64) -> u64 {
-    (values.wrapping_add(bytes(0x76)) | values) & bytes(0x80)
-}
-
-/// The number that eight digit values make, the first in the lowest byte: pairs, fours, all.
-#[inline]
-const fn eight_digits(values: u64) -> u64 {
-    let pairs = values.wrapping_mul(10).wrapping_add(values >> 8) & 0x00FF_00FF_00FF_00FF;
-    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_FFFF_0000_FFFF;
-    fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF
 }
 
 /// The number that the digits make with which eight bytes of text begin, and how many these are.

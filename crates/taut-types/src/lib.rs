@@ -20,7 +20,7 @@ mod side;
 mod symbol;
 
 pub use decimal::{
-    DECIMAL_BYTES_MAX, DecimalError, format_decimal, leading_digits, parse_decimal,
+    DECIMAL_BYTES_MAX, DecimalError, DecimalForm, format_decimal, leading_digits, parse_decimal,
     parse_decimal_prefix,
 };
 pub use ids::{ClientOrderId, InstrumentId, OrderId, SequenceNumber};

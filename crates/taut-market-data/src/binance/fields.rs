@@ -2,10 +2,10 @@
 
 use alloc::boxed::Box;
 
-use taut_types::{Lots, Price, parse_decimal, parse_decimal_prefix};
+use taut_types::{Lots, Price, parse_decimal};
 
 use crate::error::{Expected, MarketDataError};
-use crate::scan::{Scanner, decimal_and_quote};
+use crate::scan::{Column, Scanner, decimal_and_quote};
 
 /// A field that some kind of frame needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,15 +233,16 @@ impl Fields {
         let levels_max = self.quotes.len();
         let mut slots = self.quotes.get_mut(from..).unwrap_or_default().iter_mut();
         let mut used = from;
-        let mut lens = QuoteLens::default();
+        let mut prices = Column::new(Price::DECIMALS);
+        let mut sizes = Column::new(self.size_decimals);
         loop {
             let Some(slot) = slots.next() else { return scanner.overflow(levels_max) };
-            *slot = match expected_quote(scanner.rest(), &lens, self.size_decimals) {
+            *slot = match compact_quote(scanner.rest(), &mut prices, &mut sizes) {
                 Some((quote, rest)) => {
                     scanner.back_to(rest);
                     quote
                 }
-                None => any_quote(scanner, self.size_decimals, &mut lens)?,
+                None => any_quote(scanner, self.size_decimals)?,
             };
             used += 1;
             if !scanner.take_if(b',')? {
@@ -325,58 +326,23 @@ pub(super) const fn lacks(key: Key) -> MarketDataError {
     MarketDataError::Malformed { offset: 0, expected: Expected::Field(key.name()) }
 }
 
-/// How long the numbers of the last pair were.
-///
-/// Where a pair ends depends on its numbers, and so would the read of the next one: the processor
-/// would wait for each before it begins another. The lengths of neighbours are mostly the same, and
-/// from an expected length, which is only checked, it reads several pairs at a time.
-#[derive(Default)]
-struct QuoteLens {
-    price: usize,
-    size: usize,
-}
-
-/// A pair without white space, whose numbers have these lengths, and what follows it.
-#[inline]
-fn expected_quote<'a>(
-    text: &'a [u8],
-    lens: &QuoteLens,
-    size_decimals: u8,
-) -> Option<(Quote, &'a [u8])> {
-    let text = text.strip_prefix(b"[\"")?;
-    let (price, price_len) = parse_decimal_prefix(text, Price::DECIMALS).ok()?;
-    let text = text.get(lens.price..)?.strip_prefix(b"\",\"")?;
-    let (lots, size_len) = parse_decimal_prefix(text, size_decimals).ok()?;
-    let rest = text.get(lens.size..)?.strip_prefix(b"\"]")?;
-    let is_expected = price_len == lens.price && size_len == lens.size;
-    (is_expected && price > 0 && lots >= 0).then_some(((Price(price), Lots(lots)), rest))
-}
-
 /// A pair without white space, as it comes, and what follows it.
 #[inline]
 fn compact_quote<'a>(
     text: &'a [u8],
-    size_decimals: u8,
-    lens: &mut QuoteLens,
+    prices: &mut Column,
+    sizes: &mut Column,
 ) -> Option<(Quote, &'a [u8])> {
-    let text = text.strip_prefix(b"[\"")?;
-    let (price, price_len) = parse_decimal_prefix(text, Price::DECIMALS).ok()?;
-    let text = text.get(price_len..)?.strip_prefix(b"\",\"")?;
-    let (lots, size_len) = parse_decimal_prefix(text, size_decimals).ok()?;
-    let rest = text.get(size_len..)?.strip_prefix(b"\"]")?;
-    *lens = QuoteLens { price: price_len, size: size_len };
+    let (price, text) = prices.read(text.strip_prefix(b"[\"")?)?;
+    let (lots, text) = sizes.read(text.strip_prefix(b",\"")?)?;
+    let rest = text.strip_prefix(b"]")?;
     (price > 0 && lots >= 0).then_some(((Price(price), Lots(lots)), rest))
 }
 
 /// A pair in any form, or what is wrong with it. What it has behind the size is left out: older
-/// frames have an empty array there. A call of its own, or the compiler would see that a length
-/// that is as expected is the length that was found, and wait for that.
-#[inline(never)]
-fn any_quote(scanner: &mut Scanner<'_>, size_decimals: u8, lens: &mut QuoteLens) -> Option<Quote> {
-    if let Some((quote, rest)) = compact_quote(scanner.rest(), size_decimals, lens) {
-        scanner.back_to(rest);
-        return Some(quote);
-    }
+/// frames have an empty array there.
+#[cold]
+fn any_quote(scanner: &mut Scanner<'_>, size_decimals: u8) -> Option<Quote> {
     scanner.take(b'[')?;
     let price = match Price::parse(scanner.text()?) {
         Ok(price) if price > Price(0) => price,
