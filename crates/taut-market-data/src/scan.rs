@@ -179,8 +179,8 @@ impl<'a> Scanner<'a> {
 
     /// A decimal of zero or more in a string whose first quote is taken; the last one is, too.
     #[inline]
-    pub(crate) fn decimal_tail(&mut self, decimals: u8) -> Option<i64> {
-        let (value, rest) = decimal_and_quote(self.rest, decimals)?;
+    pub(crate) fn decimal_tail(&mut self, column: &mut Column) -> Option<i64> {
+        let (value, rest) = column.read(self.rest)?;
         self.rest = rest;
         (value >= 0).then_some(value)
     }

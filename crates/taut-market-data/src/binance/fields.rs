@@ -139,6 +139,8 @@ pub(super) struct Fields {
     values: [Value; KEY_COUNT],
     quotes: Box<[Quote]>,
     used: usize,
+    prices: Column,
+    sizes: Column,
     size_decimals: u8,
 }
 
@@ -146,7 +148,14 @@ impl Fields {
     pub(super) fn new(levels_max: usize, size_decimals: u8) -> Self {
         let levels_max = levels_max.min(u32::MAX as usize);
         let quotes = alloc::vec![(Price(0), Lots::ZERO); levels_max].into_boxed_slice();
-        Self { values: [Value::Absent; KEY_COUNT], quotes, used: 0, size_decimals }
+        Self {
+            values: [Value::Absent; KEY_COUNT],
+            quotes,
+            used: 0,
+            prices: Column::new(Price::DECIMALS),
+            sizes: Column::new(size_decimals),
+            size_decimals,
+        }
     }
 
     pub(super) const fn size_decimals(&self) -> u8 {
@@ -233,11 +242,9 @@ impl Fields {
         let levels_max = self.quotes.len();
         let mut slots = self.quotes.get_mut(from..).unwrap_or_default().iter_mut();
         let mut used = from;
-        let mut prices = Column::new(Price::DECIMALS);
-        let mut sizes = Column::new(self.size_decimals);
         loop {
             let Some(slot) = slots.next() else { return scanner.overflow(levels_max) };
-            *slot = match compact_quote(scanner.rest(), &mut prices, &mut sizes) {
+            *slot = match compact_quote(scanner.rest(), &mut self.prices, &mut self.sizes) {
                 Some((quote, rest)) => {
                     scanner.back_to(rest);
                     quote
@@ -252,6 +259,18 @@ impl Fields {
         self.used = used;
         scanner.take(b']')?;
         Some(Span::new(from, used))
+    }
+
+    /// A price whose first quote is taken; zero where nobody is.
+    #[inline]
+    pub(super) fn read_price(&mut self, scanner: &mut Scanner<'_>) -> Option<Price> {
+        scanner.decimal_tail(&mut self.prices).map(Price)
+    }
+
+    /// A size whose first quote is taken.
+    #[inline]
+    pub(super) fn read_size(&mut self, scanner: &mut Scanner<'_>) -> Option<Lots> {
+        scanner.decimal_tail(&mut self.sizes).map(Lots)
     }
 
     /// Levels that were read.

@@ -39,14 +39,14 @@ pub(super) fn read<'a>(fields: &mut Fields, frame: &'a [u8]) -> Option<Usual<'a>
     let usual = if scanner.literal(b"\"e\":\"depthUpdate\",\"E\":").is_some() {
         depth(fields, &mut scanner, stream)?
     } else if scanner.literal(b"\"e\":\"trade\",\"E\":").is_some() {
-        trade(fields.size_decimals(), &mut scanner, stream)?
+        trade(fields, &mut scanner, stream)?
     } else {
         // Spot frames do not say what they are, their streams do.
         let says_kind = scanner.literal(b"\"e\":\"bookTicker\",").is_some();
         if !says_kind && !stream.ends_with(b"@bookTicker") {
             return None;
         }
-        book_ticker(fields.size_decimals(), &mut scanner, stream)?
+        book_ticker(fields, &mut scanner, stream)?
     };
     scanner.literal(b"}}")?;
     (scanner.rest().is_empty() && !usual.symbol.is_empty()).then_some(usual)
@@ -54,7 +54,7 @@ pub(super) fn read<'a>(fields: &mut Fields, frame: &'a [u8]) -> Option<Usual<'a>
 
 #[inline]
 fn book_ticker<'a>(
-    size_decimals: u8,
+    fields: &mut Fields,
     scanner: &mut Scanner<'a>,
     stream: &'a [u8],
 ) -> Option<Usual<'a>> {
@@ -63,25 +63,29 @@ fn book_ticker<'a>(
     scanner.literal(b",\"s\":\"")?;
     let symbol = scanner.text_tail()?;
     scanner.literal(b",\"b\":\"")?;
-    let bid = scanner.decimal_tail(Price::DECIMALS)?;
+    let bid = fields.read_price(scanner)?;
     scanner.literal(b",\"B\":\"")?;
-    let bid_size = scanner.decimal_tail(size_decimals)?;
+    let bid_size = fields.read_size(scanner)?;
     scanner.literal(b",\"a\":\"")?;
-    let ask = scanner.decimal_tail(Price::DECIMALS)?;
+    let ask = fields.read_price(scanner)?;
     scanner.literal(b",\"A\":\"")?;
-    let ask_size = scanner.decimal_tail(size_decimals)?;
+    let ask_size = fields.read_size(scanner)?;
     let mut time = None;
     if scanner.literal(b",\"T\":").is_some() {
         time = Some(scanner.number()?);
         scanner.literal(b",\"E\":")?;
         scanner.number()?;
     }
-    let body = Body::Top((Price(bid), Lots(bid_size)), (Price(ask), Lots(ask_size)));
+    let body = Body::Top((bid, bid_size), (ask, ask_size));
     Some(Usual { stream, symbol, time, sequence: SequenceRange::one(last_id), body })
 }
 
 #[inline]
-fn trade<'a>(size_decimals: u8, scanner: &mut Scanner<'a>, stream: &'a [u8]) -> Option<Usual<'a>> {
+fn trade<'a>(
+    fields: &mut Fields,
+    scanner: &mut Scanner<'a>,
+    stream: &'a [u8],
+) -> Option<Usual<'a>> {
     scanner.number()?;
     // Futures frames have their second time here, spot frames behind the size.
     let mut time = number_of(scanner, b",\"T\":")?;
@@ -90,9 +94,9 @@ fn trade<'a>(size_decimals: u8, scanner: &mut Scanner<'a>, stream: &'a [u8]) -> 
     scanner.literal(b",\"t\":")?;
     let trade_id = scanner.number()?;
     scanner.literal(b",\"p\":\"")?;
-    let price = Price(scanner.decimal_tail(Price::DECIMALS)?);
+    let price = fields.read_price(scanner)?;
     scanner.literal(b",\"q\":\"")?;
-    let lots = Lots(scanner.decimal_tail(size_decimals)?);
+    let lots = fields.read_size(scanner)?;
     if time.is_some() {
         scanner.literal(b",\"X\":\"")?;
         scanner.text_tail()?;
