@@ -157,3 +157,61 @@ fn flag(scanner: &mut Scanner<'_>) -> Option<bool> {
     }
     Some(!is_false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRAMES: [&str; 6] = [
+        concat!(
+            r#"{"stream":"abc@depth@0ms","data":{"#,
+            r#""e":"depthUpdate","E":2,"T":1,"s":"ABC","U":3,"u":5,"pu":2,"b":[["1.50","#,
+            r#""0.014"],["1.40","12.111"]],"a":[]}}"#,
+        ),
+        concat!(
+            r#"{"stream":"abc@depth@100ms","data":{"#,
+            r#""e":"depthUpdate","E":2,"s":"ABC","U":3,"u":5,"b":[],"a":[["61837.64000000","#,
+            r#""1.54698000"]]}}"#,
+        ),
+        concat!(
+            r#"{"stream":"abc@bookTicker","data":{"#,
+            r#""e":"bookTicker","u":5,"s":"ABC","b":"1.50","B":"2.507","a":"1.60","A":"2.510","#,
+            r#""T":1,"E":2}}"#,
+        ),
+        concat!(
+            r#"{"stream":"abc@bookTicker","data":{"#,
+            r#""u":5,"s":"ABC","b":"61837.63000000","B":"3.78826000","a":"61837.64000000","#,
+            r#""A":"1.54698000"}}"#,
+        ),
+        concat!(
+            r#"{"stream":"abc@trade","data":{"#,
+            r#""e":"trade","E":2,"T":1,"s":"ABC","t":5,"p":"1.60","q":"0.006","X":"MARKET","#,
+            r#""m":false}}"#,
+        ),
+        concat!(
+            r#"{"stream":"abc@trade","data":{"#,
+            r#""e":"trade","E":2,"s":"ABC","t":5,"p":"61837.63000000","q":"0.02000000","T":1,"#,
+            r#""m":true,"M":true}}"#,
+        ),
+    ];
+
+    #[test]
+    fn spot_and_futures_frames_of_every_kind_come_in_the_usual_order() {
+        let mut fields = Fields::new(4, 8);
+        for frame in FRAMES {
+            let usual = read(&mut fields, frame.as_bytes()).expect(frame);
+            assert_eq!((usual.symbol, usual.sequence.last), (&b"ABC"[..], 5), "{frame}");
+        }
+    }
+
+    #[test]
+    fn a_frame_that_is_cut_or_goes_on_is_left_to_the_other_reader() {
+        let mut fields = Fields::new(4, 8);
+        for frame in FRAMES {
+            for len in 0..frame.len() {
+                assert!(read(&mut fields, &frame.as_bytes()[..len]).is_none(), "{frame} {len}");
+            }
+            assert!(read(&mut fields, std::format!("{frame}}}").as_bytes()).is_none(), "{frame}");
+        }
+    }
+}
