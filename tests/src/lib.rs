@@ -17,3 +17,4 @@ pub mod lossy_link;
 pub mod random;
 pub mod recording;
 pub mod setup;
+pub mod venue_message;

@@ -77,9 +77,21 @@ impl<'m, C: Client> Lockstep<'m, C> {
         let gateway = Gateway::new(&config, clock(), sockets, client, recorders, regions.gateway);
         let gateway = gateway.expect("a connection to the venue");
         let mut pair = Self { venue, gateway, incremental, snapshot, now: START };
+        pair.log_on();
         pair.step_until("a session and a book", |pair| pair.gateway.is_ready());
         pair.venue.start_flow(pair.now);
         pair
+    }
+
+    /// Lets the two come together while the clock stands: the strategy's timer has not run then.
+    fn log_on(&mut self) {
+        let deadline = Deadline::default();
+        while self.gateway.counters().logged_on == 0 {
+            let now = Now { mono: self.now, utc: self.now + UTC_OFFSET };
+            self.venue.poll(now).expect("the venue goes on");
+            self.gateway.poll().expect("the gateway goes on");
+            deadline.check("a session", || format!("{:?}", self.venue.counters()));
+        }
     }
 
     /// The time.
@@ -111,7 +123,7 @@ impl<'m, C: Client> Lockstep<'m, C> {
         self.snapshot.pass_on(counters.snapshot_packets);
         loop {
             watch(Round::Before, &self.gateway);
-            let worked = self.gateway.poll().expect("the gateway goes on");
+            let worked = self.gateway.poll_one().expect("the gateway goes on");
             watch(Round::After, &self.gateway);
             if !worked {
                 break;

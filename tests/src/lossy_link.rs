@@ -1,6 +1,6 @@
 //! A way for datagrams that loses, doubles and delays some, as a seed says.
 
-use taut_sys::UdpSocket;
+use taut_sys::Socket;
 
 use crate::deadline::Deadline;
 use crate::random::Random;
@@ -35,8 +35,8 @@ pub struct Mishaps {
 /// how many came before it, on nothing else.
 #[derive(Debug)]
 pub struct LossyLink {
-    from: UdpSocket,
-    to: UdpSocket,
+    from: Socket,
+    to: Socket,
     weather: Weather,
     random: Random,
     taken: u64,
@@ -48,7 +48,7 @@ pub struct LossyLink {
 impl LossyLink {
     /// A link in this weather, with the sender's and the receiver's end of it.
     #[must_use]
-    pub fn new(weather: Weather, seed: u64) -> (UdpSocket, Self, UdpSocket) {
+    pub fn new(weather: Weather, seed: u64) -> (Socket, Self, Socket) {
         let ((sender, from), (to, receiver)) = (link(), link());
         let random = Random::new(seed);
         let (held, mishaps) = (Vec::new(), Mishaps::default());
@@ -63,7 +63,7 @@ impl LossyLink {
         let deadline = Deadline::default();
         let mut buffer = [0; 2_048];
         while self.taken < sent {
-            match self.from.recv(&mut buffer).expect("a readable socket") {
+            match self.from.receive(&mut buffer).expect("a readable socket") {
                 Some(bytes) => self.take(&buffer[..bytes]),
                 None => deadline.check("datagrams", || format!("{} of {sent}", self.taken)),
             }
@@ -110,7 +110,8 @@ impl LossyLink {
     }
 
     fn send(&self, datagram: &[u8]) {
-        assert_eq!(self.to.send(datagram), Ok(true), "loopback takes a datagram at once");
+        let taken = self.to.send(datagram);
+        assert_eq!(taken, Ok(Some(datagram.len())), "loopback takes a datagram at once");
     }
 }
 
@@ -123,14 +124,14 @@ mod tests {
     /// The numbers that arrive out of 0..100.
     fn arrivals(seed: u64) -> (Vec<u8>, Mishaps) {
         let (sender, mut link, receiver) = LossyLink::new(STORM, seed);
-        (0..100u8).for_each(|number| assert_eq!(sender.send(&[number]), Ok(true)));
+        (0..100u8).for_each(|number| assert_eq!(sender.send(&[number]), Ok(Some(1))));
         link.pass_on(100);
         link.clear_up();
         let expected = 100 - link.mishaps().lost + link.mishaps().duplicated;
         let deadline = Deadline::default();
         let (mut numbers, mut buffer) = (Vec::new(), [0; 16]);
         while (numbers.len() as u64) < expected {
-            match receiver.recv(&mut buffer).expect("a readable socket") {
+            match receiver.receive(&mut buffer).expect("a readable socket") {
                 Some(_) => numbers.push(buffer[0]),
                 None => deadline.check("datagrams", || format!("{numbers:?}")),
             }

@@ -1,10 +1,10 @@
 //! The parts of a scenario: one instrument, a venue, a gateway, the sockets between them.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use taut_fix::CompId;
 use taut_gateway::{FeedSockets, GatewayConfig};
-use taut_sys::{TcpListener, UdpSocket};
+use taut_sys::{Address, DatagramOptions, Socket, StreamOptions};
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Symbol};
 use taut_venue::flow::{SyntheticConfig, SyntheticFlow};
 use taut_venue::{FeedOutput, Flow, Venue, VenueConfig};
@@ -58,6 +58,7 @@ pub fn gateway_config(at: VenueAddresses) -> GatewayConfig {
         level_capacity: 1 << 13,
         order_capacity: 1 << 16,
         risk: GatewayConfig::default_risk(),
+        hot: true,
     }
 }
 
@@ -77,7 +78,7 @@ pub struct VenueAddresses {
     pub sink: SocketAddrV4,
 }
 
-const ANY_PORT: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+const ANY_PORT: Address = Address::Inet(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)));
 
 /// A venue on ports that the kernel picked.
 ///
@@ -85,9 +86,13 @@ const ANY_PORT: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
 /// When it cannot be opened.
 #[must_use]
 pub fn open_venue(config: &VenueConfig, flow: Flow, feed: FeedOutput) -> (Venue, VenueAddresses) {
-    let listen = || TcpListener::bind(ANY_PORT).expect("a port to listen on");
+    let options = StreamOptions::default();
+    let listen = || Socket::listen(&ANY_PORT, &options).expect("a port to listen on");
     let (orders, sink) = (listen(), listen());
-    let address = |listener: &TcpListener| listener.local_address().expect("an address");
+    let address = |listener: &Socket| match listener.local_address() {
+        Ok(Address::Inet(SocketAddr::V4(address))) => address,
+        other => panic!("{other:?}"),
+    };
     let at = VenueAddresses { orders: address(&orders), sink: address(&sink) };
     let venue = Venue::new(config, orders, sink, feed, flow).expect("a venue");
     (venue, at)
@@ -98,12 +103,13 @@ pub fn open_venue(config: &VenueConfig, flow: Flow, feed: FeedOutput) -> (Venue,
 /// # Panics
 /// When the sockets cannot be opened.
 #[must_use]
-pub fn link() -> (UdpSocket, UdpSocket) {
-    let receiver = UdpSocket::bind(ANY_PORT).expect("a receiving socket");
-    receiver.set_receive_buffer(RECEIVE_BUFFER_BYTES).expect("a receive buffer");
-    let sender = UdpSocket::bind(ANY_PORT).expect("a sending socket");
-    sender.connect(receiver.local_address().expect("an address")).expect("a connection");
-    (sender, receiver)
+pub fn link() -> (Socket, Socket) {
+    let receive_buffer_bytes = Some(RECEIVE_BUFFER_BYTES);
+    let options = DatagramOptions { receive_buffer_bytes, ..DatagramOptions::default() };
+    let receiver = Socket::datagram(&ANY_PORT, &options).expect("a receiving socket");
+    let peer = receiver.local_address().expect("an address").inet();
+    let options = DatagramOptions { peer, ..DatagramOptions::default() };
+    (Socket::datagram(&ANY_PORT, &options).expect("a sending socket"), receiver)
 }
 
 /// A feed straight from a venue to a gateway.

@@ -6,8 +6,14 @@ use std::path::Path;
 use taut_sbe_gen::{Schema, generate_module};
 
 /// Schema and module of each codec, from the repository's root.
-const CODECS: &[(&str, &str)] =
-    &[("crates/taut-sbe/schema/taut-market-data.xml", "crates/taut-sbe/src/codec.rs")];
+const CODECS: &[(&str, &str)] = &[
+    ("crates/taut-sbe/schema/taut-market-data.xml", "crates/taut-sbe/src/codec.rs"),
+    (
+        "crates/taut-market-data/schema/binance-spot-stream.xml",
+        "crates/taut-market-data/src/binance/stream_codec.rs",
+    ),
+    ("crates/taut-market-data/schema/cme-mdp3.xml", "crates/taut-market-data/src/mdp3/codec.rs"),
+];
 
 /// Writes every module that is not what its schema says, and returns their paths.
 ///

@@ -1,6 +1,7 @@
 //! The project's own tools, run as `cargo xtask <tool>`.
 #![forbid(unsafe_code)]
 
+mod fuzz;
 mod generate;
 mod orderings;
 mod tidy;
@@ -18,6 +19,8 @@ The project's own tools.
                             run the loom models, of which one must fail; PART of a file's path
                             runs that file's only, --if-changed nothing when all is as it passed
   cargo xtask gen           write the modules that are generated from schemas
+  cargo xtask fuzz [--seconds N]
+                            run every target of fuzz/ for 10 or N seconds (needs cargo-fuzz)
   cargo xtask help          this text
 
 Exit status: 0 when all is well, 1 on violations, 2 on bad usage.";
@@ -40,9 +43,30 @@ fn main() -> ExitCode {
         ["orderings", part] if !part.starts_with('-') => weaken(part, false),
         ["orderings", .., word] => refuse(word, "`orderings` takes `--if-changed` or a part"),
         ["gen"] => write_modules(),
+        ["fuzz"] => fuzz_all(10),
+        ["fuzz", "--seconds", seconds] => match seconds.parse() {
+            Ok(seconds @ 1..) => fuzz_all(seconds),
+            _ => refuse(seconds, "`--seconds` is a number above zero"),
+        },
+        ["fuzz", word, ..] => refuse(word, "`fuzz` takes `--seconds N`"),
         ["tidy", word, ..] => refuse(word, "`tidy` takes nothing but `--list`"),
         ["gen", word, ..] => refuse(word, "`gen` takes nothing"),
-        [word, ..] => refuse(word, "the tools are `tidy`, `gen`, `orderings` and `help`"),
+        [word, ..] => refuse(word, "the tools are `tidy`, `gen`, `orderings`, `fuzz` and `help`"),
+    }
+}
+
+/// Every fuzz target for so many seconds.
+fn fuzz_all(seconds: u32) -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    match fuzz::run(&root, seconds) {
+        Ok(count) => {
+            println!("fuzz: {count} targets found nothing in {seconds} s each");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("fuzz: {error}");
+            ExitCode::from(1)
+        }
     }
 }
 

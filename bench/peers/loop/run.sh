@@ -5,7 +5,7 @@
 #   bench/peers/loop/run.sh [--cells RATExCONNECTIONS,..] [--seconds N] [--rounds N] [--out FOLDER]
 #                           [--no-waits] [--taut PROGRAM]
 #
-# The default is the whole matrix with three rounds of three seconds: about twelve minutes. It needs
+# The default is the whole matrix with three rounds of three seconds: about thirteen minutes. It needs
 # two CPUs with nothing else on them, and Go for the peers (without it they are left out, aloud).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

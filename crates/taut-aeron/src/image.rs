@@ -1,5 +1,6 @@
 //! An image: the receiving side of one publication's stream.
 
+mod arrivals;
 mod naks;
 mod sources;
 mod state;
@@ -18,11 +19,10 @@ use crate::counters::SubscriptionCounters;
 use crate::frame::control_flags::{REPLY, SETUP_PROMPT, STATUS_END_OF_STREAM};
 use crate::frame::data_flags::{END_OF_STREAM, REVOKED, UNFRAGMENTED};
 use crate::frame::{DataHeader, ErrorFrame, Nak, RoundTripFrame, Setup, Status, check_frames};
-use crate::gaps::{Filled, Gap, Gaps};
 use crate::message::{Action, ImageEnd, Message};
 use crate::rtt::RoundTrip;
 use crate::terms::Terms;
-use crate::window::Window;
+use arrivals::Arrivals;
 use naks::NakPolicy;
 use sources::Sources;
 use state::Happening;
@@ -30,9 +30,6 @@ use status::{STATUS_INTERVAL, StatusPace};
 
 /// How long the sender is told of the end, or of a refusal.
 const LINGER: Nanos = Nanos(STATUS_INTERVAL.0 * 5);
-/// Gaps of one image: fewer for small windows.
-const GAPS_MAX: i64 = 4096;
-const GAPS_MIN: i64 = 64;
 const REFUSAL_TEXT_MAX: usize = 64;
 
 /// Why the application refuses an image.
@@ -58,8 +55,7 @@ pub struct Image {
     mtu: i64,
     /// Up to where the application has read.
     consumed: i64,
-    gaps: Gaps,
-    window: Window,
+    arrivals: Arrivals,
     status: StatusPace,
     congestion: Congestion,
     state: ImageState,
@@ -70,8 +66,6 @@ pub struct Image {
     /// The highest position heard of, taken or not.
     ahead: i64,
     assembly: Assembly,
-    naks: NakPolicy,
-    nak_place: usize,
     rtt: RoundTrip,
     echo: Option<RoundTripFrame>,
     sources: Sources,
@@ -104,15 +98,14 @@ impl Image {
             terms.position(setup.active_term_id, setup.term_offset).filter(|_| is_inside)?;
         let mtu = i64::from(setup.mtu);
         let window_max = i64::from(config.receiver_window).min(terms.length() / 2);
-        let gaps_max = (window_max / mtu).clamp(GAPS_MIN, GAPS_MAX);
+        let naks = NakPolicy::new(config.nak_delay, setup.flags & SETUP_PROMPT != 0);
         let message_bytes_max = terms.message_bytes_max().min(config.message_bytes_max);
         Some(Self {
             session_id: setup.session_id,
             terms,
             mtu,
             consumed: start,
-            gaps: Gaps::new(gaps_max as usize, start),
-            window: Window::new(window_max, mtu as usize),
+            arrivals: Arrivals::new(terms, start, window_max, mtu as usize, naks),
             status: StatusPace::new(start),
             congestion: Congestion::new(config.congestion, window_max, mtu as usize, now),
             state: ImageState::Active,
@@ -121,8 +114,6 @@ impl Image {
             heard: now,
             ahead: start,
             assembly: Assembly::new(message_bytes_max),
-            naks: NakPolicy::new(config.nak_delay, setup.flags & SETUP_PROMPT != 0),
-            nak_place: 0,
             rtt: RoundTrip::new(),
             echo: None,
             sources: Sources::new(source, now),
@@ -177,7 +168,7 @@ impl Image {
         let known = &self.setup;
         let position = self.terms.position(setup.active_term_id, setup.term_offset);
         let is_near = position
-            .is_some_and(|position| (position - self.gaps.high()).abs() <= self.terms.length());
+            .is_some_and(|position| (position - self.arrivals.high()).abs() <= self.terms.length());
         setup.initial_term_id == known.initial_term_id
             && setup.term_length == known.term_length
             && setup.mtu == known.mtu
@@ -232,22 +223,20 @@ impl Image {
         };
         let end = position + frames.log_bytes;
         self.ahead = self.ahead.max(end);
-        if position + frames.wire_bytes as i64 > self.consumed + self.window.capacity() {
+        if position + frames.wire_bytes as i64 > self.consumed + self.arrivals.capacity() {
             counters.overruns += 1;
-            self.propose(now, position, counters);
+            let has_gap = self.arrivals.propose(now, position, counters);
+            self.note_gap(now, has_gap);
             self.check_left_behind();
             return true;
         }
         if position + self.terms.length() >= self.consumed {
             self.heard = now;
         }
-        if position >= self.gaps.high() {
-            if !self.extend(now, position, end, counters) {
-                return true;
-            }
-            self.window.write(position, datagram);
-        } else if !self.fill(now, position, end, datagram, counters) {
-            counters.duplicates += 1;
+        let least = self.rtt.smoothed().map(|_| self.rtt.least());
+        let taken = self.arrivals.take(now, (position, end), datagram, least, counters);
+        self.note_gap(now, taken.has_gap);
+        if !taken.is_new {
             return true;
         }
         counters.datagrams += 1;
@@ -297,7 +286,7 @@ impl Image {
     pub fn next_due(&self) -> Nanos {
         let due = match self.state {
             ImageState::Active => {
-                let gap = self.gaps.next_due();
+                let gap = self.arrivals.next_due();
                 self.rtt.next().min(gap).min(self.heard + self.liveness + Nanos(1))
             }
             ImageState::Linger | ImageState::Refusing => self.since + LINGER,
@@ -321,6 +310,14 @@ impl Image {
         self.reason = ImageEnd::Refused;
         self.status.force();
         self.happen(Happening::Refused);
+    }
+
+    /// The application leaves: the sender is told with the next status message.
+    pub fn leave(&mut self, now: Nanos) {
+        self.clock = now;
+        self.reason = ImageEnd::Left;
+        self.status.force();
+        self.happen(Happening::Left);
     }
 
     /// The source is gone or no longer the one it was.
@@ -377,7 +374,7 @@ impl Image {
             };
             return Some((self.feedback(config, 0), frame.frame().write(out)));
         }
-        if !self.is_reliable || self.gaps.next_due() > now {
+        if !self.is_reliable || self.arrivals.next_due() > now {
             return None;
         }
         self.poll_nak(now, config, counters, out)
@@ -392,10 +389,10 @@ impl Image {
         counters: &mut SubscriptionCounters,
         handler: &mut impl FnMut(&Message<'_>) -> Action,
     ) -> usize {
-        let (end, mut at, mut count) = (self.gaps.contiguous(), self.consumed, 0);
+        let (end, mut at, mut count) = (self.arrivals.contiguous(), self.consumed, 0);
         let mut messages = 0;
         while count < limit && at < end {
-            let Some((header, payload)) = self.window.frame(at) else { break };
+            let Some((header, payload)) = self.arrivals.frame(at) else { break };
             let next = at + header.log_bytes();
             if header.is_padding {
                 at = next;
@@ -453,12 +450,12 @@ impl Image {
         if self.is_reliable {
             return false;
         }
-        let Some(gap) = self.gaps.first().copied() else { return false };
+        let Some(gap) = self.arrivals.first_gap().copied() else { return false };
         if gap.start != self.consumed || gap.due > self.clock {
             return false;
         }
         let bytes = gap.end - gap.start;
-        self.gaps.pass_first();
+        self.arrivals.pass_first_gap();
         self.consumed = gap.end;
         counters.skipped_bytes += bytes as u64;
         counters.incomplete += u64::from(self.assembly.reset());
@@ -467,105 +464,11 @@ impl Image {
         true
     }
 
-    /// A run above everything known: what lies before it becomes a gap.
-    #[inline]
-    fn extend(
-        &mut self,
-        now: Nanos,
-        start: i64,
-        end: i64,
-        counters: &mut SubscriptionCounters,
-    ) -> bool {
-        if start > self.gaps.high() && !self.open_gap(now, start, counters) {
-            return false;
+    /// What was sent and is missing shrinks a window that grows until something is lost.
+    fn note_gap(&mut self, now: Nanos, has_gap: bool) {
+        if has_gap && self.congestion.lose(now) {
+            self.status.force();
         }
-        self.gaps.extend(start, end, now, now)
-    }
-
-    /// Everything below `start` was sent. A gap ends with its term, because a NAK names one term.
-    fn open_gap(&mut self, now: Nanos, start: i64, counters: &mut SubscriptionCounters) -> bool {
-        let due = now + self.naks.first();
-        let high = self.gaps.high();
-        let boundary = high + self.terms.remaining(high);
-        let is_in_term = self.terms.offset(high) > 0;
-        let is_open = (is_in_term && self.gaps.grow_last(start.min(boundary)))
-            || start <= boundary
-            || self.gaps.extend(boundary, boundary, now, due);
-        let is_open = is_open && self.gaps.extend(start, start, now, due);
-        if is_open {
-            counters.gaps += 1;
-            counters.gap_bytes += (start - high) as u64;
-            if self.congestion.lose(now) {
-                self.status.force();
-            }
-        } else {
-            counters.gaps_full += 1;
-        }
-        is_open
-    }
-
-    /// The sender has come to a position: what is missing up to there is a gap.
-    fn propose(&mut self, now: Nanos, position: i64, counters: &mut SubscriptionCounters) {
-        if position > self.gaps.high() {
-            self.open_gap(now, position, counters);
-        }
-    }
-
-    /// A run below the highest position: what is missing of it is taken. False when nothing was.
-    fn fill(
-        &mut self,
-        now: Nanos,
-        position: i64,
-        end: i64,
-        datagram: &[u8],
-        counters: &mut SubscriptionCounters,
-    ) -> bool {
-        if let Filled::Inside(gap) = self.gaps.look(position, end) {
-            if !self.gaps.fill(position, end) {
-                counters.gaps_full += 1;
-                return false;
-            }
-            self.learn(now, &gap);
-            self.window.write(position, datagram);
-            return true;
-        }
-        let (mut at, mut rest, mut is_new) = (position, datagram, false);
-        while let Some(header) = DataHeader::read(rest) {
-            let Some((frame, later)) = rest.split_at_checked(header.wire_bytes()) else { break };
-            let next = at + header.log_bytes();
-            if self.take_frame(now, at, next, counters) {
-                self.window.write(at, frame);
-                is_new = true;
-            }
-            (at, rest) = (next, later);
-        }
-        is_new
-    }
-
-    /// Whether one frame is missing, and not missing any more.
-    fn take_frame(
-        &mut self,
-        now: Nanos,
-        start: i64,
-        end: i64,
-        counters: &mut SubscriptionCounters,
-    ) -> bool {
-        match self.gaps.look(start, end) {
-            Filled::Fresh => self.extend(now, start, end, counters),
-            Filled::Inside(gap) => {
-                let is_taken = self.gaps.fill(start, end);
-                if is_taken {
-                    self.learn(now, &gap);
-                }
-                is_taken
-            }
-            Filled::Nothing => false,
-        }
-    }
-
-    fn learn(&mut self, now: Nanos, gap: &Gap) {
-        let least = self.rtt.smoothed().map(|_| self.rtt.least());
-        self.naks.learn(now.since(gap.found), least);
     }
 
     #[cold]
@@ -583,14 +486,15 @@ impl Image {
         }
         self.heard = now;
         self.ahead = self.ahead.max(position);
-        self.propose(now, position, counters);
+        let has_gap = self.arrivals.propose(now, position, counters);
+        self.note_gap(now, has_gap);
         self.status.handle_heartbeat(now, position, self.mtu, self.rtt.timeout());
         self.check_left_behind();
         if flags & REVOKED != 0 {
             self.lose(ImageEnd::Revoked);
         } else if flags & END_OF_STREAM != 0
             && self.sources.end(from, now, self.liveness)
-            && position >= self.gaps.high()
+            && position >= self.arrivals.high()
         {
             self.end = Some(position);
             self.check_consumed();
@@ -600,7 +504,7 @@ impl Image {
     /// A sender keeps half a term and a message: a gap further behind will never be filled.
     fn check_left_behind(&mut self) {
         let kept = self.terms.length() / 8 * 5;
-        let is_gone = self.gaps.first().is_some_and(|gap| self.ahead - gap.start > kept);
+        let is_gone = self.arrivals.first_gap().is_some_and(|gap| self.ahead - gap.start > kept);
         if is_gone && self.is_reliable {
             self.lose(ImageEnd::LeftBehind);
         }
@@ -615,7 +519,7 @@ impl Image {
             }
             self.happen(Happening::EndConsumed);
         }
-        if self.state == ImageState::Draining && self.consumed >= self.gaps.contiguous() {
+        if self.state == ImageState::Draining && self.consumed >= self.arrivals.contiguous() {
             self.happen(Happening::RestConsumed);
         }
     }
@@ -692,19 +596,9 @@ impl Image {
         counters: &mut SubscriptionCounters,
         out: &mut [u8],
     ) -> Option<(SocketAddr, usize)> {
-        let timeout = self.rtt.timeout();
-        let due = self.gaps.due_from(self.nak_place, now);
-        let Some((at, gap)) = due.and_then(|at| Some((at, self.gaps.get_mut(at)?))) else {
-            self.nak_place = 0;
-            self.gaps.settle();
-            return None;
-        };
-        gap.attempts = gap.attempts.saturating_add(1);
-        gap.due = now + self.naks.retry(gap.attempts, timeout);
-        self.nak_place = at + 1;
-        let gap = *gap;
+        let gap = self.arrivals.next_due_gap(now, self.rtt.timeout())?;
         // No more than the window takes, but at least one frame.
-        let room = (self.consumed + self.window.capacity()).max(gap.start + self.mtu);
+        let room = (self.consumed + self.arrivals.capacity()).max(gap.start + self.mtu);
         let length = gap.end.min(room) - gap.start;
         let (term_id, term_offset) = self.position_of(gap.start);
         let nak = Nak {

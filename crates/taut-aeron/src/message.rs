@@ -40,6 +40,8 @@ pub enum ImageEnd {
     Restarted,
     /// What is missing can no longer be repaired: the publisher is too far ahead.
     LeftBehind,
+    /// The application left.
+    Left,
     /// The application refused it.
     Refused,
 }

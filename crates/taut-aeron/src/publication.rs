@@ -270,7 +270,9 @@ impl Publication {
         let linger = match self.state {
             PublicationState::Done => return None,
             PublicationState::Active => Nanos::MAX,
-            PublicationState::Linger if self.receivers.all_ended() => self.since + GROUP_GRACE,
+            PublicationState::Draining | PublicationState::Linger if self.receivers.all_ended() => {
+                self.since + GROUP_GRACE
+            }
             _ => self.since + self.config.linger,
         };
         let setups = self.is_connected || self.is_closing();
@@ -681,7 +683,7 @@ impl Publication {
     fn check_acknowledged(&mut self, now: Nanos) {
         let grace = if self.config.is_group { GROUP_GRACE } else { Nanos::ZERO };
         let is_over = self.receivers.all_ended() && now.since(self.since) >= grace;
-        if is_over && self.state == PublicationState::Linger {
+        if is_over && self.is_closing() {
             self.happen(now, Happening::Acknowledged);
         }
     }

@@ -195,6 +195,13 @@ impl Subscription {
         image.map(|image| image.refuse(now, code, text)).is_some()
     }
 
+    /// Leaves every publication: fetch what is to be sent once more, so that they know how far this
+    /// receiver came and do not wait for it.
+    pub fn close(&mut self, now: Nanos) {
+        self.config.images_max = 0;
+        self.images.iter_mut().for_each(|image| image.leave(now));
+    }
+
     /// The publications that are followed now.
     #[must_use]
     pub fn image_count(&self) -> usize {

@@ -29,7 +29,8 @@
 //! lose nothing and hold the publisher up; leased UDP repairs nothing and waits for nobody. What
 //! else happens is an [`Event`] and a [`Counters`] field, never a silence.
 //!
-//! [`Publication::spy`] looks on within the process. [`Waiter`] waits by a strategy between polls.
+//! [`Publication::spy`] looks on within the process. [`Relay`] takes one channel into another, on a
+//! thread of its own where you want one. [`Waiter`] waits by a strategy between polls.
 #![forbid(unsafe_code)]
 
 mod aeron;
@@ -45,6 +46,7 @@ mod loss;
 mod message;
 mod offer;
 mod publication;
+mod relay;
 mod seats;
 mod subscription;
 mod uri;
@@ -59,6 +61,7 @@ pub use loss::Loss;
 pub use message::{Action, Decoder, Message};
 pub use offer::{MessageLimit, OfferError};
 pub use publication::{Claim, Closing, Publication};
+pub use relay::{Relay, RelayThread, Unheard};
 pub use subscription::Subscription;
 pub use taut_io::WaitStrategy;
 pub use uri::{

@@ -13,7 +13,8 @@ mod loop_meter;
 mod loop_plot;
 mod loop_server;
 mod loop_verdict;
-mod spread;
+pub mod spread;
+mod waits;
 
 use clap::Subcommand;
 
@@ -34,6 +35,8 @@ pub enum Bench {
     LoopClient(loop_client::Arguments),
     /// Run both over rates, connections and peers, turn by turn, and write the table and a plot.
     LoopMatrix(loop_matrix::Arguments),
+    /// Send and receive over every wait strategy, pinned and not.
+    Waits(waits::Arguments),
 }
 
 /// Measures it.
@@ -45,5 +48,6 @@ pub fn run(what: &Bench) -> Result<(), Failure> {
         Bench::LoopServer(arguments) => loop_server::run(arguments),
         Bench::LoopClient(arguments) => loop_client::run(arguments),
         Bench::LoopMatrix(arguments) => loop_matrix::run(arguments),
+        Bench::Waits(arguments) => waits::run(arguments),
     }
 }

@@ -11,11 +11,14 @@ mod channel;
 mod demo;
 mod engine;
 mod exit;
+mod feed;
 mod fix;
 mod ipc;
 mod progress;
 mod receive;
+mod relay;
 mod report;
+mod saturate;
 mod sbe;
 mod send;
 mod terminal;
@@ -46,12 +49,18 @@ enum Verb {
     /// Look at the shared-memory channels of this machine.
     #[command(subcommand)]
     Ipc(ipc::Ipc),
+    /// Market data from a recording, as it came.
+    Feed(feed::Arguments),
     /// Work with SBE schemas and messages.
     Sbe(sbe::Arguments),
     /// The matching engine on an order flow from a file.
     Engine(engine::Arguments),
     /// Receive messages from any channel, with latency and losses.
     Receive(Box<receive::Arguments>),
+    /// Pass messages on from one channel to another.
+    Relay(relay::Arguments),
+    /// Raise the rate of a channel until latency or loss gives way; draw the curves.
+    Saturate(saturate::Arguments),
     /// Send timed messages into any channel.
     Send(Box<send::Arguments>),
     /// A process of a demo; started by `taut demo`, never by hand.
@@ -70,9 +79,12 @@ fn main() -> std::process::ExitCode {
         Verb::Bench(what) => bench::run(&what),
         Verb::Ipc(what) => ipc::run(&what),
         Verb::Fix(arguments) => fix::run(&arguments),
+        Verb::Feed(arguments) => feed::run(&arguments),
         Verb::Sbe(arguments) => sbe::run(&arguments),
         Verb::Engine(arguments) => engine::run(&arguments),
         Verb::Receive(arguments) => receive::run(&arguments),
+        Verb::Relay(arguments) => relay::run(&arguments),
+        Verb::Saturate(arguments) => saturate::run(&arguments),
         Verb::Send(arguments) => send::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };

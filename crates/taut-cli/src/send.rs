@@ -6,7 +6,7 @@ mod pace;
 mod ping;
 mod sender;
 
-use taut_channel::{ChannelUri, Publication};
+use taut_channel::Publication;
 
 pub use arguments::{Arguments, Rate};
 
@@ -32,10 +32,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(address) = publication.local_address() {
         terminal::tell(format_args!("{uri} at {address}"));
     }
-    let mut sender = Sender::new(arguments, publication, clock);
+    let mut sender = Sender::new(arguments, &uri, publication, clock);
     let report = match reply {
         Some(reply) => ping::run(&mut sender, &reply, &opening)?,
-        None => stream(&mut sender, &uri)?,
+        None => stream(&mut sender)?,
     };
     let line = if arguments.json {
         serde_json::to_string(&report).map_err(|error| Failure::run("write JSON", error))?
@@ -46,11 +46,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Waits for a subscriber, sends, and ends in good order.
-fn stream(sender: &mut Sender<'_>, uri: &ChannelUri) -> Result<Report, Failure> {
-    sender.await_subscriber(uri)?;
+fn stream(sender: &mut Sender<'_>) -> Result<Report, Failure> {
+    sender.await_subscriber()?;
     let start = sender.clock.now();
     let sent = sender.send_all(start)?;
     let seconds = (sender.clock.now() - start).0 as f64 / 1e9;
     finish::run(sender, sent)?;
-    Ok(sender.report(uri, sent, seconds))
+    Ok(sender.report(sent, seconds))
 }

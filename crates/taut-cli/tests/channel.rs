@@ -149,6 +149,84 @@ fn seconds_end_a_stream_that_goes_on() {
 }
 
 #[test]
+fn a_relay_bridges_two_channels_and_ends_with_the_stream() {
+    let (near, far) = (uri("near"), uri("far"));
+    let receiver = start(&["receive", "--channel", &far, "--json"]);
+    let relay = start(&["relay", "--from", &near, "--to", &far, "--once", "--json"]);
+    let sent = report(start(&["send", "--channel", &near, "--count", "300", "--json"]));
+    let (received, relayed) = (report(receiver), report(relay));
+    assert_eq!((&sent["sent"], &received["received"]), (&300.into(), &300.into()));
+    // The announcement of the end travels too.
+    assert!(relayed["relayed"].as_u64() >= Some(300), "{relayed}");
+    assert_eq!((&received["lost"], &relayed["lost"]), (&0.into(), &0.into()));
+}
+
+#[test]
+fn leased_udp_carries_the_stream_with_and_without_loss_and_a_late_sender() {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("socket");
+    let port = socket.local_addr().expect("address").port();
+    drop(socket);
+    let channel = format!("lease:udp?endpoint=127.0.0.1:{port}");
+    for loss in ["0", "0.05"] {
+        let receiver = start(&[
+            "receive",
+            "--channel",
+            &channel,
+            "--json",
+            "--inject-loss",
+            loss,
+            "--seed",
+            "3",
+        ]);
+        let sender =
+            start(&["send", "--channel", &channel, "--rate", "5000", "--count", "2000", "--json"]);
+        let (sent, received) = (report(sender), report(receiver));
+        let count = |field: &str| received[field].as_u64().expect(field);
+        assert_eq!(sent["sent"], 2000);
+        assert_eq!(count("received") + count("lost"), 2000, "{received}");
+        if loss != "0" {
+            assert!((20..300).contains(&count("lost")), "{received}");
+        }
+    }
+}
+
+#[test]
+fn saturate_finds_a_knee_and_draws_the_curves() {
+    let directory = tempfile::tempdir().expect("directory");
+    let page = directory.path().join("curves.html");
+    let channel = uri("saturate");
+    let out = page.display().to_string();
+    let found = report(start(&[
+        "saturate",
+        "--channel",
+        &channel,
+        "--from",
+        "1000",
+        "--to",
+        "1500",
+        "--seconds",
+        "0.1",
+        "--p99-us",
+        "1000000",
+        "--out",
+        &out,
+        "--json",
+    ]));
+    // On a busy machine the first rate may give way already.
+    assert!(found["steps"].as_array().is_some_and(|steps| !steps.is_empty()), "{found}");
+    assert!(found["full_speed"]["msgs_per_s"].as_f64() > Some(0.0));
+    assert!(std::fs::read_to_string(&page).expect("page").contains("<svg"));
+}
+
+#[test]
+fn bench_waits_measures_every_strategy_pinned_and_not() {
+    let found = report(start(&["bench", "waits", "--seconds", "0.05", "--json"]));
+    let runs = found["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 10);
+    assert!(runs.iter().all(|run| run["latency_ns"]["p50"].as_u64() > Some(0)), "{found}");
+}
+
+#[test]
 fn wrong_use_ends_with_2_and_says_what_would_be_right() {
     for (arguments, expected) in [
         (&["send"][..], "give --channel or set TAUT_CHANNEL"),
@@ -163,6 +241,10 @@ fn wrong_use_ends_with_2_and_says_what_would_be_right() {
         (&["receive", "--channel", "ipc:x", "--cpu", "4095"], "--cpu 4095"),
         (&["receive", "--channel", "ipc:x", "--csv", "/nowhere/x"], "cannot be written"),
         (&["receive", "--channel", "ipc:x", "--seed", "1"], "--inject-loss"),
+        (&["saturate", "--channel", "inproc:x"], "use ipc:NAME"),
+        (&["saturate", "--channel", "ipc:x", "--from", "9", "--to", "8"], "is above --to"),
+        (&["relay", "--from", "ipc:x", "--to", "ipc:x/y"], "'x/y' is wrong"),
+        (&["bench", "waits", "--seconds", "0"], "--seconds 0"),
     ] {
         let text = refused(arguments);
         assert!(text.contains(expected), "{arguments:?}: {text}");

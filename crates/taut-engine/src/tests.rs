@@ -1,6 +1,7 @@
 //! What the engine promises, a sentence each; and the engine against its slow twin.
 
 mod allocation;
+mod bug_classes;
 mod defects;
 mod exhaustive;
 mod features;

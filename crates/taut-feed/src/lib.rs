@@ -1,4 +1,4 @@
-//! Market-data sequencing: gap detection and snapshot recovery.
+//! Market-data sequencing: two lines, gap detection, retransmission and snapshot recovery.
 //!
 //! A feed has two channels. The **incremental** channel numbers its packets 1, 2, 3... and loses,
 //! duplicates and reorders some on the way; a heartbeat repeats the last number sent. The
@@ -11,6 +11,11 @@
 //! - **recovering**: packets ahead are stored. Late packets may close the gap; otherwise a snapshot
 //!   is collected, and when it is complete, [`Sequencer::poll_replay`] hands out its parts in order
 //!   and then the stored packets behind it.
+//!
+//! [`Arbiter`] puts two lines and time around it: the first line to bring a packet wins, a gap that
+//! both lines have is asked for ([`RetransmitRequest`], answered by a [`RetransmitServer`]), left
+//! to the snapshot cycle or given up ([`Recovery`]), and [`Arbiter::soundness`] says from the first
+//! sign of a gap, of silence or of a restart that the book is stale, and why.
 //!
 //! Packets are bytes to it: the caller reads sequence numbers and snapshot headers out of them, so
 //! any format works. Every sequence number is counted exactly once, as applied, recovered (covered
@@ -52,14 +57,23 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod arbiter;
 mod counters;
 pub mod lease;
+mod line;
+mod request;
+mod retransmit;
 mod sequencer;
 mod slots;
 mod snapshot;
+mod streams;
 #[cfg(test)]
 mod tests;
 
+pub use arbiter::{Arbiter, ArbiterConfig, Recovery, Soundness, Staleness};
 pub use counters::Counters;
+pub use line::{Line, LineCounters};
+pub use request::RetransmitRequest;
+pub use retransmit::{RetransmitConfig, RetransmitCounters, RetransmitServer};
 pub use sequencer::{FeedConfig, FeedState, Replay, Sequencer, SnapshotVerdict, Verdict};
 pub use snapshot::SnapshotHead;

@@ -263,6 +263,47 @@ impl Sequencer {
         self.stream_id
     }
 
+    /// The first packet that is missing, and how many in a row are, at most so many.
+    #[must_use]
+    pub fn first_gap(&self, count_max: u16) -> (SequenceNumber, u16) {
+        let sent = self.counters.highest_seen;
+        let is_missing = |&offset: &u16| {
+            let sequence = self.next.saturating_add(offset.into());
+            sequence <= sent && self.packets.get(sequence).is_none()
+        };
+        let count = (0..count_max).take_while(is_missing).count();
+        (SequenceNumber(self.next), u16::try_from(count).unwrap_or(count_max))
+    }
+
+    /// Gives the missing packets up and goes on with what was stored behind them: they stay lost,
+    /// and what they changed is not in the caller's state. Drain [`poll_replay`](Self::poll_replay)
+    /// then. False when there is no state to go on with.
+    pub fn give_up_gap(&mut self) -> bool {
+        if self.live || !self.has_base || self.is_replaying() {
+            return false;
+        }
+        let sent = self.counters.highest_seen;
+        let reach = self.packets.count() as u64;
+        let last = sent.min(self.next.saturating_add(reach));
+        let stored = (self.next..=last).find(|&sequence| self.packets.get(sequence).is_some());
+        self.next = stored.unwrap_or(sent.saturating_add(1));
+        self.update_live();
+        true
+    }
+
+    /// Whether [`poll_replay`](Self::poll_replay) has something to hand out.
+    pub(crate) fn has_replay(&self) -> bool {
+        !self.live
+            && (self.reset
+                || self.is_replaying()
+                || (self.has_base && self.packets.get(self.next).is_some()))
+    }
+
+    /// A packet of a stream that nobody follows came.
+    pub(crate) const fn note_foreign(&mut self) {
+        self.counters.foreign += 1;
+    }
+
     /// What it was built with.
     #[must_use]
     pub const fn config(&self) -> &FeedConfig {

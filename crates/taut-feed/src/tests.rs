@@ -1,12 +1,14 @@
 //! The sequencer: every state with every event, single stories, and whole runs over a bad link.
 
+mod arbiter;
+mod retransmit;
 mod runs;
 mod stories;
 mod table;
 
 use std::vec::Vec;
 
-use taut_types::SequenceNumber;
+use taut_types::{Nanos, SequenceNumber};
 
 use crate::*;
 

@@ -59,7 +59,9 @@ pub struct MemoryStore {
     bytes: Box<[u8]>,
     /// How many bytes were ever written, skipped ones included.
     written: u64,
-    /// Where messages stand, by their number modulo the length.
+    /// Where the next one goes: `written` modulo the length, kept so that nothing is divided.
+    offset: usize,
+    /// Where messages stand, by their number modulo the length, a power of two.
     places: Box<[Place]>,
 }
 
@@ -68,11 +70,14 @@ struct Place {
     sequence: u64,
     /// Counted as `written` is.
     start: u64,
+    /// Where it stands.
+    offset: usize,
     len: usize,
 }
 
 impl MemoryStore {
-    /// Room for this many messages of this many bytes altogether, allocated now.
+    /// Room for this many messages (up to the next power of two) of this many bytes altogether,
+    /// allocated now.
     #[must_use]
     pub fn new(message_count: usize, bytes: usize) -> Self {
         Self {
@@ -80,16 +85,14 @@ impl MemoryStore {
             next_incoming: 1,
             bytes: vec![0; bytes.max(1)].into_boxed_slice(),
             written: 0,
-            places: vec![Place::default(); message_count.max(1)].into_boxed_slice(),
+            offset: 0,
+            places: vec![Place::default(); message_count.max(1).next_power_of_two()]
+                .into_boxed_slice(),
         }
     }
 
     const fn place_of(&self, sequence: u64) -> usize {
-        (sequence % self.places.len() as u64) as usize
-    }
-
-    const fn offset(&self, start: u64) -> usize {
-        (start % self.bytes.len() as u64) as usize
+        sequence as usize & (self.places.len() - 1)
     }
 }
 
@@ -105,19 +108,20 @@ impl Store for MemoryStore {
     #[inline]
     fn keep(&mut self, sequence: u64, message: &[u8]) -> Result<(), StoreError> {
         self.next_outgoing = sequence.saturating_add(1);
-        let room = self.bytes.len() - self.offset(self.written);
-        if message.len() > room {
-            self.written += room as u64;
+        let len = message.len();
+        if len > self.bytes.len() - self.offset {
+            self.written += (self.bytes.len() - self.offset) as u64;
+            self.offset = 0;
         }
-        let start = self.written;
-        let offset = self.offset(start);
         // One that is larger than the whole store is not kept: it becomes part of a gap fill.
-        if let Some(room) = self.bytes.get_mut(offset..offset + message.len()) {
+        if let Some(room) = self.bytes.get_mut(self.offset..self.offset + len) {
             room.copy_from_slice(message);
-            self.written += message.len() as u64;
+            let place = Place { sequence, start: self.written, offset: self.offset, len };
+            self.written += len as u64;
+            self.offset += len;
             let at = self.place_of(sequence);
-            if let Some(place) = self.places.get_mut(at) {
-                *place = Place { sequence, start, len: message.len() };
+            if let Some(entry) = self.places.get_mut(at) {
+                *entry = place;
             }
         }
         Ok(())
@@ -141,8 +145,7 @@ impl Store for MemoryStore {
         if place.sequence != sequence || place.len == 0 || overwritten {
             return None;
         }
-        let offset = self.offset(place.start);
-        self.bytes.get(offset..offset + place.len)
+        self.bytes.get(place.offset..place.offset + place.len)
     }
 
     fn reset(&mut self) -> Result<(), StoreError> {

@@ -29,6 +29,9 @@ pub struct GatewayConfig {
     pub order_capacity: usize,
     /// Pre-trade limits.
     pub risk: RiskLimits,
+    /// Sockets are polled by receiving, without asking what is ready: for a gateway that does not
+    /// sleep.
+    pub hot: bool,
 }
 
 impl GatewayConfig {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use taut_fix::{DisconnectReason, FixError};
+use taut_io::{IoError, Limit};
 use taut_ring::RingError;
 use taut_sys::SysError;
 
@@ -12,6 +13,10 @@ use taut_sys::SysError;
 pub enum GatewayError {
     /// A system call failed.
     System(SysError),
+    /// The loop could not do what it was asked to.
+    Loop(IoError),
+    /// The venue could not be reached.
+    Unreachable(IoError),
     /// A shared region cannot hold its ring or its histogram.
     Region(RingError),
     /// A region is too small for its histograms.
@@ -39,6 +44,8 @@ impl fmt::Display for GatewayError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::System(error) => write!(f, "{error}"),
+            Self::Loop(error) => write!(f, "the gateway's loop: {error}"),
+            Self::Unreachable(error) => write!(f, "the venue cannot be reached: {error}"),
             Self::Region(error) => write!(f, "shared memory region: {error:?}"),
             Self::Histograms => f.write_str("shared memory region: too small for its histograms"),
             Self::SessionEnded(reason) => write!(f, "order session ended: {}", reason.as_str()),
@@ -61,6 +68,17 @@ impl std::error::Error for GatewayError {}
 impl From<SysError> for GatewayError {
     fn from(error: SysError) -> Self {
         Self::System(error)
+    }
+}
+
+impl From<IoError> for GatewayError {
+    fn from(error: IoError) -> Self {
+        match error {
+            IoError::System(error) => Self::System(error),
+            // What we write goes to the venue alone.
+            IoError::Limit(Limit::WriteBytes | Limit::Writes) => Self::VenueStalled,
+            other => Self::Loop(other),
+        }
     }
 }
 

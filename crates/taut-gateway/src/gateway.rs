@@ -1,42 +1,68 @@
-//! The loop: requests first, then market data, then the order session.
+//! The gateway: requests first, then what the loop brings, orders before market data.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
 use taut_book::LevelBook;
 use taut_fix::Now;
+use taut_io::{Completion, EpollKernel, EventLoop, Handle, Handler, Io, LoopConfig, Operation};
 use taut_sync::atomic::AtomicU64;
-use taut_sys::Clock;
+use taut_sys::{Clock, SysError};
 use taut_types::{Lots, Nanos, SequenceNumber, Side};
 
 use crate::client::Client;
 use crate::config::GatewayConfig;
 use crate::counters::GatewayCounters;
 use crate::error::GatewayError;
-use crate::market::{FeedSockets, Market, Taken};
-use crate::message::{OrderUpdate, Request};
+use crate::market::{FeedSockets, Market};
+use crate::message::{OrderUpdate, Request, TickStamps};
 use crate::order_entry::OrderSession;
 use crate::probe::Probe;
 use crate::regions::Recorders;
 
-/// Packets after which the order session is looked at although more packets wait.
-const PACKETS_IN_A_ROW: u32 = 8;
+/// Packets of a channel after which the order session is looked at although more packets wait.
+const PACKETS_IN_A_ROW: usize = 8;
 /// Requests after which a packet is looked at although more requests wait.
 const REQUESTS_IN_A_ROW: usize = 64;
 /// Time between two rounds of housekeeping.
 const HOUSEKEEPING: Nanos = Nanos::from_millis(1);
+/// Orders, the sink, two channels.
+const SOURCES: usize = 4;
 
 /// A gateway: one instrument, one feed, one order session, one client, one thread.
 #[derive(Debug)]
 pub struct Gateway<'m, C> {
+    events: EventLoop<EpollKernel>,
+    core: Core<'m, C>,
+    housekeeping_due: Nanos,
+}
+
+/// What the loop's completions go to.
+#[derive(Debug)]
+struct Core<'m, C> {
     clock: Clock,
+    feed: FeedHandles,
     market: Market,
     orders: OrderSession,
     probe: Option<Probe>,
     client: C,
     recorders: Recorders<'m>,
     shared_counters: &'m [AtomicU64],
-    packets_in_a_row: u32,
-    housekeeping_due: Nanos,
+    /// See [`GatewayConfig::hot`].
+    hot: bool,
+    /// Calls of the loop when the last datagram was handed over, and the ticks of that moment:
+    /// datagrams of one call were received at one time.
+    batch: (u64, u64),
+    /// Why the gateway cannot go on.
+    fault: Option<GatewayError>,
+}
+
+/// The feed's sockets on the loop.
+#[derive(Clone, Copy, Debug)]
+struct FeedHandles {
+    incremental: Handle,
+    snapshot: Handle,
+    /// Whether the snapshot channel is received: only while the book must be recovered.
+    recovering: bool,
 }
 
 impl<'m, C: Client> Gateway<'m, C> {
@@ -54,17 +80,31 @@ impl<'m, C: Client> Gateway<'m, C> {
     ) -> Result<Self, GatewayError> {
         let mono = clock.now();
         let now = Now { mono, utc: clock.utc_at(mono) };
-        Ok(Self {
+        let sizes = LoopConfig {
+            sources_max: SOURCES,
+            timers_max: SOURCES,
+            posts_max: 1,
+            receives_per_visit: PACKETS_IN_A_ROW,
+            completions_per_turn: PACKETS_IN_A_ROW,
+            ..LoopConfig::default()
+        };
+        let mut events = EventLoop::new(EpollKernel::new(SOURCES)?, sizes)?;
+        let io = events.io();
+        let feed = FeedHandles::new(io, sockets, config.hot)?;
+        let core = Core {
             clock,
-            market: Market::new(config, sockets),
-            orders: OrderSession::connect(config, now)?,
-            probe: config.sink_address.map(|sink| Probe::connect(sink, mono)).transpose()?,
+            feed,
+            market: Market::new(config),
+            orders: OrderSession::connect(config, io, now)?,
+            probe: config.sink_address.map(|sink| Probe::connect(io, sink, mono)).transpose()?,
             client,
             recorders,
             shared_counters,
-            packets_in_a_row: 0,
-            housekeeping_due: mono,
-        })
+            hot: config.hot,
+            batch: (0, 0),
+            fault: None,
+        };
+        Ok(Self { events, core, housekeeping_due: mono })
     }
 
     /// One round; whether there was something to do. Never blocks, and allocates nothing.
@@ -73,20 +113,31 @@ impl<'m, C: Client> Gateway<'m, C> {
     /// What ends the gateway.
     #[inline]
     pub fn poll(&mut self) -> Result<bool, GatewayError> {
-        let mut worked = self.serve_requests()?;
-        if let Taken::Datagram(stamps) = self.market.receive(&self.clock)? {
-            self.client.market(&self.clock, stamps, self.market.events());
-            self.serve_requests()?;
-            worked = true;
-            self.packets_in_a_row += 1;
-            if self.packets_in_a_row < PACKETS_IN_A_ROW {
-                return Ok(true);
-            }
+        self.turn(EventLoop::poll)
+    }
+
+    /// As [`Gateway::poll`], for at most one datagram or one batch of reports: for who looks at the
+    /// gateway in between.
+    ///
+    /// # Errors
+    /// What ends the gateway.
+    pub fn poll_one(&mut self) -> Result<bool, GatewayError> {
+        self.turn(EventLoop::poll_one)
+    }
+
+    #[inline]
+    fn turn(
+        &mut self,
+        look: impl FnOnce(&mut EventLoop<EpollKernel>, &mut Core<'m, C>) -> Result<usize, SysError>,
+    ) -> Result<bool, GatewayError> {
+        let Self { events, core, .. } = self;
+        let mut worked = core.serve_requests(events.io())?;
+        worked |= look(events, core)? > 0;
+        if let Some(fault) = core.fault {
+            return Err(fault);
         }
-        self.packets_in_a_row = 0;
-        worked |= self.receive_reports()?;
         if !worked {
-            self.probe_send()?;
+            core.probe_send(events.io())?;
         }
         Ok(worked)
     }
@@ -97,14 +148,16 @@ impl<'m, C: Client> Gateway<'m, C> {
     /// # Errors
     /// What ends the gateway.
     pub fn housekeeping(&mut self) -> Result<bool, GatewayError> {
-        let now = self.clock.now();
+        let Core { clock, orders, client, shared_counters, .. } = &mut self.core;
+        let now = clock.now();
         if now < self.housekeeping_due {
             return Ok(false);
         }
         self.housekeeping_due = now + HOUSEKEEPING;
-        self.orders.handle_timeout(&self.clock)?;
-        self.client.timer(&self.clock);
-        self.counters().store(self.shared_counters);
+        orders.handle_timeout(self.events.io(), clock)?;
+        client.timer(clock);
+        let shared_counters = *shared_counters;
+        self.counters().store(shared_counters);
         Ok(true)
     }
 
@@ -113,123 +166,245 @@ impl<'m, C: Client> Gateway<'m, C> {
     /// # Errors
     /// When it cannot be asked.
     pub fn logout(&mut self) -> Result<(), GatewayError> {
-        self.orders.logout(&self.clock)
+        self.core.orders.logout(self.events.io(), &self.core.clock)
     }
 
     /// Whether the order session ended in good order.
     #[must_use]
     pub const fn is_logged_out(&self) -> bool {
-        self.orders.is_logged_out()
+        self.core.orders.is_logged_out()
     }
 
     /// Whether the book can be trusted and orders can be sent.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.market.is_live() && self.orders.is_active()
+        self.core.market.is_live() && self.core.orders.is_active()
     }
 
     /// Whether everything up to this packet was applied or covered by a snapshot.
     #[must_use]
     pub fn has_caught_up_with(&self, last: SequenceNumber) -> bool {
-        self.market.is_live() && self.market.sequencer().lost(last) == 0
+        self.core.market.is_live() && self.core.market.sequencer().lost(last) == 0
     }
 
     /// Takes over a newer clock mapping.
     pub const fn clock_mut(&mut self) -> &mut Clock {
-        &mut self.clock
+        &mut self.core.clock
     }
 
     /// The client.
     pub const fn client_mut(&mut self) -> &mut C {
-        &mut self.client
+        &mut self.core.client
     }
 
     /// The book.
     #[must_use]
     pub const fn book(&self) -> &LevelBook {
-        self.market.book()
+        self.core.market.book()
     }
 
     /// Bought less sold.
     #[must_use]
     pub const fn position(&self) -> Lots {
-        self.orders.risk().position()
+        self.core.orders.risk().position()
     }
 
-    /// What to wait for when there is nothing to do.
+    /// What to wait for when there is nothing to do: readable when the loop has something. Only
+    /// for a gateway whose sockets are not hot.
     #[must_use]
-    pub fn fds(&self) -> [BorrowedFd<'_>; 3] {
-        let feed = self.market.sockets();
-        // The snapshot channel is looked at only while recovering: else it would wake for nothing.
-        let feed_fd = feed.incremental.as_fd();
-        let snapshot_fd = if self.market.is_live() { feed_fd } else { feed.snapshot.as_fd() };
-        [feed_fd, snapshot_fd, self.orders.stream().as_fd()]
+    pub fn fd(&mut self) -> BorrowedFd<'_> {
+        self.events.io().kernel().set().as_fd()
     }
 
     /// Everything counted so far.
     #[must_use]
     pub fn counters(&self) -> GatewayCounters {
-        let feed = self.market.sequencer().counters();
-        let answers = self.orders.table().answers();
-        let book = self.market.book();
+        let feed = self.core.market.sequencer().counters();
+        let answers = self.core.orders.table().answers();
+        let book = self.core.market.book();
         GatewayCounters {
             ticks: feed.applied,
             recovered: feed.recovered,
             highest_seen: feed.highest_seen,
             gaps: feed.gaps,
             snapshots: feed.snapshots_used,
-            malformed: self.market.malformed(),
-            live: self.market.is_live().into(),
+            malformed: self.core.market.malformed(),
+            live: self.core.market.is_live().into(),
             bid_levels: book.level_count(Side::Buy) as u64,
             ask_levels: book.level_count(Side::Sell) as u64,
-            logged_on: self.orders.is_active().into(),
+            logged_on: self.core.orders.is_active().into(),
             orders: answers.orders,
             acks: answers.acks,
             order_rejects: answers.order_rejects,
-            risk_rejects: self.orders.risk_rejects(),
-            refused: self.orders.refused(),
+            risk_rejects: self.core.orders.risk_rejects(),
+            refused: self.core.orders.refused(),
             fills: answers.fills,
             cancel_requests: answers.cancel_requests,
             cancels: answers.cancels,
             cancel_rejects: answers.cancel_rejects,
             expired: answers.expired,
             unanswered: answers.unanswered(),
-            bare_sends: self.probe.as_ref().map_or(0, Probe::count),
+            bare_sends: self.core.probe.as_ref().map_or(0, Probe::count),
         }
     }
+}
 
+impl<C: Client> Core<'_, C> {
     /// Requests come before market data: an order that waits costs more than a tick that waits.
     #[inline]
-    fn serve_requests(&mut self) -> Result<bool, GatewayError> {
+    fn serve_requests(&mut self, io: &mut Io<EpollKernel>) -> Result<bool, GatewayError> {
         for served in 0..REQUESTS_IN_A_ROW {
             let Some(request) = self.client.next_request() else { return Ok(served > 0) };
-            self.serve(&request)?;
+            self.serve(io, &request)?;
         }
         Ok(true)
     }
 
     #[inline]
-    fn serve(&mut self, request: &Request) -> Result<(), GatewayError> {
+    fn serve(&mut self, io: &mut Io<EpollKernel>, request: &Request) -> Result<(), GatewayError> {
         let reference = self.market.reference();
         let recorders = &mut self.recorders;
-        let news = self.orders.handle_request(&self.clock, request, reference, recorders)?;
+        let news = self.orders.handle_request(io, &self.clock, request, reference, recorders)?;
         match news {
             Some(update) => tell(&mut self.client, &self.clock, &update),
             None => Ok(()),
         }
     }
 
-    fn receive_reports(&mut self) -> Result<bool, GatewayError> {
-        let (clock, client) = (&self.clock, &mut self.client);
-        let pass_on = |update: &OrderUpdate| tell(client, clock, update);
-        self.orders.receive(clock, &mut self.recorders, pass_on)
+    #[inline]
+    fn handle(
+        &mut self,
+        io: &mut Io<EpollKernel>,
+        completion: &Completion<'_>,
+    ) -> Result<(), GatewayError> {
+        match *completion {
+            Completion::Datagram { socket, bytes, .. } if socket == self.feed.incremental => {
+                let received = self.receive_ticks(io);
+                let stamps = self.market.handle_increment(&self.clock, received, bytes)?;
+                self.pass_on(io, stamps)
+            }
+            Completion::Datagram { bytes, .. } => {
+                self.market.handle_snapshot(bytes)?;
+                self.pass_on(io, TickStamps::NONE)
+            }
+            Completion::Received { stream, bytes } if stream == self.orders.stream() => {
+                let Self { clock, client, orders, recorders, .. } = self;
+                let received = clock.now();
+                let pass_on = |update: &OrderUpdate| tell(client, clock, update);
+                orders.receive(io, (clock, received), bytes, recorders, pass_on)
+            }
+            Completion::Connected { stream } => self.connected(io, stream),
+            Completion::Failed { source, operation: Operation::Connect, error, .. }
+                if source == self.orders.stream() =>
+            {
+                Err(GatewayError::Unreachable(error))
+            }
+            Completion::Ended { stream: source } | Completion::Closed { source, .. }
+                if source == self.orders.stream() =>
+            {
+                self.orders.venue_closed()
+            }
+            // The sink's end is the venue's end, and a socket that must not be read any more says
+            // that it is not.
+            _ => Ok(()),
+        }
     }
 
-    fn probe_send(&mut self) -> Result<(), GatewayError> {
+    /// When the call returned that received the datagram which is handed over.
+    #[inline]
+    fn receive_ticks(&mut self, io: &Io<EpollKernel>) -> u64 {
+        let calls = io.calls().io;
+        if calls != self.batch.0 {
+            self.batch = (calls, self.clock.ticks());
+        }
+        self.batch.1
+    }
+
+    /// Tells the client what a datagram changed, and serves what it answers.
+    #[inline]
+    fn pass_on(
+        &mut self,
+        io: &mut Io<EpollKernel>,
+        stamps: TickStamps,
+    ) -> Result<(), GatewayError> {
+        self.client.market(&self.clock, stamps, self.market.events());
+        self.serve_requests(io)?;
+        if self.feed.recovering == self.market.is_live() {
+            self.feed.recover(io, !self.market.is_live(), self.hot)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn connected(&mut self, io: &mut Io<EpollKernel>, stream: Handle) -> Result<(), GatewayError> {
+        // A stream that is connected, and the sink whose end nobody awaits, are looked at without
+        // asking, or not at all.
+        let is_order_entry = stream == self.orders.stream();
+        io.set_hot(stream, self.hot || !is_order_entry)?;
+        if is_order_entry {
+            return self.orders.connected(io, &self.clock);
+        }
+        if let Some(probe) = &mut self.probe
+            && stream == probe.stream()
+        {
+            probe.connected();
+        }
+        Ok(())
+    }
+
+    fn probe_send(&mut self, io: &mut Io<EpollKernel>) -> Result<(), GatewayError> {
         match &mut self.probe {
-            Some(probe) => probe.poll(&self.clock, self.orders.last_order(), &mut self.recorders),
+            Some(probe) => {
+                probe.poll(io, &self.clock, self.orders.last_order(), &mut self.recorders)
+            }
             None => Ok(()),
         }
+    }
+}
+
+impl<C: Client> Handler<EpollKernel> for Core<'_, C> {
+    #[inline]
+    fn complete(&mut self, io: &mut Io<EpollKernel>, completion: Completion<'_>) {
+        if let Err(fault) = self.handle(io, &completion) {
+            self.fault.get_or_insert(fault);
+            io.stop();
+        }
+    }
+}
+
+impl FeedHandles {
+    fn new(
+        io: &mut Io<EpollKernel>,
+        sockets: FeedSockets,
+        hot: bool,
+    ) -> Result<Self, GatewayError> {
+        let incremental = io.adopt_datagram(sockets.incremental, false)?;
+        let snapshot = io.adopt_datagram(sockets.snapshot, false)?;
+        io.set_priority(snapshot, 2)?;
+        io.set_hot(incremental, hot)?;
+        io.receive(incremental)?;
+        let mut feed = Self { incremental, snapshot, recovering: false };
+        feed.recover(io, true, hot)?;
+        Ok(feed)
+    }
+
+    /// Receives the snapshot channel from now on, or no longer. What is hot and not received costs
+    /// nothing; what is not hot would wake a sleeper.
+    #[cold]
+    fn recover(
+        &mut self,
+        io: &mut Io<EpollKernel>,
+        recovering: bool,
+        hot: bool,
+    ) -> Result<(), GatewayError> {
+        self.recovering = recovering;
+        io.set_hot(self.snapshot, hot || !recovering)?;
+        if recovering {
+            io.receive(self.snapshot)?;
+        } else {
+            io.cancel(self.snapshot, Operation::Receive)?;
+        }
+        Ok(())
     }
 }
 

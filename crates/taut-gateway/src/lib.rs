@@ -1,7 +1,8 @@
 //! The tick-to-trade path: feed, book, strategy, risk, order.
 //!
 //! A [`Gateway`] is one object driven by one thread: [`Gateway::poll`] serves the client's
-//! requests first, then takes one datagram of market data, then looks at the order session. Its
+//! requests first, then takes a turn of the loop (`taut-io`): reports, then market data, and the
+//! client's requests again after each datagram. Its
 //! [`Client`] is where the strategy lives: in the same thread ([`FusedClient`]) or behind shared
 //! memory in another process ([`SplitClient`] here, [`StrategyRunner`] there). The [`Strategy`] is
 //! the same code.

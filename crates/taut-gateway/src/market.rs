@@ -6,7 +6,7 @@ use taut_oms::Reference;
 use taut_sbe::{
     LevelSink, LevelUpdate, Message, PACKET_BYTES_MAX, PacketFlags, PacketReader, Trade,
 };
-use taut_sys::{Clock, UdpSocket};
+use taut_sys::{Clock, Socket};
 use taut_types::{InstrumentId, Side};
 
 use crate::config::GatewayConfig;
@@ -17,16 +17,13 @@ use crate::message::{LevelEvent, MarketEvent, TickStamps, TopEvent, TradeEvent};
 #[derive(Debug)]
 pub struct FeedSockets {
     /// Numbered increments.
-    pub incremental: UdpSocket,
+    pub incremental: Socket,
     /// The snapshot cycle; read only while the book must be recovered.
-    pub snapshot: UdpSocket,
+    pub snapshot: Socket,
 }
 
 /// The most messages of a datagram: what 1,400 bytes hold of the smallest, and room to spare.
 const MESSAGES_MAX: usize = 128;
-
-/// Room for any datagram of the feed; a longer one is cut off and refused as malformed.
-const BUFFER_BYTES: usize = PACKET_BYTES_MAX + 1;
 
 /// What one datagram says about the book, collected before the book moves, so that decoding and
 /// booking can be told apart.
@@ -53,19 +50,9 @@ impl LevelSink for Decoded {
     }
 }
 
-/// Whether a datagram was taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
-    /// There was none.
-    Nothing,
-    /// One was; [`Market::events`] holds what it changed.
-    Datagram(TickStamps),
-}
-
-/// The feed handler: sockets, sequencing, book.
+/// The feed handler: sequencing and book.
 #[derive(Debug)]
 pub(crate) struct Market {
-    sockets: FeedSockets,
     sequencer: Sequencer,
     book: LevelBook,
     decoded: Decoded,
@@ -73,16 +60,12 @@ pub(crate) struct Market {
     top: TopEvent,
     live: bool,
     malformed: u64,
-    /// While recovering: whether the snapshot channel was looked at first last time.
-    snapshot_turn: bool,
-    buffer: Box<[u8; BUFFER_BYTES]>,
 }
 
 impl Market {
-    pub(crate) fn new(config: &GatewayConfig, sockets: FeedSockets) -> Self {
+    pub(crate) fn new(config: &GatewayConfig) -> Self {
         let feed = FeedConfig { stream_id: config.stream_id, ..FeedConfig::default() };
         Self {
-            sockets,
             sequencer: Sequencer::new(feed),
             book: LevelBook::with_capacity(config.level_capacity),
             decoded: Decoded {
@@ -95,28 +78,6 @@ impl Market {
             top: TopEvent::default(),
             live: false,
             malformed: 0,
-            snapshot_turn: false,
-            buffer: Box::new([0; BUFFER_BYTES]),
-        }
-    }
-
-    /// Takes one datagram, if there is one. Cost: one system call; two while recovering, when the
-    /// channels take turns: a gateway that is behind the increments must still get its snapshot.
-    #[inline]
-    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Taken, GatewayError> {
-        if !self.live {
-            self.snapshot_turn = !self.snapshot_turn;
-            if self.snapshot_turn {
-                let taken = self.receive_snapshot(clock)?;
-                if taken != Taken::Nothing {
-                    return Ok(taken);
-                }
-            }
-        }
-        match self.sockets.incremental.recv(self.buffer.as_mut_slice())? {
-            Some(bytes) => self.handle_increment(clock, bytes),
-            None if self.live => Ok(Taken::Nothing),
-            None => self.receive_snapshot(clock),
         }
     }
 
@@ -145,10 +106,6 @@ impl Market {
         &self.book
     }
 
-    pub(crate) const fn sockets(&self) -> &FeedSockets {
-        &self.sockets
-    }
-
     pub(crate) const fn is_live(&self) -> bool {
         self.live
     }
@@ -157,15 +114,19 @@ impl Market {
         self.malformed
     }
 
+    /// Takes a datagram of the incremental channel; [`Market::events`] holds what it changed. The
+    /// tick began at `received`, in ticks: when the call returned that received it.
     #[inline]
-    fn handle_increment(&mut self, clock: &Clock, bytes: usize) -> Result<Taken, GatewayError> {
-        // The receive call has returned: here a tick begins.
-        let received = clock.ticks();
+    pub(crate) fn handle_increment(
+        &mut self,
+        clock: &Clock,
+        received: u64,
+        datagram: &[u8],
+    ) -> Result<TickStamps, GatewayError> {
         self.events.clear();
-        let datagram = &self.buffer[..bytes.min(BUFFER_BYTES)];
-        let Ok(packet) = PacketReader::new(datagram) else {
+        let Some(packet) = read(datagram) else {
             self.malformed += 1;
-            return Ok(Taken::Datagram(TickStamps::NONE));
+            return Ok(TickStamps::NONE);
         };
         let header = packet.header();
         if header.flags.contains(PacketFlags::HEARTBEAT) {
@@ -173,39 +134,32 @@ impl Market {
         } else {
             let verdict = self.sequencer.handle_packet(header.stream_id, header.sequence, datagram);
             if verdict == Verdict::Apply {
-                let whole = header.flags.contains(PacketFlags::LAST);
-                let ends = self.apply_in_turn(clock, bytes, whole)?;
+                let ends = self.apply_in_turn(clock, &packet)?;
                 if self.sequencer.is_live() && self.live {
                     let origin = clock.at(received);
                     let end =
                         |at: u64| u32::try_from(clock.at(at).since(origin).0).unwrap_or(u32::MAX);
-                    return Ok(Taken::Datagram(TickStamps {
-                        origin,
-                        ends: [end(ends[0]), end(ends[1]), 0],
-                    }));
+                    return Ok(TickStamps { origin, ends: [end(ends[0]), end(ends[1]), 0] });
                 }
             }
         }
         self.replay()?;
-        Ok(Taken::Datagram(TickStamps::NONE))
+        Ok(TickStamps::NONE)
     }
 
-    /// Decodes and books the packet in the buffer, whose turn it is. Returns the ticks at which
-    /// each of the two was done. The top is told when the transaction is `whole`: between two
-    /// packets of one, the book may show what never was.
+    /// Decodes and books the packet whose turn it is. Returns the ticks at which each of the two
+    /// was done. The top is told when the transaction is whole: between two packets of one, the
+    /// book may show what never was.
     #[inline]
     fn apply_in_turn(
         &mut self,
         clock: &Clock,
-        bytes: usize,
-        whole: bool,
+        packet: &PacketReader<'_>,
     ) -> Result<[u64; 2], GatewayError> {
-        let datagram = &self.buffer[..bytes.min(BUFFER_BYTES)];
+        let whole = packet.header().flags.contains(PacketFlags::LAST);
         self.decoded.levels.clear();
         self.decoded.trades.clear();
-        let readable = PacketReader::new(datagram)
-            .and_then(|packet| packet.visit_levels(&mut self.decoded))
-            .is_ok();
+        let readable = packet.visit_levels(&mut self.decoded).is_ok();
         let decoded = clock.ticks();
         // The top has the first place: it is what the strategy waits for.
         self.events.push(MarketEvent::Top(self.top));
@@ -234,15 +188,12 @@ impl Market {
         Ok([decoded, clock.ticks()])
     }
 
-    fn receive_snapshot(&mut self, _clock: &Clock) -> Result<Taken, GatewayError> {
-        let Some(bytes) = self.sockets.snapshot.recv(self.buffer.as_mut_slice())? else {
-            return Ok(Taken::Nothing);
-        };
+    /// Takes a datagram of the snapshot channel; [`Market::events`] holds what it changed.
+    pub(crate) fn handle_snapshot(&mut self, datagram: &[u8]) -> Result<(), GatewayError> {
         self.events.clear();
-        let datagram = &self.buffer[..bytes.min(BUFFER_BYTES)];
-        let Ok(packet) = PacketReader::new(datagram) else {
+        let Some(packet) = read(datagram) else {
             self.malformed += 1;
-            return Ok(Taken::Datagram(TickStamps::NONE));
+            return Ok(());
         };
         let stream = packet.header().stream_id;
         let ours = self.decoded.instrument;
@@ -268,8 +219,7 @@ impl Market {
                 }
             }
         }
-        self.replay()?;
-        Ok(Taken::Datagram(TickStamps::NONE))
+        self.replay()
     }
 
     /// Brings the book up to date from what the sequencer kept, and tells when it became live or
@@ -307,6 +257,13 @@ impl Market {
         }
         Ok(())
     }
+}
+
+/// The packet in a datagram; one that is longer than any of the feed is none.
+#[inline]
+fn read(datagram: &[u8]) -> Option<PacketReader<'_>> {
+    let packet = PacketReader::new(datagram).ok()?;
+    (datagram.len() <= PACKET_BYTES_MAX).then_some(packet)
 }
 
 /// Applies level updates and notes them as events; whether the book could take them all.

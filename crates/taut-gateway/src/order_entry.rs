@@ -1,5 +1,6 @@
 //! Orders out and reports in: risk, FIX session, the table of orders.
 
+use std::net::SocketAddr;
 use std::ops::Range;
 
 use taut_fix::{
@@ -7,9 +8,10 @@ use taut_fix::{
     NewOrderSingle, Now, OrderCancelReject, OrderCancelRequest, OrderFlow, Role, Session,
     SessionConfig, ShortText, msg_type,
 };
+use taut_io::{EpollKernel, Handle, Io};
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{Order, OrderEvent, OrderState, OrderTable, Reference, Risk};
-use taut_sys::{Clock, TcpStream};
+use taut_sys::{Address, Clock, StreamOptions};
 use taut_types::{ClientOrderId, Instrument, Lots, Nanos, OrderType, Price};
 
 use crate::config::GatewayConfig;
@@ -19,20 +21,20 @@ use crate::regions::Recorders;
 
 /// Room for the largest message of ours.
 const MESSAGE_BYTES: usize = 1_024;
-/// Room for what the venue sends while we are busy; it holds some 250 reports.
-const INBOX_BYTES: usize = 64 * 1_024;
-/// What may wait for a venue that does not read.
-const OUTBOX_BYTES: usize = 64 * 1_024;
+/// Room for what one receive of the loop brings, behind the start of a message.
+const INBOX_BYTES: usize = 64 * 1_024 + MESSAGE_BYTES_MAX;
+/// How long the venue may take to accept the connection.
+const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(5);
 /// Fields of a message; a report has some 25.
 const FIELDS_MAX: usize = 128;
 /// The newest messages, which the venue may ask for again: room that stays in a core's cache.
-const STORE_MESSAGES: usize = 1_024;
+const STORE_MESSAGES: usize = 256;
 const STORE_BYTES: usize = 256 * STORE_MESSAGES;
 
 /// The order session and everything behind it.
 #[derive(Debug)]
 pub(crate) struct OrderSession {
-    stream: TcpStream,
+    stream: Handle,
     session: Session<MemoryStore>,
     index: FieldIndex,
     instrument: Instrument,
@@ -44,8 +46,6 @@ pub(crate) struct OrderSession {
     inbox_len: usize,
     /// Room for a message that came before its turn.
     held: Box<[u8]>,
-    /// Bytes that the kernel did not take; sent before anything else.
-    outbox: Vec<u8>,
     /// The last new order's bytes: what the bare send repeats.
     last_order: Range<usize>,
     logged_out: bool,
@@ -57,15 +57,21 @@ pub(crate) struct OrderSession {
 pub(crate) type News = Option<OrderUpdate>;
 
 impl OrderSession {
-    /// Connects to the venue and asks to log on.
-    pub(crate) fn connect(config: &GatewayConfig, now: Now) -> Result<Self, GatewayError> {
+    /// Starts to connect to the venue.
+    pub(crate) fn connect(
+        config: &GatewayConfig,
+        io: &mut Io<EpollKernel>,
+        now: Now,
+    ) -> Result<Self, GatewayError> {
         let store = MemoryStore::new(STORE_MESSAGES, STORE_BYTES);
-        let mut session = Session::new(session_config(config), store);
-        let stream = TcpStream::connect(config.order_address)?;
-        session.connect(now);
-        let mut entry = Self {
+        let to = Address::Inet(SocketAddr::V4(config.order_address));
+        let deadline = io.now() + CONNECT_TIMEOUT;
+        let stream = io.connect(&to, &StreamOptions::default(), Some(deadline))?;
+        // Order traffic comes before market data.
+        io.set_priority(stream, 0)?;
+        Ok(Self {
             stream,
-            session,
+            session: Session::new(session_config(config), store),
             index: FieldIndex::with_capacity(FIELDS_MAX),
             instrument: config.instrument,
             symbol: config.instrument.symbol().into(),
@@ -75,73 +81,105 @@ impl OrderSession {
             inbox: vec![0; INBOX_BYTES].into_boxed_slice(),
             inbox_len: 0,
             held: vec![0; MESSAGE_BYTES_MAX].into_boxed_slice(),
-            outbox: Vec::with_capacity(OUTBOX_BYTES),
             last_order: 0..0,
             logged_out: false,
             risk_rejects: 0,
             refused: 0,
-        };
-        entry.send_session_messages(now)?;
-        Ok(entry)
+        })
+    }
+
+    /// The connection stands: asks to log on.
+    pub(crate) fn connected(
+        &mut self,
+        io: &mut Io<EpollKernel>,
+        clock: &Clock,
+    ) -> Result<(), GatewayError> {
+        let mono = clock.now();
+        let now = Now { mono, utc: clock.utc_at(mono) };
+        io.receive(self.stream)?;
+        self.session.connect(now);
+        self.send_session_messages(io, now)
     }
 
     /// Handles a request of the client and returns what it must be told at once.
     #[inline]
     pub(crate) fn handle_request(
         &mut self,
+        io: &mut Io<EpollKernel>,
         clock: &Clock,
         request: &Request,
         reference: Reference,
         recorders: &mut Recorders<'_>,
     ) -> Result<News, GatewayError> {
         match request.kind {
-            RequestKind::New(order) => self.send_order(clock, request, order, reference, recorders),
-            RequestKind::Cancel(target) => self.send_cancel(clock, request.id, target),
+            RequestKind::New(order) => {
+                self.send_order(io, clock, request, order, reference, recorders)
+            }
+            RequestKind::Cancel(target) => self.send_cancel(io, clock, request.id, target),
         }
     }
 
-    /// Reads what the venue sent and handles it message by message; `tell` passes the news on.
-    /// Returns whether there was something. Cost: one system call.
+    /// Handles what the venue sent, message by message; `tell` passes the news on. `received` is
+    /// when the receive call returned: there a round trip ends.
     pub(crate) fn receive(
         &mut self,
-        clock: &Clock,
+        io: &mut Io<EpollKernel>,
+        (clock, received): (&Clock, Nanos),
+        bytes: &[u8],
         recorders: &mut Recorders<'_>,
         mut tell: impl FnMut(&OrderUpdate) -> Result<(), GatewayError>,
-    ) -> Result<bool, GatewayError> {
-        let room = self.inbox.get_mut(self.inbox_len..).unwrap_or(&mut []);
-        // A full inbox is handled before more is read: reading nothing would look like the end.
-        let got = match (room.is_empty(), self.stream.recv(room)) {
-            (true, _) => 0,
-            (_, Ok(None)) => return Ok(false),
-            (_, Ok(Some(0))) => return self.venue_closed(),
-            (_, Ok(Some(bytes))) => bytes,
-            (_, Err(error)) if error.is_peer_gone() => return self.venue_closed(),
-            (_, Err(error)) => return Err(error.into()),
-        };
-        // The receive call has returned: here a round trip ends.
-        let received = clock.now();
-        self.inbox_len += got;
+    ) -> Result<(), GatewayError> {
         let now = Now { mono: received, utc: clock.utc_at(received) };
-        let mut at = 0;
+        if self.inbox_len == 0 {
+            // Whole messages, nearly always: handled where they stand.
+            let used = self.handle_messages(io, now, bytes, recorders, &mut tell)?;
+            return self.keep(bytes.get(used..).unwrap_or(&[]));
+        }
+        self.keep(bytes)?;
         let mut inbox = std::mem::take(&mut self.inbox);
+        let pending = inbox.get(..self.inbox_len).unwrap_or(&[]);
+        let used = self.handle_messages(io, now, pending, recorders, &mut tell)?;
+        inbox.copy_within(used..self.inbox_len, 0);
+        self.inbox = inbox;
+        self.inbox_len -= used;
+        Ok(())
+    }
+
+    /// Keeps the start of a message until the rest comes.
+    fn keep(&mut self, bytes: &[u8]) -> Result<(), GatewayError> {
+        let end = self.inbox_len + bytes.len();
+        // What is kept is no whole message: there is room for a receive behind it.
+        let room = self.inbox.get_mut(self.inbox_len..end).ok_or(GatewayError::Contradiction)?;
+        room.copy_from_slice(bytes);
+        self.inbox_len = end;
+        Ok(())
+    }
+
+    /// Handles messages until none is whole; returns how many bytes they took.
+    fn handle_messages(
+        &mut self,
+        io: &mut Io<EpollKernel>,
+        now: Now,
+        bytes: &[u8],
+        recorders: &mut Recorders<'_>,
+        tell: &mut impl FnMut(&OrderUpdate) -> Result<(), GatewayError>,
+    ) -> Result<usize, GatewayError> {
+        let mut at = 0;
         loop {
-            let pending = inbox.get(at..self.inbox_len).unwrap_or(&[]);
-            let consumed = self.handle_message(now, pending, recorders, &mut tell)?;
+            let pending = bytes.get(at..).unwrap_or(&[]);
+            let consumed = self.handle_message(io, now, pending, recorders, tell)?;
             at += consumed;
-            self.handle_held(now, recorders, &mut tell)?;
+            self.handle_held(io, now, recorders, tell)?;
             if consumed == 0 {
-                break;
+                return Ok(at);
             }
         }
-        inbox.copy_within(at..self.inbox_len, 0);
-        self.inbox = inbox;
-        self.inbox_len -= at;
-        Ok(true)
     }
 
     /// Handles the message at the start of the bytes, if it is whole, and returns its length.
     fn handle_message(
         &mut self,
+        io: &mut Io<EpollKernel>,
         now: Now,
         bytes: &[u8],
         recorders: &mut Recorders<'_>,
@@ -162,20 +200,21 @@ impl OrderSession {
             Some(_) | None => {}
         }
         // The session takes no more while its own messages wait to be sent.
-        self.send_session_messages(now)?;
+        self.send_session_messages(io, now)?;
         Ok(made.consumed)
     }
 
     /// Messages that came before their turn, and whose turn it is now.
     fn handle_held(
         &mut self,
+        io: &mut Io<EpollKernel>,
         now: Now,
         recorders: &mut Recorders<'_>,
         tell: &mut impl FnMut(&OrderUpdate) -> Result<(), GatewayError>,
     ) -> Result<(), GatewayError> {
         while let Some(len) = self.session.take_held(&mut self.held) {
             let held = std::mem::take(&mut self.held);
-            self.handle_message(now, held.get(..len).unwrap_or(&[]), recorders, tell)?;
+            self.handle_message(io, now, held.get(..len).unwrap_or(&[]), recorders, tell)?;
             self.held = held;
         }
         Ok(())
@@ -208,8 +247,12 @@ impl OrderSession {
         }
     }
 
-    /// Heartbeats, test requests, time-outs, and what is left to send.
-    pub(crate) fn handle_timeout(&mut self, clock: &Clock) -> Result<(), GatewayError> {
+    /// Heartbeats, test requests, time-outs.
+    pub(crate) fn handle_timeout(
+        &mut self,
+        io: &mut Io<EpollKernel>,
+        clock: &Clock,
+    ) -> Result<(), GatewayError> {
         let mono = clock.now();
         let now = Now { mono, utc: clock.utc_at(mono) };
         if self.session.poll_timeout().is_some_and(|due| due <= mono)
@@ -217,16 +260,24 @@ impl OrderSession {
         {
             return Err(GatewayError::SessionEnded(reason));
         }
-        self.send_session_messages(now)?;
-        self.flush()
+        self.send_session_messages(io, now)
     }
 
     /// Asks the venue to end the session.
-    pub(crate) fn logout(&mut self, clock: &Clock) -> Result<(), GatewayError> {
+    pub(crate) fn logout(
+        &mut self,
+        io: &mut Io<EpollKernel>,
+        clock: &Clock,
+    ) -> Result<(), GatewayError> {
         let mono = clock.now();
         let now = Now { mono, utc: clock.utc_at(mono) };
         let _ = self.session.logout(now, "");
-        self.send_session_messages(now)
+        self.send_session_messages(io, now)
+    }
+
+    /// The venue sends no more, or the connection broke.
+    pub(crate) const fn venue_closed(&self) -> Result<(), GatewayError> {
+        if self.logged_out { Ok(()) } else { Err(GatewayError::VenueGone) }
     }
 
     pub(crate) fn is_active(&self) -> bool {
@@ -238,8 +289,8 @@ impl OrderSession {
         self.logged_out
     }
 
-    pub(crate) const fn stream(&self) -> &TcpStream {
-        &self.stream
+    pub(crate) const fn stream(&self) -> Handle {
+        self.stream
     }
 
     pub(crate) const fn table(&self) -> &OrderTable {
@@ -266,6 +317,7 @@ impl OrderSession {
     #[inline]
     fn send_order(
         &mut self,
+        io: &mut Io<EpollKernel>,
         clock: &Clock,
         request: &Request,
         order: NewOrder,
@@ -288,7 +340,7 @@ impl OrderSession {
         let encoded = clock.now();
         mark(&mut offsets, Stage::Encode, origin, encoded);
 
-        self.send(range.clone())?;
+        self.send(io, range.clone())?;
         let sent = clock.now();
         mark(&mut offsets, Stage::Send, origin, sent);
 
@@ -362,6 +414,7 @@ impl OrderSession {
 
     fn send_cancel(
         &mut self,
+        io: &mut Io<EpollKernel>,
         clock: &Clock,
         id: ClientOrderId,
         target: ClientOrderId,
@@ -390,47 +443,31 @@ impl OrderSession {
         let out = self.message.as_mut_slice();
         let range = self.session.send_message(now, &message, out).map_err(GatewayError::Encode)?;
         self.last_order = 0..0;
-        self.send(range)?;
+        self.send(io, range)?;
         self.table
             .apply(target, OrderEvent::CancelSent, Lots::ZERO)
             .map_err(|_| GatewayError::Contradiction)?;
         Ok(None)
     }
 
-    /// Sends a part of the message buffer, or keeps what the kernel does not take.
+    /// Sends a part of the message buffer; what the kernel does not take now, the loop keeps.
     #[inline]
-    fn send(&mut self, range: Range<usize>) -> Result<(), GatewayError> {
+    fn send(&self, io: &mut Io<EpollKernel>, range: Range<usize>) -> Result<(), GatewayError> {
         let bytes = self.message.get(range).unwrap_or(&[]);
-        let sent = if self.outbox.is_empty() { self.stream.send(bytes)? } else { 0 };
-        match bytes.get(sent..) {
-            None | Some([]) => Ok(()),
-            Some(rest) if self.outbox.len() + rest.len() <= OUTBOX_BYTES => {
-                self.outbox.extend_from_slice(rest);
-                Ok(())
-            }
-            Some(_) => Err(GatewayError::VenueStalled),
-        }
+        Ok(io.write(self.stream, bytes, None)?)
     }
 
-    fn flush(&mut self) -> Result<(), GatewayError> {
-        if !self.outbox.is_empty() {
-            let sent = self.stream.send(&self.outbox)?;
-            self.outbox.drain(..sent);
-        }
-        Ok(())
-    }
-
-    fn send_session_messages(&mut self, now: Now) -> Result<(), GatewayError> {
+    fn send_session_messages(
+        &mut self,
+        io: &mut Io<EpollKernel>,
+        now: Now,
+    ) -> Result<(), GatewayError> {
         while let Some(range) = self.session.poll_transmit(now, self.message.as_mut_slice()) {
             // The buffer no longer holds the last order.
             self.last_order = 0..0;
-            self.send(range)?;
+            self.send(io, range)?;
         }
         Ok(())
-    }
-
-    fn venue_closed(&self) -> Result<bool, GatewayError> {
-        if self.logged_out { Ok(false) } else { Err(GatewayError::VenueGone) }
     }
 }
 

@@ -122,10 +122,15 @@ fn reads_writes_datagrams_timers_and_posts_allocate_nothing_through_io_uring() {
 /// System calls of the receiving side per message, one message at a time: the loop is given time to
 /// see each before the next is sent, which is the staggered arrival.
 fn calls_per_message<K: Kernel>(kernel: K, hot: bool, waits: WaitStrategy) -> f64 {
+    let mut events = EventLoop::new(kernel, CONFIG).unwrap();
+    calls_beside(&mut events, hot, waits)
+}
+
+/// As above, beside whatever the loop has to do already.
+fn calls_beside<K: Kernel>(events: &mut EventLoop<K>, hot: bool, waits: WaitStrategy) -> f64 {
     const MESSAGES: usize = 1000;
     let listener = Socket::listen(&any(), &StreamOptions::default()).unwrap();
     let to = listener.local_address().unwrap();
-    let mut events = EventLoop::new(kernel, CONFIG).unwrap();
     let stream = events.io().connect(&to, &StreamOptions::default(), None).unwrap();
     let mut stands = false;
     while !stands {
@@ -178,6 +183,50 @@ fn a_message_costs_two_calls_through_epoll_and_one_when_hot_or_through_io_uring(
     }
     let calls = calls_per_message(epoll(), true, WaitStrategy::Spin);
     assert!(calls <= 1.05, "hot: {calls}");
+}
+
+/// Ten streams whose peers never read: everything between is full, and writes wait behind it.
+fn fill_ten_slow_readers<K: Kernel>(events: &mut EventLoop<K>) -> Vec<Socket> {
+    let listener = Socket::listen(&any(), &StreamOptions::default()).unwrap();
+    let to = listener.local_address().unwrap();
+    let slow: Vec<_> = (0..10)
+        .map(|_| events.io().connect(&to, &StreamOptions::default(), None).unwrap())
+        .collect();
+    let mut standing = 0;
+    while standing < slow.len() {
+        let mut handler = |_: &mut Io<K>, completion: Completion<'_>| {
+            standing += usize::from(matches!(completion, Completion::Connected { .. }));
+        };
+        events.poll(&mut handler).unwrap();
+    }
+    // The kernel still takes some after the first refusal: until it does not.
+    for _ in 0..20 {
+        for stream in &slow {
+            while events.io().write(*stream, &[7; 16 * 1024], None).is_ok() {}
+        }
+        let handler = &mut |_: &mut Io<K>, _: Completion<'_>| {};
+        events.run_for(handler, WaitStrategy::Block, Nanos::from_millis(2)).unwrap();
+    }
+    std::iter::from_fn(|| listener.accept().unwrap()).map(|(peer, _)| peer).collect()
+}
+
+fn slow_readers_cost_nothing<K: Kernel>(kernel: K, calls_max: f64) {
+    let mut events = EventLoop::new(kernel, CONFIG).unwrap();
+    let peers = fill_ten_slow_readers(&mut events);
+    assert_eq!(peers.len(), 10);
+    for strategy in [WaitStrategy::Spin, WaitStrategy::Block] {
+        let calls = calls_beside(&mut events, false, strategy);
+        assert!(calls <= calls_max, "{}: {calls}", strategy.name());
+    }
+}
+
+#[test]
+fn ten_readers_that_do_not_read_cost_the_others_no_call() {
+    slow_readers_cost_nothing(EpollKernel::new(CONFIG.sources_max).unwrap(), 2.05);
+    match UringKernel::new(CONFIG.sources_max) {
+        Ok(kernel) => slow_readers_cost_nothing(kernel, 1.05),
+        Err(refused) => println!("skipped: {refused}"),
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@
 //! work over; from there on a ring cannot tell shared memory from its own process's.
 
 mod bell;
+mod cell;
 mod channel;
 mod error;
 mod header;
@@ -21,16 +22,24 @@ mod monitor;
 mod owned;
 mod place;
 mod publication;
+mod requests;
 mod segment;
 mod stream;
 mod subscription;
+mod typed;
 
+pub use cell::CellPublication;
 pub use channel::{Channel, ChannelOptions, Writer, channels, is_used, prune};
 pub use error::IpcError;
 pub use header::REGIONS_MAX;
 pub use monitor::{ReaderStatus, StreamStatus};
 pub use owned::{OwnedLogPublication, OwnedLogSubscription};
 pub use publication::{LogPublication, TickPublication};
+pub use requests::{RequestPublication, Requests};
 pub use segment::{Region, Segment};
 pub use stream::{Stream, StreamKind, layout_hash};
 pub use subscription::{Join, LogSubscription, TickSubscription};
+pub use taut_ring::Payload;
+#[doc(hidden)]
+pub use typed::payload_of;
+pub use typed::{Field, TickLayout};

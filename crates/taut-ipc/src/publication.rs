@@ -15,16 +15,16 @@ const PATIENCE: u32 = 4096;
 
 /// The stream, owned: the lock that keeps others from writing, and the bell for sleepers.
 #[derive(Debug)]
-struct Ownership<'c> {
-    lock: MemoryFile,
+pub(crate) struct Ownership<'c> {
+    pub(crate) lock: MemoryFile,
     bell: Waker<'c>,
     control: taut_ring::Control<'c>,
-    stream: usize,
+    pub(crate) stream: usize,
     refusals: u32,
 }
 
 impl<'c> Ownership<'c> {
-    fn take(channel: &'c Channel, name: &str) -> Result<(Self, Descriptor), IpcError> {
+    pub(crate) fn take(channel: &'c Channel, name: &str) -> Result<(Self, Descriptor), IpcError> {
         let (stream, descriptor, words) = channel.stream(name)?;
         let control = control_of(words, &descriptor)?;
         let lock = channel.open_lock()?;

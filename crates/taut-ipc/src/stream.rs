@@ -1,6 +1,6 @@
 //! What a channel carries: streams of ticks, of messages of any size, and plain regions.
 
-use taut_ring::{Control, broadcast, log};
+use taut_ring::{Control, broadcast, cell, control_words, log, mpsc};
 use taut_sync::atomic::AtomicU64;
 
 use crate::error::IpcError;
@@ -19,6 +19,16 @@ pub enum StreamKind {
         /// Capacity in bytes, a power of two.
         capacity_bytes: usize,
     },
+    /// Messages of 56 bytes from many writers to the one who owns the stream.
+    Requests {
+        /// Slots, a power of two.
+        slot_count: usize,
+    },
+    /// The newest value of some words.
+    Cell {
+        /// Its words of 8 bytes.
+        word_count: usize,
+    },
 }
 
 /// A stream of a channel, as it is created or asked for.
@@ -28,7 +38,7 @@ pub struct Stream<'a> {
     pub name: &'a str,
     /// What it carries.
     pub kind: StreamKind,
-    /// Readers that may register, for the writer to wait for.
+    /// Readers that may register, for the writer to wait for; of requests, writers at a time.
     pub reader_count: usize,
     /// What its messages look like, such as [`layout_hash`] of their schema; 0 for raw bytes.
     pub layout: u64,
@@ -49,6 +59,10 @@ pub const fn layout_hash(description: &str) -> u64 {
 
 const TICKS: u64 = 1;
 const LOG: u64 = 2;
+const REQUESTS: u64 = 3;
+const CELL: u64 = 4;
+/// The largest cell: a page.
+const CELL_WORDS_MAX: usize = 512;
 
 impl Stream<'_> {
     /// How the header describes it.
@@ -62,8 +76,13 @@ impl Stream<'_> {
         let (kind, capacity, least) = match self.kind {
             StreamKind::Ticks { slot_count } => (TICKS, slot_count, 2),
             StreamKind::Log { capacity_bytes } => (LOG, capacity_bytes, log::LOG_BYTES_MIN),
+            StreamKind::Requests { slot_count } => (REQUESTS, slot_count, 2),
+            StreamKind::Cell { word_count } => (CELL, word_count, 1),
         };
-        let sane = capacity.is_power_of_two() && (least..=1 << 40).contains(&capacity);
+        let sane = match kind {
+            CELL => (least..=CELL_WORDS_MAX).contains(&capacity),
+            _ => capacity.is_power_of_two() && (least..=1 << 40).contains(&capacity),
+        };
         if !sane || self.reader_count > 1024 {
             return Err(IpcError::Misuse);
         }
@@ -74,10 +93,12 @@ impl Stream<'_> {
 }
 
 fn words_for(kind: u64, capacity: usize, reader_count: usize) -> usize {
-    if kind == TICKS {
-        broadcast::words_for(capacity, reader_count)
-    } else {
-        log::words_for(capacity, reader_count)
+    match kind {
+        TICKS => broadcast::words_for(capacity, reader_count),
+        LOG => log::words_for(capacity, reader_count),
+        // In front of these stand the words of the owner and of the sleepers alone.
+        REQUESTS => control_words(0) + mpsc::words_for(capacity, reader_count),
+        _ => control_words(0) + cell::words_for(capacity),
     }
 }
 
@@ -87,6 +108,8 @@ impl Descriptor {
         let kind = match self.kind {
             TICKS => StreamKind::Ticks { slot_count: self.capacity },
             LOG => StreamKind::Log { capacity_bytes: self.capacity },
+            REQUESTS => StreamKind::Requests { slot_count: self.capacity },
+            CELL => StreamKind::Cell { word_count: self.capacity },
             _ => return None,
         };
         let name = std::str::from_utf8(self.name()).ok()?;
@@ -104,10 +127,22 @@ impl Descriptor {
     }
 }
 
+impl Descriptor {
+    pub(crate) const fn requests_layout(&self) -> mpsc::Layout {
+        mpsc::Layout { slot_count: self.capacity, producer_count: self.reader_count }
+    }
+}
+
+/// What stands behind the control words of a stream of requests or a cell.
+pub(crate) fn behind_control(words: &[AtomicU64]) -> &[AtomicU64] {
+    words.get(control_words(0)..).unwrap_or(&[])
+}
+
 /// The control words of a stream.
 pub(crate) fn control_of<'m>(
     words: &'m [AtomicU64],
     descriptor: &Descriptor,
 ) -> Result<Control<'m>, IpcError> {
-    Ok(Control::of(words, descriptor.reader_count)?)
+    let has_readers = matches!(descriptor.kind, TICKS | LOG);
+    Ok(Control::of(words, if has_readers { descriptor.reader_count } else { 0 })?)
 }

@@ -277,6 +277,48 @@ fn many_may_create_at_once_and_get_the_same() {
     assert!(!channels(Path::new("/dev/shm")).expect("list").contains(&name));
 }
 
+#[test]
+fn requests_of_many_writers_and_the_newest_value_pass_by_name() {
+    let name = name("requests");
+    let orders = Stream {
+        name: "orders",
+        kind: StreamKind::Requests { slot_count: 8 },
+        reader_count: 2,
+        layout: 0,
+    };
+    let top = Stream { name: "top", kind: StreamKind::Cell { word_count: 3 }, ..orders };
+    let streams = [orders, top];
+    let options = ChannelOptions::default();
+    let channel = Channel::open_or_create(&name, &streams, &options).expect("channel");
+    let mut writers =
+        [(), ()].map(|()| channel.publish_requests("orders", 0).expect("a place for each"));
+    let full = channel.publish_requests("orders", 0).err();
+    assert_eq!(full, Some(IpcError::ReadersFull { reader_count: 2 }));
+    let mut reader = channel.read_requests("orders", 0).expect("reader");
+    let second = channel.read_requests("orders", 0).err();
+    assert_eq!(second, Some(IpcError::WriterExists { process: std::process::id() }));
+    for n in 0..20u64 {
+        let writer = &mut writers[n as usize % 2];
+        writer.send(&[n; 7]).expect("room");
+        assert_eq!((reader.poll(), reader.poll()), (Some([n; 7]), None));
+    }
+    // The next reader finds what this one left.
+    writers[0].send(&[99; 7]).expect("room");
+    drop(reader);
+    let mut reader = channel.read_requests("orders", 0).expect("reader");
+    assert_eq!((reader.poll(), reader.skipped()), (Some([99; 7]), 0));
+
+    let looker = Channel::open(&name, Access::Read, &options).expect("open");
+    let view = looker.read_cell::<3>("top", 0).expect("view");
+    assert_eq!(view.get(), None);
+    let mut cell = channel.publish_cell::<3>("top", 0).expect("cell");
+    assert!(channel.publish_cell::<3>("top", 0).is_err(), "two writers");
+    assert_eq!(channel.read_cell::<2>("top", 0).err(), Some(IpcError::Stream));
+    cell.set(&[1, 2, 3]);
+    assert_eq!(view.get(), Some((2, [1, 2, 3])));
+    assert_eq!(looker.status().expect("status").len(), 2);
+}
+
 /// A file system of 64 KiB, as in a container that was given too little.
 #[test]
 fn a_dev_shm_of_64_kib_gives_the_clear_error_and_never_a_signal() {

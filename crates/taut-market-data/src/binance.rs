@@ -1,10 +1,14 @@
-//! Binance: JSON streams, and a local book by Binance's rules.
+//! Binance: JSON and SBE streams, and a local book by Binance's rules.
 
 mod book;
 mod fields;
 mod json;
+mod stream;
+#[rustfmt::skip]
+mod stream_codec;
 mod sync;
 
 pub use book::{Applied, DepthBook, DepthCounters};
 pub use json::{BinanceJson, FrameKind};
+pub use stream::decode_stream;
 pub use sync::{DepthSync, Joined, Placement};

@@ -24,6 +24,8 @@ pub enum InstrumentKey<'a> {
     Symbol(&'a [u8]),
     /// By a number that other messages explain.
     Id(u32),
+    /// All instruments of the channel that the message came on.
+    Channel,
 }
 
 /// The venue's numbers that a message stands for.
@@ -48,7 +50,7 @@ impl SequenceRange {
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Levels or orders follow, up to [`End`](Self::End).
+    /// Levels or orders follow, up to the [`End`](Self::End).
     Begin(Batch),
     /// A price level now has this total.
     Level(LevelUpdate),
@@ -74,8 +76,21 @@ pub enum Event {
     Trade(Trade),
     /// The instrument trades, or does not.
     Status(TradingStatus),
-    /// Everything that belongs together has been said: the book may be acted upon.
-    End,
+    /// The book is empty now; when it is about a channel, all of its books are.
+    Reset,
+    /// The best levels of a side are gone: so many of them, or all.
+    DeleteLevels {
+        /// Which side.
+        side: Side,
+        /// How many, counted from the best; all when nothing is said.
+        count: Option<u8>,
+    },
+    /// The message has said everything.
+    End {
+        /// Whether the venue says that what began with one or more messages is complete: only then
+        /// may the book be acted upon.
+        is_final: bool,
+    },
 }
 
 /// What the levels and orders up to [`Event::End`] are.
@@ -100,6 +115,21 @@ pub struct LevelUpdate {
     pub lots: Lots,
     /// The number of orders, 0 when the venue does not say it.
     pub order_count: u32,
+    /// Where it stands among the levels of its side.
+    pub place: LevelPlace,
+}
+
+/// How a level's price finds its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LevelPlace {
+    /// By itself: the level with this price is set to this total.
+    ByPrice,
+    /// A new level at this place, 1 for the best; those behind it move one back.
+    Insert(u8),
+    /// The level at this place is another one or has another total.
+    Change(u8),
+    /// The level at this place is gone; those behind it move up.
+    Delete(u8),
 }
 
 /// The state of an order.

@@ -7,7 +7,13 @@
 //! built, or takes a price for a float.
 //!
 //! - [`binance::BinanceJson`]: the JSON streams of spot and USD-margined futures, read by a pull
-//!   scanner; [`binance::DepthBook`] keeps a book by Binance's rules and says when it is stale.
+//!   scanner, and [`binance::decode_stream`], the SBE ones; [`binance::DepthBook`] keeps a book by
+//!   Binance's rules and says when it is stale.
+//! - [`mdp3::decode_packet`]: CME's MDP 3.0, by price and by order; [`mdp3::PlacedBook`] keeps a
+//!   book by places, and heals by natural refresh.
+//!
+//! The layouts of SBE messages stand in `schema/*.xml`, and their decoders are generated from
+//! there.
 //!
 //! ```
 //! use taut_market_data::binance::{BinanceJson, FrameKind};
@@ -41,10 +47,12 @@ extern crate std;
 pub mod binance;
 mod error;
 mod event;
+pub mod mdp3;
+mod scale;
 mod scan;
 
 pub use error::{Expected, MarketDataError};
 pub use event::{
-    Batch, Context, Event, EventSink, InstrumentKey, LevelUpdate, OrderState, SequenceRange, Trade,
-    TradingStatus,
+    Batch, Context, Event, EventSink, InstrumentKey, LevelPlace, LevelUpdate, OrderState,
+    SequenceRange, Trade, TradingStatus,
 };

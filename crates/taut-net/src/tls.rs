@@ -173,11 +173,14 @@ impl TlsStream {
                 }
             }
             Completion::Written { stream: at, token: TOKEN } if at == stream => self.flush(io),
-            Completion::Failed { source, operation, error, .. } if source == stream => {
-                if operation == Operation::Receive && self.phase == Phase::Handshaking {
-                    self.fail(io, error.into());
-                }
+            Completion::Failed { source, operation: Operation::Receive, error, .. }
+                if source == stream && self.phase == Phase::Handshaking =>
+            {
+                self.fail(io, error.into());
             }
+            // A write that failed closes the stream, and then it is told; a receive deadline is its
+            // owner's, who set it.
+            Completion::Failed { source, operation: Operation::Write, .. } if source == stream => {}
             Completion::Closed { source, .. } if source == stream => {
                 self.phase = Phase::Over;
                 self.closed = true;
@@ -227,9 +230,17 @@ impl TlsStream {
     pub fn close<K: Kernel>(&mut self, io: &mut Io<K>, deadline: Nanos) {
         if matches!(self.phase, Phase::Handshaking | Phase::Open) {
             self.session.send_close_notify();
-            self.phase = Phase::Closing(deadline);
-            self.flush(io);
+            self.close_by(io, deadline);
         }
+    }
+
+    /// Ends when everything that is encrypted has left, but not later than that.
+    fn close_by<K: Kernel>(&mut self, io: &mut Io<K>, deadline: Nanos) {
+        self.phase = Phase::Closing(deadline);
+        self.flush(io);
+        // A peer that does not read holds the writes up: then they end the stream. A stale handle
+        // is closed already.
+        let _ = io.set_write_deadline(self.stream, Some(deadline));
     }
 
     fn decrypt<K: Kernel>(&mut self, io: &mut Io<K>, mut bytes: &[u8]) {
@@ -286,8 +297,7 @@ impl TlsStream {
             return;
         }
         self.end_with(TlsEvent::Failed(error));
-        self.phase = Phase::Closing(io.now() + ALERT_PATIENCE);
-        self.flush(io);
+        self.close_by(io, io.now() + ALERT_PATIENCE);
     }
 
     fn is_flushed(&self) -> bool {
@@ -299,7 +309,7 @@ impl TlsStream {
     fn flush<K: Kernel>(&mut self, io: &mut Io<K>) {
         loop {
             while self.session.wants_write() && self.cipher.free() > 0 {
-                if self.session.write_tls(&mut Into(&mut self.cipher)).is_err() {
+                if self.session.write_tls(&mut CipherSink(&mut self.cipher)).is_err() {
                     break;
                 }
             }
@@ -342,9 +352,9 @@ impl std::fmt::Debug for TlsStream {
 }
 
 /// The session writes as much as there is room for.
-struct Into<'b>(&'b mut ByteBuffer);
+struct CipherSink<'b>(&'b mut ByteBuffer);
 
-impl Write for Into<'_> {
+impl Write for CipherSink<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let taken = bytes.len().min(self.0.free());
         self.0.write(bytes.get(..taken).unwrap_or(&[]));

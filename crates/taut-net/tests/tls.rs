@@ -34,6 +34,7 @@ macro_rules! suite {
             case!(ends_with_a_closing_handshake_and_tells_a_cut_from_an_end);
             case!(a_peer_that_is_silent_fails_the_handshake_at_its_deadline);
             case!(a_slow_reader_is_told_as_a_limit_and_gets_every_byte);
+            case!(a_close_that_the_peer_does_not_let_through_ends_at_its_deadline);
             case!(bytes_that_are_no_tls_fail_and_nothing_panics);
         }
     };

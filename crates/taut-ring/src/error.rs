@@ -21,6 +21,11 @@ pub enum RingError {
         /// Words there are.
         have: usize,
     },
+    /// The last producer at this place died in a claim that the reader has not skipped yet.
+    Claimed {
+        /// The place's number.
+        seat: usize,
+    },
     /// There is no reader or producer place of this number.
     Seat {
         /// The number asked for.

@@ -210,9 +210,14 @@ pub(crate) struct Hold<'m> {
     capacity: u64,
     epoch: u64,
     reported: u64,
+    /// Where it last found nothing, and how often it pauses when it does again.
     caught_up: u64,
+    pauses: u64,
     part: u64,
 }
+
+/// The longest pause of a reader that has caught up, in processor pauses.
+const PAUSES_MAX: u64 = 64;
 
 /// What a reader learned when it confirmed what it had copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,7 +235,17 @@ impl<'m> Hold<'m> {
     pub(crate) fn passive(control: Control<'m>, capacity: u64, at: u64) -> Self {
         let epoch = control.epoch().load(Ordering::Relaxed);
         let part = (capacity / PARTS).max(1);
-        Self { control, seat: None, lost: None, capacity, epoch, reported: at, caught_up: at, part }
+        Self {
+            control,
+            seat: None,
+            lost: None,
+            capacity,
+            epoch,
+            reported: at,
+            caught_up: at,
+            pauses: 1,
+            part,
+        }
     }
 
     /// A registered reader.
@@ -289,17 +304,23 @@ impl<'m> Hold<'m> {
         }
     }
 
-    /// The reader has read everything: it reports that, and pauses once (some tens of nanoseconds,
-    /// less than a message takes from core to core): a writer in full flow would else lose each
-    /// line to us while it writes it, and have to fetch it back.
+    /// The reader has read everything: it reports that, and pauses for a moment, because a writer
+    /// in full flow would else lose each line to us while it writes it, and have to fetch it back.
+    /// The pause is some tens of nanoseconds, less than a message takes from core to core; it
+    /// doubles while there is something behind every pause, up to a few microseconds, and begins
+    /// anew as soon as there is nothing.
     #[inline]
     pub(crate) fn caught_up(&mut self, position: u64) {
         if position == self.caught_up {
+            self.pauses = 1;
             return;
         }
         self.caught_up = position;
         self.report(position);
-        taut_sync::spin_loop();
+        (0..self.pauses).for_each(|_| taut_sync::spin_loop());
+        // A small ring would be full, or its reader overtaken, meanwhile.
+        let pauses_max = (self.part / 2).clamp(1, PAUSES_MAX);
+        self.pauses = (2 * self.pauses).min(pauses_max);
     }
 
     /// Notes a loss where others can see it.

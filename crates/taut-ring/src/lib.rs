@@ -44,7 +44,7 @@ pub mod spsc;
 
 pub use bell::Bell;
 pub use bytes::{load_bytes, store_bytes};
-pub use control::{Control, Counters, ReaderView};
+pub use control::{Control, Counters, ReaderView, control_words};
 pub use error::RingError;
 pub use gate::{Full, Policy};
 pub use slot::{PAYLOAD_WORDS, Payload, SLOT_WORDS};

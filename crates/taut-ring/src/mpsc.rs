@@ -82,12 +82,21 @@ impl<'m> Producer<'m> {
     /// A producer at the place `seat`, which must be nobody's.
     ///
     /// # Errors
-    /// When the memory is not of this layout or has no such place.
+    /// When the memory is not of this layout or has no such place; [`RingError::Claimed`] while
+    /// the place names the dead one whose claim holds up the reader.
     pub fn new(memory: &'m [AtomicU64], layout: Layout, seat: usize) -> Result<Self, RingError> {
         let parts = layout.parts(memory)?;
         let note = &parts.notes.get(seat).ok_or(RingError::Seat { seat })?[0];
         // Acquire: as in `push`.
         let taken_seen = parts.taken.load(Ordering::Acquire);
+        // Relaxed, all: the last producer here is dead; how that is known orders its stores.
+        let noted = note.load(Ordering::Relaxed);
+        let position = noted.wrapping_sub(1);
+        let tail = parts.tail.load(Ordering::Relaxed);
+        let waits = position.wrapping_sub(taken_seen) < tail.wrapping_sub(taken_seen);
+        if noted != 0 && waits && !is_complete(parts.slots, position) {
+            return Err(RingError::Claimed { seat });
+        }
         Ok(Self { parts, note, taken_seen })
     }
 

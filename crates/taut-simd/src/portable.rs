@@ -5,6 +5,10 @@ pub const LEVEL: &str = "portable";
 
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
+/// Every second byte of a word, so that the other lets it grow.
+const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
+/// One in each lane of sixteen bits.
+const ONES: u64 = 0x0001_0001_0001_0001;
 
 /// Bit `n` is set where byte `n` of the block equals `byte`. Cost: eight words of a few operations.
 #[inline]
@@ -28,7 +32,6 @@ pub fn equal_mask(block: &[u8; 64], byte: u8) -> u64 {
 #[inline]
 #[must_use]
 pub fn sum(bytes: &[u8]) -> u8 {
-    const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
     /// A lane holds the sums of so many pairs of bytes.
     const WORDS_MAX: usize = 128;
     let (words, tail) = bytes.as_chunks::<8>();
@@ -40,7 +43,23 @@ pub fn sum(bytes: &[u8]) -> u8 {
             lanes += (word & EVEN) + ((word >> 8) & EVEN);
         }
         // The product's top lane is the sum of all four.
-        whole += lanes.wrapping_mul(0x0001_0001_0001_0001) >> 48;
+        whole += lanes.wrapping_mul(ONES) >> 48;
     }
-    tail.iter().fold((whole & 0xff) as u8, |sum, byte| sum.wrapping_add(*byte))
+    whole += last_word(bytes, tail.len());
+    (whole & 0xff) as u8
+}
+
+/// The sum of the last bytes, fewer than eight, modulo 256.
+#[inline]
+fn last_word(bytes: &[u8], count: usize) -> u64 {
+    match bytes.last_chunk::<8>() {
+        // The word that ends with them, without the bytes that come before.
+        Some(_) if count == 0 => 0,
+        Some(word) => {
+            let word = u64::from_le_bytes(*word) >> (8 * (8 - count));
+            let lanes = (word & EVEN) + ((word >> 8) & EVEN);
+            lanes.wrapping_mul(ONES) >> 48
+        }
+        None => bytes.iter().fold(0, |sum, byte| sum + u64::from(*byte)),
+    }
 }

@@ -13,6 +13,9 @@ use crate::socket::Socket;
 /// The most datagrams that one send takes.
 pub const SEND_BATCH_MAX: usize = 32;
 
+/// Datagrams that a receive asks for after one that found few.
+const ASKED_MIN: usize = 4;
+
 /// Room for the control messages of one datagram: all that we ask for need 120 bytes.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
@@ -47,6 +50,8 @@ pub struct DatagramBatch {
     controls: Box<[Control]>,
     vectors: Box<[libc::iovec]>,
     headers: Box<[libc::mmsghdr]>,
+    /// How many the last receive asked for: more after a burst, so that an idle look is cheap.
+    asked: usize,
     received: usize,
 }
 
@@ -69,6 +74,7 @@ impl DatagramBatch {
             controls: vec![Control([0; CONTROL_BYTES]); count].into_boxed_slice(),
             vectors: vec![vector; count].into_boxed_slice(),
             headers: vec![header; count].into_boxed_slice(),
+            asked: 0,
             received: 0,
         }
     }
@@ -83,6 +89,12 @@ impl DatagramBatch {
     #[must_use]
     pub const fn received(&self) -> usize {
         self.received
+    }
+
+    /// Whether the last receive took as many as it asked for: there may be more.
+    #[must_use]
+    pub const fn is_full(&self) -> bool {
+        self.received > 0 && self.received == self.asked
     }
 
     /// The bytes of one.
@@ -112,8 +124,10 @@ impl DatagramBatch {
     }
 
     fn prepare(&mut self) {
+        self.asked = (2 * self.received).clamp(ASKED_MIN, ASKED_MIN.max(self.headers.len()));
+        self.asked = self.asked.min(self.headers.len());
         let base = self.bytes.as_mut_ptr();
-        for (index, header) in self.headers.iter_mut().enumerate() {
+        for (index, header) in self.headers.iter_mut().take(self.asked).enumerate() {
             let vector = &mut self.vectors[index];
             // The offset stays inside the allocation: index is below the count of datagrams.
             vector.iov_base = base.wrapping_add(index * self.datagram_bytes).cast();
@@ -131,8 +145,9 @@ impl DatagramBatch {
 }
 
 impl Socket {
-    /// Takes as many datagrams as have arrived and fit: returns their count, 0 when none has. Fewer
-    /// than the capacity means that the queue is empty. Cost: one system call.
+    /// Takes datagrams that have arrived: returns their count, 0 when none has. There may be more
+    /// when [`DatagramBatch::is_full`]; it asks for few after it found few, and for more after a
+    /// burst. Cost: one system call.
     ///
     /// # Errors
     /// What `recvmmsg(2)` says.
@@ -140,10 +155,11 @@ impl Socket {
         batch.prepare();
         batch.received = 0;
         let fd = self.as_fd().as_raw_fd();
-        let count = u32::try_from(batch.headers.len()).unwrap_or(u32::MAX);
+        let count = u32::try_from(batch.asked).unwrap_or(u32::MAX);
         let headers = batch.headers.as_mut_ptr();
-        // SAFETY: `prepare` has just pointed each header at its own part of the batch's boxes,
-        // which are borrowed mutably until the call ends; the lengths are those of the parts.
+        // SAFETY: `prepare` has just pointed the first `count` headers each at its own part of the
+        // batch's boxes, which are borrowed mutably until the call ends; the lengths are those of
+        // the parts.
         let got = unsafe {
             libc::recvmmsg(fd, headers, count, libc::MSG_DONTWAIT as _, std::ptr::null_mut())
         };

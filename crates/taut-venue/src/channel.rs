@@ -1,6 +1,6 @@
 //! One channel of the feed: a UDP socket that loses nothing on this side.
 
-use taut_sys::{SysError, UdpSocket, yield_cpu};
+use taut_sys::{Socket, SysError, yield_cpu};
 
 use crate::error::{During, VenueError};
 
@@ -11,14 +11,14 @@ const ATTEMPTS_MAX: u32 = 1_000_000;
 /// not take is offered again until it does.
 #[derive(Debug)]
 pub struct Channel {
-    socket: UdpSocket,
+    socket: Socket,
     name: &'static str,
     pub retries: u64,
     pub failures: u64,
 }
 
 impl Channel {
-    pub const fn new(socket: UdpSocket, name: &'static str) -> Self {
+    pub const fn new(socket: Socket, name: &'static str) -> Self {
         Self { socket, name, retries: 0, failures: 0 }
     }
 
@@ -26,7 +26,7 @@ impl Channel {
     #[inline]
     pub fn send(&mut self, datagram: &[u8]) -> Result<(), VenueError> {
         match self.socket.send(datagram) {
-            Ok(true) => Ok(()),
+            Ok(Some(_)) => Ok(()),
             first => self.send_again(datagram, first),
         }
     }
@@ -35,13 +35,13 @@ impl Channel {
     fn send_again(
         &mut self,
         datagram: &[u8],
-        first: Result<bool, SysError>,
+        first: Result<Option<usize>, SysError>,
     ) -> Result<(), VenueError> {
         let mut outcome = first;
         for _ in 0..ATTEMPTS_MAX {
             match outcome {
-                Ok(true) => return Ok(()),
-                Ok(false) => yield_cpu(),
+                Ok(Some(_)) => return Ok(()),
+                Ok(None) => yield_cpu(),
                 // A unicast peer that does not listen refused an earlier datagram; this one was not
                 // sent, and can be now.
                 Err(error) if error.is_peer_gone() => {}
@@ -50,7 +50,7 @@ impl Channel {
             self.retries += 1;
             outcome = self.socket.send(datagram);
         }
-        if outcome == Ok(true) {
+        if matches!(outcome, Ok(Some(_))) {
             return Ok(());
         }
         self.failures += 1;

@@ -1,11 +1,10 @@
 //! The clients' places: who is connected, and that nobody is twice.
 
 use taut_fix::{CompId, ExecutionReport, Now, OrderCancelReject};
-use taut_sys::{TcpListener, TcpStream};
+use taut_io::{EpollKernel, Handle, Io};
 use taut_types::Nanos;
 
 use crate::connection::{Connection, Terms};
-use crate::error::{During, VenueError};
 use crate::orders::{SESSIONS_MAX, SessionId};
 
 /// What became of a logon.
@@ -28,7 +27,6 @@ struct Slot {
 /// Up to [`SESSIONS_MAX`] connections.
 #[derive(Debug)]
 pub struct Clients {
-    listener: TcpListener,
     terms: Terms,
     slots: [Option<Slot>; SESSIONS_MAX],
     next_serial: u64,
@@ -38,9 +36,8 @@ pub struct Clients {
 }
 
 impl Clients {
-    pub const fn new(listener: TcpListener, terms: Terms) -> Self {
+    pub const fn new(terms: Terms) -> Self {
         Self {
-            listener,
             terms,
             slots: [const { None }; SESSIONS_MAX],
             next_serial: 1,
@@ -50,24 +47,22 @@ impl Clients {
         }
     }
 
-    pub const fn listener(&self) -> &TcpListener {
-        &self.listener
+    /// Gives a new connection a place; whether there was one.
+    pub fn accept(&mut self, stream: Handle, now: Now) -> bool {
+        let Some(slot) = self.slots.iter_mut().find(|slot| slot.is_none()) else {
+            self.refused += 1;
+            return false;
+        };
+        let connection = Connection::new(stream, self.terms.clone(), now);
+        *slot = Some(Slot { serial: self.next_serial, connection });
+        self.next_serial += 1;
+        true
     }
 
-    /// Takes the connections that wait; one beyond the last place is closed at once.
-    pub fn accept(&mut self, now: Now) -> Result<bool, VenueError> {
-        let mut worked = false;
-        while let Some(stream) = accept(&self.listener, "order entry listener")? {
-            worked = true;
-            let Some(slot) = self.slots.iter_mut().find(|slot| slot.is_none()) else {
-                self.refused += 1;
-                continue;
-            };
-            let connection = Connection::new(stream, self.terms.clone(), now);
-            *slot = Some(Slot { serial: self.next_serial, connection });
-            self.next_serial += 1;
-        }
-        Ok(worked)
+    /// The connection on a stream.
+    pub fn on(&mut self, stream: Handle) -> Option<&mut Connection> {
+        let mut connections = self.slots.iter_mut().flatten().map(|slot| &mut slot.connection);
+        connections.find(|connection| connection.stream() == stream)
     }
 
     /// The connection in a place, with its identity.
@@ -109,21 +104,20 @@ impl Clients {
         }
     }
 
-    /// Offers every output to the kernel.
-    pub fn flush(&mut self) {
+    /// Gives every output to the loop.
+    pub fn flush(&mut self, io: &mut Io<EpollKernel>) {
         for slot in self.slots.iter_mut().flatten() {
-            if slot.connection.has_output() {
-                slot.connection.flush();
-            }
+            slot.connection.flush(io);
         }
     }
 
     /// Closes a connection.
-    pub fn close(&mut self, session: SessionId) {
+    pub fn close(&mut self, session: SessionId, io: &mut Io<EpollKernel>) {
         if let Some(place) = self.slots.get_mut(session.slot)
-            && place.as_ref().is_some_and(|slot| slot.serial == session.serial)
+            && let Some(slot) = place.take_if(|slot| slot.serial == session.serial)
         {
-            *place = None;
+            // A stream that broke is closed already.
+            let _ = io.close(slot.connection.stream());
         }
     }
 
@@ -132,17 +126,9 @@ impl Clients {
         self.slots.iter().flatten().count()
     }
 
-    /// When a session's clock asks for something, or a full socket may be tried again.
-    pub fn due(&self, now: Nanos, retry: Nanos) -> Option<Nanos> {
-        let connections = || self.slots.iter().flatten().map(|slot| &slot.connection);
-        let timeout = connections().filter_map(Connection::timeout).min();
-        let is_blocked = connections().any(Connection::has_output);
-        [timeout, is_blocked.then(|| now + retry)].into_iter().flatten().min()
-    }
-
-    /// The connections' descriptors.
-    pub fn connections(&self) -> impl Iterator<Item = &Connection> {
-        self.slots.iter().flatten().map(|slot| &slot.connection)
+    /// When a session's clock asks for something.
+    pub fn due(&self) -> Option<Nanos> {
+        self.slots.iter().flatten().filter_map(|slot| slot.connection.timeout()).min()
     }
 
     fn connection(&mut self, session: SessionId) -> Option<&mut Connection> {
@@ -151,15 +137,31 @@ impl Clients {
     }
 }
 
-/// Takes a waiting connection; one that its peer has given up already does not count.
-pub fn accept(listener: &TcpListener, name: &'static str) -> Result<Option<TcpStream>, VenueError> {
-    match listener.accept() {
-        Err(error) if is_aborted(error) => Ok(None),
-        outcome => outcome.during(name),
-    }
+/// The clients, and the loop that their reports leave by.
+#[derive(Debug)]
+pub struct Desk<'a> {
+    pub clients: &'a mut Clients,
+    pub io: &'a mut Io<EpollKernel>,
 }
 
-fn is_aborted(error: taut_sys::SysError) -> bool {
-    error.is_peer_gone()
-        || std::io::Error::from(error).kind() == std::io::ErrorKind::ConnectionAborted
+impl Desk<'_> {
+    /// As [`Clients::report`].
+    pub fn report(&mut self, now: Now, session: SessionId, report: &ExecutionReport<'_>) {
+        self.clients.report(now, session, report);
+    }
+
+    /// As [`Clients::cancel_reject`].
+    pub fn cancel_reject(&mut self, now: Now, session: SessionId, reject: &OrderCancelReject<'_>) {
+        self.clients.cancel_reject(now, session, reject);
+    }
+
+    /// As [`Clients::flush`].
+    pub fn flush(&mut self) {
+        self.clients.flush(self.io);
+    }
+
+    /// As [`Clients::close`].
+    pub fn close(&mut self, session: SessionId) {
+        self.clients.close(session, self.io);
+    }
 }

@@ -1,18 +1,18 @@
 //! One client's connection: bytes in, requests out, reports back.
 
-use std::os::fd::{AsFd, BorrowedFd};
-
 use taut_fix::{
     BeginString, BusinessMessageReject, BusinessRejectReason, CompId, Dictionaries, Event,
     ExecutionReport, FieldIndex, MESSAGE_BYTES_MAX, MemoryStore, NewOrderSingle, Now,
     OrderCancelReject, OrderCancelRequest, OrderFlow, Peek, Role, Session, SessionConfig,
     ShortText, TypedMessage, msg_type, peek,
 };
-use taut_sys::TcpStream;
+use taut_io::{ByteBuffer, EpollKernel, Handle, Io};
 use taut_types::Nanos;
 
-/// Room for received bytes: some whole messages of the largest size.
-const INPUT_BYTES: usize = 4 * MESSAGE_BYTES_MAX;
+/// Room for what two turns of the loop bring, behind the start of a message.
+const INPUT_BYTES: usize = 2 * 64 * 1_024 + MESSAGE_BYTES_MAX;
+/// Room for reports that are sent together, before it must grow.
+const OUTPUT_BYTES: usize = 32 * 1_024;
 /// Room for one message that is sent; the longest report has about 500 bytes.
 const MESSAGE_BYTES: usize = 1_024;
 /// Fields of a message.
@@ -41,27 +41,23 @@ pub struct Terms {
     pub comp_id: CompId,
     /// What messages are held against.
     pub dictionaries: Dictionaries,
-    /// Unread output beyond this ends a connection.
-    pub output_bytes_max: usize,
+    /// The most bytes of one write.
+    pub write_bytes_max: usize,
 }
 
 /// A TCP connection and, from its Logon on, its FIX session.
 #[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
+    stream: Handle,
     fix: Option<Session<MemoryStore>>,
     since: Nanos,
     index: FieldIndex,
-    input: Box<[u8]>,
-    /// What of the input is handled, and what is there.
-    read: usize,
-    filled: usize,
+    input: ByteBuffer,
     /// Room for a message that came before its turn.
     held: Box<[u8]>,
     message: Box<[u8; MESSAGE_BYTES]>,
-    /// Bytes that the kernel has not taken yet start at `sent`.
+    /// What the loop has not been given yet.
     output: Vec<u8>,
-    sent: usize,
     is_broken: bool,
     terms: Terms,
     /// The CompID under which it was let in.
@@ -69,19 +65,16 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub fn new(stream: TcpStream, terms: Terms, now: Now) -> Self {
+    pub fn new(stream: Handle, terms: Terms, now: Now) -> Self {
         Self {
             stream,
             fix: None,
             since: now.mono,
             index: FieldIndex::with_capacity(FIELDS_MAX),
-            input: vec![0; INPUT_BYTES].into_boxed_slice(),
-            read: 0,
-            filled: 0,
+            input: ByteBuffer::new(INPUT_BYTES),
             held: vec![0; MESSAGE_BYTES_MAX].into_boxed_slice(),
             message: Box::new([0; MESSAGE_BYTES]),
-            output: Vec::with_capacity(INPUT_BYTES),
-            sent: 0,
+            output: Vec::with_capacity(OUTPUT_BYTES),
             is_broken: false,
             terms,
             comp_id: None,
@@ -98,30 +91,21 @@ impl Connection {
         self.comp_id = Some(comp_id);
     }
 
-    /// Takes what has arrived, once. Cost: one system call.
-    pub fn receive(&mut self) -> bool {
-        if self.read > 0 {
-            self.input.copy_within(self.read..self.filled, 0);
-            self.filled -= self.read;
-            self.read = 0;
-        }
-        let room = self.input.get_mut(self.filled..).unwrap_or_default();
-        if room.is_empty() {
-            // No message is that long: the session would have consumed it or closed.
-            self.is_broken = true;
-            return true;
-        }
-        match self.stream.recv(room) {
-            Ok(None) => false,
-            Ok(Some(0)) | Err(_) => {
-                self.is_broken = true;
-                true
-            }
-            Ok(Some(bytes)) => {
-                self.filled += bytes;
-                true
-            }
-        }
+    /// Its stream on the loop.
+    pub const fn stream(&self) -> Handle {
+        self.stream
+    }
+
+    /// Takes what has arrived.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        // No message is that long: the session would have consumed it or closed.
+        self.is_broken |= !self.input.write(bytes);
+        self.input.commit_all();
+    }
+
+    /// The stream is over.
+    pub const fn broke(&mut self) {
+        self.is_broken = true;
     }
 
     /// The next thing that the client wants, out of what was received.
@@ -158,7 +142,6 @@ impl Connection {
                 // Its end shows in `is_over`.
                 let _ = fix.handle_timeout(now);
                 self.transmit(now);
-                self.flush();
             }
         }
     }
@@ -189,37 +172,25 @@ impl Connection {
         }
     }
 
-    /// Whether the kernel has not taken all of the output.
-    pub const fn has_output(&self) -> bool {
-        self.sent < self.output.len()
-    }
-
-    /// Offers the output to the kernel.
-    pub fn flush(&mut self) {
-        while self.has_output() && !self.is_broken {
-            let rest = self.output.get(self.sent..).unwrap_or_default();
-            match self.stream.send(rest) {
-                Ok(0) => break,
-                Ok(bytes) => self.sent += bytes,
-                Err(_) => self.is_broken = true,
-            }
+    /// Gives the output to the loop, which keeps what the kernel does not take.
+    #[inline]
+    pub fn flush(&mut self, io: &mut Io<EpollKernel>) {
+        if self.output.is_empty() {
+            return;
         }
-        if !self.has_output() {
-            self.output.clear();
-            self.sent = 0;
-        } else if self.output.len() - self.sent > self.terms.output_bytes_max {
-            self.is_broken = true;
-        } else if self.sent > self.output.len() / 2 {
-            self.output.drain(..self.sent);
-            self.sent = 0;
+        // The loop takes a write whole, or refuses it: what a client that does not read would make
+        // it keep. The reports of a sweep may be more than it keeps at once.
+        for chunk in self.output.chunks(self.terms.write_bytes_max) {
+            self.is_broken |= io.write(self.stream, chunk, None).is_err();
         }
+        self.output.clear();
     }
 
     /// Opens a session for whoever the Logon names. What is no Logon, or is for somebody else, is
     /// not answered.
     #[cold]
     fn meet(&mut self, now: Now) {
-        let bytes = self.input.get(self.read..self.filled).unwrap_or_default();
+        let bytes = self.input.readable();
         let client = match peek(bytes, MESSAGE_BYTES_MAX, &mut self.index) {
             Peek::NeedMore => return,
             Peek::Logon { begin: BeginString::Fix44, sender, target }
@@ -244,14 +215,10 @@ impl Connection {
         let Some(fix) = &mut self.fix else { return (false, None) };
         let held = fix.take_held(&mut self.held);
         let bytes = match held {
-            Some(len) => self.held.get(..len),
-            None => self.input.get(self.read..self.filled),
+            Some(len) => self.held.get(..len).unwrap_or_default(),
+            None => self.input.readable(),
         };
-        let bytes = bytes.unwrap_or_default();
         let made = fix.handle_bytes(now, bytes, &mut self.index);
-        if held.is_none() {
-            self.read += made.consumed;
-        }
         let request = match made.event {
             Some(Event::LoggedOn) => Some(Request::LogOn(fix.config().target_comp_id)),
             Some(Event::LoggedOut | Event::Disconnect(_)) => Some(Request::Leave),
@@ -274,6 +241,9 @@ impl Connection {
             }
             _ => None,
         };
+        if held.is_none() {
+            self.input.consume(made.consumed);
+        }
         (made.consumed > 0, request)
     }
 
@@ -311,11 +281,5 @@ impl Terms {
             reset_on_logon: true,
             ..SessionConfig::new(Role::Acceptor, BeginString::Fix44, self.comp_id, client)
         }
-    }
-}
-
-impl AsFd for Connection {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use taut_fix::FixError;
+use taut_io::IoError;
 use taut_sys::SysError;
 use taut_types::OrderId;
 
@@ -24,6 +25,8 @@ pub enum VenueError {
         /// Why.
         reason: taut_engine::RejectReason,
     },
+    /// The loop could not do what it was asked to.
+    Loop(IoError),
     /// The tables of FIX 4.4 cannot be built.
     Dictionary(FixError),
     /// A socket failed.
@@ -52,6 +55,7 @@ impl fmt::Display for VenueError {
                  or correct its price and size",
                 order_id.0
             ),
+            Self::Loop(error) => write!(f, "the venue's loop: {error}"),
             Self::Dictionary(error) => write!(f, "the tables of FIX 4.4: {error:?}"),
             Self::Socket { thing, error } => {
                 write!(f, "{thing}: {error}: check the address, the interface and the limits")
@@ -65,6 +69,12 @@ impl fmt::Display for VenueError {
 }
 
 impl std::error::Error for VenueError {}
+
+impl From<IoError> for VenueError {
+    fn from(error: IoError) -> Self {
+        Self::Loop(error)
+    }
+}
 
 /// Names the socket of a failed system call.
 pub(crate) trait During<T> {

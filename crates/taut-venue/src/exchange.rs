@@ -13,7 +13,7 @@ use taut_sys::Clock;
 use taut_types::{HalfTicks, Instrument, Lots, OrderId, Side, TimeInForce};
 
 use crate::channel::Channel;
-use crate::clients::Clients;
+use crate::clients::Desk;
 use crate::config::VenueConfig;
 use crate::counters::VenueCounters;
 use crate::entry::{Refusal, check_order, check_symbol};
@@ -95,7 +95,7 @@ impl Exchange {
     }
 
     /// Takes the flow's next step.
-    pub fn step_flow(&mut self, now: Now, clients: &mut Clients) -> Result<(), VenueError> {
+    pub fn step_flow(&mut self, now: Now, clients: &mut Desk<'_>) -> Result<(), VenueError> {
         let book = self.engine.book();
         let command =
             match self.player.step(book.best_price(Side::Buy), book.best_price(Side::Sell)) {
@@ -132,7 +132,7 @@ impl Exchange {
         &mut self,
         now: Now,
         session: SessionId,
-        clients: &mut Clients,
+        clients: &mut Desk<'_>,
     ) -> Result<(), VenueError> {
         for order_id in self.orders.open_orders(session) {
             self.counters.cancels_on_disconnect += 1;
@@ -147,7 +147,7 @@ impl Exchange {
         now: Now,
         session: SessionId,
         request: &NewOrderSingle,
-        clients: &mut Clients,
+        clients: &mut Desk<'_>,
     ) -> Result<(), VenueError> {
         self.counters.orders += 1;
         match self.check_new(session, request) {
@@ -176,7 +176,7 @@ impl Exchange {
         now: Now,
         session: SessionId,
         request: &OrderCancelRequest,
-        clients: &mut Clients,
+        clients: &mut Desk<'_>,
     ) -> Result<(), VenueError> {
         self.counters.cancel_requests += 1;
         let orig = self.orders.known(session, &request.orig_cl_ord_id);
@@ -228,7 +228,7 @@ impl Exchange {
         &mut self,
         now: Now,
         command: Command,
-        clients: &mut Clients,
+        clients: &mut Desk<'_>,
     ) -> Result<(), VenueError> {
         self.events.clear();
         let events = &mut self.events;

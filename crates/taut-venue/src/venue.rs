@@ -1,15 +1,15 @@
 //! The loop: everything that is due, once, and when to come back.
 
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use taut_book::OrderBook;
 use taut_fix::{Dictionaries, Now, fix44};
-use taut_sys::{Clock, POLL_FDS_MAX, TcpListener, UdpSocket, wait_readable};
+use taut_io::{Completion, EpollKernel, EventLoop, Handle, Handler, Io, LoopConfig, WaitStrategy};
+use taut_sys::{Clock, Socket, StreamOptions};
 use taut_types::Nanos;
 
 use crate::channel::Channel;
-use crate::clients::{Clients, LogOn};
+use crate::clients::{Clients, Desk, LogOn};
 use crate::config::VenueConfig;
 use crate::connection::{Request, Terms};
 use crate::counters::VenueCounters;
@@ -20,32 +20,42 @@ use crate::pacing::Flow;
 use crate::sinks::{SINKS_MAX, Sinks};
 use crate::snapshot::SnapshotCycle;
 
-/// A venue that does not sleep looks for new connections this often.
-const ACCEPT_INTERVAL: Nanos = Nanos::from_millis(1);
-/// A client whose socket is full is tried again after this.
-const FLUSH_INTERVAL: Nanos = Nanos::from_millis(1);
-const _: () = assert!(2 + SESSIONS_MAX + SINKS_MAX <= POLL_FDS_MAX);
+/// Listeners, clients, sinks, and one of each that is turned away.
+const SOURCES: usize = 4 + SESSIONS_MAX + SINKS_MAX;
+/// Reports that are sent together are written in pieces of this size.
+const WRITE_BYTES: usize = 32 * 1_024;
+/// Writes that may wait for a client that reads slowly; their bytes are limited too.
+const WRITES_MAX: usize = 1 << 14;
 
 /// Where the market data goes: two sockets, connected to a multicast group or to one peer.
 #[derive(Debug)]
 pub struct FeedOutput {
     /// The incremental channel.
-    pub incremental: UdpSocket,
+    pub incremental: Socket,
     /// The snapshot channel.
-    pub snapshot: UdpSocket,
+    pub snapshot: Socket,
 }
 
 /// An exchange for one instrument, driven by one thread.
 #[derive(Debug)]
 pub struct Venue {
+    events: EventLoop<EpollKernel>,
+    floor: Floor,
     exchange: Exchange,
-    clients: Clients,
-    sinks: Sinks,
     snapshots: SnapshotCycle,
     flow_commands_per_poll: u32,
     heartbeat_interval: Nanos,
     cancel_on_disconnect: bool,
-    accept_due: Nanos,
+}
+
+/// Who is connected: where the loop's completions go. Requests are served between its turns.
+#[derive(Debug)]
+struct Floor {
+    orders: Handle,
+    clients: Clients,
+    sinks: Sinks,
+    /// The time of the turn.
+    now: Now,
 }
 
 impl Venue {
@@ -56,8 +66,8 @@ impl Venue {
     /// [`VenueError::Config`], [`VenueError::InitialOrder`] and [`VenueError::Dictionary`].
     pub fn new(
         config: &VenueConfig,
-        orders: TcpListener,
-        sink: TcpListener,
+        orders: Socket,
+        sink: Socket,
         feed: FeedOutput,
         flow: Flow,
     ) -> Result<Self, VenueError> {
@@ -66,19 +76,34 @@ impl Venue {
         let terms = Terms {
             comp_id: config.comp_id,
             dictionaries: Dictionaries::one(Arc::new(dictionary)),
-            output_bytes_max: config.pending_bytes_max,
+            write_bytes_max: config.pending_bytes_max.clamp(1, WRITE_BYTES),
         };
         let incremental = Channel::new(feed.incremental, "incremental channel");
         let snapshot = Channel::new(feed.snapshot, "snapshot channel");
+        let sizes = LoopConfig {
+            sources_max: SOURCES,
+            timers_max: SOURCES,
+            posts_max: 1,
+            write_bytes_max: config.pending_bytes_max,
+            writes_max: WRITES_MAX,
+            receives_per_visit: 1,
+            ..LoopConfig::default()
+        };
+        let kernel = EpollKernel::new(SOURCES).during("the venue's loop")?;
+        let mut events = EventLoop::new(kernel, sizes).during("the venue's loop")?;
+        let options = StreamOptions::default();
+        let orders = events.io().adopt_listener(orders, &options)?;
+        events.io().adopt_listener(sink, &options)?;
+        let now = Now::default();
+        let (clients, sinks) = (Clients::new(terms), Sinks::default());
         Ok(Self {
+            events,
+            floor: Floor { orders, clients, sinks, now },
             exchange: Exchange::new(config, incremental, flow)?,
-            clients: Clients::new(orders, terms),
-            sinks: Sinks::new(sink),
             snapshots: SnapshotCycle::new(snapshot, config),
             flow_commands_per_poll: config.flow_commands_per_poll,
             heartbeat_interval: config.heartbeat_interval,
             cancel_on_disconnect: config.cancel_on_disconnect,
-            accept_due: Nanos::ZERO,
         })
     }
 
@@ -99,14 +124,15 @@ impl Venue {
 
     /// Does everything that is due and returns whether there was anything: new connections, what
     /// clients sent, flow steps up to [`VenueConfig::flow_commands_per_poll`], a burst of the
-    /// snapshot, timers. Cost without work: a system call for each connection.
+    /// snapshot, timers. Cost without work: one system call.
     ///
     /// # Errors
     /// When a socket of the venue's own fails; nothing that a client does.
     pub fn poll(&mut self, now: Now) -> Result<bool, VenueError> {
-        let mut worked = self.accept(now)?;
-        worked |= self.serve_clients(now)?;
-        worked |= self.sinks.drain();
+        self.floor.now = now;
+        let arrived = self.events.poll(&mut self.floor).during("the venue's loop")?;
+        let mut worked = arrived > 0;
+        self.serve_clients(now)?;
         worked |= self.run_flow(now)?;
         worked |= self.run_feed(now)?;
         Ok(worked)
@@ -114,44 +140,30 @@ impl Venue {
 
     /// The monotonic time at which [`Venue::poll`] has something to do though nothing arrives.
     #[must_use]
-    pub fn next_deadline(&self, now: Nanos) -> Nanos {
+    pub fn next_deadline(&self) -> Nanos {
         let feed = self.snapshots.due().min(self.heartbeat_due());
         let flow = self.exchange.player.due();
-        let clients = self.clients.due(now, FLUSH_INTERVAL);
+        let clients = self.floor.clients.due();
         [flow, clients].into_iter().flatten().fold(feed, Nanos::min)
     }
 
-    /// Calls `visit` with every descriptor to wait for: at most [`POLL_FDS_MAX`].
-    pub fn for_each_fd<'a>(&'a self, mut visit: impl FnMut(BorrowedFd<'a>)) {
-        visit(self.clients.listener().as_fd());
-        visit(self.sinks.listener().as_fd());
-        self.clients.connections().for_each(|connection| visit(connection.as_fd()));
-        self.sinks.streams().for_each(|stream| visit(stream.as_fd()));
-    }
-
-    /// Sleeps until something arrives, the next deadline, a signal, or `span_max` is over; returns
-    /// at once when something is due. Cost: one system call.
+    /// Sleeps until something arrives, the next deadline, or `span_max` is over; returns at once
+    /// when something is due. What arrived is served by the next poll. Cost: one system call, and
+    /// one for each connection that has something.
     ///
     /// # Errors
-    /// What `ppoll(2)` says.
+    /// What `epoll_wait(2)` says.
     pub fn wait(&mut self, now: Nanos, span_max: Nanos) -> Result<(), VenueError> {
-        let span = self.next_deadline(now).since(now).min(span_max);
+        let span = self.next_deadline().since(now).min(span_max);
         if span <= Nanos::ZERO {
             return Ok(());
         }
-        let mut fds = [self.clients.listener().as_fd(); POLL_FDS_MAX];
-        let mut count = 0;
-        self.for_each_fd(|fd| {
-            if let Some(place) = fds.get_mut(count) {
-                *place = fd;
-                count += 1;
-            }
-        });
-        let ready = wait_readable(fds.get(..count).unwrap_or_default(), Some(span));
-        if ready.during("waiting for clients")? {
-            self.accept_due = Nanos::ZERO;
-        }
-        Ok(())
+        let floor = &mut self.floor;
+        let mut once = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {
+            floor.complete(io, completion);
+            io.stop();
+        };
+        self.events.run_for(&mut once, WaitStrategy::Block, span).during("waiting for clients")
     }
 
     /// What it has done.
@@ -163,9 +175,9 @@ impl Venue {
             send_failures: channels.iter().map(|channel| channel.failures).sum(),
             snapshots: self.snapshots.cycles_sent(),
             snapshot_packets: self.snapshots.packets_sent(),
-            sessions: self.clients.logged_on,
-            session_refusals: self.clients.refused,
-            reports: self.clients.reports,
+            sessions: self.floor.clients.logged_on,
+            session_refusals: self.floor.clients.refused,
+            reports: self.floor.clients.reports,
             ..self.exchange.counters()
         }
     }
@@ -185,69 +197,64 @@ impl Venue {
     /// How many clients are connected, logged on or not.
     #[must_use]
     pub fn connection_count(&self) -> usize {
-        self.clients.count()
+        self.floor.clients.count()
     }
 
-    fn accept(&mut self, now: Now) -> Result<bool, VenueError> {
-        if now.mono < self.accept_due {
-            return Ok(false);
-        }
-        self.accept_due = now.mono + ACCEPT_INTERVAL;
-        Ok(self.clients.accept(now)? | self.sinks.accept()?)
+    /// How many sockets the loop has: two listeners, clients, sinks.
+    #[cfg(test)]
+    pub(crate) fn source_count(&mut self) -> usize {
+        self.events.io().source_count()
     }
 
-    fn serve_clients(&mut self, now: Now) -> Result<bool, VenueError> {
-        let mut worked = false;
+    fn serve_clients(&mut self, now: Now) -> Result<(), VenueError> {
         for slot in 0..SESSIONS_MAX {
-            let Some((session, connection)) = self.clients.at(slot) else { continue };
-            worked |= connection.receive();
+            let Some((session, connection)) = self.floor.clients.at(slot) else { continue };
             connection.handle_timeout(now);
             self.serve(now, session)?;
         }
-        self.clients.flush();
-        Ok(worked)
+        self.floor.clients.flush(self.events.io());
+        Ok(())
     }
 
     /// Does what a client asks for, until it has nothing more to ask.
     fn serve(&mut self, now: Now, session: SessionId) -> Result<(), VenueError> {
-        while let Some((_, connection)) = self.clients.at(session.slot) {
+        let mut desk = Desk { clients: &mut self.floor.clients, io: self.events.io() };
+        while let Some((_, connection)) = desk.clients.at(session.slot) {
             match connection.next_request(now) {
                 None => break,
-                Some(Request::LogOn(comp_id)) => match self.clients.log_on(session, comp_id) {
+                Some(Request::LogOn(comp_id)) => match desk.clients.log_on(session, comp_id) {
                     LogOn::First => self.exchange.begin_session(session),
                     LogOn::Again => {}
-                    LogOn::Refused => self.clients.close(session),
+                    LogOn::Refused => desk.close(session),
                 },
                 Some(Request::NewOrder(order)) => {
-                    self.exchange.new_order(now, session, &order, &mut self.clients)?;
+                    self.exchange.new_order(now, session, &order, &mut desk)?;
                 }
                 Some(Request::Cancel(cancel)) => {
-                    self.exchange.cancel(now, session, &cancel, &mut self.clients)?;
+                    self.exchange.cancel(now, session, &cancel, &mut desk)?;
                 }
-                Some(Request::Leave) => self.leave(now, session)?,
+                Some(Request::Leave) => {
+                    if let Some((_, connection)) = desk.clients.at(session.slot) {
+                        connection.transmit(now);
+                        connection.flush(desk.io);
+                    }
+                    desk.close(session);
+                    if self.cancel_on_disconnect {
+                        self.exchange.cancel_all(now, session, &mut desk)?;
+                    }
+                }
             }
-        }
-        Ok(())
-    }
-
-    fn leave(&mut self, now: Now, session: SessionId) -> Result<(), VenueError> {
-        if let Some((_, connection)) = self.clients.at(session.slot) {
-            connection.transmit(now);
-            connection.flush();
-        }
-        self.clients.close(session);
-        if self.cancel_on_disconnect {
-            self.exchange.cancel_all(now, session, &mut self.clients)?;
         }
         Ok(())
     }
 
     fn run_flow(&mut self, now: Now) -> Result<bool, VenueError> {
+        let mut desk = Desk { clients: &mut self.floor.clients, io: self.events.io() };
         for step in 0..self.flow_commands_per_poll {
             if self.exchange.player.due().is_none_or(|due| now.mono < due) {
                 return Ok(step > 0);
             }
-            self.exchange.step_flow(now, &mut self.clients)?;
+            self.exchange.step_flow(now, &mut desk)?;
         }
         Ok(true)
     }
@@ -270,5 +277,41 @@ impl Venue {
 
     fn heartbeat_due(&self) -> Nanos {
         self.exchange.publisher.heartbeat_due(self.heartbeat_interval)
+    }
+}
+
+impl Handler<EpollKernel> for Floor {
+    fn complete(&mut self, io: &mut Io<EpollKernel>, completion: Completion<'_>) {
+        match completion {
+            Completion::Accepted { listener, stream, .. } => {
+                let taken = if listener == self.orders {
+                    self.clients.accept(stream, self.now)
+                } else {
+                    self.sinks.accept(stream)
+                };
+                // A stream that broke meanwhile says so itself.
+                let _ = if taken { io.receive(stream) } else { io.close(stream) };
+            }
+            Completion::Received { stream, bytes } => {
+                if let Some(connection) = self.clients.on(stream) {
+                    connection.receive(bytes);
+                }
+            }
+            Completion::Ended { stream } => {
+                if self.sinks.leave(stream) {
+                    let _ = io.close(stream);
+                } else if let Some(connection) = self.clients.on(stream) {
+                    connection.broke();
+                }
+            }
+            Completion::Closed { source, .. } => {
+                if !self.sinks.leave(source)
+                    && let Some(connection) = self.clients.on(source)
+                {
+                    connection.broke();
+                }
+            }
+            _ => {}
+        }
     }
 }

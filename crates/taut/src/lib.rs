@@ -26,10 +26,14 @@ pub use taut_feed as feed;
 pub use taut_fix as fix;
 /// The gateway: feed, book, strategy, risk, order.
 pub use taut_gateway as gateway;
+/// The event loop: one thread, epoll, io_uring or a simulated kernel.
+pub use taut_io as io;
 /// Shared-memory segments between processes.
 pub use taut_ipc as ipc;
 /// Stages, histograms, percentiles.
 pub use taut_lat as lat;
+/// Drivers on the loop: connecting by name, feeds, frames, files, TLS.
+pub use taut_net as net;
 /// Order life cycle and pre-trade risk.
 pub use taut_oms as oms;
 /// Rings and cells over slices of atomics.

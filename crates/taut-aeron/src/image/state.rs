@@ -24,6 +24,8 @@ pub enum Happening {
     Lost,
     /// The application has read what was there when the source was lost.
     RestConsumed,
+    /// The application leaves.
+    Left,
     /// The application refuses it.
     Refused,
     /// The sender was told long enough.
@@ -36,10 +38,10 @@ impl ImageState {
     pub const fn after(self, happening: Happening) -> Self {
         use Happening as H;
         match (self, happening) {
-            (Self::Active, H::EndConsumed) => Self::Linger,
+            (Self::Active, H::EndConsumed | H::Left) => Self::Linger,
             (Self::Active, H::Lost) => Self::Draining,
             (Self::Active | Self::Draining, H::Refused) => Self::Refusing,
-            (Self::Draining, H::EndConsumed | H::RestConsumed) => Self::Done,
+            (Self::Draining, H::EndConsumed | H::RestConsumed | H::Left) => Self::Done,
             (Self::Linger | Self::Refusing, H::LingerOver | H::Lost) => Self::Done,
             (state, _) => state,
         }
@@ -52,13 +54,14 @@ mod tests {
 
     #[test]
     fn every_state_has_an_answer_to_everything_that_happens() {
-        let happenings = [H::EndConsumed, H::Lost, H::RestConsumed, H::Refused, H::LingerOver];
+        let happenings =
+            [H::EndConsumed, H::Lost, H::RestConsumed, H::Left, H::Refused, H::LingerOver];
         let table = [
-            (S::Active, [S::Linger, S::Draining, S::Active, S::Refusing, S::Active]),
-            (S::Draining, [S::Done, S::Draining, S::Done, S::Refusing, S::Draining]),
-            (S::Linger, [S::Linger, S::Done, S::Linger, S::Linger, S::Done]),
-            (S::Refusing, [S::Refusing, S::Done, S::Refusing, S::Refusing, S::Done]),
-            (S::Done, [S::Done; 5]),
+            (S::Active, [S::Linger, S::Draining, S::Active, S::Linger, S::Refusing, S::Active]),
+            (S::Draining, [S::Done, S::Draining, S::Done, S::Done, S::Refusing, S::Draining]),
+            (S::Linger, [S::Linger, S::Done, S::Linger, S::Linger, S::Linger, S::Done]),
+            (S::Refusing, [S::Refusing, S::Done, S::Refusing, S::Refusing, S::Refusing, S::Done]),
+            (S::Done, [S::Done; 6]),
         ];
         for (state, nexts) in table {
             for (happening, next) in happenings.into_iter().zip(nexts) {

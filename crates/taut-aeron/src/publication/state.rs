@@ -38,8 +38,7 @@ impl PublicationState {
             (Self::Active | Self::Draining, H::Revoked) => Self::Linger,
             (Self::Draining, H::Drained) => Self::Linger,
             // Nobody takes the rest any more.
-            (Self::Draining, H::LingerOver) => Self::Done,
-            (Self::Linger, H::Acknowledged | H::LingerOver) => Self::Done,
+            (Self::Draining | Self::Linger, H::Acknowledged | H::LingerOver) => Self::Done,
             (state, _) => state,
         }
     }
@@ -54,7 +53,7 @@ mod tests {
         let happenings = [H::Closed, H::Revoked, H::Drained, H::Acknowledged, H::LingerOver];
         let table = [
             (S::Active, [S::Draining, S::Linger, S::Active, S::Active, S::Active]),
-            (S::Draining, [S::Draining, S::Linger, S::Linger, S::Draining, S::Done]),
+            (S::Draining, [S::Draining, S::Linger, S::Linger, S::Done, S::Done]),
             (S::Linger, [S::Linger, S::Linger, S::Linger, S::Done, S::Done]),
             (S::Done, [S::Done; 5]),
         ];

@@ -146,7 +146,9 @@ impl SubscriptionDriver for AeronSubscription {
                         session: session(session_id),
                         position: position.cast_unsigned(),
                         reason: match end {
-                            ImageEnd::EndOfStream | ImageEnd::Refused => EndReason::Closed,
+                            ImageEnd::EndOfStream | ImageEnd::Left | ImageEnd::Refused => {
+                                EndReason::Closed
+                            }
                             ImageEnd::Restarted => EndReason::Replaced,
                             ImageEnd::LeftBehind => EndReason::Evicted,
                             _ => EndReason::Lost,
@@ -167,8 +169,11 @@ impl SubscriptionDriver for AeronSubscription {
         self.core.image_count()
     }
 
-    fn close(&mut self, _now: Nanos) {
-        // The wire has no word for leaving: the publisher forgets a silent receiver.
+    fn close(&mut self, now: Nanos) {
+        if !self.is_closed {
+            self.core.close(now);
+            self.send_frames(now);
+        }
         self.is_closed = true;
     }
 

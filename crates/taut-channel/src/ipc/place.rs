@@ -49,6 +49,6 @@ pub(super) fn capacity(channel: &Channel) -> Option<usize> {
     let stream = channel.streams().find(|stream| stream.name == STREAM)?;
     match stream.kind {
         StreamKind::Log { capacity_bytes } => Some(capacity_bytes),
-        StreamKind::Ticks { .. } => None,
+        _ => None,
     }
 }

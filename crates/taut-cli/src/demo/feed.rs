@@ -1,9 +1,9 @@
 //! How market data travels: multicast on loopback, or unicast where there is none.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::AsFd;
 
-use taut_sys::{SysError, UdpSocket, wait_readable};
+use taut_sys::{Address, DatagramOptions, Socket, SysError, interface_index, wait_readable};
 use taut_types::Nanos;
 
 use crate::demo::arguments::FeedArgument;
@@ -13,9 +13,9 @@ use crate::exit::Failure;
 #[derive(Debug)]
 pub struct Feed {
     /// Increments arrive here.
-    pub incremental: UdpSocket,
+    pub incremental: Socket,
     /// Snapshots arrive here.
-    pub snapshot: UdpSocket,
+    pub snapshot: Socket,
     /// Where increments go.
     pub incremental_address: SocketAddrV4,
     /// Where snapshots go.
@@ -53,9 +53,10 @@ impl Feed {
     }
 
     fn multicast() -> Result<Self, SysError> {
-        let open = || -> Result<UdpSocket, SysError> {
-            let socket = UdpSocket::bind(SocketAddrV4::new(GROUP, 0))?;
-            socket.join(GROUP, Ipv4Addr::LOCALHOST)?;
+        let loopback = interface_index("lo")?;
+        let open = || -> Result<Socket, SysError> {
+            let socket = receiver(GROUP)?;
+            socket.join(IpAddr::V4(GROUP), loopback)?;
             Ok(socket)
         };
         let (incremental, snapshot) = (open()?, open()?);
@@ -65,7 +66,7 @@ impl Feed {
     }
 
     fn unicast(description: &str) -> Result<Self, Failure> {
-        let open = || UdpSocket::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
+        let open = || receiver(Ipv4Addr::LOCALHOST);
         let make = || {
             let feed = Self::with(open()?, open()?, description)?;
             feed.probe().map(|()| feed)
@@ -76,15 +77,10 @@ impl Feed {
         })
     }
 
-    fn with(
-        incremental: UdpSocket,
-        snapshot: UdpSocket,
-        description: &str,
-    ) -> Result<Self, SysError> {
-        let granted = incremental.set_receive_buffer(RECEIVE_BUFFER_BYTES)?;
-        snapshot.set_receive_buffer(RECEIVE_BUFFER_BYTES)?;
-        let incremental_address = incremental.local_address()?;
-        let snapshot_address = snapshot.local_address()?;
+    fn with(incremental: Socket, snapshot: Socket, description: &str) -> Result<Self, SysError> {
+        let granted = incremental.granted()?.receive_buffer_bytes;
+        let incremental_address = address_of(&incremental)?;
+        let snapshot_address = address_of(&snapshot)?;
         let description = format!(
             "{description}: {incremental_address}, snapshots {snapshot_address}, receive buffer \
              {} KiB",
@@ -99,7 +95,7 @@ impl Feed {
         sender.send(b"probe")?;
         wait_readable(&[self.incremental.as_fd()], Some(PROBE))?;
         let mut buffer = [0; 16];
-        match self.incremental.recv(&mut buffer)? {
+        match self.incremental.receive(&mut buffer)? {
             Some(_) => Ok(()),
             None => Err(SysError::timed_out("probe")),
         }
@@ -107,13 +103,33 @@ impl Feed {
 }
 
 /// A socket that sends to this address, multicast or not, on loopback only.
-pub fn sender_to(address: SocketAddrV4) -> Result<UdpSocket, SysError> {
-    let socket = UdpSocket::bind(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0))?;
+pub fn sender_to(address: SocketAddrV4) -> Result<Socket, SysError> {
+    let socket = Socket::datagram(&any_port(Ipv4Addr::UNSPECIFIED), &DatagramOptions::default())?;
     if address.ip().is_multicast() {
-        socket.send_multicast_through(Ipv4Addr::LOCALHOST, 0)?;
+        socket.set_outbound_ipv4(Ipv4Addr::LOCALHOST)?;
+        socket.set_multicast_hops(0)?;
+        socket.set_multicast_loop(true)?;
     }
-    socket.connect(address)?;
+    socket.set_peer(&SocketAddr::V4(address))?;
     Ok(socket)
+}
+
+/// A socket that receives what comes to this address, on a port that the kernel picks.
+fn receiver(at: Ipv4Addr) -> Result<Socket, SysError> {
+    let receive_buffer_bytes = Some(RECEIVE_BUFFER_BYTES);
+    let options = DatagramOptions { receive_buffer_bytes, ..DatagramOptions::default() };
+    Socket::datagram(&any_port(at), &options)
+}
+
+const fn any_port(at: Ipv4Addr) -> Address {
+    Address::Inet(SocketAddr::V4(SocketAddrV4::new(at, 0)))
+}
+
+fn address_of(socket: &Socket) -> Result<SocketAddrV4, SysError> {
+    match socket.local_address()? {
+        Address::Inet(SocketAddr::V4(address)) => Ok(address),
+        _ => Err(SysError::timed_out("an IPv4 address")),
+    }
 }
 
 #[cfg(test)]
@@ -125,7 +141,7 @@ mod tests {
         let feed = Feed::open(FeedArgument::Unicast).expect("feed");
         assert!(feed.description.starts_with("unicast, as asked for"));
         let sender = sender_to(feed.snapshot_address).expect("sender");
-        assert_eq!(sender.send(b"x"), Ok(true));
+        assert_eq!(sender.send(b"x"), Ok(Some(1)));
         assert_eq!(wait_readable(&[feed.snapshot.as_fd()], Some(PROBE)), Ok(true));
     }
 

@@ -54,6 +54,8 @@ fn stream_line(status: &StreamStatus<'_>) -> String {
     let kind = match stream.kind {
         StreamKind::Ticks { slot_count } => format!("ticks, {slot_count} slots"),
         StreamKind::Log { capacity_bytes } => format!("log, {capacity_bytes} bytes"),
+        StreamKind::Requests { slot_count } => format!("requests, {slot_count} slots"),
+        StreamKind::Cell { word_count } => format!("cell, {word_count} words"),
     };
     let writer = match status.writer {
         Writer::None => "no writer yet".to_owned(),
@@ -115,6 +117,12 @@ pub fn messages(channel: &Channel, stream: Option<&str>, follow: bool) -> Result
                 }
             };
             print_all(next, follow)
+        }
+        StreamKind::Requests { .. } | StreamKind::Cell { .. } => {
+            let name = stream.name;
+            Err(Failure::Run(format!(
+                "stream '{name}': only ticks and logs have followers; see stat"
+            )))
         }
     }
 }

@@ -10,6 +10,9 @@ use crate::exit::Failure;
 /// How long the asking end may take to have the last answers.
 const PATIENCE: Nanos = Nanos::from_secs(2);
 
+/// How long an answer waits for somebody to hear it.
+const LISTENING: Nanos = Nanos::from_millis(200);
+
 /// Sends every message back.
 #[derive(Debug)]
 pub struct Pong {
@@ -37,8 +40,12 @@ impl Pong {
         let mut at = now;
         loop {
             match self.publication.offer(at, message) {
-                Ok(_) | Err(OfferError::NotConnected) => break,
-                Err(OfferError::BackPressured) if stop_requests() == 0 => {
+                Ok(_) => break,
+                // Who asks is there; that it listens may not be known yet.
+                Err(OfferError::NotConnected) if at - now > LISTENING => break,
+                Err(OfferError::NotConnected | OfferError::BackPressured)
+                    if stop_requests() == 0 =>
+                {
                     at = monotonic();
                     self.publication.work(at);
                 }

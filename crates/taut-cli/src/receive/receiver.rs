@@ -229,8 +229,16 @@ impl<'a> Receiver<'a> {
         if let Some(pong) = &mut self.pong {
             pong.finish();
         }
-        // What was read is told when nothing more is found.
-        self.subscription.poll(self.clock.now(), LIMIT, |_| {});
+        // What was read is told when nothing more is found, or a little later: a sender that ends
+        // in good order is waited for.
+        while self.subscription.poll(self.clock.now(), LIMIT, |_| {}) > 0
+            || (self.ended_at.is_some()
+                && self.subscription.image_count() > 0
+                && self.clock.now() < deadline)
+        {
+            self.subscription.block(Nanos::from_micros(200));
+        }
+        let deadline = self.clock.now() + LEAVING;
         self.subscription.close(self.clock.now());
         while !self.subscription.is_closed() && self.clock.now() < deadline {
             self.subscription.poll(self.clock.now(), LIMIT, |_| {});

@@ -24,7 +24,7 @@ pub fn run(
 ) -> Result<Report, Failure> {
     let opened = Subscription::open(reply, opening);
     let mut replies = opened.map_err(|error| failure::opening(reply, &error))?;
-    sender.await_subscriber(reply)?;
+    sender.await_subscriber()?;
     while replies.image_count() == 0 && stop_requests() == 0 {
         replies.poll(sender.clock.now(), 1, |_| {});
         sender.duty();
@@ -70,7 +70,7 @@ pub fn run(
     let seconds = (sender.clock.now() - start).0 as f64 / 1e9;
     finish::run(sender, sequence)?;
     replies.close(sender.clock.now());
-    let report = sender.report(reply, sequence, seconds);
+    let report = sender.report(sequence, seconds);
     Ok(Report { round_trip_ns: latency.spread(), unanswered: Some(unanswered), ..report })
 }
 

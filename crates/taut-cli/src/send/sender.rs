@@ -16,7 +16,7 @@ use crate::exit::Failure;
 use crate::progress::Progress;
 
 /// Offers at full speed between two duties: one system call carries them.
-const BATCH: u64 = 64;
+const BATCH: u64 = 256;
 
 /// What `taut send` did.
 #[derive(Clone, Debug, Serialize)]
@@ -59,6 +59,7 @@ pub struct Sender<'a> {
     pub waiter: Waiter,
     pub progress: Progress,
     topic: &'a [u8],
+    pub uri: &'a ChannelUri,
 }
 
 /// What became of an attempt.
@@ -69,7 +70,12 @@ pub enum Attempt {
 }
 
 impl<'a> Sender<'a> {
-    pub fn new(arguments: &'a Arguments, publication: Publication, clock: StampClock) -> Self {
+    pub fn new(
+        arguments: &'a Arguments,
+        uri: &'a ChannelUri,
+        publication: Publication,
+        clock: StampClock,
+    ) -> Self {
         Self {
             arguments,
             publication,
@@ -77,14 +83,15 @@ impl<'a> Sender<'a> {
             message: (0..arguments.size).map(|at| at as u8).collect(),
             waiter: Waiter::new(arguments.thread.wait.strategy()),
             progress: Progress::start(),
+            uri,
             topic: arguments.topic.as_deref().unwrap_or("").as_bytes(),
         }
     }
 
-    pub fn report(&self, uri: &ChannelUri, sent: u64, seconds: f64) -> Report {
+    pub fn report(&self, sent: u64, seconds: f64) -> Report {
         let counters = self.publication.counters();
         Report {
-            channel: uri.to_string(),
+            channel: self.uri.to_string(),
             sent,
             back_pressured: counters.back_pressured,
             repaired: counters.repaired,
@@ -95,10 +102,10 @@ impl<'a> Sender<'a> {
     }
 
     /// Waits for the first subscriber, unless told not to.
-    pub fn await_subscriber(&mut self, uri: &ChannelUri) -> Result<(), Failure> {
+    pub fn await_subscriber(&mut self) -> Result<(), Failure> {
         while !self.arguments.no_wait && !self.publication.is_connected() {
             if stop_requests() > 0 {
-                return Err(Failure::Run(format!("{uri}: no subscriber came")));
+                return Err(Failure::Run(format!("{}: no subscriber came", self.uri)));
             }
             self.duty();
             self.progress.tell("waiting for a subscriber");

@@ -36,6 +36,47 @@ pub fn fill(room: &mut [u8], mut value: u64) {
     }
 }
 
+/// Numbers below this have at most eight digits.
+pub const EIGHT_DIGITS: u64 = 100_000_000;
+/// `0` in each byte of a word.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+
+/// The eight digits of a number below [`EIGHT_DIGITS`] as a word of bytes from 0 to 9, the first
+/// digit in the lowest byte: halves, pairs and digits are split all at once, without a division.
+#[inline(always)]
+const fn spread(value: u32) -> u64 {
+    let (high, low) = (value / 10_000, value % 10_000);
+    let halves = high as u64 | (low as u64) << 32;
+    let hundreds = (halves.wrapping_mul(5243) >> 19) & 0x0000_007f_0000_007f;
+    let pairs = hundreds | (halves - hundreds * 100) << 16;
+    let tens = (pairs.wrapping_mul(103) >> 10) & 0x000f_000f_000f_000f;
+    tens | (pairs - tens * 10) << 8
+}
+
+/// The text of a number below [`EIGHT_DIGITS`], padded behind, and how many digits it has.
+#[inline(always)]
+pub const fn short_text(value: u32) -> ([u8; 8], usize) {
+    let digits = spread(value);
+    // The last digit of zero counts.
+    let leading = ((digits | 1 << 56).trailing_zeros() / 8) as usize;
+    (((digits | ZEROS) >> (8 * leading)).to_le_bytes(), 8 - leading)
+}
+
+/// All eight digits of a number below [`EIGHT_DIGITS`].
+#[inline(always)]
+pub const fn eight_digits(value: u32) -> [u8; 8] {
+    (spread(value) | ZEROS).to_le_bytes()
+}
+
+/// The first eight of nine digits behind a decimal point, and how many of them there are without
+/// the zeros at the end.
+#[inline(always)]
+pub const fn fraction_text(value: u32) -> ([u8; 8], usize) {
+    let digits = spread(value);
+    let trailing = (digits.leading_zeros() / 8) as usize;
+    ((digits | ZEROS).to_le_bytes(), 8 - trailing)
+}
+
 /// Reads digits only; `None` when there is none, another byte, or the value does not fit.
 ///
 /// Leading zeros are allowed, as the standard's int has them.
@@ -56,7 +97,7 @@ pub fn parse_u64(text: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{digit_count, fill, parse_u64};
+    use super::{digit_count, eight_digits, fill, fraction_text, parse_u64, short_text};
     use proptest::prelude::*;
     use std::string::{String, ToString};
     use std::vec;
@@ -84,6 +125,21 @@ mod tests {
             assert_eq!(parse_u64(text.as_bytes()), None);
         }
         assert_eq!(parse_u64(b"007"), Some(7));
+    }
+
+    fn check_short(value: u32) {
+        let (text, len) = short_text(value);
+        assert_eq!(text[..len], *value.to_string().as_bytes());
+        let whole = std::format!("{value:08}");
+        assert_eq!(eight_digits(value), *whole.as_bytes());
+        let (text, len) = fraction_text(value);
+        assert_eq!(text[..len], *whole.trim_end_matches('0').as_bytes());
+    }
+
+    #[test]
+    fn short_numbers_have_the_text_that_they_print() {
+        (0..1_000_000).step_by(7).chain(0..20_000).for_each(check_short);
+        (0..100_000_000).step_by(9_973).chain([99_999_999]).for_each(check_short);
     }
 
     proptest! {

@@ -34,7 +34,8 @@ pub enum Precision {
 #[derive(Clone, Copy, Debug)]
 pub struct StampCache {
     precision: Precision,
-    second: i64,
+    /// The start of the second, modulo 2^64: the earliest second starts before the earliest time.
+    second_start: i64,
     /// `YYYYMMDD-HH:MM:SS.`
     text: [u8; SECOND_BYTES],
 }
@@ -43,7 +44,7 @@ impl StampCache {
     /// A cache that writes with this precision.
     #[must_use]
     pub fn new(precision: Precision) -> Self {
-        let mut cache = Self { precision, second: 0, text: *b"19700101-00:00:00." };
+        let mut cache = Self { precision, second_start: 0, text: *b"19700101-00:00:00." };
         cache.write_second(0);
         cache
     }
@@ -54,11 +55,7 @@ impl StampCache {
     /// Every `i64` of nanoseconds is a year of four digits (1677 to 2262).
     #[inline]
     pub(crate) fn stamp(&mut self, utc: Nanos) -> (&[u8; SECOND_BYTES], u64, usize) {
-        let second = utc.0.div_euclid(NANOS_PER_SECOND);
-        if second != self.second {
-            self.write_second(second);
-        }
-        let below = u64::try_from(utc.0.rem_euclid(NANOS_PER_SECOND)).unwrap_or(0);
+        let below = self.below_second(utc);
         match self.precision {
             Precision::Seconds => (&self.text, 0, 0),
             Precision::Millis => (&self.text, below / 1_000_000, 3),
@@ -66,6 +63,30 @@ impl StampCache {
             Precision::Nanos => (&self.text, below, 9),
             Precision::Picos => (&self.text, below * 1_000, 12),
         }
+    }
+
+    /// As [`StampCache::stamp`] for the precision that nearly all have: the text up to the point,
+    /// and the digits behind it with a delimiter. `None` for another precision.
+    #[inline(always)]
+    pub(crate) fn millis(&mut self, utc: Nanos) -> Option<(&[u8; SECOND_BYTES], [u8; 4])> {
+        if self.precision != Precision::Millis {
+            return None;
+        }
+        let ms = (self.below_second(utc) / 1_000_000) as u32;
+        let (hundreds, rest) = (ms / 100, ms % 100);
+        let digit = |value: u32| b'0' + (value & 15) as u8;
+        Some((&self.text, [digit(hundreds), digit(rest / 10), digit(rest % 10), 1]))
+    }
+
+    /// Nanoseconds since the start of the second, whose text is then there.
+    #[inline(always)]
+    fn below_second(&mut self, utc: Nanos) -> u64 {
+        let below = utc.0.wrapping_sub(self.second_start).cast_unsigned();
+        if below < NANOS_PER_SECOND.unsigned_abs() {
+            return below;
+        }
+        self.write_second(utc.0.div_euclid(NANOS_PER_SECOND));
+        utc.0.wrapping_sub(self.second_start).cast_unsigned()
     }
 
     /// A UTC time as text, as [`crate::Writer::timestamp`] writes it.
@@ -102,7 +123,7 @@ impl StampCache {
                 fill(room, u64::try_from(value).unwrap_or(0));
             }
         }
-        self.second = second;
+        self.second_start = second.wrapping_mul(NANOS_PER_SECOND);
     }
 }
 

@@ -5,7 +5,9 @@ use core::ops::Range;
 use taut_types::{Nanos, Price};
 
 use crate::codec::begin::BeginString;
-use crate::codec::number::{digit_count, fill};
+use crate::codec::number::{
+    EIGHT_DIGITS, digit_count, eight_digits, fill, fraction_text, short_text,
+};
 use crate::codec::tag;
 use crate::codec::text::InlineText;
 use crate::codec::timestamp::StampCache;
@@ -18,12 +20,20 @@ const SOH: u8 = 1;
 /// Room for eight digits of BodyLength and a delimiter: the body starts behind it and the prefix,
 /// and the message as far before the body as its length needs.
 const LENGTH_BYTES: usize = 9;
+/// Room that a field of a tag and a short value never leaves: with so much left it is written in
+/// whole words, each of which may run over the next part's place.
+const WINDOW: usize = 48;
+/// The longest padded text that is stored in a window behind its tag.
+const SHORT_BYTES_MAX: usize = WINDOW - 6;
+/// Of every prefix but that of FIXT.1.1.
+const PREFIX_BYTES: usize = 12;
 
 /// A message under construction.
 ///
 /// The body is written first, at a fixed place; [`Writer::finish`] then puts BeginString and
 /// BodyLength right before it and CheckSum behind. What does not fit is remembered, not a panic:
-/// `finish` says so. Cost: one bounds check and one copy for each field.
+/// `finish` says so. Cost: one bounds check and two or three stores for each field, as long as
+/// there is room for some more.
 #[derive(Debug)]
 pub struct Writer<'a> {
     out: &'a mut [u8],
@@ -50,7 +60,10 @@ impl<'a> Writer<'a> {
     ) -> Self {
         let at = begin.prefix().len() + LENGTH_BYTES;
         let mut writer = Self { out, begin, at, fault: None, stamps };
-        writer.bytes::<{ tag::MSG_TYPE }>(msg_type);
+        match msg_type {
+            [one] => writer.byte::<{ tag::MSG_TYPE }>(*one),
+            _ => writer.bytes::<{ tag::MSG_TYPE }>(msg_type),
+        }
         writer
     }
 
@@ -87,9 +100,9 @@ impl<'a> Writer<'a> {
     }
 
     /// A free text; one that holds a delimiter fails the message, an empty one writes no field.
-    #[inline]
+    #[inline(always)]
     pub fn text<const TAG: u32>(&mut self, value: &[u8]) {
-        if value.is_empty() {
+        if value.is_empty() || self.short_value::<TAG>(value) {
             return;
         }
         if value.contains(&SOH) {
@@ -100,16 +113,33 @@ impl<'a> Writer<'a> {
     }
 
     /// An in-line text.
-    #[inline]
+    #[inline(always)]
     pub fn short<const TAG: u32, const N: usize>(&mut self, value: &InlineText<N>) {
+        if N <= SHORT_BYTES_MAX
+            && let Some(room) = self.window()
+        {
+            put(room, 0, &Tag::<TAG>::WORD);
+            put(room, Tag::<TAG>::LEN, value.padded());
+            let end = Tag::<TAG>::LEN + value.len();
+            put(room, end, &[SOH]);
+            self.at += end + 1;
+            return;
+        }
         self.tag::<TAG>();
-        self.push_padded(value.padded(), value.len());
+        self.push(value.as_bytes());
         self.push(&[SOH]);
     }
 
     /// A character.
-    #[inline]
+    #[inline(always)]
     pub fn byte<const TAG: u32>(&mut self, value: u8) {
+        if let Some(room) = self.window() {
+            let behind = u64::from(value) | u64::from(SOH) << 8;
+            let word = u64::from_le_bytes(Tag::<TAG>::WORD) | behind << (8 * Tag::<TAG>::LEN);
+            put(room, 0, &word.to_le_bytes());
+            self.at += Tag::<TAG>::LEN + 2;
+            return;
+        }
         self.tag::<TAG>();
         self.push(&[value, SOH]);
     }
@@ -121,8 +151,17 @@ impl<'a> Writer<'a> {
     }
 
     /// An integer.
-    #[inline]
+    #[inline(always)]
     pub fn number<const TAG: u32>(&mut self, value: u64) {
+        if let Some(room) = self.window()
+            && value < EIGHT_DIGITS * EIGHT_DIGITS
+        {
+            put(room, 0, &Tag::<TAG>::WORD);
+            let end = put_number(room, Tag::<TAG>::LEN, value);
+            put(room, end, &[SOH]);
+            self.at += end + 1;
+            return;
+        }
         self.tag::<TAG>();
         self.push_digits(value);
         self.push(&[SOH]);
@@ -137,8 +176,19 @@ impl<'a> Writer<'a> {
     }
 
     /// A price, as the shortest exact decimal.
-    #[inline]
+    #[inline(always)]
     pub fn price<const TAG: u32>(&mut self, value: Price) {
+        if let Some(room) = self.window()
+            && let Ok(units) = u64::try_from(value.0)
+        {
+            put(room, 0, &Tag::<TAG>::WORD);
+            let scale = Price::SCALE.unsigned_abs();
+            let end = put_number(room, Tag::<TAG>::LEN, units / scale);
+            let end = put_fraction(room, end, (units % scale) as u32);
+            put(room, end, &[SOH]);
+            self.at += end + 1;
+            return;
+        }
         self.tag::<TAG>();
         if value.0 < 0 {
             self.push(b"-");
@@ -151,8 +201,16 @@ impl<'a> Writer<'a> {
     }
 
     /// A UTC timestamp, at the precision of the cache that was given to [`Writer::begin`].
-    #[inline]
+    #[inline(always)]
     pub fn timestamp<const TAG: u32>(&mut self, utc: Nanos) {
+        let room = window(self.out, self.at);
+        if let (Some(room), Some((second, millis))) = (room, self.stamps.millis(utc)) {
+            put(room, 0, &Tag::<TAG>::WORD);
+            put(room, Tag::<TAG>::LEN, second);
+            put(room, Tag::<TAG>::LEN + second.len(), &millis);
+            self.at += Tag::<TAG>::LEN + second.len() + millis.len();
+            return;
+        }
         self.tag::<TAG>();
         let (second, below, digits) = self.stamps.stamp(utc);
         let second = *second;
@@ -199,34 +257,89 @@ impl<'a> Writer<'a> {
     pub fn finish(mut self) -> Result<Range<usize>, FixError> {
         let prefix = self.begin.prefix();
         let body_at = prefix.len() + LENGTH_BYTES;
-        let body_bytes = self.at.saturating_sub(body_at) as u64;
-        let length_digits = digit_count(body_bytes);
-        // More than eight digits of length find no room before the body.
-        let start = LENGTH_BYTES.checked_sub(length_digits + 1);
         let body_end = self.at;
-        if let (Some(start), None) = (start, self.fault) {
-            self.at = start;
-            self.push(prefix);
-            self.push_number(body_bytes, length_digits);
-            self.push(&[SOH]);
-            self.at = body_end;
-            let sum = self.out.get(start..body_end).map_or(0, taut_simd::sum);
-            self.push(b"10=");
-            self.push_number(u64::from(sum), 3);
-            self.push(&[SOH]);
+        let body_bytes = body_end.saturating_sub(body_at) as u64;
+        // More than eight digits of length find no room before the body.
+        let is_small = body_bytes < EIGHT_DIGITS;
+        let start = is_small.then(|| LENGTH_BYTES - 1 - short_text(body_bytes as u32).1);
+        let (Some(start), None) = (start, self.fault) else {
+            return Err(self.fault.unwrap_or(FixError::Limit(Limit::BufferBytes)));
+        };
+        self.write_start(start, body_at, body_bytes);
+        let sum = self.out.get(start..body_end).map_or(0, taut_simd::sum);
+        self.at = body_end;
+        let [tens, units] = [sum % 100 / 10, sum % 10].map(|digit| b'0' + digit);
+        let trailer = [b'1', b'0', b'=', b'0' + sum / 100, tens, units, SOH, 0];
+        match window(self.out, body_end) {
+            Some(room) => {
+                put(room, 0, &trailer);
+                self.at += trailer.len() - 1;
+            }
+            None => self.push(trailer.first_chunk::<7>().unwrap_or(b"10=000\x01")),
         }
-        match (start, self.fault) {
-            (Some(start), None) => Ok(start..self.at),
-            (_, Some(fault)) => Err(fault),
-            (None, None) => Err(FixError::Limit(Limit::BufferBytes)),
+        match self.fault {
+            None => Ok(start..self.at),
+            Some(fault) => Err(fault),
         }
+    }
+
+    /// BeginString and BodyLength, which end where the body starts.
+    #[inline]
+    fn write_start(&mut self, start: usize, body_at: usize, body_bytes: u64) {
+        let prefix = self.begin.prefix();
+        let (digits, len) = short_text(body_bytes as u32);
+        let room = self.out.get_mut(..body_at).and_then(<[u8]>::last_chunk_mut::<8>);
+        if let (Some(room), Some(prefix), 12, 1..=7) =
+            (room, prefix.first_chunk::<PREFIX_BYTES>(), prefix.len(), len)
+        {
+            // The digits move up to the delimiter; what is below them is the prefix's.
+            let word = u64::from_le_bytes(digits) << (8 * (7 - len));
+            *room = (word & !(0xff << 56) | u64::from(SOH) << 56).to_le_bytes();
+            if let Some(room) = self.out.get_mut(start..).and_then(<[u8]>::first_chunk_mut) {
+                *room = *prefix;
+            }
+            return;
+        }
+        self.at = start;
+        self.push(prefix);
+        self.push(digits.get(..len).unwrap_or(&[]));
+        self.push(&[SOH]);
+    }
+
+    /// Room for a short field and some more, at the place of the next field.
+    #[inline(always)]
+    fn window(&mut self) -> Option<&mut [u8; WINDOW]> {
+        window(self.out, self.at)
+    }
+
+    /// Writes a field whose value has at most sixteen bytes and no delimiter; `false`, and nothing
+    /// is written, for others and near the end of the room.
+    #[inline(always)]
+    fn short_value<const TAG: u32>(&mut self, value: &[u8]) -> bool {
+        let at = Tag::<TAG>::LEN;
+        let Some(room) = window(self.out, self.at) else { return false };
+        put(room, 0, &Tag::<TAG>::WORD);
+        let is_clean = match value.len() {
+            1..=3 => {
+                for (place, byte) in value.iter().enumerate() {
+                    put(room, at + place, &[*byte]);
+                }
+                !value.contains(&SOH)
+            }
+            4..=7 => put_ends::<4>(room, at, value),
+            8..=16 => put_ends::<8>(room, at, value),
+            _ => return false,
+        };
+        if is_clean {
+            put(room, at + value.len(), &[SOH]);
+            self.at += at + value.len() + 1;
+        }
+        is_clean
     }
 
     #[inline]
     fn tag<const TAG: u32>(&mut self) {
-        const { assert!(TAG > 0 && TAG <= 9999, "a tag of one to four digits") };
-        let (text, len) = const { tag_text(TAG) };
-        self.push_padded(&text, len);
+        self.push_padded(&Tag::<TAG>::WORD, Tag::<TAG>::LEN);
     }
 
     #[inline]
@@ -303,27 +416,88 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// `TAG=` as text, padded to five bytes, and its length.
-const fn tag_text(tag: u32) -> ([u8; 5], usize) {
-    let digits = [tag / 1000 % 10, tag / 100 % 10, tag / 10 % 10, tag % 10];
-    let skip = if tag >= 1000 {
-        0
-    } else if tag >= 100 {
-        1
-    } else if tag >= 10 {
-        2
-    } else {
-        3
-    };
-    let mut text = [b'='; 5];
-    let mut at = 0;
-    // Evaluated when compiled: the indices are the loop's own.
-    #[expect(clippy::indexing_slicing, reason = "evaluated when compiled")]
-    while at + skip < 4 {
-        text[at] = b'0' + digits[at + skip] as u8;
-        at += 1;
+/// Room for a short field and some more.
+#[inline(always)]
+fn window(out: &mut [u8], at: usize) -> Option<&mut [u8; WINDOW]> {
+    out.get_mut(at..)?.first_chunk_mut()
+}
+
+/// Stores bytes at a place of a window; what would run over its end is not stored.
+#[inline(always)]
+fn put<const N: usize>(room: &mut [u8; WINDOW], at: usize, bytes: &[u8; N]) {
+    if let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<N>) {
+        *place = *bytes;
     }
-    (text, at + 1)
+}
+
+/// Stores a value of `N` to `2 * N` bytes by its two ends; returns whether it has no delimiter.
+#[inline(always)]
+fn put_ends<const N: usize>(room: &mut [u8; WINDOW], at: usize, value: &[u8]) -> bool {
+    let (Some(first), Some(last)) = (value.first_chunk::<N>(), value.last_chunk::<N>()) else {
+        return false;
+    };
+    put(room, at, first);
+    put(room, at + value.len() - N, last);
+    let is_clean = |bytes: &[u8; N]| bytes.iter().fold(true, |all, byte| all & (*byte != SOH));
+    is_clean(first) & is_clean(last)
+}
+
+/// Stores the digits of a number of at most sixteen; returns where they end.
+#[inline(always)]
+fn put_number(room: &mut [u8; WINDOW], at: usize, value: u64) -> usize {
+    if value < EIGHT_DIGITS {
+        let (text, len) = short_text(value as u32);
+        put(room, at, &text);
+        return at + len;
+    }
+    let (text, len) = short_text((value / EIGHT_DIGITS) as u32);
+    put(room, at, &text);
+    put(room, at + len, &eight_digits((value % EIGHT_DIGITS) as u32));
+    at + len + 8
+}
+
+/// Stores the point and what stands behind it of a number of billionths; returns where it ends.
+#[inline(always)]
+fn put_fraction(room: &mut [u8; WINDOW], at: usize, billionths: u32) -> usize {
+    if billionths == 0 {
+        return at;
+    }
+    let (text, len) = fraction_text(billionths / 10);
+    put(room, at, b".");
+    put(room, at + 1, &text);
+    let last = billionths % 10;
+    if last == 0 {
+        return at + 1 + len;
+    }
+    put(room, at + 9, &[b'0' + last as u8]);
+    at + 10
+}
+
+/// A tag as it is written.
+struct Tag<const TAG: u32>;
+
+impl<const TAG: u32> Tag<TAG> {
+    const TEXT: ([u8; 8], usize) = {
+        assert!(TAG > 0 && TAG <= 9999, "a tag of one to four digits");
+        tag_text(TAG)
+    };
+    /// `TAG=`, zeros behind it.
+    const WORD: [u8; 8] = Self::TEXT.0;
+    /// How many bytes of the word count.
+    const LEN: usize = Self::TEXT.1;
+}
+
+/// `TAG=` as text, padded with zeros, and its length.
+const fn tag_text(tag: u32) -> ([u8; 8], usize) {
+    let mut word = b'=' as u64;
+    let mut len = 1;
+    let mut rest = tag;
+    while rest > 0 {
+        word = word << 8 | (b'0' + (rest % 10) as u8) as u64;
+        rest /= 10;
+        len += 1;
+    }
+    (word.to_le_bytes(), len)
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub struct Outgoing {
 
 /// What varies in a header.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct HeaderFields {
+pub struct HeaderFields<'a> {
     /// MsgSeqNum (34).
     pub sequence: u64,
     /// SendingTime (52), UTC.
@@ -35,7 +35,7 @@ pub struct HeaderFields {
     /// PossResend (97).
     pub poss_resend: bool,
     /// Where it goes beyond the session.
-    pub route: Route,
+    pub route: Option<&'a Route>,
     /// LastMsgSeqNumProcessed (369).
     pub last_processed: Option<u64>,
 }
@@ -80,7 +80,7 @@ impl Outgoing {
         &'a mut self,
         out: &'a mut [u8],
         msg_type: &[u8],
-        header: &HeaderFields,
+        header: &HeaderFields<'_>,
     ) -> Writer<'a> {
         let mut writer = Writer::begin_version(out, &mut self.stamps, self.begin, msg_type);
         writer.number::<{ tag::MSG_SEQ_NUM }>(header.sequence);
@@ -93,11 +93,9 @@ impl Outgoing {
         if header.poss_resend {
             writer.flag::<{ tag::POSS_RESEND }>(true);
         }
-        header.route.write_on_behalf_of(&mut writer);
-        if header.is_gap_fill {
-            writer.timestamp::<{ tag::ORIG_SENDING_TIME }>(header.sending_time);
+        if header.is_gap_fill || header.route.is_some() {
+            write_unusual(&mut writer, header);
         }
-        header.route.write_deliver_to(&mut writer);
         if let Some(last) = header.last_processed {
             writer.number::<{ tag::LAST_MSG_SEQ_NUM_PROCESSED }>(last);
         }
@@ -107,5 +105,19 @@ impl Outgoing {
     /// Starts a message that is sent again: type and number only, for the header is the old one.
     pub fn begin_again<'a>(&'a mut self, out: &'a mut [u8], msg_type: &[u8]) -> Writer<'a> {
         Writer::begin_version(out, &mut self.stamps, self.begin, msg_type)
+    }
+}
+
+/// What most headers do not have.
+#[cold]
+fn write_unusual(writer: &mut Writer<'_>, header: &HeaderFields<'_>) {
+    if let Some(route) = header.route {
+        route.write_on_behalf_of(writer);
+    }
+    if header.is_gap_fill {
+        writer.timestamp::<{ tag::ORIG_SENDING_TIME }>(header.sending_time);
+    }
+    if let Some(route) = header.route {
+        route.write_deliver_to(writer);
     }
 }

@@ -34,6 +34,14 @@ impl Route {
         route
     }
 
+    /// Whether it says nothing.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let none = |names: &[Option<CompId>; 3]| names.iter().all(Option::is_none);
+        none(&self.on_behalf_of) && none(&self.deliver_to)
+    }
+
     pub(crate) fn write_on_behalf_of(&self, writer: &mut Writer<'_>) {
         let [comp_id, sub_id, _] = &self.on_behalf_of;
         write::<115>(writer, comp_id);

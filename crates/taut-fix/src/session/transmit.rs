@@ -91,7 +91,7 @@ impl<S: Store> Session<S> {
         let sequence = self.store.next_outgoing();
         let header = HeaderFields {
             poss_resend: extras.poss_resend,
-            route: extras.route,
+            route: (!extras.route.is_empty()).then_some(&extras.route),
             ..self.header(now, sequence)
         };
         let mut writer = self.outgoing.begin(out, msg_type, &header);
@@ -105,7 +105,7 @@ impl<S: Store> Session<S> {
 
 impl<S: Store> Session<S> {
     #[inline]
-    fn header(&self, now: Now, sequence: u64) -> HeaderFields {
+    fn header<'a>(&self, now: Now, sequence: u64) -> HeaderFields<'a> {
         let processed = || self.last_processed();
         HeaderFields {
             sequence,
@@ -142,8 +142,8 @@ impl<S: Store> Session<S> {
         }
         let sequence = self.store.next_outgoing();
         let mut header = self.header(now, sequence);
-        if let Note::Reject(Refusal { route, .. }) = note {
-            header.route = route;
+        if let Note::Reject(Refusal { route, .. }) = &note {
+            header.route = Some(route);
         }
         let terms = LogonTerms {
             heartbeat_seconds: u64::try_from(self.heartbeat_interval.0 / 1_000_000_000)

@@ -9,4 +9,5 @@ mod pair;
 mod properties;
 mod recovery;
 mod rules;
+mod splits;
 mod support;

@@ -32,6 +32,13 @@ impl EpollKernel {
         epoll.add(&bell, BELL, Interest::Read)?;
         Ok(Self::with(EpollNotifier { epoll }, sources_max, bell))
     }
+
+    /// The set itself, readable when a wait would report something: for a caller that sleeps on
+    /// more than the loop's sources.
+    #[must_use]
+    pub const fn set(&self) -> &Epoll {
+        &self.notifier().epoll
+    }
 }
 
 impl Notifier for EpollNotifier {

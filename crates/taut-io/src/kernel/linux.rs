@@ -149,6 +149,10 @@ impl<N: Notifier> Linux<N> {
         }
     }
 
+    pub(super) const fn notifier(&self) -> &N {
+        &self.notifier
+    }
+
     fn socket_at(&self, place: u32) -> Result<&Socket, SysError> {
         let entry = self.entries.get(place as usize).and_then(Option::as_ref);
         entry.map(|entry| &entry.socket).ok_or(GONE)
@@ -464,7 +468,7 @@ fn receive_datagram<B, L>(
     buffers.info = batch.info(*next);
     *next += 1;
     // A batch that was not filled has emptied the queue.
-    let more = *next < batch.received() || batch.received() == batch.capacity();
+    let more = *next < batch.received() || batch.is_full();
     Ok(Received::Some { lease: LinuxLease::Datagram(length), more })
 }
 

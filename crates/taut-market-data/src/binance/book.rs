@@ -124,7 +124,7 @@ impl DepthBook {
         match event {
             Event::Begin(batch) => self.begin(*batch, context),
             Event::Level(level) => self.level(level),
-            Event::End => self.end(context, visit),
+            Event::End { .. } => self.end(context, visit),
             _ => {}
         }
     }

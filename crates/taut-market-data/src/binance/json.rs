@@ -9,7 +9,7 @@ use taut_types::{Nanos, Side};
 use super::fields::{Fields, Key, Value};
 use crate::error::{Expected, MarketDataError};
 use crate::event::{
-    Batch, Context, Event, EventSink, InstrumentKey, LevelUpdate, SequenceRange, Trade,
+    Batch, Context, Event, EventSink, InstrumentKey, LevelPlace, LevelUpdate, SequenceRange, Trade,
     TradingStatus,
 };
 
@@ -151,11 +151,12 @@ impl<'a> Message<'a> {
         sink.on_event(context, &Event::Begin(batch));
         for (side, quotes) in [(Side::Buy, bids), (Side::Sell, asks)] {
             for &(price, lots) in quotes {
-                let level = LevelUpdate { side, price, lots, order_count: 0 };
+                let level =
+                    LevelUpdate { side, price, lots, order_count: 0, place: LevelPlace::ByPrice };
                 sink.on_event(context, &Event::Level(level));
             }
         }
-        sink.on_event(context, &Event::End);
+        sink.on_event(context, &Event::End { is_final: true });
         Ok(())
     }
 

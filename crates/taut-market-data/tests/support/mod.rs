@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use taut_market_data::binance::BinanceJson;
-use taut_market_data::{Batch, Context, Event, LevelUpdate, MarketDataError, SequenceRange, Trade};
+use taut_market_data::{
+    Batch, Context, Event, LevelPlace, LevelUpdate, MarketDataError, SequenceRange, Trade,
+};
 use taut_types::{Lots, Nanos, Price, Side, parse_decimal};
 
 /// The frames of a capture with their receive times; nothing, with a notice, where it is absent.
@@ -134,14 +136,15 @@ fn quote((price, size): (&str, &str)) -> Option<(Price, Lots)> {
 }
 
 fn batch(batch: Batch, bids: &Pairs<'_>, asks: &Pairs<'_>) -> Option<Vec<Event>> {
+    let place = LevelPlace::ByPrice;
     let mut events = vec![Event::Begin(batch)];
     for (side, pairs) in [(Side::Buy, bids), (Side::Sell, asks)] {
         for &pair in pairs {
             let (price, lots) = quote(pair).filter(|&(price, _)| price > Price(0))?;
-            events.push(Event::Level(LevelUpdate { side, price, lots, order_count: 0 }));
+            events.push(Event::Level(LevelUpdate { side, price, lots, order_count: 0, place }));
         }
     }
-    events.push(Event::End);
+    events.push(Event::End { is_final: true });
     Some(events)
 }
 

@@ -166,6 +166,32 @@ pub fn a_slow_reader_is_told_as_a_limit_and_gets_every_byte<K: Kernel>(kernel: K
     assert!(limits > 0 && near.seen.failed.is_none());
 }
 
+pub fn a_close_that_the_peer_does_not_let_through_ends_at_its_deadline<K: Kernel>(kernel: K) {
+    let pki = Pki::new(NAME);
+    let mut rig = Rig::new(kernel);
+    let (mut near, mut far) = rig.tls((&pki.client(&[]), NAME), &pki.server(&[]));
+    rig.handshake(&mut near, &mut far);
+    let io = rig.events.io();
+    io.cancel(far.tls.stream(), taut_io::Operation::Receive).unwrap();
+    // The peer does not read: fill everything between the two, and what waits behind it.
+    let mut idle = 0;
+    rig.until("no room anywhere", (&mut near, &mut far), |io, near, _| {
+        let mut refused = false;
+        while !refused {
+            refused = near.tls.write(io, &[7; 8000]).is_err();
+            idle = if refused { idle + 1 } else { 0 };
+        }
+        // Another look: what the kernel takes late makes room.
+        let soon = io.now() + Nanos::from_millis(1);
+        io.timer_at(soon, 1).unwrap();
+        idle > 20
+    });
+    let deadline = rig.events.io().now() + Nanos::from_millis(5);
+    near.tls.close(rig.events.io(), deadline);
+    rig.until("closed", (&mut near, &mut far), |_, near, _| near.seen.closed);
+    assert!(rig.events.io().now() >= deadline && !far.seen.ended);
+}
+
 pub fn bytes_that_are_no_tls_fail_and_nothing_panics<K: Kernel>(kernel: K) {
     let pki = Pki::new(NAME);
     let mut rig = Rig::new(kernel);

@@ -103,3 +103,21 @@ fn threads_lose_nothing_and_keep_each_ones_order() {
         }
     });
 }
+
+#[test]
+fn a_place_whose_dead_owner_holds_up_the_reader_is_not_taken_before_the_claim_is_skipped() {
+    let layout = Layout { slot_count: 4, producer_count: 1 };
+    let memory: Vec<AtomicU64> = (0..words_for(4, 1)).map(|_| AtomicU64::new(0)).collect();
+    let mut first = Producer::new(&memory, layout, 0).unwrap();
+    first.push(&[1; 7]).unwrap();
+    // The first one dies between its claim and its last store.
+    memory[0].store(2, Ordering::Relaxed);
+    memory[2 * PAIR_WORDS].store(2, Ordering::Relaxed);
+    let refused = Producer::new(&memory, layout, 0).err();
+    assert_eq!(refused, Some(RingError::Claimed { seat: 0 }));
+    let mut consumer = Consumer::resume(&memory, layout).unwrap();
+    assert_eq!((consumer.pop(), consumer.pop()), (Some([1; 7]), None));
+    assert!(consumer.holders().eq([0]) && consumer.skip_claim());
+    Producer::new(&memory, layout, 0).unwrap().push(&[2; 7]).unwrap();
+    assert_eq!(consumer.pop(), Some([2; 7]));
+}

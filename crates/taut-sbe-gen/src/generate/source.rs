@@ -1,5 +1,16 @@
 //! Source text under construction.
 
+/// How wide a line is at the most.
+const COLUMNS_MAX: usize = 100;
+
+/// The last place where so many columns can end: behind a comma, or before the call of a method.
+fn break_before(line: &str, room: usize) -> Option<usize> {
+    let head = line.get(..room)?;
+    let comma = head.rfind(", ").map(|at| at + 2);
+    let call = head.rfind(").").map(|at| at + 1);
+    comma.max(call)
+}
+
 /// Lines of Rust, indented by the brackets that are open.
 #[derive(Debug, Default)]
 pub(crate) struct Source {
@@ -17,15 +28,30 @@ impl Source {
             if !comment && line.starts_with(['}', ')', ']']) {
                 self.depth = self.depth.saturating_sub(1);
             }
-            if !line.is_empty() {
-                self.text.extend(std::iter::repeat_n("    ", self.depth));
-                self.text.push_str(line);
-            }
-            self.text.push('\n');
+            self.wrapped(line, comment);
             if !comment && line.ends_with(['{', '(', '[']) {
                 self.depth += 1;
             }
         }
+    }
+
+    /// Pushes a line, broken where it would be too wide. Comments and texts stay whole.
+    fn wrapped(&mut self, line: &str, comment: bool) {
+        let (mut rest, mut depth) = (line, self.depth);
+        while !rest.is_empty() {
+            self.text.extend(std::iter::repeat_n("    ", depth));
+            let room = COLUMNS_MAX.saturating_sub(4 * depth);
+            let fits = rest.len() <= room || comment || line.contains('"') || !line.is_ascii();
+            let at = if fits { None } else { break_before(rest, room) };
+            let (head, tail) = rest.split_at(at.unwrap_or(rest.len()));
+            self.text.push_str(head.trim_end());
+            if !tail.is_empty() {
+                self.text.push('\n');
+                depth = self.depth + 1;
+            }
+            rest = tail.trim_start();
+        }
+        self.text.push('\n');
     }
 
     /// An empty line between items.

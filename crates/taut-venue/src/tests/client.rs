@@ -1,13 +1,11 @@
 //! A FIX client.
 
-use std::net::SocketAddrV4;
-
 use taut_fix::{
     BeginString, CancelRejectReason, CompId, Event, ExecType, ExecutionReport, FieldIndex,
     MemoryStore, NewOrderSingle, Now, OrdStatus, OrderCancelRequest, OrderFlow, Role, Session,
     SessionConfig, TypedMessage,
 };
-use taut_sys::TcpStream;
+use taut_sys::{Address, Socket, StreamOptions};
 use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
 
 use crate::tests::rig::text;
@@ -52,7 +50,7 @@ impl Report {
 }
 
 pub struct Client {
-    pub stream: TcpStream,
+    pub stream: Socket,
     pub session: Session<MemoryStore>,
     index: FieldIndex,
     input: Vec<u8>,
@@ -63,8 +61,8 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn connect(address: SocketAddrV4, name: &str, now: Now) -> Self {
-        let stream = TcpStream::connect(address).expect("connect");
+    pub fn connect(address: Address, name: &str, now: Now) -> Self {
+        let stream = connect(&address);
         let name = CompId::new(name.as_bytes()).expect("a name");
         let venue = CompId::new(b"VENUE").expect("a name");
         let config = SessionConfig {
@@ -88,7 +86,7 @@ impl Client {
 
     pub fn pump(&mut self, now: Now) {
         let mut buffer = [0; 1 << 16];
-        match self.stream.recv(&mut buffer) {
+        match self.stream.receive(&mut buffer) {
             Ok(None) => {}
             Ok(Some(0)) | Err(_) => self.is_closed = true,
             Ok(Some(bytes)) => self.input.extend_from_slice(&buffer[..bytes]),
@@ -160,6 +158,11 @@ impl Client {
     pub fn send(&mut self, bytes: &[u8]) {
         let _ = self.stream.send(bytes);
     }
+}
+
+/// A connection on loopback, which stands at once.
+pub fn connect(to: &Address) -> Socket {
+    Socket::connect(to, &StreamOptions::default()).expect("connect").0
 }
 
 /// A limit order that stays.

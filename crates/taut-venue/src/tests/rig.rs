@@ -1,9 +1,9 @@
 //! A venue with its sockets, and a clock that the test turns.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use taut_fix::{CompId, ShortText};
-use taut_sys::{TcpListener, UdpSocket};
+use taut_sys::{Address, DatagramOptions, Socket, StreamOptions};
 use taut_types::{HalfTicks, Instrument, InstrumentId, Nanos, OrderId, Price, Qty, Symbol};
 
 use crate::flow::{SyntheticConfig, SyntheticFlow};
@@ -21,10 +21,10 @@ pub const LEVELS: usize = 100;
 pub struct Rig {
     pub venue: Venue,
     pub now: Now,
-    pub incremental: UdpSocket,
-    pub snapshot: UdpSocket,
-    pub orders_at: SocketAddrV4,
-    pub sink_at: SocketAddrV4,
+    pub incremental: Socket,
+    pub snapshot: Socket,
+    pub orders_at: Address,
+    pub sink_at: Address,
 }
 
 pub fn text(name: &str) -> ShortText {
@@ -57,22 +57,21 @@ pub fn synthetic(seed: u64) -> Flow {
     Flow::synthetic(flow, 20_000)
 }
 
-fn any_port() -> SocketAddrV4 {
-    SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)
-}
+const ANY_PORT: Address = Address::Inet(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)));
 
-fn channel() -> (UdpSocket, UdpSocket) {
-    let receiver = UdpSocket::bind(any_port()).expect("bind");
-    receiver.set_receive_buffer(1 << 21).expect("a buffer");
-    let sender = UdpSocket::bind(any_port()).expect("bind");
-    sender.connect(receiver.local_address().expect("address")).expect("connect");
-    (sender, receiver)
+fn channel() -> (Socket, Socket) {
+    let receive_buffer_bytes = Some(1 << 21);
+    let options = DatagramOptions { receive_buffer_bytes, ..DatagramOptions::default() };
+    let receiver = Socket::datagram(&ANY_PORT, &options).expect("bind");
+    let peer = receiver.local_address().expect("address").inet();
+    let options = DatagramOptions { peer, ..DatagramOptions::default() };
+    (Socket::datagram(&ANY_PORT, &options).expect("bind"), receiver)
 }
 
 impl Rig {
     pub fn new(config: &VenueConfig, flow: Flow) -> Self {
-        let orders = TcpListener::bind(any_port()).expect("listen");
-        let sink = TcpListener::bind(any_port()).expect("listen");
+        let listen = || Socket::listen(&ANY_PORT, &StreamOptions::default()).expect("listen");
+        let (orders, sink) = (listen(), listen());
         let orders_at = orders.local_address().expect("address");
         let sink_at = sink.local_address().expect("address");
         let ((incremental_out, incremental), (snapshot_out, snapshot)) = (channel(), channel());
@@ -114,10 +113,10 @@ impl Rig {
     }
 
     /// Lets the venue work until it is as the test wants it.
-    pub fn until_venue(&mut self, done: impl Fn(&Venue) -> bool) {
+    pub fn until_venue(&mut self, done: impl Fn(&mut Venue) -> bool) {
         for _ in 0..ROUNDS_MAX {
             self.poll();
-            if done(&self.venue) {
+            if done(&mut self.venue) {
                 return;
             }
         }
@@ -134,9 +133,9 @@ impl Rig {
 }
 
 /// Every datagram that has arrived.
-pub fn drain(socket: &UdpSocket, mut take: impl FnMut(&[u8])) {
+pub fn drain(socket: &Socket, mut take: impl FnMut(&[u8])) {
     let mut datagram = [0; 2_048];
-    while let Some(bytes) = socket.recv(&mut datagram).expect("receive") {
+    while let Some(bytes) = socket.receive(&mut datagram).expect("receive") {
         take(&datagram[..bytes]);
     }
 }

@@ -7,10 +7,10 @@ use taut_gateway::{
     Client, FeedSockets, FusedClient, Gateway, GatewayConfig, GatewayError, Recorders, Regions,
     SplitClient, Strategy, TouchConfig, TouchStrategy,
 };
-use taut_sys::{Clock, Doorbell, UdpSocket, monotonic, wait_readable};
+use taut_sys::{Clock, Doorbell, Socket, monotonic, wait_readable};
 use taut_types::{Nanos, SequenceNumber};
 
-use crate::demo::arguments::Mode;
+use crate::demo::arguments::{Mode, WaitArgument};
 use crate::demo::child::{Parent, SharedClock, attach, instrument_of, regions, waiter};
 use crate::demo::control::{GatewaySetup, Order, Reply, VENUE_COMP_ID};
 use crate::exit::Failure;
@@ -29,10 +29,8 @@ pub fn play(setup: &GatewaySetup, fds: Vec<OwnedFd>, parent: &mut Parent) -> Res
     let (Some(incremental), Some(snapshot)) = (fds.next(), fds.next()) else {
         return Err(Failure::Run("market data: no sockets came".to_owned()));
     };
-    let sockets = FeedSockets {
-        incremental: UdpSocket::from(incremental),
-        snapshot: UdpSocket::from(snapshot),
-    };
+    let adopt = |fd| Socket::adopt(fd).map_err(|error| Failure::run("market data", error));
+    let sockets = FeedSockets { incremental: adopt(incremental)?, snapshot: adopt(snapshot)? };
     let own_bell = fds.next().map(Doorbell::from);
     let strategy_bell = fds.next().map(Doorbell::from);
     let process = Process { setup, regions, shared_clock, own_bell, parent };
@@ -118,7 +116,7 @@ impl Process<'_, '_> {
                     continue;
                 }
             } else {
-                waiter.idle(|span| self.sleep(&gateway, span));
+                waiter.idle(|span| self.sleep(&mut gateway, span));
             }
             busy_rounds = 0;
             if gateway.housekeeping().map_err(failed)? {
@@ -171,10 +169,10 @@ impl Process<'_, '_> {
     }
 
     /// Sleeps until a packet, a report, a request or the parent wakes us.
-    fn sleep<C: Client>(&self, gateway: &Gateway<'_, C>, span: Nanos) {
-        let [feed, snapshot, orders] = gateway.fds();
-        let bell: BorrowedFd<'_> = self.own_bell.as_ref().map_or(orders, AsFd::as_fd);
-        let fds = [feed, snapshot, orders, bell, self.parent.fd()];
+    fn sleep<C: Client>(&self, gateway: &mut Gateway<'_, C>, span: Nanos) {
+        let sources = gateway.fd();
+        let bell: BorrowedFd<'_> = self.own_bell.as_ref().map_or(sources, AsFd::as_fd);
+        let fds = [sources, bell, self.parent.fd()];
         // Timers run once a millisecond while orders are open; a heartbeat can wait that long too.
         let _ = wait_readable(&fds, Some(span));
         if let Some(bell) = &self.own_bell {
@@ -198,5 +196,6 @@ fn config(setup: &GatewaySetup) -> Result<GatewayConfig, Failure> {
         level_capacity: 1 << 13,
         order_capacity: 1 << 16,
         risk: GatewayConfig::default_risk(),
+        hot: setup.common.place.wait != WaitArgument::Block,
     })
 }

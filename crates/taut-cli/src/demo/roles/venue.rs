@@ -1,9 +1,9 @@
 //! The venue's process.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use taut_fix::{CompId, Now};
-use taut_sys::{TcpListener, monotonic, utc};
+use taut_sys::{Address, Socket, StreamOptions, monotonic, utc};
 use taut_types::Nanos;
 use taut_venue::flow::{LobsterFlow, SyntheticConfig, SyntheticFlow};
 use taut_venue::{FeedOutput, Flow, Speed, Venue, VenueConfig, VenueCounters};
@@ -57,7 +57,8 @@ pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), Failure> {
 
 fn open(setup: &VenueSetup, parent: &Parent) -> Result<Venue, Failure> {
     let listen = |port: u16| {
-        TcpListener::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)).map_err(|error| {
+        let at = Address::Inet(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)));
+        Socket::listen(&at, &StreamOptions::default()).map_err(|error| {
             let remedy = if error.is_address_in_use() {
                 "; the port is in use, choose another with --port or leave it out"
             } else {
@@ -67,8 +68,10 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<Venue, Failure> {
         })
     };
     let (orders, sink) = (listen(setup.port)?, listen(0)?);
-    let address = |listener: &TcpListener| {
-        listener.local_address().map_err(|error| Failure::run("order entry", error))
+    let address = |listener: &Socket| match listener.local_address() {
+        Ok(Address::Inet(SocketAddr::V4(address))) => Ok(address),
+        Ok(other) => Err(Failure::Run(format!("order entry: {other:?} is no IPv4 address"))),
+        Err(error) => Err(Failure::run("order entry", error)),
     };
     let ready = Reply::VenueReady { orders: address(&orders)?, sink: address(&sink)? };
     let sender = |to| sender_to(to).map_err(|error| Failure::run("market data", error));

@@ -1,0 +1,163 @@
+//! From one channel into another, on the caller's thread or on one of its own.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use taut_io::WaitStrategy;
+use taut_sync::atomic::{AtomicBool, Ordering};
+use taut_sys::monotonic;
+use taut_types::Nanos;
+
+use crate::message::Action;
+use crate::offer::OfferError;
+use crate::publication::{Closing, Publication};
+use crate::subscription::Subscription;
+use crate::waiter::Waiter;
+
+/// Messages of one round.
+const LIMIT: usize = 64;
+
+/// What becomes of messages while nobody listens at the far end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unheard {
+    /// They wait, and with them whoever sends them.
+    Hold,
+    /// They are dropped, and counted.
+    Drop,
+}
+
+/// Takes messages out of one channel and offers them to another, topics included. A message that
+/// finds no room stays where it is and comes again.
+#[derive(Debug)]
+pub struct Relay {
+    from: Subscription,
+    to: Publication,
+    unheard: Unheard,
+    relayed: u64,
+    dropped: u64,
+    failure: Option<OfferError>,
+}
+
+impl Relay {
+    /// A relay between two open ends.
+    #[must_use]
+    pub const fn new(from: Subscription, to: Publication, unheard: Unheard) -> Self {
+        Self { from, to, unheard, relayed: 0, dropped: 0, failure: None }
+    }
+
+    /// One round; returns how much there was to do.
+    ///
+    /// # Errors
+    /// A message that the far end can never take, such as one that is too long for it.
+    pub fn work(&mut self, now: Nanos) -> Result<usize, OfferError> {
+        let Self { from, to, unheard, relayed, dropped, failure } = self;
+        let taken = from.poll_controlled(now, LIMIT, |message| {
+            let offered = if message.topic.is_empty() {
+                to.offer(now, message.payload)
+            } else {
+                to.offer_topic(now, message.topic, message.payload)
+            };
+            match offered {
+                Ok(_) => *relayed += 1,
+                Err(OfferError::NotConnected) if *unheard == Unheard::Drop => *dropped += 1,
+                Err(OfferError::NotConnected | OfferError::BackPressured) => return Action::Abort,
+                Err(error) => {
+                    *failure = Some(error);
+                    return Action::Abort;
+                }
+            }
+            Action::Continue
+        });
+        match failure.take() {
+            Some(error) => Err(error),
+            None => Ok(taken + to.work(now)),
+        }
+    }
+
+    /// The near end.
+    pub const fn from(&mut self) -> &mut Subscription {
+        &mut self.from
+    }
+
+    /// The far end.
+    pub const fn to(&mut self) -> &mut Publication {
+        &mut self.to
+    }
+
+    /// Messages that were passed on.
+    #[must_use]
+    pub const fn relayed(&self) -> u64 {
+        self.relayed
+    }
+
+    /// Messages that nobody heard.
+    #[must_use]
+    pub const fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Sleeps until there may be something to relay, at most for `span`.
+    pub fn block(&mut self, span: Nanos) {
+        self.from.block(span);
+    }
+
+    /// When the next round is due at the latest.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Nanos> {
+        [self.from.next_timeout(), self.to.next_timeout()].into_iter().flatten().min()
+    }
+
+    /// Goes on in a thread of its own: so a channel has a thread where its user wants one, with a
+    /// ring (`inproc:`) between the two.
+    ///
+    /// # Errors
+    /// When there can be no further thread.
+    pub fn spawn(mut self, wait: WaitStrategy) -> std::io::Result<RelayThread> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&stop);
+        let run = move || {
+            let mut waiter = Waiter::new(wait);
+            // Relaxed: only whether, not what before.
+            while !asked.load(Ordering::Relaxed) {
+                let now = monotonic();
+                match self.work(now) {
+                    Ok(0) => waiter.idle(now, self.next_timeout(), |span| self.block(span)),
+                    Ok(_) => waiter.worked(),
+                    Err(_) => break,
+                }
+            }
+            self
+        };
+        let thread = std::thread::Builder::new().name("taut-relay".to_owned()).spawn(run)?;
+        Ok(RelayThread { stop, thread })
+    }
+
+    /// Ends the far end in good order, within a time; returns whether everybody has everything.
+    pub fn close(&mut self, patience: Nanos) -> bool {
+        let deadline = monotonic() + patience;
+        self.from.close(monotonic());
+        self.to.close(monotonic());
+        while self.to.closing() != Closing::Closed && monotonic() < deadline {
+            if self.to.work(monotonic()) == 0 {
+                self.to.block(Nanos::from_millis(1));
+            }
+        }
+        self.to.closing() == Closing::Closed
+    }
+}
+
+/// A relay on its own thread.
+#[derive(Debug)]
+pub struct RelayThread {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Relay>,
+}
+
+impl RelayThread {
+    /// Stops the thread, within 50 ms, and returns the relay; nothing if its thread panicked.
+    #[must_use]
+    pub fn stop(self) -> Option<Relay> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().ok()
+    }
+}

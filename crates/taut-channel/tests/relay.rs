@@ -1,0 +1,104 @@
+//! Messages through a relay, and through one on its own thread.
+
+use taut_channel::{
+    ChannelUri, OfferError, Opening, Publication, Relay, Subscription, Unheard, WaitStrategy,
+};
+use taut_sys::monotonic;
+use taut_types::Nanos;
+
+fn uri(text: &str) -> ChannelUri {
+    text.parse().expect(text)
+}
+
+fn opening() -> Opening {
+    Opening { now: monotonic(), ..Opening::default() }
+}
+
+fn ends(text: &str) -> (Publication, Subscription) {
+    let subscription = Subscription::open(&uri(text), &opening()).expect("subscription");
+    (Publication::open(&uri(text), &opening()).expect("publication"), subscription)
+}
+
+#[test]
+fn what_finds_no_room_waits_and_nothing_is_lost() {
+    let (mut near, from) = ends("inproc:relay.near?capacity=64k");
+    let (to, mut far) = ends("inproc:relay.far?capacity=4k");
+    let mut relay = Relay::new(from, to, Unheard::Hold);
+    let mut now = monotonic() + Nanos::from_secs(1);
+    for number in 0..500_u32 {
+        near.offer(now, &number.to_le_bytes()).expect("room");
+    }
+    let mut expected = 0_u32;
+    while expected < 500 {
+        now = now + Nanos::from_millis(1);
+        relay.work(now).expect("relay");
+        far.poll(now, 7, |message| {
+            assert_eq!(message.payload, expected.to_le_bytes());
+            expected += 1;
+        });
+    }
+    assert_eq!((relay.relayed(), relay.dropped()), (500, 0));
+    assert!(relay.to().counters().back_pressured > 0, "it was full in between");
+}
+
+#[test]
+fn while_nobody_listens_messages_wait_or_are_dropped_as_asked() {
+    for (unheard, left) in [(Unheard::Hold, 3), (Unheard::Drop, 0)] {
+        let name = format!("inproc:relay.unheard.{unheard:?}");
+        let (mut near, from) = ends(&format!("{name}.near"));
+        let to = Publication::open(&uri(&format!("{name}.far")), &opening()).expect("publication");
+        let mut relay = Relay::new(from, to, unheard);
+        let now = monotonic();
+        for _ in 0..3 {
+            near.offer(now, b"tick").expect("room");
+        }
+        relay.work(now).expect("relay");
+        let far = Subscription::open(&uri(&format!("{name}.far")), &opening());
+        let mut far = far.expect("subscription");
+        let now = monotonic() + Nanos::from_secs(1);
+        relay.work(now).expect("relay");
+        assert_eq!(far.poll(now, 9, |_| {}), left, "{unheard:?}");
+        assert_eq!(relay.dropped(), 3 - left as u64);
+    }
+}
+
+#[test]
+fn a_message_that_the_far_end_can_never_take_is_an_error() {
+    let (mut near, from) = ends("inproc:relay.long.near");
+    let (to, _far) = ends("inproc:relay.long.far?capacity=4k");
+    let mut relay = Relay::new(from, to, Unheard::Hold);
+    let now = monotonic();
+    near.offer(now, &[0; 5000]).expect("room");
+    let error = relay.work(now + Nanos::from_secs(1)).expect_err("too long");
+    assert!(matches!(error, OfferError::TooLong { bytes: 5000, .. }));
+}
+
+#[test]
+fn a_relay_on_its_own_thread_drives_a_channel_over_udp() {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("socket");
+    let port = socket.local_addr().expect("address").port();
+    drop(socket);
+    let far = format!("lease:udp?endpoint=127.0.0.1:{port}");
+    let (mut near, from) = ends("inproc:relay.thread");
+    let to = Publication::open(&uri(&far), &opening()).expect("publication");
+    let relay = Relay::new(from, to, Unheard::Hold);
+    let thread = relay.spawn(WaitStrategy::Block).expect("thread");
+    let mut far = Subscription::open(&uri(&far), &opening()).expect("subscription");
+    for number in 0..100_u32 {
+        while near.offer(monotonic(), &number.to_le_bytes()).is_err() {
+            near.work(monotonic());
+        }
+    }
+    let mut received = Vec::new();
+    while received.len() < 100 {
+        let got = far.poll(monotonic(), 9, |message| received.push(message.payload.to_vec()));
+        if got == 0 {
+            far.block(Nanos::from_millis(10));
+        }
+    }
+    assert!((0..100_u32).zip(&received).all(|(number, message)| *message == number.to_le_bytes()));
+    let mut relay = thread.stop().expect("the relay");
+    assert_eq!(relay.relayed(), 100);
+    far.close(monotonic());
+    assert!(relay.close(Nanos::from_secs(5)));
+}

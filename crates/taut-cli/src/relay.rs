@@ -1,0 +1,101 @@
+//! `taut relay`: from one channel into another.
+
+use clap::Args;
+use serde_json::json;
+use taut_channel::{Opening, Publication, Relay, Subscription, Unheard, Waiter};
+use taut_sys::{monotonic, stop_requests};
+use taut_types::Nanos;
+
+use crate::channel::arguments::{Thread, channel};
+use crate::channel::failure;
+use crate::exit::Failure;
+use crate::terminal;
+
+/// Pass messages on from one channel to another, until interrupted.
+///
+/// Nothing is changed, topics included. A message that finds no room at the far end waits at the
+/// near one, which holds its publisher up where that channel does so.
+#[derive(Args, Clone, Debug)]
+pub struct Arguments {
+    /// The channel to take messages from
+    #[arg(long, value_name = "URI")]
+    from: String,
+    /// The channel to offer them to
+    #[arg(long, value_name = "URI")]
+    to: String,
+    /// Drop messages while nobody listens at the far end, and count them
+    #[arg(long)]
+    no_wait: bool,
+    /// End when the stream of the near end does
+    #[arg(long)]
+    once: bool,
+    /// Seconds to wait at the end for slow subscribers
+    #[arg(long, value_name = "S", default_value_t = 5.0)]
+    linger: f64,
+    #[command(flatten)]
+    thread: Thread,
+    /// Print one line of JSON at the end
+    #[arg(long)]
+    json: bool,
+}
+
+/// Relays.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let (from, to) = (channel(Some(&arguments.from))?, channel(Some(&arguments.to))?);
+    if !(0.0..=86_400.0).contains(&arguments.linger) {
+        let text = format!("--linger {}: must be 0 to 86400 seconds", arguments.linger);
+        return Err(Failure::Usage(text));
+    }
+    taut_sys::catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    arguments.thread.apply()?;
+    let opening = Opening { now: monotonic(), loss: None };
+    let near = Subscription::open(&from, &opening);
+    let near = near.map_err(|error| failure::opening(&from, &error))?;
+    let far = Publication::open(&to, &opening);
+    let far = far.map_err(|error| failure::opening(&to, &error))?;
+    let unheard = if arguments.no_wait { Unheard::Drop } else { Unheard::Hold };
+    let mut relay = Relay::new(near, far, unheard);
+    let begun = monotonic();
+    pass_on(arguments, &mut relay)?;
+    let (relayed, dropped) = (relay.relayed(), relay.dropped());
+    let lost = relay.from().counters().lost;
+    let back_pressured = relay.to().counters().back_pressured;
+    let has_everything = relay.close(Nanos((arguments.linger * 1e9) as i64));
+    let seconds = (monotonic() - begun).0 as f64 / 1e9;
+    let line = if arguments.json {
+        json!({
+            "from": from.to_string(), "to": to.to_string(), "relayed": relayed,
+            "dropped": dropped, "lost": lost, "back_pressured": back_pressured,
+            "seconds": seconds,
+        })
+        .to_string()
+    } else {
+        format!("{from} to {to}: {relayed} relayed, {dropped} unheard, {lost} lost on the way in")
+    };
+    terminal::print(line).map_err(|error| Failure::run("print", error))?;
+    if has_everything {
+        return Ok(());
+    }
+    Err(Failure::Run(format!("{to}: not everything arrived within --linger")))
+}
+
+fn pass_on(arguments: &Arguments, relay: &mut Relay) -> Result<(), Failure> {
+    let mut waiter = Waiter::new(arguments.thread.wait.strategy());
+    let mut had_image = false;
+    while stop_requests() == 0 {
+        let now = monotonic();
+        if relay.work(now).map_err(|error| Failure::Run(error.to_string()))? > 0 {
+            waiter.worked();
+            continue;
+        }
+        while relay.from().poll_event().is_some() {}
+        while relay.to().poll_event().is_some() {}
+        let has_image = relay.from().image_count() > 0;
+        if arguments.once && had_image && !has_image {
+            break;
+        }
+        had_image |= has_image;
+        waiter.idle(now, relay.next_timeout(), |span| relay.block(span));
+    }
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! The search for the knee: up by half, then down by halves.
+
+use serde_json::{Value, json};
+use taut_sys::stop_requests;
+use taut_types::Nanos;
+
+use super::arguments::Arguments;
+use crate::channel::pair;
+use crate::exit::Failure;
+use crate::progress::Progress;
+
+/// Runs between the last rate that held and the first that did not.
+const HALVINGS: usize = 3;
+
+/// One rate, as it went.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What was asked for; nothing for full speed.
+    pub rate: Option<u64>,
+    /// What arrived.
+    pub msgs_per_s: f64,
+    pub p50_us: f64,
+    pub p99_us: f64,
+    pub p999_us: f64,
+    pub lost_share: f64,
+    /// CPUs that both ends kept busy.
+    pub cpus: f64,
+    pub memory_mb: f64,
+    pub wire_bytes_per_message: f64,
+    /// Why the rate did not hold.
+    pub failed: Option<&'static str>,
+}
+
+impl Step {
+    pub fn json(&self) -> Value {
+        json!({
+            "rate": self.rate, "msgs_per_s": self.msgs_per_s.round(), "p50_us": self.p50_us,
+            "p99_us": self.p99_us, "p999_us": self.p999_us, "lost_share": self.lost_share,
+            "cpus": self.cpus, "memory_mb": self.memory_mb,
+            "wire_bytes_per_message": self.wire_bytes_per_message, "failed": self.failed,
+        })
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// In the order of their rates.
+    pub steps: Vec<Step>,
+    /// The highest rate that held; nothing when none did.
+    pub knee: Option<u64>,
+    /// What gave way above it; nothing when all rates held.
+    pub gave_way: Option<&'static str>,
+    pub full_speed: Option<Step>,
+}
+
+pub struct Search<'a> {
+    arguments: &'a Arguments,
+    uri: &'a str,
+    progress: Progress,
+}
+
+impl<'a> Search<'a> {
+    pub fn new(arguments: &'a Arguments, uri: &'a str) -> Self {
+        Self { arguments, uri, progress: Progress::start() }
+    }
+
+    pub fn run(mut self) -> Result<Found, Failure> {
+        let mut steps: Vec<Step> = Vec::new();
+        let (mut held, mut failed) = (None, None);
+        let mut rate = self.arguments.from;
+        while failed.is_none() {
+            let step = self.step(Some(rate))?;
+            if step.failed.is_some() {
+                failed = Some(rate)
+            } else {
+                held = Some(rate)
+            }
+            steps.push(step);
+            if rate >= self.arguments.to {
+                break;
+            }
+            rate = (rate + rate / 2).max(rate + 1).min(self.arguments.to);
+        }
+        for _ in 0..HALVINGS {
+            let (Some(low), Some(high)) = (held, failed) else { break };
+            let middle = low + (high - low) / 2;
+            if middle == low {
+                break;
+            }
+            let step = self.step(Some(middle))?;
+            if step.failed.is_some() {
+                failed = Some(middle)
+            } else {
+                held = Some(middle)
+            }
+            steps.push(step);
+        }
+        steps.sort_by_key(|step| step.rate);
+        let gave_way = steps.iter().filter(|step| step.rate > held).find_map(|step| step.failed);
+        let full_speed = Some(self.step(None)?);
+        Ok(Found { steps, knee: held, gave_way, full_speed })
+    }
+
+    fn step(&mut self, rate: Option<u64>) -> Result<Step, Failure> {
+        if stop_requests() > 0 {
+            return Err(Failure::Run("interrupted".to_owned()));
+        }
+        let shown = rate.map_or("full speed".to_owned(), |rate| format!("{rate} messages/s"));
+        self.progress.tell(&shown);
+        let arguments = self.arguments;
+        // At full speed, as many as the last rate that could be asked for would be.
+        let count = rate.unwrap_or(1_000_000) as f64 * arguments.seconds;
+        let count = (count.ceil() as u64).max(20);
+        let wait = arguments.wait.strategy().name();
+        let with_cpu = |verb: &str, cpu: Option<&usize>| {
+            let words = [verb, "--channel", self.uri, "--wait", wait];
+            let mut words: Vec<String> = words.map(str::to_owned).to_vec();
+            words.extend(cpu.into_iter().flat_map(|cpu| ["--cpu".to_owned(), cpu.to_string()]));
+            words
+        };
+        let receive = with_cpu("receive", arguments.cpus.last());
+        let mut send = with_cpu("send", arguments.cpus.first());
+        let rate_text = rate.map_or("max".to_owned(), |rate| rate.to_string());
+        let numbers = [
+            ("--rate", rate_text),
+            ("--count", count.to_string()),
+            ("--size", arguments.size.to_string()),
+        ];
+        send.extend(numbers.into_iter().flat_map(|(name, value)| [name.to_owned(), value]));
+        let patience = Nanos((arguments.seconds * 4e9) as i64) + Nanos::from_secs(30);
+        let outcome = pair::run(&receive, &send, patience)?;
+        Ok(judged(arguments, rate, &outcome))
+    }
+}
+
+fn judged(arguments: &Arguments, rate: Option<u64>, outcome: &pair::Outcome) -> Step {
+    let number = |value: &Value| value.as_f64().unwrap_or(0.0);
+    let us = |name: &str| number(&outcome.received["intended_ns"][name]) / 1000.0;
+    let (sent, seconds) = (number(&outcome.sent["sent"]), number(&outcome.sent["seconds"]));
+    let lost = number(&outcome.received["lost"]);
+    let offered = if seconds > 0.0 { sent / seconds } else { 0.0 };
+    let lost_share = if sent > 0.0 { lost / sent } else { 1.0 };
+    let failed = match rate {
+        _ if lost_share > arguments.loss => Some("loss"),
+        // The sender's own time counts from the first message to the last.
+        Some(rate) if offered < 0.95 * rate as f64 => Some("rate"),
+        Some(_) if us("p99") > arguments.p99_us => Some("latency"),
+        _ => None,
+    };
+    Step {
+        rate,
+        msgs_per_s: number(&outcome.received["msgs_per_s"]),
+        p50_us: us("p50"),
+        p99_us: us("p99"),
+        p999_us: us("p999"),
+        lost_share,
+        cpus: if seconds > 0.0 { outcome.cpu_s / seconds } else { 0.0 },
+        memory_mb: outcome.memory_bytes as f64 / 1e6,
+        wire_bytes_per_message: outcome.wire_bytes as f64 / sent.max(1.0),
+        failed,
+    }
+}

@@ -1,0 +1,140 @@
+//! `taut feed replay` on the recorded data, and a subscriber that follows what it publishes.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use taut_book::LevelBook;
+use taut_channel::{ChannelUri, Opening, Subscription};
+use taut_sbe::{Message, PacketFlags, PacketReader};
+use taut_sys::{monotonic, yield_cpu};
+use taut_types::Nanos;
+
+fn capture(name: &str) -> Option<String> {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/binance"));
+    let path = path.join(name);
+    if path.exists() {
+        return path.to_str().map(str::to_owned);
+    }
+    println!("skipped: {} is not there", path.display());
+    None
+}
+
+fn replay(capture: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+    command.args(["feed", "replay", "--format", "binance", "--json", "--capture", capture]);
+    command
+}
+
+fn one_line(output: &std::process::Output) -> Value {
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(text.lines().count(), 1, "{text}");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn a_replay_says_what_the_recording_held_and_ends_with_a_sound_book() {
+    for (name, frames, updates) in [("usdm", 93_954, 6_547_u64), ("spot", 41_249, 3_449)] {
+        let Some(capture) = capture(&format!("{name}_btcusdt_20240808.gz")) else { return };
+        let told = one_line(&replay(&capture).output().expect("taut runs"));
+        assert_eq!((&told["frames"], &told["book"]["updates"]), (&frames.into(), &updates.into()));
+        assert_eq!((&told["book"]["gaps"], &told["book"]["is_stale"]), (&0.into(), &false.into()));
+        // The frame of the snapshot lets in all the updates that came before it.
+        let timed = told["frame_to_book_ns"]["count"].as_u64().expect("a count");
+        assert!(timed > 3_400 && timed <= updates, "{timed}");
+        println!("{told}");
+    }
+}
+
+#[test]
+fn a_subscriber_that_follows_the_publication_has_the_same_book() {
+    let Some(capture) = capture("spot_btcusdt_20240808.gz") else { return };
+    let channel = format!("ipc:taut-feed-replay-{}", std::process::id());
+    let uri: ChannelUri = channel.parse().expect("a channel");
+    let opening = Opening { now: monotonic(), ..Opening::default() };
+    let mut subscription = Subscription::open(&uri, &opening).expect("a subscription");
+    let child = replay(&capture)
+        .args(["--await-subscriber", "--publish", &channel])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("taut starts");
+
+    let mut book = LevelBook::with_capacity(1 << 16);
+    let (mut next, mut is_sound, mut had_image) = (1, false, false);
+    let deadline = monotonic() + Nanos::from_secs(60);
+    while !(had_image && subscription.image_count() == 0) {
+        assert!(monotonic() < deadline, "the publication does not end");
+        let taken = subscription.poll(monotonic(), 64, |message| {
+            let packet = PacketReader::new(message.payload).expect("a packet");
+            let header = packet.header();
+            if !header.flags.contains(PacketFlags::SNAPSHOT) {
+                assert_eq!(header.sequence.0, next, "a packet is missing");
+                next += 1;
+            }
+            for message in packet.messages() {
+                match message.expect("a message") {
+                    Message::SnapshotBegin(_) if !is_sound => book.clear(),
+                    Message::SnapshotLevels(part) if !is_sound => {
+                        for l in part.levels.iter() {
+                            let _ = book.apply(l.side, l.price, l.lots, l.order_count);
+                        }
+                    }
+                    Message::SnapshotEnd(_) => is_sound = true,
+                    Message::LevelUpdate(l) if is_sound => {
+                        let _ = book.apply(l.side, l.price, l.lots, l.order_count);
+                    }
+                    _ => {}
+                }
+            }
+        });
+        had_image |= subscription.image_count() > 0;
+        if taken == 0 {
+            yield_cpu();
+        }
+    }
+    let told = one_line(&child.wait_with_output().expect("taut ends"));
+    let top = book.top();
+    let price = |level: Option<taut_book::Level>| Value::from(level.unwrap().price.to_string());
+    assert_eq!(told["book"]["bid"][0], price(top.bid));
+    assert_eq!(told["book"]["ask"][0], price(top.ask));
+    let levels = taut_types::Side::BOTH.map(|side| book.level_count(side));
+    assert_eq!(told["book"]["levels"], serde_json::json!(levels));
+    assert_eq!(told["published"]["unheard"], 0);
+    assert!(next > 3_449 && is_sound);
+}
+
+#[test]
+fn a_replay_at_a_speed_takes_its_time_and_ctrl_c_ends_it_with_its_result() {
+    let Some(capture) = capture("spot_btcusdt_20240808.gz") else { return };
+    let start = monotonic();
+    let child = replay(&capture).args(["--speed", "1"]).stdout(Stdio::piped()).spawn();
+    let child = child.expect("taut starts");
+    while monotonic().since(start) < Nanos::from_secs(1) {
+        yield_cpu();
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(killed.expect("kill runs").success());
+    let told = one_line(&child.wait_with_output().expect("taut ends"));
+    assert_eq!(told["interrupted"], true);
+    let frames = told["frames"].as_u64().expect("a number");
+    assert!(frames > 0 && frames < 20_000, "{told}");
+}
+
+#[test]
+fn wrong_use_ends_with_code_2_before_anything_starts() {
+    for arguments in [
+        &["--capture", "/nowhere"][..],
+        &["--capture", "/dev/null", "--speed", "0"],
+        &["--capture", "/dev/null", "--publish", "nonsense"],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+        command.args(["feed", "replay", "--format", "binance"]).args(arguments);
+        let output = command.output().expect("taut runs");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(output.stdout.is_empty() && !told.contains("panicked"), "{told}");
+    }
+}

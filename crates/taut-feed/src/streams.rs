@@ -1,0 +1,71 @@
+//! Which stream is followed: a feed that restarts begins a new one.
+
+/// How many streams that were left are remembered: their late packets start nothing.
+const LEFT_MAX: usize = 4;
+
+/// Whose packet it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// The stream that is followed, or the first one heard.
+    Followed,
+    /// Another one, which is left alone.
+    Foreign,
+    /// The one to follow from now on.
+    Successor,
+}
+
+/// What is known of other streams.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    left: [Option<u32>; LEFT_MAX],
+    next_left: usize,
+    /// Another stream, and how many of its packets came without one of ours between them.
+    candidate: Option<(u32, u32)>,
+    restarts: u64,
+}
+
+impl Streams {
+    #[inline]
+    pub(crate) fn whose(
+        &mut self,
+        stream_id: u32,
+        followed: Option<u32>,
+        restart_packets: u32,
+    ) -> Whose {
+        if followed.is_none_or(|followed| followed == stream_id) {
+            self.candidate = None;
+            return Whose::Followed;
+        }
+        self.judge(stream_id, restart_packets)
+    }
+
+    #[cold]
+    fn judge(&mut self, stream_id: u32, restart_packets: u32) -> Whose {
+        if self.left.contains(&Some(stream_id)) {
+            return Whose::Foreign;
+        }
+        let count = match self.candidate {
+            Some((candidate, count)) if candidate == stream_id => count.saturating_add(1),
+            _ => 1,
+        };
+        self.candidate = Some((stream_id, count));
+        if count < restart_packets {
+            return Whose::Foreign;
+        }
+        self.restarts += 1;
+        Whose::Successor
+    }
+
+    /// A stream is not followed any more.
+    pub(crate) fn leave(&mut self, stream_id: Option<u32>) {
+        self.candidate = None;
+        if let Some(slot) = self.left.get_mut(self.next_left) {
+            *slot = stream_id;
+        }
+        self.next_left = (self.next_left + 1) % LEFT_MAX;
+    }
+
+    pub(crate) const fn restarts(&self) -> u64 {
+        self.restarts
+    }
+}

@@ -1,0 +1,150 @@
+//! A book by places: the venue says where each level stands.
+
+use taut_types::{Lots, Price, Side};
+
+use crate::event::{Batch, Event, LevelPlace, LevelUpdate};
+
+/// The deepest book that CME sends by price.
+pub const PLACES_MAX: usize = 10;
+
+/// What is known of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// Nothing: packets were missed, and nothing has been said about it since.
+    Unknown,
+    /// That there is no level.
+    Empty,
+    /// A level.
+    Level {
+        /// Its price.
+        price: Price,
+        /// Its total.
+        lots: Lots,
+        /// Its orders, 0 when they are not told.
+        order_count: u32,
+    },
+}
+
+/// The book of one instrument, to a depth of up to [`PLACES_MAX`].
+///
+/// After a gap the caller says [`forget`](Self::forget), and places are filled in as the venue
+/// mentions them (natural refresh): the book is sound again when no place is unknown, or when a
+/// snapshot comes. A market with fewer levels than places waits for the snapshot.
+#[derive(Clone, Debug)]
+pub struct PlacedBook {
+    sides: [[Cell; PLACES_MAX]; 2],
+    depth: usize,
+    /// Places that a snapshot has filled so far, while one is taken.
+    loading: Option<[usize; 2]>,
+}
+
+impl PlacedBook {
+    /// A book of so many places, of which nothing is known.
+    #[must_use]
+    pub const fn new(depth: usize) -> Self {
+        let depth = if depth < PLACES_MAX { depth } else { PLACES_MAX };
+        Self { sides: [[Cell::Unknown; PLACES_MAX]; 2], depth, loading: None }
+    }
+
+    /// Packets were missed: nothing that is in the book can be trusted.
+    pub const fn forget(&mut self) {
+        self.sides = [[Cell::Unknown; PLACES_MAX]; 2];
+        self.loading = None;
+    }
+
+    /// The places of a side, best first.
+    #[must_use]
+    pub fn places(&self, side: Side) -> &[Cell] {
+        let [bids, asks] = &self.sides;
+        let cells = match side {
+            Side::Buy => bids,
+            Side::Sell => asks,
+        };
+        cells.get(..self.depth).unwrap_or(cells)
+    }
+
+    /// Whether something is known of every place.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let mut cells = Side::BOTH.into_iter().flat_map(|side| self.places(side));
+        self.loading.is_none() && cells.all(|cell| *cell != Cell::Unknown)
+    }
+
+    /// Takes an event of its instrument; those about orders and trades change nothing.
+    pub fn on_event(&mut self, event: &Event) {
+        match *event {
+            Event::Reset => self.sides = [[Cell::Empty; PLACES_MAX]; 2],
+            Event::Begin(Batch::Snapshot) => {
+                self.sides = [[Cell::Empty; PLACES_MAX]; 2];
+                self.loading = Some([0; 2]);
+            }
+            Event::Level(level) => self.level(&level),
+            Event::DeleteLevels { side, count } => {
+                let count = count.map_or(PLACES_MAX, usize::from).min(PLACES_MAX);
+                for _ in 0..count {
+                    self.delete(side, 0);
+                }
+                if count == PLACES_MAX {
+                    *self.cells(side) = [Cell::Empty; PLACES_MAX];
+                }
+            }
+            Event::End { .. } => self.loading = None,
+            _ => {}
+        }
+    }
+
+    const fn cells(&mut self, side: Side) -> &mut [Cell; PLACES_MAX] {
+        let [bids, asks] = &mut self.sides;
+        match side {
+            Side::Buy => bids,
+            Side::Sell => asks,
+        }
+    }
+
+    fn level(&mut self, level: &LevelUpdate) {
+        let LevelUpdate { side, price, lots, order_count, place } = *level;
+        let cell = Cell::Level { price, lots, order_count };
+        // Places count from 1.
+        let index = |place: u8| usize::from(place).wrapping_sub(1);
+        match place {
+            LevelPlace::Insert(place) => {
+                if let Some(behind) = self.cells(side).get_mut(index(place)..) {
+                    behind.rotate_right(1);
+                    if let Some(first) = behind.first_mut() {
+                        *first = cell;
+                    }
+                }
+            }
+            LevelPlace::Change(place) => {
+                if let Some(at) = self.cells(side).get_mut(index(place)) {
+                    *at = cell;
+                }
+            }
+            LevelPlace::Delete(place) => self.delete(side, index(place)),
+            // A snapshot lists the levels of a side best first.
+            LevelPlace::ByPrice => {
+                let [bids, asks] = self.loading.get_or_insert_default();
+                let next = match side {
+                    Side::Buy => bids,
+                    Side::Sell => asks,
+                };
+                let at = *next;
+                *next += 1;
+                if let Some(slot) = self.cells(side).get_mut(at) {
+                    *slot = cell;
+                }
+            }
+        }
+    }
+
+    /// The levels behind move up. What comes into the last place is said by the venue; nothing is
+    /// there until then, and in a book that is not sound it stays unknown.
+    fn delete(&mut self, side: Side, index: usize) {
+        let (depth, is_sound) = (self.depth, self.is_sound());
+        let Some(behind) = self.cells(side).get_mut(index..depth) else { return };
+        if let Some(first) = behind.first_mut() {
+            *first = if is_sound { Cell::Empty } else { Cell::Unknown };
+            behind.rotate_left(1);
+        }
+    }
+}
