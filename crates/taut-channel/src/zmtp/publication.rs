@@ -224,7 +224,8 @@ impl ZmtpPublication {
             let (session, after) = (peer.session, peer.subscriptions);
             if matches!((before, after), (0, 1)) {
                 self.subscribers += 1;
-                let peer = peer.wire.peer();
+                let address = peer.wire.socket.peer_address().ok();
+                let peer = address.and_then(|address| address.inet());
                 self.tell(Event::Connected { session, peer });
                 if let Some(transport) = &mut self.transport {
                     transport.established();
@@ -245,7 +246,9 @@ impl ZmtpPublication {
         if matches!(reason, CloseReason::Violation(_)) {
             self.counters.malformed += 1;
             if peer.subscriptions == 0 {
-                push(&mut self.events, Event::Refused { peer: peer.wire.peer() });
+                let address = peer.wire.socket.peer_address().ok();
+                let refused = Event::Refused { peer: address.and_then(|address| address.inet()) };
+                push(&mut self.events, refused);
             }
         }
         let _ = peer.wire.send(self.core.poll_transmit(peer.id));

@@ -191,7 +191,6 @@ impl ZmtpSubscription {
             return Drained::Empty;
         };
         let Link { id, wire, assembly, session, position, is_established } = link;
-        wire.was_short = false;
         loop {
             if *left == 0 {
                 return Drained::Stopped;
@@ -219,8 +218,6 @@ impl ZmtpSubscription {
                         }
                     }
                 }
-                // Messages were read and handed over: what comes later is the next poll's.
-                None if consumed == 0 && wire.was_short => return Drained::Empty,
                 None if consumed == 0 => match wire.receive(core.buffer_bytes(*id)) {
                     Read::Bytes => counters.transfers += 1,
                     Read::Nothing => return Drained::Empty,
@@ -230,16 +227,22 @@ impl ZmtpSubscription {
                 Some(SubscriberEvent::Established(_)) => {
                     *is_established = true;
                     wire.reserve(BUFFER_BYTES);
-                    let (session, position, peer) = (*session, *position, wire.peer());
+                    let address = wire.socket.peer_address().ok();
+                    let peer = address.and_then(|address| address.inet());
+                    let (session, position) = (*session, *position);
                     push(events, Event::ImageAvailable { session, position, peer });
                     if let Some(transport) = transport {
                         transport.established();
                     }
                 }
                 Some(SubscriberEvent::Closed(reason)) => {
-                    counters.malformed += u64::from(is_violation(reason));
+                    if matches!(reason, CloseReason::Violation(_)) {
+                        counters.malformed += 1;
+                    }
                     if !*is_established {
-                        push(events, Event::Refused { peer: wire.peer() });
+                        let address = wire.socket.peer_address().ok();
+                        let peer = address.and_then(|address| address.inet());
+                        push(events, Event::Refused { peer });
                     }
                     let _ = wire.send(core.poll_transmit(*id));
                     return Drained::Over(EndReason::Lost);
@@ -254,7 +257,7 @@ impl ZmtpSubscription {
     }
 
     fn over(&mut self, now: Nanos, index: usize, reason: CloseReason) {
-        self.counters.malformed += u64::from(is_violation(reason));
+        self.counters.malformed += u64::from(matches!(reason, CloseReason::Violation(_)));
         self.end(now, index, EndReason::Lost);
     }
 
@@ -322,10 +325,6 @@ impl Assembly {
         self.parts += 1;
         None
     }
-}
-
-fn is_violation(reason: CloseReason) -> bool {
-    matches!(reason, CloseReason::Violation(_))
 }
 
 fn push(events: &mut VecDeque<Event>, event: Event) {
