@@ -38,9 +38,6 @@ pub fn fill(room: &mut [u8], mut value: u64) {
 
 /// Numbers below this have at most eight digits.
 pub const EIGHT_DIGITS: u64 = 100_000_000;
-/// Changes no length of up to eight: it shows that a length is small, so that stores behind it need
-/// no check.
-const LENGTH_MASK: usize = 15;
 /// `0` in each byte of a word.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
@@ -62,7 +59,7 @@ pub const fn short_text(value: u32) -> ([u8; 8], usize) {
     let digits = spread(value);
     // The last digit of zero counts.
     let leading = ((digits | 1 << 56).trailing_zeros() / 8) as usize;
-    (((digits | ZEROS) >> (8 * leading)).to_le_bytes(), (8 - leading) & LENGTH_MASK)
+    (((digits | ZEROS) >> (8 * leading)).to_le_bytes(), 8 - leading)
 }
 
 /// All eight digits of a number below [`EIGHT_DIGITS`].
@@ -77,7 +74,7 @@ pub const fn eight_digits(value: u32) -> [u8; 8] {
 pub const fn fraction_text(value: u32) -> ([u8; 8], usize) {
     let digits = spread(value);
     let trailing = (digits.leading_zeros() / 8) as usize;
-    ((digits | ZEROS).to_le_bytes(), (8 - trailing) & LENGTH_MASK)
+    ((digits | ZEROS).to_le_bytes(), 8 - trailing)
 }
 
 /// Reads digits only; `None` when there is none, another byte, or the value does not fit.
