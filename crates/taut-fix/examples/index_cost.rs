@@ -4,7 +4,9 @@
 //! order of 16 fields and a report of 22 (MsgType to before CheckSum). Nanoseconds per message, the
 //! best of many rounds over 4,096 different messages: wall time on one core, so read it as an order
 //! of magnitude on a shared machine. With an argument (`index`, `check` or `encode`) it runs only
-//! that, for callgrind.
+//! that; with a count behind it, that many rounds and no clock, for callgrind: the difference of
+//! two counts, divided by 4,096, is what one message of each kind costs in instructions. A third
+//! argument (`order` or `report`) leaves out the other kind.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -75,7 +77,11 @@ impl Order {
     }
 }
 
-fn best(rounds: usize, mut round: impl FnMut()) -> f64 {
+fn best(rounds: usize, is_timed: bool, mut round: impl FnMut()) -> f64 {
+    if !is_timed {
+        (0..rounds).for_each(|_| round());
+        return 0.0;
+    }
     let mut best = Nanos::MAX;
     for _ in 0..rounds {
         let start = monotonic();
@@ -109,13 +115,18 @@ fn session(dictionary: &Arc<taut_fix::Dictionary>) -> Session<MemoryStore> {
 fn main() {
     let wanted = std::env::args().nth(1);
     let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
-    let rounds = if wanted.is_some() { 5 } else { ROUNDS };
+    let count = std::env::args().nth(2).map(|count| count.parse().expect("a count of rounds"));
+    let kind = std::env::args().nth(3);
+    let (rounds, is_timed) = (count.unwrap_or(ROUNDS), count.is_none());
     let dictionary = Arc::new(fix44().expect("the built-in dictionary"));
     let mut index = FieldIndex::with_capacity(64);
     let now = Now { mono: Nanos(1), utc: UTC };
     let orders: Vec<_> = (0..DISTINCT).map(Order::numbered).collect();
     println!("{SIMD_LEVEL}");
     for (name, is_report) in [("order", false), ("report", true)] {
+        if kind.as_deref().is_some_and(|kind| kind != name) {
+            continue;
+        }
         let mut session = session(&dictionary);
         let mut out = [0; 1024];
         let mut encode = |order: &Order| {
@@ -131,7 +142,7 @@ fn main() {
         let messages: Vec<_> = orders.iter().map(&mut encode).collect();
         let mut fields = 0;
         let mut run = |validate: bool| {
-            best(rounds, || {
+            best(rounds, is_timed, || {
                 for message in &messages {
                     let framed = frame(black_box(message), MESSAGE_BYTES_MAX);
                     let Ok(Framed::Message(found)) = framed else { panic!("{framed:?}") };
@@ -157,7 +168,7 @@ fn main() {
             black_box(&out);
         };
         let encode_ns = if is_wanted("encode") {
-            best(rounds, || orders.iter().for_each(|order| encode(black_box(order))))
+            best(rounds, is_timed, || orders.iter().for_each(|order| encode(black_box(order))))
         } else {
             0.0
         };

@@ -9,4 +9,5 @@ pub mod number;
 pub mod tag;
 pub mod text;
 pub mod timestamp;
+pub mod window;
 pub mod writer;

@@ -301,6 +301,11 @@ fn defect_09_deadlines_fire_as_typed_errors_and_ipv6_groups_are_joined() {
         }
         _ => false,
     });
+    // A peer that never reads: it stays in the listener's queue.
+    let deaf = Socket::listen(&at("127.0.0.1:0"), &StreamOptions::default()).unwrap();
+    let bound = deaf.local_address().unwrap();
+    let (socket, _) = Socket::connect(&bound, &StreamOptions::default()).unwrap();
+    let near = events.io().adopt(socket).unwrap();
     while events.io().unsent_bytes(near) == Ok(0) {
         events.io().write(near, &[7; 16 * 1024], None).unwrap();
     }

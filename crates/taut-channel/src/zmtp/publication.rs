@@ -224,8 +224,7 @@ impl ZmtpPublication {
             let (session, after) = (peer.session, peer.subscriptions);
             if matches!((before, after), (0, 1)) {
                 self.subscribers += 1;
-                let address = peer.wire.socket.peer_address().ok();
-                let peer = address.and_then(|address| address.inet());
+                let peer = peer.wire.peer();
                 self.tell(Event::Connected { session, peer });
                 if let Some(transport) = &mut self.transport {
                     transport.established();
@@ -246,9 +245,7 @@ impl ZmtpPublication {
         if matches!(reason, CloseReason::Violation(_)) {
             self.counters.malformed += 1;
             if peer.subscriptions == 0 {
-                let address = peer.wire.socket.peer_address().ok();
-                let refused = Event::Refused { peer: address.and_then(|address| address.inet()) };
-                push(&mut self.events, refused);
+                push(&mut self.events, Event::Refused { peer: peer.wire.peer() });
             }
         }
         let _ = peer.wire.send(self.core.poll_transmit(peer.id));

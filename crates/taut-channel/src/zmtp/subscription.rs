@@ -191,6 +191,7 @@ impl ZmtpSubscription {
             return Drained::Empty;
         };
         let Link { id, wire, assembly, session, position, is_established } = link;
+        wire.was_short = false;
         loop {
             if *left == 0 {
                 return Drained::Stopped;
@@ -218,6 +219,8 @@ impl ZmtpSubscription {
                         }
                     }
                 }
+                // Messages were read and handed over: what comes later is the next poll's.
+                None if consumed == 0 && wire.was_short => return Drained::Empty,
                 None if consumed == 0 => match wire.receive(core.buffer_bytes(*id)) {
                     Read::Bytes => counters.transfers += 1,
                     Read::Nothing => return Drained::Empty,
@@ -227,22 +230,16 @@ impl ZmtpSubscription {
                 Some(SubscriberEvent::Established(_)) => {
                     *is_established = true;
                     wire.reserve(BUFFER_BYTES);
-                    let address = wire.socket.peer_address().ok();
-                    let peer = address.and_then(|address| address.inet());
-                    let (session, position) = (*session, *position);
+                    let (session, position, peer) = (*session, *position, wire.peer());
                     push(events, Event::ImageAvailable { session, position, peer });
                     if let Some(transport) = transport {
                         transport.established();
                     }
                 }
                 Some(SubscriberEvent::Closed(reason)) => {
-                    if matches!(reason, CloseReason::Violation(_)) {
-                        counters.malformed += 1;
-                    }
+                    counters.malformed += u64::from(is_violation(reason));
                     if !*is_established {
-                        let address = wire.socket.peer_address().ok();
-                        let peer = address.and_then(|address| address.inet());
-                        push(events, Event::Refused { peer });
+                        push(events, Event::Refused { peer: wire.peer() });
                     }
                     let _ = wire.send(core.poll_transmit(*id));
                     return Drained::Over(EndReason::Lost);
@@ -257,7 +254,7 @@ impl ZmtpSubscription {
     }
 
     fn over(&mut self, now: Nanos, index: usize, reason: CloseReason) {
-        self.counters.malformed += u64::from(matches!(reason, CloseReason::Violation(_)));
+        self.counters.malformed += u64::from(is_violation(reason));
         self.end(now, index, EndReason::Lost);
     }
 
@@ -325,6 +322,10 @@ impl Assembly {
         self.parts += 1;
         None
     }
+}
+
+fn is_violation(reason: CloseReason) -> bool {
+    matches!(reason, CloseReason::Violation(_))
 }
 
 fn push(events: &mut VecDeque<Event>, event: Event) {

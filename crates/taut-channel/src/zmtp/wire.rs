@@ -1,5 +1,7 @@
 //! One stream: what was received and not handled, and what its socket is ready for.
 
+use std::net::SocketAddr;
+
 use taut_sys::Socket;
 
 /// What a read brought.
@@ -22,6 +24,8 @@ pub(super) struct Wire {
     pub(super) is_blocked: bool,
     /// An edge came, and the end of what there is to read was not reached since.
     pub(super) is_readable: bool,
+    /// The last read took all that there was.
+    pub(super) was_short: bool,
     /// Our half is closed.
     pub(super) is_shut: bool,
 }
@@ -29,8 +33,13 @@ pub(super) struct Wire {
 impl Wire {
     pub(super) fn new(socket: Socket, buffer_bytes: usize) -> Self {
         let buffer = vec![0; buffer_bytes];
-        let (is_blocked, is_shut) = (false, false);
-        Self { socket, buffer, start: 0, end: 0, is_blocked, is_readable: true, is_shut }
+        let (is_blocked, was_short, is_shut, is_readable) = (false, false, false, true);
+        Self { socket, buffer, start: 0, end: 0, is_blocked, is_readable, was_short, is_shut }
+    }
+
+    /// Where the peer is, on a network.
+    pub(super) fn peer(&self) -> Option<SocketAddr> {
+        self.socket.peer_address().ok()?.inet()
     }
 
     /// What was received and not consumed.
@@ -67,6 +76,7 @@ impl Wire {
             Ok(Some(0)) => Read::End,
             Ok(Some(bytes)) => {
                 self.end += bytes;
+                self.was_short = self.end < self.buffer.len();
                 Read::Bytes
             }
             Ok(None) => {

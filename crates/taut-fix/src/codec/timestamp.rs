@@ -154,19 +154,25 @@ pub fn parse_timestamp(text: &[u8]) -> Option<Nanos> {
 /// arithmetic.
 #[inline]
 pub(crate) fn is_timestamp(text: &[u8]) -> bool {
-    let Some((head, fraction)) = text.split_first_chunk::<17>() else { return false };
-    let [y1, y2, y3, y4, o1, o2, d1, d2, dash, h1, h2, colon, m1, m2, colon_too, s1, s2] = *head;
-    let mut wrong = u8::from((dash, colon, colon_too) != (b'-', b':', b':'));
-    let mut two = |tens: u8, units: u8| {
-        let (tens, units) = (tens.wrapping_sub(b'0'), units.wrapping_sub(b'0'));
-        wrong |= u8::from(tens > 9) | u8::from(units > 9);
-        tens.wrapping_mul(10).wrapping_add(units)
-    };
-    let (century, year) = (two(y1, y2), two(y3, y4));
-    let (month, day) = (two(o1, o2), two(d1, d2));
-    let (hour, minute, second) = (two(h1, h2), two(m1, m2), two(s1, s2));
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = EACH * 0x80;
+    let Some((date, rest)) = text.split_first_chunk::<8>() else { return false };
+    let Some(([dash, time @ ..], fraction)) = rest.split_first_chunk::<9>() else { return false };
+    // What is right is then a digit in each byte, and zero where a colon was.
+    let date = u64::from_le_bytes(*date) ^ u64::from_le_bytes(*b"00000000");
+    let time = u64::from_le_bytes(*time) ^ u64::from_le_bytes(*b"00:00:00");
+    // Adding this sets the high bit of a byte that is above nine, or above zero for a colon.
+    let colons = 0x7676_7f76_767f_7676;
+    let wrong = date | date.wrapping_add(EACH * 0x76) | time | time.wrapping_add(colons);
+    if wrong & HIGH != 0 || *dash != b'-' {
+        return false;
+    }
+    // Each byte with the one behind it as a number of two digits: below 100, so nothing carries.
+    let pair = |digits: u64, at: u32| ((digits * 10 + (digits >> 8)) >> (8 * at)) as u8;
+    let (century, year, month, day) = (pair(date, 0), pair(date, 2), pair(date, 4), pair(date, 6));
+    let (hour, minute, second) = (pair(time, 0), pair(time, 3), pair(time, 6));
     let in_range = hour < 24 && minute < 60 && second < 61 && month.wrapping_sub(1) < 12 && day > 0;
-    if wrong != 0 || !in_range {
+    if !in_range {
         return false;
     }
     // Up to the 28th every month has the day.
@@ -180,6 +186,7 @@ pub(crate) fn is_timestamp(text: &[u8]) -> bool {
 fn is_fraction(text: &[u8]) -> bool {
     match text {
         [] => true,
+        [b'.', a, b, c] => a.is_ascii_digit() & b.is_ascii_digit() & c.is_ascii_digit(),
         [b'.', digits @ ..] => {
             matches!(digits.len(), 1..=12) && digits.iter().all(u8::is_ascii_digit)
         }

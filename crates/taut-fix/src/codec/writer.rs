@@ -5,12 +5,11 @@ use core::ops::Range;
 use taut_types::{Nanos, Price};
 
 use crate::codec::begin::BeginString;
-use crate::codec::number::{
-    EIGHT_DIGITS, digit_count, eight_digits, fill, fraction_text, short_text,
-};
+use crate::codec::number::{EIGHT_DIGITS, digit_count, fill, short_text};
 use crate::codec::tag;
 use crate::codec::text::InlineText;
 use crate::codec::timestamp::StampCache;
+use crate::codec::window::{Tag, WINDOW, put, put_ends, put_fraction, put_number, window};
 use crate::error::{FixError, Limit, Misuse};
 
 /// The version that [`Writer::begin`] writes.
@@ -20,9 +19,6 @@ const SOH: u8 = 1;
 /// Room for eight digits of BodyLength and a delimiter: the body starts behind it and the prefix,
 /// and the message as far before the body as its length needs.
 const LENGTH_BYTES: usize = 9;
-/// Room that a field of a tag and a short value never leaves: with so much left it is written in
-/// whole words, each of which may run over the next part's place.
-const WINDOW: usize = 48;
 /// The longest padded text that is stored in a window behind its tag.
 const SHORT_BYTES_MAX: usize = WINDOW - 6;
 /// Of every prefix but that of FIXT.1.1.
@@ -38,7 +34,9 @@ const PREFIX_BYTES: usize = 12;
 pub struct Writer<'a> {
     out: &'a mut [u8],
     begin: BeginString,
-    at: usize,
+    /// Where the next byte goes. Narrower than an address, so that the end of a window behind it
+    /// cannot wrap round and finding one is a single comparison.
+    at: u32,
     fault: Option<FixError>,
     stamps: &'a mut StampCache,
 }
@@ -58,7 +56,9 @@ impl<'a> Writer<'a> {
         begin: BeginString,
         msg_type: &[u8],
     ) -> Self {
-        let at = begin.prefix().len() + LENGTH_BYTES;
+        // No message is longer than BodyLength's eight digits can say.
+        let (out, _) = out.split_at_mut(out.len().min(u32::MAX as usize));
+        let at = (begin.prefix().len() + LENGTH_BYTES) as u32;
         let mut writer = Self { out, begin, at, fault: None, stamps };
         match msg_type {
             [one] => writer.byte::<{ tag::MSG_TYPE }>(*one),
@@ -92,7 +92,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A value of bytes that are known to hold no delimiter.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn bytes<const TAG: u32>(&mut self, value: &[u8]) {
         self.tag::<TAG>();
         self.push(value);
@@ -105,6 +105,11 @@ impl<'a> Writer<'a> {
         if value.is_empty() || self.short_value::<TAG>(value) {
             return;
         }
+        self.long_text::<TAG>(value);
+    }
+
+    #[inline(never)]
+    fn long_text<const TAG: u32>(&mut self, value: &[u8]) {
         if value.contains(&SOH) {
             self.fault = Some(FixError::Misuse(Misuse::DelimiterInText));
             return;
@@ -122,12 +127,10 @@ impl<'a> Writer<'a> {
             put(room, Tag::<TAG>::LEN, value.padded());
             let end = Tag::<TAG>::LEN + value.len();
             put(room, end, &[SOH]);
-            self.at += end + 1;
+            self.advance(end + 1);
             return;
         }
-        self.tag::<TAG>();
-        self.push(value.as_bytes());
-        self.push(&[SOH]);
+        self.bytes::<TAG>(value.as_bytes());
     }
 
     /// A character.
@@ -137,9 +140,15 @@ impl<'a> Writer<'a> {
             let behind = u64::from(value) | u64::from(SOH) << 8;
             let word = u64::from_le_bytes(Tag::<TAG>::WORD) | behind << (8 * Tag::<TAG>::LEN);
             put(room, 0, &word.to_le_bytes());
-            self.at += Tag::<TAG>::LEN + 2;
+            self.advance(Tag::<TAG>::LEN + 2);
             return;
         }
+        self.byte_near_end::<TAG>(value);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn byte_near_end<const TAG: u32>(&mut self, value: u8) {
         self.tag::<TAG>();
         self.push(&[value, SOH]);
     }
@@ -159,9 +168,15 @@ impl<'a> Writer<'a> {
             put(room, 0, &Tag::<TAG>::WORD);
             let end = put_number(room, Tag::<TAG>::LEN, value);
             put(room, end, &[SOH]);
-            self.at += end + 1;
+            self.advance(end + 1);
             return;
         }
+        self.long_number::<TAG>(value);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn long_number<const TAG: u32>(&mut self, value: u64) {
         self.tag::<TAG>();
         self.push_digits(value);
         self.push(&[SOH]);
@@ -186,9 +201,15 @@ impl<'a> Writer<'a> {
             let end = put_number(room, Tag::<TAG>::LEN, units / scale);
             let end = put_fraction(room, end, (units % scale) as u32);
             put(room, end, &[SOH]);
-            self.at += end + 1;
+            self.advance(end + 1);
             return;
         }
+        self.long_price::<TAG>(value);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn long_price<const TAG: u32>(&mut self, value: Price) {
         self.tag::<TAG>();
         if value.0 < 0 {
             self.push(b"-");
@@ -208,9 +229,15 @@ impl<'a> Writer<'a> {
             put(room, 0, &Tag::<TAG>::WORD);
             put(room, Tag::<TAG>::LEN, second);
             put(room, Tag::<TAG>::LEN + second.len(), &millis);
-            self.at += Tag::<TAG>::LEN + second.len() + millis.len();
+            self.at += (Tag::<TAG>::LEN + second.len() + millis.len()) as u32;
             return;
         }
+        self.long_timestamp::<TAG>(utc);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn long_timestamp<const TAG: u32>(&mut self, utc: Nanos) {
         self.tag::<TAG>();
         let (second, below, digits) = self.stamps.stamp(utc);
         let second = *second;
@@ -257,7 +284,7 @@ impl<'a> Writer<'a> {
     pub fn finish(mut self) -> Result<Range<usize>, FixError> {
         let prefix = self.begin.prefix();
         let body_at = prefix.len() + LENGTH_BYTES;
-        let body_end = self.at;
+        let body_end = self.at as usize;
         let body_bytes = body_end.saturating_sub(body_at) as u64;
         // More than eight digits of length find no room before the body.
         let is_small = body_bytes < EIGHT_DIGITS;
@@ -267,18 +294,17 @@ impl<'a> Writer<'a> {
         };
         self.write_start(start, body_at, body_bytes);
         let sum = self.out.get(start..body_end).map_or(0, taut_simd::sum);
-        self.at = body_end;
         let [tens, units] = [sum % 100 / 10, sum % 10].map(|digit| b'0' + digit);
         let trailer = [b'1', b'0', b'=', b'0' + sum / 100, tens, units, SOH, 0];
-        match window(self.out, body_end) {
+        match window(self.out, self.at) {
             Some(room) => {
                 put(room, 0, &trailer);
-                self.at += trailer.len() - 1;
+                self.advance(trailer.len() - 1);
             }
             None => self.push(trailer.first_chunk::<7>().unwrap_or(b"10=000\x01")),
         }
         match self.fault {
-            None => Ok(start..self.at),
+            None => Ok(start..self.at as usize),
             Some(fault) => Err(fault),
         }
     }
@@ -300,16 +326,23 @@ impl<'a> Writer<'a> {
             }
             return;
         }
-        self.at = start;
+        let body_end = core::mem::replace(&mut self.at, start as u32);
         self.push(prefix);
         self.push(digits.get(..len).unwrap_or(&[]));
         self.push(&[SOH]);
+        self.at = body_end;
     }
 
     /// Room for a short field and some more, at the place of the next field.
     #[inline(always)]
     fn window(&mut self) -> Option<&mut [u8; WINDOW]> {
         window(self.out, self.at)
+    }
+
+    /// Counts bytes as written, which there was room for.
+    #[inline(always)]
+    const fn advance(&mut self, count: usize) {
+        self.at += count as u32;
     }
 
     /// Writes a field whose value has at most sixteen bytes and no delimiter; `false`, and nothing
@@ -332,7 +365,7 @@ impl<'a> Writer<'a> {
         };
         if is_clean {
             put(room, at + value.len(), &[SOH]);
-            self.at += at + value.len() + 1;
+            self.advance(at + value.len() + 1);
         }
         is_clean
     }
@@ -344,11 +377,11 @@ impl<'a> Writer<'a> {
 
     #[inline]
     fn push(&mut self, bytes: &[u8]) {
-        let end = self.at + bytes.len();
-        match self.out.get_mut(self.at..end) {
+        let at = self.at as usize;
+        match self.out.get_mut(at..at.saturating_add(bytes.len())) {
             Some(room) => {
                 room.copy_from_slice(bytes);
-                self.at = end;
+                self.advance(bytes.len());
             }
             None => self.overflow(),
         }
@@ -358,9 +391,11 @@ impl<'a> Writer<'a> {
     /// the bytes after `len` are overwritten by what follows.
     #[inline]
     fn push_padded<const N: usize>(&mut self, bytes: &[u8; N], len: usize) {
-        if let Some(room) = self.out.get_mut(self.at..).and_then(<[u8]>::first_chunk_mut::<N>) {
+        if let Some(room) =
+            self.out.get_mut(self.at as usize..).and_then(<[u8]>::first_chunk_mut::<N>)
+        {
             *room = *bytes;
-            self.at += len;
+            self.advance(len);
         } else {
             self.push(bytes.get(..len).unwrap_or(&[]));
         }
@@ -382,11 +417,11 @@ impl<'a> Writer<'a> {
     /// A number in this many digits.
     #[inline]
     fn push_number(&mut self, value: u64, digits: usize) {
-        let end = self.at + digits;
-        match self.out.get_mut(self.at..end) {
+        let at = self.at as usize;
+        match self.out.get_mut(at..at + digits) {
             Some(room) => {
                 fill(room, value);
-                self.at = end;
+                self.advance(digits);
             }
             None => self.overflow(),
         }
@@ -414,90 +449,6 @@ impl<'a> Writer<'a> {
     fn overflow(&mut self) {
         self.fault = Some(FixError::Limit(Limit::BufferBytes));
     }
-}
-
-/// Room for a short field and some more.
-#[inline(always)]
-fn window(out: &mut [u8], at: usize) -> Option<&mut [u8; WINDOW]> {
-    out.get_mut(at..)?.first_chunk_mut()
-}
-
-/// Stores bytes at a place of a window; what would run over its end is not stored.
-#[inline(always)]
-fn put<const N: usize>(room: &mut [u8; WINDOW], at: usize, bytes: &[u8; N]) {
-    if let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<N>) {
-        *place = *bytes;
-    }
-}
-
-/// Stores a value of `N` to `2 * N` bytes by its two ends; returns whether it has no delimiter.
-#[inline(always)]
-fn put_ends<const N: usize>(room: &mut [u8; WINDOW], at: usize, value: &[u8]) -> bool {
-    let (Some(first), Some(last)) = (value.first_chunk::<N>(), value.last_chunk::<N>()) else {
-        return false;
-    };
-    put(room, at, first);
-    put(room, at + value.len() - N, last);
-    let is_clean = |bytes: &[u8; N]| bytes.iter().fold(true, |all, byte| all & (*byte != SOH));
-    is_clean(first) & is_clean(last)
-}
-
-/// Stores the digits of a number of at most sixteen; returns where they end.
-#[inline(always)]
-fn put_number(room: &mut [u8; WINDOW], at: usize, value: u64) -> usize {
-    if value < EIGHT_DIGITS {
-        let (text, len) = short_text(value as u32);
-        put(room, at, &text);
-        return at + len;
-    }
-    let (text, len) = short_text((value / EIGHT_DIGITS) as u32);
-    put(room, at, &text);
-    put(room, at + len, &eight_digits((value % EIGHT_DIGITS) as u32));
-    at + len + 8
-}
-
-/// Stores the point and what stands behind it of a number of billionths; returns where it ends.
-#[inline(always)]
-fn put_fraction(room: &mut [u8; WINDOW], at: usize, billionths: u32) -> usize {
-    if billionths == 0 {
-        return at;
-    }
-    let (text, len) = fraction_text(billionths / 10);
-    put(room, at, b".");
-    put(room, at + 1, &text);
-    let last = billionths % 10;
-    if last == 0 {
-        return at + 1 + len;
-    }
-    put(room, at + 9, &[b'0' + last as u8]);
-    at + 10
-}
-
-/// A tag as it is written.
-struct Tag<const TAG: u32>;
-
-impl<const TAG: u32> Tag<TAG> {
-    const TEXT: ([u8; 8], usize) = {
-        assert!(TAG > 0 && TAG <= 9999, "a tag of one to four digits");
-        tag_text(TAG)
-    };
-    /// `TAG=`, zeros behind it.
-    const WORD: [u8; 8] = Self::TEXT.0;
-    /// How many bytes of the word count.
-    const LEN: usize = Self::TEXT.1;
-}
-
-/// `TAG=` as text, padded with zeros, and its length.
-const fn tag_text(tag: u32) -> ([u8; 8], usize) {
-    let mut word = b'=' as u64;
-    let mut len = 1;
-    let mut rest = tag;
-    while rest > 0 {
-        word = word << 8 | (b'0' + (rest % 10) as u8) as u64;
-        rest /= 10;
-        len += 1;
-    }
-    (word.to_le_bytes(), len)
 }
 
 #[cfg(test)]

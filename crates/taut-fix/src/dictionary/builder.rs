@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use crate::dictionary::format::Format;
 use crate::dictionary::tables::{
     Block, DENSE_MEMBER_TAGS, DENSE_TAGS, Dictionary, FieldEntry, MEMBERS_MAX, Member,
-    MessageEntry, NONE,
+    MessageEntry, NONE, Part,
 };
 use crate::error::{FixError, Limit};
 
@@ -163,12 +163,14 @@ fn finish_block(fields: &[FieldEntry], members: &[MemberDefinition]) -> Result<B
         let merged = merged.iter().filter(move |(_, (required, _))| *required == wanted);
         merged.filter_map(|(at, (_, group))| {
             let field = fields.get(*at)?;
+            let single = if field.is_closed { field.single } else { 0 };
             let member = Member {
-                single: field.single,
+                single: [single as u64, (single >> 64) as u64],
                 field: u16::try_from(*at).ok()?,
                 group: *group,
                 format: field.format,
                 is_closed: field.is_closed,
+                part: Part::of(field.tag.cast_signed()),
             };
             Some((field.tag, member))
         })

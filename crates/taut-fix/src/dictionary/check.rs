@@ -4,7 +4,7 @@ use crate::codec::index::Slot;
 use crate::codec::number::parse_u64;
 use crate::dictionary::format::Format;
 use crate::dictionary::rules::{Fault, Rules};
-use crate::dictionary::tables::{Block, Dictionary, MEMBERS_MAX, Member};
+use crate::dictionary::tables::{Block, Dictionary, MEMBERS_MAX, Member, NONE, Part};
 use crate::error::RejectReason;
 
 /// The first tag that users may define.
@@ -53,14 +53,6 @@ impl Seen {
         }
         None
     }
-}
-
-/// Which part of a message a field stands in.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
-    Header,
-    Body,
-    Trailer,
 }
 
 /// One message and what it is held against.
@@ -142,9 +134,12 @@ impl Check<'_> {
         let (mut in_header, mut in_body, mut in_trailer) = (Seen::new(), Seen::new(), Seen::new());
         let mut found_fault = None;
         let (mut at, mut last) = (0, Part::Header);
-        while let Some(slot) = self.slots.get(at) {
+        loop {
+            self.pass_ordinary(Part::Header, &mut last, header, &mut in_header, &mut at);
+            self.pass_ordinary(Part::Body, &mut last, body, &mut in_body, &mut at);
+            let Some(slot) = self.slots.get(at) else { break };
             at += 1;
-            let part = part(slot.tag);
+            let part = Part::of(slot.tag);
             if part < last && self.rules.field_order {
                 return Err(fault(RejectReason::TagOutOfOrder, slot));
             }
@@ -169,12 +164,56 @@ impl Check<'_> {
         found_fault.map_or(Ok(()), Err)
     }
 
+    /// Passes over fields of one part, up to one that is not plainly right: that one, a group, and
+    /// whatever is out of order is left to [`Check::check_field`]. Which rules hold need not be
+    /// asked here, for what passes keeps them all.
+    #[inline(always)]
+    fn pass_ordinary(
+        &self,
+        part: Part,
+        last: &mut Part,
+        block: &Block,
+        seen: &mut Seen,
+        at: &mut usize,
+    ) {
+        if *last > part {
+            return;
+        }
+        for slot in self.slots.get(*at..).unwrap_or(&[]) {
+            let Some((index, member)) = block.member(slot.tag) else { return };
+            let is_simple = member.part == part && member.group == NONE;
+            if !is_simple || !self.is_plain(member, slot) || !seen.mark(index) {
+                return;
+            }
+            *at += 1;
+            *last = part;
+        }
+    }
+
+    /// Whether a value is right at first sight.
+    #[inline(always)]
+    fn is_plain(&self, member: &Member, slot: &Slot) -> bool {
+        match slot.value(self.message) {
+            [] => false,
+            [byte] if member.lists_byte(*byte) => true,
+            _ if member.is_closed => false,
+            value => match member.format {
+                Format::Any => true,
+                Format::Int | Format::Count | Format::Float => {
+                    is_short_number(self.message, slot, member.format)
+                        || member.format.accepts(value)
+                }
+                other => other.accepts(value),
+            },
+        }
+    }
+
     /// Fields out of order come before a type that is not known.
     #[cold]
     fn unknown_type(&self) -> Fault {
         let mut last = Part::Header;
         for slot in self.slots {
-            let now = part(slot.tag);
+            let now = Part::of(slot.tag);
             if now < last && self.rules.field_order {
                 return fault(RejectReason::TagOutOfOrder, slot);
             }
@@ -280,9 +319,8 @@ impl Check<'_> {
             return self.check_empty(slot);
         }
         // A listed value has the right format: most values of one byte end here.
-        if let [byte @ 0..128] = value
-            && member.is_closed
-            && member.single >> byte & 1 == 1
+        if let [byte] = value
+            && member.lists_byte(*byte)
         {
             return Ok(());
         }
@@ -399,17 +437,6 @@ fn check_listed(
 #[cold]
 const fn fault(reason: RejectReason, slot: &Slot) -> Fault {
     Fault { reason, tag: Some(slot.tag), offset: slot.start as usize }
-}
-
-/// Where a tag belongs, in every version.
-#[inline]
-fn part(tag: i32) -> Part {
-    // A negative tag becomes one that no set holds.
-    match tag.cast_unsigned() {
-        89 | 93 | 10 => Part::Trailer,
-        tag if crate::codec::tag::is_header(tag) => Part::Header,
-        _ => Part::Body,
-    }
 }
 
 #[cfg(test)]

@@ -50,14 +50,45 @@ impl FieldEntry {
 /// A member of a message or a group, with what most checks of its value need: 32 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member {
-    /// The listed values of one byte, as in its field.
-    pub single: u128,
+    /// The listed values of one ASCII byte, low half first; none when others are allowed too.
+    pub single: [u64; 2],
     /// Its field.
     pub field: u16,
     /// The block of its entries, when it counts a group.
     pub group: u16,
     pub format: Format,
     pub is_closed: bool,
+    /// Where its tag belongs.
+    pub part: Part,
+}
+
+impl Member {
+    /// Whether only listed values are allowed, and this byte is one of them.
+    #[inline(always)]
+    pub fn lists_byte(&self, byte: u8) -> bool {
+        self.single.get(usize::from(byte / 64)).is_some_and(|half| half >> (byte % 64) & 1 == 1)
+    }
+}
+
+/// Which part of a message a field stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    Header,
+    Body,
+    Trailer,
+}
+
+impl Part {
+    /// Where a tag belongs, in every version.
+    #[inline]
+    pub fn of(tag: i32) -> Self {
+        // A negative tag becomes one that no set holds.
+        match tag.cast_unsigned() {
+            89 | 93 | 10 => Self::Trailer,
+            tag if crate::codec::tag::is_header(tag) => Self::Header,
+            _ => Self::Body,
+        }
+    }
 }
 
 /// Tags below this are found in a block without a search.

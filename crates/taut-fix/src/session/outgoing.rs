@@ -75,7 +75,7 @@ impl Outgoing {
     }
 
     /// Starts a message: 8, 9, 35, then the header's tags ascending.
-    #[inline]
+    #[inline(always)]
     pub fn begin<'a>(
         &'a mut self,
         out: &'a mut [u8],

@@ -1,11 +1,11 @@
 //! Round trips over loopback TCP, two threads that never sleep: sessions and bare bytes in turns.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::Ipv4Addr;
 use std::thread;
 
 use hdrhistogram::Histogram;
 use taut_fix::{Event, FieldIndex, MemoryStore, Now, Role, Session};
-use taut_sys::{TcpListener, TcpStream};
+use taut_sys::{Address, Socket, StreamOptions};
 use taut_types::Nanos;
 
 use crate::bench::fix::messages::{DISTINCT, Order, encode, session};
@@ -35,7 +35,7 @@ fn clock() -> Now {
 
 /// A connection, its session and its buffers.
 struct End {
-    stream: TcpStream,
+    stream: Socket,
     session: Session<MemoryStore>,
     index: FieldIndex,
     input: Box<[u8]>,
@@ -44,7 +44,7 @@ struct End {
 }
 
 impl End {
-    fn new(stream: TcpStream, role: Role) -> Result<Self, Failure> {
+    fn new(stream: Socket, role: Role) -> Result<Self, Failure> {
         let mut session = session(role)?;
         session.connect(clock());
         Ok(Self {
@@ -60,7 +60,7 @@ impl End {
     /// Takes what came and hands each application message to `on_message`. `false` at the end.
     fn poll(&mut self, mut on_message: impl FnMut(&mut Self)) -> Result<bool, Failure> {
         let room = self.input.get_mut(self.filled..).unwrap_or_default();
-        match self.stream.recv(room).map_err(failed)? {
+        match self.stream.receive(room).map_err(failed)? {
             None => return Ok(true),
             Some(0) => return Ok(false),
             Some(bytes) => self.filled += bytes,
@@ -99,20 +99,23 @@ impl End {
     }
 }
 
-fn send_all(stream: &TcpStream, mut bytes: &[u8]) -> Result<(), Failure> {
+fn send_all(stream: &Socket, mut bytes: &[u8]) -> Result<(), Failure> {
     while !bytes.is_empty() {
-        let sent = stream.send(bytes).map_err(failed)?;
+        let sent = stream.send(bytes).map_err(failed)?.unwrap_or(0);
         bytes = bytes.get(sent..).unwrap_or_default();
     }
     Ok(())
 }
 
 /// Two connected streams.
-fn pair() -> Result<(TcpStream, TcpStream), Failure> {
-    let listener = TcpListener::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
-    let near = TcpStream::connect(listener.local_address().map_err(failed)?).map_err(failed)?;
+fn pair() -> Result<(Socket, Socket), Failure> {
+    let (at, options) = ((Ipv4Addr::LOCALHOST, 0).into(), StreamOptions::default());
+    let listener = Socket::listen(&Address::Inet(at), &options).map_err(failed)?;
+    let at = listener.local_address().map_err(failed)?;
+    let (near, _) = Socket::connect(&at, &options).map_err(failed)?;
     loop {
-        if let Some(far) = listener.accept().map_err(failed)? {
+        if let Some((far, _)) = listener.accept().map_err(failed)? {
+            far.apply(&options).map_err(failed)?;
             return Ok((near, far));
         }
     }
@@ -131,7 +134,7 @@ pub fn measure(round_trips: u32) -> Result<Trips, Failure> {
 }
 
 /// The acceptor: a report for each order, and bytes for bytes.
-fn answer(mut end: End, bare: &TcpStream) -> Result<(), Failure> {
+fn answer(mut end: End, bare: &Socket) -> Result<(), Failure> {
     let mut buffer = [0; 1024];
     let (order_bytes, report_bytes) = (sizes()[0], sizes()[1]);
     let (mut number, mut bare_bytes) = (0, 0);
@@ -142,7 +145,7 @@ fn answer(mut end: End, bare: &TcpStream) -> Result<(), Failure> {
             number += 1;
         })?;
         result?;
-        if let Some(bytes) = bare.recv(&mut buffer).map_err(failed)? {
+        if let Some(bytes) = bare.receive(&mut buffer).map_err(failed)? {
             bare_bytes += bytes;
             if bare_bytes >= order_bytes {
                 bare_bytes -= order_bytes;
@@ -161,7 +164,7 @@ const fn sizes() -> [usize; 2] {
 }
 
 /// The initiator: one trip at a time, then many at once.
-fn ask(mut end: End, bare: TcpStream, round_trips: u32) -> Result<Trips, Failure> {
+fn ask(mut end: End, bare: Socket, round_trips: u32) -> Result<Trips, Failure> {
     let new = || Histogram::new_with_bounds(1, 10_000_000_000, 3).map_err(failed);
     let (mut session, mut bare_trips) = (new()?, new()?);
     let started = taut_sys::monotonic();
@@ -205,14 +208,14 @@ fn session_trip(end: &mut End, number: u64) -> Result<u64, Failure> {
     Ok((taut_sys::monotonic() - start).0.unsigned_abs())
 }
 
-fn bare_trip(bare: &TcpStream) -> Result<u64, Failure> {
+fn bare_trip(bare: &Socket) -> Result<u64, Failure> {
     let [order_bytes, report_bytes] = sizes();
     let mut buffer = [0; 1024];
     let start = taut_sys::monotonic();
     send_all(bare, buffer.get(..order_bytes).unwrap_or_default())?;
     let mut got = 0;
     while got < report_bytes {
-        got += bare.recv(&mut buffer).map_err(failed)?.unwrap_or(0);
+        got += bare.receive(&mut buffer).map_err(failed)?.unwrap_or(0);
     }
     Ok((taut_sys::monotonic() - start).0.unsigned_abs())
 }

@@ -1,0 +1,94 @@
+//! A short field is stored in whole words into a window of the buffer, each over the end of the one
+//! before: no store asks how long its text is.
+
+use crate::codec::number::{EIGHT_DIGITS, eight_digits, fraction_text, short_text};
+
+const SOH: u8 = 1;
+/// Room that a field of a tag and a short value never leaves: with so much left it is written in
+/// whole words, each of which may run over the next part's place.
+pub const WINDOW: usize = 48;
+
+/// Room for a short field and some more.
+#[inline(always)]
+pub fn window(out: &mut [u8], at: u32) -> Option<&mut [u8; WINDOW]> {
+    let at = at as usize;
+    out.get_mut(at..at + WINDOW)?.first_chunk_mut()
+}
+
+/// Stores bytes at a place of a window; what would run over its end is not stored.
+#[inline(always)]
+pub fn put<const N: usize>(room: &mut [u8; WINDOW], at: usize, bytes: &[u8; N]) {
+    if let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<N>) {
+        *place = *bytes;
+    }
+}
+
+/// Stores a value of `N` to `2 * N` bytes by its two ends; returns whether it has no delimiter.
+#[inline(always)]
+pub fn put_ends<const N: usize>(room: &mut [u8; WINDOW], at: usize, value: &[u8]) -> bool {
+    let (Some(first), Some(last)) = (value.first_chunk::<N>(), value.last_chunk::<N>()) else {
+        return false;
+    };
+    put(room, at, first);
+    put(room, at + value.len() - N, last);
+    let is_clean = |bytes: &[u8; N]| bytes.iter().fold(true, |all, byte| all & (*byte != SOH));
+    is_clean(first) & is_clean(last)
+}
+
+/// Stores the digits of a number of at most sixteen; returns where they end.
+#[inline(always)]
+pub fn put_number(room: &mut [u8; WINDOW], at: usize, value: u64) -> usize {
+    if value < EIGHT_DIGITS {
+        let (text, len) = short_text(value as u32);
+        put(room, at, &text);
+        return at + len;
+    }
+    let (text, len) = short_text((value / EIGHT_DIGITS) as u32);
+    put(room, at, &text);
+    put(room, at + len, &eight_digits((value % EIGHT_DIGITS) as u32));
+    at + len + 8
+}
+
+/// Stores the point and what stands behind it of a number of billionths; returns where it ends.
+#[inline(always)]
+pub fn put_fraction(room: &mut [u8; WINDOW], at: usize, billionths: u32) -> usize {
+    if billionths == 0 {
+        return at;
+    }
+    let (text, len) = fraction_text(billionths / 10);
+    put(room, at, b".");
+    put(room, at + 1, &text);
+    let last = billionths % 10;
+    if last == 0 {
+        return at + 1 + len;
+    }
+    put(room, at + 9, &[b'0' + last as u8]);
+    at + 10
+}
+
+/// A tag as it is written.
+pub struct Tag<const TAG: u32>;
+
+impl<const TAG: u32> Tag<TAG> {
+    const TEXT: ([u8; 8], usize) = {
+        assert!(TAG > 0 && TAG <= 9999, "a tag of one to four digits");
+        tag_text(TAG)
+    };
+    /// `TAG=`, zeros behind it.
+    pub const WORD: [u8; 8] = Self::TEXT.0;
+    /// How many bytes of the word count.
+    pub const LEN: usize = Self::TEXT.1;
+}
+
+/// `TAG=` as text, padded with zeros, and its length.
+const fn tag_text(tag: u32) -> ([u8; 8], usize) {
+    let mut word = b'=' as u64;
+    let mut len = 1;
+    let mut rest = tag;
+    while rest > 0 {
+        word = word << 8 | (b'0' + (rest % 10) as u8) as u64;
+        rest /= 10;
+        len += 1;
+    }
+    (word.to_le_bytes(), len)
+}
