@@ -272,7 +272,7 @@ impl Column {
     #[inline]
     pub(crate) fn read<'a>(&mut self, text: &'a [u8]) -> Option<(i64, &'a [u8])> {
         if let Some(form) = &self.form
-            && let Some([b'"', rest @ ..]) = text.get(form.len()..)
+            && let Some([b'"', rest @ ..]) = text.get(form.byte_count()..)
             && let Some(value) = form.read(text)
         {
             return Some((value, rest));

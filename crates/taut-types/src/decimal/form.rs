@@ -81,7 +81,7 @@ impl DecimalForm {
     /// How many bytes a decimal of this form has.
     #[inline]
     #[must_use]
-    pub const fn len(&self) -> usize {
+    pub const fn byte_count(&self) -> usize {
         self.len
     }
 
