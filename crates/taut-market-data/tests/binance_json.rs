@@ -84,6 +84,25 @@ fn changed_frames_are_read_as_serde_json_reads_them_or_refused_and_never_panic()
     println!("{agreed} read alike, {refused} refused, {lenient} that only one reads");
 }
 
+/// White space before a frame has it read field by field.
+#[test]
+fn changed_frames_say_the_same_in_the_usual_order_and_field_by_field() {
+    let count = if cfg!(debug_assertions) { 30_000 } else { 1_000_000 };
+    let mut random = 2u64;
+    for name in CAPTURES {
+        let Some(mut frames) = capture(name) else { continue };
+        frames.retain(|(_, frame)| frame.len() < 1_000);
+        let (mut usual, mut any) = (BinanceJson::default(), BinanceJson::default());
+        for index in 0..count / 2 {
+            let mut frame = frames[index * 7 % frames.len()].1.clone();
+            mutate(&mut frame, &mut random);
+            let spaced = [b" ", frame.as_slice()].concat();
+            let (told, read) = (decode(&mut usual, &frame), decode(&mut any, &spaced));
+            assert_eq!(told.ok(), read.ok(), "seed 2, frame {}", String::from_utf8_lossy(&frame));
+        }
+    }
+}
+
 #[test]
 fn no_frame_allocates_once_the_decoder_and_the_book_are_built() {
     for name in CAPTURES {

@@ -152,8 +152,10 @@ fn batch(batch: Batch, bids: &Pairs<'_>, asks: &Pairs<'_>) -> Option<Vec<Event>>
 /// rules of the decoder, refuse it.
 pub fn oracle(frame: &[u8]) -> Option<Vec<Told>> {
     let envelope: Envelope<'_> = serde_json::from_slice(frame).ok()?;
+    let stream = envelope.stream.unwrap_or_default();
     let tell = |symbol: &str, exchange_time, sequence, events: Vec<Event>| {
-        let symbol = symbol.as_bytes().to_vec();
+        let in_stream = stream.split('@').next().unwrap_or_default();
+        let symbol = if symbol.is_empty() { in_stream } else { symbol }.as_bytes().to_vec();
         let of = |event| Told { symbol: symbol.clone(), exchange_time, sequence, event };
         Some(events.into_iter().map(of).collect())
     };
@@ -165,12 +167,15 @@ pub fn oracle(frame: &[u8]) -> Option<Vec<Told>> {
         let events = batch(Batch::Snapshot, &json.bids, &json.asks)?;
         return tell("", time, SequenceRange::one(json.last_id), events);
     };
-    let stream = envelope.stream.unwrap_or_default();
     if stream.contains("@depth") {
         let json: DepthJson<'_> = serde_json::from_str(data).ok()?;
         let time = time(json.transaction_time, json.event_time);
         let ids = SequenceRange { first: json.first_id, last: json.u, previous: json.pu };
-        let events = batch(Batch::Update, &json.b, &json.a)?;
+        // A lost `@` makes changes every 100 ms the best 100 levels.
+        let behind = stream.split_once('@').and_then(|(_, name)| name.as_bytes().get(5));
+        let is_best = behind.is_some_and(u8::is_ascii_digit);
+        let kind = if is_best { Batch::BestLevels } else { Batch::Update };
+        let events = batch(kind, &json.b, &json.a)?;
         (ids.first <= ids.last).then(|| tell(json.s, time, ids, events))?
     } else if stream.ends_with("@bookTicker") {
         let json: TickerJson<'_> = serde_json::from_str(data).ok()?;
