@@ -175,21 +175,30 @@ impl Fields {
         Err(scanner.error())
     }
 
-    /// The fields of an object, and of the one within it that it wraps.
+    /// The fields of an object, or of the one within it that it wraps: then of those outside only
+    /// the stream's name counts.
     fn read_object(&mut self, scanner: &mut Scanner<'_>, is_outer: bool) -> Option<()> {
         scanner.take(b'{')?;
         if scanner.take_if(b'}')? {
             return Some(());
         }
+        let mut wraps = false;
         loop {
             let name = scanner.key()?;
-            if let Some(key) = Key::from_name(name) {
+            if let Some(key) = Key::from_name(name).filter(|key| !wraps || *key == Key::Stream) {
                 let value = self.read_value(scanner, key)?;
                 if let Some(slot) = self.values.get_mut(key as usize) {
                     *slot = value;
                 }
             } else if is_outer && matches!(name, b"data" | b"result") && scanner.peek()? == b'{' {
+                let stream = self.get(Key::Stream);
+                self.values = [Value::Absent; KEY_COUNT];
+                self.used = 0;
                 self.read_object(scanner, false)?;
+                if let Some(slot) = self.values.get_mut(Key::Stream as usize) {
+                    *slot = stream;
+                }
+                wraps = true;
             } else {
                 scanner.skip_value()?;
             }
