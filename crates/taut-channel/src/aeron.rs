@@ -11,6 +11,7 @@
 //! A subscription answers a group on its control address; with `source=` it joins that source alone
 //! and answers it directly.
 
+mod bundle;
 mod interface;
 mod parameters;
 mod publication;

@@ -8,6 +8,7 @@ use taut_aeron::{
 use taut_sys::{Address, DatagramBatch, Socket};
 use taut_types::Nanos;
 
+use super::bundle::Bundle;
 use super::parameters;
 use super::publication::session;
 use super::sockets;
@@ -22,7 +23,8 @@ use crate::uri::AeronUri;
 /// The kernel hands over up to 64 KiB of datagrams at once. The odd size spreads the buffers over
 /// the cache's sets.
 const BUFFER_BYTES: usize = 65_536 + 192;
-const BATCH: usize = 16;
+/// Few: the buffers and what is copied out of them stay in the core's own cache.
+const BATCH: usize = 4;
 const FRAME_BYTES: usize = 2048;
 /// While there is a backlog, the socket is looked at every so many polls.
 const BACKLOG_RATIO: u32 = 8;
@@ -34,6 +36,7 @@ pub(crate) struct AeronSubscription {
     socket: Socket,
     wire: Wire,
     batch: DatagramBatch,
+    frames: Bundle,
     polls: u32,
     received_bytes: u64,
     is_closed: bool,
@@ -49,7 +52,8 @@ impl AeronSubscription {
             core: Subscription::new(config).map_err(ChannelError::Aeron)?,
             socket: receiving.socket,
             wire: Wire::new(opening.loss),
-            batch: DatagramBatch::new(BATCH, BUFFER_BYTES),
+            batch: DatagramBatch::new(BATCH, BUFFER_BYTES).asking_for_one(),
+            frames: Bundle::new(FRAME_BYTES),
             polls: 0,
             received_bytes: 0,
             is_closed: false,
@@ -99,13 +103,25 @@ impl AeronSubscription {
         core.handle_timeout(now);
     }
 
+    /// Sends what is to be said. NAKs are of one length: those of one round leave with one call.
     #[inline]
     fn send_frames(&mut self, now: Nanos) {
-        let Self { core, socket, wire, .. } = self;
         let mut frame = [0; FRAME_BYTES];
-        while let Some(sent) = core.poll_transmit(now, &mut frame) {
-            let Target::One(to) = sent.to else { continue };
-            wire.send_frame(socket, frame.get(..sent.bytes).unwrap_or(&[]), Some(&to));
+        while let Some(sent) = self.core.poll_transmit(now, &mut frame) {
+            let frame = frame.get(..sent.bytes).unwrap_or(&[]);
+            if !self.frames.take(sent.to, frame, frame.len()) {
+                self.send_bundle();
+                // An empty bundle takes any frame.
+                let _ = self.frames.take(sent.to, frame, frame.len());
+            }
+        }
+        self.send_bundle();
+    }
+
+    #[inline]
+    fn send_bundle(&mut self) {
+        if let Some((Target::One(to), frames, segment_bytes)) = self.frames.empty() {
+            self.wire.send(&self.socket, frames, segment_bytes, Some(&to));
         }
     }
 }
