@@ -53,10 +53,10 @@ impl AeronPublication {
         let config = parameters::publication(uri, is_group)?;
         let sockets = sockets::sending(uri)?;
         let mut core = Publication::new(config).map_err(ChannelError::Aeron)?;
-        if config.destinations == DestinationMode::Manual
-            && let Some(endpoint) = &uri.endpoint
-        {
-            core.add_destination(sockets::resolve(endpoint)?);
+        if config.destinations == DestinationMode::Manual {
+            for endpoint in uri.endpoint.iter().chain(&uri.more_endpoints) {
+                core.add_destination(sockets::resolve(endpoint)?);
+            }
         }
         Ok(Self {
             core,
