@@ -28,7 +28,7 @@ pub(super) struct Transport {
 
 #[derive(Debug)]
 enum Role {
-    /// With whether somebody may wait: an edge came, and the end of the queue was not reached since.
+    /// With whether somebody may wait: an edge came, the end of the queue was not reached since.
     Listening(Socket, bool),
     Connecting {
         to: Address,
