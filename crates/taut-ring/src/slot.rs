@@ -67,7 +67,7 @@ pub(crate) fn claim_soon(slots: &[Slot], position: u64) {
         }
     }
     #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
-    let _ = (slots, position);
+    let _ = (slots, position, AHEAD);
 }
 
 /// Stores the messages from this position on, the first one last: a reader in order sees all of
