@@ -2,7 +2,7 @@
 """Runs taut's shared memory and its peers turn by turn, and prints ratios.
 
 usage: run.py [--rounds N] [--seconds S] [--taut PATH] [--features LIST] [--cpus A,B]
-              [--capacity LINES] [--peers NAME,NAME] [--build-only] [--json]
+              [--capacity LINES] [--peers NAME,NAME] [--build-only | --program PATH] [--json]
 
 A round runs everything once (A B C A B C); the result is the median of the rounds. Throughput is
 given as a ratio to the floor stream, round trips to the floor's, that taut measured in its rounds.
@@ -102,8 +102,9 @@ def main():
     parser.add_argument("--peers", default="")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--build-only", action="store_true")
+    parser.add_argument("--program", help="the peers, already built; else they are built first")
     arguments = parser.parse_args()
-    program = build(arguments.features)
+    program = arguments.program or build(arguments.features)
     if arguments.build_only:
         return
     figures, floors = rounds(arguments, program)
