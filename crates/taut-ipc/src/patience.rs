@@ -33,8 +33,8 @@ impl<'c> Patience<'c> {
         self.waiter.worked();
     }
 
-    /// Waits a little by the strategy. `has_next` says whether there is a message: it is asked after
-    /// the bell is listened to, so that one which came since the last poll is not slept through.
+    /// Waits a little by the strategy. `has_next` says whether there is a message: it is asked
+    /// after the bell is listened to, so that what came since the last poll is not slept through.
     pub(crate) fn wait(&mut self, has_next: impl FnOnce() -> bool) {
         let bell = self.bell;
         self.waiter.idle(|span| sleep(bell, span.max(SLEEP), has_next));

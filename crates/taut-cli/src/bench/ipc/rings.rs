@@ -88,8 +88,8 @@ impl<'c> Out<'c> {
     }
 }
 
-/// Number, stamps, and the number again in all that follows. Every byte is written, none twice: what
-/// is stored in two pieces and then loaded as one would be measured, and not the log.
+/// Number, stamps, and the number again in all that follows. Every byte is written, none twice:
+/// what is stored in two pieces and then loaded as one would be measured, and not the log.
 #[inline]
 fn stamp(message: &mut [u8], content: Content) {
     let Content { number, intended_ns, sent_ns } = content;
