@@ -1,5 +1,5 @@
-//! Against Aeron's own media drivers: both directions, unicast and a group, with seeded loss on
-//! either side, terms of 64 KiB that rotate, restarts. Skips with a notice where a driver is absent.
+//! Against Aeron's own media drivers: both directions, unicast and a group, seeded loss on either
+//! side, terms of 64 KiB that rotate, restarts. Skips with a notice where a driver is absent.
 //!
 //! - Java: needs Java and the jar: `mvn dependency:get -Dartifact=io.aeron:aeron-all:1.51.0`.
 //! - C: `TAUT_AERON_PEER=.../aeron-peer` names the program of bench/peers/aeron/rust.

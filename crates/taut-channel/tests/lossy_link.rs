@@ -1,8 +1,8 @@
 //! A publisher and a subscriber in network namespaces of their own, with a real link between them
 //! that loses datagrams. Skips with a notice where namespaces cannot be made.
 //!
-//! - A relay in a third namespace forwards datagrams over two virtual cables, and drops, doubles and
-//!   swaps them by a seed.
+//! - A relay in a third namespace forwards datagrams over two virtual cables, and drops, doubles
+//!   and swaps them by a seed.
 //! - A router whose queue (token bucket, 200 Mbit/s, 8 KB) overflows: the kernel drops.
 //!
 //! The script starts this program again as relay, subscriber and publisher.
@@ -22,8 +22,8 @@ const BURST: u64 = 128;
 const ROLE: &str = "TAUT_LINK_ROLE";
 const CHANNEL: &str = "TAUT_LINK_CHANNEL";
 
-/// Two hosts and what is between them, each a namespace; `$kind` is `relay` or `router`. The holders
-/// of the hosts' namespaces end with the script.
+/// Two hosts and what is between them, each a namespace; `$kind` is `relay` or `router`. The
+/// holders of the hosts' namespaces end with the script.
 const SCRIPT: &str = r#"
 set -e
 unshare --net sleep 100 & a=$!
