@@ -1,5 +1,6 @@
 //! Whom a message comes from and goes to beyond the session: tags 115, 116, 144 and 128, 129, 145.
 
+use crate::codec::begin::BeginString;
 use crate::codec::index::Slot;
 use crate::codec::text::CompId;
 use crate::codec::writer::Writer;
@@ -48,13 +49,16 @@ impl Route {
         write::<116>(writer, sub_id);
     }
 
-    pub(crate) fn write_deliver_to(&self, writer: &mut Writer<'_>) {
+    /// FIX 4.0 knows no locations.
+    pub(crate) fn write_deliver_to(&self, writer: &mut Writer<'_>, begin: BeginString) {
         let ([comp_id, sub_id, location], [.., from_location]) =
             (&self.deliver_to, &self.on_behalf_of);
         write::<128>(writer, comp_id);
         write::<129>(writer, sub_id);
-        write::<144>(writer, from_location);
-        write::<145>(writer, location);
+        if begin > BeginString::Fix40 {
+            write::<144>(writer, from_location);
+            write::<145>(writer, location);
+        }
     }
 }
 
