@@ -172,6 +172,13 @@ mod tests {
     }
 
     #[test]
+    fn the_old_names_of_types_are_known() {
+        for (old, new) in [("TIME", "UTCTIMESTAMP"), ("DATE", "UTCDATE"), ("QUANTITY", "QTY")] {
+            assert_eq!(Format::from_type_name(old, true), Format::from_type_name(new, false));
+        }
+    }
+
+    #[test]
     fn each_format_takes_what_the_standard_says() {
         check(Format::Char, &["a", "="], &["", "ab"]);
         check(Format::Boolean, &["Y", "N"], &["y", "1", ""]);

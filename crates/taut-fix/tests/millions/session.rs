@@ -43,6 +43,8 @@ impl Side {
         config.message_bytes_max = MESSAGE_BYTES_MAX;
         // As the drivers do it: there is room for one message at least.
         config.held_bytes = MESSAGE_BYTES_MAX << (kind % 8);
+        // What is refused for its age counts as received, and a link here may take minutes.
+        config.sending_time_tolerance = Nanos::ZERO;
         config.resend_chunk = u64::from(kind >> 3 & 3);
         config.next_expected = kind & 32 != 0;
         config.last_processed = kind & 64 != 0;

@@ -2,8 +2,8 @@
 //!
 //!     fix-peer-deribit PORT CLIENT_ID SECRET
 //!
-//! It logs on (nonce, SHA-256), sends an order, waits for its echo and logs out, and prints the same
-//! lines as ../go/main.go; `refused` when it is not let in.
+//! It logs on (nonce, SHA-256), sends an order, waits for its echo and logs out, and prints the
+//! same lines as ../go/main.go; `refused` when it is not let in.
 
 use std::time::Duration;
 
