@@ -82,8 +82,7 @@ impl Outgoing {
         msg_type: &[u8],
         header: &HeaderFields<'_>,
     ) -> Writer<'a> {
-        let begin = self.begin;
-        let mut writer = Writer::begin_version(out, &mut self.stamps, begin, msg_type);
+        let mut writer = Writer::begin_version(out, &mut self.stamps, self.begin, msg_type);
         writer.number::<{ tag::MSG_SEQ_NUM }>(header.sequence);
         if header.is_gap_fill {
             writer.flag::<{ tag::POSS_DUP_FLAG }>(true);
@@ -95,7 +94,7 @@ impl Outgoing {
             writer.flag::<{ tag::POSS_RESEND }>(true);
         }
         if header.is_gap_fill || header.route.is_some() {
-            write_unusual(&mut writer, begin, header);
+            write_unusual(&mut writer, self.begin, header);
         }
         if let Some(last) = header.last_processed {
             writer.number::<{ tag::LAST_MSG_SEQ_NUM_PROCESSED }>(last);
