@@ -180,15 +180,15 @@ impl World {
         let due = self.flights.partition_point(|flight| flight.at <= self.now);
         for flight in self.flights.drain(..due).collect::<Vec<_>>() {
             match flight.to.port() {
-                1 => self.to_publisher(flight.from, &flight.bytes),
-                _ if flight.to == self.at => self.to_subscriber(&flight.bytes),
+                1 => self.tell_publisher(flight.from, &flight.bytes),
+                _ if flight.to == self.at => self.tell_subscriber(&flight.bytes),
                 // The victim, or a subscriber that is no more.
                 _ => {}
             }
         }
     }
 
-    fn to_publisher(&mut self, from: SocketAddr, datagram: &[u8]) {
+    fn tell_publisher(&mut self, from: SocketAddr, datagram: &[u8]) {
         if from.port() == VICTIM_PORT {
             self.asked += datagram.len();
         }
@@ -204,7 +204,7 @@ impl World {
         }
     }
 
-    fn to_subscriber(&mut self, datagram: &[u8]) {
+    fn tell_subscriber(&mut self, datagram: &[u8]) {
         let incoming = self.subscriber.handle_datagram(self.now, datagram);
         if let Some(incoming) = &incoming {
             assert_eq!(incoming.payload, incoming.header.sequence.to_le_bytes());
@@ -271,9 +271,9 @@ impl World {
             _ => CONTROL_BYTES,
         };
         match self.random.below(3) {
-            0 => self.to_publisher(address(VICTIM_PORT), &datagram[..length]),
-            1 => self.to_publisher(self.at, &datagram[..length]),
-            _ if header.session > self.sessions => self.to_subscriber(&datagram[..length]),
+            0 => self.tell_publisher(address(VICTIM_PORT), &datagram[..length]),
+            1 => self.tell_publisher(self.at, &datagram[..length]),
+            _ if header.session > self.sessions => self.tell_subscriber(&datagram[..length]),
             _ => {}
         }
     }
@@ -282,7 +282,7 @@ impl World {
     fn replay(&mut self) {
         let said = self.flights.iter().find(|flight| flight.to.port() == 1);
         if let Some(bytes) = said.map(|flight| flight.bytes.clone()) {
-            self.to_publisher(address(VICTIM_PORT), &bytes);
+            self.tell_publisher(address(VICTIM_PORT), &bytes);
         }
     }
 
