@@ -22,9 +22,10 @@ pub struct FeedSockets {
     pub retransmission: Option<Socket>,
 }
 
-/// After a tick of line A the other line waits so long, in a gateway that spins: what it brings is
-/// mostly the copy of the same tick, which must not stand in the way of the order that follows.
-const LINE_B_WAITS: Nanos = Nanos::from_micros(2);
+/// In a gateway that spins, line B is looked at so long after a tick of line A, and then every so
+/// often: what it brings is mostly the copy of that tick, which must not stand in the way of the
+/// order that follows. Where it is line B that brings the news, it is looked at in every turn.
+const LINE_B_WAITS: Nanos = Nanos::from_micros(20);
 
 /// The sockets on the loop.
 #[derive(Debug)]
@@ -52,6 +53,7 @@ enum LineB {
 struct Look {
     socket: Socket,
     buffer: Box<[u8; BUFFER_BYTES]>,
+    due: Nanos,
 }
 
 /// A datagram longer than any packet fills more than a packet's bytes, and is no packet.
@@ -69,7 +71,8 @@ impl Feed {
         let line_b = match sockets.incremental_b {
             None => None,
             Some(socket) if hot => {
-                Some(LineB::Looked(Look { socket, buffer: Box::new([0; BUFFER_BYTES]) }))
+                let buffer = Box::new([0; BUFFER_BYTES]);
+                Some(LineB::Looked(Look { socket, buffer, due: Nanos::ZERO }))
             }
             Some(socket) => {
                 let line = io.adopt_datagram(socket, false)?;
@@ -101,18 +104,26 @@ impl Feed {
         }
     }
 
-    /// A datagram of line B, if the loop does not receive it and it need not wait: `now` and when
-    /// line A last brought a tick say that. Cost: one system call.
+    /// A line has brought a tick: line B waits after one of line A, and not after its own.
     #[inline]
-    pub(crate) fn look_at_line_b(
-        &mut self,
-        now: Nanos,
-        ticked: Nanos,
-    ) -> Result<Option<&[u8]>, SysError> {
+    pub(crate) const fn ticked(&mut self, line: Line, at: Nanos) {
+        if let Some(LineB::Looked(look)) = &mut self.line_b {
+            look.due = match line {
+                Line::A => Nanos(at.0.saturating_add(LINE_B_WAITS.0)),
+                Line::B | Line::Retransmission => at,
+            };
+        }
+    }
+
+    /// A datagram of line B, if the loop does not receive it and it need not wait. Cost: one system
+    /// call, or nothing.
+    #[inline]
+    pub(crate) fn look_at_line_b(&mut self, now: Nanos) -> Result<Option<&[u8]>, SysError> {
         let Some(LineB::Looked(look)) = &mut self.line_b else { return Ok(None) };
-        if !self.recovering && now.since(ticked) < LINE_B_WAITS {
+        if !self.recovering && now < look.due {
             return Ok(None);
         }
+        look.due = now + LINE_B_WAITS;
         let got = look.socket.receive(look.buffer.as_mut_slice())?;
         Ok(got.and_then(|bytes| look.buffer.get(..bytes)))
     }

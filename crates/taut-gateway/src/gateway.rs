@@ -51,8 +51,6 @@ struct Core<'m, C> {
     shared_counters: &'m [AtomicU64],
     /// See [`GatewayConfig::hot`].
     hot: bool,
-    /// When line A last brought a tick.
-    ticked: Nanos,
     /// Calls of the loop when the last datagram was handed over, and the time of that moment:
     /// datagrams of one call were received at one time.
     batch: (u64, Nanos),
@@ -97,7 +95,6 @@ impl<'m, C: Client> Gateway<'m, C> {
             recorders,
             shared_counters,
             hot: config.hot,
-            ticked: mono,
             batch: (0, mono),
             fault: None,
         };
@@ -294,8 +291,8 @@ impl<C: Client> Core<'_, C> {
                     Some(line) => {
                         let market = &mut self.market;
                         let stamps = market.handle_increment(&self.clock, received, line, bytes)?;
-                        if line == Line::A && stamps.is_measured() {
-                            self.ticked = received;
+                        if stamps.is_measured() {
+                            self.feed.ticked(line, received);
                         }
                         stamps
                     }
@@ -346,10 +343,14 @@ impl<C: Client> Core<'_, C> {
             return Ok(false);
         }
         let (clock, market) = (&self.clock, &mut self.market);
-        let Some(bytes) = self.feed.look_at_line_b(clock.now(), self.ticked)? else {
+        let Some(bytes) = self.feed.look_at_line_b(clock.now())? else {
             return Ok(false);
         };
-        let stamps = market.handle_increment(clock, clock.now(), Line::B, bytes)?;
+        let received = clock.now();
+        let stamps = market.handle_increment(clock, received, Line::B, bytes)?;
+        if stamps.is_measured() {
+            self.feed.ticked(Line::B, received);
+        }
         self.pass_on(io, stamps)?;
         Ok(true)
     }
