@@ -96,7 +96,7 @@ pub struct Arguments {
     /// How market data travels
     #[arg(long, value_enum, default_value = "auto")]
     pub feed: FeedArgument,
-    /// Datagrams that the venue loses on purpose on line A and on line B of the feed, in a thousand,
+    /// Datagrams that the venue loses on purpose on line A and line B of the feed, in a thousand,
     /// such as 1000,5: the other line, requests for packets and snapshots make up for it
     #[arg(long, value_name = "A,B", value_parser = parse_loss)]
     pub lose: Option<(u16, u16)>,
