@@ -112,9 +112,10 @@ def throughput(options, mtu):
 def java(options, mtu):
     """Aeron's Java driver and clients, warmed up."""
     folder = os.path.dirname(os.path.abspath(__file__))
-    flags = ["-XX:+UseParallelGC", "-Daeron.dir=/dev/shm/aeron-peer-java", "-Dagrona.disable.bounds.checks=true"]
-    opens = ["--add-opens", "java.base/jdk.internal.misc=ALL-UNNAMED", "--add-opens", "java.base/sun.nio.ch=ALL-UNNAMED"]
-    program = ["java", *flags, *opens, "-cp", options.java, os.path.join(folder, "java", "Peer.java")]
+    flags = ["-Daeron.dir=/dev/shm/aeron-peer-java", "-Dagrona.disable.bounds.checks=true"]
+    for package in ("jdk.internal.misc", "sun.nio.ch"):
+        flags += ["--add-opens", f"java.base/{package}=ALL-UNNAMED"]
+    program = ["java", *flags, "-cp", options.java, os.path.join(folder, "java", "Peer.java")]
     words = ["throughput", uri(mtu), "1001", str(options.count), str(SIZE)]
     done = subprocess.run([*program, *words], capture_output=True, text=True, timeout=PATIENCE)
     return last_json("java", done, done.stdout, done.stderr)["msgs_per_s"]
