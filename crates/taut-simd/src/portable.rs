@@ -1,7 +1,22 @@
-//! The same functions on 64-bit words.
+//! The operations on 64-bit words.
 
-/// The name of this level.
-pub const LEVEL: &str = "portable";
+use crate::level::Lanes;
+
+/// Every processor has 64-bit words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Portable;
+
+impl Lanes for Portable {
+    #[inline(always)]
+    fn equal_mask(self, block: &[u8; 64], byte: u8) -> u64 {
+        equal_mask(block, byte)
+    }
+
+    #[inline(always)]
+    fn sum(self, bytes: &[u8]) -> u8 {
+        sum(bytes)
+    }
+}
 
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
@@ -11,9 +26,8 @@ const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
 const ONES: u64 = 0x0001_0001_0001_0001;
 
 /// Bit `n` is set where byte `n` of the block equals `byte`. Cost: eight words of a few operations.
-#[inline]
-#[must_use]
-pub fn equal_mask(block: &[u8; 64], byte: u8) -> u64 {
+#[inline(always)]
+fn equal_mask(block: &[u8; 64], byte: u8) -> u64 {
     let (words, _) = block.as_chunks::<8>();
     let pattern = LOW * u64::from(byte);
     let mut mask = 0;
@@ -29,8 +43,7 @@ pub fn equal_mask(block: &[u8; 64], byte: u8) -> u64 {
 }
 
 /// The sum of the bytes modulo 256. Cost: a few operations for eight bytes.
-#[inline]
-#[must_use]
+#[inline(always)]
 pub fn sum(bytes: &[u8]) -> u8 {
     /// A lane holds the sums of so many pairs of bytes.
     const WORDS_MAX: usize = 128;
@@ -50,7 +63,7 @@ pub fn sum(bytes: &[u8]) -> u8 {
 }
 
 /// The sum of the last bytes, fewer than eight, modulo 256.
-#[inline]
+#[inline(always)]
 fn last_word(bytes: &[u8], count: usize) -> u64 {
     match bytes.last_chunk::<8>() {
         // The word that ends with them, without the bytes that come before.

@@ -13,6 +13,27 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
+/// The three digits of each sum of bytes, and a delimiter.
+const SUMS: [[u8; 4]; 256] = {
+    let mut sums = [[0, 0, 0, 1]; 256];
+    let mut sum = 0;
+    #[expect(clippy::indexing_slicing, reason = "evaluated when compiled")]
+    while sum < 256 {
+        let digits = [sum / 100, sum / 10 % 10, sum % 10];
+        sums[sum] = [b'0' + digits[0] as u8, b'0' + digits[1] as u8, b'0' + digits[2] as u8, 1];
+        sum += 1;
+    }
+    sums
+};
+
+/// A sum as CheckSum (10) has it, with its delimiter.
+#[inline(always)]
+pub const fn sum_text(sum: u8) -> [u8; 4] {
+    // There is one for every byte.
+    #[expect(clippy::indexing_slicing, reason = "an index of eight bits into 256")]
+    SUMS[sum as usize]
+}
+
 /// How many digits the shortest decimal has: 1 to 20.
 #[inline]
 pub fn digit_count(value: u64) -> usize {
