@@ -6,8 +6,8 @@
 //! magnitude on a shared machine. Encoding is measured twice: as such, over a store that keeps
 //! nothing but the number, and with the copy that a store in memory makes.
 //!
-//! With an argument (`index`, `check`, `encode` or `keep`) it runs only that; with a count behind
-//! it, that many rounds and no clock, for callgrind: the difference of two counts, divided by
+//! With an argument (`index`, `check`, `encode`, `keep` or `all`) it runs only that; with a count
+//! behind it that is not 0, that many rounds and no clock, for callgrind: the difference of two counts, divided by
 //! 4,096, is what one message of each kind costs in instructions. A third argument (`order` or
 //! `report`) leaves out the other kind, and a fourth (`avx2`, `sse2` or `portable`) takes other
 //! instructions than the best.
@@ -195,8 +195,9 @@ fn encode_all<S: Store>(
 
 fn main() {
     let wanted = std::env::args().nth(1);
-    let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
+    let is_wanted = |name| wanted.as_deref().is_none_or(|wanted| [name, "all"].contains(&wanted));
     let count = std::env::args().nth(2).map(|count| count.parse().expect("a count of rounds"));
+    let count = count.filter(|count| *count > 0);
     let kind = std::env::args().nth(3);
     let (rounds, is_timed) = (count.unwrap_or(ROUNDS), count.is_none());
     let dictionary = Arc::new(fix44().expect("the built-in dictionary"));

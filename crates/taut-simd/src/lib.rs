@@ -51,7 +51,8 @@ mod tests {
     fn finds_a_byte_at_each_place_and_no_neighbour() {
         for level in Level::all() {
             for at in 0..64 {
-                for (filler, byte) in [(0, 1), (2, 1), (0x81, 1), (0xff, 0), (0x3c, 0x3d), (0, 0x80)]
+                for (filler, byte) in
+                    [(0, 1), (2, 1), (0x81, 1), (0xff, 0), (0x3c, 0x3d), (0, 0x80)]
                 {
                     let mut bytes = [filler; 64];
                     bytes[at] = byte;

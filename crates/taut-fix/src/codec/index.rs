@@ -191,12 +191,7 @@ fn walk(message: &[u8], body: Range<usize>, slots: &mut [Slot]) -> Result<usize,
 }
 
 /// Where a data field must not end yet, when this field announces one that the next field keeps.
-fn announced_end(
-    message: &[u8],
-    tag: i32,
-    value: Range<usize>,
-    body_end: usize,
-) -> usize {
+fn announced_end(message: &[u8], tag: i32, value: Range<usize>, body_end: usize) -> usize {
     let end = value.end;
     let announced = u32::try_from(tag).ok().and_then(tag::data_tag);
     let length = message.get(value).and_then(parse_u64).and_then(|n| usize::try_from(n).ok());
@@ -221,23 +216,23 @@ fn announced_end(
 fn read_tag(message: &[u8], start: usize) -> Option<(u32, usize)> {
     let chunk = message.get(start..)?.first_chunk::<4>()?;
     let word = u32::from_le_bytes(*chunk);
-    let [first, second, third, fourth] = *chunk;
-    // A digit too many, or a zero in front, sets the high bit of its byte.
-    if third == b'=' {
+    let is_sign = |at: u32| word >> (8 * at) & 0xff == u32::from(b'=');
+    // What is no digit, or a zero in front, sets the high bit of its byte.
+    if is_sign(2) {
         let digits = word.wrapping_sub(0x3031);
         let tag = (digits & 0xff) * 10 + (digits >> 8 & 0xff) + 10;
         let is_right = (digits.wrapping_add(0x7677) | digits) & 0x8080 == 0;
         return (is_right && !tag::may_be_length(tag)).then_some((tag, 3));
     }
-    if fourth == b'=' {
+    if is_sign(3) {
         let digits = word.wrapping_sub(0x0030_3031);
         let tag = (digits & 0xff) * 100 + (digits >> 8 & 0xff) * 10 + (digits >> 16 & 0xff) + 100;
         let is_right = (digits.wrapping_add(0x0076_7677) | digits) & 0x0080_8080 == 0;
         return (is_right && !tag::may_be_length(tag)).then_some((tag, 4));
     }
-    if second == b'=' {
-        let digit = first.wrapping_sub(b'0');
-        return (digit <= 9).then_some((u32::from(digit), 2));
+    if is_sign(1) {
+        let digit = (word & 0xff).wrapping_sub(u32::from(b'0'));
+        return (digit <= 9).then_some((digit, 2));
     }
     read_long_tag(message, start)
 }

@@ -5,11 +5,11 @@ use taut_types::Nanos;
 use crate::codec::number::fill;
 use crate::codec::text::InlineText;
 
-const NANOS_PER_SECOND: i64 = 1_000_000_000;
+pub(crate) const NANOS_PER_SECOND: i64 = 1_000_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 
 /// `YYYYMMDD-HH:MM:SS.`, in bytes.
-const SECOND_BYTES: usize = 18;
+pub(crate) const SECOND_BYTES: usize = 18;
 /// The longest timestamp: twelve digits behind the point.
 pub const TIMESTAMP_BYTES_MAX: usize = SECOND_BYTES + 12;
 
@@ -72,10 +72,8 @@ impl StampCache {
         if self.precision != Precision::Millis {
             return None;
         }
-        let ms = (self.below_second(utc) / 1_000_000) as u32;
-        let (hundreds, rest) = (ms / 100, ms % 100);
-        let digit = |value: u32| b'0' + (value & 15) as u8;
-        Some((&self.text, [digit(hundreds), digit(rest / 10), digit(rest % 10), 1]))
+        let below = self.below_second(utc);
+        Some((&self.text, millis_text(below)))
     }
 
     /// Nanoseconds since the start of the second, whose text is then there.
@@ -125,6 +123,15 @@ impl StampCache {
         }
         self.second_start = second.wrapping_mul(NANOS_PER_SECOND);
     }
+}
+
+/// The three digits behind the point of so many nanoseconds below a second, and a delimiter.
+#[inline(always)]
+pub(crate) const fn millis_text(below: u64) -> [u8; 4] {
+    let ms = (below / 1_000_000) as u32;
+    let (hundreds, rest) = (ms / 100, ms % 100);
+    let digits = hundreds | (rest / 10) << 8 | (rest % 10) << 16;
+    (digits | 0x0130_3030).to_le_bytes()
 }
 
 /// Reads a timestamp with no or one to nine sub-second digits. A leap second (`:60`) is the first
