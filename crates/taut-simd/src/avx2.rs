@@ -8,6 +8,7 @@ use core::arch::x86_64::{
 };
 
 use crate::level::{Kernel, Lanes};
+use crate::portable::{keep, short_sum};
 
 /// AVX2, BMI1, BMI2, LZCNT and POPCNT: there is a value only where the processor has them all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,17 +44,7 @@ fn load(lane: &[u8; 32]) -> __m256i {
     unsafe { _mm256_loadu_si256(lane.as_ptr().cast()) }
 }
 
-/// Zeros, then ones: the 32 bytes from `n` on keep the last `n` bytes of a register.
-const KEEP: [u8; 64] = {
-    let mut keep = [0; 64];
-    let (_, ones) = keep.split_at_mut(32);
-    let mut at = 0;
-    while at < 32 {
-        ones[at] = 0xff;
-        at += 1;
-    }
-    keep
-};
+const KEEP: [u8; 64] = keep::<32, 64>();
 
 impl Lanes for Avx2 {
     /// Cost: two compares.
@@ -76,16 +67,16 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn sum(self, bytes: &[u8]) -> u8 {
         let (lanes, tail) = bytes.as_chunks::<32>();
-        let (Some(last), Some(keep)) =
+        let (Some(last), Some(kept)) =
             (bytes.last_chunk::<32>(), KEEP.get(tail.len()..).and_then(<[u8]>::first_chunk))
         else {
-            return crate::portable::sum(bytes);
+            return short_sum(bytes);
         };
         // SAFETY: a value of `Avx2` says that the processor has it; memory is read by `load` alone.
         let whole = unsafe {
             let zero = _mm256_setzero_si256();
             // The tail is what the last 32 bytes have beyond the whole lanes.
-            let mut sums = _mm256_sad_epu8(_mm256_and_si256(load(last), load(keep)), zero);
+            let mut sums = _mm256_sad_epu8(_mm256_and_si256(load(last), load(kept)), zero);
             for lane in lanes {
                 sums = _mm256_add_epi64(sums, _mm256_sad_epu8(load(lane), zero));
             }

@@ -62,6 +62,27 @@ pub fn sum(bytes: &[u8]) -> u8 {
     (whole & 0xff) as u8
 }
 
+/// As [`sum`], of fewer bytes than a register has: they are rare, and not worth the room in line.
+#[cfg(target_arch = "x86_64")]
+#[cold]
+#[inline(never)]
+pub fn short_sum(bytes: &[u8]) -> u8 {
+    sum(bytes)
+}
+
+/// Zeros, then ones: the `N` bytes from `n` on keep the last `n` bytes of a register of `N`.
+#[cfg(target_arch = "x86_64")]
+pub const fn keep<const N: usize, const TWICE: usize>() -> [u8; TWICE] {
+    let mut keep = [0; TWICE];
+    let (_, ones) = keep.split_at_mut(N);
+    let mut at = 0;
+    while at < ones.len() {
+        ones[at] = 0xff;
+        at += 1;
+    }
+    keep
+}
+
 /// The sum of the last bytes, fewer than eight, modulo 256.
 #[inline(always)]
 fn last_word(bytes: &[u8], count: usize) -> u64 {

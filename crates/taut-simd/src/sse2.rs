@@ -1,11 +1,12 @@
 //! The operations on the sixteen-byte registers of every x86-64.
 
 use core::arch::x86_64::{
-    __m128i, _mm_add_epi64, _mm_cmpeq_epi8, _mm_cvtsi128_si64, _mm_loadu_si128, _mm_movemask_epi8,
-    _mm_sad_epu8, _mm_set1_epi8, _mm_setzero_si128, _mm_unpackhi_epi64,
+    __m128i, _mm_add_epi64, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64, _mm_loadu_si128,
+    _mm_movemask_epi8, _mm_sad_epu8, _mm_set1_epi8, _mm_setzero_si128, _mm_unpackhi_epi64,
 };
 
 use crate::level::Lanes;
+use crate::portable::{keep, short_sum};
 
 /// SSE2 is part of x86-64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ fn load(lane: &[u8; 16]) -> __m128i {
     // SSE2 is part of x86-64.
     unsafe { _mm_loadu_si128(lane.as_ptr().cast()) }
 }
+
+const KEEP: [u8; 32] = keep::<16, 32>();
 
 impl Lanes for Sse2 {
     /// Cost: four compares.
@@ -44,15 +47,21 @@ impl Lanes for Sse2 {
     #[inline(always)]
     fn sum(self, bytes: &[u8]) -> u8 {
         let (lanes, tail) = bytes.as_chunks::<16>();
+        let (Some(last), Some(kept)) =
+            (bytes.last_chunk::<16>(), KEEP.get(tail.len()..).and_then(<[u8]>::first_chunk))
+        else {
+            return short_sum(bytes);
+        };
         // SAFETY: SSE2 is part of x86-64; memory is read by `load` alone.
         let whole = unsafe {
             let zero = _mm_setzero_si128();
-            let mut sums = zero;
+            // The tail is what the last 16 bytes have beyond the whole lanes.
+            let mut sums = _mm_sad_epu8(_mm_and_si128(load(last), load(kept)), zero);
             for lane in lanes {
                 sums = _mm_add_epi64(sums, _mm_sad_epu8(load(lane), zero));
             }
             _mm_cvtsi128_si64(_mm_add_epi64(sums, _mm_unpackhi_epi64(sums, sums)))
         };
-        crate::portable::sum(tail).wrapping_add((whole & 0xff) as u8)
+        (whole & 0xff) as u8
     }
 }

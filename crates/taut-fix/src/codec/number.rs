@@ -75,7 +75,7 @@ const fn spread(value: u32) -> u64 {
     let hundreds = (halves.wrapping_mul(5243) >> 19) & 0x0000_007f_0000_007f;
     let pairs = (halves << 16) - hundreds * ((100 << 16) - 1);
     let tens = (pairs.wrapping_mul(103) >> 10) & 0x000f_000f_000f_000f;
-    (pairs << 8) - tens * ((10 << 8) - 1)
+    tens | (pairs - tens * 10) << 8
 }
 
 /// As [`spread`], of a number below [`FOUR_DIGITS`].
@@ -84,7 +84,7 @@ const fn spread_four(value: u32) -> u32 {
     let hundreds = (value * 5243) >> 19;
     let pairs = (value << 16) - hundreds * ((100 << 16) - 1);
     let tens = ((pairs * 103) >> 10) & 0x000f_000f;
-    (pairs << 8).wrapping_sub(tens * ((10 << 8) - 1))
+    tens | (pairs - tens * 10) << 8
 }
 
 /// The text of a number below [`EIGHT_DIGITS`], padded behind, and how many digits it has.

@@ -51,14 +51,27 @@ pub fn put_number(room: &mut [u8; WINDOW], at: usize, value: u64) -> usize {
         at + len
     } else {
         let head = value / EIGHT_DIGITS;
-        let (text, len) =
-            if head < FOUR_DIGITS { tiny_text(head as u32) } else { short_text(head as u32) };
-        put(room, at, &text);
-        put(room, at + len, &eight_digits((value - head * EIGHT_DIGITS) as u32));
-        at + len + 8
+        let last = at + put_head(room, at, head as u32);
+        put(room, last, &eight_digits((value - head * EIGHT_DIGITS) as u32));
+        last + 8
     };
     put(room, end, &[SOH]);
     end
+}
+
+/// Stores what a number has before its last eight digits; returns how many they are.
+#[inline(always)]
+fn put_head(room: &mut [u8; WINDOW], at: usize, head: u32) -> usize {
+    if head < 100 {
+        let [tens, units] = two_digits(head);
+        let is_one = usize::from(tens == b'0');
+        put(room, at, &[if is_one == 1 { units } else { tens }, units]);
+        return 2 - is_one;
+    }
+    let (text, len) =
+        if u64::from(head) < FOUR_DIGITS { tiny_text(head) } else { short_text(head) };
+    put(room, at, &text);
+    len
 }
 
 /// Stores the point and what stands behind it of a number of billionths, and a delimiter; for

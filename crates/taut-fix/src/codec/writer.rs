@@ -320,10 +320,9 @@ impl<'a> Writer<'a> {
     #[inline]
     pub fn finish(mut self) -> Result<Range<usize>, FixError> {
         if self.fault.is_none()
-            && let Some(start) = self.write_usual_start()
+            && let Some((start, sum)) = self.write_usual_start()
         {
             let body_end = self.at as usize;
-            let sum = self.out.get(start..body_end).map_or(0, |bytes| self.level.sum(bytes));
             let room = self.out.get_mut(body_end..).and_then(<[u8]>::first_chunk_mut::<7>);
             if let Some([one, zero, equals, digits @ ..]) = room {
                 [*one, *zero, *equals] = *b"10=";
@@ -334,10 +333,11 @@ impl<'a> Writer<'a> {
         self.finish_slowly()
     }
 
-    /// BeginString and BodyLength, right before the body, and where the message starts: for a
-    /// body of less than 10,000 bytes and every prefix but that of FIXT.1.1.
+    /// BeginString and BodyLength, right before the body: for one of less than 10,000 bytes, behind
+    /// every prefix but that of FIXT.1.1. Returns where the message starts, and its sum so far: what
+    /// is written here is not read again, which would wait for all that was stored before.
     #[inline]
-    fn write_usual_start(&mut self) -> Option<usize> {
+    fn write_usual_start(&mut self) -> Option<(usize, u8)> {
         const BODY_AT: usize = PREFIX_BYTES + LENGTH_BYTES;
         let prefix = self.begin.prefix();
         let usual =
@@ -346,15 +346,22 @@ impl<'a> Writer<'a> {
         if u64::from(body_bytes) >= FOUR_DIGITS {
             return None;
         }
-        let room = self.out.first_chunk_mut::<BODY_AT>()?;
+        let body = self.out.get(BODY_AT..self.at as usize)?;
         let (digits, len) = four_digits(body_bytes);
+        // The zeros before the digits were counted, and are written over.
+        let [a, b, c, d] = digits;
+        let zeros = (b'0' * 4).wrapping_sub(b'0' * len as u8);
+        let length = a.wrapping_add(b).wrapping_add(c).wrapping_add(d).wrapping_sub(zeros);
+        let start_sum = self.begin.prefix_sum().wrapping_add(length).wrapping_add(SOH);
+        let sum = self.level.sum(body).wrapping_add(start_sum);
+        let room = self.out.first_chunk_mut::<BODY_AT>()?;
         // The digits end before the body's delimiter, and the prefix where they start.
         if let Some(last) = room.last_chunk_mut::<5>() {
             *last = [digits[0], digits[1], digits[2], digits[3], SOH];
         }
         let start = BODY_AT - 1 - PREFIX_BYTES - len;
         *room.get_mut(start..)?.first_chunk_mut()? = *usual;
-        Some(start)
+        Some((start, sum))
     }
 
     #[cold]
