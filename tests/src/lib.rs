@@ -6,7 +6,6 @@
 //! left to chance.
 #![forbid(unsafe_code)]
 
-pub mod alignment;
 pub mod books;
 pub mod data;
 pub mod deadline;
@@ -17,4 +16,5 @@ pub mod lossy_link;
 pub mod random;
 pub mod recording;
 pub mod setup;
+pub mod top_state;
 pub mod venue_message;

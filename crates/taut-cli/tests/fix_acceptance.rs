@@ -1,7 +1,7 @@
 //! The QuickFIX acceptance suite against `taut fix echo --acceptance`, in real time over TCP.
 //!
 //! It needs python3 and the suite's files; where they are missing, a test says so and passes. The
-//! cases that wait for heartbeats take half a minute: `cargo test -- --include-ignored` runs them.
+//! cases that wait for heartbeats take half a minute, side by side.
 #![forbid(unsafe_code)]
 
 use std::io::{BufRead, BufReader};
@@ -102,7 +102,6 @@ fn every_quick_case_of_fix_44_passes() {
 }
 
 #[test]
-#[ignore = "waits for heartbeats: half a minute"]
 fn every_case_that_waits_for_heartbeats_passes() {
     if is_possible() {
         let cases: Vec<_> = ["fix42", "fix44"]

@@ -1,52 +1,60 @@
 //! Many sessions on one port: a connection belongs to the session that its Logon names.
 
+mod connection;
+
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
 
 use taut_fix::{CompId, FieldIndex, Now, Peek, peek};
-use taut_sys::{Address, Socket, StreamOptions, Wanted};
+use taut_io::{Completion, Handle, Io, IoError, Kernel};
+use taut_net::{NetError, TlsServerConfig};
+use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
 
-use crate::application::Application;
+use crate::acceptor::connection::{Came, Connection};
+use crate::application::{Application, Outbox};
+use crate::clock::{self, Clock};
 use crate::endpoint::Endpoint;
-use crate::link::Link;
+use crate::link::{Link, PATIENCE, stream_of};
 use crate::settings::{SessionSettings, Settings};
 use crate::throttle::LogonThrottle;
 
 /// Fields of one message.
 const FIELDS_MAX: usize = 4096;
-/// How long a connection may stay without a Logon, and how long the peer may take to close.
-const PATIENCE: Nanos = Nanos::from_secs(10);
 /// Connections that have not logged on, at the most.
 const STRANGERS_MAX: usize = 1024;
 
-/// An acceptor: one listening socket, its sessions, their connections.
+/// An acceptor: one listening socket of a loop, its sessions, their connections.
 ///
-/// A driver's loop is [`Acceptor::wait`] and [`Acceptor::turn`], on one thread. A connection whose
+/// It is a driver of the loop: [`Acceptor::handle`] is given every completion. A connection whose
 /// session is in use, closed by its hours, or unknown is closed without a word.
 #[derive(Debug)]
 pub struct Acceptor<A, F> {
-    listener: Socket,
+    listener: Handle,
+    clock: Clock,
+    tls: Option<TlsServerConfig>,
     endpoints: Vec<Endpoint<A>>,
     /// Sessions for whoever fits.
     dynamic: Vec<SessionSettings>,
     dynamic_left: usize,
     make: F,
-    connections: Vec<Connection>,
+    /// By the place of their stream in the loop.
+    connections: Vec<Option<Box<Connection>>>,
+    open_count: usize,
     throttle: LogonThrottle,
     /// Shared by all sessions: one message is in work at a time.
     index: FieldIndex,
+    refusal: Option<Refusal>,
+    fault: Option<IoError>,
 }
 
-#[derive(Debug)]
-struct Connection {
-    link: Link,
-    /// What came before the Logon was whole.
-    first: Vec<u8>,
-    endpoint: Option<usize>,
-    /// When it came, or when its end was sent.
-    since: Nanos,
+/// A connection that ended before its Logon, through the peer's fault or the network's.
+#[derive(Clone, Copy, Debug)]
+pub struct Refusal {
+    /// Who it was.
+    pub peer: Option<SocketAddr>,
+    /// Why.
+    pub why: NetError,
 }
 
 impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
@@ -55,9 +63,12 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
     ///
     /// # Errors
     /// The address cannot be listened on, or a store or log cannot be opened.
-    pub fn open(listen: SocketAddr, settings: Settings, mut make: F) -> io::Result<Self> {
-        let options = StreamOptions::default();
-        let listener = Socket::listen(&Address::Inet(listen), &options).map_err(io::Error::from)?;
+    pub fn open<K: Kernel>(
+        events: &mut Io<K>,
+        listen: SocketAddr,
+        settings: Settings,
+        mut make: F,
+    ) -> io::Result<Self> {
         let (dynamic, named): (Vec<_>, Vec<_>) =
             settings.sessions.into_iter().partition(|session| session.is_dynamic);
         let open = |settings: SessionSettings| {
@@ -65,25 +76,36 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
             Endpoint::open(settings, application)
         };
         let endpoints = named.into_iter().map(open).collect::<io::Result<_>>()?;
+        let listener = events.listen(&Address::Inet(listen), &StreamOptions::default());
         let minute = Nanos::from_secs(60);
         Ok(Self {
-            listener,
+            listener: listener.map_err(io::Error::other)?,
+            clock: clock::system,
+            tls: settings.tls,
             endpoints,
             dynamic,
             dynamic_left: settings.dynamic_sessions_max,
             make,
             connections: Vec::new(),
+            open_count: 0,
             throttle: LogonThrottle::new(settings.failed_logons_per_minute, minute),
             index: FieldIndex::with_capacity(FIELDS_MAX),
+            refusal: None,
+            fault: None,
         })
+    }
+
+    /// Another clock than the system's: what UTC it is at a moment of the loop's time.
+    pub const fn set_clock(&mut self, clock: Clock) {
+        self.clock = clock;
     }
 
     /// Where it listens.
     ///
     /// # Errors
     /// What the system says.
-    pub fn local_address(&self) -> io::Result<SocketAddr> {
-        let address = self.listener.local_address().map_err(io::Error::from)?;
+    pub fn local_address<K: Kernel>(&self, events: &mut Io<K>) -> io::Result<SocketAddr> {
+        let address = events.local_address(self.listener).map_err(io::Error::other)?;
         address.inet().ok_or_else(|| io::Error::other("no internet address"))
     }
 
@@ -92,110 +114,190 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
         &mut self.endpoints
     }
 
-    /// Waits until something can be read or written, something is due, or it is `until`.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn wait(&self, now: Now, until: Option<Nanos>) -> io::Result<()> {
-        let due = self.connections.iter().filter_map(|connection| {
-            let endpoint = connection.endpoint.and_then(|at| self.endpoints.get(at));
-            let patience = connection.since + PATIENCE;
-            match endpoint.filter(|_| !connection.link.is_ending) {
-                Some(endpoint) => endpoint.due(now),
-                None => Some(patience),
-            }
-        });
-        let due = due.chain(until).min();
-        let span = due.map(|due| (due - now.mono).max(Nanos::ZERO));
-        let mut wanted = vec![Wanted { fd: self.listener.as_fd(), write: false }];
-        wanted.extend(self.connections.iter().map(|connection| Wanted {
-            fd: connection.link.as_fd(),
-            write: !connection.link.output.is_empty(),
-        }));
-        taut_sys::wait_ready(&wanted, span).map_err(io::Error::from)?;
-        Ok(())
-    }
-
-    /// One turn: new connections, what came, what is due.
-    ///
-    /// # Errors
-    /// The listening socket failed.
-    pub fn turn(&mut self, now: Now) -> io::Result<()> {
-        while let Some((socket, _)) = self.listener.accept().map_err(io::Error::from)? {
-            self.admit(now, socket);
-        }
-        for at in 0..self.connections.len() {
-            self.serve(now, at);
-            // At once: the peer's next connection may be the next that is served.
-            self.release(now, at);
-        }
-        self.connections.retain(|connection| !connection.link.is_over);
-        Ok(())
-    }
-
     /// Whether nobody is connected.
     #[must_use]
-    pub fn is_idle(&self) -> bool {
-        self.connections.is_empty()
+    pub const fn is_idle(&self) -> bool {
+        self.open_count == 0
     }
 
-    /// Logs out of every session, as a shutdown starts.
-    pub fn log_out_all(&mut self, now: Now) {
-        for connection in &mut self.connections {
+    /// The last connection that ended before its Logon with a fault, told once.
+    pub const fn take_refusal(&mut self) -> Option<Refusal> {
+        self.refusal.take()
+    }
+
+    /// Why accepting failed (no descriptors left, say), told once; it goes on when a connection
+    /// ends.
+    pub const fn take_fault(&mut self) -> Option<IoError> {
+        self.fault.take()
+    }
+
+    /// Takes a completion; false when it is another source's.
+    pub fn handle<K: Kernel>(&mut self, io: &mut Io<K>, completion: &Completion<'_>) -> bool {
+        match *completion {
+            Completion::Accepted { listener, stream, peer } if listener == self.listener => {
+                self.admit(io, stream, peer.inet());
+                true
+            }
+            Completion::Failed { source, error, .. } if source == self.listener => {
+                self.fault = Some(error);
+                true
+            }
+            Completion::Closed { source, .. } if source == self.listener => true,
+            Completion::Timer { timer, token, .. } => {
+                let place = usize::try_from(token).unwrap_or(usize::MAX);
+                let slot = self.connections.get_mut(place);
+                let rung = slot.and_then(|slot| slot.take_if(|it| it.alarm.takes(timer)));
+                let Some(connection) = rung else { return false };
+                self.ring(io, connection);
+                true
+            }
+            _ => self.handle_stream(io, completion),
+        }
+    }
+
+    /// Lets the application of a session act, for what comes from elsewhere than its peer; `at` is
+    /// its place in [`Acceptor::endpoints`]. Nothing happens without a connection. Cost: a look at
+    /// every connection.
+    pub fn with_application<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        at: usize,
+        act: impl FnOnce(&mut A, &mut Outbox<'_>),
+    ) {
+        let found = self.connections.iter_mut().find_map(|slot| {
+            slot.take_if(|connection| connection.endpoint == Some(at) && !connection.is_ending())
+        });
+        let Some(mut connection) = found else { return };
+        let now = clock::read(io, self.clock);
+        if let Some(endpoint) = self.endpoints.get_mut(at) {
+            endpoint.with_application(now, &mut connection.link.output, act);
+        }
+        self.settle(io, now, connection);
+    }
+
+    /// Logs out of every session, and accepts no more, as a shutdown starts.
+    pub fn log_out_all<K: Kernel>(&mut self, io: &mut Io<K>) {
+        // A stale handle is closed already.
+        let _ = io.close(self.listener);
+        let now = clock::read(io, self.clock);
+        for place in 0..self.connections.len() {
+            let slot = self.connections.get_mut(place);
+            let Some(mut connection) = slot.and_then(Option::take) else { continue };
             match connection.endpoint.and_then(|at| self.endpoints.get_mut(at)) {
-                Some(endpoint) => {
+                Some(endpoint) if !connection.is_ending() => {
                     endpoint.with_application(now, &mut connection.link.output, |_, outbox| {
                         outbox.log_out("the acceptor is stopping");
                     });
                 }
-                None => connection.link.end(),
+                Some(_) => {}
+                None => connection.link.end(io, now.mono + PATIENCE),
+            }
+            self.settle(io, now, connection);
+        }
+    }
+
+    fn handle_stream<K: Kernel>(&mut self, io: &mut Io<K>, completion: &Completion<'_>) -> bool {
+        let Some(stream) = stream_of(completion) else { return false };
+        let slot = self.connections.get_mut(stream.index());
+        let mine = slot.and_then(|slot| slot.take_if(|it| it.link.stream() == stream));
+        let Some(mut connection) = mine else { return false };
+        let now = clock::read(io, self.clock);
+        let endpoint = connection.endpoint.and_then(|at| self.endpoints.get_mut(at));
+        match connection.receive(io, now, completion, endpoint, &mut self.index) {
+            Came::Closed(why) => {
+                self.release(now, &mut connection, why);
+                connection.alarm.cancel(io);
+                self.open_count -= 1;
+                return true;
+            }
+            Came::Ended => {
+                self.release(now, &mut connection, None);
+                connection.link.end(io, now.mono + PATIENCE);
+            }
+            Came::More if connection.endpoint.is_none() && !connection.is_ending() => {
+                self.find_session(io, now, &mut connection);
+            }
+            Came::More => {}
+        }
+        self.settle(io, now, connection);
+        true
+    }
+
+    /// What is due on a connection.
+    fn ring<K: Kernel>(&mut self, io: &mut Io<K>, mut connection: Box<Connection>) {
+        let now = clock::read(io, self.clock);
+        if connection.deadline.is_some_and(|deadline| now.mono >= deadline) {
+            // A stranger without a Logon, or a peer that does not close.
+            self.release(now, &mut connection, None);
+            connection.deadline = None;
+            connection.link.break_off(io, None);
+        } else if let Some(endpoint) = connection.endpoint.and_then(|at| self.endpoints.get_mut(at))
+            && !connection.is_ending()
+        {
+            endpoint.tick(now, &self.index, &mut connection.link.output);
+        }
+        self.settle(io, now, connection);
+    }
+
+    /// Sends what there is, ends what is over, sets the alarm, and puts the connection back.
+    fn settle<K: Kernel>(&mut self, io: &mut Io<K>, now: Now, mut connection: Box<Connection>) {
+        let endpoint = connection.endpoint.and_then(|at| self.endpoints.get_mut(at));
+        connection.settle(io, now, endpoint, &mut self.index);
+        let place = connection.link.stream().index();
+        if self.connections.len() <= place {
+            self.connections.resize_with(place + 1, || None);
+        }
+        if let Some(slot) = self.connections.get_mut(place) {
+            *slot = Some(connection);
+        }
+    }
+
+    fn admit<K: Kernel>(&mut self, io: &mut Io<K>, stream: Handle, peer: Option<SocketAddr>) {
+        let now = clock::read(io, self.clock);
+        let ip = peer.map(|peer| peer.ip().to_canonical());
+        let is_stranger = |it: &Connection| it.endpoint.is_none() && !it.is_ending();
+        let strangers = self.connections.iter().flatten().filter(|it| is_stranger(it)).count();
+        let is_welcome = ip.is_none_or(|ip| self.throttle.admits(now.mono, ip));
+        let deadline = now.mono + PATIENCE;
+        let made = match &self.tls {
+            _ if !is_welcome || strangers >= STRANGERS_MAX => None,
+            Some(config) => Link::server(io, stream, config, deadline).ok(),
+            None => Link::plain(io, stream).ok(),
+        };
+        let Some(link) = made else {
+            // A stale handle is closed already.
+            let _ = io.close(stream);
+            return;
+        };
+        self.open_count += 1;
+        self.settle(io, now, Box::new(Connection::new(link, peer, deadline)));
+    }
+
+    /// Gives a connection to the session that its Logon names, or ends it.
+    fn find_session<K: Kernel>(&mut self, io: &mut Io<K>, now: Now, connection: &mut Connection) {
+        match self.find_endpoint(now, &connection.first) {
+            Found::NeedMore => {}
+            Found::Nobody => {
+                self.release(now, connection, None);
+                connection.link.end(io, now.mono + PATIENCE);
+            }
+            Found::Endpoint(place) => {
+                connection.endpoint = Some(place);
+                connection.deadline = None;
+                let first = std::mem::take(&mut connection.first);
+                let Some(endpoint) = self.endpoints.get_mut(place) else { return };
+                let output = &mut connection.link.output;
+                endpoint.connect(now, output);
+                endpoint.receive(now, &first, &mut self.index, output);
             }
         }
     }
 
-    fn admit(&mut self, now: Now, socket: Socket) {
-        let options = StreamOptions { no_delay: true, ..StreamOptions::default() };
-        let link = Link::new(socket);
-        let strangers = self.connections.iter().filter(|c| c.endpoint.is_none()).count();
-        let is_welcome = link.ip().is_none_or(|ip| self.throttle.admits(now.mono, ip));
-        if is_welcome && strangers < STRANGERS_MAX && link.apply(&options).is_ok() {
-            let first = Vec::new();
-            self.connections.push(Connection { link, first, endpoint: None, since: now.mono });
-        }
-    }
-
-    fn serve(&mut self, now: Now, at: usize) {
-        let Some(connection) = self.connections.get_mut(at) else { return };
-        if connection.endpoint.is_none() && !connection.link.is_ending {
-            connection.link.receive(|_, bytes| connection.first.extend_from_slice(bytes));
-            let found = self.find_endpoint(now, at);
-            let Some(connection) = self.connections.get_mut(at) else { return };
-            match found {
-                Found::NeedMore => {}
-                Found::Nobody => connection.end(now),
-                Found::Endpoint(endpoint) => connection.endpoint = Some(endpoint),
-            }
-        }
-        let Some(connection) = self.connections.get_mut(at) else { return };
-        match connection.endpoint.and_then(|at| self.endpoints.get_mut(at)) {
-            Some(endpoint) => connection.serve(now, endpoint, &mut self.index),
-            None if connection.link.is_ending => connection.link.receive(|_, _| {}),
-            // What came in the meantime is for the session that it names: the next turn's.
-            None => {}
-        }
-        connection.link.flush();
-        let is_waiting = connection.link.is_ending || connection.endpoint.is_none();
-        connection.link.is_over |= is_waiting && now.mono >= connection.since + PATIENCE;
-    }
-
-    /// The session that the Logon names, unless it has a connection or is closed.
-    fn find_endpoint(&mut self, now: Now, at: usize) -> Found {
-        let Some(connection) = self.connections.get_mut(at) else { return Found::Nobody };
-        let first = &connection.first;
+    /// The session that a Logon names, unless it has a connection or is closed.
+    fn find_endpoint(&mut self, now: Now, first: &[u8]) -> Found {
         let bytes_max = self.endpoints.iter().map(Endpoint::settings).chain(&self.dynamic);
         let bytes_max = bytes_max.map(|settings| settings.config.message_bytes_max).max();
-        let found = peek(first, bytes_max.unwrap_or(0), &mut self.index);
-        let (begin, sender, target) = match found {
+        let (begin, sender, target) = match peek(first, bytes_max.unwrap_or(0), &mut self.index) {
             Peek::NeedMore => return Found::NeedMore,
             Peek::Other => return Found::Nobody,
             Peek::Logon { begin, sender, target } => (begin, sender, target),
@@ -223,32 +325,33 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
             }
             _ => return Found::Nobody,
         };
-        let endpoint = self.endpoints.get_mut(place);
-        let Some(endpoint) = endpoint.filter(|it| !it.is_connected() && it.is_open(now)) else {
-            return Found::Nobody;
-        };
-        let (output, first) = (&mut connection.link.output, std::mem::take(&mut connection.first));
-        endpoint.connect(now, output);
-        endpoint.receive(now, &first, &mut self.index, output);
-        Found::Endpoint(place)
+        let is_free = |it: &Endpoint<A>| !it.is_connected() && it.is_open(now);
+        if self.endpoints.get(place).is_some_and(is_free) {
+            Found::Endpoint(place)
+        } else {
+            Found::Nobody
+        }
     }
 
     /// The session of a connection that is over is free for another one.
-    fn release(&mut self, now: Now, at: usize) {
-        let over = self.connections.get_mut(at).filter(|connection| connection.link.is_over);
-        let Some(connection) = over else { return };
+    fn release(&mut self, now: Now, connection: &mut Connection, why: Option<NetError>) {
+        if std::mem::replace(&mut connection.is_released, true) {
+            return;
+        }
         let endpoint = connection.endpoint.and_then(|at| self.endpoints.get_mut(at));
         let has_logged_on = endpoint.as_ref().is_some_and(|it| it.has_logged_on());
-        if let Some(ip) = connection.link.ip() {
-            if has_logged_on {
-                self.throttle.note_success(ip);
-            } else {
-                self.throttle.note_failure(now.mono, ip);
-            }
+        match connection.peer.map(|peer| peer.ip().to_canonical()) {
+            Some(ip) if has_logged_on => self.throttle.note_success(ip),
+            Some(ip) => self.throttle.note_failure(now.mono, ip),
+            None => {}
+        }
+        if let Some(why) = why.filter(|_| !has_logged_on) {
+            self.refusal = Some(Refusal { peer: connection.peer, why });
         }
         if let Some(endpoint) = endpoint {
             endpoint.disconnect(now);
         }
+        connection.endpoint = None;
     }
 }
 
@@ -256,32 +359,4 @@ enum Found {
     NeedMore,
     Nobody,
     Endpoint(usize),
-}
-
-impl Connection {
-    fn serve<A: Application>(
-        &mut self,
-        now: Now,
-        endpoint: &mut Endpoint<A>,
-        index: &mut FieldIndex,
-    ) {
-        self.link.receive(|output, bytes| endpoint.receive(now, bytes, index, output));
-        if !self.link.is_ending {
-            endpoint.tick(now, index, &mut self.link.output);
-            if endpoint.is_over() {
-                self.end(now);
-            }
-        }
-    }
-
-    fn end(&mut self, now: Now) {
-        self.link.end();
-        self.since = now.mono;
-    }
-}
-
-impl<A, F> AsFd for Acceptor<A, F> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.listener.as_fd()
-    }
 }

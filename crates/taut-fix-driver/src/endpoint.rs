@@ -16,6 +16,9 @@ use crate::store::SessionStore;
 
 /// How often opening hours are looked at.
 const HOURS_CHECK: Nanos = Nanos::from_secs(1);
+/// Behind so much that waits nothing of the session's own is put: a resend of a whole day goes out
+/// as the peer takes it.
+const OUTPUT_BYTES: usize = 256 * 1024;
 
 /// One session of a driver.
 #[derive(Debug)]
@@ -36,6 +39,8 @@ pub struct Endpoint<A> {
     last_signed: Nanos,
     /// The store could not make safe what it wrote.
     is_broken: bool,
+    /// More is to be sent than the output took.
+    is_paced: bool,
 }
 
 impl<A: Application> Endpoint<A> {
@@ -64,6 +69,7 @@ impl<A: Application> Endpoint<A> {
             held: vec![0; room].into_boxed_slice(),
             last_signed: Nanos::ZERO,
             is_broken: false,
+            is_paced: false,
         })
     }
 
@@ -94,7 +100,31 @@ impl<A: Application> Endpoint<A> {
 
     /// Whether the connection must be closed once the output is sent.
     pub fn is_over(&self) -> bool {
-        self.session.is_closed() || self.is_broken
+        (self.session.is_closed() && !self.is_paced) || self.is_broken
+    }
+
+    /// Whether so little waits to be sent that the session may add to it.
+    pub const fn has_room(output: &[u8]) -> bool {
+        output.len() < OUTPUT_BYTES
+    }
+
+    /// Bytes of the peer that wait for their answers to be sent.
+    pub const fn waiting_bytes(&self) -> usize {
+        self.input.len()
+    }
+
+    /// Whether the session has more to send than the output took: [`Endpoint::go_on`] when it is
+    /// sent.
+    pub const fn is_paced(&self) -> bool {
+        self.is_paced
+    }
+
+    /// Goes on where a full output made it pause.
+    pub fn go_on(&mut self, now: Now, index: &mut FieldIndex, output: &mut Vec<u8>) {
+        if std::mem::take(&mut self.is_paced) {
+            self.transmit(now, output);
+            self.receive(now, &[], index, output);
+        }
     }
 
     /// Whether the connection came as far as a Logon on both sides.
@@ -114,6 +144,7 @@ impl<A: Application> Endpoint<A> {
         }
         self.is_connected = true;
         self.has_logged_on = false;
+        self.is_paced = false;
         self.input.clear();
         self.session.connect(now);
         self.transmit(now, output);
@@ -258,11 +289,13 @@ impl<A: Application> Endpoint<A> {
                 write_credentials(credentials, last_signed, &context, writer);
             }
         };
-        while let Some(range) = session.poll_transmit_with(now, scratch, &mut sign) {
+        while Self::has_room(output) {
+            let Some(range) = session.poll_transmit_with(now, scratch, &mut sign) else { return };
             let bytes = scratch.get(range).unwrap_or_default();
             note(log, now, Direction::Out, bytes);
             output.extend_from_slice(bytes);
         }
+        self.is_paced = true;
     }
 
     /// What was received and sent is made safe before the network has it: what cannot be

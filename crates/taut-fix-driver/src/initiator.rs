@@ -1,75 +1,101 @@
 //! One session that connects: several addresses in turn, again after a wait that grows.
 
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
 
 use taut_fix::{FieldIndex, Now};
-use taut_sys::{Address, ConnectProgress, Socket, StreamOptions, Wanted};
+use taut_io::{Completion, Handle, Io, Kernel};
+use taut_net::{Connecting, Connector, NetError, Target};
+use taut_sys::StreamOptions;
 use taut_types::Nanos;
 
+use crate::alarm::Alarm;
 use crate::application::{Application, Outbox};
 use crate::back_off::BackOff;
+use crate::clock::{self, Clock};
 use crate::endpoint::Endpoint;
-use crate::link::Link;
+use crate::link::{Link, News, PATIENCE, stream_of};
 use crate::random::random;
 use crate::settings::SessionSettings;
 
 /// Fields of one message.
 const FIELDS_MAX: usize = 4096;
-/// How long the peer may take to close after our end.
-const PATIENCE: Nanos = Nanos::from_secs(2);
 /// How often the hours of a closed session are looked at.
 const HOURS_CHECK: Nanos = Nanos::from_secs(1);
+/// Tells its timers from others when a loop is looked into; what counts is the timer.
+const TOKEN: u64 = u64::from_be_bytes(*b"tautinit");
 
 /// An initiator: its session, and the connection while there is one.
 ///
-/// A driver's loop is [`Initiator::wait`] and [`Initiator::turn`]. The names of addresses are
-/// looked up when their turn comes, which blocks: give numbers where that matters.
+/// It is a driver of the loop: [`Initiator::handle`] is given every completion. Names are looked up
+/// off the loop's thread; the addresses of one name are tried in one attempt, each for its share of
+/// the time that an attempt may take.
 #[derive(Debug)]
 pub struct Initiator<A> {
     endpoint: Endpoint<A>,
+    clock: Clock,
     phase: Phase,
+    /// Goes off when the phase, or the session, has something to do.
+    alarm: Alarm,
+    /// Of what the alarm is about, beside the session's own times.
+    deadline: Option<Nanos>,
     /// Which address is next.
     turn: usize,
+    /// The one of this attempt.
+    address: String,
     back_off: BackOff,
-    /// The addresses that the last name stood for and that were not tried.
-    resolved: Vec<SocketAddr>,
     index: FieldIndex,
     /// Why the last attempt failed.
-    last_failure: Option<io::Error>,
+    failure: Option<io::Error>,
     attempts: u64,
+    /// Nothing is tried any more.
+    is_stopped: bool,
 }
 
 #[derive(Debug)]
 enum Phase {
-    /// Until then nothing is tried.
-    Waiting(Nanos),
-    /// A connection on its way, and when it is given up.
-    Connecting(Link, Nanos),
-    /// A connection, and, once our end is sent, how long the peer's is waited for.
-    Connected(Link, Option<Nanos>),
+    /// Nothing is tried before the deadline.
+    Waiting,
+    Connecting(Connector),
+    /// A stream stands; TLS may still be on its way.
+    Connected(Link),
 }
 
 impl<A: Application> Initiator<A> {
-    /// Opens store and log; nothing is connected yet.
+    /// Opens store and log, and starts to connect.
     ///
     /// # Errors
-    /// They cannot be opened, or the settings have no address.
-    pub fn open(settings: SessionSettings, application: A) -> io::Result<Self> {
+    /// They cannot be opened, the settings have no address, or the loop has no timer left.
+    pub fn start<K: Kernel>(
+        events: &mut Io<K>,
+        settings: SessionSettings,
+        application: A,
+    ) -> io::Result<Self> {
         if settings.addresses.is_empty() {
             return Err(io::Error::other("the session has no addresses"));
         }
         let back_off = BackOff::new(settings.reconnect_min, settings.reconnect_max);
-        Ok(Self {
+        let mut initiator = Self {
             endpoint: Endpoint::open(settings, application)?,
-            phase: Phase::Waiting(Nanos::ZERO),
+            clock: clock::system,
+            phase: Phase::Waiting,
+            alarm: Alarm::new(),
+            deadline: Some(events.now()),
             turn: 0,
+            address: String::new(),
             back_off,
-            resolved: Vec::new(),
             index: FieldIndex::with_capacity(FIELDS_MAX),
-            last_failure: None,
+            failure: None,
             attempts: 0,
-        })
+            is_stopped: false,
+        };
+        let due = initiator.deadline;
+        initiator.alarm.set(events, due, TOKEN).map_err(io::Error::other)?;
+        Ok(initiator)
+    }
+
+    /// Another clock than the system's: what UTC it is at a moment of the loop's time.
+    pub const fn set_clock(&mut self, clock: Clock) {
+        self.clock = clock;
     }
 
     /// The session and its application.
@@ -79,7 +105,7 @@ impl<A: Application> Initiator<A> {
 
     /// Why the last attempt to connect failed, told once.
     pub const fn take_failure(&mut self) -> Option<io::Error> {
-        self.last_failure.take()
+        self.failure.take()
     }
 
     /// How often it tried to connect.
@@ -91,134 +117,212 @@ impl<A: Application> Initiator<A> {
     /// Whether there is a connection, or one under way.
     #[must_use]
     pub const fn is_connected(&self) -> bool {
-        !matches!(self.phase, Phase::Waiting(_))
+        !matches!(self.phase, Phase::Waiting)
     }
 
     /// Lets the application act, when there is a connection.
-    pub fn with_application(&mut self, now: Now, act: impl FnOnce(&mut A, &mut Outbox<'_>)) {
-        if let Phase::Connected(link, None) = &mut self.phase {
+    pub fn with_application<K: Kernel>(
+        &mut self,
+        events: &mut Io<K>,
+        act: impl FnOnce(&mut A, &mut Outbox<'_>),
+    ) {
+        let now = clock::read(events, self.clock);
+        if let Phase::Connected(link) = &mut self.phase
+            && !link.is_ending()
+            && self.endpoint.is_connected()
+        {
             self.endpoint.with_application(now, &mut link.output, act);
-            link.flush();
+            self.settle(events, now);
         }
     }
 
-    /// Waits until something can be read or written, something is due, or it is `until`.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn wait(&self, now: Now, until: Option<Nanos>) -> io::Result<()> {
-        let (link, due) = match &self.phase {
-            Phase::Waiting(until) => (None, Some(*until)),
-            Phase::Connecting(link, until) => (Some(link), Some(*until)),
-            Phase::Connected(link, until) => {
-                let due = self.endpoint.due(now);
-                (Some(link), [*until, due].into_iter().flatten().min())
+    /// Gives up: what is connected ends without a Logout, and nothing is tried any more.
+    pub fn stop<K: Kernel>(&mut self, events: &mut Io<K>) {
+        let now = clock::read(events, self.clock);
+        self.is_stopped = true;
+        self.endpoint.disconnect(now);
+        match &mut self.phase {
+            Phase::Connected(link) => link.end(events, now.mono + PATIENCE),
+            Phase::Connecting(connector) => {
+                connector.cancel(events);
+                self.phase = Phase::Waiting;
             }
-        };
-        let is_connecting = matches!(self.phase, Phase::Connecting(..));
-        let wanted: Vec<_> = link
-            .iter()
-            .map(|link| Wanted {
-                fd: std::os::fd::AsFd::as_fd(*link),
-                write: is_connecting || !link.output.is_empty(),
-            })
-            .collect();
-        let due = [due, until].into_iter().flatten().min();
-        let span = due.map(|due| (due - now.mono).max(Nanos::ZERO));
-        taut_sys::wait_ready(&wanted, span).map_err(io::Error::from)?;
-        Ok(())
+            Phase::Waiting => {}
+        }
+        self.deadline = None;
+        self.settle(events, now);
     }
 
-    /// One turn: connects, serves, or waits for the next attempt.
-    pub fn turn(&mut self, now: Now) {
-        self.phase = match std::mem::replace(&mut self.phase, Phase::Waiting(now.mono)) {
-            Phase::Waiting(until) if now.mono < until => Phase::Waiting(until),
-            Phase::Waiting(_) if !self.endpoint.is_open(now) => {
-                Phase::Waiting(now.mono + HOURS_CHECK)
+    /// Takes a completion; false when it is another source's.
+    pub fn handle<K: Kernel>(&mut self, events: &mut Io<K>, completion: &Completion<'_>) -> bool {
+        if let Completion::Timer { timer, .. } = *completion {
+            let is_mine = self.alarm.takes(timer);
+            if is_mine {
+                self.ring(events);
             }
-            Phase::Waiting(_) => self.start(now),
-            Phase::Connecting(link, until) => self.go_on(now, link, until),
-            Phase::Connected(link, until) => self.serve(now, link, until),
-        };
+            return is_mine;
+        }
+        match &mut self.phase {
+            Phase::Waiting => false,
+            Phase::Connecting(connector) => match connector.handle(events, completion) {
+                Connecting::NotMine => false,
+                Connecting::Underway => true,
+                Connecting::Connected(stream) => {
+                    self.connected(events, stream);
+                    true
+                }
+                Connecting::Failed(error) => {
+                    self.give_up(events, &error);
+                    true
+                }
+            },
+            Phase::Connected(link) => {
+                let is_mine = stream_of(completion) == Some(link.stream());
+                if is_mine {
+                    self.serve(events, completion);
+                }
+                is_mine
+            }
+        }
+    }
+
+    /// What is due.
+    fn ring<K: Kernel>(&mut self, events: &mut Io<K>) {
+        let now = clock::read(events, self.clock);
+        let is_due = self.deadline.is_some_and(|deadline| now.mono >= deadline);
+        match &mut self.phase {
+            Phase::Waiting if is_due && !self.endpoint.is_open(now) => {
+                self.deadline = Some(now.mono + HOURS_CHECK);
+            }
+            Phase::Waiting if is_due => return self.connect(events, now),
+            Phase::Connected(link) if is_due => {
+                // The peer does not close.
+                self.deadline = None;
+                link.break_off(events, None);
+            }
+            Phase::Connected(link) if !link.is_ending() && self.endpoint.is_connected() => {
+                self.endpoint.tick(now, &self.index, &mut link.output);
+            }
+            _ => {}
+        }
+        self.settle(events, now);
     }
 
     /// Tries the next address.
-    fn start(&mut self, now: Now) -> Phase {
+    fn connect<K: Kernel>(&mut self, events: &mut Io<K>, now: Now) {
         self.attempts += 1;
-        let made = self.next_address().and_then(|address| {
-            let options = StreamOptions { no_delay: true, ..StreamOptions::default() };
-            Socket::connect(&Address::Inet(address), &options).map_err(io::Error::from)
-        });
-        let until = now.mono + self.endpoint.settings().connect_timeout;
-        match made {
-            Ok((socket, ConnectProgress::Underway)) => Phase::Connecting(Link::new(socket), until),
-            Ok((socket, _)) => self.begin(now, Link::new(socket)),
-            Err(error) => self.give_up(now, error),
-        }
-    }
-
-    fn next_address(&mut self) -> io::Result<SocketAddr> {
-        if let Some(address) = self.resolved.pop() {
-            return Ok(address);
-        }
         let addresses = &self.endpoint.settings().addresses;
-        let name = addresses.get(self.turn % addresses.len().max(1));
-        let name = name.ok_or_else(|| io::Error::other("the session has no addresses"))?;
+        self.address =
+            addresses.get(self.turn % addresses.len().max(1)).cloned().unwrap_or_default();
         self.turn += 1;
-        self.resolved = name.to_socket_addrs()?.collect();
-        // The first of a name is tried first.
-        self.resolved.reverse();
-        self.resolved.pop().ok_or_else(|| io::Error::other(format!("{name}: no address")))
-    }
-
-    fn go_on(&mut self, now: Now, link: Link, until: Nanos) -> Phase {
-        let wanted = [Wanted { fd: std::os::fd::AsFd::as_fd(&link), write: true }];
-        let is_ready = taut_sys::wait_ready(&wanted, Some(Nanos::ZERO)).unwrap_or(true);
-        match link.connect_result() {
-            Err(error) => self.give_up(now, error.into()),
-            Ok(()) if is_ready => self.begin(now, link),
-            Ok(()) if now.mono >= until => {
-                self.give_up(now, io::Error::from(io::ErrorKind::TimedOut))
+        let deadline = now.mono + self.endpoint.settings().connect_timeout;
+        let made = Target::parse(&self.address).and_then(|target| {
+            Connector::start(events, &target, &StreamOptions::default(), deadline)
+        });
+        match made {
+            Ok(connector) => {
+                self.deadline = None;
+                self.phase = Phase::Connecting(connector);
             }
-            Ok(()) => Phase::Connecting(link, until),
+            Err(error) => self.give_up(events, &error),
         }
     }
 
-    fn begin(&mut self, now: Now, mut link: Link) -> Phase {
-        self.endpoint.connect(now, &mut link.output);
-        link.flush();
-        Phase::Connected(link, None)
+    fn connected<K: Kernel>(&mut self, events: &mut Io<K>, stream: Handle) {
+        let now = clock::read(events, self.clock);
+        let settings = self.endpoint.settings();
+        let made = match &settings.tls {
+            None => Link::plain(events, stream),
+            Some(tls) => {
+                let name = tls.name_for(&self.address);
+                let deadline = now.mono + settings.connect_timeout;
+                Link::client(events, stream, (&tls.config, name), deadline)
+            }
+        };
+        match made {
+            Ok(mut link) => {
+                if link.is_plain() {
+                    self.endpoint.connect(now, &mut link.output);
+                }
+                self.phase = Phase::Connected(link);
+                self.settle(events, now);
+            }
+            Err(error) => {
+                // A stale handle is closed already.
+                let _ = events.close(stream);
+                self.give_up(events, &error);
+            }
+        }
     }
 
-    fn serve(&mut self, now: Now, mut link: Link, until: Option<Nanos>) -> Phase {
+    fn serve<K: Kernel>(&mut self, events: &mut Io<K>, completion: &Completion<'_>) {
+        let now = clock::read(events, self.clock);
+        let Phase::Connected(link) = &mut self.phase else { return };
         let (endpoint, index) = (&mut self.endpoint, &mut self.index);
-        link.receive(|output, bytes| endpoint.receive(now, bytes, index, output));
-        let mut until = until;
-        if until.is_none() {
-            endpoint.tick(now, index, &mut link.output);
-            if endpoint.has_logged_on() {
-                self.back_off.reset();
-                self.resolved.clear();
-            }
-            if endpoint.is_over() {
-                link.end();
-                until = Some(now.mono + PATIENCE);
-            }
+        let (mut has_ended, mut closed) = (false, None);
+        link.handle(events, completion, |output, news| match news {
+            News::Ready => endpoint.connect(now, output),
+            News::Bytes(bytes) => endpoint.receive(now, bytes, index, output),
+            News::Ended => has_ended = true,
+            News::Closed(why) => closed = Some(why),
+        });
+        if self.endpoint.has_logged_on() {
+            self.back_off.reset();
         }
-        link.flush();
-        if link.is_over || until.is_some_and(|until| now.mono >= until) {
+        if let Some(why) = closed {
+            let was_up = self.endpoint.has_logged_on();
             self.endpoint.disconnect(now);
-            return Phase::Waiting(now.mono + self.wait_before_next());
+            return match why.filter(|_| !was_up) {
+                Some(error) => self.give_up(events, &error),
+                None => self.wait_for_next(events),
+            };
         }
-        Phase::Connected(link, until)
+        if has_ended {
+            self.endpoint.disconnect(now);
+            link.end(events, now.mono + PATIENCE);
+        }
+        self.settle(events, now);
     }
 
-    fn give_up(&mut self, now: Now, error: io::Error) -> Phase {
-        self.last_failure = Some(error);
-        Phase::Waiting(now.mono + self.wait_before_next())
+    /// Sends what there is, ends what is over, and sets the alarm.
+    fn settle<K: Kernel>(&mut self, events: &mut Io<K>, now: Now) {
+        let mut due = self.deadline;
+        if let Phase::Connected(link) = &mut self.phase {
+            link.flush(events);
+            if !link.is_ending() && self.endpoint.is_connected() {
+                let next = link.serve(events, now, &mut self.endpoint, &mut self.index);
+                due = [due, next].into_iter().flatten().min();
+            }
+            if link.is_ending() || self.endpoint.session().is_closed() {
+                due = Some(*self.deadline.get_or_insert(now.mono + PATIENCE));
+            }
+        }
+        if self.alarm.set(events, due, TOKEN).is_err()
+            && let Phase::Connected(link) = &mut self.phase
+        {
+            // Without a timer nobody would notice that the peer is gone.
+            link.break_off(events, None);
+        }
     }
 
-    fn wait_before_next(&mut self) -> Nanos {
-        self.back_off.wait(random().map_or(0, u64::from_ne_bytes))
+    fn give_up<K: Kernel>(&mut self, events: &mut Io<K>, error: &NetError) {
+        let address = &self.address;
+        let words = match &self.endpoint.settings().tls {
+            Some(tls) => tls.explain(address, error),
+            None => error.to_string(),
+        };
+        self.failure = Some(io::Error::other(format!("{address}: {words}")));
+        self.wait_for_next(events);
+    }
+
+    fn wait_for_next<K: Kernel>(&mut self, events: &mut Io<K>) {
+        let wait = self.back_off.wait(random().map_or(0, u64::from_ne_bytes));
+        self.phase = Phase::Waiting;
+        self.deadline = (!self.is_stopped).then(|| events.now() + wait);
+        let due = self.deadline;
+        if self.alarm.set(events, due, TOKEN).is_err() {
+            self.is_stopped = true;
+            self.failure = Some(io::Error::other("the loop has no timer left: raise timers_max"));
+        }
     }
 }

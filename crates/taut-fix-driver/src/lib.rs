@@ -1,12 +1,14 @@
-//! FIX sessions over TCP: settings in TOML, opening hours, an acceptor, an initiator.
+//! FIX sessions over TCP and TLS: settings in TOML, opening hours, an acceptor, an initiator.
 //!
-//! The session itself is taut-fix's and pure; this crate gives it a socket, a clock, a store and a
-//! log, on one thread and without one of its own. An [`Application`] acts on what a session
-//! reports:
+//! The session itself is taut-fix's and pure; this crate gives it a stream of a loop (taut-io), a
+//! clock, a store and a log. Acceptor and initiator are drivers of the loop as those of taut-net
+//! are: each is given every completion, none owns a thread, and several share one loop, whose
+//! owner chooses the kernel and how it waits. An [`Application`] acts on what a session reports:
 //!
 //! ```no_run
-//! use taut_fix::{Event, Now, Role};
+//! use taut_fix::{Event, Role};
 //! use taut_fix_driver::{Application, Initiator, Outbox, Received, Settings};
+//! use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
 //!
 //! struct Printer;
 //!
@@ -19,22 +21,27 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let settings = Settings::load("client.toml".as_ref(), Role::Initiator)?;
 //! let session = settings.sessions.into_iter().next().ok_or("no session")?;
-//! let mut initiator = Initiator::open(session, Printer)?;
-//! loop {
-//!     let now = Now { mono: taut_sys::monotonic(), utc: taut_sys::utc() };
-//!     initiator.turn(now);
-//!     initiator.wait(now, None)?;
-//! }
+//! let mut events = EventLoop::new(EpollKernel::new(16)?, LoopConfig::default())?;
+//! let mut initiator = Initiator::start(events.io(), session, Printer)?;
+//! let mut handler = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {
+//!     initiator.handle(io, &completion);
+//! };
+//! events.run(&mut handler, WaitStrategy::Block)?;
+//! # Ok(())
 //! # }
 //! ```
 //!
-//! An order path that counts nanoseconds polls its session and its socket itself, as
-//! `taut bench fix` does; this driver sleeps in the kernel between messages.
+//! The loop must let 64 KiB of a stream wait (`LoopConfig::write_bytes_max`, its default). A resend
+//! goes out as the peer takes it; a peer for whom more than `waiting_bytes_max` wait is
+//! disconnected. An order path that counts nanoseconds polls its session and its socket itself, as
+//! `taut bench fix` does.
 #![forbid(unsafe_code)]
 
 mod acceptor;
+mod alarm;
 mod application;
 mod back_off;
+mod clock;
 mod endpoint;
 mod initiator;
 mod link;
@@ -44,12 +51,15 @@ mod settings;
 mod store;
 mod throttle;
 
-pub use acceptor::Acceptor;
+pub use acceptor::{Acceptor, Refusal};
 pub use application::{Application, DrivenSession, Outbox, Received};
 pub use back_off::BackOff;
+pub use clock::Clock;
 pub use endpoint::Endpoint;
 pub use initiator::Initiator;
 pub use schedule::{Days, Period, Schedule};
-pub use settings::{Credentials, SessionSettings, Settings, SettingsError, import_quickfix};
+pub use settings::{
+    Credentials, SessionSettings, Settings, SettingsError, TlsSettings, import_quickfix,
+};
 pub use store::SessionStore;
 pub use throttle::LogonThrottle;

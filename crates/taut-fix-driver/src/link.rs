@@ -1,90 +1,264 @@
-//! A TCP connection and the bytes on their way in and out.
+//! A connection of the loop, with or without TLS, and the bytes on their way out.
 
-use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd};
+use taut_fix::{FieldIndex, Now};
+use taut_io::{Completion, Handle, Io, IoError, Kernel};
+use taut_net::{NetError, TlsClientConfig, TlsEvent, TlsServerConfig, TlsStream};
+use taut_types::Nanos;
 
-use taut_sys::{Socket, StreamOptions, SysError};
+use crate::application::Application;
+use crate::endpoint::Endpoint;
 
-/// How much is read at once.
-const READ_BYTES: usize = 16 * 1024;
-/// A peer that lets so much pile up is gone.
-const WAITING_BYTES_MAX: usize = 64 << 20;
+/// What is handed to the loop at once: half of what it lets wait.
+const PIECE_BYTES: usize = 32 * 1024;
+/// How long the peer may take to close.
+pub const PATIENCE: Nanos = Nanos::from_secs(10);
+/// Tells that what was handed over has left.
+const TOKEN: u64 = u64::from_be_bytes(*b"tautlink");
 
 /// A connection.
 #[derive(Debug)]
 pub struct Link {
-    socket: Socket,
-    /// The peer's address, if it is known.
-    pub peer: Option<SocketAddr>,
-    /// What waits to be sent.
+    transport: Transport,
+    /// What the loop does not have yet.
     pub output: Vec<u8>,
-    /// Our end is sent: what still comes is read and forgotten.
-    pub is_ending: bool,
-    /// Nothing more can come or go.
-    pub is_over: bool,
+    /// The loop has enough for now, and will say when it wants more.
+    is_waiting: bool,
+    /// Our end follows what waits, and by then it is over.
+    ending: Option<Nanos>,
+    is_ended: bool,
+    fault: Option<NetError>,
+}
+
+#[derive(Debug)]
+enum Transport {
+    Plain(Handle),
+    Tls(Box<TlsStream>),
+}
+
+/// What happened on it.
+#[derive(Debug)]
+pub enum News<'a> {
+    /// The handshake of TLS is over.
+    Ready,
+    /// Bytes of the peer.
+    Bytes(&'a [u8]),
+    /// The peer sends no more.
+    Ended,
+    /// It is gone; why, when it did not end as it should.
+    Closed(Option<NetError>),
 }
 
 impl Link {
-    pub fn new(socket: Socket) -> Self {
-        let peer = socket.peer_address().ok().and_then(|address| address.inet());
-        Self { socket, peer, output: Vec::new(), is_ending: false, is_over: false }
+    /// Over a stream without TLS.
+    pub fn plain<K: Kernel>(io: &mut Io<K>, stream: Handle) -> Result<Self, NetError> {
+        io.receive(stream)?;
+        Ok(Self::new(Transport::Plain(stream)))
     }
 
-    pub fn ip(&self) -> Option<IpAddr> {
-        self.peer.map(|peer| peer.ip().to_canonical())
+    /// As TLS's client: the certificate must be for `name`, the handshake over by `deadline`.
+    pub fn client<K: Kernel>(
+        io: &mut Io<K>,
+        stream: Handle,
+        (config, name): (&TlsClientConfig, &str),
+        deadline: Nanos,
+    ) -> Result<Self, NetError> {
+        let tls = TlsStream::client(io, stream, config, name, deadline)?;
+        Ok(Self::new(Transport::Tls(Box::new(tls))))
     }
 
-    /// Hands over what came, piece by piece; notes the peer's end.
-    pub fn receive(&mut self, mut take: impl FnMut(&mut Vec<u8>, &[u8])) {
-        let mut buffer = [0; READ_BYTES];
-        while !self.is_over {
-            match self.socket.receive(&mut buffer) {
-                Ok(None) => return,
-                Ok(Some(0)) | Err(_) => self.is_over = true,
-                Ok(Some(_)) if self.is_ending => {}
-                Ok(Some(bytes)) => {
-                    take(&mut self.output, buffer.get(..bytes).unwrap_or_default());
+    /// As TLS's server: the handshake must be over by `deadline`.
+    pub fn server<K: Kernel>(
+        io: &mut Io<K>,
+        stream: Handle,
+        config: &TlsServerConfig,
+        deadline: Nanos,
+    ) -> Result<Self, NetError> {
+        let tls = TlsStream::server(io, stream, config, deadline)?;
+        Ok(Self::new(Transport::Tls(Box::new(tls))))
+    }
+
+    const fn new(transport: Transport) -> Self {
+        Self {
+            transport,
+            output: Vec::new(),
+            is_waiting: false,
+            ending: None,
+            is_ended: false,
+            fault: None,
+        }
+    }
+
+    /// Its stream.
+    pub fn stream(&self) -> Handle {
+        match &self.transport {
+            Transport::Plain(stream) => *stream,
+            Transport::Tls(tls) => tls.stream(),
+        }
+    }
+
+    /// Whether bytes can be written at once, without a handshake before.
+    pub const fn is_plain(&self) -> bool {
+        matches!(self.transport, Transport::Plain(_))
+    }
+
+    /// Whether our end is on its way: what the peer still says is of no interest.
+    pub const fn is_ending(&self) -> bool {
+        self.ending.is_some()
+    }
+
+    /// Tells what a completion of its stream means, with the output to write to.
+    pub fn handle<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        completion: &Completion<'_>,
+        mut tell: impl FnMut(&mut Vec<u8>, News<'_>),
+    ) {
+        let is_ending = self.is_ending();
+        let mut tell = |output: &mut Vec<u8>, news: News<'_>| {
+            if !is_ending || !matches!(news, News::Bytes(_) | News::Ready) {
+                tell(output, news);
+            }
+        };
+        match &mut self.transport {
+            Transport::Plain(_) => match *completion {
+                Completion::Received { bytes, .. } => tell(&mut self.output, News::Bytes(bytes)),
+                Completion::Ended { .. } => tell(&mut self.output, News::Ended),
+                Completion::Written { .. } => self.is_waiting = false,
+                Completion::Closed { reason, .. } => {
+                    let why = self.fault.or(reason.filter(is_fault).map(NetError::from));
+                    tell(&mut self.output, News::Closed(why));
+                }
+                // It closes, and says why.
+                _ => {}
+            },
+            Transport::Tls(tls) => {
+                tls.handle(io, completion);
+                self.is_waiting = false;
+                while let Some(event) = tls.poll_event() {
+                    match event {
+                        TlsEvent::Handshaken => tell(&mut self.output, News::Ready),
+                        TlsEvent::Received(bytes) => tell(&mut self.output, News::Bytes(bytes)),
+                        TlsEvent::Ended | TlsEvent::Truncated => {
+                            tell(&mut self.output, News::Ended);
+                        }
+                        TlsEvent::Failed(error) => self.fault = Some(error),
+                        TlsEvent::Closed => tell(&mut self.output, News::Closed(self.fault)),
+                    }
                 }
             }
         }
     }
 
-    /// Sends what the kernel takes.
-    pub fn flush(&mut self) {
-        let mut sent = 0;
-        while let Some(rest) = self.output.get(sent..).filter(|rest| !rest.is_empty()) {
-            match self.socket.send(rest) {
-                Ok(None) => break,
-                Ok(Some(bytes)) => sent += bytes,
-                Err(_) => {
-                    self.is_over = true;
-                    break;
+    /// Hands over what the loop takes; what it does not take waits until it says so.
+    pub fn flush<K: Kernel>(&mut self, io: &mut Io<K>) {
+        let mut taken = 0;
+        while let Some(rest) = self.output.get(taken..).filter(|rest| !rest.is_empty()) {
+            if self.is_waiting || self.is_ended {
+                break;
+            }
+            let piece = rest.get(..PIECE_BYTES).unwrap_or(rest);
+            match write(&mut self.transport, io, piece) {
+                Ok(has_room) => {
+                    taken += piece.len();
+                    self.is_waiting = !has_room;
                 }
+                Err(NetError::Io(IoError::Limit(_))) if !self.is_plain() => self.is_waiting = true,
+                Err(error) => self.break_off(io, Some(error)),
             }
         }
-        self.output.drain(..sent);
-        self.is_over |= self.output.len() > WAITING_BYTES_MAX;
+        self.output.drain(..taken.min(self.output.len()));
+        if let Some(deadline) = self.ending
+            && self.output.is_empty()
+            && !std::mem::replace(&mut self.is_ended, true)
+        {
+            // A stale handle is closed already.
+            match &mut self.transport {
+                Transport::Plain(stream) => _ = io.close_gracefully(*stream, deadline),
+                Transport::Tls(tls) => tls.close(io, deadline),
+            }
+        }
     }
 
-    /// Sends our end behind what waits; what the peer still says is not lost on the way to it.
-    pub fn end(&mut self) {
-        self.flush();
-        self.is_ending = true;
-        self.is_over |= self.socket.shut_down_send().is_err();
+    /// Sends our end behind what waits, and closes when the peer has ended too, by `deadline`: what
+    /// the peer still says is not lost on the way to it.
+    pub fn end<K: Kernel>(&mut self, io: &mut Io<K>, deadline: Nanos) {
+        self.ending.get_or_insert(deadline);
+        self.flush(io);
     }
 
-    pub fn apply(&self, options: &StreamOptions) -> Result<(), SysError> {
-        self.socket.apply(options)
+    /// Closes at once; what waits is lost.
+    pub fn break_off<K: Kernel>(&mut self, io: &mut Io<K>, why: Option<NetError>) {
+        self.fault = self.fault.or(why);
+        self.output.clear();
+        self.ending.get_or_insert(Nanos::ZERO);
+        self.is_ended = true;
+        // A stale handle is closed already.
+        let _ = io.close(self.stream());
     }
 
-    /// How a connection under way ended.
-    pub fn connect_result(&self) -> Result<(), SysError> {
-        self.socket.connect_result()
+    /// Lets a session send what it has, and ends the connection when the session is over, or the
+    /// peer too slow. Returns when there is something to do again.
+    pub fn serve<K: Kernel, A: Application>(
+        &mut self,
+        io: &mut Io<K>,
+        now: Now,
+        endpoint: &mut Endpoint<A>,
+        index: &mut FieldIndex,
+    ) -> Option<Nanos> {
+        if endpoint.is_paced() && Endpoint::<A>::has_room(&self.output) {
+            endpoint.go_on(now, index, &mut self.output);
+            self.flush(io);
+        }
+        // Never does it stop listening instead: two that did so would wait for each other.
+        let waiting = self.output.len() + endpoint.waiting_bytes();
+        let limit = endpoint.settings().waiting_bytes_max;
+        if waiting > limit {
+            endpoint.application().warn(&format!(
+                "the peer reads too slowly: {waiting} bytes wait for it, waiting_bytes_max is \
+                 {limit}; the connection ends"
+            ));
+            self.break_off(io, None);
+        } else if endpoint.is_over() {
+            self.end(io, now.mono + PATIENCE);
+        } else if endpoint.is_paced() && Endpoint::<A>::has_room(&self.output) {
+            // Other connections have their turn in between.
+            return Some(now.mono);
+        }
+        endpoint.due(now).filter(|_| !self.is_ending())
     }
 }
 
-impl AsFd for Link {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+/// Hands bytes over; returns whether more may follow at once.
+fn write<K: Kernel>(
+    transport: &mut Transport,
+    io: &mut Io<K>,
+    bytes: &[u8],
+) -> Result<bool, NetError> {
+    match transport {
+        Transport::Plain(stream) => {
+            io.write(*stream, bytes, None)?;
+            let has_left = io.unsent_bytes(*stream)? == 0;
+            if !has_left {
+                io.write(*stream, &[], Some(TOKEN))?;
+            }
+            Ok(has_left)
+        }
+        Transport::Tls(tls) => tls.write(io, bytes).map(|()| true),
+    }
+}
+
+/// Our own closing is none.
+const fn is_fault(reason: &IoError) -> bool {
+    !matches!(reason, IoError::Cancelled)
+}
+
+/// The stream that a completion is of.
+pub const fn stream_of(completion: &Completion<'_>) -> Option<Handle> {
+    match *completion {
+        Completion::Received { stream, .. }
+        | Completion::Ended { stream }
+        | Completion::Written { stream, .. } => Some(stream),
+        Completion::Failed { source, .. } | Completion::Closed { source, .. } => Some(source),
+        _ => None,
     }
 }

@@ -18,6 +18,12 @@
 //! start_day = "sunday"
 //! end_day = "friday"
 //! zone = "America/New_York"
+//!
+//! [sessions.tls]                # or tls = true: the system's roots, the address's host
+//! ca = "venue-roots.pem"        # an acceptor's: whose certificates its clients must show
+//! server_name = "fix.example.com"
+//! certificate = "client.pem"    # with key: an acceptor must have one, an initiator may
+//! key = "client.key"
 //! ```
 //!
 //! Unknown keys are errors. [`crate::import_quickfix`] makes such a file from QuickFIX's settings.
@@ -28,21 +34,25 @@ mod files;
 mod import;
 mod keys;
 mod session;
+mod tls;
 
 pub use credentials::Credentials;
 pub use error::SettingsError;
 pub use import::import_quickfix;
 pub use session::SessionSettings;
+pub use tls::TlsSettings;
 
 use std::path::Path;
 
 use serde::Deserialize;
 use taut_fix::Role;
+use taut_net::TlsServerConfig;
 use toml::{Table, Value};
 
-use crate::settings::error::wrong;
+use crate::settings::error::{explained, wrong};
 use crate::settings::files::Files;
 use crate::settings::keys::SessionKeys;
+use crate::settings::tls::TlsKeys;
 
 /// All sessions of one side.
 #[derive(Debug)]
@@ -53,6 +63,8 @@ pub struct Settings {
     pub failed_logons_per_minute: u32,
     /// How many sessions an acceptor makes for peers that fit a `"*"`.
     pub dynamic_sessions_max: usize,
+    /// TLS of an acceptor's port, when its sessions have it; an initiator's is in its session.
+    pub tls: Option<TlsServerConfig>,
 }
 
 /// The top of the file.
@@ -83,7 +95,7 @@ impl Settings {
     pub const fn new(sessions: Vec<SessionSettings>) -> Self {
         let (failed_logons_per_minute, dynamic_sessions_max) =
             (failed_logons(), dynamic_sessions());
-        Self { sessions, failed_logons_per_minute, dynamic_sessions_max }
+        Self { sessions, failed_logons_per_minute, dynamic_sessions_max, tls: None }
     }
 
     /// Reads a file; relative paths in it start at its folder.
@@ -103,13 +115,27 @@ impl Settings {
         let file: File = toml::from_str(text).map_err(|error| explained(&error))?;
         let mut files = Files::at(folder);
         let mut sessions: Vec<SessionSettings> = Vec::new();
+        let mut tls: Vec<Option<TlsKeys>> = Vec::new();
         for (at, table) in file.sessions.into_iter().enumerate() {
             let name = format!("session {} ({})", at + 1, name_of(&table));
             let merged = merge(&file.defaults, table);
-            let session = SessionKeys::deserialize(Value::Table(merged))
+            let (session, own_tls) = SessionKeys::deserialize(Value::Table(merged))
                 .map_err(|error| explained(&error))
-                .and_then(|keys| SessionSettings::build(keys, role, &mut files))
+                .and_then(|mut keys| {
+                    let own_tls = keys.tls.take().map(TlsKeys::read).transpose()?.flatten();
+                    let mut session = SessionSettings::build(keys, role, &mut files)?;
+                    if role == Role::Initiator {
+                        session.tls = own_tls.as_ref().map(|tls| tls.client(&files)).transpose()?;
+                    }
+                    Ok((session, own_tls))
+                })
                 .map_err(|error| wrong(format!("{name}: {error}")))?;
+            if role == Role::Acceptor && tls.first().is_some_and(|first| *first != own_tls) {
+                let what = "tls is not that of the first session; they share a port, so put it \
+                            into [defaults]";
+                return Err(wrong(format!("{name}: {what}")));
+            }
+            tls.push(own_tls);
             if sessions.iter().any(|other| other.has_same_identity(&session)) {
                 return Err(wrong(format!("{name}: another session has the same identity")));
             }
@@ -118,9 +144,13 @@ impl Settings {
         if sessions.is_empty() {
             return Err(wrong("there is no [[sessions]]"));
         }
-        let (failed_logons_per_minute, dynamic_sessions_max) =
-            (file.failed_logons_per_minute, file.dynamic_sessions_max);
-        Ok(Self { sessions, failed_logons_per_minute, dynamic_sessions_max })
+        let port_tls = tls.into_iter().next().flatten().filter(|_| role == Role::Acceptor);
+        Ok(Self {
+            sessions,
+            failed_logons_per_minute: file.failed_logons_per_minute,
+            dynamic_sessions_max: file.dynamic_sessions_max,
+            tls: port_tls.map(|tls| tls.server(&files)).transpose()?,
+        })
     }
 }
 
@@ -140,41 +170,6 @@ fn merge(defaults: &Table, own: Table) -> Table {
         merged.insert(key, merged_value);
     }
     merged
-}
-
-/// What the TOML reader says, and which key was meant when one is unknown.
-fn explained(error: &toml::de::Error) -> SettingsError {
-    let text = error.to_string();
-    let text = text.trim_end();
-    let mut quoted = error.message().split('`').skip(1).step_by(2);
-    let nearest = quoted.next().filter(|_| error.message().starts_with("unknown field"));
-    let nearest = nearest.and_then(|unknown| {
-        let known = quoted.map(|known| (distance(unknown, known), known));
-        known.min().filter(|(distance, known)| *distance <= known.len() / 2)
-    });
-    match nearest {
-        Some((_, known)) => wrong(format!("{text}; did you mean `{known}`?")),
-        None => wrong(text),
-    }
-}
-
-/// How many letters must be put in, left out or changed to make one of the other.
-fn distance(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, letter) in one.bytes().enumerate() {
-        let mut diagonal = at;
-        let mut left = at + 1;
-        for (cell, other) in row.iter_mut().skip(1).zip(other.bytes()) {
-            let changed = diagonal + usize::from(letter != other);
-            diagonal = *cell;
-            left = changed.min(diagonal + 1).min(left + 1);
-            *cell = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = at + 1;
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -383,6 +383,7 @@ fn fault(error: &rustls::Error) -> NetError {
             | Alert::CertificateExpired
             | Alert::CertificateUnknown
             | Alert::UnknownCA
+            | Alert::CertificateRequired
             | Alert::AccessDenied,
         ) => NetError::CertificateRefused,
         _ => NetError::TlsViolation,

@@ -78,7 +78,11 @@ impl Account {
             }
             SubscriptionEvent::Skipped { session_id, position, bytes } => {
                 assert!(!self.is_reliable, "a reliable stream skips nothing");
-                let seen = self.images.iter_mut().rfind(|seen| seen.session_id == session_id);
+                // While one image drains, its successor may have begun, at higher positions.
+                let is_its = |seen: &&mut Seen| {
+                    seen.session_id == session_id && seen.join_position <= position
+                };
+                let seen = self.images.iter_mut().rfind(is_its);
                 seen.expect("an image").skipped.push((position, position + bytes));
             }
             _ => {}

@@ -42,6 +42,12 @@ fn nothing_is_lost_duplicated_reordered_or_stuck_in_20_000_schedules() {
     run_all(0..if cfg!(debug_assertions) { 200 } else { 20_000 });
 }
 
+/// Seeds that once failed.
+#[test]
+fn a_gap_that_was_passed_just_before_a_restart_is_reported() {
+    run(1_003_674);
+}
+
 #[test]
 #[ignore = "a million schedules take a quarter of an hour"]
 fn nothing_is_lost_duplicated_reordered_or_stuck_in_a_million_schedules() {

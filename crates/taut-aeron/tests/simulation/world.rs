@@ -183,6 +183,10 @@ impl World {
                 Some(at) => {
                     let subscription = self.subscription(100 + i64::from(self.incarnation));
                     let peer = &mut self.peers[at];
+                    // What was passed before is told by an event of its own.
+                    while let Some(event) = peer.subscription.poll_event() {
+                        peer.account.event(event);
+                    }
                     peer.subscription = subscription;
                     peer.account.abandon();
                 }

@@ -4,7 +4,6 @@
 //! levels ([`aligned`]). Any other pair is compared by content ([`sequence`]): the samples of one
 //! day come with different windows, for example one hour of 50 levels and a day of the best one.
 
-mod align;
 mod aligned;
 mod message;
 mod sequence;

@@ -6,15 +6,18 @@ use std::path::PathBuf;
 use clap::Args;
 use taut_fix::{Event, Extras, FixError, Misuse, Role, is_header_tag};
 use taut_fix_driver::{Application, Initiator, Outbox, Received, SessionSettings};
+use taut_io::{Completion, EpollKernel, Io, WaitStrategy};
 use taut_types::Nanos;
 
 use crate::exit::Failure;
 use crate::fix::messages::{Found, read, split};
-use crate::fix::serve::{clock, load};
+use crate::fix::serve::{check_for_stop, event_loop, load};
 use crate::terminal::{print, tell};
 
 /// Tags that are the frame's.
 const FRAME: [u32; 3] = [89, 93, 10];
+/// One connection, the next one, and some to spare.
+const SOURCES: usize = 8;
 /// No more is handed to a connection that has so much to send.
 const WAITING_BYTES_MAX: usize = 1 << 20;
 
@@ -53,44 +56,72 @@ pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
     }
     check_types(&messages)?;
     let sender = Sender { messages, sent: 0, last: None, end: None };
-    let mut initiator =
-        Initiator::open(settings, sender).map_err(|error| Failure::run("the session", error))?;
+    let mut events = event_loop(SOURCES)?;
+    let mut initiator = Initiator::start(events.io(), settings, sender)
+        .map_err(|error| Failure::run("the session", error))?;
     taut_sys::catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
-    run(&mut initiator, wait, patience)
+    check_for_stop(&mut events)?;
+    let mut run = Run { started: events.io().now(), wait, patience, has_left: false, end: None };
+    let mut handler = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {
+        initiator.handle(io, &completion);
+        run.look(io, &mut initiator);
+    };
+    let ended = events.run(&mut handler, WaitStrategy::Block);
+    ended.map_err(|error| Failure::run("the loop", error))?;
+    run.end.unwrap_or(Ok(()))
 }
 
-fn run(initiator: &mut Initiator<Sender>, wait: Nanos, patience: Nanos) -> Result<(), Failure> {
-    let started = clock().mono;
-    let mut has_left = false;
-    loop {
-        let now = clock();
-        initiator.turn(now);
+/// What is waited for.
+struct Run {
+    started: Nanos,
+    wait: Nanos,
+    patience: Nanos,
+    has_left: bool,
+    end: Option<Result<(), Failure>>,
+}
+
+impl Run {
+    /// After each completion: sends what there is room for, and sees whether it is the end.
+    fn look(&mut self, io: &mut Io<EpollKernel>, initiator: &mut Initiator<Sender>) {
+        if self.end.is_none() {
+            self.end = self.look_for_end(io, initiator);
+        }
+        if self.end.is_some() {
+            io.stop();
+        }
+    }
+
+    fn look_for_end(
+        &mut self,
+        io: &mut Io<EpollKernel>,
+        initiator: &mut Initiator<Sender>,
+    ) -> Option<Result<(), Failure>> {
         if let Some(error) = initiator.take_failure() {
             tell(format_args!("cannot connect: {error}"));
         }
-        initiator.with_application(now, Sender::send);
+        if !initiator.endpoint().application().messages.is_empty() {
+            initiator.with_application(io, Sender::send);
+        }
         let sender = initiator.endpoint().application();
         if let Some(end) = sender.end.take() {
-            return end.map_or(Ok(()), |words| Err(Failure::Run(words)));
+            return Some(end.map_or(Ok(()), |words| Err(Failure::Run(words))));
         }
         let (last, is_done) = (sender.last, sender.messages.is_empty());
-        let is_quiet = is_done && last.is_some_and(|last| now.mono >= last + wait);
+        let is_quiet = is_done && last.is_some_and(|last| io.now() >= last + self.wait);
         let is_stopped = taut_sys::stop_requests() > 0;
-        if !has_left && (is_quiet || is_stopped) {
-            has_left = true;
+        if !self.has_left && (is_quiet || is_stopped) {
+            self.has_left = true;
             if last.is_none() {
-                return Ok(());
+                return Some(Ok(()));
             }
-            initiator.with_application(now, |_, outbox| outbox.log_out(""));
+            initiator.with_application(io, |_, outbox| outbox.log_out(""));
         }
-        if last.is_none() && now.mono >= started + patience {
-            let words =
-                format!("the session was not up after {} seconds", patience.0 / 1_000_000_000);
-            return Err(Failure::Run(words));
+        if last.is_none() && io.now() >= self.started + self.patience {
+            let seconds = self.patience.0 / 1_000_000_000;
+            let words = format!("the session was not up after {seconds} seconds");
+            return Some(Err(Failure::Run(words)));
         }
-        let due = last.map_or(started + patience, |last| last + wait);
-        let due = if has_left { None } else { Some(due) };
-        initiator.wait(now, due).map_err(|error| Failure::run("cannot wait", error))?;
+        None
     }
 }
 

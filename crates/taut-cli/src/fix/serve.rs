@@ -4,17 +4,23 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use taut_fix::{Now, Role};
+use taut_fix::Role;
 use taut_fix_driver::{Acceptor, SessionSettings, Settings};
+use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig};
 use taut_types::Nanos;
 
+use crate::channel::arguments::Wait;
 use crate::exit::Failure;
 use crate::fix::acceptance;
 use crate::fix::echo::{Echo, Scope};
-use crate::terminal::print;
+use crate::terminal::{print, tell};
 
 /// How long the peers may take to answer our Logouts.
 const PATIENCE: Nanos = Nanos::from_secs(2);
+/// Connections at the most, and the listener.
+const SOURCES: usize = 4096;
+/// How often it looks whether it should stop.
+const STOP_CHECK: Nanos = Nanos::from_millis(50);
 
 #[derive(Args, Debug)]
 pub struct EchoArguments {
@@ -30,6 +36,9 @@ pub struct EchoArguments {
     /// The folder with the dictionaries (FIX44.xml and so on).
     #[arg(long, value_name = "DIR", requires = "acceptance")]
     dictionaries: Option<PathBuf>,
+    /// How it waits for messages.
+    #[arg(long, value_enum, default_value_t = Wait::Block)]
+    wait: Wait,
 }
 
 /// Accepts until it is told to stop, then logs out of every session.
@@ -43,35 +52,58 @@ pub fn echo(arguments: &EchoArguments) -> Result<(), Failure> {
         }
     };
     let make = |settings: &SessionSettings| Echo::new(scope, settings.file_name());
+    let mut events = event_loop(SOURCES)?;
     let listen = arguments.listen;
-    let mut acceptor = Acceptor::open(listen, settings, make)
+    let mut acceptor = Acceptor::open(events.io(), listen, settings, make)
         .map_err(|error| Failure::run(&format!("cannot listen on {listen}"), error))?;
-    let address = acceptor.local_address().map_err(|error| Failure::run("the socket", error))?;
+    let address = acceptor.local_address(events.io());
+    let address = address.map_err(|error| Failure::run("the socket", error))?;
     print(format_args!("listening on {address}"))
         .map_err(|error| Failure::run("cannot print", error))?;
     taut_sys::catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    check_for_stop(&mut events)?;
     let mut until = None;
-    loop {
-        let now = clock();
-        acceptor.turn(now).map_err(|error| Failure::run("cannot accept", error))?;
+    let mut handler = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {
+        if acceptor.handle(io, &completion) {
+            if let Some(refusal) = acceptor.take_refusal() {
+                let peer = refusal.peer.map_or_else(String::new, |peer| format!("{peer}: "));
+                tell(format_args!("{peer}no Logon: {}", refusal.why));
+            }
+            if let Some(fault) = acceptor.take_fault() {
+                tell(format_args!("cannot accept: {fault}"));
+            }
+            return;
+        }
         if taut_sys::stop_requests() > 0 && until.is_none() {
-            acceptor.log_out_all(now);
-            until = Some(now.mono + PATIENCE);
+            acceptor.log_out_all(io);
+            until = Some(io.now() + PATIENCE);
         }
-        if until.is_some_and(|until| acceptor.is_idle() || now.mono >= until) {
-            return Ok(());
+        if until.is_some_and(|until| acceptor.is_idle() || io.now() >= until) {
+            io.stop();
         }
-        acceptor.wait(now, until).map_err(|error| Failure::run("cannot wait", error))?;
-    }
+    };
+    let ended = events.run(&mut handler, arguments.wait.strategy());
+    ended.map_err(|error| Failure::run("the loop", error))
+}
+
+/// A loop with room for so many sources.
+pub fn event_loop(sources_max: usize) -> Result<EventLoop<EpollKernel>, Failure> {
+    let timers_max = sources_max * 4;
+    let sizes = LoopConfig { sources_max, timers_max, ..LoopConfig::default() };
+    EpollKernel::new(sources_max)
+        .and_then(|kernel| EventLoop::new(kernel, sizes))
+        .map_err(|error| Failure::run("the loop", error))
+}
+
+/// Lets a timer complete that is nobody's, again and again: a signal alone wakes no loop.
+pub fn check_for_stop(events: &mut EventLoop<EpollKernel>) -> Result<(), Failure> {
+    let io = events.io();
+    let timer = io.timer_every(io.now() + STOP_CHECK, STOP_CHECK, 0);
+    timer.map(drop).map_err(|error| Failure::run("the loop", error))
 }
 
 /// Settings from a file; what is wrong with them is wrong use.
 pub fn load(path: &Path, role: Role) -> Result<Settings, Failure> {
     Settings::load(path, role)
         .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
-}
-
-/// Both clocks.
-pub fn clock() -> Now {
-    Now { mono: taut_sys::monotonic(), utc: taut_sys::utc() }
 }

@@ -54,7 +54,7 @@ const KEYS: [(&str, &str, Kind); 32] = [
 ];
 
 /// Keys that other rules below read.
-const HANDLED: [&str; 14] = [
+const HANDLED: [&str; 16] = [
     "ConnectionType",
     "DataDictionary",
     "AppDataDictionary",
@@ -69,6 +69,37 @@ const HANDLED: [&str; 14] = [
     "FileStoreSync",
     "SocketConnectHost",
     "SocketConnectPort",
+    "SocketUseSSL",
+    "CertificateVerifyLevel",
+];
+
+/// Files in PEM, of quickfixgo and of QuickFIX: theirs, and ours in the table `tls`. Those of
+/// QuickFIX are for TLS by being there.
+const TLS_FILES: [(&str, &str); 10] = [
+    ("SocketCertificateFile", "tls.certificate"),
+    ("SocketPrivateKeyFile", "tls.key"),
+    ("SocketCAFile", "tls.ca"),
+    ("SocketServerName", "tls.server_name"),
+    ("SNIHostName", "tls.server_name"),
+    ("ServerCertificateFile", "tls.certificate"),
+    ("ServerCertificateKeyFile", "tls.key"),
+    ("ClientCertificateFile", "tls.certificate"),
+    ("ClientCertificateKeyFile", "tls.key"),
+    ("CertificationAuthoritiesFile", "tls.ca"),
+];
+
+/// Settings of TLS that stay behind, and what to do about them.
+const TLS_ELSEWHERE: [(&str, &str); 10] = [
+    ("SocketKeyStore", "export certificate and key as PEM files: tls.certificate, tls.key"),
+    ("SocketTrustStore", "export the certificates as a PEM file: tls.ca"),
+    ("SocketKeyStorePassword", ""),
+    ("SocketTrustStorePassword", ""),
+    ("KeyStoreType", ""),
+    ("TrustStoreType", ""),
+    ("SocketInsecureSkipVerify", "the acceptor's certificate is always verified"),
+    ("NeedClientAuth", "clients must show a certificate when tls.ca names its roots"),
+    ("EnabledProtocols", "TLS 1.2 and 1.3 are spoken"),
+    ("CipherSuites", "those of TLS 1.3, and of 1.2 with forward secrecy, are spoken"),
 ];
 
 /// Makes our TOML out of a QuickFIX settings file. What has no equal stands as a comment in the
@@ -157,10 +188,13 @@ fn session(section: &Section) -> Result<String, SettingsError> {
     put_special(&get, &mut lines)?;
     put_hours(&get, &mut lines, is_non_stop);
     put_addresses(section, &get, &mut lines);
+    put_tls(&get, &mut lines);
     let is_known = |key: &str| {
         let has = |known: &str| known.eq_ignore_ascii_case(key);
         KEYS.iter().any(|(theirs, ..)| has(theirs))
             || HANDLED.iter().any(|known| has(known))
+            || TLS_FILES.iter().any(|(known, ..)| has(known))
+            || TLS_ELSEWHERE.iter().any(|(known, _)| has(known))
             || is_numbered(key)
     };
     for (key, value) in section.values() {
@@ -241,6 +275,40 @@ fn put_addresses<'a>(section: &Section, get: &impl Fn(&str) -> Option<&'a str>, 
     }
     if !addresses.is_empty() {
         lines.put("addresses", &format!("[{}]", addresses.join(", ")));
+    }
+}
+
+/// A session has TLS by `SocketUseSSL`, or without that key by files of QuickFIX.
+fn put_tls<'a>(get: &impl Fn(&str) -> Option<&'a str>, lines: &mut Lines) {
+    let is_on = get("SocketUseSSL").map_or_else(
+        || {
+            TLS_FILES.iter().any(|(theirs, _)| !theirs.starts_with('S') && get(theirs).is_some())
+                || get("ServerCertificateFile").is_some()
+        },
+        is_yes,
+    );
+    let mut put: Vec<&str> = Vec::new();
+    for (theirs, ours) in &TLS_FILES {
+        let Some(value) = get(theirs) else { continue };
+        if is_on && !put.contains(ours) {
+            lines.put(ours, &quoted(value));
+            put.push(ours);
+        } else {
+            _ = writeln!(lines.plain, "# not carried over: {theirs}={value}");
+        }
+    }
+    for (theirs, remedy) in &TLS_ELSEWHERE {
+        let Some(value) = get(theirs) else { continue };
+        // A password is no comment.
+        let value = if theirs.ends_with("Password") { "..." } else { value };
+        let remedy = if remedy.is_empty() { String::new() } else { format!(" ({remedy})") };
+        _ = writeln!(lines.plain, "# not carried over: {theirs}={value}{remedy}");
+    }
+    if let Some(value) = get("CertificateVerifyLevel") {
+        _ = writeln!(lines.plain, "# not carried over: CertificateVerifyLevel={value} (tls.ca)");
+    }
+    if is_on && put.is_empty() {
+        lines.put("tls", "true");
     }
 }
 

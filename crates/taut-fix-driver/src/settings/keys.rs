@@ -59,6 +59,10 @@ pub struct SessionKeys {
     pub reconnect_seconds: Option<f64>,
     pub reconnect_seconds_max: Option<f64>,
     pub connect_timeout_seconds: Option<u32>,
+    /// `true`, or a table.
+    pub tls: Option<toml::Value>,
+    /// A peer that lets more bytes wait for it is disconnected.
+    pub waiting_bytes_max: Option<usize>,
 }
 
 /// The checks of a dictionary; what is absent is checked.

@@ -15,9 +15,12 @@ use crate::settings::credentials::Credentials;
 use crate::settings::error::{SettingsError, wrong};
 use crate::settings::files::Files;
 use crate::settings::keys::{RuleKeys, ScheduleKeys, SessionKeys};
+use crate::settings::tls::TlsSettings;
 
 /// A message of a session that says nothing else.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024;
+/// What may wait for a peer of a session that says nothing else.
+const WAITING_BYTES_MAX: usize = 16 << 20;
 /// The peer of a session that takes whoever logs on.
 const ANYBODY: &str = "*";
 
@@ -48,6 +51,10 @@ pub struct SessionSettings {
     pub reconnect_max: Nanos,
     /// How long an attempt may take.
     pub connect_timeout: Nanos,
+    /// TLS (initiator); an acceptor's is its port's: [`crate::Settings::tls`].
+    pub tls: Option<TlsSettings>,
+    /// A peer that lets more bytes wait for it is disconnected.
+    pub waiting_bytes_max: usize,
 }
 
 impl SessionSettings {
@@ -67,6 +74,8 @@ impl SessionSettings {
             reconnect_min: Nanos::from_secs(1),
             reconnect_max: Nanos::from_secs(30),
             connect_timeout: Nanos::from_secs(10),
+            tls: None,
+            waiting_bytes_max: WAITING_BYTES_MAX,
         }
     }
 
@@ -101,6 +110,8 @@ impl SessionSettings {
             reconnect_min,
             reconnect_max: seconds(keys.reconnect_seconds_max, 30.0).max(reconnect_min),
             connect_timeout: Nanos::from_secs(keys.connect_timeout_seconds.unwrap_or(10).into()),
+            tls: None,
+            waiting_bytes_max: keys.waiting_bytes_max.unwrap_or(WAITING_BYTES_MAX),
         })
     }
 

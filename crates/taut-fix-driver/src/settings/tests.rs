@@ -136,3 +136,54 @@ fn a_broken_quickfix_file_is_refused_by_line() {
         assert!(text.contains(words), "{text}");
     }
 }
+
+#[test]
+fn tls_of_a_quickfix_file_is_carried_over_or_explained() {
+    let with = |more: &str| {
+        let text = format!(
+            "[SESSION]\nBeginString=FIX.4.4\nSenderCompID=ME\nTargetCompID=VENUE\n\
+             SocketConnectHost=fix.example.com\nSocketConnectPort=9880\n{more}"
+        );
+        import_quickfix(&text).expect("settings")
+    };
+    assert!(!with("").contains("tls"));
+    assert!(with("SocketUseSSL=Y\n").contains("\ntls = true\n"));
+    let off = with("SocketUseSSL=N\nSocketCAFile=ca.pem\n");
+    assert!(!off.contains("[sessions.tls]") && off.contains("# not carried over: SocketCAFile"));
+    let go = with(
+        "SocketUseSSL=Y\nSocketCertificateFile=c.pem\nSocketPrivateKeyFile=k.pem\n\
+         SocketCAFile=ca.pem\nSocketServerName=venue\nSocketInsecureSkipVerify=Y\n",
+    );
+    for line in ["certificate = \"c.pem\"", "key = \"k.pem\"", "ca = \"ca.pem\"", "\"venue\""] {
+        assert!(go.split("[sessions.tls]").nth(1).is_some_and(|tls| tls.contains(line)), "{go}");
+    }
+    assert!(go.contains("SocketInsecureSkipVerify=Y (the acceptor's certificate is always"));
+    let cpp = with("ClientCertificateFile=c.pem\nCertificationAuthoritiesFile=ca.pem\n");
+    assert!(cpp.contains("[sessions.tls]") && cpp.contains("ca = \"ca.pem\""), "{cpp}");
+    let java = with("SocketUseSSL=Y\nSocketKeyStore=x.jks\nSocketKeyStorePassword=hush\n");
+    assert!(java.contains("SocketKeyStore=x.jks (export") && !java.contains("hush"), "{java}");
+}
+
+#[test]
+fn tls_that_does_not_hold_together_is_named() {
+    let tls = |tls: &str, role| {
+        let parsed = parse(&format!("{ONE}addresses = [\"a:1\"]\n{tls}\n"), role);
+        parsed.expect_err(tls)
+    };
+    for (text, role, words) in [
+        ("tls = 7", Role::Initiator, "invalid type"),
+        ("tls = { cert = \"x\" }", Role::Initiator, "did you mean"),
+        ("tls = { ca = \"/nowhere/ca.pem\" }", Role::Initiator, "tls.ca: /nowhere/ca.pem"),
+        ("tls = { ca = \"/dev/null\" }", Role::Initiator, "ca (/dev/null) is no PEM file"),
+        ("tls = { key = \"x\", ca = \"/dev/null\" }", Role::Initiator, "certificate and key"),
+        ("tls = true", Role::Acceptor, "an acceptor needs certificate and key"),
+        ("tls = { server_name = \"x\" }", Role::Acceptor, "server_name is for initiators"),
+    ] {
+        let told = tls(text, role);
+        assert!(told.contains(words), "{text}: {told}");
+    }
+    let other = ONE.replace("VENUE", "OTHER");
+    let mixed = format!("{ONE}tls = true\n{other}");
+    assert!(failure(&mixed).contains("put it into [defaults]"), "{}", failure(&mixed));
+    assert!(parse(&format!("{ONE}tls = false\n"), Role::Acceptor).expect("none").tls.is_none());
+}

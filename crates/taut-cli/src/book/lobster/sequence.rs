@@ -10,9 +10,8 @@ use std::collections::HashMap;
 use taut_book::OrderBook;
 use taut_engine::{Command, Engine, EngineConfig, NewOrder};
 use taut_types::{HalfTicks, Lots, OrderId, Side, TimeInForce};
-use taut_venue::flow::{FlowCommand, FlowEvent, InitialOrder, LobsterFlow};
+use taut_venue::flow::{EDITS_MAX, FlowCommand, FlowEvent, Gap, InitialOrder, LobsterFlow, align};
 
-use super::align::{EDITS_MAX, Gap, align};
 use super::truth::{Truth, levels_of, shown, state_of};
 use crate::book::verdict::{Mismatch, UNEXPLAINED, Verdict};
 use crate::exit::Failure;

@@ -1,21 +1,26 @@
-//! Where two sequences of states agree: their longest common subsequence, of all of ours with some
-//! beginning of the truth (Myers, "An O(ND) difference algorithm and its variations", 1986).
+//! Where two sequences of states agree, for files that do not belong to each other row by row.
+//!
+//! What agrees is their longest common subsequence, of all of ours with some beginning of the truth
+//! (Myers, "An O(ND) difference algorithm and its variations", 1986).
 
 /// States of one sequence that the other has not, between two that both have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Gap {
+pub struct Gap {
     /// Ours.
-    pub(super) ours: std::ops::Range<usize>,
+    pub ours: std::ops::Range<usize>,
     /// The truth's.
-    pub(super) truth: std::ops::Range<usize>,
+    pub truth: std::ops::Range<usize>,
 }
 
 /// How often the sequences may differ before they are not two views of one market.
-pub(super) const EDITS_MAX: usize = 4_000;
+pub const EDITS_MAX: usize = 4_000;
 
 /// The gaps of the best alignment in rising order, or nothing above [`EDITS_MAX`] differences. What
 /// lies between the gaps is equal, state by state; what the truth has after ours ends is no gap.
-pub(super) fn align<T: PartialEq>(ours: &[T], truth: &[T]) -> Option<Vec<Gap>> {
+///
+/// Takes time and space quadratic in the number of differences, linear in the lengths.
+#[must_use]
+pub fn align<T: PartialEq>(ours: &[T], truth: &[T]) -> Option<Vec<Gap>> {
     let mut reached: Vec<Vec<Option<usize>>> = Vec::new();
     while reached.len() <= EDITS_MAX {
         let edits = reached.len();

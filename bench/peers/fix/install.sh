@@ -1,0 +1,20 @@
+#!/bin/sh
+# Fetches and builds the FIX peers that there are tools for, into the folder `target` beside this file:
+# Go for quickfixgo, Maven and a JDK for QuickFIX/J, python3 for simplefix and asyncfix.
+set -eu
+cd "$(dirname "$0")"
+mkdir -p target
+has() { command -v "$1" >/dev/null || { echo "skipped: no $1"; return 1; }; }
+
+if has go; then
+    (cd go && go build -o ../target/fix-peer-go .)
+fi
+if has mvn && has javac; then
+    (cd java && mvn -q -B dependency:copy-dependencies -DoutputDirectory="$PWD/../target/java/lib")
+    javac -cp 'target/java/lib/*' -d target/java java/Peer.java
+fi
+if has python3; then
+    python3 -m venv target/python
+    target/python/bin/pip install -q simplefix==1.0.17 asyncfix==1.0.1
+fi
+ls target
