@@ -96,6 +96,16 @@ impl Level {
     #[inline]
     #[must_use]
     pub fn sum(self, bytes: &[u8]) -> u8 {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2(lanes) => lanes.enter(Sum(bytes)),
+            _ => self.narrow_sum(bytes),
+        }
+    }
+
+    /// In line these would take the caller's registers from the level that most processors have.
+    #[inline(never)]
+    fn narrow_sum(self, bytes: &[u8]) -> u8 {
         self.run(Sum(bytes))
     }
 }

@@ -54,7 +54,7 @@ struct Report {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let level = arguments.simd.unwrap_or_else(SimdLevel::best);
     let codec = codec::measure(level)?;
-    let trips = round_trip::measure(arguments.round_trips, level)?;
+    let mut trips = round_trip::measure(arguments.round_trips, level)?;
     let measured = |spread: Option<Spread>| {
         spread.ok_or_else(|| Failure::Run(String::from("no round trip was measured")))
     };

@@ -59,6 +59,19 @@ impl BeginString {
         }
     }
 
+    /// [`BeginString::prefix`] of the versions that have one of twelve bytes: all but FIXT.1.1.
+    #[inline]
+    pub(crate) fn usual_prefix(self) -> Option<&'static [u8; 12]> {
+        const PREFIXES: [[u8; 12]; 5] = [
+            *b"8=FIX.4.0\x019=",
+            *b"8=FIX.4.1\x019=",
+            *b"8=FIX.4.2\x019=",
+            *b"8=FIX.4.3\x019=",
+            *b"8=FIX.4.4\x019=",
+        ];
+        PREFIXES.get(self as usize)
+    }
+
     /// The sum of the bytes of [`BeginString::prefix`] modulo 256.
     pub(crate) const fn prefix_sum(self) -> u8 {
         const SUMS: [u8; 6] = {
@@ -97,6 +110,8 @@ mod tests {
             assert_eq!(BeginString::from_bytes(begin.as_bytes()), Some(begin));
             let expected = std::format!("8={}\x019=", begin.as_str());
             assert_eq!(begin.prefix(), expected.as_bytes());
+            let usual = begin.usual_prefix().map(<[u8; 12]>::as_slice);
+            assert_eq!(usual, Some(begin.prefix()).filter(|prefix| prefix.len() == 12));
             assert_eq!(begin.prefix_sum(), taut_simd::sum(begin.prefix()));
         }
         assert_eq!(BeginString::from_bytes(b"FIX.3.9"), None);

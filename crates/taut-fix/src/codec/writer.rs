@@ -339,9 +339,7 @@ impl<'a> Writer<'a> {
     #[inline]
     fn write_usual_start(&mut self) -> Option<(usize, u8)> {
         const BODY_AT: usize = PREFIX_BYTES + LENGTH_BYTES;
-        let prefix = self.begin.prefix();
-        let usual =
-            prefix.first_chunk::<PREFIX_BYTES>().filter(|_| prefix.len() == PREFIX_BYTES)?;
+        let prefix = self.begin.usual_prefix()?;
         let body_bytes = self.at.wrapping_sub(BODY_AT as u32);
         if u64::from(body_bytes) >= FOUR_DIGITS {
             return None;
@@ -360,7 +358,7 @@ impl<'a> Writer<'a> {
             *last = [digits[0], digits[1], digits[2], digits[3], SOH];
         }
         let start = BODY_AT - 1 - PREFIX_BYTES - len;
-        *room.get_mut(start..)?.first_chunk_mut()? = *usual;
+        *room.get_mut(start..)?.first_chunk_mut()? = *prefix;
         Some((start, sum))
     }
 
