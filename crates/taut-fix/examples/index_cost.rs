@@ -7,10 +7,10 @@
 //! nothing but the number, and with the copy that a store in memory makes.
 //!
 //! With an argument (`index`, `check`, `encode`, `keep` or `all`) it runs only that; with a count
-//! behind it that is not 0, that many rounds and no clock, for callgrind: the difference of two counts, divided by
-//! 4,096, is what one message of each kind costs in instructions. A third argument (`order` or
-//! `report`) leaves out the other kind, and a fourth (`avx2`, `sse2` or `portable`) takes other
-//! instructions than the best.
+//! behind it that is not 0, that many rounds and no clock, for callgrind: the difference of two
+//! counts, divided by 4,096, is what one message of each kind costs in instructions. A third
+//! argument (`order` or `report`) leaves out the other kind, and a fourth (`avx2`, `sse2` or
+//! `portable`) takes other instructions than the best.
 
 use std::hint::black_box;
 use std::sync::Arc;

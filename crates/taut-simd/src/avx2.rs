@@ -7,7 +7,7 @@ use core::arch::x86_64::{
     _mm256_setzero_si256,
 };
 
-use crate::level::{Kernel, Lanes};
+use crate::lanes::{Kernel, Lanes};
 use crate::portable::{keep, short_sum};
 
 /// AVX2, BMI1, BMI2, LZCNT and POPCNT: there is a value only where the processor has them all.

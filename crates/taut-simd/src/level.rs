@@ -4,29 +4,10 @@ use std::sync::OnceLock;
 
 #[cfg(target_arch = "x86_64")]
 use crate::avx2::Avx2;
+use crate::lanes::{Kernel, Lanes};
 use crate::portable::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::sse2::Sse2;
-
-/// The operations of a level. A value of such a type is proof that the processor has it.
-pub trait Lanes: Copy {
-    /// Bit `n` is set where byte `n` of the block equals `byte`.
-    fn equal_mask(self, block: &[u8; 64], byte: u8) -> u64;
-
-    /// The sum of the bytes modulo 256.
-    fn sum(self, bytes: &[u8]) -> u8;
-}
-
-/// A piece of work that is compiled for every level. Its `run`, and what it calls that matters,
-/// is `#[inline(always)]`: a function of its own would be compiled for the processors of the
-/// whole build.
-pub trait Kernel {
-    /// What comes of it.
-    type Output;
-
-    /// Does it.
-    fn run<L: Lanes>(self, lanes: L) -> Self::Output;
-}
 
 /// A set of instructions that this processor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

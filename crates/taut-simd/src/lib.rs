@@ -10,12 +10,14 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod lanes;
 mod level;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
 
-pub use level::{Kernel, Lanes, Level};
+pub use lanes::{Kernel, Lanes};
+pub use level::Level;
 
 /// How many bytes a mask is of.
 pub const BLOCK_BYTES: usize = 64;

@@ -1,6 +1,6 @@
 //! The operations on 64-bit words.
 
-use crate::level::Lanes;
+use crate::lanes::Lanes;
 
 /// Every processor has 64-bit words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

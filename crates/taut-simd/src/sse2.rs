@@ -5,7 +5,7 @@ use core::arch::x86_64::{
     _mm_movemask_epi8, _mm_sad_epu8, _mm_set1_epi8, _mm_setzero_si128, _mm_unpackhi_epi64,
 };
 
-use crate::level::Lanes;
+use crate::lanes::Lanes;
 use crate::portable::{keep, short_sum};
 
 /// SSE2 is part of x86-64.

@@ -334,7 +334,7 @@ impl<'a> Writer<'a> {
     }
 
     /// BeginString and BodyLength, right before the body: for one of less than 10,000 bytes, behind
-    /// every prefix but that of FIXT.1.1. Returns where the message starts, and its sum so far: what
+    /// every prefix but that of FIXT.1.1. Returns where the message starts and its sum so far: what
     /// is written here is not read again, which would wait for all that was stored before.
     #[inline]
     fn write_usual_start(&mut self) -> Option<(usize, u8)> {

@@ -62,7 +62,7 @@ pub(crate) struct Member {
     pub glance: Glance,
 }
 
-/// How a value is looked at first. Most are right at a glance; what is not is checked by every rule.
+/// How a value is looked at first. Most are right at a glance; others are checked by every rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Glance {
     /// Any value.
