@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs taut's shared memory and its peers turn by turn, and prints ratios.
 
-usage: run.py [--rounds N] [--seconds S] [--taut PATH] [--features LIST] [--cpus A,B] [--json]
+usage: run.py [--rounds N] [--seconds S] [--taut PATH] [--features LIST] [--cpus A,B]
+              [--capacity LINES] [--peers NAME,NAME] [--build-only | --program PATH] [--json]
 
 A round runs everything once (A B C A B C); the result is the median of the rounds. Throughput is
 given as a ratio to the floor stream, round trips to the floor's, that taut measured in its rounds.
@@ -17,7 +18,6 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-CAPACITY = 1024
 # What is run of each: name, mode, size, batch.
 SLOTS = [("throughput", 56, 1), ("throughput", 56, 32), ("rtt", 56, 1)]
 BYTES = [("throughput", 70, 1), ("rtt", 70, 1)]
@@ -29,6 +29,9 @@ PEERS = {
     "iceoryx2": [run for run in SLOTS if run[2] == 1],
     "zeromq": BYTES,
     "aeron": BYTES,
+    "aeron-claim": BYTES,
+    "aeron-64k": BYTES,
+    "aeron-claim-64k": BYTES,
 }
 TAUT = SLOTS + BYTES + [("throughput", 70, 16)]
 
@@ -58,7 +61,7 @@ def run_taut(arguments, mode, size, batch):
     kind = "tick" if size == 56 else "log"
     report = last_line([
         arguments.taut, "bench", "ipc", "--mode", mode, "--kind", kind, "--size", size, "--batch", batch,
-        "--capacity", CAPACITY, "--seconds", arguments.seconds, "--cpus", arguments.cpus, "--json",
+        "--capacity", arguments.capacity, "--seconds", arguments.seconds, "--cpus", arguments.cpus, "--json",
     ])
     if mode == "rtt":
         return report["rtt_ns"]["p50"], report["floor_rtt_ns"]["p50"]
@@ -66,12 +69,14 @@ def run_taut(arguments, mode, size, batch):
 
 
 def run_peer(program, arguments, peer, mode, size, batch):
-    report = last_line([program, peer, mode, arguments.seconds, size, batch, CAPACITY, arguments.cpus])
+    report = last_line([program, peer, mode, arguments.seconds, size, batch, arguments.capacity, arguments.cpus])
     return report["rtt_ns"]["p50"] if mode == "rtt" else report["msgs_per_s"]
 
 
 def rounds(arguments, program):
     peers = subprocess.run([program, "list"], check=True, capture_output=True, text=True).stdout.split()
+    if arguments.peers:
+        peers = [peer for peer in peers if peer in arguments.peers.split(",")]
     figures, floors = {}, {"throughput": [], "rtt": []}
     for number in range(arguments.rounds):
         for mode, size, batch in TAUT:
@@ -93,10 +98,13 @@ def main():
     parser.add_argument("--taut", default=str(ROOT / "target" / "release" / "taut"))
     parser.add_argument("--features", default="aeron")
     parser.add_argument("--cpus", default="0,1")
+    parser.add_argument("--capacity", type=int, default=1024)
+    parser.add_argument("--peers", default="")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--build-only", action="store_true")
+    parser.add_argument("--program", help="the peers, already built; else they are built first")
     arguments = parser.parse_args()
-    program = build(arguments.features)
+    program = arguments.program or build(arguments.features)
     if arguments.build_only:
         return
     figures, floors = rounds(arguments, program)
@@ -116,6 +124,16 @@ def main():
         rtt = row["mode"] == "rtt"
         text = f"{row['median']:.0f} ns" if rtt else f"{row['median'] / 1e6:.1f} M/s"
         print(f"| {row['peer']} | {row['mode']} | {row['size']} | {row['batch']} | {text} | {row['ratio_to_floor']} |")
+    log_against(rows)
+
+
+def log_against(rows):
+    """The log one by one, against the best way of Aeron and against ZeroMQ."""
+    rates = {row["peer"]: row["median"] for row in rows if (row["mode"], row["size"], row["batch"]) == ("throughput", 70, 1)}
+    for name in ["aeron", "zeromq"]:
+        best = max((rate for peer, rate in rates.items() if peer.startswith(name)), default=None)
+        if best:
+            print(f"the log one by one is {rates['taut'] / best:.2f} times the best of {name}")
 
 
 if __name__ == "__main__":

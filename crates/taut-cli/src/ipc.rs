@@ -2,12 +2,14 @@
 //!
 //! Everything but `prune` maps a channel read-only: it cannot disturb its users.
 
+mod json;
 mod show;
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use taut_ipc::{Channel, ChannelOptions, channels, is_used, prune};
+use serde_json::json;
+use taut_ipc::{Channel, ChannelOptions, IpcError, channels, is_used, prune};
 use taut_sys::{Access, MemoryOptions};
 
 use crate::exit::Failure;
@@ -17,9 +19,9 @@ use crate::terminal::print;
 #[derive(Subcommand, Debug)]
 pub enum Ipc {
     /// List the channels with their size, owner and streams.
-    List(Where),
+    List(Listing),
     /// Show a channel's streams: writer, positions, readers, lag, losses.
-    Stat(Named),
+    Stat(Stat),
     /// Print the messages of a stream as they come, until interrupted.
     Tail(Messages),
     /// Print the messages that a stream holds.
@@ -43,6 +45,26 @@ pub struct Named {
     name: String,
     #[command(flatten)]
     at: Where,
+}
+
+/// The channels of a directory.
+#[derive(Args, Debug)]
+pub struct Listing {
+    #[command(flatten)]
+    at: Where,
+    /// Print one line of JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A channel, in detail.
+#[derive(Args, Debug)]
+pub struct Stat {
+    #[command(flatten)]
+    channel: Named,
+    /// Print one line of JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Messages of a channel.
@@ -72,8 +94,9 @@ impl Named {
 /// Does it.
 pub fn run(what: &Ipc) -> Result<(), Failure> {
     match what {
-        Ipc::List(at) => list(at),
-        Ipc::Stat(named) => show::stat(&named.open()?),
+        Ipc::List(listing) => list(listing),
+        Ipc::Stat(Stat { channel, json: false }) => show::stat(&channel.open()?),
+        Ipc::Stat(Stat { channel, json: true }) => show::line(json::stat(&channel.open()?)?),
         Ipc::Tail(messages) => show::messages(&messages.channel.open()?, messages.stream(), true),
         Ipc::Dump(messages) => show::messages(&messages.channel.open()?, messages.stream(), false),
         Ipc::Prune(at) => prune_all(at),
@@ -90,22 +113,23 @@ fn names(at: &Where) -> Result<Vec<String>, Failure> {
     channels(&at.dir).map_err(|error| Failure::run(&at.dir.display().to_string(), error))
 }
 
-fn list(at: &Where) -> Result<(), Failure> {
+fn list(listing: &Listing) -> Result<(), Failure> {
+    let Listing { at, json } = listing;
+    let mut channels = Vec::new();
     for name in names(at)? {
-        let line = match Channel::open(&name, Access::Read, &at.options()) {
-            Ok(channel) => {
-                let used = is_used(&name, &at.options()).unwrap_or(true);
-                let streams: Vec<&str> = channel.streams().map(|stream| stream.name).collect();
-                let age_s = show::age_s(&channel);
-                let state = if used { "in use" } else { "unused" };
-                let bytes = channel.bytes();
-                format!("{name}  {bytes} bytes  {age_s} s  {state}  {}", streams.join(","))
-            }
-            Err(error) => format!("{name}  {error}"),
-        };
-        show::line(line)?;
+        let opened = Channel::open(&name, Access::Read, &at.options());
+        // It may have gone since its name was read.
+        if matches!(opened, Err(IpcError::NotFound)) && !names(at)?.contains(&name) {
+            continue;
+        }
+        let used = is_used(&name, &at.options()).unwrap_or(true);
+        if *json {
+            channels.push(json::listed(&name, &opened, used));
+        } else {
+            show::line(show::listed(&name, &opened, used))?;
+        }
     }
-    Ok(())
+    if *json { show::line(json!({ "channels": channels })) } else { Ok(()) }
 }
 
 fn prune_all(at: &Where) -> Result<(), Failure> {

@@ -94,6 +94,17 @@ fn a_channel_can_be_listed_shown_dumped_and_pruned() {
     let stat = text(&["ipc", "stat", &format!("ipc:{name}")]);
     let writer = format!("writer {}", std::process::id());
     assert!(stat.contains(&writer) && stat.contains("no writer yet"), "{stat}");
+    assert!(stat.contains("mode 0600"), "{stat}");
+    let stat = json(&["ipc", "stat", &name, "--json"]);
+    let news = &stat["streams"][1];
+    assert_eq!((&news["kind"], &news["capacity"]), (&"log".into(), &1024.into()), "{stat}");
+    assert_eq!(news["writer"]["process"], std::process::id(), "{stat}");
+    assert_eq!(stat["streams"][0]["writer"]["state"], "none", "{stat}");
+    let list = json(&["ipc", "list", "--json"]);
+    let listed = list["channels"].as_array().expect("channels");
+    let ours = listed.iter().find(|channel| channel["name"] == name.as_str()).expect("ours");
+    assert_eq!((&ours["mode"], &ours["in_use"]), (&"0600".into(), &true.into()), "{list}");
+    assert_eq!(ours["streams"][1], "news", "{list}");
     let dump = text(&["ipc", "dump", &name, "--stream", "news"]);
     assert!(dump.contains("hello\\n"), "{dump}");
     drop(publication);
@@ -130,6 +141,10 @@ fn a_stopped_writer_is_stalled_and_a_killed_one_is_succeeded() {
     }
     let refused = channel.publish_ticks("out", 0, Policy::Block).err();
     assert_eq!(refused, Some(IpcError::WriterStalled { process }));
+    let stat = text(&["ipc", "stat", &name]);
+    assert!(stat.contains(&format!("writer {process} STALLED")), "{stat}");
+    let stat = json(&["ipc", "stat", &name, "--json"]);
+    assert_eq!(stat["streams"][0]["writer"]["state"], "stalled", "{stat}");
     child.kill().expect("kill");
     child.wait().expect("wait");
     assert_eq!(channel.writer("out"), Ok(Writer::Gone { process }));

@@ -10,7 +10,7 @@ use taut_sys::{
 
 use crate::error::IpcError;
 use crate::header::{self, Descriptor};
-use crate::place::{Place, reader_byte, writer_byte};
+use crate::place::{Permissions, Place, reader_byte, writer_byte};
 use crate::segment::{Segment, words_of};
 use crate::stream::{Stream, control_of};
 
@@ -21,6 +21,8 @@ pub struct ChannelOptions {
     pub directory: PathBuf,
     /// Permission bits of the files; the world never gets any.
     pub mode: u32,
+    /// The group that the files are given to; the one of this process when it is not given.
+    pub group: Option<u32>,
     /// A user, besides this one and root, whose files are trusted.
     pub owner: Option<u32>,
     /// What is asked of the mapping; [`Channel::granted`] says what was got.
@@ -33,7 +35,13 @@ impl Default for ChannelOptions {
     fn default() -> Self {
         let memory = MemoryOptions { huge_pages: false, prefault: true, lock: false };
         let directory = PathBuf::from("/dev/shm");
-        Self { directory, mode: 0o600, owner: None, memory, keep: false }
+        Self { directory, mode: 0o600, group: None, owner: None, memory, keep: false }
+    }
+}
+
+impl ChannelOptions {
+    const fn permissions(&self) -> Permissions {
+        Permissions { mode: self.mode & 0o770, group: self.group, owner: self.owner }
     }
 }
 
@@ -91,7 +99,7 @@ impl Channel {
             return Err(IpcError::Misuse);
         }
         let place = Place::new(&options.directory, name)?;
-        let lock = place.enter(options.mode & 0o770, options.owner)?;
+        let lock = place.enter(options.permissions())?;
         loop {
             if let Some(file) = place.open_data(Access::Write, options.owner)? {
                 match attach(file, Access::Write) {
@@ -107,7 +115,7 @@ impl Channel {
                     Err(error) => return Err(error),
                 }
             }
-            let created = create(&place, words, &wanted, options.mode & 0o770);
+            let created = create(&place, words, &wanted, options.permissions());
             // A channel that could not be created leaves no lock file either.
             if created.is_err() {
                 place.remove_if_unused(&lock)?;
@@ -128,7 +136,7 @@ impl Channel {
         };
         drop(found(access)?);
         let lock = match access {
-            Access::Write => Some(place.enter(options.mode & 0o770, options.owner)?),
+            Access::Write => Some(place.enter(options.permissions())?),
             Access::Read => None,
         };
         let segment = found(access).and_then(|file| attach(file, access));
@@ -169,6 +177,14 @@ impl Channel {
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.segment.bytes()
+    }
+
+    /// Whose it is: the user, and the permission bits of the file.
+    ///
+    /// # Errors
+    /// When the file cannot be looked at.
+    pub fn owner(&self) -> Result<(u32, u32), IpcError> {
+        self.segment.owner()
     }
 
     /// When it was created, nanoseconds of UTC.
@@ -256,8 +272,13 @@ impl Drop for Channel {
 }
 
 /// Creates the data file, unless somebody is faster.
-fn create(place: &Place, words: usize, regions: &[Descriptor], mode: u32) -> Result<(), IpcError> {
-    let file = place.reserve((words * size_of::<u64>()) as u64, mode)?;
+fn create(
+    place: &Place,
+    words: usize,
+    regions: &[Descriptor],
+    by: Permissions,
+) -> Result<(), IpcError> {
+    let file = place.reserve((words * size_of::<u64>()) as u64, by)?;
     let mapping = file.map(Access::Write, false)?;
     header::write(words_of(&mapping), regions, utc().0.unsigned_abs());
     file.link(&place.data())?;
@@ -337,6 +358,6 @@ pub fn is_used(name: &str, options: &ChannelOptions) -> Result<bool, IpcError> {
 /// When it belongs to somebody else.
 pub fn prune(name: &str, options: &ChannelOptions) -> Result<bool, IpcError> {
     let place = Place::new(&options.directory, name)?;
-    let lock = place.enter(options.mode & 0o770, options.owner)?;
+    let lock = place.enter(options.permissions())?;
     place.remove_if_unused(&lock)
 }

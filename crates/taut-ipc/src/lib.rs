@@ -6,6 +6,12 @@
 //! with it; the next writer goes on in place, with a new epoch. Readers [register](Join), and the
 //! writer waits for them by its policy, or only look, also through a read-only mapping.
 //!
+//! What a reader may be trusted with follows from its permissions. One that may read the file of a
+//! channel but not write it ([`ChannelOptions::mode`] 0640 and its group) maps it read-only: it can
+//! change nothing, shrink nothing, register nowhere and hold nobody back. Whoever may write the
+//! file is trusted with it, also with its size: Linux seals anonymous memory only, and a channel
+//! has a name, so that the next writer can heal it when nobody else is left.
+//!
 //! A [`Segment`] is anonymous shared memory with a few [regions](Region) of words: one process
 //! creates it and passes its descriptor on, and when the last of them is gone so is the memory. It
 //! is sealed against shrinking.
@@ -20,6 +26,7 @@ mod error;
 mod header;
 mod monitor;
 mod owned;
+mod patience;
 mod place;
 mod publication;
 mod requests;

@@ -30,6 +30,15 @@ pub(crate) const fn reader_byte(stream: usize, seat: usize) -> u64 {
     writer_byte(stream) + 1 + seat as u64
 }
 
+/// Whose files are made, and whose are trusted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Permissions {
+    pub mode: u32,
+    pub group: Option<u32>,
+    /// A user, besides this one and root, whose files are trusted.
+    pub owner: Option<u32>,
+}
+
 /// The place of a channel.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
@@ -77,11 +86,15 @@ impl Place {
     }
 
     /// Reserves the memory of a new data file.
-    pub(crate) fn reserve(&self, bytes: u64, mode: u32) -> Result<MemoryFile, IpcError> {
-        MemoryFile::unnamed(&self.directory, bytes, mode).map_err(|error| {
+    pub(crate) fn reserve(&self, bytes: u64, by: Permissions) -> Result<MemoryFile, IpcError> {
+        let file = MemoryFile::unnamed(&self.directory, bytes, by.mode).map_err(|error| {
             let have = free_bytes(&self.directory).unwrap_or(0);
             if error.is_no_room() { IpcError::NoRoom { need: bytes, have } } else { error.into() }
-        })
+        })?;
+        if by.group.is_some() {
+            file.permit(by.mode, by.group)?;
+        }
+        Ok(file)
     }
 
     /// Opens the data file, if there is one, and it is ours to trust.
@@ -103,12 +116,18 @@ impl Place {
     }
 
     /// Enters the channel: from now on, and until the handle is dropped, nobody removes it.
-    pub(crate) fn enter(&self, mode: u32, owner: Option<u32>) -> Result<MemoryFile, IpcError> {
+    pub(crate) fn enter(&self, by: Permissions) -> Result<MemoryFile, IpcError> {
         // Who may read but not write the data has no business with the locks.
-        let mode = mode & (mode & 0o222).wrapping_mul(3);
+        let mode = 0o600 | by.mode & (by.mode & 0o222).wrapping_mul(3);
         loop {
-            let file = MemoryFile::open_or_create(&self.lock(), mode | 0o600)?;
-            trust(&file, owner)?;
+            let file = MemoryFile::open_or_create(&self.lock(), mode)?;
+            trust(&file, by.owner)?;
+            let status = file.status()?;
+            // A new one: the umask took bits from it, and it is not yet the group's.
+            let theirs = by.group.is_some_and(|group| mode & 0o070 != 0 && group != status.group);
+            if status.owner == effective_user() && (status.mode & mode != mode || theirs) {
+                file.permit(mode, by.group)?;
+            }
             // Somebody may be removing it, which takes no longer than two system calls.
             if file.lock(USE, true)? && file.status()?.linked {
                 return Ok(file);

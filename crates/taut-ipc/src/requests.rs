@@ -5,12 +5,13 @@
 //! holds it up until it goes on: nobody steals from it.
 
 use taut_ring::{Full, Payload, RingError, mpsc};
-use taut_sys::MemoryFile;
+use taut_sys::{MemoryFile, Wait};
 
 use crate::bell::Waker;
 use crate::channel::Channel;
 use crate::error::IpcError;
 use crate::header::Descriptor;
+use crate::patience::Patience;
 use crate::place::reader_byte;
 use crate::publication::Ownership;
 use crate::stream::{StreamKind, behind_control, control_of};
@@ -33,6 +34,7 @@ pub struct Requests<'c> {
     consumer: mpsc::Consumer<'c>,
     empty: u32,
     skipped: u64,
+    patience: Patience<'c>,
     ownership: Ownership<'c>,
 }
 
@@ -78,10 +80,12 @@ impl Channel {
     pub fn read_requests(&self, stream: &str, layout: u64) -> Result<Requests<'_>, IpcError> {
         let (_, descriptor, words) = self.stream(stream)?;
         check(&descriptor, layout)?;
+        let control = control_of(words, &descriptor)?;
+        let patience = Patience::new(self.is_writable(), &control);
         let (ownership, _) = Ownership::take(self, stream)?;
         let ring = behind_control(words);
         let consumer = mpsc::Consumer::resume(ring, descriptor.requests_layout())?;
-        Ok(Requests { consumer, empty: 0, skipped: 0, ownership })
+        Ok(Requests { consumer, empty: 0, skipped: 0, patience, ownership })
     }
 }
 
@@ -115,6 +119,30 @@ impl Requests<'_> {
             None => self.nothing(),
         }
         payload
+    }
+
+    /// How [`Requests::wait`] waits.
+    pub const fn set_wait(&mut self, wait: Wait) {
+        self.patience.set_wait(wait);
+    }
+
+    /// Waits a little, by the wait strategy, for a request; call it when a poll was empty.
+    pub fn wait(&mut self) {
+        let mut slept = false;
+        self.patience.wait(|| {
+            slept = true;
+            self.consumer.has_next()
+        });
+        // Few polls follow each other in a reader that sleeps: it looks for dead writers now.
+        if slept {
+            self.heal();
+        }
+    }
+
+    /// The last poll was not empty: the wait strategy begins anew.
+    #[inline]
+    pub const fn worked(&mut self) {
+        self.patience.worked();
     }
 
     /// Claims of dead writers that were skipped: requests that never were.

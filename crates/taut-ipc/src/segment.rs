@@ -4,7 +4,7 @@ use std::mem::{align_of, size_of};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use taut_sync::atomic::{AtomicU32, AtomicU64};
-use taut_sys::{Mapping, MemoryFile, SharedMemory};
+use taut_sys::{Mapping, MemoryFile, SharedMemory, effective_user};
 
 use crate::error::IpcError;
 use crate::header::{self, Descriptor};
@@ -113,6 +113,14 @@ impl Segment {
     /// When it was created, nanoseconds of UTC; 0 when it is anonymous.
     pub(crate) const fn created_ns(&self) -> u64 {
         self.created_ns
+    }
+
+    /// The user and the permission bits of its file; an anonymous one is its holders'.
+    pub(crate) fn owner(&self) -> Result<(u32, u32), IpcError> {
+        match &self.memory {
+            Memory::Anonymous(_) => Ok((effective_user(), 0o600)),
+            Memory::Named(file) => Ok(file.status().map(|status| (status.owner, status.mode))?),
+        }
     }
 
     /// Its size in bytes.

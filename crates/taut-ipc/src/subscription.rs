@@ -2,13 +2,13 @@
 
 use taut_ring::broadcast::{Polled, Start};
 use taut_ring::{Control, Payload, broadcast, log};
-use taut_sync::atomic::{AtomicU64, Ordering};
-use taut_sys::{MemoryFile, Wait, Waiter};
+use taut_sync::atomic::AtomicU64;
+use taut_sys::{MemoryFile, Wait};
 use taut_types::Nanos;
 
-use crate::bell::Waker;
 use crate::channel::{Channel, Owner};
 use crate::error::IpcError;
+use crate::patience::Patience;
 use crate::place::reader_byte;
 use crate::stream::{StreamKind, control_of};
 
@@ -20,9 +20,6 @@ pub enum Join {
     /// The writer does not know it; it may be overtaken, and learns what it lost.
     Passive,
 }
-
-/// The longest sleep before a reader looks again, whatever the bell says.
-const SLEEP: Nanos = Nanos::from_millis(100);
 
 /// The place of a registered reader: its lock, held as long as it reads.
 #[derive(Debug)]
@@ -42,41 +39,6 @@ fn sit_down(channel: &Channel, stream: usize, control: &Control<'_>) -> Result<S
         }
     }
     Err(IpcError::ReadersFull { reader_count: control.reader_count() })
-}
-
-/// How a reader waits for its next message.
-#[derive(Debug)]
-struct Patience<'c> {
-    waiter: Waiter,
-    bell: Option<Waker<'c>>,
-}
-
-impl<'c> Patience<'c> {
-    fn new(channel: &Channel, control: &Control<'c>) -> Self {
-        // Who may not write cannot say that it sleeps.
-        let bell = channel.is_writable().then(|| Waker::new(control.sleep_words()));
-        Self { waiter: Waiter::new(Wait::Spin), bell }
-    }
-
-    /// Sleeps for at most `span`, unless `is_idle` says that there is something to do after all.
-    fn sleep(&self, span: Nanos, is_idle: impl FnOnce() -> bool) {
-        match self.bell {
-            Some(bell) => bell.sleep(span, is_idle),
-            None => taut_sys::yield_cpu(),
-        }
-    }
-
-    fn wait(&mut self, word: &AtomicU64) {
-        // Relaxed: the poll that follows orders.
-        let before = word.load(Ordering::Relaxed);
-        let bell = self.bell;
-        self.waiter.idle(|span| match bell {
-            Some(bell) => {
-                bell.sleep(span.max(SLEEP), || word.load(Ordering::Relaxed) == before);
-            }
-            None => taut_sys::yield_cpu(),
-        });
-    }
 }
 
 /// The reading end of a stream of ticks.
@@ -114,7 +76,7 @@ impl Channel {
         }
         Self::check_layout(&descriptor, layout)?;
         let control = control_of(words, &descriptor)?;
-        let patience = Patience::new(self, &control);
+        let patience = Patience::new(self.is_writable(), &control);
         let ring = descriptor.ticks_layout();
         if join == Join::Passive {
             let subscriber = broadcast::Subscriber::passive(words, ring, start)?;
@@ -142,7 +104,7 @@ impl Channel {
         }
         Self::check_layout(&descriptor, layout)?;
         let control = control_of(words, &descriptor)?;
-        let patience = Patience::new(self, &control);
+        let patience = Patience::new(self.is_writable(), &control);
         let ring = descriptor.log_layout();
         if join == Join::Passive {
             let reader = log::LogReader::passive(words, ring, start)?;
@@ -157,7 +119,7 @@ impl Channel {
 impl TickSubscription<'_> {
     /// How [`TickSubscription::wait`] waits.
     pub const fn set_wait(&mut self, wait: Wait) {
-        self.patience.waiter = Waiter::new(wait);
+        self.patience.set_wait(wait);
     }
 
     /// Takes the next message, if there is one. Cost: one cache-line transfer; it never waits.
@@ -166,15 +128,21 @@ impl TickSubscription<'_> {
         self.subscriber.poll()
     }
 
+    /// Sleeps until there is a message, at most for `span`. Cost: two system calls; none when there
+    /// is one.
+    pub fn sleep(&self, span: Nanos) {
+        self.patience.sleep(span, || self.subscriber.has_next());
+    }
+
     /// Waits a little, by the wait strategy, for something new; call it when a poll was empty.
     pub fn wait(&mut self) {
-        self.patience.wait(self.subscriber.next_word());
+        self.patience.wait(|| self.subscriber.has_next());
     }
 
     /// The last poll was not empty: the wait strategy begins anew.
     #[inline]
     pub const fn worked(&mut self) {
-        self.patience.waiter.worked();
+        self.patience.worked();
     }
 
     /// Tells the writer at once what is read.
@@ -204,13 +172,13 @@ impl TickSubscription<'_> {
 impl LogSubscription<'_> {
     /// How [`LogSubscription::wait`] waits.
     pub const fn set_wait(&mut self, wait: Wait) {
-        self.patience.waiter = Waiter::new(wait);
+        self.patience.set_wait(wait);
     }
 
     /// Sleeps until there is a message, at most for `span`. Cost: two system calls; none when there
     /// is one.
     pub fn sleep(&self, span: Nanos) {
-        self.patience.sleep(span, || !self.reader.has_next());
+        self.patience.sleep(span, || self.reader.has_next());
     }
 
     /// Copies the next message into `buffer`, if there is one, and says how long it is.
@@ -227,13 +195,13 @@ impl LogSubscription<'_> {
 
     /// Waits a little, by the wait strategy, for something new; call it when a poll was empty.
     pub fn wait(&mut self) {
-        self.patience.wait(self.reader.next_word());
+        self.patience.wait(|| self.reader.has_next());
     }
 
     /// The last poll was not empty: the wait strategy begins anew.
     #[inline]
     pub const fn worked(&mut self) {
-        self.patience.waiter.worked();
+        self.patience.worked();
     }
 
     /// Tells the writer at once what is read.

@@ -14,8 +14,8 @@ use crate::control::{Control, Counters, PARTS, control_words};
 use crate::error::RingError;
 use crate::gate::{Full, Gate, Hold, Policy, Verdict, ahead};
 use crate::slot::{
-    Payload, SLOT_WORDS, Slot, assert_read, clear, is_complete, look, publish, publish_batch,
-    slot_at, slots_of,
+    Payload, SLOT_WORDS, Slot, assert_read, claim_soon, clear, is_complete, look, publish,
+    publish_batch, slot_at, slots_of,
 };
 
 /// Words of memory for a ring of `slot_count` slots (a power of two) and at most `reader_count`
@@ -104,6 +104,7 @@ impl<'m> Publisher<'m> {
     #[inline]
     pub fn publish(&mut self, payload: &Payload) -> Result<(), Full> {
         self.gate.admit(self.position, 1)?;
+        claim_soon(self.slots, self.position);
         publish(self.slots, self.position, payload);
         self.moved_to(self.position.wrapping_add(1));
         Ok(())
@@ -272,11 +273,14 @@ impl<'m> Subscriber<'m> {
         self.hold.is_held()
     }
 
-    /// The sequence word of the next message: what to watch while waiting.
+    /// Whether there is a message, or was one that the writer has overtaken since.
     #[must_use]
-    pub fn next_word(&self) -> &'m AtomicU64 {
+    pub fn has_next(&self) -> bool {
         let [sequence, ..] = slot_at(self.slots, self.position);
-        sequence
+        // Relaxed: the poll that follows orders. A slot that is still to come holds the sequence of
+        // a lap ago.
+        let ahead = sequence.load(Ordering::Relaxed).wrapping_sub(self.position.wrapping_add(1));
+        ahead.cast_signed() >= 0
     }
 
     /// The slot does not hold our message: it is still to come, or was overwritten.

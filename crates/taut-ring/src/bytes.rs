@@ -15,9 +15,7 @@ pub fn store_bytes(words: &[AtomicU64], bytes: &[u8]) {
         word.store(u64::from_ne_bytes(*chunk), Ordering::Relaxed);
     }
     if let Some(word) = words.get(whole.len()).filter(|_| !rest.is_empty()) {
-        let mut last = [0; WORD_BYTES];
-        last[..rest.len()].copy_from_slice(rest);
-        word.store(u64::from_ne_bytes(last), Ordering::Relaxed);
+        word.store(join(rest), Ordering::Relaxed);
     }
 }
 
@@ -31,8 +29,48 @@ pub fn load_bytes(words: &[AtomicU64], bytes: &mut [u8]) {
         *chunk = word.load(Ordering::Relaxed).to_ne_bytes();
     }
     if let Some(word) = words.get(count).filter(|_| !rest.is_empty()) {
-        let last = word.load(Ordering::Relaxed).to_ne_bytes();
-        rest.copy_from_slice(&last[..rest.len()]);
+        part(word.load(Ordering::Relaxed), rest);
+    }
+}
+
+/// A word of fewer than eight bytes. In pieces of four, two and one, and not by way of a buffer:
+/// a load of what was just stored in smaller pieces waits until they have left the store buffer,
+/// and there they stand behind the stores to lines that the reader has.
+#[inline]
+fn join(bytes: &[u8]) -> u64 {
+    let (fours, rest) = bytes.as_chunks::<4>();
+    let (twos, ones) = rest.as_chunks::<2>();
+    let (mut word, mut shift) = (0, 0);
+    for four in fours {
+        word |= u64::from(u32::from_le_bytes(*four)) << shift;
+        shift += 32;
+    }
+    for two in twos {
+        word |= u64::from(u16::from_le_bytes(*two)) << shift;
+        shift += 16;
+    }
+    for one in ones {
+        word |= u64::from(*one) << shift;
+    }
+    word.to_le()
+}
+
+/// The bytes, fewer than eight, that [`join`] made a word of.
+#[inline]
+fn part(word: u64, bytes: &mut [u8]) {
+    let (fours, rest) = bytes.as_chunks_mut::<4>();
+    let (twos, ones) = rest.as_chunks_mut::<2>();
+    let mut word = u64::from_le(word);
+    for four in fours {
+        *four = (word as u32).to_le_bytes();
+        word >>= 32;
+    }
+    for two in twos {
+        *two = (word as u16).to_le_bytes();
+        word >>= 16;
+    }
+    for one in ones {
+        *one = word as u8;
     }
 }
 

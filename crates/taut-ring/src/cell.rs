@@ -102,6 +102,19 @@ mod tests {
     }
 
     #[test]
+    fn versions_pass_the_ends_of_smaller_numbers() {
+        for start in [(1 << 31) - 4, (1 << 32) - 4, (1 << 63) - 4] {
+            let memory: [AtomicU64; 2] = core::array::from_fn(|_| AtomicU64::new(start));
+            let reader = CellReader::<1>::new(&memory).unwrap();
+            let mut writer = CellWriter::<1>::new(&memory).unwrap();
+            for n in 1..5u64 {
+                writer.set(&[n]);
+                assert_eq!(reader.get(), Some((start + 2 * n, [n])));
+            }
+        }
+    }
+
+    #[test]
     fn a_value_whose_writer_died_half_way_is_not_seen_and_is_healed_by_the_next() {
         let memory: [AtomicU64; 2] = core::array::from_fn(|_| AtomicU64::new(0));
         memory[0].store(1, Ordering::Relaxed);

@@ -450,12 +450,6 @@ impl<'m> LogReader<'m> {
         self.ring.header(self.position).load(Ordering::Relaxed) != 0
     }
 
-    /// The header of the next message: what to watch while waiting.
-    #[must_use]
-    pub fn next_word(&self) -> &'m AtomicU64 {
-        self.ring.header(self.position)
-    }
-
     #[inline]
     fn pass(&mut self, bytes: u64) {
         self.position = self.position.wrapping_add(record_bytes(bytes));

@@ -162,6 +162,12 @@ impl<'m> Consumer<'m> {
         Some(payload)
     }
 
+    /// Whether there is a message.
+    #[must_use]
+    pub fn has_next(&self) -> bool {
+        is_complete(self.parts.slots, self.position)
+    }
+
     /// Whether a claim that is not complete holds up the reader, and the places of the producers
     /// that may hold it: exactly one of them does. Look at it when a pop finds nothing for long.
     pub fn holders(&self) -> impl Iterator<Item = usize> {

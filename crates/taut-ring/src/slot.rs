@@ -49,20 +49,25 @@ pub(crate) fn publish(slots: &[Slot], position: u64, payload: &Payload) {
     sequence.store(position.wrapping_add(1), Ordering::Release);
 }
 
+/// How many slots ahead a writer asks. Further ahead, the reader's own prefetcher takes the lines
+/// away again: an engine that hands over a report in about 40 ns took 57 ns a message with 2, 66
+/// with 4 and 70 with 8, and 74 without (two cores, a reader close behind).
+const AHEAD: u64 = 2;
+
 /// Asks for the line of a slot that will be written soon, before the stores wait for it: a store
 /// that waits holds up all stores behind it, the caller's own too.
 #[inline]
 pub(crate) fn claim_soon(slots: &[Slot], position: u64) {
     #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     {
-        let slot: *const Slot = slot_at(slots, position);
+        let slot: *const Slot = slot_at(slots, position.wrapping_add(AHEAD));
         // SAFETY: a prefetch changes no memory and cannot fault; processors without it ignore it.
         unsafe {
             core::arch::asm!("prefetchw [{}]", in(reg) slot, options(nostack, preserves_flags));
         }
     }
     #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
-    let _ = (slots, position);
+    let _ = (slots, position, AHEAD);
 }
 
 /// Stores the messages from this position on, the first one last: a reader in order sees all of

@@ -9,7 +9,7 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, FallocateFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, FileType, Gid, Mode, OFlags};
 
 use crate::error::{SysError, SysResult};
 use crate::memory::Mapping;
@@ -30,6 +30,8 @@ pub struct FileStatus {
     pub bytes: u64,
     /// The user who owns it.
     pub owner: u32,
+    /// The group that it belongs to.
+    pub group: u32,
     /// Permission bits.
     pub mode: u32,
     /// It is a regular file, not a link, directory, pipe or device.
@@ -86,6 +88,19 @@ impl MemoryFile {
         Ok(Self { fd })
     }
 
+    /// Gives it permission bits, whatever the umask says, and to a group.
+    ///
+    /// # Errors
+    /// What `fchown(2)` and `fchmod(2)` say; `EPERM` for a group that this process is not in.
+    pub fn permit(&self, mode: u32, group: Option<u32>) -> Result<(), SysError> {
+        // The group first: a change of it takes permissions away.
+        if let Some(group) = group {
+            rustix::fs::fchown(&self.fd, None, Some(Gid::from_raw(group)))
+                .during("memory file group")?;
+        }
+        rustix::fs::fchmod(&self.fd, Mode::from_raw_mode(mode)).during("memory file mode")
+    }
+
     /// Gives an unnamed file its name; it appears whole. Returns false when the name is taken.
     ///
     /// # Errors
@@ -134,6 +149,7 @@ impl MemoryFile {
         Ok(FileStatus {
             bytes: u64::try_from(status.st_size).unwrap_or(0),
             owner: status.st_uid,
+            group: status.st_gid,
             mode: status.st_mode & 0o7777,
             regular: FileType::from_raw_mode(status.st_mode) == FileType::RegularFile,
             linked: status.st_nlink > 0,

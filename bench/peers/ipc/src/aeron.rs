@@ -6,28 +6,50 @@ use std::thread;
 use std::time::Duration;
 
 use rusteron_client::{
-    AERON_IPC_STREAM, Aeron, AeronExclusivePublication, AeronSubscription, Handlers,
+    Aeron, AeronBufferClaim, AeronExclusivePublication, AeronSubscription, Handlers,
 };
 use rusteron_media_driver::testing::EmbeddedDriver;
 
-use crate::run::{In, Mode, Out, Outcome, Plan, Shared, number, pin, read, write};
+use crate::run::{In, Mode, Out, Outcome, Plan, Shared, fill, number, pin, read, write};
 
-const CHANNEL: &CStr = AERON_IPC_STREAM;
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Fragments of a poll, as in Aeron's own samples.
-const FRAGMENTS: usize = 10;
+/// Fragments of a poll; Aeron's own samples take 10.
+const FRAGMENTS: usize = 64;
 
-struct AeronOut(AeronExclusivePublication, Vec<u8>);
+/// One of Aeron's ways: a copy or a claim in place, with terms of the default 64 MiB, which no
+/// cache holds, or the least.
+#[derive(Clone, Copy)]
+struct Way {
+    channel: &'static CStr,
+    claims: bool,
+}
+
+const DEFAULT: &CStr = c"aeron:ipc";
+const SMALL: &CStr = c"aeron:ipc?term-length=64k";
+
+struct AeronOut {
+    publication: AeronExclusivePublication,
+    message: Vec<u8>,
+    claim: Option<AeronBufferClaim>,
+}
+
 struct AeronIn(AeronSubscription);
 
 impl Out for AeronOut {
     fn send(&mut self, number: u64) {
-        let size = self.1.len();
-        self.1[..8].copy_from_slice(&number.to_ne_bytes());
-        self.1[size - 8..].copy_from_slice(&number.to_ne_bytes());
-        while self.0.offer(&self.1).is_err() {
+        let size = self.message.len();
+        let Some(claim) = &mut self.claim else {
+            fill(&mut self.message, number);
+            while self.publication.offer(&self.message).is_err() {
+                std::hint::spin_loop();
+            }
+            return;
+        };
+        while self.publication.try_claim_raw(size, claim) < 0 {
             std::hint::spin_loop();
         }
+        fill(claim.data_mut(), number);
+        claim.commit().expect("commit");
     }
 }
 
@@ -37,18 +59,39 @@ impl In for AeronIn {
     }
 }
 
-fn out(aeron: &Aeron, stream: i32, size: usize) -> AeronOut {
-    let publication = aeron.async_add_exclusive_publication(CHANNEL, stream).expect("publication");
-    AeronOut(publication.poll_blocking(PATIENCE).expect("publication"), vec![0; size])
+fn out(aeron: &Aeron, way: Way, stream: i32, size: usize) -> AeronOut {
+    let publication = aeron.async_add_exclusive_publication(way.channel, stream);
+    let publication = publication.expect("publication").poll_blocking(PATIENCE);
+    AeronOut {
+        publication: publication.expect("publication"),
+        message: vec![0; size],
+        claim: way.claims.then(AeronBufferClaim::new_zeroed_on_stack),
+    }
 }
 
-fn input(aeron: &Aeron, stream: i32) -> AeronIn {
+fn input(aeron: &Aeron, way: Way, stream: i32) -> AeronIn {
     let subscription =
-        aeron.async_add_subscription(CHANNEL, stream, Handlers::NONE, Handlers::NONE);
+        aeron.async_add_subscription(way.channel, stream, Handlers::NONE, Handlers::NONE);
     AeronIn(subscription.expect("subscription").poll_blocking(PATIENCE).expect("subscription"))
 }
 
-pub fn aeron(plan: &Plan) -> Outcome {
+pub fn offer(plan: &Plan) -> Outcome {
+    run(plan, Way { channel: DEFAULT, claims: false })
+}
+
+pub fn claim(plan: &Plan) -> Outcome {
+    run(plan, Way { channel: DEFAULT, claims: true })
+}
+
+pub fn offer_small(plan: &Plan) -> Outcome {
+    run(plan, Way { channel: SMALL, claims: false })
+}
+
+pub fn claim_small(plan: &Plan) -> Outcome {
+    run(plan, Way { channel: SMALL, claims: true })
+}
+
+fn run(plan: &Plan, way: Way) -> Outcome {
     let shared = Shared::new();
     let driver = EmbeddedDriver::launch().expect("driver");
     let directory = driver.dir().to_owned();
@@ -56,12 +99,12 @@ pub fn aeron(plan: &Plan) -> Outcome {
     let reader = thread::spawn(move || {
         pin(cpu);
         let aeron = Aeron::connect_dir(&directory).expect("client");
-        let echo = both_ways.then(|| out(&aeron, 1002, size));
-        read(shared, cpu, input(&aeron, 1001), echo);
+        let echo = both_ways.then(|| out(&aeron, way, 1002, size));
+        read(shared, cpu, input(&aeron, way, 1001), echo);
     });
     let aeron = Aeron::connect_dir(driver.dir()).expect("client");
-    let back = both_ways.then(|| input(&aeron, 1002));
-    let outcome = write(shared, plan, out(&aeron, 1001, size), back);
+    let back = both_ways.then(|| input(&aeron, way, 1002));
+    let outcome = write(shared, plan, out(&aeron, way, 1001, size), back);
     reader.join().expect("reader");
     outcome
 }

@@ -1,16 +1,14 @@
 //! ZeroMQ over a Unix socket, between two processes: PUSH and PULL wait at the high-water mark, so
 //! that nothing is lost.
 
-use crate::run::{In, Mode, Out, Outcome, Plan, Shared, in_process, number, read, write};
+use crate::run::{In, Mode, Out, Outcome, Plan, Shared, fill, in_process, number, read, write};
 
 struct ZmqOut(zmq::Socket, Vec<u8>);
 struct ZmqIn(zmq::Socket, Vec<u8>);
 
 impl Out for ZmqOut {
     fn send(&mut self, number: u64) {
-        let size = self.1.len();
-        self.1[..8].copy_from_slice(&number.to_ne_bytes());
-        self.1[size - 8..].copy_from_slice(&number.to_ne_bytes());
+        fill(&mut self.1, number);
         self.0.send(&self.1, 0).expect("send");
     }
 }

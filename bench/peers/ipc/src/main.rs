@@ -22,7 +22,13 @@ const PEERS: &[(&str, fn(&Plan) -> run::Outcome)] = &[
     ("iceoryx2", slots::iceoryx2),
     ("zeromq", bytes::zeromq),
     #[cfg(feature = "aeron")]
-    ("aeron", aeron::aeron),
+    ("aeron", aeron::offer),
+    #[cfg(feature = "aeron")]
+    ("aeron-claim", aeron::claim),
+    #[cfg(feature = "aeron")]
+    ("aeron-64k", aeron::offer_small),
+    #[cfg(feature = "aeron")]
+    ("aeron-claim-64k", aeron::claim_small),
 ];
 
 fn main() {

@@ -18,7 +18,7 @@ pub struct Plan {
     pub cpus: [usize; 2],
 }
 
-/// A sending end. A message is its number, in the first and in the last eight bytes.
+/// A sending end. A message is its number, all over.
 pub trait Out {
     /// Sends, and waits for room.
     fn send(&mut self, number: u64);
@@ -31,16 +31,36 @@ pub trait Out {
 
 /// A receiving end.
 pub trait In {
-    /// Takes what is there and returns how many; each message's number, or nothing when its two
-    /// ends differ.
+    /// Takes what is there and returns how many; each message's number, or nothing when a part of
+    /// it says something else.
     fn take(&mut self, each: &mut dyn FnMut(Option<u64>)) -> usize;
 }
 
-/// The number of a message.
+/// Writes a message: every byte, and none twice, so that no peer waits for stores of ours that it
+/// loads in other pieces.
+#[inline]
+pub fn fill(message: &mut [u8], number: u64) {
+    let (words, rest) = message.as_chunks_mut::<8>();
+    words.iter_mut().for_each(|word| *word = number.to_ne_bytes());
+    let (fours, rest) = rest.as_chunks_mut::<4>();
+    fours.iter_mut().for_each(|four| *four = (number as u32).to_ne_bytes());
+    let (twos, ones) = rest.as_chunks_mut::<2>();
+    twos.iter_mut().for_each(|two| *two = (number as u16).to_ne_bytes());
+    ones.iter_mut().for_each(|one| *one = number as u8);
+}
+
+/// The number of a message, if all of it says the same.
 #[inline]
 pub fn number(message: &[u8]) -> Option<u64> {
-    let (first, last) = (message.first_chunk::<8>()?, message.last_chunk::<8>()?);
-    (first == last).then(|| u64::from_ne_bytes(*first))
+    let (words, rest) = message.as_chunks::<8>();
+    let number = u64::from_ne_bytes(*words.first()?);
+    let mut same = words.iter().fold(true, |same, word| same & (*word == number.to_ne_bytes()));
+    let (fours, rest) = rest.as_chunks::<4>();
+    let (twos, ones) = rest.as_chunks::<2>();
+    fours.iter().for_each(|four| same &= *four == (number as u32).to_ne_bytes());
+    twos.iter().for_each(|two| same &= *two == (number as u16).to_ne_bytes());
+    ones.iter().for_each(|one| same &= *one == number as u8);
+    same.then_some(number)
 }
 
 pub struct Outcome {

@@ -23,7 +23,7 @@ pub fn line(text: impl Display) -> Result<(), Failure> {
     print(text).map_err(unprintable)
 }
 
-fn failed(error: IpcError) -> Failure {
+pub fn failed(error: IpcError) -> Failure {
     Failure::Run(error.to_string())
 }
 
@@ -32,9 +32,30 @@ pub fn age_s(channel: &Channel) -> u64 {
     utc().0.unsigned_abs().saturating_sub(channel.created_ns()) / 1_000_000_000
 }
 
+/// The user that a channel belongs to, and the permission bits of its file.
+fn owner(channel: &Channel) -> String {
+    channel.owner().map_or_else(
+        |error| error.to_string(),
+        |(user, mode)| format!("user {user} mode {mode:04o}"),
+    )
+}
+
+/// A channel in a list.
+pub fn listed(name: &str, opened: &Result<Channel, IpcError>, used: bool) -> String {
+    let channel = match opened {
+        Ok(channel) => channel,
+        Err(error) => return format!("{name}  {error}"),
+    };
+    let streams: Vec<&str> = channel.streams().map(|stream| stream.name).collect();
+    let (bytes, owner, age_s) = (channel.bytes(), owner(channel), age_s(channel));
+    let state = if used { "in use" } else { "unused" };
+    format!("{name}  {bytes} bytes  {owner}  {age_s} s  {state}  {}", streams.join(","))
+}
+
 /// All streams of a channel.
 pub fn stat(channel: &Channel) -> Result<(), Failure> {
-    line(format_args!("{}  {} bytes  {} s", channel.name(), channel.bytes(), age_s(channel)))?;
+    let (bytes, owner, age_s) = (channel.bytes(), owner(channel), age_s(channel));
+    line(format_args!("{}  {bytes} bytes  {owner}  {age_s} s", channel.name()))?;
     for status in channel.status().map_err(failed)? {
         line(stream_line(&status))?;
         for reader in &status.readers {

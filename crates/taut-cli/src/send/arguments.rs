@@ -48,7 +48,7 @@ pub struct Arguments {
     /// Bytes of a message, at least 24
     #[arg(long, default_value_t = 70)]
     pub size: usize,
-    /// Messages a second, or `max`
+    /// Messages a second, or `max`, where 64 messages at a time have one time: their first one's
     #[arg(long, default_value = "1000")]
     pub rate: Rate,
     /// How many messages; without it until interrupted

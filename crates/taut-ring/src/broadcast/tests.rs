@@ -2,6 +2,9 @@ use super::*;
 use proptest::prelude::*;
 use std::vec::Vec;
 
+/// Where positions might run into an end of the numbers.
+const STARTS: [u64; 5] = [0, (1 << 31) - 9, (1 << 32) - 9, (1 << 63) - 9, u64::MAX - 9];
+
 fn memory(layout: Layout) -> Vec<AtomicU64> {
     let words = words_for(layout.slot_count, layout.reader_count);
     (0..words).map(|_| AtomicU64::new(0)).collect()
@@ -171,7 +174,7 @@ fn the_place_of_a_dead_reader_can_be_freed() {
 
 #[test]
 fn late_joiners_begin_where_they_choose() {
-    for start in [0, (1 << 63) - 20] {
+    for start in [0, (1 << 31) - 20, (1 << 32) - 20, (1 << 63) - 20] {
         let layout = layout(16, 1);
         let memory = memory(layout);
         layout.format(&memory, start).unwrap();
@@ -215,7 +218,7 @@ proptest! {
     #[test]
     fn behaves_like_a_list_that_readers_walk(
         power in 1u32..6,
-        start in prop::sample::select(std::vec![0u64, (1 << 32) - 9, (1 << 63) - 9, u64::MAX - 9]),
+        start in prop::sample::select(STARTS.to_vec()),
         lossless in any::<bool>(),
         operations in prop::collection::vec(0u8..8, 0..500),
     ) {

@@ -88,20 +88,21 @@ impl<'c> Out<'c> {
     }
 }
 
-/// Number, stamps, and the number again at the end.
+/// Number, stamps, and the number again in all that follows. Every byte is written, none twice:
+/// what is stored in two pieces and then loaded as one would be measured, and not the log.
 #[inline]
 fn stamp(message: &mut [u8], content: Content) {
     let Content { number, intended_ns, sent_ns } = content;
-    let values = [number, intended_ns, sent_ns];
-    for (place, value) in message.as_chunks_mut::<8>().0.iter_mut().zip(values) {
+    let (words, rest) = message.as_chunks_mut::<8>();
+    for (place, value) in words.iter_mut().zip([number, intended_ns, sent_ns]) {
         *place = value.to_ne_bytes();
     }
-    // A shorter message has no room for it behind the stamps.
-    if message.len() >= 32
-        && let Some(end) = message.last_chunk_mut::<8>()
-    {
-        *end = number.to_ne_bytes();
-    }
+    words.iter_mut().skip(3).for_each(|place| *place = number.to_ne_bytes());
+    let (fours, rest) = rest.as_chunks_mut::<4>();
+    fours.iter_mut().for_each(|place| *place = (number as u32).to_ne_bytes());
+    let (twos, ones) = rest.as_chunks_mut::<2>();
+    twos.iter_mut().for_each(|place| *place = (number as u16).to_ne_bytes());
+    ones.iter_mut().for_each(|place| *place = number as u8);
 }
 
 /// The reading end.
@@ -145,11 +146,18 @@ impl<'c> In<'c> {
     }
 }
 
+/// What a message says, if all of it says the same.
 #[inline]
 fn content(message: &[u8]) -> Option<Content> {
-    let [number, intended, sent] = *message.as_chunks::<8>().0.first_chunk::<3>()?;
-    let number_at_end = if message.len() < 32 { None } else { message.last_chunk::<8>() };
-    let whole = number_at_end.is_none_or(|end| *end == number);
-    let [number, intended_ns, sent_ns] = [number, intended, sent].map(u64::from_ne_bytes);
-    whole.then_some(Content { number, intended_ns, sent_ns })
+    let (words, rest) = message.as_chunks::<8>();
+    let ([number, intended, sent], words) = words.split_first_chunk::<3>()?;
+    let number = u64::from_ne_bytes(*number);
+    let mut same = words.iter().fold(true, |same, word| same & (*word == number.to_ne_bytes()));
+    let (fours, rest) = rest.as_chunks::<4>();
+    let (twos, ones) = rest.as_chunks::<2>();
+    fours.iter().for_each(|four| same &= *four == (number as u32).to_ne_bytes());
+    twos.iter().for_each(|two| same &= *two == (number as u16).to_ne_bytes());
+    ones.iter().for_each(|one| same &= *one == number as u8);
+    let [intended_ns, sent_ns] = [*intended, *sent].map(u64::from_ne_bytes);
+    same.then_some(Content { number, intended_ns, sent_ns })
 }

@@ -1,0 +1,161 @@
+//! Starts the victims, kills them, and looks at what they left.
+
+use taut_ipc::{Channel, IpcError};
+use taut_sync::atomic::{AtomicU64, Ordering};
+use taut_sys::{ProcessSignal, fork, monotonic, pin_to_cpu, signal_process, wait_for_child};
+use taut_types::Nanos;
+
+use crate::bench::ipc_kill::ends::{Reader, Writer};
+use crate::bench::ipc_kill::plan::{
+    ATTACHED_NS, COMMITTED, FIRST_NS, IN_CALL, LIFE_NS_MAX, LOST, MESSAGES, Ring, TORN, WEDGED,
+};
+use crate::bench::ipc_kill::victim;
+use crate::bench::spread::Spread;
+use crate::exit::Failure;
+
+/// What the kills did.
+#[derive(Debug, Default)]
+pub struct Tally {
+    pub kills: u64,
+    pub killed_mid_write: u64,
+    pub messages: u64,
+    pub torn: u64,
+    pub lost: u64,
+    pub wedged: u64,
+}
+
+pub struct Judge<'c> {
+    channel: &'c Channel,
+    name: &'c str,
+    notes: &'c [AtomicU64],
+    random: u64,
+    pub tally: Tally,
+    pub heal: Spread,
+}
+
+fn failed(error: IpcError) -> Failure {
+    Failure::Run(error.to_string())
+}
+
+impl<'c> Judge<'c> {
+    pub fn new(channel: &'c Channel, name: &'c str, notes: &'c [AtomicU64], seed: u64) -> Self {
+        let (tally, heal) = (Tally::default(), Spread::new());
+        Self { channel, name, notes, random: seed | 1, tally, heal }
+    }
+
+    fn life(&mut self) -> Nanos {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        Nanos((self.random % LIFE_NS_MAX).cast_signed())
+    }
+
+    fn note(&self, at: usize) -> u64 {
+        self.notes[at].load(Ordering::Acquire)
+    }
+
+    fn start(&self, victim: impl FnOnce()) -> Result<u32, Failure> {
+        self.notes.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        let child = || {
+            let _ = pin_to_cpu(1);
+            victim();
+            1
+        };
+        fork(child).map_err(|error| Failure::run("victim", error))
+    }
+
+    fn kill(&mut self, victim: u32) -> Result<(), Failure> {
+        let failed = |error| Failure::run("kill", error);
+        signal_process(victim, ProcessSignal::Kill).map_err(failed)?;
+        wait_for_child(victim).map_err(failed)?;
+        self.tally.kills += 1;
+        self.tally.killed_mid_write += u64::from(self.note(IN_CALL) != 0);
+        Ok(())
+    }
+
+    /// Kills a writer whose reader is this process.
+    pub fn kill_writer(&mut self, ring: Ring) -> Result<(), Failure> {
+        let mut reader = Reader::open(self.channel, ring).map_err(failed)?;
+        let (name, notes) = (self.name, self.notes);
+        let victim = self.start(|| victim::write(name, notes, ring))?;
+        let begun = monotonic();
+        while self.note(FIRST_NS) == 0 && monotonic().since(begun) < WEDGED {
+            reader.drain();
+            // The victim may have to share a CPU with us before it can begin.
+            taut_sys::yield_cpu();
+        }
+        if self.note(FIRST_NS) == 0 {
+            self.tally.wedged += 1;
+            return self.kill(victim);
+        }
+        let end = monotonic() + self.life();
+        while monotonic() < end {
+            reader.drain();
+        }
+        self.kill(victim)?;
+        // What was committed when the victim died must come, past the claim of one before it.
+        let (died, committed) = (monotonic(), self.note(COMMITTED));
+        reader.drain();
+        while reader.position() < committed && monotonic().since(died) < WEDGED {
+            reader.drain();
+        }
+        self.heal.record(self.note(FIRST_NS).saturating_sub(self.note(ATTACHED_NS)));
+        self.tally.messages += reader.messages;
+        self.tally.torn += reader.torn;
+        self.tally.lost += reader.lost + committed.saturating_sub(reader.position());
+        Ok(())
+    }
+
+    /// Kills a reader whose writer is this process.
+    pub fn kill_reader(&mut self, ring: Ring) -> Result<(), Failure> {
+        let mut writer = Writer::open(self.channel, ring).map_err(failed)?;
+        let (name, notes) = (self.name, self.notes);
+        let victim = self.start(|| victim::read(name, notes, ring))?;
+        let begun = monotonic();
+        // Its first message, so that it is killed while it reads.
+        while self.note(MESSAGES) == 0 && monotonic().since(begun) < WEDGED {
+            if !writer.send() {
+                taut_sys::yield_cpu();
+            }
+        }
+        if self.note(MESSAGES) == 0 {
+            self.tally.wedged += 1;
+            return self.kill(victim);
+        }
+        let end = monotonic() + self.life();
+        while monotonic() < end {
+            writer.send();
+        }
+        self.kill(victim)?;
+        self.tally.messages += self.note(MESSAGES);
+        self.tally.torn += self.note(TORN);
+        self.tally.lost += self.note(LOST);
+        match ring {
+            Ring::Requests => self.succeed_reader(&writer),
+            _ => self.leave_reader(&mut writer),
+        }
+    }
+
+    /// The dead reader holds nobody back: two rings full get through.
+    fn leave_reader(&mut self, writer: &mut Writer<'_>) -> Result<(), Failure> {
+        let (died, mut sent) = (monotonic(), 0);
+        while sent < 1_024 && monotonic().since(died) < WEDGED {
+            sent += u64::from(writer.send());
+        }
+        self.tally.wedged += u64::from(sent < 1_024);
+        Ok(())
+    }
+
+    /// Requests wait for the next reader, which gets all that the dead one had not taken.
+    fn succeed_reader(&mut self, writer: &Writer<'_>) -> Result<(), Failure> {
+        let mut reader = Reader::open(self.channel, Ring::Requests).map_err(failed)?;
+        reader.succeed(self.note(MESSAGES));
+        reader.drain();
+        self.tally.messages += reader.messages;
+        self.tally.torn += reader.torn;
+        if reader.messages > 0 {
+            self.tally.lost += writer.committed().saturating_sub(reader.position());
+        }
+        Ok(())
+    }
+}
