@@ -19,7 +19,12 @@ impl Progress {
 
     /// What the run is at.
     pub fn tell(&mut self, what: &str) {
-        let now = monotonic();
+        self.tell_at(monotonic(), what);
+    }
+
+    /// As [`Progress::tell`], for who knows the time.
+    #[inline]
+    pub fn tell_at(&mut self, now: Nanos, what: &str) {
         if now >= self.next {
             self.next = now + Self::EVERY;
             eprintln!("{what} ...");

@@ -10,7 +10,7 @@ use taut_zmtp::{
 };
 
 use super::settings;
-use super::transport::Transport;
+use super::transport::{LISTENER, Transport};
 use super::wire::{Read, Wire};
 use crate::counters::Counters;
 use crate::driver::{Descriptors, Opening, PublicationDriver};
@@ -22,7 +22,7 @@ use crate::uri::ZmtpUri;
 /// How often peers and the listener are looked at while messages flow: it costs a system call.
 const LOOK_EVERY: Nanos = Nanos::from_micros(100);
 /// What was offered is sent at once when so much waits, or when nothing was sent for the span.
-const BATCH_BYTES: usize = 32 << 10;
+const BATCH_BYTES: usize = 64 << 10;
 const BATCH_SPAN: Nanos = Nanos::from_micros(5);
 const EVENTS_MAX: usize = 1024;
 
@@ -95,8 +95,11 @@ impl ZmtpPublication {
 
     /// Sends what waits, as far as the sockets take it.
     fn flush(&mut self, now: Nanos) -> usize {
+        // The span begins with bytes that left: a message that finds nothing before it never waits.
+        if self.fresh > 0 {
+            self.sent_at = now;
+        }
         (self.fresh, self.fresh_bytes, self.is_urgent) = (0, 0, false);
-        self.sent_at = now;
         let mut sends = 0;
         for index in 0..self.peers.len() {
             let Some(peer) = self.peers[index].as_mut() else { continue };
@@ -124,31 +127,31 @@ impl ZmtpPublication {
         sends
     }
 
-    /// Whether what was offered must not wait for more of its kind.
+    /// Whether there is something to send that must not wait for more of its kind.
     #[inline]
     fn is_due(&self, now: Nanos) -> bool {
-        self.is_urgent
-            || self.is_closing
-            || self.fresh_bytes >= BATCH_BYTES
-            || now - self.sent_at >= BATCH_SPAN
+        self.is_urgent || self.is_closing || (self.fresh > 0 && now - self.sent_at >= BATCH_SPAN)
     }
 
     /// New streams, what peers say, sockets that take bytes again.
     fn look(&mut self, now: Nanos) -> usize {
         self.look_at = now + LOOK_EVERY;
-        let mut work = 0;
+        let mut work = self.take_edges(now, Nanos::ZERO);
         while let Some(socket) = self.transport.as_mut().and_then(|all| all.poll(now)) {
             self.begin(now, socket);
             work += 1;
         }
-        work + self.take_edges(now, Nanos::ZERO)
+        work
     }
 
     fn take_edges(&mut self, now: Nanos, span: Nanos) -> usize {
         let count = self.epoll.wait(Some(span)).unwrap_or(0);
         for at in 0..count {
             let Some((token, ready)) = self.epoll.event(at) else { continue };
-            self.ready(now, token, ready);
+            match &mut self.transport {
+                Some(transport) if token == LISTENER => transport.called(),
+                _ => self.ready(now, token, ready),
+            }
         }
         count
     }
@@ -343,7 +346,8 @@ impl PublicationDriver for ZmtpPublication {
         self.position += bytes as u64;
         self.fresh += 1;
         self.fresh_bytes += bytes;
-        if self.fresh_bytes >= BATCH_BYTES || self.fresh * 2 >= self.hwm {
+        // A queue that nears its mark is emptied before the policy sees it full.
+        if self.fresh_bytes >= BATCH_BYTES || self.fresh * 8 >= self.hwm * 7 {
             self.flush(now);
         }
         Ok(self.position)
@@ -357,15 +361,20 @@ impl PublicationDriver for ZmtpPublication {
     }
 
     fn work(&mut self, now: Nanos) -> usize {
-        let mut work = 0;
+        // What was offered first: a look is a system call.
+        let mut work = if self.is_due(now) { self.flush(now) } else { 0 };
         if now >= self.look_at || self.blocked > 0 {
             work += self.look(now);
         }
-        while let Some((id, reason)) = self.core.handle_timeout(now) {
-            self.over(now, id.index(), reason);
-            work += 1;
+        if self.core.poll_timeout().is_some_and(|due| now >= due) {
+            // A heartbeat may be written.
+            self.is_urgent = true;
+            while let Some((id, reason)) = self.core.handle_timeout(now) {
+                self.over(now, id.index(), reason);
+                work += 1;
+            }
         }
-        if self.is_due(now) {
+        if self.is_urgent {
             work += self.flush(now);
         }
         if self.is_closing {

@@ -8,7 +8,7 @@ use taut_types::Nanos;
 use taut_zmtp::{CloseReason, LinkId, SEED_BYTES, Seed, Subscriber, SubscriberEvent};
 
 use super::settings;
-use super::transport::Transport;
+use super::transport::{LISTENER, Transport};
 use super::wire::{Read, Wire};
 use crate::counters::Counters;
 use crate::driver::{Descriptors, Opening, SubscriptionDriver};
@@ -110,10 +110,10 @@ impl ZmtpSubscription {
 
     fn look(&mut self, now: Nanos) {
         self.look_at = now + LOOK_EVERY;
+        self.take_edges(Nanos::ZERO);
         while let Some(socket) = self.transport.as_mut().and_then(|all| all.poll(now)) {
             self.begin(now, socket);
         }
-        self.take_edges(Nanos::ZERO);
         while let Some((id, reason)) = self.core.handle_timeout(now) {
             self.over(now, id.index(), reason);
         }
@@ -126,6 +126,10 @@ impl ZmtpSubscription {
         let count = self.epoll.wait(Some(span)).unwrap_or(0);
         for at in 0..count {
             let Some((token, ready)) = self.epoll.event(at) else { continue };
+            if token == LISTENER {
+                self.transport.iter_mut().for_each(Transport::called);
+                continue;
+            }
             let index = usize::try_from(token).unwrap_or(usize::MAX);
             let Some(link) = self.links.get_mut(index).and_then(Option::as_mut) else { continue };
             link.wire.is_readable |= ready.readable || ready.ended;
@@ -230,6 +234,7 @@ impl ZmtpSubscription {
                 Some(SubscriberEvent::Established(_)) => {
                     *is_established = true;
                     wire.reserve(BUFFER_BYTES);
+                    wire.defer_acknowledgements();
                     let (session, position, peer) = (*session, *position, wire.peer());
                     push(events, Event::ImageAvailable { session, position, peer });
                     if let Some(transport) = transport {
@@ -415,6 +420,7 @@ impl SubscriptionDriver for ZmtpSubscription {
 
     fn block(&mut self, span: Nanos) {
         if self.is_idle() {
+            self.links.iter_mut().flatten().for_each(|link| link.wire.acknowledge());
             self.take_edges(span);
         }
         self.look_at = Nanos::ZERO;

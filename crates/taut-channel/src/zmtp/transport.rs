@@ -28,8 +28,13 @@ pub(super) struct Transport {
 
 #[derive(Debug)]
 enum Role {
-    Listening(Socket),
-    Connecting { to: Address, attempt: Attempt, backoff: Backoff },
+    /// With whether somebody may wait: an edge came, the end of the queue was not reached since.
+    Listening(Socket, bool),
+    Connecting {
+        to: Address,
+        attempt: Attempt,
+        backoff: Backoff,
+    },
 }
 
 #[derive(Debug)]
@@ -72,15 +77,26 @@ impl Transport {
             (listener, _) => listener?,
         };
         epoll.add(&listener, LISTENER, Interest::Read)?;
-        Ok(Self { role: Role::Listening(listener), options, path })
+        Ok(Self { role: Role::Listening(listener, true), options, path })
     }
 
-    /// A stream that stands now, if there is one. Cost: a system call, none while one stands that
-    /// was connected.
+    /// The listener's edge came: somebody waits.
+    pub(super) const fn called(&mut self) {
+        if let Role::Listening(_, is_called) = &mut self.role {
+            *is_called = true;
+        }
+    }
+
+    /// A stream that stands now, if there is one. Cost: a system call, none while nobody calls or
+    /// one stands that was connected.
     pub(super) fn poll(&mut self, now: Nanos) -> Option<Socket> {
         match &mut self.role {
-            Role::Listening(listener) => {
-                let (socket, _) = listener.accept().ok().flatten()?;
+            Role::Listening(_, false) => None,
+            Role::Listening(listener, is_called) => {
+                let Some((socket, _)) = listener.accept().ok().flatten() else {
+                    *is_called = false;
+                    return None;
+                };
                 // A Unix socket has none of these options, and needs none.
                 let _ = socket.apply(&self.options);
                 Some(socket)
@@ -137,7 +153,7 @@ impl Transport {
 
     pub(super) fn local_address(&self) -> Option<Address> {
         match &self.role {
-            Role::Listening(listener) => listener.local_address().ok(),
+            Role::Listening(listener, _) => listener.local_address().ok(),
             Role::Connecting { .. } => None,
         }
     }

@@ -28,13 +28,45 @@ pub(super) struct Wire {
     pub(super) was_short: bool,
     /// Our half is closed.
     pub(super) is_shut: bool,
+    /// The kernel holds acknowledgements back until [`Wire::acknowledge`].
+    defers_acks: bool,
+    /// Something was read since.
+    owes_ack: bool,
 }
 
 impl Wire {
     pub(super) fn new(socket: Socket, buffer_bytes: usize) -> Self {
         let buffer = vec![0; buffer_bytes];
         let (is_blocked, was_short, is_shut, is_readable) = (false, false, false, true);
-        Self { socket, buffer, start: 0, end: 0, is_blocked, is_readable, was_short, is_shut }
+        let (start, end, defers_acks, owes_ack) = (0, 0, false, false);
+        Self {
+            socket,
+            buffer,
+            start,
+            end,
+            is_blocked,
+            is_readable,
+            was_short,
+            is_shut,
+            defers_acks,
+            owes_ack,
+        }
+    }
+
+    /// Acknowledges what is read not within the read, which costs it a microsecond or two, but when
+    /// there is time: see [`Wire::acknowledge`]. For the receiving end of a stream that has one
+    /// direction; an acknowledgement would travel with an answer otherwise.
+    pub(super) fn defer_acknowledgements(&mut self) {
+        // A Unix socket has none.
+        self.defers_acks = self.socket.acknowledge().is_ok();
+    }
+
+    /// There is time: acknowledges what was read.
+    #[inline]
+    pub(super) fn acknowledge(&mut self) {
+        if std::mem::replace(&mut self.owes_ack, false) {
+            let _ = self.socket.acknowledge();
+        }
     }
 
     /// Where the peer is, on a network.
@@ -76,11 +108,13 @@ impl Wire {
             Ok(Some(0)) => Read::End,
             Ok(Some(bytes)) => {
                 self.end += bytes;
+                self.owes_ack = self.defers_acks;
                 self.was_short = self.end < self.buffer.len();
                 Read::Bytes
             }
             Ok(None) => {
                 self.is_readable = false;
+                self.acknowledge();
                 Read::Nothing
             }
             Err(_) => Read::Failed,

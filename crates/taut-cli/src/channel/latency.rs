@@ -5,7 +5,13 @@ use serde::Serialize;
 
 /// A histogram of nanoseconds up to ten minutes, to 0.1%.
 #[derive(Debug)]
-pub struct Latency(Histogram<u64>);
+pub struct Latency {
+    recorded: Histogram<u64>,
+    /// The value that came last, and how often in a row, not recorded yet: what is sent together
+    /// and received together has one latency.
+    last: u64,
+    times: u64,
+}
 
 /// Its summary, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -23,26 +29,41 @@ pub struct Spread {
 impl Latency {
     pub fn new() -> Self {
         let bounds = Histogram::new_with_bounds(1, 600_000_000_000, 3);
-        Self(bounds.unwrap_or_else(|_| unreachable!("the bounds are constants")))
+        let recorded = bounds.unwrap_or_else(|_| unreachable!("the bounds are constants"));
+        Self { recorded, last: 0, times: 0 }
     }
 
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        self.0.saturating_record(ns);
+        if ns != self.last {
+            self.settle();
+            self.last = ns;
+        }
+        self.times += 1;
+    }
+
+    #[inline]
+    fn settle(&mut self) {
+        if self.times > 0 {
+            self.recorded.saturating_record_n(self.last, self.times);
+            self.times = 0;
+        }
     }
 
     /// Nothing when nothing was recorded.
-    pub fn spread(&self) -> Option<Spread> {
-        let at = |quantile| self.0.value_at_quantile(quantile);
-        (!self.0.is_empty()).then(|| Spread {
-            count: self.0.len(),
-            min: self.0.min(),
-            mean: (self.0.mean() * 10.0).round() / 10.0,
+    pub fn spread(&mut self) -> Option<Spread> {
+        self.settle();
+        let all = &self.recorded;
+        let at = |quantile| all.value_at_quantile(quantile);
+        (!all.is_empty()).then(|| Spread {
+            count: all.len(),
+            min: all.min(),
+            mean: (all.mean() * 10.0).round() / 10.0,
             p50: at(0.5),
             p99: at(0.99),
             p999: at(0.999),
             p9999: at(0.9999),
-            max: self.0.max(),
+            max: all.max(),
         })
     }
 }
@@ -61,5 +82,23 @@ impl Spread {
             us(self.p9999),
             us(self.max)
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_one_value_count_as_often_as_they_came() {
+        let mut latency = Latency::new();
+        assert_eq!(latency.spread(), None);
+        for ns in [0, 0, 700, 700, 700, 0, 900] {
+            latency.record(ns);
+        }
+        let spread = latency.spread().expect("values");
+        assert_eq!((spread.count, spread.min, spread.p50, spread.max), (7, 0, 700, 900));
+        latency.record(900);
+        assert_eq!(latency.spread().map(|spread| spread.count), Some(8));
     }
 }

@@ -11,11 +11,12 @@ use crate::exit::Failure;
 ///
 /// Ends when `--count` messages are received or known to be lost, at the end of the stream, or
 /// `--seconds` after the first message; the sender's own count travels at its end, so that a lost
-/// last message is known.
+/// last message is known. What one look at the channel finds, 128 messages at most, has one
+/// receive time, read when all of it is there.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
-    /// The channel, such as ipc:NAME, aeron:udp?endpoint=H:P|stream-id=N, tcp://H:P; or
-    /// TAUT_CHANNEL
+    /// The channel, such as ipc:NAME, aeron:udp?endpoint=H:P|stream-id=N, tcp://H:P,
+    /// lease:udp?endpoint=H:P; or TAUT_CHANNEL
     #[arg(long, value_name = "URI")]
     pub channel: Option<String>,
     /// End after so many messages, received or lost

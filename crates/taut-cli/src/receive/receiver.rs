@@ -17,7 +17,7 @@ use crate::progress::Progress;
 
 /// Messages of one poll: their common receive time is read when the last of them is there, so that
 /// none is reported earlier than it came.
-const LIMIT: usize = 16;
+const LIMIT: usize = 128;
 /// How long repairs and what was overtaken may come behind the announced end.
 const GRACE: Nanos = Nanos::from_millis(500);
 /// How long leaving may take.
@@ -40,15 +40,23 @@ pub struct Receiver<'a> {
     ended_at: Option<Nanos>,
     had_image: bool,
     progress: Progress,
+    /// What a poll brought, in memory that is kept.
+    batch: Batch,
 }
 
 /// What one poll brought.
+#[derive(Debug, Default)]
 struct Batch {
-    stamps: [Stamp; LIMIT],
-    count: usize,
+    stamps: Vec<Stamp>,
     raw: u64,
     end: Option<u64>,
     failure: Option<Failure>,
+}
+
+impl Batch {
+    fn is_empty(&self) -> bool {
+        self.stamps.is_empty() && self.raw == 0 && self.end.is_none() && self.failure.is_none()
+    }
 }
 
 impl<'a> Receiver<'a> {
@@ -76,6 +84,7 @@ impl<'a> Receiver<'a> {
             ended_at: None,
             had_image: false,
             progress: Progress::start(),
+            batch: Batch { stamps: Vec::with_capacity(LIMIT), ..Batch::default() },
         }
     }
 
@@ -83,15 +92,14 @@ impl<'a> Receiver<'a> {
     pub fn run(mut self, uri: &ChannelUri) -> Result<Report, Failure> {
         let mut now = self.clock.now();
         while !self.is_over(now) {
-            let batch = self.poll(now);
-            let later = self.clock.now();
-            if batch.count == 0 && batch.raw == 0 && batch.end.is_none() {
-                self.idle(later);
+            self.poll(now);
+            now = self.clock.now();
+            if self.batch.is_empty() {
+                now = self.idle(now);
             } else {
                 self.waiter.worked();
-                self.take(batch, later)?;
+                self.take(now)?;
             }
-            now = self.clock.now();
             self.clock.keep(now);
         }
         let report = self.report(uri);
@@ -102,10 +110,8 @@ impl<'a> Receiver<'a> {
         Ok(report)
     }
 
-    fn poll(&mut self, now: Nanos) -> Batch {
-        let stamps = [Stamp::default(); LIMIT];
-        let mut batch = Batch { stamps, count: 0, raw: 0, end: None, failure: None };
-        let (is_raw, pong) = (self.arguments.raw, &mut self.pong);
+    fn poll(&mut self, now: Nanos) {
+        let (is_raw, pong, batch) = (self.arguments.raw, &mut self.pong, &mut self.batch);
         self.subscription.poll(now, LIMIT, |message| {
             let stamped = read(message.payload).filter(|_| !is_raw);
             if let Some(pong) = pong
@@ -115,30 +121,24 @@ impl<'a> Receiver<'a> {
                 batch.failure = Some(error);
             }
             match stamped {
-                Some(Stamped::Message(stamp)) => {
-                    if let Some(place) = batch.stamps.get_mut(batch.count) {
-                        *place = stamp;
-                        batch.count += 1;
-                    }
-                }
+                Some(Stamped::Message(stamp)) => batch.stamps.push(stamp),
                 Some(Stamped::End(count)) => batch.end = Some(count),
                 None => batch.raw += 1,
             }
         });
-        batch
     }
 
-    fn take(&mut self, batch: Batch, now: Nanos) -> Result<(), Failure> {
-        if let Some(failure) = batch.failure {
+    fn take(&mut self, now: Nanos) -> Result<(), Failure> {
+        if let Some(failure) = self.batch.failure.take() {
             return Err(failure);
         }
-        if batch.count > 0 || batch.raw > 0 {
+        if !self.batch.stamps.is_empty() || self.batch.raw > 0 {
             self.first.get_or_insert_with(|| (now, thread_usage()));
             self.last = now;
         }
-        self.raw += batch.raw;
+        self.raw += std::mem::take(&mut self.batch.raw);
         let received_ns = self.clock.stamp(now);
-        for stamp in batch.stamps.iter().take(batch.count) {
+        for stamp in &self.batch.stamps {
             self.account.note(stamp.sequence);
             // Clocks of two machines may disagree: what would be negative is nothing.
             self.latency.record(received_ns.saturating_sub(stamp.sent_ns));
@@ -147,15 +147,16 @@ impl<'a> Receiver<'a> {
                 csv.line(stamp, received_ns)?;
             }
         }
-        if let Some(count) = batch.end {
+        self.batch.stamps.clear();
+        if let Some(count) = self.batch.end.take() {
             self.account.end(count);
             self.ended_at.get_or_insert(now);
         }
         Ok(())
     }
 
-    /// Nothing came: looks at what else there is, and waits.
-    fn idle(&mut self, now: Nanos) {
+    /// Nothing came: looks at what else there is, and waits. Returns the time.
+    fn idle(&mut self, now: Nanos) -> Nanos {
         let busy = self.pong.as_mut().map_or(0, |pong| pong.work(now)) > 0;
         while self.subscription.poll_event().is_some() {}
         self.had_image |= self.subscription.image_count() > 0;
@@ -163,9 +164,10 @@ impl<'a> Receiver<'a> {
             // The stream is over, whether its end was heard or not.
             self.ended_at.get_or_insert(now);
         }
-        self.progress.tell(if self.first.is_some() { "receiving" } else { "waiting" });
+        let at = if self.first.is_some() { "receiving" } else { "waiting" };
+        self.progress.tell_at(now, at);
         if busy {
-            return;
+            return now;
         }
         let next = [
             self.subscription.next_timeout(),
@@ -174,7 +176,12 @@ impl<'a> Receiver<'a> {
         ];
         let subscription = &mut self.subscription;
         let next = next.into_iter().flatten().min();
-        self.waiter.idle(now, next, |span| subscription.block(span));
+        let mut slept = false;
+        self.waiter.idle(now, next, |span| {
+            slept = true;
+            subscription.block(span);
+        });
+        if slept { self.clock.now() } else { now }
     }
 
     fn received(&self) -> u64 {
@@ -198,7 +205,7 @@ impl<'a> Receiver<'a> {
             || stop_requests() > 0
     }
 
-    fn report(&self, uri: &ChannelUri) -> Report {
+    fn report(&mut self, uri: &ChannelUri) -> Report {
         let (first, before) = self.first.unwrap_or_default();
         let usage = thread_usage();
         let (usage, span) = match self.first {
@@ -206,6 +213,8 @@ impl<'a> Receiver<'a> {
             None => (before, 0.0),
         };
         let switches = |usage: &Usage| usage.voluntary_switches + usage.involuntary_switches;
+        let spreads = [&mut self.latency, &mut self.intended].map(Latency::spread);
+        let [latency_ns, intended_ns] = if self.arguments.raw { [None; 2] } else { spreads };
         let stamped = (!self.arguments.raw).then_some(&self.account);
         // The first message is where the time begins.
         let behind_first = self.received().saturating_sub(1) as f64;
@@ -216,8 +225,8 @@ impl<'a> Receiver<'a> {
             duplicated: stamped.map(Account::duplicated),
             out_of_order: stamped.map(Account::out_of_order),
             msgs_per_s: if span > 0.0 { (behind_first / span).round() } else { 0.0 },
-            latency_ns: stamped.and_then(|_| self.latency.spread()),
-            intended_ns: stamped.and_then(|_| self.intended.spread()),
+            latency_ns,
+            intended_ns,
             context_switches: switches(&usage).saturating_sub(switches(&before)),
             cpu_seconds: (usage.cpu - before.cpu).0 as f64 / 1e9,
         }

@@ -41,14 +41,14 @@ impl FromStr for Rate {
 /// and at the end until every subscriber has everything.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
-    /// The channel, such as ipc:NAME, aeron:udp?endpoint=H:P|stream-id=N, tcp://H:P; or
-    /// TAUT_CHANNEL
+    /// The channel, such as ipc:NAME, aeron:udp?endpoint=H:P|stream-id=N, tcp://H:P,
+    /// lease:udp?endpoint=H:P; or TAUT_CHANNEL
     #[arg(long, value_name = "URI")]
     pub channel: Option<String>,
     /// Bytes of a message, at least 24
     #[arg(long, default_value_t = 70)]
     pub size: usize,
-    /// Messages a second, or `max`
+    /// Messages a second, or `max`, where 64 messages at a time have one time: their first one's
     #[arg(long, default_value = "1000")]
     pub rate: Rate,
     /// How many messages; without it until interrupted

@@ -7,7 +7,7 @@ use taut_channel::{ChannelUri, OfferError, Publication, Waiter};
 use taut_sys::stop_requests;
 use taut_types::Nanos;
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, Rate};
 use super::pace::Pace;
 use crate::channel::clock::StampClock;
 use crate::channel::latency::Spread;
@@ -15,7 +15,9 @@ use crate::channel::stamp::Stamp;
 use crate::exit::Failure;
 use crate::progress::Progress;
 
-/// Offers at full speed between two duties: one system call carries them.
+/// Offers at full speed with one time, which is the first one's.
+const BURST: u64 = 64;
+/// Offers at full speed between two duties: few system calls carry them.
 const BATCH: u64 = 256;
 
 /// What `taut send` did.
@@ -115,32 +117,59 @@ impl<'a> Sender<'a> {
 
     /// Sends until the count is reached or a stop is asked for; returns how many.
     pub fn send_all(&mut self, start: Nanos) -> Result<u64, Failure> {
+        match self.arguments.rate {
+            Rate::Max => self.send_bursts(start),
+            Rate::Hz(_) => self.send_paced(start),
+        }
+    }
+
+    /// At full speed: bursts, each with one time.
+    fn send_bursts(&mut self, start: Nanos) -> Result<u64, Failure> {
+        let count = self.arguments.count.unwrap_or(u64::MAX);
+        let (mut now, mut sequence) = (start, 0);
+        while sequence < count && stop_requests() == 0 {
+            let end = count.min(sequence.saturating_add(BURST));
+            while sequence < end && self.attempt(now, now, sequence)? == Attempt::Sent {
+                sequence += 1;
+            }
+            self.clock.keep(now);
+            if sequence < end {
+                now = self.duty();
+                self.progress.tell_at(now, "back-pressured");
+                continue;
+            }
+            if sequence.is_multiple_of(BATCH) || sequence == count {
+                self.publication.work(now);
+                self.waiter.worked();
+                self.progress.tell_at(now, "sending");
+            }
+            now = self.clock.now();
+        }
+        Ok(sequence)
+    }
+
+    /// Each message at its time, with its own time.
+    fn send_paced(&mut self, start: Nanos) -> Result<u64, Failure> {
         let pace = Pace::new(start, self.arguments.rate);
         let count = self.arguments.count.unwrap_or(u64::MAX);
-        let mut now = start;
-        let mut sequence = 0;
+        let (mut now, mut sequence) = (start, 0);
         while sequence < count && stop_requests() == 0 {
-            now = match pace.intended(sequence) {
-                Some(intended) => self.until(intended, now),
-                None => self.clock.now(),
-            };
             let intended = pace.intended(sequence).unwrap_or(now);
-            match self.attempt(now, intended, sequence)? {
-                Attempt::Sent => sequence += 1,
-                Attempt::Full => {
-                    now = self.duty();
-                    self.progress.tell("back-pressured");
-                    continue;
-                }
+            now = self.until(intended, now);
+            if self.attempt(now, intended, sequence)? == Attempt::Full {
+                now = self.duty();
+                self.progress.tell_at(now, "back-pressured");
+                continue;
             }
-            let is_batch_over = sequence.is_multiple_of(BATCH) || sequence == count;
-            if is_batch_over || pace.intended(sequence).is_some_and(|next| next > now) {
+            sequence += 1;
+            let is_last_for_now = pace.intended(sequence).is_some_and(|next| next > now);
+            if is_last_for_now || sequence.is_multiple_of(BATCH) || sequence == count {
                 self.publication.work(now);
                 self.waiter.worked();
             }
             if sequence.is_multiple_of(4096) {
                 self.clock.keep(now);
-                self.progress.tell("sending");
+                self.progress.tell_at(now, "sending");
             }
         }
         Ok(sequence)

@@ -141,31 +141,41 @@ impl Publisher {
         Ok(())
     }
 
-    /// Applies the policy to those that are full.
+    /// Applies the policy to those that are full; `false` when nobody is left and it need not be
+    /// written.
     #[inline]
     fn admit(&mut self, bytes: usize) -> Result<bool, Refusal> {
-        let (config, log, counters) = (&self.config, &self.log, &mut self.counters);
-        let peers = &mut self.peers;
-        let is_unmatched = self.recipients.is_empty();
-        if config.on_full == OnFull::Block {
-            let mut all = self.recipients.iter();
-            if all.any(|index| {
-                peer_at(peers, *index).is_some_and(|peer| is_full(config, peer, bytes))
-            }) {
-                counters.back_pressured += 1;
-                return Err(Refusal::BackPressured);
-            }
-        } else {
-            self.recipients.retain(|index| {
-                let Some(peer) = peer_at(peers, *index) else { return false };
-                let dropped = make_room(config, log, peer, bytes);
-                peer.counters.dropped += dropped.0;
-                counters.dropped += dropped.0;
-                dropped.1
-            });
+        self.counters.offered += 1;
+        if self.recipients.is_empty() {
+            self.counters.unmatched += 1;
+            return Ok(self.last_values.is_some());
         }
-        counters.offered += 1;
-        counters.unmatched += u64::from(is_unmatched);
+        let has_room = |index: &u32| {
+            let peer = self.peers.get(*index as usize).and_then(|slot| slot.peer.as_deref());
+            peer.is_some_and(|peer| !is_full(&self.config, peer, bytes))
+        };
+        if self.config.on_full != OnFull::Conflate && self.recipients.iter().all(has_room) {
+            return Ok(true);
+        }
+        self.apply_policy(bytes)
+    }
+
+    #[cold]
+    fn apply_policy(&mut self, bytes: usize) -> Result<bool, Refusal> {
+        let (config, log, counters) = (&self.config, &self.log, &mut self.counters);
+        if config.on_full == OnFull::Block {
+            counters.offered -= 1;
+            counters.back_pressured += 1;
+            return Err(Refusal::BackPressured);
+        }
+        let peers = &mut self.peers;
+        self.recipients.retain(|index| {
+            let Some(peer) = peer_at(peers, *index) else { return false };
+            let (dropped, fits) = make_room(config, log, peer, bytes);
+            peer.counters.dropped += dropped;
+            counters.dropped += dropped;
+            fits
+        });
         Ok(!self.recipients.is_empty() || self.last_values.is_some())
     }
 
