@@ -4,7 +4,9 @@
 
 use std::io;
 
-use taut_fix::{Event, FieldIndex, LogonContext, Now, Role, Session, Store, Writer};
+use taut_fix::{
+    Event, FieldIndex, LogonContext, Now, Role, Session, Store, Writer, lead_with_msg_type,
+};
 use taut_fix_auth::{BinanceLogon, DeribitLogon, NONCE_BYTES, check_deribit};
 use taut_fix_store::{Direction, MessageLog};
 use taut_types::Nanos;
@@ -168,7 +170,11 @@ impl<A: Application> Endpoint<A> {
         input.extend_from_slice(bytes);
         let mut at = 0;
         loop {
-            let consumed = self.step(now, input.get(at..).unwrap_or_default(), index, output);
+            let rest = input.get_mut(at..).unwrap_or_default();
+            if self.settings.msg_type_anywhere {
+                lead_with_msg_type(rest);
+            }
+            let consumed = self.step(now, rest, index, output);
             at += consumed;
             while let Some(held) = self.session.take_held(&mut self.held) {
                 let room = std::mem::take(&mut self.held);

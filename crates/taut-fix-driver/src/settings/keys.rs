@@ -38,6 +38,8 @@ pub struct SessionKeys {
     /// NextExpectedMsgSeqNum (789).
     pub next_expected: Option<bool>,
     pub message_bytes_max: Option<usize>,
+    /// The peer may write MsgType (35) anywhere in the header, as clients that sort by tag do.
+    pub msg_type_anywhere: Option<bool>,
     /// `seconds`, `millis`, `micros`, `nanos`, `picos`.
     pub timestamps: Option<String>,
 

@@ -45,6 +45,8 @@ pub struct SessionSettings {
     pub schedule: Option<Schedule>,
     /// What its Logon carries (initiator) or must carry (acceptor).
     pub credentials: Option<Credentials>,
+    /// Whether the peer may write MsgType (35) anywhere in the header.
+    pub msg_type_anywhere: bool,
     /// More fields of our Logon: tag and value.
     pub logon_fields: Vec<(i32, String)>,
     /// `HOST:PORT`, tried in turn (initiator).
@@ -75,6 +77,7 @@ impl SessionSettings {
             rotation: Rotation::default(),
             schedule: None,
             credentials: None,
+            msg_type_anywhere: false,
             logon_fields: Vec::new(),
             addresses: Vec::new(),
             reconnect_min: Nanos::from_secs(1),
@@ -119,6 +122,7 @@ impl SessionSettings {
                 .credentials
                 .map(|keys| Credentials::build(keys, role, files))
                 .transpose()?,
+            msg_type_anywhere: keys.msg_type_anywhere.unwrap_or(false),
             logon_fields: logon_fields(&keys.logon_fields)?,
             addresses: addresses(keys.addresses)?,
             reconnect_min,

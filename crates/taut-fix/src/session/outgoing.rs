@@ -94,7 +94,7 @@ impl Outgoing {
             writer.flag::<{ tag::POSS_RESEND }>(true);
         }
         if header.is_gap_fill || header.route.is_some() {
-            write_unusual(&mut writer, header);
+            write_unusual(&mut writer, self.begin, header);
         }
         if let Some(last) = header.last_processed {
             writer.number::<{ tag::LAST_MSG_SEQ_NUM_PROCESSED }>(last);
@@ -110,7 +110,7 @@ impl Outgoing {
 
 /// What most headers do not have.
 #[cold]
-fn write_unusual(writer: &mut Writer<'_>, header: &HeaderFields<'_>) {
+fn write_unusual(writer: &mut Writer<'_>, begin: BeginString, header: &HeaderFields<'_>) {
     if let Some(route) = header.route {
         route.write_on_behalf_of(writer);
     }
@@ -118,6 +118,6 @@ fn write_unusual(writer: &mut Writer<'_>, header: &HeaderFields<'_>) {
         writer.timestamp::<{ tag::ORIG_SENDING_TIME }>(header.sending_time);
     }
     if let Some(route) = header.route {
-        route.write_deliver_to(writer);
+        route.write_deliver_to(writer, begin);
     }
 }
