@@ -63,6 +63,7 @@ pub use codec::body::Body;
 pub use codec::fields::{Field, Fields};
 pub use codec::frame::{Frame, Framed, MESSAGE_BYTES_MAX, frame, frame_at};
 pub use codec::index::{FieldIndex, Slot};
+pub use codec::lead::lead_with_msg_type;
 pub use codec::tag;
 pub use codec::tag::is_header as is_header_tag;
 pub use codec::text::{CompId, InlineText, ShortText, TestReqId};

@@ -106,6 +106,8 @@ pub fn frame_at(
         return finish(begin_string, body_start, body_bytes);
     }
     let begin_string = match value_after(bytes, b"8=", BEGIN_BYTES_MAX) {
+        // As where it finds its feet again, so that it does not matter where the bytes are split.
+        _ if !may_start(bytes) => return Ok(resynchronise(bytes)),
         Part::Value(value) => value,
         Part::NeedMore => return Ok(Framed::NeedMore),
         Part::Other => return Ok(resynchronise(bytes)),
@@ -224,7 +226,8 @@ fn is_whole(frame: &Frame<'_>, level: Level) -> bool {
 fn skip_to_checksum(bytes: &[u8], body_end: usize, message_bytes_max: usize) -> Framed<'_> {
     // The delimiter before the trailer is the last byte of the body.
     let from = body_end.saturating_sub(1);
-    let tail = bytes.get(from..).unwrap_or(&[]);
+    // What is beyond the limit may have come already, or not yet.
+    let tail = bytes.get(from..bytes.len().min(message_bytes_max)).unwrap_or(&[]);
     let Some(trailer) = tail.windows(4).position(|window| window == b"\x0110=") else {
         return if bytes.len() < message_bytes_max {
             Framed::NeedMore
@@ -242,16 +245,15 @@ fn skip_to_checksum(bytes: &[u8], body_end: usize, message_bytes_max: usize) -> 
 
 /// Skips at least one byte, up to the next `8=FIX` or what may become one.
 fn resynchronise(bytes: &[u8]) -> Framed<'_> {
+    let next = (1..bytes.len()).find(|at| bytes.get(*at..).is_some_and(may_start));
+    Framed::Garbled { skip: next.unwrap_or(bytes.len().max(1)) }
+}
+
+/// Whether it is `8=FIX...`, or may become it.
+fn may_start(bytes: &[u8]) -> bool {
     const START: &[u8] = b"8=FIX";
-    let mut skip = 1;
-    while let Some(rest) = bytes.get(skip..) {
-        let known = rest.len().min(START.len());
-        if rest.get(..known) == START.get(..known) {
-            break;
-        }
-        skip += 1;
-    }
-    Framed::Garbled { skip: skip.min(bytes.len().max(1)) }
+    let known = bytes.len().min(START.len());
+    bytes.get(..known) == START.get(..known)
 }
 
 #[cfg(test)]

@@ -321,7 +321,8 @@ impl Check<'_> {
     }
 
     /// The entries of a group, from the slot behind its count. An entry starts at the group's first
-    /// field, or at a field that the entry before has already.
+    /// field, or at a field that the entry before has already. A wrong count comes before what is
+    /// wrong in an entry, for it may be where one starts that is misunderstood.
     fn check_group(
         &self,
         dictionary: &Dictionary,
@@ -332,28 +333,31 @@ impl Check<'_> {
     ) -> Result<(), Fault> {
         let mut entries: u64 = 0;
         let mut seen = Seen::new();
+        let mut checked = Ok(());
         while let Some(slot) = self.slots.get(*at) {
             let Some((index, member)) = group.member(slot.tag) else { break };
             *at += 1;
             if entries == 0 || slot.tag.cast_unsigned() == group.first_tag || seen.has(index) {
-                self.check_entry(dictionary, group, &seen, entries)?;
+                checked =
+                    checked.and_then(|()| self.check_entry(dictionary, group, &seen, entries));
                 entries += 1;
                 seen = Seen::new();
             }
             seen.mark(index);
-            self.check_value(dictionary, member, slot, slot.value(self.message))?;
+            let value = slot.value(self.message);
+            checked = checked.and_then(|()| self.check_value(dictionary, member, slot, value));
             if let Some(inner) = dictionary.block(member.group)
                 && depth < DEPTH_MAX
             {
-                self.check_group(dictionary, inner, slot, at, depth + 1)?;
+                checked = checked.and(self.check_group(dictionary, inner, slot, at, depth + 1));
             }
         }
-        self.check_entry(dictionary, group, &seen, entries)?;
+        checked = checked.and_then(|()| self.check_entry(dictionary, group, &seen, entries));
         let announced = parse_u64(count.value(self.message));
         if self.rules.group_counts && announced != Some(entries) {
             return Err(fault(RejectReason::GroupCountIncorrect, count));
         }
-        Ok(())
+        checked
     }
 
     /// What an entry that ends must have had.

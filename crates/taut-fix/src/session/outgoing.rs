@@ -105,7 +105,7 @@ impl Outgoing {
             writer.flag::<{ tag::POSS_RESEND }>(true);
         }
         if header.is_gap_fill || header.route.is_some() {
-            write_unusual(&mut writer, header);
+            write_unusual(&mut writer, self.begin, header);
         }
         if let Some(last) = header.last_processed {
             writer.number::<{ tag::LAST_MSG_SEQ_NUM_PROCESSED }>(last);
@@ -129,7 +129,7 @@ fn write_preamble(writer: &mut Writer<'_>, sender: &CompId, target: &CompId, utc
 
 /// What most headers do not have.
 #[cold]
-fn write_unusual(writer: &mut Writer<'_>, header: &HeaderFields<'_>) {
+fn write_unusual(writer: &mut Writer<'_>, begin: BeginString, header: &HeaderFields<'_>) {
     if let Some(route) = header.route {
         route.write_on_behalf_of(writer);
     }
@@ -137,6 +137,6 @@ fn write_unusual(writer: &mut Writer<'_>, header: &HeaderFields<'_>) {
         writer.timestamp::<{ tag::ORIG_SENDING_TIME }>(header.sending_time);
     }
     if let Some(route) = header.route {
-        route.write_deliver_to(writer);
+        route.write_deliver_to(writer, begin);
     }
 }

@@ -189,7 +189,13 @@ impl<S: Store> Session<S> {
         if message.sequence == self.store.next_incoming() {
             self.advance(now);
         }
-        self.apply(now, Input::Logout, Cause::Nothing)
+        // A Logout that is answered resets when the answer is written.
+        let is_answer = self.state == State::LogoutSent;
+        let event = self.apply(now, Input::Logout, Cause::Nothing);
+        if is_answer && self.config.reset_on_logout {
+            self.reset_numbers();
+        }
+        event
     }
 
     /// CompIDs and SendingTime.
