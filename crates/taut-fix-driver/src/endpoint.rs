@@ -50,11 +50,17 @@ impl<A: Application> Endpoint<A> {
     ///
     /// # Errors
     /// One of them cannot be opened.
-    pub fn open(settings: SessionSettings, application: A) -> io::Result<Self> {
+    pub fn open(settings: SessionSettings, mut application: A) -> io::Result<Self> {
         let store = SessionStore::open(&settings)?;
+        if store.lost_bytes() > 0 {
+            application.warn(&format!(
+                "{} bytes of the store were damaged: messages in them become gap fills",
+                store.lost_bytes()
+            ));
+        }
         let log = settings.log.as_ref().map(|folder| {
             std::fs::create_dir_all(folder)?;
-            MessageLog::open(&folder.join(settings.file_name() + ".log"))
+            MessageLog::open(&folder.join(settings.file_name() + ".log"), settings.rotation)
         });
         let room = settings.config.message_bytes_max;
         Ok(Self {
@@ -193,6 +199,8 @@ impl<A: Application> Endpoint<A> {
             self.session.logout(now, "the trading session is over");
         }
         self.transmit(now, output);
+        // Here nobody waits for a message of ours. A failure is told by the commit.
+        let _ = self.session.store_mut().compact_if_due();
         self.commit(output);
     }
 

@@ -58,12 +58,6 @@ impl Format {
         }
     }
 
-    /// Whether digits alone are a value of the format.
-    #[inline]
-    pub(crate) const fn is_number(self) -> bool {
-        matches!(self, Self::Int | Self::Count | Self::Float)
-    }
-
     /// Whether the value has the format.
     #[inline(always)]
     #[must_use]
