@@ -9,6 +9,7 @@ use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
 
 use taut_channel::{ChannelUri, Closing, Loss, OfferError, Opening, Publication, Subscription};
 use taut_sys::monotonic;
@@ -87,7 +88,9 @@ fn java(jar: &Path, directory: &Path, role: &str, loss: u32) -> Command {
 struct Peer {
     child: Child,
     lines: Receiver<String>,
-    directory: tempdir::Directory,
+    /// It ends with the peer, and removes what a driver that was killed has left.
+    reading: Option<JoinHandle<()>>,
+    _directory: tempdir::Directory,
 }
 
 /// A directory of this test that goes when it goes.
@@ -117,12 +120,17 @@ impl Peer {
             .expect("the peer runs");
         let output = BufReader::new(child.stdout.take().expect("piped"));
         let (send, lines) = channel();
-        std::thread::spawn(move || {
+        let reading = std::thread::spawn(move || {
+            let mut directories = Vec::new();
             for line in output.lines().map_while(Result::ok) {
-                let _ = send.send(line);
+                match line.strip_prefix("directory ") {
+                    Some(path) => directories.push(tempdir::Directory(path.into())),
+                    None => drop(send.send(line)),
+                }
             }
         });
-        Self { child, lines, directory: tempdir::Directory(directory) }
+        let reading = Some(reading);
+        Self { child, lines, reading, _directory: tempdir::Directory(directory) }
     }
 
     /// A line that it has printed.
@@ -139,7 +147,7 @@ impl Drop for Peer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = &self.directory;
+        let _ = self.reading.take().map(JoinHandle::join);
     }
 }
 

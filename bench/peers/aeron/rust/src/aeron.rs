@@ -50,8 +50,15 @@ fn stay() {
     let _ = std::io::stdin().read(&mut [0; 1]);
 }
 
-pub fn send(channel: &str, stream: i32, count: u64) {
+/// A driver that says where its files are: who kills this process removes them.
+fn driver() -> EmbeddedDriver {
     let driver = EmbeddedDriver::launch().expect("driver");
+    println!("directory {}", driver.dir());
+    driver
+}
+
+pub fn send(channel: &str, stream: i32, count: u64) {
+    let driver = driver();
     let aeron = Aeron::connect_dir(driver.dir()).expect("client");
     let publication = publication(&aeron, channel, stream);
     println!("joined");
@@ -66,7 +73,7 @@ pub fn send(channel: &str, stream: i32, count: u64) {
 }
 
 pub fn receive(channel: &str, stream: i32, count: u64) {
-    let driver = EmbeddedDriver::launch().expect("driver");
+    let driver = driver();
     let aeron = Aeron::connect_dir(driver.dir()).expect("client");
     let subscription = subscription(&aeron, channel, stream);
     let (tell, told) = mpsc::channel();
