@@ -7,7 +7,7 @@ use taut_venue::{FeedOutput, Flow, Now, Venue, VenueConfig};
 
 use crate::deadline::Deadline;
 use crate::lossy_link::{LossyLink, Weather};
-use crate::setup::{gateway_config, open_venue};
+use crate::setup::{gateway_config, open_venue, requests};
 
 /// Where the clock starts; nothing depends on it but that it is not 0.
 pub const START: Nanos = Nanos::from_secs(1_000);
@@ -28,14 +28,18 @@ pub const fn clock() -> Clock {
     Clock::new(standing_at(START))
 }
 
-/// The weather on the two channels of the feed, and its seed.
+/// The weather on the lines and channels of the feed, and its seed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Conditions {
     /// On the incremental channel.
     pub incremental: Weather,
+    /// On line B, if there is one.
+    pub line_b: Option<Weather>,
     /// On the snapshot channel.
     pub snapshot: Weather,
-    /// Of both.
+    /// Whether the gateway may ask for packets.
+    pub retransmission: bool,
+    /// Of all.
     pub seed: u64,
 }
 
@@ -48,6 +52,8 @@ pub struct Lockstep<'m, C> {
     pub gateway: Gateway<'m, C>,
     /// The incremental channel between them.
     pub incremental: LossyLink,
+    /// Line B of it.
+    pub line_b: Option<LossyLink>,
     /// The snapshot channel.
     pub snapshot: LossyLink,
     now: Nanos,
@@ -65,18 +71,34 @@ impl<'m, C: Client> Lockstep<'m, C> {
         regions: &Regions<'m>,
         client: C,
     ) -> Self {
-        let Conditions { incremental, snapshot, seed } = conditions;
+        let Conditions { incremental, line_b, snapshot, retransmission, seed } = conditions;
         let (incremental_out, incremental, incremental_in) = LossyLink::new(incremental, seed);
         let (snapshot_out, snapshot, snapshot_in) = LossyLink::new(snapshot, !seed);
-        let output = FeedOutput { incremental: incremental_out, snapshot: snapshot_out };
-        let sockets = FeedSockets { incremental: incremental_in, snapshot: snapshot_in };
+        let line_b = line_b.map(|weather| LossyLink::new(weather, seed ^ 0xb));
+        let (b_out, line_b, b_in) = match line_b {
+            Some((out, link, at)) => (Some(out), Some(link), Some(at)),
+            None => (None, None, None),
+        };
+        let (retransmitting, asking) = retransmission.then(requests).unzip();
+        let output = FeedOutput {
+            incremental: incremental_out,
+            incremental_b: b_out,
+            snapshot: snapshot_out,
+            retransmission: retransmitting,
+        };
+        let sockets = FeedSockets {
+            incremental: incremental_in,
+            incremental_b: b_in,
+            snapshot: snapshot_in,
+            retransmission: asking,
+        };
         let (venue, at) = open_venue(config, flow, output);
-        // A bare send is for the clock on the wall.
-        let config = GatewayConfig { sink_address: None, ..gateway_config(at) };
+        // A bare send is for the clock on the wall, and so is how long line B waits.
+        let config = GatewayConfig { sink_address: None, hot: false, ..gateway_config(at) };
         let recorders = Recorders::new(regions).expect("regions that hold the histograms");
         let gateway = Gateway::new(&config, clock(), sockets, client, recorders, regions.gateway);
         let gateway = gateway.expect("a connection to the venue");
-        let mut pair = Self { venue, gateway, incremental, snapshot, now: START };
+        let mut pair = Self { venue, gateway, incremental, line_b, snapshot, now: START };
         pair.log_on();
         pair.step_until("a session and a book", |pair| pair.gateway.is_ready());
         pair.venue.start_flow(pair.now);
@@ -119,7 +141,9 @@ impl<'m, C: Client> Lockstep<'m, C> {
         let now = Now { mono: self.now, utc: self.now + UTC_OFFSET };
         self.venue.poll(now).expect("the venue goes on");
         let counters = self.venue.counters();
-        self.incremental.pass_on(counters.published + counters.heartbeats);
+        let sent = counters.published + counters.heartbeats;
+        self.incremental.pass_on(sent - counters.lost_on_a);
+        self.line_b.iter_mut().for_each(|line| line.pass_on(sent - counters.lost_on_b));
         self.snapshot.pass_on(counters.snapshot_packets);
         loop {
             watch(Round::Before, &self.gateway);

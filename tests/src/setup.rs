@@ -112,10 +112,29 @@ pub fn link() -> (Socket, Socket) {
     (Socket::datagram(&ANY_PORT, &options).expect("a sending socket"), receiver)
 }
 
-/// A feed straight from a venue to a gateway.
+/// Where a venue takes requests for packets, and a gateway's socket for them.
+///
+/// # Panics
+/// When the sockets cannot be opened.
+#[must_use]
+pub fn requests() -> (Socket, Socket) {
+    let venue = Socket::datagram(&ANY_PORT, &DatagramOptions::default()).expect("a socket");
+    let peer = venue.local_address().expect("an address").inet();
+    let options = DatagramOptions { peer, ..DatagramOptions::default() };
+    (venue, Socket::datagram(&ANY_PORT, &options).expect("a socket"))
+}
+
+/// A feed straight from a venue to a gateway: two lines, snapshots, requests.
 #[must_use]
 pub fn feed() -> (FeedOutput, FeedSockets) {
     let ((incremental_out, incremental), (snapshot_out, snapshot)) = (link(), link());
-    let output = FeedOutput { incremental: incremental_out, snapshot: snapshot_out };
-    (output, FeedSockets { incremental, snapshot })
+    let ((b_out, incremental_b), (retransmitting, asking)) = (link(), requests());
+    let output = FeedOutput {
+        incremental: incremental_out,
+        incremental_b: Some(b_out),
+        snapshot: snapshot_out,
+        retransmission: Some(retransmitting),
+    };
+    let (incremental_b, retransmission) = (Some(incremental_b), Some(asking));
+    (output, FeedSockets { incremental, incremental_b, snapshot, retransmission })
 }

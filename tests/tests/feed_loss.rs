@@ -108,7 +108,8 @@ fn heals_from_snapshots_and_trades_in_between() {
 fn heals_although_snapshots_suffer_too() {
     let segment = Segment::create("feed-loss", &Regions::LAYOUT).expect("a segment");
     let regions = Regions::of(&segment).expect("regions");
-    let conditions = Conditions { incremental: SHOWERS, snapshot: RAIN, seed: 42 };
+    let conditions =
+        Conditions { incremental: SHOWERS, snapshot: RAIN, seed: 42, ..Conditions::default() };
     let pair = run(&regions, conditions, touch());
     check(&pair);
     assert!(pair.snapshot.mishaps().lost > 0);

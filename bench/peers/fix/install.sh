@@ -1,6 +1,7 @@
 #!/bin/sh
 # Fetches and builds the FIX peers that there are tools for, into the folder `target` beside this file:
-# Go for quickfixgo, Maven and a JDK for QuickFIX/J, python3 for simplefix and asyncfix.
+# Go for quickfixgo, Maven and a JDK for QuickFIX/J, python3 for simplefix and asyncfix, cargo for
+# quickfix-tokio and deribit-fix.
 set -eu
 cd "$(dirname "$0")"
 mkdir -p target
@@ -16,5 +17,10 @@ fi
 if has python3; then
     python3 -m venv target/python
     target/python/bin/pip install -q simplefix==1.0.17 asyncfix==1.0.1
+fi
+if has cargo; then
+    cargo build --release --manifest-path rust/Cargo.toml --target-dir target/cargo
+    cargo build --release --manifest-path deribit/Cargo.toml --target-dir target/cargo
+    cp target/cargo/release/fix-peer-rust target/cargo/release/fix-peer-deribit target
 fi
 ls target

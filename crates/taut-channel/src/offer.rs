@@ -38,6 +38,8 @@ pub enum MessageLimit {
     Capacity,
     /// A message is one datagram.
     Mtu,
+    /// A message is one datagram, which the path to the subscriber must carry in one piece.
+    PathMtu,
     /// Aeron's term.
     TermLength,
     /// The peer's or our own bound on a frame.
@@ -49,6 +51,7 @@ impl MessageLimit {
         match self {
             Self::Capacity => "raise capacity, of which a message has at most an eighth",
             Self::Mtu => "split it, or raise mtu where the path carries it",
+            Self::PathMtu => "split it, or raise the MTU of the interfaces on the path",
             Self::TermLength => "raise term-length",
             Self::Frame => "split it",
         }

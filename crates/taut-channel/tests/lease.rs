@@ -343,6 +343,44 @@ fn fault_11_multicast_is_a_mode_one_datagram_for_any_number_of_subscribers() {
 }
 
 #[test]
+fn a_closed_subscription_is_unsubscribed_at_once() {
+    let mut rig = Rig::new("");
+    while rig.publication.poll_event().is_some() {}
+    rig.subscription.close(rig.now);
+    rig.until(|rig| rig.publication.subscriber_count() == 0 && rig.subscription.is_closed());
+    let event = rig.publication.poll_event();
+    let left = matches!(event, Some(Event::Disconnected { reason: EndReason::Closed, .. }));
+    assert!(left, "{event:?}");
+    assert_eq!(rig.send(b"to nobody"), Err(OfferError::NotConnected));
+}
+
+#[test]
+fn every_subscriber_gets_everything_with_a_socket_of_its_own_or_without() {
+    let mut rig = Rig::new("");
+    let port = rig.publication.local_address().expect("address").port();
+    let opening = Opening { now: rig.now, ..Opening::default() };
+    let mut others: Vec<Subscription> = (0..11)
+        .map(|_| Subscription::open(&uri(port, ""), &opening).expect("subscription"))
+        .collect();
+    rig.until(|rig| {
+        for other in &mut others {
+            other.poll(rig.now, 9, |_| {});
+        }
+        rig.publication.subscriber_count() == 12
+    });
+    // One leaves without a word: that it is gone does not harm the others.
+    others.remove(0);
+    rig.send_numbers(0..50);
+    rig.until(|rig| {
+        for other in &mut others {
+            other.poll(rig.now, 9, |_| {});
+        }
+        rig.received() == 50 && others.iter().all(|other| other.counters().received == 50)
+    });
+    assert!(others.iter().all(|other| other.counters().lost == 0));
+}
+
+#[test]
 fn an_aborted_message_comes_again() {
     let mut rig = Rig::new("");
     rig.send(b"one").expect("sent");

@@ -38,6 +38,7 @@ impl Peer {
                 // The dictionary of its own messages: it refuses to read that of QuickFIX.
                 (PathBuf::from("java"), "java/Peer.class", before, Some(String::from("FIX44.xml")))
             }
+            "deribit-fix" => (built.join("fix-peer-deribit"), "fix-peer-deribit", vec![], None),
             _ => {
                 let python = built.join("python/bin/python3");
                 (python, "python/bin/python3", vec![script(name)], None)
@@ -225,4 +226,26 @@ fn simplefix_serves() {
 #[test]
 fn asyncfix_is_served() {
     peer_is_a_client("engine", &[], false);
+}
+
+/// It sorts its fields by tag, MsgType too, which Deribit lets pass: so do we, when we are told.
+#[test]
+fn deribit_fix_is_served_when_it_knows_the_secret() {
+    let Some(peer) = Peer::find("deribit-fix") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("taut.toml");
+    let text = "[[sessions]]\nbegin_string = \"FIX.4.4\"\nsender_comp_id = \"DERIBITSERVER\"\n\
+                target_comp_id = \"GUEST\"\nmsg_type_anywhere = true\nreset_on_logon = true\n\
+                log = \"log\"\n[sessions.credentials]\nkind = \"deribit\"\nusername = \"me\"\n\
+                secret = \"the secret\"\n";
+    fs::write(&config, text).expect("room");
+    let mut acceptor = Running::start(&mut taut(&["echo", "--listen", "127.0.0.1:0"], &config));
+    let port = acceptor.port();
+    assert_eq!(peer.start(&[&port, "me", "another"]).finish(), ["refused"]);
+    assert_eq!(peer.start(&[&port, "me", "the secret"]).finish(), ["logon", "order", "logout"]);
+    let log = log(folder.path());
+    assert!(log.iter().all(|line| !line.contains("the secret")), "{log:#?}");
+    // Nonce and hash are blotted out.
+    let logon = log.iter().find(|line| line.contains("|35=A|")).expect("a Logon");
+    assert!(logon.contains("|96=***") && logon.contains("|554=***"), "{logon}");
 }

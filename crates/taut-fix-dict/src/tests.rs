@@ -71,6 +71,9 @@ fn each_fault_is_named_with_its_tag() {
         ("386=0|336=1|", (R::GroupCountIncorrect, Some(386))),
         ("453=1|448=a|802=2|523=s|803=1|", (R::GroupCountIncorrect, Some(802))),
         ("453=1|448=a|802=1|523=s|803=x|", (R::IncorrectDataFormat, Some(803))),
+        // Where a count and a value are wrong, the count is told.
+        ("453=1|448=a|802=2|523=s|803=x|", (R::GroupCountIncorrect, Some(802))),
+        ("453=2|448=a|802=2|523=s|803=x|", (R::GroupCountIncorrect, Some(453))),
         ("34=3|", (R::TagOutOfOrder, Some(34))),
     ] {
         assert_eq!(wrong(&format!("35=D|{HEADER}{ORDER}{extra}")), expected, "{extra}");

@@ -5,7 +5,7 @@ mod connection;
 use std::io;
 use std::net::SocketAddr;
 
-use taut_fix::{CompId, FieldIndex, Now, Peek, peek};
+use taut_fix::{CompId, FieldIndex, Now, Peek, lead_with_msg_type, peek};
 use taut_io::{Completion, Handle, Io, IoError, Kernel};
 use taut_net::{NetError, TlsServerConfig};
 use taut_sys::{Address, StreamOptions};
@@ -275,6 +275,10 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
 
     /// Gives a connection to the session that its Logon names, or ends it.
     fn find_session<K: Kernel>(&mut self, io: &mut Io<K>, now: Now, connection: &mut Connection) {
+        let mut settings = self.endpoints.iter().map(Endpoint::settings).chain(&self.dynamic);
+        if settings.any(|settings| settings.msg_type_anywhere) {
+            lead_with_msg_type(&mut connection.first);
+        }
         match self.find_endpoint(now, &connection.first) {
             Found::NeedMore => {}
             Found::Nobody => {

@@ -4,7 +4,9 @@
 
 use std::io;
 
-use taut_fix::{Event, FieldIndex, LogonContext, Now, Role, Session, Store, Writer};
+use taut_fix::{
+    Event, FieldIndex, LogonContext, Now, Role, Session, Store, Writer, lead_with_msg_type,
+};
 use taut_fix_auth::{BinanceLogon, DeribitLogon, NONCE_BYTES, check_deribit};
 use taut_fix_store::{Direction, MessageLog};
 use taut_types::Nanos;
@@ -48,11 +50,17 @@ impl<A: Application> Endpoint<A> {
     ///
     /// # Errors
     /// One of them cannot be opened.
-    pub fn open(settings: SessionSettings, application: A) -> io::Result<Self> {
+    pub fn open(settings: SessionSettings, mut application: A) -> io::Result<Self> {
         let store = SessionStore::open(&settings)?;
+        if store.lost_bytes() > 0 {
+            application.warn(&format!(
+                "{} bytes of the store were damaged: messages in them become gap fills",
+                store.lost_bytes()
+            ));
+        }
         let log = settings.log.as_ref().map(|folder| {
             std::fs::create_dir_all(folder)?;
-            MessageLog::open(&folder.join(settings.file_name() + ".log"))
+            MessageLog::open(&folder.join(settings.file_name() + ".log"), settings.rotation)
         });
         let room = settings.config.message_bytes_max;
         Ok(Self {
@@ -162,7 +170,11 @@ impl<A: Application> Endpoint<A> {
         input.extend_from_slice(bytes);
         let mut at = 0;
         loop {
-            let consumed = self.step(now, input.get(at..).unwrap_or_default(), index, output);
+            let rest = input.get_mut(at..).unwrap_or_default();
+            if self.settings.msg_type_anywhere {
+                lead_with_msg_type(rest);
+            }
+            let consumed = self.step(now, rest, index, output);
             at += consumed;
             while let Some(held) = self.session.take_held(&mut self.held) {
                 let room = std::mem::take(&mut self.held);
@@ -187,6 +199,8 @@ impl<A: Application> Endpoint<A> {
             self.session.logout(now, "the trading session is over");
         }
         self.transmit(now, output);
+        // Here nobody waits for a message of ours. A failure is told by the commit.
+        let _ = self.session.store_mut().compact_if_due();
         self.commit(output);
     }
 

@@ -35,7 +35,9 @@ impl SessionStore {
         let path = folder.join(settings.file_name() + ".store");
         let store = FileStore::open(&path, settings.sync);
         let named = |error| io::Error::other(format!("{}: {error}", path.display()));
-        Ok(Self::File(Box::new(store.map_err(named)?)))
+        let mut store = store.map_err(named)?;
+        store.set_retention(settings.retention);
+        Ok(Self::File(Box::new(store)))
     }
 
     /// The trading session that the numbers of a file belong to.
@@ -52,6 +54,22 @@ impl SessionStore {
         match self {
             Self::Memory(_) => Ok(()),
             Self::File(store) => store.set_period(start),
+        }
+    }
+
+    /// Lets old messages go, when it is time.
+    pub(crate) fn compact_if_due(&mut self) -> Result<(), StoreError> {
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::File(store) => store.compact_if_due().map(drop),
+        }
+    }
+
+    /// Bytes of the file that were damaged or torn when it was opened.
+    pub(crate) const fn lost_bytes(&self) -> u64 {
+        match self {
+            Self::Memory(_) => 0,
+            Self::File(store) => store.torn_bytes() + store.damaged_bytes(),
         }
     }
 

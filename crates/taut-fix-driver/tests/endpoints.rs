@@ -3,13 +3,15 @@
 
 use std::path::Path;
 
-use taut_fix::{Event, Extras, FieldIndex, Now, Role, Store, parse_timestamp};
+use taut_fix::{DisconnectReason, Event, Extras, FieldIndex, Now, Role, Store, parse_timestamp};
 use taut_fix_driver::{Application, Endpoint, Outbox, Received, Settings};
+use taut_fix_store::{FileStore, Sync};
 
 #[derive(Default)]
 struct Recorder {
     events: Vec<Event>,
     disconnects: usize,
+    warnings: Vec<String>,
 }
 
 impl Application for Recorder {
@@ -19,6 +21,10 @@ impl Application for Recorder {
 
     fn disconnected(&mut self) {
         self.disconnects += 1;
+    }
+
+    fn warn(&mut self, words: &str) {
+        self.warnings.push(words.to_owned());
     }
 }
 
@@ -186,4 +192,132 @@ fn heartbeats_go_out_when_they_are_due() {
     assert_eq!(pair.near.due(at("09:00:05")), Some(at("09:00:10").mono));
     pair.disconnect(at("09:00:06"));
     assert_eq!(pair.near.due(at("09:00:06")), None);
+}
+
+fn two(folder: &Path, near: &str, far: &str) -> Pair {
+    let near = endpoint(Role::Initiator, folder, near);
+    Pair::new(near, endpoint(Role::Acceptor, folder, far))
+}
+
+#[test]
+fn numbers_start_again_when_the_reset_rules_say_and_else_go_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Next numbers after an order and: a cut, the next Logon, a Logout, the Logon after it.
+    for (rule, expected) in [
+        ("", [[3, 2], [4, 3], [5, 4], [6, 5]]),
+        ("reset_on_logon = true", [[3, 2], [2, 2], [3, 3], [2, 2]]),
+        ("reset_on_logout = true", [[3, 2], [4, 3], [1, 1], [2, 2]]),
+        ("reset_on_disconnect = true", [[1, 1], [2, 2], [1, 1], [2, 2]]),
+    ] {
+        let mut pair = two(folder.path(), rule, rule);
+        pair.connect(at("09:00:00"));
+        pair.send(at("09:00:01"));
+        pair.disconnect(at("09:00:02"));
+        let mut seen = vec![pair.next_numbers()];
+        pair.connect(at("09:00:03"));
+        seen.push(pair.next_numbers());
+        let now = at("09:00:04");
+        pair.near.with_application(now, &mut pair.to_far, |_, outbox| outbox.log_out("bye"));
+        pair.run(now);
+        assert!(pair.near.is_over() && pair.far.is_over(), "{rule}");
+        pair.disconnect(at("09:00:05"));
+        seen.push(pair.next_numbers());
+        pair.connect(at("09:00:06"));
+        seen.push(pair.next_numbers());
+        assert_eq!(seen, expected, "{rule}");
+        assert!(pair.near.session().is_active() && pair.far.session().is_active(), "{rule}");
+    }
+}
+
+#[test]
+fn with_369_a_message_tells_the_last_number_that_was_processed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut pair = two(folder.path(), "last_processed = true\n", "");
+    pair.connect(at("09:00:00"));
+    for round in 0..2 {
+        let now = at("09:00:01");
+        pair.near.with_application(now, &mut pair.to_far, |_, outbox| {
+            let sent = outbox.send(b"D", Extras::default(), |writer| writer.text::<11>(b"1"));
+            sent.expect("the session is up");
+        });
+        let text = String::from_utf8_lossy(&pair.to_far).replace('\x01', "|");
+        assert!(text.contains(&format!("|369={}|", 1 + round)), "{text}");
+        pair.far.with_application(now, &mut pair.to_near, |_, outbox| {
+            let sent = outbox.send(b"8", Extras::default(), |writer| writer.text::<11>(b"1"));
+            sent.expect("the session is up");
+        });
+        pair.run(now);
+    }
+}
+
+#[test]
+fn a_789_beyond_what_was_sent_ends_the_logon() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let near = "next_expected = true\nstore = \"near\"\nsync = \"never\"\n";
+    let mut first = two(folder.path(), near, "next_expected = true\n");
+    first.connect(at("09:00:00"));
+    first.disconnect(at("09:00:01"));
+    drop(first);
+    // The acceptor has forgotten everything: it cannot send from where it is asked to.
+    let mut second = two(folder.path(), near, "next_expected = true\n");
+    second.connect(at("09:00:02"));
+    assert!(!second.near.session().is_active() && second.far.is_over());
+    let reason = DisconnectReason::NextExpectedTooHigh;
+    assert_eq!(second.far.application().events, [Event::Disconnect(reason)]);
+}
+
+#[test]
+fn a_logon_whose_sending_time_is_too_far_away_is_not_answered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (later, is_right) in [("09:01:59", true), ("09:02:01", false)] {
+        let mut pair = two(folder.path(), "", "");
+        let text = "[[sessions]]\nbegin_string = \"FIX.4.4\"\nsender_comp_id = \"YOU\"\n\
+                    target_comp_id = \"ME\"\nsending_time_tolerance_seconds = 120\n";
+        let settings = Settings::parse(text, folder.path(), Role::Acceptor).expect("settings");
+        let strict = settings.sessions.into_iter().next().expect("a session");
+        pair.far = Endpoint::open(strict, Recorder::default()).expect("an endpoint");
+        pair.near.connect(at("09:00:00"), &mut pair.to_far);
+        pair.far.connect(at(later), &mut pair.to_near);
+        let logon = std::mem::take(&mut pair.to_far);
+        pair.far.receive(at(later), &logon, &mut pair.index, &mut pair.to_near);
+        assert_eq!(pair.far.has_logged_on(), is_right, "{later}");
+        assert_eq!(pair.to_near.is_empty(), !is_right, "{later}");
+    }
+}
+
+#[test]
+fn a_damaged_message_of_the_store_becomes_a_gap_fill() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let near = "store = \"near\"\nsync = \"never\"\n";
+    let far = "store = \"far\"\nsync = \"never\"\n";
+    let mut first = two(folder.path(), near, far);
+    first.connect(at("09:00:00"));
+    for _ in 0..4 {
+        first.send(at("09:00:01"));
+    }
+    first.disconnect(at("09:00:02"));
+    drop(first);
+    // Orders 2 to 5 are in the file; the second of them rots.
+    let path = folder.path().join("near/FIX.4.4-ME-YOU.store");
+    let mut bytes = std::fs::read(&path).expect("the store");
+    let third = bytes.windows(6).position(|part| part == b"\x0134=3\x01").expect("order 3");
+    bytes[third + 1] ^= 4;
+    std::fs::write(&path, &bytes).expect("room");
+    // An acceptor that has forgotten the orders asks for them.
+    let path = folder.path().join("far/FIX.4.4-YOU-ME.store");
+    let mut store = FileStore::open(&path, Sync::Never).expect("the store");
+    store.set_next_incoming(2).expect("room");
+    drop(store);
+    let mut second = two(folder.path(), near, far);
+    let warnings = &second.near.application().warnings;
+    assert!(warnings.iter().any(|words| words.contains("become gap fills")), "{warnings:?}");
+    second.connect(at("09:00:03"));
+    let sequence = |event: &Event| match event {
+        Event::Application { sequence, .. } => Some(*sequence),
+        _ => None,
+    };
+    let got: Vec<_> = second.far.application().events.iter().filter_map(sequence).collect();
+    assert_eq!(got, [2, 4, 5]);
+    assert!(second.near.session().is_active());
+    assert_eq!(second.far.session().store().next_incoming(), second.next_numbers()[0]);
 }

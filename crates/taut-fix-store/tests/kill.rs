@@ -16,7 +16,7 @@ use taut_fix::{
     BeginString, CompId, Event, Extras, FieldIndex, MemoryStore, Now, Role, Session, SessionConfig,
     Store,
 };
-use taut_fix_store::{FileStore, Sync};
+use taut_fix_store::{FileStore, Retention, Sync};
 
 const ROLE: &str = "TAUT_KILL_ROLE";
 const PATH: &str = "TAUT_KILL_PATH";
@@ -139,6 +139,8 @@ fn receive(mut from: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
 /// The child's life: it sends orders until it is killed.
 fn live(role: Role, path: &Path) {
     let mut store = FileStore::open(path, Sync::Never).expect("the store");
+    // Small, so that kills also hit the file as it is written anew.
+    store.set_retention(Retention { messages: 4096, bytes: 1 << 20 });
     // The last order that was kept tells where to go on.
     let last = (1..store.next_outgoing()).rev().find_map(|at| store.read(at).map(ordinal));
     let mut side = Side::new(session(role, true, store), last.unwrap_or(0) + 1);
@@ -147,6 +149,7 @@ fn live(role: Role, path: &Path) {
     let mut out = std::io::stderr();
     let mut result = side.transmit(&mut out);
     while result.is_ok() {
+        side.session.store_mut().compact_if_due().expect("room");
         result = match input.try_recv() {
             Ok(bytes) => side.handle(&bytes, &mut out).map(drop),
             Err(TryRecvError::Disconnected) => return,

@@ -1,19 +1,24 @@
 //! What a message costs without a socket: `cargo run --release --example index_cost`.
 //!
-//! Index, index with the dictionary's checks, and encoding through a session with a store, for an
-//! order of 16 fields and a report of 22 (MsgType to before CheckSum). Nanoseconds per message, the
-//! best of many rounds over 4,096 different messages: wall time on one core, so read it as an order
-//! of magnitude on a shared machine. With an argument (`index`, `check` or `encode`) it runs only
-//! that; with a count behind it, that many rounds and no clock, for callgrind: the difference of
-//! two counts, divided by 4,096, is what one message of each kind costs in instructions. A third
-//! argument (`order` or `report`) leaves out the other kind.
+//! Index, index with the dictionary's checks, and encoding through a session, for an order of 16
+//! fields and a report of 22 (MsgType to before CheckSum). Nanoseconds per message, the best of
+//! many rounds over 4,096 different messages: wall time on one core, so read it as an order of
+//! magnitude on a shared machine. Encoding is measured twice: as such, over a store that keeps
+//! nothing but the number, and with the copy that a store in memory makes.
+//!
+//! With an argument (`index`, `check`, `encode`, `keep` or `all`) it runs only that; with a count
+//! behind it that is not 0, that many rounds and no clock, for callgrind: the difference of two
+//! counts, divided by 4,096, is what one message of each kind costs in instructions. A third
+//! argument (`order` or `report`) leaves out the other kind, and a fourth (`avx2`, `sse2` or
+//! `portable`) takes other instructions than the best.
 
 use std::hint::black_box;
 use std::sync::Arc;
 
 use taut_fix::{
     BeginString, CompId, Dictionaries, Extras, FieldIndex, Framed, MESSAGE_BYTES_MAX, MemoryStore,
-    Now, Role, Rules, SIMD_LEVEL, Session, SessionConfig, Writer, fix44, frame,
+    Now, Role, Rules, Session, SessionConfig, SimdLevel, Store, StoreError, Writer, fix44,
+    frame_at,
 };
 use taut_sys::monotonic;
 use taut_types::{Nanos, Price};
@@ -91,13 +96,58 @@ fn best(rounds: usize, is_timed: bool, mut round: impl FnMut()) -> f64 {
     best.0 as f64 / DISTINCT as f64
 }
 
-/// A session that is logged on, with full validation and room for every message.
-fn session(dictionary: &Arc<taut_fix::Dictionary>) -> Session<MemoryStore> {
+/// A store that keeps the numbers alone.
+#[derive(Clone, Copy)]
+struct Numbers {
+    outgoing: u64,
+    incoming: u64,
+}
+
+impl Store for Numbers {
+    fn next_outgoing(&self) -> u64 {
+        self.outgoing
+    }
+
+    fn next_incoming(&self) -> u64 {
+        self.incoming
+    }
+
+    fn keep(&mut self, sequence: u64, _: &[u8]) -> Result<(), StoreError> {
+        self.set_next_outgoing(sequence + 1)
+    }
+
+    fn set_next_outgoing(&mut self, next: u64) -> Result<(), StoreError> {
+        self.outgoing = next;
+        Ok(())
+    }
+
+    fn set_next_incoming(&mut self, next: u64) -> Result<(), StoreError> {
+        self.incoming = next;
+        Ok(())
+    }
+
+    fn read(&mut self, _: u64) -> Option<&[u8]> {
+        None
+    }
+
+    fn reset(&mut self) -> Result<(), StoreError> {
+        *self = Self { outgoing: 1, incoming: 1 };
+        Ok(())
+    }
+}
+
+/// A session that is logged on, with full validation.
+fn session<S: Store + Clone>(
+    dictionary: &Arc<taut_fix::Dictionary>,
+    level: SimdLevel,
+    store: &S,
+) -> Session<S> {
     let name = |text: &[u8]| CompId::new(text).expect("a name");
     let made = |role, us: &[u8], them: &[u8]| {
         let mut config = SessionConfig::new(role, BeginString::Fix44, name(us), name(them));
         config.dictionaries = Some(Dictionaries::one(Arc::clone(dictionary)));
-        Session::new(config, MemoryStore::new(4096, 4096 * 256))
+        config.simd = Some(level);
+        Session::new(config, store.clone())
     };
     let mut near = made(Role::Initiator, b"CLIENT", b"VENUE");
     let mut far = made(Role::Acceptor, b"VENUE", b"CLIENT");
@@ -112,39 +162,68 @@ fn session(dictionary: &Arc<taut_fix::Dictionary>) -> Session<MemoryStore> {
     near
 }
 
+fn encode<S: Store>(
+    session: &mut Session<S>,
+    order: &Order,
+    is_report: bool,
+    out: &mut [u8],
+) -> std::ops::Range<usize> {
+    let now = Now { mono: Nanos(1), utc: UTC };
+    let made = if is_report {
+        session.send(now, b"8", Extras::default(), out, |writer| order.write_report(writer))
+    } else {
+        session.send(now, b"D", Extras::default(), out, |writer| order.write(writer))
+    };
+    made.expect("room")
+}
+
+fn encode_all<S: Store>(
+    session: &mut Session<S>,
+    orders: &[Order],
+    is_report: bool,
+    rounds: usize,
+    is_timed: bool,
+) -> f64 {
+    let mut out = [0; 1024];
+    best(rounds, is_timed, || {
+        for order in orders {
+            encode(session, black_box(order), is_report, &mut out);
+            black_box(&out);
+        }
+    })
+}
+
 fn main() {
     let wanted = std::env::args().nth(1);
-    let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
+    let is_wanted = |name| wanted.as_deref().is_none_or(|wanted| [name, "all"].contains(&wanted));
     let count = std::env::args().nth(2).map(|count| count.parse().expect("a count of rounds"));
+    let count = count.filter(|count| *count > 0);
     let kind = std::env::args().nth(3);
     let (rounds, is_timed) = (count.unwrap_or(ROUNDS), count.is_none());
     let dictionary = Arc::new(fix44().expect("the built-in dictionary"));
-    let mut index = FieldIndex::with_capacity(64);
-    let now = Now { mono: Nanos(1), utc: UTC };
     let orders: Vec<_> = (0..DISTINCT).map(Order::numbered).collect();
-    println!("{SIMD_LEVEL}");
+    let level = match std::env::args().nth(4) {
+        Some(name) => SimdLevel::named(&name).expect("a level of this processor"),
+        None => SimdLevel::best(),
+    };
+    println!("{}", level.name());
+    let mut index = FieldIndex::with_level(64, level);
     for (name, is_report) in [("order", false), ("report", true)] {
         if kind.as_deref().is_some_and(|kind| kind != name) {
             continue;
         }
-        let mut session = session(&dictionary);
+        let mut near = session(&dictionary, level, &Numbers { outgoing: 1, incoming: 1 });
         let mut out = [0; 1024];
-        let mut encode = |order: &Order| {
-            let range = if is_report {
-                session.send(now, b"8", Extras::default(), &mut out, |w| order.write_report(w))
-            } else {
-                session.send(now, b"D", Extras::default(), &mut out, |w| order.write(w))
-            };
-            let range = range.expect("room");
-            black_box(&out);
-            out[range].to_vec()
-        };
-        let messages: Vec<_> = orders.iter().map(&mut encode).collect();
+        let mut messages = Vec::new();
+        for order in &orders {
+            let range = encode(&mut near, order, is_report, &mut out);
+            messages.push(out[range].to_vec());
+        }
         let mut fields = 0;
         let mut run = |validate: bool| {
             best(rounds, is_timed, || {
                 for message in &messages {
-                    let framed = frame(black_box(message), MESSAGE_BYTES_MAX);
+                    let framed = frame_at(black_box(message), MESSAGE_BYTES_MAX, level);
                     let Ok(Framed::Message(found)) = framed else { panic!("{framed:?}") };
                     index.fill(&found).expect("fields");
                     fields = index.slots().len();
@@ -158,23 +237,21 @@ fn main() {
         };
         let index_ns = if is_wanted("index") { run(false) } else { 0.0 };
         let check_ns = if is_wanted("check") { run(true) } else { 0.0 };
-        let mut encode = |order: &Order| {
-            let made = if is_report {
-                session.send(now, b"8", Extras::default(), &mut out, |w| order.write_report(w))
-            } else {
-                session.send(now, b"D", Extras::default(), &mut out, |w| order.write(w))
-            };
-            made.expect("room");
-            black_box(&out);
-        };
         let encode_ns = if is_wanted("encode") {
-            best(rounds, is_timed, || orders.iter().for_each(|order| encode(black_box(order))))
+            encode_all(&mut near, &orders, is_report, rounds, is_timed)
+        } else {
+            0.0
+        };
+        let kept_ns = if is_wanted("keep") {
+            let store = MemoryStore::new(4096, 4096 * 256);
+            let mut near = session(&dictionary, level, &store);
+            encode_all(&mut near, &orders, is_report, rounds, is_timed)
         } else {
             0.0
         };
         println!(
             "{name} of {} bytes and {fields} fields: index {index_ns:.1}, with validation \
-             {check_ns:.1}, encode {encode_ns:.1} ns",
+             {check_ns:.1}, encode {encode_ns:.1}, and kept {kept_ns:.1} ns",
             messages[7].len()
         );
     }

@@ -5,6 +5,7 @@ pub mod body;
 pub mod fields;
 pub mod frame;
 pub mod index;
+pub mod lead;
 pub mod number;
 pub mod tag;
 pub mod text;

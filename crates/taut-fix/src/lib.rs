@@ -61,8 +61,9 @@ mod store;
 pub use codec::begin::BeginString;
 pub use codec::body::Body;
 pub use codec::fields::{Field, Fields};
-pub use codec::frame::{Frame, Framed, MESSAGE_BYTES_MAX, frame};
+pub use codec::frame::{Frame, Framed, MESSAGE_BYTES_MAX, frame, frame_at};
 pub use codec::index::{FieldIndex, Slot};
+pub use codec::lead::lead_with_msg_type;
 pub use codec::tag;
 pub use codec::tag::is_header as is_header_tag;
 pub use codec::text::{CompId, InlineText, ShortText, TestReqId};
@@ -89,7 +90,5 @@ pub use session::peek::{Peek, peek};
 pub use session::route::Route;
 pub use session::table::State;
 pub use session::transmit::{Extras, LogonContext};
-/// Which instructions find the fields: `avx2`, `sse2` or `portable`, chosen when built.
-pub const SIMD_LEVEL: &str = taut_simd::LEVEL;
-
 pub use store::{MemoryStore, Store, StoreError};
+pub use taut_simd::Level as SimdLevel;

@@ -17,6 +17,7 @@ mod note;
 pub mod now;
 mod outgoing;
 pub mod peek;
+mod preamble;
 mod receive;
 mod resend;
 pub mod route;

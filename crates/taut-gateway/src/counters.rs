@@ -47,6 +47,20 @@ counters! {
         gaps,
         /// Snapshots that were loaded.
         snapshots,
+        /// Packets that line A brought.
+        line_a,
+        /// Those of them that were news.
+        line_a_first,
+        /// Packets that line B brought.
+        line_b,
+        /// Those of them that were news.
+        line_b_first,
+        /// How often a line fell silent.
+        silences,
+        /// Requests for packets that both lines had lost.
+        retransmit_requests,
+        /// Packets that such requests brought, and that were news.
+        retransmitted,
         /// Packets that were no packets of this feed.
         malformed,
         /// 1 while the book can be trusted.

@@ -3,6 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use taut_book::LevelBook;
+use taut_feed::Line;
 use taut_fix::Now;
 use taut_io::{Completion, EpollKernel, EventLoop, Handle, Handler, Io, LoopConfig, Operation};
 use taut_sync::atomic::AtomicU64;
@@ -13,7 +14,8 @@ use crate::client::Client;
 use crate::config::GatewayConfig;
 use crate::counters::GatewayCounters;
 use crate::error::GatewayError;
-use crate::market::{FeedSockets, Market};
+use crate::feed::{Feed, FeedSockets};
+use crate::market::Market;
 use crate::message::{OrderUpdate, Request, TickStamps};
 use crate::order_entry::OrderSession;
 use crate::probe::Probe;
@@ -25,8 +27,8 @@ const PACKETS_IN_A_ROW: usize = 8;
 const REQUESTS_IN_A_ROW: usize = 64;
 /// Time between two rounds of housekeeping.
 const HOUSEKEEPING: Nanos = Nanos::from_millis(1);
-/// Orders, the sink, two channels.
-const SOURCES: usize = 4;
+/// Orders, the sink, two lines, snapshots, packets sent again.
+const SOURCES: usize = 6;
 
 /// A gateway: one instrument, one feed, one order session, one client, one thread.
 #[derive(Debug)]
@@ -40,7 +42,7 @@ pub struct Gateway<'m, C> {
 #[derive(Debug)]
 struct Core<'m, C> {
     clock: Clock,
-    feed: FeedHandles,
+    feed: Feed,
     market: Market,
     orders: OrderSession,
     probe: Option<Probe>,
@@ -49,20 +51,11 @@ struct Core<'m, C> {
     shared_counters: &'m [AtomicU64],
     /// See [`GatewayConfig::hot`].
     hot: bool,
-    /// Calls of the loop when the last datagram was handed over, and the ticks of that moment:
+    /// Calls of the loop when the last datagram was handed over, and the time of that moment:
     /// datagrams of one call were received at one time.
-    batch: (u64, u64),
+    batch: (u64, Nanos),
     /// Why the gateway cannot go on.
     fault: Option<GatewayError>,
-}
-
-/// The feed's sockets on the loop.
-#[derive(Clone, Copy, Debug)]
-struct FeedHandles {
-    incremental: Handle,
-    snapshot: Handle,
-    /// Whether the snapshot channel is received: only while the book must be recovered.
-    recovering: bool,
 }
 
 impl<'m, C: Client> Gateway<'m, C> {
@@ -90,18 +83,19 @@ impl<'m, C: Client> Gateway<'m, C> {
         };
         let mut events = EventLoop::new(EpollKernel::new(SOURCES)?, sizes)?;
         let io = events.io();
-        let feed = FeedHandles::new(io, sockets, config.hot)?;
+        let asks = sockets.retransmission.is_some();
+        let feed = Feed::new(io, sockets, config.hot)?;
         let core = Core {
             clock,
             feed,
-            market: Market::new(config),
+            market: Market::new(config, asks, mono),
             orders: OrderSession::connect(config, io, now)?,
             probe: config.sink_address.map(|sink| Probe::connect(io, sink, mono)).transpose()?,
             client,
             recorders,
             shared_counters,
             hot: config.hot,
-            batch: (0, 0),
+            batch: (0, mono),
             fault: None,
         };
         Ok(Self { events, core, housekeeping_due: mono })
@@ -137,6 +131,9 @@ impl<'m, C: Client> Gateway<'m, C> {
             return Err(fault);
         }
         if !worked {
+            worked = core.look_at_line_b(events.io())?;
+        }
+        if !worked {
             core.probe_send(events.io())?;
         }
         Ok(worked)
@@ -148,12 +145,13 @@ impl<'m, C: Client> Gateway<'m, C> {
     /// # Errors
     /// What ends the gateway.
     pub fn housekeeping(&mut self) -> Result<bool, GatewayError> {
-        let Core { clock, orders, client, shared_counters, .. } = &mut self.core;
-        let now = clock.now();
+        let now = self.core.clock.now();
         if now < self.housekeeping_due {
             return Ok(false);
         }
         self.housekeeping_due = now + HOUSEKEEPING;
+        self.core.watch_feed(self.events.io(), now)?;
+        let Core { clock, orders, client, shared_counters, .. } = &mut self.core;
         orders.handle_timeout(self.events.io(), clock)?;
         client.timer(clock);
         let shared_counters = *shared_counters;
@@ -222,12 +220,21 @@ impl<'m, C: Client> Gateway<'m, C> {
         let feed = self.core.market.sequencer().counters();
         let answers = self.core.orders.table().answers();
         let book = self.core.market.book();
+        let arbiter = self.core.market.arbiter();
+        let [a, b, again] = [Line::A, Line::B, Line::Retransmission].map(|line| arbiter.line(line));
         GatewayCounters {
             ticks: feed.applied,
             recovered: feed.recovered,
             highest_seen: feed.highest_seen,
             gaps: feed.gaps,
             snapshots: feed.snapshots_used,
+            line_a: a.packets,
+            line_a_first: a.first,
+            line_b: b.packets,
+            line_b_first: b.first,
+            silences: a.silences + b.silences,
+            retransmit_requests: arbiter.restarts_and_requests().1,
+            retransmitted: again.first,
             malformed: self.core.market.malformed(),
             live: self.core.market.is_live().into(),
             bid_levels: book.level_count(Side::Buy) as u64,
@@ -278,14 +285,23 @@ impl<C: Client> Core<'_, C> {
         completion: &Completion<'_>,
     ) -> Result<(), GatewayError> {
         match *completion {
-            Completion::Datagram { socket, bytes, .. } if socket == self.feed.incremental => {
-                let received = self.receive_ticks(io);
-                let stamps = self.market.handle_increment(&self.clock, received, bytes)?;
+            Completion::Datagram { socket, bytes, .. } => {
+                let received = self.receive_time(io);
+                let stamps = match self.feed.line_of(socket) {
+                    Some(line) => {
+                        let market = &mut self.market;
+                        let stamps = market.handle_increment(&self.clock, received, line, bytes)?;
+                        if stamps.is_measured() {
+                            self.feed.ticked(line, received);
+                        }
+                        stamps
+                    }
+                    None => {
+                        self.market.handle_snapshot(received, bytes)?;
+                        TickStamps::NONE
+                    }
+                };
                 self.pass_on(io, stamps)
-            }
-            Completion::Datagram { bytes, .. } => {
-                self.market.handle_snapshot(bytes)?;
-                self.pass_on(io, TickStamps::NONE)
             }
             Completion::Received { stream, bytes } if stream == self.orders.stream() => {
                 let Self { clock, client, orders, recorders, .. } = self;
@@ -312,12 +328,43 @@ impl<C: Client> Core<'_, C> {
 
     /// When the call returned that received the datagram which is handed over.
     #[inline]
-    fn receive_ticks(&mut self, io: &Io<EpollKernel>) -> u64 {
+    fn receive_time(&mut self, io: &Io<EpollKernel>) -> Nanos {
         let calls = io.calls().io;
         if calls != self.batch.0 {
-            self.batch = (calls, self.clock.ticks());
+            self.batch = (calls, self.clock.now());
         }
         self.batch.1
+    }
+
+    /// A packet of line B, when there is time for it.
+    #[inline]
+    fn look_at_line_b(&mut self, io: &mut Io<EpollKernel>) -> Result<bool, GatewayError> {
+        if !self.hot {
+            return Ok(false);
+        }
+        let (clock, market) = (&self.clock, &mut self.market);
+        let Some(bytes) = self.feed.look_at_line_b(clock.now())? else {
+            return Ok(false);
+        };
+        let received = clock.now();
+        let stamps = market.handle_increment(clock, received, Line::B, bytes)?;
+        if stamps.is_measured() {
+            self.feed.ticked(Line::B, received);
+        }
+        self.pass_on(io, stamps)?;
+        Ok(true)
+    }
+
+    /// Silent lines and gaps that last: the client hears of the one, the venue of the other.
+    fn watch_feed(&mut self, io: &mut Io<EpollKernel>, now: Nanos) -> Result<(), GatewayError> {
+        self.market.handle_timeout(now)?;
+        if !self.market.events().is_empty() {
+            self.pass_on(io, TickStamps::NONE)?;
+        }
+        while let Some(request) = self.market.poll_request() {
+            self.feed.ask(io, &request);
+        }
+        Ok(())
     }
 
     /// Tells the client what a datagram changed, and serves what it answers.
@@ -327,12 +374,12 @@ impl<C: Client> Core<'_, C> {
         io: &mut Io<EpollKernel>,
         stamps: TickStamps,
     ) -> Result<(), GatewayError> {
-        self.client.market(&self.clock, stamps, self.market.events());
-        self.serve_requests(io)?;
-        if self.feed.recovering == self.market.is_live() {
-            self.feed.recover(io, !self.market.is_live(), self.hot)?;
+        // A copy and a heartbeat change nothing.
+        if !self.market.events().is_empty() {
+            self.client.market(&self.clock, stamps, self.market.events());
         }
-        Ok(())
+        self.serve_requests(io)?;
+        self.feed.set_recovering(io, !self.market.is_live())
     }
 
     #[cold]
@@ -369,42 +416,6 @@ impl<C: Client> Handler<EpollKernel> for Core<'_, C> {
             self.fault.get_or_insert(fault);
             io.stop();
         }
-    }
-}
-
-impl FeedHandles {
-    fn new(
-        io: &mut Io<EpollKernel>,
-        sockets: FeedSockets,
-        hot: bool,
-    ) -> Result<Self, GatewayError> {
-        let incremental = io.adopt_datagram(sockets.incremental, false)?;
-        let snapshot = io.adopt_datagram(sockets.snapshot, false)?;
-        io.set_priority(snapshot, 2)?;
-        io.set_hot(incremental, hot)?;
-        io.receive(incremental)?;
-        let mut feed = Self { incremental, snapshot, recovering: false };
-        feed.recover(io, true, hot)?;
-        Ok(feed)
-    }
-
-    /// Receives the snapshot channel from now on, or no longer. What is hot and not received costs
-    /// nothing; what is not hot would wake a sleeper.
-    #[cold]
-    fn recover(
-        &mut self,
-        io: &mut Io<EpollKernel>,
-        recovering: bool,
-        hot: bool,
-    ) -> Result<(), GatewayError> {
-        self.recovering = recovering;
-        io.set_hot(self.snapshot, hot || !recovering)?;
-        if recovering {
-            io.receive(self.snapshot)?;
-        } else {
-            io.cancel(self.snapshot, Operation::Receive)?;
-        }
-        Ok(())
     }
 }
 

@@ -7,6 +7,10 @@
 //! memory in another process ([`SplitClient`] here, [`StrategyRunner`] there). The [`Strategy`] is
 //! the same code.
 //!
+//! The feed comes on two lines (`taut-feed`): a packet that one has lost is taken from the other,
+//! and what both have lost is asked for, or a snapshot covers it. Until then the client knows that
+//! the book cannot be trusted, and no order passes.
+//!
 //! Every order carries the stamps of the packet that caused it: nine stages from the return of the
 //! receive call to the return of the send call, which add up exactly.
 #![forbid(unsafe_code)]
@@ -15,6 +19,7 @@ mod client;
 mod config;
 mod counters;
 mod error;
+mod feed;
 mod gateway;
 mod market;
 mod message;
@@ -29,8 +34,8 @@ pub use client::{Client, FusedClient, SplitClient};
 pub use config::GatewayConfig;
 pub use counters::{GatewayCounters, StrategyCounters};
 pub use error::GatewayError;
+pub use feed::FeedSockets;
 pub use gateway::Gateway;
-pub use market::FeedSockets;
 pub use message::{
     LevelEvent, MarketEvent, NewOrder, OrderUpdate, Refusal, Request, RequestKind, TickStamps,
     TopEvent, TradeEvent, UpdateKind,

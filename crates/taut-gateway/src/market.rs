@@ -1,26 +1,20 @@
 //! Market data in: datagrams to a book, with gaps healed.
 
 use taut_book::{BookError, LevelBook};
-use taut_feed::{FeedConfig, Replay, Sequencer, SnapshotHead, Verdict};
+use taut_feed::{
+    Arbiter, ArbiterConfig, FeedConfig, Line, Recovery, Replay, RetransmitRequest, Sequencer,
+    SnapshotHead, Soundness, Verdict,
+};
 use taut_oms::Reference;
 use taut_sbe::{
     LevelSink, LevelUpdate, Message, PACKET_BYTES_MAX, PacketFlags, PacketReader, Trade,
 };
-use taut_sys::{Clock, Socket};
-use taut_types::{InstrumentId, Side};
+use taut_sys::Clock;
+use taut_types::{InstrumentId, Nanos, Side};
 
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
 use crate::message::{LevelEvent, MarketEvent, TickStamps, TopEvent, TradeEvent};
-
-/// The two channels of a feed.
-#[derive(Debug)]
-pub struct FeedSockets {
-    /// Numbered increments.
-    pub incremental: Socket,
-    /// The snapshot cycle; read only while the book must be recovered.
-    pub snapshot: Socket,
-}
 
 /// The most messages of a datagram: what 1,400 bytes hold of the smallest, and room to spare.
 const MESSAGES_MAX: usize = 128;
@@ -50,10 +44,18 @@ impl LevelSink for Decoded {
     }
 }
 
-/// The feed handler: sequencing and book.
+/// A gap that both lines have is asked for after this: what is late comes until then.
+const PATIENCE: Nanos = Nanos::from_micros(500);
+/// Packets that are asked for again, and for how long: 2, 4, 8 and 16 ms, then a snapshot comes.
+const RETRANSMISSION: Recovery =
+    Recovery::Retransmission { interval: Nanos::from_millis(2), attempts_max: 4, packets_max: 64 };
+/// Both lines bring a heartbeat at least so often, or the book is stale.
+const SILENCE: Nanos = Nanos::from_secs(2);
+
+/// The feed handler: arbitration and book.
 #[derive(Debug)]
 pub(crate) struct Market {
-    sequencer: Sequencer,
+    arbiter: Arbiter,
     book: LevelBook,
     decoded: Decoded,
     events: Vec<MarketEvent>,
@@ -63,10 +65,19 @@ pub(crate) struct Market {
 }
 
 impl Market {
-    pub(crate) fn new(config: &GatewayConfig) -> Self {
+    /// A handler that has heard nothing; `asks` says whether there is somebody to ask for packets.
+    pub(crate) fn new(config: &GatewayConfig, asks: bool, now: Nanos) -> Self {
         let feed = FeedConfig { stream_id: config.stream_id, ..FeedConfig::default() };
+        let arbitration = ArbiterConfig {
+            feed,
+            silence: SILENCE,
+            patience: PATIENCE,
+            recovery: if asks { RETRANSMISSION } else { Recovery::Snapshot },
+            // A stream that was asked for has no successor.
+            restart_packets: config.stream_id.map_or(3, |_| u32::MAX),
+        };
         Self {
-            sequencer: Sequencer::new(feed),
+            arbiter: Arbiter::new(arbitration, now),
             book: LevelBook::with_capacity(config.level_capacity),
             decoded: Decoded {
                 instrument: config.instrument.id(),
@@ -99,7 +110,11 @@ impl Market {
     }
 
     pub(crate) const fn sequencer(&self) -> &Sequencer {
-        &self.sequencer
+        self.arbiter.sequencer()
+    }
+
+    pub(crate) const fn arbiter(&self) -> &Arbiter {
+        &self.arbiter
     }
 
     pub(crate) const fn book(&self) -> &LevelBook {
@@ -114,13 +129,14 @@ impl Market {
         self.malformed
     }
 
-    /// Takes a datagram of the incremental channel; [`Market::events`] holds what it changed. The
-    /// tick began at `received`, in ticks: when the call returned that received it.
+    /// Takes a datagram that a line of the incremental channel brought; [`Market::events`] holds
+    /// what it changed. The tick began at `received`: when the call returned that received it.
     #[inline]
     pub(crate) fn handle_increment(
         &mut self,
         clock: &Clock,
-        received: u64,
+        received: Nanos,
+        line: Line,
         datagram: &[u8],
     ) -> Result<TickStamps, GatewayError> {
         self.events.clear();
@@ -129,22 +145,42 @@ impl Market {
             return Ok(TickStamps::NONE);
         };
         let header = packet.header();
+        let (stream, sequence) = (header.stream_id, header.sequence);
+        let mut stamps = TickStamps::NONE;
         if header.flags.contains(PacketFlags::HEARTBEAT) {
-            self.sequencer.handle_heartbeat(header.stream_id, header.sequence);
+            self.arbiter.handle_heartbeat(received, line, stream, sequence);
         } else {
-            let verdict = self.sequencer.handle_packet(header.stream_id, header.sequence, datagram);
+            let verdict = self.arbiter.handle_packet(received, line, stream, sequence, datagram);
             if verdict == Verdict::Apply {
-                let ends = self.apply_in_turn(clock, &packet)?;
-                if self.sequencer.is_live() && self.live {
-                    let origin = clock.at(received);
-                    let end =
-                        |at: u64| u32::try_from(clock.at(at).since(origin).0).unwrap_or(u32::MAX);
-                    return Ok(TickStamps { origin, ends: [end(ends[0]), end(ends[1]), 0] });
-                }
+                let ends = self.apply_in_turn(clock, received, &packet)?;
+                let end =
+                    |at: u64| u32::try_from(clock.at(at).since(received).0).unwrap_or(u32::MAX);
+                stamps = TickStamps { origin: received, ends: [end(ends[0]), end(ends[1]), 0] };
             }
         }
-        self.replay()?;
+        // The other line's copy of a packet ends here, too.
+        if self.live && self.is_sound() {
+            return Ok(stamps);
+        }
+        self.replay(received)?;
         Ok(TickStamps::NONE)
+    }
+
+    #[inline]
+    fn is_sound(&self) -> bool {
+        self.arbiter.soundness() == Soundness::Sound
+    }
+
+    /// Notices silence and gaps that last; [`Market::events`] holds what that changes.
+    pub(crate) fn handle_timeout(&mut self, now: Nanos) -> Result<(), GatewayError> {
+        self.events.clear();
+        self.arbiter.handle_timeout(now);
+        if self.live && self.is_sound() { Ok(()) } else { self.replay(now) }
+    }
+
+    /// Packets to ask for.
+    pub(crate) fn poll_request(&mut self) -> Option<RetransmitRequest> {
+        self.arbiter.poll_request()
     }
 
     /// Decodes and books the packet whose turn it is. Returns the ticks at which each of the two
@@ -154,6 +190,7 @@ impl Market {
     fn apply_in_turn(
         &mut self,
         clock: &Clock,
+        now: Nanos,
         packet: &PacketReader<'_>,
     ) -> Result<[u64; 2], GatewayError> {
         let whole = packet.header().flags.contains(PacketFlags::LAST);
@@ -167,7 +204,7 @@ impl Market {
             readable && book_levels(&mut self.book, &self.decoded.levels, &mut self.events)?;
         if !sound {
             self.malformed += 1;
-            self.sequencer.invalidate();
+            self.arbiter.invalidate(now);
         }
         let top = if whole { top_of(&self.book) } else { self.top };
         if top == self.top {
@@ -189,7 +226,11 @@ impl Market {
     }
 
     /// Takes a datagram of the snapshot channel; [`Market::events`] holds what it changed.
-    pub(crate) fn handle_snapshot(&mut self, datagram: &[u8]) -> Result<(), GatewayError> {
+    pub(crate) fn handle_snapshot(
+        &mut self,
+        now: Nanos,
+        datagram: &[u8],
+    ) -> Result<(), GatewayError> {
         self.events.clear();
         let Some(packet) = read(datagram) else {
             self.malformed += 1;
@@ -205,12 +246,12 @@ impl Market {
                         last_sequence: begin.last_sequence,
                         units: begin.level_count.into(),
                     };
-                    self.sequencer.handle_snapshot_begin(stream, head, datagram);
+                    self.arbiter.handle_snapshot_begin(now, stream, head, datagram);
                 }
                 Ok(Message::SnapshotLevels(part)) if part.part.instrument == ours => {
                     let (id, index) = (part.part.snapshot_id, part.part.packet_index);
                     let units = part.levels.len() as u64;
-                    self.sequencer.handle_snapshot_part(stream, id, index, units, datagram);
+                    self.arbiter.handle_snapshot_part(now, stream, id, index, units, datagram);
                 }
                 Ok(_) => {}
                 Err(_) => {
@@ -219,15 +260,15 @@ impl Market {
                 }
             }
         }
-        self.replay()
+        self.replay(now)
     }
 
-    /// Brings the book up to date from what the sequencer kept, and tells when it became live or
+    /// Brings the book up to date from what the arbiter kept, and tells when it became live or
     /// stopped to be.
     #[cold]
-    fn replay(&mut self) -> Result<(), GatewayError> {
+    fn replay(&mut self, now: Nanos) -> Result<(), GatewayError> {
         let mut sound = true;
-        while let Some(replay) = self.sequencer.poll_replay() {
+        while let Some(replay) = self.arbiter.poll_replay() {
             match replay {
                 Replay::Reset { .. } => self.book.clear(),
                 Replay::SnapshotPart(bytes) => {
@@ -247,10 +288,10 @@ impl Market {
         self.events.clear();
         if !sound {
             self.malformed += 1;
-            self.sequencer.invalidate();
+            self.arbiter.invalidate(now);
         }
-        if self.sequencer.is_live() != self.live {
-            self.live = self.sequencer.is_live();
+        if self.is_sound() != self.live {
+            self.live = self.is_sound();
             self.top = top_of(&self.book);
             self.events.push(MarketEvent::Live(self.live));
             self.events.push(MarketEvent::Top(self.top));

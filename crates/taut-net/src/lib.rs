@@ -9,10 +9,11 @@
 //! | [`Frames`] | a stream cut into frames |
 //! | [`Feed`], [`FeedSender`] | multicast and unicast datagrams |
 //! | [`Feeds`] | several feeds into one buffer |
-//! | [`Lines`] | one feed over several lines, in order |
 //! | [`UnixListener`] | a Unix socket at a path |
 //! | [`FileReader`] | a plain file, chunk by chunk |
 //! | [`tcp`] | what was granted of what was asked |
+//!
+//! Putting the lines of a feed in order is `taut-feed`'s (its `Arbiter`).
 //!
 //! What needs no driver stays in `taut-io`: connecting to an address, listening, read and write
 //! deadlines, half close, ordered and vectored writes, datagrams, pipes and passed descriptors
@@ -54,7 +55,6 @@ mod error;
 mod feeds;
 mod file;
 mod frames;
-mod lines;
 mod multicast;
 mod resolve;
 mod target;
@@ -67,7 +67,6 @@ pub use error::NetError;
 pub use feeds::{FeedPacket, Feeds};
 pub use file::{FileRead, FileReader};
 pub use frames::{Frames, Framing, LengthPrefix};
-pub use lines::{LineCounters, Lines, PacketNumber};
 pub use multicast::{Feed, FeedSender};
 pub use resolve::{Lookup, MARK, Resolution, Resolved, system_lookup};
 pub use target::Target;

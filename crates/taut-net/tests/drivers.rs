@@ -43,7 +43,6 @@ macro_rules! suite {
             case!(files, a_unix_listener_replaces_what_the_dead_left_and_respects_the_living);
             case!(files, frames_are_cut_from_a_stream_by_the_loop);
             case!(datagrams, several_feeds_go_into_one_buffer_without_allocation);
-            case!(datagrams, two_lines_of_a_feed_become_one_in_order_and_a_gap_is_seen);
             case!(datagrams, a_multicast_feed_is_received_and_left_without_allocation);
             case!(datagrams, a_source_specific_feed_takes_its_source_alone);
             case!(datagrams, a_socket_opened_elsewhere_is_adopted);

@@ -1,75 +1,106 @@
-//! Byte masks and sums over slices.
+//! Byte masks and sums over slices, with the widest instructions that the processor has.
 //!
-//! The level is chosen when the crate is built, never at run time: AVX2 when the target has it
-//! (`-C target-cpu=x86-64-v3` or `native`), SSE2 on every other x86-64, plain 64-bit words
-//! elsewhere. All levels give the same results; [`portable`] is the slow and obvious twin that the
-//! tests hold the others against. [`LEVEL`] says which one this build has.
-#![no_std]
-
-#[cfg(test)]
-extern crate std;
+//! The processor is asked once, when the program runs: [`Level::best`] is AVX2 with the bit
+//! instructions that came with it, SSE2 on every other x86-64, plain 64-bit words elsewhere. All
+//! levels give the same results, and the tests hold them against each other.
+//!
+//! Code that loops over blocks is a [`Kernel`]: written once over [`Lanes`], compiled once for each
+//! level, entered through [`Level::run`], so that the choice is made once for a whole loop and
+//! everything inside it is inlined.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
 mod lanes;
-pub mod portable;
-
+mod level;
+mod portable;
 #[cfg(target_arch = "x86_64")]
-pub use lanes::{LEVEL, equal_mask, sum};
-#[cfg(not(target_arch = "x86_64"))]
-pub use portable::{LEVEL, equal_mask, sum};
+mod sse2;
 
-/// How many bytes [`equal_mask`] looks at.
+pub use lanes::{Kernel, Lanes};
+pub use level::Level;
+
+/// How many bytes a mask is of.
 pub const BLOCK_BYTES: usize = 64;
+
+/// The sum of the bytes modulo 256, at the best level.
+#[inline]
+#[must_use]
+pub fn sum(bytes: &[u8]) -> u8 {
+    Level::best().sum(bytes)
+}
 
 #[cfg(test)]
 mod tests {
-    use super::{equal_mask, portable, sum};
+    use super::{Kernel, Lanes, Level, sum};
     use proptest::prelude::*;
 
-    fn block(bytes: &[u8]) -> [u8; 64] {
-        let mut block = [0; 64];
-        block.copy_from_slice(bytes);
-        block
+    struct Mask<'a>(&'a [u8; 64], u8);
+
+    impl Kernel for Mask<'_> {
+        type Output = u64;
+
+        #[inline(always)]
+        fn run<L: Lanes>(self, lanes: L) -> u64 {
+            lanes.equal_mask(self.0, self.1)
+        }
+    }
+
+    fn naive_mask(block: &[u8; 64], byte: u8) -> u64 {
+        block.iter().rev().fold(0, |mask, found| mask << 1 | u64::from(*found == byte))
     }
 
     #[test]
     fn finds_a_byte_at_each_place_and_no_neighbour() {
-        for at in 0..64 {
-            for (filler, byte) in [(0, 1), (2, 1), (0x81, 1), (0xff, 0), (0x3c, 0x3d), (0, 0x80)] {
-                let mut bytes = [filler; 64];
-                bytes[at] = byte;
-                assert_eq!(equal_mask(&bytes, byte), 1 << at);
-                assert_eq!(portable::equal_mask(&bytes, byte), 1 << at);
+        for level in Level::all() {
+            for at in 0..64 {
+                for (filler, byte) in
+                    [(0, 1), (2, 1), (0x81, 1), (0xff, 0), (0x3c, 0x3d), (0, 0x80)]
+                {
+                    let mut bytes = [filler; 64];
+                    bytes[at] = byte;
+                    assert_eq!(level.run(Mask(&bytes, byte)), 1 << at, "{level:?}");
+                }
             }
+            assert_eq!(level.run(Mask(&[7; 64], 7)), u64::MAX, "{level:?}");
         }
-        assert_eq!(equal_mask(&[7; 64], 7), u64::MAX);
-        assert_eq!(portable::equal_mask(&[7; 64], 7), u64::MAX);
     }
 
     #[test]
-    fn sums_every_length() {
-        let bytes: std::vec::Vec<u8> = (0..600u32).map(|n| (n * 7 + 200) as u8).collect();
+    fn sums_every_length_at_every_level() {
+        let bytes: Vec<u8> = (0..600u32).map(|n| (n * 7 + 200) as u8).collect();
         for len in 0..bytes.len() {
             let expected = bytes[..len].iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
-            assert_eq!(sum(&bytes[..len]), expected, "{len}");
-            assert_eq!(portable::sum(&bytes[..len]), expected, "{len}");
+            for level in Level::all() {
+                assert_eq!(level.sum(&bytes[..len]), expected, "{len} {level:?}");
+            }
         }
+        assert_eq!(sum(&[255; 5000]), (255u32 * 5000 % 256) as u8);
+    }
+
+    #[test]
+    fn levels_have_names_and_the_best_is_one_of_them() {
+        for level in Level::all() {
+            assert_eq!(Level::named(level.name()), Some(level));
+        }
+        assert!(Level::all().any(|level| level == Level::best()));
+        assert_eq!(Level::all().next(), Some(Level::PORTABLE));
+        assert_eq!(Level::named("mmx"), None);
     }
 
     proptest! {
         #[test]
-        fn every_level_agrees(bytes in proptest::collection::vec(0u8..4, 64), byte in 0u8..4) {
-            let bytes = block(&bytes);
-            let naive = bytes.iter().enumerate().fold(0, |mask, (at, found)| {
-                mask | u64::from(*found == byte) << at
-            });
-            prop_assert_eq!(equal_mask(&bytes, byte), naive);
-            prop_assert_eq!(portable::equal_mask(&bytes, byte), naive);
+        fn masks_agree(bytes in proptest::collection::vec(0u8..4, 64), byte in 0u8..4) {
+            let block: &[u8; 64] = bytes[..].try_into().unwrap();
+            for level in Level::all() {
+                prop_assert_eq!(level.run(Mask(block, byte)), naive_mask(block, byte));
+            }
         }
 
         #[test]
         fn sums_agree(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-            prop_assert_eq!(sum(&bytes), portable::sum(&bytes));
+            for level in Level::all() {
+                prop_assert_eq!(level.sum(&bytes), Level::PORTABLE.sum(&bytes));
+            }
         }
     }
 }

@@ -1,7 +1,22 @@
-//! The same functions on 64-bit words.
+//! The operations on 64-bit words.
 
-/// The name of this level.
-pub const LEVEL: &str = "portable";
+use crate::lanes::Lanes;
+
+/// Every processor has 64-bit words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Portable;
+
+impl Lanes for Portable {
+    #[inline(always)]
+    fn equal_mask(self, block: &[u8; 64], byte: u8) -> u64 {
+        equal_mask(block, byte)
+    }
+
+    #[inline(always)]
+    fn sum(self, bytes: &[u8]) -> u8 {
+        sum(bytes)
+    }
+}
 
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
@@ -11,9 +26,8 @@ const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
 const ONES: u64 = 0x0001_0001_0001_0001;
 
 /// Bit `n` is set where byte `n` of the block equals `byte`. Cost: eight words of a few operations.
-#[inline]
-#[must_use]
-pub fn equal_mask(block: &[u8; 64], byte: u8) -> u64 {
+#[inline(always)]
+fn equal_mask(block: &[u8; 64], byte: u8) -> u64 {
     let (words, _) = block.as_chunks::<8>();
     let pattern = LOW * u64::from(byte);
     let mut mask = 0;
@@ -29,8 +43,7 @@ pub fn equal_mask(block: &[u8; 64], byte: u8) -> u64 {
 }
 
 /// The sum of the bytes modulo 256. Cost: a few operations for eight bytes.
-#[inline]
-#[must_use]
+#[inline(always)]
 pub fn sum(bytes: &[u8]) -> u8 {
     /// A lane holds the sums of so many pairs of bytes.
     const WORDS_MAX: usize = 128;
@@ -49,8 +62,29 @@ pub fn sum(bytes: &[u8]) -> u8 {
     (whole & 0xff) as u8
 }
 
+/// As [`sum`], of fewer bytes than a register has: they are rare, and not worth the room in line.
+#[cfg(target_arch = "x86_64")]
+#[cold]
+#[inline(never)]
+pub fn short_sum(bytes: &[u8]) -> u8 {
+    sum(bytes)
+}
+
+/// Zeros, then ones: the `N` bytes from `n` on keep the last `n` bytes of a register of `N`.
+#[cfg(target_arch = "x86_64")]
+pub const fn keep<const N: usize, const TWICE: usize>() -> [u8; TWICE] {
+    let mut keep = [0; TWICE];
+    let (_, ones) = keep.split_at_mut(N);
+    let mut at = 0;
+    while at < ones.len() {
+        ones[at] = 0xff;
+        at += 1;
+    }
+    keep
+}
+
 /// The sum of the last bytes, fewer than eight, modulo 256.
-#[inline]
+#[inline(always)]
 fn last_word(bytes: &[u8], count: usize) -> u64 {
     match bytes.last_chunk::<8>() {
         // The word that ends with them, without the bytes that come before.

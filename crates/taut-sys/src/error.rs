@@ -56,6 +56,12 @@ impl SysError {
         matches!(self.errno, libc::ENOSPC | libc::EDQUOT | libc::ENOMEM | libc::EFBIG)
     }
 
+    /// A datagram is longer than the path carries in one piece, or than there can be (`EMSGSIZE`).
+    #[must_use]
+    pub const fn is_too_long(self) -> bool {
+        self.errno == libc::EMSGSIZE
+    }
+
     /// The peer is gone: it closed, reset or never listened. Normal for UDP (`ECONNREFUSED`).
     #[must_use]
     pub const fn is_peer_gone(self) -> bool {

@@ -4,6 +4,7 @@
 //! `Copy` value of the operation's name and the error number, made without allocation.
 
 mod address;
+mod beside;
 mod clock;
 mod control;
 mod datagram;

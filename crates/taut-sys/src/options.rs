@@ -106,6 +106,8 @@ pub struct DatagramOptions {
     pub packet_info: bool,
     /// UDP_GRO: the kernel may hand over several datagrams of one size as one.
     pub coalesce: bool,
+    /// IP_MTU_DISCOVER: a datagram leaves in one piece, or is refused as too long for its path.
+    pub whole: bool,
 }
 
 impl DatagramOptions {
@@ -128,10 +130,20 @@ impl DatagramOptions {
                 option::set_flag(fd, (level, name), true, operation)?;
             }
         }
+        let is_v6 = matches!(at, Address::Inet(SocketAddr::V6(_)));
+        if self.whole {
+            let (place, wanted) = if is_v6 {
+                ((libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER), libc::IPV6_PMTUDISC_DO)
+            } else {
+                ((libc::IPPROTO_IP, libc::IP_MTU_DISCOVER), libc::IP_PMTUDISC_DO)
+            };
+            option::set(fd, place, &wanted, "path mtu")?;
+        }
         if self.packet_info {
-            let place = match at {
-                Address::Inet(SocketAddr::V6(_)) => (libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO),
-                _ => (libc::IPPROTO_IP, libc::IP_PKTINFO),
+            let place = if is_v6 {
+                (libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO)
+            } else {
+                (libc::IPPROTO_IP, libc::IP_PKTINFO)
             };
             option::set_flag(fd, place, true, "packet info")?;
         }

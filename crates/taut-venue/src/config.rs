@@ -1,9 +1,12 @@
 //! What a venue is told when it is built.
 
+use taut_feed::RetransmitConfig;
 use taut_fix::CompId;
+use taut_sbe::PACKET_BYTES_MAX;
 use taut_types::{Instrument, Nanos};
 
 use crate::error::VenueError;
+use crate::lines::FeedLoss;
 
 /// A venue's instrument, sizes and habits. Start from [`VenueConfig::new`] and change what differs.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +29,10 @@ pub struct VenueConfig {
     pub snapshot_burst_interval: Nanos,
     /// After this silence on the incremental channel a heartbeat repeats the last sequence number.
     pub heartbeat_interval: Nanos,
+    /// What is remembered for retransmission, and who may have how much of it.
+    pub retransmit: RetransmitConfig,
+    /// What the lines lose on purpose: nothing, unless somebody wants to see it.
+    pub loss: FeedLoss,
     /// The most flow commands in one poll: what an order waits for at the worst.
     pub flow_commands_per_poll: u32,
     /// A client that leaves, however it does, takes its orders with it. Otherwise they stay, and
@@ -39,7 +46,7 @@ pub struct VenueConfig {
 
 impl VenueConfig {
     /// The habits of `taut demo`: room for 65,536 orders on 8,192 levels a side, a snapshot every
-    /// 250 ms, a heartbeat after 50 ms, cancel on disconnect.
+    /// 250 ms, a heartbeat after 50 ms, 2,048 packets remembered (3 MB), cancel on disconnect.
     #[must_use]
     pub const fn new(instrument: Instrument, comp_id: CompId, stream_id: u32) -> Self {
         Self {
@@ -52,6 +59,14 @@ impl VenueConfig {
             snapshot_burst_packets: 8,
             snapshot_burst_interval: Nanos::from_micros(200),
             heartbeat_interval: Nanos::from_millis(50),
+            retransmit: RetransmitConfig {
+                packet_count: 2_048,
+                packet_bytes: PACKET_BYTES_MAX,
+                requester_count: 64,
+                burst_bytes: 1 << 20,
+                bytes_per_second: 4 << 20,
+            },
+            loss: FeedLoss { a_per_mille: 0, b_per_mille: 0, seed: 0 },
             flow_commands_per_poll: 64,
             cancel_on_disconnect: true,
             pending_bytes_max: 1 << 20,
@@ -72,6 +87,9 @@ impl VenueConfig {
         }
         if self.snapshot_interval <= Nanos::ZERO || self.heartbeat_interval <= Nanos::ZERO {
             return refuse("snapshot_interval or heartbeat_interval", "more than zero");
+        }
+        if self.loss.a_per_mille.max(self.loss.b_per_mille) > 1_000 {
+            return refuse("loss", "at most 1000 in 1000");
         }
         if self.snapshot_burst_packets == 0 || self.flow_commands_per_poll == 0 {
             return refuse("snapshot_burst_packets or flow_commands_per_poll", "more than zero");

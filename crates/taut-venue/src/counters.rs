@@ -6,6 +6,17 @@
 pub struct VenueCounters {
     /// Packets on the incremental channel: the last sequence number.
     pub published: u64,
+    /// Datagrams not sent on line A, on purpose: see [`FeedLoss`](crate::FeedLoss).
+    pub lost_on_a: u64,
+    /// Those of line B.
+    pub lost_on_b: u64,
+    /// Requests for packets.
+    pub retransmit_requests: u64,
+    /// Packets sent again.
+    pub retransmitted: u64,
+    /// Requests and packets refused: over the requester's budget, of another stream, or no longer
+    /// remembered.
+    pub retransmit_refused: u64,
     /// Heartbeats on the incremental channel.
     pub heartbeats: u64,
     /// Datagrams that the kernel took only at a second attempt.

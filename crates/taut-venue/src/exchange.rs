@@ -12,13 +12,13 @@ use taut_fix::{
 use taut_sys::Clock;
 use taut_types::{HalfTicks, Instrument, Lots, OrderId, Side, TimeInForce};
 
-use crate::channel::Channel;
 use crate::clients::Desk;
 use crate::config::VenueConfig;
 use crate::counters::VenueCounters;
 use crate::entry::{Refusal, check_order, check_symbol};
 use crate::error::VenueError;
 use crate::flow::{FlowCommand, InitialOrder};
+use crate::lines::Lines;
 use crate::orders::{ClientOrders, Known, SessionId};
 use crate::pacing::{Flow, FlowPlayer, FlowStep};
 use crate::publisher::Publisher;
@@ -45,7 +45,7 @@ pub struct Exchange {
 
 impl Exchange {
     /// An exchange whose book is the flow's initial one.
-    pub fn new(config: &VenueConfig, channel: Channel, flow: Flow) -> Result<Self, VenueError> {
+    pub fn new(config: &VenueConfig, lines: Lines, flow: Flow) -> Result<Self, VenueError> {
         let VenueConfig { instrument, order_capacity, level_capacity, .. } = *config;
         let mut exchange = Self {
             instrument,
@@ -53,7 +53,7 @@ impl Exchange {
             events: Vec::with_capacity(EVENT_CAPACITY),
             orders: ClientOrders::with_capacity(order_capacity, config.cl_ord_id_capacity),
             reporter: Reporter::new(instrument),
-            publisher: Publisher::new(channel, instrument, config.stream_id),
+            publisher: Publisher::new(lines, instrument, config.stream_id),
             player: FlowPlayer::new(flow),
             clock: None,
             counters: VenueCounters::default(),
@@ -86,8 +86,15 @@ impl Exchange {
 
     /// What it has done; the sessions and the snapshots are counted elsewhere.
     pub fn counters(&self) -> VenueCounters {
+        let [lost_on_a, lost_on_b] = self.publisher.lines.lost();
+        let again = self.publisher.lines.retransmissions();
         VenueCounters {
             published: self.publisher.sequence().0,
+            lost_on_a,
+            lost_on_b,
+            retransmit_requests: again.requests + again.foreign,
+            retransmitted: again.sent,
+            retransmit_refused: again.over_budget + again.foreign + again.unknown,
             heartbeats: self.publisher.heartbeats(),
             trades: self.engine.trade_count(),
             ..self.counters

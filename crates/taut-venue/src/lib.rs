@@ -13,8 +13,9 @@
 //! - **Market data** is SBE over UDP. Every command that changes the book is one transaction of one
 //!   or more packets, numbered from 1 without a hole; the last one is flagged. Within it: trades,
 //!   each with what it does to the resting order, then what joins or leaves, then the new state of
-//!   each level. Trades of hidden orders are packets of their own, with order id 0. A snapshot of
-//!   levels and orders repeats on a second channel.
+//!   each level. Trades of hidden orders are packets of their own, with order id 0. The packets go
+//!   out on two lines, A and then B; what both have lost can be asked for, within bounds
+//!   ([`taut_feed::RetransmitServer`]). A snapshot of levels and orders repeats on another channel.
 //! - **Reports go first**: a command's execution reports are handed to the kernel before its
 //!   packets.
 //! - **The flow** is the venue's own crowd, synthetic or recorded: see [`flow`].
@@ -31,6 +32,7 @@ mod entry;
 mod error;
 mod exchange;
 pub mod flow;
+mod lines;
 mod orders;
 mod pacing;
 mod publisher;
@@ -45,6 +47,7 @@ mod tests;
 pub use config::VenueConfig;
 pub use counters::VenueCounters;
 pub use error::VenueError;
+pub use lines::FeedLoss;
 pub use orders::SESSIONS_MAX;
 pub use pacing::{Flow, Speed};
 pub use sinks::SINKS_MAX;

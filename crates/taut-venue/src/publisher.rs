@@ -9,13 +9,13 @@ use taut_types::{
     HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, Price, SequenceNumber, Side,
 };
 
-use crate::channel::Channel;
 use crate::error::VenueError;
+use crate::lines::Lines;
 
 /// Numbers packets from 1, without a hole.
 #[derive(Debug)]
 pub struct Publisher {
-    channel: Channel,
+    pub lines: Lines,
     writer: PacketWriter<[u8; PACKET_BYTES_MAX]>,
     instrument: Instrument,
     stream_id: u32,
@@ -30,9 +30,9 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    pub const fn new(channel: Channel, instrument: Instrument, stream_id: u32) -> Self {
+    pub const fn new(lines: Lines, instrument: Instrument, stream_id: u32) -> Self {
         Self {
-            channel,
+            lines,
             writer: PacketWriter::new([0; PACKET_BYTES_MAX]),
             instrument,
             stream_id,
@@ -51,10 +51,6 @@ impl Publisher {
 
     pub const fn heartbeats(&self) -> u64 {
         self.heartbeats
-    }
-
-    pub const fn channel(&self) -> &Channel {
-        &self.channel
     }
 
     /// Sends what one command changed as one transaction; nothing when it changed nothing.
@@ -91,7 +87,7 @@ impl Publisher {
         let _ = self.writer.begin(header);
         self.last_sent = mono;
         self.heartbeats += 1;
-        self.channel.send(self.writer.finish())
+        self.lines.send_unnumbered(self.writer.finish())
     }
 
     fn on_event(&mut self, utc: Nanos, event: &Event) -> Result<(), VenueError> {
@@ -198,9 +194,8 @@ impl Publisher {
         header.flags = flags;
         header.sending_time = utc;
         self.is_open = false;
-        self.channel.send(self.writer.finish())?;
         self.sequence = self.sequence.saturating_add(1);
-        Ok(())
+        self.lines.send(SequenceNumber(self.sequence), self.writer.finish())
     }
 
     const fn header(&self, sequence: u64, flags: PacketFlags, utc: Nanos) -> PacketHeader {

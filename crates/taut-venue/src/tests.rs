@@ -5,6 +5,7 @@ mod client;
 mod consumer;
 mod entry;
 mod feed;
+mod lines;
 mod recorded;
 mod rig;
 mod sessions;

@@ -15,23 +15,28 @@ use crate::connection::{Request, Terms};
 use crate::counters::VenueCounters;
 use crate::error::{During, VenueError};
 use crate::exchange::Exchange;
+use crate::lines::Lines;
 use crate::orders::{SESSIONS_MAX, SessionId};
 use crate::pacing::Flow;
 use crate::sinks::{SINKS_MAX, Sinks};
 use crate::snapshot::SnapshotCycle;
 
-/// Listeners, clients, sinks, and one of each that is turned away.
-const SOURCES: usize = 4 + SESSIONS_MAX + SINKS_MAX;
+/// Listeners, requests for packets, clients, sinks, and one of each that is turned away.
+const SOURCES: usize = 5 + SESSIONS_MAX + SINKS_MAX;
 /// Reports that are sent together are written in pieces of this size.
 const WRITE_BYTES: usize = 32 * 1_024;
 /// Writes that may wait for a client that reads slowly; their bytes are limited too.
 const WRITES_MAX: usize = 1 << 14;
 
-/// Where the market data goes: two sockets, connected to a multicast group or to one peer.
+/// Where the market data goes: sockets that are connected to a multicast group or to one peer.
 #[derive(Debug)]
 pub struct FeedOutput {
-    /// The incremental channel.
+    /// The incremental channel's line A.
     pub incremental: Socket,
+    /// Its line B: the same packets again.
+    pub incremental_b: Option<Socket>,
+    /// Where packets are asked for again, bound and not connected; answers go out of it too.
+    pub retransmission: Option<Socket>,
     /// The snapshot channel.
     pub snapshot: Socket,
 }
@@ -48,7 +53,7 @@ pub struct Venue {
     cancel_on_disconnect: bool,
 }
 
-/// Who is connected: where the loop's completions go. Requests are served between its turns.
+/// Who is connected. Requests are served between the loop's turns.
 #[derive(Debug)]
 struct Floor {
     orders: Handle,
@@ -78,7 +83,13 @@ impl Venue {
             dictionaries: Dictionaries::one(Arc::new(dictionary)),
             write_bytes_max: config.pending_bytes_max.clamp(1, WRITE_BYTES),
         };
-        let incremental = Channel::new(feed.incremental, "incremental channel");
+        let lines = Lines::new(
+            Channel::new(feed.incremental, "line A"),
+            feed.incremental_b.map(|socket| Channel::new(socket, "line B")),
+            config.loss,
+            config.retransmit,
+            config.stream_id,
+        );
         let snapshot = Channel::new(feed.snapshot, "snapshot channel");
         let sizes = LoopConfig {
             sources_max: SOURCES,
@@ -94,12 +105,16 @@ impl Venue {
         let options = StreamOptions::default();
         let orders = events.io().adopt_listener(orders, &options)?;
         events.io().adopt_listener(sink, &options)?;
+        if let Some(socket) = feed.retransmission {
+            let requests = events.io().adopt_datagram(socket, false)?;
+            events.io().receive(requests)?;
+        }
         let now = Now::default();
         let (clients, sinks) = (Clients::new(terms), Sinks::default());
         Ok(Self {
             events,
             floor: Floor { orders, clients, sinks, now },
-            exchange: Exchange::new(config, incremental, flow)?,
+            exchange: Exchange::new(config, lines, flow)?,
             snapshots: SnapshotCycle::new(snapshot, config),
             flow_commands_per_poll: config.flow_commands_per_poll,
             heartbeat_interval: config.heartbeat_interval,
@@ -130,7 +145,10 @@ impl Venue {
     /// When a socket of the venue's own fails; nothing that a client does.
     pub fn poll(&mut self, now: Now) -> Result<bool, VenueError> {
         self.floor.now = now;
-        let arrived = self.events.poll(&mut self.floor).during("the venue's loop")?;
+        let arrived = self
+            .events
+            .poll(&mut Turn::of(&mut self.floor, &mut self.exchange))
+            .during("the venue's loop")?;
         let mut worked = arrived > 0;
         self.serve_clients(now)?;
         worked |= self.run_flow(now)?;
@@ -158,9 +176,9 @@ impl Venue {
         if span <= Nanos::ZERO {
             return Ok(());
         }
-        let floor = &mut self.floor;
+        let mut turn = Turn::of(&mut self.floor, &mut self.exchange);
         let mut once = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {
-            floor.complete(io, completion);
+            turn.complete(io, completion);
             io.stop();
         };
         self.events.run_for(&mut once, WaitStrategy::Block, span).during("waiting for clients")
@@ -169,10 +187,11 @@ impl Venue {
     /// What it has done.
     #[must_use]
     pub fn counters(&self) -> VenueCounters {
-        let channels = [self.exchange.publisher.channel(), self.snapshots.channel()];
+        let channels =
+            || self.exchange.publisher.lines.channels().chain([self.snapshots.channel()]);
         VenueCounters {
-            send_retries: channels.iter().map(|channel| channel.retries).sum(),
-            send_failures: channels.iter().map(|channel| channel.failures).sum(),
+            send_retries: channels().map(|channel| channel.retries).sum(),
+            send_failures: channels().map(|channel| channel.failures).sum(),
             snapshots: self.snapshots.cycles_sent(),
             snapshot_packets: self.snapshots.packets_sent(),
             sessions: self.floor.clients.logged_on,
@@ -277,6 +296,33 @@ impl Venue {
 
     fn heartbeat_due(&self) -> Nanos {
         self.exchange.publisher.heartbeat_due(self.heartbeat_interval)
+    }
+}
+
+/// Where the loop's completions go.
+struct Turn<'v> {
+    floor: &'v mut Floor,
+    lines: &'v mut Lines,
+}
+
+impl<'v> Turn<'v> {
+    const fn of(floor: &'v mut Floor, exchange: &'v mut Exchange) -> Self {
+        Self { floor, lines: &mut exchange.publisher.lines }
+    }
+}
+
+impl Handler<EpollKernel> for Turn<'_> {
+    fn complete(&mut self, io: &mut Io<EpollKernel>, completion: Completion<'_>) {
+        match completion {
+            Completion::Datagram { socket, bytes, info } => {
+                let Some(from) = info.from else { return };
+                // What the kernel does not take is lost, and asked for again.
+                self.lines.answer(self.floor.now.mono, &from, bytes, &mut |packet| {
+                    let _ = io.send_to(socket, packet, Some(&from));
+                });
+            }
+            completion => self.floor.complete(io, completion),
+        }
     }
 }
 

@@ -96,9 +96,10 @@ fn run(plan: &Plan, way: Way) -> Outcome {
     let driver = EmbeddedDriver::launch().expect("driver");
     let directory = driver.dir().to_owned();
     let (size, cpu, both_ways) = (plan.size, plan.cpus[1], plan.mode == Mode::RoundTrip);
+    let theirs = directory.clone();
     let reader = thread::spawn(move || {
         pin(cpu);
-        let aeron = Aeron::connect_dir(&directory).expect("client");
+        let aeron = Aeron::connect_dir(&theirs).expect("client");
         let echo = both_ways.then(|| out(&aeron, way, 1002, size));
         read(shared, cpu, input(&aeron, way, 1001), echo);
     });
@@ -106,5 +107,7 @@ fn run(plan: &Plan, way: Way) -> Outcome {
     let back = both_ways.then(|| input(&aeron, way, 1002));
     let outcome = write(shared, plan, out(&aeron, way, 1001, size), back);
     reader.join().expect("reader");
+    drop((aeron, driver));
+    let _ = std::fs::remove_dir_all(&directory);
     outcome
 }

@@ -1,10 +1,11 @@
 //! The peers: borrowed typed structs, filled by serde_json or by sonic-rs.
 //!
 //! Which struct a frame is read into is told by the name of its stream, found without a parse, so
-//! that the frame is read once. The decimals are read by the same code as taut's.
+//! that the frame is read once. The decimals are read by the same code as taut's: in the form of
+//! the one before where it has that form.
 
 use serde::Deserialize;
-use taut_types::{Price, parse_decimal};
+use taut_types::{DecimalForm, parse_decimal};
 
 #[derive(Deserialize)]
 struct Envelope<'a, T> {
@@ -91,18 +92,54 @@ impl Reader for Sonic {
     }
 }
 
-fn quote((price, size): (&str, &str)) -> u64 {
-    let price = Price::parse(price.as_bytes()).expect("a price").0;
-    let lots = parse_decimal(size.as_bytes(), 8).expect("a size");
-    price.wrapping_add(lots).cast_unsigned()
+/// Prices or sizes, mostly in one form: taut's own reader of decimals.
+struct Column {
+    form: Option<DecimalForm>,
+    decimals: u8,
 }
 
-fn levels(pairs: &Pairs<'_>) -> u64 {
-    pairs.iter().fold(0, |sum, &pair| sum.wrapping_add(quote(pair)))
+impl Column {
+    /// A decimal of the frame. Being borrowed from it, it can be read eight bytes at a time,
+    /// however short it is.
+    #[inline]
+    fn read(&mut self, frame: &[u8], text: &str) -> i64 {
+        let offset = text.as_ptr().addr().wrapping_sub(frame.as_ptr().addr());
+        if let Some(form) = &self.form
+            && form.byte_count() == text.len()
+            && let Some(value) = frame.get(offset..).and_then(|text| form.read(text))
+        {
+            return value;
+        }
+        self.form = DecimalForm::of(text.as_bytes(), self.decimals);
+        parse_decimal(text.as_bytes(), self.decimals).expect("a decimal")
+    }
+}
+
+/// The forms of prices and sizes, kept from frame to frame as taut keeps them.
+pub struct Columns {
+    price: Column,
+    size: Column,
+}
+
+impl Columns {
+    pub fn new() -> Self {
+        let column = |decimals| Column { form: None, decimals };
+        Self { price: column(9), size: column(8) }
+    }
+
+    #[inline]
+    fn quote(&mut self, frame: &[u8], (price, size): (&str, &str)) -> u64 {
+        let price = self.price.read(frame, price);
+        price.wrapping_add(self.size.read(frame, size)).cast_unsigned()
+    }
+
+    fn levels(&mut self, frame: &[u8], pairs: &Pairs<'_>) -> u64 {
+        pairs.iter().fold(0, |sum, &pair| sum.wrapping_add(self.quote(frame, pair)))
+    }
 }
 
 /// The sum of what a frame says.
-pub fn sum<R: Reader>(frame: &[u8]) -> u64 {
+pub fn sum<R: Reader>(columns: &mut Columns, frame: &[u8]) -> u64 {
     // {"stream":"btcusdt@depth@100ms","data":...
     let head = &frame[..frame.len().min(40)];
     let has = |name: &[u8]| head.windows(name.len()).any(|window| window == name);
@@ -110,21 +147,23 @@ pub fn sum<R: Reader>(frame: &[u8]) -> u64 {
         let Envelope::<Depth<'_>> { data, .. } = R::read(frame);
         data.first_id
             .wrapping_add(data.u)
-            .wrapping_add(levels(&data.b))
-            .wrapping_add(levels(&data.a))
+            .wrapping_add(columns.levels(frame, &data.b))
+            .wrapping_add(columns.levels(frame, &data.a))
     } else if has(b"@bookTicker") {
         let Envelope::<Ticker<'_>> { data, .. } = R::read(frame);
-        let quotes = quote((data.b, data.bid_size)).wrapping_add(quote((data.a, data.ask_size)));
-        data.u.wrapping_mul(2).wrapping_add(quotes)
+        let bid = columns.quote(frame, (data.b, data.bid_size));
+        let ask = columns.quote(frame, (data.a, data.ask_size));
+        data.u.wrapping_mul(2).wrapping_add(bid).wrapping_add(ask)
     } else if has(b"@trade") {
         let Envelope::<Trade<'_>> { data, .. } = R::read(frame);
         let side = u64::from(data.m);
-        data.t.wrapping_mul(2).wrapping_add(quote((data.p, data.q))).wrapping_add(side)
+        let quote = columns.quote(frame, (data.p, data.q));
+        data.t.wrapping_mul(2).wrapping_add(quote).wrapping_add(side)
     } else {
         let data: Snapshot<'_> = R::read(frame);
         data.last_id
             .wrapping_mul(2)
-            .wrapping_add(levels(&data.bids))
-            .wrapping_add(levels(&data.asks))
+            .wrapping_add(columns.levels(frame, &data.bids))
+            .wrapping_add(columns.levels(frame, &data.asks))
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 
 use taut_feed::lease::{LeasePublisher, LeaseTerms, PublisherEvent};
-use taut_sys::{Address, DatagramBatch, DatagramOptions, Socket, SysError};
+use taut_sys::{Address, DatagramBatch, DatagramOptions, SysError};
 use taut_types::Nanos;
 
+use super::outlets::Outlets;
 use super::place::{self, LOOK_EVERY, MTU_BYTES};
 use crate::counters::Counters;
 use crate::driver::{Descriptors, Opening, PublicationDriver};
@@ -28,7 +28,7 @@ const QUESTION_BYTES: usize = 128;
 #[derive(Debug)]
 pub(crate) struct LeasePublication {
     core: LeasePublisher,
-    socket: Socket,
+    outlets: Outlets,
     group: Option<SocketAddr>,
     datagram: Box<[u8]>,
     questions: DatagramBatch,
@@ -46,16 +46,17 @@ impl LeasePublication {
         let options = DatagramOptions {
             send_buffer_bytes: uri.send_buffer_bytes,
             receive_buffer_bytes: uri.receive_buffer_bytes,
+            whole: true,
             ..DatagramOptions::default()
         };
         let key = place::key(uri.key.as_deref())?;
-        let socket = Socket::datagram(&Address::Inet(at), &options)?;
+        let outlets = Outlets::open(at, options)?;
         if group.is_some() {
             let interface = place::interface(uri, at.ip())?;
             if interface != 0 {
-                socket.set_outbound(interface)?;
+                outlets.common().set_outbound(interface)?;
             }
-            socket.set_multicast_hops(uri.ttl.unwrap_or(1))?;
+            outlets.common().set_multicast_hops(uri.ttl.unwrap_or(1))?;
         }
         let mtu_bytes = uri.mtu.map_or(MTU_BYTES, usize::from);
         let terms = LeaseTerms {
@@ -68,7 +69,7 @@ impl LeasePublication {
         };
         Ok(Self {
             core: LeasePublisher::new(opening.now, terms),
-            socket,
+            outlets,
             group,
             datagram: vec![0; mtu_bytes.max(QUESTION_BYTES)].into_boxed_slice(),
             questions: DatagramBatch::new(QUESTIONS, QUESTION_BYTES),
@@ -83,11 +84,14 @@ impl LeasePublication {
     /// Takes questions and answers them.
     fn look(&mut self, now: Nanos) -> usize {
         self.look_at = now + LOOK_EVERY;
-        // An error is a peer that went away, which its lease will tell.
-        let got = self.socket.receive_batch(&mut self.questions).unwrap_or(0);
-        for index in 0..got {
-            let Some(from) = self.questions.info(index).from else { continue };
-            self.core.handle_datagram(now, from, self.questions.bytes(index));
+        let mut got = 0;
+        for socket in 0.. {
+            let Some(count) = self.outlets.receive(socket, &mut self.questions) else { break };
+            got += count;
+            for index in 0..count {
+                let Some(from) = self.questions.info(index).from else { continue };
+                self.core.handle_datagram(now, from, self.questions.bytes(index));
+            }
         }
         self.core.handle_timeout(now);
         let mut sent = 0;
@@ -103,7 +107,9 @@ impl LeasePublication {
     }
 
     fn collect_events(&mut self) {
+        let mut has_changed = false;
         while let Some(event) = self.core.poll_event() {
+            has_changed |= !matches!(event, PublisherEvent::Refused(_));
             let ended = |address, reason| Event::Disconnected {
                 session: place::session_of(address),
                 reason,
@@ -120,27 +126,39 @@ impl LeasePublication {
                 self.events.push_back(event);
             }
         }
+        if has_changed && self.group.is_none() {
+            self.outlets.follow(&self.core);
+        }
     }
 
-    /// Sends the datagram to whoever has a lease; `None` when the kernel has no room for any.
+    /// Sends the datagram to whoever has a lease; `None` when the kernel has no room for the first
+    /// one, an error when it goes to none of them: one subscriber's path is not the others' matter.
     #[inline]
     fn send_all(&mut self, length: usize) -> Result<Option<()>, SysError> {
         if let Some(group) = self.group {
             return self.send_one(length, group);
         }
-        let mut sent = None;
+        let (mut is_sent, mut failures, mut failure) = (false, 0, None);
         for at in 0.. {
-            let Some(to) = self.core.subscribers().nth(at) else { break };
+            let Some(to) = self.core.subscriber(at) else { break };
             match self.send_one(length, to) {
-                Ok(Some(())) => sent = Some(()),
+                Ok(Some(())) => is_sent = true,
+                Ok(None) if at == 0 => return Ok(None),
                 // The first one decides; for the others it is a drop, and counted.
-                Ok(None) if sent.is_none() => return Ok(None),
                 Ok(None) => self.counters.dropped += 1,
-                Err(error) if sent.is_none() && at == 0 => return Err(error),
-                Err(_) => self.counters.dropped += 1,
+                Err(error) => {
+                    failures += 1;
+                    failure = failure.or(Some(error));
+                }
             }
         }
-        Ok(sent)
+        match failure {
+            Some(error) if !is_sent => Err(error),
+            _ => {
+                self.counters.dropped += failures;
+                Ok(is_sent.then_some(()))
+            }
+        }
     }
 
     #[inline]
@@ -150,13 +168,19 @@ impl LeasePublication {
             return Ok(Some(()));
         }
         let datagram = self.datagram.get(..length).unwrap_or(&[]);
-        let sent = match self.socket.send_to(datagram, &to) {
-            // An earlier datagram found nobody; this one has not been tried.
-            Err(error) if error.is_peer_gone() => self.socket.send_to(datagram, &to)?,
-            sent => sent?,
-        };
+        let sent = self.outlets.send(datagram, to)?;
         self.counters.transfers += 1;
         Ok(sent.map(|_| ()))
+    }
+
+    /// A message that no path carries in one piece.
+    #[cold]
+    fn too_long_for_path(&self, bytes: usize) -> OfferError {
+        let own = self.core.mtu_bytes() - self.core.bytes_max();
+        let subscribers = self.group.into_iter().chain(self.core.subscribers());
+        let paths = subscribers.filter_map(|to| self.outlets.path_payload_bytes(to));
+        let bytes_max = paths.max().map_or(0, |path| path.saturating_sub(own));
+        OfferError::TooLong { bytes, bytes_max, limit: MessageLimit::PathMtu }
     }
 
     fn check(&mut self, now: Nanos, bytes: usize) -> Result<(), OfferError> {
@@ -199,6 +223,7 @@ impl PublicationDriver for LeasePublication {
                 self.counters.back_pressured += 1;
                 Err(OfferError::BackPressured)
             }
+            Err(error) if error.is_too_long() => Err(self.too_long_for_path(bytes)),
             Err(error) => Err(OfferError::System(error)),
         }
     }
@@ -248,10 +273,10 @@ impl PublicationDriver for LeasePublication {
     }
 
     fn descriptors(&self) -> Descriptors<'_> {
-        Descriptors::default().and(self.socket.as_fd(), false)
+        self.outlets.descriptors()
     }
 
     fn local_address(&self) -> Option<Address> {
-        place::local(&self.socket)
+        place::local(self.outlets.common())
     }
 }

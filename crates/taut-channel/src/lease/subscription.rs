@@ -8,7 +8,7 @@ use taut_feed::lease::{LeaseSubscriber, SubscriberEvent, SubscriberTerms};
 use taut_sys::{Address, DatagramOptions, Socket};
 use taut_types::Nanos;
 
-use super::place;
+use super::place::{self, LOOK_EVERY};
 use crate::counters::Counters;
 use crate::driver::{Descriptors, Opening, SubscriptionDriver};
 use crate::error::ChannelError;
@@ -35,6 +35,10 @@ pub(crate) struct LeaseSubscription {
     held: Option<(usize, usize, u64, u64)>,
     loss: Option<Loss>,
     timeout: Option<Nanos>,
+    /// The last poll found nothing.
+    was_idle: bool,
+    /// With a group: when to look for answers again.
+    look_at: Nanos,
     events: VecDeque<Event>,
     counters: Counters,
 }
@@ -80,6 +84,8 @@ impl LeaseSubscription {
             question: [0; 128],
             held: None,
             loss: opening.loss,
+            was_idle: false,
+            look_at: opening.now,
             events: VecDeque::with_capacity(EVENTS),
             counters: Counters::default(),
         })
@@ -136,13 +142,18 @@ impl LeaseSubscription {
         }
     }
 
-    /// Takes a datagram, of the group first.
+    /// Takes a datagram, of the group first: answers to questions may wait a little.
     #[inline]
     fn look(&mut self, now: Nanos) -> Look {
-        let from_group = self.group.as_ref().map(|group| group.receive(&mut self.datagram));
-        let received = match from_group {
-            Some(Ok(Some(length))) => Ok(Some(length)),
-            _ => self.socket.receive(&mut self.datagram),
+        let received = match &self.group {
+            None => self.socket.receive(&mut self.datagram),
+            Some(group) => match group.receive(&mut self.datagram) {
+                Ok(None) if now >= self.look_at => {
+                    self.look_at = now + LOOK_EVERY;
+                    self.socket.receive(&mut self.datagram)
+                }
+                received => received,
+            },
         };
         let length = match received {
             Ok(Some(length)) => length,
@@ -180,6 +191,9 @@ impl SubscriptionDriver for LeaseSubscription {
         if self.timeout.is_some_and(|timeout| now >= timeout) {
             self.keep(now);
         }
+        // What comes alone is handed back at once: to ask whether there is more is a system call
+        // that the caller would wait for. In a burst it is worth it.
+        let limit = if self.was_idle { limit.min(1) } else { limit };
         // What is no message counts too, so that a flood of them cannot hold the caller.
         let (mut count, mut others) = (0, 0);
         while count < limit && others < 64 {
@@ -209,6 +223,7 @@ impl SubscriptionDriver for LeaseSubscription {
                 break;
             }
         }
+        self.was_idle = count == 0;
         // A gap is known with the message behind it; what a lost end left open, by the duty.
         if count > 0 {
             self.after();

@@ -3,13 +3,15 @@
 mod codec;
 mod cost;
 mod messages;
+mod numbers;
 mod round_trip;
 
 use clap::Args;
-use hdrhistogram::Histogram;
 use serde::Serialize;
+use taut_fix::SimdLevel;
 
 use crate::bench::fix::cost::Cost;
+use crate::channel::latency::Spread;
 use crate::exit::Failure;
 use crate::terminal::print;
 
@@ -22,34 +24,15 @@ pub struct Arguments {
     /// Round trips that are measured, of each kind.
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(64..))]
     round_trips: u32,
+    /// The instructions that index and sum: `avx2`, `sse2` or `portable`; the best of this
+    /// processor unless told otherwise.
+    #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
+    simd: Option<SimdLevel>,
 }
 
-/// The distribution of round trips, nanoseconds.
-#[derive(Clone, Copy, Debug, Serialize)]
-struct Spread {
-    min: u64,
-    p50: u64,
-    p99: u64,
-    #[serde(rename = "p99.9")]
-    p999: u64,
-    #[serde(rename = "p99.99")]
-    p9999: u64,
-    max: u64,
-    count: u64,
-}
-
-impl Spread {
-    fn of(histogram: &Histogram<u64>) -> Self {
-        Self {
-            min: histogram.min(),
-            p50: histogram.value_at_quantile(0.5),
-            p99: histogram.value_at_quantile(0.99),
-            p999: histogram.value_at_quantile(0.999),
-            p9999: histogram.value_at_quantile(0.9999),
-            max: histogram.max(),
-            count: histogram.len(),
-        }
-    }
+fn parse_level(name: &str) -> Result<SimdLevel, String> {
+    let names = || SimdLevel::all().map(SimdLevel::name).collect::<Vec<_>>().join(", ");
+    SimdLevel::named(name).ok_or_else(|| format!("this processor has {}", names()))
 }
 
 #[derive(Debug, Serialize)]
@@ -58,7 +41,10 @@ struct Report {
     bare_rtt_ns: Spread,
     index_ns: Cost,
     parse_ns: Cost,
+    /// Header, body, length and checksum.
     encode_ns: Cost,
+    /// The same, and the copy in a store in memory.
+    encode_kept_ns: Cost,
     distinct_messages: usize,
     simd: &'static str,
     msgs_per_s: f64,
@@ -66,16 +52,21 @@ struct Report {
 
 /// Measures and reports.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let codec = codec::measure()?;
-    let trips = round_trip::measure(arguments.round_trips)?;
+    let level = arguments.simd.unwrap_or_else(SimdLevel::best);
+    let codec = codec::measure(level)?;
+    let mut trips = round_trip::measure(arguments.round_trips, level)?;
+    let measured = |spread: Option<Spread>| {
+        spread.ok_or_else(|| Failure::Run(String::from("no round trip was measured")))
+    };
     let report = Report {
-        rtt_ns: Spread::of(&trips.session),
-        bare_rtt_ns: Spread::of(&trips.bare),
+        rtt_ns: measured(trips.session.spread())?,
+        bare_rtt_ns: measured(trips.bare.spread())?,
         index_ns: codec.index,
         parse_ns: codec.parse,
         encode_ns: codec.encode,
+        encode_kept_ns: codec.kept,
         distinct_messages: messages::DISTINCT,
-        simd: taut_fix::SIMD_LEVEL,
+        simd: level.name(),
         msgs_per_s: trips.messages_per_second.round(),
     };
     let printed = if arguments.json {
@@ -102,6 +93,7 @@ fn print_lines(report: &Report) -> std::io::Result<()> {
     cost("index", &report.index_ns)?;
     cost("index and validation", &report.parse_ns)?;
     cost("encode", &report.encode_ns)?;
+    cost("encode and keep", &report.encode_kept_ns)?;
     print(format_args!("{:28} {:7.0} a second, 64 in flight", "messages", report.msgs_per_s))?;
     print(format_args!(
         "{} distinct messages, {}; monotonic clock, one process, two threads",

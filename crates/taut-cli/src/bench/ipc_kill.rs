@@ -14,11 +14,12 @@ mod victim;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use taut_ipc::{Channel, ChannelOptions, Segment};
-use taut_sys::{pin_to_cpu, process_id, utc};
+use taut_sys::{catch_stop_signals, pin_to_cpu, process_id, stop_requests, utc};
 
 use crate::bench::ipc_kill::judge::Judge;
 use crate::bench::ipc_kill::plan::{NOTES, Ring, STREAMS};
 use crate::exit::Failure;
+use crate::progress::Progress;
 use crate::terminal::print;
 
 /// Who is killed.
@@ -61,14 +62,24 @@ fn kill(arguments: &Arguments, name: String) -> Result<(), Failure> {
     let _ = pin_to_cpu(0);
     let seed = utc().0.unsigned_abs();
     let mut judge = Judge::new(&channel, &name, notes.region(NOTES).map_err(failed)?, seed);
-    for number in 0..arguments.kills {
+    let mut progress = Progress::start();
+    // Interrupted, it reports what it has seen so far.
+    catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    for number in (0..arguments.kills).take_while(|_| stop_requests() == 0) {
         let writer = match arguments.victim {
             Victim::Writer => true,
             Victim::Reader => false,
             Victim::Both => number % 2 == 0,
         };
         let ring = Ring::of(number);
-        if writer { judge.kill_writer(ring)? } else { judge.kill_reader(ring)? }
+        if writer {
+            judge.kill_writer(ring)?
+        } else {
+            judge.kill_reader(ring)?
+        }
+        if number % 64 == 0 {
+            progress.tell(&format!("{number} of {} kills", arguments.kills));
+        }
     }
     report(arguments, judge, seed)
 }

@@ -96,6 +96,13 @@ pub struct Arguments {
     /// How market data travels
     #[arg(long, value_enum, default_value = "auto")]
     pub feed: FeedArgument,
+    /// Datagrams that the venue loses on purpose on line A and line B of the feed, in a thousand,
+    /// such as 1000,5: the other line, requests for packets and snapshots make up for it
+    #[arg(long, value_name = "A,B", value_parser = parse_loss)]
+    pub lose: Option<(u16, u16)>,
+    /// The venue refuses to send packets again: what both lines lose is left to its snapshots
+    #[arg(long)]
+    pub refuse_retransmission: bool,
     /// TCP port of the venue's order entry; 0 picks a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,
@@ -105,4 +112,24 @@ pub struct Arguments {
     /// Print the result as one JSON object on the last line of standard output
     #[arg(long)]
     pub json: bool,
+}
+
+fn parse_loss(text: &str) -> Result<(u16, u16), String> {
+    let one = |part: &str| part.trim().parse::<u16>().ok().filter(|per_mille| *per_mille <= 1_000);
+    text.split_once(',')
+        .and_then(|(a, b)| Some((one(a)?, one(b)?)))
+        .ok_or_else(|| "two numbers from 0 to 1000 are needed, such as 1000,5".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_is_two_numbers_up_to_a_thousand() {
+        assert_eq!(parse_loss("1000, 5"), Ok((1_000, 5)));
+        for bad in ["", "5", "5,", "1001,0", "-1,0", "1,2,3", "0.5,0"] {
+            assert!(parse_loss(bad).is_err(), "{bad}");
+        }
+    }
 }

@@ -65,16 +65,22 @@ pub struct VenueSetup {
     pub common: Common,
     /// Order-entry port; 0 for any.
     pub port: u16,
-    /// Where the increments go.
-    pub incremental: SocketAddrV4,
+    /// Where the increments go: line A and line B.
+    pub incremental: [SocketAddrV4; 2],
     /// Where the snapshots go.
     pub snapshot: SocketAddrV4,
     /// The book's source.
     pub flow: FlowSetup,
+    /// What the lines lose on purpose, in a thousand.
+    pub loss_per_mille: (u16, u16),
+    /// Which datagrams these are.
+    pub loss_seed: u64,
+    /// Whether requests for packets are refused.
+    pub refuses_requests: bool,
 }
 
-/// What the gateway is told. Descriptors: segment, incremental socket, snapshot socket, and in
-/// split mode the gateway's and the strategy's doorbell.
+/// What the gateway is told. Descriptors: segment, sockets of line A, line B and the snapshots, and
+/// in split mode the gateway's and the strategy's doorbell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GatewaySetup {
     /// For every child.
@@ -85,6 +91,8 @@ pub struct GatewaySetup {
     pub orders: SocketAddrV4,
     /// The venue's sink.
     pub sink: SocketAddrV4,
+    /// Where the venue takes requests for packets.
+    pub requests: SocketAddrV4,
     /// The strategy's orders a second.
     pub rate_hz: u32,
     /// Whether the strategy sleeps in the kernel and must be woken.
@@ -126,16 +134,22 @@ pub enum Order {
     Exit,
 }
 
+/// Where the venue listens.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VenuePorts {
+    /// For orders.
+    pub orders: SocketAddrV4,
+    /// For bytes that are thrown away.
+    pub sink: SocketAddrV4,
+    /// For requests for packets.
+    pub requests: SocketAddrV4,
+}
+
 /// From a child.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
     /// The venue listens.
-    VenueReady {
-        /// For orders.
-        orders: SocketAddrV4,
-        /// For bytes that are thrown away.
-        sink: SocketAddrV4,
-    },
+    VenueReady(VenuePorts),
     /// The gateway is logged on and its book is live, or the strategy reads its rings.
     Ready,
     /// The recording is at its end.

@@ -12,12 +12,12 @@ use crate::exit::Failure;
 /// The receiving sockets, and where the venue must send.
 #[derive(Debug)]
 pub struct Feed {
-    /// Increments arrive here.
-    pub incremental: Socket,
+    /// Increments arrive here: line A and line B.
+    pub incremental: [Socket; 2],
     /// Snapshots arrive here.
     pub snapshot: Socket,
-    /// Where increments go.
-    pub incremental_address: SocketAddrV4,
+    /// Where increments go, line by line.
+    pub incremental_address: [SocketAddrV4; 2],
     /// Where snapshots go.
     pub snapshot_address: SocketAddrV4,
     /// What was chosen and why, for people.
@@ -26,8 +26,9 @@ pub struct Feed {
 
 /// What the gateway may lag behind: 4 MiB is what Linux grants by default to whoever asks.
 const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
-/// An administratively scoped group (RFC 2365): it never leaves the site, and here not the host.
-const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 84, 84);
+/// Administratively scoped groups (RFC 2365): they never leave the site, and here not the host.
+/// Line A with the snapshots, and line B.
+const GROUPS: [Ipv4Addr; 2] = [Ipv4Addr::new(239, 255, 84, 84), Ipv4Addr::new(239, 255, 84, 85)];
 /// How long the probe's datagram may take on loopback.
 const PROBE: Nanos = Nanos::from_millis(200);
 
@@ -54,13 +55,13 @@ impl Feed {
 
     fn multicast() -> Result<Self, SysError> {
         let loopback = interface_index("lo")?;
-        let open = || -> Result<Socket, SysError> {
-            let socket = receiver(GROUP)?;
-            socket.join(IpAddr::V4(GROUP), loopback)?;
+        let open = |group: Ipv4Addr| -> Result<Socket, SysError> {
+            let socket = receiver(group)?;
+            socket.join(IpAddr::V4(group), loopback)?;
             Ok(socket)
         };
-        let (incremental, snapshot) = (open()?, open()?);
-        let feed = Self::with(incremental, snapshot, "multicast on loopback")?;
+        let [a, b] = GROUPS;
+        let feed = Self::with([open(a)?, open(b)?], open(a)?, "multicast on loopback")?;
         feed.probe()?;
         Ok(feed)
     }
@@ -68,7 +69,7 @@ impl Feed {
     fn unicast(description: &str) -> Result<Self, Failure> {
         let open = || receiver(Ipv4Addr::LOCALHOST);
         let make = || {
-            let feed = Self::with(open()?, open()?, description)?;
+            let feed = Self::with([open()?, open()?], open()?, description)?;
             feed.probe().map(|()| feed)
         };
         make().map_err(|error: SysError| {
@@ -77,28 +78,36 @@ impl Feed {
         })
     }
 
-    fn with(incremental: Socket, snapshot: Socket, description: &str) -> Result<Self, SysError> {
-        let granted = incremental.granted()?.receive_buffer_bytes;
-        let incremental_address = address_of(&incremental)?;
+    fn with(
+        incremental: [Socket; 2],
+        snapshot: Socket,
+        description: &str,
+    ) -> Result<Self, SysError> {
+        let [a, b] = &incremental;
+        let granted = a.granted()?.receive_buffer_bytes;
+        let incremental_address = [address_of(a)?, address_of(b)?];
         let snapshot_address = address_of(&snapshot)?;
         let description = format!(
-            "{description}: {incremental_address}, snapshots {snapshot_address}, receive buffer \
+            "{description}: line A {}, line B {}, snapshots {snapshot_address}, receive buffers \
              {} KiB",
+            incremental_address[0],
+            incremental_address[1],
             granted / 1024
         );
         Ok(Self { incremental, snapshot, incremental_address, snapshot_address, description })
     }
 
-    /// Sends one datagram through and waits for it.
+    /// Sends one datagram through each line and waits for it.
     fn probe(&self) -> Result<(), SysError> {
-        let sender = sender_to(self.incremental_address)?;
-        sender.send(b"probe")?;
-        wait_readable(&[self.incremental.as_fd()], Some(PROBE))?;
-        let mut buffer = [0; 16];
-        match self.incremental.receive(&mut buffer)? {
-            Some(_) => Ok(()),
-            None => Err(SysError::timed_out("probe")),
+        for (socket, address) in self.incremental.iter().zip(self.incremental_address) {
+            sender_to(address)?.send(b"probe")?;
+            wait_readable(&[socket.as_fd()], Some(PROBE))?;
+            let mut buffer = [0; 16];
+            if socket.receive(&mut buffer)?.is_none() {
+                return Err(SysError::timed_out("probe"));
+            }
         }
+        Ok(())
     }
 }
 
@@ -114,6 +123,12 @@ pub fn sender_to(address: SocketAddrV4) -> Result<Socket, SysError> {
     Ok(socket)
 }
 
+/// A socket on loopback: the venue's for requests, or the gateway's, connected to that one.
+pub fn request_socket(peer: Option<SocketAddrV4>) -> Result<Socket, SysError> {
+    let options = DatagramOptions { peer: peer.map(SocketAddr::V4), ..DatagramOptions::default() };
+    Socket::datagram(&any_port(Ipv4Addr::LOCALHOST), &options)
+}
+
 /// A socket that receives what comes to this address, on a port that the kernel picks.
 fn receiver(at: Ipv4Addr) -> Result<Socket, SysError> {
     let receive_buffer_bytes = Some(RECEIVE_BUFFER_BYTES);
@@ -125,7 +140,8 @@ const fn any_port(at: Ipv4Addr) -> Address {
     Address::Inet(SocketAddr::V4(SocketAddrV4::new(at, 0)))
 }
 
-fn address_of(socket: &Socket) -> Result<SocketAddrV4, SysError> {
+/// Where a socket is bound.
+pub fn address_of(socket: &Socket) -> Result<SocketAddrV4, SysError> {
     match socket.local_address()? {
         Address::Inet(SocketAddr::V4(address)) => Ok(address),
         _ => Err(SysError::timed_out("an IPv4 address")),

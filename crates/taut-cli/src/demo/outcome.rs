@@ -91,7 +91,13 @@ impl Outcome<'_> {
     fn counts(&self) -> Counts {
         let gateway = &self.gateway;
         let mut extras: Vec<(String, u64)> = [
+            ("packets of line A", gateway.line_a),
+            ("news by line A", gateway.line_a_first),
+            ("packets of line B", gateway.line_b),
+            ("news by line B", gateway.line_b_first),
             ("gaps", gateway.gaps),
+            ("requests for packets", gateway.retransmit_requests),
+            ("news by retransmission", gateway.retransmitted),
             ("snapshots loaded", gateway.snapshots),
             ("malformed packets", gateway.malformed),
             ("bid levels at the end", gateway.bid_levels),

@@ -1,6 +1,5 @@
 //! The parent's part: start, watch, drain, report.
 
-use std::net::SocketAddrV4;
 use std::os::fd::AsFd;
 
 use taut_gateway::{GatewayCounters, Regions, StrategyCounters, Views};
@@ -14,7 +13,9 @@ use taut_types::Nanos;
 
 use crate::demo::arguments::{Mode, WaitArgument};
 use crate::demo::children::Children;
-use crate::demo::control::{Common, GatewaySetup, Order, Reply, StrategySetup, VenueSetup};
+use crate::demo::control::{
+    Common, GatewaySetup, Order, Reply, StrategySetup, VenuePorts, VenueSetup,
+};
 use crate::demo::feed::Feed;
 use crate::demo::live::Live;
 use crate::demo::outcome::Outcome;
@@ -145,28 +146,32 @@ impl<'a, 'm> Run<'a, 'm> {
             notes: Vec::new(),
         };
         run.clock.set(&run.anchoring.mapping().to_words());
-        let (orders, sink) = run.start_venue(shared)?;
+        let ports = run.start_venue(shared)?;
         if !plan.is_fused() {
             run.start_strategy(shared)?;
         }
-        run.start_gateway(shared, orders, sink)?;
+        run.start_gateway(shared, ports)?;
         run.announce(shared);
         run.children.send(Role::Venue, &Order::Start, &[])?;
         Ok(run)
     }
 
-    fn start_venue(&mut self, shared: &Shared) -> Result<(SocketAddrV4, SocketAddrV4), Failure> {
+    fn start_venue(&mut self, shared: &Shared) -> Result<VenuePorts, Failure> {
+        let arguments = &self.plan.arguments;
         let setup = VenueSetup {
             common: self.common(shared, self.plan.placement.venue),
-            port: self.plan.arguments.port,
+            port: arguments.port,
             incremental: shared.feed.incremental_address,
             snapshot: shared.feed.snapshot_address,
             flow: self.plan.flow.clone(),
+            loss_per_mille: arguments.lose.unwrap_or((0, 0)),
+            loss_seed: arguments.seed,
+            refuses_requests: arguments.refuse_retransmission,
         };
         self.children.spawn(Role::Venue)?;
         self.children.send(Role::Venue, &Order::SetUpVenue(setup), &[])?;
         self.expect("the venue to listen", READY, |_, reply| match reply {
-            Reply::VenueReady { orders, sink } => Some((*orders, *sink)),
+            Reply::VenueReady(ports) => Some(*ports),
             _ => None,
         })
     }
@@ -185,24 +190,21 @@ impl<'a, 'm> Run<'a, 'm> {
         self.expect_ready(Role::Strategy, "the strategy to read its rings")
     }
 
-    fn start_gateway(
-        &mut self,
-        shared: &Shared,
-        orders: SocketAddrV4,
-        sink: SocketAddrV4,
-    ) -> Result<(), Failure> {
+    fn start_gateway(&mut self, shared: &Shared, ports: VenuePorts) -> Result<(), Failure> {
         let places = &self.plan.placement;
         let setup = GatewaySetup {
             common: self.common(shared, places.gateway),
             mode: self.plan.arguments.mode,
-            orders,
-            sink,
+            orders: ports.orders,
+            sink: ports.sink,
+            requests: ports.requests,
             rate_hz: self.plan.arguments.rate,
             wake_strategy: places.strategy.wait == WaitArgument::Block,
         };
         let fds = [
             shared.segment.as_fd(),
-            shared.feed.incremental.as_fd(),
+            shared.feed.incremental[0].as_fd(),
+            shared.feed.incremental[1].as_fd(),
             shared.feed.snapshot.as_fd(),
             shared.gateway_bell.as_fd(),
             shared.strategy_bell.as_fd(),

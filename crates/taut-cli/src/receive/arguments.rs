@@ -15,8 +15,8 @@ use crate::exit::Failure;
 /// receive time, read when all of it is there.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
-    /// The channel, such as ipc:NAME, aeron:udp?endpoint=H:P|stream-id=N, tcp://H:P; or
-    /// TAUT_CHANNEL
+    /// The channel, such as ipc:NAME, aeron:udp?endpoint=H:P|stream-id=N, tcp://H:P,
+    /// lease:udp?endpoint=H:P; or TAUT_CHANNEL
     #[arg(long, value_name = "URI")]
     pub channel: Option<String>,
     /// End after so many messages, received or lost

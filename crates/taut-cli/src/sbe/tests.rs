@@ -1,5 +1,7 @@
 //! Messages in frames, from bytes to JSON and back.
 
+mod binance;
+
 use std::path::Path;
 
 use taut_sbe_gen::Schema;

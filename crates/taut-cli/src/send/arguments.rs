@@ -41,8 +41,8 @@ impl FromStr for Rate {
 /// and at the end until every subscriber has everything.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
-    /// The channel, such as ipc:NAME, aeron:udp?endpoint=H:P|stream-id=N, tcp://H:P; or
-    /// TAUT_CHANNEL
+    /// The channel, such as ipc:NAME, aeron:udp?endpoint=H:P|stream-id=N, tcp://H:P,
+    /// lease:udp?endpoint=H:P; or TAUT_CHANNEL
     #[arg(long, value_name = "URI")]
     pub channel: Option<String>,
     /// Bytes of a message, at least 24

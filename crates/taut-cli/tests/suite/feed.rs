@@ -2,6 +2,7 @@
 
 use std::process::{Command, Stdio};
 
+use crate::outcome::count;
 use crate::support::{Demo, TAUT};
 
 /// A network of one's own in which nobody may join a group.
@@ -14,7 +15,7 @@ const NO_LOOPBACK: &str = "exec \"$0\" \"$@\"";
 fn unicast_works_and_says_so() {
     let outcome = Demo::gentle(&["--seconds", "0.7", "--feed", "unicast"]).finish();
     outcome.expect_sound();
-    outcome.expect_said("market data: unicast, as asked for: 127.0.0.1:");
+    outcome.expect_said("market data: unicast, as asked for: line A 127.0.0.1:");
     assert!(outcome.stdout.contains("unicast"), "the report says it too");
 }
 
@@ -26,7 +27,43 @@ fn multicast_works_where_there_is_any() {
         return;
     }
     outcome.expect_sound();
-    outcome.expect_said("market data: multicast on loopback: 239.255.84.84:");
+    outcome.expect_said("market data: multicast on loopback: line A 239.255.84.84:");
+}
+
+/// A number of the report's table, by its name.
+fn noted(stdout: &str, name: &str) -> u64 {
+    let text = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, rest) =
+        text.split_once(&format!(" {name} ")).unwrap_or_else(|| panic!("{name}: {text}"));
+    let digits = rest.split_once(' ').map_or(rest, |(number, _)| number).replace(',', "");
+    digits.parse().unwrap_or_else(|_| panic!("{name}: {rest}"))
+}
+
+#[test]
+fn a_line_that_is_lost_wholly_is_not_missed_in_either_mode() {
+    for (mode, lose) in [("split", "1000,0"), ("fused", "0,1000")] {
+        let arguments = ["--seconds", "1", "--mode", mode, "--lose", lose];
+        let outcome = Demo::gentle(&arguments).finish();
+        let result = outcome.expect_sound();
+        let news = ["news by line A", "news by line B"].map(|name| noted(&outcome.stdout, name));
+        assert!(news.contains(&0) && news.contains(&count(&result, "ticks")), "{news:?}");
+        assert_eq!(noted(&outcome.stdout, "snapshots loaded"), 1);
+        assert_eq!(noted(&outcome.stdout, "requests for packets"), 0);
+    }
+}
+
+#[test]
+fn what_both_lines_lose_is_sent_again_or_covered_by_a_snapshot_where_that_is_refused() {
+    let arguments = ["--seconds", "2", "--lose", "200,200"];
+    let outcome = Demo::gentle(&arguments).finish();
+    let result = outcome.expect_sound();
+    assert!(noted(&outcome.stdout, "news by retransmission") > 10);
+    assert!(noted(&outcome.stdout, "gaps") > 10 && count(&result, "orders") > 0);
+
+    let refused = Demo::gentle(&[&arguments[..], &["--refuse-retransmission"]].concat()).finish();
+    let result = refused.expect_sound();
+    assert_eq!(noted(&refused.stdout, "news by retransmission"), 0);
+    assert!(noted(&refused.stdout, "snapshots loaded") > 1 && count(&result, "recovered") > 0);
 }
 
 #[test]

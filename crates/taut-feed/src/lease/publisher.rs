@@ -322,10 +322,23 @@ impl LeasePublisher {
         self.leases.iter().map(|lease| lease.address)
     }
 
+    /// One of those who have a lease, by its place among them.
+    #[inline]
+    #[must_use]
+    pub fn subscriber(&self, at: usize) -> Option<SocketAddr> {
+        self.leases.get(at).map(|lease| lease.address)
+    }
+
     /// How many have a lease.
     #[must_use]
     pub fn subscriber_count(&self) -> usize {
         self.leases.len()
+    }
+
+    /// The longest datagram payload.
+    #[must_use]
+    pub const fn mtu_bytes(&self) -> usize {
+        self.terms.mtu_bytes
     }
 
     /// The longest message.

@@ -246,6 +246,8 @@ impl LeaseSubscriber {
                 self.input(now, input, 0);
                 self.session = header.session;
             }
+            // Whoever leaves has nothing to renew: its good-byes are not to wait for that.
+            Kind::Grant if matches!(self.state, State::Leaving | State::Left) => {}
             Kind::Grant if header.session == self.session => {
                 let lease = word(1).and_then(|ns| i64::try_from(ns).ok()).unwrap_or(0);
                 self.lease = Nanos(lease.max(1));

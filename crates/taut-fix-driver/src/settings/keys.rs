@@ -38,6 +38,8 @@ pub struct SessionKeys {
     /// NextExpectedMsgSeqNum (789).
     pub next_expected: Option<bool>,
     pub message_bytes_max: Option<usize>,
+    /// The peer may write MsgType (35) anywhere in the header, as clients that sort by tag do.
+    pub msg_type_anywhere: Option<bool>,
     /// `seconds`, `millis`, `micros`, `nanos`, `picos`.
     pub timestamps: Option<String>,
 
@@ -45,8 +47,16 @@ pub struct SessionKeys {
     pub store: Option<PathBuf>,
     /// `each_message`, `each_batch`, `never`.
     pub sync: Option<String>,
+    /// Newest messages that can always be sent again.
+    pub store_messages: Option<u64>,
+    /// A file that is larger is written anew when more than half of it is of no use.
+    pub store_bytes: Option<u64>,
     /// A folder: one log of messages for each session.
     pub log: Option<PathBuf>,
+    /// A file of the log is left for a new one before it becomes larger.
+    pub log_bytes: Option<u64>,
+    /// So many of those that were left are kept.
+    pub log_files: Option<u32>,
     pub schedule: Option<ScheduleKeys>,
     pub credentials: Option<CredentialKeys>,
     /// More fields of our Logon: tag and value.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use jiff::civil::{Time, Weekday};
 use jiff::tz::{Offset, TimeZone};
 use taut_fix::{BeginString, CompId, Dictionaries, Precision, Role, Rules, SessionConfig};
-use taut_fix_store::Sync;
+use taut_fix_store::{Retention, Rotation, Sync};
 use taut_types::Nanos;
 
 use crate::schedule::{Days, Schedule};
@@ -35,12 +35,18 @@ pub struct SessionSettings {
     pub store: Option<PathBuf>,
     /// When the store's file is safe from a power cut.
     pub sync: Sync,
+    /// How much the store keeps.
+    pub retention: Retention,
     /// A folder for the log.
     pub log: Option<PathBuf>,
+    /// How long the log may become.
+    pub rotation: Rotation,
     /// When it is open; `None` is always.
     pub schedule: Option<Schedule>,
     /// What its Logon carries (initiator) or must carry (acceptor).
     pub credentials: Option<Credentials>,
+    /// Whether the peer may write MsgType (35) anywhere in the header.
+    pub msg_type_anywhere: bool,
     /// More fields of our Logon: tag and value.
     pub logon_fields: Vec<(i32, String)>,
     /// `HOST:PORT`, tried in turn (initiator).
@@ -60,15 +66,18 @@ pub struct SessionSettings {
 impl SessionSettings {
     /// In memory, always open, without credentials and addresses.
     #[must_use]
-    pub const fn new(config: SessionConfig) -> Self {
+    pub fn new(config: SessionConfig) -> Self {
         Self {
             config,
             is_dynamic: false,
             store: None,
             sync: Sync::EachBatch,
+            retention: Retention::default(),
             log: None,
+            rotation: Rotation::default(),
             schedule: None,
             credentials: None,
+            msg_type_anywhere: false,
             logon_fields: Vec::new(),
             addresses: Vec::new(),
             reconnect_min: Nanos::from_secs(1),
@@ -99,12 +108,21 @@ impl SessionSettings {
             is_dynamic,
             store: keys.store.as_ref().map(|path| files.path(path)),
             sync: sync(keys.sync.as_deref())?,
+            retention: Retention {
+                messages: keys.store_messages.unwrap_or(Retention::default().messages),
+                bytes: keys.store_bytes.unwrap_or(Retention::default().bytes),
+            },
             log: keys.log.as_ref().map(|path| files.path(path)),
+            rotation: Rotation {
+                bytes: keys.log_bytes.unwrap_or(Rotation::default().bytes),
+                files: keys.log_files.unwrap_or(Rotation::default().files),
+            },
             schedule: keys.schedule.as_ref().map(schedule).transpose()?,
             credentials: keys
                 .credentials
                 .map(|keys| Credentials::build(keys, role, files))
                 .transpose()?,
+            msg_type_anywhere: keys.msg_type_anywhere.unwrap_or(false),
             logon_fields: logon_fields(&keys.logon_fields)?,
             addresses: addresses(keys.addresses)?,
             reconnect_min,

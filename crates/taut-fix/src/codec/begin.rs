@@ -58,6 +58,46 @@ impl BeginString {
             Self::Fixt11 => b"8=FIXT.1.1\x019=",
         }
     }
+
+    /// [`BeginString::prefix`] of the versions that have one of twelve bytes: all but FIXT.1.1.
+    #[inline]
+    pub(crate) fn usual_prefix(self) -> Option<&'static [u8; 12]> {
+        const PREFIXES: [[u8; 12]; 5] = [
+            *b"8=FIX.4.0\x019=",
+            *b"8=FIX.4.1\x019=",
+            *b"8=FIX.4.2\x019=",
+            *b"8=FIX.4.3\x019=",
+            *b"8=FIX.4.4\x019=",
+        ];
+        PREFIXES.get(self as usize)
+    }
+
+    /// The sum of the bytes of [`BeginString::prefix`] modulo 256.
+    pub(crate) const fn prefix_sum(self) -> u8 {
+        const SUMS: [u8; 6] = {
+            let mut sums = [0; 6];
+            let mut at = 0;
+            #[expect(clippy::indexing_slicing, reason = "evaluated when compiled")]
+            while at < sums.len() {
+                sums[at] = sum(BeginString::ALL[at].prefix());
+                at += 1;
+            }
+            sums
+        };
+        // In the order of the versions.
+        #[expect(clippy::indexing_slicing, reason = "one for each version")]
+        SUMS[self as usize]
+    }
+}
+
+/// The sum of the bytes modulo 256, when compiled.
+const fn sum(mut bytes: &[u8]) -> u8 {
+    let mut sum = 0u8;
+    while let [first, rest @ ..] = bytes {
+        sum = sum.wrapping_add(*first);
+        bytes = rest;
+    }
+    sum
 }
 
 #[cfg(test)]
@@ -70,6 +110,9 @@ mod tests {
             assert_eq!(BeginString::from_bytes(begin.as_bytes()), Some(begin));
             let expected = std::format!("8={}\x019=", begin.as_str());
             assert_eq!(begin.prefix(), expected.as_bytes());
+            let usual = begin.usual_prefix().map(<[u8; 12]>::as_slice);
+            assert_eq!(usual, Some(begin.prefix()).filter(|prefix| prefix.len() == 12));
+            assert_eq!(begin.prefix_sum(), taut_simd::sum(begin.prefix()));
         }
         assert_eq!(BeginString::from_bytes(b"FIX.3.9"), None);
         assert!(BeginString::Fix44 < BeginString::Fixt11);

@@ -266,7 +266,7 @@ pub(crate) fn needed<T>(slot: Option<T>, tag: u32) -> Result<T, FixError> {
 
 /// The first delimiter, eight bytes at a time: most values end within the first eight.
 #[inline]
-fn find_delimiter(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn find_delimiter(bytes: &[u8]) -> Option<usize> {
     const LOW: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let mut at = 0;

@@ -2,6 +2,8 @@
 
 use core::ops::Range;
 
+use taut_simd::Level;
+
 use crate::codec::fields::Fields;
 use crate::codec::number;
 use crate::error::{FixError, Limit};
@@ -84,10 +86,28 @@ impl<'a> Frame<'a> {
 /// there is no telling where the next one starts.
 #[inline]
 pub fn frame(bytes: &[u8], message_bytes_max: usize) -> Result<Framed<'_>, FixError> {
+    frame_at(bytes, message_bytes_max, Level::best())
+}
+
+/// As [`frame`], with the instructions of this level.
+///
+/// # Errors
+/// As [`frame`].
+#[inline]
+pub fn frame_at(
+    bytes: &[u8],
+    message_bytes_max: usize,
+    level: Level,
+) -> Result<Framed<'_>, FixError> {
+    let finish = |begin_string, body_start, body_bytes| {
+        finish(bytes, begin_string, body_start, body_bytes, message_bytes_max, level)
+    };
     if let Some((begin_string, body_start, body_bytes)) = usual_start(bytes) {
-        return finish(bytes, begin_string, body_start, body_bytes, message_bytes_max);
+        return finish(begin_string, body_start, body_bytes);
     }
     let begin_string = match value_after(bytes, b"8=", BEGIN_BYTES_MAX) {
+        // As where it finds its feet again, so that it does not matter where the bytes are split.
+        _ if !may_start(bytes) => return Ok(resynchronise(bytes)),
         Part::Value(value) => value,
         Part::NeedMore => return Ok(Framed::NeedMore),
         Part::Other => return Ok(resynchronise(bytes)),
@@ -104,7 +124,7 @@ pub fn frame(bytes: &[u8], message_bytes_max: usize) -> Result<Framed<'_>, FixEr
         return Ok(resynchronise(bytes));
     };
     let body_start = length_at + 2 + length_text.len() + 1;
-    finish(bytes, begin_string, body_start, body_bytes, message_bytes_max)
+    finish(begin_string, body_start, body_bytes)
 }
 
 /// `8=FIX.4.x`, `9=` and a length of two to four digits: what nearly every message starts with.
@@ -153,6 +173,7 @@ fn finish<'a>(
     body_start: usize,
     body_bytes: usize,
     message_bytes_max: usize,
+    level: Level,
 ) -> Result<Framed<'a>, FixError> {
     let body_end = body_start.saturating_add(body_bytes);
     if body_end.saturating_add(TRAILER_BYTES) > message_bytes_max {
@@ -162,7 +183,7 @@ fn finish<'a>(
         return Ok(Framed::NeedMore);
     };
     let frame = Frame { bytes: message, begin_string, body_start, body_end };
-    if is_whole(&frame) {
+    if is_whole(&frame, level) {
         Ok(Framed::Message(frame))
     } else {
         Ok(skip_to_checksum(bytes, body_end, message_bytes_max))
@@ -191,24 +212,22 @@ fn value_after<'a>(bytes: &'a [u8], name: &[u8; 2], bytes_max: usize) -> Part<'a
 }
 
 /// MsgType third, a delimiter before the trailer, and the right sum in it.
-fn is_whole(frame: &Frame<'_>) -> bool {
-    let body = frame.bytes.get(frame.body_range()).unwrap_or(&[]);
+#[inline]
+fn is_whole(frame: &Frame<'_>, level: Level) -> bool {
     let summed = frame.bytes.get(..frame.body_end).unwrap_or(&[]);
-    let Some([b'1', b'0', b'=', hundreds, tens, units, SOH]) = frame.bytes.get(frame.body_end..)
-    else {
+    let body = summed.get(frame.body_start..).unwrap_or(&[]);
+    let Some([last, b'1', b'0', b'=', sum @ ..]) = frame.bytes.last_chunk::<8>() else {
         return false;
     };
-    let sum = taut_simd::sum(summed);
-    body.starts_with(b"35=")
-        && body.last() == Some(&SOH)
-        && [*hundreds, *tens, *units] == [b'0' + sum / 100, b'0' + sum / 10 % 10, b'0' + sum % 10]
+    *last == SOH && body.starts_with(b"35=") && *sum == number::sum_text(level.sum(summed))
 }
 
 /// Skips past the first CheckSum field that starts at or after `body_end`.
 fn skip_to_checksum(bytes: &[u8], body_end: usize, message_bytes_max: usize) -> Framed<'_> {
     // The delimiter before the trailer is the last byte of the body.
     let from = body_end.saturating_sub(1);
-    let tail = bytes.get(from..).unwrap_or(&[]);
+    // What is beyond the limit may have come already, or not yet.
+    let tail = bytes.get(from..bytes.len().min(message_bytes_max)).unwrap_or(&[]);
     let Some(trailer) = tail.windows(4).position(|window| window == b"\x0110=") else {
         return if bytes.len() < message_bytes_max {
             Framed::NeedMore
@@ -226,16 +245,15 @@ fn skip_to_checksum(bytes: &[u8], body_end: usize, message_bytes_max: usize) -> 
 
 /// Skips at least one byte, up to the next `8=FIX` or what may become one.
 fn resynchronise(bytes: &[u8]) -> Framed<'_> {
+    let next = (1..bytes.len()).find(|at| bytes.get(*at..).is_some_and(may_start));
+    Framed::Garbled { skip: next.unwrap_or(bytes.len().max(1)) }
+}
+
+/// Whether it is `8=FIX...`, or may become it.
+fn may_start(bytes: &[u8]) -> bool {
     const START: &[u8] = b"8=FIX";
-    let mut skip = 1;
-    while let Some(rest) = bytes.get(skip..) {
-        let known = rest.len().min(START.len());
-        if rest.get(..known) == START.get(..known) {
-            break;
-        }
-        skip += 1;
-    }
-    Framed::Garbled { skip: skip.min(bytes.len().max(1)) }
+    let known = bytes.len().min(START.len());
+    bytes.get(..known) == START.get(..known)
 }
 
 #[cfg(test)]

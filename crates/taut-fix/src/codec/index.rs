@@ -2,8 +2,11 @@
 
 use alloc::boxed::Box;
 use alloc::vec;
+use core::ops::Range;
 
-use crate::codec::fields::Field;
+use taut_simd::{Kernel, Lanes, Level};
+
+use crate::codec::fields::{Field, find_delimiter};
 use crate::codec::frame::Frame;
 use crate::codec::number::parse_u64;
 use crate::codec::tag;
@@ -51,13 +54,27 @@ impl Slot {
 pub struct FieldIndex {
     slots: Box<[Slot]>,
     len: usize,
+    level: Level,
 }
 
 impl FieldIndex {
-    /// An index for messages of up to this many fields (12 bytes each).
+    /// An index for messages of up to this many fields (12 bytes each), filled with the best
+    /// instructions of this processor.
     #[must_use]
     pub fn with_capacity(field_count_max: usize) -> Self {
-        Self { slots: vec![Slot::default(); field_count_max].into_boxed_slice(), len: 0 }
+        Self::with_level(field_count_max, Level::best())
+    }
+
+    /// As [`FieldIndex::with_capacity`], filled with the instructions of this level.
+    #[must_use]
+    pub fn with_level(field_count_max: usize, level: Level) -> Self {
+        Self { slots: vec![Slot::default(); field_count_max].into_boxed_slice(), len: 0, level }
+    }
+
+    /// The instructions that fill it.
+    #[must_use]
+    pub const fn level(&self) -> Level {
+        self.level
     }
 
     /// The fields in their order on the wire.
@@ -77,53 +94,104 @@ impl FieldIndex {
     /// tags 0 or negative: which of that is allowed is for a dictionary to say. A data field
     /// (RawData and its like) is taken by the length right before it, delimiters included.
     ///
-    /// Cost: one pass over the delimiters, a few operations for each tag.
+    /// Cost: one pass over the delimiters, a few operations for each tag; a message with a data
+    /// field, and one that is broken, is walked a second time, field by field.
     ///
     /// # Errors
     /// [`FixError::Malformed`] for broken tag syntax, [`Limit::FieldCount`] for too many fields.
     #[inline]
     pub fn fill(&mut self, frame: &Frame<'_>) -> Result<(), FixError> {
-        let body = frame.body_range();
+        let (message, body) = (frame.bytes(), frame.body_range());
         self.len = 0;
-        // A frame's length was checked against a limit far below 4 GiB.
-        let message = frame.bytes();
-        let mut start = body.start;
-        let mut data_end = 0;
-        let mut at = body.start;
-        let slots: &mut [Slot] = &mut self.slots;
-        let mut len = 0;
-        while at < body.end {
-            let mut delimiters = delimiters(message, at, body.end);
-            while delimiters != 0 {
-                let end = at + delimiters.trailing_zeros() as usize;
-                delimiters &= delimiters - 1;
-                if end < data_end {
-                    continue;
-                }
-                let (tag, value_start) = read_tag(message, start, end)?;
-                let slot = slots.get_mut(len).ok_or(FixError::Limit(Limit::FieldCount))?;
-                *slot = Slot { tag, start: value_start as u32, end: end as u32 };
-                len += 1;
-                start = end + 1;
-                if tag::may_be_length(tag) {
-                    data_end = announced_end(message, tag, value_start..end, body.end);
-                }
-            }
-            at += BLOCK;
-        }
-        self.len = len;
-        if start == body.end { Ok(()) } else { Err(FixError::Malformed { offset: start }) }
+        let usual = Scan { message, body: body.clone(), slots: &mut self.slots };
+        self.len = match self.level.run(usual) {
+            Some(len) => len,
+            None => walk(message, body, &mut self.slots)?,
+        };
+        Ok(())
     }
 }
 
-/// Where a data field must not end yet, when this field announces one that the next field keeps.
+/// Indexes a message without data fields and with nothing wrong in it: `None` for any other.
+struct Scan<'a> {
+    message: &'a [u8],
+    body: Range<usize>,
+    slots: &'a mut [Slot],
+}
+
+impl Kernel for Scan<'_> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> Option<usize> {
+        let Self { message, body, slots } = self;
+        let room = slots.len();
+        let mut free = slots.iter_mut();
+        let (mut start, mut at) = (body.start, body.start);
+        while at < body.end {
+            let mut delimiters = delimiters(lanes, message, at, body.end);
+            while delimiters != 0 {
+                let end = at + delimiters.trailing_zeros() as usize;
+                delimiters &= delimiters - 1;
+                let (tag, len) = read_tag(message, start)?;
+                // A frame's length was checked against a limit far below 4 GiB.
+                *free.next()? =
+                    Slot { tag: tag as i32, start: (start + len) as u32, end: end as u32 };
+                start = end + 1;
+            }
+            at += BLOCK;
+        }
+        (start == body.end).then_some(room - free.len())
+    }
+}
+
+/// The delimiters of up to 64 bytes from `at`, none at or behind `end`.
+#[inline(always)]
+fn delimiters<L: Lanes>(lanes: L, message: &[u8], at: usize, end: usize) -> u64 {
+    // A block starts before the end, so that at least one bit is kept.
+    let keep = u64::MAX >> (at + BLOCK).saturating_sub(end);
+    if let Some(block) = message.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
+        return lanes.equal_mask(block, SOH) & keep;
+    }
+    // The last block of a long message: the last 64 bytes, without those that were seen before.
+    if let Some(block) = message.last_chunk::<BLOCK>() {
+        let seen = (at + BLOCK - message.len()) as u32;
+        return lanes.equal_mask(block, SOH).unbounded_shr(seen) & keep;
+    }
+    let mut block = [0; BLOCK];
+    let rest = message.get(at..end).unwrap_or(&[]);
+    for (room, byte) in block.iter_mut().zip(rest) {
+        *room = *byte;
+    }
+    lanes.equal_mask(&block, SOH)
+}
+
+/// Indexes any message, field by field.
 #[cold]
-fn announced_end(
-    message: &[u8],
-    tag: i32,
-    value: core::ops::Range<usize>,
-    body_end: usize,
-) -> usize {
+fn walk(message: &[u8], body: Range<usize>, slots: &mut [Slot]) -> Result<usize, FixError> {
+    let (mut start, mut data_end, mut len) = (body.start, 0, 0);
+    while start < body.end {
+        let from = start.max(data_end);
+        let rest = message.get(from..body.end).unwrap_or(&[]);
+        let Some(end) = find_delimiter(rest).map(|found| from + found) else {
+            return Err(FixError::Malformed { offset: start });
+        };
+        let (tag, value_start) = read_any_tag(message, start, end)?;
+        let slot = slots.get_mut(len).ok_or(FixError::Limit(Limit::FieldCount))?;
+        *slot = Slot { tag, start: value_start as u32, end: end as u32 };
+        len += 1;
+        start = end + 1;
+        data_end = if tag::may_be_length(tag.cast_unsigned()) {
+            announced_end(message, tag, value_start..end, body.end)
+        } else {
+            0
+        };
+    }
+    Ok(len)
+}
+
+/// Where a data field must not end yet, when this field announces one that the next field keeps.
+fn announced_end(message: &[u8], tag: i32, value: Range<usize>, body_end: usize) -> usize {
     let end = value.end;
     let announced = u32::try_from(tag).ok().and_then(tag::data_tag);
     let length = message.get(value).and_then(parse_u64).and_then(|n| usize::try_from(n).ok());
@@ -140,82 +208,49 @@ fn announced_end(
     if is_next && ends_well { data_end } else { 0 }
 }
 
-/// The delimiters of up to 64 bytes from `at`, none at or behind `end`.
-#[inline]
-fn delimiters(message: &[u8], at: usize, end: usize) -> u64 {
-    if let Some(block) = message.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
-        let beyond = (at + BLOCK).saturating_sub(end);
-        // A block starts before the end, so that at least one bit is kept.
-        return taut_simd::equal_mask(block, SOH) & (u64::MAX >> beyond);
+/// The tag at `start` and how many bytes it has with its equals sign. `None` for a tag that is more
+/// than seven digits or none at all, and for one that gives the length of a data field.
+///
+/// That the delimiter comes behind the sign need not be asked: it is no digit.
+#[inline(always)]
+fn read_tag(message: &[u8], start: usize) -> Option<(u32, usize)> {
+    let chunk = message.get(start..)?.first_chunk::<4>()?;
+    let word = u32::from_le_bytes(*chunk);
+    let is_sign = |at: u32| word >> (8 * at) & 0xff == u32::from(b'=');
+    // What is no digit, or a zero in front, sets the high bit of its byte.
+    if is_sign(2) {
+        let digits = word.wrapping_sub(0x3031);
+        let tag = (digits & 0xff) * 10 + (digits >> 8 & 0xff) + 10;
+        let is_right = (digits.wrapping_add(0x7677) | digits) & 0x8080 == 0;
+        return (is_right && !tag::may_be_length(tag)).then_some((tag, 3));
     }
-    // The last block of a long message: the last 64 bytes, without those that were seen before.
-    if let Some(block) = message.last_chunk::<BLOCK>() {
-        let first = message.len() - BLOCK;
-        let mask = taut_simd::equal_mask(block, SOH) >> (at - first);
-        return mask & (u64::MAX >> (BLOCK - (end - at)));
+    if is_sign(3) {
+        let digits = word.wrapping_sub(0x0030_3031);
+        let tag = (digits & 0xff) * 100 + (digits >> 8 & 0xff) * 10 + (digits >> 16 & 0xff) + 100;
+        let is_right = (digits.wrapping_add(0x0076_7677) | digits) & 0x0080_8080 == 0;
+        return (is_right && !tag::may_be_length(tag)).then_some((tag, 4));
     }
-    let mut block = [0; BLOCK];
-    let rest = message.get(at..end).unwrap_or(&[]);
-    for (room, byte) in block.iter_mut().zip(rest) {
-        *room = *byte;
+    if is_sign(1) {
+        let digit = (word & 0xff).wrapping_sub(u32::from(b'0'));
+        return (digit <= 9).then_some((digit, 2));
     }
-    taut_simd::equal_mask(&block, SOH)
+    read_long_tag(message, start)
 }
 
-/// The tag of the field at `start` whose delimiter stands at `end`, and where its value starts.
-#[inline]
-fn read_tag(message: &[u8], start: usize, end: usize) -> Result<(i32, usize), FixError> {
-    const LOW: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    if let Some(chunk) = message.get(start..).and_then(<[u8]>::first_chunk::<8>) {
-        // Tags of two, three and one digits, which nearly all are.
-        let [b0, b1, b2, b3, ..] = *chunk;
-        let digit = |byte: u8| byte.wrapping_sub(b'0');
-        let (d0, d1, d2) = (digit(b0), digit(b1), digit(b2));
-        let number = |digit: u8| i32::from(digit);
-        let leads = d0.wrapping_sub(1) < 9;
-        if b2 == b'=' && leads && d1 <= 9 && start + 2 < end {
-            return Ok((number(d0) * 10 + number(d1), start + 3));
-        }
-        if b3 == b'=' && leads && d1 <= 9 && d2 <= 9 && start + 3 < end {
-            return Ok((number(d0) * 100 + number(d1) * 10 + number(d2), start + 4));
-        }
-        if b1 == b'=' && d0 <= 9 && start + 1 < end {
-            return Ok((number(d0), start + 2));
-        }
-        let word = u64::from_le_bytes(*chunk);
-        let difference = word ^ (LOW * b'=' as u64);
-        let equals = difference.wrapping_sub(LOW) & !difference & HIGH;
-        let len = (equals.trailing_zeros() / 8) as usize;
-        if (1..=7).contains(&len) && start + len < end {
-            // The digits move to the high end, zeros below them.
-            let shift = 64 - 8 * len as u32;
-            let digits = (word << shift) ^ ((LOW * b'0' as u64) << shift);
-            let wrong = (digits.wrapping_add(LOW * 0x76) | digits) & HIGH;
-            let leading_zero = chunk.first() == Some(&b'0') && len > 1;
-            if wrong == 0 && !leading_zero {
-                let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
-                return Ok((combine(pairs), start + len + 1));
-            }
-        }
-    }
-    read_tag_slowly(message, start, end)
+/// As [`read_tag`], for tags of four to seven digits.
+#[inline(never)]
+fn read_long_tag(message: &[u8], start: usize) -> Option<(u32, usize)> {
+    let name = message.get(start..)?;
+    let len = name.iter().take(8).position(|byte| *byte == b'=')?;
+    let is_usual = len >= 4 && name.first() != Some(&b'0');
+    let tag = name.get(..len).filter(|_| is_usual).and_then(parse_u64)?;
+    let tag = u32::try_from(tag).ok().filter(|tag| !tag::may_be_length(*tag))?;
+    Some((tag, len + 1))
 }
 
-/// Joins four pairs of digits, the most significant in the lowest byte.
-#[inline]
-const fn combine(pairs: u64) -> i32 {
-    let low = pairs & 0x0000_00ff_0000_00ff;
-    let high = (pairs >> 16) & 0x0000_00ff_0000_00ff;
-    let joined = low
-        .wrapping_mul(0x000f_4240_0000_0064)
-        .wrapping_add(high.wrapping_mul(0x0000_2710_0000_0001));
-    (joined >> 32) as i32
-}
-
-/// Tags near the end of the bytes, of eight digits or more, negative ones, and broken ones.
-#[cold]
-fn read_tag_slowly(message: &[u8], start: usize, end: usize) -> Result<(i32, usize), FixError> {
+/// The tag of the field at `start` whose delimiter stands at `end`, and where its value starts:
+/// of every length, negative ones too.
+fn read_any_tag(message: &[u8], start: usize, end: usize) -> Result<(i32, usize), FixError> {
     let field = message.get(start..end).unwrap_or(&[]);
     let malformed = FixError::Malformed { offset: start };
     let equals = field.iter().position(|byte| *byte == b'=').ok_or(malformed)?;
@@ -234,12 +269,13 @@ fn read_tag_slowly(message: &[u8], start: usize, end: usize) -> Result<(i32, usi
 
 #[cfg(test)]
 mod tests {
-    use super::FieldIndex;
+    use super::{FieldIndex, Level, Slot, walk};
     use crate::codec::fields::Fields;
     use crate::codec::frame::{Framed, frame};
     use crate::error::{FixError, Limit};
     use proptest::prelude::*;
     use std::string::String;
+    use std::vec;
     use std::vec::Vec;
 
     fn message(body: &[u8]) -> Vec<u8> {
@@ -255,8 +291,39 @@ mod tests {
         let Ok(Framed::Message(frame)) = frame(&bytes, 1 << 20) else { panic!("{body}") };
         let mut index = FieldIndex::with_capacity(16);
         index.fill(&frame)?;
+        check_levels(&bytes);
         let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
         Ok(index.slots().iter().map(|slot| (slot.tag, text(slot.value(&bytes)))).collect())
+    }
+
+    /// Every level finds what a walk field by field does, or the same error.
+    fn check_levels(bytes: &[u8]) {
+        let Ok(Framed::Message(frame)) = frame(bytes, 1 << 20) else { return };
+        for capacity in [5, 300] {
+            let mut slots = vec![Slot::default(); capacity];
+            let walked = walk(bytes, frame.body_range(), &mut slots);
+            for level in Level::all() {
+                let mut index = FieldIndex::with_level(capacity, level);
+                let filled = index.fill(&frame);
+                assert_eq!(filled.map(|()| index.slots().len()), walked, "{level:?}");
+                assert_eq!(index.slots(), &slots[..index.slots().len()], "{level:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn fields_that_end_and_start_at_every_place_of_a_block_are_found() {
+        for first in 0..140 {
+            for second in [1, 2, 61, 62, 63, 64, 65, 127, 128] {
+                let (first, second) = ("=".repeat(first), "y".repeat(second));
+                check_levels(&message(
+                    std::format!("35=D\x0158={first}\x011234={second}\x0155=Z\x01").as_bytes(),
+                ));
+                check_levels(&message(
+                    std::format!("35=D\x0158{first}\x01{second}\x0155=Z\x01").as_bytes(),
+                ));
+            }
+        }
     }
 
     #[test]
@@ -317,19 +384,29 @@ mod tests {
             let found: Vec<_> =
                 index.slots().iter().map(|slot| (slot.tag, slot.value(&bytes))).collect();
             prop_assert_eq!(Ok(found), walked);
+            check_levels(&bytes);
         }
 
         #[test]
-        fn never_panics(body in proptest::collection::vec(
+        fn any_bytes_are_the_same_at_every_level(body in proptest::collection::vec(
             prop_oneof![Just(1u8), Just(b'='), 48u8..58, any::<u8>()], 0..200,
         )) {
             let mut whole = b"35=D\x01".to_vec();
             whole.extend_from_slice(&body);
             whole.push(1);
-            let bytes = message(&whole);
-            if let Ok(Framed::Message(frame)) = frame(&bytes, 1 << 20) {
-                let _ = FieldIndex::with_capacity(300).fill(&frame);
-            }
+            check_levels(&message(&whole));
+        }
+
+        #[test]
+        fn pieces_of_fields_are_the_same_at_every_level(pieces in proptest::collection::vec(
+            prop_oneof![
+                Just("\x01"), Just("="), Just("95="), Just("4\x01"), Just("96="), Just("0"),
+                Just("5000001="), Just("=\x01"), Just("-1="), Just("11=x\x01"), Just("54=1\x01"),
+                Just("1=ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFGHI\x01"),
+            ],
+            0..40,
+        )) {
+            check_levels(&message(std::format!("35=D\x01{}\x01", pieces.concat()).as_bytes()));
         }
     }
 }

@@ -13,6 +13,27 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
+/// The three digits of each sum of bytes, and a delimiter.
+const SUMS: [[u8; 4]; 256] = {
+    let mut sums = [[0, 0, 0, 1]; 256];
+    let mut sum = 0;
+    #[expect(clippy::indexing_slicing, reason = "evaluated when compiled")]
+    while sum < 256 {
+        let digits = [sum / 100, sum / 10 % 10, sum % 10];
+        sums[sum] = [b'0' + digits[0] as u8, b'0' + digits[1] as u8, b'0' + digits[2] as u8, 1];
+        sum += 1;
+    }
+    sums
+};
+
+/// A sum as CheckSum (10) has it, with its delimiter.
+#[inline(always)]
+pub const fn sum_text(sum: u8) -> [u8; 4] {
+    // There is one for every byte.
+    #[expect(clippy::indexing_slicing, reason = "an index of eight bits into 256")]
+    SUMS[sum as usize]
+}
+
 /// How many digits the shortest decimal has: 1 to 20.
 #[inline]
 pub fn digit_count(value: u64) -> usize {
@@ -41,15 +62,28 @@ pub const EIGHT_DIGITS: u64 = 100_000_000;
 /// `0` in each byte of a word.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
+/// Numbers below this have at most four digits.
+pub const FOUR_DIGITS: u64 = 10_000;
+
 /// The eight digits of a number below [`EIGHT_DIGITS`] as a word of bytes from 0 to 9, the first
 /// digit in the lowest byte: halves, pairs and digits are split all at once, without a division.
+/// What a part is worth in the number is taken off together with its move to the lower place.
 #[inline(always)]
 const fn spread(value: u32) -> u64 {
-    let (high, low) = (value / 10_000, value % 10_000);
-    let halves = high as u64 | (low as u64) << 32;
+    let value = value as u64;
+    let halves = (value << 32) - value / 10_000 * ((10_000 << 32) - 1);
     let hundreds = (halves.wrapping_mul(5243) >> 19) & 0x0000_007f_0000_007f;
-    let pairs = hundreds | (halves - hundreds * 100) << 16;
+    let pairs = (halves << 16) - hundreds * ((100 << 16) - 1);
     let tens = (pairs.wrapping_mul(103) >> 10) & 0x000f_000f_000f_000f;
+    tens | (pairs - tens * 10) << 8
+}
+
+/// As [`spread`], of a number below [`FOUR_DIGITS`].
+#[inline(always)]
+const fn spread_four(value: u32) -> u32 {
+    let hundreds = (value * 5243) >> 19;
+    let pairs = (value << 16) - hundreds * ((100 << 16) - 1);
+    let tens = ((pairs * 103) >> 10) & 0x000f_000f;
     tens | (pairs - tens * 10) << 8
 }
 
@@ -60,6 +94,31 @@ pub const fn short_text(value: u32) -> ([u8; 8], usize) {
     // The last digit of zero counts.
     let leading = ((digits | 1 << 56).trailing_zeros() / 8) as usize;
     (((digits | ZEROS) >> (8 * leading)).to_le_bytes(), 8 - leading)
+}
+
+/// The text of a number below [`FOUR_DIGITS`] with a delimiter behind it, and how many digits it
+/// has.
+#[inline(always)]
+pub const fn tiny_text(value: u32) -> ([u8; 8], usize) {
+    const FOUR_ZEROS_AND_DELIMITER: u64 = 0x01_3030_3030;
+    let digits = spread_four(value) as u64;
+    let leading = ((digits | 1 << 24).trailing_zeros() / 8) as usize;
+    (((digits | FOUR_ZEROS_AND_DELIMITER) >> (8 * leading)).to_le_bytes(), 4 - leading)
+}
+
+/// All four digits of a number below [`FOUR_DIGITS`], and how many of them there are without the
+/// zeros in front.
+#[inline(always)]
+pub const fn four_digits(value: u32) -> ([u8; 4], usize) {
+    let digits = spread_four(value);
+    let leading = ((digits | 1 << 24).trailing_zeros() / 8) as usize;
+    ((digits | 0x3030_3030).to_le_bytes(), 4 - leading)
+}
+
+/// Both digits of a number below 100.
+#[inline(always)]
+pub fn two_digits(value: u32) -> [u8; 2] {
+    PAIRS.get(value as usize).copied().unwrap_or(*b"00")
 }
 
 /// All eight digits of a number below [`EIGHT_DIGITS`].
@@ -97,7 +156,10 @@ pub fn parse_u64(text: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{digit_count, eight_digits, fill, fraction_text, parse_u64, short_text};
+    use super::{
+        digit_count, eight_digits, fill, four_digits, fraction_text, parse_u64, short_text,
+        sum_text, tiny_text, two_digits,
+    };
     use proptest::prelude::*;
     use std::string::{String, ToString};
     use std::vec;
@@ -140,6 +202,25 @@ mod tests {
     fn short_numbers_have_the_text_that_they_print() {
         (0..1_000_000).step_by(7).chain(0..20_000).for_each(check_short);
         (0..100_000_000).step_by(9_973).chain([99_999_999]).for_each(check_short);
+    }
+
+    #[test]
+    fn tiny_numbers_and_sums_have_the_text_that_they_print() {
+        for value in 0..10_000u32 {
+            let (text, len) = tiny_text(value);
+            assert_eq!(text[..=len], *std::format!("{value}\x01").as_bytes());
+            assert_eq!(four_digits(value), (text_of_four(value), len));
+        }
+        for value in 0..100u32 {
+            assert_eq!(two_digits(value), *std::format!("{value:02}").as_bytes());
+        }
+        for sum in 0..=255 {
+            assert_eq!(sum_text(sum), *std::format!("{sum:03}\x01").as_bytes());
+        }
+    }
+
+    fn text_of_four(value: u32) -> [u8; 4] {
+        std::format!("{value:04}").as_bytes().try_into().unwrap()
     }
 
     proptest! {

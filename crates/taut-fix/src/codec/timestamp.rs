@@ -5,11 +5,11 @@ use taut_types::Nanos;
 use crate::codec::number::fill;
 use crate::codec::text::InlineText;
 
-const NANOS_PER_SECOND: i64 = 1_000_000_000;
+pub(crate) const NANOS_PER_SECOND: i64 = 1_000_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 
 /// `YYYYMMDD-HH:MM:SS.`, in bytes.
-const SECOND_BYTES: usize = 18;
+pub(crate) const SECOND_BYTES: usize = 18;
 /// The longest timestamp: twelve digits behind the point.
 pub const TIMESTAMP_BYTES_MAX: usize = SECOND_BYTES + 12;
 
@@ -72,10 +72,8 @@ impl StampCache {
         if self.precision != Precision::Millis {
             return None;
         }
-        let ms = (self.below_second(utc) / 1_000_000) as u32;
-        let (hundreds, rest) = (ms / 100, ms % 100);
-        let digit = |value: u32| b'0' + (value & 15) as u8;
-        Some((&self.text, [digit(hundreds), digit(rest / 10), digit(rest % 10), 1]))
+        let below = self.below_second(utc);
+        Some((&self.text, millis_text(below)))
     }
 
     /// Nanoseconds since the start of the second, whose text is then there.
@@ -127,6 +125,15 @@ impl StampCache {
     }
 }
 
+/// The three digits behind the point of so many nanoseconds below a second, and a delimiter.
+#[inline(always)]
+pub(crate) const fn millis_text(below: u64) -> [u8; 4] {
+    let ms = (below / 1_000_000) as u32;
+    let (hundreds, rest) = (ms / 100, ms % 100);
+    let digits = hundreds | (rest / 10) << 8 | (rest % 10) << 16;
+    (digits | 0x0130_3030).to_le_bytes()
+}
+
 /// Reads a timestamp with no or one to nine sub-second digits. A leap second (`:60`) is the first
 /// of the next minute.
 #[must_use]
@@ -154,16 +161,56 @@ pub fn parse_timestamp(text: &[u8]) -> Option<Nanos> {
 /// arithmetic.
 #[inline]
 pub(crate) fn is_timestamp(text: &[u8]) -> bool {
-    const EACH: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = EACH * 0x80;
+    <&[u8; 21]>::try_from(text).is_ok_and(is_usual_timestamp) || is_any_timestamp(text)
+}
+
+const EACH: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = EACH * 0x80;
+/// Added to a digit or a colon of a time, less what `00:00:00` has there, it sets the high bit of
+/// a byte that is above nine, or above zero for a colon.
+const ABOVE_TIME: u64 = 0x7676_7f76_767f_7676;
+
+/// Whether it is a time with milliseconds up to the 28th of a month, looked at in a few words.
+#[inline(always)]
+fn is_usual_timestamp(text: &[u8; 21]) -> bool {
+    let (date, rest) = split::<8>(text);
+    let ([dash], rest) = split::<1>(rest);
+    let (time, millis) = split::<8>(rest);
+    let (millis, _) = split::<4>(millis);
+    // What is right is then a digit in each byte, and zero where a colon or a point was.
+    let date = u64::from_le_bytes(date) ^ u64::from_le_bytes(*b"00000000");
+    let time = u64::from_le_bytes(time) ^ u64::from_le_bytes(*b"00:00:00");
+    let millis = u64::from(u32::from_le_bytes(millis) ^ u32::from_le_bytes(*b".000"));
+    let wrong = date | date.wrapping_add(EACH * 0x76) | time | time.wrapping_add(ABOVE_TIME);
+    let wrong = wrong | millis | millis.wrapping_add(0x7676_767f);
+    if wrong & HIGH != 0 || dash != b'-' {
+        return false;
+    }
+    // Each byte with the one behind it as a number of two digits: below 100, so nothing carries.
+    let pairs = |digits: u64| digits * 10 + (digits >> 8);
+    // Month and day less one, hour, minute and second: the high bit of a byte is set from 12 and
+    // 28, and from 24, 60 and 61 on.
+    let days = (pairs(date) >> 32 & 0x00ff_00ff).wrapping_sub(0x0001_0001);
+    let times = pairs(time) & 0x00ff_0000_ff00_00ff;
+    let above = (days | days.wrapping_add(0x0064_0074)) & 0x0080_0080;
+    let above_too = times.wrapping_add(0x0043_0000_4400_0068) & 0x0080_0000_8000_0080;
+    above | above_too == 0
+}
+
+/// The first bytes and the rest; zeros where there are not so many.
+#[inline(always)]
+fn split<const N: usize>(bytes: &[u8]) -> ([u8; N], &[u8]) {
+    bytes.split_first_chunk().map_or(([0; N], &[]), |(first, rest)| (*first, rest))
+}
+
+#[inline(never)]
+fn is_any_timestamp(text: &[u8]) -> bool {
     let Some((date, rest)) = text.split_first_chunk::<8>() else { return false };
     let Some(([dash, time @ ..], fraction)) = rest.split_first_chunk::<9>() else { return false };
     // What is right is then a digit in each byte, and zero where a colon was.
     let date = u64::from_le_bytes(*date) ^ u64::from_le_bytes(*b"00000000");
     let time = u64::from_le_bytes(*time) ^ u64::from_le_bytes(*b"00:00:00");
-    // Adding this sets the high bit of a byte that is above nine, or above zero for a colon.
-    let colons = 0x7676_7f76_767f_7676;
-    let wrong = date | date.wrapping_add(EACH * 0x76) | time | time.wrapping_add(colons);
+    let wrong = date | date.wrapping_add(EACH * 0x76) | time | time.wrapping_add(ABOVE_TIME);
     if wrong & HIGH != 0 || *dash != b'-' {
         return false;
     }
@@ -350,6 +397,18 @@ mod tests {
             let text = date + &time;
             let is_read = parse_timestamp(text.as_bytes()).is_some();
             prop_assert_eq!(super::is_timestamp(text.as_bytes()), is_read);
+        }
+
+        #[test]
+        fn the_quick_check_agrees_about_every_byte(
+            utc in 0..i64::MAX, place in 0usize..21, byte in any::<u8>(),
+        ) {
+            let mut text = text(Precision::Millis, utc).into_bytes();
+            prop_assert!(super::is_timestamp(&text));
+            text[place] = byte;
+            let is_read = parse_timestamp(&text).is_some();
+            // The year may be beyond what a time can hold.
+            prop_assert!(super::is_timestamp(&text) == is_read || place < 4);
         }
     }
 }

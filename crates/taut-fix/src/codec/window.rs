@@ -1,7 +1,9 @@
 //! A short field is stored in whole words into a window of the buffer, each over the end of the one
 //! before: no store asks how long its text is.
 
-use crate::codec::number::{EIGHT_DIGITS, eight_digits, fraction_text, short_text};
+use crate::codec::number::{
+    EIGHT_DIGITS, FOUR_DIGITS, eight_digits, fraction_text, short_text, tiny_text, two_digits,
+};
 
 const SOH: u8 = 1;
 /// Room that a field of a tag and a short value never leaves: with so much left it is written in
@@ -35,35 +37,71 @@ pub fn put_ends<const N: usize>(room: &mut [u8; WINDOW], at: usize, value: &[u8]
     is_clean(first) & is_clean(last)
 }
 
-/// Stores the digits of a number of at most sixteen; returns where they end.
+/// Stores the digits of a number of at most sixteen and a delimiter; returns where that stands.
 #[inline(always)]
 pub fn put_number(room: &mut [u8; WINDOW], at: usize, value: u64) -> usize {
-    if value < EIGHT_DIGITS {
-        let (text, len) = short_text(value as u32);
+    if value < FOUR_DIGITS {
+        let (text, len) = tiny_text(value as u32);
         put(room, at, &text);
         return at + len;
     }
-    let (text, len) = short_text((value / EIGHT_DIGITS) as u32);
-    put(room, at, &text);
-    put(room, at + len, &eight_digits((value % EIGHT_DIGITS) as u32));
-    at + len + 8
+    let end = if value < EIGHT_DIGITS {
+        let (text, len) = short_text(value as u32);
+        put(room, at, &text);
+        at + len
+    } else {
+        let head = value / EIGHT_DIGITS;
+        let last = at + put_head(room, at, head as u32);
+        put(room, last, &eight_digits((value - head * EIGHT_DIGITS) as u32));
+        last + 8
+    };
+    put(room, end, &[SOH]);
+    end
 }
 
-/// Stores the point and what stands behind it of a number of billionths; returns where it ends.
+/// Stores what a number has before its last eight digits; returns how many they are.
+#[inline(always)]
+fn put_head(room: &mut [u8; WINDOW], at: usize, head: u32) -> usize {
+    if head < 100 {
+        let [tens, units] = two_digits(head);
+        let is_one = usize::from(tens == b'0');
+        put(room, at, &[if is_one == 1 { units } else { tens }, units]);
+        return 2 - is_one;
+    }
+    let (text, len) =
+        if u64::from(head) < FOUR_DIGITS { tiny_text(head) } else { short_text(head) };
+    put(room, at, &text);
+    len
+}
+
+/// Stores the point and what stands behind it of a number of billionths, and a delimiter; for
+/// none, nothing. Returns where the delimiter stands.
 #[inline(always)]
 pub fn put_fraction(room: &mut [u8; WINDOW], at: usize, billionths: u32) -> usize {
+    /// A hundredth, in billionths.
+    const CENT: u32 = 10_000_000;
     if billionths == 0 {
         return at;
     }
-    let (text, len) = fraction_text(billionths / 10);
-    put(room, at, b".");
-    put(room, at + 1, &text);
-    let last = billionths % 10;
-    if last == 0 {
-        return at + 1 + len;
-    }
-    put(room, at + 9, &[b'0' + last as u8]);
-    at + 10
+    let cents = billionths / CENT;
+    let end = if cents * CENT == billionths {
+        let [tens, units] = two_digits(cents);
+        put(room, at, &[b'.', tens, units, SOH]);
+        at + 2 + usize::from(units != b'0')
+    } else {
+        let (text, len) = fraction_text(billionths / 10);
+        put(room, at, b".");
+        put(room, at + 1, &text);
+        match billionths % 10 {
+            0 => at + 1 + len,
+            last => {
+                put(room, at + 9, &[b'0' + last as u8]);
+                at + 10
+            }
+        }
+    };
+    put(room, end, &[SOH]);
+    end
 }
 
 /// A tag as it is written.

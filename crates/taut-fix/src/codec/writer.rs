@@ -2,10 +2,13 @@
 
 use core::ops::Range;
 
+use taut_simd::Level;
 use taut_types::{Nanos, Price};
 
 use crate::codec::begin::BeginString;
-use crate::codec::number::{EIGHT_DIGITS, digit_count, fill, short_text};
+use crate::codec::number::{
+    EIGHT_DIGITS, FOUR_DIGITS, digit_count, fill, four_digits, short_text, sum_text,
+};
 use crate::codec::tag;
 use crate::codec::text::InlineText;
 use crate::codec::timestamp::StampCache;
@@ -39,6 +42,7 @@ pub struct Writer<'a> {
     at: u32,
     fault: Option<FixError>,
     stamps: &'a mut StampCache,
+    level: Level,
 }
 
 impl<'a> Writer<'a> {
@@ -56,10 +60,22 @@ impl<'a> Writer<'a> {
         begin: BeginString,
         msg_type: &[u8],
     ) -> Self {
+        Self::begin_at(out, stamps, begin, msg_type, Level::best())
+    }
+
+    /// As [`Writer::begin_version`], summed with the instructions of this level.
+    #[inline(always)]
+    pub fn begin_at(
+        out: &'a mut [u8],
+        stamps: &'a mut StampCache,
+        begin: BeginString,
+        msg_type: &[u8],
+        level: Level,
+    ) -> Self {
         // No message is longer than BodyLength's eight digits can say.
         let (out, _) = out.split_at_mut(out.len().min(u32::MAX as usize));
         let at = (begin.prefix().len() + LENGTH_BYTES) as u32;
-        let mut writer = Self { out, begin, at, fault: None, stamps };
+        let mut writer = Self { out, begin, at, fault: None, stamps, level };
         match msg_type {
             [one] => writer.byte::<{ tag::MSG_TYPE }>(*one),
             _ => writer.bytes::<{ tag::MSG_TYPE }>(msg_type),
@@ -167,7 +183,6 @@ impl<'a> Writer<'a> {
         {
             put(room, 0, &Tag::<TAG>::WORD);
             let end = put_number(room, Tag::<TAG>::LEN, value);
-            put(room, end, &[SOH]);
             self.advance(end + 1);
             return;
         }
@@ -200,7 +215,6 @@ impl<'a> Writer<'a> {
             let scale = Price::SCALE.unsigned_abs();
             let end = put_number(room, Tag::<TAG>::LEN, units / scale);
             let end = put_fraction(room, end, (units % scale) as u32);
-            put(room, end, &[SOH]);
             self.advance(end + 1);
             return;
         }
@@ -276,61 +290,102 @@ impl<'a> Writer<'a> {
         self.push(&[SOH]);
     }
 
+    /// Whole fields out of a text that is padded behind `len`, with four bytes of it replaced.
+    /// `false`, and nothing is written, near the end of the room.
+    #[inline(always)]
+    pub(crate) fn copy<const N: usize>(
+        &mut self,
+        text: &[u8; N],
+        len: usize,
+        patch_at: usize,
+        patch: [u8; 4],
+    ) -> bool {
+        let at = self.at as usize;
+        let Some(room) = self.out.get_mut(at..at + N).and_then(<[u8]>::first_chunk_mut::<N>) else {
+            return false;
+        };
+        *room = *text;
+        if let Some(place) = room.get_mut(patch_at..).and_then(<[u8]>::first_chunk_mut) {
+            *place = patch;
+        }
+        self.advance(len);
+        true
+    }
+
     /// Completes the message and says where in the buffer it stands.
     ///
     /// # Errors
     /// [`Limit::BufferBytes`] when it did not fit; [`Misuse::DelimiterInText`] when a text held a
     /// delimiter.
+    #[inline]
     pub fn finish(mut self) -> Result<Range<usize>, FixError> {
+        if self.fault.is_none()
+            && let Some((start, sum)) = self.write_usual_start()
+        {
+            let body_end = self.at as usize;
+            let room = self.out.get_mut(body_end..).and_then(<[u8]>::first_chunk_mut::<7>);
+            if let Some([one, zero, equals, digits @ ..]) = room {
+                [*one, *zero, *equals] = *b"10=";
+                *digits = sum_text(sum);
+                return Ok(start..body_end + 7);
+            }
+        }
+        self.finish_slowly()
+    }
+
+    /// BeginString and BodyLength, right before the body: for one of less than 10,000 bytes, behind
+    /// every prefix but that of FIXT.1.1. Returns where the message starts and its sum so far: what
+    /// is written here is not read again, which would wait for all that was stored before.
+    #[inline]
+    fn write_usual_start(&mut self) -> Option<(usize, u8)> {
+        const BODY_AT: usize = PREFIX_BYTES + LENGTH_BYTES;
+        let prefix = self.begin.usual_prefix()?;
+        let body_bytes = self.at.wrapping_sub(BODY_AT as u32);
+        if u64::from(body_bytes) >= FOUR_DIGITS {
+            return None;
+        }
+        let body = self.out.get(BODY_AT..self.at as usize)?;
+        let (digits, len) = four_digits(body_bytes);
+        // The zeros before the digits were counted, and are written over.
+        let [a, b, c, d] = digits;
+        let zeros = (b'0' * 4).wrapping_sub(b'0' * len as u8);
+        let length = a.wrapping_add(b).wrapping_add(c).wrapping_add(d).wrapping_sub(zeros);
+        let start_sum = self.begin.prefix_sum().wrapping_add(length).wrapping_add(SOH);
+        let sum = self.level.sum(body).wrapping_add(start_sum);
+        let room = self.out.first_chunk_mut::<BODY_AT>()?;
+        // The digits end before the body's delimiter, and the prefix where they start.
+        if let Some(last) = room.last_chunk_mut::<5>() {
+            *last = [digits[0], digits[1], digits[2], digits[3], SOH];
+        }
+        let start = BODY_AT - 1 - PREFIX_BYTES - len;
+        *room.get_mut(start..)?.first_chunk_mut()? = *prefix;
+        Some((start, sum))
+    }
+
+    #[cold]
+    fn finish_slowly(mut self) -> Result<Range<usize>, FixError> {
         let prefix = self.begin.prefix();
-        let body_at = prefix.len() + LENGTH_BYTES;
         let body_end = self.at as usize;
-        let body_bytes = body_end.saturating_sub(body_at) as u64;
+        let body_bytes = body_end.saturating_sub(prefix.len() + LENGTH_BYTES) as u64;
         // More than eight digits of length find no room before the body.
         let is_small = body_bytes < EIGHT_DIGITS;
-        let start = is_small.then(|| LENGTH_BYTES - 1 - short_text(body_bytes as u32).1);
-        let (Some(start), None) = (start, self.fault) else {
+        let (digits, len) = short_text(if is_small { body_bytes as u32 } else { 0 });
+        let (true, None) = (is_small, self.fault) else {
             return Err(self.fault.unwrap_or(FixError::Limit(Limit::BufferBytes)));
         };
-        self.write_start(start, body_at, body_bytes);
-        let sum = self.out.get(start..body_end).map_or(0, taut_simd::sum);
-        let [tens, units] = [sum % 100 / 10, sum % 10].map(|digit| b'0' + digit);
-        let trailer = [b'1', b'0', b'=', b'0' + sum / 100, tens, units, SOH, 0];
-        match window(self.out, self.at) {
-            Some(room) => {
-                put(room, 0, &trailer);
-                self.advance(trailer.len() - 1);
-            }
-            None => self.push(trailer.first_chunk::<7>().unwrap_or(b"10=000\x01")),
-        }
+        let start = LENGTH_BYTES - 1 - len;
+        self.at = start as u32;
+        self.push(prefix);
+        self.push(digits.get(..len).unwrap_or(&[]));
+        self.push(&[SOH]);
+        self.at = body_end as u32;
+        let sum = self.out.get(start..body_end).map_or(0, |bytes| self.level.sum(bytes));
+        self.push(b"10=");
+        self.push(&sum_text(sum));
         match self.fault {
             None => Ok(start..self.at as usize),
             Some(fault) => Err(fault),
         }
-    }
-
-    /// BeginString and BodyLength, which end where the body starts.
-    #[inline]
-    fn write_start(&mut self, start: usize, body_at: usize, body_bytes: u64) {
-        let prefix = self.begin.prefix();
-        let (digits, len) = short_text(body_bytes as u32);
-        let room = self.out.get_mut(..body_at).and_then(<[u8]>::last_chunk_mut::<8>);
-        if let (Some(room), Some(prefix), 12, 1..=7) =
-            (room, prefix.first_chunk::<PREFIX_BYTES>(), prefix.len(), len)
-        {
-            // The digits move up to the delimiter; what is below them is the prefix's.
-            let word = u64::from_le_bytes(digits) << (8 * (7 - len));
-            *room = (word & !(0xff << 56) | u64::from(SOH) << 56).to_le_bytes();
-            if let Some(room) = self.out.get_mut(start..).and_then(<[u8]>::first_chunk_mut) {
-                *room = *prefix;
-            }
-            return;
-        }
-        let body_end = core::mem::replace(&mut self.at, start as u32);
-        self.push(prefix);
-        self.push(digits.get(..len).unwrap_or(&[]));
-        self.push(&[SOH]);
-        self.at = body_end;
     }
 
     /// Room for a short field and some more, at the place of the next field.

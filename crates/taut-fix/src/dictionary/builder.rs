@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::dictionary::format::Format;
 use crate::dictionary::tables::{
-    Block, DENSE_MEMBER_TAGS, DENSE_TAGS, Dictionary, FieldEntry, MEMBERS_MAX, Member,
+    Block, DENSE_MEMBER_TAGS, DENSE_TAGS, Dictionary, FieldEntry, Glance, MEMBERS_MAX, Member,
     MessageEntry, NONE, Part,
 };
 use crate::error::{FixError, Limit};
@@ -131,8 +131,14 @@ impl DictionaryBuilder {
                 *entry = number(at);
             }
         }
+        let part_of = |block: usize| match number(block) {
+            block if block == header.0 => Part::Header,
+            block if block == trailer.0 => Part::Trailer,
+            _ => Part::Body,
+        };
+        let blocks = self.blocks.iter().enumerate();
         let blocks: Result<Vec<_>, _> =
-            self.blocks.iter().map(|members| finish_block(&fields, members)).collect();
+            blocks.map(|(at, members)| finish_block(&fields, members, part_of(at))).collect();
         Ok(Dictionary {
             version: Box::from(version),
             blocks: blocks?,
@@ -146,15 +152,22 @@ impl DictionaryBuilder {
     }
 }
 
-fn finish_block(fields: &[FieldEntry], members: &[MemberDefinition]) -> Result<Block, FixError> {
+fn finish_block(
+    fields: &[FieldEntry],
+    members: &[MemberDefinition],
+    part: Part,
+) -> Result<Block, FixError> {
     let at = |tag: u32| fields.binary_search_by_key(&tag, |field| field.tag).ok();
-    // One entry for each tag, ascending; the required ones go to the front.
+    // One entry for each tag, ascending; the required ones go to the front. BeginString and
+    // BodyLength are in every frame, though in no index.
+    let is_framed = |tag: u32| part == Part::Header && matches!(tag, 8 | 9);
     let mut merged: BTreeMap<usize, (bool, u16)> = BTreeMap::new();
     for member in members {
         let Some(field) = at(member.tag) else { continue };
         let group = member.group.map_or(NONE, |group| group.0);
-        let entry = merged.entry(field).or_insert((member.required, group));
-        entry.0 |= member.required;
+        let required = member.required && !is_framed(member.tag);
+        let entry = merged.entry(field).or_insert((required, group));
+        entry.0 |= required;
     }
     if merged.len() > MEMBERS_MAX {
         return Err(FixError::Limit(Limit::DictionarySize));
@@ -170,7 +183,7 @@ fn finish_block(fields: &[FieldEntry], members: &[MemberDefinition]) -> Result<B
                 group: *group,
                 format: field.format,
                 is_closed: field.is_closed,
-                part: Part::of(field.tag.cast_signed()),
+                glance: Glance::of(field, *group, part),
             };
             Some((field.tag, member))
         })

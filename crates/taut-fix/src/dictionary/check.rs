@@ -2,9 +2,10 @@
 
 use crate::codec::index::Slot;
 use crate::codec::number::parse_u64;
+use crate::codec::timestamp::is_timestamp;
 use crate::dictionary::format::Format;
 use crate::dictionary::rules::{Fault, Rules};
-use crate::dictionary::tables::{Block, Dictionary, MEMBERS_MAX, Member, NONE, Part};
+use crate::dictionary::tables::{Block, Dictionary, Glance, MEMBERS_MAX, Member, Part};
 use crate::error::RejectReason;
 
 /// The first tag that users may define.
@@ -25,7 +26,8 @@ impl Seen {
     #[inline]
     fn mark(&mut self, member: usize) -> bool {
         let bit = 1 << (member % 64);
-        let Some(word) = self.0.get_mut(member / 64) else { return false };
+        // No block has more members than there are bits.
+        let Some(word) = self.0.get_mut(member / 64 % (MEMBERS_MAX / 64)) else { return false };
         let is_new = *word & bit == 0;
         *word |= bit;
         is_new
@@ -131,7 +133,9 @@ impl Check<'_> {
         let (Some(body), Some(header), Some(trailer)) = (body, header, trailer) else {
             return Err(self.unknown_type());
         };
-        let (mut in_header, mut in_body, mut in_trailer) = (Seen::new(), Seen::new(), Seen::new());
+        let (mut in_header, mut in_body) = (Seen::new(), Seen::new());
+        // Most trailers have nothing but the CheckSum, which the index leaves out.
+        let mut in_trailer: Option<Seen> = None;
         let mut found_fault = None;
         let (mut at, mut last) = (0, Part::Header);
         loop {
@@ -147,7 +151,9 @@ impl Check<'_> {
             let (dictionary, block, seen) = match part {
                 Part::Header => (self.transport, header, &mut in_header),
                 Part::Body => (self.application, body, &mut in_body),
-                Part::Trailer => (self.transport, trailer, &mut in_trailer),
+                Part::Trailer => {
+                    (self.transport, trailer, in_trailer.get_or_insert_with(Seen::new))
+                }
             };
             let found = match self.check_field(dictionary, block, seen, slot) {
                 Ok(None) => continue,
@@ -159,7 +165,7 @@ impl Check<'_> {
             }
         }
         if self.rules.required {
-            self.check_required(header, &mut in_header, body, &in_body)?;
+            self.check_required(header, &in_header, body, &in_body)?;
         }
         found_fault.map_or(Ok(()), Err)
     }
@@ -179,32 +185,11 @@ impl Check<'_> {
         if *last > part {
             return;
         }
-        for slot in self.slots.get(*at..).unwrap_or(&[]) {
-            let Some((index, member)) = block.member(slot.tag) else { return };
-            let is_simple = member.part == part && member.group == NONE;
-            if !is_simple || !self.is_plain(member, slot) || !seen.mark(index) {
-                return;
-            }
-            *at += 1;
+        let slots = self.slots.get(*at..).unwrap_or(&[]);
+        let passed = count_plain(block, self.message, slots, seen);
+        if passed > 0 {
+            *at += passed;
             *last = part;
-        }
-    }
-
-    /// Whether a value is right at first sight.
-    #[inline(always)]
-    fn is_plain(&self, member: &Member, slot: &Slot) -> bool {
-        match slot.value(self.message) {
-            [] => false,
-            [byte] if member.lists_byte(*byte) => true,
-            _ if member.is_closed => false,
-            value => match member.format {
-                Format::Any => true,
-                Format::Int | Format::Count | Format::Float => {
-                    is_short_number(self.message, slot, member.format)
-                        || member.format.accepts(value)
-                }
-                other => other.accepts(value),
-            },
         }
     }
 
@@ -226,16 +211,10 @@ impl Check<'_> {
     fn check_required(
         &self,
         header: &Block,
-        in_header: &mut Seen,
+        in_header: &Seen,
         body: &Block,
         in_body: &Seen,
     ) -> Result<(), Fault> {
-        // A frame has them, though the index does not.
-        for tag in [8, 9] {
-            if let Some((member, _)) = header.member(tag) {
-                in_header.mark(member);
-            }
-        }
         let in_transport = in_header.missing(header).map(|member| (self.transport, member));
         let missing =
             in_transport.or_else(|| in_body.missing(body).map(|member| (self.application, member)));
@@ -324,10 +303,7 @@ impl Check<'_> {
         {
             return Ok(());
         }
-        if self.rules.formats
-            && !(member.format.is_number() && is_short_number(self.message, slot, member.format))
-            && !member.format.accepts(value)
-        {
+        if self.rules.formats && !member.format.accepts(value) {
             return Err(fault(RejectReason::IncorrectDataFormat, slot));
         }
         if member.is_closed && self.rules.ranges {
@@ -345,7 +321,8 @@ impl Check<'_> {
     }
 
     /// The entries of a group, from the slot behind its count. An entry starts at the group's first
-    /// field, or at a field that the entry before has already.
+    /// field, or at a field that the entry before has already. A wrong count comes before what is
+    /// wrong in an entry, for it may be where one starts that is misunderstood.
     fn check_group(
         &self,
         dictionary: &Dictionary,
@@ -356,28 +333,31 @@ impl Check<'_> {
     ) -> Result<(), Fault> {
         let mut entries: u64 = 0;
         let mut seen = Seen::new();
+        let mut checked = Ok(());
         while let Some(slot) = self.slots.get(*at) {
             let Some((index, member)) = group.member(slot.tag) else { break };
             *at += 1;
             if entries == 0 || slot.tag.cast_unsigned() == group.first_tag || seen.has(index) {
-                self.check_entry(dictionary, group, &seen, entries)?;
+                checked =
+                    checked.and_then(|()| self.check_entry(dictionary, group, &seen, entries));
                 entries += 1;
                 seen = Seen::new();
             }
             seen.mark(index);
-            self.check_value(dictionary, member, slot, slot.value(self.message))?;
+            let value = slot.value(self.message);
+            checked = checked.and_then(|()| self.check_value(dictionary, member, slot, value));
             if let Some(inner) = dictionary.block(member.group)
                 && depth < DEPTH_MAX
             {
-                self.check_group(dictionary, inner, slot, at, depth + 1)?;
+                checked = checked.and(self.check_group(dictionary, inner, slot, at, depth + 1));
             }
         }
-        self.check_entry(dictionary, group, &seen, entries)?;
+        checked = checked.and_then(|()| self.check_entry(dictionary, group, &seen, entries));
         let announced = parse_u64(count.value(self.message));
         if self.rules.group_counts && announced != Some(entries) {
             return Err(fault(RejectReason::GroupCountIncorrect, count));
         }
-        Ok(())
+        checked
     }
 
     /// What an entry that ends must have had.
@@ -395,29 +375,88 @@ impl Check<'_> {
     }
 }
 
-/// Up to eight digits, and for a decimal at most one point among them, looked at in one word.
-/// What is none may still be a number: longer, or with a sign.
+/// How many fields are members of the block, right at a glance, and there for the first time; those
+/// are marked. A function of its own: its loop has no register to spare.
+#[inline(never)]
+fn count_plain(block: &Block, message: &[u8], slots: &[Slot], seen: &mut Seen) -> usize {
+    let mut count = 0;
+    // Through memory, each mark would wait for the one before.
+    let mut first = seen.0[0];
+    for slot in slots {
+        let Some((index, member)) = block.member(slot.tag) else { break };
+        if !is_plain(member, message, slot) {
+            break;
+        }
+        let is_marked = if index < 64 {
+            let bit = 1 << index;
+            let is_marked = first & bit != 0;
+            first |= bit;
+            is_marked
+        } else {
+            !seen.mark(index)
+        };
+        if is_marked {
+            break;
+        }
+        count += 1;
+    }
+    seen.0[0] = first;
+    count
+}
+
+/// Whether a value is right at first sight.
 #[inline(always)]
-fn is_short_number(message: &[u8], slot: &Slot, format: Format) -> bool {
+fn is_plain(member: &Member, message: &[u8], slot: &Slot) -> bool {
+    let len = slot.end.wrapping_sub(slot.start);
+    let rest = || message.get(slot.start as usize..);
+    match member.glance {
+        Glance::Text => slot.end > slot.start,
+        Glance::Listed if len == 1 => {
+            rest().and_then(<[u8]>::first).is_some_and(|byte| member.lists_byte(*byte))
+        }
+        Glance::Listed => false,
+        // Behind a value in a frame is at least its delimiter and a trailer.
+        Glance::Digits
+            if rest().and_then(<[u8]>::first_chunk).is_some_and(|start| {
+                is_short_number(*start, len, member.format == Format::Float)
+            }) =>
+        {
+            true
+        }
+        _ => is_right(member, message, slot),
+    }
+}
+
+/// Whether a value has its format, where no other rule can be broken.
+#[inline(never)]
+fn is_right(member: &Member, message: &[u8], slot: &Slot) -> bool {
+    let value = slot.value(message);
+    match member.format {
+        _ if member.glance == Glance::Never || value.is_empty() => false,
+        // Every message has one, so that it comes before the other formats.
+        Format::Timestamp => is_timestamp(value),
+        other => other.accepts(value),
+    }
+}
+
+/// Up to eight digits, with at most one point among them where there may be one, looked at in one
+/// word. What is none may still be a number: longer, or with a sign.
+#[inline(always)]
+fn is_short_number(start: [u8; 8], len: u32, may_have_point: bool) -> bool {
     const EACH: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = EACH * 0x80;
-    const ZEROS: u64 = EACH * b'0' as u64;
-    let len = slot.end.wrapping_sub(slot.start);
-    let rest = message.get(slot.start as usize..);
-    let Some(chunk) = rest.and_then(<[u8]>::first_chunk::<8>).filter(|_| len.wrapping_sub(1) < 8)
-    else {
+    if len.wrapping_sub(1) >= 8 {
         return false;
-    };
-    let unused = u64::MAX.checked_shl(8 * len).unwrap_or(0);
-    let word = (u64::from_le_bytes(*chunk) & !unused) | (ZEROS & unused);
-    let digits = word ^ ZEROS;
+    }
+    // The digits move to the high end, zeros below them.
+    let digits = (u64::from_le_bytes(start) ^ (EACH * b'0' as u64)) << (64 - 8 * len);
     let wrong = (digits.wrapping_add(EACH * 0x76) | digits) & HIGH;
     if wrong == 0 {
         return true;
     }
     // One wrong byte, a point, and a digit beside it.
-    let is_point = word >> (wrong.trailing_zeros() & !7) & 0xff == u64::from(b'.');
-    format == Format::Float && wrong.is_power_of_two() && is_point && len > 1
+    let found = digits >> (wrong.trailing_zeros() & !7) & 0xff;
+    may_have_point && wrong.is_power_of_two() && found == u64::from(b'.' ^ b'0') && len > 1
 }
 
 /// A value of several bytes, or one that is not listed.
@@ -441,9 +480,7 @@ const fn fault(reason: RejectReason, slot: &Slot) -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use super::is_short_number;
-    use crate::codec::index::Slot;
-    use crate::dictionary::format::Format;
+    use super::{Format, is_short_number};
     use proptest::prelude::*;
 
     proptest! {
@@ -453,11 +490,11 @@ mod tests {
                 prop_oneof![b'0'..=b'9', b'0'..=b'9', Just(b'.'), Just(b'-'), any::<u8>()], 0..11,
             ),
         ) {
-            let mut message = value.clone();
-            message.extend_from_slice(b"\x0110=000\x01");
-            let slot = Slot { tag: 1, start: 0, end: value.len() as u32 };
+            let mut start = [b'x'; 8];
+            start.iter_mut().zip(&value).for_each(|(room, byte)| *room = *byte);
             for format in [Format::Int, Format::Count, Format::Float] {
-                let is_number = is_short_number(&message, &slot, format);
+                let may_have_point = format == Format::Float;
+                let is_number = is_short_number(start, value.len() as u32, may_have_point);
                 prop_assert!(!is_number || format.accepts(&value));
                 // Without a sign, and short, it finds every number.
                 let is_simple = value.len() <= 8 && value.first() != Some(&b'-');

@@ -35,7 +35,8 @@ pub enum Format {
 
 impl Format {
     /// The format of a type's name in a QuickFIX dictionary. Names that are not known allow
-    /// anything; in FIX 4.0 and 4.1 a CHAR may be longer than one.
+    /// anything; in FIX 4.0 and 4.1 a CHAR may be longer than one, and TIME and DATE are what later
+    /// versions call UTCTIMESTAMP and UTCDATE.
     #[must_use]
     pub fn from_type_name(name: &str, chars_are_texts: bool) -> Self {
         match name {
@@ -48,19 +49,13 @@ impl Format {
                 Self::Float
             }
             "DAYOFMONTH" => Self::DayOfMonth,
-            "UTCDATE" | "UTCDATEONLY" | "LOCALMKTDATE" => Self::Date,
+            "DATE" | "UTCDATE" | "UTCDATEONLY" | "LOCALMKTDATE" => Self::Date,
             "UTCTIMEONLY" => Self::TimeOnly,
-            "UTCTIMESTAMP" => Self::Timestamp,
+            "TIME" | "UTCTIMESTAMP" => Self::Timestamp,
             "MONTHYEAR" => Self::MonthYear,
             "MULTIPLEVALUESTRING" | "MULTIPLESTRINGVALUE" | "MULTIPLECHARVALUE" => Self::Several,
             _ => Self::Any,
         }
-    }
-
-    /// Whether digits alone are a value of the format.
-    #[inline]
-    pub(crate) const fn is_number(self) -> bool {
-        matches!(self, Self::Int | Self::Count | Self::Float)
     }
 
     /// Whether the value has the format.
@@ -167,6 +162,13 @@ mod tests {
         }
         for text in bad {
             assert!(!format.accepts(text.as_bytes()), "{format:?} {text}");
+        }
+    }
+
+    #[test]
+    fn the_old_names_of_types_are_known() {
+        for (old, new) in [("TIME", "UTCTIMESTAMP"), ("DATE", "UTCDATE"), ("QUANTITY", "QTY")] {
+            assert_eq!(Format::from_type_name(old, true), Format::from_type_name(new, false));
         }
     }
 

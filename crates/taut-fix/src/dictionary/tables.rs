@@ -58,8 +58,38 @@ pub(crate) struct Member {
     pub group: u16,
     pub format: Format,
     pub is_closed: bool,
-    /// Where its tag belongs.
-    pub part: Part,
+    /// What makes a value right at first sight.
+    pub glance: Glance,
+}
+
+/// How a value is looked at first. Most are right at a glance; others are checked by every rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Glance {
+    /// Any value.
+    Text,
+    /// A listed byte.
+    Listed,
+    /// A few digits, in a decimal with a point among them perhaps.
+    Digits,
+    /// What the format takes.
+    Format,
+    /// None: the field counts a group, or belongs to another part of the message.
+    Never,
+}
+
+impl Glance {
+    /// Of a field in a block of this part.
+    pub fn of(field: &FieldEntry, group: u16, part: Part) -> Self {
+        if group != NONE || Part::of(field.tag.cast_signed()) != part {
+            return Self::Never;
+        }
+        match field.format {
+            _ if field.is_closed => Self::Listed,
+            Format::Any | Format::Several => Self::Text,
+            Format::Int | Format::Count | Format::Float => Self::Digits,
+            _ => Self::Format,
+        }
+    }
 }
 
 impl Member {

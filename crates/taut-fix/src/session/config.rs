@@ -2,6 +2,7 @@
 
 use alloc::sync::Arc;
 
+use taut_simd::Level;
 use taut_types::Nanos;
 
 use crate::codec::begin::BeginString;
@@ -77,6 +78,8 @@ pub struct SessionConfig {
     pub held_bytes: usize,
     /// Sub-second digits of the timestamps that are written.
     pub precision: Precision,
+    /// The instructions that sum what is written; `None` is the best of this processor.
+    pub simd: Option<Level>,
 }
 
 impl SessionConfig {
@@ -112,6 +115,7 @@ impl SessionConfig {
             message_bytes_max: MESSAGE_BYTES_MAX,
             held_bytes: 64 * 1024,
             precision: if old { Precision::Seconds } else { Precision::Millis },
+            simd: None,
         }
     }
 }

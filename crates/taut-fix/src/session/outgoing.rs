@@ -1,5 +1,6 @@
 //! The standard header of what is sent.
 
+use taut_simd::Level;
 use taut_types::Nanos;
 
 use crate::codec::begin::BeginString;
@@ -8,6 +9,7 @@ use crate::codec::text::CompId;
 use crate::codec::timestamp::StampCache;
 use crate::codec::writer::Writer;
 use crate::session::config::SessionConfig;
+use crate::session::preamble::Preamble;
 use crate::session::route::Route;
 
 /// Who sends in which version, and when it did last.
@@ -19,6 +21,8 @@ pub struct Outgoing {
     /// Monotonic time of the last message.
     last_sent: Nanos,
     stamps: StampCache,
+    preamble: Option<Preamble>,
+    level: Level,
     /// DefaultApplVerID (1137): ours, or what the peer's Logon named.
     application_version: Option<u8>,
 }
@@ -48,6 +52,12 @@ impl Outgoing {
             target: config.target_comp_id,
             last_sent: Nanos::ZERO,
             stamps: StampCache::new(config.precision),
+            preamble: Preamble::new(
+                &config.sender_comp_id,
+                &config.target_comp_id,
+                config.precision,
+            ),
+            level: config.simd.unwrap_or_else(Level::best),
             application_version: config.default_application_version,
         }
     }
@@ -82,19 +92,20 @@ impl Outgoing {
         msg_type: &[u8],
         header: &HeaderFields<'_>,
     ) -> Writer<'a> {
-        let mut writer = Writer::begin_version(out, &mut self.stamps, self.begin, msg_type);
+        let mut writer = Writer::begin_at(out, &mut self.stamps, self.begin, msg_type, self.level);
         writer.number::<{ tag::MSG_SEQ_NUM }>(header.sequence);
         if header.is_gap_fill {
             writer.flag::<{ tag::POSS_DUP_FLAG }>(true);
         }
-        writer.short::<{ tag::SENDER_COMP_ID }, 31>(&self.sender);
-        writer.timestamp::<{ tag::SENDING_TIME }>(header.sending_time);
-        writer.short::<{ tag::TARGET_COMP_ID }, 31>(&self.target);
+        let preamble = self.preamble.as_mut();
+        if !preamble.is_some_and(|text| text.write(&mut writer, header.sending_time)) {
+            write_preamble(&mut writer, &self.sender, &self.target, header.sending_time);
+        }
         if header.poss_resend {
             writer.flag::<{ tag::POSS_RESEND }>(true);
         }
         if header.is_gap_fill || header.route.is_some() {
-            write_unusual(&mut writer, header);
+            write_unusual(&mut writer, self.begin, header);
         }
         if let Some(last) = header.last_processed {
             writer.number::<{ tag::LAST_MSG_SEQ_NUM_PROCESSED }>(last);
@@ -104,13 +115,21 @@ impl Outgoing {
 
     /// Starts a message that is sent again: type and number only, for the header is the old one.
     pub fn begin_again<'a>(&'a mut self, out: &'a mut [u8], msg_type: &[u8]) -> Writer<'a> {
-        Writer::begin_version(out, &mut self.stamps, self.begin, msg_type)
+        Writer::begin_at(out, &mut self.stamps, self.begin, msg_type, self.level)
     }
+}
+
+/// The fields of a [`Preamble`], one by one: near the end of the room, and with other times.
+#[inline(never)]
+fn write_preamble(writer: &mut Writer<'_>, sender: &CompId, target: &CompId, utc: Nanos) {
+    writer.short::<{ tag::SENDER_COMP_ID }, 31>(sender);
+    writer.timestamp::<{ tag::SENDING_TIME }>(utc);
+    writer.short::<{ tag::TARGET_COMP_ID }, 31>(target);
 }
 
 /// What most headers do not have.
 #[cold]
-fn write_unusual(writer: &mut Writer<'_>, header: &HeaderFields<'_>) {
+fn write_unusual(writer: &mut Writer<'_>, begin: BeginString, header: &HeaderFields<'_>) {
     if let Some(route) = header.route {
         route.write_on_behalf_of(writer);
     }
@@ -118,6 +137,6 @@ fn write_unusual(writer: &mut Writer<'_>, header: &HeaderFields<'_>) {
         writer.timestamp::<{ tag::ORIG_SENDING_TIME }>(header.sending_time);
     }
     if let Some(route) = header.route {
-        route.write_deliver_to(writer);
+        route.write_deliver_to(writer, begin);
     }
 }

@@ -2,7 +2,7 @@
 
 use core::ops::ControlFlow;
 
-use crate::codec::frame::{Frame, Framed, frame};
+use crate::codec::frame::{Frame, Framed, frame_at};
 use crate::codec::index::FieldIndex;
 use crate::codec::tag;
 use crate::codec::text::{ShortText, TestReqId};
@@ -34,7 +34,7 @@ impl<S: Store> Session<S> {
         if !self.state.is_connected() || !self.has_room() {
             return Progress::NOTHING;
         }
-        match frame(bytes, self.config.message_bytes_max) {
+        match frame_at(bytes, self.config.message_bytes_max, index.level()) {
             Ok(Framed::NeedMore) => Progress::NOTHING,
             Ok(Framed::Message(frame)) => {
                 self.counters.received += 1;
@@ -189,7 +189,13 @@ impl<S: Store> Session<S> {
         if message.sequence == self.store.next_incoming() {
             self.advance(now);
         }
-        self.apply(now, Input::Logout, Cause::Nothing)
+        // A Logout that is answered resets when the answer is written.
+        let is_answer = self.state == State::LogoutSent;
+        let event = self.apply(now, Input::Logout, Cause::Nothing);
+        if is_answer && self.config.reset_on_logout {
+            self.reset_numbers();
+        }
+        event
     }
 
     /// CompIDs and SendingTime.

@@ -1,5 +1,6 @@
 //! Whom a message comes from and goes to beyond the session: tags 115, 116, 144 and 128, 129, 145.
 
+use crate::codec::begin::BeginString;
 use crate::codec::index::Slot;
 use crate::codec::text::CompId;
 use crate::codec::writer::Writer;
@@ -48,18 +49,48 @@ impl Route {
         write::<116>(writer, sub_id);
     }
 
-    pub(crate) fn write_deliver_to(&self, writer: &mut Writer<'_>) {
+    /// FIX 4.0 knows no locations.
+    pub(crate) fn write_deliver_to(&self, writer: &mut Writer<'_>, begin: BeginString) {
         let ([comp_id, sub_id, location], [.., from_location]) =
             (&self.deliver_to, &self.on_behalf_of);
         write::<128>(writer, comp_id);
         write::<129>(writer, sub_id);
-        write::<144>(writer, from_location);
-        write::<145>(writer, location);
+        if begin > BeginString::Fix40 {
+            write::<144>(writer, from_location);
+            write::<145>(writer, location);
+        }
     }
 }
 
 fn write<const TAG: u32>(writer: &mut Writer<'_>, name: &Option<CompId>) {
     if let Some(name) = name {
         writer.short::<TAG, 31>(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Route;
+    use crate::codec::begin::BeginString;
+    use crate::codec::text::CompId;
+    use crate::codec::timestamp::{Precision, StampCache};
+    use crate::codec::writer::Writer;
+    use std::string::String;
+
+    #[test]
+    fn locations_are_written_since_fix_41() {
+        let route = Route {
+            deliver_to: [b"A", b"B", b"C"].map(|name| CompId::new(name)),
+            ..Route::default()
+        };
+        for (begin, has_location) in [(BeginString::Fix40, false), (BeginString::Fix41, true)] {
+            let (mut out, mut stamps) = ([0; 128], StampCache::new(Precision::Seconds));
+            let mut writer = Writer::begin_version(&mut out, &mut stamps, begin, b"3");
+            route.write_deliver_to(&mut writer, begin);
+            let range = writer.finish().unwrap();
+            let text = String::from_utf8_lossy(&out[range]).replace('\x01', "|");
+            assert!(text.contains("|128=A|129=B|"), "{text}");
+            assert_eq!(text.contains("|145=C|"), has_location, "{text}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 mod acceptance;
 mod allocation;
-
+mod encoder;
 mod golden;
 mod pair;
 mod properties;

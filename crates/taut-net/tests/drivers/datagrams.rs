@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use taut_io::{Completion, EventLoop, Handle, Io, Kernel, Sequencer, WaitStrategy};
-use taut_net::{Feed, FeedSender, Feeds, LineCounters, Lines};
+use taut_io::{Completion, EventLoop, Handle, Io, Kernel, WaitStrategy};
+use taut_net::{Feed, FeedSender, Feeds};
 use taut_sys::{DatagramOptions, Interface, Socket, interfaces};
 use taut_types::Nanos;
 
@@ -83,45 +83,6 @@ pub fn several_feeds_go_into_one_buffer_without_allocation<K: Kernel>(kernel: K)
         kept += 1;
     }
     assert_eq!((kept, feeds.overrun()), (8, 12));
-}
-
-pub fn two_lines_of_a_feed_become_one_in_order_and_a_gap_is_seen<K: Kernel>(kernel: K) {
-    let mut events = events(kernel);
-    let number = |packet: &[u8]| packet.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
-    let mut lines = Lines::new(Sequencer::new(1, 8, 64), number);
-    let any = Feed::new("127.0.0.1:0".parse().unwrap());
-    (0..2).for_each(|_| lines.open(events.io(), &any).unwrap());
-    let to: Vec<SocketAddr> = lines
-        .sockets()
-        .to_vec()
-        .into_iter()
-        .map(|line| events.io().local_address(line).unwrap().inet().unwrap())
-        .collect();
-    let sender = events.io().datagram(&at("127.0.0.1:0"), &DatagramOptions::default()).unwrap();
-    // Line, number: each line loses some, 4 is lost on both, and 99 is too far ahead.
-    let sent = [(0, 1), (1, 1), (0, 3), (1, 2), (1, 3), (0, 6), (1, 5), (0, 99), (1, 6)];
-    let mut got = Vec::new();
-    for (count, (line, number)) in sent.iter().enumerate() {
-        let packet = u64::to_le_bytes(*number);
-        assert_eq!(events.io().send_to(sender, &packet, Some(&to[*line])), Ok(true));
-        until(&mut events, "the packet", |_, completion| lines.handle(completion));
-        while let Some((number, packet)) = lines.poll_packet() {
-            assert_eq!(packet, number.to_le_bytes());
-            got.push(number);
-        }
-        assert_eq!(
-            lines.gap(),
-            [None, None, Some(2), None, None, Some(4), Some(4), Some(4), Some(4)][count]
-        );
-    }
-    assert_eq!(got, [1, 2, 3]);
-    lines.skip_to(5);
-    let rest = [(); 2].map(|()| lines.poll_packet().map(|(number, _)| number));
-    assert_eq!((rest, lines.gap()), ([Some(5), Some(6)], None));
-    events.io().send_to(sender, b"beat", Some(&to[0])).unwrap();
-    until(&mut events, "the heartbeat", |_, completion| lines.handle(completion));
-    let wanted = LineCounters { kept: 5, duplicates: 3, refused: 1, unnumbered: 1 };
-    assert_eq!(lines.counters(), wanted);
 }
 
 /// An interface that takes multicast, with an address of the family; its datagrams have no hop to

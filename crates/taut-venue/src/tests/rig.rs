@@ -22,9 +22,11 @@ pub struct Rig {
     pub venue: Venue,
     pub now: Now,
     pub incremental: Socket,
+    pub line_b: Socket,
     pub snapshot: Socket,
     pub orders_at: Address,
     pub sink_at: Address,
+    pub requests_at: Address,
 }
 
 pub fn text(name: &str) -> ShortText {
@@ -75,10 +77,18 @@ impl Rig {
         let orders_at = orders.local_address().expect("address");
         let sink_at = sink.local_address().expect("address");
         let ((incremental_out, incremental), (snapshot_out, snapshot)) = (channel(), channel());
-        let feed = FeedOutput { incremental: incremental_out, snapshot: snapshot_out };
+        let (b_out, line_b) = channel();
+        let requests = Socket::datagram(&ANY_PORT, &DatagramOptions::default()).expect("bind");
+        let requests_at = requests.local_address().expect("address");
+        let feed = FeedOutput {
+            incremental: incremental_out,
+            incremental_b: Some(b_out),
+            retransmission: Some(requests),
+            snapshot: snapshot_out,
+        };
         let venue = Venue::new(config, orders, sink, feed, flow).expect("a venue");
         let now = Now { mono: Nanos::from_secs(1_000), utc: UTC };
-        Self { venue, now, incremental, snapshot, orders_at, sink_at }
+        Self { venue, now, incremental, line_b, snapshot, orders_at, sink_at, requests_at }
     }
 
     /// A venue without a flow: its book is empty.

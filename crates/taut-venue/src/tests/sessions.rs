@@ -111,7 +111,7 @@ fn a_ninth_client_is_turned_away() {
     rig.advance(Nanos::from_millis(2));
     rig.until(&mut ninth, |client| client.is_closed);
     assert_eq!(rig.venue.counters().sessions, clients.len() as u64);
-    assert_eq!(rig.venue.source_count(), 2 + SESSIONS_MAX);
+    assert_eq!(rig.venue.source_count(), 3 + SESSIONS_MAX);
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn the_sink_swallows_what_it_gets() {
         rig.poll();
     }
     drop(streams);
-    rig.until_venue(|venue| venue.source_count() == 2);
+    rig.until_venue(|venue| venue.source_count() == 3);
     assert_eq!(rig.venue.connection_count(), 0);
 }
 

@@ -2,7 +2,7 @@
 
 use taut_fix::{
     BeginString, CompId, Dictionaries, Extras, FieldIndex, FixError, MemoryStore, Now, Role,
-    Session, SessionConfig, Writer,
+    Session, SessionConfig, SimdLevel, Store, Writer,
 };
 use taut_types::{Nanos, Price};
 
@@ -70,8 +70,13 @@ impl Order {
     }
 }
 
-/// One side of the benchmark's session: full validation, a store in memory.
-pub fn session(role: Role) -> Result<Session<MemoryStore>, Failure> {
+/// A store in memory that holds all messages of a kind.
+pub fn store() -> MemoryStore {
+    MemoryStore::new(DISTINCT, DISTINCT * 256)
+}
+
+/// One side of the benchmark's session: full validation.
+pub fn session<S: Store>(role: Role, level: SimdLevel, store: S) -> Result<Session<S>, Failure> {
     let name = |text: &[u8]| {
         CompId::new(text).ok_or_else(|| Failure::Run(String::from("a CompID is too long")))
     };
@@ -83,13 +88,14 @@ pub fn session(role: Role) -> Result<Session<MemoryStore>, Failure> {
     let mut config = SessionConfig::new(role, BeginString::Fix44, us, them);
     config.dictionaries = Some(Dictionaries::one(std::sync::Arc::new(dictionary)));
     config.reset_on_logon = true;
-    Ok(Session::new(config, MemoryStore::new(DISTINCT, DISTINCT * 256)))
+    config.simd = Some(level);
+    Ok(Session::new(config, store))
 }
 
 /// Logs two sessions on to each other, without a socket.
-pub fn log_on(
-    initiator: &mut Session<MemoryStore>,
-    acceptor: &mut Session<MemoryStore>,
+pub fn log_on<S: Store>(
+    initiator: &mut Session<S>,
+    acceptor: &mut Session<S>,
     now: Now,
 ) -> Result<(), Failure> {
     let mut index = FieldIndex::with_capacity(64);
@@ -114,8 +120,8 @@ pub fn log_on(
 }
 
 /// Writes one message of either kind.
-pub fn encode(
-    session: &mut Session<MemoryStore>,
+pub fn encode<S: Store>(
+    session: &mut Session<S>,
     now: Now,
     order: &Order,
     is_report: bool,

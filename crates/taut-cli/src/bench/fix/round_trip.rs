@@ -3,12 +3,12 @@
 use std::net::Ipv4Addr;
 use std::thread;
 
-use hdrhistogram::Histogram;
-use taut_fix::{Event, FieldIndex, MemoryStore, Now, Role, Session};
+use taut_fix::{Event, FieldIndex, MemoryStore, Now, Role, Session, SimdLevel};
 use taut_sys::{Address, Socket, StreamOptions};
 use taut_types::Nanos;
 
-use crate::bench::fix::messages::{DISTINCT, Order, encode, session};
+use crate::bench::fix::messages::{DISTINCT, Order, encode, session, store};
+use crate::channel::latency::Latency;
 use crate::exit::Failure;
 
 /// Orders in flight when throughput is measured.
@@ -20,8 +20,8 @@ const PATIENCE: Nanos = Nanos::from_secs(10);
 
 /// What was measured.
 pub struct Trips {
-    pub session: Histogram<u64>,
-    pub bare: Histogram<u64>,
+    pub session: Latency,
+    pub bare: Latency,
     pub messages_per_second: f64,
 }
 
@@ -44,13 +44,13 @@ struct End {
 }
 
 impl End {
-    fn new(stream: Socket, role: Role) -> Result<Self, Failure> {
-        let mut session = session(role)?;
+    fn new(stream: Socket, role: Role, level: SimdLevel) -> Result<Self, Failure> {
+        let mut session = session(role, level, store())?;
         session.connect(clock());
         Ok(Self {
             stream,
             session,
-            index: FieldIndex::with_capacity(64),
+            index: FieldIndex::with_level(64, level),
             input: vec![0; 64 * 1024].into_boxed_slice(),
             filled: 0,
             output: vec![0; 64 * 1024].into_boxed_slice(),
@@ -122,12 +122,12 @@ fn pair() -> Result<(Socket, Socket), Failure> {
 }
 
 /// Measures both kinds in turns, then throughput.
-pub fn measure(round_trips: u32) -> Result<Trips, Failure> {
+pub fn measure(round_trips: u32, level: SimdLevel) -> Result<Trips, Failure> {
     let (near, far) = pair()?;
     let (bare_near, bare_far) = pair()?;
     thread::scope(|scope| {
-        let answering = scope.spawn(|| answer(End::new(far, Role::Acceptor)?, &bare_far));
-        let measured = ask(End::new(near, Role::Initiator)?, bare_near, round_trips);
+        let answering = scope.spawn(|| answer(End::new(far, Role::Acceptor, level)?, &bare_far));
+        let measured = ask(End::new(near, Role::Initiator, level)?, bare_near, round_trips);
         let answered = answering.join().map_err(|_| failed("the other thread died"))?;
         answered.and(measured)
     })
@@ -165,8 +165,7 @@ const fn sizes() -> [usize; 2] {
 
 /// The initiator: one trip at a time, then many at once.
 fn ask(mut end: End, bare: Socket, round_trips: u32) -> Result<Trips, Failure> {
-    let new = || Histogram::new_with_bounds(1, 10_000_000_000, 3).map_err(failed);
-    let (mut session, mut bare_trips) = (new()?, new()?);
+    let (mut session, mut bare_trips) = (Latency::new(), Latency::new());
     let started = taut_sys::monotonic();
     end.transmit(clock())?;
     while !end.session.is_active() {
@@ -182,13 +181,13 @@ fn ask(mut end: End, bare: Socket, round_trips: u32) -> Result<Trips, Failure> {
             let trip = session_trip(&mut end, number)?;
             number += 1;
             if turn > 0 {
-                session.saturating_record(trip);
+                session.record(trip);
             }
         }
         for _ in 0..round_trips / TURNS {
             let trip = bare_trip(&bare)?;
             if turn > 0 {
-                bare_trips.saturating_record(trip);
+                bare_trips.record(trip);
             }
         }
     }

@@ -33,6 +33,28 @@ pub struct Judge<'c> {
     pub heal: Spread,
 }
 
+/// How long a wait may take, counted while this process runs: one that was stopped itself has not
+/// seen anybody wedged.
+struct Patience {
+    last: Nanos,
+    left: Nanos,
+}
+
+impl Patience {
+    const STEP_MAX: Nanos = Nanos::from_millis(10);
+
+    fn start() -> Self {
+        Self { last: monotonic(), left: WEDGED }
+    }
+
+    fn lasts(&mut self) -> bool {
+        let now = monotonic();
+        self.left = self.left - now.since(self.last).min(Self::STEP_MAX);
+        self.last = now;
+        self.left > Nanos(0)
+    }
+}
+
 fn failed(error: IpcError) -> Failure {
     Failure::Run(error.to_string())
 }
@@ -78,8 +100,8 @@ impl<'c> Judge<'c> {
         let mut reader = Reader::open(self.channel, ring).map_err(failed)?;
         let (name, notes) = (self.name, self.notes);
         let victim = self.start(|| victim::write(name, notes, ring))?;
-        let begun = monotonic();
-        while self.note(FIRST_NS) == 0 && monotonic().since(begun) < WEDGED {
+        let mut patience = Patience::start();
+        while self.note(FIRST_NS) == 0 && patience.lasts() {
             reader.drain();
             // The victim may have to share a CPU with us before it can begin.
             taut_sys::yield_cpu();
@@ -94,9 +116,9 @@ impl<'c> Judge<'c> {
         }
         self.kill(victim)?;
         // What was committed when the victim died must come, past the claim of one before it.
-        let (died, committed) = (monotonic(), self.note(COMMITTED));
+        let (mut patience, committed) = (Patience::start(), self.note(COMMITTED));
         reader.drain();
-        while reader.position() < committed && monotonic().since(died) < WEDGED {
+        while reader.position() < committed && patience.lasts() {
             reader.drain();
         }
         self.heal.record(self.note(FIRST_NS).saturating_sub(self.note(ATTACHED_NS)));
@@ -111,9 +133,9 @@ impl<'c> Judge<'c> {
         let mut writer = Writer::open(self.channel, ring).map_err(failed)?;
         let (name, notes) = (self.name, self.notes);
         let victim = self.start(|| victim::read(name, notes, ring))?;
-        let begun = monotonic();
+        let mut patience = Patience::start();
         // Its first message, so that it is killed while it reads.
-        while self.note(MESSAGES) == 0 && monotonic().since(begun) < WEDGED {
+        while self.note(MESSAGES) == 0 && patience.lasts() {
             if !writer.send() {
                 taut_sys::yield_cpu();
             }
@@ -138,8 +160,8 @@ impl<'c> Judge<'c> {
 
     /// The dead reader holds nobody back: two rings full get through.
     fn leave_reader(&mut self, writer: &mut Writer<'_>) -> Result<(), Failure> {
-        let (died, mut sent) = (monotonic(), 0);
-        while sent < 1_024 && monotonic().since(died) < WEDGED {
+        let (mut patience, mut sent) = (Patience::start(), 0);
+        while sent < 1_024 && patience.lasts() {
             sent += u64::from(writer.send());
         }
         self.tally.wedged += u64::from(sent < 1_024);

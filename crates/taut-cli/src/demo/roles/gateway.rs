@@ -13,6 +13,7 @@ use taut_types::{Nanos, SequenceNumber};
 use crate::demo::arguments::{Mode, WaitArgument};
 use crate::demo::child::{Parent, SharedClock, attach, instrument_of, regions, waiter};
 use crate::demo::control::{GatewaySetup, Order, Reply, VENUE_COMP_ID};
+use crate::demo::feed::request_socket;
 use crate::exit::Failure;
 
 /// How long the feed may take to catch up at the end, before what is missing counts as lost.
@@ -26,11 +27,17 @@ pub fn play(setup: &GatewaySetup, fds: Vec<OwnedFd>, parent: &mut Parent) -> Res
     let segment = attach(fds.next())?;
     let regions = regions(&segment)?;
     let (shared_clock, clock) = SharedClock::new(&regions)?;
-    let (Some(incremental), Some(snapshot)) = (fds.next(), fds.next()) else {
+    let (Some(a), Some(b), Some(snapshot)) = (fds.next(), fds.next(), fds.next()) else {
         return Err(Failure::Run("market data: no sockets came".to_owned()));
     };
     let adopt = |fd| Socket::adopt(fd).map_err(|error| Failure::run("market data", error));
-    let sockets = FeedSockets { incremental: adopt(incremental)?, snapshot: adopt(snapshot)? };
+    let asking = request_socket(Some(setup.requests));
+    let sockets = FeedSockets {
+        incremental: adopt(a)?,
+        incremental_b: Some(adopt(b)?),
+        snapshot: adopt(snapshot)?,
+        retransmission: Some(asking.map_err(|error| Failure::run("requests", error))?),
+    };
     let own_bell = fds.next().map(Doorbell::from);
     let strategy_bell = fds.next().map(Doorbell::from);
     let process = Process { setup, regions, shared_clock, own_bell, parent };

@@ -6,11 +6,11 @@ use taut_fix::{CompId, Now};
 use taut_sys::{Address, Socket, StreamOptions, monotonic, utc};
 use taut_types::Nanos;
 use taut_venue::flow::{LobsterFlow, SyntheticConfig, SyntheticFlow};
-use taut_venue::{FeedOutput, Flow, Speed, Venue, VenueConfig, VenueCounters};
+use taut_venue::{FeedLoss, FeedOutput, Flow, Speed, Venue, VenueConfig, VenueCounters};
 
 use crate::demo::child::{Parent, instrument_of};
-use crate::demo::control::{FlowSetup, Order, Pace, Reply, VENUE_COMP_ID, VenueSetup};
-use crate::demo::feed::sender_to;
+use crate::demo::control::{FlowSetup, Order, Pace, Reply, VENUE_COMP_ID, VenuePorts, VenueSetup};
+use crate::demo::feed::{address_of, request_socket, sender_to};
 use crate::exit::Failure;
 
 /// How often the venue listens to its parent.
@@ -73,13 +73,29 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<Venue, Failure> {
         Ok(other) => Err(Failure::Run(format!("order entry: {other:?} is no IPv4 address"))),
         Err(error) => Err(Failure::run("order entry", error)),
     };
-    let ready = Reply::VenueReady { orders: address(&orders)?, sink: address(&sink)? };
-    let sender = |to| sender_to(to).map_err(|error| Failure::run("market data", error));
-    let output =
-        FeedOutput { incremental: sender(setup.incremental)?, snapshot: sender(setup.snapshot)? };
+    let market_data = |error| Failure::run("market data", error);
+    let requests = request_socket(None).map_err(market_data)?;
+    let ready = Reply::VenueReady(VenuePorts {
+        orders: address(&orders)?,
+        sink: address(&sink)?,
+        requests: address_of(&requests).map_err(market_data)?,
+    });
+    let sender = |to| sender_to(to).map_err(market_data);
+    let [a, b] = setup.incremental;
+    let output = FeedOutput {
+        incremental: sender(a)?,
+        incremental_b: Some(sender(b)?),
+        snapshot: sender(setup.snapshot)?,
+        retransmission: Some(requests),
+    };
     let comp_id = CompId::new(VENUE_COMP_ID).ok_or_else(|| Failure::Run("CompID".to_owned()))?;
     let instrument = instrument_of(&setup.common)?;
-    let config = VenueConfig::new(instrument, comp_id, setup.common.stream_id);
+    let mut config = VenueConfig::new(instrument, comp_id, setup.common.stream_id);
+    let (a_per_mille, b_per_mille) = setup.loss_per_mille;
+    config.loss = FeedLoss { a_per_mille, b_per_mille, seed: setup.loss_seed };
+    if setup.refuses_requests {
+        (config.retransmit.burst_bytes, config.retransmit.bytes_per_second) = (0, 0);
+    }
     let flow = flow(&setup.flow)?;
     let venue = Venue::new(&config, orders, sink, output, flow)
         .map_err(|error| Failure::Run(error.to_string()))?;
@@ -112,6 +128,10 @@ fn named(counters: &VenueCounters) -> Vec<(String, u64)> {
         ("flow commands refused", counters.flow_rejects),
         ("trades", counters.trades),
         ("snapshots sent", counters.snapshots),
+        ("lost on line A on purpose", counters.lost_on_a),
+        ("lost on line B on purpose", counters.lost_on_b),
+        ("packets sent again", counters.retransmitted),
+        ("requests and packets refused", counters.retransmit_refused),
         ("datagrams sent again", counters.send_retries),
         ("cancelled on disconnect", counters.cancels_on_disconnect),
     ]

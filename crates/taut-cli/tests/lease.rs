@@ -1,0 +1,160 @@
+//! Leased UDP through `taut send` and `taut receive`, as a user runs them.
+
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use taut_sys::{ProcessSignal, signal_process};
+
+const TAUT: &str = env!("CARGO_BIN_EXE_taut");
+
+fn free_port() -> u16 {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("socket");
+    socket.local_addr().expect("address").port()
+}
+
+fn channel(port: u16, more: &str) -> String {
+    format!("lease:udp?endpoint=127.0.0.1:{port}{more}")
+}
+
+fn start(tool: &str, channel: &str, more: &[&str]) -> Child {
+    let mut command = Command::new(TAUT);
+    command.args([tool, "--json", "--channel", channel]).args(more).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start taut")
+}
+
+fn report(child: Child) -> Value {
+    let output = child.wait_with_output().expect("output");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}{errors}");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn count(report: &Value, field: &str) -> u64 {
+    report[field].as_u64().expect(field)
+}
+
+/// Waits until a subscriber asks at this port, without answering.
+fn await_question(port: u16) {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).expect("the publisher's port");
+    let (length, _) = socket.recv_from(&mut [0; 128]).expect("a question");
+    assert!(length >= 48);
+}
+
+/// Waits until a publisher has taken this port.
+fn await_publisher(port: u16) {
+    while UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+        taut_sys::yield_cpu();
+    }
+}
+
+const STREAM: [&str; 4] = ["--rate", "5000", "--count", "1000"];
+
+#[test]
+fn either_side_may_start_first_and_everything_arrives() {
+    let port = free_port();
+    let receiver = start("receive", &channel(port, ""), &[]);
+    await_question(port);
+    let sent = report(start("send", &channel(port, ""), &STREAM));
+    let received = report(receiver);
+    assert_eq!((count(&sent, "sent"), count(&received, "received")), (1000, 1000));
+    let port = free_port();
+    let sender = start("send", &channel(port, ""), &STREAM);
+    await_publisher(port);
+    let received = report(start("receive", &channel(port, ""), &[]));
+    assert_eq!((count(&report(sender), "sent"), count(&received, "received")), (1000, 1000));
+    assert_eq!(count(&received, "lost"), 0);
+}
+
+#[test]
+fn who_leaves_is_unsubscribed_and_the_next_one_takes_its_place() {
+    let port = free_port();
+    let first = start("receive", &channel(port, ""), &["--count", "50"]);
+    let sender = start("send", &channel(port, ""), &["--rate", "1000", "--count", "1500"]);
+    assert_eq!(count(&report(first), "received"), 50);
+    let second = report(start("receive", &channel(port, ""), &[]));
+    assert_eq!(count(&report(sender), "sent"), 1500);
+    // What was sent before it came counts as lost: the sequence begins with 0.
+    assert!(count(&second, "lost") >= 50, "{second}");
+    assert_eq!(count(&second, "received") + count(&second, "lost"), 1500);
+}
+
+#[test]
+fn a_pre_shared_key_lets_its_owners_hear_each_other_and_nobody_else() {
+    let directory = tempfile::tempdir().expect("directory");
+    let key = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).expect("write");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("mode");
+        format!("|key={}", path.display())
+    };
+    let ours = key("ours", "00112233445566778899aabbccddeeff\n");
+    let theirs = key("theirs", "ffeeddccbbaa99887766554433221100\n");
+    let port = free_port();
+    let strangers = ["", &theirs].map(|key| start("receive", &channel(port, key), &[]));
+    await_question(port);
+    let receiver = start("receive", &channel(port, &ours), &[]);
+    let sent = report(start("send", &channel(port, &ours), &STREAM));
+    assert_eq!(count(&sent, "sent"), 1000);
+    assert_eq!(count(&report(receiver), "received"), 1000);
+    for stranger in strangers {
+        signal_process(stranger.id(), ProcessSignal::Terminate).expect("signal");
+        assert_eq!(count(&report(stranger), "received"), 0);
+    }
+}
+
+#[test]
+fn a_group_carries_one_stream_to_several_subscribers() {
+    let port = free_port();
+    let group = format!("|group=239.255.77.3:{port}|interface=127.0.0.1");
+    let probe = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("socket");
+    if probe.join_multicast_v4(&Ipv4Addr::new(239, 255, 77, 3), &Ipv4Addr::LOCALHOST).is_err() {
+        println!("skipped: no multicast on the loopback interface");
+        return;
+    }
+    let receivers = [0, 1].map(|_| start("receive", &channel(port, &group), &[]));
+    let stream = ["--rate", "1000", "--count", "1500"];
+    let sent = report(start("send", &channel(port, &group), &stream));
+    assert_eq!(count(&sent, "sent"), 1500);
+    for received in receivers.map(report) {
+        // The sender waits for the first one only.
+        assert!(count(&received, "received") > 0, "{received}");
+        assert_eq!(count(&received, "received") + count(&received, "lost"), 1500, "{received}");
+        assert_eq!(count(&received, "duplicated"), 0, "{received}");
+    }
+}
+
+/// Sends one message of `size` bytes over a loopback interface with a small MTU, in a network of
+/// its own; the exit code and what was said, or nothing where there can be no such network.
+fn over_a_small_mtu(size: &str) -> Option<(Option<i32>, String)> {
+    let script = r#"ip link set lo up mtu 1400 || exit 77
+        [ "$1" = 0 ] && exit 0
+        "$0" receive --channel "$2" >/dev/null 2>&1 & receiver=$!
+        "$0" send --channel "$2" --size "$1" --rate max --count 1; status=$?
+        kill $receiver 2>/dev/null; wait $receiver; exit $status"#;
+    let run = |size: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--net", "sh", "-c", script, TAUT, size, &channel(4000, "")]);
+        command.stdin(Stdio::null()).output().ok()
+    };
+    if !run("0").is_some_and(|output| output.status.success()) {
+        println!("skipped: no network namespace can be made and prepared here");
+        return None;
+    }
+    let output = run(size)?;
+    Some((output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned()))
+}
+
+#[test]
+fn a_message_that_the_path_does_not_carry_in_one_piece_is_refused_with_size_limit_and_remedy() {
+    // 1400 less 28 of IP and UDP and 32 of ours.
+    let Some((status, _)) = over_a_small_mtu("1340") else { return };
+    assert_eq!(status, Some(0));
+    let Some((status, errors)) = over_a_small_mtu("1341") else { return };
+    assert_eq!(status, Some(2), "{errors}");
+    for part in ["1341 bytes is too long", "at most 1340", "raise the MTU of the interfaces"] {
+        assert!(errors.contains(part), "{part}: {errors}");
+    }
+}

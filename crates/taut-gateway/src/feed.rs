@@ -1,0 +1,165 @@
+//! The feed's sockets: two lines, the snapshot cycle, and requests for packets.
+
+use taut_feed::{Line, RetransmitRequest};
+use taut_io::{EpollKernel, Handle, Io, Operation};
+use taut_sbe::PACKET_BYTES_MAX;
+use taut_sys::{Socket, SysError};
+use taut_types::Nanos;
+
+use crate::error::GatewayError;
+
+/// The sockets of a feed.
+#[derive(Debug)]
+pub struct FeedSockets {
+    /// Numbered increments: line A.
+    pub incremental: Socket,
+    /// Line B, which brings the same packets.
+    pub incremental_b: Option<Socket>,
+    /// The snapshot cycle; read only while the book must be recovered.
+    pub snapshot: Socket,
+    /// Connected to where the venue sends packets again; used only while the book must be
+    /// recovered. Without it, a snapshot closes what both lines have lost.
+    pub retransmission: Option<Socket>,
+}
+
+/// In a gateway that spins, line B is looked at so long after a tick of line A, and then every so
+/// often: what it brings is mostly the copy of that tick, which must not stand in the way of the
+/// order that follows. Where it is line B that brings the news, it is looked at in every turn.
+const LINE_B_WAITS: Nanos = Nanos::from_micros(20);
+
+/// The sockets on the loop.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    incremental: Handle,
+    line_b: Option<LineB>,
+    snapshot: Handle,
+    retransmission: Option<Handle>,
+    /// Whether snapshots and answers are received: only while the book must be recovered.
+    recovering: bool,
+    hot: bool,
+}
+
+/// How line B is received.
+#[derive(Debug)]
+enum LineB {
+    /// By the loop, which sleeps until it brings something.
+    OnLoop(Handle),
+    /// By looking, when there is nothing better to do.
+    Looked(Look),
+}
+
+/// A socket and where its datagram goes.
+#[derive(Debug)]
+struct Look {
+    socket: Socket,
+    buffer: Box<[u8; BUFFER_BYTES]>,
+    due: Nanos,
+}
+
+/// A datagram longer than any packet fills more than a packet's bytes, and is no packet.
+const BUFFER_BYTES: usize = PACKET_BYTES_MAX + 1;
+
+impl Feed {
+    pub(crate) fn new(
+        io: &mut Io<EpollKernel>,
+        sockets: FeedSockets,
+        hot: bool,
+    ) -> Result<Self, GatewayError> {
+        let incremental = io.adopt_datagram(sockets.incremental, false)?;
+        io.set_hot(incremental, hot)?;
+        io.receive(incremental)?;
+        let line_b = match sockets.incremental_b {
+            None => None,
+            Some(socket) if hot => {
+                let buffer = Box::new([0; BUFFER_BYTES]);
+                Some(LineB::Looked(Look { socket, buffer, due: Nanos::ZERO }))
+            }
+            Some(socket) => {
+                let line = io.adopt_datagram(socket, false)?;
+                io.receive(line)?;
+                Some(LineB::OnLoop(line))
+            }
+        };
+        let snapshot = io.adopt_datagram(sockets.snapshot, false)?;
+        io.set_priority(snapshot, 2)?;
+        let retransmission = match sockets.retransmission {
+            None => None,
+            Some(socket) => Some(io.adopt_datagram(socket, false)?),
+        };
+        let mut feed =
+            Self { incremental, line_b, snapshot, retransmission, recovering: false, hot };
+        feed.recover(io, true)?;
+        Ok(feed)
+    }
+
+    /// Which line a datagram came by; the snapshot channel is none.
+    #[inline]
+    pub(crate) fn line_of(&self, socket: Handle) -> Option<Line> {
+        if socket == self.incremental {
+            return Some(Line::A);
+        }
+        match &self.line_b {
+            Some(LineB::OnLoop(line)) if socket == *line => Some(Line::B),
+            _ => (self.retransmission == Some(socket)).then_some(Line::Retransmission),
+        }
+    }
+
+    /// A line has brought a tick: line B waits after one of line A, and not after its own.
+    #[inline]
+    pub(crate) const fn ticked(&mut self, line: Line, at: Nanos) {
+        if let Some(LineB::Looked(look)) = &mut self.line_b {
+            look.due = match line {
+                Line::A => Nanos(at.0.saturating_add(LINE_B_WAITS.0)),
+                Line::B | Line::Retransmission => at,
+            };
+        }
+    }
+
+    /// A datagram of line B, if the loop does not receive it and it need not wait. Cost: one system
+    /// call, or nothing.
+    #[inline]
+    pub(crate) fn look_at_line_b(&mut self, now: Nanos) -> Result<Option<&[u8]>, SysError> {
+        let Some(LineB::Looked(look)) = &mut self.line_b else { return Ok(None) };
+        if !self.recovering && now < look.due {
+            return Ok(None);
+        }
+        look.due = now + LINE_B_WAITS;
+        let got = look.socket.receive(look.buffer.as_mut_slice())?;
+        Ok(got.and_then(|bytes| look.buffer.get(..bytes)))
+    }
+
+    /// Receives snapshots and answers from now on, or no longer. What is hot and not received costs
+    /// nothing; what is not hot would wake a sleeper.
+    #[inline]
+    pub(crate) fn set_recovering(
+        &mut self,
+        io: &mut Io<EpollKernel>,
+        recovering: bool,
+    ) -> Result<(), GatewayError> {
+        if self.recovering == recovering { Ok(()) } else { self.recover(io, recovering) }
+    }
+
+    #[cold]
+    fn recover(&mut self, io: &mut Io<EpollKernel>, recovering: bool) -> Result<(), GatewayError> {
+        self.recovering = recovering;
+        for socket in [Some(self.snapshot), self.retransmission].into_iter().flatten() {
+            io.set_hot(socket, self.hot || !recovering)?;
+            if recovering {
+                io.receive(socket)?;
+            } else {
+                io.cancel(socket, Operation::Receive)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks for packets. A request that the kernel does not take is lost, and made again.
+    pub(crate) fn ask(&self, io: &mut Io<EpollKernel>, request: &RetransmitRequest) {
+        let mut datagram = [0; PACKET_BYTES_MAX];
+        if let Some(socket) = self.retransmission
+            && request.write(&mut datagram)
+        {
+            let _ = io.send_to(socket, &datagram, None);
+        }
+    }
+}
