@@ -6,12 +6,14 @@ mod bytes;
 mod control;
 mod data;
 mod flags;
+mod resolution;
 
 pub use control::{
     ControlFrame, ErrorFrame, Nak, RoundTripFrame, Setup, Status, error_frame_bytes_max,
 };
 pub use data::{DATA_HEADER_BYTES, DataHeader, Frames, check_frames, write_heartbeat};
 pub use flags::{control_flags, data_flags};
+pub use resolution::{Resolution, Resolutions, write_resolutions};
 
 use crate::error::Error;
 use bytes::{i32_at, u8_at, u16_at};

@@ -137,6 +137,15 @@ impl Image {
         self.consumed
     }
 
+    pub const fn initial_term_id(&self) -> i32 {
+        self.terms.initial_term_id()
+    }
+
+    /// Up to where everything has arrived or is known to be missing.
+    pub const fn high(&self) -> i64 {
+        self.arrivals.high()
+    }
+
     pub const fn state(&self) -> ImageState {
         self.state
     }

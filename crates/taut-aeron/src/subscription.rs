@@ -30,8 +30,20 @@ const RESTART_SILENCE: Nanos = Nanos::from_secs(1);
 const ELICIT_INTERVAL_FIRST: Nanos = Nanos::from_millis(100);
 const ELICIT_INTERVAL: Nanos = Nanos::from_secs(1);
 const ELICIT_FIRST_COUNT: u32 = 10;
-/// Sessions that may not come back (`rejoin=false`, and refused ones).
+/// Sessions that ended, remembered.
 const ENDED_MAX: usize = 64;
+
+/// A session that ended.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    session_id: i32,
+    initial_term_id: i32,
+    /// Up to where it was heard, and when last.
+    position: i64,
+    heard: Nanos,
+    /// It may not come back (`rejoin=false`, or it was refused).
+    is_final: bool,
+}
 
 /// The receiving side of a stream: see the crate's description.
 #[derive(Debug)]
@@ -44,7 +56,7 @@ pub struct Subscription {
     sessions: Sessions,
     events: VecDeque<SubscriptionEvent>,
     outbox: VecDeque<(SocketAddr, ControlFrame)>,
-    ended: VecDeque<i32>,
+    ended: VecDeque<Ended>,
     cookies: Cookies,
     elicited: u32,
     next_elicit: Nanos,
@@ -142,8 +154,8 @@ impl Subscription {
                 self.push(SubscriptionEvent::ImageUnavailable { session_id, position, end });
             }
             if self.images.get(at).is_some_and(|image| image.state() == ImageState::Done) {
-                self.images.swap_remove(at);
-                self.remember_end(session_id, end);
+                let image = self.images.swap_remove(at);
+                self.remember_end(&image);
             } else {
                 at += 1;
             }
@@ -340,9 +352,15 @@ impl Subscription {
             image.lose(ImageEnd::Restarted);
         }
         self.sessions.remove(setup.session_id, *source);
+        // One image of a session at a time: while the application reads what is left of the last
+        // one, its successor waits for a later SETUP.
+        self.handle_timeout(now);
+        if self.images.iter().any(|image| image.session_id() == setup.session_id) {
+            return;
+        }
         let has_room = self.images.len() < self.config.images_max;
         let image = Image::new(now, setup, *source, &self.config).filter(|_| has_room);
-        let Some(mut image) = image else {
+        let Some(mut image) = image.filter(|image| !self.is_stale(now, image)) else {
             self.counters.invalid += 1;
             return;
         };
@@ -364,7 +382,7 @@ impl Subscription {
     /// Whether a session may become an image, or a stranger take one over: only one that has been
     /// silent, so that late or forged frames do not end a stream that lives.
     fn may_join(&self, now: Nanos, session_id: i32) -> bool {
-        if self.ended.contains(&session_id) {
+        if self.ended.iter().any(|ended| ended.session_id == session_id && ended.is_final) {
             return false;
         }
         let is_live = |image: &&Image| image.session_id() == session_id && image.is_live();
@@ -406,14 +424,27 @@ impl Subscription {
         }
     }
 
-    fn remember_end(&mut self, session_id: i32, end: ImageEnd) {
-        if self.config.rejoins && end != ImageEnd::Refused {
-            return;
-        }
+    fn remember_end(&mut self, image: &Image) {
         if self.ended.len() >= ENDED_MAX {
             self.ended.pop_front();
         }
-        self.ended.push_back(session_id);
+        self.ended.push_back(Ended {
+            session_id: image.session_id(),
+            initial_term_id: image.initial_term_id(),
+            position: image.consumed().max(image.high()),
+            heard: image.heard(),
+            is_final: !self.config.rejoins || image.end_reason() == ImageEnd::Refused,
+        });
+    }
+
+    /// A late SETUP would begin an image below what the last one of the session has heard.
+    fn is_stale(&self, now: Nanos, image: &Image) -> bool {
+        self.ended.iter().any(|ended| {
+            ended.session_id == image.session_id()
+                && ended.initial_term_id == image.initial_term_id()
+                && image.consumed() < ended.position
+                && now.since(ended.heard) < RESTART_SILENCE
+        })
     }
 
     fn push(&mut self, event: SubscriptionEvent) {

@@ -8,12 +8,17 @@
 //!   address (the group plus one) and on its own socket.
 //! - `control=H:P`: it sends from the control address to every destination, and hears them there.
 //!
+//! With several endpoints (`endpoint=H:P,H:P`) a subscription listens at each of them: a session
+//! that comes by more than one is one image, and what one line loses another may bring.
+//!
 //! A subscription answers a group on its control address; with `source=` it joins that source alone
 //! and answers it directly.
 
+mod bundle;
 mod interface;
 mod parameters;
 mod publication;
+mod routes;
 mod sockets;
 mod subscription;
 mod wire;

@@ -29,7 +29,8 @@
 //! lose nothing and hold the publisher up; leased UDP repairs nothing and waits for nobody. What
 //! else happens is an [`Event`] and a [`Counters`] field, never a silence.
 //!
-//! [`Publication::spy`] looks on within the process. [`Relay`] takes one channel into another, on a
+//! [`Publication::spy`] looks on within the process, and [`SharedPublication`] lets several threads
+//! publish into one session. [`Relay`] takes one channel into another, on a
 //! thread of its own where you want one. [`Waiter`] waits by a strategy between polls.
 #![forbid(unsafe_code)]
 
@@ -48,6 +49,7 @@ mod offer;
 mod publication;
 mod relay;
 mod seats;
+mod shared;
 mod subscription;
 mod uri;
 mod waiter;
@@ -62,6 +64,7 @@ pub use message::{Action, Decoder, Message};
 pub use offer::{MessageLimit, OfferError};
 pub use publication::{Claim, Closing, Publication};
 pub use relay::{Relay, RelayThread, Unheard};
+pub use shared::SharedPublication;
 pub use subscription::Subscription;
 pub use taut_io::WaitStrategy;
 pub use uri::{

@@ -152,6 +152,46 @@ fn destinations_ask_at_the_control_address_or_are_added_by_hand() {
 }
 
 #[test]
+fn what_one_line_loses_the_other_one_brings_and_no_message_comes_twice() {
+    let ports = [0; 2].map(|_| {
+        let probe = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        probe.local_addr().expect("an address").port()
+    });
+    let [one, other] = ports;
+    let listen = format!("aeron:udp?endpoint=127.0.0.1:{one},127.0.0.1:{other}|stream-id=7");
+    let mut subscription = Subscription::open(&uri(&listen), &opening(0.0, 0)).expect("listen");
+    // Two publishers of one session, as of a feed's two lines, each with its own loss.
+    let same = "session-id=77|init-term-id=5|term-id=5|term-offset=0|stream-id=7";
+    let mut lines: Vec<_> = ports
+        .iter()
+        .map(|port| {
+            let send = uri(&format!("aeron:udp?endpoint=127.0.0.1:{port}|{same}"));
+            Publication::open(&send, &opening(0.05, u64::from(*port))).expect("send")
+        })
+        .collect();
+    let (begun, mut offered, mut next) = (monotonic(), [0u64; 2], 0u64);
+    let count = 5000;
+    while next < count {
+        for (line, offered) in lines.iter_mut().zip(&mut offered) {
+            let is_ahead = *offered > next + 200;
+            if *offered < count && !is_ahead && subscription.image_count() > 0 {
+                *offered += u64::from(line.offer(monotonic(), &message(*offered)).is_ok());
+            }
+            line.work(monotonic());
+        }
+        subscription.poll(monotonic(), 64, |got| {
+            let sequence = u64::from_le_bytes(*got.payload.first_chunk().expect("a sequence"));
+            assert_eq!((sequence, got.payload), (next, &message(next)[..]), "in order, once");
+            next += 1;
+        });
+        assert!(subscription.image_count() <= 1, "one image");
+        assert!(monotonic() - begun < PATIENCE, "{next}: {:?}", subscription.counters());
+    }
+    assert!(lines.iter().all(|line| line.is_connected()), "both lines were answered");
+    assert!(subscription.counters().duplicated > 100, "both lines were heard");
+}
+
+#[test]
 fn without_repairs_loss_costs_its_share_is_reported_and_never_stalls() {
     let (mut publication, mut subscription) = unicast("|reliable=false", 0.0, 0.003);
     let (begun, count) = (monotonic(), 50_000u64);
@@ -216,6 +256,7 @@ fn what_is_not_there_is_an_error_that_says_what_to_do() {
         ("aeron:udp?endpoint=127.0.0.1:4000|stream-id=7|ssc=true", "ssc"),
         ("aeron:udp?endpoint=127.0.0.1:4000|stream-id=7|fc=tagged", "fc=tagged,g:TAG"),
         ("aeron:udp?endpoint=224.0.1.66:4000|stream-id=7|interface=nope-0", "nope-0"),
+        ("aeron:udp?endpoint=127.0.0.1:4000,127.0.0.1:4001|stream-id=7", "control-mode=manual"),
     ] {
         let error = Publication::open(&uri(text), &opening(0.0, 0)).expect_err(text).to_string();
         assert!(error.contains(word), "{text}: {error}");

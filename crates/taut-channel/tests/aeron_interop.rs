@@ -1,7 +1,8 @@
-//! Against Aeron's own media driver in Java: both directions, unicast and a group, with loss on
-//! either side, terms that rotate, restarts. Skips with a notice where Java or the jar is absent:
-//! `mvn dependency:get -Dartifact=io.aeron:aeron-all:1.51.0` fetches it. With
-//! `TAUT_AERON_PEER=.../aeron-peer` (bench/peers/aeron/rust) it runs against the C media driver.
+//! Against Aeron's own media drivers: both directions, unicast and a group, seeded loss on either
+//! side, terms of 64 KiB that rotate, restarts. Skips with a notice where a driver is absent.
+//!
+//! - Java: needs Java and the jar: `mvn dependency:get -Dartifact=io.aeron:aeron-all:1.51.0`.
+//! - C: `TAUT_AERON_PEER=.../aeron-peer` names the program of bench/peers/aeron/rust.
 
 use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
@@ -19,23 +20,70 @@ const STREAM: i32 = 1001;
 const PATIENCE: Nanos = Nanos::from_secs(60);
 const COUNT: u64 = 10_000;
 
-/// The jar, when there is a Java to run it.
-fn jar() -> Option<PathBuf> {
-    if std::env::var_os("TAUT_AERON_PEER").is_some() {
-        return Some(PathBuf::new());
-    }
+/// One of Aeron's drivers: the Java one with its jar, the C one with its program.
+#[derive(Clone, Debug)]
+enum Driver {
+    Java(PathBuf),
+    C(PathBuf),
+}
+
+/// The drivers that are here.
+fn drivers() -> Vec<Driver> {
     let given = std::env::var_os("TAUT_AERON_JAR").map(PathBuf::from);
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(JAR));
     let jar = given.or(home).filter(|jar| jar.exists());
     let java = Command::new("java").arg("-version").stderr(Stdio::null()).status();
-    if jar.is_none() || java.is_err() {
-        println!("skipped: no Java, or no aeron-all-1.51.0.jar (see the head of this file)");
-        return None;
+    let java = jar.filter(|_| java.is_ok()).map(Driver::Java);
+    if java.is_none() {
+        println!("skipped for Java: no Java, or no aeron-all-1.51.0.jar (see this file's head)");
     }
-    jar
+    let c = std::env::var_os("TAUT_AERON_PEER").map(PathBuf::from).filter(|path| path.exists());
+    if c.is_none() {
+        println!("skipped for C: TAUT_AERON_PEER names no aeron-peer (see this file's head)");
+    }
+    java.into_iter().chain(c.map(Driver::C)).collect()
 }
 
-/// The Java peer; it ends when its input does.
+impl Driver {
+    /// A peer over this driver, which loses so many of a hundred datagrams, by its own generator.
+    fn command(&self, role: &str, directory: &Path, loss: u32) -> Command {
+        match self {
+            Self::Java(jar) => java(jar, directory, role, loss),
+            Self::C(program) => {
+                let mut command = Command::new(program);
+                if loss > 0 {
+                    let rate = format!("rate=0.{loss:02}|seed=3|recv-msg-mask=ff");
+                    command.env("AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS", "loss");
+                    command.env("AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_LOSS_ARGS", rate);
+                }
+                command
+            }
+        }
+    }
+}
+
+/// The Java peer's command line.
+fn java(jar: &Path, directory: &Path, role: &str, loss: u32) -> Command {
+    let mut command = Command::new("java");
+    command
+        .args(["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
+        .args(["--add-opens", "java.base/sun.nio.ch=ALL-UNNAMED"])
+        .args(["--add-opens", "java.base/jdk.internal.misc=ALL-UNNAMED"])
+        .arg(format!("-Daeron.dir={}", directory.display()));
+    if loss > 0 {
+        let (end, way) = if role == "send" { ("Send", "send") } else { ("Receive", "receive") };
+        let supplier = format!("io.aeron.driver.ext.Debug{end}ChannelEndpointSupplier");
+        command.arg(format!("-Daeron.{end}ChannelEndpoint.supplier={supplier}"));
+        for kind in ["data", "control"] {
+            command.arg(format!("-Daeron.debug.{way}.{kind}.loss.rate=0.{loss:02}"));
+            command.arg(format!("-Daeron.debug.{way}.{kind}.loss.seed=3"));
+        }
+    }
+    command.arg("-cp").arg(jar).arg(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(PEER));
+    command
+}
+
+/// A driver with its client in a process; it ends when its input does.
 struct Peer {
     child: Child,
     lines: Receiver<String>,
@@ -56,15 +104,12 @@ mod tempdir {
 }
 
 impl Peer {
-    fn start(jar: &Path, role: &str, channel_uri: &str, count: u64, more: &[&str]) -> Self {
+    fn start(driver: &Driver, role: &str, channel_uri: &str, count: u64, loss: u32) -> Self {
         let number = monotonic().0;
         let name = format!("taut-interop-{}-{number}", taut_sys::process_id());
         let directory = std::env::temp_dir().join(name);
-        let mut command = match std::env::var_os("TAUT_AERON_PEER") {
-            Some(peer) => Command::new(peer),
-            None => java(jar, &directory, more),
-        };
-        let mut child = command
+        let mut child = driver
+            .command(role, &directory, loss)
             .args([role, channel_uri, &STREAM.to_string(), &count.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -164,91 +209,121 @@ fn receive(subscription: &mut Subscription, count: u64) {
     }
 }
 
-/// The Java peer's command line.
-fn java(jar: &Path, directory: &Path, more: &[&str]) -> Command {
-    let mut command = Command::new("java");
-    command
-        .args(["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
-        .args(["--add-opens", "java.base/sun.nio.ch=ALL-UNNAMED"])
-        .args(["--add-opens", "java.base/jdk.internal.misc=ALL-UNNAMED"])
-        .arg(format!("-Daeron.dir={}", directory.display()))
-        .args(more)
-        .arg("-cp")
-        .arg(jar)
-        .arg(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(PEER));
-    command
+/// Loss in hundredths, ours and theirs.
+const LOSSES: [(u32, u32); 5] = [(0, 0), (1, 0), (5, 0), (0, 1), (0, 5)];
+
+/// An address nobody listens at, of a group or not.
+fn endpoint(is_group: bool) -> String {
+    let port = free_port();
+    match is_group {
+        true => format!("aeron:udp?endpoint=224.0.1.71:{port}|interface=127.0.0.1"),
+        false => format!("aeron:udp?endpoint=127.0.0.1:{port}"),
+    }
 }
 
-/// What the Java driver loses, by its own generator.
-const JAVA_LOSES_DATA: &[&str] = &[
-    concat!(
-        "-Daeron.ReceiveChannelEndpoint.supplier=",
-        "io.aeron.driver.ext.DebugReceiveChannelEndpointSupplier"
-    ),
-    "-Daeron.debug.receive.data.loss.rate=0.01",
-    "-Daeron.debug.receive.data.loss.seed=3",
-];
+fn a_subscriber_gets_everything(is_group: bool) {
+    for driver in drivers() {
+        for (ours, theirs) in LOSSES {
+            let endpoint = endpoint(is_group);
+            let peer = Peer::start(&driver, "receive", &endpoint, COUNT, theirs);
+            let send = uri(&format!("{endpoint}|term-length=64k|stream-id={STREAM}"));
+            let opening = opening(f64::from(ours) / 100.0);
+            let mut publication = Publication::open(&send, &opening).expect("send");
+            publish(&mut publication, &peer, 0, COUNT);
+            close(&mut publication);
+            println!("{driver:?} receives, {ours}% and {theirs}%: {:?}", publication.counters());
+        }
+    }
+}
 
-#[test]
-fn a_java_subscriber_gets_every_byte_in_order_at_no_1_and_5_percent_loss() {
-    let Some(jar) = jar() else { return };
-    for (loss, more) in [(0.0, &[][..]), (0.01, &[]), (0.05, &[]), (0.0, JAVA_LOSES_DATA)] {
-        let endpoint = format!("aeron:udp?endpoint=127.0.0.1:{}", free_port());
-        let peer = Peer::start(&jar, "receive", &endpoint, COUNT, more);
-        let send = uri(&format!("{endpoint}|term-length=64k|stream-id={STREAM}"));
-        let mut publication = Publication::open(&send, &opening(loss)).expect("send");
-        publish(&mut publication, &peer, 0, COUNT);
-        close(&mut publication);
+fn a_publisher_is_heard(is_group: bool) {
+    for driver in drivers() {
+        for (ours, theirs) in LOSSES {
+            let endpoint = endpoint(is_group);
+            let listen = uri(&format!("{endpoint}|stream-id={STREAM}"));
+            let opening = opening(f64::from(ours) / 100.0);
+            let mut subscription = Subscription::open(&listen, &opening).expect("listen");
+            let send = format!("{endpoint}|term-length=64k");
+            let _peer = Peer::start(&driver, "send", &send, COUNT, theirs);
+            receive(&mut subscription, COUNT);
+            println!("{driver:?} sends, {ours}% and {theirs}%: {:?}", subscription.counters());
+        }
     }
 }
 
 #[test]
-fn a_java_publisher_is_heard_in_order_at_no_1_and_5_percent_loss_and_after_a_restart() {
-    let Some(jar) = jar() else { return };
-    for loss in [0.0, 0.01, 0.05] {
-        let endpoint = format!("aeron:udp?endpoint=127.0.0.1:{}", free_port());
+fn a_subscriber_of_aerons_gets_every_byte_in_order_with_loss_on_either_side() {
+    a_subscriber_gets_everything(false);
+}
+
+#[test]
+fn a_publisher_of_aerons_is_heard_in_order_with_loss_on_either_side() {
+    a_publisher_is_heard(false);
+}
+
+#[test]
+fn a_subscriber_of_aerons_in_a_group_gets_every_byte_in_order_with_loss_on_either_side() {
+    a_subscriber_gets_everything(true);
+}
+
+#[test]
+fn a_publisher_of_aerons_to_a_group_is_heard_in_order_with_loss_on_either_side() {
+    a_publisher_is_heard(true);
+}
+
+#[test]
+fn a_publisher_of_aerons_that_is_started_again_is_heard_again() {
+    for driver in drivers() {
+        let endpoint = endpoint(false);
         let listen = uri(&format!("{endpoint}|stream-id={STREAM}"));
-        let mut subscription = Subscription::open(&listen, &opening(loss)).expect("listen");
-        for _ in 0..if loss == 0.0 { 2 } else { 1 } {
-            let _peer = Peer::start(&jar, "send", &endpoint, COUNT, &[]);
+        let mut subscription = Subscription::open(&listen, &opening(0.01)).expect("listen");
+        for _ in 0..2 {
+            let _peer = Peer::start(&driver, "send", &endpoint, COUNT, 0);
             receive(&mut subscription, COUNT);
         }
     }
 }
 
 #[test]
-fn a_java_subscriber_that_is_killed_and_started_again_goes_on_where_it_joins() {
-    let Some(jar) = jar() else { return };
-    let endpoint = format!("aeron:udp?endpoint=127.0.0.1:{}", free_port());
-    let send = uri(&format!("{endpoint}|term-length=64k|stream-id={STREAM}"));
-    let mut publication = Publication::open(&send, &opening(0.0)).expect("send");
-    let peer = Peer::start(&jar, "receive", &endpoint, 1000, &[]);
-    publish(&mut publication, &peer, 0, 1000);
-    drop(peer);
-    let peer = Peer::start(&jar, "receive", &endpoint, COUNT, &[]);
-    let begun = monotonic();
-    while peer.said().is_none_or(|line| line != "joined") {
-        publication.work(monotonic());
-        assert!(monotonic() - begun < PATIENCE, "joined again");
+fn a_subscriber_of_aerons_that_is_killed_and_started_again_goes_on_where_it_joins() {
+    for driver in drivers() {
+        let endpoint = endpoint(false);
+        let send = uri(&format!("{endpoint}|term-length=64k|stream-id={STREAM}"));
+        let mut publication = Publication::open(&send, &opening(0.0)).expect("send");
+        let peer = Peer::start(&driver, "receive", &endpoint, 1000, 0);
+        publish(&mut publication, &peer, 0, 1000);
+        drop(peer);
+        let peer = Peer::start(&driver, "receive", &endpoint, COUNT, 0);
+        let begun = monotonic();
+        while peer.said().is_none_or(|line| line != "joined") {
+            publication.work(monotonic());
+            assert!(monotonic() - begun < PATIENCE, "joined again");
+        }
+        publish(&mut publication, &peer, 1000, COUNT);
     }
-    publish(&mut publication, &peer, 1000, COUNT);
 }
 
 #[test]
-fn a_group_on_loopback_carries_both_ways() {
-    let Some(jar) = jar() else { return };
-    for (last, loss) in [(71, 0.0), (73, 0.01)] {
-        let port = free_port();
-        let group = format!("aeron:udp?endpoint=224.0.1.{last}:{port}|interface=127.0.0.1");
-        let ours = uri(&format!("{group}|term-length=64k|stream-id={STREAM}"));
-        {
-            let peer = Peer::start(&jar, "receive", &group, COUNT, &[]);
-            let mut publication = Publication::open(&ours, &opening(loss)).expect("send");
-            publish(&mut publication, &peer, 0, COUNT);
-            close(&mut publication);
+fn a_publisher_of_ours_that_is_started_again_is_heard_again() {
+    for driver in drivers() {
+        let endpoint = endpoint(false);
+        let send = uri(&format!("{endpoint}|term-length=64k|stream-id={STREAM}"));
+        let peer = Peer::start(&driver, "receive", &endpoint, COUNT, 0);
+        let mut first = Publication::open(&send, &opening(0.0)).expect("send");
+        let begun = monotonic();
+        let mut sent = 0;
+        while sent < COUNT / 2 {
+            match first.offer(monotonic(), &message(sent)) {
+                Ok(_) => sent += 1,
+                Err(_) => assert!(monotonic() - begun < PATIENCE, "{sent} sent"),
+            }
+            first.work(monotonic());
         }
-        let mut subscription = Subscription::open(&ours, &opening(loss)).expect("listen");
-        let _peer = Peer::start(&jar, "send", &group, COUNT, &[]);
-        receive(&mut subscription, COUNT);
+        close(&mut first);
+        drop(first);
+        // The peer takes the sequence up where the first one left it, from another session.
+        let mut second = Publication::open(&send, &opening(0.01)).expect("send");
+        publish(&mut second, &peer, COUNT / 2, COUNT);
+        close(&mut second);
     }
 }

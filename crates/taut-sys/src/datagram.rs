@@ -52,6 +52,7 @@ pub struct DatagramBatch {
     headers: Box<[libc::mmsghdr]>,
     /// How many the last receive asked for: more after a burst, so that an idle look is cheap.
     asked: usize,
+    asked_min: usize,
     received: usize,
 }
 
@@ -75,8 +76,17 @@ impl DatagramBatch {
             vectors: vec![vector; count].into_boxed_slice(),
             headers: vec![header; count].into_boxed_slice(),
             asked: 0,
+            asked_min: ASKED_MIN,
             received: 0,
         }
+    }
+
+    /// Asks for one datagram after a receive that found none, and for twice as many as it found
+    /// after another: a lone datagram is there without a look behind it.
+    #[must_use]
+    pub const fn asking_for_one(mut self) -> Self {
+        self.asked_min = 1;
+        self
     }
 
     /// How many datagrams it can take.
@@ -124,7 +134,8 @@ impl DatagramBatch {
     }
 
     fn prepare(&mut self) {
-        self.asked = (2 * self.received).clamp(ASKED_MIN, ASKED_MIN.max(self.headers.len()));
+        let least = self.asked_min;
+        self.asked = (2 * self.received).clamp(least, least.max(self.headers.len()));
         self.asked = self.asked.min(self.headers.len());
         let base = self.bytes.as_mut_ptr();
         for (index, header) in self.headers.iter_mut().take(self.asked).enumerate() {

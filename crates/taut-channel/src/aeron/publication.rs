@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 use taut_aeron::{
-    DestinationMode, OfferError as Refused, Publication, PublicationEvent, PublicationState, Target,
+    DestinationMode, OfferError as Refused, Publication, PublicationEvent, PublicationState,
 };
 use taut_sys::{Address, DatagramBatch};
 use taut_types::Nanos;
 
+use super::bundle::Bundle;
 use super::parameters;
 use super::sockets::{self, Sending};
 use super::wire::Wire;
@@ -26,6 +27,11 @@ const BATCH: usize = 32;
 const RUNS_MAX: usize = 16;
 /// While data is sent, feedback is looked at every so many turns.
 const FEEDBACK_RATIO: u32 = 4;
+/// While there is none to send, it is looked at so often: a look is a system call, and a loop has
+/// other things to look at.
+const FEEDBACK_INTERVAL: Nanos = Nanos::from_micros(2);
+/// Repairs of one call.
+const BUNDLE_BYTES: usize = 65_000;
 
 /// A publication and its sockets.
 #[derive(Debug)]
@@ -34,7 +40,10 @@ pub(crate) struct AeronPublication {
     sockets: Sending,
     wire: Wire,
     batch: DatagramBatch,
+    repairs: Bundle,
     turns: u32,
+    /// When feedback was looked at.
+    looked: Nanos,
     sent_bytes: u64,
 }
 
@@ -44,17 +53,19 @@ impl AeronPublication {
         let config = parameters::publication(uri, is_group)?;
         let sockets = sockets::sending(uri)?;
         let mut core = Publication::new(config).map_err(ChannelError::Aeron)?;
-        if config.destinations == DestinationMode::Manual
-            && let Some(endpoint) = &uri.endpoint
-        {
-            core.add_destination(sockets::resolve(endpoint)?);
+        if config.destinations == DestinationMode::Manual {
+            for endpoint in uri.endpoint.iter().chain(&uri.more_endpoints) {
+                core.add_destination(sockets::resolve(endpoint)?);
+            }
         }
         Ok(Self {
             core,
             sockets,
             wire: Wire::new(opening.loss),
-            batch: DatagramBatch::new(BATCH, FRAME_BYTES),
+            batch: DatagramBatch::new(BATCH, FRAME_BYTES).asking_for_one(),
+            repairs: Bundle::new(BUNDLE_BYTES),
             turns: 0,
+            looked: Nanos(i64::MIN / 2),
             sent_bytes: 0,
         })
     }
@@ -82,53 +93,55 @@ impl AeronPublication {
         count
     }
 
-    /// Sends what may be sent. Returns how many runs.
+    /// Sends what may be sent. Returns how many runs. Repairs lie apart in the log: they are
+    /// gathered, and lost when the kernel has no room.
     #[inline]
     fn send_data(&mut self, now: Nanos) -> usize {
-        let Self { core, sockets, wire, .. } = self;
-        for count in 0..RUNS_MAX {
-            let Some(run) = core.next_run(now) else { return count };
-            let bytes = core.run_bytes(&run);
-            let is_sent = match run.to {
-                Target::One(to) => wire.send(&sockets.data, bytes, run.segment_bytes, Some(&to)),
-                Target::All if core.config().destinations == DestinationMode::Fixed => {
-                    wire.send(&sockets.data, bytes, run.segment_bytes, sockets.to.as_ref())
+        let mut count = 0;
+        while count < RUNS_MAX {
+            let Some(run) = self.core.next_run(now) else { break };
+            let bytes = self.core.run_bytes(&run);
+            if run.is_repair {
+                if !self.repairs.take(run.to, bytes, run.segment_bytes) {
+                    self.send_repairs();
+                    let bytes = self.core.run_bytes(&run);
+                    // An empty bundle takes any run.
+                    let _ = self.repairs.take(run.to, bytes, run.segment_bytes);
                 }
-                Target::All => {
-                    // A full buffer on the way through the table is a loss for the rest of it.
-                    for to in core.destinations() {
-                        wire.send(&sockets.data, bytes, run.segment_bytes, Some(to));
-                    }
-                    true
-                }
-            };
-            if !is_sent {
-                return count;
+            } else if !self.wire.carry(&self.sockets, &self.core, run.to, bytes, run.segment_bytes)
+            {
+                break;
             }
-            core.run_sent(now, &run);
+            self.core.run_sent(now, &run);
+            count += 1;
         }
-        RUNS_MAX
+        self.send_repairs();
+        count
+    }
+
+    #[inline]
+    fn send_repairs(&mut self) {
+        if let Some((to, bytes, segment_bytes)) = self.repairs.empty() {
+            self.wire.carry(&self.sockets, &self.core, to, bytes, segment_bytes);
+        }
     }
 
     fn send_frames(&mut self, now: Nanos) -> usize {
-        let Self { core, sockets, wire, .. } = self;
         let (mut frame, mut count) = ([0; FRAME_BYTES], 0);
-        while let Some(sent) = core.poll_transmit(now, &mut frame) {
+        while let Some(sent) = self.core.poll_transmit(now, &mut frame) {
             let frame = frame.get(..sent.bytes).unwrap_or(&[]);
-            match sent.to {
-                Target::One(to) => wire.send_frame(&sockets.data, frame, Some(&to)),
-                Target::All if core.config().destinations == DestinationMode::Fixed => {
-                    wire.send_frame(&sockets.data, frame, sockets.to.as_ref());
-                }
-                Target::All => {
-                    for to in core.destinations() {
-                        wire.send_frame(&sockets.data, frame, Some(to));
-                    }
-                }
-            }
+            self.wire.carry(&self.sockets, &self.core, sent.to, frame, frame.len());
             count += 1;
         }
         count
+    }
+
+    /// Whether it is time to look at feedback though nothing was sent.
+    #[inline]
+    fn wants_feedback(&self, now: Nanos) -> bool {
+        let core = &self.core;
+        let waits = core.tail() > core.position() || core.state() != PublicationState::Active;
+        waits || now - self.looked >= FEEDBACK_INTERVAL
     }
 
     #[cold]
@@ -172,7 +185,12 @@ impl PublicationDriver for AeronPublication {
     fn work(&mut self, now: Nanos) -> usize {
         self.turns = self.turns.wrapping_add(1);
         let mut count = self.send_data(now);
-        if count == 0 || self.turns.is_multiple_of(FEEDBACK_RATIO) {
+        let is_time = match count {
+            0 => self.wants_feedback(now),
+            _ => self.turns.is_multiple_of(FEEDBACK_RATIO),
+        };
+        if is_time {
+            self.looked = now;
             count += self.receive(now);
             count += self.send_data(now);
         }

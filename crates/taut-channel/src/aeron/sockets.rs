@@ -7,7 +7,7 @@ use taut_sys::{Address, DatagramOptions, Socket};
 use super::interface::{self, Place};
 use super::parameters::{SOCKET_BYTES, refuse};
 use crate::error::ChannelError;
-use crate::uri::{AeronUri, Endpoint};
+use crate::uri::{AeronUri, ControlMode, Endpoint};
 
 /// A publication's sockets.
 #[derive(Debug)]
@@ -19,14 +19,12 @@ pub struct Sending {
     pub to: Option<SocketAddr>,
 }
 
-/// A subscription's socket.
+/// One of a subscription's sockets.
 #[derive(Debug)]
 pub struct Receiving {
     pub socket: Socket,
     /// Where to answer, unless each source is answered.
     pub feedback: Option<SocketAddr>,
-    /// The control address to ask for streams.
-    pub elicit: Option<SocketAddr>,
 }
 
 /// A name's address.
@@ -37,6 +35,9 @@ pub fn resolve(endpoint: &Endpoint) -> Result<SocketAddr, ChannelError> {
 /// Opens a publication's sockets.
 pub fn sending(uri: &AeronUri) -> Result<Sending, ChannelError> {
     let endpoint = uri.endpoint.as_ref().map(resolve).transpose()?;
+    let is_manual = uri.control_mode == Some(ControlMode::Manual);
+    let has_many = !uri.more_endpoints.is_empty() && !is_manual;
+    refuse(has_many, "several endpoints of a publication", "add control-mode=manual")?;
     if uri.control.is_some() || uri.control_mode.is_some() {
         return sending_to_many(uri);
     }
@@ -85,18 +86,19 @@ fn sending_to_group(
     Ok(Sending { data, feedback, to: Some(group) })
 }
 
-/// Opens a subscription's socket.
-pub fn receiving(uri: &AeronUri) -> Result<Receiving, ChannelError> {
-    let endpoint = uri.endpoint.as_ref().map(resolve).transpose()?;
-    let elicit = uri.control.as_ref().map(resolve).transpose()?;
-    let endpoint = endpoint.ok_or(ChannelError::Unsupported {
-        what: "a subscription without an endpoint",
-        remedy: "give endpoint=HOST:PORT, where it listens; port 0 picks one",
-    })?;
+/// Opens a subscription's sockets, one for each endpoint.
+pub fn receiving(uri: &AeronUri) -> Result<Vec<Receiving>, ChannelError> {
+    let endpoints: Vec<_> = uri.endpoint.iter().chain(&uri.more_endpoints).collect();
+    let remedy = "give endpoint=HOST:PORT, where it listens; port 0 picks one";
+    refuse(endpoints.is_empty(), "a subscription without an endpoint", remedy)?;
+    endpoints.into_iter().map(|endpoint| receiving_at(uri, resolve(endpoint)?)).collect()
+}
+
+fn receiving_at(uri: &AeronUri, endpoint: SocketAddr) -> Result<Receiving, ChannelError> {
     let options = DatagramOptions { coalesce: true, ..options(uri) };
     if !endpoint.ip().is_multicast() {
         let socket = Socket::datagram(&Address::Inet(endpoint), &options)?;
-        return Ok(Receiving { socket, feedback: None, elicit });
+        return Ok(Receiving { socket, feedback: None });
     }
     let place = place(uri, endpoint)?;
     let index = place.map_or(0, |place| place.index);
@@ -105,13 +107,13 @@ pub fn receiving(uri: &AeronUri) -> Result<Receiving, ChannelError> {
     direct(&socket, uri, endpoint, place)?;
     if let Some(source) = uri.source {
         socket.join_source(endpoint.ip(), source, index)?;
-        return Ok(Receiving { socket, feedback: None, elicit });
+        return Ok(Receiving { socket, feedback: None });
     }
     socket.join(endpoint.ip(), index)?;
     let feedback = control_group(endpoint);
     let remedy = "use a group whose last byte is odd, or name the source with source=";
     refuse(feedback.is_none(), "an even group", remedy)?;
-    Ok(Receiving { socket, feedback, elicit })
+    Ok(Receiving { socket, feedback })
 }
 
 /// A group's control address is the next address; the data's last byte is odd.

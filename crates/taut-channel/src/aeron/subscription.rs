@@ -5,12 +5,14 @@ use std::os::fd::AsFd;
 use taut_aeron::{
     Action as Answer, ImageEnd, Message as Fragment, Subscription, SubscriptionEvent, Target,
 };
-use taut_sys::{Address, DatagramBatch, Socket};
+use taut_sys::{Address, DatagramBatch};
 use taut_types::Nanos;
 
+use super::bundle::Bundle;
 use super::parameters;
 use super::publication::session;
-use super::sockets;
+use super::routes::Routes;
+use super::sockets::{self, Receiving};
 use super::wire::Wire;
 use crate::counters::Counters;
 use crate::driver::{Descriptors, Opening, SubscriptionDriver};
@@ -22,18 +24,22 @@ use crate::uri::AeronUri;
 /// The kernel hands over up to 64 KiB of datagrams at once. The odd size spreads the buffers over
 /// the cache's sets.
 const BUFFER_BYTES: usize = 65_536 + 192;
-const BATCH: usize = 16;
+/// Few: the buffers and what is copied out of them stay in the core's own cache.
+const BATCH: usize = 4;
 const FRAME_BYTES: usize = 2048;
 /// While there is a backlog, the socket is looked at every so many polls.
 const BACKLOG_RATIO: u32 = 8;
 
-/// A subscription and its socket.
+/// A subscription and its sockets.
 #[derive(Debug)]
 pub(crate) struct AeronSubscription {
     core: Subscription,
-    socket: Socket,
+    /// One for each endpoint.
+    lines: Vec<Receiving>,
+    routes: Routes,
     wire: Wire,
     batch: DatagramBatch,
+    frames: Bundle,
     polls: u32,
     received_bytes: u64,
     is_closed: bool,
@@ -42,14 +48,25 @@ pub(crate) struct AeronSubscription {
 impl AeronSubscription {
     pub(crate) fn open(uri: &AeronUri, opening: &Opening) -> Result<Self, ChannelError> {
         let config = parameters::subscription(uri)?;
-        let receiving = sockets::receiving(uri)?;
-        let (feedback, elicit) = (receiving.feedback, receiving.elicit);
-        let config = taut_aeron::SubscriptionConfig { feedback, elicit, ..config };
+        let lines = sockets::receiving(uri)?;
+        let feedback = match &lines[..] {
+            [line] => line.feedback,
+            // Each source is answered from the socket that hears it: see `send_bundle`.
+            _ => None,
+        };
+        let config = taut_aeron::SubscriptionConfig {
+            feedback,
+            elicit: uri.control.as_ref().map(sockets::resolve).transpose()?,
+            has_many_sources: lines.len() > 1,
+            ..config
+        };
         Ok(Self {
             core: Subscription::new(config).map_err(ChannelError::Aeron)?,
-            socket: receiving.socket,
+            lines,
+            routes: Routes::new(),
             wire: Wire::new(opening.loss),
-            batch: DatagramBatch::new(BATCH, BUFFER_BYTES),
+            batch: DatagramBatch::new(BATCH, BUFFER_BYTES).asking_for_one(),
+            frames: Bundle::new(FRAME_BYTES),
             polls: 0,
             received_bytes: 0,
             is_closed: false,
@@ -92,21 +109,51 @@ impl AeronSubscription {
 
     #[inline]
     fn receive(&mut self, now: Nanos) {
-        let Self { core, socket, wire, batch, .. } = self;
-        wire.receive(socket, batch, |from, datagram| {
-            core.handle_bytes(now, from, datagram);
-        });
+        let Self { core, lines, routes, wire, batch, .. } = self;
+        if let [line] = &lines[..] {
+            wire.receive(&line.socket, batch, |from, datagram| {
+                core.handle_bytes(now, from, datagram);
+            });
+        } else {
+            for (place, line) in lines.iter().enumerate() {
+                wire.receive(&line.socket, batch, |from, datagram| {
+                    if core.handle_bytes(now, from, datagram) {
+                        routes.note(from, place);
+                    }
+                });
+            }
+        }
         core.handle_timeout(now);
     }
 
+    /// Sends what is to be said. NAKs are of one length: those of one round leave with one call.
     #[inline]
     fn send_frames(&mut self, now: Nanos) {
-        let Self { core, socket, wire, .. } = self;
         let mut frame = [0; FRAME_BYTES];
-        while let Some(sent) = core.poll_transmit(now, &mut frame) {
-            let Target::One(to) = sent.to else { continue };
-            wire.send_frame(socket, frame.get(..sent.bytes).unwrap_or(&[]), Some(&to));
+        while let Some(sent) = self.core.poll_transmit(now, &mut frame) {
+            let frame = frame.get(..sent.bytes).unwrap_or(&[]);
+            if !self.frames.take(sent.to, frame, frame.len()) {
+                self.send_bundle();
+                // An empty bundle takes any frame.
+                let _ = self.frames.take(sent.to, frame, frame.len());
+            }
         }
+        self.send_bundle();
+    }
+
+    #[inline]
+    fn send_bundle(&mut self) {
+        let Self { lines, routes, wire, frames, .. } = self;
+        let Some((Target::One(source), frames, segment_bytes)) = frames.empty() else { return };
+        let (line, to) = match &lines[..] {
+            [line] => (line, source),
+            lines => {
+                let Some(line) = lines.get(routes.socket(source)) else { return };
+                // A group is answered at its control address.
+                (line, line.feedback.unwrap_or(source))
+            }
+        };
+        wire.send(&line.socket, frames, segment_bytes, Some(&to));
     }
 }
 
@@ -203,10 +250,11 @@ impl SubscriptionDriver for AeronSubscription {
     }
 
     fn descriptors(&self) -> Descriptors<'_> {
-        Descriptors::default().and(self.socket.as_fd(), false)
+        let all = Descriptors::default();
+        self.lines.iter().fold(all, |all, line| all.and(line.socket.as_fd(), false))
     }
 
     fn local_address(&self) -> Option<Address> {
-        self.socket.local_address().ok()
+        self.lines.first().and_then(|line| line.socket.local_address().ok())
     }
 }

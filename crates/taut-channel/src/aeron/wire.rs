@@ -2,8 +2,10 @@
 
 use std::net::SocketAddr;
 
+use taut_aeron::{DestinationMode, Publication, Target};
 use taut_sys::{DatagramBatch, SEND_BATCH_MAX, Socket, SysError};
 
+use super::sockets::Sending;
 use crate::loss::Loss;
 
 const INVALID: i32 = 22;
@@ -28,6 +30,31 @@ pub struct Wire {
 impl Wire {
     pub const fn new(loss: Option<Loss>) -> Self {
         Self { loss, has_offload: true, transfers: 0, injected: 0, failed: 0 }
+    }
+
+    /// Sends a publication's run of datagrams of one length to a target. False when the kernel has
+    /// no room now; on the way through a table that is a loss for the rest of it.
+    #[inline]
+    pub fn carry(
+        &mut self,
+        sockets: &Sending,
+        core: &Publication,
+        to: Target,
+        bytes: &[u8],
+        segment_bytes: usize,
+    ) -> bool {
+        match to {
+            Target::One(to) => self.send(&sockets.data, bytes, segment_bytes, Some(&to)),
+            Target::All if core.config().destinations == DestinationMode::Fixed => {
+                self.send(&sockets.data, bytes, segment_bytes, sockets.to.as_ref())
+            }
+            Target::All => {
+                for to in core.destinations() {
+                    self.send(&sockets.data, bytes, segment_bytes, Some(to));
+                }
+                true
+            }
+        }
     }
 
     /// Sends a run of datagrams of one length. False when the kernel has no room now; what it
@@ -80,7 +107,10 @@ impl Wire {
         to: Option<&SocketAddr>,
     ) -> bool {
         self.transfers += bytes.len().div_ceil(segment_bytes.max(1)) as u64;
-        if bytes.len() <= segment_bytes || !self.has_offload {
+        if bytes.len() <= segment_bytes {
+            return self.send_one(socket, bytes, to);
+        }
+        if !self.has_offload {
             return self.send_singly(socket, bytes, segment_bytes, to);
         }
         for _ in 0..2 {
@@ -93,6 +123,26 @@ impl Wire {
                         self.has_offload = false;
                         return self.send_singly(socket, bytes, segment_bytes, to);
                     }
+                    self.failed += 1;
+                    return true;
+                }
+            }
+        }
+        true
+    }
+
+    /// One datagram. False when the kernel has no room now.
+    #[inline]
+    fn send_one(&mut self, socket: &Socket, bytes: &[u8], to: Option<&SocketAddr>) -> bool {
+        for _ in 0..2 {
+            let sent = match to {
+                Some(to) => socket.send_to(bytes, to),
+                None => socket.send(bytes),
+            };
+            match sent {
+                Ok(sent) => return sent.is_some(),
+                Err(error) if is_echo(error) => {}
+                Err(_) => {
                     self.failed += 1;
                     return true;
                 }
@@ -141,15 +191,6 @@ impl Wire {
             }
         }
         batch.len()
-    }
-
-    /// Sends one control frame.
-    pub fn send_frame(&mut self, socket: &Socket, frame: &[u8], to: Option<&SocketAddr>) {
-        if self.drops() {
-            return;
-        }
-        self.transfers += 1;
-        self.send_batch(socket, &[frame], to);
     }
 
     /// Takes what has arrived, datagram by datagram. Returns how many receive buffers were filled.

@@ -73,6 +73,10 @@ const UNSUPPORTED: &[(&str, &str)] = &[
     ("stream-session-limit", "leave it out: sessions are bounded anyway"),
 ];
 
+/// The most endpoints of one channel.
+const ENDPOINTS_MAX: usize = 4;
+const ENDPOINTS: &str = "HOST:PORT, or up to four of them by commas";
+
 /// A session id that was asked for.
 pub type SessionId = i32;
 
@@ -128,6 +132,9 @@ pub enum Congestion {
 pub struct AeronUri {
     /// Where the subscriber listens, or the group.
     pub endpoint: Option<Endpoint>,
+    /// More of them (taut's: `endpoint=H:P,H:P`): a subscription listens at all of them and takes
+    /// each session once (multi-destination subscription); a manual publication begins with them.
+    pub more_endpoints: Vec<Endpoint>,
     /// The interface of a group: an address that it has, with or without a mask, or its name.
     pub interface: Option<String>,
     /// The only source of the group that is listened to.
@@ -234,8 +241,14 @@ impl AeronUri {
 fn read_addresses(given: &Parameters<'_>) -> Result<AeronUri, UriError> {
     let why = "it tells streams of one endpoint apart, as in stream-id=1001";
     let stream_id = given.value("stream-id", "a number of 32 bits", |t| t.parse().ok())?;
+    let endpoints = given.value("endpoint", ENDPOINTS, |text| {
+        let all: Option<Vec<_>> = text.split(',').map(Endpoint::parse).collect();
+        all.filter(|all| all.len() <= ENDPOINTS_MAX)
+    })?;
+    let mut endpoints = endpoints.unwrap_or_default().into_iter();
     Ok(AeronUri {
-        endpoint: given.value("endpoint", ENDPOINT, Endpoint::parse)?,
+        endpoint: endpoints.next(),
+        more_endpoints: endpoints.collect(),
         interface: given.text("interface").map(str::to_owned),
         source: given.value("source", "an IP address", |text| text.parse().ok())?,
         stream_id: stream_id.ok_or(UriError::Absent { name: "stream-id", why })?,
@@ -342,7 +355,9 @@ impl fmt::Display for AeronUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("aeron:udp?")?;
         if let Some(endpoint) = &self.endpoint {
-            write!(f, "endpoint={endpoint}|")?;
+            write!(f, "endpoint={endpoint}")?;
+            self.more_endpoints.iter().try_for_each(|more| write!(f, ",{more}"))?;
+            f.write_str("|")?;
         }
         if let Some(control) = &self.control {
             write!(f, "control={control}|")?;

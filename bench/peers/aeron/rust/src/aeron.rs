@@ -11,6 +11,9 @@ use rusteron_client::{Aeron, AeronExclusivePublication, AeronSubscription, Handl
 use rusteron_media_driver::testing::EmbeddedDriver;
 use taut_sys::monotonic;
 
+use crate::pingpong::WARM;
+use crate::spread::Spread;
+
 const PATIENCE: Duration = Duration::from_secs(10);
 const FRAGMENTS: usize = 64;
 
@@ -138,4 +141,94 @@ fn stay_connected(publication: &AeronExclusivePublication) {
     while publication.is_connected() {
         thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Round trips over two channels: this thread asks, another one answers.
+pub fn ping(there: &str, back: &str, stream: i32, count: u64, size: usize) {
+    let driver = EmbeddedDriver::launch().expect("driver");
+    let directory = driver.dir().to_owned();
+    let (asks, answers) = (there.to_owned(), back.to_owned());
+    let rounds = count + WARM;
+    let answering = thread::spawn(move || {
+        let aeron = Aeron::connect_dir(&directory).expect("client");
+        let subscription = subscription(&aeron, &asks, stream);
+        let publication = publication(&aeron, &answers, stream);
+        let mut answered = 0;
+        while answered < rounds {
+            let polled = subscription.poll_fn(
+                |bytes, _| {
+                    while publication.offer(bytes).is_err() {}
+                    answered += 1;
+                },
+                FRAGMENTS,
+            );
+            if polled.expect("poll") == 0 {
+                thread::yield_now();
+            }
+        }
+        stay_connected(&publication);
+    });
+    let aeron = Aeron::connect_dir(driver.dir()).expect("client");
+    let subscription = subscription(&aeron, back, stream);
+    let publication = publication(&aeron, there, stream);
+    let (mut spread, message) = (Spread::new(count), vec![1; size]);
+    for round in 0..rounds {
+        let begun = monotonic();
+        while publication.offer(&message).is_err() {}
+        let mut came = 0;
+        while came == 0 {
+            came = subscription.poll_fn(|_, _| {}, FRAGMENTS).expect("poll");
+            if came == 0 {
+                thread::yield_now();
+            }
+        }
+        if round >= WARM {
+            spread.record((monotonic() - begun).0);
+        }
+    }
+    drop(subscription);
+    answering.join().expect("the answering end");
+    spread.print("aeron");
+}
+
+/// Messages at a rate, each with the time it was sent: how long they take one way.
+pub fn pace(channel: &str, stream: i32, count: u64, size: usize, rate: u64) {
+    let driver = EmbeddedDriver::launch().expect("driver");
+    let directory = driver.dir().to_owned();
+    let to = channel.to_owned();
+    let sending = thread::spawn(move || {
+        let aeron = Aeron::connect_dir(&directory).expect("client");
+        let publication = publication(&aeron, &to, stream);
+        let (mut message, begun) = (vec![1; size], monotonic());
+        for sequence in 0..count {
+            let due = begun.0 + (sequence * 1_000_000_000 / rate) as i64;
+            while monotonic().0 < due {
+                thread::yield_now();
+            }
+            message[..8].copy_from_slice(&monotonic().0.to_le_bytes());
+            while publication.offer(&message).is_err() {
+                thread::yield_now();
+            }
+        }
+        stay_connected(&publication);
+    });
+    let aeron = Aeron::connect_dir(driver.dir()).expect("client");
+    let subscription = subscription(&aeron, channel, stream);
+    let (mut spread, mut got) = (Spread::new(count), 0);
+    while got < count {
+        let polled = subscription.poll_fn(
+            |bytes, _| {
+                let sent = i64::from_le_bytes(*bytes.first_chunk().expect("a time"));
+                spread.record(monotonic().0 - sent);
+                got += 1;
+            },
+            FRAGMENTS,
+        );
+        if polled.expect("poll") == 0 {
+            thread::yield_now();
+        }
+    }
+    drop(subscription);
+    sending.join().expect("sender");
+    spread.print("aeron");
 }
