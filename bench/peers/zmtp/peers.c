@@ -1,7 +1,9 @@
 /* Peers of ZeroMQ's wire, on one machine: libzmq, and bare TCP sockets that do only what the kernel makes them do.
  *
  *   peers zmq-throughput COUNT SIZE      XPUB that never drops, to SUB, over tcp
- *   peers tcp-throughput COUNT SIZE      frames of SIZE + 2 bytes, written together
+ *   peers tcp-throughput COUNT SIZE      frames of SIZE + 2 bytes, written together, read as bytes
+ *   peers tcp-messages COUNT SIZE        the same, as messages: two times and a sequence in each, every frame looked at,
+ *                                        every sequence checked, both latencies recorded
  *   peers zmq-round-trip COUNT SIZE      PAIR, blocking
  *   peers tcp-round-trip COUNT SIZE      one frame there and back, both ends spinning
  *   peers tcp-one-way COUNT SIZE RATE    a frame at its time, from its send call to its receipt, both ends spinning
@@ -121,6 +123,78 @@ static void tcp_throughput(long count, size_t frame) {
             break;
         start = start ? start : now_ns();
     }
+    print_rate(count, start);
+    close(end);
+}
+
+/* Two times and a sequence behind the frame's header, as `taut send` writes them. */
+typedef struct {
+    int64_t sent, intended, sequence;
+} Stamp;
+
+enum { CLOCK_EVERY = 64, STEPS = 256 };
+
+/* Log-linear, to 0.4%, as a latency histogram is. */
+static long histogram[2][64 * STEPS];
+
+static void record(int which, int64_t ns) {
+    uint64_t value = ns > 0 ? (uint64_t)ns : 0;
+    int shift = value < 2 * STEPS ? 0 : 63 - __builtin_clzll(value) - 8;
+    histogram[which][shift * STEPS + (int)(value >> shift)]++;
+}
+
+static void write_messages(int end, long count, size_t frame) {
+    static uint8_t buffer[BATCH_BYTES];
+    uint8_t message[4096] = {0, (uint8_t)(frame - 2)};
+    size_t filled = 0;
+    Stamp stamp = {0};
+    for (long at = 0; at < count; at++) {
+        if (filled + frame > BATCH_BYTES) {
+            send_all(end, buffer, filled);
+            filled = 0;
+        }
+        if (at % CLOCK_EVERY == 0)
+            stamp.sent = stamp.intended = now_ns();
+        stamp.sequence = at;
+        memcpy(message + 2, &stamp, sizeof stamp);
+        memcpy(buffer + filled, message, frame);
+        filled += frame;
+    }
+    send_all(end, buffer, filled);
+}
+
+static void tcp_messages(long count, size_t frame) {
+    static uint8_t buffer[READ_BYTES];
+    int is_child, end = connect_pair(&is_child);
+    if (is_child) {
+        write_messages(end, count, frame);
+        shutdown(end, SHUT_WR);
+        recv(end, buffer, 1, 0);
+        _exit(0);
+    }
+    int64_t start = 0, expected = 0;
+    size_t filled = 0;
+    for (;;) {
+        ssize_t got = recv(end, buffer + filled, sizeof buffer - filled, 0);
+        if (got <= 0) /* the end of the stream */
+            break;
+        int64_t now = now_ns();
+        start = start ? start : now;
+        filled += (size_t)got;
+        size_t at = 0;
+        for (; filled - at >= frame; at += frame) {
+            Stamp stamp;
+            memcpy(&stamp, buffer + at + 2, sizeof stamp);
+            if (buffer[at] != 0 || buffer[at + 1] != frame - 2 || stamp.sequence != expected++)
+                exit(1);
+            record(0, now - stamp.sent);
+            record(1, now - stamp.intended);
+        }
+        memmove(buffer, buffer + at, filled - at);
+        filled -= at;
+    }
+    if (expected != count)
+        exit(1);
     print_rate(count, start);
     close(end);
 }
@@ -256,6 +330,8 @@ int main(int argc, char **argv) {
         tcp_throughput(count, frame);
     else if (!strcmp(argv[1], "zmq-round-trip"))
         zmq_round_trip(count, size);
+    else if (!strcmp(argv[1], "tcp-messages") && size <= 255)
+        tcp_messages(count, frame);
     else if (!strcmp(argv[1], "tcp-round-trip"))
         tcp_round_trip(count, frame);
     else if (!strcmp(argv[1], "tcp-one-way") && argc == 5)

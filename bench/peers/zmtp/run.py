@@ -75,7 +75,7 @@ def median(rounds, key):
 
 
 def throughput(peers, program, options):
-    ours, zmq, bare = [], [], []
+    ours, zmq, bare, messages = [], [], [], []
     for _ in range(options.rounds):
         send, receive = taut(program, ["--rate", "max", "--count", str(options.count)])
         if receive["lost"] or receive["received"] != options.count:
@@ -83,12 +83,14 @@ def throughput(peers, program, options):
         ours.append(receive)
         zmq.append(peer(peers, "zmq-throughput", options.count // 4, SIZE))
         bare.append(peer(peers, "tcp-throughput", options.count, SIZE))
-    names = {"taut": ours, "libzmq": zmq, "bare TCP": bare}
+        messages.append(peer(peers, "tcp-messages", options.count, SIZE))
+    names = {"taut": ours, "libzmq": zmq, "bare TCP": bare, "bare TCP, messages": messages}
     rates = {name: median(rounds, "msgs_per_s") for name, rounds in names.items()}
     return {
         "msgs_per_s": rates,
         "taut / libzmq": rates["taut"] / rates["libzmq"],
         "taut / bare TCP": rates["taut"] / rates["bare TCP"],
+        "taut / bare TCP, messages": rates["taut"] / rates["bare TCP, messages"],
     }
 
 

@@ -35,6 +35,24 @@ pub struct Counters {
     pub poll_gap_ns_max: u64,
 }
 
+/// What a publication counted for one subscriber, on a channel that sends to each by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SubscriberCounters {
+    /// The subscriber, as in [`Event::Connected`](crate::Event::Connected).
+    pub session: u64,
+    /// Where it is, on a network.
+    pub peer: Option<std::net::SocketAddr>,
+    /// Whether it is there still.
+    pub is_connected: bool,
+    /// Messages that were sent to it, whole.
+    pub sent: u64,
+    /// Messages that the policy dropped for it.
+    pub dropped: u64,
+    /// Messages that wait for it; of one that is gone, those that it did not get.
+    pub waiting: u64,
+}
+
 /// The longest time between two looks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PollGap {

@@ -8,7 +8,7 @@ use std::os::fd::BorrowedFd;
 use taut_sys::{Address, POLL_FDS_MAX, Wanted, wait_ready};
 use taut_types::Nanos;
 
-use crate::counters::Counters;
+use crate::counters::{Counters, SubscriberCounters};
 use crate::event::Event;
 use crate::loss::Loss;
 use crate::message::{Action, Message};
@@ -53,6 +53,11 @@ pub(crate) trait PublicationDriver {
 
     /// What it has done; the poll gap is not its business.
     fn counters(&self) -> Counters;
+
+    /// What it counted for each subscriber, and for those that left lately.
+    fn subscribers(&self) -> Vec<SubscriberCounters> {
+        Vec::new()
+    }
 
     /// When `work` must be called at the latest.
     fn next_timeout(&self) -> Option<Nanos>;

@@ -55,7 +55,7 @@ mod uri;
 mod waiter;
 mod zmtp;
 
-pub use counters::Counters;
+pub use counters::{Counters, SubscriberCounters};
 pub use driver::{Descriptors, Opening};
 pub use error::ChannelError;
 pub use event::{EndReason, Event};

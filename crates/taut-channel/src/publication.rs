@@ -7,7 +7,7 @@ use taut_sys::Address;
 use taut_types::Nanos;
 
 use crate::aeron::AeronPublication;
-use crate::counters::{Counters, PollGap};
+use crate::counters::{Counters, PollGap, SubscriberCounters};
 use crate::driver::{Descriptors, Opening, PublicationDriver};
 use crate::error::ChannelError;
 use crate::event::Event;
@@ -255,6 +255,13 @@ impl Publication {
     pub fn counters(&self) -> Counters {
         let counters = with!(&self.driver, driver => driver.counters());
         Counters { poll_gap_ns_max: self.gap.max_ns(), ..counters }
+    }
+
+    /// What was counted for each subscriber: those that are there, and the last 64 that left. ZMTP
+    /// channels alone have counts for each; on others it is empty. It allocates.
+    #[must_use]
+    pub fn subscribers(&self) -> Vec<SubscriberCounters> {
+        with!(&self.driver, driver => driver.subscribers())
     }
 
     /// When [`Publication::work`] must be called at the latest.

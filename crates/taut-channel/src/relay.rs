@@ -35,6 +35,8 @@ pub struct Relay {
     unheard: Unheard,
     relayed: u64,
     dropped: u64,
+    /// The far end did not take the last message of the last round.
+    holds: bool,
     failure: Option<OfferError>,
 }
 
@@ -42,7 +44,7 @@ impl Relay {
     /// A relay between two open ends.
     #[must_use]
     pub const fn new(from: Subscription, to: Publication, unheard: Unheard) -> Self {
-        Self { from, to, unheard, relayed: 0, dropped: 0, failure: None }
+        Self { from, to, unheard, relayed: 0, dropped: 0, holds: false, failure: None }
     }
 
     /// One round; returns how much there was to do.
@@ -50,7 +52,8 @@ impl Relay {
     /// # Errors
     /// A message that the far end can never take, such as one that is too long for it.
     pub fn work(&mut self, now: Nanos) -> Result<usize, OfferError> {
-        let Self { from, to, unheard, relayed, dropped, failure } = self;
+        let Self { from, to, unheard, relayed, dropped, holds, failure } = self;
+        *holds = false;
         let taken = from.poll_controlled(now, LIMIT, |message| {
             let offered = if message.topic.is_empty() {
                 to.offer(now, message.payload)
@@ -60,7 +63,10 @@ impl Relay {
             match offered {
                 Ok(_) => *relayed += 1,
                 Err(OfferError::NotConnected) if *unheard == Unheard::Drop => *dropped += 1,
-                Err(OfferError::NotConnected | OfferError::BackPressured) => return Action::Abort,
+                Err(OfferError::NotConnected | OfferError::BackPressured) => {
+                    *holds = true;
+                    return Action::Abort;
+                }
                 Err(error) => {
                     *failure = Some(error);
                     return Action::Abort;
@@ -96,9 +102,15 @@ impl Relay {
         self.dropped
     }
 
-    /// Sleeps until there may be something to relay, at most for `span`.
+    /// Whether a message waits for the far end: for a subscriber, or for room.
+    #[must_use]
+    pub const fn holds(&self) -> bool {
+        self.holds
+    }
+
+    /// Sleeps until there may be something to relay, or room for it, at most for `span`.
     pub fn block(&mut self, span: Nanos) {
-        self.from.block(span);
+        if self.holds { self.to.block(span) } else { self.from.block(span) }
     }
 
     /// When the next round is due at the latest.

@@ -10,6 +10,10 @@
 //!
 //! A parameter that a channel does not know is an error, with the nearest name that it does know;
 //! so is one whose value is out of range. Nothing is ignored.
+//!
+//! A ZMTP publication is a PUB (or PUSH) socket and takes SUB and XSUB peers; a subscription is a
+//! SUB (or PULL) socket and takes PUB and XPUB peers. There is no URI for an XPUB or XSUB of our
+//! own: what they are for, a proxy, is [`Relay`](crate::Relay); `taut_zmtp` has both socket types.
 
 mod aeron;
 mod endpoint;

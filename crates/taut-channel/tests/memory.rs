@@ -4,7 +4,8 @@ use taut_channel::{
     Action, ChannelError, ChannelUri, Closing, Decoder, EndReason, Event, Loss, MessageLimit,
     OfferError, Opening, Publication, Subscription,
 };
-use taut_types::Nanos;
+use taut_sbe::{LevelUpdate, PACKET_BYTES_MAX, PacketHeader, PacketReader, PacketWriter};
+use taut_types::{InstrumentId, Lots, Nanos, Price, Side};
 
 /// Time that a test advances by hand.
 struct Clock(Nanos);
@@ -185,6 +186,49 @@ fn a_typed_poll_hands_over_what_it_can_read_and_counts_the_rest() {
         let count = subscription.poll_typed(now, 9, &Quotes, |quote, _| seen.push(quote));
         assert_eq!((count, seen), (3, vec![0x0201, 0x0403]));
         assert_eq!(subscription.counters().malformed, 1);
+    }
+}
+
+/// The level updates of a packet, read by the decoder that was generated from the schema.
+struct Levels;
+
+impl Decoder for Levels {
+    type Message<'a> = PacketReader<'a>;
+
+    fn decode<'a>(&self, bytes: &'a [u8]) -> Option<PacketReader<'a>> {
+        PacketReader::new(bytes).ok().filter(|packet| packet.messages().all(|one| one.is_ok()))
+    }
+}
+
+#[test]
+fn a_typed_poll_reads_messages_with_a_generated_sbe_decoder() {
+    for uri in uris("typed.sbe") {
+        let mut clock = Clock::new();
+        let (mut publication, mut subscription) = pair(&uri, &clock);
+        let update = |price, side| {
+            let (price, lots) = (Price(price), Lots(7));
+            LevelUpdate { price, lots, order_count: 3, instrument: InstrumentId(1), side }
+        };
+        let sent = [update(585_330_000_000, Side::Buy), update(585_340_000_000, Side::Sell)];
+        let mut writer = PacketWriter::new([0; PACKET_BYTES_MAX]);
+        writer.begin(PacketHeader::EMPTY).expect("a packet");
+        for level in sent {
+            writer.push(&taut_sbe::Message::LevelUpdate(level)).expect("room");
+        }
+        let packet = writer.finish();
+        for bytes in [packet, &packet[..packet.len() - 1], packet] {
+            publication.offer(clock.later(), bytes).expect("room");
+        }
+        let mut seen = Vec::new();
+        let count = subscription.poll_typed(clock.later(), 9, &Levels, |read, message| {
+            assert_eq!(message.payload, packet);
+            seen.extend(read.messages().flatten().filter_map(|message| match message {
+                taut_sbe::Message::LevelUpdate(level) => Some(level),
+                _ => None,
+            }));
+        });
+        assert_eq!((count, seen), (3, [sent, sent].concat()));
+        assert_eq!(subscription.counters().malformed, 1, "the one that was cut short");
     }
 }
 

@@ -238,6 +238,17 @@ fn one_slow_subscriber_costs_the_others_nothing_and_its_losses_are_counted() {
         });
         of_slow + dropped == 20_000
     });
+    let counts = publisher.subscribers();
+    let dropped_of_each: Vec<u64> = counts.iter().map(|one| one.dropped).collect();
+    assert_eq!(dropped_of_each, [dropped, 0], "each has its own count");
+    assert!(counts.iter().all(|one| one.is_connected && one.sent + one.dropped == 20_000));
+    drop(slow);
+    until("the slow one's end", |now| {
+        publisher.work(now);
+        publisher.subscriber_count() == 1
+    });
+    let gone = publisher.subscribers().into_iter().find(|one| !one.is_connected);
+    assert_eq!(gone.map(|one| one.dropped), Some(dropped), "its count outlives it");
 }
 
 #[test]

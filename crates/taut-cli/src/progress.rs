@@ -3,10 +3,13 @@
 use taut_sys::monotonic;
 use taut_types::Nanos;
 
+use crate::terminal;
+
 /// Silent for two seconds, then speaks at most every two seconds.
 #[derive(Debug)]
 pub struct Progress {
     next: Nanos,
+    is_abandoned: bool,
 }
 
 impl Progress {
@@ -14,7 +17,7 @@ impl Progress {
 
     /// A run that starts now.
     pub fn start() -> Self {
-        Self { next: monotonic() + Self::EVERY }
+        Self { next: monotonic() + Self::EVERY, is_abandoned: false }
     }
 
     /// What the run is at.
@@ -27,7 +30,14 @@ impl Progress {
     pub fn tell_at(&mut self, now: Nanos, what: &str) {
         if now >= self.next {
             self.next = now + Self::EVERY;
-            eprintln!("{what} ...");
+            self.is_abandoned = terminal::is_abandoned();
+            terminal::tell(format_args!("{what} ..."));
         }
+    }
+
+    /// Whether the reader of what will be printed was gone when the run last spoke: whoever started
+    /// it does not wait for it any more.
+    pub const fn is_abandoned(&self) -> bool {
+        self.is_abandoned
     }
 }

@@ -3,10 +3,10 @@
 use clap::Args;
 use serde_json::json;
 use taut_channel::{Opening, Publication, Relay, Subscription, Unheard, Waiter};
-use taut_sys::{monotonic, stop_requests};
+use taut_sys::{monotonic, stop_requests, wait_readable};
 use taut_types::Nanos;
 
-use crate::channel::arguments::{Thread, channel};
+use crate::channel::arguments::{Thread, Wait, channel};
 use crate::channel::failure;
 use crate::exit::Failure;
 use crate::terminal;
@@ -14,7 +14,9 @@ use crate::terminal;
 /// Pass messages on from one channel to another, until interrupted.
 ///
 /// Nothing is changed, topics included. A message that finds no room at the far end waits at the
-/// near one, which holds its publisher up where that channel does so.
+/// near one, which holds its publisher up where that channel does so. After a second in which
+/// nothing moved it sleeps until something does, unless `--wait` is `spin` or `pause`. It ends at
+/// Ctrl-C, and when it prints into a pipe whose reader is gone.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
     /// The channel to take messages from
@@ -79,14 +81,38 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Err(Failure::Run(format!("{to}: not everything arrived within --linger")))
 }
 
+/// After so long without a message a CPU is worth more than a few microseconds.
+const QUIET: Nanos = Nanos::from_secs(1);
+/// The sleep of a quiet relay, at most.
+const NAP: Nanos = Nanos::from_millis(5);
+
+/// Sleeps until something arrives, or in steps while a message waits for somebody to hear it.
+fn nap(relay: &mut Relay) {
+    if relay.holds() {
+        let _ = wait_readable(&[], Some(NAP));
+    } else {
+        relay.block(NAP);
+    }
+}
+
 fn pass_on(arguments: &Arguments, relay: &mut Relay) -> Result<(), Failure> {
     let mut waiter = Waiter::new(arguments.thread.wait.strategy());
+    let may_sleep = !matches!(arguments.thread.wait, Wait::Spin | Wait::Pause);
     let mut had_image = false;
+    let mut moved = monotonic();
+    let mut look_at = moved + QUIET;
     while stop_requests() == 0 {
         let now = monotonic();
         if relay.work(now).map_err(|error| Failure::Run(error.to_string()))? > 0 {
             waiter.worked();
+            moved = now;
             continue;
+        }
+        if now >= look_at {
+            look_at = now + QUIET;
+            if terminal::is_abandoned() {
+                break;
+            }
         }
         while relay.from().poll_event().is_some() {}
         while relay.to().poll_event().is_some() {}
@@ -95,7 +121,11 @@ fn pass_on(arguments: &Arguments, relay: &mut Relay) -> Result<(), Failure> {
             break;
         }
         had_image |= has_image;
-        waiter.idle(now, relay.next_timeout(), |span| relay.block(span));
+        if now - moved > QUIET && may_sleep {
+            nap(relay);
+        } else {
+            waiter.idle(now, relay.next_timeout(), |span| relay.block(span));
+        }
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ mod arguments;
 mod finish;
 mod pace;
 mod ping;
+mod report;
 mod sender;
 
 use taut_channel::Publication;
@@ -12,7 +13,8 @@ pub use arguments::{Arguments, Rate};
 
 use crate::channel::{arguments::channel, clock::StampClock, failure};
 use crate::exit::Failure;
-use crate::send::sender::{Report, Sender};
+use crate::send::report::Report;
+use crate::send::sender::Sender;
 use crate::terminal;
 
 /// Sends.
@@ -52,5 +54,5 @@ fn stream(sender: &mut Sender<'_>) -> Result<Report, Failure> {
     let sent = sender.send_all(start)?;
     let seconds = (sender.clock.now() - start).0 as f64 / 1e9;
     finish::run(sender, sent)?;
-    Ok(sender.report(sent, seconds))
+    Ok(Report::new(sender.uri.to_string(), &sender.publication, sent, seconds))
 }

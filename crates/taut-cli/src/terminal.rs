@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd;
 
 /// Says a line on standard error, if somebody listens.
 pub fn tell(line: impl fmt::Display) {
@@ -19,4 +20,10 @@ pub fn print(line: impl fmt::Display) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         printed => printed,
     }
+}
+
+/// Whether nobody can read what would be printed any more: the pipe's other end is gone, and most
+/// likely whoever started this.
+pub fn is_abandoned() -> bool {
+    taut_sys::peer_is_gone(io::stdout().as_fd())
 }

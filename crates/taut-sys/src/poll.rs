@@ -64,7 +64,32 @@ pub fn wait_ready(wanted: &[Wanted<'_>], span: Option<Nanos>) -> Result<bool, Sy
     Ok(poll(&mut fds, timeout.as_ref()).unless_blocked("poll")?.is_some_and(|count| count > 0))
 }
 
+/// Whether the other end of a pipe, a socket or a terminal is gone. Cost: one system call.
+#[must_use]
+pub fn peer_is_gone(fd: BorrowedFd<'_>) -> bool {
+    // Errors and hang-ups are reported without being asked for.
+    let mut fds = [PollFd::new(&fd, PollFlags::empty())];
+    let looked = poll(&mut fds, Some(&timespec(Nanos::ZERO)));
+    looked.is_ok() && fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+}
+
 /// Sleeps for a span, or until a signal.
 pub(crate) fn sleep(span: Nanos) {
     let _ = poll(&mut [], Some(&timespec(span)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_pipe_whose_reader_is_gone_is_told_from_one_that_is_read_or_full() {
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        assert!(!peer_is_gone(writer.as_fd()) && !peer_is_gone(reader.as_fd()));
+        std::io::Write::write_all(&mut writer, &[0; 65_536]).expect("room");
+        assert!(!peer_is_gone(writer.as_fd()), "a full pipe has its reader");
+        drop(reader);
+        assert!(peer_is_gone(writer.as_fd()));
+    }
 }

@@ -1,6 +1,7 @@
 //! The publishing end: PUB or PUSH.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 use taut_sys::{Address, Epoll, Interest, Readiness, Socket, random_bytes};
@@ -12,7 +13,7 @@ use taut_zmtp::{
 use super::settings;
 use super::transport::{LISTENER, Transport};
 use super::wire::{Read, Wire};
-use crate::counters::Counters;
+use crate::counters::{Counters, SubscriberCounters};
 use crate::driver::{Descriptors, Opening, PublicationDriver};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event};
@@ -25,6 +26,8 @@ const LOOK_EVERY: Nanos = Nanos::from_micros(100);
 const BATCH_BYTES: usize = 64 << 10;
 const BATCH_SPAN: Nanos = Nanos::from_micros(5);
 const EVENTS_MAX: usize = 1024;
+/// Subscribers that left whose counts are kept.
+const DEPARTED_MAX: usize = 64;
 
 /// A PUB or PUSH socket with its streams.
 #[derive(Debug)]
@@ -37,6 +40,7 @@ pub(crate) struct ZmtpPublication {
     blocked: usize,
     subscribers: usize,
     events: VecDeque<Event>,
+    departed: VecDeque<SubscriberCounters>,
     counters: Counters,
     gathered: Vec<u8>,
     position: u64,
@@ -57,7 +61,10 @@ struct Peer {
     id: PeerId,
     wire: Wire,
     session: u64,
+    address: Option<SocketAddr>,
     subscriptions: usize,
+    /// It had a subscription.
+    was_connected: bool,
 }
 
 impl ZmtpPublication {
@@ -78,6 +85,7 @@ impl ZmtpPublication {
             blocked: 0,
             subscribers: 0,
             events: VecDeque::with_capacity(EVENTS_MAX),
+            departed: VecDeque::with_capacity(DEPARTED_MAX),
             counters: Counters::default(),
             gathered: Vec::new(),
             position: 0,
@@ -188,7 +196,9 @@ impl ZmtpPublication {
         }
         self.position += 1;
         let wire = Wire::new(socket, self.core.buffer_bytes(id));
-        self.peers[index] = Some(Peer { id, wire, session: self.position, subscriptions: 0 });
+        let (session, address, subscriptions) = (self.position, wire.peer(), 0);
+        let was_connected = false;
+        self.peers[index] = Some(Peer { id, wire, session, address, subscriptions, was_connected });
         self.is_urgent = true;
         self.receive(now, index);
     }
@@ -227,7 +237,8 @@ impl ZmtpPublication {
             let (session, after) = (peer.session, peer.subscriptions);
             if matches!((before, after), (0, 1)) {
                 self.subscribers += 1;
-                let peer = peer.wire.peer();
+                peer.was_connected = true;
+                let peer = peer.address;
                 self.tell(Event::Connected { session, peer });
                 if let Some(transport) = &mut self.transport {
                     transport.established();
@@ -248,7 +259,7 @@ impl ZmtpPublication {
         if matches!(reason, CloseReason::Violation(_)) {
             self.counters.malformed += 1;
             if peer.subscriptions == 0 {
-                push(&mut self.events, Event::Refused { peer: peer.wire.peer() });
+                push(&mut self.events, Event::Refused { peer: peer.address });
             }
         }
         let _ = peer.wire.send(self.core.poll_transmit(peer.id));
@@ -258,6 +269,13 @@ impl ZmtpPublication {
     fn end(&mut self, now: Nanos, index: usize, reason: EndReason) {
         let Some(peer) = self.peers.get_mut(index).and_then(Option::take) else { return };
         self.blocked -= usize::from(peer.wire.is_blocked);
+        if peer.was_connected {
+            if self.departed.len() == DEPARTED_MAX {
+                self.departed.pop_front();
+            }
+            let counts = counts(&self.core, &peer);
+            self.departed.push_back(SubscriberCounters { is_connected: false, ..counts });
+        }
         self.core.remove(peer.id);
         if peer.subscriptions > 0 {
             self.subscribers -= 1;
@@ -310,6 +328,18 @@ impl ZmtpPublication {
             }
             _ => OfferError::NotConnected,
         }
+    }
+}
+
+fn counts(core: &Publisher, peer: &Peer) -> SubscriberCounters {
+    let counts = core.peer_counters(peer.id).unwrap_or_default();
+    SubscriberCounters {
+        session: peer.session,
+        peer: peer.address,
+        is_connected: true,
+        sent: counts.sent,
+        dropped: counts.dropped,
+        waiting: counts.waiting as u64,
     }
 }
 
@@ -407,6 +437,12 @@ impl PublicationDriver for ZmtpPublication {
 
     fn counters(&self) -> Counters {
         Counters { dropped: self.core.counters().dropped, ..self.counters }
+    }
+
+    fn subscribers(&self) -> Vec<SubscriberCounters> {
+        let connected = self.peers.iter().flatten().filter(|peer| peer.was_connected);
+        let connected = connected.map(|peer| counts(&self.core, peer));
+        self.departed.iter().copied().chain(connected).collect()
     }
 
     fn next_timeout(&self) -> Option<Nanos> {

@@ -19,6 +19,8 @@ pub struct Outcome {
     pub received: Value,
     /// CPU time of both, in seconds.
     pub cpu_s: f64,
+    /// From the start of the first to the end of the last.
+    pub seconds: f64,
     /// The most memory that both had, in bytes.
     pub memory_bytes: u64,
     /// Bytes over all network interfaces of the machine meanwhile.
@@ -78,6 +80,7 @@ impl Watched {
 /// Runs `taut receive` and `taut send` with these arguments.
 pub fn run(receive: &[String], send: &[String], patience: Nanos) -> Result<Outcome, Failure> {
     let wire = wire_bytes();
+    let begun = monotonic();
     let mut receiver = Watched::start(receive)?;
     let mut sender = match Watched::start(send) {
         Ok(sender) => sender,
@@ -109,6 +112,7 @@ pub fn run(receive: &[String], send: &[String], patience: Nanos) -> Result<Outco
         }
         let _ = wait_readable(&[], Some(LOOK_EVERY));
     }
+    let seconds = (monotonic() - begun).0 as f64 / 1e9;
     let ticks = receiver.cpu_ticks + sender.cpu_ticks;
     let memory_kb = receiver.memory_kb + sender.memory_kb;
     let (received, sent) = (receiver.report(), sender.report());
@@ -120,6 +124,7 @@ pub fn run(receive: &[String], send: &[String], patience: Nanos) -> Result<Outco
         received: received?,
         // The kernel counts in hundredths of a second.
         cpu_s: ticks as f64 / 100.0,
+        seconds,
         memory_bytes: memory_kb * 1024,
         wire_bytes: wire_bytes().saturating_sub(wire),
     })

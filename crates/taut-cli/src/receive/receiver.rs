@@ -203,6 +203,7 @@ impl<'a> Receiver<'a> {
             || self.arguments.count.is_some_and(|count| self.received() + lost >= count)
             || self.deadline().is_some_and(|deadline| now >= deadline)
             || stop_requests() > 0
+            || self.progress.is_abandoned()
     }
 
     fn report(&mut self, uri: &ChannelUri) -> Report {

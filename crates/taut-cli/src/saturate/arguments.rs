@@ -9,10 +9,10 @@ use crate::exit::Failure;
 
 /// Raise the rate of a channel until latency or loss gives way.
 ///
-/// Runs `taut receive` and `taut send` as processes at ever higher rates, then halves the interval
-/// around the first rate that fails: the knee is the highest rate that held. A rate holds when the
-/// sender kept it to 5%, nothing more than --loss was lost, and p99 from the intended time stayed
-/// below --p99-us. A run as fast as it goes is beside it.
+/// Runs `taut receive` and `taut send` as processes at ever higher rates (at ever lower ones when
+/// the first fails), then halves the interval around the knee, the highest rate that held. A rate
+/// holds when the sender kept it to 5%, nothing more than --loss was lost, and p99 from the
+/// intended time stayed below --p99-us. A run as fast as it goes is beside it.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
     /// The channel, between processes; or TAUT_CHANNEL

@@ -1,4 +1,5 @@
-//! The search for the knee: up by half, then down by halves.
+//! The search for the knee: up by half until a rate gives way, or down by halves until one holds,
+//! then into the interval between.
 
 use serde_json::{Value, json};
 use taut_sys::stop_requests;
@@ -11,6 +12,29 @@ use crate::progress::Progress;
 
 /// Runs between the last rate that held and the first that did not.
 const HALVINGS: usize = 3;
+/// Runs below the first rate, each at half of the one before, when that one gave way.
+const DESCENTS: usize = 6;
+/// What a run at full speed is taken to reach, so that it lasts about as long as the others.
+const FULL_SPEED_AT_LEAST: u64 = 1_000_000;
+
+/// The interval that the knee is in, and how it was found.
+#[derive(Debug, Default)]
+struct Bounds {
+    steps: Vec<Step>,
+    held: Option<u64>,
+    failed: Option<u64>,
+}
+
+impl Bounds {
+    fn note(&mut self, rate: u64, step: Step) {
+        if step.failed.is_some() {
+            self.failed = Some(self.failed.map_or(rate, |failed| failed.min(rate)));
+        } else {
+            self.held = Some(self.held.map_or(rate, |held| held.max(rate)));
+        }
+        self.steps.push(step);
+    }
+}
 
 /// One rate, as it went.
 #[derive(Clone, Debug)]
@@ -23,7 +47,7 @@ pub struct Step {
     pub p99_us: f64,
     pub p999_us: f64,
     pub lost_share: f64,
-    /// CPUs that both ends kept busy.
+    /// CPUs that both ends kept busy, from their start to their end.
     pub cpus: f64,
     pub memory_mb: f64,
     pub wire_bytes_per_message: f64,
@@ -58,44 +82,42 @@ pub struct Search<'a> {
     arguments: &'a Arguments,
     uri: &'a str,
     progress: Progress,
+    /// The rate that a run at full speed is made as long for.
+    fastest: u64,
 }
 
 impl<'a> Search<'a> {
     pub fn new(arguments: &'a Arguments, uri: &'a str) -> Self {
-        Self { arguments, uri, progress: Progress::start() }
+        Self { arguments, uri, progress: Progress::start(), fastest: FULL_SPEED_AT_LEAST }
     }
 
     pub fn run(mut self) -> Result<Found, Failure> {
-        let mut steps: Vec<Step> = Vec::new();
-        let (mut held, mut failed) = (None, None);
+        let mut bounds = Bounds::default();
         let mut rate = self.arguments.from;
-        while failed.is_none() {
-            let step = self.step(Some(rate))?;
-            if step.failed.is_some() {
-                failed = Some(rate)
-            } else {
-                held = Some(rate)
-            }
-            steps.push(step);
-            if rate >= self.arguments.to {
+        loop {
+            bounds.note(rate, self.step(Some(rate))?);
+            if bounds.failed.is_some() || rate >= self.arguments.to {
                 break;
             }
             rate = (rate + rate / 2).max(rate + 1).min(self.arguments.to);
         }
+        for _ in 0..DESCENTS {
+            if bounds.held.is_some() || rate < 2 {
+                break;
+            }
+            rate /= 2;
+            bounds.note(rate, self.step(Some(rate))?);
+        }
         for _ in 0..HALVINGS {
-            let (Some(low), Some(high)) = (held, failed) else { break };
+            let (Some(low), Some(high)) = (bounds.held, bounds.failed) else { break };
             let middle = low + (high - low) / 2;
             if middle == low {
                 break;
             }
-            let step = self.step(Some(middle))?;
-            if step.failed.is_some() {
-                failed = Some(middle)
-            } else {
-                held = Some(middle)
-            }
-            steps.push(step);
+            bounds.note(middle, self.step(Some(middle))?);
         }
+        self.fastest = bounds.held.unwrap_or(1).max(FULL_SPEED_AT_LEAST);
+        let Bounds { mut steps, held, .. } = bounds;
         steps.sort_by_key(|step| step.rate);
         let gave_way = steps.iter().filter(|step| step.rate > held).find_map(|step| step.failed);
         let full_speed = Some(self.step(None)?);
@@ -109,8 +131,7 @@ impl<'a> Search<'a> {
         let shown = rate.map_or("full speed".to_owned(), |rate| format!("{rate} messages/s"));
         self.progress.tell(&shown);
         let arguments = self.arguments;
-        // At full speed, as many as the last rate that could be asked for would be.
-        let count = rate.unwrap_or(1_000_000) as f64 * arguments.seconds;
+        let count = rate.unwrap_or(self.fastest) as f64 * arguments.seconds;
         let count = (count.ceil() as u64).max(20);
         let wait = arguments.wait.strategy().name();
         let with_cpu = |verb: &str, cpu: Option<&usize>| {
@@ -155,7 +176,7 @@ fn judged(arguments: &Arguments, rate: Option<u64>, outcome: &pair::Outcome) -> 
         p99_us: us("p99"),
         p999_us: us("p999"),
         lost_share,
-        cpus: if seconds > 0.0 { outcome.cpu_s / seconds } else { 0.0 },
+        cpus: outcome.cpu_s / outcome.seconds.max(0.001),
         memory_mb: outcome.memory_bytes as f64 / 1e6,
         wire_bytes_per_message: outcome.wire_bytes as f64 / sent.max(1.0),
         failed,

@@ -7,7 +7,8 @@ use taut_types::Nanos;
 use super::arguments::Rate;
 use super::finish;
 use super::pace::Pace;
-use super::sender::{Attempt, Report, Sender};
+use super::report::Report;
+use super::sender::{Attempt, Sender};
 use crate::channel::failure;
 use crate::channel::latency::Latency;
 use crate::channel::stamp::{Stamped, read};
@@ -70,7 +71,7 @@ pub fn run(
     let seconds = (sender.clock.now() - start).0 as f64 / 1e9;
     finish::run(sender, sequence)?;
     replies.close(sender.clock.now());
-    let report = sender.report(sequence, seconds);
+    let report = Report::new(sender.uri.to_string(), &sender.publication, sequence, seconds);
     Ok(Report { round_trip_ns: latency.spread(), unanswered: Some(unanswered), ..report })
 }
 

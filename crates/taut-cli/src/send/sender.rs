@@ -1,8 +1,5 @@
 //! The sending loop: one thread that is application and driver.
 
-use std::fmt;
-
-use serde::Serialize;
 use taut_channel::{ChannelUri, OfferError, Publication, Waiter};
 use taut_sys::stop_requests;
 use taut_types::Nanos;
@@ -10,7 +7,6 @@ use taut_types::Nanos;
 use super::arguments::{Arguments, Rate};
 use super::pace::Pace;
 use crate::channel::clock::StampClock;
-use crate::channel::latency::Spread;
 use crate::channel::stamp::Stamp;
 use crate::exit::Failure;
 use crate::progress::Progress;
@@ -19,37 +15,6 @@ use crate::progress::Progress;
 const BURST: u64 = 64;
 /// Offers at full speed between two duties: few system calls carry them.
 const BATCH: u64 = 256;
-
-/// What `taut send` did.
-#[derive(Clone, Debug, Serialize)]
-pub struct Report {
-    pub channel: String,
-    pub sent: u64,
-    pub back_pressured: u64,
-    pub repaired: u64,
-    pub seconds: f64,
-    /// Of pings alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub round_trip_ns: Option<Spread>,
-    /// Pings that were not answered, of pings alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unanswered: Option<u64>,
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { channel, sent, back_pressured, repaired, seconds, .. } = self;
-        write!(
-            f,
-            "{channel}: {sent} messages in {seconds:.3} s, back-pressured {back_pressured} times, \
-             {repaired} repaired"
-        )?;
-        if let Some(spread) = &self.round_trip_ns {
-            write!(f, "\nround trip {}", spread.line())?;
-        }
-        self.unanswered.map_or(Ok(()), |lost| write!(f, "\n{lost} unanswered"))
-    }
-}
 
 /// The sender at work.
 #[derive(Debug)]
@@ -90,23 +55,10 @@ impl<'a> Sender<'a> {
         }
     }
 
-    pub fn report(&self, sent: u64, seconds: f64) -> Report {
-        let counters = self.publication.counters();
-        Report {
-            channel: self.uri.to_string(),
-            sent,
-            back_pressured: counters.back_pressured,
-            repaired: counters.repaired,
-            seconds,
-            round_trip_ns: None,
-            unanswered: None,
-        }
-    }
-
     /// Waits for the first subscriber, unless told not to.
     pub fn await_subscriber(&mut self) -> Result<(), Failure> {
         while !self.arguments.no_wait && !self.publication.is_connected() {
-            if stop_requests() > 0 {
+            if stop_requests() > 0 || self.progress.is_abandoned() {
                 return Err(Failure::Run(format!("{}: no subscriber came", self.uri)));
             }
             self.duty();

@@ -1,0 +1,89 @@
+//! A stranger's bytes, in any pieces, before and after a handshake: no panic, no end of input is
+//! passed, and what they make us say stays small.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use taut_types::Nanos;
+use taut_zmtp::{
+    Account, ConnectionConfig, Publisher, PublisherConfig, SEED_BYTES, SecretKey, Security, Seed,
+    SocketType, Subscriber,
+};
+
+const NOW: Nanos = Nanos(1_000_000_000);
+/// What a peer of ZMTP 3.1 without security says until messages pass.
+const HANDSHAKE: [&[u8]; 2] = [b"\xff\0\0\0\0\0\0\0\0\x7f\x03\x01NULL", &[0; 48]];
+const READY_SUB: &[u8] = b"\x04\x19\x05READY\x0bSocket-Type\0\0\0\x03SUB";
+const READY_PUB: &[u8] = b"\x04\x19\x05READY\x0bSocket-Type\0\0\0\x03PUB";
+
+fn security(choice: u8, is_server: bool) -> Security {
+    let account = || Account::new("user", "password").expect("short enough");
+    let secret = || SecretKey::new([3; 32]);
+    match (choice % 4, is_server) {
+        (2, true) => Security::PlainServer(vec![account()]),
+        (2, false) => Security::PlainClient(account()),
+        (3, true) => Security::CurveServer { secret: secret(), clients: None },
+        (3, false) => Security::CurveClient { secret: secret(), server: secret().public() },
+        _ => Security::Null,
+    }
+}
+
+/// Hands bytes over in pieces as long as the first ones say; what is not consumed comes again.
+fn feed(bytes: &[u8], mut handle: impl FnMut(&[u8]) -> usize) {
+    let Some((piece, bytes)) = bytes.split_first() else { return };
+    let piece = usize::from(*piece) + 1;
+    let (mut at, mut end) = (0, 0);
+    while end < bytes.len() {
+        end = (end + piece).min(bytes.len());
+        loop {
+            let consumed = handle(&bytes[at..end]);
+            assert!(consumed <= end - at);
+            at += consumed;
+            if consumed == 0 {
+                break;
+            }
+        }
+    }
+}
+
+fn publish(choice: u8, bytes: &[u8]) {
+    let socket_type = if choice & 8 == 0 { SocketType::Pub } else { SocketType::Xpub };
+    let mut config = PublisherConfig::new(socket_type);
+    config.connection.security = security(choice, true);
+    config.log_bytes = 4_096;
+    let mut publisher = Publisher::new(config).expect("a socket");
+    let peer = publisher.add(NOW, Seed::new([7; SEED_BYTES])).expect("a peer");
+    if choice & 16 != 0 {
+        for known in [HANDSHAKE[0], HANDSHAKE[1], READY_SUB] {
+            publisher.handle_bytes(peer, NOW, known);
+        }
+        assert!(choice & 2 != 0 || publisher.established_count() == 1);
+    }
+    feed(bytes, |piece| publisher.handle_bytes(peer, NOW, piece).consumed);
+    let _ = publisher.offer(&[b"topic", &[1; 70]]);
+    let said = publisher.poll_transmit(peer).len();
+    assert!(said < 16_384 + 2 * bytes.len());
+    publisher.handle_timeout(Nanos(NOW.0 * 100));
+}
+
+fn subscribe(choice: u8, bytes: &[u8]) {
+    let mut config = ConnectionConfig::new(SocketType::Sub);
+    config.security = security(choice, false);
+    config.frame_bytes_max = 4_096;
+    let mut subscriber = Subscriber::new(config, 1).expect("a socket");
+    subscriber.subscribe(b"to").expect("a subscription");
+    let link = subscriber.add(NOW, Seed::new([7; SEED_BYTES])).expect("a link");
+    if choice & 16 != 0 {
+        for known in [HANDSHAKE[0], HANDSHAKE[1], READY_PUB] {
+            subscriber.handle_bytes(link, NOW, known);
+        }
+        assert!(choice & 2 != 0 || subscriber.established_count() == 1);
+    }
+    feed(bytes, |piece| subscriber.handle_bytes(link, NOW, piece).consumed);
+    assert!(subscriber.poll_transmit(link).len() < 16_384 + 2 * bytes.len());
+    subscriber.handle_timeout(Nanos(NOW.0 * 100));
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, bytes)) = data.split_first() else { return };
+    if choice & 4 == 0 { publish(*choice, bytes) } else { subscribe(*choice, bytes) }
+});
