@@ -20,7 +20,8 @@ pub struct ArbiterConfig {
     /// What is done.
     pub recovery: Recovery,
     /// A feed that restarts has another stream: so many packets of it, with none of the old one
-    /// between them, make it the one to follow.
+    /// between them, make it the one to follow. Of no meaning when [`feed`](Self::feed) names the
+    /// stream: that one has no successor, except by [`Arbiter::handle_reset`].
     pub restart_packets: u32,
 }
 
@@ -103,7 +104,10 @@ impl Arbiter {
         Self {
             sequencer: Sequencer::new(config.feed),
             lines: Lines::new(now),
-            streams: Streams::default(),
+            // A stream that was asked for by its number has no successor.
+            streams: Streams::new(
+                config.feed.stream_id.is_none().then_some(config.restart_packets),
+            ),
             plan: RequestPlan::default(),
             gap_since: None,
             is_refreshing: false,
@@ -310,8 +314,7 @@ impl Arbiter {
     /// them is a restart.
     #[inline]
     fn is_followed(&mut self, stream_id: u32) -> bool {
-        match self.streams.whose(stream_id, self.sequencer.stream_id(), self.config.restart_packets)
-        {
+        match self.streams.whose(stream_id, self.sequencer.stream_id()) {
             Whose::Followed => true,
             Whose::Foreign => false,
             Whose::Successor => {

@@ -15,8 +15,10 @@ pub(crate) enum Whose {
 }
 
 /// What is known of other streams.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Streams {
+    /// So many packets of another stream make it the one to follow; nothing when none ever does.
+    successor_after: Option<u32>,
     left: [Option<u32>; LEFT_MAX],
     next_left: usize,
     /// Another stream, and how many of its packets came without one of ours between them.
@@ -25,22 +27,28 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
+    pub(crate) const fn new(successor_after: Option<u32>) -> Self {
+        Self {
+            successor_after,
+            left: [None; LEFT_MAX],
+            next_left: 0,
+            candidate: None,
+            restarts: 0,
+        }
+    }
+
     #[inline]
-    pub(crate) fn whose(
-        &mut self,
-        stream_id: u32,
-        followed: Option<u32>,
-        restart_packets: u32,
-    ) -> Whose {
+    pub(crate) fn whose(&mut self, stream_id: u32, followed: Option<u32>) -> Whose {
         if followed.is_none_or(|followed| followed == stream_id) {
             self.candidate = None;
             return Whose::Followed;
         }
-        self.judge(stream_id, restart_packets)
+        self.judge(stream_id)
     }
 
     #[cold]
-    fn judge(&mut self, stream_id: u32, restart_packets: u32) -> Whose {
+    fn judge(&mut self, stream_id: u32) -> Whose {
+        let Some(successor_after) = self.successor_after else { return Whose::Foreign };
         if self.left.contains(&Some(stream_id)) {
             return Whose::Foreign;
         }
@@ -49,7 +57,7 @@ impl Streams {
             _ => 1,
         };
         self.candidate = Some((stream_id, count));
-        if count < restart_packets {
+        if count < successor_after {
             return Whose::Foreign;
         }
         self.restarts += 1;

@@ -73,8 +73,7 @@ impl Market {
             silence: SILENCE,
             patience: PATIENCE,
             recovery: if asks { RETRANSMISSION } else { Recovery::Snapshot },
-            // A stream that was asked for has no successor.
-            restart_packets: config.stream_id.map_or(3, |_| u32::MAX),
+            ..ArbiterConfig::default()
         };
         Self {
             arbiter: Arbiter::new(arbitration, now),

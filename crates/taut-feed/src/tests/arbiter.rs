@@ -205,6 +205,27 @@ fn a_restart_is_followed_after_some_packets_and_its_predecessor_never_again() {
 }
 
 #[test]
+fn a_stream_that_was_configured_has_no_successor_but_by_a_reset() {
+    let mut config = config(Recovery::Snapshot);
+    config.feed.stream_id = Some(STREAM);
+    let mut consumer = Consumer { arbiter: Arbiter::new(config, T0), book: 0 };
+    consumer.snapshot(0);
+    let other = STREAM + 1;
+    for sequence in 1..=10 * u64::from(config.restart_packets) {
+        let sequence = SequenceNumber(sequence);
+        let verdict = consumer.arbiter.handle_packet(T0, Line::A, other, sequence, b"x");
+        assert_eq!(verdict, Verdict::OtherStream);
+    }
+    assert_eq!(consumer.take(T0, Line::B, 1), Verdict::Apply);
+    assert_eq!(consumer.arbiter.restarts_and_requests().0, 0);
+
+    consumer.arbiter.handle_reset(T0, other);
+    while consumer.arbiter.poll_replay().is_some() {}
+    let verdict = consumer.arbiter.handle_packet(T0, Line::A, other, SequenceNumber(1), b"x");
+    assert_eq!(verdict, Verdict::Apply);
+}
+
+#[test]
 fn a_reset_begins_again_at_one_with_an_empty_book() {
     let mut consumer = Consumer::new(Recovery::Snapshot);
     consumer.take(T0, Line::A, 1);
