@@ -6,7 +6,7 @@ use taut_sbe_gen::Schema;
 
 #[test]
 fn encoders_check_counts_lengths_and_buffers_in_both_byte_orders() {
-    for name in support::OWN {
+    for name in ["odd.xml", "big.xml"] {
         let schema = Schema::read(&support::own(name)).unwrap_or_else(|error| panic!("{error}"));
         let folder = tempfile::tempdir().expect("folder");
         let program = support::program(&schema, include_str!("programs/odd.rs"), folder.path());

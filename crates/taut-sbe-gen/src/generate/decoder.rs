@@ -253,13 +253,13 @@ impl Plan<'_> {
                     format!("{function}_data(rest).map(|(data, rest)| (Some(data), rest))?");
                 out.line(when_known(body, &data.notes, member, &split, "None"));
             } else {
-                out.line(format!("let ({member}_part, rest) = {function}_data(rest)?;"));
+                out.line(format!("let ({}, rest) = {function}_data(rest)?;", part(member)));
             }
         }
         let parts = members.groups.iter().chain(&members.data);
         let all: Vec<String> = ["block".to_owned()]
             .into_iter()
-            .chain(parts.map(|member| format!("{member}: {member}_part")))
+            .chain(parts.map(|member| format!("{member}: {}", part(member))))
             .collect();
         out.line(format!("Ok((Self {{ {} }}, rest))\n}}", all.join(", ")));
         out.gap();
@@ -305,12 +305,19 @@ fn when_known(
 ) -> String {
     match body.is_newer(notes) {
         true => format!(
-            "let ({member}_part, rest) =\nif version < {} {{\n({absent}, rest)\n}} else {{\n\
+            "let ({}, rest) =\nif version < {} {{\n({absent}, rest)\n}} else {{\n\
              {split}\n}};",
+            part(member),
             notes.since
         ),
-        false => format!("let ({member}_part, rest) = {split};"),
+        false => format!("let ({}, rest) = {split};", part(member)),
     }
+}
+
+/// The variable of a part that was split off. A member that ends in `_` goes behind: two of them
+/// inside a name are no snake case.
+fn part(member: &str) -> String {
+    if member.ends_with('_') { format!("part_{member}") } else { format!("{member}_part") }
 }
 
 fn data_type(body: &Body, data: &Data) -> &'static str {

@@ -115,8 +115,9 @@ impl<'s> Plan<'s> {
             }
         }
         let mut functions = Scope::default();
-        let function_names =
-            schema.composites.iter().map(|item| functions.unique(snake(&item.name))).collect();
+        // Numbered when taken, since words follow: with `_` behind it would be no snake case.
+        let stem = |item: &Composite| functions.unique_type(snake(&item.name));
+        let function_names = schema.composites.iter().map(stem).collect();
         let mut plan = Self {
             schema,
             messages,
