@@ -107,6 +107,38 @@ fn a_subscriber_that_follows_the_publication_has_the_same_book() {
 }
 
 #[test]
+fn two_lines_carry_the_same_packets() {
+    let Some(capture) = capture("spot_btcusdt_20240808.gz") else { return };
+    let channels =
+        ["a", "b"].map(|line| format!("ipc:taut-feed-line-{line}-{}", std::process::id()));
+    let mut lines = channels.each_ref().map(|channel| {
+        let uri: ChannelUri = channel.parse().expect("a channel");
+        let opening = Opening { now: monotonic(), ..Opening::default() };
+        Subscription::open(&uri, &opening).expect("a subscription")
+    });
+    let child = replay(&capture)
+        .args(["--await-subscriber", "--publish", &channels[0], "--publish", &channels[1]])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("taut starts");
+    let mut packets = [Vec::new(), Vec::new()];
+    let mut had_image = [false; 2];
+    let deadline = monotonic() + Nanos::from_secs(60);
+    while !(had_image == [true; 2] && lines.iter().all(|line| line.image_count() == 0)) {
+        assert!(monotonic() < deadline, "the publication does not end");
+        for ((line, packets), had_image) in lines.iter_mut().zip(&mut packets).zip(&mut had_image) {
+            line.poll(monotonic(), 64, |message| packets.push(message.payload.to_vec()));
+            *had_image |= line.image_count() > 0;
+        }
+    }
+    let told = one_line(&child.wait_with_output().expect("taut ends"));
+    assert!(packets[0] == packets[1], "the lines differ");
+    assert_eq!(told["published"]["packets"], packets[0].len());
+    assert_eq!(told["published"]["unheard"], 0);
+}
+
+#[test]
 fn a_replay_at_a_speed_takes_its_time_and_ctrl_c_ends_it_with_its_result() {
     let Some(capture) = capture("spot_btcusdt_20240808.gz") else { return };
     let start = monotonic();
@@ -129,6 +161,7 @@ fn wrong_use_ends_with_code_2_before_anything_starts() {
         &["--capture", "/nowhere"][..],
         &["--capture", "/dev/null", "--speed", "0"],
         &["--capture", "/dev/null", "--publish", "nonsense"],
+        &["--capture", "/dev/null", "--publish=ipc:a", "--publish=ipc:b", "--publish=ipc:c"],
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
         command.args(["feed", "replay", "--format", "binance"]).args(arguments);

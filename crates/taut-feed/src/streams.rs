@@ -28,13 +28,7 @@ pub(crate) struct Streams {
 
 impl Streams {
     pub(crate) const fn new(successor_after: Option<u32>) -> Self {
-        Self {
-            successor_after,
-            left: [None; LEFT_MAX],
-            next_left: 0,
-            candidate: None,
-            restarts: 0,
-        }
+        Self { successor_after, left: [None; LEFT_MAX], next_left: 0, candidate: None, restarts: 0 }
     }
 
     #[inline]

@@ -1,4 +1,5 @@
-//! A recording's events as taut's own market data: packets of SBE messages on a channel.
+//! A recording's events as taut's own market data: packets of SBE messages on a channel, or the
+//! same packets on two: the lines A and B of a feed.
 //!
 //! Updates and trades are numbered packets, the last one of a message marked as such. Every second
 //! of the recording a snapshot of the whole book is a run of packets of its own numbers, so that a
@@ -23,18 +24,22 @@ const SNAPSHOT_EVERY: Nanos = Nanos::from_secs(1);
 const LINGER: Nanos = Nanos::from_secs(5);
 const INSTRUMENT: InstrumentId = InstrumentId(1);
 
+/// A feed has so many lines.
+const LINES_MAX: usize = 2;
+
 /// What was published.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Published {
     pub packets: u64,
     pub snapshots: u64,
-    /// Packets that nobody was there for.
+    /// Packets that nobody was there for, on each line.
     pub unheard: u64,
 }
 
 /// A publisher of one instrument.
 pub struct Publisher {
-    publication: Publication,
+    /// Line A, and line B when there is one.
+    lines: Vec<Publication>,
     writer: PacketWriter<[u8; PACKET_BYTES_MAX]>,
     stream_id: u32,
     sequence: u64,
@@ -49,24 +54,37 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    /// Opens the channel, and waits for a subscriber if told so.
+    /// Opens a line on each channel, and waits for subscribers if told so.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for a channel that cannot be opened.
-    pub fn open(uri: &ChannelUri, await_subscriber: bool) -> Result<Self, Failure> {
+    /// [`Failure::Usage`] for a channel that cannot be opened, or for too many.
+    pub fn open(uris: &[ChannelUri], await_subscriber: bool) -> Result<Self, Failure> {
+        if uris.len() > LINES_MAX {
+            let given = uris.len();
+            let what = format!("--publish: {given} channels, a feed has {LINES_MAX} lines at most");
+            return Err(Failure::Usage(what));
+        }
         let opening = Opening { now: monotonic(), ..Opening::default() };
-        let mut publication = Publication::open(uri, &opening)
-            .map_err(|error| Failure::Usage(format!("--publish {uri}: {error}")))?;
-        while await_subscriber && !publication.is_connected() && stop_requests() == 0 {
-            publication.work(monotonic());
-            publication.block(Nanos::from_millis(10));
+        let open = |uri: &ChannelUri| {
+            Publication::open(uri, &opening)
+                .map_err(|error| Failure::Usage(format!("--publish {uri}: {error}")))
+        };
+        let mut lines = uris.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        while await_subscriber
+            && !lines.iter().all(Publication::is_connected)
+            && stop_requests() == 0
+        {
+            for line in &mut lines {
+                line.work(monotonic());
+                line.block(Nanos::from_millis(10));
+            }
         }
         let symbol = Symbol::new(b"UNKNOWN");
         let symbol = symbol.ok_or_else(|| Failure::run("the symbol", "it is no symbol"))?;
         let mut id = [0; 4];
         taut_sys::random_bytes(&mut id).map_err(|error| Failure::run("a stream id", error))?;
         Ok(Self {
-            publication,
+            lines,
             writer: PacketWriter::new([0; PACKET_BYTES_MAX]),
             stream_id: u32::from_le_bytes(id),
             sequence: 0,
@@ -225,35 +243,46 @@ impl Publisher {
         self.send()
     }
 
-    /// Waits while the channel has no room, and does not while nobody listens.
+    /// Sends the packet on line A, then on line B.
     fn send(&mut self) -> Result<(), Failure> {
         self.published.packets += 1;
-        loop {
-            let now = monotonic();
-            let offered = self.publication.offer(now, self.writer.finish());
-            self.publication.work(now);
-            match offered {
-                Ok(_) => return Ok(()),
-                Err(OfferError::NotConnected) => {
-                    self.published.unheard += 1;
-                    return Ok(());
-                }
-                Err(OfferError::BackPressured) if stop_requests() == 0 => yield_cpu(),
-                Err(OfferError::BackPressured) => return Ok(()),
-                Err(error) => return Err(Failure::run("the channel", error)),
-            }
+        for line in &mut self.lines {
+            let is_heard = send_on(line, self.writer.finish())?;
+            self.published.unheard += u64::from(!is_heard);
         }
+        Ok(())
     }
 
     /// Lets the subscribers take what is left.
     pub fn finish(mut self) -> Published {
         let deadline = monotonic() + LINGER;
-        self.publication.close(monotonic());
-        while self.publication.closing() != Closing::Closed && monotonic() < deadline {
-            self.publication.work(monotonic());
+        for line in &mut self.lines {
+            line.close(monotonic());
+        }
+        let is_closed = |line: &Publication| line.closing() == Closing::Closed;
+        while !self.lines.iter().all(is_closed) && monotonic() < deadline {
+            for line in &mut self.lines {
+                line.work(monotonic());
+            }
             yield_cpu();
         }
         self.published
+    }
+}
+
+/// Waits while the channel has no room, and does not while nobody listens: then it says false.
+fn send_on(line: &mut Publication, packet: &[u8]) -> Result<bool, Failure> {
+    loop {
+        let now = monotonic();
+        let offered = line.offer(now, packet);
+        line.work(now);
+        match offered {
+            Ok(_) => return Ok(true),
+            Err(OfferError::NotConnected) => return Ok(false),
+            Err(OfferError::BackPressured) if stop_requests() == 0 => yield_cpu(),
+            Err(OfferError::BackPressured) => return Ok(true),
+            Err(error) => return Err(Failure::run("the channel", error)),
+        }
     }
 }
 

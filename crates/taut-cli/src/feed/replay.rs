@@ -31,11 +31,13 @@ pub struct Replay {
     /// How fast: 1 as it was received, 2 twice as fast, or max for as fast as it goes
     #[arg(long, default_value = "max", value_parser = parse_speed)]
     speed: Speed,
-    /// Publish the book's levels and the trades as taut's own market data (SBE packets and, in
-    /// between, snapshots) on this channel, for example ipc:NAME
+    /// Publish the book's levels and the trades as taut's own market data on this channel, for
+    /// example ipc:NAME: one datagram a message, each a packet of SBE messages with a number, and
+    /// every second of the recording a snapshot in packets of its own numbers. Given twice, the
+    /// same packets go out on both channels: line A, then line B, for a subscriber that arbitrates
     #[arg(long, value_name = "CHANNEL")]
-    publish: Option<ChannelUri>,
-    /// With --publish: begin when the channel has a subscriber
+    publish: Vec<ChannelUri>,
+    /// With --publish: begin when every channel has a subscriber
     #[arg(long, requires = "publish")]
     await_subscriber: bool,
     /// Print one JSON object
@@ -83,9 +85,9 @@ pub fn run(replay: &Replay) -> Result<(), Failure> {
     let Format::Binance = replay.format;
     let capture = capture::read(&replay.capture)?;
     catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
-    let publisher = match &replay.publish {
-        Some(channel) => Some(Publisher::open(channel, replay.await_subscriber)?),
-        None => None,
+    let publisher = match &replay.publish[..] {
+        [] => None,
+        channels => Some(Publisher::open(channels, replay.await_subscriber)?),
     };
     let mut player = Player {
         decoder: BinanceJson::default(),
