@@ -209,3 +209,32 @@ fn imported_settings_work() {
     let file = write(folder.path(), "orders", &orders(2));
     assert_eq!(echoes(&send(&ours, None, &file, "0.3")).len(), 2);
 }
+
+#[test]
+fn both_tools_speak_tls_and_a_wrong_root_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["host", "other"] {
+        let made = rcgen::generate_simple_self_signed([String::from("127.0.0.1")]);
+        let made = made.expect("a certificate");
+        write(folder.path(), &format!("{name}.pem"), &made.cert.pem());
+        write(folder.path(), &format!("{name}.key"), &made.signing_key.serialize_pem());
+    }
+    let tls = "[sessions.tls]\ncertificate = \"host.pem\"\nkey = \"host.key\"";
+    let acceptor = write(folder.path(), "a.toml", &session("HOST", "GUEST", tls));
+    let echo = Echo::start(&acceptor, "0");
+    let connect = format!("127.0.0.1:{}", echo.port);
+    let file = write(folder.path(), "orders", &orders(3));
+    let guest = |ca: &str| {
+        let tls = format!("reconnect_seconds = 0.05\n[sessions.tls]\nca = \"{ca}.pem\"");
+        write(folder.path(), &format!("{ca}.toml"), &session("GUEST", "HOST", &tls))
+    };
+    assert_eq!(echoes(&send(&guest("host"), Some(&connect), &file, "0.3")).len(), 3);
+    let output = taut(&["send", "--patience", "0.5", "--connect", &connect, "--config"])
+        .args([&guest("other"), &file])
+        .output()
+        .expect("the initiator");
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("TLS: the peer's certificate is refused"), "{told}");
+    assert!(told.contains("other.pem (tls.ca)"), "{told}");
+}
