@@ -206,7 +206,7 @@ impl<S: Store> Session<S> {
         let mut writer = self.outgoing.begin_again(out, msg_type);
         copy_header(&mut writer, &mut fields, now);
         let body = frame.bytes().get(fields.offset()..frame.body_range().end)?;
-        writer.raw(body);
+        writer.part(body);
         writer.finish().ok()
     }
 }
