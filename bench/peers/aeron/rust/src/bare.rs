@@ -80,7 +80,7 @@ pub fn run(mtu: usize, count: u64, size: usize, is_written: bool) {
     let sent = sending.join().expect("sender");
     let rate = received as f64 / ((last - begun).0 as f64 / 1e9);
     println!(
-        "{{\"peer\":\"bare\",\"written\":{is_written},\"mtu\":{mtu},\"sent\":{sent},\"received\":{received},\
-         \"msgs_per_s\":{rate:.0}}}"
+        "{{\"peer\":\"bare\",\"written\":{is_written},\"mtu\":{mtu},\"sent\":{sent},\
+         \"received\":{received},\"msgs_per_s\":{rate:.0}}}"
     );
 }
