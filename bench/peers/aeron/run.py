@@ -98,6 +98,7 @@ def throughput(options, mtu):
         "taut": lambda: rate({}, "taut", uri(mtu) + "|stream-id=1001", count, SIZE, 0),
         "aeron_tuned": lambda: rate(TUNED, "throughput", uri(mtu), 1001, count, SIZE),
         "bare": lambda: rate({}, "bare", mtu, 4 * count),
+        "bare_written": lambda: rate({}, "written", mtu, 4 * count, SIZE),
     }
     if options.defaults:
         few = count // 4
@@ -170,7 +171,12 @@ def pace(options, mtu):
 
 CELLS = {"throughput": throughput, "loss": loss, "round-trip": round_trip, "pace": pace}
 RATIOS = {
-    "throughput": [("taut", "aeron_tuned", ""), ("taut", "bare", ""), ("taut_tools", "aeron_tuned", "")],
+    "throughput": [
+        ("taut", "aeron_tuned", ""),
+        ("taut", "bare", ""),
+        ("taut", "bare_written", ""),
+        ("taut_tools", "aeron_tuned", ""),
+    ],
     "loss": [("taut_1_percent", "taut", ""), ("taut_1_percent", "aeron_tuned_1_percent", "")],
     "round-trip": [("taut", "udp", "p50"), ("taut", "aeron_tuned", "p50"), ("taut", "aeron_tuned", "p99")],
     "pace": [("taut_1_percent", "aeron_tuned_1_percent", "p99"), ("taut", "aeron_tuned", "p50")],

@@ -3,6 +3,7 @@
 mod acceptance;
 mod decode;
 mod echo;
+mod fields;
 mod messages;
 mod send;
 mod serve;

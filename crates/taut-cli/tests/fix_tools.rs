@@ -209,3 +209,99 @@ fn imported_settings_work() {
     let file = write(folder.path(), "orders", &orders(2));
     assert_eq!(echoes(&send(&ours, None, &file, "0.3")).len(), 2);
 }
+
+#[test]
+fn both_tools_speak_tls_and_a_wrong_root_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["host", "other"] {
+        let made = rcgen::generate_simple_self_signed([String::from("127.0.0.1")]);
+        let made = made.expect("a certificate");
+        write(folder.path(), &format!("{name}.pem"), &made.cert.pem());
+        write(folder.path(), &format!("{name}.key"), &made.signing_key.serialize_pem());
+    }
+    let tls = "[sessions.tls]\ncertificate = \"host.pem\"\nkey = \"host.key\"";
+    let acceptor = write(folder.path(), "a.toml", &session("HOST", "GUEST", tls));
+    let echo = Echo::start(&acceptor, "0");
+    let connect = format!("127.0.0.1:{}", echo.port);
+    let file = write(folder.path(), "orders", &orders(3));
+    let guest = |ca: &str| {
+        let tls = format!("reconnect_seconds = 0.05\n[sessions.tls]\nca = \"{ca}.pem\"");
+        write(folder.path(), &format!("{ca}.toml"), &session("GUEST", "HOST", &tls))
+    };
+    assert_eq!(echoes(&send(&guest("host"), Some(&connect), &file, "0.3")).len(), 3);
+    let output = taut(&["send", "--patience", "0.5", "--connect", &connect, "--config"])
+        .args([&guest("other"), &file])
+        .output()
+        .expect("the initiator");
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("TLS: the peer's certificate is refused"), "{told}");
+    assert!(told.contains("other.pem (tls.ca)"), "{told}");
+}
+
+/// A dialect with a data field of its own, out of order with its length.
+const DIALECT: &str = "<fix major='4' minor='4'>
+<header><field name='BeginString' required='Y'/><field name='BodyLength' required='Y'/>
+<field name='MsgType' required='Y'/><field name='MsgSeqNum' required='Y'/>
+<field name='SenderCompID' required='Y'/><field name='SendingTime' required='Y'/>
+<field name='TargetCompID' required='Y'/></header>
+<trailer><field name='CheckSum' required='Y'/></trailer>
+<messages>
+<message name='Logon' msgtype='A' msgcat='admin'><field name='EncryptMethod' required='Y'/>
+<field name='HeartBtInt' required='Y'/><field name='ResetSeqNumFlag' required='N'/></message>
+<message name='Logout' msgtype='5' msgcat='admin'><field name='Text' required='N'/></message>
+<message name='Heartbeat' msgtype='0' msgcat='admin'/>
+<message name='Order' msgtype='D' msgcat='app'><field name='ClOrdID' required='Y'/>
+<field name='BlobLen' required='N'/><field name='Blob' required='N'/>
+<field name='Note' required='N'/><field name='Text' required='N'/></message>
+</messages>
+<fields><field number='8' name='BeginString' type='STRING'/>
+<field number='9' name='BodyLength' type='LENGTH'/>
+<field number='10' name='CheckSum' type='STRING'/>
+<field number='11' name='ClOrdID' type='STRING'/>
+<field number='34' name='MsgSeqNum' type='SEQNUM'/>
+<field number='35' name='MsgType' type='STRING'/>
+<field number='49' name='SenderCompID' type='STRING'/>
+<field number='52' name='SendingTime' type='UTCTIMESTAMP'/>
+<field number='56' name='TargetCompID' type='STRING'/>
+<field number='58' name='Text' type='STRING'/><field number='98' name='EncryptMethod' type='INT'/>
+<field number='108' name='HeartBtInt' type='INT'/>
+<field number='141' name='ResetSeqNumFlag' type='BOOLEAN'/>
+<field number='5001' name='BlobLen' type='LENGTH'/>
+<field number='5005' name='Note' type='STRING'/>
+<field number='5010' name='Blob' type='DATA'/></fields></fix>";
+
+#[test]
+fn a_dialects_data_fields_with_delimiters_pass_every_tool() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dialect = write(folder.path(), "dialect.xml", DIALECT);
+    let body = "35=D\x0134=2\x0149=X\x0152=20240229-12:34:56\x0156=Y\x0111=one\x01\
+                5005=note\x015001=15\x015010=a\x0110=000\x018=FIX=\x0158=end\x01";
+    let mut message = format!("8=FIX.4.4\x019={}\x01{body}", body.len());
+    let sum = message.bytes().fold(0u8, u8::wrapping_add);
+    message += &format!("10={sum:03}\x01");
+    let blob = "a\u{1}10=000\u{1}8=FIX=";
+    for delimiter in ["\x01", "|"] {
+        let file = write(folder.path(), "message", &message.replace('\x01', delimiter));
+        let run = |tool: &str| {
+            let output = taut(&[tool, "--dictionary"]).args([&dialect, &file]).output();
+            text(&output.expect("the tool").stdout)
+        };
+        let decoded = run("decode");
+        let line = decoded.lines().find(|line| line.contains("5010 Blob")).expect("the field");
+        assert!(line.contains(&format!("{blob:?}")), "{line}");
+        assert!(decoded.contains("58 Text") && decoded.lines().count() == 14, "{decoded}");
+        assert_eq!(run("check").trim(), "1 messages, 0 of them wrong");
+
+        let keys = "dictionary = \"dialect.xml\"";
+        let acceptor = write(folder.path(), "a.toml", &session("HOST", "GUEST", keys));
+        let initiator = write(folder.path(), "i.toml", &session("GUEST", "HOST", keys));
+        let echo = Echo::start(&acceptor, "0");
+        let connect = format!("127.0.0.1:{}", echo.port);
+        let sent = send(&initiator, Some(&connect), &file, "0.3");
+        let came = text(&sent.stdout);
+        // Sorted by tag, the data field behind its length.
+        let expected = "|11=one|58=end|5001=15|5010=a|10=000|8=FIX=|5005=note|10=";
+        assert!(came.contains(expected), "{came} {}", text(&sent.stderr));
+    }
+}

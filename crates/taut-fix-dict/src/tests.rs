@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use taut_fix::{Dictionary, Fault, FieldIndex, Framed, RejectReason, Rules, frame};
+use taut_fix::{DataTags, Dictionary, Fault, FieldIndex, Framed, RejectReason, Rules, frame};
 
 use crate::{DictionaryError, load, parse};
 
@@ -25,7 +25,7 @@ fn check(dictionary: &Dictionary, body: &str, rules: Rules) -> Result<(), Fault>
     text += &format!("10={sum:03}\x01");
     let Ok(Framed::Message(frame)) = frame(text.as_bytes(), 1 << 16) else { panic!("{text}") };
     let mut index = FieldIndex::with_capacity(256);
-    index.fill(&frame).expect("fields");
+    index.fill_with(&frame, dictionary.data_tags()).expect("fields");
     dictionary.check(frame.bytes(), index.slots(), rules)
 }
 
@@ -143,5 +143,13 @@ fn says_where_a_dictionary_is_wrong() {
             Err(DictionaryError::Wrong { line, .. }) => assert_eq!(line, expected, "{text}"),
             other => panic!("{other:?} of {text}"),
         }
+    }
+}
+
+#[test]
+fn the_standards_data_fields_need_no_dictionary_of_their_own() {
+    for name in ["FIX42.xml", "FIX44.xml"] {
+        let Some(dictionary) = dictionary(name) else { return };
+        assert_eq!(dictionary.data_tags(), DataTags::STANDARD, "{name}");
     }
 }

@@ -5,7 +5,7 @@ mod connection;
 use std::io;
 use std::net::SocketAddr;
 
-use taut_fix::{CompId, FieldIndex, Now, Peek, lead_with_msg_type, peek};
+use taut_fix::{CompId, DataTags, FieldIndex, Now, Peek, lead_with_msg_type, peek};
 use taut_io::{Completion, Handle, Io, IoError, Kernel};
 use taut_net::{NetError, TlsServerConfig};
 use taut_sys::{Address, StreamOptions};
@@ -44,6 +44,8 @@ pub struct Acceptor<A, F> {
     throttle: LogonThrottle,
     /// Shared by all sessions: one message is in work at a time.
     index: FieldIndex,
+    /// The data fields of all sessions: whose a Logon is stands in it.
+    data_tags: DataTags,
     refusal: Option<Refusal>,
     fault: Option<IoError>,
 }
@@ -69,6 +71,8 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
         settings: Settings,
         mut make: F,
     ) -> io::Result<Self> {
+        let tags = settings.sessions.iter().map(|session| session.config.data_tags());
+        let data_tags = tags.fold(DataTags::STANDARD.clone(), |all, more| all.union(&more));
         let (dynamic, named): (Vec<_>, Vec<_>) =
             settings.sessions.into_iter().partition(|session| session.is_dynamic);
         let open = |settings: SessionSettings| {
@@ -90,6 +94,7 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
             open_count: 0,
             throttle: LogonThrottle::new(settings.failed_logons_per_minute, minute),
             index: FieldIndex::with_capacity(FIELDS_MAX),
+            data_tags,
             refusal: None,
             fault: None,
         })
@@ -301,7 +306,9 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
     fn find_endpoint(&mut self, now: Now, first: &[u8]) -> Found {
         let bytes_max = self.endpoints.iter().map(Endpoint::settings).chain(&self.dynamic);
         let bytes_max = bytes_max.map(|settings| settings.config.message_bytes_max).max();
-        let (begin, sender, target) = match peek(first, bytes_max.unwrap_or(0), &mut self.index) {
+        let bytes_max = bytes_max.unwrap_or(0);
+        let peeked = peek(first, bytes_max, &mut self.index, &self.data_tags);
+        let (begin, sender, target) = match peeked {
             Peek::NeedMore => return Found::NeedMore,
             Peek::Other => return Found::Nobody,
             Peek::Logon { begin, sender, target } => (begin, sender, target),

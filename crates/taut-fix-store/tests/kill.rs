@@ -22,6 +22,13 @@ const ROLE: &str = "TAUT_KILL_ROLE";
 const PATH: &str = "TAUT_KILL_PATH";
 /// Orders that the child sends before it looks for what came.
 const BURST: usize = 16;
+/// What the child keeps: small, so that kills also hit the file as it is written anew, but more
+/// than [`AHEAD_MAX`].
+const RETENTION: Retention = Retention { messages: 4096, bytes: 1 << 20 };
+/// Orders that the child sends beyond what the parent says it has seen.
+const AHEAD_MAX: u64 = 2048;
+/// Orders after which the parent says what it has seen, whatever the dice say.
+const ACKNOWLEDGE: u64 = AHEAD_MAX / 2;
 
 fn now() -> Now {
     Now { mono: taut_sys::monotonic(), utc: taut_sys::utc() }
@@ -36,9 +43,13 @@ fn session<S: Store>(role: Role, is_child: bool, store: S) -> Session<S> {
 
 /// The running number of an order.
 fn ordinal(message: &[u8]) -> u64 {
+    number(message, "11=")
+}
+
+fn number(message: &[u8], tag: &str) -> u64 {
     let text = String::from_utf8_lossy(message);
-    let field = text.split('\x01').find_map(|field| field.strip_prefix("11="));
-    field.expect("an id").parse().expect("a number")
+    let field = text.split('\x01').find_map(|field| field.strip_prefix(tag));
+    field.expect("a field").parse().expect("a number")
 }
 
 /// One side: its session, what came and is not handled, and the number of its next order.
@@ -49,12 +60,17 @@ struct Side<S> {
     next_order: u64,
     /// The peer's last order.
     last_seen: u64,
+    /// Our last order that the peer says it has seen.
+    acknowledged: u64,
+    /// What of the peer's orders we said we have seen.
+    told: u64,
 }
 
 impl<S: Store> Side<S> {
     fn new(session: Session<S>, next_order: u64) -> Self {
         let index = FieldIndex::with_capacity(64);
-        Self { session, index, input: Vec::new(), next_order, last_seen: 0 }
+        let (last_seen, acknowledged, told) = (0, 0, 0);
+        Self { session, index, input: Vec::new(), next_order, last_seen, acknowledged, told }
     }
 
     /// Handles what came; what must be sent goes to `out`. Returns how many orders came.
@@ -94,10 +110,16 @@ impl<S: Store> Side<S> {
                     expected - 1
                 );
                 self.last_seen = number.max(self.last_seen);
+                self.acknowledged = self.acknowledged.max(self::number(message, "58="));
                 1
             }
             Some(other) => panic!("the session ended: {other:?}"),
         }
+    }
+
+    /// Whether the child has nothing to do until something comes.
+    fn must_wait(&self) -> bool {
+        !self.session.is_active() || self.next_order > self.acknowledged + AHEAD_MAX
     }
 
     fn transmit(&mut self, out: &mut impl Write) -> std::io::Result<()> {
@@ -110,13 +132,15 @@ impl<S: Store> Side<S> {
 
     fn send_order(&mut self, out: &mut impl Write) -> std::io::Result<()> {
         let mut buffer = [0; 4096];
-        let id = self.next_order;
+        let (id, seen) = (self.next_order, self.last_seen);
         let made = self.session.send(now(), b"D", Extras::default(), &mut buffer, |writer| {
             writer.number::<11>(id);
             writer.text::<55>(b"BTC-USD");
+            writer.number::<58>(seen);
         });
         let Ok(range) = made else { return Ok(()) };
         self.next_order += 1;
+        self.told = seen;
         out.write_all(&buffer[range])?;
         out.flush()
     }
@@ -139,8 +163,7 @@ fn receive(mut from: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
 /// The child's life: it sends orders until it is killed.
 fn live(role: Role, path: &Path) {
     let mut store = FileStore::open(path, Sync::Never).expect("the store");
-    // Small, so that kills also hit the file as it is written anew.
-    store.set_retention(Retention { messages: 4096, bytes: 1 << 20 });
+    store.set_retention(RETENTION);
     // The last order that was kept tells where to go on.
     let last = (1..store.next_outgoing()).rev().find_map(|at| store.read(at).map(ordinal));
     let mut side = Side::new(session(role, true, store), last.unwrap_or(0) + 1);
@@ -153,7 +176,7 @@ fn live(role: Role, path: &Path) {
         result = match input.try_recv() {
             Ok(bytes) => side.handle(&bytes, &mut out).map(drop),
             Err(TryRecvError::Disconnected) => return,
-            Err(TryRecvError::Empty) if !side.session.is_active() => match input.recv() {
+            Err(TryRecvError::Empty) if side.must_wait() => match input.recv() {
                 Ok(bytes) => side.handle(&bytes, &mut out).map(drop),
                 Err(_) => return,
             },
@@ -205,12 +228,16 @@ fn kill_often(child_role: &str) {
         side.input.clear();
         side.session.connect(now());
         let _ = side.transmit(&mut to_child);
+        // The new child does not know what its predecessor was told.
+        let mut is_told = false;
         let until = total + 1 + random.below(400) as usize;
         while total < until {
             let bytes = from_child.recv().expect("the child lives");
             total += side.handle(&bytes, &mut to_child).expect("the child listens");
-            if random.below(4) == 0 {
+            let must_tell = !is_told || side.last_seen - side.told >= ACKNOWLEDGE;
+            if side.session.is_active() && (must_tell || random.below(4) == 0) {
                 side.send_order(&mut to_child).expect("the child listens");
+                is_told = true;
             }
         }
         child.kill().expect("the child is killed");

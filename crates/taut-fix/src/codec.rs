@@ -2,6 +2,7 @@
 
 pub mod begin;
 pub mod body;
+pub mod data_tags;
 pub mod fields;
 pub mod frame;
 pub mod index;

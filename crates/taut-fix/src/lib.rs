@@ -60,6 +60,7 @@ mod store;
 
 pub use codec::begin::BeginString;
 pub use codec::body::Body;
+pub use codec::data_tags::DataTags;
 pub use codec::fields::{Field, Fields};
 pub use codec::frame::{Frame, Framed, MESSAGE_BYTES_MAX, frame, frame_at};
 pub use codec::index::{FieldIndex, Slot};

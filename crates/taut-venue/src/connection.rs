@@ -1,8 +1,8 @@
 //! One client's connection: bytes in, requests out, reports back.
 
 use taut_fix::{
-    BeginString, BusinessMessageReject, BusinessRejectReason, CompId, Dictionaries, Event,
-    ExecutionReport, FieldIndex, MESSAGE_BYTES_MAX, MemoryStore, NewOrderSingle, Now,
+    BeginString, BusinessMessageReject, BusinessRejectReason, CompId, DataTags, Dictionaries,
+    Event, ExecutionReport, FieldIndex, MESSAGE_BYTES_MAX, MemoryStore, NewOrderSingle, Now,
     OrderCancelReject, OrderCancelRequest, OrderFlow, Peek, Role, Session, SessionConfig,
     ShortText, TypedMessage, msg_type, peek,
 };
@@ -191,7 +191,7 @@ impl Connection {
     #[cold]
     fn meet(&mut self, now: Now) {
         let bytes = self.input.readable();
-        let client = match peek(bytes, MESSAGE_BYTES_MAX, &mut self.index) {
+        let client = match peek(bytes, MESSAGE_BYTES_MAX, &mut self.index, DataTags::STANDARD) {
             Peek::NeedMore => return,
             Peek::Logon { begin: BeginString::Fix44, sender, target }
                 if target == self.terms.comp_id.as_bytes() =>

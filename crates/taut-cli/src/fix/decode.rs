@@ -71,7 +71,7 @@ fn explained<'a>(
     dictionary: &'a Dictionary,
     found: &'a Found,
 ) -> impl Iterator<Item = (u32, Option<&'a str>, String, Option<&'a str>)> {
-    Fields::tolerant(&found.bytes).map(|(tag, value)| {
+    Fields::tolerant(&found.bytes, dictionary.data_tags()).map(|(tag, value)| {
         let means = match tag {
             35 => dictionary.message_name(value),
             _ => dictionary.value_name(tag, value),
@@ -139,7 +139,8 @@ fn check_one(dictionary: &Dictionary, found: &Found, index: &mut FieldIndex) -> 
     let Ok(Framed::Message(frame)) = frame(&found.bytes, MESSAGE_BYTES_MAX) else {
         return Err(String::from("garbled"));
     };
-    index.fill(&frame).map_err(|error| format!("garbled: {error:?}"))?;
+    let filled = index.fill_with(&frame, dictionary.data_tags());
+    filled.map_err(|error| format!("garbled: {error:?}"))?;
     dictionary.check(frame.bytes(), index.slots(), Rules::ALL).map_err(|fault| {
         let tag = fault.tag.map_or_else(String::new, |tag| {
             let name = u32::try_from(tag).ok().and_then(|tag| dictionary.field_name(tag));

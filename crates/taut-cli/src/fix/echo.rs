@@ -6,6 +6,7 @@ use std::ops::Range;
 use taut_fix::{BeginString, Event, Extras, Route, Slot, Writer, is_header_tag};
 use taut_fix_driver::{Application, DrivenSession, Outbox, Received};
 
+use crate::fix::fields::copy;
 use crate::terminal::tell;
 
 /// Tags that are the frame's.
@@ -92,17 +93,17 @@ fn echo(message: Received<'_>, poss_resend: bool, outbox: &mut Outbox<'_>) {
     let (msg_type, slots) = (message.msg_type(), message.slots);
     let mut parts = parts(outbox.session(), msg_type, slots);
     parts.sort_by_key(|part| slots.get(part.start).map(|slot| slot.tag));
+    let data_tags = outbox.session().data_tags().clone();
     let body = |writer: &mut Writer<'_>| {
-        for slot in parts.iter().filter_map(|part| slots.get(part.clone())).flatten() {
-            writer.field(slot.tag, slot.value(message.bytes));
-        }
+        let slots = parts.iter().filter_map(|part| slots.get(part.clone())).flatten();
+        copy(writer, slots.map(|slot| (slot.tag, slot.value(message.bytes))), &data_tags);
     };
     let extras = Extras { poss_resend, route: Route::back(message.bytes, slots) };
-    // What cannot be sent (a data field with delimiters, a session that ends) stays unsent.
+    // What cannot be sent (by a session that ends, say) stays unsent.
     let _ = outbox.send(msg_type, extras, body);
 }
 
-/// The body's fields, each group with its count as one part.
+/// The body's fields; each group with its count is one part, and each data field with its length.
 fn parts(session: &DrivenSession, msg_type: &[u8], slots: &[Slot]) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let mut at = 0;
@@ -111,7 +112,10 @@ fn parts(session: &DrivenSession, msg_type: &[u8], slots: &[Slot]) -> Vec<Range<
         let dictionaries = session.config().dictionaries.as_ref();
         let group_end = dictionaries
             .and_then(|dictionaries| dictionaries.application.group_end(msg_type, slots, at));
-        let end = group_end.unwrap_or(at + 1);
+        let data_tag = u32::try_from(slot.tag).ok().and_then(|it| session.data_tags().data_tag(it));
+        let next_tag = slots.get(at + 1).and_then(|next| u32::try_from(next.tag).ok());
+        let is_before_data = data_tag.is_some() && data_tag == next_tag;
+        let end = group_end.unwrap_or(if is_before_data { at + 2 } else { at + 1 });
         if !is_header && !TRAILER.contains(&slot.tag) {
             parts.push(at..end);
         }

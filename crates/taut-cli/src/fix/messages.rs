@@ -54,6 +54,9 @@ fn delimiter(message: &[u8]) -> &'static [u8] {
 
 /// To behind the delimiter of CheckSum (10), or to the next start or line.
 fn length(message: &[u8], delimiter: &[u8]) -> usize {
+    if let Some(length) = announced_length(message, delimiter) {
+        return length;
+    }
     let trailer = [delimiter, b"10="].concat();
     let next = position(message, 1, b"8=FIX").unwrap_or(message.len());
     // A line ends only a message that is not delimited by SOH: texts of those may hold line feeds.
@@ -66,6 +69,27 @@ fn length(message: &[u8], delimiter: &[u8]) -> usize {
     let end = behind + digits.count();
     let closes = message.get(end..).is_some_and(|rest| rest.starts_with(delimiter));
     end + if closes { delimiter.len() } else { 0 }
+}
+
+/// What BodyLength (9) says, when a CheckSum stands there: a data field may hold what looks like
+/// one.
+/// A delimiter of two bytes leaves the length unknown.
+fn announced_length(message: &[u8], delimiter: &[u8]) -> Option<usize> {
+    let [delimiter] = *delimiter else { return None };
+    let mut fields = message.split(|byte| *byte == delimiter);
+    let (begin, length) = (fields.next()?, fields.next()?);
+    let digits = std::str::from_utf8(length.strip_prefix(b"9=")?).ok()?;
+    let body = begin.len() + length.len() + 2;
+    let sum = body.checked_add(digits.parse().ok()?)?;
+    let is_delimited = message.get(sum.checked_sub(1)?) == Some(&delimiter);
+    match message.get(sum..sum.checked_add(7)?)? {
+        [b'1', b'0', b'=', digits @ .., last]
+            if is_delimited && *last == delimiter && digits.iter().all(u8::is_ascii_digit) =>
+        {
+            Some(sum + 7)
+        }
+        _ => None,
+    }
 }
 
 fn with_soh(message: &[u8], delimiter: &[u8]) -> Vec<u8> {

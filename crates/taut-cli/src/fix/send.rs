@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use clap::Args;
-use taut_fix::{Event, Extras, FixError, Misuse, Role, is_header_tag};
+use taut_fix::{DataTags, Event, Extras, Fields, FixError, Misuse, Role, is_header_tag};
 use taut_fix_driver::{Application, Initiator, Outbox, Received, SessionSettings};
 use taut_io::{Completion, EpollKernel, Io, WaitStrategy};
 use taut_types::Nanos;
 
 use crate::exit::Failure;
+use crate::fix::fields::copy;
 use crate::fix::messages::{Found, read, split};
 use crate::fix::serve::{check_for_stop, event_loop, load};
 use crate::terminal::{print, tell};
@@ -162,9 +163,10 @@ fn choose(arguments: &SendArguments) -> Result<SessionSettings, Failure> {
 /// Messages of the session layer are the session's own business.
 fn check_types(messages: &VecDeque<Found>) -> Result<(), Failure> {
     for found in messages {
-        let msg_type = fields(found).find(|(tag, _)| *tag == 35).map(|(_, value)| value);
+        let mut fields = Fields::tolerant(&found.bytes, DataTags::STANDARD);
+        let msg_type = fields.find(|(tag, _)| *tag == 35).map(|(_, value)| value);
         let offset = found.offset;
-        match msg_type.as_deref() {
+        match msg_type {
             None => {
                 let text = format!("the message at byte {offset} has no MsgType (35)");
                 return Err(Failure::Usage(text));
@@ -177,10 +179,6 @@ fn check_types(messages: &VecDeque<Found>) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-fn fields(found: &Found) -> impl Iterator<Item = (u32, Vec<u8>)> {
-    taut_fix::Fields::tolerant(&found.bytes).map(|(tag, value)| (tag, value.to_vec()))
 }
 
 /// Sends a queue of messages once the session is up, and prints what comes.
@@ -215,16 +213,15 @@ impl Sender {
 }
 
 fn send_one(found: &Found, outbox: &mut Outbox<'_>) -> Result<(), FixError> {
-    let body: Vec<_> = fields(found).collect();
-    let value = |wanted: u32| body.iter().find(|(tag, _)| *tag == wanted).map(|(_, value)| value);
+    let data_tags = outbox.session().data_tags().clone();
+    let fields: Vec<_> = Fields::tolerant(&found.bytes, &data_tags).collect();
+    let value = |wanted| fields.iter().find(|(tag, _)| *tag == wanted).map(|(_, value)| *value);
     let Some(msg_type) = value(35) else { return Err(FixError::Misuse(Misuse::NotLoggedOn)) };
     let poss_resend = value(97).is_some_and(|value| value == b"Y");
     outbox.send(msg_type, Extras { poss_resend, ..Extras::default() }, |writer| {
-        for (tag, value) in &body {
-            if !is_header_tag(*tag) && !FRAME.contains(tag) {
-                writer.field(i32::try_from(*tag).unwrap_or(0), value);
-            }
-        }
+        let body = fields.iter().filter(|(tag, _)| !is_header_tag(*tag) && !FRAME.contains(tag));
+        let body = body.map(|(tag, value)| (i32::try_from(*tag).unwrap_or(0), *value));
+        copy(writer, body, &data_tags);
     })
 }
 

@@ -2,6 +2,7 @@
 
 use taut_types::{Nanos, Price, parse_decimal};
 
+use crate::codec::data_tags::DataTags;
 use crate::codec::number;
 use crate::codec::tag;
 use crate::codec::text::InlineText;
@@ -29,20 +30,30 @@ pub struct Field<'a> {
 pub struct Fields<'a> {
     bytes: &'a [u8],
     at: usize,
+    data_tags: &'a DataTags,
     /// The data field that the last length field announced, and its length.
     data: Option<(u32, usize)>,
 }
 
 impl<'a> Fields<'a> {
-    /// The fields of `bytes` from `start` on.
+    /// The fields of `bytes` from `start` on, with the data fields of the standard.
     #[must_use]
     pub const fn new(bytes: &'a [u8], start: usize) -> Self {
-        Self { bytes, at: start, data: None }
+        Self::with(bytes, start, DataTags::STANDARD)
+    }
+
+    /// As [`Fields::new`], with these data fields.
+    #[must_use]
+    pub const fn with(bytes: &'a [u8], start: usize, data_tags: &'a DataTags) -> Self {
+        Self { bytes, at: start, data_tags, data: None }
     }
 
     /// Tag and value of every field from the start of a message on, for people to look at: what is
     /// no field is passed over, empty values are kept.
-    pub fn tolerant(message: &'a [u8]) -> impl Iterator<Item = (u32, &'a [u8])> {
+    pub fn tolerant(
+        message: &'a [u8],
+        data_tags: &'a DataTags,
+    ) -> impl Iterator<Item = (u32, &'a [u8])> {
         let mut rest = message;
         // What the field before announced: a data field and its length.
         let mut data: Option<(u32, usize)> = None;
@@ -63,7 +74,7 @@ impl<'a> Fields<'a> {
                 rest = behind.get(len + 1..).unwrap_or(&[]);
                 if let (Some(tag), Some(value)) = (tag, behind.get(..len)) {
                     let length = number::parse_u64(value).and_then(|len| usize::try_from(len).ok());
-                    data = tag::data_tag(tag).zip(length);
+                    data = data_tags.data_tag(tag).zip(length);
                     return Some((tag, value));
                 }
             }
@@ -104,7 +115,7 @@ impl<'a> Fields<'a> {
         if value.is_empty() {
             return Err(field.violates(RejectReason::TagWithoutValue));
         }
-        if let Some(data_tag) = tag::data_tag(number) {
+        if let Some(data_tag) = self.data_tags.data_tag(number) {
             let len = number::parse_u64(value).and_then(|n| usize::try_from(n).ok());
             self.data = len.map(|len| (data_tag, len));
         }

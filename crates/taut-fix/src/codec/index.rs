@@ -6,10 +6,11 @@ use core::ops::Range;
 
 use taut_simd::{Kernel, Lanes, Level};
 
+use crate::codec::data_tags::DataTags;
 use crate::codec::fields::{Field, find_delimiter};
 use crate::codec::frame::Frame;
 use crate::codec::number::parse_u64;
-use crate::codec::tag;
+use crate::codec::tag::may_be_length;
 use crate::error::{FixError, Limit};
 
 const SOH: u8 = 1;
@@ -92,7 +93,8 @@ impl FieldIndex {
 
     /// Indexes a frame. Tag syntax is checked (digits, no leading zero); values may be empty and
     /// tags 0 or negative: which of that is allowed is for a dictionary to say. A data field
-    /// (RawData and its like) is taken by the length right before it, delimiters included.
+    /// of the standard (RawData and its like) is taken by the length right before it, delimiters
+    /// included; for those of a dialect, see [`FieldIndex::fill_with`].
     ///
     /// Cost: one pass over the delimiters, a few operations for each tag; a message with a data
     /// field, and one that is broken, is walked a second time, field by field.
@@ -101,12 +103,23 @@ impl FieldIndex {
     /// [`FixError::Malformed`] for broken tag syntax, [`Limit::FieldCount`] for too many fields.
     #[inline]
     pub fn fill(&mut self, frame: &Frame<'_>) -> Result<(), FixError> {
+        self.fill_with(frame, DataTags::STANDARD)
+    }
+
+    /// As [`FieldIndex::fill`], with the data fields that a dialect adds. Where one's length has a
+    /// tag below 1000, every message is walked field by field.
+    ///
+    /// # Errors
+    /// As [`FieldIndex::fill`].
+    #[inline]
+    pub fn fill_with(&mut self, frame: &Frame<'_>, data_tags: &DataTags) -> Result<(), FixError> {
         let (message, body) = (frame.bytes(), frame.body_range());
         self.len = 0;
-        let usual = Scan { message, body: body.clone(), slots: &mut self.slots };
-        self.len = match self.level.run(usual) {
+        let usual = Scan { message, body: body.clone(), slots: &mut self.slots, data_tags };
+        let scanned = if data_tags.has_long_extras_only() { self.level.run(usual) } else { None };
+        self.len = match scanned {
             Some(len) => len,
-            None => walk(message, body, &mut self.slots)?,
+            None => walk(message, body, &mut self.slots, data_tags)?,
         };
         Ok(())
     }
@@ -117,6 +130,7 @@ struct Scan<'a> {
     message: &'a [u8],
     body: Range<usize>,
     slots: &'a mut [Slot],
+    data_tags: &'a DataTags,
 }
 
 impl Kernel for Scan<'_> {
@@ -124,7 +138,7 @@ impl Kernel for Scan<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) -> Option<usize> {
-        let Self { message, body, slots } = self;
+        let Self { message, body, slots, data_tags } = self;
         let room = slots.len();
         let mut free = slots.iter_mut();
         let (mut start, mut at) = (body.start, body.start);
@@ -133,7 +147,7 @@ impl Kernel for Scan<'_> {
             while delimiters != 0 {
                 let end = at + delimiters.trailing_zeros() as usize;
                 delimiters &= delimiters - 1;
-                let (tag, len) = read_tag(message, start)?;
+                let (tag, len) = read_tag(message, start, data_tags)?;
                 // A frame's length was checked against a limit far below 4 GiB.
                 *free.next()? =
                     Slot { tag: tag as i32, start: (start + len) as u32, end: end as u32 };
@@ -168,7 +182,12 @@ fn delimiters<L: Lanes>(lanes: L, message: &[u8], at: usize, end: usize) -> u64 
 
 /// Indexes any message, field by field.
 #[cold]
-fn walk(message: &[u8], body: Range<usize>, slots: &mut [Slot]) -> Result<usize, FixError> {
+fn walk(
+    message: &[u8],
+    body: Range<usize>,
+    slots: &mut [Slot],
+    data_tags: &DataTags,
+) -> Result<usize, FixError> {
     let (mut start, mut data_end, mut len) = (body.start, 0, 0);
     while start < body.end {
         let from = start.max(data_end);
@@ -181,31 +200,29 @@ fn walk(message: &[u8], body: Range<usize>, slots: &mut [Slot]) -> Result<usize,
         *slot = Slot { tag, start: value_start as u32, end: end as u32 };
         len += 1;
         start = end + 1;
-        data_end = if tag::may_be_length(tag.cast_unsigned()) {
-            announced_end(message, tag, value_start..end, body.end)
-        } else {
-            0
-        };
+        let data_tag = u32::try_from(tag).ok().and_then(|tag| data_tags.data_tag(tag));
+        data_end = data_tag
+            .and_then(|tag| announced_end(message, tag, value_start..end, body.end))
+            .unwrap_or(0);
     }
     Ok(len)
 }
 
-/// Where a data field must not end yet, when this field announces one that the next field keeps.
-fn announced_end(message: &[u8], tag: i32, value: Range<usize>, body_end: usize) -> usize {
-    let end = value.end;
-    let announced = u32::try_from(tag).ok().and_then(tag::data_tag);
-    let length = message.get(value).and_then(parse_u64).and_then(|n| usize::try_from(n).ok());
-    let (Some(data_tag), Some(length)) = (announced, length) else { return 0 };
-    let next = end + 1;
-    let Some(equals) = message.get(next..).and_then(|rest| rest.iter().position(|b| *b == b'='))
-    else {
-        return 0;
-    };
-    let is_next = message.get(next..next + equals).and_then(parse_u64) == Some(u64::from(data_tag));
+/// Where the data field that was announced ends, when it is the next one and its length is right.
+fn announced_end(
+    message: &[u8],
+    data_tag: u32,
+    length: Range<usize>,
+    body_end: usize,
+) -> Option<usize> {
+    let next = length.end + 1;
+    let length = usize::try_from(parse_u64(message.get(length)?)?).ok()?;
+    let equals = message.get(next..)?.iter().position(|byte| *byte == b'=')?;
+    let is_next = parse_u64(message.get(next..next + equals)?) == Some(u64::from(data_tag));
     let data_end = (next + equals + 1).saturating_add(length);
     // A length that does not end at a delimiter is not believed.
     let ends_well = data_end < body_end && message.get(data_end) == Some(&SOH);
-    if is_next && ends_well { data_end } else { 0 }
+    (is_next && ends_well).then_some(data_end)
 }
 
 /// The tag at `start` and how many bytes it has with its equals sign. `None` for a tag that is more
@@ -213,7 +230,7 @@ fn announced_end(message: &[u8], tag: i32, value: Range<usize>, body_end: usize)
 ///
 /// That the delimiter comes behind the sign need not be asked: it is no digit.
 #[inline(always)]
-fn read_tag(message: &[u8], start: usize) -> Option<(u32, usize)> {
+fn read_tag(message: &[u8], start: usize, data_tags: &DataTags) -> Option<(u32, usize)> {
     let chunk = message.get(start..)?.first_chunk::<4>()?;
     let word = u32::from_le_bytes(*chunk);
     let is_sign = |at: u32| word >> (8 * at) & 0xff == u32::from(b'=');
@@ -222,29 +239,29 @@ fn read_tag(message: &[u8], start: usize) -> Option<(u32, usize)> {
         let digits = word.wrapping_sub(0x3031);
         let tag = (digits & 0xff) * 10 + (digits >> 8 & 0xff) + 10;
         let is_right = (digits.wrapping_add(0x7677) | digits) & 0x8080 == 0;
-        return (is_right && !tag::may_be_length(tag)).then_some((tag, 3));
+        return (is_right && !may_be_length(tag)).then_some((tag, 3));
     }
     if is_sign(3) {
         let digits = word.wrapping_sub(0x0030_3031);
         let tag = (digits & 0xff) * 100 + (digits >> 8 & 0xff) * 10 + (digits >> 16 & 0xff) + 100;
         let is_right = (digits.wrapping_add(0x0076_7677) | digits) & 0x0080_8080 == 0;
-        return (is_right && !tag::may_be_length(tag)).then_some((tag, 4));
+        return (is_right && !may_be_length(tag)).then_some((tag, 4));
     }
     if is_sign(1) {
         let digit = (word & 0xff).wrapping_sub(u32::from(b'0'));
         return (digit <= 9).then_some((digit, 2));
     }
-    read_long_tag(message, start)
+    read_long_tag(message, start, data_tags)
 }
 
 /// As [`read_tag`], for tags of four to seven digits.
 #[inline(never)]
-fn read_long_tag(message: &[u8], start: usize) -> Option<(u32, usize)> {
+fn read_long_tag(message: &[u8], start: usize, data_tags: &DataTags) -> Option<(u32, usize)> {
     let name = message.get(start..)?;
     let len = name.iter().take(8).position(|byte| *byte == b'=')?;
     let is_usual = len >= 4 && name.first() != Some(&b'0');
     let tag = name.get(..len).filter(|_| is_usual).and_then(parse_u64)?;
-    let tag = u32::try_from(tag).ok().filter(|tag| !tag::may_be_length(*tag))?;
+    let tag = u32::try_from(tag).ok().filter(|tag| !data_tags.is_length(*tag))?;
     Some((tag, len + 1))
 }
 
@@ -270,6 +287,7 @@ fn read_any_tag(message: &[u8], start: usize, end: usize) -> Result<(i32, usize)
 #[cfg(test)]
 mod tests {
     use super::{FieldIndex, Level, Slot, walk};
+    use crate::codec::data_tags::DataTags;
     use crate::codec::fields::Fields;
     use crate::codec::frame::{Framed, frame};
     use crate::error::{FixError, Limit};
@@ -296,17 +314,25 @@ mod tests {
         Ok(index.slots().iter().map(|slot| (slot.tag, text(slot.value(&bytes)))).collect())
     }
 
+    /// No dialect, one whose length has a long tag, and one whose length has a short one.
+    fn dialects() -> [DataTags; 3] {
+        let standard = DataTags::STANDARD.clone();
+        [standard, DataTags::with_extra([(5001, 5010)]), DataTags::with_extra([(54, 11)])]
+    }
+
     /// Every level finds what a walk field by field does, or the same error.
     fn check_levels(bytes: &[u8]) {
         let Ok(Framed::Message(frame)) = frame(bytes, 1 << 20) else { return };
-        for capacity in [5, 300] {
-            let mut slots = vec![Slot::default(); capacity];
-            let walked = walk(bytes, frame.body_range(), &mut slots);
-            for level in Level::all() {
-                let mut index = FieldIndex::with_level(capacity, level);
-                let filled = index.fill(&frame);
-                assert_eq!(filled.map(|()| index.slots().len()), walked, "{level:?}");
-                assert_eq!(index.slots(), &slots[..index.slots().len()], "{level:?}");
+        for data_tags in &dialects() {
+            for capacity in [5, 300] {
+                let mut slots = vec![Slot::default(); capacity];
+                let walked = walk(bytes, frame.body_range(), &mut slots, data_tags);
+                for level in Level::all() {
+                    let mut index = FieldIndex::with_level(capacity, level);
+                    let filled = index.fill_with(&frame, data_tags);
+                    assert_eq!(filled.map(|()| index.slots().len()), walked, "{level:?}");
+                    assert_eq!(index.slots(), &slots[..index.slots().len()], "{level:?}");
+                }
             }
         }
     }
@@ -357,6 +383,42 @@ mod tests {
     }
 
     #[test]
+    fn a_dialects_data_fields_may_hold_delimiters_at_every_level() {
+        // The tag of the second length decides whether every message is walked field by field.
+        for second in [7001, 701] {
+            let dialect = DataTags::with_extra([(5001, 5010), (second, second - 1)]);
+            let pair = std::format!("{second}=3|{}=|x|", second - 1);
+            let body = std::format!("35=D|5001=12|5010=a|10=000|54=|{pair}|58=end|");
+            let bytes = message(body.replace('|', "\x01").as_bytes());
+            let Ok(Framed::Message(frame)) = frame(&bytes, 1 << 20) else { panic!("{body}") };
+            let expected: [(i32, &[u8]); 6] = [
+                (35, b"D"),
+                (5001, b"12"),
+                (5010, b"a\x0110=000\x0154="),
+                (second as i32, b"3"),
+                (second as i32 - 1, b"\x01x\x01"),
+                (58, b"end"),
+            ];
+            for level in Level::all() {
+                let mut index = FieldIndex::with_level(16, level);
+                assert_eq!(index.fill_with(&frame, &dialect), Ok(()), "{level:?}");
+                let found: Vec<_> =
+                    index.slots().iter().map(|slot| (slot.tag, slot.value(&bytes))).collect();
+                assert_eq!(found, expected, "{level:?}");
+            }
+            let fields =
+                Fields::with(&bytes[..bytes.len() - 7], frame.body_range().start, &dialect);
+            let walked: Vec<_> =
+                fields.map(|field| field.map(|it| (it.tag as i32, it.value))).collect();
+            assert_eq!(walked, expected.map(Ok));
+            let looked_at = Fields::tolerant(&bytes, &dialect).nth(4);
+            assert_eq!(looked_at, Some((5010, expected[2].1)));
+            // Without the dialect its pieces are what they look like.
+            assert!(FieldIndex::with_capacity(16).fill(&frame).is_err());
+        }
+    }
+
+    #[test]
     fn says_when_there_are_too_many_fields() {
         let body = std::format!("35=D|{}", "58=x|".repeat(16));
         assert_eq!(index(&body), Err(FixError::Limit(Limit::FieldCount)));
@@ -402,6 +464,7 @@ mod tests {
             prop_oneof![
                 Just("\x01"), Just("="), Just("95="), Just("4\x01"), Just("96="), Just("0"),
                 Just("5000001="), Just("=\x01"), Just("-1="), Just("11=x\x01"), Just("54=1\x01"),
+                Just("5001=4\x01"), Just("5001=9\x015010="), Just("5010="), Just("54=9\x0111="),
                 Just("1=ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFGHI\x01"),
             ],
             0..40,

@@ -96,15 +96,21 @@ impl<'a> Writer<'a> {
         self.push(&[SOH]);
     }
 
-    /// Whole fields that stood in a message before, delimiters included.
-    pub(crate) fn raw(&mut self, fields: &[u8]) {
-        self.push(fields);
-    }
-
     /// A data field behind its length: the value may hold delimiters.
     pub fn data<const LENGTH_TAG: u32, const TAG: u32>(&mut self, value: &[u8]) {
-        self.number::<LENGTH_TAG>(value.len() as u64);
-        self.bytes::<TAG>(value);
+        self.data_field(LENGTH_TAG, TAG, value);
+    }
+
+    /// As [`Writer::data`], with tags that are known when it runs.
+    pub fn data_field(&mut self, length_tag: u32, tag: u32, value: &[u8]) {
+        self.push_digits(u64::from(length_tag));
+        self.push(b"=");
+        self.push_digits(value.len() as u64);
+        self.push(&[SOH]);
+        self.push_digits(u64::from(tag));
+        self.push(b"=");
+        self.push(value);
+        self.push(&[SOH]);
     }
 
     /// A value of bytes that are known to hold no delimiter.
@@ -265,7 +271,7 @@ impl<'a> Writer<'a> {
         self.push(&[SOH]);
     }
 
-    /// Part of a value, between [`Writer::open`] and [`Writer::close`].
+    /// Part of a value, between [`Writer::open`] and [`Writer::close`], or fields as they stood.
     pub(crate) fn part(&mut self, value: &[u8]) {
         self.push(value);
     }

@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::codec::data_tags::DataTags;
 use crate::dictionary::format::Format;
 use crate::dictionary::tables::{
     Block, DENSE_MEMBER_TAGS, DENSE_TAGS, Dictionary, FieldEntry, Glance, MEMBERS_MAX, Member,
@@ -142,6 +143,7 @@ impl DictionaryBuilder {
         Ok(Dictionary {
             version: Box::from(version),
             blocks: blocks?,
+            data_tags: data_tags(&fields),
             fields,
             dense,
             messages,
@@ -150,6 +152,26 @@ impl DictionaryBuilder {
             trailer: trailer.0,
         })
     }
+}
+
+/// The lengths of the data fields, by their names or else by the tag before.
+fn data_tags(fields: &[FieldEntry]) -> DataTags {
+    let lengths = || fields.iter().filter(|it| matches!(it.format, Format::Count | Format::Int));
+    let named: BTreeMap<&str, u32> = lengths()
+        .filter_map(|it| {
+            let data = it.name.strip_suffix("Len").or_else(|| it.name.strip_suffix("Length"))?;
+            Some((data, it.tag))
+        })
+        .collect();
+    let before = |tag: u32| {
+        let wanted = tag.checked_sub(1);
+        lengths().map(|it| it.tag).find(|length| Some(*length) == wanted)
+    };
+    let data = fields.iter().filter(|it| it.format == Format::Data);
+    DataTags::with_extra(data.filter_map(|it| {
+        let length = named.get(&*it.name).copied().or_else(|| before(it.tag))?;
+        Some((length, it.tag))
+    }))
 }
 
 fn finish_block(
@@ -206,4 +228,33 @@ fn finish_block(
         high: high.into_boxed_slice(),
         first_tag: members.first().map_or(0, |member| member.tag),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DictionaryBuilder, Format};
+
+    #[test]
+    fn lengths_of_data_fields_are_found_by_name_or_by_the_tag_before() {
+        let mut builder = DictionaryBuilder::new();
+        for (tag, name, kind) in [
+            (5001, "BlobLen", "LENGTH"),
+            (5005, "Blob", "DATA"),
+            (5010, "SizeOfDocument", "INT"),
+            (5011, "Document", "XMLDATA"),
+            (5020, "NoteLength", "LENGTH"),
+            (5021, "Note", "STRING"),
+            (5030, "Owner", "STRING"),
+            (5031, "Orphan", "DATA"),
+            (6000, "MemoLength", "LENGTH"),
+            (5999, "Memo", "DATA"),
+        ] {
+            builder.field(tag, name, Format::from_type_name(kind, false), &[], false);
+        }
+        let empty = builder.block(&[]).unwrap();
+        let dictionary = builder.build("FIX.4.4", empty, empty).unwrap();
+        let tags = dictionary.data_tags();
+        let found = [5001, 5010, 5020, 5030, 6000, 95].map(|length| tags.data_tag(length));
+        assert_eq!(found, [Some(5005), Some(5011), None, None, Some(5999), Some(96)]);
+    }
 }

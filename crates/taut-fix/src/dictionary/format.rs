@@ -6,7 +6,7 @@ use crate::codec::timestamp::{is_timestamp, parse_timestamp};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Format {
-    /// Any bytes: texts, currencies, exchanges, countries, data.
+    /// Any bytes: texts, currencies, exchanges, countries.
     #[default]
     Any,
     /// One byte.
@@ -31,6 +31,8 @@ pub enum Format {
     MonthYear,
     /// Several values, a space between them: each must be among the listed ones.
     Several,
+    /// Any bytes, delimiters too: another field gives their number.
+    Data,
 }
 
 impl Format {
@@ -54,6 +56,7 @@ impl Format {
             "TIME" | "UTCTIMESTAMP" => Self::Timestamp,
             "MONTHYEAR" => Self::MonthYear,
             "MULTIPLEVALUESTRING" | "MULTIPLESTRINGVALUE" | "MULTIPLECHARVALUE" => Self::Several,
+            "DATA" | "XMLDATA" => Self::Data,
             _ => Self::Any,
         }
     }
@@ -63,7 +66,7 @@ impl Format {
     #[must_use]
     pub fn accepts(self, value: &[u8]) -> bool {
         match self {
-            Self::Any | Self::Several => true,
+            Self::Any | Self::Several | Self::Data => true,
             Self::Char => value.len() == 1,
             Self::Boolean => matches!(value, b"Y" | b"N"),
             Self::Int => all_digits(value.strip_prefix(b"-").unwrap_or(value)),
@@ -193,6 +196,6 @@ mod tests {
         assert_eq!(Format::from_type_name("CHAR", true), Format::Any);
         assert_eq!(Format::from_type_name("CHAR", false), Format::Char);
         assert_eq!(Format::from_type_name("QTY", false), Format::Float);
-        assert_eq!(Format::from_type_name("XMLDATA", false), Format::Any);
+        assert_eq!(Format::from_type_name("XMLDATA", false), Format::Data);
     }
 }

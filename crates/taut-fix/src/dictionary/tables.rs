@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use crate::codec::data_tags::DataTags;
 use crate::dictionary::format::Format;
 
 /// Tags below this are found without a search.
@@ -85,7 +86,7 @@ impl Glance {
         }
         match field.format {
             _ if field.is_closed => Self::Listed,
-            Format::Any | Format::Several => Self::Text,
+            Format::Any | Format::Several | Format::Data => Self::Text,
             Format::Int | Format::Count | Format::Float => Self::Digits,
             _ => Self::Format,
         }
@@ -180,6 +181,7 @@ pub struct Dictionary {
     pub(crate) blocks: Vec<Block>,
     pub(crate) header: u16,
     pub(crate) trailer: u16,
+    pub(crate) data_tags: DataTags,
 }
 
 impl Dictionary {
@@ -213,6 +215,14 @@ impl Dictionary {
     #[must_use]
     pub fn format(&self, tag: u32) -> Option<Format> {
         Some(self.field(tag)?.1.format)
+    }
+
+    /// Its data fields and their lengths, with the standard's. The length of a data field is the
+    /// field that is named like it with `Len` or `Length` behind, or else the one with the tag
+    /// before its own.
+    #[must_use]
+    pub const fn data_tags(&self) -> &DataTags {
+        &self.data_tags
     }
 
     /// The name of a type of message.

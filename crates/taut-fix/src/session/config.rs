@@ -6,6 +6,7 @@ use taut_simd::Level;
 use taut_types::Nanos;
 
 use crate::codec::begin::BeginString;
+use crate::codec::data_tags::DataTags;
 use crate::codec::frame::MESSAGE_BYTES_MAX;
 use crate::codec::text::CompId;
 use crate::codec::timestamp::Precision;
@@ -83,6 +84,16 @@ pub struct SessionConfig {
 }
 
 impl SessionConfig {
+    /// The data fields of its dictionaries, with the standard's.
+    #[must_use]
+    pub fn data_tags(&self) -> DataTags {
+        let dictionaries = self.dictionaries.as_ref();
+        dictionaries.map_or_else(
+            || DataTags::STANDARD.clone(),
+            |both| both.transport.data_tags().union(both.application.data_tags()),
+        )
+    }
+
     /// The habits of QuickFIX.
     #[must_use]
     pub const fn new(

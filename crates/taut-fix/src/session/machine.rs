@@ -2,6 +2,7 @@
 
 use taut_types::Nanos;
 
+use crate::codec::data_tags::DataTags;
 use crate::session::config::SessionConfig;
 use crate::session::counters::Counters;
 use crate::session::disconnect::DisconnectReason;
@@ -66,6 +67,8 @@ pub struct Session<S> {
     /// Whether the store failed: the session is over.
     pub(super) store_failed: bool,
     pub(super) counters: Counters,
+    /// Those of both dictionaries.
+    pub(super) data_tags: DataTags,
 }
 
 /// What the actions of a step need to know.
@@ -97,8 +100,15 @@ impl<S: Store> Session<S> {
             unconfirmed: false,
             store_failed: false,
             counters: Counters::default(),
+            data_tags: config.data_tags(),
             config,
         }
+    }
+
+    /// The data fields that its messages may have, and their lengths.
+    #[must_use]
+    pub const fn data_tags(&self) -> &DataTags {
+        &self.data_tags
     }
 
     /// The transport is up: an initiator queues its Logon, an acceptor waits for one.

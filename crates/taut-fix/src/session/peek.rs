@@ -1,6 +1,7 @@
 //! Whose Logon is it? For an acceptor with many sessions on one port.
 
 use crate::codec::begin::BeginString;
+use crate::codec::data_tags::DataTags;
 use crate::codec::frame::{Framed, frame};
 use crate::codec::index::FieldIndex;
 use crate::session::head::Head;
@@ -23,15 +24,21 @@ pub enum Peek<'a> {
     Other,
 }
 
-/// Looks at the first bytes of a connection without consuming them.
+/// Looks at the first bytes of a connection without consuming them. The data fields are those of
+/// every session that it may be for.
 #[must_use]
-pub fn peek<'a>(bytes: &'a [u8], message_bytes_max: usize, index: &mut FieldIndex) -> Peek<'a> {
+pub fn peek<'a>(
+    bytes: &'a [u8],
+    message_bytes_max: usize,
+    index: &mut FieldIndex,
+    data_tags: &DataTags,
+) -> Peek<'a> {
     let frame = match frame(bytes, message_bytes_max) {
         Ok(Framed::NeedMore) => return Peek::NeedMore,
         Ok(Framed::Message(frame)) => frame,
         _ => return Peek::Other,
     };
-    if index.fill(&frame).is_err() {
+    if index.fill_with(&frame, data_tags).is_err() {
         return Peek::Other;
     }
     let head = Head::read(frame.bytes(), index.slots());

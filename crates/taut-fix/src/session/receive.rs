@@ -93,7 +93,7 @@ impl<S: Store> Session<S> {
         frame: &Frame<'_>,
         index: &mut FieldIndex,
     ) -> Option<Event> {
-        if index.fill(frame).is_err() {
+        if index.fill_with(frame, &self.data_tags).is_err() {
             return self.ignore_garbled(now);
         }
         let (bytes, slots) = (frame.bytes(), index.slots());

@@ -177,15 +177,26 @@ impl<S: Store> Session<S> {
     #[cold]
     fn resend(&mut self, now: Now, next: u64, last: u64, out: &mut [u8]) -> Option<Range<usize>> {
         let first_kept = (next..=last).find(|sequence| self.store.read(*sequence).is_some());
-        let (range, done) = if first_kept == Some(next) {
-            (self.send_again(now, next, out)?, next)
-        } else {
-            let until = first_kept.unwrap_or(last.saturating_add(1));
-            let header = HeaderFields { is_gap_fill: true, ..self.header(now, next) };
-            let mut writer = self.outgoing.begin(out, b"4", &header);
-            writer.number::<{ tag::NEW_SEQ_NO }>(until);
-            writer.flag::<{ tag::GAP_FILL_FLAG }>(true);
-            (writer.finish().ok()?, until.saturating_sub(1))
+        let again = match first_kept {
+            Some(kept) if kept == next => self.send_again(now, next, out),
+            _ => Err(Unsent::NotKept),
+        };
+        let (range, done) = match again {
+            Ok(range) => (range, next),
+            Err(Unsent::NoRoom) => return None,
+            // What the store kept wrongly is lost, but the rest is not.
+            Err(Unsent::NotKept) => {
+                let until = match first_kept {
+                    Some(kept) if kept > next => kept,
+                    Some(kept) => kept.saturating_add(1),
+                    None => last.saturating_add(1),
+                };
+                let header = HeaderFields { is_gap_fill: true, ..self.header(now, next) };
+                let mut writer = self.outgoing.begin(out, b"4", &header);
+                writer.number::<{ tag::NEW_SEQ_NO }>(until);
+                writer.flag::<{ tag::GAP_FILL_FLAG }>(true);
+                (writer.finish().ok()?, until.saturating_sub(1))
+            }
         };
         self.outgoing.touch(now.mono);
         if done >= last {
@@ -198,21 +209,36 @@ impl<S: Store> Session<S> {
 
     /// A kept message with PossDupFlag (43), a new SendingTime (52) and the old one as
     /// OrigSendingTime (122).
-    fn send_again(&mut self, now: Now, sequence: u64, out: &mut [u8]) -> Option<Range<usize>> {
-        let message = self.store.read(sequence)?;
-        let Ok(Framed::Message(frame)) = frame(message, usize::MAX) else { return None };
+    fn send_again(
+        &mut self,
+        now: Now,
+        sequence: u64,
+        out: &mut [u8],
+    ) -> Result<Range<usize>, Unsent> {
+        let message = self.store.read(sequence).ok_or(Unsent::NotKept)?;
+        let Ok(Framed::Message(frame)) = frame(message, usize::MAX) else {
+            return Err(Unsent::NotKept);
+        };
         let mut fields = frame.fields();
-        let msg_type = fields.next()?.ok()?.value;
-        let mut writer = self.outgoing.begin_again(out, msg_type);
-        copy_header(&mut writer, &mut fields, now);
-        let body = frame.bytes().get(fields.offset()..frame.body_range().end)?;
-        writer.raw(body);
-        writer.finish().ok()
+        let Some(Ok(msg_type)) = fields.next() else { return Err(Unsent::NotKept) };
+        let mut writer = self.outgoing.begin_again(out, msg_type.value);
+        copy_header(&mut writer, frame.bytes(), &mut fields, now);
+        let body = frame.bytes().get(fields.offset()..frame.body_range().end);
+        writer.part(body.unwrap_or(&[]));
+        writer.finish().map_err(|_| Unsent::NoRoom)
     }
 }
 
+/// Why a message is not sent again.
+enum Unsent {
+    /// The caller's buffer is too small: it stays queued.
+    NoRoom,
+    /// The store has no message there, or none that can be read.
+    NotKept,
+}
+
 /// Copies a header with its tags ascending, and leaves the fields at the body.
-fn copy_header(writer: &mut Writer<'_>, fields: &mut Fields<'_>, now: Now) {
+fn copy_header(writer: &mut Writer<'_>, message: &[u8], fields: &mut Fields<'_>, now: Now) {
     let mut original: &[u8] = &[];
     let (mut is_marked, mut is_timed) = (false, false);
     loop {
@@ -236,7 +262,8 @@ fn copy_header(writer: &mut Writer<'_>, fields: &mut Fields<'_>, now: Now) {
                 original = field.value;
                 writer.timestamp::<{ tag::SENDING_TIME }>(now.utc);
             }
-            other => writer.field(i32::try_from(other).unwrap_or(0), field.value),
+            // A data field (XmlData) may hold delimiters.
+            _ => writer.part(message.get(field.offset..ahead.offset()).unwrap_or(&[])),
         }
         *fields = ahead;
     }

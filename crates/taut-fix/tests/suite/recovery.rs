@@ -6,7 +6,7 @@ use std::sync::Arc;
 use allocation_counter::measure;
 use taut_fix::{
     BeginString, CompId, Dictionaries, Event, Extras, FieldIndex, Framed, MemoryStore, Now, Role,
-    Session, SessionConfig, fix44, frame,
+    Session, SessionConfig, Store, fix44, frame,
 };
 use taut_types::Nanos;
 
@@ -127,6 +127,35 @@ fn lost_orders_come_again_in_their_place() {
         assert!(pair.delivered[1..6].iter().all(|(_, poss_dup)| *poss_dup));
         assert_eq!(pair.far.counters().gaps, [1, 5, 3, 2][chunk as usize], "chunk {chunk}");
     }
+}
+
+#[test]
+fn a_message_whose_header_holds_data_comes_again() {
+    let mut pair = Pair::new(|config| config.dictionaries = None);
+    let mut out = [0; 1024];
+    pair.send(1, true);
+    let lost = pair.near.send(NOW, b"n", Extras::default(), &mut out, |writer| {
+        writer.data::<212, 213>(b"<a\x01b/>");
+        writer.text::<58>(b"text");
+    });
+    assert!(lost.is_ok());
+    pair.send(3, false);
+    // The last one was held until its turn.
+    assert_eq!(pair.delivered, [(2, true), (3, true), (4, false)]);
+}
+
+#[test]
+fn a_kept_message_that_cannot_be_read_is_filled_and_the_rest_comes() {
+    let mut pair = Pair::new(|_| {});
+    let mut store = MemoryStore::new(64, 16 * 1024);
+    store.keep(1, b"8=FIX.4.4\x01no message").unwrap();
+    pair.near = Session::new(pair.near.config().clone(), store);
+    pair.far = session(Role::Acceptor, |_| {});
+    // The Logon has number 2: the far side asks for the first.
+    pair.connect();
+    pair.send(1, false);
+    assert_eq!(pair.delivered, [(3, false)]);
+    assert_eq!(pair.far.counters().gaps, 1);
 }
 
 #[test]

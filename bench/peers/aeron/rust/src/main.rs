@@ -6,6 +6,7 @@
 //! `pace CHANNEL STREAM COUNT SIZE RATE`: one-way times at a rate; JSON in nanoseconds.
 //! `taut CHANNEL COUNT SIZE LOSS`: taut's two ends, used as Aeron's in `throughput`; JSON.
 //! `bare MTU COUNT`: datagrams full of 128-byte frames, by segmentation offload; JSON.
+//! `written MTU COUNT SIZE`: the same, each message written and its sequence read; JSON.
 //! `udp COUNT SIZE`: a raw UDP ping-pong; JSON in nanoseconds.
 
 #[cfg(feature = "aeron")]
@@ -22,7 +23,10 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let number = |text: &str| text.parse::<u64>().expect("a number");
     match words[..] {
-        ["bare", mtu, count] => bare::run(number(mtu) as usize, number(count)),
+        ["bare", mtu, count] => bare::run(number(mtu) as usize, number(count), 0, false),
+        ["written", mtu, count, size] => {
+            bare::run(number(mtu) as usize, number(count), number(size) as usize, true);
+        }
         ["udp", count, size] => pingpong::run(number(count), number(size) as usize),
         ["taut", channel, count, size, loss] => {
             let loss = loss.parse().expect("a share");
