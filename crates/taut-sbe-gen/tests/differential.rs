@@ -95,7 +95,7 @@ fn generated_decoders_agree_with_the_schema_on_random_and_mutated_messages() {
 }
 
 #[test]
-#[ignore = "rustc 1.95 with -O compiles Message::decode of 16 groups wrong: it reads outside memory"]
+#[ignore = "rustc 1.95 -O makes wrong code of 16 groups: Message::decode reads outside memory"]
 fn a_message_with_sixteen_groups_is_decoded_alike() {
     compare(&support::own("sizes.xml"), 20, 50, 20_000);
 }
