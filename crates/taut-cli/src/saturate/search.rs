@@ -12,6 +12,8 @@ use crate::progress::Progress;
 
 /// Runs between the last rate that held and the first that did not.
 const HALVINGS: usize = 3;
+/// How often a rate is tried that does not hold: a hiccup of the machine is not the channel's knee.
+const ATTEMPTS: usize = 3;
 /// Runs below the first rate, each at half of the one before, when that one gave way.
 const DESCENTS: usize = 6;
 /// What a run at full speed is taken to reach, so that it lasts about as long as the others.
@@ -95,7 +97,7 @@ impl<'a> Search<'a> {
         let mut bounds = Bounds::default();
         let mut rate = self.arguments.from;
         loop {
-            bounds.note(rate, self.step(Some(rate))?);
+            bounds.note(rate, self.hold(rate)?);
             if bounds.failed.is_some() || rate >= self.arguments.to {
                 break;
             }
@@ -106,7 +108,7 @@ impl<'a> Search<'a> {
                 break;
             }
             rate /= 2;
-            bounds.note(rate, self.step(Some(rate))?);
+            bounds.note(rate, self.hold(rate)?);
         }
         for _ in 0..HALVINGS {
             let (Some(low), Some(high)) = (bounds.held, bounds.failed) else { break };
@@ -114,7 +116,7 @@ impl<'a> Search<'a> {
             if middle == low {
                 break;
             }
-            bounds.note(middle, self.step(Some(middle))?);
+            bounds.note(middle, self.hold(middle)?);
         }
         self.fastest = bounds.held.unwrap_or(1).max(FULL_SPEED_AT_LEAST);
         let Bounds { mut steps, held, .. } = bounds;
@@ -122,6 +124,18 @@ impl<'a> Search<'a> {
         let gave_way = steps.iter().filter(|step| step.rate > held).find_map(|step| step.failed);
         let full_speed = Some(self.step(None)?);
         Ok(Found { steps, knee: held, gave_way, full_speed })
+    }
+
+    /// The first attempt at a rate that held, or the last one.
+    fn hold(&mut self, rate: u64) -> Result<Step, Failure> {
+        let mut step = self.step(Some(rate))?;
+        for _ in 1..ATTEMPTS {
+            if step.failed.is_none() {
+                break;
+            }
+            step = self.step(Some(rate))?;
+        }
+        Ok(step)
     }
 
     fn step(&mut self, rate: Option<u64>) -> Result<Step, Failure> {
