@@ -12,8 +12,8 @@ use crate::exit::Failure;
 /// Runs `taut receive` and `taut send` as processes at ever higher rates (at ever lower ones when
 /// the first fails), then halves the interval around the knee, the highest rate that held. A rate
 /// holds when the sender kept it to 5%, nothing more than --loss was lost, and p99 from the
-/// intended time stayed below --p99-us; one that did not is tried again, three times in all, because
-/// a hiccup of the machine is not the channel's knee. A run as fast as it goes is beside it.
+/// intended time stayed below --p99-us. One that did not is tried again, three times in all: a
+/// hiccup of the machine is not the channel's knee. A run as fast as it goes is beside it.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
     /// The channel, between processes; or TAUT_CHANNEL
