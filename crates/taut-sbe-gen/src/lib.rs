@@ -30,9 +30,8 @@
 //! not name stay values (`Unknown(raw)`), nulls are `None`, and so is what a newer version of the
 //! schema added and the sender does not have.
 //!
-//! One shape does not hold yet: with rustc 1.95 and `-O`, `Message::decode` of a schema with a
-//! message of sixteen groups (`tests/schemas/sizes.xml`) becomes wrong machine code that ends in a
-//! segmentation fault, though its source is safe; with `-C opt-level=1` it is right.
+//! A body of more than six groups and data is split out of line, part by part: of sixteen groups in
+//! a row (`tests/schemas/sizes.xml`) rustc 1.95 with `-O` makes wrong machine code.
 //!
 //! An `<Message>Encoder` writes into the caller's buffer and never outside it. `new` writes the
 //! header and an empty block, in which optional fields are null; setters fill the block; then

@@ -143,6 +143,12 @@ mod prelude {
         }
     }
 
+    /// Takes a step out of line. rustc 1.95 makes wrong machine code of sixteen groups in a row.
+    #[inline(never)]
+    pub(crate) fn apart<T>(step: impl FnOnce() -> T) -> T {
+        step()
+    }
+
     /// The first `N` bytes, and what follows them.
     #[inline(always)]
     pub(crate) fn split<const N: usize>(bytes: &[u8]) -> Result<(&[u8; N], &[u8]), Cut> {

@@ -8,6 +8,10 @@ use crate::generate::types::describe;
 use crate::primitive::Charset;
 use crate::schema::{Body, Data, Field, Group, Presence, Type};
 
+/// Groups and data up to which a body is split in line. Messages that must be fast have fewer; of
+/// long rows the compiler makes much code, slowly, and of sixteen groups wrong code (rustc 1.95).
+const IN_LINE_MAX: usize = 6;
+
 /// What decoders call their own functions.
 const TAKEN: &[&str] = &[
     "decode",
@@ -243,17 +247,18 @@ impl Plan<'_> {
         out.line("let (block, rest) = Block::split(bytes, length, version)?;");
         for (group, member) in body.groups.iter().zip(&members.groups) {
             let function = self.function(group.dimension.composite);
-            let split = format!("{function}_entries(rest, version)?");
+            let split = step(body, &format!("{function}_entries(rest, version)"));
             out.line(when_known(body, &group.notes, member, &split, "Group::EMPTY"));
         }
         for (data, member) in body.data.iter().zip(&members.data) {
             let function = self.function(data.composite);
             if body.is_newer(&data.notes) {
-                let split =
-                    format!("{function}_data(rest).map(|(data, rest)| (Some(data), rest))?");
+                let known = format!("{function}_data(rest).map(|(data, rest)| (Some(data), rest))");
+                let split = step(body, &known);
                 out.line(when_known(body, &data.notes, member, &split, "None"));
             } else {
-                out.line(format!("let ({}, rest) = {function}_data(rest)?;", part(member)));
+                let split = step(body, &format!("{function}_data(rest)"));
+                out.line(format!("let ({}, rest) = {split};", part(member)));
             }
         }
         let parts = members.groups.iter().chain(&members.data);
@@ -292,6 +297,14 @@ impl Plan<'_> {
             out.line(format!("to.field({:?}, &{shown})?;", data.name));
         }
         out.line("Ok(())\n}");
+    }
+}
+
+/// The call that splits a part off, out of line where there are many.
+fn step(body: &Body, call: &str) -> String {
+    match body.groups.len() + body.data.len() > IN_LINE_MAX {
+        true => format!("apart(|| {call})?"),
+        false => format!("{call}?"),
     }
 }
 
