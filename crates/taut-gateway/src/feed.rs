@@ -22,9 +22,10 @@ pub struct FeedSockets {
     pub retransmission: Option<Socket>,
 }
 
-/// In a gateway that spins, line B is looked at so long after a tick of line A, and then every so
-/// often: what it brings is mostly the copy of that tick, which must not stand in the way of the
-/// order that follows. Where it is line B that brings the news, it is looked at in every turn.
+/// In a gateway that spins, line B is looked at so long after a tick of line A, until it is empty,
+/// and then every so often: what it brings is mostly the copy of that tick, which must not stand in
+/// the way of the order that follows. Where it is line B that brings the news, it is looked at in
+/// every turn.
 const LINE_B_WAITS: Nanos = Nanos::from_micros(20);
 
 /// The sockets on the loop.
@@ -123,8 +124,9 @@ impl Feed {
         if !self.recovering && now < look.due {
             return Ok(None);
         }
-        look.due = now + LINE_B_WAITS;
         let got = look.socket.receive(look.buffer.as_mut_slice())?;
+        // On until it is empty: a line that falls behind is no help when the other loses something.
+        look.due = if got.is_some() { now } else { now + LINE_B_WAITS };
         Ok(got.and_then(|bytes| look.buffer.get(..bytes)))
     }
 
