@@ -50,15 +50,16 @@ impl LeasePublication {
             ..DatagramOptions::default()
         };
         let key = place::key(uri.key.as_deref())?;
-        let outlets = Outlets::open(at, options)?;
-        if group.is_some() {
-            let interface = place::interface(uri, at.ip())?;
-            if interface != 0 {
-                outlets.common().set_outbound(interface)?;
-            }
-            outlets.common().set_multicast_hops(uri.ttl.unwrap_or(1))?;
-        }
+        let mut outlets = Outlets::open(at, options)?;
         let mtu_bytes = uri.mtu.map_or(MTU_BYTES, usize::from);
+        if let Some(group) = group {
+            outlets.reach(group, place::interface(uri, at.ip())?, uri.ttl.unwrap_or(1))?;
+            // The path to a group is known before anybody listens.
+            let path = outlets.path_payload_bytes(group).unwrap_or(usize::MAX);
+            if uri.mtu.is_some() && mtu_bytes > path {
+                return Err(ChannelError::PathMtu { wanted: mtu_bytes, carried: path });
+            }
+        }
         let terms = LeaseTerms {
             lease: uri.lease.unwrap_or(LEASE),
             mtu_bytes,
