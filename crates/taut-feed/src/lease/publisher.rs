@@ -197,14 +197,26 @@ impl LeasePublisher {
         if bytes > self.bytes_max() {
             return None;
         }
-        let header = self.header(now, Kind::Message, message_type, self.next_sequence);
-        *datagram.first_chunk_mut()? = header.to_bytes();
         let mut length = HEADER_BYTES;
         for part in parts {
             datagram.get_mut(length..length + part.len())?.copy_from_slice(part);
             length += part.len();
         }
-        seal(self.terms.key.as_ref(), datagram, length)
+        self.finish_message(now, message_type, bytes, datagram)
+    }
+
+    /// Puts the header before a message of so many bytes that is in place, and the tag behind it.
+    #[inline]
+    pub(super) fn finish_message(
+        &self,
+        now: Nanos,
+        message_type: u16,
+        bytes: usize,
+        datagram: &mut [u8],
+    ) -> Option<usize> {
+        let header = self.header(now, Kind::Message, message_type, self.next_sequence);
+        *datagram.first_chunk_mut()? = header.to_bytes();
+        seal(self.terms.key.as_ref(), datagram, HEADER_BYTES + bytes)
     }
 
     /// The message that was written is on its way.
