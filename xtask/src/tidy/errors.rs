@@ -14,8 +14,8 @@ pub const LAW: Law = Law {
     check,
 };
 
-/// What the names of errors end in.
-const ENDINGS: &[&str] = &["Error", "Refused"];
+/// What the name of an error ends in.
+const ENDING: &str = "Error";
 
 fn check(house: &House<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -43,7 +43,7 @@ fn public_types<'s>(all: &[Token<'s>]) -> impl Iterator<Item = Token<'s>> {
         [public, kind, name]
             if public.text == "pub"
                 && matches!(kind.text, "enum" | "struct")
-                && ENDINGS.iter().any(|ending| name.text.ends_with(ending)) =>
+                && name.text.ends_with(ENDING) =>
         {
             Some(*name)
         }
