@@ -25,8 +25,8 @@ impl Default for Seats {
 }
 
 impl Seats {
-    /// Takes a new look, and tells who came and who went. `sent` messages were sent so far; `behind`
-    /// says how many bytes a place's reader is behind, or was when it went.
+    /// Takes a new look, and tells who came and who went. `sent` messages were sent so far;
+    /// `behind` says how many bytes a place's reader is behind, or was when it went.
     pub(crate) fn look(
         &mut self,
         taken: u64,

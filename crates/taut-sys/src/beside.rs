@@ -32,8 +32,8 @@ impl Socket {
     }
 
     /// Another socket at this one's address, connected to a multicast group that it reaches through
-    /// this interface (0: the kernel's choice) and within so many hops: nothing arrives there, and a
-    /// send to the group looks up no route.
+    /// this interface (0: the kernel's choice) and within so many hops: nothing arrives there, and
+    /// a send to the group looks up no route.
     ///
     /// # Errors
     /// As [`Socket::datagram_beside`].

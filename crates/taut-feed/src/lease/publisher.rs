@@ -9,7 +9,7 @@ use taut_types::Nanos;
 use super::cookie::{Baker, Cookie};
 use super::header::{CONTROL_BYTES, HEADER_BYTES, Header, Kind};
 use super::seal::{Key, TAG_BYTES, seal, unseal};
-use super::typed::payload_bytes_max;
+use super::typed::{TypedMessage, payload_bytes_max};
 
 /// Answers and events that wait; questions beyond that are asked again.
 const QUEUE: usize = 256;
@@ -205,9 +205,32 @@ impl LeasePublisher {
         self.finish_message(now, message_type, bytes, datagram)
     }
 
+    /// Whether messages of this type fit a datagram of this publisher: asked once, when it is
+    /// built.
+    #[must_use]
+    pub const fn fits<T: TypedMessage>(&self) -> bool {
+        T::BYTES <= self.bytes_max()
+    }
+
+    /// As [`LeasePublisher::write_message`], with a message of its type: it is written in place.
+    /// Nothing when it does not [fit](LeasePublisher::fits).
+    #[inline]
+    pub fn write_typed<T: TypedMessage>(
+        &self,
+        now: Nanos,
+        message: &T,
+        datagram: &mut [u8],
+    ) -> Option<usize> {
+        if !self.fits::<T>() {
+            return None;
+        }
+        message.write(datagram.get_mut(HEADER_BYTES..HEADER_BYTES + T::BYTES)?);
+        self.finish_message(now, T::TYPE, T::BYTES, datagram)
+    }
+
     /// Puts the header before a message of so many bytes that is in place, and the tag behind it.
     #[inline]
-    pub(super) fn finish_message(
+    fn finish_message(
         &self,
         now: Nanos,
         message_type: u16,

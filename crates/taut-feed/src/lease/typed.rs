@@ -1,11 +1,7 @@
 //! Typed messages, and how long one may be.
 
-use taut_types::Nanos;
-
 use super::header::HEADER_BYTES;
-use super::publisher::LeasePublisher;
 use super::seal::TAG_BYTES;
-use super::subscriber::Incoming;
 
 /// A message of a fixed layout that travels in one datagram, such as a generated SBE message or a
 /// struct of integers.
@@ -58,38 +54,4 @@ pub const fn payload_bytes_max(mtu_bytes: usize, has_key: bool) -> usize {
 /// ```
 pub const fn check_fits<T: TypedMessage, const MTU_BYTES: usize>() {
     const { assert!(T::BYTES <= payload_bytes_max(MTU_BYTES, true), "longer than a datagram") }
-}
-
-impl LeasePublisher {
-    /// Whether messages of this type fit a datagram of this publisher: asked once, when it is built.
-    #[must_use]
-    pub const fn fits<T: TypedMessage>(&self) -> bool {
-        T::BYTES <= self.bytes_max()
-    }
-
-    /// As [`LeasePublisher::write_message`], with a message of its type: it is written in place.
-    /// Nothing when it does not [fit](LeasePublisher::fits).
-    #[inline]
-    pub fn write_typed<T: TypedMessage>(
-        &self,
-        now: Nanos,
-        message: &T,
-        datagram: &mut [u8],
-    ) -> Option<usize> {
-        if !self.fits::<T>() {
-            return None;
-        }
-        message.write(datagram.get_mut(HEADER_BYTES..HEADER_BYTES + T::BYTES)?);
-        self.finish_message(now, T::TYPE, T::BYTES, datagram)
-    }
-}
-
-impl Incoming<'_> {
-    /// The message, if it is one of this type: by its number, its length, and what it says itself.
-    #[inline]
-    #[must_use]
-    pub fn typed<T: TypedMessage>(&self) -> Option<T> {
-        let is_one = self.header.message_type == T::TYPE && self.payload.len() == T::BYTES;
-        if is_one { T::read(self.payload) } else { None }
-    }
 }
