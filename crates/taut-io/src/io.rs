@@ -381,7 +381,8 @@ impl<K: Kernel> Io<K> {
     }
 
     /// Closes everything as it should end: listeners now, streams gracefully by `deadline`, and at
-    /// once when no timer is left for that. `run` returns when all are closed and no timer is armed.
+    /// once when no timer is left for that. `run` returns when all are closed and no timer is
+    /// armed.
     pub fn drain(&mut self, deadline: Nanos) {
         let mut place = 0;
         while let Some(source) = self.sources.at(place) {

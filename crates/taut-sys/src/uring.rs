@@ -34,7 +34,7 @@ pub struct UringConfig {
     pub files: u32,
 }
 
-/// How many rings there have been: a lease names its ring by a number, for an address is used again.
+/// How many rings there have been: a lease names its ring by a number, for addresses come again.
 static RINGS: AtomicU64 = AtomicU64::new(0);
 
 /// The one buffer group of a ring.
