@@ -1,0 +1,11 @@
+//! What the crate promises, law by law, on virtual time.
+
+mod gaps;
+mod heartbeats;
+mod memory;
+mod outage;
+mod pair;
+mod repairs;
+mod security;
+mod spies;
+mod tether;
