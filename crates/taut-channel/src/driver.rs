@@ -10,6 +10,7 @@ use taut_types::Nanos;
 
 use crate::counters::{Counters, SubscriberCounters};
 use crate::event::Event;
+use crate::inproc::Spied;
 use crate::loss::Loss;
 use crate::message::{Action, Message};
 use crate::offer::OfferError;
@@ -38,6 +39,14 @@ pub(crate) trait PublicationDriver {
 
     /// The next event, if there is one.
     fn poll_event(&mut self) -> Option<Event>;
+
+    /// What a spy of it is told of the stream.
+    fn spied(&self) -> Spied {
+        Spied::default()
+    }
+
+    /// Spies look on now, or not.
+    fn set_spied(&mut self, _is_spied: bool) {}
 
     /// Subscribers now.
     fn subscriber_count(&self) -> usize;

@@ -34,6 +34,8 @@ const PARAMETERS: &[&str] = &[
     "nak-delay",
     "reliable",
     "tether",
+    "untethered-window-limit-timeout",
+    "untethered-resting-timeout",
     "linger",
     "eos",
     "ssc",
@@ -50,9 +52,7 @@ const PARAMETERS: &[&str] = &[
     "channel-rcv-ts-offset",
     "channel-snd-ts-offset",
     "pub-wnd",
-    "untethered-window-limit-timeout",
     "untethered-linger-timeout",
-    "untethered-resting-timeout",
     "stream-session-limit",
 ];
 const UNSUPPORTED: &[(&str, &str)] = &[
@@ -67,9 +67,7 @@ const UNSUPPORTED: &[(&str, &str)] = &[
     ("channel-rcv-ts-offset", "put the stamps into the message"),
     ("channel-snd-ts-offset", "put the stamps into the message"),
     ("pub-wnd", "use term-length: the window is half of it"),
-    ("untethered-window-limit-timeout", "use tether=false"),
-    ("untethered-linger-timeout", "use tether=false"),
-    ("untethered-resting-timeout", "use tether=false"),
+    ("untethered-linger-timeout", "leave it out: a caller at rest loses what it has not read"),
     ("stream-session-limit", "leave it out: sessions are bounded anyway"),
 ];
 
@@ -177,6 +175,10 @@ pub struct AeronUri {
     pub reliable: Option<bool>,
     /// Whether the publisher waits for this subscription.
     pub tether: Option<bool>,
+    /// How long a subscription without a tether may be more than its window behind.
+    pub untethered_limit_timeout: Option<Nanos>,
+    /// How long nothing is delivered to it then.
+    pub untethered_resting_timeout: Option<Nanos>,
     /// How long a closed publication still repairs.
     pub linger: Option<Nanos>,
     /// Whether the end of the stream is sent.
@@ -300,7 +302,8 @@ fn read_terms(given: &Parameters<'_>, uri: AeronUri) -> Result<AeronUri, UriErro
 
 fn read_behaviour(given: &Parameters<'_>, uri: AeronUri) -> Result<AeronUri, UriError> {
     let switch = |name| given.value(name, value::SWITCH, value::switch);
-    Ok(AeronUri {
+    let span = |name| given.value(name, value::SPAN, value::span);
+    let uri = AeronUri {
         flow_control: given.value("fc", FLOW, flow_control)?,
         group_tag: given.value("gtag", "a number of 64 bits", |text| text.parse().ok())?,
         congestion: given.value("cc", "static or cubic", |text| match text {
@@ -308,10 +311,12 @@ fn read_behaviour(given: &Parameters<'_>, uri: AeronUri) -> Result<AeronUri, Uri
             "cubic" => Some(Congestion::Cubic),
             _ => None,
         })?,
-        nak_delay: given.value("nak-delay", value::SPAN, value::span)?,
+        nak_delay: span("nak-delay")?,
         reliable: switch("reliable")?,
         tether: switch("tether")?,
-        linger: given.value("linger", value::SPAN, value::span)?,
+        untethered_limit_timeout: span("untethered-window-limit-timeout")?,
+        untethered_resting_timeout: span("untethered-resting-timeout")?,
+        linger: span("linger")?,
         end_of_stream: switch("eos")?,
         spies_simulate_connection: switch("ssc")?,
         rejoin: switch("rejoin")?,
@@ -321,7 +326,13 @@ fn read_behaviour(given: &Parameters<'_>, uri: AeronUri) -> Result<AeronUri, Uri
             _ => None,
         })?,
         ..uri
-    })
+    };
+    let spans = [uri.untethered_limit_timeout, uri.untethered_resting_timeout];
+    if spans.iter().any(Option::is_some) && uri.tether != Some(false) {
+        let why = "the untethered-...-timeouts belong to tether=false";
+        return Err(UriError::Absent { name: "tether", why });
+    }
+    Ok(uri)
 }
 
 const FLOW: &str = "max, min or tagged, then any of g:TAG/SIZE, t:SPAN and e:SPAN, by commas";

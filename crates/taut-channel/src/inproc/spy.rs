@@ -1,0 +1,171 @@
+//! A spy: a subscription on a publication of this process.
+
+use std::collections::VecDeque;
+
+use taut_ring::broadcast::{Polled, Start};
+use taut_ring::log::{LogReader, message_bytes_max};
+use taut_types::Nanos;
+
+use super::memory::{Memory, SUBSCRIBERS_MAX};
+use super::spies::{HEADER_BYTES, Spied};
+use crate::counters::Counters;
+use crate::driver::SubscriptionDriver;
+use crate::error::ChannelError;
+use crate::event::{EndReason, Event};
+use crate::message::{Action, Message};
+
+/// Reads the log of a publication's spies.
+#[derive(Debug)]
+pub(crate) struct SpySubscription {
+    reader: Option<LogReader<'static>>,
+    memory: &'static Memory,
+    seat: u32,
+    buffer: Box<[u8]>,
+    /// The record in the buffer: its length, and the position behind it.
+    held: Option<(usize, u64)>,
+    session: u64,
+    /// Up to where everything was seen or is known to be lost.
+    position: u64,
+    events: VecDeque<Event>,
+    counters: Counters,
+    is_live: bool,
+}
+
+impl SpySubscription {
+    pub(super) fn open(
+        memory: &'static Memory,
+        stream: Spied,
+        is_tethered: bool,
+    ) -> Result<Self, ChannelError> {
+        let seat =
+            memory.take_seat().ok_or(ChannelError::SubscribersFull { count: SUBSCRIBERS_MAX })?;
+        let (words, layout, start) = (&memory.words, memory.layout, Start::Latest);
+        let reader = match is_tethered {
+            true => LogReader::registered(words, layout, start, seat as usize),
+            false => LogReader::passive(words, layout, start),
+        };
+        let reader = reader.inspect_err(|_| memory.give_back(seat))?;
+        let Spied { session, position, .. } = stream;
+        let mut events = VecDeque::with_capacity(8);
+        events.push_back(Event::ImageAvailable { session, position, peer: None });
+        Ok(Self {
+            reader: Some(reader),
+            memory,
+            seat,
+            buffer: vec![0; message_bytes_max(layout.capacity_bytes)].into_boxed_slice(),
+            held: None,
+            session,
+            position,
+            events,
+            counters: Counters::default(),
+            is_live: true,
+        })
+    }
+
+    /// Takes the next record out of the log, if there is one.
+    fn fetch(&mut self) -> bool {
+        let Some(reader) = &mut self.reader else { return false };
+        // Before the look at the log: what a publication wrote before it went is still seen.
+        let has_writer = self.memory.has_writer();
+        loop {
+            match reader.poll(&mut self.buffer) {
+                Polled::Message(bytes) => break self.hold(bytes),
+                // The next record says from where to where it was overtaken.
+                Polled::Lapped(_) | Polled::NewWriter(_) => {}
+                Polled::Empty => {
+                    if self.is_live && !has_writer {
+                        self.is_live = false;
+                        let (session, position) = (self.session, self.position);
+                        let reason = EndReason::Closed;
+                        let end = Event::ImageUnavailable { session, position, reason };
+                        self.events.push_back(end);
+                    }
+                    break false;
+                }
+            }
+        }
+    }
+
+    fn hold(&mut self, bytes: usize) -> bool {
+        let position_at = |at: usize| {
+            let bytes = self.buffer.get(at..at + 8).and_then(|bytes| bytes.first_chunk());
+            bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+        };
+        let (start, end) = (position_at(0), position_at(8));
+        if start > self.position {
+            let (session, position) = (self.session, self.position);
+            let length = start - position;
+            self.counters.lost += length;
+            self.events.push_back(Event::Gap { session, position, length });
+        }
+        self.position = start;
+        self.held = Some((bytes, end));
+        true
+    }
+}
+
+impl SubscriptionDriver for SpySubscription {
+    #[inline]
+    fn poll<H>(&mut self, _now: Nanos, limit: usize, handler: &mut H) -> usize
+    where
+        H: FnMut(Message<'_>) -> Action,
+    {
+        let mut count = 0;
+        while count < limit && (self.held.is_some() || self.fetch()) {
+            let Some((bytes, position)) = self.held else { break };
+            let payload = self.buffer.get(HEADER_BYTES..bytes).unwrap_or(&[]);
+            let bytes = payload.len() as u64;
+            let session = self.session;
+            let action = handler(Message { payload, topic: &[], session, position });
+            if action == Action::Abort {
+                break;
+            }
+            (self.held, self.position) = (None, position);
+            self.counters.received += 1;
+            self.counters.received_bytes += bytes;
+            count += 1;
+            if action == Action::Break {
+                break;
+            }
+        }
+        count
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    fn image_count(&self) -> usize {
+        usize::from(self.is_live)
+    }
+
+    fn close(&mut self, _now: Nanos) {
+        if self.reader.take().is_some() {
+            self.memory.give_back(self.seat);
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.reader.is_none()
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn next_timeout(&self) -> Option<Nanos> {
+        None
+    }
+
+    fn block(&mut self, span: Nanos) {
+        if let Some(reader) = &self.reader {
+            self.memory.sleep(span, || !reader.has_next());
+        }
+    }
+}
+
+impl Drop for SpySubscription {
+    fn drop(&mut self) {
+        self.close(Nanos::ZERO);
+    }
+}

@@ -1,0 +1,6 @@
+//! Reliable UDP over real sockets.
+
+mod ends;
+mod slow;
+mod spies;
+mod transfers;
