@@ -596,7 +596,7 @@ impl Publication {
         let is_proved = self.destinations.prove(now, from);
         self.is_followed |= is_proved;
         if !is_proved || (position - self.position).abs() > self.terms().length() / 2 {
-            // With spies alone the stream may have gone on while it joined: the next time it stands.
+            // With spies alone the stream went on while it joined: the next time it stands.
             if is_proved && now >= self.joining_until {
                 self.joining_until = now + JOINING_TIME;
             }

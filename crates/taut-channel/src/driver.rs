@@ -10,10 +10,10 @@ use taut_types::Nanos;
 
 use crate::counters::{Counters, SubscriberCounters};
 use crate::event::Event;
-use crate::inproc::Spied;
 use crate::loss::Loss;
 use crate::message::{Action, Message};
 use crate::offer::OfferError;
+use crate::spied::Spied;
 
 /// What every driver is told when it is opened, besides its URI.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,6 +7,6 @@ mod spy;
 mod subscription;
 
 pub(crate) use publication::InprocPublication;
-pub(crate) use spies::{Spied, Spies};
+pub(crate) use spies::Spies;
 pub(crate) use spy::SpySubscription;
 pub(crate) use subscription::InprocSubscription;

@@ -51,6 +51,7 @@ mod publication;
 mod relay;
 mod seats;
 mod shared;
+mod spied;
 mod subscription;
 mod uri;
 mod waiter;

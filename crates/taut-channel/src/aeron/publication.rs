@@ -17,8 +17,8 @@ use crate::counters::Counters;
 use crate::driver::{Descriptors, Opening, PublicationDriver};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event};
-use crate::inproc::Spied;
 use crate::offer::{MessageLimit, OfferError};
+use crate::spied::Spied;
 use crate::uri::AeronUri;
 
 /// Control frames are short; with an error's text they have at most 1,063 bytes.

@@ -7,21 +7,10 @@ use taut_ring::log::{Appender, ClaimError};
 use taut_ring::{Control, Policy};
 
 use super::memory::{CAPACITY_BYTES, Memory, WRITER};
-use super::spy::SpySubscription;
+use super::spy::{HEADER_BYTES, SpySubscription};
 use crate::error::ChannelError;
 use crate::offer::{MessageLimit, OfferError};
-
-/// Two positions before each message.
-pub(super) const HEADER_BYTES: usize = 16;
-
-/// The stream that is spied on: its session, where it has come to, and its longest message, where
-/// the channel knows one.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spied {
-    pub session: u64,
-    pub position: u64,
-    pub message_bytes_max: usize,
-}
+use crate::spied::Spied;
 
 /// The log that a publication copies its messages to, once there is a spy.
 #[derive(Debug)]

@@ -7,12 +7,15 @@ use taut_ring::log::{LogReader, message_bytes_max};
 use taut_types::Nanos;
 
 use super::memory::{Memory, SUBSCRIBERS_MAX};
-use super::spies::{HEADER_BYTES, Spied};
 use crate::counters::Counters;
 use crate::driver::SubscriptionDriver;
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event};
 use crate::message::{Action, Message};
+use crate::spied::Spied;
+
+/// Two positions before each message.
+pub(super) const HEADER_BYTES: usize = 16;
 
 /// Reads the log of a publication's spies.
 #[derive(Debug)]
