@@ -1,7 +1,5 @@
 //! A spy: a subscription on a publication of this process.
 
-use std::collections::VecDeque;
-
 use taut_ring::broadcast::{Polled, Start};
 use taut_ring::log::{LogReader, message_bytes_max};
 use taut_types::Nanos;
@@ -10,10 +8,11 @@ use super::memory::{Memory, SUBSCRIBERS_MAX};
 use crate::counters::Counters;
 use crate::driver::SubscriptionDriver;
 use crate::error::ChannelError;
-use crate::event::{EndReason, Event};
+use crate::event::{EndReason, Event, Events};
 use crate::message::{Action, Message};
 use crate::spied::Spied;
 
+const EVENTS_MAX: usize = 64;
 /// Two positions before each message.
 pub(super) const HEADER_BYTES: usize = 16;
 
@@ -29,7 +28,7 @@ pub(crate) struct SpySubscription {
     session: u64,
     /// Up to where everything was seen or is known to be lost.
     position: u64,
-    events: VecDeque<Event>,
+    events: Events,
     counters: Counters,
     is_live: bool,
 }
@@ -49,8 +48,8 @@ impl SpySubscription {
         };
         let reader = reader.inspect_err(|_| memory.give_back(seat))?;
         let Spied { session, position, .. } = stream;
-        let mut events = VecDeque::with_capacity(8);
-        events.push_back(Event::ImageAvailable { session, position, peer: None });
+        let mut events = Events::at_most(EVENTS_MAX);
+        events.tell(Event::ImageAvailable { session, position, peer: None });
         Ok(Self {
             reader: Some(reader),
             memory,
@@ -81,7 +80,7 @@ impl SpySubscription {
                         let (session, position) = (self.session, self.position);
                         let reason = EndReason::Closed;
                         let end = Event::ImageUnavailable { session, position, reason };
-                        self.events.push_back(end);
+                        self.events.tell(end);
                     }
                     break false;
                 }
@@ -99,7 +98,7 @@ impl SpySubscription {
             let (session, position) = (self.session, self.position);
             let length = start - position;
             self.counters.lost += length;
-            self.events.push_back(Event::Gap { session, position, length });
+            self.events.tell(Event::Gap { session, position, length });
         }
         self.position = start;
         self.held = Some((bytes, end));
@@ -135,7 +134,7 @@ impl SubscriptionDriver for SpySubscription {
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.events.next()
     }
 
     fn image_count(&self) -> usize {
