@@ -1,9 +1,10 @@
 //! Gaps: asked for all at once, or passed at once.
 
-use taut_aeron::{PublicationConfig, SubscriptionConfig};
+use taut_aeron::frame::{DataHeader, Setup, control_flags};
+use taut_aeron::{PublicationConfig, Subscription, SubscriptionConfig};
 use taut_types::Nanos;
 
-use crate::pair::{NAK, Pair};
+use crate::pair::{NAK, Pair, here};
 
 /// A message that fills a datagram of 1,408 bytes.
 const FULL: [u8; 1376] = [5; 1376];
@@ -67,4 +68,48 @@ fn without_repairs_what_is_lost_is_all_that_is_missing_and_it_delays_nothing() {
     let padding = pair.publication.position() - sent as i64 * DATAGRAM;
     assert!(passed >= lost as i64 * DATAGRAM && passed <= lost as i64 * DATAGRAM + padding);
     assert_eq!(Pair::count(&pair.feedback, NAK), 0);
+}
+
+#[test]
+fn a_stock_sender_is_asked_again_only_when_its_linger_of_10_ms_is_over() {
+    for (flags, least, most) in [(0, 10_000, 12_000), (control_flags::SETUP_PROMPT, 20, 2_000)] {
+        let config = SubscriptionConfig { validates: false, ..SubscriptionConfig::default() };
+        let mut subscription = Subscription::new(config).expect("one");
+        let setup = Setup {
+            flags,
+            term_offset: 0,
+            session_id: 9,
+            stream_id: config.stream_id,
+            initial_term_id: 0,
+            active_term_id: 0,
+            term_length: 1 << 20,
+            mtu: 1408,
+            ttl: 0,
+        };
+        subscription.handle_bytes(Nanos(1), here(), setup.frame().as_bytes());
+        let mut datagram = [0; 64];
+        let header = DataHeader {
+            frame_length: 64,
+            flags: 0xc0,
+            is_padding: false,
+            term_offset: 64,
+            session_id: 9,
+            stream_id: config.stream_id,
+            term_id: 0,
+            reserved_value: 0,
+        };
+        datagram[..32].copy_from_slice(&header.bytes());
+        subscription.handle_bytes(Nanos(1), here(), &datagram);
+        let (mut asked, mut frame) = (Vec::new(), [0; 2048]);
+        for micros in 0..30_000 {
+            let now = Nanos(1) + Nanos::from_micros(micros);
+            while let Some(sent) = subscription.poll_transmit(now, &mut frame) {
+                if frame[6] == NAK && sent.bytes == 28 {
+                    asked.push(micros);
+                }
+            }
+        }
+        assert_eq!(asked[0], 0, "at once");
+        assert!((least..=most).contains(&(asked[1] - asked[0])), "{asked:?}");
+    }
 }

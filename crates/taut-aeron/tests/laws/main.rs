@@ -1,5 +1,6 @@
 //! What the crate promises, law by law, on virtual time.
 
+mod ends;
 mod gaps;
 mod heartbeats;
 mod memory;

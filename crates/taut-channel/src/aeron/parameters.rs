@@ -120,3 +120,25 @@ pub fn refuse(
 ) -> Result<(), ChannelError> {
     if is_asked { Err(ChannelError::Unsupported { what, remedy }) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_is_named_need_not_prove_itself_unless_it_is_told_to() {
+        let group = "aeron:udp?endpoint=232.1.1.1:4000|stream-id=7";
+        for (more, validates) in [
+            ("", true),
+            ("|validate=off", false),
+            ("|source=127.0.0.1", false),
+            ("|source=127.0.0.1|validate=on", true),
+        ] {
+            let Ok(crate::ChannelUri::Aeron(uri)) = format!("{group}{more}").parse() else {
+                panic!("{more}");
+            };
+            let config = subscription(&uri).expect("a configuration");
+            assert_eq!(config.validates, validates, "{more}");
+        }
+    }
+}

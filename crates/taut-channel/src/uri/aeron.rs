@@ -126,6 +126,45 @@ pub enum Congestion {
 }
 
 /// An `aeron:udp?` channel. What is not given is `None`; the driver has the defaults.
+///
+/// The parameters have Aeron's names; those with a star are taut's own. Sizes are written as
+/// `8192`, `256k` or `4m`, spans as `20us`, `5ms` or `1s`. A name that is not here is an error.
+///
+/// | parameter | default | meaning |
+/// |---|---|---|
+/// | `endpoint=H:P` | | where the subscriber listens, or the group; port 0 picks one |
+/// | `endpoint=H:P,H:P` * | | a subscription at up to four; a manual publication's first ones |
+/// | `stream-id` | | the stream; needed |
+/// | `interface` | the route's | of a group: a name, an address, or a network with its mask |
+/// | `source=IP` * | any | of a group: the only source; implies `validate=off` |
+/// | `control=H:P` | | where a publication hears its many subscribers, and they ask for it |
+/// | `control-mode` | `dynamic` | who adds destinations: subscribers, or `manual` the application |
+/// | `session-id` | random | the publication's; of a subscription: the only one it hears |
+/// | `term-length` | `256k` | a power of two, 64k to 1g; a message is at most an eighth of it |
+/// | `mtu` | `1408` | the longest datagram, a multiple of 32 |
+/// | `init-term-id`, `term-id`, `term-offset` | random, 0 | where the stream begins; together |
+/// | `ttl` | the kernel's | hops of a multicast datagram |
+/// | `so-sndbuf`, `so-rcvbuf` | `2m` | buffers of the sockets, up to the kernel's limits |
+/// | `rcv-wnd` | `128k` | what may be under way to a subscriber, at most half a term |
+/// | `fc=max` | `max` | the fastest subscriber sets the pace: others may be left behind |
+/// | `fc=min[,g:/N][,t:SPAN]` | 1, `5s` | the slowest does; N connect; how long a silent one counts |
+/// | `fc=tagged,g:TAG[/N][,t:SPAN]` | | the slowest of those with the tag |
+/// | `fc=min,e:SPAN` * | | the slowest, but one that holds the others so long is evicted |
+/// | `gtag` | none | the tag of a subscription |
+/// | `cc` | `static` | the window: all of `rcv-wnd`, or `cubic` |
+/// | `nak-delay` | 0 | how long a gap may heal, beside what reordering teaches |
+/// | `reliable` | `true` | `false`: gaps are passed at once, each an `Event::Gap` |
+/// | `tether` | `true` | `false`: a caller more than `rcv-wnd` behind is passed, an `Event::Gap` |
+/// | `untethered-window-limit-timeout` | 0 (Aeron: 5s) | how long it may be behind before |
+/// | `untethered-resting-timeout` | 0 (Aeron: 10s) | how long nothing is delivered to it then |
+/// | `rejoin` | `true` | whether a session that fell silent is taken again |
+/// | `validate` * | `on` | a source must echo a random value before memory is spent on it |
+/// | `linger` | `5s` | how long a closed publication waits for who has not everything |
+/// | `eos` | `true` | whether the end of the stream is sent |
+/// | `ssc` | `false` | spies alone connect and move the publication |
+///
+/// A caller without a tether must still do its duty: what is not polled cannot be received. A poll
+/// with a limit of 0 is the duty alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AeronUri {
     /// Where the subscriber listens, or the group.
