@@ -147,7 +147,7 @@ pub enum Congestion {
 /// | `so-sndbuf`, `so-rcvbuf` | `2m` | buffers of the sockets, up to the kernel's limits |
 /// | `rcv-wnd` | `128k` | what may be under way to a subscriber, at most half a term |
 /// | `fc=max` | `max` | the fastest subscriber sets the pace: others may be left behind |
-/// | `fc=min[,g:/N][,t:SPAN]` | 1, `5s` | the slowest does; N connect; how long a silent one counts |
+/// | `fc=min[,g:/N][,t:SPAN]` | 1, `5s` | the slowest; N connect; how long a silent one counts |
 /// | `fc=tagged,g:TAG[/N][,t:SPAN]` | | the slowest of those with the tag |
 /// | `fc=min,e:SPAN` * | | the slowest, but one that holds the others so long is evicted |
 /// | `gtag` | none | the tag of a subscription |
