@@ -34,9 +34,10 @@
 //! all. A ZMTP publication may keep the last message of each topic for those who come later
 //! (`?cache=N`, N topics).
 //!
-//! [`Publication::spy`] looks on within the process, and [`SharedPublication`] lets several threads
-//! publish into one session. [`Relay`] takes one channel into another, on a
-//! thread of its own where you want one. [`Waiter`] waits by a strategy between polls.
+//! [`Publication::spy`] looks on within the process ([`Publication::tethered_spy`] is waited for),
+//! and [`SharedPublication`] lets several threads publish into one session. [`Relay`] takes one
+//! channel into another, on a thread of its own where you want one. [`Waiter`] waits by a strategy
+//! between polls.
 #![forbid(unsafe_code)]
 
 mod aeron;
@@ -55,6 +56,7 @@ mod publication;
 mod relay;
 mod seats;
 mod shared;
+mod spied;
 mod subscription;
 mod uri;
 mod waiter;
