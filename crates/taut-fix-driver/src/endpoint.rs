@@ -4,9 +4,7 @@
 
 use std::io;
 
-use taut_fix::{
-    Event, FieldIndex, LogonContext, Now, Role, Session, Store, Writer, lead_with_msg_type,
-};
+use taut_fix::{Event, FieldIndex, LogonContext, Now, Role, Session, Writer, lead_with_msg_type};
 use taut_fix_auth::{BinanceLogon, DeribitLogon, NONCE_BYTES, check_deribit};
 use taut_fix_store::{Direction, MessageLog};
 use taut_types::Nanos;
@@ -145,9 +143,8 @@ impl<A: Application> Endpoint<A> {
         let hours = self.settings.schedule.as_ref();
         let period = hours.and_then(|hours| hours.period(now.utc)).map(|period| period.start);
         if let Some(start) = period.filter(|start| self.period != Some(*start)) {
-            let store = self.session.store_mut();
             // A store that fails here fails the Logon too, which says so.
-            let _ = store.set_period(start).and_then(|()| store.reset());
+            let _ = self.session.store_mut().begin_period(start);
             self.period = Some(start);
         }
         self.is_connected = true;
@@ -156,6 +153,7 @@ impl<A: Application> Endpoint<A> {
         self.input.clear();
         self.session.connect(now);
         self.transmit(now, output);
+        self.commit(output);
     }
 
     /// Handles bytes of the peer, and sends what follows from them.

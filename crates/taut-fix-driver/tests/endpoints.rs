@@ -140,6 +140,43 @@ fn numbers_live_as_long_as_the_opening_hours_and_through_a_restart() {
 }
 
 #[test]
+fn a_day_that_could_not_begin_begins_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let open = || {
+        let sides = [Role::Initiator, Role::Acceptor];
+        let [near, far] = sides.map(|role| endpoint(role, folder.path(), HOURS));
+        Pair::new(near, far)
+    };
+    let mut pair = open();
+    pair.connect(at("09:00:00"));
+    pair.send(at("09:00:01"));
+    pair.disconnect(at("10:00:00"));
+    drop(pair);
+    // The next day's first connection: the store cannot write itself anew, as in a crash.
+    let in_the_way = folder.path().join("state/FIX.4.4-ME-YOU.store.new");
+    std::fs::create_dir(&in_the_way).expect("a folder");
+    let mut pair = open();
+    pair.connect(at("20260303-09:00:00"));
+    assert!(!pair.near.has_logged_on());
+    drop(pair);
+    std::fs::remove_dir(&in_the_way).expect("a folder");
+    let mut pair = open();
+    pair.connect(at("20260303-09:05:00"));
+    assert!(pair.near.has_logged_on());
+    assert_eq!(pair.next_numbers(), [2, 2]);
+}
+
+#[test]
+fn a_logon_is_made_safe_before_it_leaves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut near = endpoint(Role::Initiator, folder.path(), "store = \"state\"\n");
+    let mut output = Vec::new();
+    near.connect(at("09:00:00"), &mut output);
+    assert!(!output.is_empty());
+    assert!(!near.session().store().has_uncommitted());
+}
+
+#[test]
 fn an_acceptor_asks_for_the_credentials_that_it_was_told() {
     let folder = tempfile::tempdir().expect("a folder");
     for kind in ["password", "deribit"] {
