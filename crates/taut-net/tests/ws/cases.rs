@@ -38,7 +38,7 @@ pub fn a_message_far_larger_than_what_the_kernel_takes_arrives_whole<K: Kernel>(
     for pki in [None, Some(&pki)] {
         let (mut near, mut far) = rig.pair(&config(), pki);
         far.seen.echoes = true;
-        let bytes: Vec<u8> = (0..300_000u32).map(|n| (n * 31 >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..300_000u32).map(|n| ((n * 31) >> 3) as u8).collect();
         near.ws.outbox().binary(&bytes).unwrap();
         near.ws.flush(rig.events.io());
         rig.until("the echo", (&mut near, &mut far), |_, near, _| !near.seen.messages.is_empty());
