@@ -22,6 +22,7 @@ mod saturate;
 mod sbe;
 mod send;
 mod terminal;
+mod ws;
 
 use clap::{Parser, Subcommand};
 
@@ -63,6 +64,8 @@ enum Verb {
     Saturate(saturate::Arguments),
     /// Send timed messages into any channel.
     Send(Box<send::Arguments>),
+    /// Talk WebSocket: echo, connect, and play the cases of Autobahn.
+    Ws(ws::Arguments),
     /// A process of a demo; started by `taut demo`, never by hand.
     #[command(hide = true)]
     DemoRole {
@@ -86,6 +89,7 @@ fn main() -> std::process::ExitCode {
         Verb::Relay(arguments) => relay::run(&arguments),
         Verb::Saturate(arguments) => saturate::run(&arguments),
         Verb::Send(arguments) => send::run(&arguments),
+        Verb::Ws(arguments) => ws::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };
     match result {
