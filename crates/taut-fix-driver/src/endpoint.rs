@@ -20,6 +20,9 @@ const HOURS_CHECK: Nanos = Nanos::from_secs(1);
 /// as the peer takes it.
 const OUTPUT_BYTES: usize = 256 * 1024;
 
+/// What a message grows by when it is sent again: PossDupFlag (43) and OrigSendingTime (122).
+const AGAIN_BYTES: usize = 64;
+
 /// One session of a driver.
 #[derive(Debug)]
 pub struct Endpoint<A> {
@@ -71,7 +74,7 @@ impl<A: Application> Endpoint<A> {
             has_logged_on: false,
             input: Vec::new(),
             // What is sent may be longer than what is received.
-            scratch: vec![0; room.max(64 * 1024)].into_boxed_slice(),
+            scratch: vec![0; room.max(64 * 1024) + AGAIN_BYTES].into_boxed_slice(),
             held: vec![0; room].into_boxed_slice(),
             last_signed: Nanos::ZERO,
             is_broken: false,
@@ -209,7 +212,7 @@ impl<A: Application> Endpoint<A> {
         output: &mut Vec<u8>,
         act: impl FnOnce(&mut A, &mut Outbox<'_>),
     ) {
-        let (session, scratch) = (&mut self.session, &mut self.scratch[..]);
+        let (session, scratch) = (&mut self.session, first_time(&mut self.scratch));
         let log = &mut self.log;
         act(&mut self.application, &mut Outbox { now, session, scratch, output, log });
         self.transmit(now, output);
@@ -258,35 +261,15 @@ impl<A: Application> Endpoint<A> {
     }
 
     fn act(&mut self, now: Now, event: Event, message: Received<'_>, output: &mut Vec<u8>) {
-        if event == Event::LoggedOn && !self.is_credible(message) {
+        if event == Event::LoggedOn && !is_credible(&self.settings, message) {
             self.session.refuse(now, "the credentials are wrong");
             return;
         }
         self.has_logged_on |= event == Event::LoggedOn;
-        let (session, scratch) = (&mut self.session, &mut self.scratch[..]);
+        let (session, scratch) = (&mut self.session, first_time(&mut self.scratch));
         let log = &mut self.log;
         let mut outbox = Outbox { now, session, scratch, output, log };
         self.application.handle(event, message, &mut outbox);
-    }
-
-    /// Whether an acceptor believes a Logon.
-    fn is_credible(&self, logon: Received<'_>) -> bool {
-        if self.settings.config.role == Role::Initiator {
-            return true;
-        }
-        let is = |tag, expected: &str| logon.value(tag) == Some(expected.as_bytes());
-        match &self.settings.credentials {
-            None => true,
-            Some(Credentials::Password { username, password }) => {
-                is(553, username) && is(554, password)
-            }
-            Some(Credentials::Deribit { client_id, secret }) => {
-                let [raw, password] = [96, 554].map(|tag| logon.value(tag).unwrap_or_default());
-                is(553, client_id) && check_deribit(raw, password, secret.as_bytes())
-            }
-            // No venue of ours signs like this.
-            Some(Credentials::Binance { .. }) => false,
-        }
     }
 
     fn transmit(&mut self, now: Now, output: &mut Vec<u8>) {
@@ -322,6 +305,32 @@ impl<A: Application> Endpoint<A> {
             output.clear();
             self.application.warn("the store cannot be written: the session ends");
         }
+    }
+}
+
+/// The room for a message of the application: what fits it can be sent again, too.
+fn first_time(scratch: &mut [u8]) -> &mut [u8] {
+    let bytes = scratch.len().saturating_sub(AGAIN_BYTES);
+    scratch.get_mut(..bytes).unwrap_or_default()
+}
+
+/// Whether an acceptor believes a Logon.
+pub fn is_credible(settings: &SessionSettings, logon: Received<'_>) -> bool {
+    if settings.config.role == Role::Initiator {
+        return true;
+    }
+    let is = |tag, expected: &str| logon.value(tag) == Some(expected.as_bytes());
+    match &settings.credentials {
+        None => true,
+        Some(Credentials::Password { username, password }) => {
+            is(553, username) && is(554, password)
+        }
+        Some(Credentials::Deribit { client_id, secret }) => {
+            let [raw, password] = [96, 554].map(|tag| logon.value(tag).unwrap_or_default());
+            is(553, client_id) && check_deribit(raw, password, secret.as_bytes())
+        }
+        // No venue of ours signs like this.
+        Some(Credentials::Binance { .. }) => false,
     }
 }
 

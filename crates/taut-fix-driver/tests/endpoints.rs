@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use taut_fix::{DisconnectReason, Event, Extras, FieldIndex, Now, Role, Store, parse_timestamp};
+use taut_fix::{
+    DisconnectReason, Event, Extras, FieldIndex, Now, Role, Store, Writer, parse_timestamp,
+};
 use taut_fix_driver::{Application, Endpoint, Outbox, Received, Settings};
 use taut_fix_store::{FileStore, Sync};
 
@@ -174,6 +176,26 @@ fn a_logon_is_made_safe_before_it_leaves() {
     near.connect(at("09:00:00"), &mut output);
     assert!(!output.is_empty());
     assert!(!near.session().store().has_uncommitted());
+}
+
+#[test]
+fn the_longest_message_that_can_be_sent_can_be_sent_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut pair = two(folder.path(), "", "message_bytes_max = 131072\n");
+    let now = at("09:00:00");
+    pair.connect(now);
+    let text = vec![b'x'; 64 * 1024];
+    pair.near.with_application(now, &mut pair.to_far, |_, outbox| {
+        let longest = (0..text.len()).rev().find(|length| {
+            let body = |writer: &mut Writer<'_>| writer.text::<58>(&text[..*length]);
+            outbox.send(b"D", Extras::default(), body).is_ok()
+        });
+        assert!(longest.is_some_and(|length| length > 60_000));
+    });
+    // It is lost, and what follows shows it.
+    pair.to_far.clear();
+    pair.send(now);
+    assert_eq!(pair.far.session().store().next_incoming(), pair.next_numbers()[0]);
 }
 
 #[test]

@@ -225,7 +225,7 @@ impl LeaseSubscriber {
     }
 
     fn missing(&mut self, sequence: u64, count: u64) {
-        self.tally.missing += count;
+        self.tally.missing = self.tally.missing.saturating_add(count);
         self.tell(SubscriberEvent::Gap { session: self.session, sequence, count });
     }
 

@@ -380,6 +380,26 @@ fn no_datagram_is_a_panic_or_a_lease() {
     assert!(!pair.publisher.subscribers().any(|at| at == address(1)));
 }
 
+/// A publisher that lies, again and again.
+#[test]
+fn sequences_without_reason_are_counted_and_nothing_overflows() {
+    let now = Nanos::from_secs(100);
+    let mut subscriber = subscriber(now, 99, None);
+    let mut say = |kind, session, sequence, words: [u64; 2]| {
+        let header = header::Header { kind, message_type: 0, session, sequence, sent: now };
+        let mut datagram = header.to_bytes().to_vec();
+        words.iter().for_each(|word| datagram.extend(word.to_le_bytes()));
+        subscriber.handle_datagram(now, &datagram);
+    };
+    for session in 1..=3 {
+        say(header::Kind::Challenge, session, 99, [0; 2]);
+        say(header::Kind::Grant, session, 0, [99, u64::MAX]);
+        say(header::Kind::Heartbeat, session, u64::MAX, [0; 2]);
+        say(header::Kind::Message, session, u64::MAX, [0; 2]);
+    }
+    assert_eq!(subscriber.tally().missing, u64::MAX);
+}
+
 #[test]
 fn nothing_allocates_once_it_is_built() {
     let mut pair = Pair::new(Some(Key::new([1; 16])));
