@@ -160,9 +160,9 @@ impl Publication {
     /// Claims room for a message of `bytes` bytes, to be written and committed; dropped or aborted
     /// it leaves no trace. What the bytes are before they are written is not said.
     ///
-    /// On `aeron:udp` the room of a message of one frame is in the stream's log itself, unless spies
-    /// look on. Elsewhere it is a buffer that the commit copies from: memory that others read at the
-    /// same time is written word by word.
+    /// On `aeron:udp` the room of a message of one frame is in the stream's log itself, unless
+    /// spies look on. Elsewhere it is a buffer that the commit copies from: memory that others read
+    /// at the same time is written word by word.
     ///
     /// # Errors
     /// As [`Publication::offer`]: a commit does not fail for want of room.
