@@ -277,6 +277,12 @@ impl Outbox {
         self.write(start.into_iter().chain(fixed).chain(lines).chain(["\r\n", body]))
     }
 
+    /// What the handshake's key stands for. It goes out in the clear: the masks are drawn behind
+    /// it, not from the same numbers (5.3).
+    pub(crate) fn nonce(&mut self) -> [u8; 16] {
+        self.keys.nonce()
+    }
+
     /// Writes all of it, or nothing.
     pub(crate) fn write<'p>(
         &mut self,
@@ -305,6 +311,10 @@ impl Outbox {
         let Some((next, action)) = step(self.state, input) else { return Action::None };
         self.state = next;
         action
+    }
+
+    pub(crate) const fn close_timeout(&self) -> Nanos {
+        self.config.close_timeout
     }
 
     pub(crate) const fn received(&mut self, now: Nanos) {

@@ -201,10 +201,10 @@ fn a_refusal_reaches_the_user_with_status_words_and_the_first_bytes_of_its_body(
         let answer = answer.replace("Content-Length: 31\r\n", "");
         assert_eq!(feed(&mut client, answer.as_bytes()), []);
         let event = if ends {
-            client.handle_end().map(|event| seen(&event))
+            client.handle_end().event.map(|event| seen(&event))
         } else {
             let due = client.poll_timeout().unwrap();
-            client.handle_timeout(due).map(|event| seen(&event))
+            client.handle_timeout(due).event.map(|event| seen(&event))
         };
         assert_eq!(event, Some(Seen::Refused(403, "Forbidden".into(), body.clone())));
     }
@@ -252,12 +252,12 @@ fn a_peer_that_takes_too_long_is_given_up_at_the_deadline() {
     // A byte a second, for ever.
     for byte in REQUEST.bytes().take(9) {
         now = now + Nanos::from_secs(1);
-        assert_eq!(server.handle_timeout(now), None);
+        assert_eq!(server.handle_timeout(now).event, None);
         assert!(server.handle_bytes(now, &[byte]).event.is_none());
     }
     let due = server.poll_timeout().unwrap();
     assert_eq!(due, NOW + small().handshake_timeout, "bytes do not move it");
-    let event = server.handle_timeout(due).map(|event| seen(&event));
+    let event = server.handle_timeout(due).event.map(|event| seen(&event));
     assert_eq!(event, Some(Seen::Over(Closed::HandshakeTimeout)));
 }
 
@@ -265,7 +265,7 @@ fn a_peer_that_takes_too_long_is_given_up_at_the_deadline() {
 fn a_transport_that_ends_in_the_middle_of_the_handshake_is_a_cut() {
     let mut client = client(&small());
     assert_eq!(feed(&mut client, b"HTTP/1.1 101 Swi"), []);
-    let event = client.handle_end().map(|event| seen(&event));
+    let event = client.handle_end().event.map(|event| seen(&event));
     assert_eq!(event, Some(Seen::Over(Closed::Cut)));
 }
 
@@ -302,4 +302,34 @@ fn sizes_of_zero_are_misuse() {
         assert_eq!(made, Some(WsError::Misuse(Misuse::Size)));
     }
     let _ = pair(&small());
+}
+
+/// Section 5.3: who knows one key, a proxy say, must not know the next; the handshake's is the
+/// first that everybody sees.
+#[test]
+fn the_handshakes_key_says_nothing_of_the_masks_that_follow() {
+    let mut client = client(&small());
+    let asked = sent(&mut client);
+    let text = String::from_utf8(asked.clone()).unwrap();
+    let (_, key) = text.split_once("Sec-WebSocket-Key: ").unwrap();
+    let key = decoded(key.get(..24).unwrap());
+    let mut server = server();
+    feed(&mut server, &asked);
+    feed(&mut client, &sent(&mut server));
+    assert_eq!(client.state(), State::Open);
+    for _ in 0..8 {
+        client.outbox().binary(b"").unwrap();
+        let frame = sent(&mut client);
+        let mask = frame.get(2..6).unwrap();
+        assert!(key.chunks(4).all(|part| part != mask), "{mask:?} of {key:?}");
+    }
+}
+
+/// What base64 stands for, without its padding.
+fn decoded(text: &str) -> Vec<u8> {
+    let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let values = text.chars().filter_map(|digit| digits.find(digit));
+    let bits: Vec<usize> =
+        values.flat_map(|value| (0..6).rev().map(move |bit| value >> bit & 1)).collect();
+    bits.chunks_exact(8).map(|byte| byte.iter().fold(0, |all, bit| all << 1 | *bit as u8)).collect()
 }
