@@ -332,7 +332,9 @@ fn a_lost_last_message_is_known_by_the_count_in_the_end_of_the_stream() {
         ] {
             let loss = ["--inject-loss", "0.4", "--seed", seed, "--csv", &file];
             let receiver = receive(&channel, &loss);
-            let sent = report(send(&channel, &["--count", "300", "--rate", "5000"]));
+            // A good-bye may be lost too, and the receiver is given up after five seconds.
+            let stream = ["--count", "300", "--rate", "5000", "--linger", "20"];
+            let sent = report(send(&channel, &stream));
             let received = report(receiver);
             assert_eq!(count(&sent, "sent"), 300);
             let (came, lost) = (count(&received, "received"), count(&received, "lost"));
@@ -354,8 +356,8 @@ fn count_ends_with_what_was_received_and_what_is_known_to_be_lost() {
     let received = report(receiver);
     let (came, lost) = (count(&received, "received"), count(&received, "lost"));
     assert!(came < 200 && lost > 0, "{received}");
-    // What one look brings is counted as a whole.
-    assert!((200..200 + 128 + 100).contains(&(came + lost)), "{received}");
+    // The last one may have shown several to be lost.
+    assert!((200..300).contains(&(came + lost)), "{received}");
     signal_process(sender.id(), ProcessSignal::Terminate).expect("signal");
     let _ = report(sender);
 }
