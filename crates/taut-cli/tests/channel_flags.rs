@@ -188,15 +188,17 @@ fn no_wait_begins_though_nobody_listens() {
 
 #[test]
 fn without_it_send_waits_for_its_first_subscriber_and_an_interrupt_ends_that() {
-    for channel in channels("wait") {
-        let mut sender = send(&channel, &["--count", "5"]);
-        let _ = wait_readable(&[], Some(Nanos::from_millis(200)));
+    let all = channels("wait");
+    let senders = all.each_ref().map(|channel| send(channel, &["--count", "5"]));
+    for (channel, mut sender) in all.iter().zip(senders) {
+        // After two seconds it says what it is at.
+        let errors = BufReader::new(sender.stderr.take().expect("its errors"));
+        let mut lines = errors.lines().map_while(Result::ok);
+        assert!(lines.any(|line| line == "waiting for a subscriber ..."), "{channel}");
         assert!(sender.try_wait().expect("wait").is_none(), "{channel}");
         signal_process(sender.id(), ProcessSignal::Terminate).expect("signal");
-        let output = finish(sender);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{channel}");
-        assert!(errors.contains("no subscriber came"), "{channel}: {errors}");
+        assert!(lines.any(|line| line.contains("no subscriber came")), "{channel}");
+        assert_eq!(finish(sender).status.code(), Some(1), "{channel}");
     }
 }
 
@@ -429,7 +431,8 @@ fn counters_show_what_both_ends_counted_and_each_subscriber_by_itself() {
         let received = report(receiver);
         // The end of the stream is a message too.
         assert!(count(&sent["counters"], "sent") > 400, "{channel}: {sent}");
-        assert!(count(&received["counters"], "received") > 400, "{channel}: {received}");
+        let [came, lost] = ["received", "lost"].map(|name| count(&received["counters"], name));
+        assert!(came > 200 && came + lost > 400, "{channel}: {received}");
         assert!(count(&received["counters"], "poll_gap_ns_max") > 0, "{channel}: {received}");
         if channel.starts_with("aeron") {
             continue;
