@@ -22,6 +22,7 @@ mod saturate;
 mod sbe;
 mod send;
 mod terminal;
+mod whole;
 
 use clap::{Parser, Subcommand};
 
