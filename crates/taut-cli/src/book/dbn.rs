@@ -77,8 +77,7 @@ fn read(
     symbols: &mut BTreeMap<u32, String>,
 ) -> Result<(), Failure> {
     let shown = path.display();
-    let file = File::open(path)
-        .map_err(|error| Failure::Usage(format!("{shown}: cannot read it ({error})")))?;
+    let file = File::open(path).map_err(|error| Failure::unreadable(path, error))?;
     let policy = VersionUpgradePolicy::UpgradeToV3;
     let mut decoder = DynDecoder::inferred_with_buffer(BufReader::new(file), policy)
         .map_err(|error| Failure::Usage(format!("{shown}: it is no DBN file ({error})")))?;

@@ -25,8 +25,13 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     } else {
         std::fs::read(path).map(|read| bytes = read)
     };
-    read.map_err(|error| Failure::run(&format!("cannot read {}", path.display()), error))?;
+    read.map_err(|error| Failure::unreadable(path, error))?;
     Ok(bytes)
+}
+
+/// What is said of a file in which nothing is a message.
+pub fn none_in(path: &Path) -> Failure {
+    Failure::Usage(format!("{}: no FIX message; each must begin with 8=FIX", path.display()))
 }
 
 /// The messages in the bytes: each from `8=FIX` to the end of its CheckSum (10), or to where the
