@@ -16,6 +16,7 @@ pub(super) fn run(arguments: &Decode) -> Result<(), Failure> {
         schema: &schema,
         out: BufWriter::new(io::stdout().lock()),
         name: arguments.file.display().to_string(),
+        place: String::new(),
         failed: 0,
     };
     match out.file(arguments.framing, &bytes).and_then(|()| out.out.flush()) {
@@ -32,6 +33,8 @@ pub(super) struct Decoder<'s, W> {
     pub(super) schema: &'s Schema,
     pub(super) out: W,
     pub(super) name: String,
+    /// Where in the file, in front of what is said of it.
+    pub(super) place: String,
     pub(super) failed: usize,
 }
 
@@ -51,12 +54,25 @@ impl<W: Write> Decoder<'_, W> {
             eprintln!("{}: {} packets are no whole UDP datagrams", self.name, capture.skipped);
         }
         for datagram in capture.datagrams {
+            self.place = match datagram.missing {
+                0 => format!("packet {}: ", datagram.packet),
+                missing => {
+                    format!(
+                        "packet {}, captured without its end of {missing} bytes: ",
+                        datagram.packet
+                    )
+                }
+            };
             let packet = [
                 ("time_ns".to_owned(), Value::Int(datagram.time_ns.into())),
                 ("source".to_owned(), Value::Text(datagram.source.to_string())),
                 ("destination".to_owned(), Value::Text(datagram.destination.to_string())),
             ];
             self.payload(guess(self.schema, datagram.payload), datagram.payload, &packet)?;
+        }
+        self.place.clear();
+        if let Some(packet) = capture.cut_in {
+            self.complain(&format!("it ends within packet {packet}"));
         }
         Ok(())
     }
@@ -123,7 +139,7 @@ impl<W: Write> Decoder<'_, W> {
     }
 
     fn complain(&mut self, problem: &str) {
-        eprintln!("{}: {problem}", self.name);
+        eprintln!("{}: {}{problem}", self.name, self.place);
         self.failed += 1;
     }
 }
