@@ -18,12 +18,22 @@
 
 /// Order books: top of book, price levels, order queues.
 pub use taut_book as book;
+/// Messages over any channel: shared memory, Aeron's wire, ZeroMQ's wire, leased UDP.
+pub use taut_channel as channel;
 /// The matching engine.
 pub use taut_engine as engine;
 /// Market-data sequencing and recovery.
 pub use taut_feed as feed;
 /// FIX: codec and session.
 pub use taut_fix as fix;
+/// FIX: how venues want a Logon to be signed.
+pub use taut_fix_auth as fix_auth;
+/// FIX: dictionaries in QuickFIX's format.
+pub use taut_fix_dict as fix_dict;
+/// FIX: acceptor and initiator on the loop, with settings in TOML.
+pub use taut_fix_driver as fix_driver;
+/// FIX: numbers and messages in files.
+pub use taut_fix_store as fix_store;
 /// The gateway: feed, book, strategy, risk, order.
 pub use taut_gateway as gateway;
 /// The event loop: one thread, epoll, io_uring or a simulated kernel.
@@ -32,6 +42,8 @@ pub use taut_io as io;
 pub use taut_ipc as ipc;
 /// Stages, histograms, percentiles.
 pub use taut_lat as lat;
+/// Venues' market data as normalized events, and the books that they make.
+pub use taut_market_data as market_data;
 /// Drivers on the loop: connecting by name, feeds, frames, files, TLS.
 pub use taut_net as net;
 /// Order life cycle and pre-trade risk.
