@@ -71,8 +71,8 @@ impl fmt::Display for ChannelError {
             Self::Aeron(AeronError::Misuse(parameter)) => {
                 write!(f, "aeron:udp: {parameter:?} is outside its limits")
             }
-            Self::Aeron(error) => write!(f, "aeron:udp: {error:?}"),
-            Self::Ring(error) => write!(f, "ring: {error:?}"),
+            Self::Aeron(error) => write!(f, "aeron:udp: {error}"),
+            Self::Ring(error) => write!(f, "ring: {error}"),
             Self::System(error) => error.fmt(f),
             Self::Io { what, error } => write!(f, "{what}: {error}"),
             Self::WriterExists { name } => {

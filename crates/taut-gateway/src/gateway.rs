@@ -190,6 +190,12 @@ impl<'m, C: Client> Gateway<'m, C> {
         &mut self.core.clock
     }
 
+    /// The client, to look at.
+    #[must_use]
+    pub const fn client(&self) -> &C {
+        &self.core.client
+    }
+
     /// The client.
     pub const fn client_mut(&mut self) -> &mut C {
         &mut self.core.client

@@ -1,6 +1,7 @@
 //! All orders of a gateway, by client id.
 
 use alloc::boxed::Box;
+use core::fmt;
 
 use taut_types::{ClientOrderId, Lots, Nanos, Price, Side};
 
@@ -41,6 +42,20 @@ pub enum TableError {
         event: OrderEvent,
     },
 }
+
+impl fmt::Display for TableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => f.write_str("no place for this order: its id or its place is in use"),
+            Self::UnknownOrder => f.write_str("there is no order with this id"),
+            Self::UnexpectedEvent { state, event } => {
+                write!(f, "{event:?} cannot happen to an order that is {state:?}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for TableError {}
 
 /// Every request and every answer, counted once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

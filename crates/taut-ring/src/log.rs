@@ -9,6 +9,8 @@
 //!
 //! Readers register or not, are overtaken or waited for, as in [`broadcast`](crate::broadcast).
 
+use core::fmt;
+
 use taut_sync::atomic::{AtomicU64, Ordering};
 
 use crate::broadcast::{Polled, Start};
@@ -150,6 +152,19 @@ pub enum ClaimError {
         bytes_max: usize,
     },
 }
+
+impl fmt::Display for ClaimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => f.write_str("a reader is a whole log behind"),
+            Self::TooLong { bytes_max } => {
+                write!(f, "a message has at most {bytes_max} bytes, an eighth of the capacity")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ClaimError {}
 
 impl From<Full> for ClaimError {
     fn from(_: Full) -> Self {

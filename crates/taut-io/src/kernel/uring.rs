@@ -58,6 +58,8 @@ impl fmt::Display for UringRefused {
     }
 }
 
+impl core::error::Error for UringRefused {}
+
 /// What is known of a place.
 #[derive(Clone, Copy, Debug)]
 struct Place {
