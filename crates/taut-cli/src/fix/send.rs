@@ -31,8 +31,8 @@ pub struct SendArguments {
     /// Where to connect; without it, to the addresses of the settings.
     #[arg(long, value_name = "HOST:PORT")]
     connect: Option<String>,
-    /// The session, in TOML: `taut fix send --help` shows every key. `taut fix import` makes it from
-    /// a QuickFIX settings file.
+    /// The session, in TOML: `taut fix send --help` shows every key. `taut fix import` makes it
+    /// from a QuickFIX settings file.
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
     /// Which session, by its target_comp_id, when the settings have several.

@@ -28,8 +28,8 @@ pub struct EchoArguments {
     /// Where to listen, as ADDRESS:PORT; port 0 lets the kernel choose.
     #[arg(long, value_name = "HOST:PORT")]
     listen: SocketAddr,
-    /// The sessions, in TOML: `taut fix echo --help` shows every key. `taut fix import` makes it from
-    /// a QuickFIX settings file.
+    /// The sessions, in TOML: `taut fix echo --help` shows every key. `taut fix import` makes it
+    /// from a QuickFIX settings file.
     #[arg(long, value_name = "FILE", required_unless_present = "acceptance")]
     config: Option<PathBuf>,
     /// Behave as the QuickFIX acceptance suite expects.
