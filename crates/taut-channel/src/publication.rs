@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use taut_sys::Address;
 use taut_types::Nanos;
 
-use crate::aeron::AeronPublication;
+use crate::aeron::{AeronClaim, AeronPublication};
 use crate::counters::{Counters, PollGap, SubscriberCounters};
 use crate::driver::{Descriptors, Opening, PublicationDriver};
 use crate::error::ChannelError;
@@ -71,7 +71,7 @@ pub enum Closing {
 pub struct Publication {
     driver: Driver,
     spies: Option<Spies>,
-    /// The buffer of claims, and of messages in parts that spies see.
+    /// The buffer of claims.
     scratch: Vec<u8>,
     gap: PollGap,
     is_closing: bool,
@@ -137,32 +137,55 @@ impl Publication {
         topic: &[u8],
         parts: &[&[u8]],
     ) -> Result<u64, OfferError> {
-        let position = with!(&mut self.driver, driver => driver.offer(now, topic, parts))?;
         if self.spies.is_some() {
-            self.show_to_spies(parts);
+            return self.offer_spied(now, topic, parts);
         }
-        Ok(position)
+        with!(&mut self.driver, driver => driver.offer(now, topic, parts))
     }
 
     #[cold]
-    fn show_to_spies(&mut self, parts: &[&[u8]]) {
-        let Some(spies) = &mut self.spies else { return };
-        self.scratch.clear();
-        parts.iter().for_each(|part| self.scratch.extend_from_slice(part));
-        spies.copy(&self.scratch);
+    fn offer_spied(
+        &mut self,
+        now: Nanos,
+        topic: &[u8],
+        parts: &[&[u8]],
+    ) -> Result<u64, OfferError> {
+        let Some(spies) = &mut self.spies else { return Err(OfferError::Closed) };
+        spies.admit(parts.iter().map(|part| part.len()).sum())?;
+        let position = with!(&mut self.driver, driver => driver.offer(now, topic, parts))?;
+        spies.copy(parts, position);
+        Ok(position)
     }
 
-    /// Claims room for a message of `bytes` bytes, to be written in place and committed; dropped or
-    /// aborted it leaves no trace.
+    /// Claims room for a message of `bytes` bytes, to be written and committed; dropped or aborted
+    /// it leaves no trace. What the bytes are before they are written is not said.
+    ///
+    /// On `aeron:udp` the room of a message of one frame is in the stream's log itself, unless
+    /// spies look on. Elsewhere it is a buffer that the commit copies from: memory that others read
+    /// at the same time is written word by word.
     ///
     /// # Errors
     /// As [`Publication::offer`]: a commit does not fail for want of room.
+    #[inline]
     pub fn try_claim(&mut self, now: Nanos, bytes: usize) -> Result<Claim<'_>, OfferError> {
+        let is_in_log = self.spies.is_none()
+            && matches!(&self.driver, Driver::Aeron(driver) if bytes <= driver.claim_bytes_max());
+        if is_in_log {
+            let Driver::Aeron(driver) = &mut self.driver else { return Err(OfferError::Closed) };
+            return Ok(Claim { room: Room::Log(driver.claim(bytes)?) });
+        }
+        self.claim_buffer(now, bytes)
+    }
+
+    fn claim_buffer(&mut self, now: Nanos, bytes: usize) -> Result<Claim<'_>, OfferError> {
         with!(&mut self.driver, driver => driver.room(now, bytes))?;
-        let mut buffer = std::mem::take(&mut self.scratch);
-        buffer.clear();
-        buffer.resize(bytes, 0);
-        Ok(Claim { publication: self, now, buffer })
+        if let Some(spies) = &mut self.spies {
+            spies.admit(bytes)?;
+        }
+        let mut bytes_of = std::mem::take(&mut self.scratch);
+        bytes_of.clear();
+        bytes_of.resize(bytes, 0);
+        Ok(Claim { room: Room::Buffer(Buffer { publication: self, now, bytes: bytes_of }) })
     }
 
     /// The duty: sends what waits, receives what subscribers say, keeps the timers. Returns how
@@ -170,6 +193,9 @@ impl Publication {
     #[inline]
     pub fn work(&mut self, now: Nanos) -> usize {
         self.gap.note(now);
+        if let Some(spies) = &self.spies {
+            with!(&mut self.driver, driver => driver.set_spied(spies.count() > 0));
+        }
         with!(&mut self.driver, driver => driver.work(now))
     }
 
@@ -245,23 +271,42 @@ impl Publication {
     }
 
     /// A subscription of this process that sees what this publication takes from now on, without
-    /// holding it up: a slow spy is overtaken, and told what it lost. Spies see no topics.
+    /// holding it up: a slow spy is overtaken, and told what it lost ([`Event::Gap`], in the
+    /// stream's positions). Spies see no topics. A message is copied once, however many there are.
     ///
     /// # Errors
     /// When too many spies look on already.
     pub fn spy(&mut self) -> Result<Subscription, ChannelError> {
+        self.spy_by(false)
+    }
+
+    /// As [`Publication::spy`], but the publication waits for it: nothing is lost, and an offer is
+    /// back-pressured while this spy is a whole log behind (1 MiB, and at least eight of the
+    /// longest messages).
+    ///
+    /// # Errors
+    /// As [`Publication::spy`].
+    pub fn tethered_spy(&mut self) -> Result<Subscription, ChannelError> {
+        self.spy_by(true)
+    }
+
+    fn spy_by(&mut self, is_tethered: bool) -> Result<Subscription, ChannelError> {
         let spies = match &mut self.spies {
             Some(spies) => spies,
-            none => none.insert(Spies::new()?),
+            none => none.insert(Spies::new(with!(&self.driver, driver => driver.spied()))?),
         };
-        Ok(Subscription::of_spy(spies.subscribe()?))
+        let spy = spies.subscribe(is_tethered)?;
+        with!(&mut self.driver, driver => driver.set_spied(true));
+        Ok(Subscription::of_spy(spy))
     }
 
     /// What it has done so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         let counters = with!(&self.driver, driver => driver.counters());
-        Counters { poll_gap_ns_max: self.gap.max_ns(), ..counters }
+        let refused = self.spies.as_ref().map_or(0, Spies::back_pressured);
+        let back_pressured = counters.back_pressured + refused;
+        Counters { poll_gap_ns_max: self.gap.max_ns(), back_pressured, ..counters }
     }
 
     /// What was counted for each subscriber: those that are there, and the last 64 that left. On
@@ -295,12 +340,23 @@ impl Publication {
     }
 }
 
-/// Room for a message, to be written in place. Dropped without a commit it leaves no trace.
+/// Room for a message, to be written. Dropped without a commit it leaves no trace.
 #[derive(Debug)]
 pub struct Claim<'p> {
+    room: Room<'p>,
+}
+
+#[derive(Debug)]
+enum Room<'p> {
+    Log(AeronClaim<'p>),
+    Buffer(Buffer<'p>),
+}
+
+#[derive(Debug)]
+struct Buffer<'p> {
     publication: &'p mut Publication,
     now: Nanos,
-    buffer: Vec<u8>,
+    bytes: Vec<u8>,
 }
 
 impl Claim<'_> {
@@ -309,11 +365,11 @@ impl Claim<'_> {
     /// # Errors
     /// Only what became of the channel since: there was room.
     #[inline]
-    pub fn commit(mut self) -> Result<u64, OfferError> {
-        let buffer = std::mem::take(&mut self.buffer);
-        let offered = self.publication.offer(self.now, &buffer);
-        self.buffer = buffer;
-        offered
+    pub fn commit(self) -> Result<u64, OfferError> {
+        match self.room {
+            Room::Log(claim) => Ok(claim.commit()),
+            Room::Buffer(buffer) => buffer.commit(),
+        }
     }
 
     /// Gives the room back.
@@ -323,20 +379,38 @@ impl Claim<'_> {
 impl Deref for Claim<'_> {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
-        &self.buffer
+        match &self.room {
+            Room::Log(claim) => claim.bytes(),
+            Room::Buffer(buffer) => &buffer.bytes,
+        }
     }
 }
 
 impl DerefMut for Claim<'_> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.buffer
+        match &mut self.room {
+            Room::Log(claim) => claim.bytes_mut(),
+            Room::Buffer(buffer) => &mut buffer.bytes,
+        }
     }
 }
 
-impl Drop for Claim<'_> {
+impl Buffer<'_> {
+    #[inline]
+    fn commit(mut self) -> Result<u64, OfferError> {
+        let bytes = std::mem::take(&mut self.bytes);
+        let offered = self.publication.offer(self.now, &bytes);
+        self.bytes = bytes;
+        offered
+    }
+}
+
+impl Drop for Buffer<'_> {
     fn drop(&mut self) {
         // The next claim needs no memory of its own.
-        self.publication.scratch = std::mem::take(&mut self.buffer);
+        self.publication.scratch = std::mem::take(&mut self.bytes);
     }
 }

@@ -120,11 +120,6 @@ impl Settings {
             if sessions.iter().any(|other| other.has_same_identity(&session)) {
                 return Err(wrong(format!("{name}: another session has the same identity")));
             }
-            if let Some(other) = sessions.iter().find(|other| other.shares_files_with(&session)) {
-                let file = other.file_name();
-                let what = "another session has the same files; give each a folder of its own";
-                return Err(wrong(format!("{name}: {file}: {what}")));
-            }
             sessions.push(session);
         }
         if sessions.is_empty() {

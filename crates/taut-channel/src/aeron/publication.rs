@@ -18,6 +18,7 @@ use crate::driver::{Descriptors, Opening, PublicationDriver};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event};
 use crate::offer::{MessageLimit, OfferError};
+use crate::spied::Spied;
 use crate::uri::AeronUri;
 
 /// Control frames are short; with an error's text they have at most 1,063 bytes.
@@ -33,6 +34,31 @@ const FEEDBACK_INTERVAL: Nanos = Nanos::from_micros(2);
 /// Repairs of one call.
 const BUNDLE_BYTES: usize = 65_000;
 
+/// Room in the log itself.
+#[derive(Debug)]
+pub(crate) struct AeronClaim<'p> {
+    claim: taut_aeron::Claim<'p>,
+    sent_bytes: &'p mut u64,
+}
+
+impl AeronClaim<'_> {
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.claim.as_bytes()
+    }
+
+    #[inline]
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.claim.bytes()
+    }
+
+    #[inline]
+    pub(crate) fn commit(self) -> u64 {
+        *self.sent_bytes += self.claim.as_bytes().len() as u64;
+        self.claim.commit().cast_unsigned()
+    }
+}
+
 /// A publication and its sockets.
 #[derive(Debug)]
 pub(crate) struct AeronPublication {
@@ -45,6 +71,8 @@ pub(crate) struct AeronPublication {
     /// When feedback was looked at.
     looked: Nanos,
     sent_bytes: u64,
+    /// `ssc`: spies stand for receivers.
+    simulates: bool,
 }
 
 impl AeronPublication {
@@ -67,7 +95,24 @@ impl AeronPublication {
             turns: 0,
             looked: Nanos(i64::MIN / 2),
             sent_bytes: 0,
+            simulates: uri.spies_simulate_connection.unwrap_or(false),
         })
+    }
+
+    /// The longest message that [`Self::claim`] has room for: one frame's.
+    #[inline]
+    pub(crate) fn claim_bytes_max(&self) -> usize {
+        self.core.claim_bytes_max()
+    }
+
+    /// Room in the log for a message of one frame.
+    #[inline]
+    pub(crate) fn claim(&mut self, bytes: usize) -> Result<AeronClaim<'_>, OfferError> {
+        let Self { core, sent_bytes, .. } = self;
+        match core.try_claim(bytes) {
+            Ok(claim) => Ok(AeronClaim { claim, sent_bytes }),
+            Err(error) => Err(refused(error, bytes)),
+        }
     }
 
     /// Adds a destination (`control-mode=manual`).
@@ -143,18 +188,18 @@ impl AeronPublication {
         let waits = core.tail() > core.position() || core.state() != PublicationState::Active;
         waits || now - self.looked >= FEEDBACK_INTERVAL
     }
+}
 
-    #[cold]
-    fn refused(&self, refused: Refused, bytes: usize) -> OfferError {
-        match refused {
-            Refused::BackPressured => OfferError::BackPressured,
-            Refused::NotConnected => OfferError::NotConnected,
-            Refused::TooLong { bytes_max } => {
-                OfferError::TooLong { bytes, bytes_max, limit: MessageLimit::TermLength }
-            }
-            // All positions are used up: the stream cannot go on.
-            _ => OfferError::Closed,
+#[cold]
+fn refused(refused: Refused, bytes: usize) -> OfferError {
+    match refused {
+        Refused::BackPressured => OfferError::BackPressured,
+        Refused::NotConnected => OfferError::NotConnected,
+        Refused::TooLong { bytes_max } => {
+            OfferError::TooLong { bytes, bytes_max, limit: MessageLimit::TermLength }
         }
+        // All positions are used up: the stream cannot go on.
+        _ => OfferError::Closed,
     }
 }
 
@@ -173,12 +218,12 @@ impl PublicationDriver for AeronPublication {
                 self.sent_bytes += bytes as u64;
                 Ok(position.cast_unsigned())
             }
-            Err(error) => Err(self.refused(error, bytes)),
+            Err(error) => Err(refused(error, bytes)),
         }
     }
 
     fn room(&mut self, _now: Nanos, bytes: usize) -> Result<(), OfferError> {
-        self.core.make_room(bytes).map_err(|error| self.refused(error, bytes))
+        self.core.make_room(bytes).map_err(|error| refused(error, bytes))
     }
 
     #[inline]
@@ -208,12 +253,27 @@ impl PublicationDriver for AeronPublication {
                     let reason = if is_over { EndReason::Closed } else { EndReason::Lost };
                     Event::Disconnected { session, reason }
                 }
-                PublicationEvent::Evicted { .. } => {
-                    Event::Disconnected { session, reason: EndReason::Evicted }
-                }
+                PublicationEvent::Evicted { receiver_id } => Event::Disconnected {
+                    session: receiver_id.cast_unsigned(),
+                    reason: EndReason::Evicted,
+                },
                 PublicationEvent::Refused { .. } => Event::Refused { peer: None },
                 _ => continue,
             });
+        }
+    }
+
+    fn spied(&self) -> Spied {
+        Spied {
+            session: session(self.core.config().session_id),
+            position: self.core.tail().cast_unsigned(),
+            message_bytes_max: self.core.message_bytes_max(),
+        }
+    }
+
+    fn set_spied(&mut self, is_spied: bool) {
+        if self.simulates {
+            self.core.simulate_connection(is_spied);
         }
     }
 
@@ -242,7 +302,7 @@ impl PublicationDriver for AeronPublication {
             back_pressured: core.back_pressured,
             malformed: core.invalid,
             refused: self.wire.failed,
-            dropped: core.evicted,
+            evicted: core.evicted,
             transfers: self.wire.transfers,
             injected_losses: self.wire.injected,
             ..Counters::default()

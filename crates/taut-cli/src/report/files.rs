@@ -7,7 +7,7 @@ use super::hlog::hlog;
 use super::html::html;
 use super::json::run_json;
 use super::model::RunReport;
-use crate::whole;
+use crate::whole_files;
 
 const HTML: &str = "report.html";
 
@@ -27,7 +27,7 @@ pub fn write_all(dir: &Path, report: &RunReport) -> io::Result<PathBuf> {
         ("stages.hlog", hlog(report)?),
         ("run.json", run_json(report, &html_path).into_bytes()),
     ];
-    whole::files(&dir, &files).map(|()| html_path)
+    whole_files::write(&dir, &files).map(|()| html_path)
 }
 
 #[cfg(test)]

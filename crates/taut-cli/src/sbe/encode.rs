@@ -8,7 +8,7 @@ use super::arguments::{Encode, Framing};
 use super::framing::{Packet, Sofh};
 use super::{input, json};
 use crate::exit::Failure;
-use crate::whole;
+use crate::whole_file::WholeFile;
 
 pub(super) fn run(arguments: &Encode) -> Result<(), Failure> {
     if arguments.framing == Framing::UdpPcap {
@@ -22,7 +22,13 @@ pub(super) fn run(arguments: &Encode) -> Result<(), Failure> {
         .map_err(|problem| Failure::Run(format!("{name}: {problem}")))?;
     match &arguments.out {
         Some(path) => {
-            whole::file(path, &bytes).map_err(|error| Failure::run("cannot write", error))
+            let written = WholeFile::create(path).and_then(|mut file| {
+                file.write_all(&bytes)?;
+                file.finish()
+            });
+            written.map_err(|error| {
+                Failure::run(&format!("{} cannot be written", path.display()), error)
+            })
         }
         None => {
             io::stdout().write_all(&bytes).map_err(|error| Failure::run("standard output", error))

@@ -1,6 +1,7 @@
 //! `taut sbe generate`.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use taut_sbe_gen::{Files, MARK, generate_crate, generate_module};
@@ -8,7 +9,8 @@ use taut_sbe_gen::{Files, MARK, generate_crate, generate_module};
 use super::arguments::Generate;
 use super::input;
 use crate::exit::Failure;
-use crate::whole;
+use crate::whole_file::WholeFile;
+use crate::whole_files;
 
 pub(super) fn run(arguments: &Generate) -> Result<(), Failure> {
     let schema = input::schema(&arguments.schema)?;
@@ -18,19 +20,28 @@ pub(super) fn run(arguments: &Generate) -> Result<(), Failure> {
             return Err(foreign(file));
         }
         let text = generate_module(&schema, &arguments.messages);
-        return whole::file(file, text.as_bytes())
-            .map_err(|error| Failure::run("cannot write", error));
+        return write(file, &text).map_err(|error| {
+            Failure::run(&format!("{} cannot be written", file.display()), error)
+        });
     }
     let folder = arguments.out.as_deref().unwrap_or(Path::new("."));
     let files = generate_crate(&schema, &arguments.messages);
     let stale = stale(folder, &files)?;
     let written: Vec<_> = files.into_iter().collect();
-    whole::files(folder, &written).map_err(|error| Failure::run("cannot write", error))?;
+    whole_files::write(folder, &written).map_err(|error| Failure::run("cannot write", error))?;
     for path in stale {
         let removed = fs::remove_file(&path);
         removed.map_err(|error| Failure::run(&path.display().to_string(), error))?;
     }
     Ok(())
+}
+
+/// Writes a file, and makes its folder.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    let mut file = WholeFile::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.finish()
 }
 
 /// The messages of an older schema in a folder that may be written to: one in which nothing would

@@ -1,4 +1,4 @@
-//! Files of which nobody ever sees a half.
+//! Folders of files of which nobody ever sees a half.
 
 use std::fs;
 use std::io;
@@ -12,32 +12,13 @@ use std::process;
 ///
 /// # Errors
 /// What the file system says, with the path.
-pub fn files<N, B>(dir: &Path, files: &[(N, B)]) -> io::Result<()>
+pub fn write<N, B>(dir: &Path, files: &[(N, B)]) -> io::Result<()>
 where
     N: AsRef<Path>,
     B: AsRef<[u8]>,
 {
     let dir = path::absolute(dir)?;
     if dir.exists() { replace_files(&dir, files) } else { new_dir(&dir, files) }
-}
-
-/// Writes a file, which is replaced at once. What is no plain file, a device or a pipe, is written
-/// into.
-///
-/// # Errors
-/// What the file system says, with the path.
-pub fn file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-        return fs::write(path, bytes).map_err(|error| named(path, &error));
-    }
-    // What a link names is replaced, not the link.
-    let place = fs::canonicalize(path).or_else(|_| path::absolute(path))?;
-    let (dir, name) = (place.parent(), place.file_name());
-    let (Some(dir), Some(name)) = (dir, name) else {
-        return Err(named(path, &io::ErrorKind::IsADirectory.into()));
-    };
-    fs::create_dir_all(dir).map_err(|error| named(dir, &error))?;
-    replace_files(dir, &[(name, bytes)])
 }
 
 /// Builds the directory beside its place and moves it there.
@@ -49,7 +30,7 @@ fn new_dir(dir: &Path, files: &[(impl AsRef<Path>, impl AsRef<[u8]>)]) -> io::Re
     let built = || {
         fs::create_dir(&building).map_err(|error| named(&building, &error))?;
         for (name, bytes) in files {
-            write(&building.join(name), bytes.as_ref())?;
+            write_one(&building.join(name), bytes.as_ref())?;
         }
         fs::rename(&building, dir).map_err(|error| named(dir, &error))
     };
@@ -61,7 +42,7 @@ fn replace_files(dir: &Path, files: &[(impl AsRef<Path>, impl AsRef<[u8]>)]) -> 
     let places: Vec<_> = files.iter().map(|(name, _)| dir.join(name)).collect();
     let replaced = || {
         for (place, (_, bytes)) in places.iter().zip(files) {
-            write(&unfinished(place), bytes.as_ref()).map_err(|error| named(place, &error))?;
+            write_one(&unfinished(place), bytes.as_ref()).map_err(|error| named(place, &error))?;
         }
         for place in &places {
             fs::rename(unfinished(place), place).map_err(|error| named(place, &error))?;
@@ -74,7 +55,7 @@ fn replace_files(dir: &Path, files: &[(impl AsRef<Path>, impl AsRef<[u8]>)]) -> 
 }
 
 /// Writes a file, and makes its folder.
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_one(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
     folder.and_then(|()| fs::write(path, bytes)).map_err(|error| named(path, &error))
 }
@@ -106,29 +87,11 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().join("new");
         for text in ["one", "two"] {
-            files(&dir, &[("a", text), ("b/c", text)]).unwrap();
+            super::write(&dir, &[("a", text), ("b/c", text)]).unwrap();
             assert_eq!(names(&dir), ["a", "b"]);
             assert_eq!(names(&dir.join("b")), ["c"]);
             assert_eq!(fs::read_to_string(dir.join("b/c")).unwrap(), text);
         }
         assert_eq!(names(temp.path()), ["new"]);
-    }
-
-    #[test]
-    fn a_file_is_replaced_and_its_failure_leaves_nothing() {
-        let temp = tempfile::tempdir().unwrap();
-        let path = temp.path().join("deep/file");
-        file(&path, b"one").unwrap();
-        let link = temp.path().join("link");
-        std::os::unix::fs::symlink(&path, &link).unwrap();
-        file(&link, b"two").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"two");
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        file(Path::new("/dev/null"), b"nothing").unwrap();
-        let error = file(&path.join("below"), b"").unwrap_err();
-        assert!(error.to_string().contains("deep/file"), "{error}");
-        assert!(file(temp.path(), b"").is_err());
-        assert_eq!(names(temp.path()), ["deep", "link"]);
-        assert_eq!(names(&temp.path().join("deep")), ["file"]);
     }
 }
