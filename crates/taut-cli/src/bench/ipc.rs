@@ -4,6 +4,7 @@
 //! a bare cache-line ping-pong, a bare stream of lines, and the ring, so that all three meet the
 //! same minute of the machine. Figures are medians over the rounds or spreads over all of them.
 
+mod content;
 mod plan;
 mod reader;
 mod rings;
@@ -18,7 +19,9 @@ use taut_sys::{
 use taut_types::Nanos;
 
 pub use crate::bench::ipc::plan::Arguments;
-use crate::bench::ipc::plan::{CONTROL, GRACE, Kind, Mode, READERS_MAX, ROUND_S, Shared, streams};
+use crate::bench::ipc::plan::{
+    CONTROL, GRACE, InPlace, Kind, Mode, READERS_MAX, ROUND_S, Shared, streams,
+};
 use crate::bench::{floor, load};
 use crate::exit::Failure;
 use crate::terminal::print;
@@ -34,6 +37,12 @@ fn check(arguments: &Arguments) -> Result<(), Failure> {
     }
     if !(1..=READERS_MAX).contains(&arguments.readers) {
         return bad(format!("--readers: 1 to {READERS_MAX}"));
+    }
+    if arguments.in_place != InPlace::None && arguments.kind == Kind::Tick {
+        return bad("--in-place: for --kind log".to_owned());
+    }
+    if arguments.in_place == InPlace::Both && arguments.batch > 1 {
+        return bad("--in-place both: a claim is no part of a batch".to_owned());
     }
     if arguments.batch == 0 || arguments.batch > arguments.capacity / 8 {
         return bad(format!("--batch: 1 to {}, an eighth", arguments.capacity / 8));
@@ -156,7 +165,7 @@ fn report(
     let text = json!({
         "mode": arguments.mode, "kind": arguments.kind, "size": size, "batch": arguments.batch,
         "capacity": arguments.capacity, "readers": arguments.readers,
-        "lossless": !arguments.overwriting,
+        "lossless": !arguments.overwriting, "in_place": arguments.in_place,
         "msgs_per_s": written.messages_per_s, "lost": sum("lost"), "torn": sum("torn"),
         "rtt_ns": rtt, "latency_ns": first["latency_ns"], "intended_ns": first["intended_ns"],
         "cpu_percent": percent(ticks + sum("cpu_ticks")).round(),

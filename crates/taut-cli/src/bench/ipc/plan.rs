@@ -29,6 +29,18 @@ pub enum Kind {
     Log,
 }
 
+/// Which ends of the log work in its own memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InPlace {
+    /// A message is copied in and copied out.
+    None,
+    /// It is copied in, and read where it is.
+    Reader,
+    /// The writer claims room and writes there, too.
+    Both,
+}
+
 /// What to measure, and how.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
@@ -56,6 +68,9 @@ pub struct Arguments {
     /// Messages that are published at once.
     #[arg(long, default_value_t = 1)]
     pub batch: usize,
+    /// Which ends work in the log's own memory; the others copy a message in or out.
+    #[arg(long, value_enum, default_value_t = InPlace::None)]
+    pub in_place: InPlace,
     /// Capacity in cache lines: slots of the tick ring, 64 bytes each of the log.
     #[arg(long, default_value_t = 1024)]
     pub capacity: usize,
