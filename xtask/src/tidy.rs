@@ -6,6 +6,7 @@
 mod boundary;
 mod cycles;
 mod docs;
+mod errors;
 mod finding;
 #[cfg(test)]
 mod fixture;
@@ -37,6 +38,7 @@ pub const LAWS: &[Law] = &[
     cycles::LAW,
     width::LAW,
     words::LAW,
+    errors::LAW,
     manifest::LAW,
     docs::LAW,
 ];

@@ -21,6 +21,9 @@ import statistics
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from common import free_port, last_json  # noqa: E402
+
 TUNED = {
     "AERON_THREADING_MODE": "SHARED",
     "AERON_SHARED_IDLE_STRATEGY": "yield",
@@ -43,23 +46,10 @@ SIZE = 70
 PATIENCE = 100
 
 
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def uri(mtu, windows=True):
     """A channel on a port that is free."""
-    text = f"aeron:udp?endpoint=127.0.0.1:{free_port()}|mtu={mtu}"
+    text = f"aeron:udp?endpoint=127.0.0.1:{free_port(socket.SOCK_DGRAM)}|mtu={mtu}"
     return text + ("|term-length=4m|rcv-wnd=2m" if windows else "")
-
-
-def last_json(name, process, output, errors):
-    lines = [line for line in output.splitlines() if line.startswith("{")]
-    if process.returncode or not lines:
-        sys.exit(f"{name} ended with {process.returncode}: {errors}")
-    return json.loads(lines[-1])
 
 
 def peer(options, settings, *words):

@@ -15,6 +15,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from common import free_port, last_json  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 SIZE = 70
 PERCENTILES = ["p50", "p99", "p999"]
@@ -26,36 +29,27 @@ def build(folder):
     return program
 
 
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def bare(program, count, rate):
     command = [program, "one-way", *map(str, (count, SIZE, rate))]
     output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=100)
     return json.loads(output.stdout)
 
 
-def last_line(process):
-    output, errors = process.communicate(timeout=100)
-    if process.returncode:
-        sys.exit(f"taut failed: {errors}")
-    return json.loads(output.strip().splitlines()[-1])
+def report(process):
+    return last_json("taut", process, *process.communicate(timeout=100))
 
 
 def taut(program, count, rate):
     """A publisher on CPU 1 and a subscriber on CPU 0, both spinning, as the bare ends are."""
-    channel = f"lease:udp?endpoint=127.0.0.1:{free_port()}|so-rcvbuf=1m"
+    channel = f"lease:udp?endpoint=127.0.0.1:{free_port(socket.SOCK_DGRAM)}|so-rcvbuf=1m"
     shared = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     common = ["--wait", "spin", "--json", "--channel", channel]
     receiver = subprocess.Popen([program, "receive", "--cpu", "0", *common], **shared)
     paced = ["--cpu", "1", "--size", str(SIZE), "--rate", str(rate), "--count", str(count)]
     sender = subprocess.Popen([program, "send", *paced, *common], **shared)
-    last_line(sender)
-    report = last_line(receiver)
-    return {"received": report["received"], **{name: report["latency_ns"][name] for name in PERCENTILES}}
+    report(sender)
+    result = report(receiver)
+    return {"received": result["received"], **{name: result["latency_ns"][name] for name in PERCENTILES}}
 
 
 def at_rate(peers, program, rate, options):

@@ -9,11 +9,13 @@ libzmq3-dev; the standard library is all that it needs of Python.
 import argparse
 import json
 import pathlib
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from common import free_port, last_json  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 SIZE = 70
@@ -27,23 +29,14 @@ def build(folder):
     return program
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def peer(program, mode, *arguments):
     command = [program, mode, *map(str, arguments)]
     output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=100)
     return json.loads(output.stdout)
 
 
-def last_line(process):
-    output, errors = process.communicate(timeout=100)
-    if process.returncode:
-        sys.exit(f"taut failed: {errors}")
-    return json.loads(output.strip().splitlines()[-1])
+def report(process):
+    return last_json("taut", process, *process.communicate(timeout=100))
 
 
 def taut(program, send, receive=()):
@@ -55,7 +48,7 @@ def taut(program, send, receive=()):
     size = ["--size", str(SIZE)]
     channel = f"{at}?on-full=block"
     sender = subprocess.Popen([program, "send", "--cpu", "1", *size, *send, *common, channel], **shared)
-    return last_line(sender), last_line(receiver)
+    return report(sender), report(receiver)
 
 
 def taut_round_trip(program, count):
@@ -65,9 +58,9 @@ def taut_round_trip(program, count):
     receiver = subprocess.Popen([program, "receive", "--cpu", "0", "--pong", *common], **shared)
     pings = ["--ping", "--rate", "max", "--count", str(count), "--size", str(SIZE)]
     sender = subprocess.Popen([program, "send", "--cpu", "1", *pings, *common], **shared)
-    report = last_line(sender)
+    result = report(sender)
     receiver.communicate(timeout=30)
-    return report["round_trip_ns"]
+    return result["round_trip_ns"]
 
 
 def median(rounds, key):

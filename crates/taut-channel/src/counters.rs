@@ -35,8 +35,11 @@ pub struct Counters {
     pub poll_gap_ns_max: u64,
 }
 
-/// What a publication counted for one subscriber, on a channel that sends to each by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Subscribers that left whose counts are kept.
+pub(crate) const DEPARTED_MAX: usize = 64;
+
+/// What a publication counted for one subscriber.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SubscriberCounters {
     /// The subscriber, as in [`Event::Connected`](crate::Event::Connected).
@@ -45,12 +48,15 @@ pub struct SubscriberCounters {
     pub peer: Option<std::net::SocketAddr>,
     /// Whether it is there still.
     pub is_connected: bool,
-    /// Messages that were sent to it, whole.
+    /// Messages that were sent to it, whole; in memory, that were put where it reads.
     pub sent: u64,
     /// Messages that the policy dropped for it.
     pub dropped: u64,
-    /// Messages that wait for it; of one that is gone, those that it did not get.
+    /// Messages that wait for it, on a channel that has a queue for each; of one that is gone,
+    /// those that it did not get.
     pub waiting: u64,
+    /// Bytes that wait for it, or that it has not read; of one that is gone, those that it left.
+    pub waiting_bytes: u64,
 }
 
 /// The longest time between two looks.

@@ -50,6 +50,13 @@ pub enum ChannelError {
         /// What to do instead.
         remedy: &'static str,
     },
+    /// A datagram of the size asked for does not go to the group in one piece.
+    PathMtu {
+        /// Bytes of UDP payload that were asked for.
+        wanted: usize,
+        /// Bytes that the path carries.
+        carried: usize,
+    },
     /// A file with a secret that others may read.
     Exposed {
         /// The file.
@@ -71,8 +78,8 @@ impl fmt::Display for ChannelError {
             Self::Aeron(AeronError::Misuse(parameter)) => {
                 write!(f, "aeron:udp: {parameter:?} is outside its limits")
             }
-            Self::Aeron(error) => write!(f, "aeron:udp: {error:?}"),
-            Self::Ring(error) => write!(f, "ring: {error:?}"),
+            Self::Aeron(error) => write!(f, "aeron:udp: {error}"),
+            Self::Ring(error) => write!(f, "ring: {error}"),
             Self::System(error) => error.fmt(f),
             Self::Io { what, error } => write!(f, "{what}: {error}"),
             Self::WriterExists { name } => {
@@ -87,6 +94,11 @@ impl fmt::Display for ChannelError {
                  leave capacity out, or end its users"
             ),
             Self::Unsupported { what, remedy } => write!(f, "{what} is not supported; {remedy}"),
+            Self::PathMtu { wanted, carried } => write!(
+                f,
+                "mtu={wanted}: the path to the group carries {carried} bytes in one piece; \
+                 lower mtu, or raise the MTU of the interface"
+            ),
             Self::Exposed { file } => {
                 write!(f, "{file}: others may read this secret; chmod 600 it")
             }

@@ -1,5 +1,6 @@
 //! What happens to a channel besides messages.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 /// Something that happened. Positions and lengths are in the channel's own measure: messages of a
@@ -67,4 +68,43 @@ pub enum EndReason {
     Replaced,
     /// It was too slow, by the policy.
     Evicted,
+}
+
+/// Events that wait to be asked for. When nobody asks, the oldest go: they take no memory beyond
+/// what they were given.
+#[derive(Debug)]
+pub(crate) struct Events {
+    waiting: VecDeque<Event>,
+    count_max: usize,
+}
+
+impl Events {
+    pub(crate) fn at_most(count_max: usize) -> Self {
+        Self { waiting: VecDeque::with_capacity(count_max), count_max }
+    }
+
+    pub(crate) fn tell(&mut self, event: Event) {
+        if self.waiting.len() == self.count_max {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back(event);
+    }
+
+    pub(crate) fn next(&mut self) -> Option<Event> {
+        self.waiting.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn when_nobody_asks_the_oldest_go_and_the_newest_stay() {
+        let mut events = Events::at_most(3);
+        let event = |session| Event::Connected { session, peer: None };
+        (0..10).for_each(|session| events.tell(event(session)));
+        let left = [events.next(), events.next(), events.next(), events.next()];
+        assert_eq!(left, [Some(event(7)), Some(event(8)), Some(event(9)), None]);
+    }
 }

@@ -7,6 +7,7 @@
 //! ever fragmented: what is longer than its path carries is refused. The measure of positions is
 //! messages.
 
+mod accounts;
 mod outlets;
 mod place;
 mod publication;

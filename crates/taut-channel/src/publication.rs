@@ -65,7 +65,8 @@ pub enum Closing {
 /// [`Publication::offer`] takes a message; what it takes is sent by then or by the next
 /// [`Publication::work`], which is also the duty: call it whenever the loop comes round, and when
 /// an offer was refused. Dropped before it is [closed](Publication::close), it says nothing to
-/// anybody; [`Publication::unacknowledged_bytes`] tells before what that would lose.
+/// anybody; [`Publication::unacknowledged_bytes`] tells before what that would lose, and
+/// [`Publication::abandon`] drops it and tells what that may have lost.
 #[derive(Debug)]
 pub struct Publication {
     driver: Driver,
@@ -203,6 +204,12 @@ impl Publication {
         with!(&mut self.driver, driver => driver.close(now));
     }
 
+    /// Ends it now, drained or not, and returns the bytes that some subscriber, as far as is known,
+    /// does not have: some of them are lost, unless they are on their way.
+    pub fn abandon(self) -> u64 {
+        self.unacknowledged_bytes()
+    }
+
     /// How far the end is.
     #[must_use]
     pub fn closing(&self) -> Closing {
@@ -257,8 +264,8 @@ impl Publication {
         Counters { poll_gap_ns_max: self.gap.max_ns(), ..counters }
     }
 
-    /// What was counted for each subscriber: those that are there, and the last 64 that left. ZMTP
-    /// channels alone have counts for each; on others it is empty. It allocates.
+    /// What was counted for each subscriber: those that are there, and the last 64 that left. On
+    /// `aeron:udp` it is empty: a group's receivers are not told apart. It allocates.
     #[must_use]
     pub fn subscribers(&self) -> Vec<SubscriberCounters> {
         with!(&self.driver, driver => driver.subscribers())

@@ -26,13 +26,15 @@ pub enum Unheard {
     Drop,
 }
 
-/// Takes messages out of one channel and offers them to another, topics included. A message that
-/// finds no room stays where it is and comes again.
+/// Takes messages out of one channel and offers them to another, topics included: a message with a
+/// topic is an error where the far end has none, unless they are [left
+/// out](Relay::without_topics). A message that finds no room stays where it is and comes again.
 #[derive(Debug)]
 pub struct Relay {
     from: Subscription,
     to: Publication,
     unheard: Unheard,
+    drops_topics: bool,
     relayed: u64,
     dropped: u64,
     /// The far end did not take the last message of the last round.
@@ -44,7 +46,15 @@ impl Relay {
     /// A relay between two open ends.
     #[must_use]
     pub const fn new(from: Subscription, to: Publication, unheard: Unheard) -> Self {
-        Self { from, to, unheard, relayed: 0, dropped: 0, holds: false, failure: None }
+        let (drops_topics, holds, failure) = (false, false, None);
+        Self { from, to, unheard, drops_topics, relayed: 0, dropped: 0, holds, failure }
+    }
+
+    /// The same, and messages arrive without their topics: for a far end that has none.
+    #[must_use]
+    pub const fn without_topics(mut self) -> Self {
+        self.drops_topics = true;
+        self
     }
 
     /// One round; returns how much there was to do.
@@ -52,10 +62,10 @@ impl Relay {
     /// # Errors
     /// A message that the far end can never take, such as one that is too long for it.
     pub fn work(&mut self, now: Nanos) -> Result<usize, OfferError> {
-        let Self { from, to, unheard, relayed, dropped, holds, failure } = self;
+        let Self { from, to, unheard, drops_topics, relayed, dropped, holds, failure } = self;
         *holds = false;
         let taken = from.poll_controlled(now, LIMIT, |message| {
-            let offered = if message.topic.is_empty() {
+            let offered = if message.topic.is_empty() || *drops_topics {
                 to.offer(now, message.payload)
             } else {
                 to.offer_topic(now, message.topic, message.payload)

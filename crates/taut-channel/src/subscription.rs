@@ -74,7 +74,8 @@ impl Subscription {
     }
 
     /// Hands over at most `limit` messages, and does the duty: call it whenever the loop comes
-    /// round. Returns how many.
+    /// round. Returns how many. With a limit of 0 nothing is read, what peers say included: who
+    /// wants no message now takes one and [aborts](Action::Abort) it.
     #[inline]
     pub fn poll(
         &mut self,

@@ -340,6 +340,30 @@ fn fault_11_multicast_is_a_mode_one_datagram_for_any_number_of_subscribers() {
         other.poll(rig.now, 9, |message| assert_eq!(message.payload, b"to all"));
         rig.received() == 1 && other.counters().received == 1
     });
+    let each = rig.publication.subscribers().into_iter();
+    assert_eq!(each.map(|one| (one.sent, one.dropped)).collect::<Vec<_>>(), [(1, 0); 2]);
+}
+
+#[test]
+fn a_lease_that_is_not_renewed_runs_out_after_60_seconds_or_after_those_asked_for() {
+    for (more, seconds) in [("", 60), ("|lease=5s", 5)] {
+        let mut rig = Rig::new(more);
+        let granted = rig.now;
+        rig.publication.poll_event();
+        // It says nothing more, as one that was killed.
+        while rig.publication.is_connected() {
+            let now = rig.tick();
+            rig.publication.work(now);
+        }
+        let lived = rig.now - granted;
+        let expected = Nanos::from_secs(seconds - 1)..=Nanos::from_secs(seconds) + Nanos(1 << 22);
+        assert!(expected.contains(&lived), "{more}: {lived:?}");
+        let event = rig.publication.poll_event();
+        let lost = matches!(event, Some(Event::Disconnected { reason: EndReason::Lost, .. }));
+        assert!(lost, "{more}: {event:?}");
+        let gone = rig.publication.subscribers();
+        assert!(matches!(gone[..], [one] if !one.is_connected && one.sent == 0), "{gone:?}");
+    }
 }
 
 #[test]

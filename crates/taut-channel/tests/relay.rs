@@ -102,3 +102,84 @@ fn a_relay_on_its_own_thread_drives_a_channel_over_udp() {
     far.close(monotonic());
     assert!(relay.close(Nanos::from_secs(5)));
 }
+
+/// Both ends of a channel of some kind.
+fn ends_of(kind: &str, name: &str) -> (Publication, Subscription) {
+    let subscription = |text: &str| Subscription::open(&uri(text), &opening()).expect(text);
+    let publication = |text: &str| Publication::open(&uri(text), &opening()).expect(text);
+    match kind {
+        "aeron" => {
+            let listening = subscription("aeron:udp?endpoint=127.0.0.1:0|stream-id=7");
+            let at = listening.local_address().expect("an address").port();
+            (publication(&format!("aeron:udp?endpoint=127.0.0.1:{at}|stream-id=7")), listening)
+        }
+        "lease" => {
+            let bound = publication("lease:udp?endpoint=127.0.0.1:0");
+            let at = bound.local_address().expect("an address").port();
+            (bound, subscription(&format!("lease:udp?endpoint=127.0.0.1:{at}")))
+        }
+        "tcp" => {
+            let bound = publication("tcp://127.0.0.1:0?on-full=block");
+            let at = bound.local_address().expect("an address").port();
+            (bound, subscription(&format!("tcp://127.0.0.1:{at}")))
+        }
+        _ => ends(&format!("{kind}:test.relay.{name}.{}", taut_sys::process_id())),
+    }
+}
+
+#[test]
+fn a_relay_bridges_any_two_channels() {
+    const KINDS: [&str; 5] = ["inproc", "ipc", "aeron", "lease", "tcp"];
+    let pairs = KINDS.iter().flat_map(|near| KINDS.iter().map(move |far| (*near, *far)));
+    for (near_kind, far_kind) in pairs {
+        let (mut near, from) = ends_of(near_kind, "near");
+        let (to, mut far) = ends_of(far_kind, "far");
+        let mut relay = Relay::new(from, to, Unheard::Hold);
+        let (mut sent, mut got, begun) = (0_u32, Vec::new(), monotonic());
+        while got.len() < 50 {
+            let now = monotonic();
+            let is_ready = near.is_connected() && sent < 50;
+            let message = sent.to_le_bytes().repeat(3);
+            sent += u32::from(is_ready && near.offer(now, &message).is_ok());
+            near.work(now);
+            relay.work(now).expect("relay");
+            far.poll(now, 9, |message| got.push(message.payload.to_vec()));
+            let patience = Nanos::from_secs(20);
+            assert!(now - begun < patience, "{near_kind} to {far_kind}: {} came", got.len());
+        }
+        let expected = (0..50_u32).map(|number| number.to_le_bytes().repeat(3));
+        assert!(expected.eq(got), "{near_kind} to {far_kind}: in order and unchanged");
+        assert_eq!((relay.relayed(), relay.dropped()), (50, 0), "{near_kind} to {far_kind}");
+    }
+}
+
+#[test]
+fn topics_travel_where_the_far_end_has_them_and_are_left_out_where_that_was_asked() {
+    for (far_kind, drops, expected) in [
+        ("tcp", false, Some((b"EUR".to_vec(), b"1.08".to_vec()))),
+        ("inproc", false, None),
+        ("inproc", true, Some((b"".to_vec(), b"1.08".to_vec()))),
+    ] {
+        let (mut near, from) = ends_of("tcp", "topics.near");
+        let (to, mut far) = ends_of(far_kind, "topics.far");
+        let relay = Relay::new(from, to, Unheard::Hold);
+        let mut relay = if drops { relay.without_topics() } else { relay };
+        let (mut is_sent, mut got, mut failure, begun) = (false, None, None, monotonic());
+        while got.is_none() && failure.is_none() {
+            let now = monotonic();
+            let is_ready = near.is_connected() && relay.to().is_connected() && !is_sent;
+            is_sent |= is_ready && near.offer_topic(now, b"EUR", b"1.08").is_ok();
+            near.work(now);
+            failure = relay.work(now).err();
+            far.poll(now, 9, |message| {
+                got = Some((message.topic.to_vec(), message.payload.to_vec()));
+            });
+            assert!(now - begun < Nanos::from_secs(20), "{far_kind}");
+        }
+        assert_eq!(got, expected, "{far_kind}");
+        assert_eq!(failure.is_some(), expected.is_none(), "{far_kind}");
+        if let Some(error) = failure {
+            assert_eq!(error, OfferError::NoTopics);
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 pub mod arguments;
 pub mod clock;
+pub mod counted;
 pub mod failure;
 pub mod latency;
 pub mod pair;

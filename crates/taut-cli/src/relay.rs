@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use taut_channel::{Opening, Publication, Relay, Subscription, Unheard, Waiter};
+use taut_channel::{OfferError, Opening, Publication, Relay, Subscription, Unheard, Waiter};
 use taut_sys::{monotonic, stop_requests, wait_readable};
 use taut_types::Nanos;
 
@@ -28,6 +28,9 @@ pub struct Arguments {
     /// Drop messages while nobody listens at the far end, and count them
     #[arg(long)]
     no_wait: bool,
+    /// Leave topics out, for a far end that has none
+    #[arg(long)]
+    drop_topics: bool,
     /// End when the stream of the near end does
     #[arg(long)]
     once: bool,
@@ -56,7 +59,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let far = Publication::open(&to, &opening);
     let far = far.map_err(|error| failure::opening(&to, &error))?;
     let unheard = if arguments.no_wait { Unheard::Drop } else { Unheard::Hold };
-    let mut relay = Relay::new(near, far, unheard);
+    let relay = Relay::new(near, far, unheard);
+    let mut relay = if arguments.drop_topics { relay.without_topics() } else { relay };
     let begun = monotonic();
     pass_on(arguments, &mut relay)?;
     let (relayed, dropped) = (relay.relayed(), relay.dropped());
@@ -95,6 +99,12 @@ fn nap(relay: &mut Relay) {
     }
 }
 
+/// A message that can never be passed on.
+fn failed(error: OfferError) -> Failure {
+    let remedy = if error == OfferError::NoTopics { " with --drop-topics" } else { "" };
+    Failure::Run(format!("{error}{remedy}"))
+}
+
 fn pass_on(arguments: &Arguments, relay: &mut Relay) -> Result<(), Failure> {
     let mut waiter = Waiter::new(arguments.thread.wait.strategy());
     let may_sleep = !matches!(arguments.thread.wait, Wait::Spin | Wait::Pause);
@@ -103,7 +113,7 @@ fn pass_on(arguments: &Arguments, relay: &mut Relay) -> Result<(), Failure> {
     let mut look_at = moved + QUIET;
     while stop_requests() == 0 {
         let now = monotonic();
-        if relay.work(now).map_err(|error| Failure::Run(error.to_string()))? > 0 {
+        if relay.work(now).map_err(failed)? > 0 {
             waiter.worked();
             moved = now;
             continue;

@@ -54,5 +54,5 @@ fn stream(sender: &mut Sender<'_>) -> Result<Report, Failure> {
     let sent = sender.send_all(start)?;
     let seconds = (sender.clock.now() - start).0 as f64 / 1e9;
     finish::run(sender, sent)?;
-    Ok(Report::new(sender.uri.to_string(), &sender.publication, sent, seconds))
+    Ok(Report::new(sender, sent, seconds))
 }

@@ -78,7 +78,9 @@ const OF_SEND: [&str; 5] = ["channel", "sent", "back_pressured", "repaired", "se
 fn every_channel_carries_the_stream_whichever_side_starts_first() {
     for is_receiver_first in [true, false] {
         for (to, from) in channels(if is_receiver_first { "receiver" } else { "sender" }) {
-            let receive = ["receive", "--channel", &from, "--json"];
+            let directory = tempfile::tempdir().expect("directory");
+            let csv = directory.path().join("lines.csv").display().to_string();
+            let receive = ["receive", "--channel", &from, "--csv", &csv, "--json"];
             let send = ["send", "--channel", &to, "--rate", "5000", "--count", "400", "--json"];
             let (receiver, sender) = if is_receiver_first {
                 let receiver = start(&receive);
@@ -94,6 +96,7 @@ fn every_channel_carries_the_stream_whichever_side_starts_first() {
                 assert_eq!(keys(&received[latency]), BTreeSet::from(OF_LATENCY), "{from}");
             }
             let count = |field: &str| received[field].as_u64().expect(field);
+            check_lines(&csv, count("received"), &from);
             assert_eq!((sent["sent"].as_u64(), count("out_of_order")), (Some(400), 0), "{from}");
             assert_eq!(count("received") + count("lost"), 400, "{from}: {received}");
             // Leases and skipped gaps lose what the machine makes them lose; here that is little.
@@ -103,6 +106,21 @@ fn every_channel_carries_the_stream_whichever_side_starts_first() {
             }
         }
     }
+}
+
+/// A line for each message that came, with its number and three times that follow each other.
+fn check_lines(file: &str, count: u64, channel: &str) {
+    let text = std::fs::read_to_string(file).expect(channel);
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("sequence,intended_ns,sent_ns,received_ns"), "{channel}");
+    let mut sequences = BTreeSet::new();
+    for line in lines {
+        let numbers: Vec<u64> = line.split(',').map(|n| n.parse().expect("a number")).collect();
+        let [sequence, intended, sent, received] = numbers[..] else { panic!("{channel}: {line}") };
+        assert!(intended <= sent && sent <= received, "{channel}: {line}");
+        assert!(sequence < 400 && sequences.insert(sequence), "{channel}: {line}");
+    }
+    assert_eq!(sequences.len() as u64, count, "{channel}");
 }
 
 /// CPU time so far, in hundredths of a second.

@@ -158,3 +158,29 @@ fn a_message_that_the_path_does_not_carry_in_one_piece_is_refused_with_size_limi
         assert!(errors.contains(part), "{part}: {errors}");
     }
 }
+
+#[test]
+fn a_datagram_that_the_path_to_a_group_does_not_carry_is_refused_before_anything_is_sent() {
+    let script = r#"ip link set lo up mtu 1400 || exit 77
+        exec "$0" send --channel "$1" --count 1 --no-wait --linger 0"#;
+    let run = |mtu: &str| {
+        let group = format!("|group=239.255.77.4:4000|interface=127.0.0.1|mtu={mtu}");
+        let mut command = Command::new("unshare");
+        command.args(["--net", "sh", "-c", script, TAUT, &channel(4000, &group)]);
+        let output = command.stdin(Stdio::null()).output().ok()?;
+        Some((output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned()))
+    };
+    // 1400 less 28 of IP and UDP.
+    match run("1372") {
+        Some((Some(0), _)) => {}
+        result => {
+            println!("skipped: no network namespace can be made and prepared here: {result:?}");
+            return;
+        }
+    }
+    let (status, errors) = run("1373").expect("as before");
+    assert_eq!(status, Some(2), "{errors}");
+    for part in ["mtu=1373", "carries 1372 bytes", "raise the MTU of the interface"] {
+        assert!(errors.contains(part), "{part}: {errors}");
+    }
+}

@@ -4,6 +4,8 @@
 //! the twelve. Replaying a journal from the same start yields the same events and the same
 //! [`state_hash`](crate::Engine::state_hash).
 
+use core::fmt;
+
 use taut_book::Fnv1a;
 use taut_types::{Lots, Nanos, OrderId, Side};
 
@@ -27,6 +29,18 @@ pub enum JournalError {
     /// The checksum is right and the content means nothing.
     Malformed,
 }
+
+impl fmt::Display for JournalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Corrupt => "the journal record's checksum does not fit",
+            Self::Version => "the journal record is of a version that is not known here",
+            Self::Malformed => "the journal record is whole and means nothing",
+        })
+    }
+}
+
+impl core::error::Error for JournalError {}
 
 impl Command {
     /// The command as a journal record.

@@ -12,9 +12,9 @@ use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
 
 use crate::acceptor::connection::{Came, Connection};
-use crate::application::{Application, Outbox};
+use crate::application::{Application, Outbox, Received};
 use crate::clock::{self, Clock};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, is_credible};
 use crate::link::{Link, PATIENCE, stream_of};
 use crate::settings::{SessionSettings, Settings};
 use crate::throttle::LogonThrottle;
@@ -324,7 +324,11 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
         let (dynamic, peer) = (self.dynamic.iter().find(|it| fits(it)), CompId::new(sender));
         let place = match (named, dynamic, peer) {
             (Some(place), ..) => place,
-            (None, Some(dynamic), Some(peer)) if self.dynamic_left > 0 => {
+            // Who is not believed takes no place, and leaves no file behind.
+            (None, Some(dynamic), Some(peer))
+                if self.dynamic_left > 0
+                    && is_credible(dynamic, Received::new(first, &self.index)) =>
+            {
                 let settings = dynamic.for_peer(peer);
                 let application = (self.make)(&settings);
                 let Ok(endpoint) = Endpoint::open(settings, application) else {

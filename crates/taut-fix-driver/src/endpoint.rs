@@ -4,9 +4,7 @@
 
 use std::io;
 
-use taut_fix::{
-    Event, FieldIndex, LogonContext, Now, Role, Session, Store, Writer, lead_with_msg_type,
-};
+use taut_fix::{Event, FieldIndex, LogonContext, Now, Role, Session, Writer, lead_with_msg_type};
 use taut_fix_auth::{BinanceLogon, DeribitLogon, NONCE_BYTES, check_deribit};
 use taut_fix_store::{Direction, MessageLog};
 use taut_types::Nanos;
@@ -21,6 +19,9 @@ const HOURS_CHECK: Nanos = Nanos::from_secs(1);
 /// Behind so much that waits nothing of the session's own is put: a resend of a whole day goes out
 /// as the peer takes it.
 const OUTPUT_BYTES: usize = 256 * 1024;
+
+/// What a message grows by when it is sent again: PossDupFlag (43) and OrigSendingTime (122).
+const AGAIN_BYTES: usize = 64;
 
 /// One session of a driver.
 #[derive(Debug)]
@@ -73,7 +74,7 @@ impl<A: Application> Endpoint<A> {
             has_logged_on: false,
             input: Vec::new(),
             // What is sent may be longer than what is received.
-            scratch: vec![0; room.max(64 * 1024)].into_boxed_slice(),
+            scratch: vec![0; room.max(64 * 1024) + AGAIN_BYTES].into_boxed_slice(),
             held: vec![0; room].into_boxed_slice(),
             last_signed: Nanos::ZERO,
             is_broken: false,
@@ -145,9 +146,8 @@ impl<A: Application> Endpoint<A> {
         let hours = self.settings.schedule.as_ref();
         let period = hours.and_then(|hours| hours.period(now.utc)).map(|period| period.start);
         if let Some(start) = period.filter(|start| self.period != Some(*start)) {
-            let store = self.session.store_mut();
             // A store that fails here fails the Logon too, which says so.
-            let _ = store.set_period(start).and_then(|()| store.reset());
+            let _ = self.session.store_mut().begin_period(start);
             self.period = Some(start);
         }
         self.is_connected = true;
@@ -156,6 +156,7 @@ impl<A: Application> Endpoint<A> {
         self.input.clear();
         self.session.connect(now);
         self.transmit(now, output);
+        self.commit(output);
     }
 
     /// Handles bytes of the peer, and sends what follows from them.
@@ -211,7 +212,7 @@ impl<A: Application> Endpoint<A> {
         output: &mut Vec<u8>,
         act: impl FnOnce(&mut A, &mut Outbox<'_>),
     ) {
-        let (session, scratch) = (&mut self.session, &mut self.scratch[..]);
+        let (session, scratch) = (&mut self.session, first_time(&mut self.scratch));
         let log = &mut self.log;
         act(&mut self.application, &mut Outbox { now, session, scratch, output, log });
         self.transmit(now, output);
@@ -260,35 +261,15 @@ impl<A: Application> Endpoint<A> {
     }
 
     fn act(&mut self, now: Now, event: Event, message: Received<'_>, output: &mut Vec<u8>) {
-        if event == Event::LoggedOn && !self.is_credible(message) {
+        if event == Event::LoggedOn && !is_credible(&self.settings, message) {
             self.session.refuse(now, "the credentials are wrong");
             return;
         }
         self.has_logged_on |= event == Event::LoggedOn;
-        let (session, scratch) = (&mut self.session, &mut self.scratch[..]);
+        let (session, scratch) = (&mut self.session, first_time(&mut self.scratch));
         let log = &mut self.log;
         let mut outbox = Outbox { now, session, scratch, output, log };
         self.application.handle(event, message, &mut outbox);
-    }
-
-    /// Whether an acceptor believes a Logon.
-    fn is_credible(&self, logon: Received<'_>) -> bool {
-        if self.settings.config.role == Role::Initiator {
-            return true;
-        }
-        let is = |tag, expected: &str| logon.value(tag) == Some(expected.as_bytes());
-        match &self.settings.credentials {
-            None => true,
-            Some(Credentials::Password { username, password }) => {
-                is(553, username) && is(554, password)
-            }
-            Some(Credentials::Deribit { client_id, secret }) => {
-                let [raw, password] = [96, 554].map(|tag| logon.value(tag).unwrap_or_default());
-                is(553, client_id) && check_deribit(raw, password, secret.as_bytes())
-            }
-            // No venue of ours signs like this.
-            Some(Credentials::Binance { .. }) => false,
-        }
     }
 
     fn transmit(&mut self, now: Now, output: &mut Vec<u8>) {
@@ -324,6 +305,32 @@ impl<A: Application> Endpoint<A> {
             output.clear();
             self.application.warn("the store cannot be written: the session ends");
         }
+    }
+}
+
+/// The room for a message of the application: what fits it can be sent again, too.
+fn first_time(scratch: &mut [u8]) -> &mut [u8] {
+    let bytes = scratch.len().saturating_sub(AGAIN_BYTES);
+    scratch.get_mut(..bytes).unwrap_or_default()
+}
+
+/// Whether an acceptor believes a Logon.
+pub fn is_credible(settings: &SessionSettings, logon: Received<'_>) -> bool {
+    if settings.config.role == Role::Initiator {
+        return true;
+    }
+    let is = |tag, expected: &str| logon.value(tag) == Some(expected.as_bytes());
+    match &settings.credentials {
+        None => true,
+        Some(Credentials::Password { username, password }) => {
+            is(553, username) && is(554, password)
+        }
+        Some(Credentials::Deribit { client_id, secret }) => {
+            let [raw, password] = [96, 554].map(|tag| logon.value(tag).unwrap_or_default());
+            is(553, client_id) && check_deribit(raw, password, secret.as_bytes())
+        }
+        // No venue of ours signs like this.
+        Some(Credentials::Binance { .. }) => false,
     }
 }
 

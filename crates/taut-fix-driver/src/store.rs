@@ -49,11 +49,20 @@ impl SessionStore {
         }
     }
 
-    /// The numbers belong to the trading session that began then.
-    pub(crate) fn set_period(&mut self, start: Nanos) -> Result<(), StoreError> {
+    /// Whether something was written that a power cut may still take.
+    #[must_use]
+    pub const fn has_uncommitted(&self) -> bool {
         match self {
-            Self::Memory(_) => Ok(()),
-            Self::File(store) => store.set_period(start),
+            Self::Memory(_) => false,
+            Self::File(store) => store.has_uncommitted(),
+        }
+    }
+
+    /// A trading session begins that the numbers belong to from now on: they start again at 1.
+    pub(crate) fn begin_period(&mut self, start: Nanos) -> Result<(), StoreError> {
+        match self {
+            Self::Memory(store) => store.reset(),
+            Self::File(store) => store.begin_period(start),
         }
     }
 

@@ -37,6 +37,7 @@ macro_rules! suite {
             case!(cases::a_message_beyond_the_limit_ends_the_session);
             case!(cases::a_peer_that_does_not_read_is_disconnected_with_a_reason);
             case!(cases::a_resend_of_more_than_fits_goes_out_as_the_peer_takes_it);
+            case!(cases::strangers_use_no_dynamic_session_up);
             case!(cases::a_closing_acceptor_logs_out_of_every_session);
             case!(cases::closed_hours_are_waited_for);
             case!(tls::both_sides_of_a_session_over_tls);

@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use taut_fix::{DisconnectReason, Event, Extras, FieldIndex, Now, Role, Store, parse_timestamp};
+use taut_fix::{
+    DisconnectReason, Event, Extras, FieldIndex, Now, Role, Store, Writer, parse_timestamp,
+};
 use taut_fix_driver::{Application, Endpoint, Outbox, Received, Settings};
 use taut_fix_store::{FileStore, Sync};
 
@@ -137,6 +139,63 @@ fn numbers_live_as_long_as_the_opening_hours_and_through_a_restart() {
     let mut pair = open();
     pair.connect(at("20260303-09:00:00"));
     assert_eq!(pair.next_numbers(), [3, 3]);
+}
+
+#[test]
+fn a_day_that_could_not_begin_begins_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let open = || {
+        let sides = [Role::Initiator, Role::Acceptor];
+        let [near, far] = sides.map(|role| endpoint(role, folder.path(), HOURS));
+        Pair::new(near, far)
+    };
+    let mut pair = open();
+    pair.connect(at("09:00:00"));
+    pair.send(at("09:00:01"));
+    pair.disconnect(at("10:00:00"));
+    drop(pair);
+    // The next day's first connection: the store cannot write itself anew, as in a crash.
+    let in_the_way = folder.path().join("state/FIX.4.4-ME-YOU.store.new");
+    std::fs::create_dir(&in_the_way).expect("a folder");
+    let mut pair = open();
+    pair.connect(at("20260303-09:00:00"));
+    assert!(!pair.near.has_logged_on());
+    drop(pair);
+    std::fs::remove_dir(&in_the_way).expect("a folder");
+    let mut pair = open();
+    pair.connect(at("20260303-09:05:00"));
+    assert!(pair.near.has_logged_on());
+    assert_eq!(pair.next_numbers(), [2, 2]);
+}
+
+#[test]
+fn a_logon_is_made_safe_before_it_leaves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut near = endpoint(Role::Initiator, folder.path(), "store = \"state\"\n");
+    let mut output = Vec::new();
+    near.connect(at("09:00:00"), &mut output);
+    assert!(!output.is_empty());
+    assert!(!near.session().store().has_uncommitted());
+}
+
+#[test]
+fn the_longest_message_that_can_be_sent_can_be_sent_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut pair = two(folder.path(), "", "message_bytes_max = 131072\n");
+    let now = at("09:00:00");
+    pair.connect(now);
+    let text = vec![b'x'; 64 * 1024];
+    pair.near.with_application(now, &mut pair.to_far, |_, outbox| {
+        let longest = (0..text.len()).rev().find(|length| {
+            let body = |writer: &mut Writer<'_>| writer.text::<58>(&text[..*length]);
+            outbox.send(b"D", Extras::default(), body).is_ok()
+        });
+        assert!(longest.is_some_and(|length| length > 60_000));
+    });
+    // It is lost, and what follows shows it.
+    pair.to_far.clear();
+    pair.send(now);
+    assert_eq!(pair.far.session().store().next_incoming(), pair.next_numbers()[0]);
 }
 
 #[test]

@@ -58,6 +58,8 @@ pub struct FileStore {
     places: Places,
     /// A record on its way to the file, or back.
     record: Vec<u8>,
+    /// Something was written since the last synchronisation.
+    is_uncommitted: bool,
     poison: Option<StoreError>,
     torn_bytes: u64,
     damaged_bytes: u64,
@@ -89,6 +91,7 @@ impl FileStore {
             end,
             places,
             record: Vec::with_capacity(4096),
+            is_uncommitted: false,
             poison: None,
             torn_bytes,
             damaged_bytes,
@@ -105,6 +108,7 @@ impl FileStore {
         if sync != Sync::Never {
             store.file.sync_all()?;
             sync_folder(path)?;
+            store.is_uncommitted = false;
         }
         Ok(store)
     }
@@ -114,15 +118,26 @@ impl FileStore {
         self.retention = retention;
     }
 
-    /// Makes everything that was written safe from a power cut.
+    /// Makes everything that was written safe from a power cut. Cost: nothing when nothing was
+    /// written since the last time.
     ///
     /// # Errors
     /// The device refused: the store is poisoned.
     pub fn commit(&mut self) -> Result<(), StoreError> {
-        if self.sync == Sync::Never {
+        if self.sync == Sync::Never || !self.is_uncommitted {
             return self.poison.map_or(Ok(()), Err);
         }
-        self.run(|store| store.file.sync_data())
+        self.run(|store| {
+            store.file.sync_data()?;
+            store.is_uncommitted = false;
+            Ok(())
+        })
+    }
+
+    /// Whether something was written that a power cut may still take.
+    #[must_use]
+    pub const fn has_uncommitted(&self) -> bool {
+        self.is_uncommitted
     }
 
     /// When the trading session began that the numbers belong to, if it was said.
@@ -131,14 +146,15 @@ impl FileStore {
         self.period
     }
 
-    /// The numbers belong to the trading session that began then (UTC). A reset keeps it.
+    /// A trading session begins that the numbers belong to from now on (UTC); both start again at
+    /// 1, and the messages are forgotten. A later reset keeps it. After a crash there is all of
+    /// this or nothing.
     ///
     /// # Errors
     /// The medium refused.
-    pub fn set_period(&mut self, start: Nanos) -> Result<(), StoreError> {
-        self.append(Kind::Period, self.numbers, &start.0.to_le_bytes())?;
-        self.period = Some(start);
-        Ok(())
+    pub fn begin_period(&mut self, start: Nanos) -> Result<(), StoreError> {
+        let before = self.period.replace(start);
+        self.reset().inspect_err(|_| self.period = before)
     }
 
     /// Writes the file anew without what [`Retention`] lets go, when it is due; returns whether it
@@ -224,8 +240,10 @@ impl FileStore {
             store.record.clear();
             record::write(&mut store.record, store.end, kind, numbers, message);
             store.file.write_all_at(&store.record, store.end)?;
+            store.is_uncommitted = true;
             if store.sync == Sync::EachMessage {
                 store.file.sync_data()?;
+                store.is_uncommitted = false;
             }
             store.end += store.record.len() as u64;
             store.numbers = numbers;
@@ -271,6 +289,7 @@ impl FileStore {
             sync_folder(&self.path)?;
         }
         (self.file, self.end) = (file, written + out.len() as u64);
+        self.is_uncommitted = !is_synced;
         (self.places, self.numbers) = (places, numbers);
         Ok(())
     }
@@ -372,7 +391,7 @@ mod tests {
         let path = folder.path().join("session");
         let mut store = open(&path);
         assert_eq!(store.period(), None);
-        store.set_period(Nanos(-7)).expect("room");
+        store.begin_period(Nanos(-7)).expect("room");
         fill(&mut store);
         store.reset().expect("room");
         drop(store);

@@ -127,7 +127,7 @@ fn a_bit_that_rots_costs_one_message_and_no_number() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store");
     let mut store = open(&path);
-    store.set_period(Nanos(7)).expect("room");
+    store.begin_period(Nanos(7)).expect("room");
     for at in 0..6 {
         step(&mut store, at);
     }
@@ -174,7 +174,7 @@ fn old_messages_are_let_go_and_the_newest_stay() {
     let path = folder.path().join("store");
     let mut store = open(&path);
     store.set_retention(Retention { messages: 10, bytes: 4000 });
-    store.set_period(Nanos(7)).expect("room");
+    store.begin_period(Nanos(7)).expect("room");
     let mut rewritten = 0;
     for at in 0..2000 {
         step(&mut store, at);

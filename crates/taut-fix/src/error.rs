@@ -1,5 +1,7 @@
 //! What can go wrong, and whose fault it is.
 
+use core::fmt;
+
 /// An error of the codec or of a session's caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -174,3 +176,45 @@ impl RejectReason {
         }
     }
 }
+
+impl fmt::Display for FixError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed { offset } => write!(f, "no FIX field at byte {offset} of the message"),
+            Self::PeerViolation(Violation::Field { reason, tag, offset }) => {
+                write!(f, "tag {tag} at byte {offset}: {}", reason.as_str())
+            }
+            Self::PeerViolation(Violation::ConditionallyRequired { tag }) => {
+                write!(f, "tag {tag} is missing, which this message needs here")
+            }
+            Self::Limit(limit) => limit.fmt(f),
+            Self::Misuse(misuse) => misuse.fmt(f),
+            Self::Store => f.write_str("the message could not be kept, and so is not sent"),
+        }
+    }
+}
+
+impl core::error::Error for FixError {}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::MessageBytes => "the message is longer than is allowed here",
+            Self::BufferBytes => "the buffer is too small for the message",
+            Self::FieldCount => "the message has more fields than the index has places",
+            Self::DictionarySize => "the dictionary has more entries than can be numbered",
+        })
+    }
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotLoggedOn => "not logged on",
+            Self::LogonNotSent => "the Logon must be sent first: drain `poll_transmit`",
+            Self::DelimiterInText => "a text holds the field delimiter (SOH)",
+        })
+    }
+}
+
+impl core::error::Error for Misuse {}

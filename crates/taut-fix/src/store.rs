@@ -3,6 +3,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec;
+use core::fmt;
 
 /// A store failed: its medium refused a write. The session that sees it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +11,14 @@ pub struct StoreError {
     /// The error number of `errno(3)`, 0 when there is none.
     pub errno: i32,
 }
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the store could not write (errno {})", self.errno)
+    }
+}
+
+impl core::error::Error for StoreError {}
 
 /// Keeps a session's numbers and its outgoing application messages.
 ///

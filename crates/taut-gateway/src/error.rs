@@ -46,11 +46,11 @@ impl fmt::Display for GatewayError {
             Self::System(error) => write!(f, "{error}"),
             Self::Loop(error) => write!(f, "the gateway's loop: {error}"),
             Self::Unreachable(error) => write!(f, "the venue cannot be reached: {error}"),
-            Self::Region(error) => write!(f, "shared memory region: {error:?}"),
+            Self::Region(error) => write!(f, "shared memory region: {error}"),
             Self::Histograms => f.write_str("shared memory region: too small for its histograms"),
             Self::SessionEnded(reason) => write!(f, "order session ended: {}", reason.as_str()),
             Self::VenueGone => f.write_str("the venue closed the order session"),
-            Self::Encode(error) => write!(f, "a message could not be encoded: {error:?}"),
+            Self::Encode(error) => write!(f, "a message could not be encoded: {error}"),
             Self::VenueStalled => f.write_str("the venue does not read what we send"),
             Self::BookFull { level_capacity } => {
                 write!(f, "the book is full: more than {level_capacity} levels on a side")

@@ -7,7 +7,7 @@ use taut_feed::Line;
 use taut_fix::Now;
 use taut_io::{Completion, EpollKernel, EventLoop, Handle, Handler, Io, LoopConfig, Operation};
 use taut_sync::atomic::AtomicU64;
-use taut_sys::{Clock, SysError};
+use taut_sys::{Clock, DatagramInfo, SysError};
 use taut_types::{Lots, Nanos, SequenceNumber, Side};
 
 use crate::client::Client;
@@ -51,9 +51,9 @@ struct Core<'m, C> {
     shared_counters: &'m [AtomicU64],
     /// See [`GatewayConfig::hot`].
     hot: bool,
-    /// Calls of the loop when the last datagram was handed over, and the time of that moment:
-    /// datagrams of one call were received at one time.
-    batch: (u64, Nanos),
+    /// When the last receive call of each line returned, and of the snapshots: all its datagrams
+    /// were received then, whatever is sent before their turn comes.
+    received: [Nanos; 4],
     /// Why the gateway cannot go on.
     fault: Option<GatewayError>,
 }
@@ -95,7 +95,7 @@ impl<'m, C: Client> Gateway<'m, C> {
             recorders,
             shared_counters,
             hot: config.hot,
-            batch: (0, mono),
+            received: [mono; 4],
             fault: None,
         };
         Ok(Self { events, core, housekeeping_due: mono })
@@ -188,6 +188,12 @@ impl<'m, C: Client> Gateway<'m, C> {
     /// Takes over a newer clock mapping.
     pub const fn clock_mut(&mut self) -> &mut Clock {
         &mut self.core.clock
+    }
+
+    /// The client, to look at.
+    #[must_use]
+    pub const fn client(&self) -> &C {
+        &self.core.client
     }
 
     /// The client.
@@ -285,9 +291,10 @@ impl<C: Client> Core<'_, C> {
         completion: &Completion<'_>,
     ) -> Result<(), GatewayError> {
         match *completion {
-            Completion::Datagram { socket, bytes, .. } => {
-                let received = self.receive_time(io);
-                let stamps = match self.feed.line_of(socket) {
+            Completion::Datagram { socket, bytes, info } => {
+                let line = self.feed.line_of(socket);
+                let received = self.receive_time(line, info);
+                let stamps = match line {
                     Some(line) => {
                         let market = &mut self.market;
                         let stamps = market.handle_increment(&self.clock, received, line, bytes)?;
@@ -328,12 +335,18 @@ impl<C: Client> Core<'_, C> {
 
     /// When the call returned that received the datagram which is handed over.
     #[inline]
-    fn receive_time(&mut self, io: &Io<EpollKernel>) -> Nanos {
-        let calls = io.calls().io;
-        if calls != self.batch.0 {
-            self.batch = (calls, self.clock.now());
+    fn receive_time(&mut self, line: Option<Line>, info: &DatagramInfo) -> Nanos {
+        let [a, b, again, snapshot] = &mut self.received;
+        let received = match line {
+            Some(Line::A) => a,
+            Some(Line::B) => b,
+            Some(Line::Retransmission) => again,
+            None => snapshot,
+        };
+        if info.first_of_call {
+            *received = self.clock.now();
         }
-        self.batch.1
+        *received
     }
 
     /// A packet of line B, when there is time for it.

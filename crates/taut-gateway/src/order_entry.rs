@@ -399,7 +399,8 @@ impl OrderSession {
     ) -> Result<(), GatewayError> {
         let NewOrder { side, price, lots, .. } = *order;
         let state = OrderState::Sent;
-        let order = Order { id, side, price, lots, lots_open: lots, sent_at, state };
+        let (lots_open, lots_closed) = (lots, Lots::ZERO);
+        let order = Order { id, side, price, lots, lots_open, lots_closed, sent_at, state };
         self.table.insert(order).map_err(|_| GatewayError::Contradiction)
     }
 
@@ -548,11 +549,11 @@ fn apply_cancel_reject(
 ) -> Result<News, GatewayError> {
     let id = reject.orig_cl_ord_id.to_u64().ok_or(GatewayError::Contradiction)?;
     let id = ClientOrderId(id);
-    let (order, _) = table
+    let (order, closed) = table
         .apply(id, OrderEvent::CancelRejected, Lots::ZERO)
         .map_err(|_| GatewayError::Contradiction)?;
     if order.state.is_done() {
-        risk.closed(order.side, Lots::ZERO);
+        risk.closed(order.side, closed);
     }
     let kind = UpdateKind::CancelRejected;
     Ok(Some(OrderUpdate { id, kind, state: order.state, lots_open: order.lots_open }))

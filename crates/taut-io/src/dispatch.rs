@@ -246,10 +246,11 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
             if !wanted || visits == 0 || !self.may_go_on() {
                 return;
             }
+            // A receive that fails counts too: it may fail each time.
+            visits -= 1;
             let Ok(source) = self.io.sources.get(handle) else { return };
             match self.io.kernel.receive(handle.index, self.buffers) {
                 Ok(Received::Some { lease, more }) => {
-                    visits -= 1;
                     source.readable = more;
                     let bytes = K::bytes(self.buffers, &lease);
                     self.left = self.left.saturating_sub(1);

@@ -62,10 +62,35 @@ impl fmt::Display for IoError {
             Self::System(error) => error.fmt(f),
             Self::TimedOut => f.write_str("the deadline passed"),
             Self::Cancelled => f.write_str("cancelled"),
-            Self::Limit(limit) => write!(f, "no room for more {limit:?}; raise its limit"),
-            Self::Misuse(misuse) => write!(f, "misuse: {misuse:?}"),
+            Self::Limit(limit) => limit.fmt(f),
+            Self::Misuse(misuse) => misuse.fmt(f),
         }
     }
 }
 
 impl core::error::Error for IoError {}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sources => "no room for another source: raise sources_max",
+            Self::Timers => "no room for another timer: raise timers_max",
+            Self::WriteBytes => "the peer reads too slowly: more than write_bytes_max would wait",
+            Self::Writes => "the peer reads too slowly: more than writes_max writes would wait",
+            Self::Posts => "no room for another post: raise posts_max",
+        })
+    }
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::StaleHandle => "the handle is closed",
+            Self::WrongKind => "the source is not of the kind that the call is for",
+            Self::ShutDown => "the sending half is shut down",
+            Self::ZeroPeriod => "a period or deadline of no length",
+        })
+    }
+}
+
+impl core::error::Error for Misuse {}

@@ -380,13 +380,18 @@ impl<K: Kernel> Io<K> {
         Ok(())
     }
 
-    /// Closes everything as it should end: listeners now, streams gracefully by `deadline`. `run`
-    /// returns when all are closed and no timer is armed.
+    /// Closes everything as it should end: listeners now, streams gracefully by `deadline`, and at
+    /// once when no timer is left for that. `run` returns when all are closed and no timer is
+    /// armed.
     pub fn drain(&mut self, deadline: Nanos) {
         let mut place = 0;
         while let Some(source) = self.sources.at(place) {
             if source.kind != Kind::Free {
-                let _ = self.close_gracefully(self.sources.handle(place), deadline);
+                let handle = self.sources.handle(place);
+                if self.close_gracefully(handle, deadline).is_err() {
+                    // No timer is left for the deadline, and without one it could take for ever.
+                    let _ = self.close_because(handle, None);
+                }
             }
             place += 1;
         }

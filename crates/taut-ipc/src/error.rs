@@ -117,7 +117,7 @@ impl fmt::Display for IpcError {
                 write!(f, "all {reader_count} places for registered readers are taken")
             }
             Self::ReadOnly => f.write_str("shared memory: mapped read-only"),
-            Self::Ring(error) => write!(f, "shared memory: {error:?}"),
+            Self::Ring(error) => write!(f, "shared memory: {error}"),
         }
     }
 }

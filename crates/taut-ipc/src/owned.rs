@@ -62,6 +62,14 @@ impl OwnedLogPublication {
         behind.max().unwrap_or(0)
     }
 
+    /// How many bytes the reader at a place is behind, or was when it left or died: what it told
+    /// last.
+    #[must_use]
+    pub fn behind_of(&self, seat: usize) -> u64 {
+        let cursor = self.publication.reader(seat).map(|reader| reader.cursor);
+        cursor.map_or(0, |cursor| self.publication.position().saturating_sub(cursor))
+    }
+
     /// Its channel.
     #[must_use]
     pub fn channel(&self) -> &Channel {

@@ -235,6 +235,12 @@ impl<'c> LogPublication<'c> {
         readers.filter(|(_, reader)| reader.active)
     }
 
+    /// A place, whether a reader sits there now or not.
+    #[must_use]
+    pub fn reader(&self, seat: usize) -> Option<ReaderView> {
+        self.ownership.control.reader(seat)
+    }
+
     /// Frees the places of dead readers now; a writer that is held back does so by itself. Cost:
     /// two system calls for each registered reader.
     pub fn reap(&mut self) {

@@ -62,8 +62,8 @@ impl OrderState {
     /// | pending cancel | - | - | pending | pending | - | cancelled | working | pending |
     ///
     /// An order that ends while its cancel is under way stays pending until the cancel is answered
-    /// too: the venue then refuses it (too late), and [`OrderTable`](crate::OrderTable) knows by
-    /// the open quantity what the order came to.
+    /// too: the venue then refuses it (too late), and [`OrderTable`](crate::OrderTable), which
+    /// takes nothing else for it, knows by its quantities what the order came to.
     #[must_use]
     pub const fn after(self, event: OrderEvent) -> Option<Self> {
         use OrderEvent as E;

@@ -1,6 +1,7 @@
 //! All orders of a gateway, by client id.
 
 use alloc::boxed::Box;
+use core::fmt;
 
 use taut_types::{ClientOrderId, Lots, Nanos, Price, Side};
 
@@ -19,6 +20,8 @@ pub struct Order {
     pub lots: Lots,
     /// What has not traded and may still.
     pub lots_open: Lots,
+    /// What ended without a trade.
+    pub lots_closed: Lots,
     /// When its send call began.
     pub sent_at: Nanos,
     /// Where it is in its life.
@@ -41,6 +44,20 @@ pub enum TableError {
         event: OrderEvent,
     },
 }
+
+impl fmt::Display for TableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => f.write_str("no place for this order: its id or its place is in use"),
+            Self::UnknownOrder => f.write_str("there is no order with this id"),
+            Self::UnexpectedEvent { state, event } => {
+                write!(f, "{event:?} cannot happen to an order that is {state:?}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for TableError {}
 
 /// Every request and every answer, counted once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,7 +114,8 @@ impl OrderTable {
         match slot {
             Some(held) if !held.state.is_done() || held.id == order.id => Err(TableError::Full),
             _ => {
-                *slot = Some(Order { state: OrderState::Sent, lots_open: order.lots, ..order });
+                let (lots_open, lots_closed) = (order.lots, Lots::ZERO);
+                *slot = Some(Order { state: OrderState::Sent, lots_open, lots_closed, ..order });
                 self.answers.orders += 1;
                 Ok(())
             }
@@ -114,10 +132,11 @@ impl OrderTable {
     }
 
     /// Applies what happened to an order; `filled` is the quantity of a fill. Returns the order as
-    /// it is afterwards, and how much of it this event closed without a trade.
+    /// it is afterwards and, when that is its end, how much of it ended without a trade.
     ///
     /// # Errors
-    /// When there is no such order, or the event cannot happen in its state: then nothing changes.
+    /// When there is no such order, the event cannot happen in its state, or the quantity is not
+    /// what the event says: then nothing changes.
     pub fn apply(
         &mut self,
         id: ClientOrderId,
@@ -129,28 +148,33 @@ impl OrderTable {
         };
         let unexpected = TableError::UnexpectedEvent { state: order.state, event };
         let Some(mut state) = order.state.after(event) else { return Err(unexpected) };
-        let mut closed = Lots::ZERO;
+        let is_over = order.lots_open == Lots::ZERO;
         match event {
             OrderEvent::PartlyFilled | OrderEvent::Filled => {
-                if filled <= Lots::ZERO || filled > order.lots_open {
+                let left = order.lots_open.0.saturating_sub(filled.0);
+                let is_last = event == OrderEvent::Filled;
+                if filled <= Lots::ZERO || left < 0 || (left == 0) != is_last {
                     return Err(unexpected);
                 }
-                order.lots_open = Lots(order.lots_open.0 - filled.0);
+                order.lots_open = Lots(left);
             }
             OrderEvent::Rejected | OrderEvent::Cancelled | OrderEvent::Expired => {
-                closed = order.lots_open;
-                order.lots_open = Lots::ZERO;
+                if is_over {
+                    return Err(unexpected);
+                }
+                order.lots_closed = core::mem::replace(&mut order.lots_open, Lots::ZERO);
             }
             // Too late: the order had ended while the request was under way.
-            OrderEvent::CancelRejected if order.lots_open == Lots::ZERO => {
-                state = OrderState::Filled;
+            OrderEvent::CancelRejected if is_over => {
+                let has_expired = order.lots_closed > Lots::ZERO;
+                state = if has_expired { OrderState::Expired } else { OrderState::Filled };
             }
             OrderEvent::Accepted | OrderEvent::CancelSent | OrderEvent::CancelRejected => {}
         }
         order.state = state;
         let order = *order;
         self.count(event);
-        Ok((order, closed))
+        Ok((order, if state.is_done() { order.lots_closed } else { Lots::ZERO }))
     }
 
     /// The order with this id, done or not, if it has not been replaced.
@@ -206,6 +230,7 @@ mod tests {
             price: Price(100),
             lots: Lots(10),
             lots_open: Lots::ZERO,
+            lots_closed: Lots::ZERO,
             sent_at: Nanos::ZERO,
             state: OrderState::Filled,
         }
@@ -267,6 +292,42 @@ mod tests {
             Err(TableError::UnknownOrder)
         );
         assert_eq!(table.answers().acks, 1);
+        assert_eq!(table.answers().fills, 0);
+    }
+
+    #[test]
+    fn an_order_that_expires_while_its_cancel_is_under_way_frees_its_quantity_once() {
+        let mut table = OrderTable::with_capacity(1);
+        table.insert(order(1)).unwrap();
+        run(&mut table, 1, &[(E::Accepted, 0), (E::PartlyFilled, 4), (E::CancelSent, 0)]);
+        let id = ClientOrderId(1);
+        let (open, closed) = table.apply(id, E::Expired, Lots::ZERO).unwrap();
+        assert_eq!((open.state, closed), (OrderState::PendingCancel, Lots::ZERO));
+        let (over, closed) = table.apply(id, E::CancelRejected, Lots::ZERO).unwrap();
+        assert_eq!((over.state, closed), (OrderState::Expired, Lots(6)));
+    }
+
+    #[test]
+    fn an_order_that_is_over_takes_nothing_but_the_answer_to_its_cancel() {
+        for end in [(E::Filled, 10), (E::Expired, 0)] {
+            let mut table = OrderTable::with_capacity(1);
+            table.insert(order(1)).unwrap();
+            run(&mut table, 1, &[(E::Accepted, 0), (E::CancelSent, 0), end]);
+            for event in [E::PartlyFilled, E::Filled, E::Cancelled, E::Expired] {
+                assert!(table.apply(ClientOrderId(1), event, Lots(1)).is_err(), "{event:?}");
+            }
+            assert!(table.apply(ClientOrderId(1), E::CancelRejected, Lots::ZERO).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_fill_that_lies_about_what_it_leaves_changes_nothing() {
+        let mut table = OrderTable::with_capacity(1);
+        table.insert(order(1)).unwrap();
+        let id = ClientOrderId(1);
+        table.apply(id, E::Accepted, Lots::ZERO).unwrap();
+        assert!(table.apply(id, E::Filled, Lots(9)).is_err(), "one lot is left");
+        assert!(table.apply(id, E::PartlyFilled, Lots(10)).is_err(), "no lot is left");
         assert_eq!(table.answers().fills, 0);
     }
 

@@ -19,7 +19,8 @@ impl Throttle {
     pub const fn new(rate_per_second: u32, burst: u32, now: Nanos) -> Self {
         let (cost, burst) = match rate_per_second {
             0 => (i64::MAX, 0),
-            rate => (1_000_000_000 / rate as i64, burst as i64),
+            // Rounded up: a rate that does not divide a second is never exceeded.
+            rate => (1_000_000_000_u32.div_ceil(rate) as i64, burst as i64),
         };
         let credit = Nanos(cost.saturating_mul(burst));
         Self { cost: Nanos(cost), credit_max: credit, credit, last: now }
@@ -65,5 +66,16 @@ mod tests {
         assert!(throttle.take(Nanos::from_secs(100)));
         assert!(!throttle.take(Nanos::from_secs(1)));
         assert!(!throttle.take(Nanos::from_secs(100)));
+    }
+
+    #[test]
+    fn a_rate_that_does_not_divide_a_second_is_never_exceeded() {
+        for rate in [3, 7, 600_000_000, 2_000_000_000] {
+            let mut throttle = Throttle::new(rate, 1, Nanos::ZERO);
+            let passed = (1..=100).filter(|now| throttle.take(Nanos(*now))).count() as u64;
+            // The burst, and what the time that has passed allows.
+            let allowed = 1 + 100 * u64::from(rate) / 1_000_000_000;
+            assert!(passed <= allowed, "{rate} a second: {passed} of {allowed} in 100 ns");
+        }
     }
 }

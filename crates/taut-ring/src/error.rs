@@ -1,5 +1,7 @@
 //! Why memory cannot hold a structure.
 
+use core::fmt;
+
 /// Why memory cannot hold a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -32,3 +34,23 @@ pub enum RingError {
         seat: usize,
     },
 }
+
+impl fmt::Display for RingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SlotCount { slots } => {
+                write!(f, "{slots} slots: the count must be a power of two, and at least two")
+            }
+            Self::LogBytes { bytes } => {
+                write!(f, "{bytes} bytes: a log has a power of two, and at least 512")
+            }
+            Self::TooSmall { need, have } => write!(f, "need {need} words of memory, have {have}"),
+            Self::Claimed { seat } => {
+                write!(f, "place {seat} is claimed by a dead producer; poll the reader first")
+            }
+            Self::Seat { seat } => write!(f, "there is no place {seat}"),
+        }
+    }
+}
+
+impl core::error::Error for RingError {}

@@ -11,6 +11,8 @@
 
 mod ring;
 
+use core::fmt;
+
 use ring::{Ring, WORD, record_bytes};
 use taut_sync::atomic::{AtomicU64, Ordering};
 
@@ -90,6 +92,19 @@ pub enum ClaimError {
         bytes_max: usize,
     },
 }
+
+impl fmt::Display for ClaimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => f.write_str("a reader is a whole log behind"),
+            Self::TooLong { bytes_max } => {
+                write!(f, "a message has at most {bytes_max} bytes, an eighth of the capacity")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ClaimError {}
 
 impl From<Full> for ClaimError {
     fn from(_: Full) -> Self {

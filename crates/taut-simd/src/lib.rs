@@ -12,6 +12,7 @@
 mod avx2;
 mod lanes;
 mod level;
+mod mask;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod sse2;

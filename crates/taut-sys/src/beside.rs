@@ -28,8 +28,39 @@ impl Socket {
         peer: SocketAddr,
         options: &DatagramOptions,
     ) -> Result<Self, SysError> {
+        self.beside(options, |beside| beside.set_peer(&peer))
+    }
+
+    /// Another socket at this one's address, connected to a multicast group that it reaches through
+    /// this interface (0: the kernel's choice) and within so many hops: nothing arrives there, and
+    /// a send to the group looks up no route.
+    ///
+    /// # Errors
+    /// As [`Socket::datagram_beside`].
+    pub fn datagram_beside_to_group(
+        &self,
+        group: SocketAddr,
+        interface: u32,
+        hops: u8,
+        options: &DatagramOptions,
+    ) -> Result<Self, SysError> {
+        self.beside(options, |beside| {
+            // The route is looked up when it is connected: the interface comes first.
+            if interface != 0 {
+                beside.set_outbound(interface)?;
+            }
+            beside.set_multicast_hops(hops)?;
+            beside.set_peer(&group)
+        })
+    }
+
+    fn beside(
+        &self,
+        options: &DatagramOptions,
+        connect: impl FnOnce(&Self) -> Result<(), SysError>,
+    ) -> Result<Self, SysError> {
         let at = self.local_address()?;
-        let options = DatagramOptions { reuse_address: true, peer: Some(peer), ..*options };
+        let options = DatagramOptions { reuse_address: true, peer: None, ..*options };
         let share = |socket: &Self, on| {
             sockopt::set_socket_reuseaddr(socket.as_fd(), on).during("reuse address")
         };
@@ -38,6 +69,7 @@ impl Socket {
         share(self, false)?;
         let beside = beside?;
         share(&beside, false)?;
+        connect(&beside)?;
         Ok(beside)
     }
 
@@ -91,6 +123,30 @@ mod tests {
         assert_eq!(near.receive(&mut buffer), Ok(Some(3)));
         common.send_to(b"common", &address(&near)).unwrap();
         assert_eq!(near.receive(&mut buffer), Ok(Some(6)));
+    }
+
+    #[test]
+    fn a_group_is_reached_through_the_interface_that_was_asked_for() {
+        let options = DatagramOptions { whole: true, ..DatagramOptions::default() };
+        let common = Socket::datagram(&any(), &options).unwrap();
+        let group = "239.255.77.9:0".parse().unwrap();
+        let listener = Socket::datagram(&Address::Inet(group), &options).unwrap();
+        let group = address(&listener);
+        let loopback = crate::interface_index("lo").unwrap();
+        if listener.join_source(group.ip(), address(&common).ip(), loopback).is_err() {
+            println!("skipped: no multicast on the loopback interface");
+            return;
+        }
+        let own = common.datagram_beside_to_group(group, loopback, 0, &options).unwrap();
+        assert_eq!((address(&own), own.multicast_hops()), (address(&common), Ok(0)));
+        assert!(own.path_payload_bytes().unwrap() > 60_000, "the loopback interface's");
+        own.send(b"to all").unwrap();
+        let mut buffer = [0; 16];
+        assert_eq!(listener.receive(&mut buffer), Ok(Some(6)));
+        // Who asks is heard by the common one.
+        let near = Socket::datagram(&any(), &options).unwrap();
+        near.send_to(b"ask", &address(&common)).unwrap();
+        assert_eq!(common.receive(&mut buffer), Ok(Some(3)));
     }
 
     #[test]

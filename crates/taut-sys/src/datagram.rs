@@ -40,6 +40,8 @@ pub struct DatagramInfo {
     pub segment_bytes: Option<u16>,
     /// The buffer was too small; the rest is lost.
     pub truncated: bool,
+    /// It is the first that its receive call brought: those behind it arrived no later.
+    pub first_of_call: bool,
 }
 
 /// Buffers for one batch of datagrams. Everything is allocated when it is built.
@@ -126,6 +128,7 @@ impl DatagramBatch {
         let mut info = DatagramInfo {
             from: name.read(),
             truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+            first_of_call: index == 0,
             ..DatagramInfo::default()
         };
         let length = header.msg_hdr.msg_controllen.min(CONTROL_BYTES);

@@ -1,4 +1,5 @@
-//! Epoll, edge-triggered: a descriptor is registered once and stays so until it is closed.
+//! Epoll, edge-triggered: a descriptor is registered once and stays so until it is taken out, or
+//! until it and all copies of it are closed.
 
 use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -87,6 +88,16 @@ impl Epoll {
     /// What `epoll_ctl(2)` says.
     pub fn change(&self, fd: &impl AsFd, token: u64, interest: Interest) -> Result<(), SysError> {
         self.control(libc::EPOLL_CTL_MOD, fd, token, interest)
+    }
+
+    /// Reports nothing of `fd` any more. Closing does that only where no other process, and no copy
+    /// in this one, holds the same open file.
+    ///
+    /// # Errors
+    /// What `epoll_ctl(2)` says: `ENOENT` for one that is not in the set.
+    pub fn remove(&self, fd: &impl AsFd) -> Result<(), SysError> {
+        // Its interest is not looked at.
+        self.control(libc::EPOLL_CTL_DEL, fd, 0, Interest::Both)
     }
 
     /// Waits until something is ready or the span is over; no span waits for ever, a zero one not

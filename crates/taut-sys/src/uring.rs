@@ -13,7 +13,7 @@ use std::sync::Arc;
 use io_uring::types::{BufRingEntry, Fd, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use rustix::mm::{MapFlags, ProtFlags};
-use taut_sync::atomic::{AtomicU16, Ordering};
+use taut_sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use taut_types::Nanos;
 
 use crate::epoll::{Interest, Readiness};
@@ -33,6 +33,9 @@ pub struct UringConfig {
     /// Places for registered files.
     pub files: u32,
 }
+
+/// How many rings there have been: a lease names its ring by a number, for addresses come again.
+static RINGS: AtomicU64 = AtomicU64::new(0);
 
 /// The one buffer group of a ring.
 const GROUP: u16 = 0;
@@ -80,13 +83,15 @@ impl Drop for Memory {
 #[derive(Clone)]
 pub struct UringBuffers {
     memory: Arc<Memory>,
+    /// Which ring's.
+    ring: u64,
     buffer_bytes: u32,
 }
 
 /// A received run of bytes: a buffer that the kernel left to us.
 pub struct BufferLease {
-    /// Whose buffer it is.
-    owner: *const Memory,
+    /// Which ring's buffer it is.
+    ring: u64,
     id: u16,
     length: u32,
 }
@@ -110,11 +115,11 @@ impl UringBuffers {
     #[inline]
     #[must_use]
     pub fn bytes<'b>(&'b self, lease: &'b BufferLease) -> &'b [u8] {
-        if lease.owner != Arc::as_ptr(&self.memory) || lease.length > self.buffer_bytes {
+        if lease.ring != self.ring || lease.length > self.buffer_bytes {
             return &[];
         }
         let offset = usize::from(lease.id) * self.buffer_bytes as usize;
-        // SAFETY: the ring makes leases only for buffers inside this memory (same owner) that the
+        // SAFETY: the ring makes leases only for buffers inside this memory (same ring) that the
         // kernel has handed over, and the kernel does not write to one again before the lease is
         // consumed by `Uring::give_back`, which this borrow of the lease forbids. The length is at
         // most the buffer's. The memory lives as long as `self`.
@@ -185,6 +190,8 @@ impl Uring {
         let bytes = usize::from(config.buffers) * config.buffer_bytes as usize;
         let buffers = UringBuffers {
             memory: Arc::new(Memory::new(bytes)?),
+            // Relaxed: that no two are the same is all that counts.
+            ring: RINGS.fetch_add(1, Ordering::Relaxed),
             buffer_bytes: config.buffer_bytes,
         };
         let entries = Memory::new(usize::from(config.buffers) * size_of::<BufRingEntry>())?;
@@ -311,7 +318,7 @@ impl Uring {
         let length = result.max(0).cast_unsigned();
         let lease = cqueue::buffer_select(flags).map(|id| {
             self.leased += 1;
-            BufferLease { owner: Arc::as_ptr(&self.buffers.memory), id, length }
+            BufferLease { ring: self.buffers.ring, id, length }
         });
         let result = if result < 0 {
             Err(SysError::from_errno("receive", -result))
@@ -329,7 +336,7 @@ impl Uring {
     /// Gives a buffer back to the kernel. No system call.
     #[inline]
     pub fn give_back(&mut self, lease: BufferLease) {
-        if lease.owner == Arc::as_ptr(&self.buffers.memory) {
+        if lease.ring == self.buffers.ring {
             self.leased = self.leased.saturating_sub(1);
             self.provide(lease.id);
         }
@@ -434,5 +441,29 @@ mod tests {
         ring.enter(Some(Nanos::from_secs(5))).expect("enter");
         let end = ring.next_completion().expect("the end");
         assert_eq!((end.result, end.continues), (Ok(0), false));
+    }
+
+    #[test]
+    fn a_lease_of_a_ring_that_is_gone_reads_nothing_of_the_next_one() {
+        // The next ring's memory may be where the first one's was, and its buffers may be fewer.
+        for _ in 0..64 {
+            let large = UringConfig { buffers: 1024, buffer_bytes: 64 * 1024, ..CONFIG };
+            let Ok(mut first) = Uring::new(large) else {
+                println!("skipped: this kernel refuses io_uring");
+                return;
+            };
+            let (near, far) = Socket::pair().expect("pair");
+            first.register_file(0, &near).expect("register");
+            first.receive_multishot(0, 1).expect("receive");
+            far.send(b"secret").expect("send");
+            first.enter(Some(Nanos::from_secs(5))).expect("enter");
+            let lease = first.next_completion().and_then(|done| done.lease).expect("a buffer");
+            drop(first);
+            let mut second = Uring::new(CONFIG).expect("a ring");
+            assert_eq!(second.buffers().bytes(&lease), b"", "another ring's buffer");
+            let leased = second.leased();
+            second.give_back(lease);
+            assert_eq!(second.leased(), leased);
+        }
     }
 }

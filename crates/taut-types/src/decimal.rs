@@ -3,6 +3,8 @@
 mod form;
 mod swar;
 
+use core::fmt;
+
 pub use form::DecimalForm;
 use swar::{POWERS, SHORT_DECIMALS_MAX, above_nine, bytes, eight_digits};
 
@@ -21,6 +23,17 @@ pub enum DecimalError {
     /// A digit other than zero stands below the scale, or the value does not fit 64 bits.
     OutOfRange,
 }
+
+impl fmt::Display for DecimalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed { offset } => write!(f, "no decimal at byte {offset}"),
+            Self::OutOfRange => f.write_str("the decimal does not fit the scale or 64 bits"),
+        }
+    }
+}
+
+impl core::error::Error for DecimalError {}
 
 /// Reads `[-]digits[.digits]` as an integer at `decimals` places.
 ///

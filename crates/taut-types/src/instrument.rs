@@ -1,5 +1,7 @@
 //! What is traded, and the checked conversions between interchange and engine units.
 
+use core::fmt;
+
 use crate::{HalfTicks, InstrumentId, Lots, Price, Qty, Symbol};
 
 /// Why a price or a quantity is not one of this instrument's.
@@ -15,6 +17,19 @@ pub enum InstrumentError {
     /// The tick is not positive and even at 1e-9, or the lot is not positive.
     BadIncrement,
 }
+
+impl fmt::Display for InstrumentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OffTick => "the price is no whole number of half ticks",
+            Self::OffLot => "the quantity is no whole number of lots",
+            Self::OutOfRange => "the value does not fit 64 bits",
+            Self::BadIncrement => "the tick must be positive and even at 1e-9, the lot positive",
+        })
+    }
+}
+
+impl core::error::Error for InstrumentError {}
 
 /// An instrument: its name, the price step and the quantity step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

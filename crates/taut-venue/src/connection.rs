@@ -9,8 +9,10 @@ use taut_fix::{
 use taut_io::{ByteBuffer, EpollKernel, Handle, Io};
 use taut_types::Nanos;
 
-/// Room for what two turns of the loop bring, behind the start of a message.
-const INPUT_BYTES: usize = 2 * 64 * 1_024 + MESSAGE_BYTES_MAX;
+/// What one receive of the loop brings at the most.
+const RECEIVE_BYTES: usize = 64 * 1_024;
+/// Room for two receives, behind the start of a message.
+const INPUT_BYTES: usize = 2 * RECEIVE_BYTES + MESSAGE_BYTES_MAX;
 /// Room for reports that are sent together, before it must grow.
 const OUTPUT_BYTES: usize = 32 * 1_024;
 /// Room for one message that is sent; the longest report has about 500 bytes.
@@ -96,11 +98,13 @@ impl Connection {
         self.stream
     }
 
-    /// Takes what has arrived.
-    pub fn receive(&mut self, bytes: &[u8]) {
-        // No message is that long: the session would have consumed it or closed.
+    /// Takes what has arrived; whether there is room for another receive before the next request
+    /// is taken out.
+    pub fn receive(&mut self, bytes: &[u8]) -> bool {
+        // There was room, and no message is that long: the session has consumed it or closed.
         self.is_broken |= !self.input.write(bytes);
         self.input.commit_all();
+        self.input.free() >= RECEIVE_BYTES
     }
 
     /// The stream is over.
@@ -181,7 +185,11 @@ impl Connection {
         // The loop takes a write whole, or refuses it: what a client that does not read would make
         // it keep. The reports of a sweep may be more than it keeps at once.
         for chunk in self.output.chunks(self.terms.write_bytes_max) {
-            self.is_broken |= io.write(self.stream, chunk, None).is_err();
+            if io.write(self.stream, chunk, None).is_err() {
+                // What is behind it would follow a hole.
+                self.is_broken = true;
+                break;
+            }
         }
         self.output.clear();
     }
@@ -281,5 +289,38 @@ impl Terms {
             reset_on_logon: true,
             ..SessionConfig::new(Role::Acceptor, BeginString::Fix44, self.comp_id, client)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use taut_fix::fix44;
+    use taut_io::{EventLoop, LoopConfig};
+    use taut_sys::Socket;
+
+    use super::*;
+
+    #[test]
+    fn a_write_that_is_refused_lets_nothing_behind_it_through() {
+        let sizes = LoopConfig { sources_max: 1, write_bytes_max: 40_000, ..LoopConfig::default() };
+        let mut events = EventLoop::new(EpollKernel::new(1).unwrap(), sizes).unwrap();
+        let io = events.io();
+        let (near, _far) = Socket::pair().unwrap();
+        let stream = io.adopt(near).unwrap();
+        let dictionaries = Dictionaries::one(Arc::new(fix44().unwrap()));
+        let comp_id = CompId::new(b"VENUE").unwrap();
+        let terms = Terms { comp_id, dictionaries, write_bytes_max: 32 * 1_024 };
+        let mut connection = Connection::new(stream, terms, Now::default());
+        // The peer does not read: the kernel takes no more, and the loop keeps what it may.
+        while io.unsent_bytes(stream).unwrap() < 8_000 {
+            io.write(stream, &[b'x'; 10_000], None).unwrap();
+        }
+        let waiting = io.unsent_bytes(stream).unwrap();
+        connection.output = vec![b'y'; 32 * 1_024 + 1_000];
+        connection.flush(io);
+        assert!(connection.is_over(), "the client is too slow");
+        assert_eq!(io.unsent_bytes(stream), Ok(waiting), "a piece went without the one before it");
     }
 }

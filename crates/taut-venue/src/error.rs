@@ -56,7 +56,7 @@ impl fmt::Display for VenueError {
                 order_id.0
             ),
             Self::Loop(error) => write!(f, "the venue's loop: {error}"),
-            Self::Dictionary(error) => write!(f, "the tables of FIX 4.4: {error:?}"),
+            Self::Dictionary(error) => write!(f, "the tables of FIX 4.4: {error}"),
             Self::Socket { thing, error } => {
                 write!(f, "{thing}: {error}: check the address, the interface and the limits")
             }

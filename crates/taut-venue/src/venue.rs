@@ -339,8 +339,11 @@ impl Handler<EpollKernel> for Floor {
                 let _ = if taken { io.receive(stream) } else { io.close(stream) };
             }
             Completion::Received { stream, bytes } => {
-                if let Some(connection) = self.clients.on(stream) {
-                    connection.receive(bytes);
+                if let Some(connection) = self.clients.on(stream)
+                    && !connection.receive(bytes)
+                {
+                    // The turn would receive on, and nobody takes requests out before its end.
+                    io.stop();
                 }
             }
             Completion::Ended { stream } => {

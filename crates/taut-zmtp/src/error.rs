@@ -1,5 +1,7 @@
 //! What can go wrong, and whose fault it is.
 
+use core::fmt;
+
 /// An error of the crate's caller, or of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -168,3 +170,41 @@ impl CloseReason {
         }
     }
 }
+
+impl fmt::Display for ZmtpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed { offset } => write!(f, "malformed at byte {offset}"),
+            Self::PeerViolation(violation) => f.write_str(violation.as_str()),
+            Self::Limit(limit) => limit.fmt(f),
+            Self::Misuse(misuse) => misuse.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for ZmtpError {}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::MessageBytes => "the message does not fit the publisher's frame log",
+            Self::PeerCount => "more connections than the socket was built for",
+            Self::CredentialBytes => "a user name or password has at most 255 bytes",
+            Self::PrefixBytes => "a subscription's prefix is longer than is accepted",
+            Self::SubscriptionCount => "more subscriptions than are accepted",
+        })
+    }
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::EmptyMessage => "a message has at least one part",
+            Self::SocketType => "this type of socket does not do that",
+            Self::UnknownPeer => "the connection is not there any more",
+            Self::Size => "a size is zero, or no power of two where one is needed",
+        })
+    }
+}
+
+impl core::error::Error for Misuse {}

@@ -16,29 +16,43 @@
 //! ```
 #![forbid(unsafe_code)]
 
+/// Aeron's wire: reliable UDP, as a pure core.
+pub use taut_aeron as aeron;
 /// Order books: top of book, price levels, order queues.
 pub use taut_book as book;
+/// One publisher and one subscriber over any channel, chosen by a URI.
+pub use taut_channel as channel;
 /// The matching engine.
 pub use taut_engine as engine;
 /// Market-data sequencing and recovery.
 pub use taut_feed as feed;
 /// FIX: codec and session.
 pub use taut_fix as fix;
+/// FIX: Logons that are signed, such as Binance's.
+pub use taut_fix_auth as fix_auth;
+/// FIX: dictionaries, to validate by.
+pub use taut_fix_dict as fix_dict;
+/// FIX: acceptors and initiators on the loop, from settings in TOML.
+pub use taut_fix_driver as fix_driver;
+/// FIX: numbers and messages that survive the process.
+pub use taut_fix_store as fix_store;
 /// The gateway: feed, book, strategy, risk, order.
 pub use taut_gateway as gateway;
 /// The event loop: one thread, epoll, io_uring or a simulated kernel.
 pub use taut_io as io;
-/// Shared-memory segments between processes.
+/// Shared memory between processes: publications by name, and segments.
 pub use taut_ipc as ipc;
 /// Stages, histograms, percentiles.
 pub use taut_lat as lat;
+/// Venues' market data as normalized events: Binance, CME.
+pub use taut_market_data as market_data;
 /// Drivers on the loop: connecting by name, feeds, frames, files, TLS.
 pub use taut_net as net;
 /// Order life cycle and pre-trade risk.
 pub use taut_oms as oms;
 /// Rings and cells over slices of atomics.
 pub use taut_ring as ring;
-/// SBE: the market-data feed's messages.
+/// SBE: the messages of taut's own feed. Other schemas: `taut-sbe-gen`, in a build script.
 pub use taut_sbe as sbe;
 /// Atomics facade and padding.
 pub use taut_sync as sync;
@@ -48,10 +62,15 @@ pub use taut_sys as sys;
 pub use taut_types as types;
 /// The venue simulator.
 pub use taut_venue as venue;
+/// ZeroMQ's wire: sockets' conversations, as a pure core.
+pub use taut_zmtp as zmtp;
 
 /// What a strategy, and whoever runs one, needs.
 pub mod prelude {
     pub use taut_book::{LevelBook, OrderBook};
+    pub use taut_channel::{
+        ChannelUri, Closing, Opening, Publication, Subscription, WaitStrategy, Waiter,
+    };
     pub use taut_engine::{Command, Engine, EngineConfig, Event};
     pub use taut_gateway::{
         Client, FusedClient, Gateway, GatewayConfig, MarketEvent, NewOrder, OrderEntry,
@@ -65,7 +84,23 @@ pub mod prelude {
     };
 }
 
-/// The code in the README compiles and runs.
+/// The code in the README and in the book compiles and runs.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-pub struct ReadmeDoctests;
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    pub struct Readme;
+    #[doc = include_str!("../../../docs/strategy.md")]
+    pub struct Strategy;
+    #[doc = include_str!("../../../docs/channels.md")]
+    pub struct Channels;
+    #[doc = include_str!("../../../docs/shared-memory.md")]
+    pub struct SharedMemory;
+    #[doc = include_str!("../../../docs/market-data.md")]
+    pub struct MarketData;
+    #[doc = include_str!("../../../docs/fix.md")]
+    pub struct Fix;
+    #[doc = include_str!("../../../docs/engine.md")]
+    pub struct Engine;
+    #[doc = include_str!("../../../docs/loop.md")]
+    pub struct Loop;
+}

@@ -1,16 +1,14 @@
 //! The publishing end.
 
-use std::collections::VecDeque;
-
 use taut_ring::log::{Appender, ClaimError};
 use taut_ring::{Control, Policy};
 use taut_types::Nanos;
 
 use super::memory::{Memory, WRITER};
-use crate::counters::Counters;
+use crate::counters::{Counters, SubscriberCounters};
 use crate::driver::{Descriptors, Opening, PublicationDriver};
 use crate::error::ChannelError;
-use crate::event::Event;
+use crate::event::{Event, Events};
 use crate::offer::{MessageLimit, OfferError};
 use crate::seats::Seats;
 use crate::uri::InprocUri;
@@ -21,12 +19,11 @@ const COUNT_EVERY: Nanos = Nanos::from_micros(100);
 /// Writes a log of this process.
 #[derive(Debug)]
 pub(crate) struct InprocPublication {
-    // Before the memory's bit is given back, in `drop`.
     appender: Appender<'static>,
     control: Control<'static>,
     memory: &'static Memory,
     seats: Seats,
-    events: VecDeque<Event>,
+    events: Events,
     counters: Counters,
     gathered: Vec<u8>,
     count_at: Nanos,
@@ -48,7 +45,7 @@ impl InprocPublication {
             control,
             memory,
             seats: Seats::default(),
-            events: VecDeque::with_capacity(64),
+            events: Events::at_most(64),
             counters: Counters::default(),
             gathered: Vec::with_capacity(memory.layout.capacity_bytes / 8),
             count_at: opening.now,
@@ -74,7 +71,13 @@ impl InprocPublication {
         let active = |seat: &usize| self.control.reader(*seat).is_some_and(|view| view.active);
         let taken =
             (0..self.control.reader_count()).filter(active).fold(0, |bits, at| bits | 1 << at);
-        self.seats.look(taken, &mut self.events);
+        let Self { appender, control, seats, events, counters, .. } = self;
+        let behind = |seat| behind(appender, control, seat);
+        seats.look(taken, counters.sent, behind, events);
+    }
+
+    fn behind(&self, seat: usize) -> u64 {
+        behind(&self.appender, &self.control, seat)
     }
 
     fn refused(&mut self, error: ClaimError, bytes: usize) -> OfferError {
@@ -88,6 +91,12 @@ impl InprocPublication {
             }
         }
     }
+}
+
+/// How many bytes a place's reader is behind, or was when it went.
+fn behind(appender: &Appender<'_>, control: &Control<'_>, seat: usize) -> u64 {
+    let cursor = control.reader(seat).map(|view| view.cursor);
+    cursor.map_or(0, |cursor| appender.position().saturating_sub(cursor))
 }
 
 /// A ring has no datagrams to lose.
@@ -138,14 +147,16 @@ impl PublicationDriver for InprocPublication {
             self.look(now);
         }
         if self.is_closing && !self.is_closed && self.unacknowledged_bytes() == 0 {
+            // Its subscriptions see the end, and the next publication may begin.
             self.is_closed = true;
+            self.memory.give_back(WRITER);
             return 1;
         }
         0
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.events.next()
     }
 
     fn subscriber_count(&self) -> usize {
@@ -172,6 +183,10 @@ impl PublicationDriver for InprocPublication {
         self.counters
     }
 
+    fn subscribers(&self) -> Vec<SubscriberCounters> {
+        self.seats.subscribers(self.counters.sent, |seat| self.behind(seat))
+    }
+
     fn next_timeout(&self) -> Option<Nanos> {
         Some(self.count_at)
     }
@@ -184,6 +199,8 @@ impl PublicationDriver for InprocPublication {
 
 impl Drop for InprocPublication {
     fn drop(&mut self) {
-        self.memory.give_back(WRITER);
+        if !self.is_closed {
+            self.memory.give_back(WRITER);
+        }
     }
 }

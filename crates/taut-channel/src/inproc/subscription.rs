@@ -1,7 +1,5 @@
 //! The subscribing end.
 
-use std::collections::VecDeque;
-
 use taut_ring::broadcast::{Polled, Start};
 use taut_ring::log::{LogReader, message_bytes_max};
 use taut_types::Nanos;
@@ -11,10 +9,12 @@ use super::publication::refuse_loss;
 use crate::counters::Counters;
 use crate::driver::{Opening, SubscriptionDriver};
 use crate::error::ChannelError;
-use crate::event::{EndReason, Event};
+use crate::event::{EndReason, Event, Events};
 use crate::held::Held;
 use crate::message::{Action, Message};
 use crate::uri::InprocUri;
+
+const EVENTS_MAX: usize = 64;
 
 /// Reads a log of this process: registered, or as a spy that the writer does not wait for.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct InprocSubscription {
     seat: u32,
     buffer: Box<[u8]>,
     held: Held,
-    events: VecDeque<Event>,
+    events: Events,
     counters: Counters,
     writer: Option<u64>,
 }
@@ -60,7 +60,7 @@ impl InprocSubscription {
             seat,
             buffer: vec![0; bytes_max].into_boxed_slice(),
             held: Held::default(),
-            events: VecDeque::with_capacity(8),
+            events: Events::at_most(EVENTS_MAX),
             counters: Counters::default(),
             writer: None,
         }
@@ -79,12 +79,12 @@ impl InprocSubscription {
 
     fn begin(&mut self, session: u64, position: u64) {
         self.writer = Some(session);
-        self.events.push_back(Event::ImageAvailable { session, position, peer: None });
+        self.events.tell(Event::ImageAvailable { session, position, peer: None });
     }
 
     fn end(&mut self, position: u64, reason: EndReason) {
         if let Some(session) = self.writer.take() {
-            self.events.push_back(Event::ImageUnavailable { session, position, reason });
+            self.events.tell(Event::ImageUnavailable { session, position, reason });
         }
     }
 
@@ -108,7 +108,7 @@ impl InprocSubscription {
                 Polled::Lapped(length) => {
                     self.counters.lost += length;
                     let position = position.saturating_sub(length);
-                    self.events.push_back(Event::Gap { session: epoch, position, length });
+                    self.events.tell(Event::Gap { session: epoch, position, length });
                 }
                 Polled::Empty => {
                     self.look();
@@ -145,7 +145,7 @@ impl SubscriptionDriver for InprocSubscription {
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.events.next()
     }
 
     fn image_count(&self) -> usize {
@@ -153,7 +153,10 @@ impl SubscriptionDriver for InprocSubscription {
     }
 
     fn close(&mut self, _now: Nanos) {
-        if self.reader.take().is_some() {
+        if let Some(mut reader) = self.reader.take() {
+            // The writer's account of this reader shall end with what it has read.
+            reader.report();
+            drop(reader);
             self.memory.give_back(self.seat);
         }
     }

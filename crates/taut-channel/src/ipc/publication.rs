@@ -1,17 +1,15 @@
 //! The publishing end.
 
-use std::collections::VecDeque;
-
 use taut_ipc::OwnedLogPublication;
 use taut_ring::Policy;
 use taut_ring::log::ClaimError;
 use taut_types::Nanos;
 
 use super::place::{self, LOOK_EVERY, STREAM};
-use crate::counters::Counters;
+use crate::counters::{Counters, SubscriberCounters};
 use crate::driver::{Opening, PublicationDriver};
 use crate::error::ChannelError;
-use crate::event::Event;
+use crate::event::{Event, Events};
 use crate::offer::{MessageLimit, OfferError};
 use crate::seats::Seats;
 use crate::uri::IpcUri;
@@ -24,7 +22,7 @@ const COUNT_EVERY: Nanos = Nanos::from_millis(1);
 pub(crate) struct IpcPublication {
     log: OwnedLogPublication,
     seats: Seats,
-    events: VecDeque<Event>,
+    events: Events,
     counters: Counters,
     gathered: Vec<u8>,
     count_at: Nanos,
@@ -42,7 +40,7 @@ impl IpcPublication {
         Ok(Self {
             log,
             seats: Seats::default(),
-            events: VecDeque::with_capacity(2 * place::SUBSCRIBERS_MAX),
+            events: Events::at_most(2 * place::SUBSCRIBERS_MAX),
             counters: Counters::default(),
             gathered: Vec::with_capacity(capacity / 8),
             count_at: opening.now,
@@ -68,7 +66,12 @@ impl IpcPublication {
             self.log.with(|log| log.reap());
         }
         let taken = self.log.with(|log| log.readers().fold(0, |bits, (seat, _)| bits | 1 << seat));
-        self.seats.look(taken, &mut self.events);
+        let Self { log, seats, events, counters, .. } = self;
+        seats.look(taken, counters.sent, |seat| log.behind_of(seat), events);
+    }
+
+    fn behind(&self, seat: usize) -> u64 {
+        self.log.behind_of(seat)
     }
 
     fn check(&mut self, now: Nanos) -> Result<(), OfferError> {
@@ -146,7 +149,7 @@ impl PublicationDriver for IpcPublication {
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.events.next()
     }
 
     fn subscriber_count(&self) -> usize {
@@ -168,6 +171,10 @@ impl PublicationDriver for IpcPublication {
 
     fn counters(&self) -> Counters {
         self.counters
+    }
+
+    fn subscribers(&self) -> Vec<SubscriberCounters> {
+        self.seats.subscribers(self.counters.sent, |seat| self.behind(seat))
     }
 
     fn next_timeout(&self) -> Option<Nanos> {

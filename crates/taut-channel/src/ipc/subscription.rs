@@ -1,7 +1,5 @@
 //! The subscribing end.
 
-use std::collections::VecDeque;
-
 use taut_ipc::{Join, OwnedLogSubscription, Writer};
 use taut_ring::broadcast::{Polled, Start};
 use taut_ring::log::message_bytes_max;
@@ -12,10 +10,12 @@ use super::publication::refuse_loss;
 use crate::counters::Counters;
 use crate::driver::{Opening, SubscriptionDriver};
 use crate::error::ChannelError;
-use crate::event::{EndReason, Event};
+use crate::event::{EndReason, Event, Events};
 use crate::held::Held;
 use crate::message::{Action, Message};
 use crate::uri::IpcUri;
+
+const EVENTS_MAX: usize = 64;
 
 /// Reads the log of a shared-memory channel, as a reader that the writer waits for.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct IpcSubscription {
     log: Option<OwnedLogSubscription>,
     buffer: Box<[u8]>,
     held: Held,
-    events: VecDeque<Event>,
+    events: Events,
     counters: Counters,
     /// The epoch of the writer that lives, or lived at the last look.
     writer: Option<u64>,
@@ -40,7 +40,7 @@ impl IpcSubscription {
             log: Some(log),
             buffer: vec![0; bytes_max].into_boxed_slice(),
             held: Held::default(),
-            events: VecDeque::with_capacity(8),
+            events: Events::at_most(EVENTS_MAX),
             counters: Counters::default(),
             writer: None,
             look_at: opening.now,
@@ -64,12 +64,12 @@ impl IpcSubscription {
 
     fn begin(&mut self, session: u64, position: u64) {
         self.writer = Some(session);
-        self.events.push_back(Event::ImageAvailable { session, position, peer: None });
+        self.events.tell(Event::ImageAvailable { session, position, peer: None });
     }
 
     fn end(&mut self, position: u64, reason: EndReason) {
         if let Some(session) = self.writer.take() {
-            self.events.push_back(Event::ImageUnavailable { session, position, reason });
+            self.events.tell(Event::ImageUnavailable { session, position, reason });
         }
     }
 
@@ -87,7 +87,7 @@ impl IpcSubscription {
         self.counters.lost += lost;
         let session = self.writer.unwrap_or(0);
         let position = position.saturating_sub(lost);
-        self.events.push_back(Event::Gap { session, position, length: lost });
+        self.events.tell(Event::Gap { session, position, length: lost });
     }
 }
 
@@ -142,7 +142,7 @@ impl SubscriptionDriver for IpcSubscription {
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.events.next()
     }
 
     fn image_count(&self) -> usize {
@@ -150,7 +150,10 @@ impl SubscriptionDriver for IpcSubscription {
     }
 
     fn close(&mut self, _now: Nanos) {
-        self.log = None;
+        if let Some(mut log) = self.log.take() {
+            // The writer's account of this reader shall end with what it has read.
+            log.with(|log| log.report());
+        }
     }
 
     fn is_closed(&self) -> bool {
@@ -169,5 +172,11 @@ impl SubscriptionDriver for IpcSubscription {
         if let Some(log) = &mut self.log {
             log.with(|log| log.sleep(span));
         }
+    }
+}
+
+impl Drop for IpcSubscription {
+    fn drop(&mut self) {
+        self.close(Nanos::ZERO);
     }
 }

@@ -1,5 +1,6 @@
-//! The sockets of a publication: a common one for questions, and beside it one connected to each of
-//! the first subscribers. A send on that looks up no route (on loopback an eighth of its time).
+//! The sockets of a publication: a common one for questions, and beside it one connected to the
+//! group, or to each of the first subscribers. A send on that looks up no route (on loopback an
+//! eighth of its time).
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -18,17 +19,30 @@ const OWN_MAX: usize = 8;
 pub(super) struct Outlets {
     common: Socket,
     own: Vec<(SocketAddr, Socket)>,
+    group: Option<(SocketAddr, Socket)>,
     options: DatagramOptions,
 }
 
 impl Outlets {
     pub(super) fn open(at: SocketAddr, options: DatagramOptions) -> Result<Self, SysError> {
         let common = Socket::datagram(&Address::Inet(at), &options)?;
-        Ok(Self { common, own: Vec::with_capacity(OWN_MAX), options })
+        Ok(Self { common, own: Vec::with_capacity(OWN_MAX), group: None, options })
     }
 
     pub(super) const fn common(&self) -> &Socket {
         &self.common
+    }
+
+    /// Messages go to this group, through this interface (0: the kernel's choice).
+    pub(super) fn reach(
+        &mut self,
+        group: SocketAddr,
+        interface: u32,
+        hops: u8,
+    ) -> Result<(), SysError> {
+        let socket = self.common.datagram_beside_to_group(group, interface, hops, &self.options)?;
+        self.group = Some((group, socket));
+        Ok(())
     }
 
     /// After subscribers came or went: gives each its own socket as long as there are any.
@@ -46,7 +60,8 @@ impl Outlets {
 
     #[inline]
     fn own(&self, of: &SocketAddr) -> Option<&Socket> {
-        self.own.iter().find(|(address, _)| address == of).map(|(_, socket)| socket)
+        let mut own = self.group.iter().chain(&self.own);
+        own.find(|(address, _)| address == of).map(|(_, socket)| socket)
     }
 
     /// Sends a datagram; `None` when the kernel has no room. That nobody takes it is no error: the

@@ -7,9 +7,10 @@ use taut_feed::lease::{LeasePublisher, LeaseTerms, PublisherEvent};
 use taut_sys::{Address, DatagramBatch, DatagramOptions, SysError};
 use taut_types::Nanos;
 
+use super::accounts::Accounts;
 use super::outlets::Outlets;
 use super::place::{self, LOOK_EVERY, MTU_BYTES};
-use crate::counters::Counters;
+use crate::counters::{Counters, SubscriberCounters};
 use crate::driver::{Descriptors, Opening, PublicationDriver};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event};
@@ -29,6 +30,7 @@ const QUESTION_BYTES: usize = 128;
 pub(crate) struct LeasePublication {
     core: LeasePublisher,
     outlets: Outlets,
+    accounts: Accounts,
     group: Option<SocketAddr>,
     datagram: Box<[u8]>,
     questions: DatagramBatch,
@@ -50,15 +52,16 @@ impl LeasePublication {
             ..DatagramOptions::default()
         };
         let key = place::key(uri.key.as_deref())?;
-        let outlets = Outlets::open(at, options)?;
-        if group.is_some() {
-            let interface = place::interface(uri, at.ip())?;
-            if interface != 0 {
-                outlets.common().set_outbound(interface)?;
-            }
-            outlets.common().set_multicast_hops(uri.ttl.unwrap_or(1))?;
-        }
+        let mut outlets = Outlets::open(at, options)?;
         let mtu_bytes = uri.mtu.map_or(MTU_BYTES, usize::from);
+        if let Some(group) = group {
+            outlets.reach(group, place::interface(uri, at.ip())?, uri.ttl.unwrap_or(1))?;
+            // The path to a group is known before anybody listens.
+            let path = outlets.path_payload_bytes(group).unwrap_or(usize::MAX);
+            if uri.mtu.is_some() && mtu_bytes > path {
+                return Err(ChannelError::PathMtu { wanted: mtu_bytes, carried: path });
+            }
+        }
         let terms = LeaseTerms {
             lease: uri.lease.unwrap_or(LEASE),
             mtu_bytes,
@@ -70,6 +73,7 @@ impl LeasePublication {
         Ok(Self {
             core: LeasePublisher::new(opening.now, terms),
             outlets,
+            accounts: Accounts::new(SUBSCRIBERS_MAX),
             group,
             datagram: vec![0; mtu_bytes.max(QUESTION_BYTES)].into_boxed_slice(),
             questions: DatagramBatch::new(QUESTIONS, QUESTION_BYTES),
@@ -99,7 +103,10 @@ impl LeasePublication {
             sent += 1;
             match to {
                 Some(to) => drop(self.send_one(length, to)),
-                None => drop(self.send_all(length)),
+                None => {
+                    let _ = self.send_all(length);
+                    self.accounts.settle(false);
+                }
             }
         }
         self.collect_events();
@@ -126,6 +133,9 @@ impl LeasePublication {
                 self.events.push_back(event);
             }
         }
+        if has_changed {
+            self.accounts.follow(self.core.subscribers(), self.core.position());
+        }
         if has_changed && self.group.is_none() {
             self.outlets.follow(&self.core);
         }
@@ -138,26 +148,23 @@ impl LeasePublication {
         if let Some(group) = self.group {
             return self.send_one(length, group);
         }
-        let (mut is_sent, mut failures, mut failure) = (false, 0, None);
+        let (mut is_sent, mut failure) = (false, None);
         for at in 0.. {
             let Some(to) = self.core.subscriber(at) else { break };
             match self.send_one(length, to) {
                 Ok(Some(())) => is_sent = true,
                 Ok(None) if at == 0 => return Ok(None),
                 // The first one decides; for the others it is a drop, and counted.
-                Ok(None) => self.counters.dropped += 1,
+                Ok(None) => self.accounts.miss(at),
                 Err(error) => {
-                    failures += 1;
+                    self.accounts.miss(at);
                     failure = failure.or(Some(error));
                 }
             }
         }
         match failure {
             Some(error) if !is_sent => Err(error),
-            _ => {
-                self.counters.dropped += failures;
-                Ok(is_sent.then_some(()))
-            }
+            _ => Ok(is_sent.then_some(())),
         }
     }
 
@@ -212,7 +219,9 @@ impl PublicationDriver for LeasePublication {
         let written = self.core.write_message(now, 0, parts, &mut self.datagram);
         let bytes_max = self.core.bytes_max();
         let too_long = OfferError::TooLong { bytes, bytes_max, limit: MessageLimit::Mtu };
-        match self.send_all(written.ok_or(too_long)?) {
+        let sent = self.send_all(written.ok_or(too_long)?);
+        self.counters.dropped += self.accounts.settle(matches!(sent, Ok(Some(()))));
+        match sent {
             Ok(Some(())) => {
                 self.core.sent(now);
                 self.counters.sent += 1;
@@ -266,6 +275,10 @@ impl PublicationDriver for LeasePublication {
         let tally = self.core.tally();
         let refused = tally.unproved + tally.refused;
         Counters { malformed: tally.malformed, refused, ..self.counters }
+    }
+
+    fn subscribers(&self) -> Vec<SubscriberCounters> {
+        self.accounts.subscribers(self.core.position())
     }
 
     fn next_timeout(&self) -> Option<Nanos> {

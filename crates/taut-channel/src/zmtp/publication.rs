@@ -13,10 +13,10 @@ use taut_zmtp::{
 use super::settings;
 use super::transport::{LISTENER, Transport};
 use super::wire::{Read, Wire};
-use crate::counters::{Counters, SubscriberCounters};
+use crate::counters::{Counters, DEPARTED_MAX, SubscriberCounters};
 use crate::driver::{Descriptors, Opening, PublicationDriver};
 use crate::error::ChannelError;
-use crate::event::{EndReason, Event};
+use crate::event::{EndReason, Event, Events};
 use crate::offer::{MessageLimit, OfferError};
 use crate::uri::ZmtpUri;
 
@@ -26,8 +26,8 @@ const LOOK_EVERY: Nanos = Nanos::from_micros(100);
 const BATCH_BYTES: usize = 64 << 10;
 const BATCH_SPAN: Nanos = Nanos::from_micros(5);
 const EVENTS_MAX: usize = 1024;
-/// Subscribers that left whose counts are kept.
-const DEPARTED_MAX: usize = 64;
+/// Of a frame that is longer than 255 bytes.
+const FRAME_HEADER_BYTES: usize = 9;
 
 /// A PUB or PUSH socket with its streams.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(crate) struct ZmtpPublication {
     /// Streams that wait for their sockets to take more.
     blocked: usize,
     subscribers: usize,
-    events: VecDeque<Event>,
+    events: Events,
     departed: VecDeque<SubscriberCounters>,
     counters: Counters,
     gathered: Vec<u8>,
@@ -84,7 +84,7 @@ impl ZmtpPublication {
             peers: Vec::new(),
             blocked: 0,
             subscribers: 0,
-            events: VecDeque::with_capacity(EVENTS_MAX),
+            events: Events::at_most(EVENTS_MAX),
             departed: VecDeque::with_capacity(DEPARTED_MAX),
             counters: Counters::default(),
             gathered: Vec::new(),
@@ -183,7 +183,7 @@ impl ZmtpPublication {
         }
         let Ok(id) = self.core.add(now, Seed::new(random)) else {
             self.counters.refused += 1;
-            self.tell(Event::Refused { peer: None });
+            self.events.tell(Event::Refused { peer: None });
             return;
         };
         let index = id.index();
@@ -239,13 +239,13 @@ impl ZmtpPublication {
                 self.subscribers += 1;
                 peer.was_connected = true;
                 let peer = peer.address;
-                self.tell(Event::Connected { session, peer });
+                self.events.tell(Event::Connected { session, peer });
                 if let Some(transport) = &mut self.transport {
                     transport.established();
                 }
             } else if matches!((before, after), (1, 0)) {
                 self.subscribers -= 1;
-                self.tell(Event::Disconnected { session, reason: EndReason::Closed });
+                self.events.tell(Event::Disconnected { session, reason: EndReason::Closed });
             }
             if let Some(reason) = closed {
                 self.over(now, index, reason);
@@ -259,7 +259,7 @@ impl ZmtpPublication {
         if matches!(reason, CloseReason::Violation(_)) {
             self.counters.malformed += 1;
             if peer.subscriptions == 0 {
-                push(&mut self.events, Event::Refused { peer: peer.address });
+                self.events.tell(Event::Refused { peer: peer.address });
             }
         }
         let _ = peer.wire.send(self.core.poll_transmit(peer.id));
@@ -279,15 +279,11 @@ impl ZmtpPublication {
         self.core.remove(peer.id);
         if peer.subscriptions > 0 {
             self.subscribers -= 1;
-            self.tell(Event::Disconnected { session: peer.session, reason });
+            self.events.tell(Event::Disconnected { session: peer.session, reason });
         }
         if let Some(transport) = &mut self.transport {
             transport.lost(now);
         }
-    }
-
-    fn tell(&mut self, event: Event) {
-        push(&mut self.events, event);
     }
 
     /// Ends our half of each stream that has everything.
@@ -315,7 +311,7 @@ impl ZmtpPublication {
     }
 
     #[cold]
-    fn refused(&mut self, refusal: Refusal, bytes: usize) -> OfferError {
+    fn refused(&mut self, refusal: Refusal, bytes: usize, frames: usize) -> OfferError {
         match refusal {
             Refusal::BackPressured => {
                 self.is_urgent = true;
@@ -323,7 +319,7 @@ impl ZmtpPublication {
                 OfferError::BackPressured
             }
             Refusal::TooLong { bytes_max } => {
-                let bytes_max = bytes_max.saturating_sub(2 * 9);
+                let bytes_max = bytes_max.saturating_sub(frames * FRAME_HEADER_BYTES);
                 OfferError::TooLong { bytes, bytes_max, limit: MessageLimit::Frame }
             }
             _ => OfferError::NotConnected,
@@ -340,15 +336,8 @@ fn counts(core: &Publisher, peer: &Peer) -> SubscriberCounters {
         sent: counts.sent,
         dropped: counts.dropped,
         waiting: counts.waiting as u64,
+        waiting_bytes: counts.waiting_bytes as u64,
     }
-}
-
-fn push(events: &mut VecDeque<Event>, event: Event) {
-    // Nobody asks for them: the oldest goes.
-    if events.len() == EVENTS_MAX {
-        events.pop_front();
-    }
-    events.push_back(event);
 }
 
 impl PublicationDriver for ZmtpPublication {
@@ -369,7 +358,7 @@ impl PublicationDriver for ZmtpPublication {
             topic => self.core.offer(&[topic, message]),
         };
         if let Err(refusal) = offered {
-            return Err(self.refused(refusal, bytes));
+            return Err(self.refused(refusal, bytes, 1 + usize::from(!topic.is_empty())));
         }
         self.counters.sent += 1;
         self.counters.sent_bytes += bytes as u64;
@@ -387,7 +376,7 @@ impl PublicationDriver for ZmtpPublication {
         self.check()?;
         let claimed = self.core.claim(bytes).map(drop);
         self.core.abort();
-        claimed.map_err(|refusal| self.refused(refusal, bytes))
+        claimed.map_err(|refusal| self.refused(refusal, bytes, 1))
     }
 
     fn work(&mut self, now: Nanos) -> usize {
@@ -414,7 +403,7 @@ impl PublicationDriver for ZmtpPublication {
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.events.next()
     }
 
     fn subscriber_count(&self) -> usize {

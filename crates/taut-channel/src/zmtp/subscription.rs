@@ -1,6 +1,5 @@
 //! The subscribing end: SUB or PULL.
 
-use std::collections::VecDeque;
 use std::os::fd::AsFd;
 
 use taut_sys::{Address, Epoll, Interest, Socket, random_bytes};
@@ -13,7 +12,7 @@ use super::wire::{Read, Wire};
 use crate::counters::Counters;
 use crate::driver::{Descriptors, Opening, SubscriptionDriver};
 use crate::error::ChannelError;
-use crate::event::{EndReason, Event};
+use crate::event::{EndReason, Event, Events};
 use crate::message::{Action, Message};
 use crate::uri::{Pattern, ZmtpUri};
 
@@ -36,7 +35,7 @@ pub(crate) struct ZmtpSubscription {
     /// Whose turn it is to be read first.
     turn: usize,
     held: Option<Held>,
-    events: VecDeque<Event>,
+    events: Events,
     counters: Counters,
     sessions: u64,
     look_at: Nanos,
@@ -101,7 +100,7 @@ impl ZmtpSubscription {
             links: Vec::new(),
             turn: 0,
             held: None,
-            events: VecDeque::with_capacity(EVENTS_MAX),
+            events: Events::at_most(EVENTS_MAX),
             counters: Counters::default(),
             sessions: 0,
             look_at: opening.now,
@@ -144,7 +143,7 @@ impl ZmtpSubscription {
         }
         let Ok(id) = self.core.add(now, Seed::new(random)) else {
             self.counters.refused += 1;
-            push(&mut self.events, Event::Refused { peer: None });
+            self.events.tell(Event::Refused { peer: None });
             return;
         };
         let index = id.index();
@@ -236,7 +235,7 @@ impl ZmtpSubscription {
                     wire.reserve(BUFFER_BYTES);
                     wire.defer_acknowledgements();
                     let (session, position, peer) = (*session, *position, wire.peer());
-                    push(events, Event::ImageAvailable { session, position, peer });
+                    events.tell(Event::ImageAvailable { session, position, peer });
                     if let Some(transport) = transport {
                         transport.established();
                     }
@@ -244,7 +243,7 @@ impl ZmtpSubscription {
                 Some(SubscriberEvent::Closed(reason)) => {
                     counters.malformed += u64::from(is_violation(reason));
                     if !*is_established {
-                        push(events, Event::Refused { peer: wire.peer() });
+                        events.tell(Event::Refused { peer: wire.peer() });
                     }
                     let _ = wire.send(core.poll_transmit(*id));
                     return Drained::Over(EndReason::Lost);
@@ -269,7 +268,7 @@ impl ZmtpSubscription {
         self.core.remove(link.id);
         if link.is_established {
             let (session, position) = (link.session, link.position);
-            push(&mut self.events, Event::ImageUnavailable { session, position, reason });
+            self.events.tell(Event::ImageUnavailable { session, position, reason });
         }
         if let Some(transport) = &mut self.transport {
             transport.lost(now);
@@ -333,14 +332,6 @@ fn is_violation(reason: CloseReason) -> bool {
     matches!(reason, CloseReason::Violation(_))
 }
 
-fn push(events: &mut VecDeque<Event>, event: Event) {
-    // Nobody asks for them: the oldest goes.
-    if events.len() == EVENTS_MAX {
-        events.pop_front();
-    }
-    events.push_back(event);
-}
-
 impl SubscriptionDriver for ZmtpSubscription {
     #[inline]
     fn poll<H>(&mut self, now: Nanos, limit: usize, handler: &mut H) -> usize
@@ -386,7 +377,7 @@ impl SubscriptionDriver for ZmtpSubscription {
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.events.next()
     }
 
     fn image_count(&self) -> usize {

@@ -105,10 +105,8 @@ impl Transport {
                 *attempt = match std::mem::replace(attempt, Attempt::Standing) {
                     Attempt::Waiting(until) if now >= until => {
                         match Socket::connect(to, &self.options) {
-                            Ok((socket, ConnectProgress::Connected)) => {
-                                backoff.succeeded();
-                                return Some(socket);
-                            }
+                            // Whether the peer is any good, its handshake will tell.
+                            Ok((socket, ConnectProgress::Connected)) => return Some(socket),
                             Ok((socket, ConnectProgress::Underway)) => Attempt::Underway(socket),
                             Err(_) => Attempt::Waiting(next(now, backoff)),
                         }

@@ -9,6 +9,7 @@ pub fn opening(uri: &ChannelUri, error: &ChannelError) -> Failure {
     let text = format!("{uri}: {error}");
     match error {
         ChannelError::Unsupported { .. }
+        | ChannelError::PathMtu { .. }
         | ChannelError::Exposed { .. }
         | ChannelError::File { .. } => Failure::Usage(text),
         _ => Failure::Run(text),

@@ -132,7 +132,7 @@ struct Run<'a, 'm> {
 impl<'a, 'm> Run<'a, 'm> {
     /// Starts the processes and lets the flow run once all are ready.
     fn start(plan: &'a Plan, shared: &'m Shared, regions: Regions<'m>) -> Result<Self, Failure> {
-        let region = |error: &dyn std::fmt::Debug| Failure::Run(format!("regions: {error:?}"));
+        let region = |error: &dyn std::fmt::Display| Failure::Run(format!("regions: {error}"));
         let mut run = Self {
             plan,
             regions,

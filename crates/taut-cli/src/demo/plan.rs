@@ -70,7 +70,7 @@ impl Plan {
 pub fn instrument(symbol: Symbol, tick: Price) -> Result<Instrument, Failure> {
     let lot = Qty { mantissa: 1, decimals: 0 };
     Instrument::new(InstrumentId(1), symbol, tick, lot)
-        .map_err(|error| Failure::Run(format!("instrument {symbol}: {error:?}")))
+        .map_err(|error| Failure::Run(format!("instrument {symbol}: {error}")))
 }
 
 struct Source {

@@ -129,7 +129,7 @@ fn restore(
     snapshots.take(engine);
     let words = snapshots.words.iter().copied();
     let restored = Engine::restore(engine.config(), Rules::default(), words)
-        .map_err(|error| Failure::Run(format!("a snapshot cannot be restored: {error:?}")))?;
+        .map_err(|error| Failure::Run(format!("a snapshot cannot be restored: {error}")))?;
     let state_hash = restored.state_hash();
     if state_hash != engine.state_hash() {
         return Err(Failure::Run("a restored engine has another state hash".to_owned()));

@@ -45,7 +45,7 @@ pub fn measure(
         (0..words_for(SLOTS) + LINE_WORDS).map(|_| AtomicU64::new(0)).collect();
     let skip = words.as_ptr().align_offset(LINE_WORDS * 8).min(LINE_WORDS);
     let memory = words.get(skip..skip + words_for(SLOTS)).unwrap_or(&words);
-    let unusable = |error: RingError| Failure::Run(format!("the ring: {error:?}"));
+    let unusable = |error: RingError| Failure::Run(format!("the ring: {error}"));
     let mut producer = Producer::resume(memory).map_err(unusable)?;
     let mut consumer = Consumer::resume(memory).map_err(unusable)?;
     let shares_cpu = available_cpus().map_or(true, |cpus| cpus.len() < 2);

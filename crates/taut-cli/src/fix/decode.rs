@@ -39,7 +39,7 @@ fn dictionary(path: Option<&PathBuf>) -> Result<Dictionary, Failure> {
     match path {
         Some(path) => taut_fix_dict::load(path)
             .map_err(|error| Failure::Usage(format!("{}: {error}", path.display()))),
-        None => taut_fix::fix44().map_err(|error| Failure::Run(format!("{error:?}"))),
+        None => taut_fix::fix44().map_err(|error| Failure::Run(format!("{error}"))),
     }
 }
 
@@ -140,7 +140,7 @@ fn check_one(dictionary: &Dictionary, found: &Found, index: &mut FieldIndex) -> 
         return Err(String::from("garbled"));
     };
     let filled = index.fill_with(&frame, dictionary.data_tags());
-    filled.map_err(|error| format!("garbled: {error:?}"))?;
+    filled.map_err(|error| format!("garbled: {error}"))?;
     dictionary.check(frame.bytes(), index.slots(), Rules::ALL).map_err(|fault| {
         let tag = fault.tag.map_or_else(String::new, |tag| {
             let name = u32::try_from(tag).ok().and_then(|tag| dictionary.field_name(tag));

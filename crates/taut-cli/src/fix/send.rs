@@ -203,7 +203,7 @@ impl Sender {
                 }
                 Err(error) => {
                     let offset = found.offset;
-                    let words = format!("the message at byte {offset} cannot be sent: {error:?}");
+                    let words = format!("the message at byte {offset} cannot be sent: {error}");
                     self.end = Some(Some(words));
                     return;
                 }

@@ -9,6 +9,7 @@ use super::csv::Csv;
 use super::pong::Pong;
 use super::report::Report;
 use crate::channel::clock::StampClock;
+use crate::channel::counted::Counted;
 use crate::channel::latency::Latency;
 use crate::channel::sequence::Account;
 use crate::channel::stamp::{Stamp, Stamped, read};
@@ -217,6 +218,7 @@ impl<'a> Receiver<'a> {
         let spreads = [&mut self.latency, &mut self.intended].map(Latency::spread);
         let [latency_ns, intended_ns] = if self.arguments.raw { [None; 2] } else { spreads };
         let stamped = (!self.arguments.raw).then_some(&self.account);
+        let counted = self.arguments.counters;
         // The first message is where the time begins.
         let behind_first = self.received().saturating_sub(1) as f64;
         Report {
@@ -230,6 +232,7 @@ impl<'a> Receiver<'a> {
             intended_ns,
             context_switches: switches(&usage).saturating_sub(switches(&before)),
             cpu_seconds: (usage.cpu - before.cpu).0 as f64 / 1e9,
+            counters: counted.then(|| Counted(self.subscription.counters())),
         }
     }
 

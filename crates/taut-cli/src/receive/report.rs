@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::channel::counted::Counted;
 use crate::channel::latency::Spread;
 
 /// What was received. Of raw messages neither loss nor latency is known.
@@ -19,6 +20,9 @@ pub struct Report {
     pub intended_ns: Option<Spread>,
     pub context_switches: u64,
     pub cpu_seconds: f64,
+    /// Of `--counters` alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<Counted>,
 }
 
 impl fmt::Display for Report {
@@ -36,6 +40,7 @@ impl fmt::Display for Report {
         if let Some(spread) = &self.intended_ns {
             write!(f, "\nfrom intention  {}", spread.line())?;
         }
-        write!(f, "\n{context_switches} context switches, {cpu_seconds:.3} s of CPU time")
+        write!(f, "\n{context_switches} context switches, {cpu_seconds:.3} s of CPU time")?;
+        self.counters.map_or(Ok(()), |counters| counters.fmt(f))
     }
 }

@@ -133,17 +133,21 @@ fn svg(title: &str, lines: &[Line], found: &Found) -> String {
         );
     }
     for (index, (name, colour, of)) in lines.iter().enumerate() {
-        let points: Vec<String> = found
+        let points: Vec<(f64, f64)> = found
             .steps
             .iter()
-            .filter_map(|step| Some((step.rate?, step)))
-            .map(|(rate, step)| format!("{:.1},{:.1}", x(rate as f64), y(of(step))))
+            .filter_map(|step| Some((x(step.rate? as f64), y(of(step)))))
+            .collect();
+        let path: String = points.iter().map(|(x, y)| format!("{x:.1},{y:.1} ")).collect();
+        let dots: String = points
+            .iter()
+            .map(|(x, y)| format!("<circle cx='{x:.1}' cy='{y:.1}' r='2.5' fill='{colour}'/>"))
             .collect();
         let _ = write!(
             svg,
-            "<polyline points='{}' fill='none' stroke='{colour}' stroke-width='2'/>\
+            "<polyline points='{}' fill='none' stroke='{colour}' stroke-width='2'/>{dots}\
              <text x='{:.1}' y='{:.1}' font-size='11' fill='{colour}'>{name}</text>",
-            points.join(" "),
+            path.trim_end(),
             LEFT + 60.0 * index as f64,
             HEIGHT - BOTTOM + 18.0
         );

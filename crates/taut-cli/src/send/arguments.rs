@@ -76,6 +76,9 @@ pub struct Arguments {
     /// The channel of the answers
     #[arg(long, value_name = "URI", requires = "ping")]
     pub reply_channel: Option<String>,
+    /// Report everything that this end of the channel counted
+    #[arg(long)]
+    pub counters: bool,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,

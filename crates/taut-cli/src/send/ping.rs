@@ -71,7 +71,7 @@ pub fn run(
     let seconds = (sender.clock.now() - start).0 as f64 / 1e9;
     finish::run(sender, sequence)?;
     replies.close(sender.clock.now());
-    let report = Report::new(sender.uri.to_string(), &sender.publication, sequence, seconds);
+    let report = Report::new(sender, sequence, seconds);
     Ok(Report { round_trip_ns: latency.spread(), unanswered: Some(unanswered), ..report })
 }
 

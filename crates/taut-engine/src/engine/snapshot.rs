@@ -3,6 +3,8 @@
 //! Magic, version, sizes; the scalars; six books, each as a count and its orders in priority order;
 //! FNV-1a over all that. The rules are not in it: they belong to whoever restores.
 
+use core::fmt;
+
 use taut_book::{Fnv1a, Order};
 use taut_types::{HalfTicks, Lots, Nanos, OrderId, Side};
 
@@ -32,6 +34,20 @@ pub enum SnapshotError {
     /// It holds more than the new engine has room for.
     TooLarge,
 }
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Truncated => "the snapshot ends too early",
+            Self::Version => "no snapshot, or one of a version that is not known here",
+            Self::Corrupt => "the snapshot's checksum does not fit",
+            Self::Malformed => "the snapshot is whole and means nothing",
+            Self::TooLarge => "the snapshot holds more than the new engine has room for",
+        })
+    }
+}
+
+impl core::error::Error for SnapshotError {}
 
 impl Engine {
     /// Writes the engine's state. Between commands this is all of it; it allocates nothing.

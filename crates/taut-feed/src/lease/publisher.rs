@@ -9,7 +9,7 @@ use taut_types::Nanos;
 use super::cookie::{Baker, Cookie};
 use super::header::{CONTROL_BYTES, HEADER_BYTES, Header, Kind};
 use super::seal::{Key, TAG_BYTES, seal, unseal};
-use super::typed::payload_bytes_max;
+use super::typed::{TypedMessage, payload_bytes_max};
 
 /// Answers and events that wait; questions beyond that are asked again.
 const QUEUE: usize = 256;
@@ -197,14 +197,49 @@ impl LeasePublisher {
         if bytes > self.bytes_max() {
             return None;
         }
-        let header = self.header(now, Kind::Message, message_type, self.next_sequence);
-        *datagram.first_chunk_mut()? = header.to_bytes();
         let mut length = HEADER_BYTES;
         for part in parts {
             datagram.get_mut(length..length + part.len())?.copy_from_slice(part);
             length += part.len();
         }
-        seal(self.terms.key.as_ref(), datagram, length)
+        self.finish_message(now, message_type, bytes, datagram)
+    }
+
+    /// Whether messages of this type fit a datagram of this publisher: asked once, when it is
+    /// built.
+    #[must_use]
+    pub const fn fits<T: TypedMessage>(&self) -> bool {
+        T::BYTES <= self.bytes_max()
+    }
+
+    /// As [`LeasePublisher::write_message`], with a message of its type: it is written in place.
+    /// Nothing when it does not [fit](LeasePublisher::fits).
+    #[inline]
+    pub fn write_typed<T: TypedMessage>(
+        &self,
+        now: Nanos,
+        message: &T,
+        datagram: &mut [u8],
+    ) -> Option<usize> {
+        if !self.fits::<T>() {
+            return None;
+        }
+        message.write(datagram.get_mut(HEADER_BYTES..HEADER_BYTES + T::BYTES)?);
+        self.finish_message(now, T::TYPE, T::BYTES, datagram)
+    }
+
+    /// Puts the header before a message of so many bytes that is in place, and the tag behind it.
+    #[inline]
+    fn finish_message(
+        &self,
+        now: Nanos,
+        message_type: u16,
+        bytes: usize,
+        datagram: &mut [u8],
+    ) -> Option<usize> {
+        let header = self.header(now, Kind::Message, message_type, self.next_sequence);
+        *datagram.first_chunk_mut()? = header.to_bytes();
+        seal(self.terms.key.as_ref(), datagram, HEADER_BYTES + bytes)
     }
 
     /// The message that was written is on its way.

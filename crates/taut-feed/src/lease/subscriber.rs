@@ -8,6 +8,7 @@ use super::cookie::Cookie;
 use super::header::{CONTROL_BYTES, HEADER_BYTES, Header, Kind};
 use super::seal::{Key, TAG_BYTES, seal, unseal};
 use super::state::{Do, Input, State, next};
+use super::typed::TypedMessage;
 use super::window::{Place, Window};
 
 /// Events that wait; beyond that they are only counted.
@@ -104,6 +105,16 @@ pub struct Incoming<'a> {
     pub payload: &'a [u8],
     /// It comes behind a later one.
     pub is_late: bool,
+}
+
+impl Incoming<'_> {
+    /// The message, if it is one of this type: by its number, its length, and what it says itself.
+    #[inline]
+    #[must_use]
+    pub fn typed<T: TypedMessage>(&self) -> Option<T> {
+        let is_one = self.header.message_type == T::TYPE && self.payload.len() == T::BYTES;
+        if is_one { T::read(self.payload) } else { None }
+    }
 }
 
 /// The subscribing end: datagrams and time in, messages, datagrams and events out. All memory is
@@ -214,7 +225,7 @@ impl LeaseSubscriber {
     }
 
     fn missing(&mut self, sequence: u64, count: u64) {
-        self.tally.missing += count;
+        self.tally.missing = self.tally.missing.saturating_add(count);
         self.tell(SubscriberEvent::Gap { session: self.session, sequence, count });
     }
 

@@ -268,6 +268,93 @@ fn a_grant_does_not_hold_up_a_good_bye() {
     assert_eq!(pair.publisher.subscriber_count(), 0);
 }
 
+/// A trade of a fixed layout: 16 bytes.
+#[derive(Debug, PartialEq, Eq)]
+struct Trade {
+    price: i64,
+    lots: i64,
+}
+
+impl TypedMessage for Trade {
+    const TYPE: u16 = 9;
+    const BYTES: usize = 16;
+
+    fn write(&self, bytes: &mut [u8]) {
+        let (words, _) = bytes.as_chunks_mut::<8>();
+        let values = [self.price.to_le_bytes(), self.lots.to_le_bytes()];
+        words.iter_mut().zip(values).for_each(|(word, value)| *word = value);
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (words, _) = bytes.as_chunks::<8>();
+        let [price, lots] = *words else { return None };
+        let lots = Some(i64::from_le_bytes(lots)).filter(|lots| *lots > 0)?;
+        Some(Self { price: i64::from_le_bytes(price), lots })
+    }
+}
+
+/// As long as a trade, and none.
+struct Quote;
+
+impl TypedMessage for Quote {
+    const TYPE: u16 = 10;
+    const BYTES: usize = 16;
+
+    fn write(&self, bytes: &mut [u8]) {
+        bytes.fill(1);
+    }
+
+    fn read(_bytes: &[u8]) -> Option<Self> {
+        Some(Self)
+    }
+}
+
+/// Longer than any datagram here.
+struct Page;
+
+impl TypedMessage for Page {
+    const TYPE: u16 = 11;
+    const BYTES: usize = 4_000;
+
+    fn write(&self, _bytes: &mut [u8]) {}
+
+    fn read(_bytes: &[u8]) -> Option<Self> {
+        Some(Self)
+    }
+}
+
+#[test]
+fn a_typed_message_is_read_as_its_type_alone_and_one_that_does_not_fit_is_refused() {
+    for key in [None, Some(Key::new([9; 16]))] {
+        let mut pair = Pair::new(key);
+        pair.pass(Nanos(0));
+        let (mut datagram, trade) = ([0; 2048], Trade { price: 585_330_000_000, lots: 7 });
+        assert!(pair.publisher.fits::<Trade>() && !pair.publisher.fits::<Page>());
+        assert_eq!(pair.publisher.write_typed(pair.now, &Page, &mut datagram), None);
+        let none = Trade { price: 1, lots: 0 };
+        let read = |pair: &mut Pair, length: Option<usize>, datagram: &[u8]| {
+            pair.publisher.sent(pair.now);
+            let bytes = &datagram[..length.expect("it fits")];
+            let incoming = pair.subscriber.handle_datagram(pair.now, bytes).expect("a message");
+            (incoming.typed::<Trade>(), incoming.typed::<Quote>().is_some())
+        };
+        let length = pair.publisher.write_typed(pair.now, &trade, &mut datagram);
+        assert_eq!(read(&mut pair, length, &datagram), (Some(trade), false));
+        let length = pair.publisher.write_typed(pair.now, &Quote, &mut datagram);
+        assert_eq!(read(&mut pair, length, &datagram), (None, true));
+        let length = pair.publisher.write_typed(pair.now, &none, &mut datagram);
+        assert_eq!(read(&mut pair, length, &datagram), (None, false), "its own check");
+        let length = pair.publisher.write_message(pair.now, 9, &[&[1; 24]], &mut datagram);
+        assert_eq!(read(&mut pair, length, &datagram), (None, false), "of another length");
+        let sent = pair.now;
+        let length = pair.publisher.write_typed(sent, &Quote, &mut datagram).expect("it fits");
+        let (header, _) = Header::read(&datagram[..length]).expect("a header");
+        let expected = (Kind::Message, 10, 1, 4, sent);
+        let Header { kind, message_type, session, sequence, sent } = header;
+        assert_eq!((kind, message_type, session, sequence, sent), expected);
+    }
+}
+
 #[test]
 fn no_datagram_is_a_panic_or_a_lease() {
     let mut pair = Pair::new(None);
@@ -291,6 +378,26 @@ fn no_datagram_is_a_panic_or_a_lease() {
         while pair.publisher.poll_transmit(pair.now, &mut answer).is_some() {}
     }
     assert!(!pair.publisher.subscribers().any(|at| at == address(1)));
+}
+
+/// A publisher that lies, again and again.
+#[test]
+fn sequences_without_reason_are_counted_and_nothing_overflows() {
+    let now = Nanos::from_secs(100);
+    let mut subscriber = subscriber(now, 99, None);
+    let mut say = |kind, session, sequence, words: [u64; 2]| {
+        let header = header::Header { kind, message_type: 0, session, sequence, sent: now };
+        let mut datagram = header.to_bytes().to_vec();
+        words.iter().for_each(|word| datagram.extend(word.to_le_bytes()));
+        subscriber.handle_datagram(now, &datagram);
+    };
+    for session in 1..=3 {
+        say(header::Kind::Challenge, session, 99, [0; 2]);
+        say(header::Kind::Grant, session, 0, [99, u64::MAX]);
+        say(header::Kind::Heartbeat, session, u64::MAX, [0; 2]);
+        say(header::Kind::Message, session, u64::MAX, [0; 2]);
+    }
+    assert_eq!(subscriber.tally().missing, u64::MAX);
 }
 
 #[test]

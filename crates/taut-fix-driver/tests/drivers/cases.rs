@@ -222,6 +222,29 @@ pub fn a_resend_of_more_than_fits_goes_out_as_the_peer_takes_it<K: Kernel>(kerne
     assert_eq!(rig.host(0).disconnects, 0);
 }
 
+pub fn strangers_use_no_dynamic_session_up<K: Kernel>(kernel: K) {
+    let mut rig = Rig::new(kernel);
+    let knows = |secret: &str| {
+        format!(
+            "credentials = {{ kind = \"password\", username = \"me\", secret = \"{secret}\" }}\n"
+        )
+    };
+    let text = "failed_logons_per_minute = 0\ndynamic_sessions_max = 1\n".to_owned()
+        + &session("HOST", "*", &knows("hush"));
+    let address = rig.accept(settings(&text, nowhere(), Role::Acceptor));
+    let guest = |rig: &mut Rig<K>, name: &str, secret: &str| {
+        rig.initiate(&session(name, "HOST", &(to(address) + "\n" + &knows(secret))), nowhere())
+    };
+    for name in ["GUESS1", "GUESS2"] {
+        let stranger = guest(&mut rig, name, "wrong");
+        rig.until("a refusal", |rig| rig.initiators[stranger].attempts() >= 2);
+        rig.initiators[stranger].stop(rig.events.io());
+    }
+    assert!(rig.acceptor.as_mut().expect("it").endpoints().is_empty());
+    let known = guest(&mut rig, "KNOWN", "hush");
+    rig.until("the session", |rig| rig.is_up(known));
+}
+
 pub fn a_closing_acceptor_logs_out_of_every_session<K: Kernel>(kernel: K) {
     let mut rig = Rig::new(kernel);
     let host = settings(&session("HOST", "*", ""), nowhere(), Role::Acceptor);

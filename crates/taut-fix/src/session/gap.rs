@@ -7,7 +7,8 @@ use taut_types::Nanos;
 pub struct Gap {
     /// BeginSeqNo of the last request.
     pub asked_from: u64,
-    /// The last number that it asks for.
+    /// The last number that it asks for, or the last one before a message for which there was no
+    /// room: behind it, it is asked again.
     pub asked_to: u64,
     /// Monotonic time of the request.
     pub asked_at: Nanos,

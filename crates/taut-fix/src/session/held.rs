@@ -35,18 +35,21 @@ impl Held {
         }
     }
 
-    /// Keeps a message until its number is expected.
-    pub fn push(&mut self, sequence: u64, message: &[u8]) {
+    /// Keeps a message until its number is expected; `false` when there is no room.
+    pub fn push(&mut self, sequence: u64, message: &[u8]) -> bool {
         if self.has(sequence) {
-            return;
+            return true;
         }
         let end = self.used + message.len();
         let room = self.bytes.get_mut(self.used..end);
-        let (Some(room), Some(entry)) = (room, self.entries.get_mut(self.len)) else { return };
+        let (Some(room), Some(entry)) = (room, self.entries.get_mut(self.len)) else {
+            return false;
+        };
         room.copy_from_slice(message);
         *entry = Entry { sequence, start: self.used, len: message.len() };
         self.used = end;
         self.len += 1;
+        true
     }
 
     /// Copies out the message with the expected number; those below it are forgotten. `None` when

@@ -40,6 +40,10 @@ const NOTES_PER_INPUT_MAX: usize = 5;
 ///     }
 ///     while let Some(bytes) = session.take_held(scratch) {
 ///         let _again = session.handle_bytes(now, &scratch[..bytes], index);
+///         // Here too: with a full queue the session takes nothing, now or in the next turn.
+///         while let Some(range) = session.poll_transmit(now, out) {
+///             let _to_send = &out[range];
+///         }
 ///     }
 ///     if made.consumed == 0 {
 ///         break; // keep received[at..] until more arrives; close if session.is_closed()

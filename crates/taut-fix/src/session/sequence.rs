@@ -75,12 +75,16 @@ impl<S: Store> Session<S> {
     #[cold]
     pub(super) fn note_gap(&mut self, now: Now, message: &Message<'_>) -> Option<Event> {
         self.counters.out_of_sequence += 1;
-        self.held.push(message.sequence, message.bytes);
+        let is_held = self.held.push(message.sequence, message.bytes);
         let from = self.store.next_incoming();
         let (highest, ask) = match &mut self.gap {
             None => (message.sequence, true),
             Some(gap) => {
                 gap.highest = gap.highest.max(message.sequence);
+                if !is_held {
+                    // It may have left behind what the request covers: then nobody brings it again.
+                    gap.asked_to = gap.asked_to.min(message.sequence.saturating_sub(1));
+                }
                 (gap.highest, message.head.poss_dup && gap.asked_from != from)
             }
         };

@@ -129,6 +129,32 @@ fn lost_orders_come_again_in_their_place() {
     }
 }
 
+/// A peer that goes on sending while it answers, more than there is room to hold.
+#[test]
+fn what_was_dropped_behind_a_gap_is_asked_for_again() {
+    for chunk in [0, 5] {
+        let mut pair = Pair::new(|config| config.resend_chunk = chunk);
+        let mut out = [0; 1024];
+        let _lost = pair.order(1, &mut out);
+        let range = pair.order(2, &mut out);
+        pair.give_far(&out[range]);
+        let request = pair.far.poll_transmit(NOW, &mut out).expect("a resend request");
+        let made = pair.near.handle_bytes(NOW, &out[request], &mut pair.index);
+        assert!(made.consumed > 0);
+        // Its answer is due, and waits behind these.
+        for id in 3..=600 {
+            let range = pair.order(id, &mut out);
+            pair.give_far(&out[range]);
+        }
+        pair.settle();
+        pair.send(601, false);
+        let next = pair.near.store().next_outgoing();
+        assert_eq!(pair.far.store().next_incoming(), next, "chunk {chunk}");
+        assert!(pair.far.counters().gaps > 1);
+        assert!(pair.delivered.is_sorted_by(|(one, _), (next, _)| one < next), "each once");
+    }
+}
+
 #[test]
 fn a_message_whose_header_holds_data_comes_again() {
     let mut pair = Pair::new(|config| config.dictionaries = None);

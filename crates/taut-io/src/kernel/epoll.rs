@@ -67,8 +67,10 @@ impl Notifier for EpollNotifier {
         Ok(())
     }
 
-    fn detach(&mut self, _place: u32, _socket: &Socket) {
-        // Closing the only descriptor takes it out of the set.
+    fn detach(&mut self, _place: u32, socket: &Socket) {
+        // Closing takes it out of the set only if nobody else holds it too, as a parent or a child
+        // may; whoever has the place next would hear of it.
+        let _ = self.epoll.remove(socket);
     }
 
     fn start_receiving(&mut self, _place: u32) -> Result<(), SysError> {

@@ -98,7 +98,18 @@ struct Entry {
     /// The peer ended or the connection broke: no further edge will tell, so read to the end.
     ended: bool,
     hot: bool,
-    datagrams: Option<Datagrams>,
+    reads: Reads,
+}
+
+/// What a read that did not fill its room says.
+enum Reads {
+    /// Nothing is left behind it, as on a TCP stream.
+    All,
+    /// There may be more: a Unix stream ends a read at a message that brought descriptors, a
+    /// terminal at the end of a line.
+    InParts,
+    /// Datagrams, several of them with one call.
+    Datagrams(Datagrams),
 }
 
 struct Datagrams {
@@ -163,18 +174,22 @@ impl<N: Notifier> Linux<N> {
         place: u32,
         socket: Socket,
         class: Class,
-        datagrams: Option<Datagrams>,
+        reads: Reads,
     ) -> Result<(), SysError> {
         self.notifier.attach(place, &socket, class)?;
         match self.entries.get_mut(place as usize) {
             Some(entry) => {
-                *entry = Some(Entry { socket, ended: false, hot: false, datagrams });
+                *entry = Some(Entry { socket, ended: false, hot: false, reads });
                 self.cold += 1;
                 Ok(())
             }
             None => Err(GONE),
         }
     }
+}
+
+const fn reads_of(peer: &Address) -> Reads {
+    if matches!(peer, Address::Inet(_)) { Reads::All } else { Reads::InParts }
 }
 
 const GONE: SysError = SysError::from_errno("source", 9);
@@ -234,7 +249,7 @@ impl<N: Notifier> Kernel for Linux<N> {
         at: &Address,
         options: &StreamOptions,
     ) -> Result<(), SysError> {
-        self.put(place, Socket::listen(at, options)?, Class::Listener, None)
+        self.put(place, Socket::listen(at, options)?, Class::Listener, Reads::All)
     }
 
     fn accept(
@@ -251,7 +266,7 @@ impl<N: Notifier> Kernel for Linux<N> {
         if matches!(peer, Address::Inet(_)) {
             socket.apply(options)?;
         }
-        self.put(stream, socket, Class::Stream, None)?;
+        self.put(stream, socket, Class::Stream, reads_of(&peer))?;
         Ok(Some(peer))
     }
 
@@ -262,7 +277,7 @@ impl<N: Notifier> Kernel for Linux<N> {
         options: &StreamOptions,
     ) -> Result<ConnectProgress, SysError> {
         let (socket, progress) = Socket::connect(to, options)?;
-        self.put(place, socket, Class::Plain, None)?;
+        self.put(place, socket, Class::Plain, reads_of(to))?;
         Ok(progress)
     }
 
@@ -282,17 +297,20 @@ impl<N: Notifier> Kernel for Linux<N> {
     }
 
     fn adopt(&mut self, place: u32, socket: Socket, adopted: Adopted) -> Result<(), SysError> {
-        let (class, datagrams) = match adopted {
-            Adopted::Listener => (Class::Listener, None),
-            Adopted::Stream if socket.is_socket() => (Class::Stream, None),
-            Adopted::Stream => (Class::Plain, None),
+        let (class, reads) = match adopted {
+            Adopted::Listener => (Class::Listener, Reads::All),
+            Adopted::Stream if socket.is_socket() => {
+                let reads = socket.local_address().map_or(Reads::InParts, |at| reads_of(&at));
+                (Class::Stream, reads)
+            }
+            Adopted::Stream => (Class::Plain, Reads::InParts),
             Adopted::Datagram { coalesce } => {
                 let (count, bytes) = if coalesce { BATCH_COALESCED } else { BATCH };
                 let batch = DatagramBatch::new(count, bytes);
-                (Class::Plain, Some(Datagrams { batch, next: 0 }))
+                (Class::Plain, Reads::Datagrams(Datagrams { batch, next: 0 }))
             }
         };
-        self.put(place, socket, class, datagrams)
+        self.put(place, socket, class, reads)
     }
 
     fn socket(&self, place: u32) -> Result<&Socket, SysError> {
@@ -314,7 +332,7 @@ impl<N: Notifier> Kernel for Linux<N> {
         buffers: &mut Self::Buffers,
     ) -> Result<Received<Self::Lease>, SysError> {
         let entry = self.entries.get_mut(place as usize).and_then(Option::as_mut).ok_or(GONE)?;
-        if let Some(datagrams) = &mut entry.datagrams {
+        if let Reads::Datagrams(datagrams) = &mut entry.reads {
             return receive_datagram(&entry.socket, datagrams, buffers, &mut self.calls, entry.hot);
         }
         if !entry.hot
@@ -333,11 +351,13 @@ impl<N: Notifier> Kernel for Linux<N> {
         Ok(match received? {
             None => Received::Nothing,
             Some(0) => Received::End,
-            // Less than there is room for means that nothing is left, and a new arrival is a new
-            // edge; only the end that has been announced already has none.
+            // Less than there is room for means mostly that nothing is left, and a new arrival is a
+            // new edge; only the end that has been announced already has none.
             Some(length) => Received::Some {
                 lease: LinuxLease::Bytes(length),
-                more: entry.ended || length == buffers.scratch.len(),
+                more: entry.ended
+                    || length == buffers.scratch.len()
+                    || matches!(entry.reads, Reads::InParts),
             },
         })
     }

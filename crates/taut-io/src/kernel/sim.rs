@@ -317,7 +317,8 @@ impl Kernel for SimKernel {
     }
 
     fn info(buffers: &SimBuffers, _lease: &usize) -> Option<DatagramInfo> {
-        buffers.from.map(|from| DatagramInfo { from: Some(from), ..DatagramInfo::default() })
+        let only = DatagramInfo { first_of_call: true, ..DatagramInfo::default() };
+        buffers.from.map(|from| DatagramInfo { from: Some(from), ..only })
     }
 
     fn release(&mut self, _lease: usize) {}

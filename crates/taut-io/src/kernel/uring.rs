@@ -58,6 +58,8 @@ impl fmt::Display for UringRefused {
     }
 }
 
+impl core::error::Error for UringRefused {}
+
 /// What is known of a place.
 #[derive(Clone, Copy, Debug)]
 struct Place {
@@ -93,6 +95,7 @@ const VACANT: Place = Place {
 /// Learns readiness, and receives streams, through io_uring.
 pub struct UringNotifier {
     ring: Uring,
+    bell: Doorbell,
     places: Box<[Place]>,
     /// Leases that wait, by buffer, and which buffer follows each.
     waiting: Box<[(Option<BufferLease>, u16)]>,
@@ -121,6 +124,7 @@ impl UringKernel {
         ring.watch(&bell, BELL << 56)?;
         let notifier = UringNotifier {
             ring,
+            bell: bell.try_clone()?,
             places: alloc::vec![VACANT; sources_max].into_boxed_slice(),
             waiting: (0..BUFFERS).map(|_| (None, NONE)).collect(),
             starved: Vec::with_capacity(sources_max),
@@ -238,6 +242,11 @@ impl UringNotifier {
                 .get(place as usize)
                 .is_some_and(|at| at.is_open && at.generation & 0xff_ffff == generation);
             if kind == BELL {
+                if !done.continues {
+                    // The kernel lets go of what completes again and again when the completions
+                    // that wait are too many.
+                    let _ = self.ring.watch(&self.bell, BELL << 56);
+                }
                 reported += 1;
                 continue;
             }

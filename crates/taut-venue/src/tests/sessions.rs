@@ -250,3 +250,29 @@ fn says_what_is_wrong_with_a_configuration() {
         assert!(matches!(error, VenueError::Config { .. }));
     }
 }
+
+#[test]
+fn a_burst_of_orders_larger_than_a_connections_room_is_taken_whole() {
+    const ORDERS: u64 = 4_000;
+    let mut rig = Rig::empty();
+    let mut client = rig.log_on("BURST");
+    let now = rig.now;
+    let orders = (1..=ORDERS).map(|id| limit(id, Side::Buy, 1, "100.00"));
+    let burst: Vec<u8> = orders.flat_map(|order| client.encode(now, &order)).collect();
+    let mut sent = 0;
+    while sent < burst.len() {
+        // As much as the kernel takes, before the venue has its turn.
+        while let Ok(Some(bytes)) = client.stream.send(&burst[sent..]) {
+            sent += bytes;
+            if sent == burst.len() {
+                break;
+            }
+        }
+        rig.poll();
+        client.pump(now);
+        assert!(!client.is_closed, "the venue hung up after {sent} bytes");
+    }
+    rig.until(&mut client, |client| client.is_closed || client.reports.len() as u64 == ORDERS);
+    assert!(!client.is_closed, "the venue hung up: {:?}", rig.venue.counters());
+    assert_eq!(rig.venue.book().order_count() as u64, ORDERS);
+}

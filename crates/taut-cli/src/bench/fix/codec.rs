@@ -46,7 +46,7 @@ fn measure_kind(is_report: bool, level: SimdLevel) -> Result<[f64; 4], Failure> 
     let mut messages = Vec::with_capacity(DISTINCT);
     for order in &orders {
         let range = encode(&mut bare, NOW, order, is_report, &mut out)
-            .map_err(|error| Failure::Run(format!("cannot encode: {error:?}")))?;
+            .map_err(|error| Failure::Run(format!("cannot encode: {error}")))?;
         messages.push(out.get(range).unwrap_or_default().to_vec());
     }
     let [index_ns, parse_ns] = read(&messages, level)?;
@@ -69,7 +69,7 @@ fn logged_on<S: Store>(
 
 /// Nanoseconds to index a message, and to hold it against the dictionary as well.
 fn read(messages: &[Vec<u8>], level: SimdLevel) -> Result<[f64; 2], Failure> {
-    let dictionary = taut_fix::fix44().map_err(|error| Failure::Run(format!("{error:?}")))?;
+    let dictionary = taut_fix::fix44().map_err(|error| Failure::Run(format!("{error}")))?;
     let mut index = FieldIndex::with_level(64, level);
     let mut failed = 0u32;
     let mut indexed = |validate: bool| {

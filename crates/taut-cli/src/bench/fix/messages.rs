@@ -84,7 +84,7 @@ pub fn session<S: Store>(role: Role, level: SimdLevel, store: S) -> Result<Sessi
         Role::Initiator => (name(b"CLIENT")?, name(b"VENUE")?),
         Role::Acceptor => (name(b"VENUE")?, name(b"CLIENT")?),
     };
-    let dictionary = taut_fix::fix44().map_err(|error| Failure::Run(format!("{error:?}")))?;
+    let dictionary = taut_fix::fix44().map_err(|error| Failure::Run(format!("{error}")))?;
     let mut config = SessionConfig::new(role, BeginString::Fix44, us, them);
     config.dictionaries = Some(Dictionaries::one(std::sync::Arc::new(dictionary)));
     config.reset_on_logon = true;

@@ -94,7 +94,7 @@ impl End {
     fn send(&mut self, number: u64, is_report: bool) -> Result<(), Failure> {
         let order = Order::numbered(number % DISTINCT as u64);
         let range = encode(&mut self.session, clock(), &order, is_report, &mut self.output)
-            .map_err(|error| Failure::Run(format!("cannot send: {error:?}")))?;
+            .map_err(|error| Failure::Run(format!("cannot send: {error}")))?;
         send_all(&self.stream, self.output.get(range).unwrap_or_default())
     }
 }

@@ -51,7 +51,7 @@ pub fn play(setup: &GatewaySetup, fds: Vec<OwnedFd>, parent: &mut Parent) -> Res
         Mode::Split => {
             let wake = strategy_bell.filter(|_| setup.wake_strategy);
             let client = SplitClient::new(&process.regions, wake)
-                .map_err(|error| Failure::Run(format!("rings: {error:?}")))?;
+                .map_err(|error| Failure::Run(format!("rings: {error}")))?;
             process.run(clock, sockets, client)
         }
     }

@@ -25,7 +25,7 @@ pub fn play(setup: &StrategySetup, fds: Vec<OwnedFd>, parent: &mut Parent) -> Re
     let strategy = TouchStrategy::new(config, clock.now());
     let wake = gateway_bell.filter(|_| setup.wake_gateway);
     let mut runner = StrategyRunner::new(&regions, wake, strategy)
-        .map_err(|error| Failure::Run(format!("rings: {error:?}")))?;
+        .map_err(|error| Failure::Run(format!("rings: {error}")))?;
     parent.say(&Reply::Ready)?;
 
     let mut waiter = waiter(setup.common.place.wait);

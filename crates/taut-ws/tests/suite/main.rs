@@ -1,0 +1,13 @@
+//! RFC 6455, section by section, and what other libraries got wrong.
+#![forbid(unsafe_code)]
+
+mod allocations;
+mod closing;
+mod frames;
+mod golden;
+mod handshake;
+mod keep_alive;
+mod mutated;
+mod rig;
+mod sonic;
+mod splits;

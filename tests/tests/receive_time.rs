@@ -1,0 +1,76 @@
+//! When a tick began: at the receive call that brought it, whatever was sent since.
+#![forbid(unsafe_code)]
+
+use taut_gateway::{
+    FusedClient, MarketEvent, NewOrder, OrderEntry, OrderUpdate, Regions, Strategy,
+};
+use taut_ipc::Segment;
+use taut_tests::lockstep::{Conditions, Lockstep, standing_at};
+use taut_tests::setup::{synthetic_flow, venue_config};
+use taut_types::{Lots, Nanos, OrderType, Side, TimeInForce};
+use taut_venue::Now;
+
+/// Sends an order for each change of the top, and notes when the tick began.
+#[derive(Debug, Default)]
+struct Hasty {
+    began: Vec<Nanos>,
+    sent: usize,
+}
+
+impl Strategy for Hasty {
+    fn on_market(&mut self, now: Nanos, event: &MarketEvent, orders: &mut impl OrderEntry) {
+        let MarketEvent::Top(top) = event else { return };
+        self.began.push(now);
+        let Some((price, _)) = top.ask else { return };
+        let sent = orders.new_order(NewOrder {
+            side: Side::Buy,
+            order_type: OrderType::Limit,
+            time_in_force: TimeInForce::ImmediateOrCancel,
+            price,
+            lots: Lots(1),
+        });
+        self.sent += usize::from(sent.is_some());
+    }
+
+    fn on_order(&mut self, _: Nanos, _: &OrderUpdate, _: &mut impl OrderEntry) {}
+
+    fn on_timer(&mut self, _: Nanos, _: &mut impl OrderEntry) {}
+
+    fn stop(&mut self) {}
+
+    fn is_idle(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn datagrams_of_one_receive_call_begin_at_one_time_though_orders_leave_between_them() {
+    let segment = Segment::create("receive-time", &Regions::LAYOUT).expect("a segment");
+    let regions = Regions::of(&segment).expect("regions");
+    let client = FusedClient::new(Hasty::default());
+    let flow = synthetic_flow(7, 20_000);
+    let mut pair = Lockstep::open(&venue_config(), flow, Conditions::default(), &regions, client);
+    let orders_before = pair.gateway.counters().orders;
+    let mut now = pair.now();
+    for _ in 0..50 {
+        // Some twenty packets wait; then a tick passes with each look at the clock.
+        now = now + Nanos::from_millis(1);
+        let utc = pair.gateway.clock_mut().utc_at(now);
+        pair.venue.poll(Now { mono: now, utc }).expect("the venue goes on");
+        let counters = pair.venue.counters();
+        pair.incremental.pass_on(counters.published + counters.heartbeats);
+        loop {
+            now = now + Nanos::from_micros(1);
+            pair.gateway.clock_mut().set_mapping(standing_at(now));
+            if !pair.gateway.poll_one().expect("the gateway goes on") {
+                break;
+            }
+        }
+    }
+    let orders = pair.gateway.counters().orders - orders_before;
+    let began = &pair.gateway.client_mut().strategy().began;
+    let times = began.iter().collect::<std::collections::BTreeSet<_>>().len();
+    println!("{} ticks, {orders} orders, {times} receive calls", began.len());
+    assert!(orders > 100, "{orders}");
+    assert!(times * 2 < began.len(), "{times} times for {} ticks", began.len());
+}
