@@ -113,6 +113,27 @@ pub enum CongestionControl {
     Cubic,
 }
 
+/// Whether an application that does not keep up holds its stream back (`tether`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tether {
+    /// The sender may be `rcv-wnd` ahead of what was read.
+    Held,
+    /// It never waits for long (`tether=false`): an application that is more than `rcv-wnd` behind
+    /// loses what it has not read, is told how much, and goes on at the live position. The image
+    /// holds twice the window.
+    Loose {
+        /// `untethered-window-limit-timeout`: how long it may be behind before.
+        limit_timeout: Nanos,
+        /// `untethered-resting-timeout`: how long nothing is delivered then.
+        resting_timeout: Nanos,
+    },
+}
+
+impl Tether {
+    /// No tether, and no patience.
+    pub const LOOSE: Self = Self::Loose { limit_timeout: Nanos(0), resting_timeout: Nanos(0) };
+}
+
 /// What a subscription is built with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubscriptionConfig {
@@ -134,6 +155,8 @@ pub struct SubscriptionConfig {
     pub nak_delay: Nanos,
     /// `rejoin`: an image that fell silent may come back.
     pub rejoins: bool,
+    /// `tether`.
+    pub tether: Tether,
     /// Where to send feedback: a multicast group's control address. Otherwise each source.
     pub feedback: Option<SocketAddr>,
     /// The publication's control address, to be asked for SETUPs (`control`).
@@ -166,6 +189,7 @@ impl Default for SubscriptionConfig {
             is_reliable: true,
             nak_delay: Nanos::ZERO,
             rejoins: true,
+            tether: Tether::Held,
             feedback: None,
             elicit: None,
             has_many_sources: false,

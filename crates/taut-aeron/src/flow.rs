@@ -161,6 +161,14 @@ impl Receivers {
         self.entries.len() < before
     }
 
+    /// Without receivers the stream went on up to a position: one that joins begins there.
+    pub fn pass(&mut self, position: i64) {
+        self.limit = self.limit.max(position);
+        if self.entries.is_empty() {
+            self.acknowledged = self.acknowledged.max(position);
+        }
+    }
+
     /// Forgets receivers that were not heard for the timeout; true when there was one.
     pub fn expire(&mut self, now: Nanos) -> bool {
         let (before, timeout) = (self.entries.len(), self.timeout);

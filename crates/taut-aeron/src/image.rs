@@ -2,11 +2,14 @@
 
 mod arrivals;
 mod naks;
+mod refusal;
 mod sources;
 mod state;
 mod status;
+mod tether;
 
 pub use state::ImageState;
+pub use tether::Skip;
 
 use core::net::SocketAddr;
 
@@ -24,28 +27,14 @@ use crate::rtt::RoundTrip;
 use crate::terms::Terms;
 use arrivals::Arrivals;
 use naks::NakPolicy;
+use refusal::Refusal;
 use sources::Sources;
 use state::Happening;
 use status::{STATUS_INTERVAL, StatusPace};
+use tether::Leash;
 
 /// How long the sender is told of the end, or of a refusal.
 const LINGER: Nanos = Nanos(STATUS_INTERVAL.0 * 5);
-const REFUSAL_TEXT_MAX: usize = 64;
-
-/// Why the application refuses an image.
-#[derive(Clone, Copy, Debug)]
-struct Refusal {
-    code: i32,
-    text: [u8; REFUSAL_TEXT_MAX],
-    length: usize,
-}
-
-/// A gap that was passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Skip {
-    pub position: i64,
-    pub bytes: i64,
-}
 
 /// The receiving side of one publication's stream.
 #[derive(Debug)]
@@ -58,6 +47,7 @@ pub struct Image {
     arrivals: Arrivals,
     status: StatusPace,
     congestion: Congestion,
+    leash: Leash,
     state: ImageState,
     is_reliable: bool,
     /// When something was last heard or let pass.
@@ -98,6 +88,7 @@ impl Image {
             terms.position(setup.active_term_id, setup.term_offset).filter(|_| is_inside)?;
         let mtu = i64::from(setup.mtu);
         let window_max = i64::from(config.receiver_window).min(terms.length() / 2);
+        let leash = Leash::new(config.tether, window_max);
         let naks = NakPolicy::new(config.nak_delay, setup.flags & SETUP_PROMPT != 0);
         let message_bytes_max = terms.message_bytes_max().min(config.message_bytes_max);
         Some(Self {
@@ -105,9 +96,10 @@ impl Image {
             terms,
             mtu,
             consumed: start,
-            arrivals: Arrivals::new(terms, start, window_max, mtu as usize, naks),
+            arrivals: Arrivals::new(terms, start, leash.room(), mtu as usize, naks),
             status: StatusPace::new(start),
             congestion: Congestion::new(config.congestion, window_max, mtu as usize, now),
+            leash,
             state: ImageState::Active,
             is_reliable: config.is_reliable,
             clock: now,
@@ -264,6 +256,9 @@ impl Image {
         handler: &mut impl FnMut(&Message<'_>) -> Action,
     ) -> usize {
         let mut count = 0;
+        if self.leash.is_resting() {
+            return 0;
+        }
         loop {
             count += self.poll_contiguous(limit - count, counters, handler);
             if count >= limit || !self.pass_gap(counters, skip) {
@@ -296,7 +291,8 @@ impl Image {
         let due = match self.state {
             ImageState::Active => {
                 let gap = self.arrivals.next_due();
-                self.rtt.next().min(gap).min(self.heard + self.liveness + Nanos(1))
+                let leash = self.leash.next_due();
+                self.rtt.next().min(gap).min(leash).min(self.heard + self.liveness + Nanos(1))
             }
             ImageState::Linger | ImageState::Refusing => self.since + LINGER,
             ImageState::Draining | ImageState::Done => return Nanos::MAX,
@@ -309,12 +305,7 @@ impl Image {
 
     /// The application refuses the stream.
     pub fn refuse(&mut self, now: Nanos, code: i32, text: &[u8]) {
-        let mut refusal = Refusal { code, text: [0; REFUSAL_TEXT_MAX], length: 0 };
-        for (place, byte) in refusal.text.iter_mut().zip(text) {
-            *place = *byte;
-            refusal.length += 1;
-        }
-        self.refusal = Some(refusal);
+        self.refusal = Some(Refusal::new(code, text));
         self.clock = now;
         self.reason = ImageEnd::Refused;
         self.status.force();
@@ -345,6 +336,28 @@ impl Image {
             return true;
         }
         self.rtt.handle_echo(now, frame.echo, frame.reception_delta)
+    }
+
+    /// The application had its turn to read: one without a tether that is too far behind loses what
+    /// it has not read, which is told to `skip` when it is back.
+    #[inline]
+    pub fn check_tether(
+        &mut self,
+        now: Nanos,
+        counters: &mut SubscriptionCounters,
+        skip: &mut impl FnMut(Skip),
+    ) {
+        if self.leash.is_loose() && self.state == ImageState::Active {
+            self.pass_unread(now, counters);
+            self.tell_passed(skip);
+        }
+    }
+
+    /// What was passed and not told.
+    pub fn tell_passed(&mut self, skip: &mut impl FnMut(Skip)) {
+        if let Some(passed) = self.leash.rejoined() {
+            skip(passed);
+        }
     }
 
     /// The next control frame and where it goes.
@@ -473,6 +486,28 @@ impl Image {
         true
     }
 
+    #[cold]
+    fn pass_unread(&mut self, now: Nanos, counters: &mut SubscriptionCounters) {
+        let (position, live) = (self.consumed, self.live());
+        if !self.leash.check(now, position, live) {
+            return;
+        }
+        let bytes = live - position;
+        self.leash.pass(Skip { position, bytes });
+        self.consumed = live;
+        if !self.is_reliable {
+            self.arrivals.pass_gaps();
+        }
+        counters.skipped_bytes += bytes as u64;
+        counters.incomplete += u64::from(self.assembly.reset());
+        self.check_consumed();
+    }
+
+    /// Everything below has arrived, or is given up.
+    fn live(&self) -> i64 {
+        if self.is_reliable { self.arrivals.contiguous() } else { self.arrivals.high() }
+    }
+
     /// What was sent and is missing shrinks a window that grows until something is lost.
     fn note_gap(&mut self, now: Nanos, has_gap: bool) {
         if has_gap && self.congestion.lose(now) {
@@ -537,6 +572,7 @@ impl Image {
         let next = self.state.after(happening);
         if next != self.state {
             (self.state, self.since) = (next, self.clock);
+            self.leash.end();
         }
     }
 
@@ -558,12 +594,13 @@ impl Image {
     ) -> Option<(SocketAddr, usize)> {
         let window = self.congestion.window();
         if self.status_left == 0 {
-            if !self.status.is_due(now, self.consumed, window) {
+            let reported = self.leash.reported(self.consumed, self.live());
+            if !self.status.is_due(now, reported, window) {
                 return None;
             }
             self.congestion.grow(now, self.rtt.timeout());
             self.status_left = if config.feedback.is_some() { 1 } else { self.sources.count() };
-            self.status.sent(now, self.consumed, window);
+            self.status.sent(now, reported, window);
         }
         self.status_left -= 1;
         counters.statuses += 1;
@@ -592,8 +629,8 @@ impl Image {
             stream_id: config.stream_id,
             receiver_id: config.receiver_id,
             group_tag: config.group_tag,
-            code: why.code,
-            text: why.text.get(..why.length).unwrap_or(&[]),
+            code: why.code(),
+            text: why.text(),
         }
     }
 

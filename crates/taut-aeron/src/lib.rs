@@ -14,6 +14,7 @@
 //! - `reliable=false` passes gaps at once and reports them;
 //! - a source must echo a random value before memory is taken for it, and a receiver must name the
 //!   session before data goes to an address that it gave;
+//! - an application without a tether is passed when it is a window behind, and told so;
 //! - a publication holds one term, an image its window and one message.
 //!
 //! # Sending
@@ -90,7 +91,7 @@ mod terms;
 mod transmit;
 mod window;
 
-pub use config::{CongestionControl, MTU_MAX, PublicationConfig, SubscriptionConfig};
+pub use config::{CongestionControl, MTU_MAX, PublicationConfig, SubscriptionConfig, Tether};
 pub use counters::{PublicationCounters, SubscriptionCounters};
 pub use destinations::{DestinationMode, Target};
 pub use error::{Error, OfferError, Parameter};

@@ -40,6 +40,9 @@ const RUN_BYTES_MAX: usize = 65_000;
 const EVENTS_MAX: usize = 64;
 /// How long a group's receivers may take to say that they are there.
 const GROUP_GRACE: Nanos = Nanos::from_millis(200);
+/// How long spies alone do not move a stream that a receiver was too slow to join: it learns that
+/// from a heartbeat, and joins again at the next SETUP.
+const JOINING_TIME: Nanos = Nanos::from_millis(500);
 /// Echoes of round-trip measurements that wait to be sent.
 const ECHOES_MAX: usize = 64;
 
@@ -109,6 +112,12 @@ pub struct Publication {
     destinations: Destinations,
     state: PublicationState,
     is_connected: bool,
+    /// Spies stand for receivers.
+    is_simulated: bool,
+    /// A receiver joins, and the spies wait for it.
+    joining_until: Nanos,
+    /// Somebody is there to hear heartbeats.
+    is_followed: bool,
     is_revoked: bool,
     /// When the state began.
     since: Nanos,
@@ -147,6 +156,9 @@ impl Publication {
             destinations: Destinations::new(config.destinations, config.destinations_max),
             state: PublicationState::Active,
             is_connected: false,
+            is_simulated: false,
+            joining_until: Nanos(i64::MIN),
+            is_followed: false,
             is_revoked: false,
             since: Nanos::ZERO,
             echoes: VecDeque::with_capacity(ECHOES_MAX),
@@ -252,6 +264,7 @@ impl Publication {
             self.counters.evicted += 1;
             self.push(PublicationEvent::Evicted { receiver_id });
         }
+        self.pass_unheard(now);
         self.update_connection();
         if self.state == PublicationState::Draining && self.position >= self.log.tail() {
             self.pace.heartbeat_now();
@@ -275,8 +288,9 @@ impl Publication {
             }
             _ => self.since + self.config.linger,
         };
-        let setups = self.is_connected || self.is_closing();
-        let rtt = if self.is_connected { self.rtt.next() } else { Nanos::MAX };
+        let is_heard = self.receivers.is_connected();
+        let setups = is_heard || self.is_closing();
+        let rtt = if is_heard { self.rtt.next() } else { Nanos::MAX };
         let due = [
             linger,
             self.pace.next_due(setups, self.beats()),
@@ -347,7 +361,8 @@ impl Publication {
             let bytes = self.setup().frame().write(out);
             return Some(Transmit { bytes, to: Target::One(address) });
         }
-        let setups = self.is_connected || self.is_closing();
+        let is_heard = self.receivers.is_connected();
+        let setups = is_heard || self.is_closing();
         if self.pace.setup(now, setups) {
             self.counters.setups += 1;
             return Some(Transmit { bytes: self.setup().frame().write(out), to: Target::All });
@@ -358,7 +373,7 @@ impl Publication {
             let header = self.log.header(self.position, 0, flags, 0);
             return Some(Transmit { bytes: write_heartbeat(&header, out), to: Target::All });
         }
-        if self.is_connected && now >= self.rtt.next() {
+        if is_heard && now >= self.rtt.next() {
             let echo = self.cookies.next();
             self.rtt.measure(now, echo);
             let frame = self.round_trip(REPLY, echo);
@@ -378,6 +393,16 @@ impl Publication {
         self.is_revoked = true;
         self.pace.heartbeat_now();
         self.happen(now, Happening::Revoked);
+    }
+
+    /// Spies of this process are there, or not, and stand for receivers (`ssc`): the publication is
+    /// connected, and what it takes while it has too few receivers counts as sent. A receiver joins
+    /// at the position that this has come to.
+    pub fn simulate_connection(&mut self, is_simulated: bool) {
+        if is_simulated != self.is_simulated {
+            self.is_simulated = is_simulated;
+            self.update_connection();
+        }
     }
 
     /// Adds a destination by hand (`control-mode=manual`); false when it cannot be.
@@ -482,7 +507,7 @@ impl Publication {
 
     /// Heartbeats go once somebody was there to hear them.
     const fn beats(&self) -> bool {
-        self.counters.statuses > 0
+        self.is_followed
     }
 
     const fn end_flags(&self) -> u8 {
@@ -569,7 +594,12 @@ impl Publication {
         // It has named the session and a term: data may go there, also when it is too far behind to
         // count, so that it learns that.
         let is_proved = self.destinations.prove(now, from);
+        self.is_followed |= is_proved;
         if !is_proved || (position - self.position).abs() > self.terms().length() / 2 {
+            // With spies alone the stream went on while it joined: the next time it stands.
+            if is_proved && now >= self.joining_until {
+                self.joining_until = now + JOINING_TIME;
+            }
             return false;
         }
         let report = Report {
@@ -657,8 +687,17 @@ impl Publication {
         }
     }
 
+    /// With spies alone what was taken counts as sent.
+    fn pass_unheard(&mut self, now: Nanos) {
+        let is_alone = self.is_simulated && !self.receivers.is_connected();
+        if is_alone && self.log.tail() > self.position && now >= self.joining_until {
+            self.position = self.log.tail();
+            self.receivers.pass(self.position);
+        }
+    }
+
     fn update_connection(&mut self) {
-        let is_connected = self.receivers.is_connected();
+        let is_connected = self.receivers.is_connected() || self.is_simulated;
         if is_connected != self.is_connected {
             self.is_connected = is_connected;
             self.push(match is_connected {

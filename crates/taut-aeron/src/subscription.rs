@@ -151,6 +151,8 @@ impl Subscription {
             let is_over = matches!(image.state(), ImageState::Linger | ImageState::Done);
             if (is_over || image.state() == ImageState::Refusing) && !was_told {
                 image.tell();
+                let events = &mut self.events;
+                image.tell_passed(&mut |skip| push_skip(events, session_id, skip));
                 self.push(SubscriptionEvent::ImageUnavailable { session_id, position, end });
             }
             if self.images.get(at).is_some_and(|image| image.state() == ImageState::Done) {
@@ -194,10 +196,12 @@ impl Subscription {
             let bytes = self.ask_setup(0, 0).write(out);
             return Some(Transmit { bytes, to: Target::One(address) });
         }
-        let Self { images, config, cookies, counters, .. } = self;
-        let sent = images
-            .iter_mut()
-            .find_map(|image| image.poll_transmit(now, config, || cookies.next(), counters, out));
+        let Self { images, config, cookies, counters, events, .. } = self;
+        let sent = images.iter_mut().find_map(|image| {
+            let session_id = image.session_id();
+            image.check_tether(now, counters, &mut |skip| push_skip(events, session_id, skip));
+            image.poll_transmit(now, config, || cookies.next(), counters, out)
+        });
         sent.map(|(to, bytes)| Transmit { bytes, to: Target::One(to) })
     }
 

@@ -17,6 +17,8 @@ pub struct Counters {
     pub repaired: u64,
     /// Messages dropped by policy, over all subscribers.
     pub dropped: u64,
+    /// Subscribers that were left behind for being slow, by policy.
+    pub evicted: u64,
     /// Messages or frames that came twice.
     pub duplicated: u64,
     /// Messages or frames that came behind a later one.

@@ -13,6 +13,7 @@ use crate::event::Event;
 use crate::loss::Loss;
 use crate::message::{Action, Message};
 use crate::offer::OfferError;
+use crate::spied::Spied;
 
 /// What every driver is told when it is opened, besides its URI.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,6 +39,14 @@ pub(crate) trait PublicationDriver {
 
     /// The next event, if there is one.
     fn poll_event(&mut self) -> Option<Event>;
+
+    /// What a spy of it is told of the stream.
+    fn spied(&self) -> Spied {
+        Spied::default()
+    }
+
+    /// Spies look on now, or not.
+    fn set_spied(&mut self, _is_spied: bool) {}
 
     /// Subscribers now.
     fn subscriber_count(&self) -> usize;

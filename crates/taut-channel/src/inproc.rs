@@ -2,9 +2,11 @@
 
 mod memory;
 mod publication;
+mod spies;
 mod spy;
 mod subscription;
 
 pub(crate) use publication::InprocPublication;
-pub(crate) use spy::{Spies, SpySubscription};
+pub(crate) use spies::Spies;
+pub(crate) use spy::SpySubscription;
 pub(crate) use subscription::InprocSubscription;

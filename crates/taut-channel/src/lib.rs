@@ -29,9 +29,10 @@
 //! lose nothing and hold the publisher up; leased UDP repairs nothing and waits for nobody. What
 //! else happens is an [`Event`] and a [`Counters`] field, never a silence.
 //!
-//! [`Publication::spy`] looks on within the process, and [`SharedPublication`] lets several threads
-//! publish into one session. [`Relay`] takes one channel into another, on a
-//! thread of its own where you want one. [`Waiter`] waits by a strategy between polls.
+//! [`Publication::spy`] looks on within the process ([`Publication::tethered_spy`] is waited for),
+//! and [`SharedPublication`] lets several threads publish into one session. [`Relay`] takes one
+//! channel into another, on a thread of its own where you want one. [`Waiter`] waits by a strategy
+//! between polls.
 #![forbid(unsafe_code)]
 
 mod aeron;
@@ -50,6 +51,7 @@ mod publication;
 mod relay;
 mod seats;
 mod shared;
+mod spied;
 mod subscription;
 mod uri;
 mod waiter;

@@ -44,6 +44,8 @@ pub enum MessageLimit {
     TermLength,
     /// The peer's or our own bound on a frame.
     Frame,
+    /// The log of spies that are waited for.
+    Spies,
 }
 
 impl MessageLimit {
@@ -54,6 +56,7 @@ impl MessageLimit {
             Self::PathMtu => "split it, or raise the MTU of the interfaces on the path",
             Self::TermLength => "raise term-length",
             Self::Frame => "split it",
+            Self::Spies => "split it, or use spies that may be overtaken",
         }
     }
 }

@@ -71,7 +71,7 @@ pub enum Closing {
 pub struct Publication {
     driver: Driver,
     spies: Option<Spies>,
-    /// The buffer of claims, and of messages in parts that spies see.
+    /// The buffer of claims.
     scratch: Vec<u8>,
     gap: PollGap,
     is_closing: bool,
@@ -137,19 +137,24 @@ impl Publication {
         topic: &[u8],
         parts: &[&[u8]],
     ) -> Result<u64, OfferError> {
-        let position = with!(&mut self.driver, driver => driver.offer(now, topic, parts))?;
         if self.spies.is_some() {
-            self.show_to_spies(parts);
+            return self.offer_spied(now, topic, parts);
         }
-        Ok(position)
+        with!(&mut self.driver, driver => driver.offer(now, topic, parts))
     }
 
     #[cold]
-    fn show_to_spies(&mut self, parts: &[&[u8]]) {
-        let Some(spies) = &mut self.spies else { return };
-        self.scratch.clear();
-        parts.iter().for_each(|part| self.scratch.extend_from_slice(part));
-        spies.copy(&self.scratch);
+    fn offer_spied(
+        &mut self,
+        now: Nanos,
+        topic: &[u8],
+        parts: &[&[u8]],
+    ) -> Result<u64, OfferError> {
+        let Some(spies) = &mut self.spies else { return Err(OfferError::Closed) };
+        spies.admit(parts.iter().map(|part| part.len()).sum())?;
+        let position = with!(&mut self.driver, driver => driver.offer(now, topic, parts))?;
+        spies.copy(parts, position);
+        Ok(position)
     }
 
     /// Claims room for a message of `bytes` bytes, to be written in place and committed; dropped or
@@ -159,6 +164,9 @@ impl Publication {
     /// As [`Publication::offer`]: a commit does not fail for want of room.
     pub fn try_claim(&mut self, now: Nanos, bytes: usize) -> Result<Claim<'_>, OfferError> {
         with!(&mut self.driver, driver => driver.room(now, bytes))?;
+        if let Some(spies) = &mut self.spies {
+            spies.admit(bytes)?;
+        }
         let mut buffer = std::mem::take(&mut self.scratch);
         buffer.clear();
         buffer.resize(bytes, 0);
@@ -170,6 +178,9 @@ impl Publication {
     #[inline]
     pub fn work(&mut self, now: Nanos) -> usize {
         self.gap.note(now);
+        if let Some(spies) = &self.spies {
+            with!(&mut self.driver, driver => driver.set_spied(spies.count() > 0));
+        }
         with!(&mut self.driver, driver => driver.work(now))
     }
 
@@ -245,23 +256,42 @@ impl Publication {
     }
 
     /// A subscription of this process that sees what this publication takes from now on, without
-    /// holding it up: a slow spy is overtaken, and told what it lost. Spies see no topics.
+    /// holding it up: a slow spy is overtaken, and told what it lost ([`Event::Gap`], in the
+    /// stream's positions). Spies see no topics. A message is copied once, however many there are.
     ///
     /// # Errors
     /// When too many spies look on already.
     pub fn spy(&mut self) -> Result<Subscription, ChannelError> {
+        self.spy_by(false)
+    }
+
+    /// As [`Publication::spy`], but the publication waits for it: nothing is lost, and an offer is
+    /// back-pressured while this spy is a whole log behind (1 MiB, and at least eight of the
+    /// longest messages).
+    ///
+    /// # Errors
+    /// As [`Publication::spy`].
+    pub fn tethered_spy(&mut self) -> Result<Subscription, ChannelError> {
+        self.spy_by(true)
+    }
+
+    fn spy_by(&mut self, is_tethered: bool) -> Result<Subscription, ChannelError> {
         let spies = match &mut self.spies {
             Some(spies) => spies,
-            none => none.insert(Spies::new()?),
+            none => none.insert(Spies::new(with!(&self.driver, driver => driver.spied()))?),
         };
-        Ok(Subscription::of_spy(spies.subscribe()?))
+        let spy = spies.subscribe(is_tethered)?;
+        with!(&mut self.driver, driver => driver.set_spied(true));
+        Ok(Subscription::of_spy(spy))
     }
 
     /// What it has done so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         let counters = with!(&self.driver, driver => driver.counters());
-        Counters { poll_gap_ns_max: self.gap.max_ns(), ..counters }
+        let refused = self.spies.as_ref().map_or(0, Spies::back_pressured);
+        let back_pressured = counters.back_pressured + refused;
+        Counters { poll_gap_ns_max: self.gap.max_ns(), back_pressured, ..counters }
     }
 
     /// What was counted for each subscriber: those that are there, and the last 64 that left. On

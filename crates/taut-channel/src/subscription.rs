@@ -22,6 +22,7 @@ enum Driver {
     Inproc(InprocSubscription),
     Ipc(IpcSubscription),
     Lease(Box<LeaseSubscription>),
+    Spy(SpySubscription),
     Zmtp(Box<ZmtpSubscription>),
 }
 
@@ -32,6 +33,7 @@ macro_rules! with {
             Driver::Inproc($bound) => $call,
             Driver::Ipc($bound) => $call,
             Driver::Lease($bound) => $call,
+            Driver::Spy($bound) => $call,
             Driver::Zmtp($bound) => $call,
         }
     };
@@ -66,7 +68,7 @@ impl Subscription {
     }
 
     pub(crate) fn of_spy(spy: SpySubscription) -> Self {
-        Self::over(Driver::Inproc(spy))
+        Self::over(Driver::Spy(spy))
     }
 
     fn over(driver: Driver) -> Self {

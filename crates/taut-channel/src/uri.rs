@@ -92,6 +92,10 @@ impl FromStr for ChannelUri {
         }
         let (scheme, rest) = text.split_once(':').unwrap_or((text, ""));
         match scheme {
+            "aeron-spy" => {
+                let remedy = "a publication gives its spies: Publication::spy";
+                Err(UriError::Unsupported { name: "aeron-spy:", remedy })
+            }
             "aeron" => match rest.split('?').next() {
                 Some("ipc") => IpcUri::alias(rest).map(Self::Ipc),
                 _ => AeronUri::parse(rest).map(Self::Aeron),

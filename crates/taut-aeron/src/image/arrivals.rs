@@ -71,6 +71,11 @@ impl Arrivals {
         self.gaps.pass_first();
     }
 
+    /// Gives all gaps up.
+    pub fn pass_gaps(&mut self) {
+        self.gaps.pass_all();
+    }
+
     /// The frame at a position below [`Self::contiguous`].
     #[inline]
     pub fn frame(&self, position: i64) -> Option<(DataHeader, &[u8])> {

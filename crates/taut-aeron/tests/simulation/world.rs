@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use taut_aeron::{
     DestinationMode, FlowControl, OfferError, Publication, PublicationConfig, PublicationState,
-    Subscription, SubscriptionConfig, Target,
+    Subscription, SubscriptionConfig, Target, Tether,
 };
 use taut_types::Nanos;
 
@@ -46,6 +46,10 @@ pub struct World {
     to_send: u64,
     largest: u64,
     is_reliable: bool,
+    /// By the seed itself, not by its generator: older seeds keep their schedules.
+    tether: Tether,
+    /// Spies let the stream go on without receivers.
+    has_spies: bool,
     restarts: Vec<(Nanos, Option<usize>)>,
     incarnation: i32,
     pub steps: u64,
@@ -72,7 +76,10 @@ impl World {
             restarts.push((at, which));
         }
         restarts.sort();
-        let publication = publication(&mut random, topology, 1);
+        let tether = tether(seed);
+        let has_spies = seed % 7 == 5;
+        let mut publication = publication(&mut random, topology, 1);
+        publication.simulate_connection(has_spies);
         let mut world = Self {
             now: Nanos(1),
             link: Link::new(faults),
@@ -85,6 +92,8 @@ impl World {
             to_send: 20 + random.below(200),
             largest: random.pick(&[40, 100, 1000, 5000]),
             is_reliable,
+            tether,
+            has_spies,
             restarts,
             incarnation: 1,
             steps: 0,
@@ -93,7 +102,7 @@ impl World {
         };
         for at in 0..peer_count {
             let diligence = world.random.pick(&[1000, 1000, 300, 30]);
-            let account = Account::new(is_reliable);
+            let account = Account::new(is_reliable && tether == Tether::Held);
             let address = address(2000 + at as u16);
             let subscription = world.subscription(at as i64 + 1);
             world.peers.push(Peer { subscription, account, address, diligence });
@@ -176,6 +185,7 @@ impl World {
                 None => {
                     let (topology, id) = (self.topology, self.incarnation);
                     self.publication = publication(&mut self.random, topology, id);
+                    self.publication.simulate_connection(self.has_spies);
                     if topology != Topology::Destinations && self.random.per_mille(700) {
                         self.publisher = address(1000 + id as u16);
                     }
@@ -292,12 +302,22 @@ impl World {
             receiver_id,
             receiver_window: self.random.pick(&[4096, 16_384, 131_072]),
             is_reliable: self.is_reliable,
+            tether: self.tether,
             feedback: is_group.then(|| address(GROUP)),
             elicit: has_control.then(|| address(1000)),
             secret,
             ..SubscriptionConfig::default()
         };
         Subscription::new(config).expect("a subscription")
+    }
+}
+
+fn tether(seed: u64) -> Tether {
+    let millis = Nanos::from_millis;
+    match seed % 10 {
+        3 => Tether::LOOSE,
+        8 => Tether::Loose { limit_timeout: millis(5), resting_timeout: millis(20) },
+        _ => Tether::Held,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The URI's parameters as the core takes them.
 
 use taut_aeron::{
-    CongestionControl, DestinationMode, FlowControl, PublicationConfig, SubscriptionConfig,
+    CongestionControl, DestinationMode, FlowControl, PublicationConfig, SubscriptionConfig, Tether,
 };
 use taut_sys::random_bytes;
 use taut_types::Nanos;
@@ -16,7 +16,6 @@ pub const SOCKET_BYTES: usize = 2 * 1024 * 1024;
 
 /// A publication's parameters.
 pub fn publication(uri: &AeronUri, is_group: bool) -> Result<PublicationConfig, ChannelError> {
-    refuse(uri.spies_simulate_connection == Some(true), "ssc=true", "spies are no subscribers")?;
     let random = random()?;
     let defaults = PublicationConfig::default();
     // Session 0 in a status message means every session.
@@ -46,7 +45,6 @@ pub fn publication(uri: &AeronUri, is_group: bool) -> Result<PublicationConfig, 
 
 /// A subscription's parameters; where it answers is the sockets' business.
 pub fn subscription(uri: &AeronUri) -> Result<SubscriptionConfig, ChannelError> {
-    refuse(uri.tether == Some(false), "tether=false", "use reliable=false, or a larger rcv-wnd")?;
     let random = random()?;
     let defaults = SubscriptionConfig::default();
     let window = uri.receiver_window_bytes.map_or(defaults.receiver_window, u32::cast_signed);
@@ -63,6 +61,13 @@ pub fn subscription(uri: &AeronUri) -> Result<SubscriptionConfig, ChannelError> 
         is_reliable: uri.reliable.unwrap_or(true),
         nak_delay: uri.nak_delay.unwrap_or(Nanos::ZERO),
         rejoins: uri.rejoin.unwrap_or(true),
+        tether: match uri.tether {
+            Some(false) => Tether::Loose {
+                limit_timeout: uri.untethered_limit_timeout.unwrap_or(Nanos::ZERO),
+                resting_timeout: uri.untethered_resting_timeout.unwrap_or(Nanos::ZERO),
+            },
+            _ => Tether::Held,
+        },
         validates: uri.validate.unwrap_or(uri.source.is_none()),
         secret: random,
         ..defaults
@@ -114,4 +119,26 @@ pub fn refuse(
     remedy: &'static str,
 ) -> Result<(), ChannelError> {
     if is_asked { Err(ChannelError::Unsupported { what, remedy }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_is_named_need_not_prove_itself_unless_it_is_told_to() {
+        let group = "aeron:udp?endpoint=232.1.1.1:4000|stream-id=7";
+        for (more, validates) in [
+            ("", true),
+            ("|validate=off", false),
+            ("|source=127.0.0.1", false),
+            ("|source=127.0.0.1|validate=on", true),
+        ] {
+            let Ok(crate::ChannelUri::Aeron(uri)) = format!("{group}{more}").parse() else {
+                panic!("{more}");
+            };
+            let config = subscription(&uri).expect("a configuration");
+            assert_eq!(config.validates, validates, "{more}");
+        }
+    }
 }

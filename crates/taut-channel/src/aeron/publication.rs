@@ -18,6 +18,7 @@ use crate::driver::{Descriptors, Opening, PublicationDriver};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event};
 use crate::offer::{MessageLimit, OfferError};
+use crate::spied::Spied;
 use crate::uri::AeronUri;
 
 /// Control frames are short; with an error's text they have at most 1,063 bytes.
@@ -45,6 +46,8 @@ pub(crate) struct AeronPublication {
     /// When feedback was looked at.
     looked: Nanos,
     sent_bytes: u64,
+    /// `ssc`: spies stand for receivers.
+    simulates: bool,
 }
 
 impl AeronPublication {
@@ -67,6 +70,7 @@ impl AeronPublication {
             turns: 0,
             looked: Nanos(i64::MIN / 2),
             sent_bytes: 0,
+            simulates: uri.spies_simulate_connection.unwrap_or(false),
         })
     }
 
@@ -208,12 +212,27 @@ impl PublicationDriver for AeronPublication {
                     let reason = if is_over { EndReason::Closed } else { EndReason::Lost };
                     Event::Disconnected { session, reason }
                 }
-                PublicationEvent::Evicted { .. } => {
-                    Event::Disconnected { session, reason: EndReason::Evicted }
-                }
+                PublicationEvent::Evicted { receiver_id } => Event::Disconnected {
+                    session: receiver_id.cast_unsigned(),
+                    reason: EndReason::Evicted,
+                },
                 PublicationEvent::Refused { .. } => Event::Refused { peer: None },
                 _ => continue,
             });
+        }
+    }
+
+    fn spied(&self) -> Spied {
+        Spied {
+            session: session(self.core.config().session_id),
+            position: self.core.tail().cast_unsigned(),
+            message_bytes_max: self.core.message_bytes_max(),
+        }
+    }
+
+    fn set_spied(&mut self, is_spied: bool) {
+        if self.simulates {
+            self.core.simulate_connection(is_spied);
         }
     }
 
@@ -242,7 +261,7 @@ impl PublicationDriver for AeronPublication {
             back_pressured: core.back_pressured,
             malformed: core.invalid,
             refused: self.wire.failed,
-            dropped: core.evicted,
+            evicted: core.evicted,
             transfers: self.wire.transfers,
             injected_losses: self.wire.injected,
             ..Counters::default()

@@ -174,6 +174,28 @@ const fn any(like: SocketAddr) -> IpAddr {
 mod tests {
     use super::*;
 
+    fn parse(text: &str) -> AeronUri {
+        match text.parse() {
+            Ok(crate::ChannelUri::Aeron(uri)) => uri,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn sockets_have_the_buffers_and_hops_that_the_uri_says() {
+        let more = "stream-id=7|so-rcvbuf=64k|so-sndbuf=100k";
+        let uri = parse(&format!("aeron:udp?endpoint=127.0.0.1:0|{more}"));
+        let listening = receiving(&uri).expect("a socket");
+        let group = parse(&format!("aeron:udp?endpoint=224.0.1.99:4000|ttl=9|{more}"));
+        let sending = sending(&group).expect("sockets");
+        for socket in [&listening[0].socket, &sending.data] {
+            let granted = socket.granted().expect("options");
+            assert_eq!(granted.receive_buffer_bytes, 64 * 1024);
+            assert_eq!(granted.send_buffer_bytes, 100 * 1024);
+        }
+        assert_eq!(sending.data.multicast_hops(), Ok(9));
+    }
+
     #[test]
     fn a_groups_control_address_is_the_next_one_and_the_group_is_odd() {
         let next = |text: &str| control_group(text.parse().expect("an address"));

@@ -92,6 +92,16 @@ impl Memory {
         self.users.fetch_or(1 << bit, Ordering::Acquire) >> bit & 1 == 0
     }
 
+    /// Takes the first free reader's bit.
+    pub(super) fn take_seat(&self) -> Option<u32> {
+        (0..SUBSCRIBERS_MAX as u32).find(|seat| self.take(*seat))
+    }
+
+    /// How many readers' bits are taken.
+    pub(super) fn reader_count(&self) -> usize {
+        (self.users.load(Ordering::Acquire) & !(1 << WRITER)).count_ones() as usize
+    }
+
     /// Gives a user's bit back, and wakes who waits for that.
     pub(super) fn give_back(&self, bit: u32) {
         // Release: pairs with the acquire of the next user.

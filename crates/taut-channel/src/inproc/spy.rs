@@ -1,45 +1,173 @@
-//! Spies: what a publication takes, seen beside its subscribers, without holding it up.
+//! A spy: a subscription on a publication of this process.
 
-use taut_ring::Policy;
-use taut_ring::log::Appender;
+use taut_ring::broadcast::{Polled, Start};
+use taut_ring::log::{LogReader, message_bytes_max};
+use taut_types::Nanos;
 
-use super::memory::{CAPACITY_BYTES, Memory, WRITER};
-use super::subscription::InprocSubscription;
+use super::memory::{Memory, SUBSCRIBERS_MAX};
+use crate::counters::Counters;
+use crate::driver::SubscriptionDriver;
 use crate::error::ChannelError;
+use crate::event::{EndReason, Event, Events};
+use crate::message::{Action, Message};
+use crate::spied::Spied;
 
-/// The log that a publication copies its messages to, once there is a spy.
+const EVENTS_MAX: usize = 64;
+/// Two positions before each message.
+pub(super) const HEADER_BYTES: usize = 16;
+
+/// Reads the log of a publication's spies.
 #[derive(Debug)]
-pub(crate) struct Spies {
-    appender: Appender<'static>,
+pub(crate) struct SpySubscription {
+    reader: Option<LogReader<'static>>,
     memory: &'static Memory,
+    seat: u32,
+    buffer: Box<[u8]>,
+    /// The record in the buffer: its length, and the position behind it.
+    held: Option<(usize, u64)>,
+    session: u64,
+    /// Up to where everything was seen or is known to be lost.
+    position: u64,
+    events: Events,
+    counters: Counters,
+    is_live: bool,
 }
 
-/// A spy's end.
-pub(crate) type SpySubscription = InprocSubscription;
-
-impl Spies {
-    pub(crate) fn new() -> Result<Self, ChannelError> {
-        let memory = Memory::spied(CAPACITY_BYTES);
-        let appender = Appender::resume(&memory.words, memory.layout, Policy::Overwrite)?;
-        Ok(Self { appender, memory })
+impl SpySubscription {
+    pub(super) fn open(
+        memory: &'static Memory,
+        stream: Spied,
+        is_tethered: bool,
+    ) -> Result<Self, ChannelError> {
+        let seat =
+            memory.take_seat().ok_or(ChannelError::SubscribersFull { count: SUBSCRIBERS_MAX })?;
+        let (words, layout, start) = (&memory.words, memory.layout, Start::Latest);
+        let reader = match is_tethered {
+            true => LogReader::registered(words, layout, start, seat as usize),
+            false => LogReader::passive(words, layout, start),
+        };
+        let reader = reader.inspect_err(|_| memory.give_back(seat))?;
+        let Spied { session, position, .. } = stream;
+        let mut events = Events::at_most(EVENTS_MAX);
+        events.tell(Event::ImageAvailable { session, position, peer: None });
+        Ok(Self {
+            reader: Some(reader),
+            memory,
+            seat,
+            buffer: vec![0; message_bytes_max(layout.capacity_bytes)].into_boxed_slice(),
+            held: None,
+            session,
+            position,
+            events,
+            counters: Counters::default(),
+            is_live: true,
+        })
     }
 
-    /// One more spy, from the next message on.
-    pub(crate) fn subscribe(&self) -> Result<SpySubscription, ChannelError> {
-        InprocSubscription::passive(self.memory)
+    /// Takes the next record out of the log, if there is one.
+    fn fetch(&mut self) -> bool {
+        let Some(reader) = &mut self.reader else { return false };
+        // Before the look at the log: what a publication wrote before it went is still seen.
+        let has_writer = self.memory.has_writer();
+        loop {
+            match reader.poll(&mut self.buffer) {
+                Polled::Message(bytes) => break self.hold(bytes),
+                // The next record says from where to where it was overtaken.
+                Polled::Lapped(_) | Polled::NewWriter(_) => {}
+                Polled::Empty => {
+                    if self.is_live && !has_writer {
+                        self.is_live = false;
+                        let (session, position) = (self.session, self.position);
+                        let reason = EndReason::Closed;
+                        let end = Event::ImageUnavailable { session, position, reason };
+                        self.events.tell(end);
+                    }
+                    break false;
+                }
+            }
+        }
     }
 
-    /// Copies a message. One that is longer than an eighth of the log is not seen by spies.
+    fn hold(&mut self, bytes: usize) -> bool {
+        let position_at = |at: usize| {
+            let bytes = self.buffer.get(at..at + 8).and_then(|bytes| bytes.first_chunk());
+            bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+        };
+        let (start, end) = (position_at(0), position_at(8));
+        if start > self.position {
+            let (session, position) = (self.session, self.position);
+            let length = start - position;
+            self.counters.lost += length;
+            self.events.tell(Event::Gap { session, position, length });
+        }
+        self.position = start;
+        self.held = Some((bytes, end));
+        true
+    }
+}
+
+impl SubscriptionDriver for SpySubscription {
     #[inline]
-    pub(crate) fn copy(&mut self, message: &[u8]) -> bool {
-        let copied = self.appender.append(message).is_ok();
-        self.memory.ring();
-        copied
+    fn poll<H>(&mut self, _now: Nanos, limit: usize, handler: &mut H) -> usize
+    where
+        H: FnMut(Message<'_>) -> Action,
+    {
+        let mut count = 0;
+        while count < limit && (self.held.is_some() || self.fetch()) {
+            let Some((bytes, position)) = self.held else { break };
+            let payload = self.buffer.get(HEADER_BYTES..bytes).unwrap_or(&[]);
+            let bytes = payload.len() as u64;
+            let session = self.session;
+            let action = handler(Message { payload, topic: &[], session, position });
+            if action == Action::Abort {
+                break;
+            }
+            (self.held, self.position) = (None, position);
+            self.counters.received += 1;
+            self.counters.received_bytes += bytes;
+            count += 1;
+            if action == Action::Break {
+                break;
+            }
+        }
+        count
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.events.next()
+    }
+
+    fn image_count(&self) -> usize {
+        usize::from(self.is_live)
+    }
+
+    fn close(&mut self, _now: Nanos) {
+        if self.reader.take().is_some() {
+            self.memory.give_back(self.seat);
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.reader.is_none()
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn next_timeout(&self) -> Option<Nanos> {
+        None
+    }
+
+    fn block(&mut self, span: Nanos) {
+        if let Some(reader) = &self.reader {
+            self.memory.sleep(span, || !reader.has_next());
+        }
     }
 }
 
-impl Drop for Spies {
+impl Drop for SpySubscription {
     fn drop(&mut self) {
-        self.memory.give_back(WRITER);
+        self.close(Nanos::ZERO);
     }
 }

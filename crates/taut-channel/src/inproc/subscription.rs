@@ -16,7 +16,7 @@ use crate::uri::InprocUri;
 
 const EVENTS_MAX: usize = 64;
 
-/// Reads a log of this process: registered, or as a spy that the writer does not wait for.
+/// Reads a log of this process.
 #[derive(Debug)]
 pub(crate) struct InprocSubscription {
     reader: Option<LogReader<'static>>,
@@ -33,23 +33,11 @@ impl InprocSubscription {
     pub(crate) fn open(uri: &InprocUri, opening: &Opening) -> Result<Self, ChannelError> {
         refuse_loss(opening)?;
         let memory = Memory::named(&uri.name, uri.capacity_bytes)?;
-        let seat = Self::take_seat(memory)?;
+        let count = SUBSCRIBERS_MAX;
+        let seat = memory.take_seat().ok_or(ChannelError::SubscribersFull { count })?;
         let (words, layout) = (&memory.words, memory.layout);
         let reader = LogReader::registered(words, layout, Start::Latest, seat as usize)?;
         Ok(Self::over(reader, memory, seat))
-    }
-
-    /// A reader that may be overtaken.
-    pub(super) fn passive(memory: &'static Memory) -> Result<Self, ChannelError> {
-        let seat = Self::take_seat(memory)?;
-        let reader = LogReader::passive(&memory.words, memory.layout, Start::Latest)?;
-        Ok(Self::over(reader, memory, seat))
-    }
-
-    fn take_seat(memory: &'static Memory) -> Result<u32, ChannelError> {
-        let count = SUBSCRIBERS_MAX;
-        let seat = (0..count as u32).find(|seat| memory.take(*seat));
-        seat.ok_or(ChannelError::SubscribersFull { count })
     }
 
     fn over(reader: LogReader<'static>, memory: &'static Memory, seat: u32) -> Self {

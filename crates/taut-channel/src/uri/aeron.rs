@@ -34,6 +34,8 @@ const PARAMETERS: &[&str] = &[
     "nak-delay",
     "reliable",
     "tether",
+    "untethered-window-limit-timeout",
+    "untethered-resting-timeout",
     "linger",
     "eos",
     "ssc",
@@ -50,9 +52,7 @@ const PARAMETERS: &[&str] = &[
     "channel-rcv-ts-offset",
     "channel-snd-ts-offset",
     "pub-wnd",
-    "untethered-window-limit-timeout",
     "untethered-linger-timeout",
-    "untethered-resting-timeout",
     "stream-session-limit",
 ];
 const UNSUPPORTED: &[(&str, &str)] = &[
@@ -67,9 +67,7 @@ const UNSUPPORTED: &[(&str, &str)] = &[
     ("channel-rcv-ts-offset", "put the stamps into the message"),
     ("channel-snd-ts-offset", "put the stamps into the message"),
     ("pub-wnd", "use term-length: the window is half of it"),
-    ("untethered-window-limit-timeout", "use tether=false"),
-    ("untethered-linger-timeout", "use tether=false"),
-    ("untethered-resting-timeout", "use tether=false"),
+    ("untethered-linger-timeout", "leave it out: a caller at rest loses what it has not read"),
     ("stream-session-limit", "leave it out: sessions are bounded anyway"),
 ];
 
@@ -128,6 +126,45 @@ pub enum Congestion {
 }
 
 /// An `aeron:udp?` channel. What is not given is `None`; the driver has the defaults.
+///
+/// The parameters have Aeron's names; those with a star are taut's own. Sizes are written as
+/// `8192`, `256k` or `4m`, spans as `20us`, `5ms` or `1s`. A name that is not here is an error.
+///
+/// | parameter | default | meaning |
+/// |---|---|---|
+/// | `endpoint=H:P` | | where the subscriber listens, or the group; port 0 picks one |
+/// | `endpoint=H:P,H:P` * | | a subscription at up to four; a manual publication's first ones |
+/// | `stream-id` | | the stream; needed |
+/// | `interface` | the route's | of a group: a name, an address, or a network with its mask |
+/// | `source=IP` * | any | of a group: the only source; implies `validate=off` |
+/// | `control=H:P` | | where a publication hears its many subscribers, and they ask for it |
+/// | `control-mode` | `dynamic` | who adds destinations: subscribers, or `manual` the application |
+/// | `session-id` | random | the publication's; of a subscription: the only one it hears |
+/// | `term-length` | `256k` | a power of two, 64k to 1g; a message is at most an eighth of it |
+/// | `mtu` | `1408` | the longest datagram, a multiple of 32 |
+/// | `init-term-id`, `term-id`, `term-offset` | random, 0 | where the stream begins; together |
+/// | `ttl` | the kernel's | hops of a multicast datagram |
+/// | `so-sndbuf`, `so-rcvbuf` | `2m` | buffers of the sockets, up to the kernel's limits |
+/// | `rcv-wnd` | `128k` | what may be under way to a subscriber, at most half a term |
+/// | `fc=max` | `max` | the fastest subscriber sets the pace: others may be left behind |
+/// | `fc=min[,g:/N][,t:SPAN]` | 1, `5s` | the slowest; N connect; how long a silent one counts |
+/// | `fc=tagged,g:TAG[/N][,t:SPAN]` | | the slowest of those with the tag |
+/// | `fc=min,e:SPAN` * | | the slowest, but one that holds the others so long is evicted |
+/// | `gtag` | none | the tag of a subscription |
+/// | `cc` | `static` | the window: all of `rcv-wnd`, or `cubic` |
+/// | `nak-delay` | 0 | how long a gap may heal, beside what reordering teaches |
+/// | `reliable` | `true` | `false`: gaps are passed at once, each an `Event::Gap` |
+/// | `tether` | `true` | `false`: a caller more than `rcv-wnd` behind is passed, an `Event::Gap` |
+/// | `untethered-window-limit-timeout` | 0 (Aeron: 5s) | how long it may be behind before |
+/// | `untethered-resting-timeout` | 0 (Aeron: 10s) | how long nothing is delivered to it then |
+/// | `rejoin` | `true` | whether a session that fell silent is taken again |
+/// | `validate` * | `on` | a source must echo a random value before memory is spent on it |
+/// | `linger` | `5s` | how long a closed publication waits for who has not everything |
+/// | `eos` | `true` | whether the end of the stream is sent |
+/// | `ssc` | `false` | spies alone connect and move the publication |
+///
+/// A caller without a tether must still do its duty: what is not polled cannot be received. A poll
+/// with a limit of 0 is the duty alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AeronUri {
     /// Where the subscriber listens, or the group.
@@ -177,6 +214,10 @@ pub struct AeronUri {
     pub reliable: Option<bool>,
     /// Whether the publisher waits for this subscription.
     pub tether: Option<bool>,
+    /// How long a subscription without a tether may be more than its window behind.
+    pub untethered_limit_timeout: Option<Nanos>,
+    /// How long nothing is delivered to it then.
+    pub untethered_resting_timeout: Option<Nanos>,
     /// How long a closed publication still repairs.
     pub linger: Option<Nanos>,
     /// Whether the end of the stream is sent.
@@ -300,7 +341,8 @@ fn read_terms(given: &Parameters<'_>, uri: AeronUri) -> Result<AeronUri, UriErro
 
 fn read_behaviour(given: &Parameters<'_>, uri: AeronUri) -> Result<AeronUri, UriError> {
     let switch = |name| given.value(name, value::SWITCH, value::switch);
-    Ok(AeronUri {
+    let span = |name| given.value(name, value::SPAN, value::span);
+    let uri = AeronUri {
         flow_control: given.value("fc", FLOW, flow_control)?,
         group_tag: given.value("gtag", "a number of 64 bits", |text| text.parse().ok())?,
         congestion: given.value("cc", "static or cubic", |text| match text {
@@ -308,10 +350,12 @@ fn read_behaviour(given: &Parameters<'_>, uri: AeronUri) -> Result<AeronUri, Uri
             "cubic" => Some(Congestion::Cubic),
             _ => None,
         })?,
-        nak_delay: given.value("nak-delay", value::SPAN, value::span)?,
+        nak_delay: span("nak-delay")?,
         reliable: switch("reliable")?,
         tether: switch("tether")?,
-        linger: given.value("linger", value::SPAN, value::span)?,
+        untethered_limit_timeout: span("untethered-window-limit-timeout")?,
+        untethered_resting_timeout: span("untethered-resting-timeout")?,
+        linger: span("linger")?,
         end_of_stream: switch("eos")?,
         spies_simulate_connection: switch("ssc")?,
         rejoin: switch("rejoin")?,
@@ -321,7 +365,13 @@ fn read_behaviour(given: &Parameters<'_>, uri: AeronUri) -> Result<AeronUri, Uri
             _ => None,
         })?,
         ..uri
-    })
+    };
+    let spans = [uri.untethered_limit_timeout, uri.untethered_resting_timeout];
+    if spans.iter().any(Option::is_some) && uri.tether != Some(false) {
+        let why = "the untethered-...-timeouts belong to tether=false";
+        return Err(UriError::Absent { name: "tether", why });
+    }
+    Ok(uri)
 }
 
 const FLOW: &str = "max, min or tagged, then any of g:TAG/SIZE, t:SPAN and e:SPAN, by commas";

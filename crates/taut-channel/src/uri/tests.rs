@@ -56,6 +56,7 @@ fn every_aeron_name_of_the_list_is_read() {
          |control=127.0.0.1:4001|control-mode=dynamic|session-id=-9|term-length=64k|mtu=8192\
          |init-term-id=5|term-id=6|term-offset=64|ttl=3|so-rcvbuf=2m|so-sndbuf=1m|rcv-wnd=128k\
          |fc=min,g:7/2,t:5s,e:100ms|gtag=7|cc=cubic|nak-delay=20us|reliable=false|tether=false\
+         |untethered-window-limit-timeout=3ms|untethered-resting-timeout=4s\
          |linger=1s|eos=false|ssc=true|rejoin=false|validate=off",
     ) else {
         panic!("not aeron");
@@ -73,6 +74,8 @@ fn every_aeron_name_of_the_list_is_read() {
     assert_eq!((uri.group_tag, uri.congestion), (Some(7), Some(Congestion::Cubic)));
     assert_eq!((uri.reliable, uri.tether, uri.validate), (Some(false), Some(false), Some(false)));
     assert_eq!(uri.nak_delay, Some(Nanos::from_micros(20)));
+    assert_eq!(uri.untethered_limit_timeout, Some(Nanos::from_millis(3)));
+    assert_eq!(uri.untethered_resting_timeout, Some(Nanos::from_secs(4)));
 }
 
 #[test]
@@ -87,7 +90,16 @@ fn an_unknown_parameter_is_refused_with_the_one_that_was_meant() {
 
 #[test]
 fn what_only_aeron_has_is_refused_and_never_ignored() {
-    for name in ["alias=x", "tags=1", "sparse=true", "group=true", "max-resend=3"] {
+    let spy = refuse("aeron-spy:aeron:udp?endpoint=h:1|stream-id=1");
+    assert!(spy.contains("Publication::spy"), "{spy}");
+    for name in [
+        "untethered-linger-timeout=1s",
+        "alias=x",
+        "tags=1",
+        "sparse=true",
+        "group=true",
+        "max-resend=3",
+    ] {
         let error = refuse(&format!("aeron:udp?endpoint=h:1|stream-id=1|{name}"));
         assert!(error.contains("not supported"), "{error}");
     }
@@ -103,6 +115,7 @@ fn a_wrong_value_is_named_with_what_would_be_right() {
         ("aeron:udp?endpoint=h:1|stream-id=1|term-length=100k", "term-length=100k is wrong"),
         ("aeron:udp?endpoint=h:1|stream-id=1|mtu=100", "a multiple of 32"),
         ("aeron:udp?endpoint=h:1|stream-id=1|term-id=3", "given together"),
+        ("aeron:udp?endpoint=h:1|stream-id=1|untethered-resting-timeout=1s", "tether=false"),
         ("aeron:udp?endpoint=h:1|stream-id=1|fc=min,x:3", "fc=min,x:3 is wrong"),
         ("aeron:udp?endpoint=h:1|stream-id=1|stream-id=2", "given twice"),
         ("aeron:tcp?endpoint=h:1|stream-id=1", "'aeron:tcp' is wrong"),

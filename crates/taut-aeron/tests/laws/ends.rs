@@ -1,0 +1,80 @@
+//! How streams end: closed, taken back, refused, left.
+
+use taut_aeron::{
+    ImageEnd, OfferError, PublicationConfig, PublicationEvent, PublicationState,
+    SubscriptionConfig, SubscriptionEvent,
+};
+use taut_types::Nanos;
+
+use crate::pair::Pair;
+
+fn pair() -> Pair {
+    let (publication, subscription) = (PublicationConfig::default(), SubscriptionConfig::default());
+    let mut pair = Pair::connected(publication, subscription);
+    pair.publication.offer(&[1; 70]).expect("room");
+    pair.turn();
+    pair
+}
+
+/// Why the image ended, and where.
+fn end(pair: &Pair) -> Option<(ImageEnd, i64)> {
+    pair.events.iter().find_map(|event| match event {
+        SubscriptionEvent::ImageUnavailable { end, position, .. } => Some((*end, *position)),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_closed_stream_ends_with_all_of_it_read_and_its_publication_is_done_at_once() {
+    let mut pair = pair();
+    pair.publication.offer(&[2; 5000]).expect("room");
+    let closed = pair.now;
+    pair.publication.close(closed);
+    assert_eq!(pair.publication.offer(&[3; 70]), Err(OfferError::Closed));
+    while pair.publication.state() != PublicationState::Done {
+        pair.turn();
+    }
+    assert!(pair.now - closed < Nanos::from_millis(2), "it need not linger");
+    assert_eq!(end(&pair), Some((ImageEnd::EndOfStream, pair.publication.tail())));
+    assert_eq!(pair.got.len(), 2);
+    let done = PublicationEvent::Done { unacknowledged_bytes: 0 };
+    assert_eq!(pair.sent_events.last(), Some(&done));
+}
+
+#[test]
+fn a_stream_that_is_taken_back_ends_where_it_was_read() {
+    let mut pair = pair();
+    let position = pair.publication.position();
+    let now = pair.now;
+    pair.publication.revoke(now);
+    pair.run_for(Nanos::from_millis(10));
+    assert_eq!(end(&pair), Some((ImageEnd::Revoked, position)));
+}
+
+#[test]
+fn a_stream_that_is_refused_says_why_and_is_not_taken_again() {
+    let mut pair = pair();
+    let (now, session) = (pair.now, pair.publication.config().session_id);
+    assert!(pair.subscription.refuse(now, session, 42, b"not today"));
+    pair.run_for(Nanos::from_millis(10));
+    let receiver_id = pair.subscription.config().receiver_id;
+    let refused = PublicationEvent::Refused { receiver_id, code: 42 };
+    assert_eq!(
+        pair.sent_events,
+        [PublicationEvent::Connected, refused, PublicationEvent::Disconnected,]
+    );
+    assert_eq!(end(&pair).map(|(end, _)| end), Some(ImageEnd::Refused));
+    pair.step = Nanos::from_millis(1);
+    pair.run_for(Nanos::from_secs(4));
+    assert!(!pair.publication.is_connected() && pair.subscription.image_count() == 0);
+}
+
+#[test]
+fn a_receiver_that_leaves_is_not_waited_for() {
+    let mut pair = pair();
+    let now = pair.now;
+    pair.subscription.close(now);
+    pair.run_for(Nanos::from_millis(10));
+    assert!(!pair.publication.is_connected());
+    assert_eq!(end(&pair).map(|(end, _)| end), Some(ImageEnd::Left));
+}

@@ -1,0 +1,12 @@
+//! What the crate promises, law by law, on virtual time.
+
+mod ends;
+mod gaps;
+mod heartbeats;
+mod memory;
+mod outage;
+mod pair;
+mod repairs;
+mod security;
+mod spies;
+mod tether;

@@ -1,0 +1,8 @@
+//! Reliable UDP over real sockets.
+
+mod ends;
+mod parameters;
+mod raw;
+mod slow;
+mod spies;
+mod transfers;

@@ -1,0 +1,114 @@
+//! Slow subscribers: without a tether, and evicted.
+
+use taut_channel::{EndReason, Event, OfferError, Publication, Subscription};
+use taut_sys::monotonic;
+
+use crate::ends::{PATIENCE, free_port, message, opening, passed, unicast_with, uri};
+
+#[test]
+fn with_tether_false_a_caller_that_reads_nothing_does_not_hold_the_stream_back() {
+    let (mut publication, mut subscription) =
+        unicast_with("", "|tether=false|rcv-wnd=64k", 0.0, 0.01);
+    let begun = monotonic();
+    while !publication.is_connected() {
+        publication.work(monotonic());
+        subscription.poll(monotonic(), 0, |_| {});
+        assert!(monotonic() - begun < PATIENCE);
+    }
+    let mut end = 0;
+    while end < 4_000_000 {
+        match publication.offer(monotonic(), &[7; 1000]) {
+            Ok(position) => end = position,
+            Err(OfferError::BackPressured) => {}
+            Err(error) => panic!("{error}"),
+        }
+        publication.work(monotonic());
+        // It does its duty and reads nothing.
+        subscription.poll(monotonic(), 0, |_| {});
+        assert!(monotonic() - begun < PATIENCE, "{end}: {:?}", publication.counters());
+    }
+    let (mut events, mut first, mut last) = (Vec::new(), None, 0);
+    while last < end {
+        publication.work(monotonic());
+        subscription.poll(monotonic(), 64, |got| {
+            first = first.or(Some(got.position));
+            last = got.position;
+        });
+        events.extend(std::iter::from_fn(|| subscription.poll_event()));
+        assert!(monotonic() - begun < PATIENCE, "{last} of {end}");
+    }
+    let lost = passed(&events);
+    assert_eq!((subscription.counters().lost, first), (lost, Some(lost + 1056)));
+    // Two windows, and what had been taken and was not sent.
+    assert!(end - lost < 256 * 1024, "back at the live position: {lost} of {end}");
+}
+
+/// A publication to two subscriptions at its control address, of which one is evicted when it
+/// holds the other back.
+fn group() -> (Publication, [Subscription; 2]) {
+    let control = format!("control=127.0.0.1:{}|control-mode=dynamic", free_port());
+    // Small buffers: the kernel must not keep for it what it does not read.
+    let listen =
+        format!("aeron:udp?endpoint=127.0.0.1:0|{control}|stream-id=7|rcv-wnd=32k|so-rcvbuf=64k");
+    let subscriptions =
+        [1, 2].map(|seed| Subscription::open(&uri(&listen), &opening(0.0, seed)).expect("listen"));
+    let send = format!("aeron:udp?{control}|stream-id=7|term-length=64k|fc=min,e:30ms");
+    (Publication::open(&uri(&send), &opening(0.0, 0)).expect("send"), subscriptions)
+}
+
+#[test]
+fn a_subscription_that_stops_reading_is_evicted_and_the_others_go_on_and_it_can_come_back() {
+    let (mut publication, [mut quick, mut slow]) = group();
+    let begun = monotonic();
+    while publication.subscriber_count() < 2 {
+        publication.work(monotonic());
+        quick.poll(monotonic(), 64, |_| {});
+        slow.poll(monotonic(), 64, |_| {});
+        assert!(monotonic() - begun < PATIENCE, "both are there");
+    }
+    while publication.poll_event().is_some() {}
+    // One reads, the other one does not even look; a message is as long as a datagram.
+    let (mut sent, mut received, mut events) = (0u64, 0u64, Vec::new());
+    while received < 3000 {
+        if publication.offer(monotonic(), &message(sent)).is_ok() {
+            sent += 1;
+        }
+        publication.work(monotonic());
+        events.extend(std::iter::from_fn(|| publication.poll_event()));
+        quick.poll(monotonic(), 64, |got| {
+            assert_eq!(got.payload, message(received), "in order and whole");
+            received += 1;
+        });
+        assert!(monotonic() - begun < PATIENCE, "{received} of {sent}");
+    }
+    let evictions = events
+        .iter()
+        .filter(|event| matches!(event, Event::Disconnected { reason: EndReason::Evicted, .. }));
+    assert_eq!((evictions.count(), publication.counters().evicted), (1, 1));
+    assert!(publication.is_connected() && publication.subscriber_count() == 1);
+
+    // It looks again: what it cannot have any more it is told of, and it is heard again.
+    let (mut last, mut slow_events) = (None, Vec::new());
+    while last != Some(sent) || publication.subscriber_count() < 2 || sent < 3500 {
+        if sent < 3500 && publication.offer(monotonic(), &message(sent)).is_ok() {
+            sent += 1;
+        }
+        publication.work(monotonic());
+        quick.poll(monotonic(), 64, |_| received += 1);
+        slow.poll(monotonic(), 64, |got| {
+            last = got.payload.first_chunk().map(|bytes| u64::from_le_bytes(*bytes) + 1);
+        });
+        slow_events.extend(std::iter::from_fn(|| slow.poll_event()));
+        if last == Some(sent) && sent < 4000 {
+            sent += u64::from(publication.offer(monotonic(), &message(sent)).is_ok());
+        }
+        let state = (publication.subscriber_count(), publication.counters());
+        assert!(monotonic() - begun < PATIENCE, "{last:?} of {sent}: {state:?} {slow_events:?}");
+    }
+    let has_left = slow_events
+        .iter()
+        .any(|event| matches!(event, Event::ImageUnavailable { reason: EndReason::Evicted, .. }));
+    let images = slow_events.iter().filter(|event| matches!(event, Event::ImageAvailable { .. }));
+    assert_eq!((has_left, images.count()), (true, 2), "{slow_events:?}");
+    assert_eq!(quick.image_count(), 1);
+}
