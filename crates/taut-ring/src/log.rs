@@ -450,9 +450,9 @@ impl<'m> LogReader<'m> {
         self.ring.header(self.position).load(Ordering::Relaxed) != 0
     }
 
-    /// Goes on behind the record. Where it is as long as the last one, its end is told by that one's
-    /// length: a processor that expects so looks for the next header before this one has come from
-    /// the writer's core, and so has several lines under way. (A sum with what the header says would
+    /// Goes on behind the record. Where it is as long as the last one, that one's length tells its
+    /// end: a processor that expects so looks for the next header before this one has come from the
+    /// writer's core, and so has several lines under way. (A sum with what the header says would
     /// wait for it.)
     #[inline]
     fn pass(&mut self, header: u64) {
