@@ -3,6 +3,8 @@
 //! `taut demo` runs the tick-to-trade path in three processes of this one binary and reports it;
 //! `taut fix` talks FIX.
 #![forbid(unsafe_code)]
+// They panic when their stream is closed or full: `terminal` does not.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod bench;
 mod book;
@@ -22,8 +24,9 @@ mod saturate;
 mod sbe;
 mod send;
 mod terminal;
+mod whole_file;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit::Failure;
 
@@ -72,7 +75,8 @@ enum Verb {
 }
 
 fn main() -> std::process::ExitCode {
-    let command = Command::parse();
+    let matches = with_negative_numbers(Command::command()).get_matches();
+    let command = Command::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let result = match command.verb {
         Verb::Book(arguments) => book::run(&arguments),
         Verb::Demo(arguments) => demo::run(&arguments),
@@ -92,6 +96,16 @@ fn main() -> std::process::ExitCode {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// Lets `-1` be a wrong value of the flag before it, and not a flag that nobody knows.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|arg| {
+            let takes_values = arg.get_action().takes_values();
+            arg.allow_negative_numbers(takes_values)
+        })
+        .mut_subcommands(with_negative_numbers)
 }
 
 impl Failure {

@@ -254,6 +254,10 @@ impl TlsStream {
                 Err(_) => return self.fail(io, NetError::TlsViolation),
             }
             if let Err(error) = self.session.process_new_packets() {
+                if self.phase != Phase::Handshaking {
+                    // What stood before it was sealed, and may say why.
+                    self.take_plain();
+                }
                 return self.fail(io, fault(&error));
             }
             self.take_plain();

@@ -36,6 +36,7 @@ macro_rules! suite {
             case!(a_slow_reader_is_told_as_a_limit_and_gets_every_byte);
             case!(a_close_that_the_peer_does_not_let_through_ends_at_its_deadline);
             case!(bytes_that_are_no_tls_fail_and_nothing_panics);
+            case!(what_came_before_a_broken_record_is_not_lost_with_it);
         }
     };
 }

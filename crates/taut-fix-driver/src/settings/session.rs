@@ -142,14 +142,15 @@ impl SessionSettings {
         settings
     }
 
-    /// Names of files: version, us, peer. Bytes that a file name should not hold become `_`.
+    /// Names of files: version, us, peer, with hyphens between them. A byte that a file name should
+    /// not hold, and a hyphen within a name, becomes `%` and two digits, so that no two sessions
+    /// share a file.
     #[must_use]
     pub fn file_name(&self) -> String {
         let config = &self.config;
         let names =
             [config.begin.as_str(), config.sender_comp_id.as_str(), config.target_comp_id.as_str()];
-        let safe = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '_' };
-        names.join("-").chars().map(|c| if c == '-' { c } else { safe(c) }).collect()
+        names.map(safe).join("-")
     }
 
     pub(super) fn has_same_identity(&self, other: &Self) -> bool {
@@ -157,6 +158,18 @@ impl SessionSettings {
         (one.begin, one.sender_comp_id, one.target_comp_id)
             == (other.begin, other.sender_comp_id, other.target_comp_id)
     }
+}
+
+fn safe(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'.' | b'_' => text.push(char::from(byte)),
+            byte if byte.is_ascii_alphanumeric() => text.push(char::from(byte)),
+            byte => text += &format!("%{byte:02X}"),
+        }
+    }
+    text
 }
 
 impl fmt::Debug for SessionSettings {

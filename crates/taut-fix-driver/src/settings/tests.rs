@@ -83,6 +83,32 @@ fn what_is_wrong_is_named_with_its_value() {
 }
 
 #[test]
+fn no_two_sessions_share_a_file() {
+    let name = |us: &str, them: &str| {
+        let text = format!(
+            "[[sessions]]\nbegin_string = \"FIX.4.4\"\nsender_comp_id = \"{us}\"\n\
+             target_comp_id = \"{them}\"\n"
+        );
+        let settings = parse(&text, Role::Acceptor).unwrap_or_else(|error| panic!("{error}"));
+        settings.sessions[0].file_name()
+    };
+    let names = [
+        name("A", "B"),
+        name("A", "B-C"),
+        name("A-B", "C"),
+        name("A", "B_C"),
+        name("A", "B/C"),
+        name("A", "B C"),
+        name("A", "B%2FC"),
+    ];
+    for (at, one) in names.iter().enumerate() {
+        let is_safe = |c: char| c.is_ascii_alphanumeric() || ".-_%".contains(c);
+        assert!(one.chars().all(is_safe), "{one}");
+        assert!(!names[..at].contains(one), "{one}");
+    }
+}
+
+#[test]
 fn secrets_do_not_show() {
     let text = format!(
         "{ONE}credentials = {{ kind = \"password\", username = \"me\", secret = \"hush\" }}\n"

@@ -222,3 +222,25 @@ pub fn bytes_that_are_no_tls_fail_and_nothing_panics<K: Kernel>(kernel: K) {
         });
     }
 }
+
+pub fn what_came_before_a_broken_record_is_not_lost_with_it<K: Kernel>(kernel: K) {
+    let pki = Pki::new(NAME);
+    let (client, server) = (pki.client(&[]), pki.server(&[]));
+    let mut rig = Rig::new(kernel);
+    let (mut near, mut far) = rig.tls((&client, NAME), &server);
+    rig.handshake(&mut near, &mut far);
+    let io = rig.events.io();
+    far.tls.write(io, b"the reason").unwrap();
+    // A record with the right head and nothing behind it that anybody has sealed.
+    io.write(
+        far.tls.stream(),
+        &[23, 3, 3, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        None,
+    )
+    .unwrap();
+    rig.until("both closed", (&mut near, &mut far), |_, near, far| {
+        near.seen.closed && far.seen.closed
+    });
+    assert_eq!(near.seen.failed, Some(NetError::TlsViolation));
+    assert_eq!(near.seen.received, b"the reason");
+}

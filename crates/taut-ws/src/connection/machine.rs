@@ -46,8 +46,7 @@ impl Connection {
         now: Nanos,
     ) -> Result<Self, WsError> {
         let mut connection = Self::new(Role::Client, config, seed, now)?;
-        let nonce = crate::random::Keys::new(seed).nonce();
-        let key = key(nonce);
+        let key = key(connection.outbox.nonce());
         connection.outbox.answer = accept(core::str::from_utf8(&key).unwrap_or(""));
         let text = request::write(request, &key);
         connection.outbox.write([text.as_str()].into_iter())?;

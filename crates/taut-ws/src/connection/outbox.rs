@@ -277,6 +277,12 @@ impl Outbox {
         self.write(start.into_iter().chain(fixed).chain(lines).chain(["\r\n", body]))
     }
 
+    /// What the handshake's key stands for. It goes out in the clear: the masks are drawn behind
+    /// it, not from the same numbers (5.3).
+    pub(crate) fn nonce(&mut self) -> [u8; 16] {
+        self.keys.nonce()
+    }
+
     /// Writes all of it, or nothing.
     pub(crate) fn write<'p>(
         &mut self,

@@ -303,3 +303,33 @@ fn sizes_of_zero_are_misuse() {
     }
     let _ = pair(&small());
 }
+
+/// Section 5.3: who knows one key, a proxy say, must not know the next; the handshake's is the
+/// first that everybody sees.
+#[test]
+fn the_handshakes_key_says_nothing_of_the_masks_that_follow() {
+    let mut client = client(&small());
+    let asked = sent(&mut client);
+    let text = String::from_utf8(asked.clone()).unwrap();
+    let (_, key) = text.split_once("Sec-WebSocket-Key: ").unwrap();
+    let key = decoded(key.get(..24).unwrap());
+    let mut server = server();
+    feed(&mut server, &asked);
+    feed(&mut client, &sent(&mut server));
+    assert_eq!(client.state(), State::Open);
+    for _ in 0..8 {
+        client.outbox().binary(b"").unwrap();
+        let frame = sent(&mut client);
+        let mask = frame.get(2..6).unwrap();
+        assert!(key.chunks(4).all(|part| part != mask), "{mask:?} of {key:?}");
+    }
+}
+
+/// What base64 stands for, without its padding.
+fn decoded(text: &str) -> Vec<u8> {
+    let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let values = text.chars().filter_map(|digit| digits.find(digit));
+    let bits: Vec<usize> =
+        values.flat_map(|value| (0..6).rev().map(move |bit| value >> bit & 1)).collect();
+    bits.chunks_exact(8).map(|byte| byte.iter().fold(0, |all, bit| all << 1 | *bit as u8)).collect()
+}
