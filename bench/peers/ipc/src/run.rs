@@ -66,8 +66,8 @@ pub fn number(message: &[u8]) -> Option<u64> {
 /// A message of 56 bytes: its number in every word.
 pub type Words = [u64; 7];
 
-/// The number of such a message, if all of it says the same. Word by word: two arrays would be stored
-/// as words and compared as vectors, which wait for the stores.
+/// The number of such a message, if all of it says the same. Word by word: two arrays would be
+/// stored as words and compared as vectors, which wait for the stores.
 #[inline]
 pub fn whole(words: &Words) -> Option<u64> {
     words.iter().fold(true, |same, word| same & (*word == words[0])).then_some(words[0])
