@@ -25,6 +25,7 @@ mod sbe;
 mod send;
 mod terminal;
 mod whole_file;
+mod ws;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -66,6 +67,8 @@ enum Verb {
     Saturate(saturate::Arguments),
     /// Send timed messages into any channel.
     Send(Box<send::Arguments>),
+    /// Talk WebSocket: echo, connect, and play the cases of Autobahn.
+    Ws(ws::Arguments),
     /// A process of a demo; started by `taut demo`, never by hand.
     #[command(hide = true)]
     DemoRole {
@@ -90,6 +93,7 @@ fn main() -> std::process::ExitCode {
         Verb::Relay(arguments) => relay::run(&arguments),
         Verb::Saturate(arguments) => saturate::run(&arguments),
         Verb::Send(arguments) => send::run(&arguments),
+        Verb::Ws(arguments) => ws::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };
     match result {
