@@ -26,6 +26,7 @@ mod send;
 mod terminal;
 mod whole_file;
 mod whole_files;
+mod ws;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -67,6 +68,8 @@ enum Verb {
     Saturate(saturate::Arguments),
     /// Send timed messages into any channel.
     Send(Box<send::Arguments>),
+    /// Talk WebSocket: echo, connect, and play the cases of Autobahn.
+    Ws(ws::Arguments),
     /// A process of a demo; started by `taut demo`, never by hand.
     #[command(hide = true)]
     DemoRole {
@@ -91,6 +94,7 @@ fn main() -> std::process::ExitCode {
         Verb::Relay(arguments) => relay::run(&arguments),
         Verb::Saturate(arguments) => saturate::run(&arguments),
         Verb::Send(arguments) => send::run(&arguments),
+        Verb::Ws(arguments) => ws::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };
     match result {
