@@ -21,8 +21,8 @@ use crate::frame::control_flags::{
 };
 use crate::frame::data_flags::{END_OF_STREAM, REVOKED, UNFRAGMENTED};
 use crate::frame::{
-    ErrorFrame, FrameKind, Nak, RoundTripFrame, Setup, Status, frame_kind, stream_of,
-    write_heartbeat,
+    DATA_HEADER_BYTES, ErrorFrame, FrameKind, Nak, RoundTripFrame, Setup, Status, frame_kind,
+    stream_of, write_heartbeat,
 };
 use crate::log::TermLog;
 use crate::random::Cookies;
@@ -84,11 +84,20 @@ pub struct Claim<'a> {
 
 impl Claim<'_> {
     /// The message's bytes: what lay there before, to be written over.
+    #[inline]
     pub fn bytes(&mut self) -> &mut [u8] {
         self.log.claimed(self.length)
     }
 
+    /// The message's bytes, to look at.
+    #[must_use]
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.log.bytes(self.log.tail() + DATA_HEADER_BYTES as i64, self.length)
+    }
+
     /// The message becomes part of the stream. Returns the position behind it.
+    #[inline]
     pub fn commit(self) -> i64 {
         self.counters.messages += 1;
         self.log.commit(self.length)
@@ -215,9 +224,11 @@ impl Publication {
         if length > bytes_max {
             return Err(OfferError::TooLong { bytes_max });
         }
-        self.make_room(length)?;
+        if self.log.claim(length, 0, self.offer_limit).is_none() {
+            self.make_room(length)?;
+            self.log.claim(length, 0, i64::MAX).ok_or(OfferError::BackPressured)?;
+        }
         let Self { log, counters, .. } = self;
-        log.claim(length, 0, i64::MAX).ok_or(OfferError::BackPressured)?;
         Ok(Claim { log, counters, length })
     }
 

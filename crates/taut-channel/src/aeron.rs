@@ -23,5 +23,5 @@ mod sockets;
 mod subscription;
 mod wire;
 
-pub(crate) use publication::AeronPublication;
+pub(crate) use publication::{AeronClaim, AeronPublication};
 pub(crate) use subscription::AeronSubscription;

@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use taut_sys::Address;
 use taut_types::Nanos;
 
-use crate::aeron::AeronPublication;
+use crate::aeron::{AeronClaim, AeronPublication};
 use crate::counters::{Counters, PollGap, SubscriberCounters};
 use crate::driver::{Descriptors, Opening, PublicationDriver};
 use crate::error::ChannelError;
@@ -157,20 +157,35 @@ impl Publication {
         Ok(position)
     }
 
-    /// Claims room for a message of `bytes` bytes, to be written in place and committed; dropped or
-    /// aborted it leaves no trace.
+    /// Claims room for a message of `bytes` bytes, to be written and committed; dropped or aborted
+    /// it leaves no trace. What the bytes are before they are written is not said.
+    ///
+    /// On `aeron:udp` the room of a message of one frame is in the stream's log itself, unless
+    /// spies look on. Elsewhere it is a buffer that the commit copies from: memory that others read
+    /// at the same time is written word by word.
     ///
     /// # Errors
     /// As [`Publication::offer`]: a commit does not fail for want of room.
+    #[inline]
     pub fn try_claim(&mut self, now: Nanos, bytes: usize) -> Result<Claim<'_>, OfferError> {
+        let is_in_log = self.spies.is_none()
+            && matches!(&self.driver, Driver::Aeron(driver) if bytes <= driver.claim_bytes_max());
+        if is_in_log {
+            let Driver::Aeron(driver) = &mut self.driver else { return Err(OfferError::Closed) };
+            return Ok(Claim { room: Room::Log(driver.claim(bytes)?) });
+        }
+        self.claim_buffer(now, bytes)
+    }
+
+    fn claim_buffer(&mut self, now: Nanos, bytes: usize) -> Result<Claim<'_>, OfferError> {
         with!(&mut self.driver, driver => driver.room(now, bytes))?;
         if let Some(spies) = &mut self.spies {
             spies.admit(bytes)?;
         }
-        let mut buffer = std::mem::take(&mut self.scratch);
-        buffer.clear();
-        buffer.resize(bytes, 0);
-        Ok(Claim { publication: self, now, buffer })
+        let mut bytes_of = std::mem::take(&mut self.scratch);
+        bytes_of.clear();
+        bytes_of.resize(bytes, 0);
+        Ok(Claim { room: Room::Buffer(Buffer { publication: self, now, bytes: bytes_of }) })
     }
 
     /// The duty: sends what waits, receives what subscribers say, keeps the timers. Returns how
@@ -325,12 +340,23 @@ impl Publication {
     }
 }
 
-/// Room for a message, to be written in place. Dropped without a commit it leaves no trace.
+/// Room for a message, to be written. Dropped without a commit it leaves no trace.
 #[derive(Debug)]
 pub struct Claim<'p> {
+    room: Room<'p>,
+}
+
+#[derive(Debug)]
+enum Room<'p> {
+    Log(AeronClaim<'p>),
+    Buffer(Buffer<'p>),
+}
+
+#[derive(Debug)]
+struct Buffer<'p> {
     publication: &'p mut Publication,
     now: Nanos,
-    buffer: Vec<u8>,
+    bytes: Vec<u8>,
 }
 
 impl Claim<'_> {
@@ -339,11 +365,11 @@ impl Claim<'_> {
     /// # Errors
     /// Only what became of the channel since: there was room.
     #[inline]
-    pub fn commit(mut self) -> Result<u64, OfferError> {
-        let buffer = std::mem::take(&mut self.buffer);
-        let offered = self.publication.offer(self.now, &buffer);
-        self.buffer = buffer;
-        offered
+    pub fn commit(self) -> Result<u64, OfferError> {
+        match self.room {
+            Room::Log(claim) => Ok(claim.commit()),
+            Room::Buffer(buffer) => buffer.commit(),
+        }
     }
 
     /// Gives the room back.
@@ -353,20 +379,38 @@ impl Claim<'_> {
 impl Deref for Claim<'_> {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
-        &self.buffer
+        match &self.room {
+            Room::Log(claim) => claim.bytes(),
+            Room::Buffer(buffer) => &buffer.bytes,
+        }
     }
 }
 
 impl DerefMut for Claim<'_> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.buffer
+        match &mut self.room {
+            Room::Log(claim) => claim.bytes_mut(),
+            Room::Buffer(buffer) => &mut buffer.bytes,
+        }
     }
 }
 
-impl Drop for Claim<'_> {
+impl Buffer<'_> {
+    #[inline]
+    fn commit(mut self) -> Result<u64, OfferError> {
+        let bytes = std::mem::take(&mut self.bytes);
+        let offered = self.publication.offer(self.now, &bytes);
+        self.bytes = bytes;
+        offered
+    }
+}
+
+impl Drop for Buffer<'_> {
     fn drop(&mut self) {
         // The next claim needs no memory of its own.
-        self.publication.scratch = std::mem::take(&mut self.buffer);
+        self.publication.scratch = std::mem::take(&mut self.bytes);
     }
 }

@@ -1,5 +1,6 @@
 //! `taut bench`: parts of taut, measured on this machine.
 
+mod cpus;
 mod fix;
 mod floor;
 mod ipc;

@@ -21,6 +21,9 @@ pub struct Arguments {
 #[derive(Subcommand, Debug)]
 enum Verb {
     /// Rebuild a book from recorded market data and compare it with what the recording says.
+    ///
+    /// Exit code 1 when a difference has no explanation. Those that the recording itself explains,
+    /// such as an order that came from outside its levels, are counted by reason.
     Verify(Verify),
 }
 
@@ -55,19 +58,47 @@ enum Format {
     Dbn,
 }
 
+impl Verify {
+    /// A file that this format does not read was meant for something.
+    fn refuse_other_files(&self) -> Result<(), Failure> {
+        let given = [
+            ("--messages", self.messages.is_some(), Format::Lobster),
+            ("--truth", self.truth.is_some(), Format::Lobster),
+            ("--capture", self.capture.is_some(), Format::Binance),
+            ("--file", !self.file.is_empty(), Format::Dbn),
+        ];
+        match given.iter().find(|(_, is_given, of)| *is_given && *of != self.format) {
+            Some((flag, _, of)) => Err(Failure::Usage(format!(
+                "{flag}: belongs to --format {}; leave it out, or choose that format",
+                of.name()
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Format {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Lobster => "lobster",
+            Self::Binance => "binance",
+            Self::Dbn => "dbn",
+        }
+    }
+}
+
 /// Runs `taut book`.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Verb::Verify(verify) = &arguments.verb;
+    verify.refuse_other_files()?;
     match (verify.format, &verify.messages, &verify.truth, &verify.capture) {
         (Format::Lobster, Some(messages), Some(truth), _) => {
             lobster::verify(messages, truth)?.print(verify.json)
         }
         (Format::Binance, _, _, Some(capture)) => binance::verify(capture)?.print(verify.json),
         (Format::Dbn, ..) if !verify.file.is_empty() => {
-            let books = dbn::rebuild(&verify.file)?;
-            books.print(verify.json);
-            Ok(())
+            dbn::rebuild(&verify.file)?.print(verify.json)
         }
-        (format, ..) => Err(Failure::Usage(format!("--format {format:?} needs its files"))),
+        (format, ..) => Err(Failure::Usage(format!("--format {} needs its files", format.name()))),
     }
 }

@@ -9,10 +9,12 @@ mod report;
 mod throughput;
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use taut_engine::{Engine, EngineConfig};
+use taut_sys::catch_stop_signals;
 use taut_types::Nanos;
 
 use crate::exit::Failure;
@@ -63,7 +65,10 @@ struct Replay {
 /// Runs `taut engine`.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Verb::Replay(replay) = &arguments.verb;
+    refuse_to_overwrite(replay)?;
     let input = Input::read(&replay.input)?;
+    // Interrupted, it leaves no half of the reports.
+    catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
     let mut progress = Progress::start();
     progress.tell("correctness pass");
     let known = correctness::pass(&input, replay.reports.as_deref(), replay.snapshot_every)?;
@@ -84,6 +89,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         throughput::measure(&mut engine, &input, timing, &mut snapshots)?
     };
     progress.tell("latency");
-    let latency = latency::measure(&mut engine, &input, enough);
+    let latency = latency::measure(&mut engine, &input, enough)?;
     Outcome::new(&known, timed, latency).print(replay.json)
+}
+
+/// The reports must not replace the order flow that they are of.
+fn refuse_to_overwrite(replay: &Replay) -> Result<(), Failure> {
+    let Some(reports) = &replay.reports else { return Ok(()) };
+    let identity = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();
+    match (identity(&replay.input), identity(reports)) {
+        (Some(input), Some(reports_to)) if input == reports_to => Err(Failure::Usage(format!(
+            "--reports {}: is the --input; name another file",
+            reports.display()
+        ))),
+        _ => Ok(()),
+    }
 }

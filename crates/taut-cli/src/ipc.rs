@@ -78,6 +78,14 @@ pub struct Messages {
 }
 
 impl Where {
+    /// Refuses what is no directory.
+    fn check(&self) -> Result<(), Failure> {
+        std::fs::read_dir(&self.dir).map(drop).map_err(|error| {
+            let dir = self.dir.display();
+            Failure::Usage(format!("--dir {dir}: cannot read it ({error}); name a directory"))
+        })
+    }
+
     fn options(&self) -> ChannelOptions {
         let memory = MemoryOptions::default();
         ChannelOptions { directory: self.dir.clone(), memory, ..ChannelOptions::default() }
@@ -86,8 +94,11 @@ impl Where {
 
 impl Named {
     fn open(&self) -> Result<Channel, Failure> {
-        Channel::open(&self.name, Access::Read, &self.at.options())
-            .map_err(|error| Failure::run(&format!("channel '{}'", self.name), error))
+        self.at.check()?;
+        Channel::open(&self.name, Access::Read, &self.at.options()).map_err(|error| {
+            let text = format!("channel '{}': {error}", self.name);
+            if error == IpcError::Name { Failure::Usage(text) } else { Failure::Run(text) }
+        })
     }
 }
 
@@ -110,6 +121,7 @@ impl Messages {
 }
 
 fn names(at: &Where) -> Result<Vec<String>, Failure> {
+    at.check()?;
     channels(&at.dir).map_err(|error| Failure::run(&at.dir.display().to_string(), error))
 }
 

@@ -3,6 +3,8 @@
 //! `taut demo` runs the tick-to-trade path in three processes of this one binary and reports it;
 //! `taut fix` talks FIX.
 #![forbid(unsafe_code)]
+// They panic when their stream is closed or full: `terminal` does not.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod bench;
 mod book;
@@ -22,8 +24,10 @@ mod saturate;
 mod sbe;
 mod send;
 mod terminal;
+mod whole_file;
+mod ws;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit::Failure;
 
@@ -63,6 +67,8 @@ enum Verb {
     Saturate(saturate::Arguments),
     /// Send timed messages into any channel.
     Send(Box<send::Arguments>),
+    /// Talk WebSocket: echo, connect, and play the cases of Autobahn.
+    Ws(ws::Arguments),
     /// A process of a demo; started by `taut demo`, never by hand.
     #[command(hide = true)]
     DemoRole {
@@ -72,7 +78,8 @@ enum Verb {
 }
 
 fn main() -> std::process::ExitCode {
-    let command = Command::parse();
+    let matches = with_negative_numbers(Command::command()).get_matches();
+    let command = Command::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let result = match command.verb {
         Verb::Book(arguments) => book::run(&arguments),
         Verb::Demo(arguments) => demo::run(&arguments),
@@ -86,12 +93,23 @@ fn main() -> std::process::ExitCode {
         Verb::Relay(arguments) => relay::run(&arguments),
         Verb::Saturate(arguments) => saturate::run(&arguments),
         Verb::Send(arguments) => send::run(&arguments),
+        Verb::Ws(arguments) => ws::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };
     match result {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// Lets `-1` be a wrong value of the flag before it, and not a flag that nobody knows.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|arg| {
+            let takes_values = arg.get_action().takes_values();
+            arg.allow_negative_numbers(takes_values)
+        })
+        .mut_subcommands(with_negative_numbers)
 }
 
 impl Failure {

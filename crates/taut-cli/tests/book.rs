@@ -133,3 +133,32 @@ fn what_cannot_be_read_is_named_with_exit_code_2() {
         assert!(output.stdout.is_empty() && !told.contains("panicked"), "{told}");
     }
 }
+
+#[test]
+fn a_file_of_another_format_is_refused() {
+    for (format, more, told) in [
+        ("lobster", &["--messages", "m", "--truth", "t", "--capture", "c"][..], "--capture"),
+        ("binance", &["--capture", "c", "--truth", "t"], "--truth"),
+        ("dbn", &["--file", "f", "--messages", "m"], "--messages"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_taut"))
+            .args(["book", "verify", "--format", format])
+            .args(more)
+            .output()
+            .expect("taut runs");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("{told}: belongs to --format")), "{said}");
+    }
+}
+
+#[test]
+fn a_directory_is_no_dbn_file() {
+    let output = Command::new(env!("CARGO_BIN_EXE_taut"))
+        .args(["book", "verify", "--format", "dbn", "--file", "."])
+        .output()
+        .expect("taut runs");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains(".: cannot read it (is a directory)"), "{said}");
+}

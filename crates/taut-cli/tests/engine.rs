@@ -164,3 +164,82 @@ fn any_id_and_an_empty_flow_are_accepted() {
     std::fs::write(&file, b"BMX1\0\0\0\0\0\0\0\0").unwrap();
     assert_eq!(replay(&file, &["--handoff"])["messages"], 0);
 }
+
+/// Two orders, as bookgen writes them.
+fn small_flow(directory: &Path) -> PathBuf {
+    let file = directory.join("flow.bin");
+    let mut bytes = b"BMX1\0\0\0\0".to_vec();
+    bytes.extend(2u32.to_le_bytes());
+    for id in [1u64, 2] {
+        bytes.extend([0, 0, 0, 0, 5, 0, 0, 0]);
+        bytes.extend(id.to_le_bytes());
+        bytes.extend(100u64.to_le_bytes());
+    }
+    std::fs::write(&file, bytes).unwrap();
+    file
+}
+
+#[test]
+fn a_full_standard_output_is_an_error_and_no_panic() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = small_flow(directory.path());
+    for json in [&["--json"][..], &[]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_taut"))
+            .args(["engine", "replay", "--timed-ms", "1", "--input"])
+            .arg(&file)
+            .args(json)
+            .stdout(std::fs::File::options().write(true).open("/dev/full").unwrap())
+            .output()
+            .expect("taut runs");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains("standard output") && !told.contains("panicked"), "{told}");
+    }
+}
+
+#[test]
+fn the_reports_do_not_replace_the_order_flow_that_they_are_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = small_flow(directory.path());
+    let before = std::fs::read(&file).unwrap();
+    let name = file.to_str().unwrap();
+    let output = taut(&["engine", "replay", "--input", name, "--reports", name]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is the --input"));
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn what_is_not_timed_has_no_speed() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = small_flow(directory.path());
+    let name = file.to_str().unwrap();
+    let output = taut(&["engine", "replay", "--json", "--timed-ms", "0", "--input", name]);
+    let outcome: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    assert_eq!((&outcome["ops_per_s"], &outcome["ns_per_op"]), (&0.0.into(), &0.0.into()));
+}
+
+#[test]
+fn interrupted_it_ends_with_code_1_and_leaves_no_half_of_its_reports() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = small_flow(directory.path());
+    let reports = directory.path().join("reports.txt");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_taut"))
+        .args(["engine", "replay", "--timed-ms", "600000", "--input"])
+        .arg(&file)
+        .arg("--reports")
+        .arg(&reports)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("taut runs");
+    // They are there when the first pass is over, long before the second.
+    while !reports.exists() && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    taut_sys::signal_process(child.id(), taut_sys::ProcessSignal::Interrupt).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), told.as_str()), (Some(1), "taut: interrupted\n"));
+    assert_eq!(std::fs::read(&reports).unwrap(), b"0,0,0,1,100,5\n0,1,0,2,100,5");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
+}

@@ -179,10 +179,43 @@ fn wrong_use_ends_with_code_2_before_anything_starts() {
         &["loop-matrix", "--peer", "sonic"],
         &["loop-client"],
         &["loop-client", "--connect", "127.0.0.1:1", "--wait", "sleep"],
+        &["loop-client", "--connect", "127.0.0.1:1", "--bare", "--hot"],
+        &["loop-client", "--connect", "127.0.0.1:1", "--bare", "--backend", "uring"],
+        &["loop-client", "--connect", "127.0.0.1:1", "--cpu", "99999"],
         &["loop-server", "--connections", "0"],
+        &["loop-server", "--cpu", "99999"],
+        &["loop-matrix", "--rates", "0"],
+        &["loop-matrix", "--connections", "0"],
+        &["loop-matrix", "--cells", "10x1", "--rates", "10"],
+        &["loop-matrix", "--cells", "1000x1", "--server-cpu", "99999"],
+        &["loop-matrix", "--cells", "1000x1", "--client-cpu", "99999"],
+        &["loop-matrix", "--cells", "1000x1", "--out", "/dev/null"],
+        // All of it would be warm-up.
+        &["loop-matrix", "--cells", "10x1", "--seconds", "1"],
+        &["loop-matrix", "--cells", "100x1", "--seconds", "1"],
     ] {
         let output = Command::new(TAUT).arg("bench").args(words).output().expect("taut");
         assert_eq!(output.status.code(), Some(2), "{words:?}");
         assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{words:?}");
+    }
+}
+
+#[test]
+fn a_client_that_received_nothing_has_nothing_to_report() {
+    // It waits for two connections.
+    let server = Server::start(2, 50, 1);
+    for (address, words) in [
+        ("127.0.0.1:1", &["--json"][..]),
+        ("127.0.0.1:1", &["--json", "--backend", "uring"]),
+        (&server.address, &["--json", "--wait", "block"]),
+    ] {
+        let output = Command::new(TAUT)
+            .args(["bench", "loop-client", "--seconds", "1", "--connect", address])
+            .args(words)
+            .output()
+            .expect("the client");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{address} {words:?}: {said}");
+        assert!(output.stdout.is_empty() && said.contains("no message of 1024 bytes"), "{said}");
     }
 }

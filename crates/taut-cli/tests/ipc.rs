@@ -72,8 +72,76 @@ fn nothing_is_torn_lost_or_wedged_under_kill() {
         assert_eq!(report[key], 0, "{report}");
     }
     assert_eq!(report["kills"].as_u64(), kills.parse().ok(), "{report}");
-    let (mid, all) = (report["killed_mid_write"].as_f64(), report["kills"].as_f64());
-    assert!(mid >= all.map(|all| all / 20.0), "{report}");
+    let (mid, all) = (report["killed_mid_write"].as_u64(), report["kills"].as_u64());
+    assert!(mid >= all.map(|all| all / 20), "{report}");
+    // Every second victim reads, and cannot be killed while it writes.
+    assert!(mid <= all.map(|all| all.div_ceil(2)), "{report}");
+}
+
+#[test]
+fn wrong_use_ends_with_code_2_and_names_flag_and_value() {
+    for (words, told) in [
+        (&["bench", "ipc", "--cpus", "0,99999"][..], "--cpus: CPU 99999"),
+        (&["bench", "ipc", "--rate", "5"], "--rate 5: only --mode rate"),
+        (&["bench", "ipc", "--mode", "rtt", "--batch", "4"], "--batch 4: only --mode throughput"),
+        (&["bench", "ipc", "--kind", "log", "--size", "23"], "--size 23: must be 24 to"),
+        (&["bench", "ipc", "--capacity", "1000"], "--capacity 1000: must be a power of two"),
+        (&["bench", "ipc", "--seconds", "NaN"], "--seconds NaN: must be"),
+        (&["bench", "ipc-kill", "--kills", "0"], "--kills"),
+        (&["ipc", "stat", "../../etc/passwd"], "../../etc/passwd"),
+        (&["ipc", "tail", ""], "channel name"),
+        (&["ipc", "list", "--dir", "/dev/null"], "--dir /dev/null: cannot read it"),
+        (&["ipc", "prune", "--dir", "/nowhere"], "--dir /nowhere: cannot read it"),
+    ] {
+        let output = taut(words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains(told) && output.stdout.is_empty(), "{words:?}: {said}");
+    }
+}
+
+#[test]
+fn an_interrupted_benchmark_leaves_no_channel_behind() {
+    for (verb, code) in [("ipc", 1), ("ipc-kill", 0)] {
+        let child = Command::new(env!("CARGO_BIN_EXE_taut"))
+            .args(["bench", verb])
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .expect("start");
+        let name =
+            format!("{}{}", if verb == "ipc" { "bench-" } else { "bench-kill-" }, child.id());
+        let directory = ChannelOptions::default().directory;
+        let is_there = || taut_ipc::channels(&directory).expect("names").contains(&name);
+        let deadline = monotonic() + Nanos::from_secs(20);
+        while !is_there() {
+            assert!(monotonic() < deadline, "{name} does not appear");
+            std::thread::yield_now();
+        }
+        signal_process(child.id(), ProcessSignal::Terminate).expect("stop");
+        let output = child.wait_with_output().expect("wait");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{verb}: {said}");
+        assert!(!is_there(), "{verb} left {name}");
+    }
+}
+
+#[test]
+fn a_tail_ends_with_its_reader() {
+    let options = ChannelOptions::default();
+    let name = format!("taut-tail-test-{}", std::process::id());
+    let kind = StreamKind::Ticks { slot_count: 16 };
+    let stream = Stream { name: "ticks", kind, reader_count: 1, layout: 0 };
+    let channel = Channel::open_or_create(&name, &[stream], &options).expect("channel");
+    let mut tail = Command::new(env!("CARGO_BIN_EXE_taut"))
+        .args(["ipc", "tail", &name])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("start");
+    drop(tail.stdout.take());
+    assert!(tail.wait().expect("wait").success());
+    drop(channel);
+    let _ = taut_ipc::prune(&name, &options);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`Connector`] | a name or an address to a stream, several addresses in turn, one deadline |
 //! | [`TlsStream`] | TLS over a stream, client and server |
+//! | [`WsStream`] | WebSocket over a stream or over TLS, client and server |
 //! | [`Frames`] | a stream cut into frames |
 //! | [`Feed`], [`FeedSender`] | multicast and unicast datagrams |
 //! | [`Feeds`] | several feeds into one buffer |
@@ -61,6 +62,7 @@ mod target;
 pub mod tcp;
 pub mod tls;
 mod unix;
+mod ws;
 
 pub use connect::{Connecting, Connector};
 pub use error::NetError;
@@ -72,3 +74,4 @@ pub use resolve::{Lookup, MARK, Resolution, Resolved, system_lookup};
 pub use target::Target;
 pub use tls::{TlsClientConfig, TlsEvent, TlsServerConfig, TlsStream};
 pub use unix::UnixListener;
+pub use ws::{WsEvent, WsStream};

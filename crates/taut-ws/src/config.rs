@@ -23,7 +23,7 @@ pub enum Role {
 pub struct WsConfig {
     /// The longest message that is accepted; a longer one closes with 1009.
     pub message_bytes_max: usize,
-    /// The most fragments of one message.
+    /// The most fragments of one message, which may be empty: what a message may cost us in frames.
     pub fragments_max: u32,
     /// What may wait to be sent, frame headers included.
     pub send_bytes_max: usize,
@@ -56,7 +56,7 @@ impl Default for WsConfig {
     fn default() -> Self {
         Self {
             message_bytes_max: 1 << 20,
-            fragments_max: 1 << 16,
+            fragments_max: 1 << 20,
             send_bytes_max: 1 << 16,
             head_bytes_max: 8 << 10,
             handshake_timeout: Nanos::from_secs(10),

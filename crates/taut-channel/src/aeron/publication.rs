@@ -34,6 +34,31 @@ const FEEDBACK_INTERVAL: Nanos = Nanos::from_micros(2);
 /// Repairs of one call.
 const BUNDLE_BYTES: usize = 65_000;
 
+/// Room in the log itself.
+#[derive(Debug)]
+pub(crate) struct AeronClaim<'p> {
+    claim: taut_aeron::Claim<'p>,
+    sent_bytes: &'p mut u64,
+}
+
+impl AeronClaim<'_> {
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.claim.as_bytes()
+    }
+
+    #[inline]
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.claim.bytes()
+    }
+
+    #[inline]
+    pub(crate) fn commit(self) -> u64 {
+        *self.sent_bytes += self.claim.as_bytes().len() as u64;
+        self.claim.commit().cast_unsigned()
+    }
+}
+
 /// A publication and its sockets.
 #[derive(Debug)]
 pub(crate) struct AeronPublication {
@@ -72,6 +97,22 @@ impl AeronPublication {
             sent_bytes: 0,
             simulates: uri.spies_simulate_connection.unwrap_or(false),
         })
+    }
+
+    /// The longest message that [`Self::claim`] has room for: one frame's.
+    #[inline]
+    pub(crate) fn claim_bytes_max(&self) -> usize {
+        self.core.claim_bytes_max()
+    }
+
+    /// Room in the log for a message of one frame.
+    #[inline]
+    pub(crate) fn claim(&mut self, bytes: usize) -> Result<AeronClaim<'_>, OfferError> {
+        let Self { core, sent_bytes, .. } = self;
+        match core.try_claim(bytes) {
+            Ok(claim) => Ok(AeronClaim { claim, sent_bytes }),
+            Err(error) => Err(refused(error, bytes)),
+        }
     }
 
     /// Adds a destination (`control-mode=manual`).
@@ -147,18 +188,18 @@ impl AeronPublication {
         let waits = core.tail() > core.position() || core.state() != PublicationState::Active;
         waits || now - self.looked >= FEEDBACK_INTERVAL
     }
+}
 
-    #[cold]
-    fn refused(&self, refused: Refused, bytes: usize) -> OfferError {
-        match refused {
-            Refused::BackPressured => OfferError::BackPressured,
-            Refused::NotConnected => OfferError::NotConnected,
-            Refused::TooLong { bytes_max } => {
-                OfferError::TooLong { bytes, bytes_max, limit: MessageLimit::TermLength }
-            }
-            // All positions are used up: the stream cannot go on.
-            _ => OfferError::Closed,
+#[cold]
+fn refused(refused: Refused, bytes: usize) -> OfferError {
+    match refused {
+        Refused::BackPressured => OfferError::BackPressured,
+        Refused::NotConnected => OfferError::NotConnected,
+        Refused::TooLong { bytes_max } => {
+            OfferError::TooLong { bytes, bytes_max, limit: MessageLimit::TermLength }
         }
+        // All positions are used up: the stream cannot go on.
+        _ => OfferError::Closed,
     }
 }
 
@@ -177,12 +218,12 @@ impl PublicationDriver for AeronPublication {
                 self.sent_bytes += bytes as u64;
                 Ok(position.cast_unsigned())
             }
-            Err(error) => Err(self.refused(error, bytes)),
+            Err(error) => Err(refused(error, bytes)),
         }
     }
 
     fn room(&mut self, _now: Nanos, bytes: usize) -> Result<(), OfferError> {
-        self.core.make_room(bytes).map_err(|error| self.refused(error, bytes))
+        self.core.make_room(bytes).map_err(|error| refused(error, bytes))
     }
 
     #[inline]

@@ -238,3 +238,38 @@ fn what_is_not_there_is_an_error_that_says_what_to_do() {
     let error = Subscription::open(&uri(text), &opening(0.0, 0)).expect_err(text).to_string();
     assert!(error.contains("odd"), "{text}: {error}");
 }
+
+#[test]
+fn claimed_messages_are_written_in_the_log_and_arrive_in_order_under_loss() {
+    let (mut publication, mut subscription) = unicast("", 0.02, 0.02);
+    let (begun, count) = (monotonic(), 5_000u64);
+    let (mut claimed, mut next) = (0, 0u64);
+    while next < count {
+        let sent = message(claimed);
+        if claimed < count && publication.try_claim(monotonic(), sent.len()).is_ok() {
+            // That one was let go of, and leaves no trace.
+            let mut claim = publication.try_claim(monotonic(), sent.len()).expect("the same room");
+            claim.fill(0xee);
+            claim.copy_from_slice(&sent);
+            claim.commit().expect("there was room");
+            claimed += 1;
+        }
+        publication.work(monotonic());
+        subscription.poll(monotonic(), 64, |got| {
+            assert_eq!(got.payload, message(next), "{next}");
+            next += 1;
+        });
+        assert!(monotonic() - begun < PATIENCE, "{next} of {claimed}");
+    }
+
+    let mut place = |bytes| {
+        let claim = publication.try_claim(monotonic(), bytes).expect("room");
+        let place = claim.as_ptr().addr();
+        claim.commit().expect("room");
+        place
+    };
+    let [one, other] = [place(70), place(70)];
+    assert_eq!(other.wrapping_sub(one), 128, "a frame of 32 + 70 bytes, aligned to 32");
+    let [one, other] = [place(4_000), place(4_000)];
+    assert_eq!(one, other, "longer than a frame: the buffer of the publication");
+}

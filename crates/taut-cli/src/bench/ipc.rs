@@ -12,37 +12,16 @@ mod writer;
 use serde_json::{Value, json};
 use taut_ipc::{Channel, ChannelOptions, Region, Segment};
 use taut_sys::{
-    Anchoring, Clock, ControlSocket, Received, available_cpus, fork, monotonic, pin_to_cpu,
-    process_id, wait_for_child,
+    Anchoring, Clock, ControlSocket, ProcessSignal, Received, available_cpus, catch_stop_signals,
+    fork, monotonic, pin_to_cpu, process_id, signal_process, wait_for_child,
 };
 use taut_types::Nanos;
 
 pub use crate::bench::ipc::plan::Arguments;
-use crate::bench::ipc::plan::{CONTROL, GRACE, Kind, Mode, READERS_MAX, ROUND_S, Shared, streams};
+use crate::bench::ipc::plan::{CONTROL, GRACE, Mode, ROUND_S, Shared, streams};
 use crate::bench::{floor, load};
 use crate::exit::Failure;
 use crate::terminal::print;
-
-fn check(arguments: &Arguments) -> Result<(), Failure> {
-    let bad = |text: String| Err(Failure::Usage(text));
-    if !arguments.capacity.is_power_of_two() || !(16..=1 << 24).contains(&arguments.capacity) {
-        return bad("--capacity: a power of two from 16 to 16777216 lines".to_owned());
-    }
-    let size_max = arguments.capacity * 8 - 8;
-    if arguments.kind == Kind::Log && !(24..=size_max).contains(&arguments.size) {
-        return bad(format!("--size: 24 to {size_max} bytes with this capacity"));
-    }
-    if !(1..=READERS_MAX).contains(&arguments.readers) {
-        return bad(format!("--readers: 1 to {READERS_MAX}"));
-    }
-    if arguments.batch == 0 || arguments.batch > arguments.capacity / 8 {
-        return bad(format!("--batch: 1 to {}, an eighth", arguments.capacity / 8));
-    }
-    if !(0.1..=86_400.0).contains(&arguments.seconds) || arguments.rate == 0 {
-        return bad("--seconds: 0.1 to 86400; --rate: at least 1".to_owned());
-    }
-    Ok(())
-}
 
 /// The CPUs of the writer and of the readers.
 fn cpus(arguments: &Arguments) -> Result<Vec<usize>, Failure> {
@@ -54,8 +33,10 @@ fn cpus(arguments: &Arguments) -> Result<Vec<usize>, Failure> {
 
 /// Measures, and reports.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    check(arguments)?;
+    arguments.check()?;
     let cpus = cpus(arguments)?;
+    // Interrupted, it still takes its channel along.
+    catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
     let name = format!("bench-{}", process_id());
     let measured = measure(arguments, &cpus, name.clone());
     // The last to leave takes the channel along; when both left at once, nobody was the last.
@@ -80,21 +61,42 @@ fn measure(arguments: &Arguments, cpus: &[usize], name: String) -> Result<(), Fa
         phases: 3 * rounds as u64,
     };
     let begun = (monotonic(), load::cpu_ticks());
-    let mut children = Vec::new();
+    let mut readers = Readers::default();
     for reader in 0..arguments.readers {
         let cpu = cpus[1.min(cpus.len() - 1)..].iter().cycle().nth(reader).copied();
-        children.push(start(&shared, reader, cpu)?);
+        readers.0.push(start(&shared, reader, cpu)?);
     }
     pin_to_cpu(cpus[0]).map_err(|error| Failure::run("--cpus", error))?;
     let written = writer::run(&shared, &channel)?;
     let elapsed = monotonic().since(begun.0);
-    let mut reports = Vec::new();
-    for (process, socket) in children {
-        reports.push(report_of(&socket)?);
-        wait_for_child(process).map_err(|error| Failure::run("reader", error))?;
-    }
+    let reports = readers.reports()?;
     let ticks = load::cpu_ticks() - begun.1;
     report(arguments, &written, &reports, ticks, elapsed)
+}
+
+/// The reading processes. None of them outlives the run, however it ends.
+#[derive(Default)]
+struct Readers(Vec<(u32, ControlSocket)>);
+
+impl Readers {
+    fn reports(mut self) -> Result<Vec<Value>, Failure> {
+        let mut reports = Vec::new();
+        while !self.0.is_empty() {
+            reports.push(report_of(&self.0[0].1)?);
+            let (process, _) = self.0.remove(0);
+            wait_for_child(process).map_err(|error| Failure::run("reader", error))?;
+        }
+        Ok(reports)
+    }
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        for (process, _) in &self.0 {
+            let _ = signal_process(*process, ProcessSignal::Kill);
+            let _ = wait_for_child(*process);
+        }
+    }
 }
 
 /// Starts a reader.
@@ -147,14 +149,14 @@ fn report(
     let first = &reports[0];
     // Ticks of 10 ms: a hundred of them are one CPU for one second.
     let percent = |ticks: u64| ticks as f64 * 1e9 / elapsed.0.max(1) as f64;
-    let size = if arguments.kind == Kind::Tick { 56 } else { arguments.size };
     let ratio = |a: &Value, b: &Value| {
         a.as_f64().zip(b.as_f64()).filter(|(_, b)| *b > 0.0).map(|(a, b)| a / b)
     };
     let rtt = written.rtt.json();
     let floor_rtt = written.floor_rtt.json();
     let text = json!({
-        "mode": arguments.mode, "kind": arguments.kind, "size": size, "batch": arguments.batch,
+        "mode": arguments.mode, "kind": arguments.kind,
+        "size": arguments.message_bytes(), "batch": arguments.batch,
         "capacity": arguments.capacity, "readers": arguments.readers,
         "lossless": !arguments.overwriting,
         "msgs_per_s": written.messages_per_s, "lost": sum("lost"), "torn": sum("torn"),
@@ -167,10 +169,44 @@ fn report(
             _ => ratio(&json!(written.messages_per_s), &json!(written.floor_per_s)),
         },
     });
-    let line = if arguments.json { text.to_string() } else { format!("{text:#}") };
-    print(line).map_err(|error| Failure::run("standard output", error))?;
+    let said = if arguments.json { text.to_string() } else { human(&text) };
+    print(said).map_err(|error| Failure::run("standard output", error))?;
     if sum("torn") == 0 && (arguments.overwriting || sum("lost") == 0) {
         return Ok(());
     }
     Err(Failure::Run("messages were torn or lost".to_owned()))
+}
+
+/// The report for a reader.
+fn human(report: &Value) -> String {
+    let mut text = format!(
+        "{} {} messages of {} bytes, batch {}, capacity {} lines, {} readers\n",
+        report["mode"].as_str().unwrap_or_default(),
+        report["kind"].as_str().unwrap_or_default(),
+        report["size"],
+        report["batch"],
+        report["capacity"],
+        report["readers"],
+    );
+    let per_s = |key: &str| report[key].as_f64().unwrap_or_default();
+    let mut say = |name: &str, said: String| text.push_str(&format!("{name:<18}{said}\n"));
+    say("messages/s", format!("{:.0}", per_s("msgs_per_s")));
+    say("floor messages/s", format!("{:.0}", per_s("floor_msgs_per_s")));
+    say("ratio to floor", format!("{:.2}", per_s("ratio_to_floor")));
+    say("lost, torn", format!("{}, {}", report["lost"], report["torn"]));
+    for (name, key) in [
+        ("round trip ns", "rtt_ns"),
+        ("latency ns", "latency_ns"),
+        ("from intended ns", "intended_ns"),
+        ("floor trip ns", "floor_rtt_ns"),
+    ] {
+        let spread = &report[key];
+        if spread.is_null() {
+            continue;
+        }
+        let figures = ["min", "p50", "p99", "p999", "p9999", "max"];
+        say(name, figures.map(|figure| format!("{figure} {}", spread[figure])).join("  "));
+    }
+    say("CPU, memory", format!("{} %, {} bytes", report["cpu_percent"], report["rss_bytes"]));
+    text.trim_end().to_owned()
 }

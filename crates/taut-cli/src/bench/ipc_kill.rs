@@ -4,10 +4,13 @@
 //! as fast as it can; after each message it notes the position in memory of its own, so that the
 //! judge, a registered reader, knows what was committed and must arrive. A victim that reads
 //! registers with a stream that the judge writes; after its death the judge must get on. Ticks, the
-//! log and requests take turns.
+//! log and requests take turns. A third process kills, so that the ring is in full use until the
+//! victim's last instruction; a kill counts as in the middle of a write when it met the victim in a
+//! call that it had not been refused before.
 
 mod ends;
 mod judge;
+mod killer;
 mod plan;
 mod victim;
 
@@ -17,7 +20,7 @@ use taut_ipc::{Channel, ChannelOptions, Segment};
 use taut_sys::{catch_stop_signals, pin_to_cpu, process_id, stop_requests, utc};
 
 use crate::bench::ipc_kill::judge::Judge;
-use crate::bench::ipc_kill::plan::{NOTES, Ring, STREAMS};
+use crate::bench::ipc_kill::plan::{JUDGE_CPU, NOTES, Ring, STREAMS};
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::terminal::print;
@@ -34,7 +37,7 @@ pub enum Victim {
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// How many processes are killed.
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     kills: u64,
     /// Who is killed; `both` takes turns.
     #[arg(long, value_enum, default_value_t = Victim::Both)]
@@ -46,6 +49,8 @@ pub struct Arguments {
 
 /// Kills, and reports.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    // Interrupted, it reports what it has seen so far, and takes its channel along.
+    catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
     let name = format!("bench-kill-{}", process_id());
     let killed = kill(arguments, name.clone());
     // Who was killed last could not take the channel along.
@@ -58,13 +63,11 @@ fn kill(arguments: &Arguments, name: String) -> Result<(), Failure> {
     let options = ChannelOptions::default();
     let channel = Channel::open_or_create(&name, &STREAMS, &options).map_err(failed)?;
     let notes = Segment::create("taut-kill", &[NOTES]).map_err(failed)?;
-    // The judge and the victim each on a CPU of their own, where there are two.
-    let _ = pin_to_cpu(0);
     let seed = utc().0.unsigned_abs();
-    let mut judge = Judge::new(&channel, &name, notes.region(NOTES).map_err(failed)?, seed);
+    let mut judge = Judge::new(&channel, &name, notes.region(NOTES).map_err(failed)?, seed)?;
+    // The judge and the victim each on a CPU of their own, where there are two.
+    let _ = pin_to_cpu(JUDGE_CPU);
     let mut progress = Progress::start();
-    // Interrupted, it reports what it has seen so far.
-    catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
     for number in (0..arguments.kills).take_while(|_| stop_requests() == 0) {
         let writer = match arguments.victim {
             Victim::Writer => true,
@@ -90,16 +93,18 @@ fn report(arguments: &Arguments, judge: Judge<'_>, seed: u64) -> Result<(), Fail
     if arguments.json {
         let report = json!({
             "kills": tally.kills, "killed_mid_write": tally.killed_mid_write,
+            "killed_mid_read": tally.killed_mid_read,
             "messages": tally.messages, "torn": tally.torn, "lost": tally.lost,
             "wedged": tally.wedged, "heal_ns": heal.json(), "seed": seed,
         });
         print(report).map_err(unprintable)?;
     } else {
         print(format_args!(
-            "{} kills, {} in the middle of a call; {} messages: torn {}, lost {}, wedged {}; \
-             heal ns {}",
+            "{} kills, {} in the middle of a write, {} of a read; {} messages: torn {}, lost {}, \
+             wedged {}; heal ns {}",
             tally.kills,
             tally.killed_mid_write,
+            tally.killed_mid_read,
             tally.messages,
             tally.torn,
             tally.lost,

@@ -8,11 +8,12 @@ use taut_io::{
     WaitStrategy,
 };
 use taut_lat::new_words;
-use taut_sys::{Address, Socket, StreamOptions, SysError, monotonic, pin_to_cpu, wait_readable};
+use taut_sys::{Address, Socket, StreamOptions, SysError, monotonic, wait_readable};
 use taut_types::Nanos;
 
 use super::loop_bare;
-use super::loop_meter::{Meter, Outcome};
+use super::loop_meter::{Meter, Outcome, warm_up};
+use crate::bench::cpus;
 use crate::exit::Failure;
 use crate::terminal;
 
@@ -83,7 +84,7 @@ pub struct Arguments {
     #[arg(long)]
     hot: bool,
     /// Run an epoll receiver without the loop instead: the floor
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["hot", "backend"])]
     bare: bool,
     /// Print one line of JSON
     #[arg(long)]
@@ -92,9 +93,7 @@ pub struct Arguments {
 
 /// Runs the receiver.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(cpu) = arguments.cpu {
-        pin_to_cpu(cpu).map_err(|error| Failure::run("pin the client", error))?;
-    }
+    cpus::pin("--cpu", arguments.cpu)?;
     let words = [new_words(), new_words()];
     let histograms = [&words[0][..], &words[1][..]];
     let size = arguments.size as usize;
@@ -108,14 +107,33 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         (false, Backend::Uring) => uring(arguments, &mut meter),
     }
     .map_err(|error| Failure::run(&format!("receive from {}", arguments.connect), error))?;
+    if meter.messages() == 0 {
+        return Err(nothing(arguments));
+    }
     let wait = arguments.wait.strategy().name();
     let outcome = meter.outcome(backend, wait, arguments.rate);
+    if outcome.count == 0 {
+        terminal::tell(format_args!(
+            "nothing is counted: the first {} messages of a connection are its warm-up; receive \
+             for longer",
+            warm_up(arguments.rate)
+        ));
+    }
     let line = if arguments.json {
         serde_json::to_string(&outcome).map_err(|error| Failure::run("write JSON", error))?
     } else {
         human(&outcome)
     };
     terminal::print(line).map_err(|error| Failure::run("print", error))
+}
+
+/// Why there is nothing to report, as far as this end can know.
+fn nothing(arguments: &Arguments) -> Failure {
+    let Arguments { connect, connections, size, seconds, .. } = arguments;
+    Failure::Run(format!(
+        "no message of {size} bytes came from {connect} over {connections} connections within \
+         {seconds} s; a taut server waits for all its --connections first"
+    ))
 }
 
 fn human(outcome: &Outcome) -> String {

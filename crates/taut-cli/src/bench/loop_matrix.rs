@@ -10,10 +10,11 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 use taut_io::WaitStrategy;
-use taut_sys::pin_to_cpu;
 
+use super::loop_meter::warm_up;
 use super::loop_plot::{Row, html, markdown};
 use super::loop_verdict::{Verdict, judge, markdown as verdicts};
+use crate::bench::cpus;
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::terminal;
@@ -22,13 +23,16 @@ use crate::terminal;
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
     /// Messages per second of a connection
-    #[arg(long, value_delimiter = ',', default_values_t = [10, 100, 1000])]
+    #[arg(long, value_delimiter = ',', default_values_t = [10, 100, 1000],
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rates: Vec<u32>,
     /// Connections; with 256 of them, 1000 Hz becomes 200 Hz
-    #[arg(long, value_delimiter = ',', default_values_t = [1, 16, 64, 256])]
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 16, 64, 256],
+          value_parser = clap::value_parser!(u32).range(1..=16_384))]
     connections: Vec<u32>,
     /// Cells instead of rates and connections: RATExCONNECTIONS, such as 1000x64
-    #[arg(long, value_delimiter = ',', value_name = "RATExCONNECTIONS")]
+    #[arg(long, value_delimiter = ',', value_name = "RATExCONNECTIONS",
+          conflicts_with_all = ["rates", "connections"])]
     cells: Vec<Cell>,
     /// Wait strategies: spin, pause, yield, backoff, block
     #[arg(long, value_delimiter = ',', default_value = "spin")]
@@ -118,8 +122,15 @@ struct Receiver {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let receivers = receivers(arguments)?;
     check_waits(&arguments.waits)?;
+    check_spans(arguments)?;
+    cpus::check("--server-cpu", &[arguments.server_cpu])?;
+    // The tables would be lost at the end.
+    std::fs::create_dir_all(&arguments.out).map_err(|error| {
+        let out = arguments.out.display();
+        Failure::Usage(format!("--out {out}: it cannot be a directory ({error})"))
+    })?;
     // The children inherit it; the sender pins itself.
-    pin_to_cpu(arguments.client_cpu).map_err(|error| Failure::run("pin the receivers", error))?;
+    cpus::pin("--client-cpu", Some(arguments.client_cpu))?;
     let mut report = Report { rows: Vec::new(), verdicts: Vec::new(), reports: Vec::new() };
     let mut progress = Progress::start();
     for cell in arguments.cells() {
@@ -150,11 +161,25 @@ fn check_waits(waits: &[String]) -> Result<(), Failure> {
     }
 }
 
+/// Refuses a run in which a connection would not get beyond its warm-up.
+fn check_spans(arguments: &Arguments) -> Result<(), Failure> {
+    let seconds = arguments.seconds;
+    let is_short = |rate: u32| u64::from(rate) * u64::from(seconds) <= warm_up(rate);
+    match arguments.cells().iter().find(|cell| is_short(cell.rate)) {
+        Some(&Cell { rate, .. }) => Err(Failure::Usage(format!(
+            "--seconds {seconds}: at {rate} Hz, the first {} messages of a connection are its \
+             warm-up; send for more than {} s",
+            warm_up(rate),
+            warm_up(rate).div_ceil(u64::from(rate))
+        ))),
+        None => Ok(()),
+    }
+}
+
 fn write(arguments: &Arguments, name: &str, text: &str) -> Result<(), Failure> {
     let path = arguments.out.join(name);
-    let written =
-        std::fs::create_dir_all(&arguments.out).and_then(|()| std::fs::write(&path, text));
-    written.map_err(|error| Failure::run(&format!("write {}", path.display()), error))
+    std::fs::write(&path, text)
+        .map_err(|error| Failure::run(&format!("write {}", path.display()), error))
 }
 
 fn receivers(arguments: &Arguments) -> Result<Vec<Receiver>, Failure> {
@@ -258,7 +283,7 @@ fn once(
     output.read_to_string(&mut rest).map_err(|error| Failure::run("read the sender", error))?;
     let sent: Value =
         serde_json::from_str(&rest).map_err(|error| Failure::run("read the sender", error))?;
-    let warm_up = super::loop_meter::warm_up(rate) * u64::from(connections);
+    let warm_up = warm_up(rate) * u64::from(connections);
     let counted = sent["sent"].as_u64().unwrap_or(0).saturating_sub(warm_up);
     let lag_us = sent["lag_ns_max"].as_f64().unwrap_or(f64::NAN) / 1000.0;
     Ok(Turn { report, counted, lag_us })

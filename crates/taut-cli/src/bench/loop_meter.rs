@@ -143,7 +143,7 @@ impl<'m> Meter<'m> {
         if message.sequence != connection.expected {
             self.out_of_sequence += 1;
         }
-        connection.expected = message.sequence + 1;
+        connection.expected = message.sequence.wrapping_add(1);
         if message.sequence < self.warm_up {
             return;
         }
@@ -158,6 +158,11 @@ impl<'m> Meter<'m> {
             self.last.usage = thread_usage();
         }
         (self.last.at, self.last.calls, self.last.messages) = (now, calls, self.messages);
+    }
+
+    /// Messages so far, those of the warm-up too.
+    pub const fn messages(&self) -> u64 {
+        self.messages
     }
 
     /// The report. With a wait that blocks, a look that found nothing is a call like any other.

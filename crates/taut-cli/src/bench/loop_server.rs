@@ -10,10 +10,11 @@ use std::net::SocketAddr;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use taut_sys::{Address, Socket, StreamOptions, monotonic, pin_to_cpu};
+use taut_sys::{Address, Socket, StreamOptions, monotonic};
 use taut_types::Nanos;
 
 use super::loop_message::{HEADER_BYTES, Message};
+use crate::bench::cpus;
 use crate::exit::Failure;
 use crate::terminal;
 
@@ -73,9 +74,7 @@ struct Connection {
 
 /// Runs the sender.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(cpu) = arguments.cpu {
-        pin_to_cpu(cpu).map_err(|error| Failure::run("pin the sender", error))?;
-    }
+    cpus::pin("--cpu", arguments.cpu)?;
     let at = Address::Inet(arguments.listen);
     let listener = Socket::listen(&at, &StreamOptions::default())
         .map_err(|error| Failure::run(&format!("listen on {at}"), error))?;

@@ -65,7 +65,9 @@ fn judge_row(row: &Row, rows: &[Row]) -> Vec<Verdict> {
         }
         return verdicts;
     }
-    let astray = (row.missing + row.out_of_sequence) as f64;
+    // Of no message at all none is missing.
+    let astray =
+        if row.received == 0 { f64::NAN } else { (row.missing + row.out_of_sequence) as f64 };
     verdicts.push(at_most("missing or out of order", astray, 0.0));
     if let Some(sonic) = peer("sonic") {
         verdicts.push(at_most("p50 / Sonic's", row.p50_us / sonic.p50_us, 1.0));
@@ -151,5 +153,11 @@ mod tests {
         let cell = (10, 1);
         let rows = [row("epoll", cell, f64::NAN, f64::NAN), row("bare", cell, 5.0, 9.0)];
         assert_eq!(broken(&rows), ["p50 / bare"]);
+    }
+
+    #[test]
+    fn a_run_that_received_nothing_holds_no_law() {
+        let rows = [Row { received: 0, ..row("epoll", (10, 1), 0.0, 0.0) }];
+        assert_eq!(broken(&rows), ["missing or out of order"]);
     }
 }

@@ -6,8 +6,9 @@
 mod market;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use dbn::decode::{DbnMetadata, DecodeRecordRef, DynDecoder};
@@ -17,6 +18,7 @@ use taut_types::{HalfTicks, Price, Side};
 
 use crate::exit::Failure;
 use crate::progress::Progress;
+use crate::terminal;
 use market::{Fault, Market};
 
 /// All books of some files.
@@ -77,8 +79,12 @@ fn read(
     symbols: &mut BTreeMap<u32, String>,
 ) -> Result<(), Failure> {
     let shown = path.display();
-    let file = File::open(path)
-        .map_err(|error| Failure::Usage(format!("{shown}: cannot read it ({error})")))?;
+    let unread = |error| Failure::Usage(format!("{shown}: cannot read it ({error})"));
+    let file = File::open(path).map_err(unread)?;
+    // A directory can be opened, and says at the first read what it is.
+    if file.metadata().map_err(unread)?.is_dir() {
+        return Err(unread(ErrorKind::IsADirectory.into()));
+    }
     let policy = VersionUpgradePolicy::UpgradeToV3;
     let mut decoder = DynDecoder::inferred_with_buffer(BufReader::new(file), policy)
         .map_err(|error| Failure::Usage(format!("{shown}: it is no DBN file ({error})")))?;
@@ -137,28 +143,40 @@ fn summary(
 
 impl Books {
     /// Prints them.
-    pub fn print(&self, json: bool) {
-        if json {
-            // Nothing in it can fail to be JSON: keys are strings, numbers are integers.
-            println!("{}", serde_json::to_string(self).unwrap_or_default());
-            return;
-        }
-        println!("{} market-by-order records, {} others", self.records, self.other_records);
+    ///
+    /// # Errors
+    /// When standard output takes nothing more.
+    pub fn print(&self, json: bool) -> Result<(), Failure> {
+        let said = if json {
+            serde_json::to_string(self).map_err(|error| Failure::run("the books", error))?
+        } else {
+            self.to_string()
+        };
+        terminal::print(said).map_err(|error| Failure::run("standard output", error))
+    }
+}
+
+impl fmt::Display for Books {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} market-by-order records, {} others", self.records, self.other_records)?;
         for (fault, count) in &self.faults {
-            println!("{count} did not fit: {}", fault.as_str());
+            write!(f, "\n{count} did not fit: {}", fault.as_str())?;
         }
         for book in &self.books {
+            let Summary { publisher_id, instrument_id, live_orders, .. } = book;
             let symbol = book.symbol.as_deref().unwrap_or("-");
             let best = |price: &Option<String>| price.clone().unwrap_or_else(|| "none".to_owned());
-            println!(
-                "publisher {} instrument {} ({symbol}): {} live orders",
-                book.publisher_id, book.instrument_id, book.live_orders
-            );
+            write!(
+                f,
+                "\npublisher {publisher_id} instrument {instrument_id} ({symbol}): {live_orders} \
+                 live orders"
+            )?;
             let (price, size) = (best(&book.best_bid), book.bid_size);
-            println!("  {} bid levels, best {price} x {size}", book.bid_levels);
+            write!(f, "\n  {} bid levels, best {price} x {size}", book.bid_levels)?;
             let (price, size) = (best(&book.best_ask), book.ask_size);
-            println!("  {} ask levels, best {price} x {size}", book.ask_levels);
+            write!(f, "\n  {} ask levels, best {price} x {size}", book.ask_levels)?;
         }
+        Ok(())
     }
 }
 

@@ -1,10 +1,12 @@
 //! What a comparison came to.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Serialize;
 
 use crate::exit::Failure;
+use crate::terminal;
 
 /// The reason of a difference that nothing explains. Only these fail the command.
 pub const UNEXPLAINED: &str = "unexplained";
@@ -90,34 +92,32 @@ impl Verdict {
     /// Prints it.
     ///
     /// # Errors
-    /// [`Failure::Told`] when a difference has no explanation.
+    /// [`Failure::Told`] when a difference has no explanation; when standard output takes nothing
+    /// more.
     pub fn print(&self, json: bool) -> Result<(), Failure> {
-        if json {
-            let text = serde_json::to_string(self).map_err(|e| Failure::run("the verdict", e))?;
-            println!("{text}");
+        let said = if json {
+            serde_json::to_string(self).map_err(|error| Failure::run("the verdict", error))?
         } else {
-            self.print_text();
-        }
+            self.to_string()
+        };
+        terminal::print(said).map_err(|error| Failure::run("standard output", error))?;
         if self.reasons.contains_key(UNEXPLAINED) { Err(Failure::Told) } else { Ok(()) }
     }
+}
 
-    fn print_text(&self) {
-        println!("{} of {} {} are equal", self.equal, self.states, self.what);
-        if let Some(within) = self.within_update {
-            println!(
-                "{} of {} where the truth's number lies within the update's",
-                within.equal, within.states
-            );
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} {} are equal", self.equal, self.states, self.what)?;
+        if let Some(Within { states, equal }) = self.within_update {
+            write!(f, "\n{equal} of {states} where the truth's number lies within the update's")?;
         }
         for (reason, count) in &self.reasons {
-            println!("{count} differ: {reason}");
+            write!(f, "\n{count} differ: {reason}")?;
         }
         for Mismatch { line, reason, truth, book } in self.mismatches.iter().take(PRINTED_MAX) {
-            println!("line {line}: truth {truth}, book {book} ({reason})");
+            write!(f, "\nline {line}: truth {truth}, book {book} ({reason})")?;
         }
         let more = (self.states - self.equal).saturating_sub(PRINTED_MAX as u64);
-        if more > 0 {
-            println!("... and {more} more");
-        }
+        if more > 0 { write!(f, "\n... and {more} more") } else { Ok(()) }
     }
 }

@@ -10,9 +10,9 @@ use taut_channel::Counters;
 pub struct Counted(pub Counters);
 
 impl Counted {
-    fn all(&self) -> [(&'static str, u64); 15] {
+    fn all(&self) -> [(&'static str, u64); 16] {
         let Counters { sent, sent_bytes, received, received_bytes, .. } = self.0;
-        let Counters { lost, repaired, dropped, duplicated, reordered, .. } = self.0;
+        let Counters { lost, repaired, dropped, evicted, duplicated, reordered, .. } = self.0;
         let Counters { back_pressured, malformed, refused, transfers, .. } = self.0;
         let Counters { injected_losses, poll_gap_ns_max, .. } = self.0;
         [
@@ -23,6 +23,7 @@ impl Counted {
             ("lost", lost),
             ("repaired", repaired),
             ("dropped", dropped),
+            ("evicted", evicted),
             ("duplicated", duplicated),
             ("reordered", reordered),
             ("back_pressured", back_pressured),

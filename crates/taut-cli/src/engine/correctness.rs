@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -15,8 +14,10 @@ use taut_types::Side;
 
 use super::input::{Input, Kind};
 use super::report::{Checksum, Report, TRADE};
-use super::throughput::Snapshots;
+use super::throughput::{Snapshots, go_on};
 use crate::exit::Failure;
+use crate::terminal::tell;
+use crate::whole_file::WholeFile;
 
 /// What the pass found.
 #[derive(Debug)]
@@ -115,7 +116,8 @@ pub fn pass(
     known.trade_hash = trade_hash.finish();
     known.sha256 = text.finish()?;
     if known.refused > 0 {
-        eprintln!("{} new orders were refused; a refusal has no report", known.refused);
+        let refused = known.refused;
+        tell(format_args!("{refused} new orders were refused; a refusal has no report"));
     }
     Ok(known)
 }
@@ -169,7 +171,7 @@ struct Text {
     lines: Vec<u8>,
     is_first: bool,
     hash: Sha256,
-    file: Option<(BufWriter<File>, String)>,
+    file: Option<(WholeFile, String)>,
 }
 
 impl Text {
@@ -177,8 +179,8 @@ impl Text {
         let file = path
             .map(|path| {
                 let name = path.display().to_string();
-                match File::create(path) {
-                    Ok(file) => Ok((BufWriter::new(file), name)),
+                match WholeFile::create(path) {
+                    Ok(file) => Ok((file, name)),
                     Err(error) => Err(Failure::Usage(format!("{name}: cannot write it ({error})"))),
                 }
             })
@@ -197,7 +199,11 @@ impl Text {
 
     /// Passes on what has come together, when it is much.
     fn flush(&mut self) -> Result<(), Failure> {
-        if self.lines.len() < TEXT_BYTES { Ok(()) } else { self.pass_on() }
+        if self.lines.len() < TEXT_BYTES {
+            return Ok(());
+        }
+        go_on()?;
+        self.pass_on()
     }
 
     fn pass_on(&mut self) -> Result<(), Failure> {
@@ -212,8 +218,8 @@ impl Text {
     /// The hash, in hexadecimal.
     fn finish(mut self) -> Result<String, Failure> {
         self.pass_on()?;
-        if let Some((file, name)) = &mut self.file {
-            file.flush().map_err(|error| Failure::run(name, error))?;
+        if let Some((file, name)) = self.file {
+            file.finish().map_err(|error| Failure::run(&name, error))?;
         }
         Ok(self.hash.finalize().iter().fold(String::new(), |mut text, byte| {
             // Writing to memory cannot fail.

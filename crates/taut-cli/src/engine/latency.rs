@@ -11,20 +11,25 @@ use taut_types::Nanos;
 use super::input::{Input, Kind, Operation};
 use super::outcome::{Latency, OpNs, Percentiles};
 use super::report::Checksum;
-use super::throughput::{execute, wipe};
+use super::throughput::{execute, go_on, wipe};
+use crate::exit::Failure;
 
 /// Empty pairs of readings.
 const TIMER_PAIRS: usize = 100_001;
 
 /// Times each operation of the input for so long, on this engine, whose book is empty and is left
 /// so.
-pub fn measure(engine: &mut Engine, input: &Input, enough: Nanos) -> Latency {
+///
+/// # Errors
+/// [`Failure::Run`] when somebody asks to stop.
+pub fn measure(engine: &mut Engine, input: &Input, enough: Nanos) -> Result<Latency, Failure> {
     let clock = Clock::new(Anchoring::start().mapping());
     let words: [Box<[AtomicU64]>; 4] = std::array::from_fn(|_| new_words());
     let mut recorders = words.each_ref().map(|words| Recorder::new(words));
     let (prefill, operations) = input.parts();
     let started = monotonic();
     loop {
+        go_on()?;
         execute(engine, prefill, &mut |_| {});
         let mut checksum = Checksum::default();
         for operation in operations {
@@ -46,7 +51,7 @@ pub fn measure(engine: &mut Engine, input: &Input, enough: Nanos) -> Latency {
         }
     }
     let [all, add, cancel, ioc] = words.each_ref().map(|words| percentiles(words));
-    Latency { op_ns: OpNs { all, add, cancel, ioc }, timer_ns: timer_ns(&clock) }
+    Ok(Latency { op_ns: OpNs { all, add, cancel, ioc }, timer_ns: timer_ns(&clock) })
 }
 
 /// Its histogram; a modification is in that of all only.

@@ -1,10 +1,13 @@
 //! What `taut engine replay` prints.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::correctness::{Known, Restored};
 use super::throughput::Timed;
 use crate::exit::Failure;
+use crate::terminal;
 
 /// Everything that a replay found.
 #[derive(Debug, Serialize)]
@@ -65,16 +68,18 @@ pub struct Percentiles {
 impl Outcome {
     /// Puts the passes together.
     pub fn new(known: &Known, timed: Timed, latency: Latency) -> Self {
-        let elapsed_ns = timed.elapsed.0.max(1) as f64;
+        let elapsed_ns = timed.elapsed.0 as f64;
         let operations = timed.operations as f64;
+        // Nothing timed has no speed.
+        let ratio = |a: f64, b: f64| if b > 0.0 { a / b } else { 0.0 };
         Self {
             messages: known.messages,
             reports: known.reports,
             trades: known.trades,
             sha256: known.sha256.clone(),
             trade_hash: format!("{:016x}", known.trade_hash),
-            ops_per_s: (operations * 1e9 / elapsed_ns).round(),
-            ns_per_op: (elapsed_ns / operations.max(1.0) * 1e3).round() / 1e3,
+            ops_per_s: ratio(operations * 1e9, elapsed_ns).round(),
+            ns_per_op: (ratio(elapsed_ns, operations) * 1e3).round() / 1e3,
             op_ns: latency.op_ns,
             timer_ns: latency.timer_ns,
             peak_resting: known.peak_resting,
@@ -85,30 +90,40 @@ impl Outcome {
     /// Prints it.
     ///
     /// # Errors
-    /// None in practice: everything in it has a JSON form.
+    /// When standard output takes nothing more.
     pub fn print(&self, json: bool) -> Result<(), Failure> {
-        if json {
-            let text = serde_json::to_string(self).map_err(|e| Failure::run("the outcome", e))?;
-            println!("{text}");
-            return Ok(());
-        }
-        println!("messages      {}", self.messages);
-        println!("reports       {}, of which {} are trades", self.reports, self.trades);
-        println!("peak resting  {}", self.peak_resting);
+        let said = if json {
+            serde_json::to_string(self).map_err(|error| Failure::run("the outcome", error))?
+        } else {
+            self.to_string()
+        };
+        terminal::print(said).map_err(|error| Failure::run("standard output", error))
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "messages      {}", self.messages)?;
+        writeln!(f, "reports       {}, of which {} are trades", self.reports, self.trades)?;
+        writeln!(f, "peak resting  {}", self.peak_resting)?;
         if let Some(Restored { count, bytes_max, state_hash }) = &self.snapshots {
-            println!("snapshots     {count} restored, up to {bytes_max} bytes, last {state_hash}");
+            writeln!(
+                f,
+                "snapshots     {count} restored, up to {bytes_max} bytes, last {state_hash}"
+            )?;
         }
-        println!("sha256        {}", self.sha256);
-        println!("trade hash    {}", self.trade_hash);
-        println!("throughput    {:.0} op/s, {:.1} ns/op", self.ops_per_s, self.ns_per_op);
-        println!("timer         {} ns, contained in the latencies below", self.timer_ns);
-        println!("ns              p50      p99    p99.9   p99.99 p99.9999      max");
+        writeln!(f, "sha256        {}", self.sha256)?;
+        writeln!(f, "trade hash    {}", self.trade_hash)?;
+        writeln!(f, "throughput    {:.0} op/s, {:.1} ns/op", self.ops_per_s, self.ns_per_op)?;
+        writeln!(f, "timer         {} ns, contained in the latencies below", self.timer_ns)?;
+        write!(f, "ns              p50      p99    p99.9   p99.99 p99.9999      max")?;
         let OpNs { all, add, cancel, ioc } = &self.op_ns;
         for (name, p) in [("all", all), ("add", add), ("cancel", cancel), ("ioc", ioc)] {
-            println!(
-                "{name:<10}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
+            write!(
+                f,
+                "\n{name:<10}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
                 p.p50, p.p99, p.p999, p.p9999, p.p999999, p.max
-            );
+            )?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use taut_engine::{Command, Engine, Event};
-use taut_sys::monotonic;
+use taut_sys::{monotonic, stop_requests};
 use taut_types::{Nanos, Side};
 
 use super::input::{Input, Operation};
@@ -45,6 +45,14 @@ impl Snapshots {
     }
 }
 
+/// Refuses to go on once somebody has asked to stop.
+///
+/// # Errors
+/// [`Failure::Run`] after a stop signal.
+pub fn go_on() -> Result<(), Failure> {
+    if stop_requests() == 0 { Ok(()) } else { Err(Failure::Run("interrupted".to_owned())) }
+}
+
 /// Times the input on this engine, whose book is empty and is left so.
 ///
 /// # Errors
@@ -79,6 +87,7 @@ pub fn rounds(
     let mut timed = Timed::default();
     let mut is_warm = false;
     while timed.elapsed < timing.enough && !(is_warm && operations.is_empty()) {
+        go_on()?;
         execute(engine, prefill, &mut |_| {});
         let (elapsed, checksum) = round(engine, operations);
         wipe(engine);

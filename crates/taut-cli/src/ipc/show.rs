@@ -8,7 +8,7 @@ use taut_sys::{catch_stop_signals, stop_requests, utc, wait_readable};
 use taut_types::Nanos;
 
 use crate::exit::Failure;
-use crate::terminal::print;
+use crate::terminal::{is_abandoned, print};
 
 /// How often a tail looks for news.
 const LOOK: Nanos = Nanos::from_millis(1);
@@ -160,7 +160,7 @@ fn print_all(mut next: impl FnMut() -> Polled<String>, follow: bool) -> Result<(
     if follow {
         catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
     }
-    while stop_requests() == 0 {
+    while stop_requests() == 0 && !(follow && is_abandoned()) {
         match next() {
             Polled::Message(text) => line(text)?,
             Polled::Lapped(lost) => line(format_args!("-- lost {lost}"))?,

@@ -8,6 +8,7 @@ use super::arguments::{Decode, Framing};
 use super::framing::{Broken, Frame, Sofh, split_mdp3};
 use super::{input, pcap};
 use crate::exit::Failure;
+use crate::terminal::tell;
 
 pub(super) fn run(arguments: &Decode) -> Result<(), Failure> {
     let schema = input::schema(&arguments.schema)?;
@@ -48,7 +49,8 @@ impl<W: Write> Decoder<'_, W> {
             }
         };
         if capture.skipped > 0 {
-            eprintln!("{}: {} packets are no whole UDP datagrams", self.name, capture.skipped);
+            let (name, skipped) = (&self.name, capture.skipped);
+            tell(format_args!("{name}: {skipped} packets are no whole UDP datagrams"));
         }
         for datagram in capture.datagrams {
             let packet = [
@@ -123,7 +125,7 @@ impl<W: Write> Decoder<'_, W> {
     }
 
     fn complain(&mut self, problem: &str) {
-        eprintln!("{}: {problem}", self.name);
+        tell(format_args!("{}: {problem}", self.name));
         self.failed += 1;
     }
 }

@@ -7,12 +7,13 @@ use std::path::Path;
 use taut_sbe_gen::Schema;
 
 use crate::exit::Failure;
+use crate::terminal::tell;
 
 /// Reads a schema and says what is odd about it.
 pub(super) fn schema(path: &Path) -> Result<Schema, Failure> {
     let schema = Schema::read(path).map_err(|error| Failure::Usage(error.to_string()))?;
     for warning in &schema.warnings {
-        eprintln!("warning: {warning}");
+        tell(format_args!("warning: {warning}"));
     }
     Ok(schema)
 }

@@ -22,6 +22,8 @@ fn a_bad_flag_or_value_is_named() {
         (&["--levels", "9"], &["--levels", "9"]),
         (&["--rate", "1.5"], &["--rate", "1.5"]),
         (&["--rate=-1"], &["--rate", "-1"]),
+        (&["--rate", "-1"], &["--rate <HZ>", "'-1'"]),
+        (&["--seconds", "-1"], &["--seconds -1", "above 0"]),
         (&["--seed", "x"], &["--seed", "x"]),
         (&["--port", "65536"], &["--port", "65536"]),
         (&["--seconds"], &["--seconds"]),

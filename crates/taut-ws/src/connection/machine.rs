@@ -113,35 +113,36 @@ impl Connection {
     }
 
     /// Does what is due: a ping, or the end.
-    pub fn handle_timeout(&mut self, now: Nanos) -> Option<Event<'_>> {
-        let (due, input) = self.outbox.due()?;
-        if now < due {
-            return None;
-        }
-        let was = self.outbox.state;
-        match self.outbox.apply(input) {
-            Action::SendPing => {
-                self.outbox.keep_alive_ping(now);
+    pub fn handle_timeout(&mut self, now: Nanos) -> Handled<'_> {
+        let Self { incoming, outbox, head, body, .. } = self;
+        let due = outbox.due().filter(|(due, _)| now >= *due);
+        let was = outbox.state;
+        let closed = match due.map(|(_, input)| outbox.apply(input)) {
+            Some(Action::SendPing) => {
+                outbox.keep_alive_ping(now);
                 None
             }
-            Action::SendCloseAndReport => {
-                self.outbox.close_frame(Some(CloseCode::GOING_AWAY), "nothing came for too long");
-                Some(Event::Closed(Closed::Silence))
+            Some(Action::SendCloseAndReport) => {
+                outbox.close_frame(Some(CloseCode::GOING_AWAY), "nothing came for too long");
+                Some(Closed::Silence)
             }
-            Action::Report if was == State::Closing => Some(Event::Closed(Closed::CloseTimeout)),
-            Action::Report if self.body.is_some() => self.refused(),
-            Action::Report => Some(Event::Closed(Closed::HandshakeTimeout)),
+            Some(Action::Report) if was == State::Closing => Some(Closed::CloseTimeout),
+            Some(Action::Report) => {
+                Some(refusal(incoming, *head, *body).unwrap_or(Closed::HandshakeTimeout))
+            }
             _ => None,
-        }
+        };
+        Handled { consumed: 0, event: closed.map(Event::Closed), outbox }
     }
 
     /// The transport has ended, or the peer sends no more: without a close frame that is the end.
-    pub fn handle_end(&mut self) -> Option<Event<'_>> {
-        match self.outbox.apply(Input::Cut) {
-            Action::Report if self.body.is_some() => self.refused(),
-            Action::Report => Some(Event::Closed(Closed::Cut)),
+    pub fn handle_end(&mut self) -> Handled<'_> {
+        let Self { incoming, outbox, head, body, .. } = self;
+        let closed = match outbox.apply(Input::Cut) {
+            Action::Report => Some(refusal(incoming, *head, *body).unwrap_or(Closed::Cut)),
             _ => None,
-        }
+        };
+        Handled { consumed: 0, event: closed.map(Event::Closed), outbox }
     }
 
     /// What our own side brought about: a refusal.
@@ -191,6 +192,12 @@ impl Connection {
     #[must_use]
     pub fn ends_first(&self) -> bool {
         self.role == Role::Server
+    }
+
+    /// How long an ending may take.
+    #[must_use]
+    pub const fn close_timeout(&self) -> Nanos {
+        self.outbox.close_timeout()
     }
 
     /// What it counted.
@@ -289,11 +296,8 @@ impl Connection {
         }
         self.outbox.apply(Input::Refusal);
         let Self { incoming, outbox, head, body, .. } = self;
-        Handled { consumed, event: refusal(incoming, *head, *body), outbox }
-    }
-
-    fn refused(&mut self) -> Option<Event<'_>> {
-        refusal(&mut self.incoming, self.head, self.body)
+        let event = refusal(incoming, *head, *body).map(Event::Closed);
+        Handled { consumed, event, outbox }
     }
 }
 
@@ -302,13 +306,13 @@ fn refusal(
     incoming: &mut Incoming,
     head: Collected,
     body: Option<(usize, usize)>,
-) -> Option<Event<'_>> {
+) -> Option<Closed<'_>> {
     let (have, _) = body?;
     let (head, body) = incoming.buffer().split_at_checked(head.bytes())?;
     match Answer::parse(head, &[0; crate::accept::ACCEPT_BYTES], |_| false) {
         Ok(Answer::Refused { refused, .. }) => {
             let body = body.get(..have).unwrap_or(&[]);
-            Some(Event::Closed(Closed::Refused(Refused { body, ..refused })))
+            Some(Closed::Refused(Refused { body, ..refused }))
         }
         _ => None,
     }

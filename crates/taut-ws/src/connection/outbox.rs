@@ -313,6 +313,10 @@ impl Outbox {
         action
     }
 
+    pub(crate) const fn close_timeout(&self) -> Nanos {
+        self.config.close_timeout
+    }
+
     pub(crate) const fn received(&mut self, now: Nanos) {
         self.last_received = now;
     }

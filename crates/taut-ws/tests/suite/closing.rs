@@ -27,7 +27,7 @@ fn either_side_closes_and_the_other_answers_with_its_code() {
         assert_eq!(feed(&mut near, &answer), agreed(Some(1001), ""));
         assert_eq!((near.state(), far.state()), (State::Closed, State::Closed));
         assert!(near.poll_transmit().is_empty() && near.poll_timeout().is_none());
-        assert_eq!(near.handle_end(), None, "the end of the transport is no news");
+        assert_eq!(near.handle_end().event, None, "the end of the transport is no news");
         assert_eq!(near.ends_first() as u8 + far.ends_first() as u8, 1, "one side ends first");
     }
 }
@@ -90,10 +90,10 @@ fn a_peer_that_does_not_answer_our_close_is_given_up_in_time() {
     client.outbox().close(NOW, None, "").unwrap();
     let due = client.poll_timeout().unwrap();
     assert_eq!(due, NOW + small().close_timeout);
-    assert_eq!(client.handle_timeout(due - Nanos(1)), None);
-    let event = client.handle_timeout(due).map(|event| seen(&event));
+    assert_eq!(client.handle_timeout(due - Nanos(1)).event, None);
+    let event = client.handle_timeout(due).event.map(|event| seen(&event));
     assert_eq!(event, Some(Seen::Over(Closed::CloseTimeout)));
-    assert_eq!(client.handle_timeout(due), None);
+    assert_eq!(client.handle_timeout(due).event, None);
     assert_eq!(client.state(), State::Closed);
 }
 
@@ -101,9 +101,9 @@ fn a_peer_that_does_not_answer_our_close_is_given_up_in_time() {
 fn a_transport_that_ends_without_a_close_frame_is_a_cut() {
     for role in [Role::Client, Role::Server] {
         let mut end = open(role);
-        let event = end.handle_end().map(|event| seen(&event));
+        let event = end.handle_end().event.map(|event| seen(&event));
         assert_eq!(event, Some(Seen::Over(Closed::Cut)));
-        assert_eq!(end.handle_end(), None);
+        assert_eq!(end.handle_end().event, None);
         assert_eq!(end.poll_timeout(), None);
         assert!(end.poll_transmit().is_empty());
     }

@@ -201,10 +201,10 @@ fn a_refusal_reaches_the_user_with_status_words_and_the_first_bytes_of_its_body(
         let answer = answer.replace("Content-Length: 31\r\n", "");
         assert_eq!(feed(&mut client, answer.as_bytes()), []);
         let event = if ends {
-            client.handle_end().map(|event| seen(&event))
+            client.handle_end().event.map(|event| seen(&event))
         } else {
             let due = client.poll_timeout().unwrap();
-            client.handle_timeout(due).map(|event| seen(&event))
+            client.handle_timeout(due).event.map(|event| seen(&event))
         };
         assert_eq!(event, Some(Seen::Refused(403, "Forbidden".into(), body.clone())));
     }
@@ -252,12 +252,12 @@ fn a_peer_that_takes_too_long_is_given_up_at_the_deadline() {
     // A byte a second, for ever.
     for byte in REQUEST.bytes().take(9) {
         now = now + Nanos::from_secs(1);
-        assert_eq!(server.handle_timeout(now), None);
+        assert_eq!(server.handle_timeout(now).event, None);
         assert!(server.handle_bytes(now, &[byte]).event.is_none());
     }
     let due = server.poll_timeout().unwrap();
     assert_eq!(due, NOW + small().handshake_timeout, "bytes do not move it");
-    let event = server.handle_timeout(due).map(|event| seen(&event));
+    let event = server.handle_timeout(due).event.map(|event| seen(&event));
     assert_eq!(event, Some(Seen::Over(Closed::HandshakeTimeout)));
 }
 
@@ -265,7 +265,7 @@ fn a_peer_that_takes_too_long_is_given_up_at_the_deadline() {
 fn a_transport_that_ends_in_the_middle_of_the_handshake_is_a_cut() {
     let mut client = client(&small());
     assert_eq!(feed(&mut client, b"HTTP/1.1 101 Swi"), []);
-    let event = client.handle_end().map(|event| seen(&event));
+    let event = client.handle_end().event.map(|event| seen(&event));
     assert_eq!(event, Some(Seen::Over(Closed::Cut)));
 }
 

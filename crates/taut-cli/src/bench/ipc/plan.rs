@@ -7,6 +7,9 @@ use taut_sync::atomic::{AtomicU64, Ordering};
 use taut_sys::{Clock, monotonic};
 use taut_types::Nanos;
 
+use crate::bench::cpus;
+use crate::exit::Failure;
+
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -32,8 +35,10 @@ pub enum Kind {
 /// What to measure, and how.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
+    /// What is measured.
     #[arg(long, value_enum, default_value_t = Mode::Throughput)]
     pub mode: Mode,
+    /// What carries the messages.
     #[arg(long, value_enum, default_value_t = Kind::Tick)]
     pub kind: Kind,
     /// Message size of the log in bytes, at least 24; a tick has 56.
@@ -42,29 +47,84 @@ pub struct Arguments {
     /// How long the whole run takes.
     #[arg(long, default_value_t = 5.0)]
     pub seconds: f64,
-    /// Messages a second in mode `rate`.
-    #[arg(long, default_value_t = 100_000)]
-    pub rate: u64,
+    /// Messages a second, in mode `rate` only [default: 100000].
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub rate: Option<u64>,
     /// The writer waits for its readers (the default).
     #[arg(long, conflicts_with = "overwriting")]
     pub lossless: bool,
     /// The writer overtakes slow readers, which count what they lost.
     #[arg(long)]
     pub overwriting: bool,
+    /// Reading processes; of round trips, the first of them answers.
     #[arg(long, default_value_t = 1)]
     pub readers: usize,
-    /// Messages that are published at once.
+    /// Messages that are published at once, in mode `throughput` only.
     #[arg(long, default_value_t = 1)]
     pub batch: usize,
     /// Capacity in cache lines: slots of the tick ring, 64 bytes each of the log.
     #[arg(long, default_value_t = 1024)]
     pub capacity: usize,
-    /// The writer's CPU and the readers', such as 0,1.
+    /// The writer's CPU and the readers', such as 0,1; more readers than CPUs take turns.
     #[arg(long, value_delimiter = ',')]
     pub cpus: Vec<usize>,
-    /// Print the report as JSON.
+    /// Print one line of JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+impl Arguments {
+    /// Messages a second of a run at a fixed rate.
+    pub fn rate(&self) -> u64 {
+        self.rate.unwrap_or(100_000)
+    }
+
+    /// Bytes of a message.
+    pub const fn message_bytes(&self) -> usize {
+        match self.kind {
+            Kind::Tick => 56,
+            Kind::Log => self.size,
+        }
+    }
+
+    /// Refuses what cannot be measured, or would not be measured as it is asked for.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`], with the flag, its value and what it may be.
+    pub fn check(&self) -> Result<(), Failure> {
+        let bad = |text: String| Err(Failure::Usage(text));
+        let Self { mode, capacity, size, readers, batch, seconds, .. } = *self;
+        if !capacity.is_power_of_two() || !(16..=1 << 24).contains(&capacity) {
+            return bad(format!(
+                "--capacity {capacity}: must be a power of two from 16 to 16777216 lines"
+            ));
+        }
+        let size_max = capacity * 8 - 8;
+        if self.kind == Kind::Log && !(24..=size_max).contains(&size) {
+            return bad(format!(
+                "--size {size}: must be 24 to {size_max} bytes with a capacity of {capacity} lines"
+            ));
+        }
+        if !(1..=READERS_MAX).contains(&readers) {
+            return bad(format!("--readers {readers}: must be 1 to {READERS_MAX}"));
+        }
+        let batch_max = capacity / 8;
+        if !(1..=batch_max).contains(&batch) {
+            return bad(format!(
+                "--batch {batch}: must be 1 to {batch_max}, an eighth of the capacity"
+            ));
+        }
+        if batch > 1 && mode != Mode::Throughput {
+            return bad(format!("--batch {batch}: only --mode throughput publishes in batches"));
+        }
+        if let Some(rate) = self.rate.filter(|_| mode != Mode::Rate) {
+            return bad(format!("--rate {rate}: only --mode rate has one"));
+        }
+        if !(0.1..=86_400.0).contains(&seconds) {
+            return bad(format!("--seconds {seconds}: must be 0.1 to 86400"));
+        }
+        cpus::check("--cpus", &self.cpus)
+    }
 }
 
 /// One round of three phases.

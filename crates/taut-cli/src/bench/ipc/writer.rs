@@ -3,7 +3,7 @@
 use taut_ipc::Channel;
 use taut_ring::broadcast::Polled;
 use taut_sync::atomic::Ordering;
-use taut_sys::monotonic;
+use taut_sys::{monotonic, stop_requests};
 use taut_types::Nanos;
 
 use crate::bench::floor::{StreamWriter, ping};
@@ -56,6 +56,9 @@ pub fn run(shared: &Shared<'_>, channel: &Channel) -> Result<Written, Failure> {
     }
     let (mut per_s, mut floor_per_s) = (Vec::new(), Vec::new());
     for number in 1..=shared.phases {
+        if stop_requests() > 0 {
+            return Err(Failure::Run("interrupted before the end: no report".to_owned()));
+        }
         shared.word(0).store(number, Ordering::Release);
         let begun = monotonic();
         let (sent, position) = lead.phase(Phase::of(number), begun);
@@ -156,7 +159,7 @@ impl Lead<'_, '_> {
     /// Open loop: a message that is late does not delay the times of those behind it.
     fn rate(&mut self, begun: Nanos, end: Nanos) {
         let clock = self.shared.clock;
-        let interval = 1e9 / self.shared.arguments.rate as f64;
+        let interval = 1e9 / self.shared.arguments.rate() as f64;
         let mut count = 0_u64;
         loop {
             let intended = begun + Nanos((count as f64 * interval) as i64);

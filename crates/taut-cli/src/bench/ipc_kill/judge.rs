@@ -2,12 +2,14 @@
 
 use taut_ipc::{Channel, IpcError};
 use taut_sync::atomic::{AtomicU64, Ordering};
-use taut_sys::{ProcessSignal, fork, monotonic, pin_to_cpu, signal_process, wait_for_child};
+use taut_sys::{fork, monotonic, pin_to_cpu, wait_for_child};
 use taut_types::Nanos;
 
 use crate::bench::ipc_kill::ends::{Reader, Writer};
+use crate::bench::ipc_kill::killer::Killer;
 use crate::bench::ipc_kill::plan::{
-    ATTACHED_NS, COMMITTED, FIRST_NS, IN_CALL, LIFE_NS_MAX, LOST, MESSAGES, Ring, TORN, WEDGED,
+    ATTACHED_NS, CALL, COMMITTED, FIRST_NS, LIFE_NS_MAX, LOST, MESSAGES, Ring, TORN, VICTIM_CPU,
+    VICTIM_WORDS, WEDGED, WORKING,
 };
 use crate::bench::ipc_kill::victim;
 use crate::bench::spread::Spread;
@@ -18,6 +20,7 @@ use crate::exit::Failure;
 pub struct Tally {
     pub kills: u64,
     pub killed_mid_write: u64,
+    pub killed_mid_read: u64,
     pub messages: u64,
     pub torn: u64,
     pub lost: u64,
@@ -28,6 +31,7 @@ pub struct Judge<'c> {
     channel: &'c Channel,
     name: &'c str,
     notes: &'c [AtomicU64],
+    killer: Killer<'c>,
     random: u64,
     pub tally: Tally,
     pub heal: Spread,
@@ -60,9 +64,14 @@ fn failed(error: IpcError) -> Failure {
 }
 
 impl<'c> Judge<'c> {
-    pub fn new(channel: &'c Channel, name: &'c str, notes: &'c [AtomicU64], seed: u64) -> Self {
-        let (tally, heal) = (Tally::default(), Spread::new());
-        Self { channel, name, notes, random: seed | 1, tally, heal }
+    pub fn new(
+        channel: &'c Channel,
+        name: &'c str,
+        notes: &'c [AtomicU64],
+        seed: u64,
+    ) -> Result<Self, Failure> {
+        let (tally, heal, killer) = (Tally::default(), Spread::new(), Killer::start(notes)?);
+        Ok(Self { channel, name, notes, killer, random: seed | 1, tally, heal })
     }
 
     fn life(&mut self) -> Nanos {
@@ -77,22 +86,40 @@ impl<'c> Judge<'c> {
     }
 
     fn start(&self, victim: impl FnOnce()) -> Result<u32, Failure> {
-        self.notes.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        self.notes[..VICTIM_WORDS].iter().for_each(|word| word.store(0, Ordering::Relaxed));
         let child = || {
-            let _ = pin_to_cpu(1);
+            let _ = pin_to_cpu(VICTIM_CPU);
             victim();
             1
         };
         fork(child).map_err(|error| Failure::run("victim", error))
     }
 
-    fn kill(&mut self, victim: u32) -> Result<(), Failure> {
-        let failed = |error| Failure::run("kill", error);
-        signal_process(victim, ProcessSignal::Kill).map_err(failed)?;
-        wait_for_child(victim).map_err(failed)?;
+    /// Has the victim killed after so long, and keeps its ring busy until it is dead. Returns
+    /// whether it died at work.
+    fn kill(
+        &mut self,
+        victim: u32,
+        after: Nanos,
+        mut meanwhile: impl FnMut(),
+    ) -> Result<bool, Failure> {
+        self.killer.order(victim, after)?;
+        let mut patience = Patience::start();
+        while !self.killer.is_done() {
+            meanwhile();
+            if !patience.lasts() {
+                return Err(Failure::Run("the killer does not kill".to_owned()));
+            }
+        }
+        wait_for_child(victim).map_err(|error| Failure::run("kill", error))?;
         self.tally.kills += 1;
-        self.tally.killed_mid_write += u64::from(self.note(IN_CALL) != 0);
-        Ok(())
+        Ok(self.note(CALL) == WORKING)
+    }
+
+    /// Kills one that did not even begin.
+    fn kill_wedged(&mut self, victim: u32) -> Result<(), Failure> {
+        self.tally.wedged += 1;
+        self.kill(victim, Nanos(0), || {}).map(drop)
     }
 
     /// Kills a writer whose reader is this process.
@@ -107,14 +134,11 @@ impl<'c> Judge<'c> {
             taut_sys::yield_cpu();
         }
         if self.note(FIRST_NS) == 0 {
-            self.tally.wedged += 1;
-            return self.kill(victim);
+            return self.kill_wedged(victim);
         }
-        let end = monotonic() + self.life();
-        while monotonic() < end {
-            reader.drain();
-        }
-        self.kill(victim)?;
+        let life = self.life();
+        let at_work = self.kill(victim, life, || reader.drain())?;
+        self.tally.killed_mid_write += u64::from(at_work);
         // What was committed when the victim died must come, past the claim of one before it.
         let (mut patience, committed) = (Patience::start(), self.note(COMMITTED));
         reader.drain();
@@ -141,14 +165,13 @@ impl<'c> Judge<'c> {
             }
         }
         if self.note(MESSAGES) == 0 {
-            self.tally.wedged += 1;
-            return self.kill(victim);
+            return self.kill_wedged(victim);
         }
-        let end = monotonic() + self.life();
-        while monotonic() < end {
+        let life = self.life();
+        let at_work = self.kill(victim, life, || {
             writer.send();
-        }
-        self.kill(victim)?;
+        })?;
+        self.tally.killed_mid_read += u64::from(at_work);
         self.tally.messages += self.note(MESSAGES);
         self.tally.torn += self.note(TORN);
         self.tally.lost += self.note(LOST);

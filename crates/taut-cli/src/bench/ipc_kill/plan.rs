@@ -47,8 +47,8 @@ pub const STREAMS: [Stream<'static>; 3] = [
 pub const NOTES: Region = Region { id: 1, version: 1, words: 16 };
 /// Up to where the victim's messages are committed: the position, of requests their count.
 pub const COMMITTED: usize = 0;
-/// Not zero while it is in a call.
-pub const IN_CALL: usize = 1;
+/// What it is at: [`IDLE`], [`WORKING`] or [`WAITING`].
+pub const CALL: usize = 1;
 /// When it began to attach, and when its first message was committed.
 pub const ATTACHED_NS: usize = 2;
 pub const FIRST_NS: usize = 3;
@@ -56,6 +56,22 @@ pub const FIRST_NS: usize = 3;
 pub const MESSAGES: usize = 4;
 pub const TORN: usize = 5;
 pub const LOST: usize = 6;
+
+/// Words that belong to the victim; the next one to the killer.
+pub const VICTIM_WORDS: usize = 8;
+/// How many the killer has killed.
+pub const KILLED: usize = 8;
+
+/// Between two calls.
+pub const IDLE: u64 = 0;
+/// In a call, after one that found work: it writes (or reads) a message.
+pub const WORKING: u64 = 1;
+/// In a call, after one that found no room (or no message).
+pub const WAITING: u64 = 2;
+
+/// Where the judge runs, and where victims and the killer do.
+pub const JUDGE_CPU: usize = 0;
+pub const VICTIM_CPU: usize = 1;
 
 /// A victim lives at most this long under load.
 pub const LIFE_NS_MAX: u64 = 200_000;

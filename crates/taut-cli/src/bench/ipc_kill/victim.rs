@@ -6,7 +6,7 @@ use taut_sys::{Access, monotonic};
 
 use crate::bench::ipc_kill::ends::{Reader, Writer};
 use crate::bench::ipc_kill::plan::{
-    ATTACHED_NS, COMMITTED, FIRST_NS, IN_CALL, LOST, MESSAGES, Ring, TORN,
+    ATTACHED_NS, CALL, COMMITTED, FIRST_NS, IDLE, LOST, MESSAGES, Ring, TORN, WAITING, WORKING,
 };
 
 /// Writes until it is killed.
@@ -19,12 +19,15 @@ pub fn write(name: &str, notes: &[AtomicU64], ring: Ring) {
     while !writer.send() {}
     note(COMMITTED, writer.committed());
     note(FIRST_NS, monotonic().0.unsigned_abs());
+    let mut next = WORKING;
     loop {
-        note(IN_CALL, 1);
-        if writer.send() {
+        note(CALL, next);
+        let sent = writer.send();
+        note(CALL, IDLE);
+        if sent {
             note(COMMITTED, writer.committed());
         }
-        note(IN_CALL, 0);
+        next = if sent { WORKING } else { WAITING };
     }
 }
 
@@ -34,12 +37,14 @@ pub fn read(name: &str, notes: &[AtomicU64], ring: Ring) {
     let options = ChannelOptions::default();
     let Ok(channel) = Channel::open(name, Access::Write, &options) else { return };
     let Ok(mut reader) = Reader::open(&channel, ring) else { return };
+    let mut next = WORKING;
     loop {
-        note(IN_CALL, 1);
-        reader.take();
+        note(CALL, next);
+        let took = reader.take();
+        note(CALL, IDLE);
         note(TORN, reader.torn);
         note(LOST, reader.lost);
         note(MESSAGES, reader.messages);
-        note(IN_CALL, 0);
+        next = if took { WORKING } else { WAITING };
     }
 }

@@ -1,0 +1,246 @@
+//! `taut ws connect`: a client that prints what it hears, and how fast it comes.
+
+use clap::Args;
+use serde::Serialize;
+use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
+use taut_types::Nanos;
+use taut_ws::{CloseCode, Closed, Event, Outbox};
+
+use crate::channel::latency::{Latency, Spread};
+use crate::exit::Failure;
+use crate::progress::Progress;
+use crate::terminal::{print, tell};
+use crate::ws::dial::{Client, Dial, Options};
+use crate::ws::{stop, words};
+
+/// How long the server may take to answer our close frame.
+const PATIENCE: Nanos = Nanos::from_secs(2);
+
+/// The arguments of `taut ws connect`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// ws://HOST[:PORT][/PATH], or wss://.
+    url: String,
+    /// A header of the request, as 'Name: value'; several times for several.
+    #[arg(long, value_name = "NAME: VALUE")]
+    header: Vec<String>,
+    /// A text to send once it is open, such as a subscription; several times for several.
+    #[arg(long, value_name = "TEXT")]
+    subscribe: Vec<String>,
+    /// End after so many messages.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// End after so many seconds.
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    seconds: Option<u32>,
+    /// Print one JSON object at the end, and no messages.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What was heard.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    url: &'a str,
+    messages: u64,
+    bytes: u64,
+    text_messages: u64,
+    pings: u64,
+    /// From the first message to the last.
+    seconds: f64,
+    messages_per_second: f64,
+    bytes_per_second: f64,
+    /// Between two messages that arrived one after the other, by the loop's clock.
+    gap_ns: Option<Spread>,
+    end: &'a str,
+}
+
+/// Connects, listens, closes.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let dial = Dial::new(&arguments.url, &arguments.header, &arguments.options)?;
+    let sizes = LoopConfig { sources_max: 8, timers_max: 32, ..LoopConfig::default() };
+    let mut events = EpollKernel::new(8)
+        .and_then(|kernel| EventLoop::new(kernel, sizes))
+        .map_err(|error| Failure::run("the loop", error))?;
+    stop::listen(&mut events)?;
+    let mut client = Client::start(events.io(), &dial)?;
+    let mut run = Run::new(arguments);
+    let mut failure = None;
+    let mut handler = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {
+        let now = io.now();
+        let mut hear = |outbox: &mut Outbox, event: Event<'_>| run.hear(now, outbox, &event);
+        if let Err(fault) = client.handle(io, &dial, &completion, &mut hear) {
+            failure.get_or_insert(fault);
+        }
+        if failure.is_some() || client.is_over() || run.is_done(io, &mut client) {
+            io.stop();
+        }
+    };
+    let ended = events.run(&mut handler, WaitStrategy::Block);
+    ended.map_err(|error| Failure::run("the loop", error))?;
+    run.finish(&dial, failure)
+}
+
+struct Run<'a> {
+    arguments: &'a Arguments,
+    progress: Progress,
+    heard: Heard,
+    /// When the time that was asked for is over.
+    until: Option<Nanos>,
+    /// We have closed; the run ends then in any case.
+    leaves: Option<Nanos>,
+    is_open: bool,
+    end: Option<Result<String, String>>,
+    cannot: Option<String>,
+}
+
+#[derive(Default)]
+struct Heard {
+    messages: u64,
+    bytes: u64,
+    texts: u64,
+    pings: u64,
+    first: Option<Nanos>,
+    last: Option<Nanos>,
+    gaps: Option<Latency>,
+}
+
+impl<'a> Run<'a> {
+    fn new(arguments: &'a Arguments) -> Self {
+        let heard = Heard { gaps: Some(Latency::new()), ..Heard::default() };
+        let progress = Progress::start();
+        Self {
+            arguments,
+            progress,
+            heard,
+            until: None,
+            leaves: None,
+            is_open: false,
+            end: None,
+            cannot: None,
+        }
+    }
+
+    fn hear(&mut self, now: Nanos, outbox: &mut Outbox, event: &Event<'_>) {
+        match *event {
+            Event::Opened(_) => self.open(now, outbox),
+            Event::Text(text) => self.message(now, text.as_bytes(), Some(text)),
+            Event::Binary(bytes) => self.message(now, bytes, None),
+            Event::Ping(_) => self.heard.pings += 1,
+            Event::Closed(Closed::Cut) if !self.is_open => {
+                let remedy = "is the scheme (ws or wss) the right one?";
+                let words = format!("the stream ended within the opening handshake; {remedy}");
+                self.end = Some(Err(words));
+            }
+            Event::Closed(closed) => {
+                let is_ours = self.leaves.is_some() && matches!(closed, Closed::Agreed(_));
+                let end = words::end(&closed);
+                self.end = Some(if is_ours { Ok(end.unwrap_or_else(|words| words)) } else { end });
+            }
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, now: Nanos, outbox: &mut Outbox) {
+        self.is_open = true;
+        let seconds = self.arguments.seconds;
+        self.until = seconds.map(|seconds| now + Nanos::from_secs(i64::from(seconds)));
+        for text in &self.arguments.subscribe {
+            if let Err(error) = outbox.text(text) {
+                self.cannot.get_or_insert(format!("--subscribe {text:?}: {error}"));
+            }
+        }
+    }
+
+    fn message(&mut self, now: Nanos, bytes: &[u8], text: Option<&str>) {
+        let heard = &mut self.heard;
+        if self.arguments.count.is_some_and(|count| heard.messages >= count) {
+            return;
+        }
+        heard.messages += 1;
+        heard.bytes += bytes.len() as u64;
+        heard.texts += u64::from(text.is_some());
+        heard.first.get_or_insert(now);
+        if let (Some(last), Some(gaps)) = (heard.last.replace(now), &mut heard.gaps) {
+            gaps.record((now - last).0.unsigned_abs());
+        }
+        if self.arguments.json {
+            return self.progress.tell_at(now, &format!("{} messages", heard.messages));
+        }
+        let printed = match text {
+            Some(text) => print(text),
+            None => print(format_args!("{} bytes: {}", bytes.len(), bytes.escape_ascii())),
+        };
+        if let Err(error) = printed {
+            self.cannot.get_or_insert(format!("cannot print: {error}"));
+        }
+    }
+
+    /// Closes when it has heard enough; true when there is nothing more to wait for.
+    fn is_done(&mut self, io: &mut Io<EpollKernel>, client: &mut Client) -> bool {
+        let is_stopped = taut_sys::stop_requests() > 0;
+        let Some(ws) = client.ws() else { return is_stopped };
+        let has_all = self.arguments.count.is_some_and(|count| self.heard.messages >= count);
+        let is_late = self.until.is_some_and(|until| io.now() >= until);
+        if self.leaves.is_none() && (has_all || is_late || is_stopped || self.cannot.is_some()) {
+            self.leaves = Some(io.now() + PATIENCE);
+            if ws.close(io, CloseCode::NORMAL, "").is_err() && self.end.is_none() {
+                return true;
+            }
+        }
+        self.leaves.is_some_and(|until| io.now() >= until)
+    }
+
+    fn finish(mut self, dial: &Dial, failure: Option<Failure>) -> Result<(), Failure> {
+        let heard = &mut self.heard;
+        let span = match (heard.first, heard.last) {
+            (Some(first), Some(last)) => (last - first).0 as f64 / 1e9,
+            _ => 0.0,
+        };
+        let rate = |count: u64| if span > 0.0 { (count as f64 / span).round() } else { 0.0 };
+        let end = match &self.end {
+            Some(Ok(words) | Err(words)) => words,
+            None => "not answered",
+        };
+        let report = Report {
+            url: dial.name(),
+            messages: heard.messages,
+            bytes: heard.bytes,
+            text_messages: heard.texts,
+            pings: heard.pings,
+            seconds: span,
+            messages_per_second: rate(heard.messages.saturating_sub(1)),
+            bytes_per_second: rate(heard.bytes),
+            gap_ns: heard.gaps.as_mut().and_then(Latency::spread),
+            end,
+        };
+        if self.arguments.json {
+            let text = serde_json::to_string(&report);
+            let text = text.map_err(|error| Failure::run("cannot print JSON", error))?;
+            print(text).map_err(|error| Failure::run("cannot print", error))?;
+        } else if self.is_open {
+            tell_people(&report);
+        }
+        let words = match (failure, self.cannot, self.end) {
+            (Some(failure), ..) => return Err(failure),
+            (None, Some(words), _) | (None, None, Some(Err(words))) => words,
+            (None, None, Some(Ok(_))) => return Ok(()),
+            (None, None, None) if self.leaves.is_some() => return Ok(()),
+            (None, None, None) if taut_sys::stop_requests() > 0 => return Ok(()),
+            (None, None, None) => String::from("the stream ended"),
+        };
+        Err(Failure::Run(format!("{}: {words}", dial.name())))
+    }
+}
+
+fn tell_people(report: &Report<'_>) {
+    let Report { messages, bytes, seconds, messages_per_second: rate, end, .. } = report;
+    tell(format_args!(
+        "{messages} messages, {bytes} bytes in {seconds:.3} s, {rate} a second; {end}"
+    ));
+    if let Some(gaps) = &report.gap_ns {
+        tell(format_args!("gaps: {}", gaps.line()));
+    }
+}
