@@ -17,8 +17,8 @@ use crate::terms::feature as f;
 
 impl Engine {
     /// The price, the volume and what would be left at the price (of buys if positive, of sells if
-    /// negative) of an auction that ended now; zeros when nothing would trade. Cost: a few steps for
-    /// each order.
+    /// negative) of an auction that ended now; zeros when nothing would trade. Cost: a few steps
+    /// for each order.
     #[must_use]
     pub fn indicative(&self) -> (HalfTicks, Lots, i64) {
         let mut best: Option<(i64, u64)> = None;
