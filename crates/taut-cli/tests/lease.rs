@@ -184,3 +184,59 @@ fn a_datagram_that_the_path_to_a_group_does_not_carry_is_refused_before_anything
         assert!(errors.contains(part), "{part}: {errors}");
     }
 }
+
+/// Two receivers of one sender: one on its host, one behind a cable that carries 1,280 bytes.
+const TWO_PATHS: &str = r#"
+set -e
+unshare --net sleep 60 & far=$!
+trap 'kill $far $near $over 2>/dev/null || true' EXIT
+ip link set lo up
+while [ "$(readlink /proc/$far/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
+ip link add m1 mtu 1280 type veth peer name v1 mtu 1280 netns $far
+ip addr add 10.78.1.1/24 dev m1
+ip link set m1 up
+inside() { nsenter --net=/proc/$far/ns/net "$@"; }
+inside ip link set lo up
+inside ip addr add 10.78.1.2/24 dev v1
+inside ip link set v1 up
+[ -n "$only_prepare" ] && exit 0
+channel="lease:udp?endpoint=10.78.1.1:4000"
+"$0" receive --json --channel "$channel" > "$1/near" & near=$!
+"$0" send --json --channel "$channel" --size 1400 --rate 500 --count 1000 > "$1/sent" & sent=$!
+sleep 0.5
+inside "$0" receive --json --channel "$channel" > "$1/over" & over=$!
+wait $sent
+wait $near
+wait $over
+"#;
+
+#[test]
+fn what_one_subscriber_s_path_does_not_carry_is_dropped_for_it_alone_and_counted() {
+    let directory = tempfile::tempdir().expect("directory");
+    let run = |only_prepare: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--net", "sh", "-c", TWO_PATHS, TAUT]).arg(directory.path());
+        command.env("only_prepare", only_prepare).stdin(Stdio::null()).output().expect("unshare")
+    };
+    if !run("yes").status.success() {
+        println!("skipped: no network namespaces can be made and connected here");
+        return;
+    }
+    let output = run("");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let [sent, near, over] = ["sent", "near", "over"].map(|name| -> Value {
+        let text = std::fs::read(directory.path().join(name)).expect("a report");
+        serde_json::from_slice(&text).expect("JSON")
+    });
+    assert_eq!((count(&near, "received"), count(&near, "lost")), (1000, 0), "{near}");
+    assert_eq!((count(&over, "received"), count(&over, "lost")), (0, 1000), "{over}");
+    let each = sent["subscribers"].as_array().expect("subscribers");
+    let of = |host: &str| {
+        let is_it = |one: &&Value| one["peer"].as_str().is_some_and(|peer| peer.starts_with(host));
+        each.iter().find(is_it).unwrap_or_else(|| panic!("{host}: {sent}"))
+    };
+    assert_eq!(count(of("10.78.1.1:"), "dropped"), 0, "{sent}");
+    let dropped = count(of("10.78.1.2:"), "dropped");
+    assert!((1..1000).contains(&dropped), "{sent}");
+    assert_eq!(count(&sent, "dropped"), dropped, "{sent}");
+}
