@@ -179,6 +179,10 @@ fn a_channel_can_be_listed_shown_dumped_and_pruned() {
     assert_eq!(ours["streams"][1], "news", "{list}");
     let dump = text(&["ipc", "dump", &name, "--stream", "news"]);
     assert!(dump.contains("hello\\n"), "{dump}");
+    let other = taut(&["ipc", "dump", &name, "--stream", "olds"]);
+    let said = String::from_utf8_lossy(&other.stderr);
+    assert_eq!(other.status.code(), Some(1), "{said}");
+    assert!(said.contains("no stream 'olds'; it has ticks, news"), "{said}");
     drop(publication);
     drop(channel);
     assert!(text(&["ipc", "prune"]).contains(&name));
