@@ -8,8 +8,9 @@ use taut_sys::Access;
 use taut_types::Nanos;
 
 use crate::bench::floor::{StreamReader, pong};
+use crate::bench::ipc::content::Content;
 use crate::bench::ipc::plan::{Mode, Phase, Shared, reaches};
-use crate::bench::ipc::rings::{Content, In, Out};
+use crate::bench::ipc::rings::{In, Out};
 use crate::bench::load;
 use crate::bench::spread::Spread;
 use crate::exit::Failure;

@@ -7,10 +7,11 @@ use taut_sys::{monotonic, stop_requests};
 use taut_types::Nanos;
 
 use crate::bench::floor::{StreamWriter, ping};
+use crate::bench::ipc::content::Content;
 use crate::bench::ipc::plan::{
     FLOOR_RTT, FLOOR_STREAM, GRACE, Mode, Phase, ROUND_S, Shared, median, reaches,
 };
-use crate::bench::ipc::rings::{Content, In, Out};
+use crate::bench::ipc::rings::{In, Out};
 use crate::bench::spread::Spread;
 use crate::exit::Failure;
 
