@@ -4,6 +4,7 @@ use taut_types::{Nanos, SequenceNumber};
 
 use crate::line::{Line, LineCounters, Lines};
 use crate::request::{RequestPlan, RetransmitRequest};
+use crate::rerun::{Patience, Rerun};
 use crate::sequencer::{FeedConfig, FeedState, Replay, Sequencer, SnapshotVerdict, Verdict};
 use crate::snapshot::SnapshotHead;
 use crate::streams::{Streams, Whose};
@@ -19,9 +20,16 @@ pub struct ArbiterConfig {
     pub patience: Nanos,
     /// What is done.
     pub recovery: Recovery,
+    /// No line is later than another by so much. A line that repeats itself after that long
+    /// without news tells of a restart under the same stream. A restart in which this time has not
+    /// passed when the new numbers reach the old ones goes unnoticed: a venue should give each of
+    /// its runs a stream of its own.
+    pub lag: Nanos,
     /// A feed that restarts has another stream: so many packets of it, with none of the old one
-    /// between them, make it the one to follow. Of no meaning when [`feed`](Self::feed) names the
-    /// stream: that one has no successor, except by [`Arbiter::handle_reset`].
+    /// between them, make it the one to follow. When [`feed`](Self::feed) names the stream, that
+    /// one has no successor, except by [`Arbiter::handle_reset`]. A feed may restart with the same
+    /// stream, too: so many packets or heartbeats of old numbers, with no news between them, and
+    /// its new run is followed.
     pub restart_packets: u32,
 }
 
@@ -51,6 +59,7 @@ impl Default for ArbiterConfig {
             silence: Nanos::from_secs(3),
             patience: Nanos::from_micros(500),
             recovery: Recovery::Snapshot,
+            lag: Nanos::from_millis(50),
             restart_packets: 3,
         }
     }
@@ -76,6 +85,9 @@ pub enum Staleness {
     Refreshing,
     /// No line says anything.
     Silent,
+    /// A line begins again with old numbers: the venue may have restarted. Its next news ends
+    /// this, or more of the same does, which makes the new run the one to follow.
+    Restarting,
 }
 
 /// Follows a feed on two lines: whichever brings a packet first is taken, and what neither brings
@@ -89,6 +101,7 @@ pub struct Arbiter {
     sequencer: Sequencer,
     lines: Lines,
     streams: Streams,
+    rerun: Rerun,
     plan: RequestPlan,
     /// When the feed stopped to be live, while it is not.
     gap_since: Option<Nanos>,
@@ -108,6 +121,7 @@ impl Arbiter {
             streams: Streams::new(
                 config.feed.stream_id.is_none().then_some(config.restart_packets),
             ),
+            rerun: Rerun::new(now),
             plan: RequestPlan::default(),
             gap_since: None,
             is_refreshing: false,
@@ -126,12 +140,18 @@ impl Arbiter {
         sequence: SequenceNumber,
         packet: &[u8],
     ) -> Verdict {
-        if !self.is_followed(stream_id) {
+        if !self.is_followed(now, stream_id) {
             self.sequencer.note_foreign();
             return Verdict::OtherStream;
         }
         self.hear(now, line);
-        let verdict = self.sequencer.handle_packet(stream_id, sequence, packet);
+        let mut verdict = self.sequencer.handle_packet(stream_id, sequence, packet);
+        let (patience, next) = (self.rerun_patience(), self.sequencer.next());
+        if self.rerun.packet(now, patience, (line, sequence), next, verdict)
+            && self.is_new_run(now, stream_id)
+        {
+            verdict = self.sequencer.handle_packet(stream_id, sequence, packet);
+        }
         self.lines.note(line, verdict);
         self.watch(now);
         verdict
@@ -145,8 +165,12 @@ impl Arbiter {
         stream_id: u32,
         last_sequence: SequenceNumber,
     ) {
-        if self.is_followed(stream_id) {
+        if self.is_followed(now, stream_id) {
             self.hear(now, line);
+            let (patience, next) = (self.rerun_patience(), self.sequencer.next());
+            if self.rerun.heartbeat(now, patience, (line, last_sequence), next) {
+                self.is_new_run(now, stream_id);
+            }
             self.sequencer.handle_heartbeat(stream_id, last_sequence);
             self.watch(now);
         }
@@ -160,7 +184,7 @@ impl Arbiter {
         head: SnapshotHead,
         packet: &[u8],
     ) -> SnapshotVerdict {
-        if !self.is_followed(stream_id) {
+        if !self.is_followed(now, stream_id) {
             return SnapshotVerdict::Ignored;
         }
         let verdict = self.sequencer.handle_snapshot_begin(stream_id, head, packet);
@@ -189,7 +213,7 @@ impl Arbiter {
 
     /// The venue says that it starts again from sequence 1 with an empty book.
     pub fn handle_reset(&mut self, now: Nanos, stream_id: u32) {
-        self.follow(Some(stream_id));
+        self.follow(now, Some(stream_id));
         let head = SnapshotHead { id: 0, last_sequence: SequenceNumber(0), units: 0 };
         let _ = self.sequencer.handle_snapshot_begin(stream_id, head, &[]);
         self.watch(now);
@@ -262,6 +286,9 @@ impl Arbiter {
             _ if self.is_silent => Soundness::Stale(Staleness::Silent),
             FeedState::Recovering { has_base: false, .. } => Soundness::Stale(Staleness::Joining),
             FeedState::Recovering { .. } => Soundness::Stale(Staleness::Gap),
+            FeedState::Live { .. } if self.rerun.signs() > 0 => {
+                Soundness::Stale(Staleness::Restarting)
+            }
             FeedState::Live { .. } if self.is_refreshing => Soundness::Stale(Staleness::Refreshing),
             FeedState::Live { .. } => Soundness::Sound,
         }
@@ -291,7 +318,7 @@ impl Arbiter {
         self.lines.get(line)
     }
 
-    /// How often another stream was followed, and how many requests were made.
+    /// How often another stream, or a new run of the same one, was followed, and how many requests were made.
     #[must_use]
     pub const fn restarts_and_requests(&self) -> (u64, u64) {
         (self.streams.restarts(), self.plan.requests())
@@ -313,23 +340,40 @@ impl Arbiter {
     /// Whether packets of this stream count. One packet of another stream is nothing; a run of
     /// them is a restart.
     #[inline]
-    fn is_followed(&mut self, stream_id: u32) -> bool {
+    fn is_followed(&mut self, now: Nanos, stream_id: u32) -> bool {
         match self.streams.whose(stream_id, self.sequencer.stream_id()) {
             Whose::Followed => true,
             Whose::Foreign => false,
             Whose::Successor => {
-                self.follow(Some(stream_id));
+                self.follow(now, Some(stream_id));
                 true
             }
         }
     }
 
+    #[inline]
+    const fn rerun_patience(&self) -> Patience {
+        Patience { lag: self.config.lag, silence: self.config.silence }
+    }
+
+    /// The stream shows signs of a new run; whether they are enough to follow it.
     #[cold]
-    fn follow(&mut self, stream_id: Option<u32>) {
+    fn is_new_run(&mut self, now: Nanos, stream_id: u32) -> bool {
+        let is_new = self.rerun.signs() >= self.config.restart_packets;
+        if is_new {
+            self.streams.note_restart();
+            self.follow(now, Some(stream_id));
+        }
+        is_new
+    }
+
+    #[cold]
+    fn follow(&mut self, now: Nanos, stream_id: Option<u32>) {
         if self.sequencer.stream_id() != stream_id {
             self.streams.leave(self.sequencer.stream_id());
         }
         self.sequencer.restart(stream_id);
+        self.rerun = Rerun::new(now);
         self.plan.clear();
         self.gap_since = None;
         self.is_refreshing = false;

@@ -15,7 +15,9 @@
 //! [`Arbiter`] puts two lines and time around it: the first line to bring a packet wins, a gap that
 //! both lines have is asked for ([`RetransmitRequest`], answered by a [`RetransmitServer`]), left
 //! to the snapshot cycle or given up ([`Recovery`]), and [`Arbiter::soundness`] says from the first
-//! sign of a gap, of silence or of a restart that the book is stale, and why.
+//! sign of a gap, of silence or of a restart that the book is stale, and why. A venue that restarts
+//! under the same stream is noticed by lines that repeat themselves; the sequencer alone, which
+//! knows neither lines nor time, takes its packets for duplicates.
 //!
 //! Packets are bytes to it: the caller reads sequence numbers and snapshot headers out of them, so
 //! any format works. Every sequence number is counted exactly once, as applied, recovered (covered
@@ -62,6 +64,7 @@ mod counters;
 pub mod lease;
 mod line;
 mod request;
+mod rerun;
 mod retransmit;
 mod sequencer;
 mod slots;

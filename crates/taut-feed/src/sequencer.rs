@@ -291,6 +291,12 @@ impl Sequencer {
         true
     }
 
+    /// The first sequence that has been neither applied nor recovered.
+    #[inline]
+    pub(crate) const fn next(&self) -> SequenceNumber {
+        SequenceNumber(self.next)
+    }
+
     /// Whether [`poll_replay`](Self::poll_replay) has something to hand out.
     pub(crate) fn has_replay(&self) -> bool {
         !self.live

@@ -67,6 +67,11 @@ impl Streams {
         self.next_left = (self.next_left + 1) % LEFT_MAX;
     }
 
+    /// The stream that is followed began again.
+    pub(crate) const fn note_restart(&mut self) {
+        self.restarts += 1;
+    }
+
     pub(crate) const fn restarts(&self) -> u64 {
         self.restarts
     }

@@ -3,9 +3,10 @@
 use super::*;
 
 const MS: Nanos = Nanos::from_millis(1);
-const T0: Nanos = Nanos::from_secs(1);
+pub(super) const LAG: Nanos = Nanos::from_millis(20);
+pub(super) const T0: Nanos = Nanos::from_secs(1);
 
-fn config(recovery: Recovery) -> ArbiterConfig {
+pub(super) fn config(recovery: Recovery) -> ArbiterConfig {
     ArbiterConfig {
         feed: FeedConfig {
             packet_count: 16,
@@ -16,31 +17,32 @@ fn config(recovery: Recovery) -> ArbiterConfig {
         silence: Nanos::from_secs(1),
         patience: MS,
         recovery,
+        lag: LAG,
         restart_packets: 3,
     }
 }
 
-fn retransmission() -> Recovery {
+pub(super) fn retransmission() -> Recovery {
     Recovery::Retransmission { interval: MS, attempts_max: 3, packets_max: 8 }
 }
 
 /// A consumer whose book is a chain of what was applied: what is left out or twice shows.
-struct Consumer {
-    arbiter: Arbiter,
-    book: u64,
+pub(super) struct Consumer {
+    pub(super) arbiter: Arbiter,
+    pub(super) book: u64,
 }
 
 fn chain(book: u64, sequence: u64) -> u64 {
     book.wrapping_mul(31).wrapping_add(sequence)
 }
 
-fn book_at(sequence: u64) -> u64 {
+pub(super) fn book_at(sequence: u64) -> u64 {
     (1..=sequence).fold(7, chain)
 }
 
 impl Consumer {
     /// One that has everything up to nothing.
-    fn new(recovery: Recovery) -> Self {
+    pub(super) fn new(recovery: Recovery) -> Self {
         let mut consumer = Self { arbiter: Arbiter::new(config(recovery), T0), book: 0 };
         consumer.snapshot(0);
         assert_eq!(consumer.arbiter.soundness(), Soundness::Sound);
@@ -53,14 +55,14 @@ impl Consumer {
         self.book = book_at(0);
     }
 
-    fn snapshot(&mut self, last: u64) {
+    pub(super) fn snapshot(&mut self, last: u64) {
         let head = SnapshotHead { id: 1, last_sequence: SequenceNumber(last), units: 0 };
         let book = book_at(last).to_le_bytes();
         self.arbiter.handle_snapshot_begin(T0, STREAM, head, &book);
         self.drain();
     }
 
-    fn take(&mut self, now: Nanos, line: Line, sequence: u64) -> Verdict {
+    pub(super) fn take(&mut self, now: Nanos, line: Line, sequence: u64) -> Verdict {
         let bytes = sequence.to_le_bytes();
         let verdict =
             self.arbiter.handle_packet(now, line, STREAM, SequenceNumber(sequence), &bytes);
@@ -71,7 +73,7 @@ impl Consumer {
         verdict
     }
 
-    fn drain(&mut self) {
+    pub(super) fn drain(&mut self) {
         while let Some(replay) = self.arbiter.poll_replay() {
             match replay {
                 Replay::Reset { .. } => self.book = 0,
@@ -83,7 +85,7 @@ impl Consumer {
         }
     }
 
-    fn is_sound(&self) -> bool {
+    pub(super) fn is_sound(&self) -> bool {
         self.arbiter.soundness() == Soundness::Sound
     }
 }
