@@ -318,7 +318,8 @@ impl Arbiter {
         self.lines.get(line)
     }
 
-    /// How often another stream, or a new run of the same one, was followed, and how many requests were made.
+    /// How often another stream, or a new run of the same one, was followed, and how many requests
+    /// were made.
     #[must_use]
     pub const fn restarts_and_requests(&self) -> (u64, u64) {
         (self.streams.restarts(), self.plan.requests())
