@@ -91,6 +91,8 @@ counters! {
         cancel_rejects,
         /// Orders that the venue cancelled unasked.
         expired,
+        /// Reports marked PossResend that had been applied before, and changed nothing.
+        repeated_reports,
         /// Requests without an answer.
         unanswered,
         /// Bare sends measured.

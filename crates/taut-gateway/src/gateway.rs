@@ -256,6 +256,7 @@ impl<'m, C: Client> Gateway<'m, C> {
             cancels: answers.cancels,
             cancel_rejects: answers.cancel_rejects,
             expired: answers.expired,
+            repeated_reports: self.core.orders.repeated_reports(),
             unanswered: answers.unanswered(),
             bare_sends: self.core.probe.as_ref().map_or(0, Probe::count),
         }
