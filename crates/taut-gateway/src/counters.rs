@@ -63,8 +63,7 @@ counters! {
         retransmitted,
         /// Packets that were no packets of this feed.
         malformed,
-        /// Receive calls of the feed's sockets that failed: such a line is silent, and its socket goes
-        /// on.
+        /// Receive calls of the feed's sockets that failed: such a line is silent for now.
         receive_errors,
         /// 1 while the book can be trusted.
         live,
