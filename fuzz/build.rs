@@ -15,7 +15,7 @@
 //! | names that Rust has for itself | `sbe_words` |
 //! | the codecs that are checked in | `feed_packet`, `binance_stream`, `mdp3_packet` |
 //!
-//! `sbe_numbers` needs a corpus or a long run: its block is long, and 20 s from nothing stay short.
+//! `sbe_numbers` gives mutated inputs right headers: from nothing, the others find theirs.
 
 use std::path::Path;
 

@@ -1,17 +1,23 @@
 //! Measures round trips to an echo server. The median is the figure to look at.
 //!
-//! usage: echo-client [NAME:PORT [COUNT]]
+//! usage: `echo-client [NAME:PORT [COUNT]]`
 
 use std::error::Error;
+use std::process::ExitCode;
 
 use taut::io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
 use taut::net::{Connecting, Connector, Target};
 use taut::prelude::Nanos;
 use taut::sys::{StreamOptions, monotonic};
+use taut_examples::told;
 
 const MESSAGE: &[u8] = b"one line of text, there and back";
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    told(run())
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let target = Target::parse(arguments.next().as_deref().unwrap_or("localhost:19895"))?;
     let count: usize = arguments.next().as_deref().unwrap_or("10000").parse()?;

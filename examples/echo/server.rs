@@ -1,17 +1,23 @@
 //! Sends back whatever comes, on as many connections as come: one thread, one loop.
 //!
-//! usage: echo-server [ADDRESS:PORT]
+//! usage: `echo-server [ADDRESS:PORT]`
 
 use std::error::Error;
+use std::process::ExitCode;
 
 use taut::io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
 use taut::prelude::Nanos;
 use taut::sys::{Address, StreamOptions, catch_stop_signals, stop_requests};
+use taut_examples::told;
 
 const LOOK: Nanos = Nanos::from_millis(50);
 const CONNECTIONS_MAX: usize = 1024;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    told(run())
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let at = std::env::args().nth(1);
     let at = Address::Inet(at.as_deref().unwrap_or("127.0.0.1:19895").parse()?);
     let sizes = LoopConfig { sources_max: CONNECTIONS_MAX, ..LoopConfig::default() };

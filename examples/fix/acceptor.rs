@@ -1,16 +1,18 @@
 //! A venue's side of FIX: accepts sessions and fills every order.
 //!
-//! usage: order-acceptor [ADDRESS:PORT]
+//! usage: `order-acceptor [ADDRESS:PORT]`
 
 use std::error::Error;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::process::ExitCode;
 
 use taut::fix::{Event, Extras, Role, Writer};
 use taut::fix_driver::{Acceptor, Application, Outbox, Received, SessionSettings, Settings};
 use taut::io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
 use taut::prelude::Nanos;
 use taut::sys::{catch_stop_signals, stop_requests};
+use taut_examples::told;
 
 /// As a file it would be read by `Settings::load`; any key of a session may stand here.
 const SETTINGS: &str = r#"
@@ -68,7 +70,11 @@ impl FillEverything {
     }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    told(run())
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let listen: SocketAddr =
         std::env::args().nth(1).as_deref().unwrap_or("127.0.0.1:19890").parse()?;
     let settings = Settings::parse(SETTINGS, Path::new(""), Role::Acceptor)?;

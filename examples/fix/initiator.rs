@@ -1,13 +1,15 @@
 //! A client's side of FIX: logs on, sends orders one after the other, logs out.
 //!
-//! usage: order-initiator [ADDRESS:PORT [COUNT]]
+//! usage: `order-initiator [ADDRESS:PORT [COUNT]]`
 
 use std::error::Error;
 use std::path::Path;
+use std::process::ExitCode;
 
 use taut::fix::{Event, Extras, Now, Role, Writer};
 use taut::fix_driver::{Application, Initiator, Outbox, Received, Settings};
 use taut::io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
+use taut_examples::told;
 
 /// Sends the next order when the one before is filled.
 #[derive(Debug)]
@@ -64,7 +66,11 @@ impl Application for OneByOne {
     }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    told(run())
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let address = arguments.next().unwrap_or_else(|| String::from("127.0.0.1:19890"));
     let left = arguments.next().as_deref().unwrap_or("3").parse()?;

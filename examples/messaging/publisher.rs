@@ -1,20 +1,26 @@
 //! Publishes quotes on any channel.
 //!
-//! usage: publisher [URI [COUNT]]
+//! usage: `publisher [URI [COUNT]]`
 
 use std::error::Error;
+use std::process::ExitCode;
 
 use taut::channel::OfferError;
 use taut::prelude::*;
 use taut::sbe::{LevelUpdate, Message, PACKET_BYTES_MAX, PacketHeader, PacketWriter};
 use taut::sys::monotonic;
+use taut_examples::told;
 
 /// How often a quote leaves.
 const INTERVAL: Nanos = Nanos::from_millis(1);
 /// How long subscribers may take to get the last of it.
 const LINGER: Nanos = Nanos::from_secs(5);
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    told(run())
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let uri: ChannelUri = arguments.next().as_deref().unwrap_or("ipc:quotes").parse()?;
     let count: u64 = arguments.next().as_deref().unwrap_or("1000").parse()?;

@@ -1,13 +1,15 @@
 //! Receives quotes from any channel.
 //!
-//! usage: subscriber [URI]
+//! usage: `subscriber [URI]`
 
 use std::error::Error;
+use std::process::ExitCode;
 
 use taut::channel::{Decoder, Event};
 use taut::prelude::*;
 use taut::sbe::{Message, PacketReader};
 use taut::sys::monotonic;
+use taut_examples::told;
 
 /// Reads a packet; what is none is counted as malformed by the subscription.
 struct Packets;
@@ -20,7 +22,11 @@ impl Decoder for Packets {
     }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    told(run())
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let uri: ChannelUri = std::env::args().nth(1).as_deref().unwrap_or("ipc:quotes").parse()?;
     let opening = Opening { now: monotonic(), ..Opening::default() };
     let mut subscription = Subscription::open(&uri, &opening)?;

@@ -1,12 +1,13 @@
 //! An exchange with a crowd that trades: FIX order entry on 127.0.0.1, SBE market data by multicast
 //! on the loopback interface.
 //!
-//! usage: exchange [PORT [SECONDS]]
+//! usage: `exchange [PORT [SECONDS]]`
 
 mod market;
 
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::process::ExitCode;
 
 use taut::prelude::*;
 use taut::sys::{
@@ -15,6 +16,7 @@ use taut::sys::{
 };
 use taut::venue::flow::{SyntheticConfig, SyntheticFlow};
 use taut::venue::{FeedOutput, Flow, Now, Venue, VenueConfig};
+use taut_examples::told;
 
 use market::Market;
 
@@ -23,7 +25,11 @@ const FLOW_HZ: u32 = 5_000;
 /// The longest sleep: how late the end may be.
 const LOOK: Nanos = Nanos::from_millis(50);
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    told(run())
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let market = Market::at(arguments.next().as_deref())?;
     let seconds: Option<i64> = arguments.next().map(|text| text.parse()).transpose()?;

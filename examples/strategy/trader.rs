@@ -1,12 +1,13 @@
 //! A gateway with a strategy in its thread: from the exchange's packets to orders and their fills.
 //!
-//! usage: trader [PORT [SECONDS]]
+//! usage: `trader [PORT [SECONDS]]`
 
 mod dip;
 mod market;
 
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr, SocketAddrV4};
+use std::process::ExitCode;
 
 use taut::fix::CompId;
 use taut::gateway::{FeedSockets, GatewayConfig, GatewayError, Recorders, Regions, Views};
@@ -16,6 +17,7 @@ use taut::sys::{
     Address, Anchoring, DatagramOptions, Socket, SysError, catch_stop_signals, interface_index,
     monotonic, stop_requests, yield_cpu,
 };
+use taut_examples::told;
 
 use dip::Dip;
 use market::Market;
@@ -24,7 +26,11 @@ use market::Market;
 const PATIENCE: Nanos = Nanos::from_secs(5);
 const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    told(trade())
+}
+
+fn trade() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let market = Market::at(arguments.next().as_deref())?;
     let seconds: i64 = arguments.next().as_deref().unwrap_or("3").parse()?;

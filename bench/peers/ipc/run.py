@@ -30,10 +30,11 @@ PEERS = {
     "zeromq": BYTES,
     "aeron": BYTES,
     "aeron-claim": BYTES,
-    "aeron-64k": BYTES,
-    "aeron-claim-64k": BYTES,
-}
-TAUT = SLOTS + BYTES + [("throughput", 70, 16)]
+} | {f"aeron{claim}-{term}": BYTES[:1] for claim in ["", "-claim"] for term in ["16m", "4m", "1m", "256k", "64k"]}
+# The log three ways: copied in and out; copied in and read in place, as Aeron's offer; written and read
+# in place, as Aeron's claim.
+TAUT = {"taut": SLOTS + BYTES + [("throughput", 70, 16)], "taut-offer": BYTES, "taut-claim": BYTES}
+IN_PLACE = {"taut": "none", "taut-offer": "reader", "taut-claim": "both"}
 
 
 def build(features):
@@ -57,11 +58,12 @@ def last_line(command):
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def run_taut(arguments, mode, size, batch):
+def run_taut(arguments, name, mode, size, batch):
     kind = "tick" if size == 56 else "log"
     report = last_line([
         arguments.taut, "bench", "ipc", "--mode", mode, "--kind", kind, "--size", size, "--batch", batch,
         "--capacity", arguments.capacity, "--seconds", arguments.seconds, "--cpus", arguments.cpus, "--json",
+        "--in-place", IN_PLACE[name],
     ])
     if mode == "rtt":
         return report["rtt_ns"]["p50"], report["floor_rtt_ns"]["p50"]
@@ -79,10 +81,11 @@ def rounds(arguments, program):
         peers = [peer for peer in peers if peer in arguments.peers.split(",")]
     figures, floors = {}, {"throughput": [], "rtt": []}
     for number in range(arguments.rounds):
-        for mode, size, batch in TAUT:
-            value, floor = run_taut(arguments, mode, size, batch)
-            figures.setdefault(("taut", mode, size, batch), []).append(value)
-            floors[mode].append(floor)
+        for name, runs in TAUT.items():
+            for mode, size, batch in runs:
+                value, floor = run_taut(arguments, name, mode, size, batch)
+                figures.setdefault((name, mode, size, batch), []).append(value)
+                floors[mode].append(floor)
         for peer in peers:
             for mode, size, batch in PEERS[peer]:
                 value = run_peer(program, arguments, peer, mode, size, batch)
@@ -128,12 +131,27 @@ def main():
 
 
 def log_against(rows):
-    """The log one by one, against the best way of Aeron and against ZeroMQ."""
+    """The log one by one against Aeron, copied, in place and the best of both, and against ZeroMQ."""
     rates = {row["peer"]: row["median"] for row in rows if (row["mode"], row["size"], row["batch"]) == ("throughput", 70, 1)}
-    for name in ["aeron", "zeromq"]:
-        best = max((rate for peer, rate in rates.items() if peer.startswith(name)), default=None)
-        if best:
-            print(f"the log one by one is {rates['taut'] / best:.2f} times the best of {name}")
+
+    def best(of):
+        return max((rate for peer, rate in rates.items() if of(peer)), default=None)
+
+    def is_claim(peer):
+        return peer.startswith("aeron-claim")
+
+    def is_aeron(peer):
+        return peer.startswith("aeron")
+
+    ours = max(rate for peer, rate in rates.items() if peer.startswith("taut"))
+    for what, rate, other in [
+        ("copied in, beside Aeron's best offer", rates["taut-offer"], best(lambda peer: is_aeron(peer) and not is_claim(peer))),
+        ("in place, beside Aeron's best claim", rates["taut-claim"], best(is_claim)),
+        ("the better way, beside Aeron's best", ours, best(is_aeron)),
+        ("copied in and out, beside ZeroMQ", rates["taut"], rates.get("zeromq")),
+    ]:
+        if other:
+            print(f"the log one by one, {what}: {rate / other:.2f}")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,19 @@ pub enum FlowControl {
     },
 }
 
+/// A receiver, as far as it has told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiverStatus {
+    /// Its id.
+    pub receiver_id: i64,
+    /// Where its status messages come from.
+    pub address: SocketAddr,
+    /// Up to where it has consumed the stream.
+    pub position: i64,
+    /// Messages that were taken since it was first heard of.
+    pub messages: u64,
+}
+
 /// One receiver.
 #[derive(Clone, Copy, Debug)]
 struct Receiver {
@@ -36,6 +49,8 @@ struct Receiver {
     address: SocketAddr,
     position: i64,
     edge: i64,
+    /// Messages that were taken before it was heard of.
+    messages_before: u64,
     heard: Nanos,
     /// Since when it has been what holds the sender.
     holding_since: Option<Nanos>,
@@ -50,6 +65,8 @@ pub struct Report {
     pub window: i64,
     pub group_tag: Option<i64>,
     pub has_ended: bool,
+    /// Messages that were taken so far.
+    pub messages: u64,
 }
 
 /// The receivers that are alive, and the limit that they set.
@@ -86,6 +103,16 @@ impl Receivers {
     /// How many are alive.
     pub const fn count(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Each of them, when so many messages were taken.
+    pub fn statuses(&self, messages: u64) -> impl Iterator<Item = ReceiverStatus> {
+        self.entries.iter().map(move |entry| ReceiverStatus {
+            receiver_id: entry.id,
+            address: entry.address,
+            position: entry.position,
+            messages: messages.saturating_sub(entry.messages_before),
+        })
     }
 
     /// What every receiver has consumed.
@@ -127,9 +154,12 @@ impl Receivers {
             // Status messages overtake each other.
             Some(entry) if report.position < entry.position => entry.heard = now,
             Some(entry) => {
+                // Who repeats itself holds the others as before.
+                if edge > entry.edge {
+                    entry.holding_since = None;
+                }
                 (entry.position, entry.edge, entry.heard) = (report.position, edge, now);
                 entry.address = report.from;
-                entry.holding_since = None;
             }
             None => {
                 // Without receivers the limit is that of one that has gone.
@@ -143,6 +173,7 @@ impl Receivers {
                     address: report.from,
                     position: report.position,
                     edge,
+                    messages_before: report.messages,
                     heard: now,
                     holding_since: None,
                 });
@@ -234,7 +265,8 @@ mod tests {
 
     fn report(receiver_id: i64, position: i64, window: i64) -> Report {
         let from = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), receiver_id as u16);
-        Report { receiver_id, from, position, window, group_tag: None, has_ended: false }
+        let (group_tag, has_ended, messages) = (None, false, 0);
+        Report { receiver_id, from, position, window, group_tag, has_ended, messages }
     }
 
     fn receivers(strategy: FlowControl) -> Receivers {
@@ -299,6 +331,19 @@ mod tests {
         assert_eq!((receivers.evict(Nanos(10)), receivers.evict(Nanos(60))), (None, None));
         assert_eq!(receivers.evict(Nanos(61)), Some(2));
         assert_eq!((receivers.limit(), receivers.evict(Nanos(9999))), (200, None));
+    }
+
+    #[test]
+    fn a_slow_one_that_repeats_its_report_is_evicted_all_the_same() {
+        let ms = Nanos::from_millis;
+        let mut receivers = receivers(FlowControl::Evict { after: ms(1000) });
+        let mut evicted = None;
+        for now in (0..3000).step_by(200) {
+            receivers.handle_status(ms(now), &report(1, 100 + now, 100));
+            receivers.handle_status(ms(now), &report(2, 50, 100));
+            evicted = evicted.or_else(|| receivers.evict(ms(now)).map(|id| (id, now)));
+        }
+        assert_eq!(evicted, Some((2, 1200)), "it stands; it is not dead");
     }
 
     #[test]

@@ -594,7 +594,7 @@ impl Image {
     ) -> Option<(SocketAddr, usize)> {
         let window = self.congestion.window();
         if self.status_left == 0 {
-            let reported = self.leash.reported(self.consumed, self.live());
+            let reported = self.leash.reported(self.consumed, || self.live());
             if !self.status.is_due(now, reported, window) {
                 return None;
             }

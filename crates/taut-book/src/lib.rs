@@ -15,6 +15,31 @@
 //! `state_hash` (FNV-1a over everything in priority order) lets replicas, replays and tests compare
 //! two books by one number. With the feature `oracle` the slow twins in `oracle` are public.
 //!
+//! ```
+//! use taut_book::{BookError, LevelBook, Order, OrderBook};
+//! use taut_types::{HalfTicks, Lots, OrderId, Price, Side};
+//!
+//! // By price: what the feed says of a level replaces what was known of it.
+//! let mut levels = LevelBook::with_capacity(64);
+//! for (units, lots) in [(100, 7), (99, 3), (100, 5)] {
+//!     levels.apply(Side::Buy, Price(units * Price::SCALE), Lots(lots), 1)?;
+//! }
+//! let bids: Vec<_> = levels.iter(Side::Buy).map(|level| level.lots.0).collect();
+//! assert_eq!(bids, [5, 3], "from the best on");
+//!
+//! // By order: the oldest at the best price goes first.
+//! let mut orders = OrderBook::with_capacity(2, 2);
+//! let order = |id, lots| Order {
+//!     id: OrderId(id), owner: 1, side: Side::Sell, price: HalfTicks(202), lots: Lots(lots),
+//! };
+//! orders.add(order(1, 4))?;
+//! orders.add(order(2, 6))?;
+//! assert!(matches!(orders.add(order(3, 1)), Err(BookError::Limit(_))), "it does not grow");
+//! let taken = orders.take_best(Side::Sell, Lots(10)).expect("an order");
+//! assert_eq!((taken.order.id, taken.lots), (OrderId(1), Lots(4)));
+//! # Ok::<(), BookError>(())
+//! ```
+//!
 //! [`Price`]: taut_types::Price
 //! [`HalfTicks`]: taut_types::HalfTicks
 #![no_std]

@@ -29,6 +29,11 @@
 //! lose nothing and hold the publisher up; leased UDP repairs nothing and waits for nobody. What
 //! else happens is an [`Event`] and a [`Counters`] field, never a silence.
 //!
+//! **Late joiners**: what was published before a subscription arrived is not received. The barrier
+//! is [`Publication::subscriber_count`]: what is offered once it is what you expect reaches them
+//! all. A ZMTP publication may keep the last message of each topic for those who come later
+//! (`?cache=N`, N topics).
+//!
 //! [`Publication::spy`] looks on within the process ([`Publication::tethered_spy`] is waited for),
 //! and [`SharedPublication`] lets several threads publish into one session. [`Relay`] takes one
 //! channel into another, on a thread of its own where you want one. [`Waiter`] waits by a strategy

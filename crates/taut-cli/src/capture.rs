@@ -13,15 +13,17 @@ use crate::exit::Failure;
 /// # Errors
 /// [`Failure::Usage`] for a file that cannot be read or unpacked.
 pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let wrong = |what: String| Failure::Usage(format!("{}: {what}", path.display()));
-    let bytes = std::fs::read(path).map_err(|e| wrong(format!("cannot read it ({e})")))?;
+    let bytes = std::fs::read(path).map_err(|error| Failure::unreadable(path, error))?;
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(bytes);
     }
     let mut text = Vec::new();
     let unpacked = MultiGzDecoder::new(&bytes[..]).read_to_end(&mut text);
     let at = text.len();
-    unpacked.map_err(|e| wrong(format!("its gzip breaks after {at} bytes of text ({e})")))?;
+    unpacked.map_err(|error| {
+        let path = path.display();
+        Failure::Usage(format!("{path}: its gzip breaks after {at} bytes of text ({error})"))
+    })?;
     Ok(text)
 }
 

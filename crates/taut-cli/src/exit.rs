@@ -1,6 +1,7 @@
 //! How a command fails: what it says, and its exit code.
 
 use std::fmt;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// A failed command.
@@ -18,6 +19,11 @@ impl Failure {
     /// A failure of the run, of this thing by this cause.
     pub fn run(what: &str, cause: impl fmt::Display) -> Self {
         Self::Run(format!("{what}: {cause}"))
+    }
+
+    /// A file that cannot be read.
+    pub fn unreadable(path: &Path, cause: impl fmt::Display) -> Self {
+        Self::Usage(format!("{}: cannot read it ({cause}); check the path", path.display()))
     }
 
     /// Its exit code.

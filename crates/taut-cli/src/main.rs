@@ -25,6 +25,7 @@ mod sbe;
 mod send;
 mod terminal;
 mod whole_file;
+mod whole_files;
 mod ws;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};

@@ -7,6 +7,7 @@ use taut_sys::{monotonic, stop_requests, wait_readable};
 use taut_types::Nanos;
 
 use crate::channel::arguments::{Thread, Wait, channel};
+use crate::channel::counted::{Counted, Subscriber};
 use crate::channel::failure;
 use crate::exit::Failure;
 use crate::terminal;
@@ -39,6 +40,9 @@ pub struct Arguments {
     linger: f64,
     #[command(flatten)]
     thread: Thread,
+    /// Report everything that both ends counted
+    #[arg(long)]
+    counters: bool,
     /// Print one line of JSON at the end
     #[arg(long)]
     json: bool,
@@ -66,17 +70,31 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (relayed, dropped) = (relay.relayed(), relay.dropped());
     let lost = relay.from().counters().lost;
     let back_pressured = relay.to().counters().back_pressured;
+    let counted = [Counted(relay.from().counters()), Counted(relay.to().counters())];
+    let subscribers = Subscriber::all(relay.to());
     let has_everything = relay.close(Nanos((arguments.linger * 1e9) as i64));
     let seconds = (monotonic() - begun).0 as f64 / 1e9;
     let line = if arguments.json {
-        json!({
+        let mut report = json!({
             "from": from.to_string(), "to": to.to_string(), "relayed": relayed,
             "dropped": dropped, "lost": lost, "back_pressured": back_pressured,
             "seconds": seconds,
-        })
-        .to_string()
+        });
+        if arguments.counters {
+            report["counters"] = json!({ "from": counted[0], "to": counted[1] });
+            report["subscribers"] = json!(subscribers);
+        }
+        report.to_string()
     } else {
-        format!("{from} to {to}: {relayed} relayed, {dropped} unheard, {lost} lost on the way in")
+        let mut text = format!(
+            "{from} to {to}: {relayed} relayed, {dropped} unheard, {lost} lost on the way in"
+        );
+        if arguments.counters {
+            let [near, far] = counted;
+            text = format!("{text}\n{from}:{near}\n{to}:{far}");
+            subscribers.iter().for_each(|subscriber| text = format!("{text}\n{subscriber}"));
+        }
+        text
     };
     terminal::print(line).map_err(|error| Failure::run("print", error))?;
     if has_everything {

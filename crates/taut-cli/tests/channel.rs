@@ -43,7 +43,8 @@ fn every_message_arrives_whichever_side_starts_first_and_however_it_waits() {
     for (turn, wait) in ["spin", "pause", "yield", "backoff", "block"].iter().enumerate() {
         let channel = uri(wait);
         let receive = ["receive", "--channel", &channel, "--wait", wait, "--json"];
-        let send = ["send", "--channel", &channel, "--rate", "5000", "--count", "500", "--json"];
+        let stream = ["--rate", "5000", "--count", "500", "--wait", wait, "--json"];
+        let send = [&["send", "--channel", &channel], &stream[..]].concat();
         let (receiver, sender) = if turn % 2 == 0 {
             let receiver = start(&receive);
             (receiver, start(&send))
@@ -152,13 +153,17 @@ fn seconds_end_a_stream_that_goes_on() {
 fn a_relay_bridges_two_channels_and_ends_with_the_stream() {
     let (near, far) = (uri("near"), uri("far"));
     let receiver = start(&["receive", "--channel", &far, "--json"]);
-    let relay = start(&["relay", "--from", &near, "--to", &far, "--once", "--json"]);
+    let relay = start(&["relay", "--from", &near, "--to", &far, "--once", "--counters", "--json"]);
     let sent = report(start(&["send", "--channel", &near, "--count", "300", "--json"]));
     let (received, relayed) = (report(receiver), report(relay));
     assert_eq!((&sent["sent"], &received["received"]), (&300.into(), &300.into()));
     // The announcement of the end travels too.
     assert!(relayed["relayed"].as_u64() >= Some(300), "{relayed}");
     assert_eq!((&received["lost"], &relayed["lost"]), (&0.into(), &0.into()));
+    let counters = &relayed["counters"];
+    assert_eq!(counters["from"]["received"], relayed["relayed"]);
+    assert_eq!(counters["to"]["sent"], relayed["relayed"]);
+    assert_eq!(relayed["subscribers"][0]["sent"], relayed["relayed"]);
 }
 
 #[test]
@@ -242,6 +247,9 @@ fn wrong_use_ends_with_2_and_says_what_would_be_right() {
         (&["receive", "--channel", "ipc:x", "--csv", "/nowhere/x"], "cannot be written"),
         (&["receive", "--channel", "ipc:x", "--seed", "1"], "--inject-loss"),
         (&["saturate", "--channel", "inproc:x"], "use ipc:NAME"),
+        (&["send", "--channel", "inproc:x"], "use ipc:NAME"),
+        (&["receive", "--channel", "inproc:x"], "use ipc:NAME"),
+        (&["relay", "--from", "inproc:x", "--to", "ipc:x"], "use ipc:NAME"),
         (&["saturate", "--channel", "ipc:x", "--from", "9", "--to", "8"], "is above --to"),
         (&["relay", "--from", "ipc:x", "--to", "ipc:x/y"], "'x/y' is wrong"),
         (&["bench", "waits", "--seconds", "0"], "--seconds 0"),

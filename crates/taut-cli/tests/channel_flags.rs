@@ -188,15 +188,17 @@ fn no_wait_begins_though_nobody_listens() {
 
 #[test]
 fn without_it_send_waits_for_its_first_subscriber_and_an_interrupt_ends_that() {
-    for channel in channels("wait") {
-        let mut sender = send(&channel, &["--count", "5"]);
-        let _ = wait_readable(&[], Some(Nanos::from_millis(200)));
+    let all = channels("wait");
+    let senders = all.each_ref().map(|channel| send(channel, &["--count", "5"]));
+    for (channel, mut sender) in all.iter().zip(senders) {
+        // After two seconds it says what it is at.
+        let errors = BufReader::new(sender.stderr.take().expect("its errors"));
+        let mut lines = errors.lines().map_while(Result::ok);
+        assert!(lines.any(|line| line == "waiting for a subscriber ..."), "{channel}");
         assert!(sender.try_wait().expect("wait").is_none(), "{channel}");
         signal_process(sender.id(), ProcessSignal::Terminate).expect("signal");
-        let output = finish(sender);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{channel}");
-        assert!(errors.contains("no subscriber came"), "{channel}: {errors}");
+        assert!(lines.any(|line| line.contains("no subscriber came")), "{channel}");
+        assert_eq!(finish(sender).status.code(), Some(1), "{channel}");
     }
 }
 
@@ -332,7 +334,9 @@ fn a_lost_last_message_is_known_by_the_count_in_the_end_of_the_stream() {
         ] {
             let loss = ["--inject-loss", "0.4", "--seed", seed, "--csv", &file];
             let receiver = receive(&channel, &loss);
-            let sent = report(send(&channel, &["--count", "300", "--rate", "5000"]));
+            // A good-bye may be lost too, and the receiver is given up after five seconds.
+            let stream = ["--count", "300", "--rate", "5000", "--linger", "20"];
+            let sent = report(send(&channel, &stream));
             let received = report(receiver);
             assert_eq!(count(&sent, "sent"), 300);
             let (came, lost) = (count(&received, "received"), count(&received, "lost"));
@@ -354,8 +358,8 @@ fn count_ends_with_what_was_received_and_what_is_known_to_be_lost() {
     let received = report(receiver);
     let (came, lost) = (count(&received, "received"), count(&received, "lost"));
     assert!(came < 200 && lost > 0, "{received}");
-    // What one look brings is counted as a whole.
-    assert!((200..200 + 128 + 100).contains(&(came + lost)), "{received}");
+    // The last one may have shown several to be lost.
+    assert!((200..300).contains(&(came + lost)), "{received}");
     signal_process(sender.id(), ProcessSignal::Terminate).expect("signal");
     let _ = report(sender);
 }
@@ -375,6 +379,10 @@ fn receive_ends_with_the_stream_of_a_publisher_that_died_without_a_word() {
         let received = report(receiver);
         assert!(count(&received, "received") > 0, "{channel}: {received}");
         assert_eq!(count(&received, "lost"), 0, "{channel}");
+        // The name of its socket outlives a publisher that was killed; the next one would take it.
+        if let Some((path, _)) = channel.strip_prefix("ipc://").and_then(|at| at.split_once('?')) {
+            std::fs::remove_file(path).expect("the name that it left");
+        }
     }
 }
 
@@ -427,7 +435,8 @@ fn counters_show_what_both_ends_counted_and_each_subscriber_by_itself() {
         let received = report(receiver);
         // The end of the stream is a message too.
         assert!(count(&sent["counters"], "sent") > 400, "{channel}: {sent}");
-        assert!(count(&received["counters"], "received") > 400, "{channel}: {received}");
+        let [came, lost] = ["received", "lost"].map(|name| count(&received["counters"], name));
+        assert!(came > 200 && came + lost > 400, "{channel}: {received}");
         assert!(count(&received["counters"], "poll_gap_ns_max") > 0, "{channel}: {received}");
         if channel.starts_with("aeron") {
             continue;

@@ -162,6 +162,7 @@ fn wrong_use_ends_with_code_2_before_anything_starts() {
         &["--capture", "/dev/null", "--speed", "0"],
         &["--capture", "/dev/null", "--publish", "nonsense"],
         &["--capture", "/dev/null", "--publish=ipc:a", "--publish=ipc:b", "--publish=ipc:c"],
+        &["--capture", "/dev/null", "--publish=ipc:a", "--publish=ipc:a"],
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
         command.args(["feed", "replay", "--format", "binance"]).args(arguments);

@@ -169,13 +169,18 @@ fn wrong_use_ends_with_code_2_and_says_what_was_meant() {
     let file = write(folder.path(), "orders", &orders(1));
     let heartbeat = write(folder.path(), "h", "8=FIX.4.4|9=5|35=0|10=163|");
     let good = write(folder.path(), "good.toml", &session("A", "B", ""));
+    let loose = "8=FIX.4.4|9=5|35=D|11=a|loose|55=X|10=000|";
+    let loose = write(folder.path(), "loose", loose);
     let typo = write(folder.path(), "typo.toml", &session("A", "B", "hartbeat_seconds = 1"));
     let two = session("A", "B", "") + &session("A", "C", "");
     let two = write(folder.path(), "two.toml", &two);
     let (here, nowhere) = (Some("127.0.0.1:1"), Path::new("/nowhere"));
     for (config, connect, file, words) in [
         (&*typo, here, &*file, "did you mean `heartbeat_seconds`?"),
-        (nowhere, here, &file, "/nowhere"),
+        (nowhere, here, &file, "/nowhere: cannot read it (No such file or directory"),
+        (folder.path(), here, &file, "cannot read it (Is a directory"),
+        (&good, here, nowhere, "/nowhere: cannot read it"),
+        (&good, here, &loose, "at byte 0 has no TAG=VALUE where it says \"loose|55=X|10=000|\""),
         (&good, None, &file, "give --connect"),
         (&good, Some("host"), &file, "HOST:PORT"),
         (&good, here, &good, "no FIX message"),
@@ -187,8 +192,46 @@ fn wrong_use_ends_with_code_2_and_says_what_was_meant() {
         assert_eq!(output.status.code(), Some(2), "{words}: {told}");
         assert!(told.contains(words), "{told}");
     }
-    let output = taut(&["echo", "--listen", "127.0.0.1:0"]).output().expect("the acceptor");
-    assert_eq!(output.status.code(), Some(2));
+    for (arguments, words) in [
+        (&["echo", "--listen", "127.0.0.1:0"][..], "--config"),
+        (&["echo", "--listen", "127.0.0.1:0", "--config", "/nowhere"], "/nowhere: cannot read it"),
+        (
+            &["echo", "--listen", "127.0.0.1:0", "--acceptance", "--dictionaries", "/nowhere"],
+            "/nowhere: cannot read it",
+        ),
+        (&["decode", "/nowhere"], "/nowhere: cannot read it"),
+        (&["check", "/nowhere"], "/nowhere: cannot read it"),
+        (&["check", "/dev/null"], "/dev/null: no FIX message"),
+        (&["decode", "/dev/null"], "/dev/null: no FIX message"),
+        (&["decode", "/dev/null", "--dictionary", "/nowhere"], "/nowhere: cannot read"),
+        (&["import", "/nowhere"], "/nowhere: cannot read it"),
+    ] {
+        let output = taut(arguments).output().expect("taut runs");
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(told.contains(words) && output.stdout.is_empty(), "{arguments:?}: {told}");
+    }
+}
+
+#[test]
+fn a_second_acceptor_is_told_what_is_in_use() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, two] = ["one", "two"].map(|store| {
+        let keys = format!("store = \"{store}\"");
+        write(folder.path(), &format!("{store}.toml"), &session("A", "B", &keys))
+    });
+    let echo = Echo::start(&one, "0");
+    let taken = format!("127.0.0.1:{}", echo.port);
+    for (config, listen, words) in [
+        (&one, "127.0.0.1:0", "one/FIX.4.4-A-B.store: another process has this store open"),
+        (&two, &*taken, &*format!("cannot listen on {taken}: bind: Address already in use")),
+    ] {
+        let output = taut(&["echo", "--listen", listen, "--config"]).arg(config).output();
+        let output = output.expect("taut runs");
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains(words), "{told}");
+    }
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use taut_ipc::{Channel, ChannelOptions, IpcError, Stream, StreamKind, Writer};
+use taut_ipc::{Channel, ChannelOptions, IpcError, Join, Stream, StreamKind, Writer};
 use taut_ring::Policy;
+use taut_ring::broadcast::{Polled, Start};
 use taut_sys::{Access, ProcessSignal, monotonic, signal_process};
 use taut_types::Nanos;
 
@@ -47,6 +48,9 @@ fn every_benchmark_reports_all_keys_and_neither_tears_nor_loses() {
         ("log", "throughput", &["--batch", "16"]),
         ("tick", "throughput", &["--overwriting"]),
         ("log", "rtt", &["--lossless"]),
+        ("log", "rtt", &["--in-place", "both"]),
+        ("log", "throughput", &["--in-place", "both"]),
+        ("log", "throughput", &["--in-place", "reader", "--batch", "4"]),
         ("tick", "rate", &["--rate", "20000", "--readers", "2", "--cpus", "0,1"]),
     ] {
         let mut words = vec!["bench", "ipc", "--mode", mode, "--kind", kind, "--json"];
@@ -175,12 +179,87 @@ fn a_channel_can_be_listed_shown_dumped_and_pruned() {
     assert_eq!(ours["streams"][1], "news", "{list}");
     let dump = text(&["ipc", "dump", &name, "--stream", "news"]);
     assert!(dump.contains("hello\\n"), "{dump}");
+    let other = taut(&["ipc", "dump", &name, "--stream", "olds"]);
+    let said = String::from_utf8_lossy(&other.stderr);
+    assert_eq!(other.status.code(), Some(1), "{said}");
+    assert!(said.contains("no stream 'olds'; it has ticks, news"), "{said}");
     drop(publication);
     drop(channel);
     assert!(text(&["ipc", "prune"]).contains(&name));
     let gone = taut(&["ipc", "stat", &name]);
     assert_eq!(gone.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&gone.stderr).contains("no channel of this name"));
+}
+
+#[test]
+fn stat_shows_positions_readers_lag_losses_owner_age_and_bytes() {
+    let name = format!("cli-stat-{}", std::process::id());
+    let kind = StreamKind::Ticks { slot_count: 16 };
+    let ticks = Stream { name: "ticks", kind, reader_count: 2, layout: 7 };
+    let options = ChannelOptions::default();
+    let channel = Channel::open_or_create(&name, &[ticks], &options).expect("channel");
+    let mut publication = channel.publish_ticks("ticks", 7, Policy::Evict).expect("writer");
+    let join =
+        || channel.subscribe_ticks("ticks", 7, Start::Latest, Join::Registered).expect("reader");
+    let (mut slow, mut quick) = (join(), join());
+    for n in 0..40u64 {
+        if n == 30 {
+            publication.mark_key();
+        }
+        publication.publish(&[n; 7]).expect("room");
+        while n < 38 && quick.poll() != Polled::Empty {}
+    }
+    while !matches!(slow.poll(), Polled::Lapped(_)) {}
+    let stat = json(&["ipc", "stat", &name, "--json"]);
+    assert_eq!(stat["bytes"].as_u64(), Some(channel.bytes() as u64), "{stat}");
+    assert_eq!(stat["owner"].as_u64(), Some(taut_sys::effective_user().into()), "{stat}");
+    assert!(stat["age_s"].as_u64() < Some(600) && stat["mode"] == "0600", "{stat}");
+    let stream = &stat["streams"][0];
+    for (key, value) in [("position", 40), ("base", 0), ("epoch", 1), ("key", 30), ("evicted", 1)] {
+        assert_eq!(stream[key].as_u64(), Some(value), "{key}: {stat}");
+    }
+    assert_eq!((&stream["layout"], &stream["dropped"]), (&"0000000000000007".into(), &0.into()));
+    let [first, second] = [&stream["readers"][0], &stream["readers"][1]];
+    assert_eq!((&first["evicted"], &second["evicted"]), (&true.into(), &false.into()), "{stat}");
+    assert!(first["lost"].as_u64() > Some(0) && second["lost"] == 0, "{stat}");
+    assert_eq!((&second["position"], &second["lag"]), (&38.into(), &2.into()), "{stat}");
+    assert_eq!(second["process"].as_u64(), Some(std::process::id().into()), "{stat}");
+    let text = text(&["ipc", "stat", &name]);
+    assert!(text.contains("position 38  lag 2  lost 0"), "{text}");
+    assert!(text.contains("key 30") && text.contains("evicted 1"), "{text}");
+}
+
+#[test]
+fn a_tail_prints_what_comes_and_ends_in_good_order_when_interrupted() {
+    use std::io::{BufRead, BufReader};
+    let name = format!("cli-tail-{}", std::process::id());
+    let kind = StreamKind::Log { capacity_bytes: 4096 };
+    let news = Stream { name: "news", kind, reader_count: 1, layout: 0 };
+    let options = ChannelOptions::default();
+    let channel = Channel::open_or_create(&name, &[news], &options).expect("channel");
+    let mut publication = channel.publish_log("news", 0, Policy::Overwrite).expect("writer");
+    publication.append(b"before").expect("room");
+    let mut tail = Command::new(env!("CARGO_BIN_EXE_taut"))
+        .args(["ipc", "tail", &name])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("start");
+    let lines = BufReader::new(tail.stdout.take().expect("output")).lines();
+    let (told, line) = std::sync::mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        lines.map_while(Result::ok).for_each(|line| drop(told.send(line)));
+    });
+    // It leaves no trace in the channel: that it reads shows in what it prints.
+    let first = loop {
+        publication.append(b"one\ttwo").expect("room");
+        if let Ok(line) = line.recv_timeout(std::time::Duration::from_millis(5)) {
+            break line;
+        }
+    };
+    assert!(first.ends_with("  7  one\\ttwo"), "{first}");
+    signal_process(tail.id(), ProcessSignal::Interrupt).expect("interrupt");
+    assert_eq!(tail.wait().expect("end").code(), Some(0));
+    reader.join().expect("reader");
 }
 
 /// A stopped writer is reported, not stolen from; once killed, it is succeeded at once.

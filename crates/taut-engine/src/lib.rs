@@ -23,6 +23,27 @@
 //!
 //! A refused command leaves the engine as it was. In particular an order that could not rest is
 //! refused before it trades: see [`RejectReason::BookFull`].
+//!
+//! ```
+//! use taut_engine::{Command, Engine, EngineConfig, Event, NewOrder};
+//! use taut_types::{HalfTicks, Lots, OrderId, Side};
+//!
+//! let mut engine = Engine::new(EngineConfig { order_capacity: 1024, level_capacity: 256 });
+//! let order = |id, side, ticks: i64, lots| {
+//!     NewOrder::limit(OrderId(id), 7, side, HalfTicks(2 * ticks), Lots(lots))
+//! };
+//! let mut told = Vec::new();
+//! // Ten lots of which three are shown, and an order that sweeps through what is shown.
+//! let iceberg = order(1, Side::Sell, 101, 10).iceberg(Lots(3));
+//! for order in [iceberg, order(2, Side::Buy, 102, 5)] {
+//!     engine.execute(Command::New(order), &mut |event: Event| told.push(event));
+//! }
+//! let traded = told.iter().filter_map(|event| match event {
+//!     Event::Trade { price, lots, .. } => Some((price.0, lots.0)),
+//!     _ => None,
+//! });
+//! assert_eq!(traded.collect::<Vec<_>>(), [(202, 3), (202, 2)], "at the maker's price");
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 

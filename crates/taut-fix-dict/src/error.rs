@@ -26,7 +26,7 @@ impl DictionaryError {
 impl fmt::Display for DictionaryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Read(error) => write!(f, "cannot read the dictionary: {error}"),
+            Self::Read(error) => write!(f, "cannot read the dictionary ({error}); check the path"),
             Self::Wrong { line, what } => write!(f, "line {line} of the dictionary: {what}"),
         }
     }

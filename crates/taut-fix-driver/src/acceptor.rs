@@ -80,10 +80,12 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
             Endpoint::open(settings, application)
         };
         let endpoints = named.into_iter().map(open).collect::<io::Result<_>>()?;
-        let listener = events.listen(&Address::Inet(listen), &StreamOptions::default());
+        let listener = events
+            .listen(&Address::Inet(listen), &StreamOptions::default())
+            .map_err(|error| io::Error::other(format!("cannot listen on {listen}: {error}")))?;
         let minute = Nanos::from_secs(60);
         Ok(Self {
-            listener: listener.map_err(io::Error::other)?,
+            listener,
             clock: clock::system,
             tls: settings.tls,
             endpoints,

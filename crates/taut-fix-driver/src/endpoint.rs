@@ -12,7 +12,7 @@ use taut_types::Nanos;
 use crate::application::{Application, DrivenSession, Outbox, Received, note};
 use crate::random::random;
 use crate::settings::{Credentials, SessionSettings};
-use crate::store::SessionStore;
+use crate::store::{SessionStore, named};
 
 /// How often opening hours are looked at.
 const HOURS_CHECK: Nanos = Nanos::from_secs(1);
@@ -60,8 +60,10 @@ impl<A: Application> Endpoint<A> {
             ));
         }
         let log = settings.log.as_ref().map(|folder| {
-            std::fs::create_dir_all(folder)?;
-            MessageLog::open(&folder.join(settings.file_name() + ".log"), settings.rotation)
+            let path = folder.join(settings.file_name() + ".log");
+            std::fs::create_dir_all(folder)
+                .and_then(|()| MessageLog::open(&path, settings.rotation))
+                .map_err(|error| named(&path, &error))
         });
         let room = settings.config.message_bytes_max;
         Ok(Self {

@@ -59,7 +59,7 @@ pub use endpoint::Endpoint;
 pub use initiator::Initiator;
 pub use schedule::{Days, Period, Schedule};
 pub use settings::{
-    Credentials, SessionSettings, Settings, SettingsError, TlsSettings, import_quickfix,
+    Credentials, SAMPLE, SessionSettings, Settings, SettingsError, TlsSettings, import_quickfix,
 };
 pub use store::SessionStore;
 pub use throttle::LogonThrottle;

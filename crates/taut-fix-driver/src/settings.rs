@@ -1,32 +1,4 @@
 //! Settings in TOML: what a session is called, where it connects, when it is open.
-//!
-//! ```toml
-//! [defaults]                    # for every session, any key of a session
-//! heartbeat_seconds = 30
-//! dictionary = "FIX44.xml"      # paths start at the file's own folder
-//!
-//! [[sessions]]
-//! begin_string = "FIX.4.4"
-//! sender_comp_id = "ME"
-//! target_comp_id = "VENUE"      # "*" in an acceptor: whoever logs on
-//! store = "state"               # a folder; without it, in memory
-//! addresses = ["fix1.example.com:9880", "fix2.example.com:9880"]
-//!
-//! [sessions.schedule]
-//! start = "17:00:00"
-//! end = "17:00:00"
-//! start_day = "sunday"
-//! end_day = "friday"
-//! zone = "America/New_York"
-//!
-//! [sessions.tls]                # or tls = true: the system's roots, the address's host
-//! ca = "venue-roots.pem"        # an acceptor's: whose certificates its clients must show
-//! server_name = "fix.example.com"
-//! certificate = "client.pem"    # with key: an acceptor must have one, an initiator may
-//! key = "client.key"
-//! ```
-//!
-//! Unknown keys are errors. [`crate::import_quickfix`] makes such a file from QuickFIX's settings.
 
 mod credentials;
 mod error;
@@ -54,7 +26,15 @@ use crate::settings::files::Files;
 use crate::settings::keys::SessionKeys;
 use crate::settings::tls::TlsKeys;
 
-/// All sessions of one side.
+/// A file of settings with every key and its default, for people to start from.
+pub const SAMPLE: &str = include_str!("settings/sample.toml");
+
+/// All sessions of one side. [`import_quickfix`] makes such a file from QuickFIX's settings. All
+/// that a file can say ([`SAMPLE`]):
+///
+/// ```toml
+#[doc = include_str!("settings/sample.toml")]
+/// ```
 #[derive(Debug)]
 pub struct Settings {
     /// In the order of the file; at least one.
@@ -103,7 +83,8 @@ impl Settings {
     /// # Errors
     /// The file cannot be read, or something in it, or that it names, is wrong.
     pub fn load(path: &Path, role: Role) -> Result<Self, SettingsError> {
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| wrong(format!("cannot read it ({error}); check the path")))?;
         Self::parse(&text, path.parent().unwrap_or(Path::new("")), role)
     }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use taut_fix::{MemoryStore, Store, StoreError};
 use taut_fix_store::FileStore;
@@ -31,11 +32,10 @@ impl SessionStore {
         let Some(folder) = &settings.store else {
             return Ok(Self::Memory(Box::new(MemoryStore::new(MESSAGE_COUNT, MESSAGE_BYTES))));
         };
-        fs::create_dir_all(folder)?;
         let path = folder.join(settings.file_name() + ".store");
-        let store = FileStore::open(&path, settings.sync);
-        let named = |error| io::Error::other(format!("{}: {error}", path.display()));
-        let mut store = store.map_err(named)?;
+        let made = fs::create_dir_all(folder);
+        let store = made.and_then(|()| FileStore::open(&path, settings.sync));
+        let mut store = store.map_err(|error| named(&path, &error))?;
         store.set_retention(settings.retention);
         Ok(Self::File(Box::new(store)))
     }
@@ -89,6 +89,11 @@ impl SessionStore {
             Self::File(store) => store.commit(),
         }
     }
+}
+
+/// What went wrong with a file, and with which.
+pub(crate) fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 macro_rules! each {

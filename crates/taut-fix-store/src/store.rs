@@ -1,6 +1,6 @@
 //! The store: one append-only file for each session.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,8 @@ pub enum Sync {
     /// When [`FileStore::commit`] is called: before a batch is handed to the network.
     #[default]
     EachBatch,
-    /// When the kernel likes.
+    /// When the kernel likes. After a power cut both numbers may be old ones, and nothing in the
+    /// file tells: only for sessions that reset at Logon, and for tests.
     Never,
 }
 
@@ -257,7 +258,7 @@ impl FileStore {
         let beside = beside(&self.path);
         let options = OpenOptions::new().read(true).write(true).create(true).truncate(true).clone();
         let file = options.open(&beside)?;
-        file.try_lock().map_err(io::Error::from)?;
+        lock(&file)?;
         let (mut out, mut places) = (MAGIC.to_vec(), Places::new());
         let kept: Vec<_> = self.places.from(lowest).map(|(sequence, _)| sequence).collect();
         let mut written = 0;
@@ -316,12 +317,22 @@ fn open_locked(path: &Path) -> io::Result<File> {
     loop {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        file.try_lock().map_err(io::Error::from)?;
+        lock(&file)?;
         let (ours, named) = (file.metadata()?, fs::metadata(path)?);
         if (ours.dev(), ours.ino()) == (named.dev(), named.ino()) {
             return Ok(file);
         }
     }
+}
+
+fn lock(file: &File) -> io::Result<()> {
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => {
+            let words = "another process has this store open: one session, one process";
+            io::Error::new(io::ErrorKind::WouldBlock, words)
+        }
+        TryLockError::Error(error) => error,
+    })
 }
 
 /// The name of a file until it is whole.
@@ -347,6 +358,7 @@ fn errno(error: StoreError) -> io::Error {
 mod tests {
     use super::{FileStore, Sync};
     use std::fs;
+    use std::io::ErrorKind;
     use std::path::Path;
     use taut_fix::Store;
     use taut_types::Nanos;
@@ -404,7 +416,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("session");
         let store = open(&path);
-        assert!(FileStore::open(&path, Sync::Never).is_err());
+        let refusal = FileStore::open(&path, Sync::Never).expect_err("it is open");
+        assert_eq!(refusal.kind(), ErrorKind::WouldBlock);
+        assert!(refusal.to_string().contains("another process"), "{refusal}");
         drop(store);
         fs::write(&path, b"something else").expect("room");
         assert!(FileStore::open(&path, Sync::Never).is_err());

@@ -119,10 +119,13 @@ impl Store for MemoryStore {
         self.next_outgoing = sequence.saturating_add(1);
         let len = message.len();
         if len > self.bytes.len() - self.offset {
+            // One that is larger than the whole store is not kept: it becomes part of a gap fill.
+            if len > self.bytes.len() {
+                return Ok(());
+            }
             self.written += (self.bytes.len() - self.offset) as u64;
             self.offset = 0;
         }
-        // One that is larger than the whole store is not kept: it becomes part of a gap fill.
         if let Some(room) = self.bytes.get_mut(self.offset..self.offset + len) {
             room.copy_from_slice(message);
             let place = Place { sequence, start: self.written, offset: self.offset, len };
@@ -188,9 +191,13 @@ mod tests {
         store.reset().unwrap();
         assert_eq!((store.next_outgoing(), store.next_incoming()), (1, 1));
         assert_eq!(store.read(6), None);
-        store.keep(1, &[9; 101]).unwrap();
-        assert_eq!(store.read(1), None);
-        assert_eq!(store.next_outgoing(), 2);
+        store.keep(1, &[8; 60]).unwrap();
+        store.keep(2, &[9; 101]).unwrap();
+        assert_eq!(store.read(2), None);
+        assert_eq!(store.next_outgoing(), 3);
+        // It took no room from the others.
+        store.keep(3, &[7; 40]).unwrap();
+        assert_eq!(store.read(1), Some(&[8; 60][..]));
     }
 
     proptest! {

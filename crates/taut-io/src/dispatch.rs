@@ -230,9 +230,6 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
     fn receive_failed(&mut self, handle: Handle) {
         let Ok(source) = self.io.sources.get(handle) else { return };
         if let Some(error) = source.receive_fault.take() {
-            if let Some(timer) = source.receive_deadline.take() {
-                self.io.timers.cancel(timer);
-            }
             self.tell(failed(handle, Operation::Receive, None, error));
         }
     }

@@ -498,6 +498,10 @@ impl<K: Kernel> Io<K> {
             (Operation::Receive, Kind::Stream | Kind::Datagram) if source.receiving => {
                 source.receiving = false;
                 source.receive_fault = Some(error);
+                // That of this receive; one that is set from now on is the next one's.
+                if let Some(timer) = source.receive_deadline.take() {
+                    self.timers.cancel(timer);
+                }
                 self.kernel.stop_receiving(handle.index)?;
             }
             (Operation::Write, Kind::Stream) if !source.out.is_empty() => {

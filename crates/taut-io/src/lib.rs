@@ -15,6 +15,32 @@
 //! A turn is: wait, timers, posts, then sources by priority. A source gets a few receives per visit
 //! and goes to the back of its class, a class gets its share of a turn, so that a flood starves
 //! nobody. Nothing allocates in steady state.
+//!
+//! ```
+//! use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
+//! use taut_sys::{Address, StreamOptions};
+//!
+//! let mut events = EventLoop::new(EpollKernel::new(16)?, LoopConfig::default())?;
+//! let options = StreamOptions::default();
+//! let any_port = Address::Inet("127.0.0.1:0".parse()?);
+//! let listener = events.io().listen(&any_port, &options)?;
+//! let address = events.io().local_address(listener)?;
+//! events.io().connect(&address, &options, None)?;
+//!
+//! let mut heard = Vec::new();
+//! let mut handler = |io: &mut Io<EpollKernel>, completion: Completion<'_>| match completion {
+//!     Completion::Connected { stream } => drop(io.write(stream, b"hello", None)),
+//!     Completion::Accepted { stream, .. } => drop(io.receive(stream)),
+//!     Completion::Received { bytes, .. } => {
+//!         heard.extend_from_slice(bytes);
+//!         io.stop();
+//!     }
+//!     _ => {}
+//! };
+//! events.run(&mut handler, WaitStrategy::Block)?;
+//! assert_eq!(heard, b"hello");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 

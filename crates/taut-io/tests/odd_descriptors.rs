@@ -7,7 +7,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
 use taut_io::{
-    Completion, EpollKernel, EventLoop, Handle, Io, Kernel, LoopConfig, UringKernel, WaitStrategy,
+    Completion, EpollKernel, EventLoop, Handle, Io, IoError, Kernel, LoopConfig, Operation,
+    UringKernel, WaitStrategy,
 };
 use taut_sys::{ControlSocket, Socket};
 use taut_types::Nanos;
@@ -109,4 +110,29 @@ fn draining_closes_what_no_timer_is_left_for() {
     events.io().drain(soon);
     settle(&mut events);
     assert_eq!(events.io().source_count(), 0);
+}
+
+#[test]
+fn a_deadline_that_is_set_behind_a_cancel_holds() {
+    let config = LoopConfig { timers_max: 4, ..CONFIG };
+    let mut events = EventLoop::new(EpollKernel::new(SOURCES).unwrap(), config).unwrap();
+    let (near, _far) = UnixStream::pair().unwrap();
+    let near = adopt(&mut events, near);
+    let io = events.io();
+    io.receive(near).unwrap();
+    io.cancel(near, Operation::Receive).unwrap();
+    io.receive(near).unwrap();
+    let soon = taut_sys::monotonic() + Nanos::from_millis(5);
+    io.set_receive_deadline(near, Some(soon)).unwrap();
+    let mut errors = Vec::new();
+    let mut handler = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {
+        if let Completion::Failed { error, .. } = completion {
+            errors.push(error);
+        }
+        if errors.len() == 2 {
+            io.stop();
+        }
+    };
+    events.run_for(&mut handler, WaitStrategy::Block, Nanos::from_millis(500)).unwrap();
+    assert_eq!(errors, [IoError::Cancelled, IoError::TimedOut]);
 }

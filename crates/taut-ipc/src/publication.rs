@@ -211,13 +211,8 @@ impl<'c> LogPublication<'c> {
     /// As [`LogPublication::append`].
     #[inline]
     pub fn claim(&mut self, bytes: usize) -> Result<log::Claim<'_, 'c>, log::ClaimError> {
-        // Asked twice, because the claim borrows what a refusal has to touch; the second time is a
-        // comparison.
-        if let Err(error) = self.appender.claim(bytes) {
-            self.ownership.refused();
-            return Err(error);
-        }
-        self.appender.claim(bytes)
+        let Self { appender, ownership } = self;
+        appender.claim(bytes).inspect_err(|_| ownership.refused())
     }
 
     /// Wakes who sleeps; after the commit of a claim.

@@ -245,7 +245,7 @@ impl<'m> Subscriber<'m> {
                 self.hold.passed(self.position);
                 Polled::Message(payload)
             }
-            Verdict::Lapped => self.lapped(),
+            Verdict::Lapped => Polled::Lapped(self.lapped()),
             Verdict::NewEpoch(epoch) => Polled::NewWriter(epoch),
         }
     }
@@ -287,21 +287,22 @@ impl<'m> Subscriber<'m> {
     #[inline]
     fn nothing(&mut self) -> Polled {
         if self.hold.is_lapped(self.position) {
-            return self.lapped();
+            return Polled::Lapped(self.lapped());
         }
         self.hold.caught_up(self.position);
         Polled::Empty
     }
 
-    /// Goes on with the oldest message that is not about to be overwritten.
+    /// Goes on with the oldest message that is not about to be overwritten; returns what is lost.
+    // A number, and not what a poll returns: that would take every message through memory.
     #[cold]
-    fn lapped(&mut self) -> Polled {
+    fn lapped(&mut self) -> u64 {
         let next = begin(&self.control, self.slots.len() as u64, Start::Oldest);
         let lost = next.wrapping_sub(self.position);
         self.position = next;
         self.hold.report(next);
         self.hold.note_lost(lost);
-        Polled::Lapped(lost)
+        lost
     }
 }
 

@@ -38,18 +38,17 @@ pub fn load_bytes(words: &[AtomicU64], bytes: &mut [u8]) {
 /// and there they stand behind the stores to lines that the reader has.
 #[inline]
 fn join(bytes: &[u8]) -> u64 {
-    let (fours, rest) = bytes.as_chunks::<4>();
-    let (twos, ones) = rest.as_chunks::<2>();
+    let (fours, rest) = bytes.split_at(bytes.len() & 4);
+    let (twos, ones) = rest.split_at(rest.len() & 2);
     let (mut word, mut shift) = (0, 0);
-    for four in fours {
-        word |= u64::from(u32::from_le_bytes(*four)) << shift;
-        shift += 32;
+    if let Some(four) = fours.first_chunk() {
+        (word, shift) = (u64::from(u32::from_le_bytes(*four)), 32);
     }
-    for two in twos {
+    if let Some(two) = twos.first_chunk() {
         word |= u64::from(u16::from_le_bytes(*two)) << shift;
         shift += 16;
     }
-    for one in ones {
+    if let Some(one) = ones.first() {
         word |= u64::from(*one) << shift;
     }
     word.to_le()
@@ -58,18 +57,18 @@ fn join(bytes: &[u8]) -> u64 {
 /// The bytes, fewer than eight, that [`join`] made a word of.
 #[inline]
 fn part(word: u64, bytes: &mut [u8]) {
-    let (fours, rest) = bytes.as_chunks_mut::<4>();
-    let (twos, ones) = rest.as_chunks_mut::<2>();
+    let (fours, rest) = bytes.split_at_mut(bytes.len() & 4);
+    let (twos, ones) = rest.split_at_mut(rest.len() & 2);
     let mut word = u64::from_le(word);
-    for four in fours {
+    if let Some(four) = fours.first_chunk_mut() {
         *four = (word as u32).to_le_bytes();
         word >>= 32;
     }
-    for two in twos {
+    if let Some(two) = twos.first_chunk_mut() {
         *two = (word as u16).to_le_bytes();
         word >>= 16;
     }
-    for one in ones {
+    if let Some(one) = ones.first_mut() {
         *one = word as u8;
     }
 }

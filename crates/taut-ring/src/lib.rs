@@ -36,6 +36,7 @@ pub mod cell;
 mod control;
 mod error;
 mod gate;
+mod line;
 pub mod log;
 pub mod mailbox;
 pub mod mpsc;

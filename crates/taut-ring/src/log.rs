@@ -9,8 +9,11 @@
 //!
 //! Readers register or not, are overtaken or waited for, as in [`broadcast`](crate::broadcast).
 
+mod ring;
+
 use core::fmt;
 
+use ring::{Ring, WORD, record_bytes};
 use taut_sync::atomic::{AtomicU64, Ordering};
 
 use crate::broadcast::{Polled, Start};
@@ -21,11 +24,9 @@ use crate::gate::{Full, Gate, Hold, Policy, Verdict, ahead};
 
 /// The smallest capacity in bytes.
 pub const LOG_BYTES_MIN: usize = 512;
-const WORD: u64 = WORD_BYTES as u64;
 /// The committed bit of a header; the low 32 bits are the length in bytes.
 const COMMITTED: u64 = 1 << 63;
-/// How many bytes ahead of the record that it reads a reader fetches: four lines.
-const FETCH_AHEAD: u64 = 256;
+const LENGTH: u64 = 0xFFFF_FFFF;
 /// A record that only fills the end of the ring.
 const PADDING: u64 = 1 << 62;
 
@@ -62,7 +63,7 @@ impl Layout {
             let need = words_for(bytes, self.reader_count);
             return Err(RingError::TooSmall { need, have: memory.len() });
         }
-        Ok((control, Ring { words }))
+        Ok((control, Ring::new(words)))
     }
 
     /// Makes zeroed memory a log that begins at position `start`, rounded down to a word. Zeroed
@@ -78,67 +79,6 @@ impl Layout {
         ring.header(start).store(0, Ordering::Relaxed);
         Ok(())
     }
-}
-
-/// The words of a log, by position.
-#[derive(Clone, Copy, Debug)]
-struct Ring<'m> {
-    words: &'m [AtomicU64],
-}
-
-impl<'m> Ring<'m> {
-    const fn bytes(self) -> u64 {
-        self.words.len() as u64 * WORD
-    }
-
-    #[inline]
-    fn index(self, position: u64) -> usize {
-        // The mask keeps the index below the length, a power of two.
-        (position / WORD) as usize & (self.words.len() - 1)
-    }
-
-    #[inline]
-    fn header(self, position: u64) -> &'m AtomicU64 {
-        &self.words[self.index(position)]
-    }
-
-    /// The words of a record's body; shorter than asked at the end of the ring.
-    #[inline]
-    fn body(self, position: u64, bytes: u64) -> &'m [AtomicU64] {
-        let first = self.index(position) + 1;
-        let end = first + bytes.div_ceil(WORD) as usize;
-        &self.words[first.min(self.words.len())..end.min(self.words.len())]
-    }
-
-    /// Asks for a line that will be read soon, some records ahead: what the processor fetches ahead
-    /// by itself ends with each page.
-    #[inline]
-    fn fetch_soon(self, position: u64) {
-        #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
-        {
-            let word: *const AtomicU64 = self.header(position.wrapping_add(FETCH_AHEAD));
-            // SAFETY: a prefetch changes no memory and cannot fault.
-            unsafe {
-                core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(
-                    word.cast(),
-                );
-            }
-        }
-        #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
-        let _ = (position, FETCH_AHEAD);
-    }
-
-    /// Bytes up to the end of the ring.
-    #[inline]
-    const fn to_end(self, position: u64) -> u64 {
-        self.bytes() - (position & (self.bytes() - 1))
-    }
-}
-
-/// Bytes of a record with its header.
-#[inline]
-const fn record_bytes(bytes: u64) -> u64 {
-    WORD + bytes.next_multiple_of(WORD)
 }
 
 /// Why a message was not taken.
@@ -203,7 +143,7 @@ impl<'m> Appender<'m> {
         // It may have died between a header and the head.
         loop {
             let header = ring.header(head).load(Ordering::Relaxed);
-            let next = head.wrapping_add(record_bytes(header & 0xFFFF_FFFF));
+            let next = head.wrapping_add(record_bytes(header & LENGTH));
             if header & COMMITTED == 0 || ahead(limit, next) > ring.bytes() || next == limit {
                 break;
             }
@@ -226,9 +166,9 @@ impl<'m> Appender<'m> {
     /// When there is no room, or the message is too long.
     #[inline]
     pub fn append(&mut self, message: &[u8]) -> Result<(), ClaimError> {
-        let claim = self.claim(message.len())?;
-        store_bytes(claim.words(), message);
-        claim.commit();
+        store_bytes(self.make_room(message.len())?, message);
+        self.flush();
+        self.commit_at(COMMITTED | message.len() as u64, false);
         Ok(())
     }
 
@@ -239,9 +179,8 @@ impl<'m> Appender<'m> {
     /// When there is no room (flush, and try again), or the message is too long.
     #[inline]
     pub fn append_to_batch(&mut self, message: &[u8]) -> Result<(), ClaimError> {
-        let claim = self.claim(message.len())?;
-        store_bytes(claim.words(), message);
-        claim.commit_with_batch();
+        store_bytes(self.make_room(message.len())?, message);
+        self.commit_at(COMMITTED | message.len() as u64, true);
         Ok(())
     }
 
@@ -262,19 +201,7 @@ impl<'m> Appender<'m> {
     /// When there is no room, or the message is too long.
     #[inline]
     pub fn claim(&mut self, bytes: usize) -> Result<Claim<'_, 'm>, ClaimError> {
-        let bytes_max = message_bytes_max(self.ring.words.len() * WORD_BYTES);
-        if bytes > bytes_max {
-            return Err(ClaimError::TooLong { bytes_max });
-        }
-        let record = record_bytes(bytes as u64);
-        let to_end = self.ring.to_end(self.position);
-        let padding = if record > to_end { to_end } else { 0 };
-        // One word more: the next header is zeroed before this one is committed.
-        self.gate.admit(self.position, padding + record + WORD)?;
-        if padding > 0 {
-            self.commit_at(COMMITTED | PADDING | (padding - WORD), self.batch.is_some());
-        }
-        let body = self.ring.body(self.position, bytes as u64);
+        let body = self.make_room(bytes)?;
         Ok(Claim { appender: self, body, bytes: bytes as u64 })
     }
 
@@ -298,11 +225,36 @@ impl<'m> Appender<'m> {
         self.control.counters()
     }
 
+    /// The words for a message of `bytes` bytes.
+    #[inline]
+    fn make_room(&mut self, bytes: usize) -> Result<&'m [AtomicU64], ClaimError> {
+        let bytes_max = message_bytes_max(self.ring.bytes() as usize);
+        if bytes > bytes_max {
+            return Err(ClaimError::TooLong { bytes_max });
+        }
+        let record = record_bytes(bytes as u64);
+        let to_end = self.ring.to_end(self.position);
+        let padding = if record > to_end { to_end } else { 0 };
+        // One word more: the next header is zeroed before this one is committed.
+        self.gate.admit(self.position, padding + record + WORD)?;
+        if padding > 0 {
+            self.pad(padding);
+        }
+        self.ring.claim_soon(self.position);
+        Ok(self.ring.body(self.position, bytes as u64))
+    }
+
+    /// Fills the end of the ring.
+    #[cold]
+    fn pad(&mut self, bytes: u64) {
+        self.commit_at(COMMITTED | PADDING | (bytes - WORD), self.batch.is_some());
+    }
+
     /// Commits the record at the position and goes on behind it.
     #[inline]
     fn commit_at(&mut self, header: u64, in_batch: bool) {
         let at = self.position;
-        let next = at.wrapping_add(record_bytes(header & 0xFFFF_FFFF));
+        let next = at.wrapping_add(record_bytes(header & LENGTH));
         // Relaxed: ordered by the header that is stored next.
         self.ring.header(next).store(0, Ordering::Relaxed);
         self.position = next;
@@ -371,12 +323,6 @@ impl Claim<'_, '_> {
         self.appender.commit_at(COMMITTED | self.bytes, false);
     }
 
-    /// Lets readers see the message with the batch.
-    #[inline]
-    fn commit_with_batch(self) {
-        self.appender.commit_at(COMMITTED | self.bytes, true);
-    }
-
     /// Gives the room back.
     pub fn abort(self) {}
 }
@@ -388,6 +334,9 @@ pub struct LogReader<'m> {
     control: Control<'m>,
     hold: Hold<'m>,
     position: u64,
+    /// The header of the last record and the bytes of it.
+    last: u64,
+    step: u64,
 }
 
 impl<'m> LogReader<'m> {
@@ -402,7 +351,8 @@ impl<'m> LogReader<'m> {
     ) -> Result<Self, RingError> {
         let (control, ring) = layout.parts(memory)?;
         let position = begin(&control, ring, start);
-        Ok(Self { ring, control, hold: Hold::passive(control, ring.bytes(), position), position })
+        let hold = Hold::passive(control, ring.bytes(), position);
+        Ok(Self { ring, control, hold, position, last: 0, step: WORD })
     }
 
     /// A reader that the appender waits for, at the place `seat`, which must be nobody's.
@@ -418,7 +368,7 @@ impl<'m> LogReader<'m> {
         let (control, ring) = layout.parts(memory)?;
         let choose = || begin(&control, ring, start);
         let (hold, position) = Hold::registered(control, seat, ring.bytes(), choose)?;
-        Ok(Self { ring, control, hold, position })
+        Ok(Self { ring, control, hold, position, last: 0, step: WORD })
     }
 
     /// Copies the next message into `buffer`, if there is one, and says how long it is; what does
@@ -442,24 +392,23 @@ impl<'m> LogReader<'m> {
             if header & COMMITTED == 0 {
                 return self.nothing();
             }
-            self.ring.fetch_soon(self.position);
-            let bytes = header & 0xFFFF_FFFF;
+            let bytes = header & LENGTH;
             if header & PADDING == 0 {
                 // An overtaken reader may hold any word for a header: `body` keeps it in bounds.
                 let body = self.ring.body(self.position, bytes);
                 let value = read(body, body.len().saturating_mul(WORD_BYTES).min(bytes as usize));
                 return match self.hold.confirm(self.position) {
                     Verdict::Sound => {
-                        self.pass(bytes);
+                        self.pass(header);
                         Polled::Message(value)
                     }
-                    Verdict::Lapped => self.lapped(),
+                    Verdict::Lapped => Polled::Lapped(self.lapped()),
                     Verdict::NewEpoch(epoch) => Polled::NewWriter(epoch),
                 };
             }
             match self.hold.confirm(self.position) {
-                Verdict::Sound => self.pass(bytes),
-                Verdict::Lapped => return self.lapped(),
+                Verdict::Sound => self.pass(header),
+                Verdict::Lapped => return Polled::Lapped(self.lapped()),
                 Verdict::NewEpoch(epoch) => return Polled::NewWriter(epoch),
             }
         }
@@ -501,29 +450,47 @@ impl<'m> LogReader<'m> {
         self.ring.header(self.position).load(Ordering::Relaxed) != 0
     }
 
+    /// Goes on behind the record. Where it is as long as the last one, that one's length tells its
+    /// end: a processor that expects so looks for the next header before this one has come from the
+    /// writer's core, and so has several lines under way. (A sum with what the header says would
+    /// wait for it.)
     #[inline]
-    fn pass(&mut self, bytes: u64) {
-        self.position = self.position.wrapping_add(record_bytes(bytes));
+    fn pass(&mut self, header: u64) {
+        if header != self.last {
+            self.step_anew(header);
+        }
+        self.position = self.position.wrapping_add(self.step);
         self.hold.passed(self.position);
+    }
+
+    /// Records of many lengths are not foreseen: their lines are asked for. (A call, so that no
+    /// compiler makes a conditional move of the branch.)
+    #[cold]
+    #[inline(never)]
+    fn step_anew(&mut self, header: u64) {
+        self.ring.fetch_soon(self.position);
+        self.last = header;
+        self.step = record_bytes(header & LENGTH);
     }
 
     #[inline]
     fn nothing<T>(&mut self) -> Polled<T> {
         if self.hold.is_lapped(self.position) {
-            return self.lapped();
+            return Polled::Lapped(self.lapped());
         }
         self.hold.caught_up(self.position);
         Polled::Empty
     }
 
+    /// Goes on with the oldest record that is not about to be overwritten; returns what is lost.
     #[cold]
-    fn lapped<T>(&mut self) -> Polled<T> {
+    fn lapped(&mut self) -> u64 {
         let next = begin(&self.control, self.ring, Start::Oldest);
         let lost = next.wrapping_sub(self.position);
         self.position = next;
         self.hold.report(next);
         self.hold.note_lost(lost);
-        Polled::Lapped(lost)
+        lost
     }
 }
 

@@ -4,6 +4,7 @@ use taut_sync::assert_stores_come_after;
 use taut_sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::RingError;
+use crate::line::ask_to_write;
 
 /// Payload words of a message. (Two under loom: a torn pair shows what a torn seven would, and the
 /// search stays short.)
@@ -58,16 +59,7 @@ const AHEAD: u64 = 2;
 /// that waits holds up all stores behind it, the caller's own too.
 #[inline]
 pub(crate) fn claim_soon(slots: &[Slot], position: u64) {
-    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
-    {
-        let slot: *const Slot = slot_at(slots, position.wrapping_add(AHEAD));
-        // SAFETY: a prefetch changes no memory and cannot fault; processors without it ignore it.
-        unsafe {
-            core::arch::asm!("prefetchw [{}]", in(reg) slot, options(nostack, preserves_flags));
-        }
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
-    let _ = (slots, position, AHEAD);
+    ask_to_write(&slot_at(slots, position.wrapping_add(AHEAD))[0]);
 }
 
 /// Stores the messages from this position on, the first one last: a reader in order sees all of

@@ -92,7 +92,7 @@ mod xml;
 
 pub use dynamic::{DynamicError, DynamicMessage, Value};
 pub use error::{Place, SchemaError};
-pub use generate::{Files, generate_crate, generate_module};
+pub use generate::{Files, MARK, generate_crate, generate_module};
 pub use primitive::{ByteOrder, Charset, Literal, Primitive};
 pub use schema::{
     Body, Choice, Composite, CompositeId, Constant, Data, Dimension, Enum, EnumId, Field, Group,

@@ -27,6 +27,8 @@ const ELEMENTS: &[&str] = &[
 const PROSE: &[&str] = &["annotation", "documentation", "description", "comment"];
 /// Deeper nesting of includes is a loop.
 const INCLUDE_DEPTH_MAX: usize = 16;
+/// Deeper nesting of elements is no schema, and the stack has an end.
+const ELEMENT_DEPTH_MAX: usize = 64;
 
 /// An element: its name and attributes without namespaces' prefixes.
 #[derive(Debug)]
@@ -76,12 +78,19 @@ pub(crate) fn read_file(path: &Path) -> Result<Node, SchemaError> {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
         _ => PathBuf::from("."),
     };
-    Loader { folder }.file(path, 0)
+    Loader { folder }.file(path, Depth::default())
 }
 
 /// Reads a schema that is text; its includes are looked up in `folder`.
 pub(crate) fn read_text(name: &Path, text: &str, folder: &Path) -> Result<Node, SchemaError> {
-    Loader { folder: folder.to_path_buf() }.text(name, text, 0)
+    Loader { folder: folder.to_path_buf() }.text(name, text, Depth::default())
+}
+
+/// How deep it is in files and in elements.
+#[derive(Clone, Copy, Default)]
+struct Depth {
+    includes: usize,
+    elements: usize,
 }
 
 struct Loader {
@@ -89,9 +98,9 @@ struct Loader {
 }
 
 impl Loader {
-    fn file(&self, path: &Path, depth: usize) -> Result<Node, SchemaError> {
+    fn file(&self, path: &Path, depth: Depth) -> Result<Node, SchemaError> {
         let bytes = fs::read(path).map_err(|error| {
-            SchemaError::in_file(path, format!("the file cannot be read: {error}"))
+            SchemaError::in_file(path, format!("cannot read it ({error}); check the path"))
         })?;
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
@@ -103,7 +112,7 @@ impl Loader {
         self.text(path, &text, depth)
     }
 
-    fn text(&self, path: &Path, text: &str, depth: usize) -> Result<Node, SchemaError> {
+    fn text(&self, path: &Path, text: &str, depth: Depth) -> Result<Node, SchemaError> {
         let file: Arc<Path> = Arc::from(path);
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let document = roxmltree::Document::parse(text).map_err(|error| SchemaError {
@@ -119,9 +128,12 @@ impl Loader {
         from: roxmltree::Node<'_, '_>,
         file: &Arc<Path>,
         lines: &mut Lines<'_>,
-        depth: usize,
+        depth: Depth,
     ) -> Result<Node, SchemaError> {
         let place = Place { file: Arc::clone(file), line: lines.of(from.range().start) };
+        if depth.elements > ELEMENT_DEPTH_MAX {
+            return Err(SchemaError::new(&place, "elements are nested too deep"));
+        }
         let attributes = from
             .attributes()
             .filter(|attribute| attribute.namespace().is_none())
@@ -137,6 +149,7 @@ impl Loader {
             children: Vec::new(),
             attributes,
         };
+        let inside = Depth { elements: depth.elements + 1, ..depth };
         let own = from.document().root_element().tag_name().namespace();
         for child in from.children().filter(roxmltree::Node::is_element) {
             let namespace = child.tag_name().namespace();
@@ -148,9 +161,9 @@ impl Loader {
             }
             let is_include = child.tag_name().namespace() == Some(XINCLUDE)
                 && child.tag_name().name() == "include";
-            let inner = self.node(child, file, lines, depth)?;
+            let inner = self.node(child, file, lines, inside)?;
             if is_include {
-                let root = self.include(&inner, file, depth)?;
+                let root = self.include(&inner, file, inside)?;
                 match root.name.as_str() {
                     // Definitions join those around the include; anything else stands in its place.
                     "messageSchema" => node.children.extend(root.children),
@@ -165,9 +178,9 @@ impl Loader {
     }
 
     /// Reads the file that an include names: relative, and inside the schema's folder.
-    fn include(&self, node: &Node, from: &Path, depth: usize) -> Result<Node, SchemaError> {
+    fn include(&self, node: &Node, from: &Path, depth: Depth) -> Result<Node, SchemaError> {
         let href = node.required("href")?;
-        if depth >= INCLUDE_DEPTH_MAX {
+        if depth.includes >= INCLUDE_DEPTH_MAX {
             return Err(node.error(format!("the includes of {href} go round in a circle")));
         }
         let relative = Path::new(href);
@@ -185,7 +198,7 @@ impl Loader {
         if !real.starts_with(&folder) {
             return Err(node.error(format!("include href=\"{href}\" leaves the schema's folder")));
         }
-        self.file(&path, depth + 1)
+        self.file(&path, Depth { includes: depth.includes + 1, ..depth })
     }
 }
 

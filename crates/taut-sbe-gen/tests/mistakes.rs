@@ -37,6 +37,15 @@ fn message(inner: &str) -> String {
 }
 
 #[test]
+fn elements_as_deep_as_a_stack_are_refused() {
+    for deep in [65, 100_000] {
+        let nested = "<a>".repeat(deep) + &"</a>".repeat(deep);
+        refused("", &nested, FIRST + 2, "elements are nested too deep");
+    }
+    parse("", &("<a>".repeat(20) + &"</a>".repeat(20))).expect_err("another mistake");
+}
+
+#[test]
 fn types_must_make_sense() {
     for (types, line, problem) in [
         (

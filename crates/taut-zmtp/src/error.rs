@@ -50,7 +50,7 @@ pub enum Violation {
     Refused,
     /// A CURVE box does not open, or does not hold what it must.
     Cryptography,
-    /// A CURVE nonce that is not higher than the one before.
+    /// A CURVE nonce that is not the one behind the one before.
     Nonce,
     /// A longer subscription prefix than is accepted.
     PrefixBytes,
@@ -75,7 +75,7 @@ impl Violation {
             Self::SocketType => "the peer's socket type does not go with ours",
             Self::Refused => "the credentials are not accepted",
             Self::Cryptography => "an encrypted box does not open: wrong server key?",
-            Self::Nonce => "an encrypted frame came again or out of order",
+            Self::Nonce => "an encrypted frame came again, out of order, or is missing",
             Self::PrefixBytes => "a subscription's prefix exceeds the limit",
             Self::SubscriptionCount => "the peer has more subscriptions than the limit",
         }

@@ -62,6 +62,8 @@ pub use taut_sys as sys;
 pub use taut_types as types;
 /// The venue simulator.
 pub use taut_venue as venue;
+/// WebSocket, client and server, as a pure core; its driver is in [`net`].
+pub use taut_ws as ws;
 /// ZeroMQ's wire: sockets' conversations, as a pure core.
 pub use taut_zmtp as zmtp;
 

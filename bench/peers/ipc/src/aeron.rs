@@ -1,7 +1,7 @@
 //! Aeron IPC with an embedded media driver: an exclusive publication and a subscription, each with
 //! a client of its own, on two threads; the driver's thread is where the scheduler puts it.
 
-use std::ffi::CStr;
+use std::ffi::CString;
 use std::thread;
 use std::time::Duration;
 
@@ -16,16 +16,19 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Fragments of a poll; Aeron's own samples take 10.
 const FRAGMENTS: usize = 64;
 
-/// One of Aeron's ways: a copy or a claim in place, with terms of the default 64 MiB, which no
-/// cache holds, or the least.
+/// One of Aeron's ways: a copy or a claim in place, with terms of this many KiB. A publication may
+/// be half a term ahead of its reader; the driver's thread moves that window now and then.
 #[derive(Clone, Copy)]
 struct Way {
-    channel: &'static CStr,
+    term_kib: usize,
     claims: bool,
 }
 
-const DEFAULT: &CStr = c"aeron:ipc";
-const SMALL: &CStr = c"aeron:ipc?term-length=64k";
+impl Way {
+    fn channel(self) -> CString {
+        CString::new(format!("aeron:ipc?term-length={}k", self.term_kib)).expect("no zero byte")
+    }
+}
 
 struct AeronOut {
     publication: AeronExclusivePublication,
@@ -60,7 +63,7 @@ impl In for AeronIn {
 }
 
 fn out(aeron: &Aeron, way: Way, stream: i32, size: usize) -> AeronOut {
-    let publication = aeron.async_add_exclusive_publication(way.channel, stream);
+    let publication = aeron.async_add_exclusive_publication(&way.channel(), stream);
     let publication = publication.expect("publication").poll_blocking(PATIENCE);
     AeronOut {
         publication: publication.expect("publication"),
@@ -71,24 +74,16 @@ fn out(aeron: &Aeron, way: Way, stream: i32, size: usize) -> AeronOut {
 
 fn input(aeron: &Aeron, way: Way, stream: i32) -> AeronIn {
     let subscription =
-        aeron.async_add_subscription(way.channel, stream, Handlers::NONE, Handlers::NONE);
+        aeron.async_add_subscription(&way.channel(), stream, Handlers::NONE, Handlers::NONE);
     AeronIn(subscription.expect("subscription").poll_blocking(PATIENCE).expect("subscription"))
 }
 
-pub fn offer(plan: &Plan) -> Outcome {
-    run(plan, Way { channel: DEFAULT, claims: false })
+pub fn offer<const TERM_KIB: usize>(plan: &Plan) -> Outcome {
+    run(plan, Way { term_kib: TERM_KIB, claims: false })
 }
 
-pub fn claim(plan: &Plan) -> Outcome {
-    run(plan, Way { channel: DEFAULT, claims: true })
-}
-
-pub fn offer_small(plan: &Plan) -> Outcome {
-    run(plan, Way { channel: SMALL, claims: false })
-}
-
-pub fn claim_small(plan: &Plan) -> Outcome {
-    run(plan, Way { channel: SMALL, claims: true })
+pub fn claim<const TERM_KIB: usize>(plan: &Plan) -> Outcome {
+    run(plan, Way { term_kib: TERM_KIB, claims: true })
 }
 
 fn run(plan: &Plan, way: Way) -> Outcome {

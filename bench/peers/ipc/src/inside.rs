@@ -7,13 +7,7 @@ use crossbeam::queue::ArrayQueue;
 use disruptor::BusySpin;
 use rtrb::chunks::ChunkError;
 
-use crate::run::{In, Mode, Out, Outcome, Plan, Shared, read, write};
-
-type Words = [u64; 7];
-
-fn whole(words: Words) -> Option<u64> {
-    (words == [words[0]; 7]).then_some(words[0])
-}
+use crate::run::{In, Mode, Out, Outcome, Plan, Shared, Words, read, whole, write};
 
 /// Runs a writer and a reader over queues from `make`.
 fn threads<O, I>(plan: &Plan, make: impl Fn() -> (O, I)) -> Outcome
@@ -63,7 +57,7 @@ impl In for RtrbIn {
     fn take(&mut self, each: &mut dyn FnMut(Option<u64>)) -> usize {
         let count = self.0.slots();
         match self.0.read_chunk(count) {
-            Ok(chunk) => chunk.into_iter().map(|words| each(whole(words))).count(),
+            Ok(chunk) => chunk.into_iter().map(|words| each(whole(&words))).count(),
             Err(_) => 0,
         }
     }
@@ -89,7 +83,7 @@ impl Out for Array {
 impl In for Array {
     fn take(&mut self, each: &mut dyn FnMut(Option<u64>)) -> usize {
         self.0.pop().map_or(0, |words| {
-            each(whole(words));
+            each(whole(&words));
             1
         })
     }
@@ -122,7 +116,7 @@ impl<P: disruptor::Producer<Words>> Out for DisruptorOut<P> {
 impl In for DisruptorIn {
     fn take(&mut self, each: &mut dyn FnMut(Option<u64>)) -> usize {
         match self.0.poll() {
-            Ok(mut events) => (&mut events).map(|words| each(whole(*words))).count(),
+            Ok(mut events) => (&mut events).map(|words| each(whole(words))).count(),
             Err(_) => 0,
         }
     }

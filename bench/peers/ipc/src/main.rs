@@ -21,20 +21,31 @@ const PEERS: &[(&str, fn(&Plan) -> run::Outcome)] = &[
     ("ringfire", slots::ringfire),
     ("iceoryx2", slots::iceoryx2),
     ("zeromq", bytes::zeromq),
-    #[cfg(feature = "aeron")]
-    ("aeron", aeron::offer),
-    #[cfg(feature = "aeron")]
-    ("aeron-claim", aeron::claim),
-    #[cfg(feature = "aeron")]
-    ("aeron-64k", aeron::offer_small),
-    #[cfg(feature = "aeron")]
-    ("aeron-claim-64k", aeron::claim_small),
 ];
+
+/// Aeron with terms from the least to the default, which no cache holds.
+#[cfg(feature = "aeron")]
+const AERON: &[(&str, fn(&Plan) -> run::Outcome)] = &[
+    ("aeron", aeron::offer::<65_536>),
+    ("aeron-16m", aeron::offer::<16_384>),
+    ("aeron-4m", aeron::offer::<4_096>),
+    ("aeron-1m", aeron::offer::<1_024>),
+    ("aeron-256k", aeron::offer::<256>),
+    ("aeron-64k", aeron::offer::<64>),
+    ("aeron-claim", aeron::claim::<65_536>),
+    ("aeron-claim-16m", aeron::claim::<16_384>),
+    ("aeron-claim-4m", aeron::claim::<4_096>),
+    ("aeron-claim-1m", aeron::claim::<1_024>),
+    ("aeron-claim-256k", aeron::claim::<256>),
+    ("aeron-claim-64k", aeron::claim::<64>),
+];
+#[cfg(not(feature = "aeron"))]
+const AERON: &[(&str, fn(&Plan) -> run::Outcome)] = &[];
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words == ["list"] {
-        PEERS.iter().for_each(|(name, _)| println!("{name}"));
+        PEERS.iter().chain(AERON).for_each(|(name, _)| println!("{name}"));
         return;
     }
     let number = |at: usize, or: usize| words.get(at).map_or(Some(or), |word| word.parse().ok());
@@ -54,7 +65,8 @@ fn main() {
             cpus: [cpus.next()?.ok()?, cpus.next()?.ok()?],
         })
     };
-    let peer = PEERS.iter().find(|(name, _)| words.first().is_some_and(|word| word == name));
+    let mut peers = PEERS.iter().chain(AERON);
+    let peer = peers.find(|(name, _)| words.first().is_some_and(|word| word == name));
     let (Some((name, peer)), Some(plan)) = (peer, plan()) else {
         eprintln!(
             "usage: ipc-peers PEER throughput|rtt SECONDS [SIZE [BATCH [CAPACITY [CPU,CPU]]]]"

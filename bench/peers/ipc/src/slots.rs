@@ -6,13 +6,7 @@ use iceoryx2::port::subscriber::Subscriber;
 use iceoryx2::prelude::*;
 use ringfire::{FlowControl, RingConsumer, RingProducer, RingProducerBuilder};
 
-use crate::run::{In, Mode, Out, Outcome, Plan, Shared, in_process, read, write};
-
-type Words = [u64; 7];
-
-fn whole(words: &Words) -> Option<u64> {
-    (*words == [words[0]; 7]).then_some(words[0])
-}
+use crate::run::{In, Mode, Out, Outcome, Plan, Shared, Words, in_process, read, whole, write};
 
 struct RingfireOut(RingProducer<Words>);
 struct RingfireIn(RingConsumer<Words>, Vec<Words>);

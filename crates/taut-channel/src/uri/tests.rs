@@ -89,6 +89,19 @@ fn an_unknown_parameter_is_refused_with_the_one_that_was_meant() {
 }
 
 #[test]
+fn secrets_are_named_by_files_and_no_uri_holds_one() {
+    for secret in ["secret-key=x", "server-key=x", "password=x", "user=x"] {
+        let error = refuse(&format!("tcp://h:1?{secret}"));
+        assert!(error.contains("curve") && error.contains("plain"), "{error}");
+    }
+    let error = refuse("lease:udp?endpoint=h:1|secret=x");
+    assert!(error.contains("key"), "{error}");
+    let ChannelUri::Zmtp(uri) = parse("tcp://h:1?curve=/run/keys") else { panic!("not zmtp") };
+    assert_eq!(uri.curve.as_deref(), Some(std::path::Path::new("/run/keys")));
+    assert!(!uri.to_string().contains("keys"), "{uri}");
+}
+
+#[test]
 fn what_only_aeron_has_is_refused_and_never_ignored() {
     let spy = refuse("aeron-spy:aeron:udp?endpoint=h:1|stream-id=1");
     assert!(spy.contains("Publication::spy"), "{spy}");

@@ -3,7 +3,6 @@
 mod codec;
 mod cost;
 mod messages;
-mod numbers;
 mod round_trip;
 
 use clap::Args;

@@ -4,6 +4,7 @@
 //! a bare cache-line ping-pong, a bare stream of lines, and the ring, so that all three meet the
 //! same minute of the machine. Figures are medians over the rounds or spreads over all of them.
 
+mod content;
 mod plan;
 mod reader;
 mod rings;
@@ -158,7 +159,7 @@ fn report(
         "mode": arguments.mode, "kind": arguments.kind,
         "size": arguments.message_bytes(), "batch": arguments.batch,
         "capacity": arguments.capacity, "readers": arguments.readers,
-        "lossless": !arguments.overwriting,
+        "lossless": !arguments.overwriting, "in_place": arguments.in_place,
         "msgs_per_s": written.messages_per_s, "lost": sum("lost"), "torn": sum("torn"),
         "rtt_ns": rtt, "latency_ns": first["latency_ns"], "intended_ns": first["intended_ns"],
         "cpu_percent": percent(ticks + sum("cpu_ticks")).round(),

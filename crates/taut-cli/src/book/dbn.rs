@@ -8,7 +8,7 @@ mod market;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{BufReader, ErrorKind};
+use std::io::{self, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use dbn::decode::{DbnMetadata, DecodeRecordRef, DynDecoder};
@@ -79,7 +79,7 @@ fn read(
     symbols: &mut BTreeMap<u32, String>,
 ) -> Result<(), Failure> {
     let shown = path.display();
-    let unread = |error| Failure::Usage(format!("{shown}: cannot read it ({error})"));
+    let unread = |error: io::Error| Failure::unreadable(path, error);
     let file = File::open(path).map_err(unread)?;
     // A directory can be opened, and says at the first read what it is.
     if file.metadata().map_err(unread)?.is_dir() {

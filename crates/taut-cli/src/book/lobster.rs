@@ -36,8 +36,5 @@ pub fn verify(messages: &Path, truth: &Path) -> Result<Verdict, Failure> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|error| {
-        let path = path.display();
-        Failure::Usage(format!("{path}: cannot read it ({error}); check the path"))
-    })
+    std::fs::read(path).map_err(|error| Failure::unreadable(path, error))
 }

@@ -82,7 +82,7 @@ impl Input {
     /// [`Failure::Usage`] with the file, the offset and what is wrong there.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let wrong = |what| Failure::Usage(format!("{}: {what}", path.display()));
-        let file = std::fs::read(path).map_err(|e| wrong(format!("cannot read it ({e})")))?;
+        let file = std::fs::read(path).map_err(|error| Failure::unreadable(path, error))?;
         Self::parse(&file).map_err(wrong)
     }
 

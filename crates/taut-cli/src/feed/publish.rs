@@ -64,6 +64,12 @@ impl Publisher {
             let what = format!("--publish: {given} channels, a feed has {LINES_MAX} lines at most");
             return Err(Failure::Usage(what));
         }
+        if let [a, b] = uris
+            && a == b
+        {
+            let what = format!("--publish {a} is given twice: line B needs a channel of its own");
+            return Err(Failure::Usage(what));
+        }
         let opening = Opening { now: monotonic(), ..Opening::default() };
         let open = |uri: &ChannelUri| {
             Publication::open(uri, &opening)

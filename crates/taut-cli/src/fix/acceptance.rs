@@ -55,6 +55,7 @@ const PROFILES: [Profile; 10] = [
 
 /// The sessions whose dictionaries are in the folder, told one by one.
 pub fn settings(folder: &Path) -> Result<Settings, Failure> {
+    std::fs::read_dir(folder).map_err(|error| Failure::unreadable(folder, error))?;
     let mut loaded: Vec<(&'static str, Arc<Dictionary>)> = Vec::new();
     let mut sessions = Vec::new();
     for profile in &PROFILES {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use taut_fix::{Dictionary, FieldIndex, Fields, Framed, Rules, frame};
 
 use crate::exit::Failure;
-use crate::fix::messages::{Found, read, split};
+use crate::fix::messages::{Found, none_in, read, split};
 use crate::terminal::print;
 
 /// The largest message that is looked at.
@@ -61,7 +61,7 @@ pub fn decode(arguments: &DecodeArguments) -> Result<(), Failure> {
         }
     }
     if messages.is_empty() {
-        return Err(Failure::Run(format!("{}: no FIX message", arguments.file.display())));
+        return Err(none_in(&arguments.file));
     }
     Ok(())
 }
@@ -122,6 +122,9 @@ fn verdict(found: &Found) -> Result<(), String> {
 pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let dictionary = dictionary(arguments.dictionary.as_ref())?;
     let messages = split(&read(&arguments.file)?);
+    if messages.is_empty() {
+        return Err(none_in(&arguments.file));
+    }
     let mut index = FieldIndex::with_capacity(FIELDS_MAX);
     let mut wrong = 0;
     for found in &messages {
@@ -131,7 +134,7 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         }
     }
     printed(print(format_args!("{} messages, {wrong} of them wrong", messages.len())))?;
-    if wrong > 0 || messages.is_empty() { Err(Failure::Told) } else { Ok(()) }
+    if wrong > 0 { Err(Failure::Told) } else { Ok(()) }
 }
 
 fn check_one(dictionary: &Dictionary, found: &Found, index: &mut FieldIndex) -> Result<(), String> {

@@ -7,6 +7,8 @@ use std::path::Path;
 use crate::exit::Failure;
 
 const SOH: u8 = 1;
+/// The first field and its delimiter: FIXT.1.1 is the longest, and a dialect may have a longer one.
+const BEGIN_BYTES_MAX: usize = 64;
 
 /// One message and where it starts in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +27,13 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     } else {
         std::fs::read(path).map(|read| bytes = read)
     };
-    read.map_err(|error| Failure::run(&format!("cannot read {}", path.display()), error))?;
+    read.map_err(|error| Failure::unreadable(path, error))?;
     Ok(bytes)
+}
+
+/// What is said of a file in which nothing is a message.
+pub fn none_in(path: &Path) -> Failure {
+    Failure::Usage(format!("{}: no FIX message; each must begin with 8=FIX", path.display()))
 }
 
 /// The messages in the bytes: each from `8=FIX` to the end of its CheckSum (10), or to where the
@@ -48,7 +55,8 @@ pub fn split(bytes: &[u8]) -> Vec<Found> {
 /// What stands between the fields of the message: it comes first behind `8=FIX...`.
 fn delimiter(message: &[u8]) -> &'static [u8] {
     let known: [&'static [u8]; 3] = [b"\x01", b"|", b"^A"];
-    let first = |delimiter: &&[u8]| position(message, 0, delimiter).unwrap_or(usize::MAX);
+    let begin = message.get(..BEGIN_BYTES_MAX).unwrap_or(message);
+    let first = |delimiter: &&[u8]| position(begin, 0, delimiter).unwrap_or(usize::MAX);
     known.into_iter().min_by_key(first).unwrap_or(b"\x01")
 }
 
@@ -58,11 +66,13 @@ fn length(message: &[u8], delimiter: &[u8]) -> usize {
         return length;
     }
     let trailer = [delimiter, b"10="].concat();
+    // No search goes beyond the next message: files are long.
     let next = position(message, 1, b"8=FIX").unwrap_or(message.len());
+    let own = message.get(..next).unwrap_or(message);
     // A line ends only a message that is not delimited by SOH: texts of those may hold line feeds.
-    let line = position(message, 0, b"\n").filter(|_| delimiter != [SOH]).unwrap_or(next);
-    let limit = next.min(line);
-    let Some(sum) = position(message, 0, &trailer).filter(|at| *at < limit) else { return limit };
+    let line = position(own, 0, b"\n").filter(|_| delimiter != [SOH]).unwrap_or(next);
+    let own = own.get(..line).unwrap_or(own);
+    let Some(sum) = position(own, 0, &trailer) else { return line };
     let behind = sum + trailer.len();
     let digits =
         message.get(behind..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit());
@@ -76,7 +86,8 @@ fn length(message: &[u8], delimiter: &[u8]) -> usize {
 /// A delimiter of two bytes leaves the length unknown.
 fn announced_length(message: &[u8], delimiter: &[u8]) -> Option<usize> {
     let [delimiter] = *delimiter else { return None };
-    let mut fields = message.split(|byte| *byte == delimiter);
+    let head = message.get(..2 * BEGIN_BYTES_MAX).unwrap_or(message);
+    let mut fields = head.split(|byte| *byte == delimiter);
     let (begin, length) = (fields.next()?, fields.next()?);
     let digits = std::str::from_utf8(length.strip_prefix(b"9=")?).ok()?;
     let body = begin.len() + length.len() + 2;
@@ -130,6 +141,15 @@ mod tests {
                 let bytes = expected.join(between).replace('|', delimiter);
                 assert_eq!(texts(bytes.as_bytes()), expected, "{delimiter:?} {between:?}");
             }
+        }
+    }
+
+    /// Half a minute and more when every message is a search through all that follow.
+    #[test]
+    fn a_long_file_is_gone_through_once() {
+        for message in ["8=FIX.4.4|35=D|11=1|\n", "8=FIX.4.4\x019=5\x0135=0\x0110=161\x01"] {
+            let count = 2_000_000 / message.len();
+            assert_eq!(split(message.repeat(count).as_bytes()).len(), count);
         }
     }
 

@@ -11,8 +11,8 @@ use taut_types::Nanos;
 
 use crate::exit::Failure;
 use crate::fix::fields::copy;
-use crate::fix::messages::{Found, read, split};
-use crate::fix::serve::{check_for_stop, event_loop, load};
+use crate::fix::messages::{Found, none_in, read, split};
+use crate::fix::serve::{check_for_stop, event_loop, load, settings_help};
 use crate::terminal::{print, tell};
 
 /// Tags that are the frame's.
@@ -23,6 +23,7 @@ const SOURCES: usize = 8;
 const WAITING_BYTES_MAX: usize = 1 << 20;
 
 #[derive(Args, Debug)]
+#[command(after_long_help = settings_help())]
 pub struct SendArguments {
     /// Application messages, with SOH, | or ^A between the fields; - for standard input. Header and
     /// trailer are the session's: what the file says of them is left out.
@@ -30,7 +31,8 @@ pub struct SendArguments {
     /// Where to connect; without it, to the addresses of the settings.
     #[arg(long, value_name = "HOST:PORT")]
     connect: Option<String>,
-    /// The session, in TOML.
+    /// The session, in TOML: `taut fix send --help` shows every key. `taut fix import` makes it
+    /// from a QuickFIX settings file.
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
     /// Which session, by its target_comp_id, when the settings have several.
@@ -52,10 +54,12 @@ pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
     let settings = choose(arguments)?;
     let messages: VecDeque<_> = split(&read(&arguments.file)?).into();
     if messages.is_empty() {
-        let file = arguments.file.display();
-        return Err(Failure::Usage(format!("{file}: no FIX message")));
+        return Err(none_in(&arguments.file));
     }
-    check_types(&messages)?;
+    let data_tags = settings.config.data_tags();
+    for found in &messages {
+        check(found, &data_tags)?;
+    }
     let sender = Sender { messages, sent: 0, last: None, end: None };
     let mut events = event_loop(SOURCES)?;
     let mut initiator = Initiator::start(events.io(), settings, sender)
@@ -160,25 +164,34 @@ fn choose(arguments: &SendArguments) -> Result<SessionSettings, Failure> {
     Ok(session)
 }
 
-/// Messages of the session layer are the session's own business.
-fn check_types(messages: &VecDeque<Found>) -> Result<(), Failure> {
-    for found in messages {
-        let mut fields = Fields::tolerant(&found.bytes, DataTags::STANDARD);
-        let msg_type = fields.find(|(tag, _)| *tag == 35).map(|(_, value)| value);
+/// What the file says goes out as it stands, or not at all.
+fn check(found: &Found, data_tags: &DataTags) -> Result<(), Failure> {
+    let wrong = |what: String| {
         let offset = found.offset;
-        match msg_type {
-            None => {
-                let text = format!("the message at byte {offset} has no MsgType (35)");
-                return Err(Failure::Usage(text));
-            }
-            Some([b'0'..=b'5' | b'A']) => {
-                let text = format!("the message at byte {offset} is one of the session's own");
-                return Err(Failure::Usage(text));
-            }
-            Some(_) => {}
+        Err(Failure::Usage(format!("the message at byte {offset} {what}")))
+    };
+    let mut msg_type = None;
+    let mut at = 0;
+    for (tag, value) in Fields::tolerant(&found.bytes, data_tags) {
+        let field = [tag.to_string().as_bytes(), b"=", value, b"\x01"].concat();
+        if tag == 0 || !found.bytes.get(at..).is_some_and(|rest| rest.starts_with(&field)) {
+            break;
         }
+        at += field.len();
+        msg_type = msg_type.or((tag == 35).then_some(value));
     }
-    Ok(())
+    let rest = found.bytes.get(at..).unwrap_or_default();
+    if !rest.is_empty() {
+        let rest = String::from_utf8_lossy(rest).replace('\x01', "|");
+        let rest: String = rest.chars().take(40).collect();
+        return wrong(format!("has no TAG=VALUE where it says {rest:?}"));
+    }
+    match msg_type {
+        None => wrong("has no MsgType (35)".to_owned()),
+        // The session's own business.
+        Some([b'0'..=b'5' | b'A']) => wrong("is one of the session's own".to_owned()),
+        Some(_) => Ok(()),
+    }
 }
 
 /// Sends a queue of messages once the session is up, and prints what comes.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use taut_fix::Role;
-use taut_fix_driver::{Acceptor, SessionSettings, Settings};
+use taut_fix_driver::{Acceptor, SAMPLE, SessionSettings, Settings};
 use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig};
 use taut_types::Nanos;
 
@@ -23,11 +23,13 @@ const SOURCES: usize = 4096;
 const STOP_CHECK: Nanos = Nanos::from_millis(50);
 
 #[derive(Args, Debug)]
+#[command(after_long_help = settings_help())]
 pub struct EchoArguments {
     /// Where to listen, as ADDRESS:PORT; port 0 lets the kernel choose.
     #[arg(long, value_name = "HOST:PORT")]
     listen: SocketAddr,
-    /// The sessions, in TOML. `taut fix import` makes it from a QuickFIX settings file.
+    /// The sessions, in TOML: `taut fix echo --help` shows every key. `taut fix import` makes it
+    /// from a QuickFIX settings file.
     #[arg(long, value_name = "FILE", required_unless_present = "acceptance")]
     config: Option<PathBuf>,
     /// Behave as the QuickFIX acceptance suite expects.
@@ -39,6 +41,11 @@ pub struct EchoArguments {
     /// How it waits for messages.
     #[arg(long, value_enum, default_value_t = Wait::Block)]
     wait: Wait,
+}
+
+/// What a file of settings can say.
+pub fn settings_help() -> String {
+    format!("The file of --config:\n\n{SAMPLE}")
 }
 
 /// Accepts until it is told to stop, then logs out of every session.
@@ -55,12 +62,13 @@ pub fn echo(arguments: &EchoArguments) -> Result<(), Failure> {
     let mut events = event_loop(SOURCES)?;
     let listen = arguments.listen;
     let mut acceptor = Acceptor::open(events.io(), listen, settings, make)
-        .map_err(|error| Failure::run(&format!("cannot listen on {listen}"), error))?;
+        .map_err(|error| Failure::Run(error.to_string()))?;
     let address = acceptor.local_address(events.io());
     let address = address.map_err(|error| Failure::run("the socket", error))?;
+    // Who reads that it listens may stop it at once.
+    taut_sys::catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
     print(format_args!("listening on {address}"))
         .map_err(|error| Failure::run("cannot print", error))?;
-    taut_sys::catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
     check_for_stop(&mut events)?;
     let mut until = None;
     let mut handler = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {

@@ -107,7 +107,13 @@ pub fn messages(channel: &Channel, stream: Option<&str>, follow: bool) -> Result
         Some(name) => channel.streams().find(|stream| stream.name == name),
         None => first,
     };
-    let stream = found.ok_or_else(|| failed(IpcError::Stream))?;
+    let Some(stream) = found else {
+        let names: Vec<_> = channel.streams().map(|stream| stream.name).collect();
+        let wanted = stream.unwrap_or_default();
+        let (channel, names) = (channel.name(), names.join(", "));
+        let text = format!("channel '{channel}' has no stream '{wanted}'; it has {names}");
+        return Err(Failure::Run(text));
+    };
     let start = if follow { Start::Latest } else { Start::Oldest };
     let mut buffer = vec![0; MESSAGE_BYTES_MAX];
     match stream.kind {

@@ -112,8 +112,9 @@ impl<'a> Receiver<'a> {
     }
 
     fn poll(&mut self, now: Nanos) {
+        let limit = self.limit();
         let (is_raw, pong, batch) = (self.arguments.raw, &mut self.pong, &mut self.batch);
-        self.subscription.poll(now, LIMIT, |message| {
+        self.subscription.poll(now, limit, |message| {
             let stamped = read(message.payload).filter(|_| !is_raw);
             if let Some(pong) = pong
                 && !matches!(stamped, Some(Stamped::End(_)))
@@ -185,6 +186,19 @@ impl<'a> Receiver<'a> {
         if slept { self.clock.now() } else { now }
     }
 
+    /// No more than `--count` leaves to come.
+    #[inline]
+    fn limit(&self) -> usize {
+        let Some(count) = self.arguments.count else { return LIMIT };
+        let left = count.saturating_sub(self.received() + self.lost());
+        usize::try_from(left).map_or(LIMIT, |left| left.clamp(1, LIMIT))
+    }
+
+    /// Of raw messages nothing is known to be lost.
+    fn lost(&self) -> u64 {
+        if self.arguments.raw { 0 } else { self.account.lost() }
+    }
+
     fn received(&self) -> u64 {
         self.account.received() + self.raw
     }
@@ -199,7 +213,7 @@ impl<'a> Receiver<'a> {
     }
 
     fn is_over(&self, now: Nanos) -> bool {
-        let lost = if self.arguments.raw { 0 } else { self.account.lost() };
+        let lost = self.lost();
         self.account.is_complete()
             || self.arguments.count.is_some_and(|count| self.received() + lost >= count)
             || self.deadline().is_some_and(|deadline| now >= deadline)

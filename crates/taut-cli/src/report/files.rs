@@ -1,14 +1,13 @@
 //! The report's files, of which nobody ever sees a half.
 
-use std::fs;
 use std::io;
 use std::path::{self, Path, PathBuf};
-use std::process;
 
 use super::hlog::hlog;
 use super::html::html;
 use super::json::run_json;
 use super::model::RunReport;
+use crate::whole_files;
 
 const HTML: &str = "report.html";
 
@@ -28,58 +27,14 @@ pub fn write_all(dir: &Path, report: &RunReport) -> io::Result<PathBuf> {
         ("stages.hlog", hlog(report)?),
         ("run.json", run_json(report, &html_path).into_bytes()),
     ];
-    let written = if dir.exists() { replace_files(&dir, &files) } else { new_dir(&dir, &files) };
-    written.map(|()| html_path)
-}
-
-/// Builds the directory beside its place and moves it there.
-fn new_dir(dir: &Path, files: &[(&str, Vec<u8>)]) -> io::Result<()> {
-    if let Some(parent) = dir.parent() {
-        fs::create_dir_all(parent).map_err(|error| named(parent, &error))?;
-    }
-    let building = unfinished(dir);
-    let built = || {
-        fs::create_dir(&building).map_err(|error| named(&building, &error))?;
-        for (name, bytes) in files {
-            let path = building.join(name);
-            fs::write(&path, bytes).map_err(|error| named(&path, &error))?;
-        }
-        fs::rename(&building, dir).map_err(|error| named(dir, &error))
-    };
-    built().inspect_err(|_| drop(fs::remove_dir_all(&building)))
-}
-
-/// Writes each file beside its place and moves it there, when all are written.
-fn replace_files(dir: &Path, files: &[(&str, Vec<u8>)]) -> io::Result<()> {
-    let places: Vec<_> = files.iter().map(|(name, _)| dir.join(name)).collect();
-    let replaced = || {
-        for (place, (_, bytes)) in places.iter().zip(files) {
-            fs::write(unfinished(place), bytes).map_err(|error| named(place, &error))?;
-        }
-        for place in &places {
-            fs::rename(unfinished(place), place).map_err(|error| named(place, &error))?;
-        }
-        Ok(())
-    };
-    replaced().inspect_err(|_| {
-        places.iter().for_each(|place| drop(fs::remove_file(unfinished(place))));
-    })
-}
-
-/// A hidden sibling of `path`, of this process alone.
-fn unfinished(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.unfinished-{}", process::id()))
-}
-
-fn named(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+    whole_files::write(&dir, &files).map(|()| html_path)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::sample_report;
     use super::*;
+    use std::fs;
 
     fn names(dir: &Path) -> Vec<String> {
         let entries = fs::read_dir(dir).unwrap().map(Result::unwrap);

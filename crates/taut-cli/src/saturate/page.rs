@@ -105,17 +105,14 @@ fn svg(title: &str, lines: &[Line], found: &Found) -> String {
         "<svg width='{WIDTH}' height='{HEIGHT}' role='img'><title>{title}</title>\
          <text x='{LEFT}' y='12' font-size='12'>{title}</text>"
     );
-    for decade in low.floor() as i32..=high.ceil() as i32 {
-        let value = 10_f64.powi(decade);
-        if (low..=high).contains(&log(value)) {
-            let at = y(value);
-            let _ = write!(
-                svg,
-                "<line x1='{LEFT}' x2='{WIDTH}' y1='{at:.1}' y2='{at:.1}' stroke='#ddd'/>\
-                 <text x='4' y='{:.1}' font-size='11'>{value}</text>",
-                at + 4.0
-            );
-        }
+    for value in ticks(low, high) {
+        let at = y(value);
+        let _ = write!(
+            svg,
+            "<line x1='{LEFT}' x2='{WIDTH}' y1='{at:.1}' y2='{at:.1}' stroke='#ddd'/>\
+             <text x='4' y='{:.1}' font-size='11'>{value}</text>",
+            at + 4.0
+        );
     }
     for rate in [found.steps.first(), found.steps.last()].into_iter().flatten() {
         let rate = rate.rate.unwrap_or(1);
@@ -154,6 +151,23 @@ fn svg(title: &str, lines: &[Line], found: &Found) -> String {
     }
     svg.push_str("</svg>");
     svg
+}
+
+/// Round values between two logarithms: as few to a decade as give at least two of them.
+fn ticks(low: f64, high: f64) -> Vec<f64> {
+    const FINE: [f64; 12] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
+    let between = |mantissas: &[f64]| -> Vec<f64> {
+        let decades = low.floor() as i32..=high.ceil() as i32;
+        // Rounded: a tenth is not written with sixteen digits.
+        let rounded = |value: f64| (value * 1e6).round() / 1e6;
+        let all = decades.flat_map(|decade| {
+            mantissas.iter().map(move |mantissa| rounded(mantissa * 10_f64.powi(decade)))
+        });
+        all.filter(|value| (low..=high).contains(&value.log10())).collect()
+    };
+    let sets: [&[f64]; 2] = [&[1.0], &[1.0, 2.0, 5.0]];
+    let enough = sets.into_iter().map(between).find(|ticks| ticks.len() >= 2);
+    enough.unwrap_or_else(|| between(&FINE))
 }
 
 /// The bounds of some values, never empty.
@@ -200,6 +214,18 @@ mod tests {
         assert!(page.contains("ipc:&lt;x&gt;") && !page.contains("NaN") && !page.contains("inf"));
         assert!(page.contains("knee: 100 messages/s; above it loss gives way"));
         assert_eq!(page.matches("<tr>").count(), 4);
+    }
+
+    #[test]
+    fn an_axis_has_two_round_values_at_least() {
+        assert_eq!(ticks(3.0, 5.2), [1e3, 1e4, 1e5]);
+        assert_eq!(ticks(0.11_f64.log10(), 0.3_f64.log10()), [0.12, 0.15, 0.2, 0.25, 0.3]);
+        assert_eq!(ticks(1.2, 1.8), [20.0, 50.0]);
+        for low in -30..60 {
+            let low = f64::from(low) / 10.0;
+            // Where the highest value is twice the lowest.
+            assert!((2..12).contains(&ticks(low, low + 0.3).len()), "{low}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub(super) fn run(arguments: &Decode) -> Result<(), Failure> {
         schema: &schema,
         out: BufWriter::new(io::stdout().lock()),
         name: arguments.file.display().to_string(),
+        place: String::new(),
         failed: 0,
     };
     match out.file(arguments.framing, &bytes).and_then(|()| out.out.flush()) {
@@ -33,6 +34,8 @@ pub(super) struct Decoder<'s, W> {
     pub(super) schema: &'s Schema,
     pub(super) out: W,
     pub(super) name: String,
+    /// Where in the file, in front of what is said of it.
+    pub(super) place: String,
     pub(super) failed: usize,
 }
 
@@ -53,12 +56,25 @@ impl<W: Write> Decoder<'_, W> {
             tell(format_args!("{name}: {skipped} packets are no whole UDP datagrams"));
         }
         for datagram in capture.datagrams {
+            self.place = match datagram.missing {
+                0 => format!("packet {}: ", datagram.packet),
+                missing => {
+                    format!(
+                        "packet {}, captured without its end of {missing} bytes: ",
+                        datagram.packet
+                    )
+                }
+            };
             let packet = [
                 ("time_ns".to_owned(), Value::Int(datagram.time_ns.into())),
                 ("source".to_owned(), Value::Text(datagram.source.to_string())),
                 ("destination".to_owned(), Value::Text(datagram.destination.to_string())),
             ];
             self.payload(guess(self.schema, datagram.payload), datagram.payload, &packet)?;
+        }
+        self.place.clear();
+        if let Some(packet) = capture.cut_in {
+            self.complain(&format!("it ends within packet {packet}"));
         }
         Ok(())
     }
@@ -125,7 +141,7 @@ impl<W: Write> Decoder<'_, W> {
     }
 
     fn complain(&mut self, problem: &str) {
-        tell(format_args!("{}: {problem}", self.name));
+        tell(format_args!("{}: {}{problem}", self.name, self.place));
         self.failed += 1;
     }
 }

@@ -1,6 +1,5 @@
 //! `taut sbe encode`.
 
-use std::fs;
 use std::io::{self, Write};
 
 use taut_sbe_gen::Schema;
@@ -9,6 +8,7 @@ use super::arguments::{Encode, Framing};
 use super::framing::{Packet, Sofh};
 use super::{input, json};
 use crate::exit::Failure;
+use crate::whole_file::WholeFile;
 
 pub(super) fn run(arguments: &Encode) -> Result<(), Failure> {
     if arguments.framing == Framing::UdpPcap {
@@ -21,8 +21,15 @@ pub(super) fn run(arguments: &Encode) -> Result<(), Failure> {
     let bytes = encode(&schema, arguments.framing, &text)
         .map_err(|problem| Failure::Run(format!("{name}: {problem}")))?;
     match &arguments.out {
-        Some(path) => fs::write(path, bytes)
-            .map_err(|error| Failure::run(&format!("{} cannot be written", path.display()), error)),
+        Some(path) => {
+            let written = WholeFile::create(path).and_then(|mut file| {
+                file.write_all(&bytes)?;
+                file.finish()
+            });
+            written.map_err(|error| {
+                Failure::run(&format!("{} cannot be written", path.display()), error)
+            })
+        }
         None => {
             io::stdout().write_all(&bytes).map_err(|error| Failure::run("standard output", error))
         }

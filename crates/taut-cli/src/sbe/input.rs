@@ -26,7 +26,7 @@ pub(super) fn check_names(schema: &Schema, names: &[String]) -> Result<(), Failu
             let known: Vec<_> =
                 schema.messages.iter().map(|message| message.name.as_str()).collect();
             Err(Failure::Usage(format!(
-                "the schema has no message {name}; it has {}",
+                "the schema has no message {name:?}; it has {}",
                 known.join(", ")
             )))
         }
@@ -43,6 +43,6 @@ pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     };
     match read {
         Ok(_) => Ok(bytes),
-        Err(error) => Err(Failure::Usage(format!("{} cannot be read: {error}", path.display()))),
+        Err(error) => Err(Failure::unreadable(path, error)),
     }
 }

@@ -5,6 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// A UDP datagram as it was captured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Datagram<'b> {
+    /// Its number among the packets of the file, from 1.
+    pub(super) packet: usize,
+    /// Bytes of the packet that were sent but not captured.
+    pub(super) missing: usize,
     /// When, in nanoseconds since 1970.
     pub(super) time_ns: u64,
     pub(super) source: SocketAddr,
@@ -18,6 +22,8 @@ pub(super) struct Capture<'b> {
     pub(super) datagrams: Vec<Datagram<'b>>,
     /// Packets that are not whole UDP datagrams.
     pub(super) skipped: usize,
+    /// The packet, from 1, in which the file ends.
+    pub(super) cut_in: Option<usize>,
 }
 
 /// Reads the datagrams of a file.
@@ -38,18 +44,28 @@ pub(super) fn read(file: &[u8]) -> Result<Capture<'_>, String> {
     };
     // The upper bits are about frame check sequences.
     let link = number([l0, l1, l2, l3]) & 0x0fff_ffff;
-    let mut capture = Capture { datagrams: Vec::new(), skipped: 0 };
+    let mut capture = Capture { datagrams: Vec::new(), skipped: 0, cut_in: None };
+    let mut packet = 0;
     while !rest.is_empty() {
-        let cut = "it ends within a packet";
-        let (record, behind) = rest.split_first_chunk::<16>().ok_or(cut)?;
-        let [s0, s1, s2, s3, f0, f1, f2, f3, c0, c1, c2, c3, ..] = *record;
-        let length = usize::try_from(number([c0, c1, c2, c3])).map_err(|_| cut)?;
-        let (packet, behind) = behind.split_at_checked(length).ok_or(cut)?;
+        packet += 1;
+        let whole = rest.split_first_chunk::<16>().and_then(|(record, behind)| {
+            let [.., c0, c1, c2, c3, _, _, _, _] = *record;
+            let length = usize::try_from(number([c0, c1, c2, c3])).ok()?;
+            Some((record, behind.split_at_checked(length)?))
+        });
+        // A capture that was stopped ends anywhere.
+        let Some((record, (frame, behind))) = whole else {
+            capture.cut_in = Some(packet);
+            break;
+        };
         rest = behind;
+        let [s0, s1, s2, s3, f0, f1, f2, f3, _, _, _, _, o0, o1, o2, o3] = *record;
         let fraction = u64::from(number([f0, f1, f2, f3])) * if nanos { 1 } else { 1_000 };
         let time_ns = u64::from(number([s0, s1, s2, s3])) * 1_000_000_000 + fraction;
-        match network(link, packet).and_then(|packet| udp(time_ns, packet)) {
-            Some(datagram) => capture.datagrams.push(datagram),
+        let sent = usize::try_from(number([o0, o1, o2, o3])).unwrap_or(usize::MAX);
+        let missing = sent.saturating_sub(frame.len());
+        match network(link, frame).and_then(|inner| udp(time_ns, inner)) {
+            Some(datagram) => capture.datagrams.push(Datagram { packet, missing, ..datagram }),
             None => capture.skipped += 1,
         }
     }
@@ -106,6 +122,8 @@ fn udp(time_ns: u64, packet: &[u8]) -> Option<Datagram<'_>> {
     let [s0, s1, d0, d1, l0, l1, ..] = *head;
     let length = usize::from(u16::from_be_bytes([l0, l1])).min(inner.len());
     Some(Datagram {
+        packet: 0,
+        missing: 0,
         time_ns,
         source: SocketAddr::new(from, u16::from_be_bytes([s0, s1])),
         destination: SocketAddr::new(to, u16::from_be_bytes([d0, d1])),

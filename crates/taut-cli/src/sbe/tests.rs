@@ -46,7 +46,8 @@ fn schema(text: &str) -> Schema {
 }
 
 fn decode(schema: &Schema, framing: Framing, bytes: &[u8]) -> (String, usize) {
-    let mut out = Decoder { schema, out: Vec::new(), name: "file".to_owned(), failed: 0 };
+    let (name, place) = ("file".to_owned(), String::new());
+    let mut out = Decoder { schema, out: Vec::new(), name, place, failed: 0 };
     out.file(framing, bytes).expect("memory");
     (String::from_utf8(out.out).expect("text"), out.failed)
 }
@@ -157,8 +158,16 @@ fn udp_datagrams_come_out_of_a_capture_with_time_and_addresses() {
             \"destination\":\"224.0.0.5:17185\"";
         assert!(line.contains(packet) && failed == 0, "{line}");
         assert_eq!(line.contains("sending_time"), framing == Framing::Mdp3);
-        for cut in 0..file.len() {
-            decode(&schema, Framing::UdpPcap, &file[..cut]);
+        // What stands before the end of a torn file is decoded, and the tear is told.
+        let first_end = file.len() - 16 - 14;
+        for cut in 24..file.len() {
+            let torn = decode(&schema, Framing::UdpPcap, &file[..cut]);
+            let kept = if cut < first_end { "" } else { line.as_str() };
+            let tears = usize::from(cut != 24 && cut != first_end);
+            assert_eq!(torn, (kept.to_owned(), tears), "{cut}");
+        }
+        for cut in 0..24 {
+            assert_eq!(decode(&schema, Framing::UdpPcap, &file[..cut]).1, 1);
         }
     }
 }

@@ -3,9 +3,8 @@
 use std::fmt;
 
 use serde::Serialize;
-use taut_channel::SubscriberCounters;
 
-use crate::channel::counted::Counted;
+use crate::channel::counted::{Counted, Subscriber};
 use crate::channel::latency::Spread;
 use crate::send::sender::Sender;
 
@@ -45,9 +44,8 @@ impl fmt::Display for Report {
         if let Some(spread) = &self.round_trip_ns {
             write!(f, "\nround trip {}", spread.line())?;
         }
-        for Subscriber { peer, sent, dropped, waiting, waiting_bytes } in &self.subscribers {
-            write!(f, "\n{peer}: {sent} sent, {dropped} dropped, {waiting} waiting")?;
-            write!(f, " ({waiting_bytes} bytes)")?;
+        for subscriber in &self.subscribers {
+            write!(f, "\n{subscriber}")?;
         }
         if let Some(counters) = &self.counters {
             counters.fmt(f)?;
@@ -56,25 +54,12 @@ impl fmt::Display for Report {
     }
 }
 
-/// One subscriber of a channel that counts for each.
-#[derive(Clone, Debug, Serialize)]
-pub struct Subscriber {
-    /// Its address, or `local`.
-    pub peer: String,
-    pub sent: u64,
-    pub dropped: u64,
-    /// Messages that it did not get before the end, where a queue holds them.
-    pub waiting: u64,
-    /// Bytes that it did not get, or did not read.
-    pub waiting_bytes: u64,
-}
-
 impl Report {
     /// What a publication did.
     pub fn new(sender: &Sender<'_>, sent: u64, seconds: f64) -> Self {
         let publication = &sender.publication;
         let counters = publication.counters();
-        let subscribers: Vec<_> = publication.subscribers().iter().map(Subscriber::from).collect();
+        let subscribers = Subscriber::all(publication);
         Self {
             channel: sender.uri.to_string(),
             sent,
@@ -87,13 +72,5 @@ impl Report {
             unanswered: None,
             counters: sender.arguments.counters.then_some(Counted(counters)),
         }
-    }
-}
-
-impl From<&SubscriberCounters> for Subscriber {
-    fn from(counters: &SubscriberCounters) -> Self {
-        let SubscriberCounters { peer, sent, dropped, waiting, waiting_bytes, .. } = *counters;
-        let peer = peer.map_or("local".to_owned(), |peer| peer.to_string());
-        Self { peer, sent, dropped, waiting, waiting_bytes }
     }
 }

@@ -17,13 +17,12 @@ use crate::terms::feature as f;
 
 impl Engine {
     /// The price, the volume and what would be left at the price (of buys if positive, of sells if
-    /// negative) of an auction that ended now; zeros when nothing would trade. Cost: the price
-    /// levels times the orders.
+    /// negative) of an auction that ended now; zeros when nothing would trade. Cost: a few steps
+    /// for each order.
     #[must_use]
     pub fn indicative(&self) -> (HalfTicks, Lots, i64) {
         let mut best: Option<(i64, u64)> = None;
-        self.each_candidate(|engine, price| {
-            let outcome = engine.outcome(price);
+        self.each_outcome(|_, outcome| {
             if best.is_none_or(|best| is_preferred(outcome, best)) {
                 best = Some(outcome.key());
             }
@@ -32,14 +31,19 @@ impl Engine {
             return (HalfTicks(0), Lots::ZERO, 0);
         };
         let mut ties = Ties::default();
-        self.each_candidate(|engine, price| {
-            let outcome = engine.outcome(price);
+        self.each_outcome(|price, outcome| {
             if outcome.key() == best {
-                ties.add(price, outcome.surplus, engine.last);
+                ties.add(price, outcome.surplus, self.last);
             }
         });
         let price = ties.price(self.last != 0);
-        (HalfTicks(price), Lots(best.0), self.outcome(price).surplus)
+        let mut surplus = 0;
+        self.each_outcome(|at, outcome| {
+            if at == price {
+                surplus = outcome.surplus;
+            }
+        });
+        (HalfTicks(price), Lots(best.0), surplus)
     }
 
     /// Trades all that the auction comes to.
@@ -123,47 +127,76 @@ impl Engine {
         !self.dark.note(dark).order.terms.has(f::ALL_OR_NONE | f::PEG)
     }
 
-    /// Every limit price that takes part; the last trade's if there is none.
-    fn each_candidate(&self, mut visit: impl FnMut(&Self, i64)) {
+    /// What the auction comes to at every limit price that takes part, from the highest down; at
+    /// the last trade's if there is none. Cost: a step for each order.
+    fn each_outcome(&self, mut visit: impl FnMut(i64, Outcome)) {
+        // On the way down buys come in, best first, and sells drop out, worst first.
+        let mut buys = TRADING.map(|spot| self.shelf(spot).book.levels(Side::Buy).peekable());
+        let mut sells =
+            TRADING.map(|spot| self.shelf(spot).book.levels(Side::Sell).rev().peekable());
+        let mut demand = self.at_any_price(Side::Buy);
+        let mut supply = self.at_any_price(Side::Sell);
+        for spot in TRADING {
+            let levels = self.shelf(spot).book.levels(Side::Sell);
+            supply += levels
+                .filter_map(|level| self.joining(spot, Side::Sell, level.price))
+                .sum::<i128>();
+        }
         let mut any = false;
-        for side in Side::BOTH {
-            for level in self.lit.book.levels(side) {
-                any = true;
-                visit(self, level.price.0);
+        loop {
+            let bids = buys.iter_mut().filter_map(|levels| levels.peek());
+            let asks = sells.iter_mut().filter_map(|levels| levels.peek());
+            let prices = bids.map(|level| level.price).chain(asks.map(|level| level.price));
+            let Some(price) = prices.max() else { break };
+            let (mut takes_part, mut leaving) = (false, 0);
+            for (spot, levels) in TRADING.into_iter().zip(&mut buys) {
+                let level = levels.next_if(|level| level.price == price);
+                if let Some(lots) = level.and_then(|_| self.joining(spot, Side::Buy, price)) {
+                    (takes_part, demand) = (true, demand + lots);
+                }
             }
-            for handle in self.dark.book.handles(side).filter(|&h| self.joins_auction(h)) {
-                any = true;
-                visit(self, self.dark.book.order_at(handle).price.0);
+            for (spot, levels) in TRADING.into_iter().zip(&mut sells) {
+                let level = levels.next_if(|level| level.price == price);
+                if let Some(lots) = level.and_then(|_| self.joining(spot, Side::Sell, price)) {
+                    (takes_part, leaving) = (true, leaving + lots);
+                }
             }
+            if takes_part {
+                any = true;
+                visit(price.0, Outcome::of(demand, supply));
+            }
+            supply -= leaving;
         }
         if !any && self.last != 0 {
-            visit(self, self.last);
+            visit(self.last, Outcome::of(demand, supply));
         }
     }
 
-    /// What trades at a price.
-    fn outcome(&self, price: i64) -> Outcome {
-        let [demand, supply] = Side::BOTH.map(|side| self.willing(side, HalfTicks(price)));
-        Outcome { volume: demand.min(supply), surplus: demand.saturating_sub(supply) }
+    /// What a side's market orders want.
+    fn at_any_price(&self, side: Side) -> i128 {
+        let waiting = self.parked.book.handles(side).filter(|&handle| self.is_market(handle));
+        waiting.map(|handle| i128::from(self.parked.book.order_at(handle).lots.0)).sum()
     }
 
-    /// What a side wants to trade at a price.
-    fn willing(&self, side: Side, price: HalfTicks) -> i64 {
-        let accepts = |limit| !is_better_for(side, price, limit);
-        let waiting = self.parked.book.handles(side).filter(|&handle| self.is_market(handle));
-        let waiting = waiting.map(|handle| self.parked.book.order_at(handle).lots.0);
-        let lit = self.lit.book.handles(side).map(|handle| {
-            let order = self.lit.book.order_at(handle);
-            let noted = self.lit.book.tag(handle) & NOTED != 0;
-            (order.price, order.lots.0 + if noted { self.lit.note(handle).reserve } else { 0 })
-        });
-        let lit = lit.take_while(|&(limit, _)| accepts(limit)).map(|(_, lots)| lots);
-        let dark = self.dark.book.handles(side).filter(|&handle| self.joins_auction(handle));
-        let dark = dark.map(|handle| self.dark.book.order_at(handle));
-        let dark = dark.take_while(|order| accepts(order.price)).map(|order| order.lots.0);
-        waiting.chain(lit).chain(dark).fold(0, i64::saturating_add)
+    /// What the orders of a level want; nothing when none of them takes part.
+    fn joining(&self, spot: Spot, side: Side, price: HalfTicks) -> Option<i128> {
+        let shelf = self.shelf(spot);
+        let mut wanted = None;
+        for handle in shelf.book.handles_at(side, price) {
+            if spot == Spot::Dark && !self.joins_auction(handle) {
+                continue;
+            }
+            let reserve =
+                if shelf.book.tag(handle) & NOTED == 0 { 0 } else { self.reserve(spot, handle) };
+            let lots = i128::from(shelf.book.order_at(handle).lots.0) + i128::from(reserve);
+            wanted = Some(wanted.unwrap_or(0) + lots);
+        }
+        wanted
     }
 }
+
+/// Where orders with a price of their own stand.
+const TRADING: [Spot; 2] = [Spot::Lit, Spot::Dark];
 
 /// What trades at a price, and what is left there.
 #[derive(Clone, Copy, Debug)]
@@ -173,6 +206,11 @@ struct Outcome {
 }
 
 impl Outcome {
+    fn of(demand: i128, supply: i128) -> Self {
+        let [demand, supply] = [demand, supply].map(|lots| i64::try_from(lots).unwrap_or(i64::MAX));
+        Self { volume: demand.min(supply), surplus: demand.saturating_sub(supply) }
+    }
+
     const fn key(self) -> (i64, u64) {
         (self.volume, self.surplus.unsigned_abs())
     }

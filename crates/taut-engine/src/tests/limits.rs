@@ -3,7 +3,7 @@
 use taut_types::Side;
 
 use super::{Desk, buy, cancelled, ioc, refusal, sell, trades};
-use crate::RejectReason;
+use crate::{Command, Event, Phase, RejectReason};
 
 #[test]
 fn an_order_that_would_rest_in_a_full_book_is_refused() {
@@ -49,4 +49,21 @@ fn an_engine_without_room_refuses_everything_that_would_rest() {
     let mut desk = Desk::with_capacity(0, 0);
     assert_eq!(refusal(&desk.enter(buy(1, 1, 1))), Some(RejectReason::BookFull));
     assert!(cancelled(&desk.enter(ioc(buy(1, 1, 1)))).is_some());
+}
+
+/// Each command of an auction tells what it would come to. With a step for each order at each price
+/// these orders would take minutes.
+#[test]
+fn an_auction_of_hundreds_of_prices_is_told_with_every_order() {
+    const PRICES: u64 = 400;
+    let mut desk = Desk::with_capacity(1 << 10, 1 << 10);
+    desk.0.execute(Command::SetPhase(Phase::OpeningAuction), &mut |_: Event| {});
+    for at in 1..=PRICES {
+        let price = i64::try_from(at).expect("small");
+        desk.enter(buy(2 * at, price, 1));
+        desk.enter(sell(2 * at + 1, price, 1));
+    }
+    // Half of the buyers bid more than half of the sellers ask.
+    let (price, lots, _) = desk.0.indicative();
+    assert_eq!((price.0 / 2, lots.0), (200, 200));
 }

@@ -98,11 +98,8 @@ impl SessionSettings {
             return Err(wrong("target_comp_id = \"*\" is for acceptors: name the peer"));
         }
         let config = config(&keys, role, files)?;
-        let seconds = |value: Option<f64>, otherwise: f64| {
-            let value = value.unwrap_or(otherwise).clamp(0.001, 86_400.0);
-            Nanos((value * 1e9) as i64)
-        };
-        let reconnect_min = seconds(keys.reconnect_seconds, 1.0);
+        let reconnect_min = seconds("reconnect_seconds", keys.reconnect_seconds, 1.0)?;
+        let reconnect_max = seconds("reconnect_seconds_max", keys.reconnect_seconds_max, 30.0)?;
         Ok(Self {
             config,
             is_dynamic,
@@ -126,7 +123,7 @@ impl SessionSettings {
             logon_fields: logon_fields(&keys.logon_fields)?,
             addresses: addresses(keys.addresses)?,
             reconnect_min,
-            reconnect_max: seconds(keys.reconnect_seconds_max, 30.0).max(reconnect_min),
+            reconnect_max: reconnect_max.max(reconnect_min),
             connect_timeout: Nanos::from_secs(keys.connect_timeout_seconds.unwrap_or(10).into()),
             tls: None,
             waiting_bytes_max: keys.waiting_bytes_max.unwrap_or(WAITING_BYTES_MAX),
@@ -176,6 +173,14 @@ impl fmt::Debug for SessionSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("SessionSettings").field(&self.file_name()).finish()
     }
+}
+
+fn seconds(key: &str, value: Option<f64>, otherwise: f64) -> Result<Nanos, SettingsError> {
+    let value = value.unwrap_or(otherwise);
+    if (0.001..=86_400.0).contains(&value) {
+        return Ok(Nanos((value * 1e9) as i64));
+    }
+    Err(wrong(format!("{key} {value} is not between 0.001 and 86400")))
 }
 
 fn logon_fields(keys: &BTreeMap<String, String>) -> Result<Vec<(i32, String)>, SettingsError> {

@@ -1,4 +1,4 @@
-use super::{Settings, import_quickfix};
+use super::{SAMPLE, Settings, import_quickfix};
 use crate::schedule::Days;
 use jiff::civil::Weekday;
 use std::path::Path;
@@ -58,6 +58,8 @@ fn what_is_wrong_is_named_with_its_value() {
         ("dictionary = \"/nowhere/x.xml\"", "/nowhere/x.xml"),
         ("transport_dictionary = \"/nowhere/x.xml\"", "/nowhere/x.xml"),
         ("addresses = [\"host\"]", "\"host\" is no HOST:PORT"),
+        ("reconnect_seconds = -1", "reconnect_seconds -1 is not between 0.001 and 86400"),
+        ("reconnect_seconds_max = nan", "reconnect_seconds_max NaN is not between"),
         ("message_bytes_max = 5", "message_bytes_max"),
         ("heartbeat_seconds = -1", "invalid value"),
         ("logon_fields = { x = \"1\" }", "\"x\" is no tag"),
@@ -105,6 +107,47 @@ fn no_two_sessions_share_a_file() {
         let is_safe = |c: char| c.is_ascii_alphanumeric() || ".-_%".contains(c);
         assert!(one.chars().all(is_safe), "{one}");
         assert!(!names[..at].contains(one), "{one}");
+    }
+}
+
+#[test]
+fn the_sample_has_every_key_and_its_defaults_are_the_defaults() {
+    let bare = parse(ONE, Role::Initiator).expect("settings");
+    let sample = parse(SAMPLE, Role::Initiator).expect("the sample");
+    assert_eq!(format!("{:?}", bare.sessions[0].config), {
+        format!("{:?}", sample.sessions[0].config)
+    });
+    // All keys that need no file, and no other key, with the values that they show.
+    let needs = ["dictionary", "transport_dictionary", "default_appl_ver_id", "days"];
+    let keys = SAMPLE.split("#[sessions.credentials]").next().unwrap_or_default().lines();
+    let keys = keys.filter(|line| !needs.iter().any(|key| line.starts_with(&format!("#{key} "))));
+    let is_key =
+        |line: &str| line.as_bytes().get(1).is_some_and(|byte| !byte.is_ascii_whitespace());
+    let all: Vec<_> = keys
+        .map(|line| line.strip_prefix('#').filter(|_| is_key(line)).unwrap_or(line))
+        .filter(|line| !line.starts_with("# "))
+        .collect();
+    let full = parse(&all.join("\n"), Role::Initiator).expect("the sample with every key");
+    assert_eq!(format!("{:?}", bare.sessions[0].config), {
+        format!("{:?}", full.sessions[0].config)
+    });
+    let limits = |of: &Settings| {
+        let it = &of.sessions[0];
+        let times = [it.reconnect_min, it.reconnect_max, it.connect_timeout];
+        (times, it.retention, it.rotation, it.sync, it.waiting_bytes_max, it.msg_type_anywhere)
+    };
+    assert_eq!(limits(&bare), limits(&full));
+    let of_acceptor = |of: &Settings| (of.failed_logons_per_minute, of.dynamic_sessions_max);
+    assert_eq!(of_acceptor(&bare), of_acceptor(&full));
+    // A key that the reader knows and the sample lacks is forgotten documentation.
+    for table in ["", "[sessions.validate]\n", "[sessions.schedule]\n", "[sessions.tls]\n"] {
+        let known = failure(&format!("{ONE}{table}zzzzzzzz = 1\n"));
+        let known: Vec<_> = known.split('`').skip(3).step_by(2).collect();
+        assert!(known.len() > 3, "{known:?}");
+        for key in known {
+            let is_there = |prefix: &str| SAMPLE.contains(&format!("\n{prefix}{key}"));
+            assert!(is_there("") || is_there("#") || is_there("#[sessions."), "{key}");
+        }
     }
 }
 

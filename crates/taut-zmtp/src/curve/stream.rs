@@ -17,7 +17,8 @@ const FROM_SERVER: &[u8; 16] = b"CurveZMQMESSAGES";
 /// The flags within a box: a command is 2 there, not 4 as on a frame.
 const SEALED_COMMAND: u8 = 2;
 
-/// The counters of both directions. They only rise, so that no box opens twice.
+/// The counters of both directions. They only rise, so that no box opens twice; within the stream
+/// by one, so that nobody on the wire leaves a box out and is not found out.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
     sent: u64,
@@ -31,13 +32,26 @@ impl Counters {
         self.sent.to_be_bytes()
     }
 
-    /// Takes one of the peer's.
+    /// Takes one of the peer's, of its handshake.
     ///
     /// # Errors
     /// It is not higher than the one before.
     pub fn take(&mut self, counter: [u8; 8]) -> Result<(), Violation> {
         let counter = u64::from_be_bytes(counter);
         if counter <= self.received {
+            return Err(Violation::Nonce);
+        }
+        self.received = counter;
+        Ok(())
+    }
+
+    /// Takes one of the peer's, of its stream: libzmq, and who else is known, counts by one there.
+    ///
+    /// # Errors
+    /// It is not the next one.
+    pub fn take_next(&mut self, counter: [u8; 8]) -> Result<(), Violation> {
+        let counter = u64::from_be_bytes(counter);
+        if self.received.checked_add(1) != Some(counter) {
             return Err(Violation::Nonce);
         }
         self.received = counter;
@@ -81,13 +95,13 @@ impl CurveStream {
     /// `opened[1..]`.
     ///
     /// # Errors
-    /// It is no MESSAGE, comes again, or does not open.
+    /// It is no MESSAGE, is not the next one, or does not open.
     pub fn open(&mut self, body: &[u8], opened: &mut Vec<u8>) -> Result<u8, Violation> {
         let rest = body.strip_prefix(NAME).ok_or(Violation::UnexpectedMessage)?;
         let (counter, sealed) = rest.split_first_chunk::<8>().ok_or(Violation::CommandSyntax)?;
         let prefix = if self.is_server { FROM_CLIENT } else { FROM_SERVER };
         open(&self.cipher, short_nonce(prefix, *counter), sealed, opened)?;
-        self.counters.take(*counter)?;
+        self.counters.take_next(*counter)?;
         match opened.first() {
             Some(&flags) if flags & !MORE == 0 => Ok(flags),
             Some(&SEALED_COMMAND) => Ok(COMMAND),

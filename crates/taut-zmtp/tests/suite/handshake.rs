@@ -117,26 +117,29 @@ fn mechanisms_must_be_equal_and_socket_types_legal() {
 }
 
 #[test]
-fn an_encrypted_wire_shows_nothing_and_repeats_nothing() {
-    let mut pair = curve(None, secret(5).public());
-    pair.subscriber.subscribe(b"").expect("subscribe");
-    pair.run(usize::MAX);
-    let mut wire = Vec::new();
-    for _ in 0..2 {
-        pair.publisher.offer(&[b"the same words"]).expect("offer");
-        let bytes = pair.publisher.poll_transmit(pair.peer);
-        wire.push(bytes.to_vec());
-        let count = bytes.len();
-        pair.publisher.transmitted(pair.peer, count);
-    }
-    assert!(wire.iter().all(|bytes| !bytes.windows(4).any(|window| window == b"same")));
-    assert_ne!(wire[0][18..], wire[1][18..]);
-    let handled = pair.subscriber.handle_bytes(pair.link, crate::wire::NOW, &wire[1]);
-    assert_eq!(handled.consumed, wire[1].len(), "a gap is the transport's matter");
-    for replayed in wire {
-        let handled = pair.subscriber.handle_bytes(pair.link, crate::wire::NOW, &replayed);
-        if let Some(event) = handled.event {
-            assert_eq!(format!("{event:?}"), "Closed(Violation(Nonce))");
+fn an_encrypted_wire_shows_nothing_repeats_nothing_and_leaves_nothing_out() {
+    // In order; the first one twice; the second one without the first.
+    for (order, count) in [([0, 1], 2), ([0, 0], 1), ([1, 0], 0)] {
+        let mut pair = curve(None, secret(5).public());
+        pair.subscriber.subscribe(b"").expect("subscribe");
+        pair.run(usize::MAX);
+        let mut wire = Vec::new();
+        for _ in 0..2 {
+            pair.publisher.offer(&[b"the same words"]).expect("offer");
+            let bytes = pair.publisher.poll_transmit(pair.peer);
+            wire.push(bytes.to_vec());
+            let count = bytes.len();
+            pair.publisher.transmitted(pair.peer, count);
         }
+        assert!(wire.iter().all(|bytes| !bytes.windows(4).any(|window| window == b"same")));
+        assert_ne!(wire[0][18..], wire[1][18..]);
+        let handled = order.map(|at| {
+            let handled = pair.subscriber.handle_bytes(pair.link, crate::wire::NOW, &wire[at]);
+            format!("{:?}", handled.event)
+        });
+        let is_ended = handled.iter().any(|event| event.contains("Closed(Violation(Nonce))"));
+        assert_eq!(is_ended, count < 2, "{order:?}: {handled:?}");
+        let messages = handled.iter().filter(|event| event.contains("Message")).count();
+        assert_eq!(messages, count, "{order:?}");
     }
 }

@@ -3,13 +3,13 @@
 use std::hint::black_box;
 
 use taut_fix::{
-    FieldIndex, Framed, MESSAGE_BYTES_MAX, Now, Role, Rules, Session, SimdLevel, Store, frame_at,
+    FieldIndex, Framed, MESSAGE_BYTES_MAX, MemoryStore, Now, Role, Rules, Session, SimdLevel,
+    Store, frame_at,
 };
 use taut_types::Nanos;
 
 use crate::bench::fix::cost::Cost;
 use crate::bench::fix::messages::{DISTINCT, Order, START_UTC, encode, log_on, session, store};
-use crate::bench::fix::numbers::Numbers;
 use crate::exit::Failure;
 
 const ROUNDS: usize = 60;
@@ -40,7 +40,8 @@ fn round(ns: f64) -> f64 {
 }
 
 fn measure_kind(is_report: bool, level: SimdLevel) -> Result<[f64; 4], Failure> {
-    let mut bare = logged_on(is_report, level, Numbers::new)?;
+    // Room for no message: what is left is the cost of encoding.
+    let mut bare = logged_on(is_report, level, || MemoryStore::new(0, 0))?;
     let orders: Vec<_> = (0..DISTINCT as u64).map(Order::numbered).collect();
     let mut out = [0; 1024];
     let mut messages = Vec::with_capacity(DISTINCT);

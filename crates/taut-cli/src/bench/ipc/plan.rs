@@ -32,6 +32,18 @@ pub enum Kind {
     Log,
 }
 
+/// Which ends of the log work in its own memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InPlace {
+    /// A message is copied in and copied out.
+    None,
+    /// It is copied in, and read where it is.
+    Reader,
+    /// The writer claims room and writes there, too.
+    Both,
+}
+
 /// What to measure, and how.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
@@ -62,6 +74,9 @@ pub struct Arguments {
     /// Messages that are published at once, in mode `throughput` only.
     #[arg(long, default_value_t = 1)]
     pub batch: usize,
+    /// Which ends work in the log's own memory; the others copy a message in or out.
+    #[arg(long, value_enum, default_value_t = InPlace::None)]
+    pub in_place: InPlace,
     /// Capacity in cache lines: slots of the tick ring, 64 bytes each of the log.
     #[arg(long, default_value_t = 1024)]
     pub capacity: usize,
@@ -116,6 +131,12 @@ impl Arguments {
         }
         if batch > 1 && mode != Mode::Throughput {
             return bad(format!("--batch {batch}: only --mode throughput publishes in batches"));
+        }
+        if self.in_place != InPlace::None && self.kind == Kind::Tick {
+            return bad("--in-place: must be none with --kind tick, which copies words".to_owned());
+        }
+        if self.in_place == InPlace::Both && batch > 1 {
+            return bad(format!("--batch {batch}: must be 1 with --in-place both, which claims"));
         }
         if let Some(rate) = self.rate.filter(|_| mode != Mode::Rate) {
             return bad(format!("--rate {rate}: only --mode rate has one"));

@@ -1,25 +1,29 @@
-//! The two kinds of rings behind one face. A message says its number; a stamped one also when it
-//! was meant to be sent and when it was.
+//! The kinds of rings, and the log's two ways, behind one face.
 
 use taut_ipc::{Channel, IpcError, Join, LogPublication, LogSubscription};
 use taut_ipc::{TickPublication, TickSubscription};
 use taut_ring::broadcast::{Polled, Start};
 use taut_ring::{Payload, Policy};
 
-use crate::bench::ipc::plan::{Arguments, Kind};
-
-/// What a message says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Content {
-    pub number: u64,
-    pub intended_ns: u64,
-    pub sent_ns: u64,
-}
+use crate::bench::ipc::content::{Content, stamp, stamp_in_place};
+use crate::bench::ipc::plan::{Arguments, InPlace, Kind};
 
 /// The writing end.
 pub enum Out<'c> {
-    Tick { publication: TickPublication<'c>, batch: Vec<Payload> },
-    Log { publication: LogPublication<'c>, message: Vec<u8>, batch: usize },
+    Tick {
+        publication: TickPublication<'c>,
+        batch: Vec<Payload>,
+    },
+    Log {
+        publication: LogPublication<'c>,
+        message: Vec<u8>,
+        batch: usize,
+    },
+    /// The log, written where the reader reads it.
+    Place {
+        publication: LogPublication<'c>,
+        size: usize,
+    },
 }
 
 impl<'c> Out<'c> {
@@ -32,6 +36,9 @@ impl<'c> Out<'c> {
             }
             Kind::Log => {
                 let publication = channel.publish_log(name, 0, policy)?;
+                if plan.in_place == InPlace::Both {
+                    return Ok(Self::Place { publication, size: plan.size });
+                }
                 Self::Log { publication, message: vec![0; plan.size], batch: plan.batch }
             }
         })
@@ -53,6 +60,16 @@ impl<'c> Out<'c> {
                 while publication.append(message).is_err() {
                     taut_sync::spin_loop();
                 }
+            }
+            Self::Place { publication, size } => {
+                loop {
+                    if let Ok(claim) = publication.claim(*size) {
+                        stamp_in_place(claim.words(), *size, content);
+                        break claim.commit();
+                    }
+                    taut_sync::spin_loop();
+                }
+                publication.wake();
             }
         }
     }
@@ -84,31 +101,19 @@ impl<'c> Out<'c> {
                 publication.flush();
                 behind
             }
+            Self::Place { .. } => {
+                self.send(Content { number: first, ..Content::default() });
+                first + 1
+            }
         }
     }
-}
-
-/// Number, stamps, and the number again in all that follows. Every byte is written, none twice:
-/// what is stored in two pieces and then loaded as one would be measured, and not the log.
-#[inline]
-fn stamp(message: &mut [u8], content: Content) {
-    let Content { number, intended_ns, sent_ns } = content;
-    let (words, rest) = message.as_chunks_mut::<8>();
-    for (place, value) in words.iter_mut().zip([number, intended_ns, sent_ns]) {
-        *place = value.to_ne_bytes();
-    }
-    words.iter_mut().skip(3).for_each(|place| *place = number.to_ne_bytes());
-    let (fours, rest) = rest.as_chunks_mut::<4>();
-    fours.iter_mut().for_each(|place| *place = (number as u32).to_ne_bytes());
-    let (twos, ones) = rest.as_chunks_mut::<2>();
-    twos.iter_mut().for_each(|place| *place = (number as u16).to_ne_bytes());
-    ones.iter_mut().for_each(|place| *place = number as u8);
 }
 
 /// The reading end.
 pub enum In<'c> {
     Tick(TickSubscription<'c>),
     Log(LogSubscription<'c>, Vec<u8>),
+    Place(LogSubscription<'c>),
 }
 
 impl<'c> In<'c> {
@@ -118,46 +123,38 @@ impl<'c> In<'c> {
             Kind::Tick => Self::Tick(channel.subscribe_ticks(name, 0, Start::Oldest, join)?),
             Kind::Log => {
                 let reader = channel.subscribe_log(name, 0, Start::Oldest, join)?;
+                if plan.in_place != InPlace::None {
+                    return Ok(Self::Place(reader));
+                }
                 Self::Log(reader, vec![0; plan.size.next_multiple_of(8)])
             }
         })
     }
 
-    /// Takes the next message; nothing when it was torn.
+    /// Takes the next message, if there is one, and says whether it was whole. What it says goes
+    /// into `content`, field by field: returned, it would be stored as words and copied as vectors,
+    /// which wait for the stores, and that would be measured.
     #[inline]
-    pub fn poll(&mut self) -> Polled<Option<Content>> {
+    pub fn poll(&mut self, content: &mut Content) -> Polled<bool> {
         match self {
             Self::Tick(reader) => match reader.poll() {
-                Polled::Message([number, intended_ns, sent_ns, rest @ ..]) => {
-                    let whole = rest == [number; 4];
-                    Polled::Message(whole.then_some(Content { number, intended_ns, sent_ns }))
-                }
+                Polled::Message(payload) => Polled::Message(content.take_tick(&payload)),
                 Polled::Empty => Polled::Empty,
                 Polled::Lapped(lost) => Polled::Lapped(lost),
                 Polled::NewWriter(epoch) => Polled::NewWriter(epoch),
             },
+            Self::Place(reader) => {
+                reader.poll_with(|words, size| content.take_in_place(words, size))
+            }
             Self::Log(reader, buffer) => match reader.poll(buffer) {
-                Polled::Message(bytes) => Polled::Message(buffer.get(..bytes).and_then(content)),
+                Polled::Message(bytes) => {
+                    let message = buffer.get(..bytes);
+                    Polled::Message(message.is_some_and(|message| content.take(message)))
+                }
                 Polled::Empty => Polled::Empty,
                 Polled::Lapped(lost) => Polled::Lapped(lost),
                 Polled::NewWriter(epoch) => Polled::NewWriter(epoch),
             },
         }
     }
-}
-
-/// What a message says, if all of it says the same.
-#[inline]
-fn content(message: &[u8]) -> Option<Content> {
-    let (words, rest) = message.as_chunks::<8>();
-    let ([number, intended, sent], words) = words.split_first_chunk::<3>()?;
-    let number = u64::from_ne_bytes(*number);
-    let mut same = words.iter().fold(true, |same, word| same & (*word == number.to_ne_bytes()));
-    let (fours, rest) = rest.as_chunks::<4>();
-    let (twos, ones) = rest.as_chunks::<2>();
-    fours.iter().for_each(|four| same &= *four == (number as u32).to_ne_bytes());
-    twos.iter().for_each(|two| same &= *two == (number as u16).to_ne_bytes());
-    ones.iter().for_each(|one| same &= *one == number as u8);
-    let [intended_ns, sent_ns] = [*intended, *sent].map(u64::from_ne_bytes);
-    same.then_some(Content { number, intended_ns, sent_ns })
 }

@@ -7,10 +7,11 @@ use taut_sys::{monotonic, stop_requests};
 use taut_types::Nanos;
 
 use crate::bench::floor::{StreamWriter, ping};
+use crate::bench::ipc::content::Content;
 use crate::bench::ipc::plan::{
     FLOOR_RTT, FLOOR_STREAM, GRACE, Mode, Phase, ROUND_S, Shared, median, reaches,
 };
-use crate::bench::ipc::rings::{Content, In, Out};
+use crate::bench::ipc::rings::{In, Out};
 use crate::bench::spread::Spread;
 use crate::exit::Failure;
 
@@ -143,13 +144,14 @@ impl Lead<'_, '_> {
     fn round_trips(&mut self, end: Nanos) {
         let clock = self.shared.clock;
         let Some(back) = &mut self.back else { return };
+        let mut echo = Content::default();
         while monotonic() < end {
             for _ in 0..256 {
                 let content = Content { number: self.next, ..Content::default() };
                 self.next += 1;
                 let before = clock.ticks();
                 self.out.send(content);
-                while !matches!(back.poll(), Polled::Message(_)) {}
+                while !matches!(back.poll(&mut echo), Polled::Message(_)) {}
                 let after = clock.ticks();
                 self.rtt.record(clock.at(after).since(clock.at(before)).0.unsigned_abs());
             }
