@@ -154,9 +154,12 @@ impl Receivers {
             // Status messages overtake each other.
             Some(entry) if report.position < entry.position => entry.heard = now,
             Some(entry) => {
+                // Who repeats itself holds the others as before.
+                if edge > entry.edge {
+                    entry.holding_since = None;
+                }
                 (entry.position, entry.edge, entry.heard) = (report.position, edge, now);
                 entry.address = report.from;
-                entry.holding_since = None;
             }
             None => {
                 // Without receivers the limit is that of one that has gone.
@@ -328,6 +331,19 @@ mod tests {
         assert_eq!((receivers.evict(Nanos(10)), receivers.evict(Nanos(60))), (None, None));
         assert_eq!(receivers.evict(Nanos(61)), Some(2));
         assert_eq!((receivers.limit(), receivers.evict(Nanos(9999))), (200, None));
+    }
+
+    #[test]
+    fn a_slow_one_that_repeats_its_report_is_evicted_all_the_same() {
+        let ms = Nanos::from_millis;
+        let mut receivers = receivers(FlowControl::Evict { after: ms(1000) });
+        let mut evicted = None;
+        for now in (0..3000).step_by(200) {
+            receivers.handle_status(ms(now), &report(1, 100 + now, 100));
+            receivers.handle_status(ms(now), &report(2, 50, 100));
+            evicted = evicted.or_else(|| receivers.evict(ms(now)).map(|id| (id, now)));
+        }
+        assert_eq!(evicted, Some((2, 1200)), "it stands; it is not dead");
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use taut_types::Nanos;
 
-/// The first measurements follow each other at this pace, later ones at [`INTERVAL`].
+/// The first measurements follow each other at this pace, later ones at [`INTERVAL`]; without an
+/// answer ever more slowly, since only the last one is waited for.
 const INTERVAL_FIRST: Nanos = Nanos::from_millis(5);
 const INTERVAL: Nanos = Nanos::from_millis(100);
+const INTERVAL_MAX: Nanos = Nanos::from_secs(1);
 const FIRST_COUNT: u32 = 8;
 /// What to believe before the first measurement.
 const UNKNOWN: Nanos = Nanos::from_millis(1);
@@ -21,6 +23,7 @@ pub struct RoundTrip {
     least: i64,
     samples: u32,
     pending: Option<(i64, Nanos)>,
+    interval: Nanos,
     next: Nanos,
 }
 
@@ -32,6 +35,7 @@ impl RoundTrip {
             least: i64::MAX,
             samples: 0,
             pending: None,
+            interval: INTERVAL_FIRST,
             next: Nanos(0),
         }
     }
@@ -61,8 +65,12 @@ impl RoundTrip {
 
     /// A measurement leaves.
     pub fn measure(&mut self, now: Nanos, echo: i64) {
-        self.pending = Some((echo, now));
-        self.next = now + if self.samples < FIRST_COUNT { INTERVAL_FIRST } else { INTERVAL };
+        let is_unanswered = self.pending.replace((echo, now)).is_some();
+        let least = if self.samples < FIRST_COUNT { INTERVAL_FIRST } else { INTERVAL };
+        let doubled = Nanos(self.interval.0 * 2);
+        let wanted = if is_unanswered { doubled.max(least) } else { least.max(self.timeout()) };
+        self.interval = wanted.min(INTERVAL_MAX);
+        self.next = now + self.interval;
     }
 
     /// An echo came back: whether it is the one that was waited for.
@@ -107,6 +115,44 @@ mod tests {
         assert!(!rtt.handle_echo(Nanos(50_100), 42, 0));
         assert_eq!(rtt.smoothed(), Some(Nanos(40_000)));
         assert!(rtt.timeout() > Nanos(40_000));
+    }
+
+    #[test]
+    fn a_long_round_trip_is_measured_although_the_first_questions_follow_each_other_sooner() {
+        for millis in [1, 7, 30, 120, 300, 900] {
+            let (mut rtt, span) = (RoundTrip::new(), Nanos::from_millis(millis));
+            let mut under_way = alloc::collections::VecDeque::new();
+            let mut echo = 0;
+            for micros in (0..20_000_000).step_by(100) {
+                let now = Nanos::from_micros(micros);
+                while under_way.front().is_some_and(|(_, due)| *due <= now) {
+                    let (echo, _) = under_way.pop_front().unwrap();
+                    rtt.handle_echo(now, echo, 0);
+                }
+                if now >= rtt.next() {
+                    echo += 1;
+                    rtt.measure(now, echo);
+                    under_way.push_back((echo, now + span));
+                }
+            }
+            assert!(rtt.samples > 9, "{millis} ms: {} samples", rtt.samples);
+            let error = (rtt.smoothed - span.0).abs();
+            assert!(error <= 200_000, "{millis} ms: off by {error} ns");
+            assert!(rtt.next() <= Nanos::from_millis(20_000 + 2 * millis + 100));
+        }
+    }
+
+    #[test]
+    fn echoes_that_are_lost_make_questions_rarer_down_to_one_a_second() {
+        let mut rtt = RoundTrip::new();
+        let mut count = 0;
+        for millis in 0..60_000 {
+            if Nanos::from_millis(millis) >= rtt.next() {
+                rtt.measure(Nanos::from_millis(millis), millis);
+                count += 1;
+            }
+        }
+        assert!((60..75).contains(&count), "{count}");
     }
 
     #[test]

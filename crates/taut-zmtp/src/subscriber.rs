@@ -196,22 +196,24 @@ impl Subscriber {
         let consumed = handled.consumed;
         let event = match handled.event {
             Some(Event::Message { part, more }) => {
-                if self.filters {
-                    if core::mem::replace(&mut link.is_first, !more) {
-                        link.skips = !self.subscriptions.matches(part);
-                        self.counters.unwanted += u64::from(link.skips);
-                    }
-                    if link.skips {
-                        return SubscriberHandled { consumed, event: None };
-                    }
+                // A message's first part decides for all of it, whatever is subscribed meanwhile.
+                if core::mem::replace(&mut link.is_first, !more) {
+                    link.skips = self.filters && !self.subscriptions.matches(part);
+                    self.counters.unwanted += u64::from(link.skips);
+                }
+                if link.skips {
+                    return SubscriberHandled { consumed, event: None };
                 }
                 Some(SubscriberEvent::Message { part, more })
             }
             None | Some(Event::Subscribe(_) | Event::Cancel(_) | Event::Established(_)) => None,
             Some(Event::Pong(context)) => {
-                link.passed = context.first_chunk().map_or(0, |number| u64::from_be_bytes(*number));
-                let active = link.asked > 0 && link.passed == link.asked;
-                active.then_some(SubscriberEvent::Active)
+                // The answer to a heartbeat is no barrier's.
+                let is_passed = link.asked > 0 && *context == link.asked.to_be_bytes();
+                if is_passed {
+                    link.passed = link.asked;
+                }
+                is_passed.then_some(SubscriberEvent::Active)
             }
             Some(Event::Closed(reason)) => {
                 count_closed(&mut self.counters, reason);
@@ -219,6 +221,14 @@ impl Subscriber {
             }
         };
         SubscriberHandled { consumed, event }
+    }
+
+    /// Bytes of this connection wait to be read: its peer is not silent, whoever was too busy, or
+    /// stopped, to read them. Say so before [`Subscriber::handle_timeout`].
+    pub fn heard(&mut self, id: LinkId, now: Nanos) {
+        if let Some(link) = self.slot(id).and_then(|slot| slot.link.as_mut()) {
+            link.connection.heard(now);
+        }
     }
 
     /// Does what is due: call it until it returns `None`. A connection that is returned is over.

@@ -176,6 +176,11 @@ impl Connection {
         self.write_frame(if more { MORE } else { 0 }, &[part]);
     }
 
+    /// The peer is not silent: bytes of it wait that were not read yet.
+    pub fn heard(&mut self, now: Nanos) {
+        self.last_received = self.last_received.max(now);
+    }
+
     /// Whether messages pass.
     #[must_use]
     pub fn is_established(&self) -> bool {
@@ -364,7 +369,10 @@ impl Connection {
         self.handshake = Handshake::Stateless;
         self.stream = agreed.stream;
         self.peer = Some(agreed.socket_type);
-        self.takes_plain_messages = self.stream.is_none() && self.config.socket_type.receives();
+        // What is taken at once has a short header, and must not be beyond the limit either.
+        self.takes_plain_messages = self.stream.is_none()
+            && self.config.socket_type.receives()
+            && self.config.frame_bytes_max >= usize::from(u8::MAX);
         if let Some(heartbeat) = self.config.heartbeat.filter(|_| minor > 0) {
             self.next_ping = after(now, heartbeat.interval);
         }

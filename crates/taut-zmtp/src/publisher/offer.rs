@@ -22,7 +22,10 @@ impl Publisher {
         if !self.select(first, bytes)? {
             return Ok(0);
         }
-        let start = self.reserve(bytes)?;
+        let reserved = self.reserve(bytes);
+        // What is refused was not taken; it comes again.
+        self.counters.offered -= u64::from(reserved.is_err());
+        let start = reserved?;
         let mut place = self.log.place(start, bytes);
         let mut left = parts.len();
         for part in parts {

@@ -22,6 +22,8 @@ use crate::trie::{Trie, TrieLimits};
 const SCRATCH_BYTES: usize = 64 << 10;
 /// The log's ranges that a new peer's queue has room for.
 const RANGES_MAX: usize = 1_024;
+/// The shortest time that a peer's PING can promise.
+const PROMISE_MIN: Nanos = Nanos::from_millis(100);
 
 /// A PUB, XPUB or PUSH socket.
 #[derive(Debug)]
@@ -203,7 +205,14 @@ impl Publisher {
         let Peer { connection, queue, counters: of_peer, subscriptions, is_refused, .. } = peer;
         let handled = connection.handle_bytes(now, bytes);
         let event = match handled.event {
-            None | Some(Event::Pong(_)) => None,
+            None => {
+                // It may have been a PING: its promise is looked at before it can be broken.
+                if handled.consumed > 0 {
+                    *next_timeout = (*next_timeout).min(now + PROMISE_MIN);
+                }
+                None
+            }
+            Some(Event::Pong(_)) => None,
             Some(Event::Established(who)) => {
                 of_peer.established = true;
                 *next_timeout = now;

@@ -1,8 +1,8 @@
 //! One publisher, many subscribers; PUSH and PULL; the last-value cache.
 
 use taut_zmtp::{
-    ConnectionConfig, LastValueConfig, LastValueKey, PeerId, Publisher, PublisherConfig, Refusal,
-    SocketType, Subscriber, SubscriberEvent,
+    CloseReason, ConnectionConfig, LastValueConfig, LastValueKey, OnFull, PeerId, Publisher,
+    PublisherConfig, Refusal, SocketType, Subscriber, SubscriberEvent, Violation,
 };
 
 use crate::wire::{NOW, Pair, seed};
@@ -191,4 +191,59 @@ fn connections_beyond_the_limit_are_refused_and_places_are_used_again() {
     assert_ne!(third.peer, first.peer);
     assert_eq!(third.peer.index(), first.peer.index());
     assert_eq!(publisher.counters().refused, 1);
+}
+
+/// The first part decides for the whole message, by what was wanted when it came.
+#[test]
+fn a_subscription_that_changes_within_a_message_cuts_no_message() {
+    let big = [b'-'; 700];
+    for (before, after, expected) in [("", "A", 2), ("A", "", 1)] {
+        let mut pair = Pair::subscribed(PublisherConfig::new(SocketType::Pub), &["", "A"]);
+        if before == "A" {
+            pair.subscriber.cancel(b"");
+        }
+        pair.publisher.offer(&[b"B1", &big]).expect("offer");
+        pair.publisher.offer(&[b"A2", &big]).expect("offer");
+        pair.pass_down(100);
+        match after {
+            "A" => pair.subscriber.cancel(b""),
+            _ => pair.subscriber.subscribe(b"").expect("subscribe"),
+        }
+        pair.run(usize::MAX);
+        let parts: Vec<usize> = pair.messages.iter().map(Vec::len).collect();
+        assert_eq!(parts, vec![2; expected], "from {before:?} to {after:?}");
+        assert_eq!(pair.messages[expected - 1][0], b"A2");
+    }
+}
+
+#[test]
+fn a_message_that_the_memory_has_no_room_for_counts_once_however_often_it_is_offered() {
+    let mut config = PublisherConfig::new(SocketType::Pub);
+    (config.on_full, config.log_bytes) = (OnFull::Block, 2_048);
+    let mut publisher = Publisher::new(config).expect("publisher");
+    // Who wants A waits with it in the log; who wants B has room of its own, but the log has not.
+    let _slow = join(&mut publisher, SocketType::Sub, &["A"]);
+    let _fast = join(&mut publisher, SocketType::Sub, &["B"]);
+    publisher.offer(&[b"A", &[0; 1_000]]).expect("offer");
+    publisher.offer(&[b"B", &[0; 900]]).expect("offer");
+    for _ in 0..5 {
+        assert_eq!(publisher.offer(&[b"B", &[0; 900]]), Err(Refusal::BackPressured));
+    }
+    assert_eq!((publisher.counters().offered, publisher.counters().back_pressured), (2, 5));
+}
+
+#[test]
+fn a_frame_beyond_the_limit_ends_the_connection_also_a_short_one() {
+    let mut config = ConnectionConfig::new(SocketType::Sub);
+    config.frame_bytes_max = 100;
+    let mut pair = Pair::new(PublisherConfig::new(SocketType::Pub), config);
+    pair.subscriber.subscribe(b"").expect("subscribe");
+    pair.run(usize::MAX);
+    pair.publisher.offer(&[&[0; 100]]).expect("offer");
+    pair.run(usize::MAX);
+    assert_eq!((pair.messages.len(), pair.closed), (1, None));
+    pair.publisher.offer(&[&[0; 101]]).expect("offer");
+    pair.pass_down(usize::MAX);
+    let reason = CloseReason::Violation(Violation::FrameBytes);
+    assert_eq!((pair.messages.len(), pair.closed), (1, Some(reason)));
 }

@@ -77,3 +77,38 @@ fn pings_that_nobody_reads_the_answers_of_are_not_answered_for_ever() {
     }
     assert!(pair.publisher.poll_transmit(pair.peer).len() < 5_000);
 }
+
+#[test]
+fn a_promise_that_comes_after_the_last_look_is_kept_too() {
+    let mut config = PublisherConfig::new(SocketType::Pub);
+    config.connection.heartbeat = None;
+    let mut pair = Pair::subscribed(config, &[""]);
+    // A last look, by the promise of the PING behind the subscription.
+    assert_eq!(pair.publisher.handle_timeout(NOW), None);
+    assert_eq!(pair.publisher.poll_timeout(), Some(later(3_000)));
+    pair.publisher.handle_bytes(pair.peer, NOW, b"\x04\x0A\x04PING\0\x05abc");
+    let due = pair.publisher.poll_timeout().expect("a promise to be checked");
+    assert!(due <= later(500), "{due:?}");
+    assert_eq!(pair.publisher.handle_timeout(later(499)), None);
+    let silent = pair.publisher.handle_timeout(later(500));
+    assert_eq!(silent, Some((pair.peer, CloseReason::HeartbeatTimeout)));
+}
+
+#[test]
+fn the_answer_to_a_heartbeat_does_not_undo_the_barrier_behind_a_subscription() {
+    let mut pair = Pair::subscribed(PublisherConfig::new(SocketType::Pub), &[""]);
+    assert!(pair.subscriber.is_active(pair.link));
+    assert_eq!(pair.subscriber.handle_timeout(later(1_000)), None);
+    pair.run(usize::MAX);
+    assert!(pair.subscriber.is_active(pair.link));
+}
+
+#[test]
+fn bytes_that_wait_to_be_read_are_a_sign_of_life() {
+    let mut pair = Pair::subscribed(PublisherConfig::new(SocketType::Pub), &[""]);
+    pair.subscriber.heard(pair.link, later(10_000));
+    assert_eq!(pair.subscriber.handle_timeout(later(10_000)), None);
+    assert_eq!(pair.subscriber.handle_timeout(later(12_999)), None);
+    let silent = pair.subscriber.handle_timeout(later(13_000));
+    assert_eq!(silent, Some((pair.link, CloseReason::HeartbeatTimeout)));
+}
