@@ -112,6 +112,17 @@ impl UringKernel {
     }
 
     fn try_new(sources_max: usize) -> Result<Self, SysError> {
+        let (notifier, bell) = UringNotifier::new(sources_max)?;
+        Ok(Self::with(notifier, sources_max, bell))
+    }
+}
+
+fn tag(kind: u64, place: u32, generation: u32) -> u64 {
+    kind << 56 | u64::from(generation & 0xff_ffff) << 32 | u64::from(place)
+}
+
+impl UringNotifier {
+    fn new(sources_max: usize) -> Result<(Self, Doorbell), SysError> {
         let files = u32::try_from(sources_max).unwrap_or(u32::MAX);
         let mut ring = Uring::new(UringConfig {
             submissions: 256,
@@ -122,22 +133,16 @@ impl UringKernel {
         })?;
         let bell = Doorbell::new()?;
         ring.watch(&bell, BELL << 56)?;
-        let notifier = UringNotifier {
+        let notifier = Self {
             ring,
             bell: bell.try_clone()?,
             places: alloc::vec![VACANT; sources_max].into_boxed_slice(),
             waiting: (0..BUFFERS).map(|_| (None, NONE)).collect(),
             starved: Vec::with_capacity(sources_max),
         };
-        Ok(Self::with(notifier, sources_max, bell))
+        Ok((notifier, bell))
     }
-}
 
-fn tag(kind: u64, place: u32, generation: u32) -> u64 {
-    kind << 56 | u64::from(generation & 0xff_ffff) << 32 | u64::from(place)
-}
-
-impl UringNotifier {
     fn place(&mut self, place: u32) -> Result<&mut Place, SysError> {
         self.places.get_mut(place as usize).ok_or(SysError::from_errno("source", 9))
     }
@@ -148,9 +153,20 @@ impl UringNotifier {
         if !at.is_open || !at.receiving || at.armed || at.end.is_some() {
             return Ok(());
         }
-        at.armed = true;
         let tag = tag(RECEIVE, place, at.generation);
-        self.ring.receive_multishot(place, tag)
+        self.ring.receive_multishot(place, tag)?;
+        self.place(place)?.armed = true;
+        Ok(())
+    }
+
+    /// Receives again later, when buffers have come back.
+    fn starve(&mut self, place: u32) {
+        if let Ok(at) = self.place(place)
+            && !at.starved
+        {
+            at.starved = true;
+            self.starved.push(place);
+        }
     }
 
     fn append(&mut self, place: u32, lease: BufferLease) {
@@ -198,10 +214,7 @@ impl UringNotifier {
                 true
             }
             Err(error) if error.errno() == NO_BUFFERS => {
-                if !at.starved {
-                    at.starved = true;
-                    self.starved.push(place);
-                }
+                self.starve(place);
                 false
             }
             Err(error) if error.errno() == CANCELLED => false,
@@ -211,9 +224,9 @@ impl UringNotifier {
             }
             Ok(_) => false,
         };
-        if !continues && !ends && !self.places[place as usize].starved {
-            // The kernel ended the multishot for a reason of its own: go on.
-            let _ = self.arm(place);
+        if !continues && !ends && !self.places[place as usize].starved && self.arm(place).is_err() {
+            // The kernel ended the multishot for a reason of its own, and takes no other one now.
+            self.starve(place);
         }
         has_bytes || ends
     }
@@ -225,7 +238,9 @@ impl UringNotifier {
         {
             if let Ok(at) = self.place(place) {
                 at.starved = false;
-                let _ = self.arm(place);
+                if self.arm(place).is_err() {
+                    return self.starve(place);
+                }
             }
         }
     }
@@ -348,7 +363,10 @@ impl Notifier for UringNotifier {
         at.receiving = true;
         let generation = at.generation;
         match at.class {
-            Class::Stream => self.arm(place),
+            // What could not be started is not wanted: the caller is told, and may ask again.
+            Class::Stream => self.arm(place).inspect_err(|_| {
+                let _ = self.place(place).map(|at| at.receiving = false);
+            }),
             _ => {
                 let tag = tag(POLL, place, generation);
                 self.ring.report_readiness(place, Interest::Read, true, tag)
@@ -435,3 +453,6 @@ impl fmt::Debug for UringNotifier {
         f.debug_struct("UringNotifier").field("ring", &self.ring).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;
