@@ -29,6 +29,19 @@ pub enum FlowControl {
     },
 }
 
+/// A receiver, as far as it has told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiverStatus {
+    /// Its id.
+    pub receiver_id: i64,
+    /// Where its status messages come from.
+    pub address: SocketAddr,
+    /// Up to where it has consumed the stream.
+    pub position: i64,
+    /// Messages that were taken since it was first heard of.
+    pub messages: u64,
+}
+
 /// One receiver.
 #[derive(Clone, Copy, Debug)]
 struct Receiver {
@@ -36,6 +49,8 @@ struct Receiver {
     address: SocketAddr,
     position: i64,
     edge: i64,
+    /// Messages that were taken before it was heard of.
+    messages_before: u64,
     heard: Nanos,
     /// Since when it has been what holds the sender.
     holding_since: Option<Nanos>,
@@ -50,6 +65,8 @@ pub struct Report {
     pub window: i64,
     pub group_tag: Option<i64>,
     pub has_ended: bool,
+    /// Messages that were taken so far.
+    pub messages: u64,
 }
 
 /// The receivers that are alive, and the limit that they set.
@@ -86,6 +103,16 @@ impl Receivers {
     /// How many are alive.
     pub const fn count(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Each of them, when so many messages were taken.
+    pub fn statuses(&self, messages: u64) -> impl Iterator<Item = ReceiverStatus> {
+        self.entries.iter().map(move |entry| ReceiverStatus {
+            receiver_id: entry.id,
+            address: entry.address,
+            position: entry.position,
+            messages: messages.saturating_sub(entry.messages_before),
+        })
     }
 
     /// What every receiver has consumed.
@@ -146,6 +173,7 @@ impl Receivers {
                     address: report.from,
                     position: report.position,
                     edge,
+                    messages_before: report.messages,
                     heard: now,
                     holding_since: None,
                 });
@@ -237,7 +265,8 @@ mod tests {
 
     fn report(receiver_id: i64, position: i64, window: i64) -> Report {
         let from = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), receiver_id as u16);
-        Report { receiver_id, from, position, window, group_tag: None, has_ended: false }
+        let (group_tag, has_ended, messages) = (None, false, 0);
+        Report { receiver_id, from, position, window, group_tag, has_ended, messages }
     }
 
     fn receivers(strategy: FlowControl) -> Receivers {

@@ -95,7 +95,7 @@ pub use config::{CongestionControl, MTU_MAX, PublicationConfig, SubscriptionConf
 pub use counters::{PublicationCounters, SubscriptionCounters};
 pub use destinations::{DestinationMode, Target};
 pub use error::{Error, OfferError, Parameter};
-pub use flow::FlowControl;
+pub use flow::{FlowControl, ReceiverStatus};
 pub use message::{Action, ImageEnd, Message, SubscriptionEvent};
 pub use publication::{Claim, Publication, PublicationEvent, PublicationState};
 pub use run::Run;

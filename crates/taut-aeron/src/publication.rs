@@ -15,7 +15,7 @@ use crate::config::PublicationConfig;
 use crate::counters::PublicationCounters;
 use crate::destinations::{Destinations, Target};
 use crate::error::{Error, OfferError};
-use crate::flow::{Receivers, Report};
+use crate::flow::{ReceiverStatus, Receivers, Report};
 use crate::frame::control_flags::{
     REPLY, SEND_SETUP, SETUP_GROUP, SETUP_PROMPT, STATUS_END_OF_STREAM,
 };
@@ -488,6 +488,11 @@ impl Publication {
         self.log.terms().message_bytes_max()
     }
 
+    /// The receivers that flow control counts, as far as they have told.
+    pub fn receivers(&self) -> impl Iterator<Item = ReceiverStatus> {
+        self.receivers.statuses(self.counters.messages)
+    }
+
     /// The receivers that are kept account of.
     #[must_use]
     pub const fn receiver_count(&self) -> usize {
@@ -620,6 +625,7 @@ impl Publication {
             window,
             group_tag: status.group_tag,
             has_ended: status.flags & STATUS_END_OF_STREAM != 0,
+            messages: self.counters.messages,
         };
         self.counters.statuses += 1;
         self.receivers.handle_status(now, &report);

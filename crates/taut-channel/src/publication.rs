@@ -310,7 +310,8 @@ impl Publication {
     }
 
     /// What was counted for each subscriber: those that are there, and the last 64 that left. On
-    /// `aeron:udp` it is empty: a group's receivers are not told apart. It allocates.
+    /// `aeron:udp`, the receivers that flow control counts now, each by its receiver id. It
+    /// allocates.
     #[must_use]
     pub fn subscribers(&self) -> Vec<SubscriberCounters> {
         with!(&self.driver, driver => driver.subscribers())

@@ -16,11 +16,7 @@ use crate::terminal;
 /// Searches for the knee.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.check()?;
-    let uri = channel(arguments.channel.as_deref())?;
-    if uri.scheme() == "inproc" {
-        let text = format!("{uri}: the ends are processes of their own; use ipc:NAME");
-        return Err(Failure::Usage(text));
-    }
+    channel(arguments.channel.as_deref())?;
     let text = arguments.channel.clone();
     let text = text.or_else(|| std::env::var(taut_channel::CHANNEL_VARIABLE).ok());
     let text = text.unwrap_or_default();

@@ -13,7 +13,7 @@ use super::bundle::Bundle;
 use super::parameters;
 use super::sockets::{self, Sending};
 use super::wire::Wire;
-use crate::counters::Counters;
+use crate::counters::{Counters, SubscriberCounters};
 use crate::driver::{Descriptors, Opening, PublicationDriver};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event};
@@ -293,6 +293,19 @@ impl PublicationDriver for AeronPublication {
 
     fn is_closed(&self) -> bool {
         self.core.state() == PublicationState::Done
+    }
+
+    fn subscribers(&self) -> Vec<SubscriberCounters> {
+        let tail = self.core.tail();
+        let receivers = self.core.receivers().map(|receiver| SubscriberCounters {
+            session: receiver.receiver_id.cast_unsigned(),
+            peer: Some(receiver.address),
+            is_connected: true,
+            sent: receiver.messages,
+            waiting_bytes: (tail - receiver.position).max(0).cast_unsigned(),
+            ..SubscriberCounters::default()
+        });
+        receivers.collect()
     }
 
     fn counters(&self) -> Counters {

@@ -98,8 +98,13 @@ impl Injection {
     }
 }
 
-/// The channel of an argument, or of the environment.
+/// The channel of an argument, or of the environment, whose other end is another process.
 pub fn channel(argument: Option<&str>) -> Result<ChannelUri, Failure> {
-    ChannelUri::from_argument_or_environment(argument)
-        .map_err(|error| Failure::Usage(format!("--channel: {error}")))
+    let uri = ChannelUri::from_argument_or_environment(argument)
+        .map_err(|error| Failure::Usage(format!("--channel: {error}")))?;
+    if uri.scheme() == "inproc" {
+        let text = format!("{uri}: the ends are processes of their own; use ipc:NAME");
+        return Err(Failure::Usage(text));
+    }
+    Ok(uri)
 }

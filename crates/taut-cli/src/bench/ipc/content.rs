@@ -13,8 +13,73 @@ pub struct Content {
     pub sent_ns: u64,
 }
 
-/// Number, stamps, and the number again in all that follows. Every byte is written, none twice:
-/// what is stored in two pieces and then loaded as one would be measured, and not the log.
+impl Content {
+    /// Takes what a message says; whether all of it says the same.
+    #[inline]
+    pub fn take(&mut self, message: &[u8]) -> bool {
+        let (words, rest) = message.as_chunks::<8>();
+        let Some(([number, intended, sent], words)) = words.split_first_chunk::<3>() else {
+            return false;
+        };
+        let number = u64::from_ne_bytes(*number);
+        let mut same = words.iter().fold(true, |same, word| same & (*word == number.to_ne_bytes()));
+        let (fours, rest) = rest.as_chunks::<4>();
+        let (twos, ones) = rest.as_chunks::<2>();
+        self.number = number;
+        let mut number = number;
+        if let Some(four) = fours.first() {
+            same &= *four == (number as u32).to_le_bytes();
+            number >>= 32;
+        }
+        if let Some(two) = twos.first() {
+            same &= *two == (number as u16).to_le_bytes();
+            number >>= 16;
+        }
+        if let Some(one) = ones.first() {
+            same &= *one == number as u8;
+        }
+        self.intended_ns = u64::from_ne_bytes(*intended);
+        self.sent_ns = u64::from_ne_bytes(*sent);
+        same
+    }
+
+    /// As [`Content::take`], word by word in the log's own memory.
+    #[inline]
+    pub fn take_in_place(&mut self, words: &[AtomicU64], size: usize) -> bool {
+        let load = |word: &AtomicU64| word.load(Ordering::Relaxed);
+        let Some(([number, intended, sent], rest)) = words.split_first_chunk::<3>() else {
+            return false;
+        };
+        let number = load(number);
+        let Some((whole, end)) = (size / 8).checked_sub(3).and_then(|at| rest.split_at_checked(at))
+        else {
+            return false;
+        };
+        let mut same = whole.iter().fold(true, |same, word| same & (load(word) == number));
+        if let Some(word) = end.first() {
+            same &= load(word) == ending(number, size);
+        }
+        self.number = number;
+        self.intended_ns = load(intended);
+        self.sent_ns = load(sent);
+        same
+    }
+
+    /// Takes what a tick says. Its words are compared one by one: two arrays would be compared as
+    /// vectors, which wait until the words that they were stored as have left the store buffer.
+    #[inline]
+    pub fn take_tick(&mut self, payload: &Payload) -> bool {
+        let [number, intended_ns, sent_ns, rest @ ..] = payload;
+        self.number = *number;
+        self.intended_ns = *intended_ns;
+        self.sent_ns = *sent_ns;
+        rest.iter().fold(true, |same, word| same & (word == number))
+    }
+}
+
+/// Number, stamps, and the number again in all that follows, as much of it as there is room for.
+/// Every byte is written, none twice: what is stored in two pieces and then loaded as one would be
+/// measured, and not the log.
 #[inline]
 pub fn stamp(message: &mut [u8], content: Content) {
     let Content { number, intended_ns, sent_ns } = content;
@@ -24,76 +89,40 @@ pub fn stamp(message: &mut [u8], content: Content) {
     }
     words.iter_mut().skip(3).for_each(|place| *place = number.to_ne_bytes());
     let (fours, rest) = rest.as_chunks_mut::<4>();
-    fours.iter_mut().for_each(|place| *place = (number as u32).to_ne_bytes());
     let (twos, ones) = rest.as_chunks_mut::<2>();
-    twos.iter_mut().for_each(|place| *place = (number as u16).to_ne_bytes());
-    ones.iter_mut().for_each(|place| *place = number as u8);
-}
-
-/// What a message says, if all of it says the same.
-#[inline]
-pub fn content(message: &[u8]) -> Option<Content> {
-    let (words, rest) = message.as_chunks::<8>();
-    let ([number, intended, sent], words) = words.split_first_chunk::<3>()?;
-    let number = u64::from_ne_bytes(*number);
-    let mut same = words.iter().fold(true, |same, word| same & (*word == number.to_ne_bytes()));
-    let (fours, rest) = rest.as_chunks::<4>();
-    let (twos, ones) = rest.as_chunks::<2>();
-    fours.iter().for_each(|four| same &= *four == (number as u32).to_ne_bytes());
-    twos.iter().for_each(|two| same &= *two == (number as u16).to_ne_bytes());
-    ones.iter().for_each(|one| same &= *one == number as u8);
-    let [intended_ns, sent_ns] = [*intended, *sent].map(u64::from_ne_bytes);
-    same.then_some(Content { number, intended_ns, sent_ns })
-}
-
-/// What a tick says. Its words are compared one by one: two arrays at once would be stored in words
-/// and loaded in vectors, which wait for the stores.
-#[inline]
-pub fn content_of_tick(payload: &Payload) -> Option<Content> {
-    let [number, intended_ns, sent_ns, rest @ ..] = payload;
-    let same = rest.iter().fold(true, |same, word| same & (word == number));
-    same.then_some(Content { number: *number, intended_ns: *intended_ns, sent_ns: *sent_ns })
+    let mut number = number;
+    if let Some(four) = fours.first_mut() {
+        *four = (number as u32).to_le_bytes();
+        number >>= 32;
+    }
+    if let Some(two) = twos.first_mut() {
+        *two = (number as u16).to_le_bytes();
+        number >>= 16;
+    }
+    if let Some(one) = ones.first_mut() {
+        *one = number as u8;
+    }
 }
 
 /// As [`stamp`], word by word in the log's own memory.
 #[inline]
 pub fn stamp_in_place(words: &[AtomicU64], size: usize, content: Content) {
-    let Content { number, intended_ns, sent_ns } = content;
-    let (first, rest) = words.split_at(words.len().min(3));
-    for (word, value) in first.iter().zip([number, intended_ns, sent_ns]) {
-        word.store(value, Ordering::Relaxed);
+    let store = |word: &AtomicU64, value| word.store(value, Ordering::Relaxed);
+    let Some((first, rest)) = words.split_first_chunk::<3>() else { return };
+    store(&first[0], content.number);
+    store(&first[1], content.intended_ns);
+    store(&first[2], content.sent_ns);
+    let (whole, end) = rest.split_at(rest.len().min(size / 8 - 3));
+    whole.iter().for_each(|word| store(word, content.number));
+    if let Some(word) = end.first() {
+        store(word, ending(content.number, size));
     }
-    let (whole, end) = rest.split_at(rest.len() - usize::from(!size.is_multiple_of(8)));
-    whole.iter().for_each(|word| word.store(number, Ordering::Relaxed));
-    end.iter().for_each(|word| word.store(ending(number, size), Ordering::Relaxed));
 }
 
-/// As [`content`], word by word in the log's own memory.
+/// The last word of a message that ends within it: the first bytes of the number, the rest zero.
 #[inline]
-pub fn content_in_place(words: &[AtomicU64], size: usize) -> Option<Content> {
-    let ([number, intended, sent], rest) = words.split_first_chunk::<3>()?;
-    let load = |word: &AtomicU64| word.load(Ordering::Relaxed);
-    let number = load(number);
-    let (whole, end) = rest.split_at_checked((size / 8).checked_sub(3)?)?;
-    let mut same = whole.iter().fold(true, |same, word| same & (load(word) == number));
-    end.iter().for_each(|word| same &= load(word) == ending(number, size));
-    same.then(|| Content { number, intended_ns: load(intended), sent_ns: load(sent) })
-}
-
-/// The last word of a message that ends within it: the pieces of [`stamp`], the rest zero.
 const fn ending(number: u64, size: usize) -> u64 {
-    let (mut word, mut shift) = (0, 0);
-    if size & 4 != 0 {
-        (word, shift) = (number & 0xFFFF_FFFF, 32);
-    }
-    if size & 2 != 0 {
-        word |= (number & 0xFFFF) << shift;
-        shift += 16;
-    }
-    if size & 1 != 0 {
-        word |= (number & 0xFF) << shift;
-    }
-    word
+    number & !(u64::MAX << (size % 8 * 8))
 }
 
 #[cfg(test)]
@@ -102,27 +131,31 @@ mod tests {
 
     #[test]
     fn what_was_stamped_comes_back_and_any_other_byte_shows() {
-        let content_of = Content { number: 0x0102_0304_0506_0708, intended_ns: 5, sent_ns: 7 };
+        let sent = Content { number: 0x0102_0304_0506_0708, intended_ns: 5, sent_ns: 7 };
+        let mut taken = Content::default();
         for size in 24..50usize {
             let words: Vec<AtomicU64> =
                 (0..size.div_ceil(8)).map(|_| AtomicU64::new(u64::MAX)).collect();
-            stamp_in_place(&words, size, content_of);
-            assert_eq!(content_in_place(&words, size), Some(content_of), "{size}");
+            stamp_in_place(&words, size, sent);
+            assert!(taken.take_in_place(&words, size) && taken == sent, "{size}");
             let mut message = vec![0; size];
-            stamp(&mut message, content_of);
-            assert_eq!(content(&message), Some(content_of), "{size}");
+            stamp(&mut message, sent);
+            assert!(taken.take(&message) && taken == sent, "{size}");
             // One end may copy and the other not.
             let copied: Vec<AtomicU64> = (0..words.len()).map(|_| AtomicU64::new(0)).collect();
             taut_ring::store_bytes(&copied, &message);
-            assert_eq!(content_in_place(&copied, size), Some(content_of), "{size}");
+            assert!(taken.take_in_place(&copied, size) && taken == sent, "{size}");
             for at in 24..size {
                 words[at / 8].fetch_xor(1 << (at % 8 * 8), Ordering::Relaxed);
-                assert_eq!(content_in_place(&words, size), None, "{size}: byte {at}");
+                assert!(!taken.take_in_place(&words, size), "{size}: byte {at}");
                 words[at / 8].fetch_xor(1 << (at % 8 * 8), Ordering::Relaxed);
                 message[at] ^= 1;
-                assert_eq!(content(&message), None, "{size}: byte {at}");
+                assert!(!taken.take(&message), "{size}: byte {at}");
                 message[at] ^= 1;
             }
         }
+        let tick = [3, 1, 2, 3, 3, 3, 3];
+        assert!(taken.take_tick(&tick) && taken.number == 3 && taken.sent_ns == 2);
+        assert!(!taken.take_tick(&[3, 1, 2, 3, 3, 4, 3]));
     }
 }

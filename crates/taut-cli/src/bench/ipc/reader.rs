@@ -106,10 +106,10 @@ impl Reader<'_, '_> {
     }
 
     fn ring(&mut self, phase: u64) {
-        let mut empty = 0_u32;
+        let (mut empty, mut content) = (0_u32, Content::default());
         loop {
-            match self.ring.poll() {
-                Polled::Message(content) => self.take(content),
+            match self.ring.poll(&mut content) {
+                Polled::Message(whole) => self.take(whole, content),
                 // What was lost shows in the number of the next message, also for the log, whose
                 // losses are counted in bytes.
                 Polled::Lapped(_) | Polled::NewWriter(_) => {}
@@ -125,12 +125,12 @@ impl Reader<'_, '_> {
     }
 
     #[inline]
-    fn take(&mut self, content: Option<Content>) {
-        let Some(content) = content else {
+    fn take(&mut self, whole: bool, content: Content) {
+        if !whole {
             self.torn += 1;
             self.expected += 1;
             return;
-        };
+        }
         self.lost += content.number.wrapping_sub(self.expected);
         self.expected = content.number.wrapping_add(1);
         if let Some(back) = &mut self.back {

@@ -5,9 +5,7 @@ use taut_ipc::{TickPublication, TickSubscription};
 use taut_ring::broadcast::{Polled, Start};
 use taut_ring::{Payload, Policy};
 
-use crate::bench::ipc::content::{
-    Content, content, content_in_place, content_of_tick, stamp, stamp_in_place,
-};
+use crate::bench::ipc::content::{Content, stamp, stamp_in_place};
 use crate::bench::ipc::plan::{Arguments, InPlace, Kind};
 
 /// The writing end.
@@ -133,19 +131,26 @@ impl<'c> In<'c> {
         })
     }
 
-    /// Takes the next message; nothing when it was torn.
+    /// Takes the next message, if there is one, and says whether it was whole. What it says goes
+    /// into `content`, field by field: returned, it would be stored as words and copied as vectors,
+    /// which wait for the stores, and that would be measured.
     #[inline]
-    pub fn poll(&mut self) -> Polled<Option<Content>> {
+    pub fn poll(&mut self, content: &mut Content) -> Polled<bool> {
         match self {
             Self::Tick(reader) => match reader.poll() {
-                Polled::Message(payload) => Polled::Message(content_of_tick(&payload)),
+                Polled::Message(payload) => Polled::Message(content.take_tick(&payload)),
                 Polled::Empty => Polled::Empty,
                 Polled::Lapped(lost) => Polled::Lapped(lost),
                 Polled::NewWriter(epoch) => Polled::NewWriter(epoch),
             },
-            Self::Place(reader) => reader.poll_with(content_in_place),
+            Self::Place(reader) => {
+                reader.poll_with(|words, size| content.take_in_place(words, size))
+            }
             Self::Log(reader, buffer) => match reader.poll(buffer) {
-                Polled::Message(bytes) => Polled::Message(buffer.get(..bytes).and_then(content)),
+                Polled::Message(bytes) => {
+                    let message = buffer.get(..bytes);
+                    Polled::Message(message.is_some_and(|message| content.take(message)))
+                }
                 Polled::Empty => Polled::Empty,
                 Polled::Lapped(lost) => Polled::Lapped(lost),
                 Polled::NewWriter(epoch) => Polled::NewWriter(epoch),

@@ -144,13 +144,14 @@ impl Lead<'_, '_> {
     fn round_trips(&mut self, end: Nanos) {
         let clock = self.shared.clock;
         let Some(back) = &mut self.back else { return };
+        let mut echo = Content::default();
         while monotonic() < end {
             for _ in 0..256 {
                 let content = Content { number: self.next, ..Content::default() };
                 self.next += 1;
                 let before = clock.ticks();
                 self.out.send(content);
-                while !matches!(back.poll(), Polled::Message(_)) {}
+                while !matches!(back.poll(&mut echo), Polled::Message(_)) {}
                 let after = clock.ticks();
                 self.rtt.record(clock.at(after).since(clock.at(before)).0.unsigned_abs());
             }
