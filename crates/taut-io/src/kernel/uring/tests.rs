@@ -15,7 +15,7 @@ fn stream() -> Option<(UringNotifier, Socket, Socket)> {
     Some((notifier, near, far))
 }
 
-/// Acts where the ring takes no submission: its queue is full, and only its own thread may empty it.
+/// Acts where the ring takes no submission: its queue is full, and only its own thread empties it.
 fn with_a_full_queue(
     mut notifier: UringNotifier,
     act: impl FnOnce(&mut UringNotifier) + Send + 'static,
