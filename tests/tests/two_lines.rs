@@ -3,13 +3,19 @@
 #![forbid(unsafe_code)]
 
 use taut_feed::RetransmitConfig;
-use taut_gateway::{FusedClient, GatewayCounters, Regions, Strategy, TouchConfig, TouchStrategy};
+use taut_gateway::{
+    FusedClient, Gateway, GatewayConfig, GatewayCounters, Recorders, Regions, Strategy,
+    TouchConfig, TouchStrategy,
+};
 use taut_ipc::Segment;
+use taut_sys::Socket;
 use taut_tests::books::assert_same_levels;
 use taut_tests::ledger::Ledger;
-use taut_tests::lockstep::{Conditions, Lockstep, START};
+use taut_tests::lockstep::{Conditions, Lockstep, START, clock};
 use taut_tests::lossy_link::Weather;
-use taut_tests::setup::{synthetic_flow, venue_config, venue_config_for_losses};
+use taut_tests::setup::{
+    feed, gateway_config, link, open_venue, synthetic_flow, venue_config, venue_config_for_losses,
+};
 use taut_types::{Lots, SequenceNumber};
 use taut_venue::{FeedLoss, VenueConfig, VenueCounters};
 
@@ -105,4 +111,33 @@ fn losses_that_the_venue_makes_up_heal_too() {
     assert_eq!(gateway.line_a, 0);
     assert_eq!(venue.lost_on_a, venue.published + venue.heartbeats);
     assert!(venue.lost_on_b > 20 && gateway.retransmitted > 20);
+}
+
+/// A socket whose next receive fails: what it sent was refused.
+fn refused() -> Socket {
+    let (sender, receiver) = link();
+    drop(receiver);
+    sender.send(b"to nobody").expect("sent");
+    sender
+}
+
+#[test]
+fn a_line_whose_socket_fails_is_silent_and_counted() {
+    for hot in [true, false] {
+        let segment = Segment::create("failing-line", &Regions::LAYOUT).expect("a segment");
+        let regions = Regions::of(&segment).expect("regions");
+        let (output, mut sockets) = feed();
+        (sockets.incremental, sockets.incremental_b) = (refused(), Some(refused()));
+        let (_venue, at) = open_venue(&venue_config(), synthetic_flow(56, TICKS_HZ), output);
+        let config = GatewayConfig { hot, sink_address: None, ..gateway_config(at) };
+        let recorders = Recorders::new(&regions).expect("recorders");
+        let client = FusedClient::new(TouchStrategy::new(TouchConfig::default(), START));
+        let counters = regions.gateway;
+        let mut gateway = Gateway::new(&config, clock(), sockets, client, recorders, counters)
+            .expect("a gateway");
+        for _ in 0..100 {
+            gateway.poll().expect("a gateway that goes on");
+        }
+        assert_eq!(gateway.counters().receive_errors, 2);
+    }
 }

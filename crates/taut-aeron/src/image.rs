@@ -185,7 +185,7 @@ impl Image {
 
     /// Another source of the same stream has proved itself.
     pub fn add_source(&mut self, source: SocketAddr, now: Nanos) {
-        self.sources.add(source, now);
+        self.sources.add(source, now, self.liveness);
         self.status.force();
     }
 

@@ -85,14 +85,16 @@ impl Sessions {
         match self.find(now, id, source) {
             Some(session) => {
                 let stage = &mut session.stage;
-                let (is_new, cookie) = match *stage {
-                    Stage::PendingSetup => (true, cookie()),
-                    Stage::Validating { cookie, .. } => (false, cookie),
+                // The echo may be the first question's: rather too long a round trip than too
+                // short a one, which no later measurement would correct.
+                let (is_new, cookie, probed) = match *stage {
+                    Stage::PendingSetup => (true, cookie(), now),
+                    Stage::Validating { cookie, probed, .. } => (false, cookie, probed),
                 };
                 if !is_new && now < session.next {
                     return (Probe::Wait, false);
                 }
-                *stage = Stage::Validating { setup: *setup, cookie, probed: now };
+                *stage = Stage::Validating { setup: *setup, cookie, probed };
                 session.next = now + INTERVAL;
                 (Probe::Send(cookie), false)
             }
@@ -203,6 +205,16 @@ mod tests {
         let validated = sessions.handle_echo(Nanos(5), 7, source(1), 42).unwrap();
         assert_eq!((validated.setup, validated.round_trip), (setup(7), Nanos(5)));
         assert_eq!(sessions.handle_echo(Nanos(6), 7, source(1), 42), None);
+    }
+
+    #[test]
+    fn a_round_trip_longer_than_the_questions_interval_is_not_taken_for_a_short_one() {
+        let (mut sessions, ms) = (Sessions::new(), Nanos::from_millis);
+        sessions.handle_setup(ms(0), source(1), &setup(7), || 42);
+        let (again, _) = sessions.handle_setup(ms(100), source(1), &setup(7), || 43);
+        assert_eq!(again, Probe::Send(42));
+        let validated = sessions.handle_echo(ms(110), 7, source(1), 42).unwrap();
+        assert_eq!(validated.round_trip, ms(110));
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Relay {
     /// A message that the far end can never take, such as one that is too long for it.
     pub fn work(&mut self, now: Nanos) -> Result<usize, OfferError> {
         let Self { from, to, unheard, drops_topics, relayed, dropped, holds, failure } = self;
-        *holds = false;
+        (*holds, *failure) = (false, None);
         let taken = from.poll_controlled(now, LIMIT, |message| {
             let offered = if message.topic.is_empty() || *drops_topics {
                 to.offer(now, message.payload)
@@ -84,7 +84,7 @@ impl Relay {
             }
             Action::Continue
         });
-        match failure.take() {
+        match *failure {
             Some(error) => Err(error),
             None => Ok(taken + to.work(now)),
         }
@@ -110,6 +110,12 @@ impl Relay {
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// Why the last round failed: what ended a relay on its own thread.
+    #[must_use]
+    pub const fn failure(&self) -> Option<OfferError> {
+        self.failure
     }
 
     /// Whether a message waits for the far end: for a subscriber, or for room.
@@ -176,6 +182,12 @@ pub struct RelayThread {
 }
 
 impl RelayThread {
+    /// Whether it ended by itself: [`Relay::failure`] says why.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.thread.is_finished()
+    }
+
     /// Stops the thread, within 50 ms, and returns the relay; nothing if its thread panicked.
     #[must_use]
     pub fn stop(self) -> Option<Relay> {

@@ -74,6 +74,22 @@ fn a_message_that_the_far_end_can_never_take_is_an_error() {
 }
 
 #[test]
+fn a_relay_on_its_own_thread_says_why_it_ended() {
+    let (mut near, from) = ends("inproc:relay.ended");
+    let (to, _far) = ends("inproc:relay.ended.far?capacity=4k");
+    let thread = Relay::new(from, to, Unheard::Hold).spawn(WaitStrategy::Block).expect("thread");
+    near.offer(monotonic(), &[0; 5000]).expect("room");
+    let deadline = monotonic() + Nanos::from_secs(10);
+    while !thread.is_finished() {
+        assert!(monotonic() < deadline, "it goes on");
+        near.work(monotonic());
+        taut_sys::yield_cpu();
+    }
+    let relay = thread.stop().expect("the relay");
+    assert!(matches!(relay.failure(), Some(OfferError::TooLong { .. })), "{:?}", relay.failure());
+}
+
+#[test]
 fn a_relay_on_its_own_thread_drives_a_channel_over_udp() {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("socket");
     let port = socket.local_addr().expect("address").port();

@@ -408,3 +408,25 @@ fn offering_and_polling_allocate_nothing_once_they_run() {
     let info = allocation_counter::measure(|| exchange(1_000));
     assert_eq!(info.count_total, 0);
 }
+
+#[test]
+fn a_listener_that_is_only_too_busy_keeps_its_name() {
+    let path = path("busy");
+    let _ = std::fs::remove_file(&path);
+    let busy = std::os::unix::net::UnixListener::bind(&path).expect("a listener");
+    let address = taut_sys::Address::unix(path.to_str().expect("a name")).expect("an address");
+    // Nobody is taken in: the queue of those who wait fills up, and who calls then is refused.
+    let mut waiting = Vec::new();
+    while let Ok((socket, _)) = taut_sys::Socket::connect(&address, &Default::default()) {
+        waiting.push(socket);
+        assert!(waiting.len() < 10_000, "the queue has no end");
+    }
+    let text = format!("ipc://{}?bind", path.display());
+    let refused = Publication::open(&uri(&text), &opening());
+    assert!(refused.is_err(), "the name is taken");
+    assert!(path.exists(), "and stays");
+    drop((busy, waiting));
+    // Its owner gone, it is free.
+    publication(&text);
+    assert!(!path.exists());
+}

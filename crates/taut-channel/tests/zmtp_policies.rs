@@ -353,3 +353,86 @@ fn a_peer_that_hangs_up_is_called_again_ever_more_rarely() {
     }
     let _ = std::fs::remove_file(path);
 }
+
+#[test]
+fn a_subscriber_that_was_stopped_reads_what_waits_before_it_gives_anybody_up() {
+    let mut now = Nanos::from_secs(1_000);
+    let (mut subscriber, mut stranger) = stranger_who_publishes(&mut now);
+    stranger.say(b"\0\x02hi");
+    // Far beyond the heartbeats' timeout: a stopped process, a debugger, a long garbage collection.
+    now = now + Nanos::from_secs(60);
+    let mut got = 0;
+    until("the message", |_| {
+        got += subscriber.poll(now, 1, |message| assert_eq!(message.payload, b"hi"));
+        got > 0 || subscriber.image_count() == 0
+    });
+    assert_eq!((got, subscriber.image_count()), (1, 1));
+    // From here on the silence is the stranger's.
+    subscriber.poll(now, 1, |_| {});
+    now = now + Nanos::from_secs(60);
+    subscriber.poll(now, 1, |_| {});
+    assert_eq!(subscriber.image_count(), 0);
+}
+
+#[test]
+fn a_frame_that_is_not_whole_keeps_nobody_awake() {
+    let mut now = Nanos::from_secs(1_000);
+    let (mut subscriber, mut stranger) = stranger_who_publishes(&mut now);
+    stranger.say(b"\0\x02hi\0\x09half");
+    let mut got = 0;
+    until("the whole message", |_| {
+        got += subscriber.poll(now, 9, |_| {});
+        got > 0
+    });
+    // What came in is read: the rest of it is what there is to wait for. Edges that were seen
+    // already cost a round or two.
+    let before = monotonic();
+    for _ in 0..8 {
+        subscriber.poll(now, 9, |_| {});
+        subscriber.block(Nanos::from_millis(20));
+    }
+    assert!(monotonic() - before >= Nanos::from_millis(80), "{}", monotonic() - before);
+    // But messages that were left for the next poll do.
+    stranger.say(b"-half\0\x01a\0\x01b");
+    until("the first of three", |_| subscriber.poll(now, 1, |_| {}) == 1);
+    let before = monotonic();
+    subscriber.block(Nanos::from_secs(5));
+    assert!(monotonic() - before < Nanos::from_secs(4));
+    assert_eq!(subscriber.poll(now, 9, |_| {}), 2);
+}
+
+/// Says what a SUB socket says, and then PINGs as fast as they are taken, until it is told to stop.
+fn chatter(at: String, stop: std::sync::Arc<taut_sync::atomic::AtomicBool>) {
+    let mut stream = TcpStream::connect(at).expect("a connection");
+    stream.write_all(&greeting()).expect("greeting");
+    stream.write_all(&ready("SUB")).expect("ready");
+    let pings = b"\x04\x07\x04PING\0\x00".repeat(100_000);
+    while !stop.load(taut_sync::atomic::Ordering::Relaxed) && stream.write_all(&pings).is_ok() {}
+}
+
+#[test]
+fn a_peer_that_never_stops_talking_does_not_stop_its_publisher() {
+    let mut publisher = publication("tcp://127.0.0.1:0?bind");
+    let mut subscriber = subscription(&at(&publisher, ""));
+    connect(&mut publisher, &mut subscriber);
+    let stop = std::sync::Arc::new(taut_sync::atomic::AtomicBool::new(false));
+    let others: Vec<_> = (0..4)
+        .map(|_| {
+            let (to, stop) = (at(&publisher, ""), stop.clone());
+            let to = to.trim_start_matches("tcp://").to_owned();
+            std::thread::spawn(move || chatter(to, stop))
+        })
+        .collect();
+    let (mut longest, start) = (Nanos::ZERO, monotonic());
+    while monotonic() - start < Nanos::from_millis(700) {
+        let before = taut_sys::thread_usage().cpu;
+        publisher.work(monotonic());
+        longest = longest.max(taut_sys::thread_usage().cpu - before);
+        let _ = publisher.offer(monotonic(), b"tick");
+        subscriber.poll(monotonic(), 100, |_| {});
+    }
+    stop.store(true, taut_sync::atomic::Ordering::Relaxed);
+    drop((publisher, subscriber));
+    others.into_iter().for_each(|other| other.join().expect("a chatterer"));
+    assert!(longest < Nanos::from_millis(300), "one turn of work took {longest}");
+}

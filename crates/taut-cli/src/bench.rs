@@ -16,6 +16,7 @@ mod loop_server;
 mod loop_verdict;
 pub mod spread;
 mod waits;
+mod ws;
 
 use clap::Subcommand;
 
@@ -38,6 +39,8 @@ pub enum Bench {
     LoopMatrix(loop_matrix::Arguments),
     /// Send and receive over every wait strategy, pinned and not.
     Waits(waits::Arguments),
+    /// A text over WebSocket: frames, and round trips over loopback TCP.
+    Ws(ws::Arguments),
 }
 
 /// Measures it.
@@ -50,5 +53,6 @@ pub fn run(what: &Bench) -> Result<(), Failure> {
         Bench::LoopClient(arguments) => loop_client::run(arguments),
         Bench::LoopMatrix(arguments) => loop_matrix::run(arguments),
         Bench::Waits(arguments) => waits::run(arguments),
+        Bench::Ws(arguments) => ws::run(arguments),
     }
 }

@@ -63,6 +63,8 @@ counters! {
         retransmitted,
         /// Packets that were no packets of this feed.
         malformed,
+        /// Receive calls of the feed's sockets that failed: such a line is silent for now.
+        receive_errors,
         /// 1 while the book can be trusted.
         live,
         /// Price levels of the bid side.
@@ -91,6 +93,8 @@ counters! {
         cancel_rejects,
         /// Orders that the venue cancelled unasked.
         expired,
+        /// Reports marked PossResend that had been applied before, and changed nothing.
+        repeated_reports,
         /// Requests without an answer.
         unanswered,
         /// Bare sends measured.

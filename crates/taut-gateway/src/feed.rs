@@ -1,9 +1,9 @@
 //! The feed's sockets: two lines, the snapshot cycle, and requests for packets.
 
 use taut_feed::{Line, RetransmitRequest};
-use taut_io::{EpollKernel, Handle, Io, Operation};
+use taut_io::{EpollKernel, Handle, Io, IoError, Operation};
 use taut_sbe::PACKET_BYTES_MAX;
-use taut_sys::{Socket, SysError};
+use taut_sys::Socket;
 use taut_types::Nanos;
 
 use crate::error::GatewayError;
@@ -38,6 +38,7 @@ pub(crate) struct Feed {
     /// Whether snapshots and answers are received: only while the book must be recovered.
     recovering: bool,
     hot: bool,
+    receive_errors: u64,
 }
 
 /// How line B is received.
@@ -87,8 +88,15 @@ impl Feed {
             None => None,
             Some(socket) => Some(io.adopt_datagram(socket, false)?),
         };
-        let mut feed =
-            Self { incremental, line_b, snapshot, retransmission, recovering: false, hot };
+        let mut feed = Self {
+            incremental,
+            line_b,
+            snapshot,
+            retransmission,
+            recovering: false,
+            hot,
+            receive_errors: 0,
+        };
         feed.recover(io, true)?;
         Ok(feed)
     }
@@ -116,18 +124,34 @@ impl Feed {
         }
     }
 
+    /// A receive of the loop failed (an ICMP error of an earlier send, say): that line is silent
+    /// for now, and what it does not bring, the other one does.
+    #[cold]
+    pub(crate) fn receive_failed(&mut self, socket: Handle, error: IoError) {
+        let is_own = self.line_of(socket).is_some() || socket == self.snapshot;
+        // What is no longer wanted ends as cancelled, which is no fault.
+        self.receive_errors += u64::from(is_own && matches!(error, IoError::System(_)));
+    }
+
+    pub(crate) const fn receive_errors(&self) -> u64 {
+        self.receive_errors
+    }
+
     /// A datagram of line B, if the loop does not receive it and it need not wait. Cost: one system
     /// call, or nothing.
     #[inline]
-    pub(crate) fn look_at_line_b(&mut self, now: Nanos) -> Result<Option<&[u8]>, SysError> {
-        let Some(LineB::Looked(look)) = &mut self.line_b else { return Ok(None) };
+    pub(crate) fn look_at_line_b(&mut self, now: Nanos) -> Option<&[u8]> {
+        let Some(LineB::Looked(look)) = &mut self.line_b else { return None };
         if !self.recovering && now < look.due {
-            return Ok(None);
+            return None;
         }
-        let got = look.socket.receive(look.buffer.as_mut_slice())?;
+        let got = look.socket.receive(look.buffer.as_mut_slice()).unwrap_or_else(|_| {
+            self.receive_errors += 1;
+            None
+        });
         // On until it is empty: a line that falls behind is no help when the other loses something.
         look.due = if got.is_some() { now } else { now + LINE_B_WAITS };
-        Ok(got.and_then(|bytes| look.buffer.get(..bytes)))
+        got.and_then(|bytes| look.buffer.get(..bytes))
     }
 
     /// Receives snapshots and answers from now on, or no longer. What is hot and not received costs

@@ -242,6 +242,7 @@ impl<'m, C: Client> Gateway<'m, C> {
             retransmit_requests: arbiter.restarts_and_requests().1,
             retransmitted: again.first,
             malformed: self.core.market.malformed(),
+            receive_errors: self.core.feed.receive_errors(),
             live: self.core.market.is_live().into(),
             bid_levels: book.level_count(Side::Buy) as u64,
             ask_levels: book.level_count(Side::Sell) as u64,
@@ -256,6 +257,7 @@ impl<'m, C: Client> Gateway<'m, C> {
             cancels: answers.cancels,
             cancel_rejects: answers.cancel_rejects,
             expired: answers.expired,
+            repeated_reports: self.core.orders.repeated_reports(),
             unanswered: answers.unanswered(),
             bare_sends: self.core.probe.as_ref().map_or(0, Probe::count),
         }
@@ -327,6 +329,10 @@ impl<C: Client> Core<'_, C> {
             {
                 self.orders.venue_closed()
             }
+            Completion::Failed { source, operation: Operation::Receive, error, .. } => {
+                self.feed.receive_failed(source, error);
+                Ok(())
+            }
             // The sink's end is the venue's end, and a socket that must not be read any more says
             // that it is not.
             _ => Ok(()),
@@ -356,9 +362,7 @@ impl<C: Client> Core<'_, C> {
             return Ok(false);
         }
         let (clock, market) = (&self.clock, &mut self.market);
-        let Some(bytes) = self.feed.look_at_line_b(clock.now())? else {
-            return Ok(false);
-        };
+        let Some(bytes) = self.feed.look_at_line_b(clock.now()) else { return Ok(false) };
         let received = clock.now();
         let stamps = market.handle_increment(clock, received, Line::B, bytes)?;
         if stamps.is_measured() {

@@ -26,6 +26,7 @@ mod message;
 mod order_entry;
 mod probe;
 mod regions;
+mod reports;
 mod runner;
 mod strategy;
 mod touch;

@@ -4,20 +4,20 @@ use std::net::SocketAddr;
 use std::ops::Range;
 
 use taut_fix::{
-    BeginString, Event, ExecType, ExecutionReport, FieldIndex, MESSAGE_BYTES_MAX, MemoryStore,
-    NewOrderSingle, Now, OrderCancelReject, OrderCancelRequest, OrderFlow, Role, Session,
-    SessionConfig, ShortText, msg_type,
+    BeginString, Event, FieldIndex, MESSAGE_BYTES_MAX, MemoryStore, NewOrderSingle, Now,
+    OrderCancelRequest, OrderFlow, Role, Session, SessionConfig, ShortText, msg_type,
 };
 use taut_io::{EpollKernel, Handle, Io};
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{Order, OrderEvent, OrderState, OrderTable, Reference, Risk};
 use taut_sys::{Address, Clock, StreamOptions};
-use taut_types::{ClientOrderId, Instrument, Lots, Nanos, OrderType, Price};
+use taut_types::{ClientOrderId, Instrument, Lots, Nanos, OrderType};
 
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
 use crate::message::{NewOrder, OrderUpdate, Refusal, Request, RequestKind, UpdateKind};
 use crate::regions::Recorders;
+use crate::reports::{News, Reports};
 
 /// Room for the largest message of ours.
 const MESSAGE_BYTES: usize = 1_024;
@@ -41,6 +41,7 @@ pub(crate) struct OrderSession {
     symbol: ShortText,
     table: OrderTable,
     risk: Risk,
+    reports: Reports,
     message: Box<[u8; MESSAGE_BYTES]>,
     inbox: Box<[u8]>,
     inbox_len: usize,
@@ -52,9 +53,6 @@ pub(crate) struct OrderSession {
     risk_rejects: u64,
     refused: u64,
 }
-
-/// An update that a report or a refusal led to.
-pub(crate) type News = Option<OrderUpdate>;
 
 impl OrderSession {
     /// Starts to connect to the venue.
@@ -77,6 +75,7 @@ impl OrderSession {
             symbol: config.instrument.symbol().into(),
             table: OrderTable::with_capacity(config.order_capacity),
             risk: Risk::new(config.risk, now.mono),
+            reports: Reports::new(),
             message: Box::new([0; MESSAGE_BYTES]),
             inbox: vec![0; INBOX_BYTES].into_boxed_slice(),
             inbox_len: 0,
@@ -187,9 +186,10 @@ impl OrderSession {
     ) -> Result<usize, GatewayError> {
         let made = self.session.handle_bytes(now, bytes, &mut self.index);
         match made.event {
-            Some(Event::Application { sequence, .. }) => {
+            Some(Event::Application { sequence, poss_resend, .. }) => {
                 let message = bytes.get(..made.consumed).unwrap_or(&[]);
-                if let Some(update) = self.handle_report(now, sequence, message, recorders)? {
+                let marks = (sequence, poss_resend);
+                if let Some(update) = self.handle_report(now, marks, message, recorders)? {
                     tell(&update)?;
                 }
             }
@@ -223,16 +223,24 @@ impl OrderSession {
     fn handle_report(
         &mut self,
         now: Now,
-        sequence: u64,
+        (sequence, poss_resend): (u64, bool),
         message: &[u8],
         recorders: &mut Recorders<'_>,
     ) -> Result<News, GatewayError> {
         let (table, risk) = (&mut self.table, &mut self.risk);
         match OrderFlow::decode(message, &self.index) {
             Ok(OrderFlow::ExecutionReport(report)) => {
-                apply_report(table, risk, recorders, now.mono, &report)
+                if poss_resend && self.reports.is_repeated(table, &report) {
+                    return Ok(None);
+                }
+                self.reports.apply(table, risk, recorders, now.mono, &report)
             }
-            Ok(OrderFlow::OrderCancelReject(reject)) => apply_cancel_reject(table, risk, &reject),
+            Ok(OrderFlow::OrderCancelReject(reject)) => {
+                if poss_resend && self.reports.is_repeated_reject(&reject) {
+                    return Ok(None);
+                }
+                self.reports.apply_cancel_reject(table, risk, &reject)
+            }
             // A business reject names no order either. Nothing else is for a gateway.
             Ok(OrderFlow::BusinessMessageReject(_)) => Ok(None),
             Ok(_) => {
@@ -307,6 +315,10 @@ impl OrderSession {
 
     pub(crate) const fn refused(&self) -> u64 {
         self.refused
+    }
+
+    pub(crate) const fn repeated_reports(&self) -> u64 {
+        self.reports.repeated()
     }
 
     /// The bytes of the last new order that was sent; empty before the first.
@@ -499,62 +511,5 @@ fn whole_units(instrument: &Instrument, lots: Lots) -> Result<i64, GatewayError>
     }
 }
 
-/// What an execution report does to its order. A report that answers nothing of ours ends the run:
-/// our view of our own orders would be wrong from there on.
-fn apply_report(
-    table: &mut OrderTable,
-    risk: &mut Risk,
-    recorders: &mut Recorders<'_>,
-    received: Nanos,
-    report: &ExecutionReport<'_>,
-) -> Result<News, GatewayError> {
-    let own = report.orig_cl_ord_id.unwrap_or(report.cl_ord_id);
-    let id = ClientOrderId(own.to_u64().ok_or(GatewayError::Contradiction)?);
-    let lots = Lots(report.last_qty);
-    let (event, kind) = match report.exec_type {
-        ExecType::New => (OrderEvent::Accepted, UpdateKind::Accepted),
-        ExecType::Rejected => (OrderEvent::Rejected, UpdateKind::Rejected),
-        ExecType::Trade => {
-            let price = report.last_price.unwrap_or(Price(0));
-            let event =
-                if report.leaves_qty == 0 { OrderEvent::Filled } else { OrderEvent::PartlyFilled };
-            (event, UpdateKind::Filled { price, lots })
-        }
-        ExecType::Canceled if report.orig_cl_ord_id.is_some() => {
-            (OrderEvent::Cancelled, UpdateKind::Cancelled)
-        }
-        ExecType::Canceled | ExecType::Expired => (OrderEvent::Expired, UpdateKind::Expired),
-        _ => return Ok(None),
-    };
-    let (order, closed) = table.apply(id, event, lots).map_err(|_| GatewayError::Contradiction)?;
-    match event {
-        OrderEvent::Accepted | OrderEvent::Rejected => {
-            let round_trip = received.since(order.sent_at).0.unsigned_abs();
-            recorders.round_trip.record(round_trip);
-        }
-        OrderEvent::PartlyFilled | OrderEvent::Filled => risk.filled(order.side, lots),
-        _ => {}
-    }
-    if order.state.is_done() {
-        risk.closed(order.side, closed);
-    }
-    Ok(Some(OrderUpdate { id, kind, state: order.state, lots_open: order.lots_open }))
-}
-
-/// The venue refused a cancel: the order works on, or had ended before.
-fn apply_cancel_reject(
-    table: &mut OrderTable,
-    risk: &mut Risk,
-    reject: &OrderCancelReject<'_>,
-) -> Result<News, GatewayError> {
-    let id = reject.orig_cl_ord_id.to_u64().ok_or(GatewayError::Contradiction)?;
-    let id = ClientOrderId(id);
-    let (order, closed) = table
-        .apply(id, OrderEvent::CancelRejected, Lots::ZERO)
-        .map_err(|_| GatewayError::Contradiction)?;
-    if order.state.is_done() {
-        risk.closed(order.side, closed);
-    }
-    let kind = UpdateKind::CancelRejected;
-    Ok(Some(OrderUpdate { id, kind, state: order.state, lots_open: order.lots_open }))
-}
+#[cfg(test)]
+mod tests;

@@ -173,6 +173,11 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
                         source.readable = false;
                     }
                 }
+                // The next connection has its turn now. This one counts, for a turn has an end.
+                Err(error) if error.is_of_a_connection() => {
+                    self.left = self.left.saturating_sub(1);
+                    self.done += 1;
+                }
                 Err(error) => {
                     // Out of descriptors, for one.
                     self.stop_accepting(listener);

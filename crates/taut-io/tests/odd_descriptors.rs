@@ -8,9 +8,9 @@ use std::os::unix::net::UnixStream;
 
 use taut_io::{
     Completion, EpollKernel, EventLoop, Handle, Io, IoError, Kernel, LoopConfig, Operation,
-    UringKernel, WaitStrategy,
+    SimConfig, SimKernel, UringKernel, WaitStrategy,
 };
-use taut_sys::{ControlSocket, Socket};
+use taut_sys::{Address, ControlSocket, Socket, StreamOptions};
 use taut_types::Nanos;
 
 const SOURCES: usize = 8;
@@ -135,4 +135,32 @@ fn a_deadline_that_is_set_behind_a_cancel_holds() {
     };
     events.run_for(&mut handler, WaitStrategy::Block, Nanos::from_millis(500)).unwrap();
     assert_eq!(errors, [IoError::Cancelled, IoError::TimedOut]);
+}
+
+#[test]
+fn connections_that_break_while_they_wait_hold_up_none_behind_them() {
+    const CONNECTIONS: usize = 100;
+    for (seed, aborted_per_mille) in [(1, 300), (2, 900)] {
+        let sim = SimConfig { seed, aborted_per_mille, ..SimConfig::default() };
+        let config = LoopConfig { sources_max: 3 * CONNECTIONS, timers_max: 4, ..CONFIG };
+        let kernel = SimKernel::new(config.sources_max, sim);
+        let mut events = EventLoop::new(kernel, config).unwrap();
+        let at = Address::Inet("127.0.0.1:7000".parse().unwrap());
+        events.io().listen(&at, &StreamOptions::default()).unwrap();
+        for _ in 0..CONNECTIONS {
+            events.io().connect(&at, &StreamOptions::default(), None).unwrap();
+        }
+        let (mut accepted, mut connected, mut broken) = (0, 0, 0);
+        let mut handler = |_: &mut Io<SimKernel>, completion: Completion<'_>| match completion {
+            Completion::Accepted { .. } => accepted += 1,
+            Completion::Connected { .. } => connected += 1,
+            Completion::Failed { operation: Operation::Connect, .. } => broken += 1,
+            Completion::Closed { .. } => {}
+            other => panic!("{other:?}"),
+        };
+        let span = Nanos::from_millis(10);
+        events.run_for(&mut handler, WaitStrategy::Block, span).unwrap();
+        assert_eq!((accepted, connected + broken), (connected, CONNECTIONS));
+        assert!(connected > 0 && broken > 0);
+    }
 }

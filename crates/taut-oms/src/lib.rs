@@ -2,7 +2,8 @@
 //!
 //! Pure and fixed in size: requests, reports and `now` go in, verdicts and updates come out. The
 //! life cycle is a table ([`OrderState::after`]); the [`OrderTable`] holds every order by its
-//! client id and counts each answer once; [`Risk`] says yes or no before an order leaves.
+//! client id and counts each answer once; [`RecentIds`] tells an answer that is sent again from a
+//! new one; [`Risk`] says yes or no before an order leaves.
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -12,11 +13,13 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod recent;
 mod risk;
 mod state;
 mod table;
 mod throttle;
 
+pub use recent::RecentIds;
 pub use risk::{Reference, Risk, RiskLimits, RiskReject};
 pub use state::{OrderEvent, OrderState};
 pub use table::{Answers, Order, OrderTable, TableError};

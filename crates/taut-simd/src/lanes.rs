@@ -7,6 +7,9 @@ pub trait Lanes: Copy {
 
     /// The sum of the bytes modulo 256.
     fn sum(self, bytes: &[u8]) -> u8;
+
+    /// Puts `from` XOR the pattern, repeated, into `to`.
+    fn xor(self, to: &mut [u8; 32], from: &[u8; 32], pattern: u64);
 }
 
 /// A piece of work that is compiled for every level. Its `run`, and what it calls that matters,

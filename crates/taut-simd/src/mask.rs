@@ -3,8 +3,8 @@
 use crate::lanes::{Kernel, Lanes};
 use crate::level::Level;
 
-/// Bytes that are masked together: the compiler makes registers of the level out of them.
-const LANE_BYTES: usize = 64;
+/// Bytes that are masked together.
+const LANE_BYTES: usize = 32;
 
 impl Level {
     /// Puts `from` XOR the repeated key into `to`; of two lengths, the shorter one counts.
@@ -38,7 +38,7 @@ impl Kernel for MaskInto<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) {
+    fn run<L: Lanes>(self, level: L) {
         let Self { to, from, key } = self;
         let pattern = pattern(key);
         let length = to.len().min(from.len());
@@ -46,10 +46,7 @@ impl Kernel for MaskInto<'_> {
         let (lanes, rest) = to.as_chunks_mut::<LANE_BYTES>();
         let (from_lanes, from_rest) = from.as_chunks::<LANE_BYTES>();
         for (lane, from) in lanes.iter_mut().zip(from_lanes) {
-            let (words, _) = lane.as_chunks_mut::<8>();
-            for (word, from) in words.iter_mut().zip(from.as_chunks::<8>().0) {
-                *word = (u64::from_le_bytes(*from) ^ pattern).to_le_bytes();
-            }
+            level.xor(lane, from, pattern);
         }
         let (words, tail) = rest.as_chunks_mut::<8>();
         let (from_words, from_tail) = from_rest.as_chunks::<8>();
@@ -71,13 +68,12 @@ impl Kernel for Mask<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) {
+    fn run<L: Lanes>(self, level: L) {
         let pattern = pattern(self.key);
         let (lanes, rest) = self.bytes.as_chunks_mut::<LANE_BYTES>();
         for lane in lanes {
-            for word in lane.as_chunks_mut::<8>().0 {
-                *word = (u64::from_le_bytes(*word) ^ pattern).to_le_bytes();
-            }
+            let from = *lane;
+            level.xor(lane, &from, pattern);
         }
         let (words, tail) = rest.as_chunks_mut::<8>();
         for word in words {

@@ -16,6 +16,15 @@ impl Lanes for Portable {
     fn sum(self, bytes: &[u8]) -> u8 {
         sum(bytes)
     }
+
+    /// Cost: four words.
+    #[inline(always)]
+    fn xor(self, to: &mut [u8; 32], from: &[u8; 32], pattern: u64) {
+        let (words, _) = to.as_chunks_mut::<8>();
+        for (word, from) in words.iter_mut().zip(from.as_chunks::<8>().0) {
+            *word = (u64::from_le_bytes(*from) ^ pattern).to_le_bytes();
+        }
+    }
 }
 
 const LOW: u64 = 0x0101_0101_0101_0101;

@@ -2,7 +2,8 @@
 
 use core::arch::x86_64::{
     __m128i, _mm_add_epi64, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64, _mm_loadu_si128,
-    _mm_movemask_epi8, _mm_sad_epu8, _mm_set1_epi8, _mm_setzero_si128, _mm_unpackhi_epi64,
+    _mm_movemask_epi8, _mm_sad_epu8, _mm_set1_epi8, _mm_set1_epi64x, _mm_setzero_si128,
+    _mm_storeu_si128, _mm_unpackhi_epi64, _mm_xor_si128,
 };
 
 use crate::lanes::Lanes;
@@ -63,5 +64,19 @@ impl Lanes for Sse2 {
             _mm_cvtsi128_si64(_mm_add_epi64(sums, _mm_unpackhi_epi64(sums, sums)))
         };
         (whole & 0xff) as u8
+    }
+
+    /// Cost: two registers.
+    #[inline(always)]
+    fn xor(self, to: &mut [u8; 32], from: &[u8; 32], pattern: u64) {
+        let (lanes, _) = to.as_chunks_mut::<16>();
+        for (lane, from) in lanes.iter_mut().zip(from.as_chunks::<16>().0) {
+            // SAFETY: the lane has the 16 bytes that are written, and the store asks for no
+            // alignment. SSE2 is part of x86-64.
+            unsafe {
+                let masked = _mm_xor_si128(load(from), _mm_set1_epi64x(pattern.cast_signed()));
+                _mm_storeu_si128(lane.as_mut_ptr().cast(), masked);
+            }
+        }
     }
 }

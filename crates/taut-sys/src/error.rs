@@ -62,6 +62,24 @@ impl SysError {
         self.errno == libc::EMSGSIZE
     }
 
+    /// An error of the one connection that `accept(2)` was about to give, or of its network: it is
+    /// gone, and the next one may be taken. Not `EPERM` and `EOPNOTSUPP`, which a listener may say
+    /// for ever.
+    #[must_use]
+    pub const fn is_of_a_connection(self) -> bool {
+        matches!(
+            self.errno,
+            libc::ECONNABORTED
+                | libc::EPROTO
+                | libc::ENOPROTOOPT
+                | libc::ENETDOWN
+                | libc::ENETUNREACH
+                | libc::EHOSTDOWN
+                | libc::EHOSTUNREACH
+                | libc::ENONET
+        )
+    }
+
     /// The peer is gone: it closed, reset or never listened. Normal for UDP (`ECONNREFUSED`).
     #[must_use]
     pub const fn is_peer_gone(self) -> bool {

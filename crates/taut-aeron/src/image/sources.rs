@@ -43,12 +43,15 @@ impl Sources {
         }
     }
 
-    /// Another source that has proved itself.
-    pub fn add(&mut self, address: SocketAddr, now: Nanos) {
+    /// Another source that has proved itself. Without a free place it takes that of one that fell
+    /// silent.
+    pub fn add(&mut self, address: SocketAddr, now: Nanos, liveness: Nanos) {
         if self.find(address).is_some() {
             return;
         }
-        if let Some(free) = self.others.iter_mut().find(|other| other.is_none()) {
+        let is_gone = |source: Source| now.since(source.heard) > liveness;
+        let is_free = |other: &Option<Source>| other.is_none_or(is_gone);
+        if let Some(free) = self.others.iter_mut().find(|other| is_free(other)) {
             *free = Some(Source { address, heard: now, has_ended: false });
         }
     }
@@ -80,5 +83,31 @@ impl Sources {
             return Some(&mut self.first);
         }
         self.others.iter_mut().flatten().find(|source| source.address == address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::net::{IpAddr, Ipv4Addr};
+
+    #[test]
+    fn a_source_that_fell_silent_leaves_its_place_to_one_that_comes() {
+        let address = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+        let (live, mut sources) = (Nanos(100), Sources::new(address(0), Nanos(0)));
+        // A relay that comes back from another port each time.
+        for port in 1..100 {
+            let now = Nanos(i64::from(port) * 60);
+            sources.hear(address(0), now);
+            sources.add(address(port), now, live);
+            assert!(sources.hear(address(port), now), "the one from port {port}");
+            assert!(sources.count() <= SOURCES_MAX);
+        }
+        // But whoever is heard keeps it.
+        let now = Nanos(100_000);
+        assert!(sources.hear(address(0), now));
+        (2000..2003).for_each(|port| sources.add(address(port), now, live));
+        sources.add(address(1000), now, live);
+        assert!(!sources.hear(address(1000), now));
     }
 }

@@ -31,6 +31,8 @@ const FEEDBACK_RATIO: u32 = 4;
 /// While there is none to send, it is looked at so often: a look is a system call, and a loop has
 /// other things to look at.
 const FEEDBACK_INTERVAL: Nanos = Nanos::from_micros(2);
+/// After so long what waits is read before anybody is given up: this process stood still.
+const ABSENCE: Nanos = Nanos::from_millis(500);
 /// Repairs of one call.
 const BUNDLE_BYTES: usize = 65_000;
 
@@ -232,7 +234,7 @@ impl PublicationDriver for AeronPublication {
         let mut count = self.send_data(now);
         let is_time = match count {
             0 => self.wants_feedback(now),
-            _ => self.turns.is_multiple_of(FEEDBACK_RATIO),
+            _ => self.turns.is_multiple_of(FEEDBACK_RATIO) || now - self.looked >= ABSENCE,
         };
         if is_time {
             self.looked = now;

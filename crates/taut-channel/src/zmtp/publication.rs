@@ -26,6 +26,11 @@ const LOOK_EVERY: Nanos = Nanos::from_micros(100);
 const BATCH_BYTES: usize = 64 << 10;
 const BATCH_SPAN: Nanos = Nanos::from_micros(5);
 const EVENTS_MAX: usize = 1024;
+/// Edges that one system call brings, and calls of one look.
+const EDGES_MAX: usize = 64;
+const WAITS_MAX: usize = 16;
+/// Reads of one peer at a time: one that never stops talking does not stop the others.
+const READS_MAX: usize = 16;
 /// Of a frame that is longer than 255 bytes.
 const FRAME_HEADER_BYTES: usize = 9;
 
@@ -54,6 +59,8 @@ pub(crate) struct ZmtpPublication {
     caches: bool,
     is_urgent: bool,
     is_closing: bool,
+    /// Some peer has said more than was read.
+    is_behind: bool,
 }
 
 #[derive(Debug)]
@@ -71,7 +78,7 @@ impl ZmtpPublication {
     pub(crate) fn open(uri: &ZmtpUri, opening: &Opening) -> Result<Self, ChannelError> {
         settings::refuse_loss(opening)?;
         let config = settings::publisher(uri)?;
-        let epoll = Epoll::new(64)?;
+        let epoll = Epoll::new(EDGES_MAX)?;
         let end = settings::publisher_end(uri);
         let transport = Transport::open(uri, end, settings::stream(uri), &epoll, opening.now)?;
         let (hwm, publishes) = (config.hwm, config.connection.socket_type == SocketType::Pub);
@@ -98,6 +105,7 @@ impl ZmtpPublication {
             caches,
             is_urgent: false,
             is_closing: false,
+            is_behind: false,
         })
     }
 
@@ -144,12 +152,32 @@ impl ZmtpPublication {
     /// New streams, what peers say, sockets that take bytes again.
     fn look(&mut self, now: Nanos) -> usize {
         self.look_at = now + LOOK_EVERY;
-        let mut work = self.take_edges(now, Nanos::ZERO);
+        let mut work = self.read_on(now);
+        for _ in 0..WAITS_MAX {
+            let edges = self.take_edges(now, Nanos::ZERO);
+            work += edges;
+            if edges < EDGES_MAX {
+                break;
+            }
+        }
         while let Some(socket) = self.transport.as_mut().and_then(|all| all.poll(now)) {
             self.begin(now, socket);
             work += 1;
         }
         work
+    }
+
+    /// Goes on where a peer had more to say than one turn allows.
+    fn read_on(&mut self, now: Nanos) -> usize {
+        if !std::mem::take(&mut self.is_behind) {
+            return 0;
+        }
+        for index in 0..self.peers.len() {
+            if self.peers[index].as_ref().is_some_and(|peer| peer.wire.is_readable) {
+                self.receive(now, index);
+            }
+        }
+        1
     }
 
     fn take_edges(&mut self, now: Nanos, span: Nanos) -> usize {
@@ -172,6 +200,7 @@ impl ZmtpPublication {
             self.is_urgent = true;
         }
         if ready.readable || ready.ended {
+            peer.wire.is_readable = true;
             self.receive(now, index);
         }
     }
@@ -203,9 +232,9 @@ impl ZmtpPublication {
         self.receive(now, index);
     }
 
-    /// Reads until there is nothing more.
+    /// Reads until there is nothing more, or it is the others' turn.
     fn receive(&mut self, now: Nanos, index: usize) {
-        loop {
+        for _ in 0..READS_MAX {
             let Some(peer) = self.peers[index].as_mut() else { return };
             let read = peer.wire.receive(self.core.buffer_bytes(peer.id));
             match read {
@@ -215,6 +244,7 @@ impl ZmtpPublication {
                 Read::Bytes => self.handle(now, index),
             }
         }
+        self.is_behind = true;
     }
 
     fn handle(&mut self, now: Nanos, index: usize) {
@@ -262,7 +292,10 @@ impl ZmtpPublication {
                 self.events.tell(Event::Refused { peer: peer.address });
             }
         }
+        let was_blocked = peer.wire.is_blocked;
         let _ = peer.wire.send(self.core.poll_transmit(peer.id));
+        // It is not one of those that wait, and does not become one.
+        peer.wire.is_blocked = was_blocked;
         self.end(now, index, EndReason::Lost);
     }
 
@@ -438,7 +471,8 @@ impl PublicationDriver for ZmtpPublication {
         let flush = (self.fresh > 0).then(|| self.sent_at + BATCH_SPAN);
         let now = self.look_at;
         let connect = self.transport.as_ref().and_then(|transport| transport.next_timeout(now));
-        [flush, self.core.poll_timeout(), connect].into_iter().flatten().min()
+        let behind = self.is_behind.then_some(now);
+        [flush, behind, self.core.poll_timeout(), connect].into_iter().flatten().min()
     }
 
     fn descriptors(&self) -> Descriptors<'_> {
@@ -448,7 +482,9 @@ impl PublicationDriver for ZmtpPublication {
     fn block(&mut self, span: Nanos) {
         let now = self.sent_at;
         self.flush(now);
-        self.descriptors().wait(span);
+        if !self.is_behind {
+            self.descriptors().wait(span);
+        }
         self.look_at = Nanos::ZERO;
     }
 

@@ -21,6 +21,8 @@ const LOOK_EVERY: Nanos = Nanos::from_micros(100);
 /// What one read takes.
 const BUFFER_BYTES: usize = 128 << 10;
 const LINKS_MAX: usize = 1024;
+/// Edges that one system call brings.
+const EDGES_MAX: usize = 64;
 /// Up to so many links are simply read; of more, those that had an edge.
 const READ_ALL_MAX: usize = 2;
 const EVENTS_MAX: usize = 1024;
@@ -79,7 +81,7 @@ impl ZmtpSubscription {
     pub(crate) fn open(uri: &ZmtpUri, opening: &Opening) -> Result<Self, ChannelError> {
         settings::refuse_loss(opening)?;
         let config = settings::subscriber(uri)?;
-        let epoll = Epoll::new(64)?;
+        let epoll = Epoll::new(EDGES_MAX)?;
         let end = settings::subscriber_end(uri);
         let transport = Transport::open(uri, end, settings::stream(uri), &epoll, opening.now)?;
         let wrong =
@@ -109,9 +111,17 @@ impl ZmtpSubscription {
 
     fn look(&mut self, now: Nanos) {
         self.look_at = now + LOOK_EVERY;
-        self.take_edges(Nanos::ZERO);
+        for _ in 0..LINKS_MAX / EDGES_MAX {
+            if self.take_edges(Nanos::ZERO) < EDGES_MAX {
+                break;
+            }
+        }
         while let Some(socket) = self.transport.as_mut().and_then(|all| all.poll(now)) {
             self.begin(now, socket);
+        }
+        // Whoever was not read for long, because this process stood still, is not silent.
+        for link in self.links.iter().flatten().filter(|link| link.wire.is_readable) {
+            self.core.heard(link.id, now);
         }
         while let Some((id, reason)) = self.core.handle_timeout(now) {
             self.over(now, id.index(), reason);
@@ -121,7 +131,7 @@ impl ZmtpSubscription {
         }
     }
 
-    fn take_edges(&mut self, span: Nanos) {
+    fn take_edges(&mut self, span: Nanos) -> usize {
         let count = self.epoll.wait(Some(span)).unwrap_or(0);
         for at in 0..count {
             let Some((token, ready)) = self.epoll.event(at) else { continue };
@@ -134,6 +144,7 @@ impl ZmtpSubscription {
             link.wire.is_readable |= ready.readable || ready.ended;
             link.wire.is_blocked &= !ready.writable;
         }
+        count
     }
 
     fn begin(&mut self, now: Nanos, socket: Socket) {
@@ -294,9 +305,8 @@ impl ZmtpSubscription {
     }
 
     fn is_idle(&self) -> bool {
-        let links = self.links.iter().flatten();
-        self.held.is_none()
-            && links.clone().all(|link| link.wire.unread().is_empty() && !link.wire.is_readable)
+        // A part of a frame is nothing to do: its rest brings an edge.
+        self.held.is_none() && self.links.iter().flatten().all(|link| !link.wire.is_readable)
     }
 }
 
@@ -356,13 +366,15 @@ impl SubscriptionDriver for ZmtpSubscription {
         for step in 0..count {
             let index = if count == 1 { 0 } else { (self.turn + step) % count };
             let Some(link) = self.links[index].as_ref() else { continue };
-            if count > READ_ALL_MAX && !link.wire.is_readable && link.wire.unread().is_empty() {
+            if count > READ_ALL_MAX && !link.wire.is_readable {
                 continue;
             }
             match self.drain(now, index, &mut left, handler) {
                 Drained::Empty => {}
                 Drained::Over(reason) => self.end(now, index, reason),
                 Drained::Stopped => {
+                    // What was read may hold further messages.
+                    self.links[index].iter_mut().for_each(|link| link.wire.is_readable = true);
                     self.turn = index;
                     self.send(now, index);
                     break;

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use taut_sys::{
-    Address, ConnectProgress, Epoll, Interest, Socket, StreamOptions, Wanted, random_bytes, unlink,
-    wait_ready,
+    Address, ConnectProgress, Epoll, Interest, Socket, StreamOptions, SysError, Wanted,
+    random_bytes, unlink, wait_ready,
 };
 use taut_types::Nanos;
 use taut_zmtp::Backoff;
@@ -93,10 +93,11 @@ impl Transport {
         match &mut self.role {
             Role::Listening(_, false) => None,
             Role::Listening(listener, is_called) => {
-                let Some((socket, _)) = listener.accept().ok().flatten() else {
-                    *is_called = false;
-                    return None;
-                };
+                let accepted = listener.accept();
+                // A failure, such as no descriptor being free, is not the end of the queue: no edge
+                // comes again for who waits there.
+                *is_called = !matches!(accepted, Ok(None));
+                let (socket, _) = accepted.ok().flatten()?;
                 // A Unix socket has none of these options, and needs none.
                 let _ = socket.apply(&self.options);
                 Some(socket)
@@ -165,9 +166,10 @@ impl Drop for Transport {
     }
 }
 
-/// A name in the file system that nobody listens at.
+/// A name in the file system that nobody listens at: who listens and is busy, or is no stream's
+/// end, has another answer.
 fn is_stale(address: &Address) -> bool {
-    Socket::connect(address, &StreamOptions::default()).is_err()
+    Socket::connect(address, &StreamOptions::default()).is_err_and(SysError::is_peer_gone)
 }
 
 fn is_writable(socket: &Socket) -> bool {

@@ -2,6 +2,7 @@
 
 use taut_channel::{EndReason, Event, OfferError, Publication, Subscription};
 use taut_sys::monotonic;
+use taut_types::Nanos;
 
 use crate::ends::{PATIENCE, free_port, message, opening, passed, unicast_with, uri};
 
@@ -111,4 +112,30 @@ fn a_subscription_that_stops_reading_is_evicted_and_the_others_go_on_and_it_can_
     let images = slow_events.iter().filter(|event| matches!(event, Event::ImageAvailable { .. }));
     assert_eq!((has_left, images.count()), (true, 2), "{slow_events:?}");
     assert_eq!(quick.image_count(), 1);
+}
+
+#[test]
+fn a_publisher_that_was_stopped_reads_what_its_receivers_said_before_it_gives_them_up() {
+    // Whichever turn it is that comes after the pause.
+    for turns in 0..4 {
+        let (mut publication, mut subscription) = unicast_with("", "", 0.0, 0.0);
+        let mut now = monotonic();
+        let begun = monotonic();
+        while !publication.is_connected() {
+            now = now + Nanos::from_millis(1);
+            publication.work(now);
+            subscription.poll(now, 9, |_| {});
+            assert!(monotonic() - begun < PATIENCE);
+        }
+        for _ in 0..turns {
+            publication.work(now);
+        }
+        while publication.poll_event().is_some() {}
+        now = now + Nanos::from_secs(8);
+        subscription.poll(now, 9, |_| {});
+        publication.offer(now, b"waits").expect("taken");
+        publication.work(now);
+        let told: Vec<Event> = std::iter::from_fn(|| publication.poll_event()).collect();
+        assert!(publication.is_connected() && told.is_empty(), "{turns} turns: {told:?}");
+    }
 }

@@ -100,6 +100,8 @@ impl Outcome<'_> {
             ("news by retransmission", gateway.retransmitted),
             ("snapshots loaded", gateway.snapshots),
             ("malformed packets", gateway.malformed),
+            ("receive calls that failed", gateway.receive_errors),
+            ("reports sent again", gateway.repeated_reports),
             ("bid levels at the end", gateway.bid_levels),
             ("offer levels at the end", gateway.ask_levels),
             ("requests refused", gateway.refused),

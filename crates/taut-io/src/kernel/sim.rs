@@ -18,42 +18,17 @@ use taut_types::Nanos;
 
 use super::{Bell, Calls, Kernel, Received};
 
+mod config;
+
+pub use config::SimConfig;
+
 const ADDRESS_IN_USE: i32 = 98;
+const CONNECTION_ABORTED: i32 = 103;
 const CONNECTION_RESET: i32 = 104;
 const CONNECTION_REFUSED: i32 = 111;
 const BROKEN_PIPE: i32 = 32;
 const BAD_DESCRIPTOR: i32 = 9;
 const DEADLOCK: i32 = 35;
-
-/// How the simulated network behaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SimConfig {
-    /// Decides everything that is random.
-    pub seed: u64,
-    /// What travels takes up to this long.
-    pub delay_ns_max: u64,
-    /// A receive gives and a send takes any part of what it could.
-    pub is_partial: bool,
-    /// Bytes of a stream under way or unread before a send is blocked.
-    pub window_bytes: usize,
-    /// Datagrams lost, of a thousand.
-    pub lost_per_mille: u64,
-    /// Virtual time of a look that does not wait.
-    pub look_ns: i64,
-}
-
-impl Default for SimConfig {
-    fn default() -> Self {
-        Self {
-            seed: 1,
-            delay_ns_max: 20_000,
-            is_partial: true,
-            window_bytes: 4096,
-            lost_per_mille: 0,
-            look_ns: 100,
-        }
-    }
-}
 
 /// A socket's name: its place, and which of the sockets that were there.
 type Name = (u32, u64);
@@ -352,6 +327,12 @@ impl Kernel for SimKernel {
         };
         let local = *at;
         let Some(from) = backlog.pop_front() else { return Ok(None) };
+        let aborted = self.config.aborted_per_mille;
+        if aborted > 0 && self.draw(1000) < aborted {
+            let reset = SysError::from_errno("connect", CONNECTION_RESET);
+            self.fly(self.now, Flight::Connected(from, Err(reset)));
+            return Err(SysError::from_errno("accept", CONNECTION_ABORTED));
+        }
         let stream = Stream { peer: Some(from), local: Some(local), ..Stream::default() };
         let accepted = self.put(place, Socket::Stream(stream))?;
         let at = self.now + self.delay();

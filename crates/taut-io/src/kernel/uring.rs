@@ -6,6 +6,7 @@
 //! turn.
 
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -18,6 +19,11 @@ use super::linux::{Class, Linux, Notifier};
 use super::{Calls, Received};
 
 /// A loop's kernel over io_uring.
+///
+/// All its streams receive into 1,024 buffers of 16 KiB. A stream that receives holds one from its
+/// arrival to its completion. A stream that is paused holds none: what arrives before the pause
+/// takes effect is copied out of the buffers, which allocates, and is at most what the socket's own
+/// receive buffer held.
 pub type UringKernel = Linux<UringNotifier>;
 
 const NONE: u16 = u16::MAX;
@@ -92,6 +98,15 @@ const VACANT: Place = Place {
     last: NONE,
 };
 
+/// Bytes that were received.
+#[derive(Debug)]
+pub enum UringLease {
+    /// In a buffer of the ring.
+    Buffer(BufferLease),
+    /// Copied out of one.
+    Kept(Box<[u8]>),
+}
+
 /// Learns readiness, and receives streams, through io_uring.
 pub struct UringNotifier {
     ring: Uring,
@@ -99,6 +114,9 @@ pub struct UringNotifier {
     places: Box<[Place]>,
     /// Leases that wait, by buffer, and which buffer follows each.
     waiting: Box<[(Option<BufferLease>, u16)]>,
+    /// What paused streams had received, by place: it comes before what waits in buffers.
+    kept: Box<[VecDeque<Box<[u8]>>]>,
+    memory: UringBuffers,
     starved: Vec<u32>,
 }
 
@@ -112,6 +130,17 @@ impl UringKernel {
     }
 
     fn try_new(sources_max: usize) -> Result<Self, SysError> {
+        let (notifier, bell) = UringNotifier::new(sources_max)?;
+        Ok(Self::with(notifier, sources_max, bell))
+    }
+}
+
+fn tag(kind: u64, place: u32, generation: u32) -> u64 {
+    kind << 56 | u64::from(generation & 0xff_ffff) << 32 | u64::from(place)
+}
+
+impl UringNotifier {
+    fn new(sources_max: usize) -> Result<(Self, Doorbell), SysError> {
         let files = u32::try_from(sources_max).unwrap_or(u32::MAX);
         let mut ring = Uring::new(UringConfig {
             submissions: 256,
@@ -122,22 +151,18 @@ impl UringKernel {
         })?;
         let bell = Doorbell::new()?;
         ring.watch(&bell, BELL << 56)?;
-        let notifier = UringNotifier {
+        let notifier = Self {
+            memory: ring.buffers(),
+            kept: (0..sources_max).map(|_| VecDeque::new()).collect(),
             ring,
             bell: bell.try_clone()?,
             places: alloc::vec![VACANT; sources_max].into_boxed_slice(),
             waiting: (0..BUFFERS).map(|_| (None, NONE)).collect(),
             starved: Vec::with_capacity(sources_max),
         };
-        Ok(Self::with(notifier, sources_max, bell))
+        Ok((notifier, bell))
     }
-}
 
-fn tag(kind: u64, place: u32, generation: u32) -> u64 {
-    kind << 56 | u64::from(generation & 0xff_ffff) << 32 | u64::from(place)
-}
-
-impl UringNotifier {
     fn place(&mut self, place: u32) -> Result<&mut Place, SysError> {
         self.places.get_mut(place as usize).ok_or(SysError::from_errno("source", 9))
     }
@@ -148,14 +173,28 @@ impl UringNotifier {
         if !at.is_open || !at.receiving || at.armed || at.end.is_some() {
             return Ok(());
         }
-        at.armed = true;
         let tag = tag(RECEIVE, place, at.generation);
-        self.ring.receive_multishot(place, tag)
+        self.ring.receive_multishot(place, tag)?;
+        self.place(place)?.armed = true;
+        Ok(())
+    }
+
+    /// Receives again later, when buffers have come back.
+    fn starve(&mut self, place: u32) {
+        if let Ok(at) = self.place(place)
+            && !at.starved
+        {
+            at.starved = true;
+            self.starved.push(place);
+        }
     }
 
     fn append(&mut self, place: u32, lease: BufferLease) {
         let id = lease.id();
         let Some(at) = self.places.get_mut(place as usize) else { return };
+        if !at.receiving {
+            return self.keep(place, lease);
+        }
         if let Some(waiting) = self.waiting.get_mut(usize::from(id)) {
             *waiting = (Some(lease), NONE);
         }
@@ -164,6 +203,15 @@ impl UringNotifier {
             None => at.first = id,
         }
         at.last = id;
+    }
+
+    /// Copies bytes that nobody wants now, for a stream may be paused for ever, and gives their
+    /// buffer back.
+    fn keep(&mut self, place: u32, lease: BufferLease) {
+        if let Some(kept) = self.kept.get_mut(place as usize) {
+            kept.push_back(self.memory.bytes(&lease).into());
+        }
+        self.ring.give_back(lease);
     }
 
     fn pop(&mut self, place: u32) -> Option<BufferLease> {
@@ -198,10 +246,7 @@ impl UringNotifier {
                 true
             }
             Err(error) if error.errno() == NO_BUFFERS => {
-                if !at.starved {
-                    at.starved = true;
-                    self.starved.push(place);
-                }
+                self.starve(place);
                 false
             }
             Err(error) if error.errno() == CANCELLED => false,
@@ -211,9 +256,9 @@ impl UringNotifier {
             }
             Ok(_) => false,
         };
-        if !continues && !ends && !self.places[place as usize].starved {
-            // The kernel ended the multishot for a reason of its own: go on.
-            let _ = self.arm(place);
+        if !continues && !ends && !self.places[place as usize].starved && self.arm(place).is_err() {
+            // The kernel ended the multishot for a reason of its own, and takes no other one now.
+            self.starve(place);
         }
         has_bytes || ends
     }
@@ -225,7 +270,9 @@ impl UringNotifier {
         {
             if let Ok(at) = self.place(place) {
                 at.starved = false;
-                let _ = self.arm(place);
+                if self.arm(place).is_err() {
+                    return self.starve(place);
+                }
             }
         }
     }
@@ -278,7 +325,7 @@ impl UringNotifier {
 }
 
 impl Notifier for UringNotifier {
-    type Lease = BufferLease;
+    type Lease = UringLease;
     type Buffers = UringBuffers;
 
     fn buffers(&mut self) -> UringBuffers {
@@ -286,12 +333,16 @@ impl Notifier for UringNotifier {
     }
 
     #[inline]
-    fn bytes<'b>(buffers: &'b UringBuffers, lease: &'b BufferLease) -> &'b [u8] {
-        buffers.bytes(lease)
+    fn bytes<'b>(buffers: &'b UringBuffers, lease: &'b UringLease) -> &'b [u8] {
+        match lease {
+            UringLease::Buffer(lease) => buffers.bytes(lease),
+            UringLease::Kept(bytes) => bytes,
+        }
     }
 
     #[inline]
-    fn release(&mut self, lease: BufferLease) {
+    fn release(&mut self, lease: UringLease) {
+        let UringLease::Buffer(lease) = lease else { return };
         self.ring.give_back(lease);
         if !self.starved.is_empty() {
             self.feed_the_starved();
@@ -329,6 +380,7 @@ impl Notifier for UringNotifier {
         while let Some(lease) = self.pop(place) {
             self.ring.give_back(lease);
         }
+        self.kept[place as usize].clear();
         self.starved.retain(|starved| *starved != place);
         let ignored = IGNORED << 56;
         if armed {
@@ -348,7 +400,10 @@ impl Notifier for UringNotifier {
         at.receiving = true;
         let generation = at.generation;
         match at.class {
-            Class::Stream => self.arm(place),
+            // What could not be started is not wanted: the caller is told, and may ask again.
+            Class::Stream => self.arm(place).inspect_err(|_| {
+                let _ = self.place(place).map(|at| at.receiving = false);
+            }),
             _ => {
                 let tag = tag(POLL, place, generation);
                 self.ring.report_readiness(place, Interest::Read, true, tag)
@@ -361,6 +416,12 @@ impl Notifier for UringNotifier {
         at.receiving = false;
         let kind = if at.class == Class::Stream { RECEIVE } else { POLL };
         let generation = at.generation;
+        while let Some(lease) = self.pop(place) {
+            self.keep(place, lease);
+        }
+        if !self.starved.is_empty() {
+            self.feed_the_starved();
+        }
         self.ring.cancel(tag(kind, place, generation), IGNORED << 56)
     }
 
@@ -373,8 +434,9 @@ impl Notifier for UringNotifier {
     fn set_hot(&mut self, place: u32, _socket: &Socket, hot: bool) -> Result<(), SysError> {
         // A hot stream is received by calls: what the ring took before would be overtaken.
         if hot {
+            let has_kept = self.kept.get(place as usize).is_some_and(|kept| !kept.is_empty());
             let at = self.place(place)?;
-            if at.first != NONE || at.armed {
+            if at.first != NONE || at.armed || has_kept {
                 return Err(SysError::from_errno("set hot while receiving", 16));
             }
             at.class = Class::Plain;
@@ -383,14 +445,20 @@ impl Notifier for UringNotifier {
     }
 
     #[inline]
-    fn take(&mut self, place: u32) -> Option<Result<Received<BufferLease>, SysError>> {
+    fn take(&mut self, place: u32) -> Option<Result<Received<UringLease>, SysError>> {
         let at = *self.places.get(place as usize)?;
         if at.class != Class::Stream {
             return None;
         }
-        if let Some(lease) = self.pop(place) {
+        let kept = self.kept.get_mut(place as usize)?;
+        let lease = match kept.pop_front() {
+            Some(bytes) => Some(UringLease::Kept(bytes)),
+            None => self.pop(place).map(UringLease::Buffer),
+        };
+        if let Some(lease) = lease {
             let at = self.places.get(place as usize)?;
-            let more = at.first != NONE || at.end.is_some();
+            let has_kept = self.kept.get(place as usize).is_some_and(|kept| !kept.is_empty());
+            let more = has_kept || at.first != NONE || at.end.is_some();
             return Some(Ok(Received::Some { lease, more }));
         }
         Some(match at.end {
@@ -435,3 +503,6 @@ impl fmt::Debug for UringNotifier {
         f.debug_struct("UringNotifier").field("ring", &self.ring).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -86,6 +86,50 @@ impl Incoming {
     /// Takes bytes up to the end of a frame: how many, and what is complete with them.
     #[inline]
     pub fn take<'a>(&'a mut self, bytes: &'a [u8]) -> Taken<'a> {
+        if self.is_between_messages()
+            && let Some((taken, opcode, payload)) = self.whole_message(bytes)
+        {
+            self.count_borrowed(opcode, payload.len());
+            return (taken, item(opcode, payload).map(Some));
+        }
+        self.take_any(bytes)
+    }
+
+    /// Between two messages, and between two frames.
+    #[inline]
+    const fn is_between_messages(&self) -> bool {
+        self.frame.is_none() && self.header_bytes == 0 && self.opcode.is_none()
+    }
+
+    /// The usual frame, at once: a message that is whole and not masked, of less than 64 KiB. What
+    /// is anything else, or wrong in any way, is for the others to judge.
+    #[inline]
+    fn whole_message<'a>(&self, bytes: &'a [u8]) -> Option<(usize, Opcode, &'a [u8])> {
+        let opcode = match bytes.first()? {
+            0x81 => Opcode::Text,
+            0x82 => Opcode::Binary,
+            _ => return None,
+        };
+        let (length, header_bytes) = match *bytes.get(1)? {
+            short @ 0..=125 => (usize::from(short), 2),
+            126 => {
+                let length = u16::from_be_bytes(*bytes.get(2..4)?.first_chunk()?);
+                (usize::from(length), 4)
+            }
+            _ => return None,
+        };
+        let is_shortest = header_bytes == 2 || length > 125;
+        let is_fine = self.role == Role::Client && is_shortest;
+        let payload = bytes.get(header_bytes..header_bytes + length)?;
+        (is_fine && length as u64 <= self.message_bytes_max).then_some((
+            header_bytes + length,
+            opcode,
+            payload,
+        ))
+    }
+
+    /// Any frame, or a piece of one.
+    fn take_any<'a>(&'a mut self, bytes: &'a [u8]) -> Taken<'a> {
         if self.frame.is_some() || self.header_bytes > 0 {
             return self.take_cut(bytes);
         }
@@ -101,7 +145,7 @@ impl Incoming {
                     && self.is_whole(&header)
                     && let Some(payload) = rest.get(..header.payload_bytes as usize)
                 {
-                    self.count_borrowed(&header);
+                    self.count_borrowed(header.opcode, payload.len());
                     return (header_bytes + payload.len(), item(header.opcode, payload).map(Some));
                 }
                 self.begin(header);
@@ -113,7 +157,8 @@ impl Incoming {
 
     /// As [`Incoming::take`], and unmasks in place what lies whole in these bytes.
     pub fn take_mut<'a>(&'a mut self, bytes: &'a mut [u8]) -> Taken<'a> {
-        if self.frame.is_none()
+        if self.role == Role::Server
+            && self.frame.is_none()
             && self.header_bytes == 0
             && let Ok(Some((header, header_bytes))) = FrameHeader::parse(bytes, self.role)
             && let Some(key) = header.key
@@ -124,7 +169,7 @@ impl Incoming {
         {
             let payload = bytes.get_mut(header_bytes..end as usize).unwrap_or(&mut []);
             self.level.mask(payload, key);
-            self.count_borrowed(&header);
+            self.count_borrowed(header.opcode, payload.len());
             return (end as usize, item(header.opcode, payload).map(Some));
         }
         self.take(bytes)
@@ -276,17 +321,17 @@ impl Incoming {
     }
 
     #[inline]
-    fn count_borrowed(&mut self, header: &FrameHeader) {
-        if header.opcode.is_control() {
-            return self.count_control(header.opcode);
+    const fn count_borrowed(&mut self, opcode: Opcode, payload_bytes: usize) {
+        if opcode.is_control() {
+            return self.count_control(opcode);
         }
         self.counters.data_frames_in += 1;
         self.counters.messages_in += 1;
         self.counters.borrowed_messages += 1;
-        self.counters.message_bytes_in += header.payload_bytes;
+        self.counters.message_bytes_in += payload_bytes as u64;
     }
 
-    fn count_control(&mut self, opcode: Opcode) {
+    const fn count_control(&mut self, opcode: Opcode) {
         match opcode {
             Opcode::Ping => self.counters.pings_in += 1,
             Opcode::Pong => self.counters.pongs_in += 1,

@@ -1,0 +1,95 @@
+//! `taut bench ws`: what a frame costs, and round trips of a text over loopback TCP.
+
+mod codec;
+mod round_trip;
+mod texts;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::bench::ws::texts::{DISTINCT, PAYLOAD_BYTES, texts};
+use crate::channel::latency::Spread;
+use crate::exit::Failure;
+use crate::terminal::print;
+
+/// The arguments of `taut bench ws`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Print one JSON object instead of lines.
+    #[arg(long)]
+    json: bool,
+    /// Round trips that are measured, of each kind.
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(64..))]
+    round_trips: u32,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    rtt_ns: Spread,
+    bare_rtt_ns: Spread,
+    #[serde(flatten)]
+    codec: codec::Codec,
+    payload_bytes: usize,
+    distinct_messages: usize,
+    simd: &'static str,
+}
+
+/// Measures and reports.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let texts = texts();
+    let codec = codec::measure(&texts)?;
+    let mut trips = round_trip::measure(&texts, arguments.round_trips)?;
+    let measured = |spread: Option<Spread>| {
+        spread.ok_or_else(|| Failure::Run(String::from("no round trip was measured")))
+    };
+    let report = Report {
+        rtt_ns: measured(trips.ws.spread())?,
+        bare_rtt_ns: measured(trips.bare.spread())?,
+        codec,
+        payload_bytes: PAYLOAD_BYTES,
+        distinct_messages: DISTINCT,
+        simd: taut_fix::SimdLevel::best().name(),
+    };
+    let printed = if arguments.json {
+        let text = serde_json::to_string(&report);
+        print(text.map_err(|error| Failure::run("cannot print JSON", error))?)
+    } else {
+        print_lines(&report)
+    };
+    printed.map_err(|error| Failure::run("cannot print", error))
+}
+
+fn print_lines(report: &Report) -> std::io::Result<()> {
+    let spread = |name: &str, s: &Spread| {
+        print(format_args!(
+            "{name:28} min {:7} p50 {:7} p99 {:7} p99.9 {:7} max {:8} ns, {} trips",
+            s.min, s.p50, s.p99, s.p999, s.max, s.count
+        ))
+    };
+    let codec = &report.codec;
+    spread("round trip over WebSocket", &report.rtt_ns)?;
+    spread("bare TCP, the same sizes", &report.bare_rtt_ns)?;
+    print(format_args!("{:28} {:7.1} ns a frame, borrowed", "parse a server's", codec.parse_ns))?;
+    print(format_args!("{:28} {:7.1} ns, unmasked", "parse a client's", codec.parse_masked_ns))?;
+    print(format_args!("{:28} {:7.1} ns", "encode a server's", codec.encode_ns))?;
+    print(format_args!("{:28} {:7.1} ns, masked", "encode a client's", codec.encode_masked_ns))?;
+    print(format_args!(
+        "{} texts of {} bytes, hash {:016x}, {}; monotonic clock, one process, two threads",
+        report.distinct_messages, report.payload_bytes, codec.hash, report.simd
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_benchmark_runs_and_its_work_is_always_the_same() {
+        let texts = texts();
+        let hash = codec::measure(&texts).expect("the codec").hash;
+        assert_eq!(codec::measure(&texts).expect("again").hash, hash);
+        let mut trips = round_trip::measure(&texts, 64).expect("round trips");
+        assert_eq!(trips.ws.spread().map(|spread| spread.count), Some(64));
+        assert_eq!(trips.bare.spread().map(|spread| spread.count), Some(64));
+    }
+}

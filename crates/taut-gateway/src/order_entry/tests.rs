@@ -1,0 +1,246 @@
+//! Reports that a venue sends again, over a real session.
+
+use std::io::Read;
+use std::net::{SocketAddr, TcpListener};
+
+use taut_fix::{
+    CompId, ExecType, ExecutionReport, Extras, OrdStatus, OrderCancelReject, ResponseTo,
+    TypedMessage,
+};
+use taut_io::{Completion, EventLoop, LoopConfig};
+use taut_ipc::Segment;
+use taut_oms::Answers;
+use taut_sys::TickMapping;
+use taut_types::{InstrumentId, Price, Qty, Side, Symbol, TimeInForce};
+
+use super::*;
+use crate::regions::Regions;
+
+const MONO: Nanos = Nanos::from_secs(1_000);
+const UTC_OFFSET: Nanos = Nanos::from_secs(1_340_285_400);
+const NOW: Now = Now { mono: MONO, utc: Nanos(MONO.0 + UTC_OFFSET.0) };
+const LOOP: LoopConfig = LoopConfig {
+    sources_max: 2,
+    timers_max: 2,
+    posts_max: 1,
+    write_bytes_max: 4096,
+    writes_max: 8,
+    receives_per_visit: 4,
+    completions_per_turn: 16,
+};
+
+fn clock() -> Clock {
+    let words = [0, 0, MONO.0.cast_unsigned(), 0, UTC_OFFSET.0.cast_unsigned()];
+    Clock::new(TickMapping::from_words(words))
+}
+
+fn name(text: &str) -> CompId {
+    CompId::new(text.as_bytes()).unwrap()
+}
+
+fn config(order_address: SocketAddr) -> GatewayConfig {
+    let SocketAddr::V4(order_address) = order_address else { panic!("{order_address}") };
+    let share = Qty { mantissa: 1, decimals: 0 };
+    let (symbol, tick) = (Symbol::new(b"AAPL").unwrap(), Price::parse(b"0.01").unwrap());
+    GatewayConfig {
+        instrument: Instrument::new(InstrumentId(1), symbol, tick, share).unwrap(),
+        order_address,
+        sink_address: None,
+        sender_comp_id: name("GATEWAY"),
+        target_comp_id: name("VENUE"),
+        heartbeat_interval: Nanos::from_secs(5),
+        stream_id: None,
+        level_capacity: 8,
+        order_capacity: 8,
+        risk: GatewayConfig::default_risk(),
+        hot: false,
+    }
+}
+
+/// An order session that is logged on to a venue of a few lines.
+struct Pair<'m> {
+    events: EventLoop<EpollKernel>,
+    orders: OrderSession,
+    venue: Session<MemoryStore>,
+    recorders: Recorders<'m>,
+    told: Vec<OrderUpdate>,
+}
+
+impl<'m> Pair<'m> {
+    fn new(segment: &'m Segment) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let config = config(listener.local_addr().unwrap());
+        let mut events = EventLoop::new(EpollKernel::new(2).unwrap(), LOOP).unwrap();
+        let orders = OrderSession::connect(&config, events.io(), NOW).unwrap();
+        let (mut line, _) = listener.accept().unwrap();
+        let (sender, target) = (config.target_comp_id, config.sender_comp_id);
+        let acceptor = SessionConfig::new(Role::Acceptor, BeginString::Fix44, sender, target);
+        let mut venue = Session::new(acceptor, MemoryStore::new(STORE_MESSAGES, STORE_BYTES));
+        let recorders = Recorders::new(&Regions::of(segment).unwrap()).unwrap();
+        let mut connected = false;
+        while !connected {
+            let mut note = |_: &mut Io<EpollKernel>, completion: Completion<'_>| {
+                connected |= matches!(completion, Completion::Connected { .. });
+            };
+            events.poll(&mut note).unwrap();
+        }
+        venue.connect(NOW);
+        let told = Vec::new();
+        let mut pair = Self { events, orders, venue, recorders, told };
+        pair.orders.connected(pair.events.io(), &clock()).unwrap();
+        let (mut logon, mut answer) = ([0; 1024], [0; 1024]);
+        let length = line.read(&mut logon).unwrap();
+        let mut index = FieldIndex::with_capacity(FIELDS_MAX);
+        let progress = pair.venue.handle_bytes(NOW, &logon[..length], &mut index);
+        assert_eq!(progress.event, Some(Event::LoggedOn));
+        while let Some(range) = pair.venue.poll_transmit(NOW, &mut answer) {
+            pair.take(&answer[range]).unwrap();
+        }
+        assert!(pair.orders.is_active());
+        pair
+    }
+
+    /// The gateway receives these bytes.
+    fn take(&mut self, bytes: &[u8]) -> Result<(), GatewayError> {
+        let Self { events, orders, recorders, told, .. } = self;
+        let tell = |update: &OrderUpdate| {
+            told.push(*update);
+            Ok(())
+        };
+        orders.receive(events.io(), (&clock(), MONO), bytes, recorders, tell)
+    }
+
+    /// The venue sends a message, maybe one that may have been sent before.
+    fn send<M: TypedMessage>(
+        &mut self,
+        poss_resend: bool,
+        message: &M,
+    ) -> Result<(), GatewayError> {
+        let mut out = [0; 1024];
+        let extras = Extras { poss_resend, ..Extras::default() };
+        let range = self
+            .venue
+            .send(NOW, M::MSG_TYPE, extras, &mut out, |writer| message.encode_body(writer))
+            .unwrap();
+        self.take(&out[range])
+    }
+
+    fn order(&mut self, id: u64, lots: i64) {
+        let order = NewOrder {
+            side: Side::Buy,
+            order_type: OrderType::Limit,
+            time_in_force: TimeInForce::GoodTillCancel,
+            price: Price::parse(b"10.00").unwrap(),
+            lots: Lots(lots),
+        };
+        self.orders.remember(ClientOrderId(id), &order, MONO).unwrap();
+    }
+
+    fn cancel(&mut self, id: u64, target: u64) {
+        let (id, target) = (ClientOrderId(id), ClientOrderId(target));
+        assert!(self.orders.send_cancel(self.events.io(), &clock(), id, target).unwrap().is_none());
+    }
+}
+
+fn text(text: &str) -> ShortText {
+    ShortText::new(text.as_bytes()).unwrap()
+}
+
+/// A report of order 7, which is for 10.
+fn report(
+    exec_id: &str,
+    exec_type: ExecType,
+    (last, total): (i64, i64),
+) -> ExecutionReport<'static> {
+    ExecutionReport {
+        order_id: text("V1"),
+        exec_id: text(exec_id),
+        cl_ord_id: text("7"),
+        orig_cl_ord_id: None,
+        exec_type,
+        ord_status: OrdStatus::PartiallyFilled,
+        symbol: text("AAPL"),
+        side: Side::Buy,
+        order_qty: 10,
+        last_qty: last,
+        last_price: (last > 0).then_some(Price::parse(b"10.00").unwrap()),
+        leaves_qty: 10 - total,
+        cum_qty: total,
+        avg_price: Price(0),
+        ord_rej_reason: None,
+        text: b"",
+        transact_time: None,
+    }
+}
+
+/// All that a report can change.
+fn state(pair: &Pair<'_>) -> (Lots, Answers, usize) {
+    (pair.orders.risk().position(), *pair.orders.table().answers(), pair.told.len())
+}
+
+#[test]
+fn a_fill_that_is_sent_again_counts_once() {
+    let segment = Segment::create("resent-fill", &Regions::LAYOUT).unwrap();
+    let mut pair = Pair::new(&segment);
+    pair.order(7, 10);
+    pair.send(false, &report("E1", ExecType::New, (0, 0))).unwrap();
+    pair.send(false, &report("E2", ExecType::Trade, (4, 4))).unwrap();
+    let before = state(&pair);
+    assert_eq!((before.0, before.1.fills, before.2), (Lots(4), 1, 2));
+    pair.send(true, &report("E1", ExecType::New, (0, 0))).unwrap();
+    pair.send(true, &report("E2", ExecType::Trade, (4, 4))).unwrap();
+    assert_eq!((state(&pair), pair.orders.repeated_reports()), (before, 2));
+}
+
+#[test]
+fn a_fill_that_is_new_counts_although_it_may_have_been_sent_before() {
+    let segment = Segment::create("new-fill", &Regions::LAYOUT).unwrap();
+    let mut pair = Pair::new(&segment);
+    pair.order(7, 10);
+    pair.send(true, &report("E1", ExecType::New, (0, 0))).unwrap();
+    pair.send(true, &report("E2", ExecType::Trade, (4, 4))).unwrap();
+    // As much again, at the same price: only the id and the total tell it from the first.
+    pair.send(true, &report("E3", ExecType::Trade, (4, 8))).unwrap();
+    pair.send(true, &report("E4", ExecType::Trade, (2, 10))).unwrap();
+    let (position, answers, told) = state(&pair);
+    assert_eq!((position, answers.acks, answers.fills, told), (Lots(10), 1, 3, 4));
+    assert_eq!(pair.orders.repeated_reports(), 0);
+}
+
+#[test]
+fn a_fill_whose_id_is_forgotten_is_known_by_what_has_traded() {
+    let segment = Segment::create("forgotten-fill", &Regions::LAYOUT).unwrap();
+    let mut pair = Pair::new(&segment);
+    pair.order(7, 10);
+    pair.send(false, &report("E1", ExecType::New, (0, 0))).unwrap();
+    pair.send(false, &report("E2", ExecType::Trade, (4, 4))).unwrap();
+    pair.orders.reports = Reports::new();
+    let before = state(&pair);
+    pair.send(true, &report("E2", ExecType::Trade, (4, 4))).unwrap();
+    assert_eq!((state(&pair), pair.orders.repeated_reports()), (before, 1));
+}
+
+#[test]
+fn a_refused_cancel_that_is_sent_again_answers_no_other_cancel() {
+    let segment = Segment::create("resent-reject", &Regions::LAYOUT).unwrap();
+    let mut pair = Pair::new(&segment);
+    pair.order(7, 10);
+    pair.send(false, &report("E1", ExecType::New, (0, 0))).unwrap();
+    let refused = OrderCancelReject {
+        order_id: text("V1"),
+        cl_ord_id: text("8"),
+        orig_cl_ord_id: text("7"),
+        ord_status: OrdStatus::New,
+        response_to: ResponseTo::CancelRequest,
+        reason: None,
+        text: b"",
+    };
+    pair.cancel(8, 7);
+    pair.send(false, &refused).unwrap();
+    pair.send(true, &refused).unwrap();
+    pair.cancel(9, 7);
+    pair.send(true, &refused).unwrap();
+    let answers = *pair.orders.table().answers();
+    assert_eq!((answers.cancel_requests, answers.cancel_rejects, answers.unanswered()), (2, 1, 1));
+    assert_eq!(pair.orders.repeated_reports(), 2);
+}

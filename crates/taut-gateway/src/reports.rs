@@ -1,0 +1,143 @@
+//! What the venue's reports do to our orders, each of them once.
+
+use taut_fix::{ExecType, ExecutionReport, OrderCancelReject, ShortText};
+use taut_oms::{OrderEvent, OrderTable, RecentIds, Risk};
+use taut_types::{ClientOrderId, Lots, Nanos, Price};
+
+use crate::error::GatewayError;
+use crate::message::{OrderUpdate, UpdateKind};
+use crate::regions::Recorders;
+
+/// Reports whose ids are remembered. A fill that is older is known by what its order has traded.
+const REPORTS_REMEMBERED: usize = 16_384;
+/// Refused cancels whose ids are remembered.
+const REJECTS_REMEMBERED: usize = 1_024;
+
+/// An update that a report or a refusal led to.
+pub(crate) type News = Option<OrderUpdate>;
+
+/// What was reported so far, so that a report marked PossResend (97) is told from a new one.
+#[derive(Debug)]
+pub(crate) struct Reports {
+    /// ExecID (17) of reports.
+    executions: RecentIds<ShortText>,
+    /// ClOrdID (11) of requests whose refusal was told: a refusal has no ExecID.
+    rejects: RecentIds<ShortText>,
+    repeated: u64,
+}
+
+impl Reports {
+    pub(crate) fn new() -> Self {
+        Self {
+            executions: RecentIds::with_capacity(REPORTS_REMEMBERED),
+            rejects: RecentIds::with_capacity(REJECTS_REMEMBERED),
+            repeated: 0,
+        }
+    }
+
+    /// Reports that were sent again, and changed nothing.
+    pub(crate) const fn repeated(&self) -> u64 {
+        self.repeated
+    }
+
+    /// Whether a report that may have been sent before was applied before; counts it if so.
+    #[cold]
+    pub(crate) fn is_repeated(&mut self, table: &OrderTable, report: &ExecutionReport<'_>) -> bool {
+        let is_repeated = self.executions.contains(&report.exec_id) || is_counted(table, report);
+        self.repeated += u64::from(is_repeated);
+        is_repeated
+    }
+
+    /// As [`Reports::is_repeated`], of a refused cancel.
+    #[cold]
+    pub(crate) fn is_repeated_reject(&mut self, reject: &OrderCancelReject<'_>) -> bool {
+        let is_repeated = self.rejects.contains(&reject.cl_ord_id);
+        self.repeated += u64::from(is_repeated);
+        is_repeated
+    }
+
+    /// What an execution report does to its order. A report that answers nothing of ours ends the
+    /// run: our view of our own orders would be wrong from there on.
+    pub(crate) fn apply(
+        &mut self,
+        table: &mut OrderTable,
+        risk: &mut Risk,
+        recorders: &mut Recorders<'_>,
+        received: Nanos,
+        report: &ExecutionReport<'_>,
+    ) -> Result<News, GatewayError> {
+        self.executions.insert(report.exec_id);
+        let id = order_of(report).ok_or(GatewayError::Contradiction)?;
+        let lots = Lots(report.last_qty);
+        let Some((event, kind)) = meaning(report, lots) else { return Ok(None) };
+        let (order, closed) =
+            table.apply(id, event, lots).map_err(|_| GatewayError::Contradiction)?;
+        match event {
+            OrderEvent::Accepted | OrderEvent::Rejected => {
+                let round_trip = received.since(order.sent_at).0.unsigned_abs();
+                recorders.round_trip.record(round_trip);
+            }
+            OrderEvent::PartlyFilled | OrderEvent::Filled => risk.filled(order.side, lots),
+            _ => {}
+        }
+        if order.state.is_done() {
+            risk.closed(order.side, closed);
+        }
+        Ok(Some(OrderUpdate { id, kind, state: order.state, lots_open: order.lots_open }))
+    }
+
+    /// The venue refused a cancel: the order works on, or had ended before.
+    pub(crate) fn apply_cancel_reject(
+        &mut self,
+        table: &mut OrderTable,
+        risk: &mut Risk,
+        reject: &OrderCancelReject<'_>,
+    ) -> Result<News, GatewayError> {
+        self.rejects.insert(reject.cl_ord_id);
+        let id = reject.orig_cl_ord_id.to_u64().ok_or(GatewayError::Contradiction)?;
+        let id = ClientOrderId(id);
+        let (order, closed) = table
+            .apply(id, OrderEvent::CancelRejected, Lots::ZERO)
+            .map_err(|_| GatewayError::Contradiction)?;
+        if order.state.is_done() {
+            risk.closed(order.side, closed);
+        }
+        let kind = UpdateKind::CancelRejected;
+        Ok(Some(OrderUpdate { id, kind, state: order.state, lots_open: order.lots_open }))
+    }
+}
+
+/// Which order of ours a report is about.
+fn order_of(report: &ExecutionReport<'_>) -> Option<ClientOrderId> {
+    report.orig_cl_ord_id.unwrap_or(report.cl_ord_id).to_u64().map(ClientOrderId)
+}
+
+/// Whether a fill is in its order already: the total after it (CumQty, 14) is no more than what has
+/// traded.
+fn is_counted(table: &OrderTable, report: &ExecutionReport<'_>) -> bool {
+    let order = order_of(report).and_then(|id| table.get(id));
+    report.exec_type == ExecType::Trade
+        && order.is_some_and(|order| {
+            let traded = order.lots.0 - order.lots_open.0 - order.lots_closed.0;
+            report.cum_qty <= traded
+        })
+}
+
+/// A report as an event of its order's life; `None` when it is none.
+fn meaning(report: &ExecutionReport<'_>, lots: Lots) -> Option<(OrderEvent, UpdateKind)> {
+    Some(match report.exec_type {
+        ExecType::New => (OrderEvent::Accepted, UpdateKind::Accepted),
+        ExecType::Rejected => (OrderEvent::Rejected, UpdateKind::Rejected),
+        ExecType::Trade => {
+            let price = report.last_price.unwrap_or(Price(0));
+            let event =
+                if report.leaves_qty == 0 { OrderEvent::Filled } else { OrderEvent::PartlyFilled };
+            (event, UpdateKind::Filled { price, lots })
+        }
+        ExecType::Canceled if report.orig_cl_ord_id.is_some() => {
+            (OrderEvent::Cancelled, UpdateKind::Cancelled)
+        }
+        ExecType::Canceled | ExecType::Expired => (OrderEvent::Expired, UpdateKind::Expired),
+        _ => return None,
+    })
+}
