@@ -230,9 +230,9 @@ impl Arbiter {
         match self.config.recovery {
             Recovery::Snapshot => {}
             Recovery::Retransmission { interval, attempts_max, packets_max } => {
-                let has_base =
-                    matches!(self.sequencer.state(), FeedState::Recovering { has_base: true, .. });
-                if has_base && let Some(stream_id) = self.sequencer.stream_id() {
+                if self.sequencer.has_gap()
+                    && let Some(stream_id) = self.sequencer.stream_id()
+                {
                     let (first, count) = self.sequencer.first_gap(packets_max);
                     let wanted = RetransmitRequest { stream_id, first, count };
                     self.plan.ask(now, wanted, interval, attempts_max);
@@ -250,7 +250,7 @@ impl Arbiter {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Nanos> {
         let silence = self.lines.next_silence(self.config.silence);
-        let gap_since = self.gap_since.filter(|_| self.has_gap());
+        let gap_since = self.gap_since.filter(|_| self.sequencer.has_gap());
         let gap = gap_since.and_then(|since| match self.config.recovery {
             Recovery::Snapshot => None,
             Recovery::NaturalRefresh => Some(since + self.config.patience),
@@ -327,11 +327,6 @@ impl Arbiter {
 }
 
 impl Arbiter {
-    /// Packets are missing from a state that is good up to them.
-    const fn has_gap(&self) -> bool {
-        matches!(self.sequencer.state(), FeedState::Recovering { has_base: true, .. })
-    }
-
     #[inline]
     fn hear(&mut self, now: Nanos, line: Line) {
         self.lines.hear(line, now);

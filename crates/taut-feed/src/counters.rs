@@ -24,6 +24,8 @@ pub struct Counters {
     /// Packets that were stored or offered and then dropped for want of room: a snapshot has to
     /// cover them.
     pub dropped: u64,
+    /// Packets, heartbeats and snapshots whose number was too far ahead to be believed at once.
+    pub doubted: u64,
     /// Packets of another stream: an old incarnation of the venue, or another venue.
     pub foreign: u64,
     /// The highest sequence known to have been sent, from packets, heartbeats and snapshots.

@@ -36,6 +36,12 @@ impl Default for FeedConfig {
 /// it keeps a corrupt packet from moving the account to where it cannot count on.
 const SEQUENCE_MAX: u64 = i64::MAX.unsigned_abs();
 
+/// A number that is further ahead of what is known than the store is long, and at least so much, is
+/// believed when the next one agrees. What is nearer is believed at once: should it be wrong, the
+/// feed is stale until it has got there. A true jump costs one packet, which the snapshot covers
+/// that it needs anyway.
+const JUMP_MIN: u64 = 1_024;
+
 /// Where a feed stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedState {
@@ -116,6 +122,8 @@ pub struct Sequencer {
     has_base: bool,
     stream_id: Option<u32>,
     counters: Counters,
+    /// The last number that was heard, while it is too far ahead to be believed.
+    doubted: Option<u64>,
     /// A snapshot is complete and its reset has not been handed out.
     reset: bool,
     assembly: Assembly,
@@ -133,6 +141,7 @@ impl Sequencer {
             has_base: false,
             stream_id: config.stream_id,
             counters: Counters::default(),
+            doubted: None,
             reset: false,
             assembly: Assembly::new(config.snapshot_packet_count, config.packet_bytes),
             packets: Slots::new(config.packet_count, config.packet_bytes),
@@ -147,6 +156,7 @@ impl Sequencer {
         self.has_base = false;
         self.stream_id = stream_id;
         self.counters = Counters::default();
+        self.doubted = None;
         self.reset = false;
         self.assembly.clear();
         self.packets.clear();
@@ -171,8 +181,10 @@ impl Sequencer {
 
     /// Takes note of the last sequence that the publisher has sent: a lost tail is a gap too.
     pub fn handle_heartbeat(&mut self, stream_id: u32, last_sequence: SequenceNumber) {
-        if self.is_ours(stream_id) && last_sequence.0 <= SEQUENCE_MAX {
-            self.note_sent(last_sequence.0);
+        let last = last_sequence.0;
+        if self.is_ours(stream_id) && last <= SEQUENCE_MAX && self.is_credible(last, false) {
+            self.note_sent(last);
+            self.update_live();
         }
     }
 
@@ -183,10 +195,12 @@ impl Sequencer {
         head: SnapshotHead,
         packet: &[u8],
     ) -> SnapshotVerdict {
-        if !self.is_ours(stream_id) || head.last_sequence.0 > SEQUENCE_MAX {
+        let last = head.last_sequence.0;
+        if !self.is_ours(stream_id) || last > SEQUENCE_MAX || !self.is_credible(last, true) {
             return SnapshotVerdict::Ignored;
         }
-        self.note_sent(head.last_sequence.0);
+        self.note_sent(last);
+        self.update_live();
         if self.live || !self.is_useful(head) {
             return SnapshotVerdict::Ignored;
         }
@@ -279,7 +293,7 @@ impl Sequencer {
     /// and what they changed is not in the caller's state. Drain [`poll_replay`](Self::poll_replay)
     /// then. False when there is no state to go on with.
     pub fn give_up_gap(&mut self) -> bool {
-        if self.live || !self.has_base || self.is_replaying() {
+        if !self.has_gap() || self.is_replaying() {
             return false;
         }
         let sent = self.counters.highest_seen;
@@ -289,6 +303,11 @@ impl Sequencer {
         self.next = stored.unwrap_or(sent.saturating_add(1));
         self.update_live();
         true
+    }
+
+    /// Packets are missing from a state that is good up to them.
+    pub(crate) const fn has_gap(&self) -> bool {
+        !self.live && self.has_base && self.next <= self.counters.highest_seen
     }
 
     /// The first sequence that has been neither applied nor recovered.
@@ -329,6 +348,9 @@ impl Sequencer {
         }
         if sequence > SEQUENCE_MAX {
             self.counters.dropped += 1;
+            return Verdict::Dropped;
+        }
+        if !self.is_credible(sequence, false) {
             return Verdict::Dropped;
         }
         self.note_sent(sequence);
@@ -422,7 +444,36 @@ impl Sequencer {
     }
 
     fn update_live(&mut self) {
-        self.live = self.has_base && !self.is_replaying() && self.next > self.counters.highest_seen;
+        self.live = self.has_base
+            && !self.is_replaying()
+            && self.doubted.is_none()
+            && self.next > self.counters.highest_seen;
+    }
+
+    /// Whether the publisher may well have sent so much. One number that is far ahead of all the
+    /// others is not believed, or a corrupt one would keep the feed stale for ever; but it is a
+    /// first sign, and the feed is not live until the next number says what is true. A second line
+    /// repeats what the first says, so only a snapshot may confirm with the same number again.
+    fn is_credible(&mut self, sequence: u64, is_snapshot: bool) -> bool {
+        let jump = JUMP_MIN.max(self.packets.count() as u64);
+        let known = self.counters.highest_seen.max(self.next - 1);
+        if sequence <= known.saturating_add(jump) {
+            if sequence.saturating_add(1) >= self.next {
+                self.doubted = None;
+            }
+            return true;
+        }
+        let agrees = |doubted: u64| {
+            sequence.abs_diff(doubted) <= jump && (is_snapshot || sequence != doubted)
+        };
+        if self.doubted.take().is_some_and(agrees) {
+            return true;
+        }
+        self.doubted = Some(sequence);
+        self.counters.doubted += 1;
+        self.counters.gaps += u64::from(self.live);
+        self.live = false;
+        false
     }
 
     /// Whether this is the stream to follow; the first one heard is, when none was configured.

@@ -6,6 +6,7 @@ mod retransmit;
 mod runs;
 mod stories;
 mod table;
+mod wild;
 
 use std::vec::Vec;
 
