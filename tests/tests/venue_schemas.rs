@@ -261,6 +261,19 @@ fn a_cme_book_by_price_follows_places_and_heals_by_natural_refresh() {
 }
 
 #[test]
+fn a_cme_level_without_a_place_is_malformed_and_says_nothing() {
+    let Some(schema) = venue("cme-mdp3-v9.xml") else { return };
+    for (action, level) in [0, 1, 2, 4, 5].into_iter().flat_map(|a| [0, 11].map(|l| (a, l))) {
+        let entries = [entry(b'0', 1, 0, 99, 5), entry(b'0', level, action, 98, 5)];
+        let told = cme_events(&packet(1, &[book_update(&schema, &entries)]));
+        assert!(told.is_err(), "action {action}, level {level}");
+    }
+    // All of a side, and an implied level, are not about a place of the book.
+    let entries = [entry(b'0', 0, 3, 0, 0), entry(b'E', 0, 0, 55, 6)];
+    assert!(cme_events(&packet(1, &[book_update(&schema, &entries)])).is_ok());
+}
+
+#[test]
 fn cme_orders_trades_and_states_are_read_and_a_wrong_packet_says_nothing() {
     let Some(schema) = venue("cme-mdp3-v9.xml") else { return };
     let by_order = VenueMessage::new(&schema, 47, &[("TransactTime", 9)])

@@ -43,6 +43,9 @@ pub struct DepthCounters {
 /// Updates that come while a snapshot is missing are kept and joined to it. After a gap the book
 /// goes on, is stale, and keeps its updates: the next snapshot heals it. A snapshot that nobody
 /// needs is left out. All memory is taken when it is built.
+///
+/// The numbers do not tell that a connection broke while nothing happened, or that it is silent:
+/// whoever drives the book over a connection says [`disconnected`](Self::disconnected).
 #[derive(Debug)]
 pub struct DepthBook {
     book: LevelBook,
@@ -100,7 +103,16 @@ impl DepthBook {
         self.is_stale
     }
 
-    /// Whether there has been a snapshot.
+    /// The connection broke, and updates may have been missed: the book is stale, and updates are
+    /// kept from here on until a snapshot joins them. Ask for it when updates come again.
+    pub fn disconnected(&mut self) {
+        self.is_stale = true;
+        self.sync = DepthSync::new();
+        self.kept.clear();
+        self.mode = Mode::Skip;
+    }
+
+    /// Whether there has been a snapshot since the connection was made.
     #[must_use]
     pub const fn has_started(&self) -> bool {
         self.sync.has_started()
@@ -267,5 +279,53 @@ impl Kept {
     fn clear(&mut self) {
         self.updates.clear();
         self.levels.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use taut_types::{Lots, Price, Side};
+
+    use super::*;
+    use crate::event::{InstrumentKey, LevelPlace};
+
+    fn take(book: &mut DepthBook, batch: Batch, first: u64, last: u64) {
+        let sequence = SequenceRange { first, last, previous: None };
+        let (instrument, time) = (InstrumentKey::Channel, Nanos(1));
+        let context = Context {
+            instrument,
+            exchange_time: time,
+            receive_time: time,
+            sequence,
+            lot_decimals: 0,
+        };
+        let (price, place) = (Price(last.cast_signed()), LevelPlace::ByPrice);
+        let level = LevelUpdate { side: Side::Buy, price, lots: Lots(1), order_count: 0, place };
+        for event in [Event::Begin(batch), Event::Level(level), Event::End { is_final: true }] {
+            book.on_event(&context, &event, &mut |_| {});
+        }
+    }
+
+    #[test]
+    fn a_book_that_was_disconnected_is_stale_until_a_snapshot_joins_what_came_since() {
+        let mut book = DepthBook::new(16, 16);
+        take(&mut book, Batch::Snapshot, 10, 10);
+        take(&mut book, Batch::Update, 11, 12);
+        assert!(!book.is_stale());
+        book.disconnected();
+        assert!(book.is_stale() && !book.has_started());
+        // In sequence, but that is not known to be all; a snapshot from before does not help.
+        take(&mut book, Batch::Update, 15, 15);
+        take(&mut book, Batch::Snapshot, 10, 10);
+        assert!(book.is_stale());
+        book.disconnected();
+        take(&mut book, Batch::Update, 16, 16);
+        take(&mut book, Batch::Update, 17, 18);
+        assert!(book.is_stale());
+        take(&mut book, Batch::Snapshot, 16, 16);
+        assert!(!book.is_stale());
+        assert_eq!(book.book().level_count(Side::Buy), 2);
+        take(&mut book, Batch::Update, 19, 19);
+        assert!(!book.is_stale() && book.counters().gaps == 1);
     }
 }

@@ -29,7 +29,9 @@ pub enum Cell {
 ///
 /// After a gap the caller says [`forget`](Self::forget), and places are filled in as the venue
 /// mentions them (natural refresh): the book is sound again when no place is unknown, or when a
-/// snapshot comes. A market with fewer levels than places waits for the snapshot.
+/// snapshot comes. A market with fewer levels than places waits for the snapshot. A place that the
+/// book does not have contradicts it, and is a gap too: of a side that a snapshot fills beyond its
+/// depth nothing is known, and after an update nothing of either.
 #[derive(Clone, Debug)]
 pub struct PlacedBook {
     sides: [[Cell; PLACES_MAX]; 2],
@@ -79,6 +81,9 @@ impl PlacedBook {
                 self.loading = Some([0; 2]);
             }
             Event::Level(level) => self.level(&level),
+            Event::DeleteLevels { count: Some(count), .. } if !self.has_place(count) => {
+                self.forget();
+            }
             Event::DeleteLevels { side, count } => {
                 let count = count.map_or(PLACES_MAX, usize::from).min(PLACES_MAX);
                 for _ in 0..count {
@@ -101,10 +106,20 @@ impl PlacedBook {
         }
     }
 
+    /// Places count from 1.
+    fn has_place(&self, place: u8) -> bool {
+        (1..=self.depth).contains(&place.into())
+    }
+
     fn level(&mut self, level: &LevelUpdate) {
         let LevelUpdate { side, price, lots, order_count, place } = *level;
+        if let LevelPlace::Insert(at) | LevelPlace::Change(at) | LevelPlace::Delete(at) = place
+            && !self.has_place(at)
+        {
+            self.forget();
+            return;
+        }
         let cell = Cell::Level { price, lots, order_count };
-        // Places count from 1.
         let index = |place: u8| usize::from(place).wrapping_sub(1);
         match place {
             LevelPlace::Insert(place) => {
@@ -130,8 +145,10 @@ impl PlacedBook {
                 };
                 let at = *next;
                 *next += 1;
-                if let Some(slot) = self.cells(side).get_mut(at) {
-                    *slot = cell;
+                let depth = self.depth;
+                match self.cells(side).get_mut(..depth).and_then(|cells| cells.get_mut(at)) {
+                    Some(slot) => *slot = cell,
+                    None => *self.cells(side) = [Cell::Unknown; PLACES_MAX],
                 }
             }
         }
@@ -145,6 +162,50 @@ impl PlacedBook {
         if let Some(first) = behind.first_mut() {
             *first = if is_sound { Cell::Empty } else { Cell::Unknown };
             behind.rotate_left(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(side: Side, place: LevelPlace) -> Event {
+        let (price, lots) = (Price(5), Lots(1));
+        Event::Level(LevelUpdate { side, price, lots, order_count: 0, place })
+    }
+
+    fn snapshot(depth: usize, levels: usize) -> PlacedBook {
+        let mut book = PlacedBook::new(depth);
+        book.on_event(&Event::Begin(Batch::Snapshot));
+        for _ in 0..levels {
+            book.on_event(&level(Side::Buy, LevelPlace::ByPrice));
+        }
+        book.on_event(&Event::End { is_final: true });
+        book
+    }
+
+    #[test]
+    fn a_place_that_the_book_does_not_have_makes_it_unsound() {
+        use LevelPlace::{Change, Delete, Insert};
+        for (at, has) in [(0, false), (1, true), (3, true), (4, false), (11, false), (255, false)] {
+            let deleted = Event::DeleteLevels { side: Side::Sell, count: Some(at) };
+            let placed = [Insert(at), Change(at), Delete(at)].map(|at| level(Side::Sell, at));
+            for event in placed.into_iter().chain([deleted]) {
+                let mut book = snapshot(3, 2);
+                assert!(book.is_sound());
+                book.on_event(&event);
+                assert_eq!(book.is_sound(), has, "{event:?}");
+                book.on_event(&Event::Reset);
+                assert!(book.is_sound());
+            }
+        }
+    }
+
+    #[test]
+    fn a_snapshot_deeper_than_the_book_is_unsound() {
+        for levels in 0..=30 {
+            assert_eq!(snapshot(3, levels).is_sound(), levels <= 3, "{levels} levels");
         }
     }
 }

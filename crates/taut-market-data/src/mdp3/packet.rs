@@ -2,6 +2,7 @@
 
 use taut_types::{Lots, Nanos, OrderId, Price, SequenceNumber, Side};
 
+use super::book::PLACES_MAX;
 use super::codec::{
     BookSnapshotDecoder, BookUpdateDecoder, BookUpdateLevelsDecoder, BookUpdateOrdersDecoder,
     DecodeError, Message, OrderSnapshotDecoder, OrderUpdateDecoder, OrderUpdateOrdersDecoder,
@@ -175,12 +176,16 @@ fn level_event(level: &BookUpdateLevelsDecoder<'_>) -> Option<Option<Event>> {
         return Some(Some(Event::Reset));
     }
     let Some(side) = side(level.entry_type()) else { return Some(None) };
+    if level.action() == 3 {
+        return Some(Some(Event::DeleteLevels { side, count: None }));
+    }
+    // Places count from 1, and no book by price is deeper.
+    let at = Some(level.level()).filter(|&at| (1..=PLACES_MAX).contains(&at.into()))?;
     let place = match level.action() {
-        0 => LevelPlace::Insert(level.level()),
-        1 | 5 => LevelPlace::Change(level.level()),
-        2 => LevelPlace::Delete(level.level()),
-        3 => return Some(Some(Event::DeleteLevels { side, count: None })),
-        4 => return Some(Some(Event::DeleteLevels { side, count: Some(level.level()) })),
+        0 => LevelPlace::Insert(at),
+        1 | 5 => LevelPlace::Change(at),
+        2 => LevelPlace::Delete(at),
+        4 => return Some(Some(Event::DeleteLevels { side, count: Some(at) })),
         _ => return None,
     };
     let is_gone = matches!(place, LevelPlace::Delete(_));
