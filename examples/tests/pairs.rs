@@ -2,10 +2,15 @@
 #![forbid(unsafe_code)]
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
-const PUBLISHER: &str = env!("CARGO_BIN_EXE_publisher");
-const SUBSCRIBER: &str = env!("CARGO_BIN_EXE_subscriber");
+/// A program of this package, which `cargo test` has built beside this one.
+fn program(name: &str) -> PathBuf {
+    let tests = std::env::current_exe().expect("a path");
+    let folder = tests.parent().and_then(Path::parent).expect("a target folder");
+    folder.join("examples").join(name)
+}
 
 /// A program that goes on until it is dropped.
 struct Server {
@@ -15,8 +20,8 @@ struct Server {
 
 impl Server {
     /// Starts it and waits for its first line.
-    fn start(program: &str, arguments: &[&str]) -> (Self, String) {
-        let mut command = Command::new(program);
+    fn start(name: &str, arguments: &[&str]) -> (Self, String) {
+        let mut command = Command::new(program(name));
         let mut child =
             command.args(arguments).stdout(Stdio::piped()).spawn().expect("the program starts");
         let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
@@ -43,8 +48,8 @@ impl Drop for Server {
     }
 }
 
-fn run(program: &str, arguments: &[&str]) -> String {
-    let output: Output = Command::new(program).args(arguments).output().expect("it starts");
+fn run(name: &str, arguments: &[&str]) -> String {
+    let output: Output = Command::new(program(name)).args(arguments).output().expect("it starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     text(&output.stdout)
@@ -67,16 +72,16 @@ fn messages_pass_over_every_channel_whoever_starts_first() {
         format!("lease:udp?endpoint=127.0.0.1:{port}"),
     ];
     for (uri, subscriber_first) in uris.iter().flat_map(|uri| [(uri, true), (uri, false)]) {
-        let start = |program: &str, arguments: &[&str]| {
-            let mut command = Command::new(program);
+        let start = |name: &str, arguments: &[&str]| {
+            let mut command = Command::new(program(name));
             command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
             command.spawn().expect("the program starts")
         };
         let publisher = [uri.as_str(), "200"];
         let mut pair = if subscriber_first {
-            [start(SUBSCRIBER, &[uri]), start(PUBLISHER, &publisher)]
+            [start("subscriber", &[uri]), start("publisher", &publisher)]
         } else {
-            [start(PUBLISHER, &publisher), start(SUBSCRIBER, &[uri])]
+            [start("publisher", &publisher), start("subscriber", &[uri])]
         };
         let [one, other] = pair.each_mut().map(|child| {
             let mut text = String::new();
@@ -93,9 +98,9 @@ fn messages_pass_over_every_channel_whoever_starts_first() {
 #[test]
 fn a_strategy_trades_with_an_exchange() {
     let port = port(1).to_string();
-    let (exchange, line) = Server::start(env!("CARGO_BIN_EXE_exchange"), &[&port]);
+    let (exchange, line) = Server::start("exchange", &[&port]);
     assert!(line.starts_with("open: orders at 127.0.0.1:"), "{line}");
-    let told = run(env!("CARGO_BIN_EXE_trader"), &[&port, "1"]);
+    let told = run("trader", &[&port, "1"]);
     assert!(told.contains(" fills") && !told.contains(" 0 fills"), "{told}");
     assert!(exchange.stop().contains("closed: "));
 }
@@ -103,9 +108,9 @@ fn a_strategy_trades_with_an_exchange() {
 #[test]
 fn orders_are_filled_over_fix() {
     let at = format!("127.0.0.1:{}", port(4));
-    let (acceptor, line) = Server::start(env!("CARGO_BIN_EXE_order-acceptor"), &[&at]);
+    let (acceptor, line) = Server::start("order-acceptor", &[&at]);
     assert_eq!(line, format!("listening on {at}\n"));
-    let told = run(env!("CARGO_BIN_EXE_order-initiator"), &[&at, "2"]);
+    let told = run("order-initiator", &[&at, "2"]);
     assert_eq!(told, "order 1 filled: 100 at 585.33\norder 2 filled: 100 at 585.33\n");
     assert_eq!(acceptor.stop(), "logged on\nlogged out\n");
 }
@@ -113,9 +118,9 @@ fn orders_are_filled_over_fix() {
 #[test]
 fn an_echo_comes_back() {
     let at = format!("127.0.0.1:{}", port(5));
-    let (server, line) = Server::start(env!("CARGO_BIN_EXE_echo-server"), &[&at]);
+    let (server, line) = Server::start("echo-server", &[&at]);
     assert_eq!(line, format!("listening on {at}\n"));
-    let told = run(env!("CARGO_BIN_EXE_echo-client"), &[&at, "100"]);
+    let told = run("echo-client", &[&at, "100"]);
     assert!(told.starts_with("100 round trips: p50 "), "{told}");
     assert_eq!(server.stop(), "");
 }
