@@ -75,7 +75,7 @@ impl OrderSession {
             symbol: config.instrument.symbol().into(),
             table: OrderTable::with_capacity(config.order_capacity),
             risk: Risk::new(config.risk, now.mono),
-            reports: Reports::new(),
+            reports: Reports::new(config.instrument),
             message: Box::new([0; MESSAGE_BYTES]),
             inbox: vec![0; INBOX_BYTES].into_boxed_slice(),
             inbox_len: 0,

@@ -2,7 +2,7 @@
 
 use taut_fix::{ExecType, ExecutionReport, OrderCancelReject, ShortText};
 use taut_oms::{OrderEvent, OrderTable, RecentIds, Risk};
-use taut_types::{ClientOrderId, Lots, Nanos, Price};
+use taut_types::{ClientOrderId, Instrument, Lots, Nanos, Price, Qty};
 
 use crate::error::GatewayError;
 use crate::message::{OrderUpdate, UpdateKind};
@@ -19,6 +19,8 @@ pub(crate) type News = Option<OrderUpdate>;
 /// What was reported so far, so that a report marked PossResend (97) is told from a new one.
 #[derive(Debug)]
 pub(crate) struct Reports {
+    /// Quantities come in its units, and orders are counted in its lots.
+    instrument: Instrument,
     /// ExecID (17) of reports.
     executions: RecentIds<ShortText>,
     /// ClOrdID (11) of requests whose refusal was told: a refusal has no ExecID.
@@ -27,8 +29,9 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(instrument: Instrument) -> Self {
         Self {
+            instrument,
             executions: RecentIds::with_capacity(REPORTS_REMEMBERED),
             rejects: RecentIds::with_capacity(REJECTS_REMEMBERED),
             repeated: 0,
@@ -43,7 +46,8 @@ impl Reports {
     /// Whether a report that may have been sent before was applied before; counts it if so.
     #[cold]
     pub(crate) fn is_repeated(&mut self, table: &OrderTable, report: &ExecutionReport<'_>) -> bool {
-        let is_repeated = self.executions.contains(&report.exec_id) || is_counted(table, report);
+        let is_repeated =
+            self.executions.contains(&report.exec_id) || self.is_counted(table, report);
         self.repeated += u64::from(is_repeated);
         is_repeated
     }
@@ -68,7 +72,7 @@ impl Reports {
     ) -> Result<News, GatewayError> {
         self.executions.insert(report.exec_id);
         let id = order_of(report).ok_or(GatewayError::Contradiction)?;
-        let lots = Lots(report.last_qty);
+        let lots = self.lots(report.last_qty)?;
         let Some((event, kind)) = meaning(report, lots) else { return Ok(None) };
         let (order, closed) =
             table.apply(id, event, lots).map_err(|_| GatewayError::Contradiction)?;
@@ -105,22 +109,28 @@ impl Reports {
         let kind = UpdateKind::CancelRejected;
         Ok(Some(OrderUpdate { id, kind, state: order.state, lots_open: order.lots_open }))
     }
+
+    /// Whether a fill is in its order already: the total after it (CumQty, 14) is no more than what
+    /// has traded.
+    fn is_counted(&self, table: &OrderTable, report: &ExecutionReport<'_>) -> bool {
+        let order = order_of(report).and_then(|id| table.get(id));
+        report.exec_type == ExecType::Trade
+            && order.is_some_and(|order| {
+                let traded = order.lots.0 - order.lots_open.0 - order.lots_closed.0;
+                self.lots(report.cum_qty).is_ok_and(|total| total.0 <= traded)
+            })
+    }
+
+    /// A quantity of the wire in lots; what is no whole number of them is none of our orders'.
+    fn lots(&self, qty: i64) -> Result<Lots, GatewayError> {
+        let qty = Qty { mantissa: qty, decimals: self.instrument.lot().decimals };
+        self.instrument.lots(qty).map_err(|_| GatewayError::Contradiction)
+    }
 }
 
 /// Which order of ours a report is about.
 fn order_of(report: &ExecutionReport<'_>) -> Option<ClientOrderId> {
     report.orig_cl_ord_id.unwrap_or(report.cl_ord_id).to_u64().map(ClientOrderId)
-}
-
-/// Whether a fill is in its order already: the total after it (CumQty, 14) is no more than what has
-/// traded.
-fn is_counted(table: &OrderTable, report: &ExecutionReport<'_>) -> bool {
-    let order = order_of(report).and_then(|id| table.get(id));
-    report.exec_type == ExecType::Trade
-        && order.is_some_and(|order| {
-            let traded = order.lots.0 - order.lots_open.0 - order.lots_closed.0;
-            report.cum_qty <= traded
-        })
 }
 
 /// A report as an event of its order's life; `None` when it is none.

@@ -38,12 +38,17 @@ fn name(text: &str) -> CompId {
     CompId::new(text.as_bytes()).unwrap()
 }
 
-fn config(order_address: SocketAddr) -> GatewayConfig {
-    let SocketAddr::V4(order_address) = order_address else { panic!("{order_address}") };
-    let share = Qty { mantissa: 1, decimals: 0 };
+/// Shares that are traded so many at a time.
+fn instrument(lot: i64) -> Instrument {
+    let lot = Qty { mantissa: lot, decimals: 0 };
     let (symbol, tick) = (Symbol::new(b"AAPL").unwrap(), Price::parse(b"0.01").unwrap());
+    Instrument::new(InstrumentId(1), symbol, tick, lot).unwrap()
+}
+
+fn config(order_address: SocketAddr, instrument: Instrument) -> GatewayConfig {
+    let SocketAddr::V4(order_address) = order_address else { panic!("{order_address}") };
     GatewayConfig {
-        instrument: Instrument::new(InstrumentId(1), symbol, tick, share).unwrap(),
+        instrument,
         order_address,
         sink_address: None,
         sender_comp_id: name("GATEWAY"),
@@ -68,8 +73,12 @@ struct Pair<'m> {
 
 impl<'m> Pair<'m> {
     fn new(segment: &'m Segment) -> Self {
+        Self::trading(segment, instrument(1))
+    }
+
+    fn trading(segment: &'m Segment, instrument: Instrument) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let config = config(listener.local_addr().unwrap());
+        let config = config(listener.local_addr().unwrap(), instrument);
         let mut events = EventLoop::new(EpollKernel::new(2).unwrap(), LOOP).unwrap();
         let orders = OrderSession::connect(&config, events.io(), NOW).unwrap();
         let (mut line, _) = listener.accept().unwrap();
@@ -214,7 +223,7 @@ fn a_fill_whose_id_is_forgotten_is_known_by_what_has_traded() {
     pair.order(7, 10);
     pair.send(false, &report("E1", ExecType::New, (0, 0))).unwrap();
     pair.send(false, &report("E2", ExecType::Trade, (4, 4))).unwrap();
-    pair.orders.reports = Reports::new();
+    pair.orders.reports = Reports::new(instrument(1));
     let before = state(&pair);
     pair.send(true, &report("E2", ExecType::Trade, (4, 4))).unwrap();
     assert_eq!((state(&pair), pair.orders.repeated_reports()), (before, 1));
@@ -243,4 +252,31 @@ fn a_refused_cancel_that_is_sent_again_answers_no_other_cancel() {
     let answers = *pair.orders.table().answers();
     assert_eq!((answers.cancel_requests, answers.cancel_rejects, answers.unanswered()), (2, 1, 1));
     assert_eq!(pair.orders.repeated_reports(), 2);
+}
+
+#[test]
+fn what_a_report_says_in_units_counts_in_lots() {
+    let segment = Segment::create("lots", &Regions::LAYOUT).unwrap();
+    let mut pair = Pair::trading(&segment, instrument(100));
+    pair.order(7, 10);
+    let shares = |exec_id, last_qty, cum_qty| ExecutionReport {
+        order_qty: 1_000,
+        leaves_qty: 1_000 - cum_qty,
+        ..report(exec_id, ExecType::Trade, (last_qty, cum_qty))
+    };
+    pair.send(false, &report("E1", ExecType::New, (0, 0))).unwrap();
+    pair.send(false, &shares("E2", 400, 400)).unwrap();
+    assert_eq!(state(&pair).0, Lots(4));
+    let told = pair.told.last().unwrap();
+    assert_eq!(
+        (told.lots_open, matches!(told.kind, UpdateKind::Filled { lots: Lots(4), .. })),
+        (Lots(6), true)
+    );
+    // Sent again, with an id that is forgotten: the total in lots tells.
+    pair.orders.reports = Reports::new(instrument(100));
+    pair.send(true, &shares("E2", 400, 400)).unwrap();
+    assert_eq!((state(&pair).0, pair.orders.repeated_reports()), (Lots(4), 1));
+    // Half a lot cannot trade.
+    let half = pair.send(false, &shares("E3", 50, 450));
+    assert_eq!(half, Err(GatewayError::Contradiction));
 }
