@@ -14,6 +14,7 @@ mod loop_meter;
 mod loop_plot;
 mod loop_server;
 mod loop_verdict;
+mod ping_pong;
 pub mod spread;
 mod waits;
 mod ws;

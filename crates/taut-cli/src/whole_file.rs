@@ -26,8 +26,7 @@ impl WholeFile {
         }
         // Through a link, to what it names.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let name = place.file_name().unwrap_or_default().to_string_lossy();
-        let building = place.with_file_name(format!(".{name}.unfinished-{}", std::process::id()));
+        let building = unfinished(&place);
         let out = BufWriter::new(File::create(&building)?);
         Ok(Self { out, unfinished: Some((building, place)) })
     }
@@ -62,6 +61,12 @@ impl Drop for WholeFile {
             let _ = fs::remove_file(building);
         }
     }
+}
+
+/// A hidden sibling of `path`, of this process alone.
+pub fn unfinished(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.unfinished-{}", std::process::id()))
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Folders of files of which nobody ever sees a half.
 
 use std::fs;
-use std::io;
-use std::path::{self, Path, PathBuf};
-use std::process;
+use std::io::{self, Write};
+use std::path::{self, Path};
+
+use crate::whole_file::{WholeFile, unfinished};
 
 /// Writes files into `dir`, each under its path there.
 ///
@@ -39,31 +40,27 @@ fn new_dir(dir: &Path, files: &[(impl AsRef<Path>, impl AsRef<[u8]>)]) -> io::Re
 
 /// Writes each file beside its place and moves it there, when all are written.
 fn replace_files(dir: &Path, files: &[(impl AsRef<Path>, impl AsRef<[u8]>)]) -> io::Result<()> {
-    let places: Vec<_> = files.iter().map(|(name, _)| dir.join(name)).collect();
-    let replaced = || {
-        for (place, (_, bytes)) in places.iter().zip(files) {
-            write_one(&unfinished(place), bytes.as_ref()).map_err(|error| named(place, &error))?;
-        }
-        for place in &places {
-            fs::rename(unfinished(place), place).map_err(|error| named(place, &error))?;
-        }
-        Ok(())
-    };
-    replaced().inspect_err(|_| {
-        places.iter().for_each(|place| drop(fs::remove_file(unfinished(place))));
-    })
+    let mut written = Vec::with_capacity(files.len());
+    for (name, bytes) in files {
+        let place = dir.join(name);
+        let begun = || {
+            place.parent().map_or(Ok(()), fs::create_dir_all)?;
+            let mut file = WholeFile::create(&place)?;
+            file.write_all(bytes.as_ref())?;
+            file.flush().map(|()| file)
+        };
+        written.push((begun().map_err(|error| named(&place, &error))?, place));
+    }
+    for (file, place) in written {
+        file.finish().map_err(|error| named(&place, &error))?;
+    }
+    Ok(())
 }
 
 /// Writes a file, and makes its folder.
 fn write_one(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
     folder.and_then(|()| fs::write(path, bytes)).map_err(|error| named(path, &error))
-}
-
-/// A hidden sibling of `path`, of this process alone.
-fn unfinished(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.unfinished-{}", process::id()))
 }
 
 fn named(path: &Path, error: &io::Error) -> io::Error {

@@ -10,6 +10,7 @@ use serde::Serialize;
 use taut_fix::SimdLevel;
 
 use crate::bench::fix::cost::Cost;
+use crate::bench::ping_pong::print_trips;
 use crate::channel::latency::Spread;
 use crate::exit::Failure;
 use crate::terminal::print;
@@ -78,17 +79,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn print_lines(report: &Report) -> std::io::Result<()> {
-    let spread = |name: &str, s: &Spread| {
-        print(format_args!(
-            "{name:28} min {:7} p50 {:7} p99 {:7} p99.9 {:7} max {:8} ns, {} trips",
-            s.min, s.p50, s.p99, s.p999, s.max, s.count
-        ))
-    };
     let cost = |name: &str, cost: &Cost| {
         print(format_args!("{name:28} {:7.1} ns an order, {:7.1} ns a report", cost.nos, cost.er))
     };
-    spread("round trip over FIX", &report.rtt_ns)?;
-    spread("bare TCP, the same sizes", &report.bare_rtt_ns)?;
+    print_trips("round trip over FIX", &report.rtt_ns)?;
+    print_trips("bare TCP, the same sizes", &report.bare_rtt_ns)?;
     cost("index", &report.index_ns)?;
     cost("index and validation", &report.parse_ns)?;
     cost("encode", &report.encode_ns)?;

@@ -7,6 +7,7 @@ mod texts;
 use clap::Args;
 use serde::Serialize;
 
+use crate::bench::ping_pong::print_trips;
 use crate::bench::ws::texts::{DISTINCT, PAYLOAD_BYTES, texts};
 use crate::channel::latency::Spread;
 use crate::exit::Failure;
@@ -60,15 +61,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn print_lines(report: &Report) -> std::io::Result<()> {
-    let spread = |name: &str, s: &Spread| {
-        print(format_args!(
-            "{name:28} min {:7} p50 {:7} p99 {:7} p99.9 {:7} max {:8} ns, {} trips",
-            s.min, s.p50, s.p99, s.p999, s.max, s.count
-        ))
-    };
     let codec = &report.codec;
-    spread("round trip over WebSocket", &report.rtt_ns)?;
-    spread("bare TCP, the same sizes", &report.bare_rtt_ns)?;
+    print_trips("round trip over WebSocket", &report.rtt_ns)?;
+    print_trips("bare TCP, the same sizes", &report.bare_rtt_ns)?;
     print(format_args!("{:28} {:7.1} ns a frame, borrowed", "parse a server's", codec.parse_ns))?;
     print(format_args!("{:28} {:7.1} ns, unmasked", "parse a client's", codec.parse_masked_ns))?;
     print(format_args!("{:28} {:7.1} ns", "encode a server's", codec.encode_ns))?;

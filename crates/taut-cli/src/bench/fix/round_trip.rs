@@ -1,20 +1,20 @@
 //! Round trips over loopback TCP, two threads that never sleep: sessions and bare bytes in turns.
 
-use std::net::Ipv4Addr;
 use std::thread;
 
 use taut_fix::{Event, FieldIndex, MemoryStore, Now, Role, Session, SimdLevel};
-use taut_sys::{Address, Socket, StreamOptions};
+use taut_sys::Socket;
 use taut_types::Nanos;
 
 use crate::bench::fix::messages::{DISTINCT, Order, encode, session, store};
+use crate::bench::ping_pong::{Answerer, TURNS, bare_trip, failed, send_all, streams};
 use crate::channel::latency::Latency;
 use crate::exit::Failure;
 
 /// Orders in flight when throughput is measured.
 const WINDOW: u32 = 64;
-/// Turns between sessions and bare bytes.
-const TURNS: u32 = 8;
+/// Bytes of an order and of a report, the shortest of each.
+const WIRE_BYTES: [usize; 2] = [174, 228];
 /// A peer that says nothing for so long is gone.
 const PATIENCE: Nanos = Nanos::from_secs(10);
 
@@ -23,10 +23,6 @@ pub struct Trips {
     pub session: Latency,
     pub bare: Latency,
     pub messages_per_second: f64,
-}
-
-fn failed(cause: impl std::fmt::Display) -> Failure {
-    Failure::run("the benchmark's connection", cause)
 }
 
 fn clock() -> Now {
@@ -99,32 +95,10 @@ impl End {
     }
 }
 
-fn send_all(stream: &Socket, mut bytes: &[u8]) -> Result<(), Failure> {
-    while !bytes.is_empty() {
-        let sent = stream.send(bytes).map_err(failed)?.unwrap_or(0);
-        bytes = bytes.get(sent..).unwrap_or_default();
-    }
-    Ok(())
-}
-
-/// Two connected streams.
-fn pair() -> Result<(Socket, Socket), Failure> {
-    let (at, options) = ((Ipv4Addr::LOCALHOST, 0).into(), StreamOptions::default());
-    let listener = Socket::listen(&Address::Inet(at), &options).map_err(failed)?;
-    let at = listener.local_address().map_err(failed)?;
-    let (near, _) = Socket::connect(&at, &options).map_err(failed)?;
-    loop {
-        if let Some((far, _)) = listener.accept().map_err(failed)? {
-            far.apply(&options).map_err(failed)?;
-            return Ok((near, far));
-        }
-    }
-}
-
 /// Measures both kinds in turns, then throughput.
 pub fn measure(round_trips: u32, level: SimdLevel) -> Result<Trips, Failure> {
-    let (near, far) = pair()?;
-    let (bare_near, bare_far) = pair()?;
+    let (near, far) = streams()?;
+    let (bare_near, bare_far) = streams()?;
     thread::scope(|scope| {
         let answering = scope.spawn(|| answer(End::new(far, Role::Acceptor, level)?, &bare_far));
         let measured = ask(End::new(near, Role::Initiator, level)?, bare_near, round_trips);
@@ -135,9 +109,8 @@ pub fn measure(round_trips: u32, level: SimdLevel) -> Result<Trips, Failure> {
 
 /// The acceptor: a report for each order, and bytes for bytes.
 fn answer(mut end: End, bare: &Socket) -> Result<(), Failure> {
-    let mut buffer = [0; 1024];
-    let (order_bytes, report_bytes) = (sizes()[0], sizes()[1]);
-    let (mut number, mut bare_bytes) = (0, 0);
+    let mut bare = Answerer::new(bare, WIRE_BYTES);
+    let mut number = 0;
     loop {
         let mut result = Ok(());
         let goes_on = end.poll(|end| {
@@ -145,22 +118,11 @@ fn answer(mut end: End, bare: &Socket) -> Result<(), Failure> {
             number += 1;
         })?;
         result?;
-        if let Some(bytes) = bare.receive(&mut buffer).map_err(failed)? {
-            bare_bytes += bytes;
-            if bare_bytes >= order_bytes {
-                bare_bytes -= order_bytes;
-                send_all(bare, buffer.get(..report_bytes).unwrap_or_default())?;
-            }
-        }
+        bare.poll()?;
         if !goes_on {
             return Ok(());
         }
     }
-}
-
-/// Bytes of an order and of a report.
-const fn sizes() -> [usize; 2] {
-    [174, 228]
 }
 
 /// The initiator: one trip at a time, then many at once.
@@ -185,7 +147,7 @@ fn ask(mut end: End, bare: Socket, round_trips: u32) -> Result<Trips, Failure> {
             }
         }
         for _ in 0..round_trips / TURNS {
-            let trip = bare_trip(&bare)?;
+            let trip = bare_trip(&bare, WIRE_BYTES)?;
             if turn > 0 {
                 bare_trips.record(trip);
             }
@@ -203,18 +165,6 @@ fn session_trip(end: &mut End, number: u64) -> Result<u64, Failure> {
         if !end.poll(|_| is_back = true)? {
             return Err(failed("closed by the other side"));
         }
-    }
-    Ok((taut_sys::monotonic() - start).0.unsigned_abs())
-}
-
-fn bare_trip(bare: &Socket) -> Result<u64, Failure> {
-    let [order_bytes, report_bytes] = sizes();
-    let mut buffer = [0; 1024];
-    let start = taut_sys::monotonic();
-    send_all(bare, buffer.get(..order_bytes).unwrap_or_default())?;
-    let mut got = 0;
-    while got < report_bytes {
-        got += bare.receive(&mut buffer).map_err(failed)?.unwrap_or(0);
     }
     Ok((taut_sys::monotonic() - start).0.unsigned_abs())
 }

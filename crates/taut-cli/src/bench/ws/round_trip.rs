@@ -1,18 +1,16 @@
 //! Round trips over loopback TCP, two threads that never sleep: WebSocket and bare bytes in turns.
 
-use std::net::Ipv4Addr;
 use std::thread;
 
-use taut_sys::{Address, Socket, StreamOptions, monotonic};
+use taut_sys::{Socket, monotonic};
 use taut_ws::{Connection, Event};
 
+use crate::bench::ping_pong::{Answerer, TURNS, bare_trip, failed, send_all, streams};
 use crate::bench::ws::codec;
 use crate::bench::ws::texts::PAYLOAD_BYTES;
 use crate::channel::latency::Latency;
 use crate::exit::Failure;
 
-/// Turns between WebSocket and bare bytes.
-const TURNS: u32 = 8;
 /// What a frame of this length is on the wire: to the server (masked), and back.
 const WIRE_BYTES: [usize; 2] = [PAYLOAD_BYTES + 8, PAYLOAD_BYTES + 4];
 
@@ -20,10 +18,6 @@ const WIRE_BYTES: [usize; 2] = [PAYLOAD_BYTES + 8, PAYLOAD_BYTES + 4];
 pub struct Trips {
     pub ws: Latency,
     pub bare: Latency,
-}
-
-fn failed(cause: impl std::fmt::Display) -> Failure {
-    Failure::run("the benchmark's connection", cause)
 }
 
 /// A stream, its connection and its buffer.
@@ -76,28 +70,6 @@ impl End {
     }
 }
 
-fn send_all(stream: &Socket, mut bytes: &[u8]) -> Result<(), Failure> {
-    while !bytes.is_empty() {
-        let sent = stream.send(bytes).map_err(failed)?.unwrap_or(0);
-        bytes = bytes.get(sent..).unwrap_or_default();
-    }
-    Ok(())
-}
-
-/// Two connected streams.
-fn streams() -> Result<(Socket, Socket), Failure> {
-    let (at, options) = ((Ipv4Addr::LOCALHOST, 0).into(), StreamOptions::default());
-    let listener = Socket::listen(&Address::Inet(at), &options).map_err(failed)?;
-    let at = listener.local_address().map_err(failed)?;
-    let (near, _) = Socket::connect(&at, &options).map_err(failed)?;
-    loop {
-        if let Some((far, _)) = listener.accept().map_err(failed)? {
-            far.apply(&options).map_err(failed)?;
-            return Ok((near, far));
-        }
-    }
-}
-
 /// Measures both kinds in turns.
 pub fn measure(texts: &[String], round_trips: u32) -> Result<Trips, Failure> {
     let (near, far) = streams()?;
@@ -113,17 +85,9 @@ pub fn measure(texts: &[String], round_trips: u32) -> Result<Trips, Failure> {
 
 /// The server: a text for a text, and bytes for bytes.
 fn answer(mut end: End, bare: &Socket) -> Result<(), Failure> {
-    let mut buffer = [0; 1024];
-    let [there, back] = WIRE_BYTES;
-    let mut bare_bytes = 0;
+    let mut bare = Answerer::new(bare, WIRE_BYTES);
     while end.poll(true)?.is_some() {
-        if let Some(bytes) = bare.receive(&mut buffer).map_err(failed)? {
-            bare_bytes += bytes;
-            if bare_bytes >= there {
-                bare_bytes -= there;
-                send_all(bare, buffer.get(..back).unwrap_or_default())?;
-            }
-        }
+        bare.poll()?;
     }
     Ok(())
 }
@@ -140,7 +104,7 @@ fn ask(mut end: End, bare: Socket, texts: &[String], round_trips: u32) -> Result
             }
         }
         for _ in 0..round_trips / TURNS {
-            let trip = bare_trip(&bare)?;
+            let trip = bare_trip(&bare, WIRE_BYTES)?;
             if turn > 0 {
                 trips.bare.record(trip);
             }
@@ -153,17 +117,5 @@ fn ws_trip(end: &mut End, text: &str) -> Result<u64, Failure> {
     let start = monotonic();
     end.send(text)?;
     while end.poll(false)?.ok_or_else(|| failed("closed by the other side"))? == 0 {}
-    Ok((monotonic() - start).0.unsigned_abs())
-}
-
-fn bare_trip(bare: &Socket) -> Result<u64, Failure> {
-    let [there, back] = WIRE_BYTES;
-    let mut buffer = [0; 1024];
-    let start = monotonic();
-    send_all(bare, buffer.get(..there).unwrap_or_default())?;
-    let mut got = 0;
-    while got < back {
-        got += bare.receive(&mut buffer).map_err(failed)?.unwrap_or(0);
-    }
     Ok((monotonic() - start).0.unsigned_abs())
 }
