@@ -5,6 +5,8 @@
 mod cases;
 #[path = "tls/rig.rs"]
 mod rig;
+#[path = "shared/rig.rs"]
+mod shared;
 
 use taut_io::{EpollKernel, SimConfig, SimKernel, UringKernel};
 

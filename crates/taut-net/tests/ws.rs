@@ -6,6 +6,8 @@
 mod cases;
 #[path = "ws/rig.rs"]
 mod rig;
+#[path = "shared/rig.rs"]
+mod shared;
 #[path = "ws/steady.rs"]
 mod steady;
 

@@ -110,7 +110,7 @@ pub fn ends_with_a_closing_handshake_and_tells_a_cut_from_an_end<K: Kernel>(kern
 pub fn a_peer_that_is_silent_fails_the_handshake_at_its_deadline<K: Kernel>(kernel: K) {
     let pki = Pki::new(NAME);
     let mut rig = Rig::new(kernel);
-    let (near, far) = rig.pair();
+    let (near, far) = rig.streams();
     let io = rig.events.io();
     let end = |tls| End { tls, seen: Seen::default() };
     let soon = io.now() + Nanos::from_millis(3);
@@ -197,7 +197,7 @@ pub fn bytes_that_are_no_tls_fail_and_nothing_panics<K: Kernel>(kernel: K) {
     let mut rig = Rig::new(kernel);
     let mut junk = 1u64;
     for round in 0..5 {
-        let (near, far) = rig.pair();
+        let (near, far) = rig.streams();
         let io = rig.events.io();
         let deadline = io.now() + PATIENCE;
         let tls = TlsStream::server(io, far, &pki.server(&[]), deadline).unwrap();

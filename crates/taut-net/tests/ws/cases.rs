@@ -5,7 +5,7 @@ use taut_net::NetError;
 use taut_types::Nanos;
 use taut_ws::{CloseCode, KeepAlive, Limit, Violation, WsConfig, WsError};
 
-use crate::rig::{End, Ended, Pki, Rig, config};
+use crate::rig::{End, Ended, NAME, Pki, Rig, config};
 
 fn both_ways<K: Kernel>(rig: &mut Rig<K>, near: &mut End, far: &mut End) {
     far.seen.echoes = true;
@@ -28,12 +28,12 @@ pub fn messages_pass_both_ways_over_a_plain_stream<K: Kernel>(kernel: K) {
 
 pub fn messages_pass_both_ways_over_tls<K: Kernel>(kernel: K) {
     let mut rig = Rig::new(kernel);
-    let (mut near, mut far) = rig.pair(&config(), Some(&Pki::new()));
+    let (mut near, mut far) = rig.pair(&config(), Some(&Pki::new(NAME)));
     both_ways(&mut rig, &mut near, &mut far);
 }
 
 pub fn a_message_far_larger_than_what_the_kernel_takes_arrives_whole<K: Kernel>(kernel: K) {
-    let pki = Pki::new();
+    let pki = Pki::new(NAME);
     let mut rig = Rig::new(kernel);
     for pki in [None, Some(&pki)] {
         let (mut near, mut far) = rig.pair(&config(), pki);
@@ -134,7 +134,7 @@ pub fn the_server_closes_and_both_streams_end<K: Kernel>(kernel: K) {
 
 pub fn a_close_over_tls_ends_with_tls_ending<K: Kernel>(kernel: K) {
     let mut rig = Rig::new(kernel);
-    let (mut near, mut far) = rig.pair(&config(), Some(&Pki::new()));
+    let (mut near, mut far) = rig.pair(&config(), Some(&Pki::new(NAME)));
     near.ws.close(rig.events.io(), CloseCode::NORMAL, "").unwrap();
     rig.until_gone(&mut near, &mut far);
     assert_eq!(near.seen.ended, Some(Ended::Agreed(Some(1000), String::new())));
@@ -165,7 +165,7 @@ pub fn a_request_that_nobody_answers_is_refused<K: Kernel>(kernel: K) {
 
 pub fn a_stranger_who_says_nothing_is_gone_at_the_deadline<K: Kernel>(kernel: K) {
     let mut rig = Rig::new(kernel);
-    let pki = Pki::new();
+    let pki = Pki::new(NAME);
     for pki in [None, Some(&pki)] {
         let (near, far) = rig.streams();
         let soon = WsConfig { handshake_timeout: Nanos::from_millis(5), ..config() };

@@ -1,14 +1,14 @@
 //! Two ends of one WebSocket on one loop.
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use taut_io::{Completion, EventLoop, Handle, Io, Kernel, LoopConfig, WaitStrategy};
-use taut_net::{NetError, TlsClientConfig, TlsServerConfig, WsEvent, WsStream};
-use taut_sys::{Address, StreamOptions};
+use taut_io::{Completion, Handle, Io, Kernel, WaitStrategy};
+use taut_net::{NetError, WsEvent, WsStream};
 use taut_types::Nanos;
 use taut_ws::{ClientRequest, Closed, Connection, Event, Outbox, Seed, Violation, WsConfig, WsUrl};
 
+pub use crate::shared::{PATIENCE, Pki, Rig};
+
 pub const NAME: &str = "venue.test";
-pub const PATIENCE: Nanos = Nanos::from_secs(20);
+const HTTP: &[&[u8]] = &[b"http/1.1"];
 
 /// How a connection ended, without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,28 +105,6 @@ impl End {
     }
 }
 
-/// A root, and a certificate by it.
-pub struct Pki {
-    pub client: TlsClientConfig,
-    pub server: TlsServerConfig,
-}
-
-impl Pki {
-    pub fn new() -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let root = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        let key = KeyPair::generate().unwrap();
-        let leaf = CertificateParams::new([NAME.to_owned()]).unwrap();
-        let leaf = leaf.signed_by(&key, &root).unwrap();
-        let (chain, key) = (leaf.pem(), key.serialize_pem());
-        Self {
-            client: TlsClientConfig::new(root.pem().as_bytes(), &[b"http/1.1"]).unwrap(),
-            server: TlsServerConfig::new(chain.as_bytes(), key.as_bytes(), &[b"http/1.1"]).unwrap(),
-        }
-    }
-}
-
 pub fn config() -> WsConfig {
     WsConfig {
         message_bytes_max: 4 << 20,
@@ -138,56 +116,14 @@ pub fn config() -> WsConfig {
     }
 }
 
-/// A loop, and the listener that all streams come through.
-pub struct Rig<K: Kernel> {
-    pub events: EventLoop<K>,
-    listener: Handle,
-    to: Address,
-}
-
 impl<K: Kernel> Rig<K> {
-    pub fn new(kernel: K) -> Self {
-        let config = LoopConfig {
-            sources_max: 16,
-            timers_max: 16,
-            write_bytes_max: 16 * 1024,
-            writes_max: 16,
-            ..LoopConfig::default()
-        };
-        let mut events = EventLoop::new(kernel, config).unwrap();
-        let any = Address::Inet("127.0.0.1:0".parse().unwrap());
-        let listener = events.io().listen(&any, &StreamOptions::default()).unwrap();
-        let to = events.io().local_address(listener).unwrap();
-        Self { events, listener, to }
-    }
-
-    /// Two connected streams: the connecting end first.
-    pub fn streams(&mut self) -> (Handle, Handle) {
-        let near = self.events.io().connect(&self.to, &StreamOptions::default(), None).unwrap();
-        let (mut far, mut stands) = (None, false);
-        let listener = self.listener;
-        let mut handler = |io: &mut Io<K>, completion: Completion<'_>| {
-            match completion {
-                Completion::Accepted { stream, listener: by, .. } if by == listener => {
-                    far = Some(stream);
-                }
-                Completion::Connected { stream } => stands |= stream == near,
-                _ => {}
-            }
-            if far.is_some() && stands {
-                io.stop();
-            }
-        };
-        self.events.run_for(&mut handler, WaitStrategy::Block, PATIENCE).unwrap();
-        (near, far.expect("accepted"))
-    }
-
     pub fn client(&mut self, stream: Handle, config: &WsConfig, pki: Option<&Pki>) -> End {
         let io = self.events.io();
         let url = format!("ws://{NAME}/feed?x=1");
         let request = ClientRequest::new(&WsUrl::parse(&url).unwrap());
         let connection = Connection::client(config, &request, Seed::new([7; 16]), io.now());
-        let tls = pki.map(|pki| (&pki.client, NAME));
+        let tls = pki.map(|pki| pki.client(HTTP));
+        let tls = tls.as_ref().map(|tls| (tls, NAME));
         let ws = WsStream::client(io, stream, tls, connection.unwrap()).unwrap();
         End { ws, seen: Seen::default() }
     }
@@ -195,7 +131,8 @@ impl<K: Kernel> Rig<K> {
     pub fn server(&mut self, stream: Handle, config: &WsConfig, pki: Option<&Pki>) -> End {
         let io = self.events.io();
         let connection = Connection::server(config, io.now()).unwrap();
-        let ws = WsStream::server(io, stream, pki.map(|pki| &pki.server), connection).unwrap();
+        let tls = pki.map(|pki| pki.server(HTTP));
+        let ws = WsStream::server(io, stream, tls.as_ref(), connection).unwrap();
         End { ws, seen: Seen::default() }
     }
 
