@@ -7,7 +7,7 @@ use taut_fix::{
     BeginString, Event, FieldIndex, MESSAGE_BYTES_MAX, MemoryStore, NewOrderSingle, Now,
     OrderCancelRequest, OrderFlow, Role, Session, SessionConfig, ShortText, msg_type,
 };
-use taut_io::{EpollKernel, Handle, Io};
+use taut_io::{Handle, Io, Kernel};
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{Order, OrderEvent, OrderState, OrderTable, Reference, Risk};
 use taut_sys::{Address, Clock, StreamOptions};
@@ -58,7 +58,7 @@ impl OrderSession {
     /// Starts to connect to the venue.
     pub(crate) fn connect(
         config: &GatewayConfig,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         now: Now,
     ) -> Result<Self, GatewayError> {
         let store = MemoryStore::new(STORE_MESSAGES, STORE_BYTES);
@@ -90,7 +90,7 @@ impl OrderSession {
     /// The connection stands: asks to log on.
     pub(crate) fn connected(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         clock: &Clock,
     ) -> Result<(), GatewayError> {
         let mono = clock.now();
@@ -104,7 +104,7 @@ impl OrderSession {
     #[inline]
     pub(crate) fn handle_request(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         clock: &Clock,
         request: &Request,
         reference: Reference,
@@ -122,7 +122,7 @@ impl OrderSession {
     /// when the receive call returned: there a round trip ends.
     pub(crate) fn receive(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         (clock, received): (&Clock, Nanos),
         bytes: &[u8],
         recorders: &mut Recorders<'_>,
@@ -157,7 +157,7 @@ impl OrderSession {
     /// Handles messages until none is whole; returns how many bytes they took.
     fn handle_messages(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         now: Now,
         bytes: &[u8],
         recorders: &mut Recorders<'_>,
@@ -178,7 +178,7 @@ impl OrderSession {
     /// Handles the message at the start of the bytes, if it is whole, and returns its length.
     fn handle_message(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         now: Now,
         bytes: &[u8],
         recorders: &mut Recorders<'_>,
@@ -207,7 +207,7 @@ impl OrderSession {
     /// Messages that came before their turn, and whose turn it is now.
     fn handle_held(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         now: Now,
         recorders: &mut Recorders<'_>,
         tell: &mut impl FnMut(&OrderUpdate) -> Result<(), GatewayError>,
@@ -258,7 +258,7 @@ impl OrderSession {
     /// Heartbeats, test requests, time-outs.
     pub(crate) fn handle_timeout(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         clock: &Clock,
     ) -> Result<(), GatewayError> {
         let mono = clock.now();
@@ -274,7 +274,7 @@ impl OrderSession {
     /// Asks the venue to end the session.
     pub(crate) fn logout(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         clock: &Clock,
     ) -> Result<(), GatewayError> {
         let mono = clock.now();
@@ -329,7 +329,7 @@ impl OrderSession {
     #[inline]
     fn send_order(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         clock: &Clock,
         request: &Request,
         order: NewOrder,
@@ -427,7 +427,7 @@ impl OrderSession {
 
     fn send_cancel(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         clock: &Clock,
         id: ClientOrderId,
         target: ClientOrderId,
@@ -465,14 +465,14 @@ impl OrderSession {
 
     /// Sends a part of the message buffer; what the kernel does not take now, the loop keeps.
     #[inline]
-    fn send(&self, io: &mut Io<EpollKernel>, range: Range<usize>) -> Result<(), GatewayError> {
+    fn send(&self, io: &mut Io<impl Kernel>, range: Range<usize>) -> Result<(), GatewayError> {
         let bytes = self.message.get(range).unwrap_or(&[]);
         Ok(io.write(self.stream, bytes, None)?)
     }
 
     fn send_session_messages(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         now: Now,
     ) -> Result<(), GatewayError> {
         while let Some(range) = self.session.poll_transmit(now, self.message.as_mut_slice()) {

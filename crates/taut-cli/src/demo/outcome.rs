@@ -106,7 +106,7 @@ impl Outcome<'_> {
             ("offer levels at the end", gateway.ask_levels),
             ("requests refused", gateway.refused),
             ("orders expired", gateway.expired),
-            ("bare sends", gateway.bare_sends),
+            ("bare sends", self.views.bare_send.summary().count),
         ]
         .map(|(name, count)| (name.to_owned(), count))
         .to_vec();

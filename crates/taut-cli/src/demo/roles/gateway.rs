@@ -4,9 +4,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use taut_fix::CompId;
 use taut_gateway::{
-    Client, FeedSockets, FusedClient, Gateway, GatewayConfig, GatewayError, Recorders, Regions,
+    Client, FeedInput, FeedSockets, FusedClient, Gateway, GatewayConfig, GatewayError, Regions,
     SplitClient, Strategy, TouchConfig, TouchStrategy,
 };
+use taut_io::EpollKernel;
+use taut_market_data::native::{NativeConfig, NativeFeed};
 use taut_sys::{Clock, Doorbell, Socket, monotonic, wait_readable};
 use taut_types::{Nanos, SequenceNumber};
 
@@ -14,6 +16,7 @@ use crate::demo::arguments::{Mode, WaitArgument};
 use crate::demo::child::{Parent, SharedClock, attach, instrument_of, regions, waiter};
 use crate::demo::control::{GatewaySetup, Order, Reply, VENUE_COMP_ID};
 use crate::demo::feed::request_socket;
+use crate::demo::roles::bare_send::BareSend;
 use crate::exit::Failure;
 
 /// How long the feed may take to catch up at the end, before what is missing counts as lost.
@@ -33,10 +36,10 @@ pub fn play(setup: &GatewaySetup, fds: Vec<OwnedFd>, parent: &mut Parent) -> Res
     let adopt = |fd| Socket::adopt(fd).map_err(|error| Failure::run("market data", error));
     let asking = request_socket(Some(setup.requests));
     let sockets = FeedSockets {
-        incremental: adopt(a)?,
-        incremental_b: Some(adopt(b)?),
-        snapshot: adopt(snapshot)?,
-        retransmission: Some(asking.map_err(|error| Failure::run("requests", error))?),
+        incremental: adopt(a)?.into(),
+        incremental_b: Some(adopt(b)?.into()),
+        snapshot: adopt(snapshot)?.into(),
+        retransmission: Some(asking.map_err(|error| Failure::run("requests", error))?.into()),
     };
     let own_bell = fds.next().map(Doorbell::from);
     let strategy_bell = fds.next().map(Doorbell::from);
@@ -99,7 +102,10 @@ struct Wishes {
     finished_said: bool,
 }
 
-impl Process<'_, '_> {
+/// The demo's gateway.
+type DemoGateway<'m, C> = Gateway<'m, C, NativeFeed, EpollKernel, BareSend<'m>>;
+
+impl<'m> Process<'_, 'm> {
     fn run(
         mut self,
         clock: Clock,
@@ -108,10 +114,17 @@ impl Process<'_, '_> {
     ) -> Result<(), Failure> {
         let failed = |error: GatewayError| Failure::Run(error.to_string());
         let config = config(self.setup)?;
-        let recorders = Recorders::new(&self.regions).map_err(failed)?;
-        let counters = self.regions.gateway;
-        let mut gateway =
-            Gateway::new(&config, clock, sockets, client, recorders, counters).map_err(failed)?;
+        let feed = NativeConfig {
+            instrument: config.instrument,
+            stream_id: Some(self.setup.common.stream_id),
+            level_capacity: 1 << 13,
+            has_retransmission: sockets.retransmission.is_some(),
+        };
+        let (input, feed) = (FeedInput::Datagrams(sockets), NativeFeed::new(&feed, clock.now()));
+        let observer = BareSend::new(self.setup.sink, &self.regions).map_err(failed)?;
+        let mut gateway = Gateway::new(&config, clock, input, feed, client, &self.regions)
+            .and_then(|gateway| gateway.with_observer(observer))
+            .map_err(failed)?;
         let mut waiter = waiter(self.setup.common.place.wait);
         let mut wishes = Wishes::default();
         let mut busy_rounds = 0;
@@ -138,7 +151,7 @@ impl Process<'_, '_> {
     /// Listens to the parent and moves towards what it wants; whether it is all over.
     fn attend<C: DemoClient>(
         &mut self,
-        gateway: &mut Gateway<'_, C>,
+        gateway: &mut DemoGateway<'m, C>,
         wishes: &mut Wishes,
     ) -> Result<bool, Failure> {
         match self.parent.order()? {
@@ -176,7 +189,7 @@ impl Process<'_, '_> {
     }
 
     /// Sleeps until a packet, a report, a request or the parent wakes us.
-    fn sleep<C: Client>(&self, gateway: &mut Gateway<'_, C>, span: Nanos) {
+    fn sleep<C: Client>(&self, gateway: &mut DemoGateway<'m, C>, span: Nanos) {
         let sources = gateway.fd();
         let bell: BorrowedFd<'_> = self.own_bell.as_ref().map_or(sources, AsFd::as_fd);
         let fds = [sources, bell, self.parent.fd()];
@@ -195,12 +208,9 @@ fn config(setup: &GatewaySetup) -> Result<GatewayConfig, Failure> {
     Ok(GatewayConfig {
         instrument: instrument_of(&setup.common)?,
         order_address: setup.orders,
-        sink_address: Some(setup.sink),
         sender_comp_id: text(b"GATEWAY")?,
         target_comp_id: text(VENUE_COMP_ID)?,
         heartbeat_interval: Nanos::from_secs(5),
-        stream_id: Some(setup.common.stream_id),
-        level_capacity: 1 << 13,
         order_capacity: 1 << 16,
         risk: GatewayConfig::default_risk(),
         hot: setup.common.place.wait != WaitArgument::Block,
