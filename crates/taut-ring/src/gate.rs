@@ -84,8 +84,8 @@ impl<'m> Gate<'m> {
             self.control.reserve().store(self.reserve, Ordering::Release);
             // SeqCst fence, twice needed. As a release: no message below becomes visible before
             // the reserve above, or a reader would confirm what it saw torn. As the half of a
-            // Dekker pair with `ReaderPlace::take`: either we see the new reader below, or it sees this
-            // reserve and begins where we cannot overtake it.
+            // Dekker pair with `ReaderPlace::take`: either we see the new reader below, or it sees
+            // this reserve and begins where we cannot overtake it.
             fence(Ordering::SeqCst);
         }
         if self.policy == Policy::Overwrite {
