@@ -4,9 +4,9 @@
 //! instructions that came with it, SSE2 on every other x86-64, plain 64-bit words elsewhere. All
 //! levels give the same results, and the tests hold them against each other.
 //!
-//! Code that loops over blocks is a [`LaneOperation`]: written once over [`Lanes`], compiled once for each
-//! level, entered through [`Level::run`], so that the choice is made once for a whole loop and
-//! everything inside it is inlined.
+//! Code that loops over blocks is a [`LaneOperation`]: written once over [`Lanes`], compiled once
+//! for each level, entered through [`Level::run`], so that the choice is made once for a whole loop
+//! and everything inside it is inlined.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
