@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use taut_book::LevelBook;
 use taut_channel::{ChannelUri, Opening, Subscription};
-use taut_sbe::{Message, PacketFlags, PacketReader};
+use taut_market_data::native::{Message, PacketFlags, PacketReader};
 use taut_sys::{monotonic, yield_cpu};
 use taut_types::Nanos;
 

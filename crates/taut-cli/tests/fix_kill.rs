@@ -17,7 +17,7 @@ use taut_fix::{
     BeginString, CompId, Event, Extras, FieldIndex, MemoryStore, Now, Role, Session, SessionConfig,
     Store,
 };
-use taut_fix_store::{FileStore, Sync};
+use taut_fix_engine::store::{FileStore, Sync};
 use taut_types::Nanos;
 
 /// Orders that one round brings.

@@ -14,7 +14,7 @@ pub const LAW: Law = Law {
 
 const MACROS: &[&str] = &["todo", "unimplemented", "dbg"];
 const MARKS: &[&str] = &["FIXME", "XXX"];
-const PARSERS: &[&str] = &["taut-fix", "taut-sbe", "taut-feed"];
+const PARSERS: &[&str] = &["taut-fix", "taut-lease"];
 
 fn check(house: &House<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
