@@ -20,9 +20,9 @@ mod process;
 mod random;
 mod until;
 
-pub use address::{own_address, tcp_listener, udp_socket};
+pub use address::{own_address, own_group, tcp_listener, udp_socket};
 pub use link::{Faults, Link, LinkCounters};
 pub use pair::{Endpoint, Pair};
-pub use process::Process;
+pub use process::{Process, Run};
 pub use random::{Draw, Random, for_each_seed, seeds};
 pub use until::{DEADLINE, until, until_some};
