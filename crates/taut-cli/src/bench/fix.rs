@@ -11,9 +11,9 @@ use taut_fix::SimdLevel;
 
 use crate::bench::fix::cost::Cost;
 use crate::bench::ping_pong::print_trips;
-use crate::channel::latency::Spread;
+use taut_report::Spread;
 use crate::exit::Failure;
-use crate::terminal::print;
+use crate::terminal::{print, print_json};
 
 /// The arguments of `taut bench fix`.
 #[derive(Args, Debug)]
@@ -69,16 +69,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         simd: level.name(),
         msgs_per_s: trips.messages_per_second.round(),
     };
-    let printed = if arguments.json {
-        let text = serde_json::to_string(&report);
-        print(text.map_err(|error| Failure::run("cannot print JSON", error))?)
-    } else {
-        print_lines(&report)
-    };
-    printed.map_err(|error| Failure::run("cannot print", error))
+    if arguments.json { print_json(&report) } else { print_lines(&report) }
 }
 
-fn print_lines(report: &Report) -> std::io::Result<()> {
+fn print_lines(report: &Report) -> Result<(), Failure> {
     let cost = |name: &str, cost: &Cost| {
         print(format_args!("{name:28} {:7.1} ns an order, {:7.1} ns a report", cost.nos, cost.er))
     };

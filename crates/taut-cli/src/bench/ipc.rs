@@ -13,7 +13,7 @@ mod writer;
 use serde_json::{Value, json};
 use taut_ipc::{Channel, ChannelOptions, Region, Segment};
 use taut_sys::{
-    Anchoring, Clock, ControlSocket, ProcessSignal, Received, available_cpus, catch_stop_signals,
+    Anchoring, Clock, ControlSocket, ProcessSignal, Received, available_cpus,
     fork, monotonic, pin_to_cpu, process_id, signal_process, wait_for_child,
 };
 use taut_types::Nanos;
@@ -21,7 +21,7 @@ use taut_types::Nanos;
 pub use crate::bench::ipc::plan::Arguments;
 use crate::bench::ipc::plan::{CONTROL, GRACE, Mode, ROUND_S, Shared, streams};
 use crate::bench::{floor, load};
-use crate::exit::Failure;
+use crate::exit::{Failure, catch_stop_signals};
 use crate::terminal::print;
 
 /// The CPUs of the writer and of the readers.
@@ -37,7 +37,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.check()?;
     let cpus = cpus(arguments)?;
     // Interrupted, it still takes its channel along.
-    catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    catch_stop_signals()?;
     let name = format!("bench-{}", process_id());
     let measured = measure(arguments, &cpus, name.clone());
     // The last to leave takes the channel along; when both left at once, nobody was the last.
@@ -171,7 +171,7 @@ fn report(
         },
     });
     let said = if arguments.json { text.to_string() } else { human(&text) };
-    print(said).map_err(|error| Failure::run("standard output", error))?;
+    print(said)?;
     if sum("torn") == 0 && (arguments.overwriting || sum("lost") == 0) {
         return Ok(());
     }

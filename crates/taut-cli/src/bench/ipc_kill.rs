@@ -17,11 +17,11 @@ mod victim;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use taut_ipc::{Channel, ChannelOptions, Segment};
-use taut_sys::{catch_stop_signals, pin_to_cpu, process_id, stop_requests, utc};
+use taut_sys::{pin_to_cpu, process_id, stop_requests, utc};
 
 use crate::bench::ipc_kill::judge::Judge;
 use crate::bench::ipc_kill::plan::{JUDGE_CPU, NOTES, Ring, STREAMS};
-use crate::exit::Failure;
+use crate::exit::{Failure, catch_stop_signals};
 use crate::progress::Progress;
 use crate::terminal::print;
 
@@ -50,7 +50,7 @@ pub struct Arguments {
 /// Kills, and reports.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Interrupted, it reports what it has seen so far, and takes its channel along.
-    catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    catch_stop_signals()?;
     let name = format!("bench-kill-{}", process_id());
     let killed = kill(arguments, name.clone());
     // Who was killed last could not take the channel along.
@@ -89,7 +89,6 @@ fn kill(arguments: &Arguments, name: String) -> Result<(), Failure> {
 
 fn report(arguments: &Arguments, judge: Judge<'_>, seed: u64) -> Result<(), Failure> {
     let Judge { tally, heal, .. } = judge;
-    let unprintable = |error| Failure::run("standard output", error);
     if arguments.json {
         let report = json!({
             "kills": tally.kills, "killed_mid_write": tally.killed_mid_write,
@@ -97,7 +96,7 @@ fn report(arguments: &Arguments, judge: Judge<'_>, seed: u64) -> Result<(), Fail
             "messages": tally.messages, "torn": tally.torn, "lost": tally.lost,
             "wedged": tally.wedged, "heal_ns": heal.json(), "seed": seed,
         });
-        print(report).map_err(unprintable)?;
+        print(report)?;
     } else {
         print(format_args!(
             "{} kills, {} in the middle of a write, {} of a read; {} messages: torn {}, lost {}, \
@@ -111,7 +110,7 @@ fn report(arguments: &Arguments, judge: Judge<'_>, seed: u64) -> Result<(), Fail
             tally.wedged,
             heal.json()
         ))
-        .map_err(unprintable)?;
+        ?;
     }
     if tally.torn + tally.lost + tally.wedged == 0 {
         return Ok(());

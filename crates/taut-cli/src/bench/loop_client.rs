@@ -119,12 +119,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             warm_up(arguments.rate)
         ));
     }
-    let line = if arguments.json {
-        serde_json::to_string(&outcome).map_err(|error| Failure::run("write JSON", error))?
-    } else {
-        human(&outcome)
-    };
-    terminal::print(line).map_err(|error| Failure::run("print", error))
+    if arguments.json { terminal::print_json(&outcome) } else { terminal::print(human(&outcome)) }
 }
 
 /// Why there is nothing to report, as far as this end can know.

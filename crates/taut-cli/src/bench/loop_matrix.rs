@@ -148,7 +148,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     write(arguments, "loop-matrix.html", &html(&report.rows))?;
     write(arguments, "loop-matrix.json", &json)?;
     let said = if arguments.json { json } else { table };
-    terminal::print(said).map_err(|error| Failure::run("print", error))
+    terminal::print(said)
 }
 
 fn check_waits(waits: &[String]) -> Result<(), Failure> {

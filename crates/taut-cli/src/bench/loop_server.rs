@@ -79,16 +79,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let listener = Socket::listen(&at, &StreamOptions::default())
         .map_err(|error| Failure::run(&format!("listen on {at}"), error))?;
     let bound = listener.local_address().map_err(|error| Failure::run("local address", error))?;
-    print(format_args!("listening on {bound}"))?;
+    terminal::print(format_args!("listening on {bound}"))?;
     let mut connections = accept(&listener, arguments)?;
     let outcome = send(&mut connections, arguments)?;
-    let line = serde_json::to_string(&outcome)
-        .map_err(|error| Failure::run("write the outcome", error))?;
-    print(format_args!("{line}"))
-}
-
-fn print(line: std::fmt::Arguments<'_>) -> Result<(), Failure> {
-    terminal::print(line).map_err(|error| Failure::run("print", error))
+    terminal::print_json(&outcome)
 }
 
 /// Waits for every connection, and sets the schedules.

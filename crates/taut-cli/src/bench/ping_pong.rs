@@ -1,12 +1,11 @@
 //! The bare ping-pong that a protocol is measured beside: loopback streams, two threads that never
 //! sleep, as many bytes there and back as the protocol's own.
 
-use std::io;
 use std::net::Ipv4Addr;
 
 use taut_sys::{Address, Socket, StreamOptions, monotonic};
 
-use crate::channel::latency::Spread;
+use taut_report::Spread;
 use crate::exit::Failure;
 use crate::terminal::print;
 
@@ -84,7 +83,7 @@ impl<'s> Answerer<'s> {
 }
 
 /// A line for people.
-pub fn print_trips(name: &str, s: &Spread) -> io::Result<()> {
+pub fn print_trips(name: &str, s: &Spread) -> Result<(), Failure> {
     print(format_args!(
         "{name:28} min {:7} p50 {:7} p99 {:7} p99.9 {:7} max {:8} ns, {} trips",
         s.min, s.p50, s.p99, s.p999, s.max, s.count

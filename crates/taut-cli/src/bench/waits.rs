@@ -7,7 +7,7 @@ use taut_types::Nanos;
 
 use crate::channel::arguments::channel;
 use crate::channel::pair;
-use crate::exit::Failure;
+use crate::exit::{Failure, catch_stop_signals};
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => format!("lease:udp?endpoint=127.0.0.1:{}", free_port()?),
     };
     channel(Some(&uri))?;
-    taut_sys::catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    catch_stop_signals()?;
     let cpus = available_cpus().map_err(|error| Failure::run("cpus", error))?;
     let mut cells: Vec<Cell> = [false, true]
         .into_iter()
@@ -76,7 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     } else {
         table(&rows)
     };
-    terminal::print(text).map_err(|error| Failure::run("print", error))
+    terminal::print(text)
 }
 
 fn free_port() -> Result<u16, Failure> {

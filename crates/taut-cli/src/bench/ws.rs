@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use crate::bench::ping_pong::print_trips;
 use crate::bench::ws::texts::{DISTINCT, PAYLOAD_BYTES, texts};
-use crate::channel::latency::Spread;
+use taut_report::Spread;
 use crate::exit::Failure;
-use crate::terminal::print;
+use crate::terminal::{print, print_json};
 
 /// The arguments of `taut bench ws`.
 #[derive(Args, Debug)]
@@ -51,16 +51,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         distinct_messages: DISTINCT,
         simd: taut_fix::SimdLevel::best().name(),
     };
-    let printed = if arguments.json {
-        let text = serde_json::to_string(&report);
-        print(text.map_err(|error| Failure::run("cannot print JSON", error))?)
-    } else {
-        print_lines(&report)
-    };
-    printed.map_err(|error| Failure::run("cannot print", error))
+    if arguments.json { print_json(&report) } else { print_lines(&report) }
 }
 
-fn print_lines(report: &Report) -> std::io::Result<()> {
+fn print_lines(report: &Report) -> Result<(), Failure> {
     let codec = &report.codec;
     print_trips("round trip over WebSocket", &report.rtt_ns)?;
     print_trips("bare TCP, the same sizes", &report.bare_rtt_ns)?;

@@ -147,12 +147,7 @@ impl Books {
     /// # Errors
     /// When standard output takes nothing more.
     pub fn print(&self, json: bool) -> Result<(), Failure> {
-        let said = if json {
-            serde_json::to_string(self).map_err(|error| Failure::run("the books", error))?
-        } else {
-            self.to_string()
-        };
-        terminal::print(said).map_err(|error| Failure::run("standard output", error))
+        terminal::print_report(self, json)
     }
 }
 

@@ -8,16 +8,16 @@ use taut_book::Level;
 use taut_channel::ChannelUri;
 use taut_market_data::binance::{BinanceJson, DepthBook, FrameKind};
 use taut_market_data::{Context, Event};
-use taut_sys::{catch_stop_signals, monotonic, stop_requests};
+use taut_sys::{monotonic, stop_requests};
 use taut_types::{DECIMAL_BYTES_MAX, Nanos, format_decimal};
 
 use super::pace::{Pace, Speed, parse_speed};
 use super::publish::{Published, Publisher};
-use crate::bench::spread::Spread;
 use crate::capture;
-use crate::exit::Failure;
+use crate::exit::{Failure, catch_stop_signals};
 use crate::progress::Progress;
 use crate::terminal;
+use taut_report::Latency;
 
 /// The arguments of `taut feed replay`.
 #[derive(Args, Debug)]
@@ -74,7 +74,7 @@ struct Player {
     events: u64,
     kinds: [u64; KINDS.len()],
     /// From the frame to the updated book, of the frames that update it.
-    frame_to_book: Spread,
+    frame_to_book: Latency,
 }
 
 /// Plays a recording.
@@ -84,7 +84,7 @@ struct Player {
 pub fn run(replay: &Replay) -> Result<(), Failure> {
     let Format::Binance = replay.format;
     let capture = capture::read(&replay.capture)?;
-    catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    catch_stop_signals()?;
     let publisher = match &replay.publish[..] {
         [] => None,
         channels => Some(Publisher::open(channels, replay.await_subscriber)?),
@@ -96,13 +96,13 @@ pub fn run(replay: &Replay) -> Result<(), Failure> {
         frames: 0,
         events: 0,
         kinds: [0; KINDS.len()],
-        frame_to_book: Spread::new(),
+        frame_to_book: Latency::new(),
     };
     let start = monotonic();
     player.play(&replay.capture, &capture, replay.speed)?;
     let span = monotonic().since(start);
     let published = player.publisher.take().map(Publisher::finish);
-    player.tell(span, published, replay.json).map_err(|error| Failure::run("printing", error))
+    player.tell(span, published, replay.json)
 }
 
 impl Player {
@@ -161,7 +161,7 @@ impl Player {
         Ok(())
     }
 
-    fn tell(&self, span: Nanos, published: Option<Published>, json: bool) -> std::io::Result<()> {
+    fn tell(&mut self, span: Nanos, published: Option<Published>, json: bool) -> Result<(), Failure> {
         if json {
             return terminal::print(self.json(span, published));
         }
@@ -188,12 +188,13 @@ impl Player {
                 "published {packets} packets, {snapshots} snapshots among them; {unheard} unheard"
             ))?;
         } else {
-            terminal::print(format_args!("frame to book, ns: {}", self.frame_to_book.json()))?;
+            let spread = self.frame_to_book.spread().unwrap_or_default();
+            terminal::print(format_args!("frame to book: {}", spread.line()))?;
         }
         Ok(())
     }
 
-    fn json(&self, span: Nanos, published: Option<Published>) -> Value {
+    fn json(&mut self, span: Nanos, published: Option<Published>) -> Value {
         let counters = self.book.counters();
         let book = self.book.book();
         let side = |level: Option<Level>| {
@@ -217,7 +218,7 @@ impl Player {
                 "ask": side(book.top().ask),
                 "levels": taut_types::Side::BOTH.map(|of| book.level_count(of)),
             },
-            "frame_to_book_ns": self.frame_to_book.json(),
+            "frame_to_book_ns": self.frame_to_book.spread(),
             "published": published.map(|published| json!({
                 "packets": published.packets,
                 "snapshots": published.snapshots,

@@ -10,7 +10,7 @@ use super::pong::Pong;
 use super::report::Report;
 use crate::channel::clock::StampClock;
 use crate::channel::counted::Counted;
-use crate::channel::latency::Latency;
+use taut_report::Latency;
 use crate::channel::sequence::Account;
 use crate::channel::stamp::{Stamp, Stamped, read};
 use crate::exit::Failure;

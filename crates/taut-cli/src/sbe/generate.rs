@@ -9,8 +9,7 @@ use taut_sbe_gen::{Files, MARK, generate_crate, generate_module};
 use super::arguments::Generate;
 use super::input;
 use crate::exit::Failure;
-use crate::whole_file::WholeFile;
-use crate::whole_files;
+use taut_report::files::{WholeFile, write_all};
 
 pub(super) fn run(arguments: &Generate) -> Result<(), Failure> {
     let schema = input::schema(&arguments.schema)?;
@@ -28,7 +27,7 @@ pub(super) fn run(arguments: &Generate) -> Result<(), Failure> {
     let files = generate_crate(&schema, &arguments.messages);
     let stale = stale(folder, &files)?;
     let written: Vec<_> = files.into_iter().collect();
-    whole_files::write(folder, &written).map_err(|error| Failure::run("cannot write", error))?;
+    write_all(folder, &written).map_err(|error| Failure::run("cannot write", error))?;
     for path in stale {
         let removed = fs::remove_file(&path);
         removed.map_err(|error| Failure::run(&path.display().to_string(), error))?;

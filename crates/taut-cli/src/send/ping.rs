@@ -10,7 +10,7 @@ use super::pace::Pace;
 use super::report::Report;
 use super::sender::{Attempt, Sender};
 use crate::channel::failure;
-use crate::channel::latency::Latency;
+use taut_report::Latency;
 use crate::channel::stamp::{Stamped, read};
 use crate::exit::Failure;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::channel::counted::{Counted, Subscriber};
-use crate::channel::latency::Spread;
+use taut_report::Spread;
 use crate::send::sender::Sender;
 
 /// What `taut send` did.

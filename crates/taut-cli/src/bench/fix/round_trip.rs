@@ -8,7 +8,7 @@ use taut_types::Nanos;
 
 use crate::bench::fix::messages::{DISTINCT, Order, encode, session, store};
 use crate::bench::ping_pong::{Answerer, TURNS, bare_trip, failed, send_all, streams};
-use crate::channel::latency::Latency;
+use taut_report::Latency;
 use crate::exit::Failure;
 
 /// Orders in flight when throughput is measured.

@@ -8,7 +8,7 @@ use taut_ws::{Connection, Event};
 use crate::bench::ping_pong::{Answerer, TURNS, bare_trip, failed, send_all, streams};
 use crate::bench::ws::codec;
 use crate::bench::ws::texts::PAYLOAD_BYTES;
-use crate::channel::latency::Latency;
+use taut_report::Latency;
 use crate::exit::Failure;
 
 /// What a frame of this length is on the wire: to the server (masked), and back.

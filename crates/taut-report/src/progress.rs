@@ -16,6 +16,7 @@ impl Progress {
     const EVERY: Nanos = Nanos::from_secs(2);
 
     /// A run that starts now.
+    #[must_use]
     pub fn start() -> Self {
         Self { next: monotonic() + Self::EVERY, is_abandoned: false }
     }
@@ -37,6 +38,7 @@ impl Progress {
 
     /// Whether the reader of what will be printed was gone when the run last spoke: whoever started
     /// it does not wait for it any more.
+    #[must_use]
     pub const fn is_abandoned(&self) -> bool {
         self.is_abandoned
     }

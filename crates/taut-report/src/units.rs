@@ -1,6 +1,9 @@
 //! Numbers for people.
 
+use jiff::Timestamp;
+
 /// A duration with three significant digits: `412 ns`, `8.24 µs`, `1.05 ms`, `2.50 s`.
+#[must_use]
 pub fn human_ns(ns: u64) -> String {
     const UNITS: [(&str, f64); 3] = [("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
     if ns < 1_000 {
@@ -19,6 +22,7 @@ pub fn human_ns(ns: u64) -> String {
 }
 
 /// A count with its thousands apart: `1,234,567`.
+#[must_use]
 pub fn human_count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -32,11 +36,13 @@ pub fn human_count(count: u64) -> String {
 }
 
 /// A share as a percentage: `12.3%`.
+#[must_use]
 pub fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
 /// A tick of a logarithmic time axis: `500 ns`, `1 µs`.
+#[must_use]
 pub fn axis_ns(ns: f64) -> String {
     let (unit, scale) = match ns {
         n if n < 1e3 => ("ns", 1.0),
@@ -48,32 +54,22 @@ pub fn axis_ns(ns: f64) -> String {
 }
 
 /// Memory: `7.8 GiB`.
+#[must_use]
 pub fn human_bytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / f64::from(1u32 << 30))
 }
 
 /// `2026-11-20 10:55:03 UTC` from nanoseconds since 1970.
+#[must_use]
 pub fn utc_text(utc_ns: i64) -> String {
-    let seconds = utc_ns.div_euclid(1_000_000_000);
-    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    let (year, month, day) = civil_date(days);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+    let at = Timestamp::from_nanosecond(utc_ns.into()).unwrap_or_default();
+    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// Year, month and day of the proleptic Gregorian calendar, from days since 1970-01-01.
-///
-/// Years are counted from March, so that the leap day is the last of its year; 400 years have
-/// 146,097 days and five months from March (or August) have 153.
-fn civil_date(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468; // since 0000-03-01
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let date = day - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    (era * 400 + year + next, month, date)
+/// A number without a unit, to six decimals: `0.05`, `20000`.
+#[must_use]
+pub fn plain(value: f64) -> String {
+    ((value * 1e6).round() / 1e6).to_string()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::units::human_bytes;
+use crate::units::human_bytes;
 
 /// The machine, as Linux describes it. What cannot be read is `unknown` or 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -23,11 +23,13 @@ pub struct Machine {
 
 impl Machine {
     /// This machine.
+    #[must_use]
     pub fn read() -> Self {
         taut_sys::Machine::describe().into()
     }
 
     /// One line of text.
+    #[must_use]
     pub fn text(&self) -> String {
         let virtualised = if self.virtualised { " (virtual machine)" } else { "" };
         format!(

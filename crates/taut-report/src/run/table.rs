@@ -5,13 +5,14 @@ use std::fmt::Write;
 use taut_lat::Snapshot;
 
 use super::model::RunReport;
-use super::units::{human_count, human_ns, percent, utc_text};
+use crate::units::{human_count, human_ns, percent, utc_text};
 
 const WIDTH: usize = 100;
 /// Where the text after a heading starts.
 const INDENT: usize = 12;
 
 /// Stages, counts, clock, placement and machine as text.
+#[must_use]
 pub fn table(report: &RunReport) -> String {
     let mut text = String::new();
     let started = utc_text(report.started_utc_ns);
@@ -47,10 +48,7 @@ fn latencies(text: &mut String, report: &RunReport) {
     }
     line(text, &"-".repeat(18 + 11 * heads.len()));
     for whole in report.wholes() {
-        let share = match whole.tag {
-            "tick_to_trade" | "tick_to_send" => percent(report.share(whole.histogram)),
-            _ => String::new(),
-        };
+        let share = report.share_of_whole(&whole).map_or(String::new(), percent);
         latency(text, whole.label, whole.histogram, &share);
     }
 }

@@ -8,7 +8,8 @@ use taut_lat::{
 };
 
 use super::model::{Counts, Interval, Placement, RunReport};
-use super::{Machine, html, json, json_line, table};
+use super::{html, json, json_line, table};
+use crate::machine::Machine;
 
 /// A repeatable source of numbers that look random (xorshift).
 struct Numbers(u64);
@@ -220,7 +221,7 @@ fn the_page_refers_to_nothing_outside_itself() {
 #[test]
 fn the_page_escapes_what_it_is_given() {
     let page = html::html(&sample_report());
-    assert!(page.contains("--data &#39;a &lt;b&gt; &amp; &quot;c&quot;.csv&#39;"));
+    assert!(page.contains("--data 'a &lt;b&gt; &amp; &quot;c&quot;.csv'"));
     assert!(page.contains("&lt;odd&gt; name"));
 }
 

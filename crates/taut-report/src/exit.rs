@@ -1,6 +1,7 @@
 //! How a command fails: what it says, and its exit code.
 
 use std::fmt;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -26,12 +27,14 @@ impl Failure {
         Self::Usage(format!("{}: cannot read it ({cause}); check the path", path.display()))
     }
 
-    /// Its exit code.
-    pub fn exit_code(&self) -> ExitCode {
-        match self {
-            Self::Usage(_) => ExitCode::from(2),
-            Self::Run(_) | Self::Told => ExitCode::from(1),
+    /// Ends a program: says on standard error what went wrong, if anything did.
+    #[must_use]
+    pub fn exit_code(program: &str, result: Result<(), Self>) -> ExitCode {
+        let Err(failure) = result else { return ExitCode::SUCCESS };
+        if !matches!(failure, Self::Told) {
+            let _ = writeln!(io::stderr().lock(), "{program}: {failure}");
         }
+        ExitCode::from(if matches!(failure, Self::Usage(_)) { 2 } else { 1 })
     }
 }
 
@@ -42,4 +45,12 @@ impl fmt::Display for Failure {
             Self::Told => Ok(()),
         }
     }
+}
+
+/// Lets `taut_sys::stop_requests` count the signals that ask the program to stop.
+///
+/// # Errors
+/// [`Failure::Run`] when the kernel refuses.
+pub fn catch_stop_signals() -> Result<(), Failure> {
+    taut_sys::catch_stop_signals().map_err(|error| Failure::run("signals", error))
 }

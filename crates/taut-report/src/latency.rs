@@ -1,7 +1,8 @@
-//! The spread of a latency, as the channel tools report it.
+//! The spread of a latency, as the tools report it.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
+use taut_lat::Summary;
 
 /// A histogram of nanoseconds up to ten minutes, to 0.1%.
 #[derive(Debug)]
@@ -16,23 +17,40 @@ pub struct Latency {
 /// Its summary, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
+    /// How many values.
     pub count: u64,
+    /// The smallest.
     pub min: u64,
+    /// The mean, to a tenth.
     pub mean: f64,
+    /// 50%.
     pub p50: u64,
+    /// 99%.
     pub p99: u64,
+    /// 99.9%.
     pub p999: u64,
+    /// 99.99%.
     pub p9999: u64,
+    /// The largest.
     pub max: u64,
 }
 
-impl Latency {
-    pub fn new() -> Self {
+impl Default for Latency {
+    fn default() -> Self {
         let bounds = Histogram::new_with_bounds(1, 600_000_000_000, 3);
         let recorded = bounds.unwrap_or_else(|_| unreachable!("the bounds are constants"));
         Self { recorded, last: 0, times: 0 }
     }
+}
 
+impl Latency {
+    /// An empty histogram.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a value.
     #[inline]
     pub fn record(&mut self, ns: u64) {
         if ns != self.last {
@@ -70,6 +88,7 @@ impl Latency {
 
 impl Spread {
     /// As a line for people, in microseconds.
+    #[must_use]
     pub fn line(&self) -> String {
         let us = |ns: u64| ns as f64 / 1000.0;
         format!(
@@ -82,6 +101,28 @@ impl Spread {
             us(self.p9999),
             us(self.max)
         )
+    }
+}
+
+/// The figures of a recorder's histogram, in nanoseconds. The order of the fields is the order of
+/// the keys, and part of the interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "each is what its name says")]
+pub struct Figures {
+    pub count: u64,
+    pub sum: u64,
+    pub min: u64,
+    pub p50: u64,
+    pub p99: u64,
+    pub p999: u64,
+    pub p9999: u64,
+    pub max: u64,
+}
+
+impl From<Summary> for Figures {
+    fn from(summary: Summary) -> Self {
+        let Summary { count, sum, min, p50, p99, p999, p9999, max } = summary;
+        Self { count, sum, min, p50, p99, p999, p9999, max }
     }
 }
 

@@ -61,28 +61,12 @@ fn hdr_histogram(snapshot: &Snapshot) -> io::Result<Histogram<u64>> {
 mod tests {
     use std::str;
 
+    use base64ct::{Base64, Encoding};
     use hdrhistogram::serialization::Deserializer;
     use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
     use super::super::tests::{histogram_of, sample_report};
     use super::*;
-
-    /// Base 64 as in RFC 4648, section 4; the histogram crate keeps its own decoder private.
-    fn decode_base64(text: &str) -> Vec<u8> {
-        const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        let digits = text.trim_end_matches('=').bytes();
-        let (mut bytes, mut bits, mut bit_count) = (Vec::new(), 0u32, 0);
-        for digit in digits {
-            let digit = ALPHABET.iter().position(|&letter| letter == digit).unwrap();
-            bits = bits << 6 | digit as u32;
-            bit_count += 6;
-            if bit_count >= 8 {
-                bit_count -= 8;
-                bytes.push((bits >> bit_count) as u8);
-            }
-        }
-        bytes
-    }
 
     #[test]
     fn starts_with_the_header_of_version_1_3() {
@@ -117,7 +101,7 @@ mod tests {
         assert_eq!(intervals.len(), expected.len());
         for (interval, named) in intervals.iter().zip(expected) {
             assert_eq!(interval.tag().unwrap().as_str(), named.tag);
-            let bytes = decode_base64(interval.encoded_histogram());
+            let bytes = Base64::decode_vec(interval.encoded_histogram()).unwrap();
             let read: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
             let summary = named.histogram.summary();
             assert_eq!(read.len(), summary.count);

@@ -1,11 +1,12 @@
 //! Latency by percentile, on HdrHistogram's scale: every further nine has the same width.
 
+use maud::Markup;
 use taut_lat::Snapshot;
 
-use super::super::model::{Named, RunReport};
-use super::super::svg::{LogAxis, Scale, Svg};
-use super::super::units::human_ns;
-use super::frame::{self, Layout};
+use super::model::{Named, RunReport};
+use crate::chart::{Layout, horizontal_name, horizontal_tick, vertical_axis};
+use crate::svg::{LogAxis, Scale};
+use crate::units::{axis_ns, human_ns};
 
 /// Percentiles of the axis with their parts per million.
 const TICKS: [(&str, u32); 8] = [
@@ -22,7 +23,7 @@ const TICKS: [(&str, u32); 8] = [
 const RESOLUTION: f64 = 0.4;
 
 /// The chart, or `None` when no order was measured.
-pub fn percentiles(report: &RunReport, layout: Layout) -> Option<String> {
+pub fn percentiles(report: &RunReport, layout: Layout) -> Option<Markup> {
     let series: Vec<Named<'_>> =
         [report.tick_to_trade(), report.tick_to_send(), report.order_round_trip()]
             .into_iter()
@@ -33,24 +34,17 @@ pub fn percentiles(report: &RunReport, layout: Layout) -> Option<String> {
     let count = series.iter().map(|named| named.histogram.count()).max()?;
 
     let plot = layout.plot();
-    let latency = LogAxis::new(low, high, plot.bottom, plot.top);
+    let latency = LogAxis::of_ns(low, high, plot.bottom, plot.top);
     let nines = (count as f64).log10().max(1.0);
     let rank = Scale::linear(0.0, nines, plot.left, plot.right);
 
-    let mut svg = Svg::new(
-        layout.class,
-        &layout.id("percentiles"),
-        layout.width,
-        layout.height,
-        "Latency by percentile",
-        &description(&series),
-    );
-    frame::vertical_axis(&mut svg, plot, &latency);
+    let mut svg = layout.svg("percentiles", "Latency by percentile", &description(&series));
+    vertical_axis(&mut svg, plot, &latency, axis_ns);
     let ticks = TICKS.iter().filter(|(_, ppm)| nines_of(*ppm) <= nines);
     for (label, ppm) in ticks.clone().filter(|(_, ppm)| !layout.is_narrow() || *ppm != 500_000) {
-        frame::horizontal_tick(&mut svg, plot, rank.at(nines_of(*ppm)), label);
+        horizontal_tick(&mut svg, plot, rank.at(nines_of(*ppm)), label);
     }
-    frame::horizontal_name(&mut svg, plot, "percentile of orders");
+    horizontal_name(&mut svg, plot, "percentile of orders");
     for named in series.iter().rev() {
         let points = curve(named.histogram, rank, &latency);
         svg.path(&format!("line {}", named.tag), &points);
@@ -115,7 +109,7 @@ fn description(series: &[Named<'_>]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::tests::{empty_report, histogram_of};
+    use super::super::tests::{empty_report, histogram_of};
     use super::*;
 
     #[test]
@@ -130,7 +124,7 @@ mod tests {
         let values: Vec<u64> =
             (0..5_000u64).map(|n| 900 + n * n % 7_919 + n * n * n % 31).collect();
         let rank = Scale::linear(0.0, 4.0, 0.0, 1_000.0);
-        let latency = LogAxis::new(1, 100_000, 300.0, 0.0);
+        let latency = LogAxis::of_ns(1, 100_000, 300.0, 0.0);
         let points = curve(&histogram_of(&values), rank, &latency);
         assert!(points.len() > 100);
         assert!(points.is_sorted_by(|a, b| a.0 <= b.0 && a.1 >= b.1));
@@ -138,6 +132,6 @@ mod tests {
 
     #[test]
     fn there_is_no_chart_without_orders() {
-        assert_eq!(percentiles(&empty_report(), super::super::WIDE), None);
+        assert!(percentiles(&empty_report(), crate::chart::WIDE).is_none());
     }
 }

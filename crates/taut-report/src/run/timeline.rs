@@ -1,9 +1,11 @@
 //! Latency over the time of the run.
 
-use super::super::model::{Interval, RunReport};
-use super::super::svg::{Area, LogAxis, Scale, Svg};
-use super::super::units::{human_count, human_ns};
-use super::frame::{self, Layout};
+use maud::Markup;
+
+use super::model::{Interval, RunReport};
+use crate::chart::{Layout, horizontal_name, horizontal_tick, vertical_axis};
+use crate::svg::{Area, LogAxis, Scale, Svg};
+use crate::units::{axis_ns, human_count, human_ns};
 
 /// A percentile's name, its class, and where it stands.
 type Series = (&'static str, &'static str, fn(&Interval) -> u64);
@@ -17,35 +19,29 @@ const SERIES: [Series; 3] = [
 const BANDS_MAX: usize = 300;
 
 /// The chart, or `None` when no interval has an order.
-pub fn timeline(report: &RunReport, layout: Layout) -> Option<String> {
+pub fn timeline(report: &RunReport, layout: Layout) -> Option<Markup> {
     let measured = || report.intervals.iter().filter(|interval| interval.count > 0);
     let low = measured().map(|interval| interval.p50).min()?;
     let high = measured().map(|interval| interval.max).max()?;
     let end = report.intervals.last()?.t_seconds;
 
     let plot = layout.plot();
-    let latency = LogAxis::new(low, high, plot.bottom, plot.top);
+    let latency = LogAxis::of_ns(low, high, plot.bottom, plot.top);
     let time = Scale::linear(0.0, end, plot.left, plot.right);
-    let mut svg = Svg::new(
-        layout.class,
-        &layout.id("timeline"),
-        layout.width,
-        layout.height,
-        "Tick to trade over time",
-        &format!(
-            "Median, 99th percentile and maximum of {} intervals; medians from {} to {}.",
-            report.intervals.len(),
-            human_ns(low),
-            human_ns(measured().map(|interval| interval.p50).max()?),
-        ),
+    let desc = format!(
+        "Median, 99th percentile and maximum of {} intervals; medians from {} to {}.",
+        report.intervals.len(),
+        human_ns(low),
+        human_ns(measured().map(|interval| interval.p50).max()?),
     );
-    frame::vertical_axis(&mut svg, plot, &latency);
+    let mut svg = layout.svg("timeline", "Tick to trade over time", &desc);
+    vertical_axis(&mut svg, plot, &latency, axis_ns);
     let tick_count = if layout.is_narrow() { 5.0 } else { 10.0 };
     let step = round_step(end / tick_count);
     for tick in (0..=(end / step + 1e-9) as u32).map(|index| f64::from(index) * step) {
-        frame::horizontal_tick(&mut svg, plot, time.at(tick), &seconds_text(tick, step));
+        horizontal_tick(&mut svg, plot, time.at(tick), &seconds_text(tick, step));
     }
-    frame::horizontal_name(&mut svg, plot, "seconds since the start");
+    horizontal_name(&mut svg, plot, "seconds since the start");
     for (_, class, value) in SERIES {
         for run in report.intervals.split(|interval| interval.count == 0) {
             let point = |at: &Interval| (time.at(at.t_seconds), latency.at(value(at) as f64));
@@ -101,8 +97,9 @@ fn seconds_text(seconds: f64, step: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::tests::{empty_report, sample_report};
+    use super::super::tests::{empty_report, sample_report};
     use super::*;
+    use crate::chart::WIDE;
 
     #[test]
     fn steps_are_round() {
@@ -116,14 +113,14 @@ mod tests {
     #[test]
     fn an_interval_without_orders_interrupts_the_lines() {
         let mut report = sample_report();
-        let whole = timeline(&report, super::super::WIDE).unwrap();
+        let whole = timeline(&report, WIDE).unwrap().into_string();
         report.intervals[4].count = 0;
-        let parted = timeline(&report, super::super::WIDE).unwrap();
+        let parted = timeline(&report, WIDE).unwrap().into_string();
         assert_eq!(whole.matches("<path").count() * 2, parted.matches("<path").count());
     }
 
     #[test]
     fn there_is_no_chart_without_orders() {
-        assert_eq!(timeline(&empty_report(), super::super::WIDE), None);
+        assert!(timeline(&empty_report(), WIDE).is_none());
     }
 }

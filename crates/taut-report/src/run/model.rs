@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use taut_lat::{PathSnapshot, Snapshot, Stage};
 
-use super::machine::Machine;
+use crate::machine::Machine;
 
 /// Everything about one run.
 #[derive(Clone, Debug)]
@@ -38,8 +38,9 @@ pub struct RunReport {
     pub notes: Vec<String>,
 }
 
-/// What happened how often. [`Counts::balances`] says how the numbers must add up.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What happened how often. [`Counts::balances`] says how the numbers must add up. The order of the
+/// fields is the order of the keys, and part of the interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Market data packets' messages that the venue published.
     pub published: u64,
@@ -68,6 +69,7 @@ pub struct Counts {
     /// Orders and cancel requests without an answer at the end.
     pub unanswered: u64,
     /// Further counters, for the report and `run.json` only.
+    #[serde(skip)]
     pub extras: Vec<(String, u64)>,
 }
 
@@ -132,44 +134,58 @@ impl RunReport {
     }
 
     /// The whole path.
+    #[must_use]
     pub const fn tick_to_trade(&self) -> Named<'_> {
         let histogram = &self.path.tick_to_trade;
         Named { tag: "tick_to_trade", label: "tick to trade", histogram }
     }
 
     /// The whole path less the send stage.
+    #[must_use]
     pub const fn tick_to_send(&self) -> Named<'_> {
         let histogram = &self.path.tick_to_send;
         Named { tag: "tick_to_send", label: "less send", histogram }
     }
 
     /// From the send call to the execution report.
+    #[must_use]
     pub const fn order_round_trip(&self) -> Named<'_> {
         let histogram = &self.order_round_trip;
         Named { tag: "order_round_trip", label: "order round trip", histogram }
     }
 
     /// The send call without taut around it.
+    #[must_use]
     pub const fn bare_send(&self) -> Named<'_> {
         Named { tag: "bare_send", label: "bare send", histogram: &self.bare_send }
     }
 
     /// What is not a stage: tick-to-trade, less send, round trip, bare send.
+    #[must_use]
     pub const fn wholes(&self) -> [Named<'_>; 4] {
         [self.tick_to_trade(), self.tick_to_send(), self.order_round_trip(), self.bare_send()]
     }
 
     /// A stage's part of all tick-to-trade time, 0 to 1.
+    #[must_use]
     pub fn share(&self, histogram: &Snapshot) -> f64 {
         match self.path.tick_to_trade.sum() {
             0 => 0.0,
             whole => histogram.sum() as f64 / whole as f64,
         }
     }
+
+    /// The share of what is a part of tick-to-trade, or all of it.
+    #[must_use]
+    pub fn share_of_whole(&self, whole: &Named<'_>) -> Option<f64> {
+        let is_part = matches!(whole.tag, "tick_to_trade" | "tick_to_send");
+        is_part.then(|| self.share(whole.histogram))
+    }
 }
 
 impl Counts {
     /// How the counts must add up.
+    #[must_use]
     pub const fn balances(&self) -> [Balance; 3] {
         [
             Balance {
@@ -215,6 +231,7 @@ impl fmt::Display for Balance {
 
 impl Balance {
     /// Whether both sides are equal.
+    #[must_use]
     pub fn holds(&self) -> bool {
         self.whole.1 == self.values.iter().sum::<u64>()
     }

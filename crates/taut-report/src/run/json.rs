@@ -4,13 +4,15 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-use taut_lat::{Snapshot, Summary};
+use taut_lat::Snapshot;
 
-use super::machine::Machine;
-use super::model::{Interval, Named, Placement, RunReport};
-use super::units::utc_text;
+use super::model::{Counts, Interval, Named, Placement, RunReport};
+use crate::latency::Figures;
+use crate::machine::Machine;
+use crate::units::utc_text;
 
 /// The run as one JSON object without a line break. `html` is where `report.html` was written.
+#[must_use]
 pub fn json_line(report: &RunReport, html: &Path) -> String {
     text(serde_json::to_string(&Headline::of(report, html)))
 }
@@ -21,7 +23,7 @@ pub fn run_json(report: &RunReport, html: &Path) -> String {
         headline: Headline::of(report, html),
         started_at: utc_text(report.started_utc_ns),
         command_line: &report.command_line,
-        tick_to_send_ns: Figures::of(&report.path.tick_to_send),
+        tick_to_send_ns: figures(&report.path.tick_to_send),
         intervals_ns: &report.intervals,
         extras: Extras(&report.counts.extras),
         placement: &report.placement,
@@ -36,19 +38,8 @@ pub fn run_json(report: &RunReport, html: &Path) -> String {
 struct Headline<'a> {
     mode: &'a str,
     seconds: f64,
-    published: u64,
-    ticks: u64,
-    recovered: u64,
-    lost: u64,
-    orders: u64,
-    acks: u64,
-    order_rejects: u64,
-    risk_rejects: u64,
-    fills: u64,
-    cancel_requests: u64,
-    cancels: u64,
-    cancel_rejects: u64,
-    unanswered: u64,
+    #[serde(flatten)]
+    counts: &'a Counts,
     tick_to_trade_ns: Figures,
     stages_ns: Stages<'a>,
     order_round_trip_ns: Figures,
@@ -71,18 +62,6 @@ struct Detail<'a> {
     notes: &'a [String],
 }
 
-#[derive(Serialize)]
-struct Figures {
-    count: u64,
-    sum: u64,
-    min: u64,
-    p50: u64,
-    p99: u64,
-    p999: u64,
-    p9999: u64,
-    max: u64,
-}
-
 /// An object with a key per stage, in the order of the path.
 struct Stages<'a>(Vec<Named<'a>>);
 
@@ -91,45 +70,29 @@ struct Extras<'a>(&'a [(String, u64)]);
 
 impl<'a> Headline<'a> {
     fn of(report: &'a RunReport, html: &Path) -> Self {
-        let counts = &report.counts;
         Self {
             mode: &report.mode,
             seconds: (report.seconds * 1e3).round() / 1e3,
-            published: counts.published,
-            ticks: counts.ticks,
-            recovered: counts.recovered,
-            lost: counts.lost,
-            orders: counts.orders,
-            acks: counts.acks,
-            order_rejects: counts.order_rejects,
-            risk_rejects: counts.risk_rejects,
-            fills: counts.fills,
-            cancel_requests: counts.cancel_requests,
-            cancels: counts.cancels,
-            cancel_rejects: counts.cancel_rejects,
-            unanswered: counts.unanswered,
-            tick_to_trade_ns: Figures::of(&report.path.tick_to_trade),
+            counts: &report.counts,
+            tick_to_trade_ns: figures(&report.path.tick_to_trade),
             stages_ns: Stages(report.stages().collect()),
-            order_round_trip_ns: Figures::of(&report.order_round_trip),
-            bare_send_ns: Figures::of(&report.bare_send),
+            order_round_trip_ns: figures(&report.order_round_trip),
+            bare_send_ns: figures(&report.bare_send),
             report: html.to_string_lossy().into_owned(),
             machine: &report.machine,
         }
     }
 }
 
-impl Figures {
-    fn of(histogram: &Snapshot) -> Self {
-        let Summary { count, sum, min, p50, p99, p999, p9999, max } = histogram.summary();
-        Self { count, sum, min, p50, p99, p999, p9999, max }
-    }
+fn figures(histogram: &Snapshot) -> Figures {
+    histogram.summary().into()
 }
 
 impl Serialize for Stages<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for stage in &self.0 {
-            map.serialize_entry(stage.tag, &Figures::of(stage.histogram))?;
+            map.serialize_entry(stage.tag, &figures(stage.histogram))?;
         }
         map.end()
     }

@@ -1,8 +1,10 @@
 //! The stages as parts of a bar.
 
-use super::super::svg::{Anchor, Area, Scale, Svg};
-use super::super::units::human_ns;
-use super::frame::Layout;
+use maud::Markup;
+
+use crate::chart::Layout;
+use crate::svg::{Anchor, Area, Scale, Svg};
+use crate::units::human_ns;
 
 /// One bar: its name, the number at its end, and the stages with their class, label and length.
 #[derive(Clone, Debug)]
@@ -17,12 +19,11 @@ const BAR_HEIGHT: f64 = 34.0;
 const GAP: f64 = 20.0;
 
 /// The chart; each bar fills the width, so its parts compare with each other.
-pub fn breakdown(bars: &[Bar], layout: Layout) -> String {
+pub fn breakdown(bars: &[Bar], layout: Layout) -> Markup {
     let row = NAME_HEIGHT + BAR_HEIGHT + GAP;
     let height = row * bars.len() as f64 - GAP + 4.0;
-    let title = "Stages of tick to trade";
-    let id = layout.id("breakdown");
-    let mut svg = Svg::new(layout.class, &id, layout.width, height, title, &description(bars));
+    let layout = Layout { height, ..layout };
+    let mut svg = layout.svg("breakdown", "Stages of tick to trade", &description(bars));
     let mut top = 0.0;
     for bar in bars {
         svg.text("bar-name", (0.0, top + 14.0), Anchor::Start, bar.name);
