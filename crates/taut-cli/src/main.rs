@@ -8,7 +8,6 @@
 
 mod bench;
 mod book;
-mod capture;
 mod channel;
 mod demo;
 mod engine;

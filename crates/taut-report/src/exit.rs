@@ -22,6 +22,11 @@ impl Failure {
         Self::Run(format!("{what}: {cause}"))
     }
 
+    /// Wrong use, by this cause, which says it all.
+    pub fn usage(cause: impl fmt::Display) -> Self {
+        Self::Usage(cause.to_string())
+    }
+
     /// A file that cannot be read.
     pub fn unreadable(path: &Path, cause: impl fmt::Display) -> Self {
         Self::Usage(format!("{}: cannot read it ({cause}); check the path", path.display()))

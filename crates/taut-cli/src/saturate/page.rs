@@ -31,7 +31,16 @@ const DRAWINGS: [(&str, &str, &[Line]); 5] = [
 ];
 
 const HEADS: [&str; 10] = [
-    "rate", "received/s", "p50 us", "p99 us", "p99.9 us", "lost", "CPUs", "MB", "wire bytes/msg", "",
+    "rate",
+    "received/s",
+    "p50 us",
+    "p99 us",
+    "p99.9 us",
+    "lost",
+    "CPUs",
+    "MB",
+    "wire bytes/msg",
+    "",
 ];
 
 /// The steps as a table.

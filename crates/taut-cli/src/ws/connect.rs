@@ -6,12 +6,12 @@ use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
 use taut_types::Nanos;
 use taut_ws::{CloseCode, Closed, Event, Outbox};
 
-use taut_report::{Latency, Spread};
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::terminal::{print, print_json, tell};
 use crate::ws::dial::{Client, Dial, Options};
 use crate::ws::{stop, words};
+use taut_report::{Latency, Spread};
 
 /// How long the server may take to answer our close frame.
 const PATIENCE: Nanos = Nanos::from_secs(2);

@@ -1,6 +1,7 @@
-//! Recorded order flow: LOBSTER message files.
+//! LOBSTER: order events of NASDAQ, and the book after each.
 //!
-//! A row is `time,type,order id,size,price,direction`: seconds after midnight, what happened, to
+//! [`Messages`] and [`Orderbook`] are the two files as they are; [`LobsterFlow`] makes of the messages
+//! the commands of an engine. A row of the message file is `time,type,order id,size,price,direction`: seconds after midnight, what happened, to
 //! which order, shares, dollars at 1e-4, and the side of the resting order (1 buy, -1 sell).
 //!
 //! | type | what happened | command |
@@ -29,69 +30,15 @@
 //! So every taker hits the order that its row names, and the rebuilt book is the recorded one up to
 //! orders that vanished and contradict no row yet; as long as nobody else trades in it.
 
-mod error;
 mod event;
-mod rebuild;
+mod flow;
+mod messages;
+mod orderbook;
 mod recorded;
-mod row;
+#[cfg(test)]
+mod tests;
 
-use std::path::Path;
-
-use taut_types::Price;
-
-use crate::flow::command::InitialOrder;
-use rebuild::{Rebuilt, rebuild};
-use row::parse_rows;
-
-pub use error::LobsterError;
 pub use event::{FlowEvent, LobsterSummary, TimedEvent};
-
-/// A recorded flow, validated and ready to run.
-#[derive(Clone, Debug)]
-pub struct LobsterFlow {
-    rebuilt: Rebuilt,
-}
-
-impl LobsterFlow {
-    /// The tick: one cent. Only prints stand between two ticks, as midpoint executions do.
-    pub const TICK: Price = Price(10_000_000);
-
-    /// Reads and validates a file.
-    ///
-    /// # Errors
-    /// When the file cannot be read or a row is wrong. The error prints as one line that names the
-    /// file, the line, the field, the value and what to do.
-    pub fn read(path: &Path) -> Result<Self, LobsterError> {
-        let file = path.display().to_string();
-        match std::fs::read(path) {
-            Ok(text) => Self::parse(&file, &text),
-            Err(error) => Err(LobsterError::unreadable(&file, &error)),
-        }
-    }
-
-    /// Validates the text of a file of this name.
-    ///
-    /// # Errors
-    /// When a row is wrong.
-    pub fn parse(file: &str, text: &[u8]) -> Result<Self, LobsterError> {
-        Ok(Self { rebuilt: rebuild(file, &parse_rows(file, text)?)? })
-    }
-
-    /// The orders that rest before the first event.
-    #[must_use]
-    pub fn initial_orders(&self) -> &[InitialOrder] {
-        &self.rebuilt.initial_orders
-    }
-
-    /// The events in order.
-    #[must_use]
-    pub fn events(&self) -> &[TimedEvent] {
-        &self.rebuilt.events
-    }
-
-    /// What the file holds.
-    #[must_use]
-    pub const fn summary(&self) -> &LobsterSummary {
-        &self.rebuilt.summary
-    }
-}
+pub use flow::LobsterFlow;
+pub use messages::{Messages, Order, Row, RowKind};
+pub use orderbook::{Orderbook, UNIT, levels_of, state_of};

@@ -1,8 +1,10 @@
 //! The rows of a message file, each checked on its own.
 
+use std::path::Path;
+
 use taut_types::{HalfTicks, Lots, Nanos, OrderId, Price, Side, parse_decimal};
 
-use super::error::LobsterError;
+use crate::{FileError, lines};
 
 /// Names of the columns, as the errors use them.
 pub(super) const TIME: &str = "time";
@@ -19,51 +21,64 @@ const UNIT: i64 = Price::SCALE / 10_000;
 
 /// What a row says happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RowKind {
-    /// To a visible order: types 1 to 4.
+pub enum RowKind {
+    /// Type 1: an order was added.
     Add(Order),
+    /// Type 2: a part of an order was cancelled.
     Reduce(Order),
+    /// Type 3: an order was deleted.
     Delete(Order),
+    /// Type 4: a part of a visible order, or all of it, was executed.
     Execute(Order),
-    /// Types 5 and 6.
+    /// Types 5 and 6: a hidden order was executed, or an auction traded.
     Print {
+        /// Its price, possibly between two ticks.
         price: Price,
+        /// Its size.
         lots: Lots,
+        /// The side of the order that rested.
         resting_side: Side,
     },
-    /// Type 7.
+    /// Type 7: trading was halted or resumed.
     Halt,
 }
 
 /// The order columns of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Order {
-    pub(super) id: OrderId,
-    pub(super) side: Side,
-    pub(super) price: HalfTicks,
-    pub(super) lots: Lots,
+pub struct Order {
+    /// The exchange's.
+    pub id: OrderId,
+    /// The order's own, also where it was executed.
+    pub side: Side,
+    /// Its price; a tick is a cent.
+    pub price: HalfTicks,
+    /// What the row adds or takes.
+    pub lots: Lots,
 }
 
 /// A row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub struct Row {
     /// From 1.
-    pub(super) line: usize,
+    pub line: usize,
     /// After midnight.
-    pub(super) time: Nanos,
-    pub(super) kind: RowKind,
+    pub time: Nanos,
+    /// What happened.
+    pub kind: RowKind,
 }
 
 impl Order {
-    /// Its price as the file writes it.
-    pub(super) const fn price_units(&self) -> i64 {
+    /// Its price as the file writes it, in 1e-4 dollars.
+    #[must_use]
+    pub const fn price_units(&self) -> i64 {
         self.price.0 / 2 * UNITS_PER_TICK
     }
 }
 
 impl Row {
     /// The visible order that the row is about.
-    pub(super) const fn order(&self) -> Option<Order> {
+    #[must_use]
+    pub const fn order(&self) -> Option<Order> {
         match self.kind {
             RowKind::Add(order)
             | RowKind::Reduce(order)
@@ -74,29 +89,62 @@ impl Row {
     }
 }
 
-/// Reads all rows, or stops at the first wrong one.
-pub(super) fn parse_rows(file: &str, text: &[u8]) -> Result<Vec<Row>, LobsterError> {
-    let text = text.strip_suffix(b"\n").unwrap_or(text);
-    if text.is_empty() {
-        return Err(LobsterError::empty(file));
+/// A message file whose rows are each right on their own.
+#[derive(Clone, Debug)]
+pub struct Messages {
+    file: String,
+    rows: Vec<Row>,
+}
+
+impl Messages {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or a row is wrong.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let text = std::fs::read(path).map_err(|error| FileError::unreadable(path, &error))?;
+        Self::parse(&path.display().to_string(), &text)
     }
-    let mut rows = Vec::with_capacity(text.len() / 40);
-    let mut before = Nanos::ZERO;
-    for (i, line) in text.split(|&byte| byte == b'\n').enumerate() {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let row = Fields::split(file, i + 1, line)?.row()?;
-        if row.time < before {
-            let earlier = format!(
-                "it is {} ns earlier than the row before; sort the file by time",
-                before.since(row.time).0
-            );
-            let value = String::from_utf8_lossy(line.split(|&b| b == b',').next().unwrap_or(b""));
-            return Err(LobsterError::field(file, row.line, TIME, value, earlier));
+
+    /// Reads the text of a file of this name, up to the first wrong row.
+    ///
+    /// # Errors
+    /// When a row is wrong.
+    pub fn parse(file: &str, text: &[u8]) -> Result<Self, FileError> {
+        if matches!(text, b"" | b"\n") {
+            let columns = COLUMNS.join(",");
+            let problem = format!("it has no rows; expected LOBSTER messages: {columns}");
+            return Err(FileError::whole(file, problem));
         }
-        before = row.time;
-        rows.push(row);
+        let mut rows = Vec::with_capacity(text.len() / 40);
+        let mut before = Nanos::ZERO;
+        for (number, line) in lines(text) {
+            let row = Fields::split(file, number, line)?.row()?;
+            if row.time < before {
+                let earlier = format!(
+                    "it is {} ns earlier than the row before; sort the file by time",
+                    before.since(row.time).0
+                );
+                let value = line.split(|&b| b == b',').next().unwrap_or_default();
+                return Err(FileError::field(file, number, TIME, text_of(value), earlier));
+            }
+            before = row.time;
+            rows.push(row);
+        }
+        Ok(Self { file: file.to_owned(), rows })
     }
-    Ok(rows)
+
+    /// The file's name.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The rows in order.
+    #[must_use]
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
 }
 
 /// The columns of one line.
@@ -107,7 +155,7 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn split(file: &'a str, line: usize, text: &'a [u8]) -> Result<Self, LobsterError> {
+    fn split(file: &'a str, line: usize, text: &'a [u8]) -> Result<Self, FileError> {
         let mut values = [&b""[..]; 6];
         let mut count = 0;
         for value in text.split(|&byte| byte == b',') {
@@ -126,10 +174,10 @@ impl<'a> Fields<'a> {
         // The first column that is missing, or the last one, which has something behind it.
         let field = COLUMNS.get(count).copied().unwrap_or(DIRECTION);
         let value = if count < COLUMNS.len() { "missing".into() } else { text_of(values[5]) };
-        Err(LobsterError::field(file, line, field, value, problem))
+        Err(FileError::field(file, line, field, value, problem))
     }
 
-    fn row(&self) -> Result<Row, LobsterError> {
+    fn row(&self) -> Result<Row, FileError> {
         let time = self.time()?;
         let kind = match self.values[1] {
             b"1" => RowKind::Add(self.order()?),
@@ -154,7 +202,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Some rows have more than nine decimals, noise of the floats that they were made from.
-    fn time(&self) -> Result<Nanos, LobsterError> {
+    fn time(&self) -> Result<Nanos, FileError> {
         let text = self.values[0];
         let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
         let (nanos, noise) = text.split_at(text.len().min(point + 10));
@@ -167,7 +215,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn order(&self) -> Result<Order, LobsterError> {
+    fn order(&self) -> Result<Order, FileError> {
         let id = match parse_decimal(self.values[2], 0).map(u64::try_from) {
             Ok(Ok(id)) if id > 0 => OrderId(id),
             _ => return Err(self.wrong(2, "it is no order id; expected a whole number above 0")),
@@ -185,14 +233,14 @@ impl<'a> Fields<'a> {
         Ok(Order { id, side: self.side()?, price, lots })
     }
 
-    fn lots(&self) -> Result<Lots, LobsterError> {
+    fn lots(&self) -> Result<Lots, FileError> {
         match parse_decimal(self.values[3], 0) {
             Ok(lots) if lots > 0 => Ok(Lots(lots)),
             _ => Err(self.wrong(3, "it is no size; expected a whole number of shares above 0")),
         }
     }
 
-    fn price_units(&self) -> Result<i64, LobsterError> {
+    fn price_units(&self) -> Result<i64, FileError> {
         match parse_decimal(self.values[4], 0) {
             Ok(units) if units > 0 && units < i64::MAX / UNIT => Ok(units),
             _ => Err(self.wrong(
@@ -204,7 +252,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The side of the resting order.
-    fn side(&self) -> Result<Side, LobsterError> {
+    fn side(&self) -> Result<Side, FileError> {
         match self.values[5] {
             b"1" => Ok(Side::Buy),
             b"-1" => Ok(Side::Sell),
@@ -212,8 +260,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn wrong(&self, column: usize, problem: &str) -> LobsterError {
-        LobsterError::field(
+    fn wrong(&self, column: usize, problem: &str) -> FileError {
+        FileError::field(
             self.file,
             self.line,
             COLUMNS[column],
@@ -231,8 +279,8 @@ fn text_of(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn refused(text: &str) -> LobsterError {
-        parse_rows("f.csv", text.as_bytes()).expect_err("a wrong file")
+    fn refused(text: &str) -> FileError {
+        Messages::parse("f.csv", text.as_bytes()).expect_err("a wrong file")
     }
 
     #[test]
@@ -240,7 +288,8 @@ mod tests {
         let text = "34200.5,1,7,18,5853300,1\r\n34200.5,2,7,8,5853300,1\n34200.6,4,7,4,5853300,1\n\
                     34200.6,3,7,6,5853300,1\n34201,5,0,3,5853350,-1\n34201,6,0,3,5853300,1\n\
                     34202.000000001999,7,0,0,-1,-1\n";
-        let rows = parse_rows("f.csv", text.as_bytes()).expect("a right file");
+        let messages = Messages::parse("f.csv", text.as_bytes()).expect("a right file");
+        let rows = messages.rows();
         let order = |lots| Order {
             id: OrderId(7),
             side: Side::Buy,
@@ -305,7 +354,7 @@ mod tests {
     fn refuses_an_empty_file_and_survives_a_binary_one() {
         assert_eq!(refused("").line(), None);
         assert_eq!(refused("\n").line(), None);
-        let error = parse_rows("f", &[0xff, 0x00, 0x1b, b',', 7]).expect_err("no rows");
+        let error = Messages::parse("f", &[0xff, 0x00, 0x1b, b',', 7]).expect_err("no rows");
         assert!(error.to_string().is_ascii(), "{error}");
     }
 }

@@ -4,30 +4,37 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// A UDP datagram as it was captured.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Datagram<'b> {
+pub struct Datagram<'b> {
     /// Its number among the packets of the file, from 1.
-    pub(super) packet: usize,
+    pub packet: usize,
     /// Bytes of the packet that were sent but not captured.
-    pub(super) missing: usize,
+    pub missing: usize,
     /// When, in nanoseconds since 1970.
-    pub(super) time_ns: u64,
-    pub(super) source: SocketAddr,
-    pub(super) destination: SocketAddr,
-    pub(super) payload: &'b [u8],
+    pub time_ns: u64,
+    /// Whose it is.
+    pub source: SocketAddr,
+    /// Where it went.
+    pub destination: SocketAddr,
+    /// What it carries.
+    pub payload: &'b [u8],
 }
 
 /// What a file holds.
 #[derive(Debug)]
-pub(super) struct Capture<'b> {
-    pub(super) datagrams: Vec<Datagram<'b>>,
+pub struct Capture<'b> {
+    /// In their order.
+    pub datagrams: Vec<Datagram<'b>>,
     /// Packets that are not whole UDP datagrams.
-    pub(super) skipped: usize,
+    pub skipped: usize,
     /// The packet, from 1, in which the file ends.
-    pub(super) cut_in: Option<usize>,
+    pub cut_in: Option<usize>,
 }
 
 /// Reads the datagrams of a file.
-pub(super) fn read(file: &[u8]) -> Result<Capture<'_>, String> {
+///
+/// # Errors
+/// What is wrong with the file as a whole.
+pub fn read(file: &[u8]) -> Result<Capture<'_>, String> {
     let (head, mut rest) = file.split_first_chunk::<24>().ok_or("it is shorter than a header")?;
     let [m0, m1, m2, m3, .., l0, l1, l2, l3] = *head;
     let (big, nanos) = match u32::from_be_bytes([m0, m1, m2, m3]) {

@@ -38,12 +38,16 @@ fn write(path: &Path, records: &[MboMsg], zstd: bool) {
     }
 }
 
-fn rebuilt(records: &[MboMsg]) -> Books {
+fn rebuilt(records: &[MboMsg]) -> MboBooks {
     let directory = tempfile::tempdir().unwrap();
     let [plain, packed] = ["a.dbn", "a.dbn.zst"].map(|name| directory.path().join(name));
     write(&plain, records, false);
     write(&packed, records, true);
-    let [plain, packed] = [plain, packed].map(|path| rebuild(&[path]).unwrap());
+    let [plain, packed] = [plain, packed].map(|path| {
+        let mut books = MboBooks::default();
+        books.read(&path, &mut |_| {}).unwrap();
+        books
+    });
     assert_eq!(format!("{plain:?}"), format!("{packed:?}"));
     plain
 }
@@ -62,16 +66,18 @@ fn the_snapshot_is_a_start_and_not_an_addition() {
         record(b'T', b'N', 0, 11, 2),
     ]);
     assert_eq!((books.records, books.faults.len()), (8, 0));
-    let [book] = &books.books[..] else { panic!("one book") };
-    assert_eq!((book.publisher_id, book.instrument_id), (1, 42));
-    assert_eq!((book.bid_levels, book.ask_levels, book.live_orders), (2, 1, 3));
-    assert_eq!((book.best_bid.as_deref(), book.bid_size), (Some("10"), 4));
-    assert_eq!((book.best_ask.as_deref(), book.ask_size), (Some("11"), 5));
+    assert_eq!(books.books.len(), 1);
+    let book = books.books[&(1, 42)].book();
+    assert_eq!(Side::BOTH.map(|side| book.level_count(side)), [2, 1]);
+    assert_eq!(book.order_count(), 3);
+    let [bid, ask] = [book.top().bid, book.top().ask].map(|level| level.unwrap());
+    assert_eq!((bid.price.0, bid.lots.0), (10 * PRICE, 4));
+    assert_eq!((ask.price.0, ask.lots.0), (11 * PRICE, 5));
 }
 
 #[test]
 fn modifications_keep_or_lose_their_place_and_cancels_can_be_partial() {
-    let mut market = Market::new();
+    let mut market = MboBook::default();
     for record in [
         record(b'A', b'B', 1, 10, 5),
         record(b'A', b'B', 2, 10, 5),
@@ -91,7 +97,7 @@ fn modifications_keep_or_lose_their_place_and_cancels_can_be_partial() {
 
 #[test]
 fn a_top_of_book_record_replaces_its_side() {
-    let mut market = Market::new();
+    let mut market = MboBook::default();
     for record in [
         record(b'A', b'B', 1, 10, 5),
         record(b'A', b'A', 2, 12, 5),
@@ -122,7 +128,8 @@ fn what_does_not_fit_is_counted_and_a_full_book_grows() {
     let books = rebuilt(&records);
     let counts: Vec<_> = books.faults.values().copied().collect();
     assert_eq!(counts, [1, 1, 1, 2]);
-    assert_eq!((books.books[0].live_orders, books.books[0].ask_levels), (5_000, 700));
+    let book = books.books[&(1, 42)].book();
+    assert_eq!((book.order_count(), book.level_count(Side::Sell)), (5_000, 700));
 }
 
 #[test]
@@ -131,9 +138,8 @@ fn a_file_that_is_no_dbn_is_refused_by_name() {
     let path = directory.path().join("x.dbn");
     for bytes in [&b""[..], b"DBN", b"DBN\x03\xff\xff\xff\xff", b"hello", b"\x28\xb5\x2f\xfdnope"] {
         std::fs::write(&path, bytes).unwrap();
-        let Err(Failure::Usage(told)) = rebuild(std::slice::from_ref(&path)) else {
-            panic!("accepted {bytes:?}")
-        };
+        let read = MboBooks::default().read(&path, &mut |_| {});
+        let told = read.expect_err("accepted").to_string();
         assert!(told.contains("x.dbn: it is no DBN file"), "{told}");
     }
 }

@@ -2,32 +2,81 @@
 //! not say is inferred on the way.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 
-use taut_types::{Lots, Nanos, OrderId, TimeInForce};
+use taut_engine::{Command, NewOrder};
+use taut_types::{Lots, Nanos, OrderId, Price, TimeInForce};
 
-use super::error::LobsterError;
 use super::event::{FlowEvent, LobsterSummary, TimedEvent};
+use super::messages::{DIRECTION, Messages, ORDER_ID, Order, PRICE, Row, RowKind, SIZE};
 use super::recorded::RecordedBook;
-use super::row::{DIRECTION, ORDER_ID, Order, PRICE, Row, RowKind, SIZE};
-use crate::flow::command::{FlowCommand, InitialOrder};
+use crate::FileError;
 
-/// A flow: the orders before it, its events, and an account of both.
-#[derive(Clone, Debug)]
-pub(super) struct Rebuilt {
-    pub(super) initial_orders: Vec<InitialOrder>,
-    pub(super) events: Vec<TimedEvent>,
-    pub(super) summary: LobsterSummary,
+/// Whose the orders are: nobody's.
+const OWNER: u32 = 0;
+
+/// A recorded flow, validated and ready to run: the orders before it, its events, and an account of
+/// both.
+#[derive(Clone, Debug, Default)]
+pub struct LobsterFlow {
+    initial_orders: Vec<NewOrder>,
+    events: Vec<TimedEvent>,
+    summary: LobsterSummary,
 }
 
-/// Turns the rows of a file into a flow.
-pub(super) fn rebuild(file: &str, rows: &[Row]) -> Result<Rebuilt, LobsterError> {
-    let known = Known::survey(file, rows)?;
-    let mut rebuilder = Rebuilder::new(file, rows, known);
-    rebuilder.rest_initial_orders(rows);
-    for row in rows {
-        rebuilder.row(row)?;
+impl LobsterFlow {
+    /// The tick: one cent. Only prints stand between two ticks, as midpoint executions do.
+    pub const TICK: Price = Price(10_000_000);
+
+    /// Reads and validates a file.
+    ///
+    /// # Errors
+    /// When the file cannot be read or a row is wrong. The error prints as one line that names the
+    /// file, the line, the field, the value and what to do.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        Self::of(&Messages::read(path)?)
     }
-    Ok(rebuilder.finish(rows))
+
+    /// Validates the text of a file of this name.
+    ///
+    /// # Errors
+    /// When a row is wrong.
+    pub fn parse(file: &str, text: &[u8]) -> Result<Self, FileError> {
+        Self::of(&Messages::parse(file, text)?)
+    }
+
+    /// Turns the rows of a file into a flow.
+    ///
+    /// # Errors
+    /// When rows contradict each other.
+    pub fn of(messages: &Messages) -> Result<Self, FileError> {
+        let (file, rows) = (messages.file(), messages.rows());
+        let known = Known::survey(file, rows)?;
+        let mut rebuilder = Rebuilder::new(file, rows, known);
+        rebuilder.rest_initial_orders(rows);
+        for row in rows {
+            rebuilder.row(row)?;
+        }
+        Ok(rebuilder.finish(rows))
+    }
+
+    /// The orders that rest before the first event.
+    #[must_use]
+    pub fn initial_orders(&self) -> &[NewOrder] {
+        &self.initial_orders
+    }
+
+    /// The events in order.
+    #[must_use]
+    pub fn events(&self) -> &[TimedEvent] {
+        &self.events
+    }
+
+    /// What the file holds.
+    #[must_use]
+    pub const fn summary(&self) -> &LobsterSummary {
+        &self.summary
+    }
 }
 
 /// What a first reading of the whole file tells about its orders.
@@ -40,7 +89,7 @@ struct Known {
 }
 
 impl Known {
-    fn survey(file: &str, rows: &[Row]) -> Result<Self, LobsterError> {
+    fn survey(file: &str, rows: &[Row]) -> Result<Self, FileError> {
         let mut known = Self {
             last_line: HashMap::new(),
             inferred: BTreeMap::new(),
@@ -60,7 +109,7 @@ impl Known {
                     .map(|p| format!("{p}; an id can be added only once, remove one of the rows"));
                 if let Some(problem) = problem {
                     let id = order.id.0;
-                    return Err(LobsterError::field(file, row.line, ORDER_ID, id, problem));
+                    return Err(FileError::field(file, row.line, ORDER_ID, id, problem));
                 }
             } else if !added.contains_key(&order.id) {
                 let inferred =
@@ -82,16 +131,13 @@ struct Rebuilder<'a> {
     starts_at: Nanos,
     /// The row that is being turned into events.
     now: (Nanos, usize),
-    rebuilt: Rebuilt,
+    rebuilt: LobsterFlow,
 }
 
 impl<'a> Rebuilder<'a> {
     fn new(file: &'a str, rows: &[Row], known: Known) -> Self {
-        let rebuilt = Rebuilt {
-            initial_orders: Vec::new(),
-            events: Vec::with_capacity(rows.len()),
-            summary: LobsterSummary::default(),
-        };
+        let rebuilt =
+            LobsterFlow { events: Vec::with_capacity(rows.len()), ..LobsterFlow::default() };
         Self {
             file,
             book: RecordedBook::default(),
@@ -111,12 +157,7 @@ impl<'a> Rebuilder<'a> {
             _ => None,
         });
         for order in self.take_entering(first_added.unwrap_or(OrderId(u64::MAX))) {
-            self.rebuilt.initial_orders.push(InitialOrder {
-                order_id: order.id,
-                side: order.side,
-                price: order.price,
-                lots: order.lots,
-            });
+            self.rebuilt.initial_orders.push(new_order(order));
         }
     }
 
@@ -135,7 +176,7 @@ impl<'a> Rebuilder<'a> {
             .collect()
     }
 
-    fn row(&mut self, row: &Row) -> Result<(), LobsterError> {
+    fn row(&mut self, row: &Row) -> Result<(), FileError> {
         self.now = (row.time.since(self.starts_at), row.line);
         match row.kind {
             RowKind::Add(order) => {
@@ -154,16 +195,16 @@ impl<'a> Rebuilder<'a> {
                 let (order_id, by) = (order.id, order.lots);
                 // Engines refuse to reduce an order to nothing.
                 self.emit(if self.book.contains(order_id) {
-                    FlowCommand::Reduce { order_id, by }
+                    Command::Reduce { order_id, by }
                 } else {
-                    FlowCommand::Cancel { order_id }
+                    Command::Cancel { order_id }
                 });
             }
             RowKind::Delete(order) => {
                 self.rebuilt.summary.cancels += 1;
                 self.remove(row, &order)?;
                 self.book.delete(order.id);
-                self.emit(FlowCommand::Cancel { order_id: order.id });
+                self.emit(Command::Cancel { order_id: order.id });
             }
             RowKind::Execute(order) => {
                 self.rebuilt.summary.executions += 1;
@@ -201,10 +242,10 @@ impl<'a> Rebuilder<'a> {
     }
 
     /// Takes the row's size off its order, whose price and side the row must repeat.
-    fn remove(&mut self, row: &Row, order: &Order) -> Result<(), LobsterError> {
+    fn remove(&mut self, row: &Row, order: &Order) -> Result<(), FileError> {
         self.admit(order.id);
         let wrong = |field, value: String, problem: String| {
-            Err(LobsterError::field(self.file, row.line, field, value, problem))
+            Err(FileError::field(self.file, row.line, field, value, problem))
         };
         let Some(resting) = self.book.get(order.id) else {
             let problem = "the order has left the book in a row above; remove one of the rows";
@@ -234,7 +275,7 @@ impl<'a> Rebuilder<'a> {
             if last_line < self.now.1 {
                 self.book.delete(order_id);
                 self.rebuilt.summary.vanished += 1;
-                self.emit(FlowCommand::Cancel { order_id });
+                self.emit(Command::Cancel { order_id });
             }
         }
     }
@@ -245,17 +286,16 @@ impl<'a> Rebuilder<'a> {
             self.book.delete(order.id);
             self.book.add(order);
             self.rebuilt.summary.requeued += 1;
-            self.emit(FlowCommand::Cancel { order_id: order.id });
+            self.emit(Command::Cancel { order_id: order.id });
             self.emit_new(order, TimeInForce::GoodTillCancel);
         }
     }
 
     fn emit_new(&mut self, order: Order, time_in_force: TimeInForce) {
-        let Order { id: order_id, side, price, lots } = order;
-        self.emit(FlowCommand::New { order_id, side, price, lots, time_in_force });
+        self.emit(Command::New(new_order(order).force(time_in_force)));
     }
 
-    fn emit(&mut self, command: FlowCommand) {
+    fn emit(&mut self, command: Command) {
         self.push(FlowEvent::Command(command));
     }
 
@@ -264,7 +304,7 @@ impl<'a> Rebuilder<'a> {
         self.rebuilt.events.push(TimedEvent { at, line, event });
     }
 
-    fn finish(self, rows: &[Row]) -> Rebuilt {
+    fn finish(self, rows: &[Row]) -> LobsterFlow {
         let mut rebuilt = self.rebuilt;
         let last = rows.last().map_or(Nanos::ZERO, |row| row.time);
         rebuilt.summary.rows = rows.len();
@@ -273,4 +313,8 @@ impl<'a> Rebuilder<'a> {
         rebuilt.summary.span = last.since(self.starts_at);
         rebuilt
     }
+}
+
+const fn new_order(order: Order) -> NewOrder {
+    NewOrder::limit(order.id, OWNER, order.side, order.price, order.lots)
 }

@@ -1,14 +1,13 @@
 //! What a recorded flow consists of.
 
+use taut_engine::Command;
 use taut_types::{Lots, Nanos, Price, Side};
-
-use crate::flow::command::FlowCommand;
 
 /// What happens at a moment of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowEvent {
     /// A command for the engine.
-    Command(FlowCommand),
+    Command(Command),
     /// A trade that leaves the visible book as it is: of a hidden order, or in an auction.
     Print {
         /// Its price, possibly between two ticks.

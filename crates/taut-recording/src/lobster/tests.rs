@@ -1,10 +1,11 @@
 //! Recorded flow: small files whose meaning is known. The real ones are scenarios of their own.
 
-use std::path::PathBuf;
+use std::path::Path;
 
+use taut_engine::{Command, NewOrder};
 use taut_types::{HalfTicks, Lots, Nanos, OrderId, Price, Side, TimeInForce};
 
-use crate::flow::{FlowCommand, FlowEvent, InitialOrder, LobsterFlow, TimedEvent};
+use super::{FlowEvent, LobsterFlow, TimedEvent};
 
 fn parse(text: &str) -> LobsterFlow {
     LobsterFlow::parse("f.csv", text.as_bytes()).expect("a right file")
@@ -14,18 +15,18 @@ fn refusal(text: &str) -> String {
     LobsterFlow::parse("f.csv", text.as_bytes()).expect_err("a wrong file").to_string()
 }
 
-fn new(order_id: u64, side: Side, cents: i64, lots: i64, ioc: bool) -> FlowCommand {
+fn new(order_id: u64, side: Side, cents: i64, lots: i64, ioc: bool) -> Command {
     let good_till = TimeInForce::GoodTillCancel;
     let time_in_force = if ioc { TimeInForce::ImmediateOrCancel } else { good_till };
     let (order_id, price, lots) = (OrderId(order_id), HalfTicks(cents * 2), Lots(lots));
-    FlowCommand::New { order_id, side, price, lots, time_in_force }
+    Command::New(NewOrder::limit(order_id, 0, side, price, lots).force(time_in_force))
 }
 
-fn cancel(order_id: u64) -> FlowCommand {
-    FlowCommand::Cancel { order_id: OrderId(order_id) }
+fn cancel(order_id: u64) -> Command {
+    Command::Cancel { order_id: OrderId(order_id) }
 }
 
-fn commands(flow: &LobsterFlow) -> Vec<(usize, FlowCommand)> {
+fn commands(flow: &LobsterFlow) -> Vec<(usize, Command)> {
     let command = |event: &TimedEvent| match event.event {
         FlowEvent::Command(command) => Some((event.line, command)),
         _ => None,
@@ -39,7 +40,7 @@ fn rows_become_commands_at_their_time() {
         "100.5,1,10,50,10000,1\n100.6,2,10,20,10000,1\n100.6,5,0,7,10050,-1\n\
          100.7,4,10,25,10000,1\n101.5,7,0,0,-1,-1\n102.5,3,10,5,10000,1\n",
     );
-    let reduce = FlowCommand::Reduce { order_id: OrderId(10), by: Lots(20) };
+    let reduce = Command::Reduce { order_id: OrderId(10), by: Lots(20) };
     let expected = [
         (1, new(10, Side::Buy, 100, 50, false)),
         (2, reduce),
@@ -61,7 +62,7 @@ fn rows_become_commands_at_their_time() {
 fn an_order_that_is_never_added_rested_before_with_the_sum_of_its_rows() {
     let flow = parse("1,1,10,50,10000,1\n2,2,9,20,10100,-1\n3,4,9,30,10100,-1\n4,3,9,1,10100,-1\n");
     let (side, price) = (Side::Sell, HalfTicks(202));
-    let initial = InitialOrder { order_id: OrderId(9), side, price, lots: Lots(51) };
+    let initial = NewOrder::limit(OrderId(9), 0, side, price, Lots(51));
     assert_eq!(flow.initial_orders(), [initial]);
     assert_eq!(commands(&flow).last(), Some(&(4, cancel(9))));
 }
@@ -152,6 +153,6 @@ fn rows_that_contradict_each_other_are_refused() {
 
 #[test]
 fn a_file_that_is_not_there_is_named() {
-    let error = LobsterFlow::read(&PathBuf::from("no/such.csv")).expect_err("no file").to_string();
+    let error = LobsterFlow::read(Path::new("no/such.csv")).expect_err("no file").to_string();
     assert!(error.starts_with("no/such.csv: cannot read it"), "{error}");
 }

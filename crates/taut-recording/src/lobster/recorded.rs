@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use taut_types::{HalfTicks, Lots, OrderId, Side};
 
-use super::row::Order;
+use super::messages::Order;
 
 /// Orders by id, and per side the queues by price.
 #[derive(Debug, Default)]

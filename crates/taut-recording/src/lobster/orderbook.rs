@@ -3,76 +3,94 @@
 //! A row is `ask price, ask size, bid price, bid size` of the best level, then of the next one;
 //! prices in 1e-4 dollars. A level that is not there has size 0 and an unreal price.
 
+use std::path::Path;
+
 use taut_book::{Level, OrderBook};
 use taut_types::{HalfTicks, Side};
 
-use crate::exit::Failure;
+use crate::{FileError, lines};
 
 /// Columns of a level.
-pub(super) const COLUMNS: usize = 4;
+const COLUMNS: usize = 4;
 /// What LOBSTER writes as the ask of a level that is not there; the bid has the other sign.
 const NO_PRICE: i64 = 9_999_999_999;
 /// More levels than any file has.
 const LEVELS_MAX: usize = 1_000;
 
+/// The file's 1e-4 dollars in a half tick of [`LobsterFlow`](super::LobsterFlow).
+pub const UNIT: i64 = 50;
+
 /// An orderbook file.
-#[derive(Debug)]
-pub(super) struct Truth {
+#[derive(Clone, Debug)]
+pub struct Orderbook {
     columns: usize,
     values: Vec<i64>,
 }
 
-impl Truth {
+impl Orderbook {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or a row is wrong.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let text = std::fs::read(path).map_err(|error| FileError::unreadable(path, &error))?;
+        Self::parse(&path.display().to_string(), &text)
+    }
+
     /// Reads the text of a file of this name.
-    pub(super) fn parse(file: &str, text: &[u8]) -> Result<Self, Failure> {
-        let wrong = |line: usize, what: String| Failure::Usage(format!("{file}:{line}: {what}"));
-        let mut truth = Self { columns: 0, values: Vec::new() };
-        let body = text.strip_suffix(b"\n").unwrap_or(text);
-        for (line, row) in (1..).zip(body.split(|&byte| byte == b'\n')) {
-            let row = row.strip_suffix(b"\r").unwrap_or(row);
-            let before = truth.values.len();
+    ///
+    /// # Errors
+    /// When a row is wrong.
+    pub fn parse(file: &str, text: &[u8]) -> Result<Self, FileError> {
+        let mut book = Self { columns: 0, values: Vec::new() };
+        for (line, row) in lines(text) {
+            let wrong = |what: String| FileError::at_line(file, line, what);
+            let before = book.values.len();
             for field in row.split(|&byte| byte == b',') {
                 let value = std::str::from_utf8(field).ok().and_then(|text| text.parse().ok());
-                truth.values.push(value.ok_or_else(|| {
-                    let shown: String = field.escape_ascii().to_string().chars().take(40).collect();
-                    let column = truth.values.len() - before + 1;
-                    wrong(line, format!("column {column} is \"{shown}\"; expected an integer"))
+                book.values.push(value.ok_or_else(|| {
+                    let value: String = field.escape_ascii().to_string().chars().take(40).collect();
+                    let column = book.values.len() - before + 1;
+                    wrong(format!("column {column} is \"{value}\"; expected an integer"))
                 })?);
             }
-            let columns = truth.values.len() - before;
+            let columns = book.values.len() - before;
             if line == 1 {
-                truth.columns = columns;
+                book.columns = columns;
             }
-            if columns != truth.columns {
-                let expected = truth.columns;
-                return Err(wrong(line, format!("it has {columns} columns, line 1 {expected}")));
+            if columns != book.columns {
+                let expected = book.columns;
+                return Err(wrong(format!("it has {columns} columns, line 1 {expected}")));
             }
             if !columns.is_multiple_of(COLUMNS) || columns > LEVELS_MAX * COLUMNS {
-                let what = format!("it has {columns} columns; a level is four");
-                return Err(wrong(line, what));
+                return Err(wrong(format!("it has {columns} columns; a level is four")));
             }
         }
-        Ok(truth)
+        Ok(book)
     }
 
     /// Levels of a side.
-    pub(super) fn level_count(&self) -> usize {
+    #[must_use]
+    pub fn level_count(&self) -> usize {
         self.columns / COLUMNS
     }
 
-    pub(super) fn row_count(&self) -> usize {
+    /// How many rows.
+    #[must_use]
+    pub fn row_count(&self) -> usize {
         self.values.len() / self.columns
     }
 
     /// The rows, the first first.
-    pub(super) fn rows(&self) -> impl ExactSizeIterator<Item = &[i64]> {
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[i64]> {
         self.values.chunks_exact(self.columns)
     }
 }
 
 /// What a book whose prices are multiples of `unit` (1e-4 dollars) shows in so many levels, as a
 /// row of the truth.
-pub(super) fn state_of(book: &OrderBook, level_count: usize, unit: i64) -> Vec<i64> {
+#[must_use]
+pub fn state_of(book: &OrderBook, level_count: usize, unit: i64) -> Vec<i64> {
     let mut state = Vec::with_capacity(level_count * COLUMNS);
     let (mut asks, mut bids) = (book.levels(Side::Sell), book.levels(Side::Buy));
     for _ in 0..level_count {
@@ -87,23 +105,11 @@ pub(super) fn state_of(book: &OrderBook, level_count: usize, unit: i64) -> Vec<i
 }
 
 /// The levels of a side in a row: price and size.
-pub(super) fn levels_of(row: &[i64], side: Side) -> impl Iterator<Item = (HalfTicks, i64)> {
+pub fn levels_of(row: &[i64], side: Side) -> impl Iterator<Item = (HalfTicks, i64)> {
     let first = if side == Side::Sell { 0 } else { 2 };
     row.chunks_exact(COLUMNS)
         .filter_map(move |level| Some((HalfTicks(*level.get(first)?), *level.get(first + 1)?)))
         .filter(|&(_, size)| size > 0)
-}
-
-/// A row for a reader: the first level in which it differs from the other row.
-pub(super) fn shown(row: &[i64], other: &[i64]) -> String {
-    let levels = || row.chunks_exact(COLUMNS).zip(other.chunks_exact(COLUMNS));
-    let depth = levels().position(|(level, other)| level != other).unwrap_or(0);
-    match row.get(depth * COLUMNS..(depth + 1) * COLUMNS) {
-        Some([ask, ask_size, bid, bid_size]) => {
-            format!("level {}: {bid_size}@{bid} / {ask_size}@{ask}", depth + 1)
-        }
-        _ => "nothing".to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -112,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_columns_tell_the_levels() {
-        let truth = Truth::parse("t", b"10,1,9,2,11,3,8,4\r\n10,1,9,2,11,3,8,5\n").unwrap();
+        let truth = Orderbook::parse("t", b"10,1,9,2,11,3,8,4\r\n10,1,9,2,11,3,8,5\n").unwrap();
         assert_eq!((truth.level_count(), truth.row_count()), (2, 2));
         let row = truth.rows().next().unwrap();
         let bids: Vec<_> = levels_of(row, Side::Buy).collect();
@@ -129,7 +135,7 @@ mod tests {
             (b"1,2,3,99999999999999999999\n", "t:1: column 4"),
             (b"1,2,3,4\n\n\n", "t:2: column 1"),
         ] {
-            let Err(Failure::Usage(told)) = Truth::parse("t", text) else { panic!("accepted") };
+            let told = Orderbook::parse("t", text).expect_err("accepted").to_string();
             assert!(told.starts_with(what), "{told}");
         }
     }
