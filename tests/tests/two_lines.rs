@@ -2,12 +2,12 @@
 //! answers a snapshot covers it. The books are the same whenever the gateway says that it is live.
 #![forbid(unsafe_code)]
 
-use taut_feed::RetransmitConfig;
 use taut_gateway::{
     FusedClient, Gateway, GatewayConfig, GatewayCounters, Recorders, Regions, Strategy,
     TouchConfig, TouchStrategy,
 };
 use taut_ipc::Segment;
+use taut_market_data::feed::RetransmitConfig;
 use taut_sys::Socket;
 use taut_tests::books::assert_same_levels;
 use taut_tests::ledger::Ledger;

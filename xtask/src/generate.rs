@@ -7,7 +7,10 @@ use taut_sbe_gen::{Schema, generate_module};
 
 /// Schema and module of each codec, from the repository's root.
 const CODECS: &[(&str, &str)] = &[
-    ("crates/taut-sbe/schema/taut-market-data.xml", "crates/taut-sbe/src/codec.rs"),
+    (
+        "crates/taut-market-data/schema/taut-market-data.xml",
+        "crates/taut-market-data/src/native/codec.rs",
+    ),
     (
         "crates/taut-market-data/schema/binance-spot-stream.xml",
         "crates/taut-market-data/src/binance/stream_codec.rs",

@@ -37,7 +37,7 @@
 //! ```
 //!
 //! [`MemoryStore`] keeps the newest messages of a process; one that survives it is in
-//! taut-fix-store. Sources: FIX 4.4 with errata 20030618, volumes 1 (messages), 2 (session
+//! taut-fix-engine. Sources: FIX 4.4 with errata 20030618, volumes 1 (messages), 2 (session
 //! protocol) and 6 (data dictionary).
 #![no_std]
 #![forbid(unsafe_code)]

@@ -3,9 +3,9 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use taut_book::LevelBook;
-use taut_feed::Line;
 use taut_fix::Now;
 use taut_io::{Completion, EpollKernel, EventLoop, Handle, Handler, Io, LoopConfig, Operation};
+use taut_market_data::feed::Line;
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Clock, DatagramInfo, SysError};
 use taut_types::{Lots, Nanos, SequenceNumber, Side};

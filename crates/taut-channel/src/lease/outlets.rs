@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-use taut_feed::lease::LeasePublisher;
+use taut_lease::LeasePublisher;
 use taut_sys::{Address, DatagramBatch, DatagramOptions, Socket, SysError};
 
 use super::place;

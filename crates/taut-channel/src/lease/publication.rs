@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use taut_feed::lease::{LeasePublisher, LeaseTerms, PublisherEvent};
+use taut_lease::{LeasePublisher, LeaseTerms, PublisherEvent};
 use taut_sys::{Address, DatagramBatch, DatagramOptions, SysError};
 use taut_types::Nanos;
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-use taut_feed::lease::{LeaseSubscriber, SubscriberEvent, SubscriberTerms};
+use taut_lease::{LeaseSubscriber, SubscriberEvent, SubscriberTerms};
 use taut_sys::{Address, DatagramOptions, Socket};
 use taut_types::Nanos;
 
@@ -169,7 +169,7 @@ impl LeaseSubscription {
         let datagram = self.datagram.get(..length).unwrap_or(&[]);
         match self.core.handle_datagram(now, datagram) {
             Some(incoming) => {
-                let start = taut_feed::lease::HEADER_BYTES;
+                let start = taut_lease::HEADER_BYTES;
                 let end = start + incoming.payload.len();
                 let position = incoming.header.sequence.saturating_add(1);
                 Look::Message { start, end, session: incoming.header.session, position }

@@ -37,7 +37,7 @@ pub struct CheckArguments {
 
 fn dictionary(path: Option<&PathBuf>) -> Result<Dictionary, Failure> {
     match path {
-        Some(path) => taut_fix_dict::load(path)
+        Some(path) => taut_fix_engine::dictionary::load(path)
             .map_err(|error| Failure::Usage(format!("{}: {error}", path.display()))),
         None => taut_fix::fix44().map_err(|error| Failure::Run(format!("{error}"))),
     }

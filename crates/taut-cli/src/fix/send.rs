@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use taut_fix::{DataTags, Event, Extras, Fields, FixError, Misuse, Role, is_header_tag};
-use taut_fix_driver::{Application, Initiator, Outbox, Received, SessionSettings};
+use taut_fix_engine::{Application, Initiator, Outbox, Received, SessionSettings};
 use taut_io::{Completion, EpollKernel, Io, WaitStrategy};
 use taut_types::Nanos;
 

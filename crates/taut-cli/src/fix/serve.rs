@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use taut_fix::Role;
-use taut_fix_driver::{Acceptor, SAMPLE, SessionSettings, Settings};
+use taut_fix_engine::{Acceptor, SAMPLE, SessionSettings, Settings};
 use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig};
 use taut_types::Nanos;
 

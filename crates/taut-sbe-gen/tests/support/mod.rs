@@ -40,8 +40,11 @@ pub const OWN: &[&str] =
 
 /// The schema of taut's own market data.
 pub fn feed() -> PathBuf {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../taut-sbe/schema/taut-market-data.xml"))
-        .into()
+    Path::new(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../taut-market-data/schema/taut-market-data.xml"
+    ))
+    .into()
 }
 
 /// All schemas that are there.
