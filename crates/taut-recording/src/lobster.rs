@@ -1,8 +1,9 @@
 //! LOBSTER: order events of NASDAQ, and the book after each.
 //!
-//! [`Messages`] and [`Orderbook`] are the two files as they are; [`LobsterFlow`] makes of the messages
-//! the commands of an engine. A row of the message file is `time,type,order id,size,price,direction`: seconds after midnight, what happened, to
-//! which order, shares, dollars at 1e-4, and the side of the resting order (1 buy, -1 sell).
+//! [`Messages`] and [`Orderbook`] are the two files as they are; [`LobsterFlow`] makes of the
+//! messages the commands of an engine. A row of the message file is `time,type,order id,size,price,
+//! direction`: seconds after midnight, what happened, to which order, shares, dollars at 1e-4, and
+//! the side of the resting order (1 buy, -1 sell).
 //!
 //! | type | what happened | command |
 //! |---|---|---|
@@ -40,5 +41,5 @@ mod tests;
 
 pub use event::{FlowEvent, LobsterSummary, TimedEvent};
 pub use flow::LobsterFlow;
-pub use messages::{Messages, Order, Row, RowKind};
-pub use orderbook::{Orderbook, UNIT, levels_of, state_of};
+pub use messages::{Messages, Row, RowKind};
+pub use orderbook::{Orderbook, UNIT, levels_of, show_row, state_of};

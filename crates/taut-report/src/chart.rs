@@ -54,7 +54,11 @@ pub fn figure(draw: impl Fn(Layout) -> Option<Markup>) -> Option<Markup> {
 /// The names of the lines, each beside its colour.
 #[must_use]
 pub fn legend(names: &[(&str, &str)]) -> Markup {
-    html! { ul.legend { @for (class, name) in names { li { i class={ "key " (class) } {} (name) } } } }
+    html! {
+        ul.legend {
+            @for (class, name) in names { li { i class={ "key " (class) } {} (name) } }
+        }
+    }
 }
 
 /// The horizontal grid with its labels.

@@ -313,8 +313,8 @@ fn rest(instrument: &Instrument, engine: &mut Engine, order: &NewOrder) -> Resul
     refused.map_or(Ok(()), |reason| Err(VenueError::InitialOrder { order_id, reason }))
 }
 
-/// Whether a flow may send the command: not an order that no client could enter, with a price beyond
-/// the range of the feed, nor one with an id in the range of the clients'.
+/// Whether a flow may send the command: not an order that no client could enter, with a price
+/// beyond the range of the feed, nor one with an id in the range of the clients'.
 fn is_for_a_flow(instrument: &Instrument, command: &Command) -> bool {
     match command {
         Command::New(order) => {

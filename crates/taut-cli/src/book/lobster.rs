@@ -29,15 +29,3 @@ pub fn verify(messages: &Path, truth: &Path) -> Result<Verdict, Failure> {
         sequence::compare(&flow, &truth)
     }
 }
-
-/// A row for a reader: the first level in which it differs from the other row.
-fn shown(row: &[i64], other: &[i64]) -> String {
-    let levels = || row.chunks_exact(4).zip(other.chunks_exact(4));
-    let depth = levels().position(|(level, other)| level != other).unwrap_or(0);
-    match row.get(depth * 4..depth * 4 + 4) {
-        Some([ask, ask_size, bid, bid_size]) => {
-            format!("level {}: {bid_size}@{bid} / {ask_size}@{ask}", depth + 1)
-        }
-        _ => "nothing".to_owned(),
-    }
-}

@@ -4,16 +4,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+use taut_book::{Order, OrderBook};
 use taut_engine::{Command, NewOrder};
 use taut_types::{Lots, Nanos, OrderId, Price, TimeInForce};
 
 use super::event::{FlowEvent, LobsterSummary, TimedEvent};
-use super::messages::{DIRECTION, Messages, ORDER_ID, Order, PRICE, Row, RowKind, SIZE};
-use super::recorded::RecordedBook;
+use super::messages::{DIRECTION, Messages, ORDER_ID, PRICE, Row, RowKind, SIZE};
+use super::orderbook::UNIT;
+use super::recorded::{ahead_of, better, opposing};
 use crate::FileError;
-
-/// Whose the orders are: nobody's.
-const OWNER: u32 = 0;
 
 /// A recorded flow, validated and ready to run: the orders before it, its events, and an account of
 /// both.
@@ -123,7 +122,8 @@ impl Known {
 
 struct Rebuilder<'a> {
     file: &'a str,
-    book: RecordedBook,
+    /// It refuses only what the survey has refused already: an id that is added twice.
+    book: OrderBook,
     known: Known,
     /// Inferred orders that have not entered yet.
     pending: Vec<Order>,
@@ -140,7 +140,8 @@ impl<'a> Rebuilder<'a> {
             LobsterFlow { events: Vec::with_capacity(rows.len()), ..LobsterFlow::default() };
         Self {
             file,
-            book: RecordedBook::default(),
+            // Each order has a row of its own, and its price may be its own too.
+            book: OrderBook::with_capacity(rows.len(), rows.len()),
             pending: known.inferred.values().copied().collect(),
             next_taker: known.id_max.0.saturating_add(1),
             known,
@@ -167,9 +168,9 @@ impl<'a> Rebuilder<'a> {
         let book = &mut self.book;
         self.pending
             .extract_if(.., |order| {
-                let enters = order.id < id && !book.would_trade(order);
+                let enters = order.id < id && !book.is_met(order.side, order.price);
                 if enters {
-                    book.add(*order);
+                    let _ = book.add(*order);
                 }
                 enters
             })
@@ -185,8 +186,8 @@ impl<'a> Rebuilder<'a> {
                     self.rebuilt.summary.late_orders += 1;
                     self.emit_new(late, TimeInForce::GoodTillCancel);
                 }
-                self.drop_vanished(self.book.opposing(&order));
-                self.book.add(order);
+                self.drop_vanished(opposing(&self.book, &order));
+                let _ = self.book.add(order);
                 self.emit_new(order, TimeInForce::GoodTillCancel);
             }
             RowKind::Reduce(order) => {
@@ -203,13 +204,13 @@ impl<'a> Rebuilder<'a> {
             RowKind::Delete(order) => {
                 self.rebuilt.summary.cancels += 1;
                 self.remove(row, &order)?;
-                self.book.delete(order.id);
+                let _ = self.book.remove(order.id);
                 self.emit(Command::Cancel { order_id: order.id });
             }
             RowKind::Execute(order) => {
                 self.rebuilt.summary.executions += 1;
                 self.admit(order.id);
-                self.drop_vanished(self.book.better(&order));
+                self.drop_vanished(better(&self.book, &order));
                 self.requeue_before(order.id);
                 self.remove(row, &order)?;
                 let taker =
@@ -235,8 +236,8 @@ impl<'a> Rebuilder<'a> {
         if let Some(i) = self.pending.iter().position(|order| order.id == id) {
             let order = self.pending.remove(i);
             self.rebuilt.summary.late_orders += 1;
-            self.drop_vanished(self.book.opposing(&order));
-            self.book.add(order);
+            self.drop_vanished(opposing(&self.book, &order));
+            let _ = self.book.add(order);
             self.emit_new(order, TimeInForce::GoodTillCancel);
         }
     }
@@ -247,7 +248,7 @@ impl<'a> Rebuilder<'a> {
         let wrong = |field, value: String, problem: String| {
             Err(FileError::field(self.file, row.line, field, value, problem))
         };
-        let Some(resting) = self.book.get(order.id) else {
+        let Some(resting) = self.book.order(order.id) else {
             let problem = "the order has left the book in a row above; remove one of the rows";
             return wrong(ORDER_ID, order.id.0.to_string(), problem.to_owned());
         };
@@ -256,15 +257,15 @@ impl<'a> Rebuilder<'a> {
             return wrong(DIRECTION, order.side.sign().to_string(), problem.to_owned());
         }
         if resting.price != order.price {
-            let units = resting.price_units();
+            let units = resting.price.0 * UNIT;
             let problem = format!("its order rests at {units}; make its rows agree");
-            return wrong(PRICE, order.price_units().to_string(), problem);
+            return wrong(PRICE, (order.price.0 * UNIT).to_string(), problem);
         }
         if resting.lots < order.lots {
             let problem = format!("its order has {} left; make its rows agree", resting.lots.0);
             return wrong(SIZE, order.lots.0.to_string(), problem);
         }
-        self.book.reduce(order.id, order.lots);
+        let _ = self.book.reduce(order.id, order.lots);
         Ok(())
     }
 
@@ -273,7 +274,7 @@ impl<'a> Rebuilder<'a> {
         for order_id in orders {
             let last_line = self.known.last_line.get(&order_id).copied().unwrap_or(0);
             if last_line < self.now.1 {
-                self.book.delete(order_id);
+                let _ = self.book.remove(order_id);
                 self.rebuilt.summary.vanished += 1;
                 self.emit(Command::Cancel { order_id });
             }
@@ -282,9 +283,9 @@ impl<'a> Rebuilder<'a> {
 
     /// Orders that stand before this one, though it has priority, go to the end of the queue.
     fn requeue_before(&mut self, id: OrderId) {
-        for order in self.book.ahead_of(id) {
-            self.book.delete(order.id);
-            self.book.add(order);
+        for order in ahead_of(&self.book, id) {
+            let _ = self.book.remove(order.id);
+            let _ = self.book.add(order);
             self.rebuilt.summary.requeued += 1;
             self.emit(Command::Cancel { order_id: order.id });
             self.emit_new(order, TimeInForce::GoodTillCancel);
@@ -316,5 +317,5 @@ impl<'a> Rebuilder<'a> {
 }
 
 const fn new_order(order: Order) -> NewOrder {
-    NewOrder::limit(order.id, OWNER, order.side, order.price, order.lots)
+    NewOrder::limit(order.id, order.owner, order.side, order.price, order.lots)
 }

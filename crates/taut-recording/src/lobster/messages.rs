@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use taut_book::Order;
 use taut_types::{HalfTicks, Lots, Nanos, OrderId, Price, Side, parse_decimal};
 
 use crate::{FileError, lines};
@@ -18,6 +19,8 @@ const COLUMNS: [&str; 6] = [TIME, TYPE, ORDER_ID, SIZE, PRICE, DIRECTION];
 /// Prices are in 1e-4 dollars; a cent, the tick, has 100 of them.
 const UNITS_PER_TICK: i64 = 100;
 const UNIT: i64 = Price::SCALE / 10_000;
+/// Whose the orders are: nobody's.
+const OWNER: u32 = 0;
 
 /// What a row says happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,19 +46,6 @@ pub enum RowKind {
     Halt,
 }
 
-/// The order columns of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Order {
-    /// The exchange's.
-    pub id: OrderId,
-    /// The order's own, also where it was executed.
-    pub side: Side,
-    /// Its price; a tick is a cent.
-    pub price: HalfTicks,
-    /// What the row adds or takes.
-    pub lots: Lots,
-}
-
 /// A row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -65,14 +55,6 @@ pub struct Row {
     pub time: Nanos,
     /// What happened.
     pub kind: RowKind,
-}
-
-impl Order {
-    /// Its price as the file writes it, in 1e-4 dollars.
-    #[must_use]
-    pub const fn price_units(&self) -> i64 {
-        self.price.0 / 2 * UNITS_PER_TICK
-    }
 }
 
 impl Row {
@@ -230,7 +212,7 @@ impl<'a> Fields<'a> {
             ));
         }
         let price = HalfTicks(units / UNITS_PER_TICK * 2);
-        Ok(Order { id, side: self.side()?, price, lots })
+        Ok(Order { id, owner: OWNER, side: self.side()?, price, lots })
     }
 
     fn lots(&self) -> Result<Lots, FileError> {
@@ -292,6 +274,7 @@ mod tests {
         let rows = messages.rows();
         let order = |lots| Order {
             id: OrderId(7),
+            owner: OWNER,
             side: Side::Buy,
             price: HalfTicks(117_066),
             lots: Lots(lots),

@@ -112,6 +112,19 @@ pub fn levels_of(row: &[i64], side: Side) -> impl Iterator<Item = (HalfTicks, i6
         .filter(|&(_, size)| size > 0)
 }
 
+/// A row for a reader: the first level in which it differs from the other row.
+#[must_use]
+pub fn show_row(row: &[i64], other: &[i64]) -> String {
+    let mut levels = row.chunks_exact(COLUMNS).zip(other.chunks_exact(COLUMNS));
+    let depth = levels.position(|(level, other)| level != other).unwrap_or(0);
+    match row.chunks_exact(COLUMNS).nth(depth) {
+        Some([ask, ask_size, bid, bid_size]) => {
+            format!("level {}: {bid_size}@{bid} / {ask_size}@{ask}", depth + 1)
+        }
+        _ => "nothing".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

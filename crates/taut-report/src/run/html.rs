@@ -54,7 +54,9 @@ fn key_figures(report: &RunReport) -> Markup {
     ];
     html! {
         dl.tiles {
-            @for (name, value, class) in tiles { div class=(class) { dt { (name) } dd { (value) } } }
+            @for (name, value, class) in tiles {
+                div class=(class) { dt { (name) } dd { (value) } }
+            }
         }
     }
 }
@@ -63,10 +65,11 @@ const NO_ORDER: &str = "No order was measured.";
 
 /// Tick-to-trade, less send, and the round trip by percentile.
 fn percentile_curve(report: &RunReport) -> Markup {
+    let named = [report.tick_to_trade(), report.tick_to_send(), report.order_round_trip()];
     html! {
         @if let Some(figure) = figure(|layout| percentiles(report, layout)) {
             ul.legend {
-                @for named in [report.tick_to_trade(), report.tick_to_send(), report.order_round_trip()] {
+                @for named in named {
                     li {
                         i class={ "key " (named.tag) } {}
                         @if named.tag == "tick_to_send" { "tick to trade " }
@@ -93,15 +96,18 @@ fn stage_breakdown(report: &RunReport) -> Markup {
     html! {
         @if report.path.tick_to_trade.count() > 0 {
             ul.legend.stages {
-                @for stage in report.stages() { li { i class={ "key " (stage.tag) } {} (stage.label) } }
+                @for stage in report.stages() {
+                    li { i class={ "key " (stage.tag) } {} (stage.label) }
+                }
             }
             @if let Some(figure) = figure(|layout| Some(breakdown(&bars, layout))) { (figure) }
         }
         (tables::stages(report))
         p.note {
-            "The stages of every order add up to its tick-to-trade time exactly, so their sums, means \
-             and shares do too; percentiles do not add up. A stage that this mode does not have is \
-             0. " em { "Bare send" } " is the same send call without taut around it, in the same run."
+            "The stages of every order add up to its tick-to-trade time exactly, so their sums, \
+             means and shares do too; percentiles do not add up. A stage that this mode does not \
+             have is 0. " em { "Bare send" } " is the same send call without taut around it, in \
+             the same run."
         }
     }
 }

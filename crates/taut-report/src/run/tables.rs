@@ -8,16 +8,18 @@ use crate::units::{human_bytes, human_count, human_ns, percent};
 
 /// Every stage and every whole with all percentiles, mean and share.
 pub fn stages(report: &RunReport) -> Markup {
-    let heads = ["min", "p50", "p99", "p99.9", "p99.99", "max", "mean", "share", "orders"];
+    let heads = ["stage", "min", "p50", "p99", "p99.9", "p99.99", "max", "mean", "share", "orders"];
     html! {
         div.scroll role="region" aria-label="stages" tabindex="0" {
             table.numbers {
                 caption { "All stages and the whole path" }
                 thead {
-                    tr { th scope="col" { "stage" } @for head in heads { th scope="col" { (head) } } }
+                    tr { @for head in heads { th scope="col" { (head) } } }
                 }
                 tbody {
-                    @for stage in report.stages() { (row(&stage, Some(report.share(stage.histogram)))) }
+                    @for stage in report.stages() {
+                        (row(&stage, Some(report.share(stage.histogram))))
+                    }
                 }
                 tbody.wholes {
                     @for whole in report.wholes() { (row(&whole, report.share_of_whole(&whole))) }
@@ -116,7 +118,9 @@ pub fn machine(report: &RunReport) -> Markup {
         div.scroll {
             table {
                 caption { "Machine" }
-                tbody { @for (name, value) in rows { tr { th scope="row" { (name) } td { (value) } } } }
+                tbody {
+                    @for (name, value) in rows { tr { th scope="row" { (name) } td { (value) } } }
+                }
             }
         }
     }

@@ -12,10 +12,9 @@
 use std::collections::HashMap;
 
 use taut_book::{Order, OrderBook};
-use taut_recording::lobster::{self, Orderbook, Row, RowKind, levels_of, state_of};
+use taut_recording::lobster::{Orderbook, Row, RowKind, UNIT, levels_of, show_row, state_of};
 use taut_types::{HalfTicks, Lots, OrderId, Side};
 
-use super::shown;
 use crate::book::verdict::{Mismatch, UNEXPLAINED, Verdict};
 
 /// What stood at a price that enters the window was never in it.
@@ -41,7 +40,7 @@ pub(super) fn compare(messages: &[Row], truth: &Orderbook) -> Verdict {
         }
         let learnt = book.learn_behind(window, row);
         let reason = learnt.filter(|_| book.state() == row).unwrap_or(UNEXPLAINED);
-        let (truth, book) = (shown(row, &before), shown(&before, row));
+        let (truth, book) = (show_row(row, &before), show_row(&before, row));
         verdict.mismatch(Mismatch { line, reason, truth, book });
     }
     verdict
@@ -88,12 +87,11 @@ impl WindowBook {
     /// The book's prices are the truth's: 1e-4 dollars.
     fn apply(&mut self, row: &Row) {
         let Some(order) = row.order() else { return };
-        let lobster::Order { id, side, lots, .. } = order;
-        let price = HalfTicks(order.price_units());
+        let Order { id, side, lots, .. } = order;
+        let price = HalfTicks(order.price.0 * UNIT);
         if matches!(row.kind, RowKind::Add(_)) {
-            // Only an id that is used twice, or a size beyond 2^63, is refused: the rows that follow
-            // show it.
-            let _ = self.book.add(Order { id, owner: 0, side, price, lots });
+            // Only a size beyond 2^63 is refused: the rows that follow show it.
+            let _ = self.book.add(Order { price, ..order });
         } else {
             let known = self.book.contains(id).then_some(id);
             let anonymous = self.anonymous.get(&(side, price)).copied();

@@ -10,10 +10,11 @@ use std::collections::HashMap;
 use taut_book::OrderBook;
 use taut_engine::{Command, Engine, EngineConfig};
 use taut_recording::align::{EDITS_MAX, Gap, align};
-use taut_recording::lobster::{FlowEvent, LobsterFlow, Orderbook, UNIT, levels_of, state_of};
+use taut_recording::lobster::{
+    FlowEvent, LobsterFlow, Orderbook, UNIT, levels_of, show_row, state_of,
+};
 use taut_types::{OrderId, Side};
 
-use super::shown;
 use crate::book::verdict::{Mismatch, UNEXPLAINED, Verdict};
 use crate::exit::Failure;
 
@@ -74,8 +75,8 @@ pub(super) fn compare(flow: &LobsterFlow, truth: &Orderbook) -> Result<Verdict, 
             verdict.mismatch(Mismatch {
                 line: theirs.line(at),
                 reason: if departed { DEPARTED } else { UNEXPLAINED },
-                truth: shown(row, of_ours),
-                book: shown(of_ours, row),
+                truth: show_row(row, of_ours),
+                book: show_row(of_ours, row),
             });
         }
     }
