@@ -49,6 +49,13 @@ pub fn own_address() -> SocketAddr {
     SocketAddr::new(ip, port)
 }
 
+/// A multicast group that only this process knows, of those for use within a site.
+#[must_use]
+pub fn own_group() -> Ipv4Addr {
+    let [_, high, middle, low] = std::process::id().to_be_bytes();
+    Ipv4Addr::new(239, 64 | high & 63, middle, low)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! Programs under test: watched, waited for with a deadline, and never left behind.
 
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -13,6 +14,8 @@ use crate::until::{DEADLINE, until_some};
 pub struct Process {
     name: String,
     child: Child,
+    /// Whether it leads a group of processes, which ends with it.
+    is_group: bool,
     stdout: Words,
     stderr: Words,
 }
@@ -26,6 +29,18 @@ impl Process {
     pub fn start(command: &mut Command) -> Self {
         command.stdin(Stdio::null());
         Self::start_with_streams(command.stdout(Stdio::piped()).stderr(Stdio::piped()))
+    }
+
+    /// As [`Process::start`], for a script or whatever else starts programs of its own: they are a
+    /// group, and none of them outlives the guard. (A group does not get the terminal's Ctrl-C.)
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    #[track_caller]
+    pub fn start_group(command: &mut Command) -> Self {
+        let mut process = Self::start(command.process_group(0));
+        process.is_group = true;
+        process
     }
 
     /// Starts it with the streams that the command says, and takes what comes through pipes.
@@ -45,7 +60,7 @@ impl Process {
     #[must_use]
     pub fn watch(mut child: Child, name: String) -> Self {
         let (stdout, stderr) = (Words::of(child.stdout.take()), Words::of(child.stderr.take()));
-        Self { name, child, stdout, stderr }
+        Self { name, child, is_group: false, stdout, stderr }
     }
 
     /// The number of its process.
@@ -116,6 +131,11 @@ impl Process {
 
     /// Kills it, if it has not ended, and reaps it.
     pub fn kill(&mut self) {
+        if self.is_group {
+            let group = format!("-{}", self.id());
+            let _ =
+                Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -151,6 +171,22 @@ impl Process {
 
     fn words(&self) -> String {
         format!("{}{}", self.stdout(), self.stderr())
+    }
+}
+
+/// Runs a program to its end, as [`Command::output`] does, but not for ever.
+pub trait Run {
+    /// Without input.
+    ///
+    /// # Panics
+    /// When it cannot be started, or has not ended within [`DEADLINE`].
+    fn run(&mut self) -> Output;
+}
+
+impl Run for Command {
+    #[track_caller]
+    fn run(&mut self) -> Output {
+        Process::start(self).finish()
     }
 }
 
@@ -225,6 +261,7 @@ fn lock(bytes: &Mutex<Vec<u8>>) -> std::sync::MutexGuard<'_, Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::until::until;
 
     fn shell(script: &str) -> Process {
         Process::start(Command::new("sh").args(["-c", script]))
@@ -247,6 +284,19 @@ mod tests {
         let place = format!("/proc/{}", process.id());
         drop(process);
         assert!(!std::path::Path::new(&place).exists());
+    }
+
+    #[test]
+    fn a_group_leaves_nobody_behind() {
+        let script = "sleep 600 & echo $!; wait";
+        let mut process = Process::start_group(Command::new("sh").args(["-c", script]));
+        let child: u32 = process.stdout_line("its child", |line| line.parse().ok());
+        drop(process);
+        let stat = || std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+        until("its child is gone, or waits to be reaped", DEADLINE, || {
+            let stat = stat();
+            stat.is_empty() || stat.contains(") Z ")
+        });
     }
 
     #[test]
