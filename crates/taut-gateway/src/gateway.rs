@@ -137,7 +137,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
     ///
     /// # Errors
     /// What the observer says.
-    pub fn with_observer<O: Observer<K>>(
+    pub fn with_observer<O: Observer>(
         self,
         mut observer: O,
     ) -> Result<Gateway<'m, C, F, K, O>, GatewayError> {
@@ -162,7 +162,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
     }
 }
 
-impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer<K>> Gateway<'m, C, F, K, O> {
+impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K, O> {
     /// One round; whether there was something to do. Never blocks, and allocates nothing.
     ///
     /// # Errors
@@ -196,8 +196,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer<K>> Gateway<'m, C, F,
             worked = core.look_at_line_b(events.io())?;
         }
         if !worked {
-            let Core { observer, clock, orders, .. } = core;
-            observer.on_idle(events.io(), clock, orders.last_order())?;
+            core.observer.on_idle(events.io(), &core.clock)?;
         }
         Ok(worked)
     }
@@ -345,7 +344,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer<K>> Gateway<'m, C, F,
     }
 }
 
-impl<C: Client, F: FeedHandler, O> Core<'_, C, F, O> {
+impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
     /// Requests come before market data: an order that waits costs more than a tick that waits.
     #[inline]
     fn serve_requests(&mut self, io: &mut Io<impl Kernel>) -> Result<bool, GatewayError> {
@@ -359,13 +358,10 @@ impl<C: Client, F: FeedHandler, O> Core<'_, C, F, O> {
     #[inline]
     fn serve(&mut self, io: &mut Io<impl Kernel>, request: &Request) -> Result<(), GatewayError> {
         let reference = self.market.reference();
-        let recorders = &mut self.recorders;
-        let answer = self.orders.handle_request(io, &self.clock, request, reference, recorders)?;
-        match answer {
-            Some(update) => {
-                let now = self.clock.now();
-                tell(&mut self.client, &self.clock, now, &update)
-            }
+        let Self { orders, clock, recorders, observer, client, .. } = self;
+        let on_sent = |bytes: &[u8]| observer.on_order_sent(bytes);
+        match orders.handle_request(io, clock, request, reference, recorders, on_sent)? {
+            Some(update) => tell(client, clock, clock.now(), &update),
             None => Ok(()),
         }
     }
@@ -455,14 +451,11 @@ impl<C: Client, F: FeedHandler, O> Core<'_, C, F, O> {
     }
 
     #[inline]
-    fn handle<K: Kernel>(
+    fn handle(
         &mut self,
-        io: &mut Io<K>,
+        io: &mut Io<impl Kernel>,
         completion: &Completion<'_>,
-    ) -> Result<(), GatewayError>
-    where
-        O: Observer<K>,
-    {
+    ) -> Result<(), GatewayError> {
         let is_order_entry = |stream: Handle| stream == self.orders.stream();
         match *completion {
             Completion::Datagram { socket, bytes, info } => match self.feed.source_of(socket) {
@@ -501,7 +494,7 @@ impl<C: Client, F: FeedHandler, O> Core<'_, C, F, O> {
     }
 }
 
-impl<C: Client, F: FeedHandler, K: Kernel, O: Observer<K>> Handler<K> for Core<'_, C, F, O> {
+impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Handler<K> for Core<'_, C, F, O> {
     #[inline]
     fn complete(&mut self, io: &mut Io<K>, completion: Completion<'_>) {
         if let Err(fault) = self.handle(io, &completion) {

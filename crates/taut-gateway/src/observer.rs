@@ -7,14 +7,17 @@ use crate::error::GatewayError;
 
 /// Sees what a gateway does, and may use its loop. Every method does nothing unless it is written;
 /// a gateway without an observer has `()` for one, which costs nothing.
-pub trait Observer<K: Kernel> {
+pub trait Observer {
     /// The gateway stands, its loop has not run yet: sources may be opened.
     ///
     /// # Errors
     /// What ends the gateway, here and below.
-    fn on_start(&mut self, _io: &mut Io<K>, _clock: &Clock) -> Result<(), GatewayError> {
+    fn on_start(&mut self, _io: &mut Io<impl Kernel>, _clock: &Clock) -> Result<(), GatewayError> {
         Ok(())
     }
+
+    /// A new order has left, as these bytes.
+    fn on_order_sent(&mut self, _bytes: &[u8]) {}
 
     /// Something happened to a source that is not the gateway's own.
     ///
@@ -22,25 +25,19 @@ pub trait Observer<K: Kernel> {
     /// What ends the gateway.
     fn on_completion(
         &mut self,
-        _io: &mut Io<K>,
+        _io: &mut Io<impl Kernel>,
         _completion: &Completion<'_>,
     ) -> Result<(), GatewayError> {
         Ok(())
     }
 
-    /// There was nothing to do. `last_order` is the last new order as it was sent; empty before the
-    /// first one, and after another message took its place.
+    /// There was nothing to do.
     ///
     /// # Errors
     /// What ends the gateway.
-    fn on_idle(
-        &mut self,
-        _io: &mut Io<K>,
-        _clock: &Clock,
-        _last_order: &[u8],
-    ) -> Result<(), GatewayError> {
+    fn on_idle(&mut self, _io: &mut Io<impl Kernel>, _clock: &Clock) -> Result<(), GatewayError> {
         Ok(())
     }
 }
 
-impl<K: Kernel> Observer<K> for () {}
+impl Observer for () {}

@@ -3,7 +3,7 @@
 //! A datagram is a [`PacketHeader`] (24 bytes) and then messages, each behind a 4-byte frame (its
 //! size, a reserved word) and an SBE message header. The messages are encoded by Simple Binary
 //! Encoding 1.0 in little endian, as `schema/taut-market-data.xml` says. Their codec is generated
-//! from that file (`cargo xtask gen`). Orders, levels and trades are [events](crate::EventKind);
+//! from that file by the build script. Orders, levels and trades are [events](crate::EventKind);
 //! what only this feed has (snapshots in parts, definitions) has types of its own, one per template
 //! in [`Message`].
 //!
@@ -37,7 +37,6 @@
 //! ```
 
 mod block;
-#[rustfmt::skip]
 mod codec;
 mod error;
 mod event;
