@@ -1,40 +1,26 @@
 //! The loop's experiment from the command line, at smoke size.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use serde_json::Value;
+use taut_testkit::{Process, Run};
 
 const TAUT: &str = env!("CARGO_BIN_EXE_taut");
 
 /// A sender that does not outlive its test.
 struct Server {
-    child: Child,
-    /// Kept, so that its last line finds a reader.
-    _output: BufReader<ChildStdout>,
     address: String,
+    _process: Process,
 }
 
 impl Server {
     fn start(connections: u32, rate: u32, seconds: u32) -> Self {
-        let mut child = Command::new(TAUT)
-            .args(["bench", "loop-server", "--connections", &connections.to_string()])
-            .args(["--rate", &rate.to_string(), "--seconds", &seconds.to_string()])
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the sender");
-        let mut output = BufReader::new(child.stdout.take().expect("its output"));
-        let mut line = String::new();
-        output.read_line(&mut line).expect("its address");
-        let address = line.trim().strip_prefix("listening on ").expect("its address").to_owned();
-        Self { child, _output: output, address }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let mut command = Command::new(TAUT);
+        command.args(["bench", "loop-server", "--connections", &connections.to_string()]);
+        command.args(["--rate", &rate.to_string(), "--seconds", &seconds.to_string()]);
+        let mut process = Process::start(&mut command);
+        let address = |line: &str| line.strip_prefix("listening on ").map(str::to_owned);
+        Self { address: process.stdout_line("its address", address), _process: process }
     }
 }
 
@@ -76,8 +62,7 @@ fn every_receiver_reports_all_keys_and_loses_nothing() {
         &["--bare", "--wait", "block"],
     ] {
         let server = Server::start(4, 50, 1);
-        let output = Command::new(TAUT).args(client(&server, 4, 50, words)).output();
-        let report = report(&output.expect("the client"));
+        let report = report(&Command::new(TAUT).args(client(&server, 4, 50, words)).run());
         for key in keys {
             assert!(report.get(key).is_some(), "{words:?}: no {key} in {report}");
         }
@@ -107,7 +92,7 @@ fn ten_thousand_connections_are_held_and_every_one_is_served() {
     // Twelve messages of each connection, of which ten are its warm-up.
     let server = Server::start(CONNECTIONS, 4, 3);
     let words = client(&server, CONNECTIONS, 4, &["--wait", "block"]);
-    let report = report(&Command::new(TAUT).args(words).output().expect("the client"));
+    let report = report(&Command::new(TAUT).args(words).run());
     assert_eq!(report["connections"], CONNECTIONS);
     assert_eq!(report["out_of_sequence"], 0, "{report}");
     assert!(report["count"].as_u64() >= Some(u64::from(CONNECTIONS)), "{report}");
@@ -141,8 +126,8 @@ fn with_a_wait_that_blocks_the_count_of_calls_agrees_with_strace() {
             .arg(table.path())
             .arg(TAUT)
             .args(client(&server, 2, RATE, &["--backend", backend, "--wait", "block"]))
-            .output();
-        let report = report(&output.expect("strace"));
+            .run();
+        let report = report(&output);
         // strace counts the warm-up too: a hundred messages of each connection.
         let messages = report["count"].as_f64().unwrap_or(0.0) + 200.0;
         let counted = report["syscalls_per_message"].as_f64().unwrap_or(0.0) * messages;
@@ -159,8 +144,8 @@ fn the_matrix_writes_its_table_its_plot_and_its_verdicts() {
         .args(["bench", "loop-matrix", "--cells", "50x2", "--waits", "yield,block", "--json"])
         .args(["--receivers", "epoll,bare", "--rounds", "1", "--seconds", "1", "--out"])
         .arg(folder.path())
-        .output();
-    let report = report(&output.expect("the matrix"));
+        .run();
+    let report = report(&output);
     assert_eq!(report["rows"].as_array().map(Vec::len), Some(4), "{report}");
     let verdicts = report["verdicts"].as_array().expect("verdicts");
     assert_eq!(verdicts.len(), 4, "two laws, two waits: {report}");
@@ -194,7 +179,7 @@ fn wrong_use_ends_with_code_2_before_anything_starts() {
         &["loop-matrix", "--cells", "10x1", "--seconds", "1"],
         &["loop-matrix", "--cells", "100x1", "--seconds", "1"],
     ] {
-        let output = Command::new(TAUT).arg("bench").args(words).output().expect("taut");
+        let output = Command::new(TAUT).arg("bench").args(words).run();
         assert_eq!(output.status.code(), Some(2), "{words:?}");
         assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{words:?}");
     }
@@ -212,8 +197,7 @@ fn a_client_that_received_nothing_has_nothing_to_report() {
         let output = Command::new(TAUT)
             .args(["bench", "loop-client", "--seconds", "1", "--connect", address])
             .args(words)
-            .output()
-            .expect("the client");
+            .run();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{address} {words:?}: {said}");
         assert!(output.stdout.is_empty() && said.contains("no message of 1024 bytes"), "{said}");

@@ -63,7 +63,7 @@ pub fn stat(channel: &Channel) -> Result<(), Failure> {
             let evicted = if reader.evicted { "  evicted" } else { "" };
             line(format_args!(
                 "    reader {}  process {process}  position {}  lag {}  lost {}{evicted}",
-                reader.seat, reader.position, reader.lag, reader.lost
+                reader.place, reader.position, reader.lag, reader.lost
             ))?;
         }
     }

@@ -1,39 +1,17 @@
 //! Leased UDP through `taut send` and `taut receive`, as a user runs them.
 
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 use taut_sys::{ProcessSignal, signal_process};
+use taut_testkit::{DEADLINE, Process, own_address, own_group};
 
-const TAUT: &str = env!("CARGO_BIN_EXE_taut");
+use crate::command::{TAUT, count, lease, receive, report, send};
 
-fn free_port() -> u16 {
-    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("socket");
-    socket.local_addr().expect("address").port()
-}
-
-fn channel(port: u16, more: &str) -> String {
-    format!("lease:udp?endpoint=127.0.0.1:{port}{more}")
-}
-
-fn start(tool: &str, channel: &str, more: &[&str]) -> Child {
-    let mut command = Command::new(TAUT);
-    command.args([tool, "--json", "--channel", channel]).args(more).stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start taut")
-}
-
-fn report(child: Child) -> Value {
-    let output = child.wait_with_output().expect("output");
-    let text = String::from_utf8_lossy(&output.stdout);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{text}{errors}");
-    serde_json::from_str(&text).expect("JSON")
-}
-
-fn count(report: &Value, field: &str) -> u64 {
-    report[field].as_u64().expect(field)
+fn channel(at: SocketAddr, more: &str) -> String {
+    format!("lease:udp?endpoint={at}{more}")
 }
 
 /// Nothing is unaccounted for. The kernel drops what a receiver that may not run does not take: on
@@ -43,49 +21,43 @@ fn check_received(received: &Value) {
     assert!(count(received, "received") > 700, "{received}");
 }
 
-/// Waits until a subscriber asks at this port, without answering.
-fn await_question(port: u16) {
-    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).expect("the publisher's port");
+/// Waits until a subscriber asks at this address, without answering.
+fn await_question(at: SocketAddr) {
+    let socket = UdpSocket::bind(at).expect("the publisher's address");
+    socket.set_read_timeout(Some(DEADLINE)).expect("a deadline");
     let (length, _) = socket.recv_from(&mut [0; 128]).expect("a question");
     assert!(length >= 48);
-}
-
-/// Waits until a publisher has taken this port.
-fn await_publisher(port: u16) {
-    while UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
-        taut_sys::yield_cpu();
-    }
 }
 
 const STREAM: [&str; 4] = ["--rate", "5000", "--count", "1000"];
 
 #[test]
 fn either_side_may_start_first_and_everything_arrives() {
-    let port = free_port();
-    let receiver = start("receive", &channel(port, ""), &[]);
-    await_question(port);
-    let sent = report(start("send", &channel(port, ""), &STREAM));
+    let at = own_address();
+    let receiver = receive(&channel(at, ""), &[]);
+    await_question(at);
+    let sent = report(send(&channel(at, ""), &STREAM));
     assert_eq!(count(&sent, "sent"), 1000);
     check_received(&report(receiver));
-    let port = free_port();
-    let sender = start("send", &channel(port, ""), &STREAM);
-    await_publisher(port);
-    let received = report(start("receive", &channel(port, ""), &[]));
+    let mut sender = send("lease:udp?endpoint=127.0.0.1:0", &STREAM);
+    let at = |line: &str| line.rsplit_once(" at ")?.1.rsplit_once(':')?.1.parse::<u16>().ok();
+    let at = SocketAddr::from((Ipv4Addr::LOCALHOST, sender.stderr_line("its address", at)));
+    let received = report(receive(&channel(at, ""), &[]));
     assert_eq!(count(&report(sender), "sent"), 1000);
     check_received(&received);
 }
 
 #[test]
 fn who_leaves_is_unsubscribed_and_the_next_one_takes_its_place() {
-    let port = free_port();
-    let first = start("receive", &channel(port, ""), &["--count", "50"]);
-    let sender = start("send", &channel(port, ""), &["--rate", "1000", "--count", "1500"]);
+    let channel = lease("");
+    let first = receive(&channel, &["--count", "50"]);
+    let sender = send(&channel, &["--rate", "1000", "--count", "3000"]);
     assert_eq!(count(&report(first), "received"), 50);
-    let second = report(start("receive", &channel(port, ""), &[]));
-    assert_eq!(count(&report(sender), "sent"), 1500);
+    let second = report(receive(&channel, &[]));
+    assert_eq!(count(&report(sender), "sent"), 3000);
     // What was sent before it came counts as lost: the sequence begins with 0.
     assert!(count(&second, "lost") >= 50, "{second}");
-    assert_eq!(count(&second, "received") + count(&second, "lost"), 1500);
+    assert_eq!(count(&second, "received") + count(&second, "lost"), 3000);
 }
 
 #[test]
@@ -99,11 +71,11 @@ fn a_pre_shared_key_lets_its_owners_hear_each_other_and_nobody_else() {
     };
     let ours = key("ours", "00112233445566778899aabbccddeeff\n");
     let theirs = key("theirs", "ffeeddccbbaa99887766554433221100\n");
-    let port = free_port();
-    let strangers = ["", &theirs].map(|key| start("receive", &channel(port, key), &[]));
-    await_question(port);
-    let receiver = start("receive", &channel(port, &ours), &[]);
-    let sent = report(start("send", &channel(port, &ours), &STREAM));
+    let at = own_address();
+    let strangers = ["", &theirs].map(|key| receive(&channel(at, key), &[]));
+    await_question(at);
+    let receiver = receive(&channel(at, &ours), &[]);
+    let sent = report(send(&channel(at, &ours), &STREAM));
     assert_eq!(count(&sent, "sent"), 1000);
     check_received(&report(receiver));
     for stranger in strangers {
@@ -114,16 +86,15 @@ fn a_pre_shared_key_lets_its_owners_hear_each_other_and_nobody_else() {
 
 #[test]
 fn a_group_carries_one_stream_to_several_subscribers() {
-    let port = free_port();
-    let group = format!("|group=239.255.77.3:{port}|interface=127.0.0.1");
+    let (at, group) = (own_address(), own_group());
+    let channel = channel(at, &format!("|group={group}:{}|interface=127.0.0.1", at.port()));
     let probe = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("socket");
-    if probe.join_multicast_v4(&Ipv4Addr::new(239, 255, 77, 3), &Ipv4Addr::LOCALHOST).is_err() {
+    if probe.join_multicast_v4(&group, &Ipv4Addr::LOCALHOST).is_err() {
         println!("skipped: no multicast on the loopback interface");
         return;
     }
-    let receivers = [0, 1].map(|_| start("receive", &channel(port, &group), &[]));
-    let stream = ["--rate", "1000", "--count", "1500"];
-    let sent = report(start("send", &channel(port, &group), &stream));
+    let receivers = [0, 1].map(|_| receive(&channel, &[]));
+    let sent = report(send(&channel, &["--rate", "1000", "--count", "1500"]));
     assert_eq!(count(&sent, "sent"), 1500);
     for received in receivers.map(report) {
         // The sender waits for the first one only.
@@ -131,6 +102,11 @@ fn a_group_carries_one_stream_to_several_subscribers() {
         assert_eq!(count(&received, "received") + count(&received, "lost"), 1500, "{received}");
         assert_eq!(count(&received, "duplicated"), 0, "{received}");
     }
+}
+
+/// In a network of the test's own, where any port is free.
+fn here(more: &str) -> String {
+    channel(SocketAddr::from((Ipv4Addr::LOCALHOST, 4000)), more)
 }
 
 /// Sends one message of `size` bytes over a loopback interface with a small MTU, in a network of
@@ -143,14 +119,14 @@ fn over_a_small_mtu(size: &str) -> Option<(Option<i32>, String)> {
         kill $receiver 2>/dev/null; wait $receiver; exit $status"#;
     let run = |size: &str| {
         let mut command = Command::new("unshare");
-        command.args(["--net", "sh", "-c", script, TAUT, size, &channel(4000, "")]);
-        command.stdin(Stdio::null()).output().ok()
+        command.args(["--net", "sh", "-c", script, TAUT, size, &here("")]);
+        Process::start_group(&mut command).finish()
     };
-    if !run("0").is_some_and(|output| output.status.success()) {
+    if !run("0").status.success() {
         println!("skipped: no network namespace can be made and prepared here");
         return None;
     }
-    let output = run(size)?;
+    let output = run(size);
     Some((output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
@@ -173,19 +149,19 @@ fn a_datagram_that_the_path_to_a_group_does_not_carry_is_refused_before_anything
     let run = |mtu: &str| {
         let group = format!("|group=239.255.77.4:4000|interface=127.0.0.1|mtu={mtu}");
         let mut command = Command::new("unshare");
-        command.args(["--net", "sh", "-c", script, TAUT, &channel(4000, &group)]);
-        let output = command.stdin(Stdio::null()).output().ok()?;
-        Some((output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned()))
+        command.args(["--net", "sh", "-c", script, TAUT, &here(&group)]);
+        let output = Process::start_group(&mut command).finish();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     // 1400 less 28 of IP and UDP.
     match run("1372") {
-        Some((Some(0), _)) => {}
+        (Some(0), _) => {}
         result => {
             println!("skipped: no network namespace can be made and prepared here: {result:?}");
             return;
         }
     }
-    let (status, errors) = run("1373").expect("as before");
+    let (status, errors) = run("1373");
     assert_eq!(status, Some(2), "{errors}");
     for part in ["mtu=1373", "carries 1372 bytes", "raise the MTU of the interface"] {
         assert!(errors.contains(part), "{part}: {errors}");
@@ -196,9 +172,11 @@ fn a_datagram_that_the_path_to_a_group_does_not_carry_is_refused_before_anything
 const TWO_PATHS: &str = r#"
 set -e
 unshare --net sleep 60 & far=$!
-trap 'kill $far $near $over 2>/dev/null || true' EXIT
+trap 'kill $far $near $sent $over 2>/dev/null || true' EXIT
 ip link set lo up
-while [ "$(readlink /proc/$far/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
+while [ "$(readlink /proc/$far/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do
+  kill -0 $far; sleep 0.01
+done
 ip link add m1 mtu 1280 type veth peer name v1 mtu 1280 netns $far
 ip addr add 10.78.1.1/24 dev m1
 ip link set m1 up
@@ -209,8 +187,9 @@ inside ip link set v1 up
 [ -n "$only_prepare" ] && exit 0
 channel="lease:udp?endpoint=10.78.1.1:4000"
 "$0" receive --json --channel "$channel" > "$1/near" & near=$!
-"$0" send --json --channel "$channel" --size 1400 --rate 500 --count 1000 > "$1/sent" & sent=$!
-sleep 0.5
+"$0" send --json --channel "$channel" --size 1400 --rate 300 --count 1000 > "$1/sent" & sent=$!
+# Some messages are under way before the other one comes.
+until awk '/lo:/ { exit $10 < 20000 }' /proc/net/dev; do kill -0 $sent; sleep 0.01; done
 inside "$0" receive --json --channel "$channel" > "$1/over" & over=$!
 wait $sent
 wait $near
@@ -223,7 +202,7 @@ fn what_one_subscriber_s_path_does_not_carry_is_dropped_for_it_alone_and_counted
     let run = |only_prepare: &str| {
         let mut command = Command::new("unshare");
         command.args(["--net", "sh", "-c", TWO_PATHS, TAUT]).arg(directory.path());
-        command.env("only_prepare", only_prepare).stdin(Stdio::null()).output().expect("unshare")
+        Process::start_group(command.env("only_prepare", only_prepare)).finish()
     };
     if !run("yes").status.success() {
         println!("skipped: no network namespaces can be made and connected here");

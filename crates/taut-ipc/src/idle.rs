@@ -11,13 +11,13 @@ const SLEEP: Nanos = Nanos::from_millis(100);
 
 /// A wait strategy, and the bell to sleep on.
 #[derive(Debug)]
-pub(crate) struct Patience<'c> {
+pub(crate) struct IdleWait<'c> {
     waiter: Waiter,
     bell: Option<Waker<'c>>,
 }
 
-impl<'c> Patience<'c> {
-    /// The patience of a reader of this stream. Who may not write cannot say that it sleeps, and
+impl<'c> IdleWait<'c> {
+    /// How a reader of this stream waits. Who may not write cannot say that it sleeps, and
     /// yields its CPU instead.
     pub(crate) fn new(is_writable: bool, control: &Control<'c>) -> Self {
         let bell = is_writable.then(|| Waker::new(control.sleep_words()));

@@ -1,38 +1,13 @@
 //! `taut send` and `taut receive` as a user runs them.
 
-use std::process::{Child, Command, Output, Stdio};
-
 use serde_json::Value;
+use taut_sys::{ProcessSignal, signal_process};
 
-const TAUT: &str = env!("CARGO_BIN_EXE_taut");
-
-/// A name of this process that no other test has.
-fn uri(name: &str) -> String {
-    format!("ipc:test.cli.{name}.{}", std::process::id())
-}
-
-fn start(arguments: &[&str]) -> Child {
-    let mut command = Command::new(TAUT);
-    command.args(arguments).env_remove("TAUT_CHANNEL").stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start taut")
-}
-
-fn finish(child: Child) -> Output {
-    child.wait_with_output().expect("output")
-}
-
-/// The one line of JSON that a tool prints.
-fn report(child: Child) -> Value {
-    let output = finish(child);
-    let text = String::from_utf8(output.stdout).expect("text");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{text}{errors}");
-    assert_eq!(text.lines().count(), 1, "{text}");
-    serde_json::from_str(&text).expect("JSON")
-}
+use crate::command::{await_lines, count, ipc as uri, lease, report, start, taut};
+use taut_testkit::Process;
 
 fn refused(arguments: &[&str]) -> String {
-    let output = finish(start(arguments));
+    let output = start(arguments).finish();
     assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     assert!(output.stdout.is_empty(), "{arguments:?}");
     String::from_utf8(output.stderr).expect("text")
@@ -83,11 +58,8 @@ fn the_channel_may_come_from_the_environment_and_the_lines_go_to_a_file() {
     let directory = tempfile::tempdir().expect("directory");
     let file = directory.path().join("messages.csv");
     let channel = uri("csv");
-    let receive = |command: &mut Command| {
-        command.args(["receive", "--count", "10", "--json", "--csv"]).arg(&file);
-        command.env("TAUT_CHANNEL", &channel).stdout(Stdio::piped()).spawn().expect("start")
-    };
-    let receiver = receive(&mut Command::new(TAUT));
+    let mut receive = taut(&["receive", "--count", "10", "--json", "--csv"]);
+    let receiver = Process::start(receive.arg(&file).env("TAUT_CHANNEL", &channel));
     let sent = report(start(&["send", "--channel", &channel, "--count", "10", "--json"]));
     assert_eq!(sent["sent"], 10);
     assert_eq!(report(receiver)["received"], 10);
@@ -168,10 +140,7 @@ fn a_relay_bridges_two_channels_and_ends_with_the_stream() {
 
 #[test]
 fn leased_udp_carries_the_stream_with_and_without_loss_and_a_late_sender() {
-    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("socket");
-    let port = socket.local_addr().expect("address").port();
-    drop(socket);
-    let channel = format!("lease:udp?endpoint=127.0.0.1:{port}");
+    let channel = lease("");
     for loss in ["0", "0.05"] {
         let receiver = start(&[
             "receive",
@@ -186,7 +155,7 @@ fn leased_udp_carries_the_stream_with_and_without_loss_and_a_late_sender() {
         let sender =
             start(&["send", "--channel", &channel, "--rate", "5000", "--count", "2000", "--json"]);
         let (sent, received) = (report(sender), report(receiver));
-        let count = |field: &str| received[field].as_u64().expect(field);
+        let count = |field: &str| count(&received, field);
         assert_eq!(sent["sent"], 2000);
         assert_eq!(count("received") + count("lost"), 2000, "{received}");
         if loss != "0" {
@@ -265,24 +234,17 @@ fn wrong_use_ends_with_2_and_says_what_would_be_right() {
         report(start(&["send", "--channel", &channel, "--count", "1", "--json"]))["sent"],
         1
     );
-    assert!(finish(receiver).status.success());
+    assert!(receiver.finish().status.success());
 }
 
 #[test]
 fn an_interrupt_ends_both_ends_with_their_reports() {
-    use taut_sys::{ProcessSignal, signal_process};
+    let directory = tempfile::tempdir().expect("directory");
+    let file = directory.path().join("lines.csv").display().to_string();
     let channel = uri("stop");
-    let mut receiver = start(&["receive", "--channel", &channel, "--json"]);
-    let mut sender = start(&["send", "--channel", &channel, "--rate", "1000", "--json"]);
-    while !std::fs::exists(format!("/dev/shm/taut.{}", &channel[4..])).expect("look") {
-        assert!(receiver.try_wait().expect("wait").is_none() || sender.try_wait().is_err());
-        taut_sys::yield_cpu();
-    }
-    // Some messages flow.
-    let begun = taut_sys::monotonic();
-    while taut_sys::monotonic() - begun < taut_types::Nanos::from_millis(300) {
-        taut_sys::yield_cpu();
-    }
+    let receiver = start(&["receive", "--channel", &channel, "--csv", &file, "--json"]);
+    let sender = start(&["send", "--channel", &channel, "--rate", "20000", "--json"]);
+    await_lines(&file);
     signal_process(sender.id(), ProcessSignal::Terminate).expect("signal");
     let (sent, received) = (report(sender), report(receiver));
     assert_eq!(sent["sent"], received["received"]);

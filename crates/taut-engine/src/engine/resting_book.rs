@@ -16,7 +16,7 @@ pub(super) const FILLED: u8 = 1 << 2;
 
 /// The four places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Spot {
+pub(super) enum BookKind {
     /// The displayed book.
     Lit = 0,
     /// What can trade without being displayed: hidden, pegged and all-or-none orders.
@@ -28,7 +28,7 @@ pub(super) enum Spot {
     Parked = 3,
 }
 
-impl Spot {
+impl BookKind {
     pub(super) const ALL: [Self; 4] = [Self::Lit, Self::Dark, Self::Pending, Self::Parked];
 }
 
@@ -43,13 +43,13 @@ pub(super) struct Note {
 
 /// Orders that wait in one place.
 #[derive(Clone, Debug)]
-pub(super) struct Shelf {
+pub(super) struct RestingBook {
     pub(super) book: OrderBook,
     notes: Box<[Note]>,
     filled: Box<[i64]>,
 }
 
-impl Shelf {
+impl RestingBook {
     pub(super) fn new(book: OrderBook) -> Self {
         let order_capacity = book.order_capacity();
         Self {

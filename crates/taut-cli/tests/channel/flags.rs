@@ -1,76 +1,22 @@
 //! Every flag of `taut send` and `taut receive` does what its help says, on every channel that it
 //! belongs to.
 
-use std::io::{BufRead, BufReader};
-use std::net::{TcpListener, UdpSocket};
-use std::process::{Child, Command, Output, Stdio};
-
-use serde_json::Value;
-use taut_channel::{Action, Opening, Subscription};
-use taut_sys::{ProcessSignal, monotonic, signal_process, utc, wait_readable};
+use taut_channel::{Action, Opening, Publication, Subscription};
+use taut_sys::{ProcessSignal, monotonic, signal_process, utc};
+use taut_testkit::{DEADLINE, until};
 use taut_types::Nanos;
 
-const TAUT: &str = env!("CARGO_BIN_EXE_taut");
-
-fn start(arguments: &[&str]) -> Child {
-    let mut command = Command::new(TAUT);
-    command.args(arguments).env_remove("TAUT_CHANNEL").stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start taut")
-}
-
-fn send(channel: &str, more: &[&str]) -> Child {
-    start(&[&["send", "--json", "--channel", channel], more].concat())
-}
-
-fn receive(channel: &str, more: &[&str]) -> Child {
-    start(&[&["receive", "--json", "--channel", channel], more].concat())
-}
-
-fn finish(child: Child) -> Output {
-    child.wait_with_output().expect("output")
-}
-
-fn report(child: Child) -> Value {
-    let output = finish(child);
-    let text = String::from_utf8(output.stdout).expect("text");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{text}{errors}");
-    assert_eq!(text.lines().count(), 1, "{text}");
-    serde_json::from_str(&text).expect("JSON")
-}
-
-fn count(report: &Value, field: &str) -> u64 {
-    report[field].as_u64().unwrap_or_else(|| panic!("{field}: {report}"))
-}
-
-fn udp_port() -> u16 {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("socket");
-    socket.local_addr().expect("address").port()
-}
-
-fn tcp_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("listener");
-    listener.local_addr().expect("address").port()
-}
+use crate::command::{aeron, await_lines, count, ipc, lease, receive, report, send, tcp, unix};
 
 /// A channel of each kind between processes, which blocks where it can.
 fn channels(name: &str) -> [String; 5] {
-    let name = format!("test.flags.{name}.{}", std::process::id());
-    let path = std::env::temp_dir().join(&name);
     [
-        format!("ipc:{name}"),
-        format!("aeron:udp?endpoint=127.0.0.1:{}|stream-id=7", udp_port()),
-        format!("lease:udp?endpoint=127.0.0.1:{}", udp_port()),
-        format!("tcp://127.0.0.1:{}?on-full=block", tcp_port()),
-        format!("ipc://{}?on-full=block", path.display()),
+        ipc(name),
+        aeron("|stream-id=7"),
+        lease(""),
+        tcp("?on-full=block"),
+        unix(name, "?on-full=block"),
     ]
-}
-
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = monotonic() + Nanos::from_secs(20);
-    while !holds() {
-        assert!(monotonic() < deadline, "{what}: not within 20 s");
-    }
 }
 
 /// A subscription of this process, to be slow with.
@@ -79,22 +25,16 @@ fn subscription(channel: &str) -> Subscription {
     Subscription::open(&channel.parse().expect(channel), &opening).expect(channel)
 }
 
-fn await_image(subscription: &mut Subscription) {
-    until("an image", || {
-        // A message that comes with it is left for later.
-        subscription.poll_controlled(monotonic(), 1, |_| Action::Abort);
-        subscription.image_count() > 0
-    });
+/// A look that takes nothing: a message that has come is left for later.
+fn look(subscription: &mut Subscription) {
+    subscription.poll_controlled(monotonic(), 1, |_| Action::Abort);
 }
 
-/// What a command says first on standard error.
-fn first_word(child: &mut Child) -> String {
-    let mut line = String::new();
-    let mut errors = BufReader::new(child.stderr.take().expect("its errors"));
-    errors.read_line(&mut line).expect("a line");
-    // What it says later goes nowhere.
-    std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
-    line.trim().to_owned()
+fn await_image(subscription: &mut Subscription) {
+    until("an image", DEADLINE, || {
+        look(subscription);
+        subscription.image_count() > 0
+    });
 }
 
 #[test]
@@ -107,10 +47,10 @@ fn port_0_picks_a_port_and_prints_it() {
     ] {
         let stream = ["--count", "20"];
         let mut first = if is_receiver_bound { receive(bound, &[]) } else { send(bound, &stream) };
-        let said = first_word(&mut first);
-        let (_, at) = said.split_once(" at ").unwrap_or_else(|| panic!("{bound}: {said}"));
-        let (_, port) = at.rsplit_once(':').expect("a port");
-        assert_ne!(port.parse::<u16>().expect("a number"), 0, "{said}");
+        let port = first.stderr_line("its port", |line| {
+            line.split_once(" at ")?.1.rsplit_once(':')?.1.parse::<u16>().ok()
+        });
+        assert_ne!(port, 0, "{bound}");
         let real = bound.replace(place, &place.replace(":0", &format!(":{port}")));
         let (sent, received) = if is_receiver_bound {
             let sent = report(send(&real.replace("?bind", "?connect"), &stream));
@@ -125,26 +65,37 @@ fn port_0_picks_a_port_and_prints_it() {
 
 #[test]
 fn send_returns_when_every_subscriber_has_everything() {
-    for channel in channels("drain") {
-        // Nobody waits for a lease's subscriber: the channel does not know what it has.
-        if channel.starts_with("lease") {
-            continue;
-        }
-        let mut slow = subscription(&channel);
-        let more = ["--count", "3000", "--size", "1000", "--rate", "max", "--linger", "60"];
-        let mut sender = send(&channel, &more);
-        await_image(&mut slow);
-        let _ = wait_readable(&[], Some(Nanos::from_millis(300)));
-        assert!(sender.try_wait().expect("wait").is_none(), "{channel}: nobody has read yet");
+    // Nobody waits for a lease's subscriber: the channel does not know what it has.
+    let all = channels("drain").into_iter().filter(|channel| !channel.starts_with("lease"));
+    let mut pairs: Vec<_> = all
+        .map(|channel| {
+            let slow = subscription(&channel);
+            let more = ["--count", "3000", "--size", "1000", "--rate", "max", "--linger", "60"];
+            (slow, send(&channel, &more), channel)
+        })
+        .collect();
+    // After two seconds a sender says what it is at.
+    until("all wait for who does not read", DEADLINE, || {
+        pairs.iter_mut().fold(true, |all, (slow, sender, channel)| {
+            // Aeron's ends must hear of each other; of TCP a look would take what has come.
+            if channel.starts_with("aeron") {
+                look(slow);
+            }
+            assert!(sender.is_running(), "{channel}: nobody has read yet");
+            let said = sender.stderr();
+            all && (said.contains("draining ...") || said.contains("back-pressured ..."))
+        })
+    });
+    for (mut slow, mut sender, channel) in pairs {
         let mut got = 0;
-        until("everything", || {
+        until("everything", DEADLINE, || {
             slow.poll(monotonic(), 100, |_| got += 1);
             // The end of the stream is a message more.
             got == 3001
         });
-        until("its end", || {
+        until("its end", DEADLINE, || {
             slow.poll(monotonic(), 100, |_| unreachable!("that was all"));
-            sender.try_wait().expect("wait").is_some()
+            !sender.is_running()
         });
         assert_eq!(count(&report(sender), "sent"), 3000, "{channel}");
     }
@@ -163,7 +114,7 @@ fn what_is_not_taken_within_linger_is_told() {
         let sender = send(&channel, &["--count", "900", "--rate", "max", "--linger", "0.3"]);
         await_image(&mut deaf);
         let begun = monotonic();
-        let output = finish(sender);
+        let output = sender.finish();
         let errors = String::from_utf8_lossy(&output.stderr);
         // A Unix socket holds all of it, and whether it was read is not known.
         let (code, word) = match channel.starts_with("ipc:/") {
@@ -192,13 +143,14 @@ fn without_it_send_waits_for_its_first_subscriber_and_an_interrupt_ends_that() {
     let senders = all.each_ref().map(|channel| send(channel, &["--count", "5"]));
     for (channel, mut sender) in all.iter().zip(senders) {
         // After two seconds it says what it is at.
-        let errors = BufReader::new(sender.stderr.take().expect("its errors"));
-        let mut lines = errors.lines().map_while(Result::ok);
-        assert!(lines.any(|line| line == "waiting for a subscriber ..."), "{channel}");
-        assert!(sender.try_wait().expect("wait").is_none(), "{channel}");
+        let is_it = |line: &str| (line == "waiting for a subscriber ...").then_some(());
+        sender.stderr_line("what it waits for", is_it);
+        assert!(sender.is_running(), "{channel}");
         signal_process(sender.id(), ProcessSignal::Terminate).expect("signal");
-        assert!(lines.any(|line| line.contains("no subscriber came")), "{channel}");
-        assert_eq!(finish(sender).status.code(), Some(1), "{channel}");
+        let output = sender.finish();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("no subscriber came"), "{channel}: {said}");
+        assert_eq!(output.status.code(), Some(1), "{channel}");
     }
 }
 
@@ -228,41 +180,48 @@ fn both_ends_run_on_the_cpu_and_with_the_priority_that_was_asked_for() {
     let mut sender =
         send(&channel, &[&thread[..], &["--count", "100000", "--rate", "100"]].concat());
     let receiver = receive(&channel, &[&thread[..], &["--count", "1"]].concat());
-    let _ = wait_readable(&[], Some(Nanos::from_millis(300)));
-    if let Some(status) = sender.try_wait().expect("wait") {
-        let errors = String::from_utf8_lossy(&finish(sender).stderr).into_owned();
-        assert_eq!(status.code(), Some(2), "{errors}");
+    // rt_priority and policy: fields 40 and 41 of proc(5), counted from the state, the third.
+    let is_tuned = |process: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        let fields = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();
+        fields.skip(37).take(2).eq(["1", "1"])
+    };
+    until("priority 1 of SCHED_FIFO, or a refusal", DEADLINE, || {
+        is_tuned(sender.id()) || !sender.is_running()
+    });
+    if !sender.is_running() {
+        let output = sender.finish();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
         assert!(errors.contains("needs root or CAP_SYS_NICE"), "{errors}");
         println!("skipped: no right to SCHED_FIFO here");
-        let _ = finish(receiver);
+        let _ = receiver.finish();
         return;
     }
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", sender.id())).expect("stat");
-    let fields = stat[stat.rfind(')').expect("a name") + 2..].split_ascii_whitespace();
-    // rt_priority and policy: fields 40 and 41 of proc(5), counted from the state, the third.
-    let tuned: Vec<&str> = fields.skip(37).take(2).collect();
-    assert_eq!(tuned, ["1", "1"], "priority 1 of SCHED_FIFO: {stat}");
-    let status = std::fs::read_to_string(format!("/proc/{}/status", sender.id())).expect("status");
-    let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    assert_eq!(cpus.map(str::trim), Some("0"));
+    until("it may run on CPU 0 alone", DEADLINE, || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", sender.id()));
+        let status = status.expect("its status");
+        let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        cpus.map(str::trim) == Some("0")
+    });
+    assert_eq!(count(&report(receiver), "received"), 1);
     signal_process(sender.id(), ProcessSignal::Terminate).expect("signal");
     assert!(count(&report(sender), "sent") > 0);
-    assert_eq!(count(&report(receiver), "received"), 1);
 }
 
 #[test]
 fn a_topic_reaches_those_who_subscribed_to_it_and_nobody_else() {
-    let channel = format!("tcp://127.0.0.1:{}", tcp_port());
+    let channel = tcp("");
     let subscribed = |prefix: &str| format!("{channel}?subscribe={prefix}");
     let other = receive(&subscribed("USD"), &[]);
     let wanted = receive(&subscribed("EUR"), &[]);
     let everything = receive(&channel, &["--count", "1"]);
-    let sender = send(&channel, &["--topic", "EURUSD", "--count", "300", "--rate", "2000"]);
+    let sender = send(&channel, &["--topic", "EURUSD", "--count", "3000", "--rate", "2000"]);
     let sent = report(sender);
-    assert_eq!(count(&sent, "sent"), 300);
+    assert_eq!(count(&sent, "sent"), 3000);
     // What was sent before it came counts as lost.
     let wanted = report(wanted);
-    assert_eq!(count(&wanted, "received") + count(&wanted, "lost"), 300, "{wanted}");
+    assert_eq!(count(&wanted, "received") + count(&wanted, "lost"), 3000, "{wanted}");
     assert!(count(&wanted, "received") > 0, "{wanted}");
     signal_process(everything.id(), ProcessSignal::Terminate).expect("signal");
     let _ = report(everything);
@@ -276,14 +235,14 @@ fn a_message_is_as_long_as_it_was_asked_to_be_and_ends_with_filler() {
         let mut near = subscription(&channel);
         let sender = send(&channel, &["--size", "100", "--count", "5"]);
         let mut got: Vec<Vec<u8>> = Vec::new();
-        until("five messages", || {
+        until("five messages", DEADLINE, || {
             near.poll(monotonic(), 9, |message| got.push(message.payload.to_vec()));
             got.len() >= 5
         });
         near.close(monotonic());
-        until("its end", || near.is_closed() || near.poll(monotonic(), 9, |_| {}) > 0);
+        until("its end", DEADLINE, || near.is_closed() || near.poll(monotonic(), 9, |_| {}) > 0);
         drop(near);
-        let _ = finish(sender);
+        let _ = sender.finish();
         for (sequence, message) in got.iter().take(5).enumerate() {
             assert_eq!((message.len(), message[16]), (100, sequence as u8), "{channel}");
             assert!(message[24..].iter().zip(24..).all(|(byte, at)| *byte == at), "{channel}");
@@ -312,8 +271,8 @@ fn injected_loss_is_repaired_where_the_channel_repairs_and_refused_where_nothing
             continue;
         }
         for output in [
-            finish(send(&channel, &["--inject-loss", "0.1", "--count", "1"])),
-            finish(receive(&channel, &["--inject-loss", "0.1", "--count", "1"])),
+            send(&channel, &["--inject-loss", "0.1", "--count", "1"]).finish(),
+            receive(&channel, &["--inject-loss", "0.1", "--count", "1"]).finish(),
         ] {
             let errors = String::from_utf8_lossy(&output.stderr);
             assert_eq!(output.status.code(), Some(2), "{channel}: {errors}");
@@ -328,10 +287,7 @@ fn a_lost_last_message_is_known_by_the_count_in_the_end_of_the_stream() {
     for seed in ["1", "2", "3", "4", "5", "6"] {
         let directory = tempfile::tempdir().expect("directory");
         let file = directory.path().join("lines.csv").display().to_string();
-        for channel in [
-            format!("lease:udp?endpoint=127.0.0.1:{}", udp_port()),
-            format!("aeron:udp?endpoint=127.0.0.1:{}|stream-id=7|reliable=false", udp_port()),
-        ] {
+        for channel in [lease(""), aeron("|stream-id=7|reliable=false")] {
             let loss = ["--inject-loss", "0.4", "--seed", seed, "--csv", &file];
             let receiver = receive(&channel, &loss);
             // A good-bye may be lost too, and the receiver is given up after five seconds.
@@ -366,16 +322,17 @@ fn count_ends_with_what_was_received_and_what_is_known_to_be_lost() {
 
 #[test]
 fn receive_ends_with_the_stream_of_a_publisher_that_died_without_a_word() {
-    for channel in channels("death") {
+    let directory = tempfile::tempdir().expect("directory");
+    for (at, channel) in channels("death").iter().enumerate() {
         // Their ends are found by silence, after seconds: the library's tests have that.
         if channel.contains("udp") {
             continue;
         }
-        let receiver = receive(&channel, &[]);
-        let mut sender = send(&channel, &["--rate", "1000"]);
-        let _ = wait_readable(&[], Some(Nanos::from_millis(400)));
-        sender.kill().expect("kill");
-        sender.wait().expect("wait");
+        let file = directory.path().join(at.to_string()).display().to_string();
+        let receiver = receive(channel, &["--csv", &file]);
+        let mut sender = send(channel, &["--rate", "20000"]);
+        await_lines(&file);
+        sender.kill();
         let received = report(receiver);
         assert!(count(&received, "received") > 0, "{channel}: {received}");
         assert_eq!(count(&received, "lost"), 0, "{channel}");
@@ -400,24 +357,22 @@ fn pings_come_back_over_every_channel() {
 
 #[test]
 fn raw_counts_what_any_publisher_sends() {
-    use taut_channel::Publication;
     for channel in channels("raw") {
-        let receiver = receive(&channel, &["--raw", "--count", "7"]);
+        let mut receiver = receive(&channel, &["--raw", "--count", "7"]);
         let opening = Opening { now: monotonic(), ..Opening::default() };
         let uri = channel.parse().expect("uri");
         let mut publication = Publication::open(&uri, &opening).expect(&channel);
         let mut sent = 0;
-        until("seven messages", || {
+        until("seven messages", DEADLINE, || {
             let now = monotonic();
             sent +=
                 usize::from(publication.is_connected() && publication.offer(now, b"any").is_ok());
             publication.work(now);
             sent == 7
         });
-        let mut receiver = receiver;
-        until("its end", || {
+        until("its end", DEADLINE, || {
             publication.work(monotonic());
-            receiver.try_wait().expect("wait").is_some()
+            !receiver.is_running()
         });
         let received = report(receiver);
         assert_eq!(count(&received, "received"), 7, "{channel}");

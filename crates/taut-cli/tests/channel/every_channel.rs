@@ -2,56 +2,28 @@
 //! that nobody waits for any more.
 
 use std::collections::BTreeSet;
-use std::net::{TcpListener, UdpSocket};
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 
 use serde_json::Value;
-use taut_sys::{monotonic, wait_readable};
+use taut_sys::monotonic;
+use taut_testkit::{DEADLINE, Process, until};
 use taut_types::Nanos;
 
-const TAUT: &str = env!("CARGO_BIN_EXE_taut");
-
-fn start(arguments: &[&str]) -> Child {
-    let mut command = Command::new(TAUT);
-    command.args(arguments).env_remove("TAUT_CHANNEL").stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start taut")
-}
-
-fn report(child: Child) -> Value {
-    let output = child.wait_with_output().expect("output");
-    let text = String::from_utf8(output.stdout).expect("text");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{text}{errors}");
-    assert_eq!(text.lines().count(), 1, "{text}");
-    serde_json::from_str(&text).expect("JSON")
-}
-
-fn udp_port() -> u16 {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("socket");
-    socket.local_addr().expect("address").port()
-}
-
-fn tcp_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("listener");
-    listener.local_addr().expect("address").port()
-}
+use crate::command::{aeron, count, ipc, lease, report, start, taut, tcp, unix};
 
 /// Every channel, as the sender and the receiver name it.
 fn channels(turn: &str) -> Vec<(String, String)> {
-    let name = format!("test.channels.{turn}.{}", std::process::id());
     let same = |uri: String| (uri.clone(), uri);
-    let path = std::env::temp_dir().join(&name);
-    let at = || format!("tcp://127.0.0.1:{}", tcp_port());
-    let turned = at();
+    let turned = tcp("");
     vec![
-        same(format!("ipc:{name}")),
-        same(format!("aeron:udp?endpoint=127.0.0.1:{}|stream-id=7", udp_port())),
-        same(format!("aeron:udp?endpoint=127.0.0.1:{}|stream-id=8|reliable=false", udp_port())),
-        same(format!("lease:udp?endpoint=127.0.0.1:{}", udp_port())),
-        same(at()),
+        same(ipc(turn)),
+        same(aeron("|stream-id=7")),
+        same(aeron("|stream-id=8|reliable=false")),
+        same(lease("")),
+        same(tcp("")),
         (format!("{turned}?connect"), format!("{turned}?bind")),
-        same(format!("{}?pattern=pushpull&on-full=block", at())),
-        same(format!("ipc://{}?on-full=block", path.display())),
+        same(tcp("?pattern=pushpull&on-full=block")),
+        same(unix(turn, "?on-full=block")),
     ]
 }
 
@@ -95,7 +67,7 @@ fn every_channel_carries_the_stream_whichever_side_starts_first() {
             for latency in ["latency_ns", "intended_ns"] {
                 assert_eq!(keys(&received[latency]), BTreeSet::from(OF_LATENCY), "{from}");
             }
-            let count = |field: &str| received[field].as_u64().expect(field);
+            let count = |field: &str| count(&received, field);
             check_lines(&csv, count("received"), &from);
             assert_eq!((sent["sent"].as_u64(), count("out_of_order")), (Some(400), 0), "{from}");
             assert_eq!(count("received") + count("lost"), 400, "{from}: {received}");
@@ -124,39 +96,28 @@ fn check_lines(file: &str, count: u64, channel: &str) {
 }
 
 /// CPU time so far, in hundredths of a second.
-fn cpu_ticks(child: &Child) -> u64 {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("stat");
+fn cpu_ticks(process: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("stat");
     let fields = stat[stat.rfind(')').expect("a name") + 1..].split_ascii_whitespace();
     fields.skip(11).take(2).map(|field| field.parse::<u64>().expect("ticks")).sum()
 }
 
-fn wait_for(span: Nanos, mut is_done: impl FnMut() -> bool) -> bool {
-    let deadline = monotonic() + span;
-    while monotonic() < deadline {
-        if is_done() {
-            return true;
-        }
-        let _ = wait_readable(&[], Some(Nanos::from_millis(10)));
-    }
-    false
-}
-
 #[test]
 fn a_relay_costs_no_cpu_while_nothing_moves_and_ends_with_its_reader() {
-    let name = format!("test.channels.relay.{}", std::process::id());
-    let (near, far) = (format!("ipc:{name}.near"), format!("ipc:{name}.far"));
-    let mut relay = start(&["relay", "--from", &near, "--to", &far, "--once", "--json"]);
+    let (near, far) = (ipc("relay.near"), ipc("relay.far"));
+    let mut relay = taut(&["relay", "--from", &near, "--to", &far, "--once", "--json"]);
+    let mut relay = relay.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("start taut");
+    let its_reader = relay.stdout.take();
+    let mut relay = Process::watch(relay, "taut relay".to_owned());
     // One message waits for somebody to hear it: no reason to spin either.
-    let send = ["send", "--channel", &near, "--count", "1", "--linger", "0.2", "--json"];
-    let _ = start(&send).wait_with_output();
-    wait_for(Nanos::from_millis(1_500), || false);
-    let before = cpu_ticks(&relay);
-    wait_for(Nanos::from_secs(1), || false);
-    let spent = cpu_ticks(&relay) - before;
-    assert!(spent < 30, "{spent} of 100 hundredths");
-    drop(relay.stdout.take());
-    let ended = wait_for(Nanos::from_secs(20), || relay.try_wait().expect("wait").is_some());
-    let _ = relay.kill();
-    let _ = relay.wait();
-    assert!(ended, "it outlived who would read its report");
+    let _ = start(&["send", "--channel", &near, "--count", "1", "--linger", "0.2"]).finish();
+    // For a second it looks all the time, for it costs nothing but itself; then it sleeps.
+    until("a second in which it costs next to nothing", DEADLINE, || {
+        let (begun, before) = (monotonic(), cpu_ticks(relay.id()));
+        until("a second passes", DEADLINE, || monotonic() - begun > Nanos::from_secs(1));
+        cpu_ticks(relay.id()) - before < 30
+    });
+    drop(its_reader);
+    // Nobody would read its report.
+    let _ = relay.end();
 }
