@@ -10,8 +10,9 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::process::ExitCode;
 
 use taut::fix::CompId;
-use taut::gateway::{FeedSockets, GatewayConfig, GatewayError, Recorders, Regions, Views};
+use taut::gateway::{FeedInput, FeedSockets, GatewayConfig, GatewayError, Regions, Views};
 use taut::ipc::Segment;
+use taut::market_data::native::{NativeConfig, NativeFeed};
 use taut::prelude::*;
 use taut::sys::{
     Address, Anchoring, DatagramOptions, Socket, SysError, catch_stop_signals, interface_index,
@@ -36,31 +37,34 @@ fn trade() -> Result<(), Box<dyn Error>> {
     let seconds: i64 = arguments.next().as_deref().unwrap_or("3").parse()?;
 
     let sockets = FeedSockets {
-        incremental: joined(market.incremental)?,
+        incremental: joined(market.incremental)?.into(),
         incremental_b: None,
-        snapshot: joined(market.snapshot)?,
+        snapshot: joined(market.snapshot)?.into(),
         retransmission: None,
     };
     let config = GatewayConfig {
         instrument: market.instrument,
         order_address: market.orders,
-        sink_address: None,
         sender_comp_id: CompId::new(b"TRADER").ok_or("a CompID")?,
         target_comp_id: market.venue,
         heartbeat_interval: Nanos::from_secs(5),
-        stream_id: Some(market.stream_id),
-        level_capacity: 1 << 13,
         order_capacity: 1 << 16,
         risk: GatewayConfig::default_risk(),
         hot: true,
     };
+    let clock = Clock::new(Anchoring::start().mapping());
+    let feed = NativeConfig {
+        instrument: market.instrument,
+        stream_id: Some(market.stream_id),
+        level_capacity: 1 << 13,
+        has_retransmission: false,
+    };
+    let (input, feed) = (FeedInput::Datagrams(sockets), NativeFeed::new(&feed, clock.now()));
     // Histograms and counters live in memory that other processes could look at.
     let segment = Segment::create("trader", &Regions::LAYOUT)?;
     let regions = Regions::of(&segment)?;
     let client = FusedClient::new(Dip::default());
-    let clock = Clock::new(Anchoring::start().mapping());
-    let recorders = Recorders::new(&regions)?;
-    let mut gateway = Gateway::new(&config, clock, sockets, client, recorders, regions.gateway)?;
+    let mut gateway = Gateway::new(&config, clock, input, feed, client, &regions)?;
 
     catch_stop_signals()?;
     run(&mut gateway, PATIENCE, |gateway| gateway.is_ready() || stop_requests() > 0)?;
@@ -85,11 +89,13 @@ fn trade() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+type Trader<'m> = Gateway<'m, FusedClient<Dip>, NativeFeed>;
+
 /// The whole hot path: `poll` serves the strategy and the sockets and never blocks.
 fn run(
-    gateway: &mut Gateway<'_, FusedClient<Dip>>,
+    gateway: &mut Trader<'_>,
     span: Nanos,
-    is_done: fn(&Gateway<'_, FusedClient<Dip>>) -> bool,
+    is_done: fn(&Trader<'_>) -> bool,
 ) -> Result<(), GatewayError> {
     let until = monotonic() + span;
     while !is_done(gateway) && monotonic() < until {

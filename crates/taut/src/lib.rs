@@ -68,12 +68,12 @@ pub mod prelude {
     pub use taut_channel::{
         ChannelUri, Closing, Opening, Publication, Subscription, WaitStrategy, Waiter,
     };
-    pub use taut_engine::{Command, Engine, EngineConfig, Event};
     pub use taut_gateway::{
-        Client, FusedClient, Gateway, GatewayConfig, MarketEvent, NewOrder, OrderEntry,
-        OrderUpdate, SplitClient, Strategy, StrategyRunner, TickStamps, TopEvent, UpdateKind,
+        Client, FusedClient, Gateway, GatewayConfig, NewOrder, OrderEntry, OrderUpdate,
+        SplitClient, Strategy, StrategyRunner, TickStamps, UpdateKind,
     };
     pub use taut_lat::{Stage, StageOffsets};
+    pub use taut_market_data::{BestPrices, Event, EventKind, FeedHandler, Soundness};
     pub use taut_sys::{Clock, Wait};
     pub use taut_types::{
         ClientOrderId, HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, OrderType, Price,
