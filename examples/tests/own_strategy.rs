@@ -4,16 +4,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use taut::prelude::Nanos;
-use taut::sys::{ProcessSignal, monotonic, signal_process, yield_cpu};
+use taut::sys::{ProcessSignal, signal_process};
+use taut_testkit::{DEADLINE, Process, until};
 
 /// A flow that a debug build on a busy machine keeps up with.
 const GENTLE: [&str; 2] = ["--simulator.commands_per_second", "2000"];
-/// How long anything may take that should simply happen.
-const DEADLINE: Nanos = Nanos::from_secs(60);
 /// Marks every process of one run: children inherit it.
 const MARK: &str = "OWN_STRATEGY_MARK";
 
@@ -36,14 +34,12 @@ fn program() -> &'static Path {
 }
 
 /// A run with a mark of its own.
-fn start(mark: &str, arguments: &[&str]) -> Child {
-    let mut command = Command::new(program());
-    command.args(arguments).env(MARK, mark).stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+fn start(mark: &str, arguments: &[&str]) -> Process {
+    Process::start(Command::new(program()).args(arguments).env(MARK, mark))
 }
 
 fn run(mark: &str, arguments: &[&str]) -> (Output, String) {
-    let output = start(mark, arguments).wait_with_output().expect("an end");
+    let output = start(mark, arguments).finish();
     expect_nothing_left(mark);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let said = text(&output.stdout) + &text(&output.stderr);
@@ -62,19 +58,8 @@ fn marked(mark: &str) -> Vec<u32> {
     ids.filter(is_marked).collect()
 }
 
-fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
-    let deadline = monotonic() + DEADLINE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(monotonic() < deadline, "waited for {what} in vain");
-        yield_cpu();
-    }
-}
-
 fn expect_nothing_left(mark: &str) {
-    until("the end of every process", || marked(mark).is_empty().then_some(()));
+    until("every process has ended", DEADLINE, || marked(mark).is_empty());
     let files = fs::read_dir("/dev/shm").expect("/dev/shm").flatten();
     let left = files.filter(|file| file.file_name().to_string_lossy().contains("taut-run"));
     assert_eq!(left.count(), 0, "left in /dev/shm");
@@ -128,9 +113,9 @@ fn nothing_outlives_a_parent_that_is_killed() {
     let arguments = [&["--seconds", "600"], &GENTLE[..]].concat();
     let mut parent = start("killed", &arguments);
     // The parent, the venue, the strategy, the gateway.
-    until("four processes", || (marked("killed").len() == 4).then_some(()));
+    until("there are four processes", DEADLINE, || marked("killed").len() == 4);
     signal_process(parent.id(), ProcessSignal::Kill).expect("a signal");
-    parent.wait().expect("an end");
+    parent.end();
     expect_nothing_left("killed");
 }
 
@@ -138,9 +123,9 @@ fn nothing_outlives_a_parent_that_is_killed() {
 fn an_interrupt_ends_a_run_in_good_order() {
     let arguments = [&["--seconds", "600"], &GENTLE[..]].concat();
     let parent = start("interrupted", &arguments);
-    until("four processes", || (marked("interrupted").len() == 4).then_some(()));
+    until("there are four processes", DEADLINE, || marked("interrupted").len() == 4);
     signal_process(parent.id(), ProcessSignal::Interrupt).expect("a signal");
-    let output = parent.wait_with_output().expect("an end");
+    let output = parent.finish();
     assert!(output.status.success(), "{output:?}");
     expect_nothing_left("interrupted");
 }

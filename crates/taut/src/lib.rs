@@ -119,6 +119,8 @@ mod pages {
     pub struct Readme;
     #[doc = include_str!("../../../docs/strategy.md")]
     pub struct Strategy;
+    #[doc = include_str!("../../../docs/runner.md")]
+    pub struct Runner;
     #[doc = include_str!("../../../docs/channels.md")]
     pub struct Channels;
     #[doc = include_str!("../../../docs/shared-memory.md")]
