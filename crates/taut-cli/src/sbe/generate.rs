@@ -9,8 +9,7 @@ use taut_sbe_gen::{self as generator, Files, MARK, Options, generate_crate, gene
 use super::arguments::{Direction, Generate};
 use super::input;
 use crate::exit::Failure;
-use crate::whole_file::WholeFile;
-use crate::whole_files;
+use taut_report::files::{WholeFile, write_all};
 
 pub(super) fn run(arguments: &Generate) -> Result<(), Failure> {
     let schema = input::schema(&arguments.schema)?;
@@ -29,7 +28,7 @@ pub(super) fn run(arguments: &Generate) -> Result<(), Failure> {
     let files = generate_crate(&schema, &options);
     let stale = stale(folder, &files)?;
     let written: Vec<_> = files.into_iter().collect();
-    whole_files::write(folder, &written).map_err(|error| Failure::run("cannot write", error))?;
+    write_all(folder, &written).map_err(|error| Failure::run("cannot write", error))?;
     for path in stale {
         let removed = fs::remove_file(&path);
         removed.map_err(|error| Failure::run(&path.display().to_string(), error))?;
