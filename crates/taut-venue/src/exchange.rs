@@ -10,14 +10,13 @@ use taut_fix::{
     ResponseTo, ShortText,
 };
 use taut_sys::Clock;
-use taut_types::{HalfTicks, Instrument, Lots, OrderId, Side, TimeInForce};
+use taut_types::{HalfTicks, Instrument, Lots, OrderId, Side};
 
 use crate::clients::ClientIo;
 use crate::config::VenueConfig;
 use crate::counters::VenueCounters;
 use crate::entry::{Refusal, check_order, check_symbol};
 use crate::error::VenueError;
-use crate::flow::{FlowCommand, InitialOrder};
 use crate::lines::Lines;
 use crate::orders::{ClientOrders, Known, SessionId};
 use crate::pacing::{Flow, FlowPlayer, FlowStep};
@@ -115,17 +114,15 @@ impl Exchange {
                 FlowStep::Nothing => return Ok(()),
             };
         self.counters.flow_commands += 1;
-        match flow_command(&self.instrument, command) {
-            Some(command) => {
-                self.execute(now, command, clients)?;
-                let is_refused = matches!(
-                    self.events.first(),
-                    Some(Event::Rejected { .. } | Event::CancelRejected { .. })
-                );
-                self.counters.flow_rejects += u64::from(is_refused);
-            }
-            None => self.counters.flow_rejects += 1,
+        let mut is_refused = !is_for_a_flow(&self.instrument, &command);
+        if !is_refused {
+            self.execute(now, command, clients)?;
+            is_refused = matches!(
+                self.events.first(),
+                Some(Event::Rejected { .. } | Event::CancelRejected { .. })
+            );
         }
+        self.counters.flow_rejects += u64::from(is_refused);
         Ok(())
     }
 
@@ -301,39 +298,28 @@ impl Exchange {
 }
 
 /// Puts an order of the initial book into the engine; nobody is told.
-fn rest(
-    instrument: &Instrument,
-    engine: &mut Engine,
-    order: &InitialOrder,
-) -> Result<(), VenueError> {
-    let InitialOrder { order_id, side, price, lots } = *order;
-    let time_in_force = TimeInForce::GoodTillCancel;
-    let refuse = |reason| VenueError::InitialOrder { order_id, reason };
-    let command =
-        flow_command(instrument, FlowCommand::New { order_id, side, price, lots, time_in_force })
-            .ok_or_else(|| refuse(taut_engine::RejectReason::BadPrice))?;
-    let mut refused = None;
-    engine.execute(command, &mut |event| {
-        if let Event::Rejected { reason, .. } = event {
-            refused = Some(reason);
-        }
-    });
-    refused.map_or(Ok(()), |reason| Err(refuse(reason)))
+fn rest(instrument: &Instrument, engine: &mut Engine, order: &NewOrder) -> Result<(), VenueError> {
+    let command = Command::New(*order);
+    let mut refused =
+        (!is_for_a_flow(instrument, &command)).then_some(taut_engine::RejectReason::BadPrice);
+    if refused.is_none() {
+        engine.execute(command, &mut |event| {
+            if let Event::Rejected { reason, .. } = event {
+                refused = Some(reason);
+            }
+        });
+    }
+    let order_id = order.order_id;
+    refused.map_or(Ok(()), |reason| Err(VenueError::InitialOrder { order_id, reason }))
 }
 
-/// The flow's command in the engine's language; `None` for an order that no client could enter: a
-/// price beyond the range of the feed, or an id in the range of the clients'.
-fn flow_command(instrument: &Instrument, command: FlowCommand) -> Option<Command> {
-    Some(match command {
-        FlowCommand::New { order_id, side, price, lots, time_in_force } => {
-            instrument.price(price).ok()?;
-            if !ClientOrders::is_flow_id(order_id) {
-                return None;
-            }
-            let order = NewOrder::limit(order_id, FLOW, side, price, lots);
-            Command::New(order.force(time_in_force))
+/// Whether a flow may send the command: not an order that no client could enter, with a price
+/// beyond the range of the feed, nor one with an id in the range of the clients'.
+fn is_for_a_flow(instrument: &Instrument, command: &Command) -> bool {
+    match command {
+        Command::New(order) => {
+            instrument.price(order.price).is_ok() && ClientOrders::is_flow_id(order.order_id)
         }
-        FlowCommand::Cancel { order_id } => Command::Cancel { order_id },
-        FlowCommand::Reduce { order_id, by } => Command::Reduce { order_id, by },
-    })
+        _ => true,
+    }
 }
