@@ -57,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     taut_sys::catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
     arguments.thread.apply()?;
-    let opening = Opening { now: monotonic(), loss: None };
+    let opening = Opening { now: monotonic(), ..Opening::default() };
     let near = Subscription::open(&from, &opening);
     let near = near.map_err(|error| failure::opening(&from, &error))?;
     let far = Publication::open(&to, &opening);
