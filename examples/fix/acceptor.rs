@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use taut::fix::{Event, Extras, Role, Writer};
-use taut::fix_driver::{Acceptor, Application, Outbox, Received, SessionSettings, Settings};
+use taut::fix_engine::{Acceptor, Application, Outbox, Received, SessionSettings, Settings};
 use taut::io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
 use taut::prelude::Nanos;
 use taut::sys::{catch_stop_signals, stop_requests};

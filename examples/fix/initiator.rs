@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use taut::fix::{Event, Extras, Now, Role, Writer};
-use taut::fix_driver::{Application, Initiator, Outbox, Received, Settings};
+use taut::fix_engine::{Application, Initiator, Outbox, Received, Settings};
 use taut::io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
 use taut_examples::told;
 

@@ -6,8 +6,10 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use taut::channel::OfferError;
+use taut::market_data::native::{
+    LevelUpdate, Message, PACKET_BYTES_MAX, PacketHeader, PacketWriter,
+};
 use taut::prelude::*;
-use taut::sbe::{LevelUpdate, Message, PACKET_BYTES_MAX, PacketHeader, PacketWriter};
 use taut::sys::monotonic;
 use taut_examples::told;
 

@@ -6,8 +6,8 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use taut::channel::{Decoder, Event};
+use taut::market_data::native::{Message, PacketReader};
 use taut::prelude::*;
-use taut::sbe::{Message, PacketReader};
 use taut::sys::monotonic;
 use taut_examples::told;
 

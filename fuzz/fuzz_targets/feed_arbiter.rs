@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use taut_feed::{
+use taut_market_data::feed::{
     Arbiter, ArbiterConfig, FeedConfig, Line, Recovery, RetransmitConfig, RetransmitRequest,
     RetransmitServer, SnapshotHead, Soundness,
 };

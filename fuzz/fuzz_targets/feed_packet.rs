@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use taut_sbe::{LevelSink, LevelUpdate, Message, PacketReader, Trade};
+use taut_market_data::native::{LevelSink, LevelUpdate, Message, PacketReader, Trade};
 
 #[derive(Default)]
 struct Count(usize);

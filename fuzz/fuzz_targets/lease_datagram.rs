@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 
 use libfuzzer_sys::fuzz_target;
-use taut_feed::lease::{
+use taut_lease::{
     CONTROL_BYTES, Header, Key, Kind, LeasePublisher, LeaseSubscriber, LeaseTerms, SubscriberTerms,
 };
 use taut_types::Nanos;

@@ -29,9 +29,9 @@ use arrivals::Arrivals;
 use naks::NakPolicy;
 use refusal::Refusal;
 use sources::Sources;
-use state::Happening;
+use state::Trigger;
 use status::{STATUS_INTERVAL, StatusPace};
-use tether::Leash;
+use tether::TetherState;
 
 /// How long the sender is told of the end, or of a refusal.
 const LINGER: Nanos = Nanos(STATUS_INTERVAL.0 * 5);
@@ -47,7 +47,7 @@ pub struct Image {
     arrivals: Arrivals,
     status: StatusPace,
     congestion: Congestion,
-    leash: Leash,
+    tether_state: TetherState,
     state: ImageState,
     is_reliable: bool,
     /// When something was last heard or let pass.
@@ -88,7 +88,7 @@ impl Image {
             terms.position(setup.active_term_id, setup.term_offset).filter(|_| is_inside)?;
         let mtu = i64::from(setup.mtu);
         let window_max = i64::from(config.receiver_window).min(terms.length() / 2);
-        let leash = Leash::new(config.tether, window_max);
+        let tether_state = TetherState::new(config.tether, window_max);
         let naks = NakPolicy::new(config.nak_delay, setup.flags & SETUP_PROMPT != 0);
         let message_bytes_max = terms.message_bytes_max().min(config.message_bytes_max);
         Some(Self {
@@ -96,10 +96,10 @@ impl Image {
             terms,
             mtu,
             consumed: start,
-            arrivals: Arrivals::new(terms, start, leash.room(), mtu as usize, naks),
+            arrivals: Arrivals::new(terms, start, tether_state.room(), mtu as usize, naks),
             status: StatusPace::new(start),
             congestion: Congestion::new(config.congestion, window_max, mtu as usize, now),
-            leash,
+            tether_state,
             state: ImageState::Active,
             is_reliable: config.is_reliable,
             clock: now,
@@ -256,7 +256,7 @@ impl Image {
         handler: &mut impl FnMut(&Message<'_>) -> Action,
     ) -> usize {
         let mut count = 0;
-        if self.leash.is_resting() {
+        if self.tether_state.is_resting() {
             return 0;
         }
         loop {
@@ -279,7 +279,7 @@ impl Image {
                 self.lose(ImageEnd::Silent);
             }
             ImageState::Linger | ImageState::Refusing if now.since(self.since) >= LINGER => {
-                self.happen(Happening::LingerOver);
+                self.transition(Trigger::LingerOver);
             }
             _ => {}
         }
@@ -291,8 +291,12 @@ impl Image {
         let due = match self.state {
             ImageState::Active => {
                 let gap = self.arrivals.next_due();
-                let leash = self.leash.next_due();
-                self.rtt.next().min(gap).min(leash).min(self.heard + self.liveness + Nanos(1))
+                let tether_state = self.tether_state.next_due();
+                self.rtt
+                    .next()
+                    .min(gap)
+                    .min(tether_state)
+                    .min(self.heard + self.liveness + Nanos(1))
             }
             ImageState::Linger | ImageState::Refusing => self.since + LINGER,
             ImageState::Draining | ImageState::Done => return Nanos::MAX,
@@ -309,7 +313,7 @@ impl Image {
         self.clock = now;
         self.reason = ImageEnd::Refused;
         self.status.force();
-        self.happen(Happening::Refused);
+        self.transition(Trigger::Refused);
     }
 
     /// The application leaves: the sender is told with the next status message.
@@ -317,7 +321,7 @@ impl Image {
         self.clock = now;
         self.reason = ImageEnd::Left;
         self.status.force();
-        self.happen(Happening::Left);
+        self.transition(Trigger::Left);
     }
 
     /// The source is gone or no longer the one it was.
@@ -325,7 +329,7 @@ impl Image {
         if self.state == ImageState::Active {
             self.reason = reason;
         }
-        self.happen(Happening::Lost);
+        self.transition(Trigger::Lost);
         self.check_consumed();
     }
 
@@ -347,7 +351,7 @@ impl Image {
         counters: &mut SubscriptionCounters,
         skip: &mut impl FnMut(Skip),
     ) {
-        if self.leash.is_loose() && self.state == ImageState::Active {
+        if self.tether_state.is_loose() && self.state == ImageState::Active {
             self.pass_unread(now, counters);
             self.tell_passed(skip);
         }
@@ -355,7 +359,7 @@ impl Image {
 
     /// What was passed and not told.
     pub fn tell_passed(&mut self, skip: &mut impl FnMut(Skip)) {
-        if let Some(passed) = self.leash.rejoined() {
+        if let Some(passed) = self.tether_state.rejoined() {
             skip(passed);
         }
     }
@@ -489,11 +493,11 @@ impl Image {
     #[cold]
     fn pass_unread(&mut self, now: Nanos, counters: &mut SubscriptionCounters) {
         let (position, live) = (self.consumed, self.live());
-        if !self.leash.check(now, position, live) {
+        if !self.tether_state.check(now, position, live) {
             return;
         }
         let bytes = live - position;
-        self.leash.pass(Skip { position, bytes });
+        self.tether_state.pass(Skip { position, bytes });
         self.consumed = live;
         if !self.is_reliable {
             self.arrivals.pass_gaps();
@@ -561,18 +565,18 @@ impl Image {
                 self.reason = ImageEnd::EndOfStream;
                 self.status.force();
             }
-            self.happen(Happening::EndConsumed);
+            self.transition(Trigger::EndConsumed);
         }
         if self.state == ImageState::Draining && self.consumed >= self.arrivals.contiguous() {
-            self.happen(Happening::RestConsumed);
+            self.transition(Trigger::RestConsumed);
         }
     }
 
-    fn happen(&mut self, happening: Happening) {
-        let next = self.state.after(happening);
+    fn transition(&mut self, trigger: Trigger) {
+        let next = self.state.after(trigger);
         if next != self.state {
             (self.state, self.since) = (next, self.clock);
-            self.leash.end();
+            self.tether_state.end();
         }
     }
 
@@ -594,7 +598,7 @@ impl Image {
     ) -> Option<(SocketAddr, usize)> {
         let window = self.congestion.window();
         if self.status_left == 0 {
-            let reported = self.leash.reported(self.consumed, || self.live());
+            let reported = self.tether_state.reported(self.consumed, || self.live());
             if !self.status.is_due(now, reported, window) {
                 return None;
             }

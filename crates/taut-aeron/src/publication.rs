@@ -33,7 +33,7 @@ use crate::terms::Terms;
 use crate::transmit::Transmit;
 use feedback::{nak_range, status_position};
 use pace::Pace;
-use state::Happening;
+use state::Trigger;
 
 /// The most bytes of a run: what the kernel takes in one call.
 const RUN_BYTES_MAX: usize = 65_000;
@@ -279,12 +279,12 @@ impl Publication {
         self.update_connection();
         if self.state == PublicationState::Draining && self.position >= self.log.tail() {
             self.pace.heartbeat_now();
-            self.happen(now, Happening::Drained);
+            self.transition(now, Trigger::Drained);
         }
         self.check_acknowledged(now);
         let is_closing = !matches!(self.state, PublicationState::Active | PublicationState::Done);
         if is_closing && now.since(self.since) >= self.config.linger {
-            self.happen(now, Happening::LingerOver);
+            self.transition(now, Trigger::LingerOver);
         }
     }
 
@@ -395,7 +395,7 @@ impl Publication {
 
     /// No more messages: what was taken is sent, and the receivers told.
     pub fn close(&mut self, now: Nanos) {
-        self.happen(now, Happening::Closed);
+        self.transition(now, Trigger::Closed);
         self.handle_timeout(now);
     }
 
@@ -403,7 +403,7 @@ impl Publication {
     pub fn revoke(&mut self, now: Nanos) {
         self.is_revoked = true;
         self.pace.heartbeat_now();
-        self.happen(now, Happening::Revoked);
+        self.transition(now, Trigger::Revoked);
     }
 
     /// Spies of this process are there, or not, and stand for receivers (`ssc`): the publication is
@@ -740,12 +740,12 @@ impl Publication {
         let grace = if self.config.is_group { GROUP_GRACE } else { Nanos::ZERO };
         let is_over = self.receivers.all_ended() && now.since(self.since) >= grace;
         if is_over && self.is_closing() {
-            self.happen(now, Happening::Acknowledged);
+            self.transition(now, Trigger::Acknowledged);
         }
     }
 
-    fn happen(&mut self, now: Nanos, happening: Happening) {
-        let next = self.state.after(happening);
+    fn transition(&mut self, now: Nanos, trigger: Trigger) {
+        let next = self.state.after(trigger);
         if next == self.state {
             return;
         }

@@ -1,4 +1,4 @@
-//! `lease:udp?endpoint=H:P`: typed UDP with leases, over the core of taut-feed.
+//! `lease:udp?endpoint=H:P`: typed UDP with leases, over the core of taut-lease.
 //!
 //! The publisher is bound to the endpoint; a subscription is connected to it, so that the kernel
 //! drops what others send, and asks for a lease. With `group=` messages go once to the group, which

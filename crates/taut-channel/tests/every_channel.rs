@@ -4,7 +4,9 @@ use taut_channel::{
     Action, ChannelUri, Closing, Counters, Decoder, EndReason, Event, MessageLimit, OfferError,
     Opening, Publication, Subscription,
 };
-use taut_sbe::{LevelUpdate, PACKET_BYTES_MAX, PacketHeader, PacketReader, PacketWriter};
+use taut_market_data::native::{
+    LevelUpdate, PACKET_BYTES_MAX, PacketHeader, PacketReader, PacketWriter,
+};
 use taut_sys::{Address, monotonic};
 use taut_types::{InstrumentId, Lots, Nanos, Price, Side};
 
@@ -233,7 +235,7 @@ fn a_typed_poll_reads_messages_with_a_generated_sbe_decoder_and_counts_the_rest(
     let level = LevelUpdate { price, lots, order_count, instrument, side };
     let mut writer = PacketWriter::new([0; PACKET_BYTES_MAX]);
     writer.begin(PacketHeader::EMPTY).expect("a packet");
-    writer.push(&taut_sbe::Message::LevelUpdate(level)).expect("room");
+    writer.push(&taut_market_data::native::Message::LevelUpdate(level)).expect("room");
     let packet = writer.finish();
     for mut ends in Ends::every("typed") {
         for bytes in [packet, &packet[..packet.len() - 1], packet] {
@@ -244,7 +246,7 @@ fn a_typed_poll_reads_messages_with_a_generated_sbe_decoder_and_counts_the_rest(
             ends.publication.work(now);
             count += ends.subscription.poll_typed(now, 9, &Packets, |read, _| {
                 seen.extend(read.messages().flatten().filter_map(|message| match message {
-                    taut_sbe::Message::LevelUpdate(level) => Some(level),
+                    taut_market_data::native::Message::LevelUpdate(level) => Some(level),
                     _ => None,
                 }));
             });

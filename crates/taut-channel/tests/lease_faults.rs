@@ -66,9 +66,9 @@ const FAULTS: [(&str, &[&str]); 11] = [
 fn every_fault_has_its_tests() {
     let sources = [
         include_str!("lease.rs"),
-        include_str!("../../taut-cli/tests/lease.rs"),
-        include_str!("../../taut-feed/src/lease/tests.rs"),
-        include_str!("../../taut-feed/src/lease/tests/simulation.rs"),
+        include_str!("../../taut-cli/tests/channel/lease.rs"),
+        include_str!("../../taut-lease/src/tests.rs"),
+        include_str!("../../taut-lease/src/tests/simulation.rs"),
     ];
     for (fault, tests) in FAULTS {
         for test in tests {

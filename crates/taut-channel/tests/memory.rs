@@ -4,7 +4,9 @@ use taut_channel::{
     Action, ChannelError, ChannelUri, Closing, Decoder, EndReason, Event, Loss, MessageLimit,
     OfferError, Opening, Publication, Subscription,
 };
-use taut_sbe::{LevelUpdate, PACKET_BYTES_MAX, PacketHeader, PacketReader, PacketWriter};
+use taut_market_data::native::{
+    LevelUpdate, PACKET_BYTES_MAX, PacketHeader, PacketReader, PacketWriter,
+};
 use taut_types::{InstrumentId, Lots, Nanos, Price, Side};
 
 /// Time that a test advances by hand.
@@ -213,7 +215,7 @@ fn a_typed_poll_reads_messages_with_a_generated_sbe_decoder() {
         let mut writer = PacketWriter::new([0; PACKET_BYTES_MAX]);
         writer.begin(PacketHeader::EMPTY).expect("a packet");
         for level in sent {
-            writer.push(&taut_sbe::Message::LevelUpdate(level)).expect("room");
+            writer.push(&taut_market_data::native::Message::LevelUpdate(level)).expect("room");
         }
         let packet = writer.finish();
         for bytes in [packet, &packet[..packet.len() - 1], packet] {
@@ -223,7 +225,7 @@ fn a_typed_poll_reads_messages_with_a_generated_sbe_decoder() {
         let count = subscription.poll_typed(clock.later(), 9, &Levels, |read, message| {
             assert_eq!(message.payload, packet);
             seen.extend(read.messages().flatten().filter_map(|message| match message {
-                taut_sbe::Message::LevelUpdate(level) => Some(level),
+                taut_market_data::native::Message::LevelUpdate(level) => Some(level),
                 _ => None,
             }));
         });

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use taut_testkit::Run;
 
 fn data(name: &str) -> Option<String> {
     let path =
@@ -20,8 +21,7 @@ fn verify(arguments: &[&str]) -> (Value, Option<i32>) {
     let output = Command::new(env!("CARGO_BIN_EXE_taut"))
         .args(["book", "verify", "--json"])
         .args(arguments)
-        .output()
-        .expect("taut runs");
+        .run();
     let told = String::from_utf8_lossy(&output.stderr);
     (
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{told}")),
@@ -123,11 +123,8 @@ fn what_cannot_be_read_is_named_with_exit_code_2() {
         &["--format", "dbn", "--file", "/nowhere"],
         &["--format", "binance"],
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_taut"))
-            .args(["book", "verify"])
-            .args(arguments)
-            .output()
-            .expect("taut runs");
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_taut")).args(["book", "verify"]).args(arguments).run();
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{told}");
         assert!(output.stdout.is_empty() && !told.contains("panicked"), "{told}");
@@ -144,8 +141,7 @@ fn a_file_of_another_format_is_refused() {
         let output = Command::new(env!("CARGO_BIN_EXE_taut"))
             .args(["book", "verify", "--format", format])
             .args(more)
-            .output()
-            .expect("taut runs");
+            .run();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(&format!("{told}: belongs to --format")), "{said}");
@@ -156,8 +152,7 @@ fn a_file_of_another_format_is_refused() {
 fn a_directory_is_no_dbn_file() {
     let output = Command::new(env!("CARGO_BIN_EXE_taut"))
         .args(["book", "verify", "--format", "dbn", "--file", "."])
-        .output()
-        .expect("taut runs");
+        .run();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains(".: cannot read it (is a directory)"), "{said}");

@@ -1,15 +1,16 @@
 //! `taut engine replay` on small order flows of both formats.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::Value;
+use taut_testkit::{DEADLINE, Process, Run, until};
 
 const WORKLOADS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/workloads");
 
 fn taut(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_taut")).args(arguments).output().expect("taut runs")
+    Command::new(env!("CARGO_BIN_EXE_taut")).args(arguments).run()
 }
 
 fn replay(input: &Path, more: &[&str]) -> Value {
@@ -48,11 +49,7 @@ fn bookgen() -> Option<&'static Path> {
 /// An order flow, and what its generator's own matcher says of it.
 fn flow(directory: &Path, kind: &str, operations: &str, seed: &str) -> Option<(PathBuf, Value)> {
     let file = directory.join(format!("{kind}.bin"));
-    let output = Command::new(bookgen()?)
-        .args([kind, operations, seed])
-        .arg(&file)
-        .output()
-        .expect("bookgen runs");
+    let output = Command::new(bookgen()?).args([kind, operations, seed]).arg(&file).run();
     Some((file, serde_json::from_slice(&output.stdout).expect("one JSON object")))
 }
 
@@ -184,13 +181,10 @@ fn a_full_standard_output_is_an_error_and_no_panic() {
     let directory = tempfile::tempdir().unwrap();
     let file = small_flow(directory.path());
     for json in [&["--json"][..], &[]] {
-        let output = Command::new(env!("CARGO_BIN_EXE_taut"))
-            .args(["engine", "replay", "--timed-ms", "1", "--input"])
-            .arg(&file)
-            .args(json)
-            .stdout(std::fs::File::options().write(true).open("/dev/full").unwrap())
-            .output()
-            .expect("taut runs");
+        let mut replay = Command::new(env!("CARGO_BIN_EXE_taut"));
+        replay.args(["engine", "replay", "--timed-ms", "1", "--input"]).arg(&file).args(json);
+        replay.stdout(std::fs::File::options().write(true).open("/dev/full").unwrap());
+        let output = Process::start_with_streams(replay.stderr(Stdio::piped())).finish();
         let told = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{told}");
         assert!(told.contains("standard output") && !told.contains("panicked"), "{told}");
@@ -224,20 +218,13 @@ fn interrupted_it_ends_with_code_1_and_leaves_no_half_of_its_reports() {
     let directory = tempfile::tempdir().unwrap();
     let file = small_flow(directory.path());
     let reports = directory.path().join("reports.txt");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_taut"))
-        .args(["engine", "replay", "--timed-ms", "600000", "--input"])
-        .arg(&file)
-        .arg("--reports")
-        .arg(&reports)
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("taut runs");
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_taut"));
+    replay.args(["engine", "replay", "--timed-ms", "600000", "--input"]).arg(&file);
+    let child = Process::start(replay.arg("--reports").arg(&reports));
     // They are there when the first pass is over, long before the second.
-    while !reports.exists() && child.try_wait().unwrap().is_none() {
-        std::thread::yield_now();
-    }
+    until("the first pass is over", DEADLINE, || reports.exists());
     taut_sys::signal_process(child.id(), taut_sys::ProcessSignal::Interrupt).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = child.finish();
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), told.as_str()), (Some(1), "taut: interrupted\n"));
     assert_eq!(std::fs::read(&reports).unwrap(), b"0,0,0,1,100,5\n0,1,0,2,100,5");

@@ -1,13 +1,14 @@
 //! `taut feed replay` on the recorded data, and a subscriber that follows what it publishes.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 use taut_book::LevelBook;
 use taut_channel::{ChannelUri, Opening, Subscription};
-use taut_sbe::{Message, PacketFlags, PacketReader};
-use taut_sys::{monotonic, yield_cpu};
+use taut_market_data::native::{Message, PacketFlags, PacketReader};
+use taut_sys::{ProcessSignal, monotonic, signal_process};
+use taut_testkit::{DEADLINE, Process, Run, until};
 use taut_types::Nanos;
 
 fn capture(name: &str) -> Option<String> {
@@ -38,7 +39,7 @@ fn one_line(output: &std::process::Output) -> Value {
 fn a_replay_says_what_the_recording_held_and_ends_with_a_sound_book() {
     for (name, frames, updates) in [("usdm", 93_954, 6_547_u64), ("spot", 41_249, 3_449)] {
         let Some(capture) = capture(&format!("{name}_btcusdt_20240808.gz")) else { return };
-        let told = one_line(&replay(&capture).output().expect("taut runs"));
+        let told = one_line(&replay(&capture).run());
         assert_eq!((&told["frames"], &told["book"]["updates"]), (&frames.into(), &updates.into()));
         assert_eq!((&told["book"]["gaps"], &told["book"]["is_stale"]), (&0.into(), &false.into()));
         // The frame of the snapshot lets in all the updates that came before it.
@@ -55,19 +56,13 @@ fn a_subscriber_that_follows_the_publication_has_the_same_book() {
     let uri: ChannelUri = channel.parse().expect("a channel");
     let opening = Opening { now: monotonic(), ..Opening::default() };
     let mut subscription = Subscription::open(&uri, &opening).expect("a subscription");
-    let child = replay(&capture)
-        .args(["--await-subscriber", "--publish", &channel])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("taut starts");
+    let mut replay = replay(&capture);
+    let child = Process::start(replay.args(["--await-subscriber", "--publish", &channel]));
 
     let mut book = LevelBook::with_capacity(1 << 16);
     let (mut next, mut is_sound, mut had_image) = (1, false, false);
-    let deadline = monotonic() + Nanos::from_secs(60);
-    while !(had_image && subscription.image_count() == 0) {
-        assert!(monotonic() < deadline, "the publication does not end");
-        let taken = subscription.poll(monotonic(), 64, |message| {
+    until("the publication ends", DEADLINE, || {
+        subscription.poll(monotonic(), 64, |message| {
             let packet = PacketReader::new(message.payload).expect("a packet");
             let header = packet.header();
             if !header.flags.contains(PacketFlags::SNAPSHOT) {
@@ -91,11 +86,9 @@ fn a_subscriber_that_follows_the_publication_has_the_same_book() {
             }
         });
         had_image |= subscription.image_count() > 0;
-        if taken == 0 {
-            yield_cpu();
-        }
-    }
-    let told = one_line(&child.wait_with_output().expect("taut ends"));
+        had_image && subscription.image_count() == 0
+    });
+    let told = one_line(&child.finish());
     let top = book.top();
     let price = |level: Option<taut_book::Level>| Value::from(level.unwrap().price.to_string());
     assert_eq!(told["book"]["bid"][0], price(top.bid));
@@ -116,23 +109,18 @@ fn two_lines_carry_the_same_packets() {
         let opening = Opening { now: monotonic(), ..Opening::default() };
         Subscription::open(&uri, &opening).expect("a subscription")
     });
-    let child = replay(&capture)
-        .args(["--await-subscriber", "--publish", &channels[0], "--publish", &channels[1]])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("taut starts");
+    let lines_out = ["--publish", &channels[0], "--publish", &channels[1]];
+    let child = Process::start(replay(&capture).arg("--await-subscriber").args(lines_out));
     let mut packets = [Vec::new(), Vec::new()];
     let mut had_image = [false; 2];
-    let deadline = monotonic() + Nanos::from_secs(60);
-    while !(had_image == [true; 2] && lines.iter().all(|line| line.image_count() == 0)) {
-        assert!(monotonic() < deadline, "the publication does not end");
+    until("both publications end", DEADLINE, || {
         for ((line, packets), had_image) in lines.iter_mut().zip(&mut packets).zip(&mut had_image) {
             line.poll(monotonic(), 64, |message| packets.push(message.payload.to_vec()));
             *had_image |= line.image_count() > 0;
         }
-    }
-    let told = one_line(&child.wait_with_output().expect("taut ends"));
+        had_image == [true; 2] && lines.iter().all(|line| line.image_count() == 0)
+    });
+    let told = one_line(&child.finish());
     assert!(packets[0] == packets[1], "the lines differ");
     assert_eq!(told["published"]["packets"], packets[0].len());
     assert_eq!(told["published"]["unheard"], 0);
@@ -142,14 +130,11 @@ fn two_lines_carry_the_same_packets() {
 fn a_replay_at_a_speed_takes_its_time_and_ctrl_c_ends_it_with_its_result() {
     let Some(capture) = capture("spot_btcusdt_20240808.gz") else { return };
     let start = monotonic();
-    let child = replay(&capture).args(["--speed", "1"]).stdout(Stdio::piped()).spawn();
-    let child = child.expect("taut starts");
-    while monotonic().since(start) < Nanos::from_secs(1) {
-        yield_cpu();
-    }
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(killed.expect("kill runs").success());
-    let told = one_line(&child.wait_with_output().expect("taut ends"));
+    let child = Process::start(replay(&capture).args(["--speed", "1"]));
+    // It plays at the speed of the recording: what comes in a second is a small part of it.
+    until("a second of it", DEADLINE, || monotonic().since(start) > Nanos::from_secs(1));
+    signal_process(child.id(), ProcessSignal::Interrupt).expect("signal");
+    let told = one_line(&child.finish());
     assert_eq!(told["interrupted"], true);
     let frames = told["frames"].as_u64().expect("a number");
     assert!(frames > 0 && frames < 20_000, "{told}");
@@ -166,7 +151,7 @@ fn wrong_use_ends_with_code_2_before_anything_starts() {
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
         command.args(["feed", "replay", "--format", "binance"]).args(arguments);
-        let output = command.output().expect("taut runs");
+        let output = command.run();
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
         assert!(output.stdout.is_empty() && !told.contains("panicked"), "{told}");

@@ -4,47 +4,24 @@
 //! cases that wait for heartbeats take half a minute, side by side.
 #![forbid(unsafe_code)]
 
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::Command;
+
+use taut_testkit::{Process, Run};
 
 const SUITE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/fix");
 /// Cases that wait for heartbeats.
 const SLOW: [&str; 2] = ["4a_NoDataSentDuringHeartBtInt.def", "6_SendTestRequest.def"];
 
-/// An acceptor on a port of its own, ended with the test.
-struct Acceptor {
-    process: Child,
-    port: String,
-    /// Held open, so that the acceptor can go on talking.
-    _words: BufReader<ChildStdout>,
-}
-
-impl Acceptor {
-    fn start() -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_taut"))
-            .args(["fix", "echo", "--listen", "127.0.0.1:0", "--acceptance", "--dictionaries"])
-            .arg(Path::new(SUITE).join("dictionaries"))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the acceptor");
-        let mut words = BufReader::new(process.stdout.take().expect("its words"));
-        let mut line = String::new();
-        while !line.starts_with("listening on ") {
-            line.clear();
-            assert!(words.read_line(&mut line).expect("a line") > 0, "the acceptor ended");
-        }
-        let port = line.trim().rsplit(':').next().expect("a port").to_owned();
-        Self { process, port, _words: words }
-    }
-}
-
-impl Drop for Acceptor {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+/// An acceptor, ended with the test, and its port.
+fn acceptor() -> (Process, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+    command.args(["fix", "echo", "--listen", "127.0.0.1:0", "--acceptance", "--dictionaries"]);
+    let mut process = Process::start(command.arg(Path::new(SUITE).join("dictionaries")));
+    let port =
+        |line: &str| Some(line.strip_prefix("listening on ")?.rsplit_once(':')?.1.to_owned());
+    let port = process.stdout_line("its port", port);
+    (process, port)
 }
 
 fn is_possible() -> bool {
@@ -69,14 +46,13 @@ fn cases(version: &str, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
 
 /// Runs the cases one after the other; the runner's exit status counts the failures.
 fn run(cases: &[PathBuf]) {
-    let acceptor = Acceptor::start();
+    let (_acceptor, port) = acceptor();
     let output = Command::new("python3")
         .arg(Path::new(SUITE).join("at/run.py"))
-        .args(["--port", &acceptor.port, "--fields"])
+        .args(["--port", &port, "--fields"])
         .arg(Path::new(SUITE).join("at/fields.fmt"))
         .args(cases)
-        .output()
-        .expect("the runner");
+        .run();
     let told = String::from_utf8_lossy(&output.stdout);
     let failed: Vec<_> = told.lines().filter(|line| line.contains("\"ok\": false")).collect();
     assert!(output.status.success() && failed.is_empty(), "{failed:#?}");

@@ -6,9 +6,10 @@
 #![forbid(unsafe_code)]
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::Command;
+
+use taut_testkit::Process;
 
 const PEERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/peers/fix");
 const DICTIONARY: &str =
@@ -51,55 +52,30 @@ impl Peer {
         Some(Self { name, program, before, dictionary })
     }
 
-    fn start(&self, arguments: &[&str]) -> Running {
+    fn start(&self, arguments: &[&str]) -> Process {
         let mut command = Command::new(&self.program);
         command.args(&self.before).args(arguments).args(&self.dictionary);
         command.env("PYTHONDONTWRITEBYTECODE", "1");
-        Running::start(&mut command)
+        Process::start(&mut command)
     }
 }
 
-/// A process, and what it says; it ends with the test.
-struct Running {
-    process: Child,
-    words: BufReader<ChildStdout>,
+/// The port that a program says it listens on.
+fn port(process: &mut Process) -> String {
+    process.stdout_line("its port", |line| {
+        let digits = line.trim().rsplit([':', ' ']).next()?;
+        let is_it = line.starts_with("listening ") && digits.parse::<u16>().is_ok();
+        is_it.then(|| digits.to_owned())
+    })
 }
 
-impl Running {
-    fn start(command: &mut Command) -> Self {
-        let mut process = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .expect("the process");
-        let words = BufReader::new(process.stdout.take().expect("its words"));
-        Self { process, words }
-    }
-
-    /// The port that it says it listens on.
-    fn port(&mut self) -> String {
-        let mut line = String::new();
-        self.words.read_line(&mut line).expect("a line");
-        let digits = line.trim().rsplit([':', ' ']).next().expect("a port");
-        assert!(line.starts_with("listening ") && digits.parse::<u16>().is_ok(), "{line}");
-        digits.to_owned()
-    }
-
-    /// All that it says until it ends by itself.
-    fn finish(mut self) -> Vec<String> {
-        let said: Vec<_> = (&mut self.words).lines().map(|line| line.expect("text")).collect();
-        let status = self.process.wait().expect("its end");
-        assert!(status.success(), "{status}: {said:#?}");
-        said
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+/// All that it says until it ends by itself.
+fn finish(process: Process) -> Vec<String> {
+    let output = process.finish();
+    let said: Vec<_> = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {said:#?} {errors}", output.status);
+    said
 }
 
 /// Settings of one session with a log, in a folder; validating where the dictionary is there.
@@ -143,10 +119,10 @@ fn peer_is_a_client(name: &'static str, arguments: &[&str], loses: bool) {
     let Some(peer) = Peer::find(name) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let config = settings(folder.path(), "HOST", "GUEST");
-    let mut acceptor = Running::start(&mut taut(&["echo", "--listen", "127.0.0.1:0"], &config));
-    let port = acceptor.port();
+    let mut acceptor = Process::start(&mut taut(&["echo", "--listen", "127.0.0.1:0"], &config));
+    let port = port(&mut acceptor);
     let arguments: Vec<_> = arguments.iter().copied().chain([&*port]).collect();
-    let said = peer.start(&arguments).finish();
+    let said = finish(peer.start(&arguments));
     let told = format!("{} {said:#?}", peer.name);
     assert_eq!(said.first().map(String::as_str), Some("logon"), "{told}");
     assert_eq!(said.last().map(String::as_str), Some("logout"), "{told}");
@@ -176,10 +152,10 @@ fn peer_is_a_venue(name: &'static str) {
     };
     fs::write(&orders, (1..=5).map(order).collect::<String>()).expect("room");
     let mut venue = peer.start(&["acceptor"]);
-    let connect = format!("127.0.0.1:{}", venue.port());
+    let connect = format!("127.0.0.1:{}", port(&mut venue));
     let mut command = taut(&["send", "--wait", "2", "--connect", &connect], &config);
-    let back = Running::start(command.arg(&orders)).finish();
-    let said = venue.finish();
+    let back = finish(Process::start(command.arg(&orders)));
+    let said = finish(venue);
     for at in 1..=5 {
         let id = format!("|11=order-{at}|");
         assert!(back.iter().any(|line| line.contains(&id)), "{id}: {back:#?} {said:#?}");
@@ -239,10 +215,10 @@ fn deribit_fix_is_served_when_it_knows_the_secret() {
                 log = \"log\"\n[sessions.credentials]\nkind = \"deribit\"\nusername = \"me\"\n\
                 secret = \"the secret\"\n";
     fs::write(&config, text).expect("room");
-    let mut acceptor = Running::start(&mut taut(&["echo", "--listen", "127.0.0.1:0"], &config));
-    let port = acceptor.port();
-    assert_eq!(peer.start(&[&port, "me", "another"]).finish(), ["refused"]);
-    assert_eq!(peer.start(&[&port, "me", "the secret"]).finish(), ["logon", "order", "logout"]);
+    let mut acceptor = Process::start(&mut taut(&["echo", "--listen", "127.0.0.1:0"], &config));
+    let port = port(&mut acceptor);
+    assert_eq!(finish(peer.start(&[&port, "me", "another"])), ["refused"]);
+    assert_eq!(finish(peer.start(&[&port, "me", "the secret"])), ["logon", "order", "logout"]);
     let log = log(folder.path());
     assert!(log.iter().all(|line| !line.contains("the secret")), "{log:#?}");
     // Nonce and hash are blotted out.

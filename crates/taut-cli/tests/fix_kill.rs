@@ -8,16 +8,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use taut_fix::{
     BeginString, CompId, Event, Extras, FieldIndex, MemoryStore, Now, Role, Session, SessionConfig,
     Store,
 };
-use taut_fix_store::{FileStore, Sync};
+use taut_fix_engine::store::{FileStore, Sync};
+use taut_testkit::{DEADLINE, Draw, Process, Random, seeds, tcp_listener, until};
 use taut_types::Nanos;
 
 /// Orders that one round brings.
@@ -169,26 +170,16 @@ fn kept(path: &Path) -> BTreeMap<u64, String> {
     numbers.filter_map(|at| Some((at, id(store.read(at)?)?))).collect()
 }
 
-/// A small generator: the moments are repeated from its seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit.max(1)
-    }
-}
-
 fn kills() -> u64 {
     std::env::var("TAUT_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(16)
 }
 
 fn random() -> Random {
-    let seed = taut_sys::utc().0.unsigned_abs() | 1;
-    println!("seed {seed}");
-    Random(seed)
+    let at = taut_sys::utc().0.unsigned_abs();
+    // TAUT_SEED, or another one every time.
+    let seed = seeds(at..at + 1).start;
+    println!("TAUT_SEED={seed} repeats the moments");
+    Random::with_seed(seed)
 }
 
 /// The child's session, with its store in a file.
@@ -203,30 +194,9 @@ fn settings(folder: &Path, us: &str, them: &str) -> PathBuf {
     path
 }
 
-/// A process that is killed when it goes.
-struct Victim(Child);
-
-impl Victim {
-    fn start(arguments: &[&str], config: &Path, last: &[&Path]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
-        command.arg("fix").args(arguments).arg("--config").arg(config).args(last);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        Self(command.spawn().expect("the child"))
-    }
-}
-
-impl Victim {
-    /// `kill -9`.
-    fn end(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl Drop for Victim {
-    fn drop(&mut self) {
-        self.end();
-    }
+fn start(arguments: &[&str], config: &Path, last: &[&Path]) -> Process {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+    Process::start(command.arg("fix").args(arguments).arg("--config").arg(config).args(last))
 }
 
 /// A time from the start of a round to its kill: anywhere within a whole round, and a little more.
@@ -241,25 +211,23 @@ fn an_acceptor_that_is_killed_loses_nothing() {
     let store = folder.path().join("store/FIX.4.4-HOST-GUEST.store");
     let (kills, mut random) = (kills(), random());
     // The first one chooses the port, the others take it over.
-    let mut child = Victim::start(&["echo", "--listen", "127.0.0.1:0"], &config, &[]);
-    let mut line = String::new();
-    let words = child.0.stdout.as_mut().expect("its words");
-    BufReader::new(words).read_line(&mut line).expect("a line");
-    let address = line.trim().rsplit(' ').next().expect("an address").to_owned();
+    let mut child = start(&["echo", "--listen", "127.0.0.1:0"], &config, &[]);
+    let address = |line: &str| line.strip_prefix("listening on ").map(str::to_owned);
+    let address = child.stdout_line("its address", address);
     let mut parent = Parent::new(Role::Initiator, "GUEST", "HOST");
     let mut whole = Nanos::ZERO;
     for kill in 0..=kills + 1 {
         // The first and the last round are without a kill: what one takes, and what is left.
         let is_whole = kill == 0 || kill > kills;
         if kill > 0 {
-            child = Victim::start(&["echo", "--listen", &address], &config, &[]);
+            child = start(&["echo", "--listen", &address], &config, &[]);
         }
         // So many are unanswered at the most, however short the rounds before were.
         parent.orders_end = parent.orders_end.max(parent.ids().len() as u64 + ORDERS);
-        let start = now().mono;
-        let until = start + if is_whole { PATIENCE } else { moment(&mut random, whole) };
+        let begun = now().mono;
+        let end = begun + if is_whole { PATIENCE } else { moment(&mut random, whole) };
         let is_over = |parent: &Parent| {
-            is_whole && parent.ids().len() as u64 == parent.orders_end || now().mono >= until
+            is_whole && parent.ids().len() as u64 == parent.orders_end || now().mono >= end
         };
         while !is_over(&parent) {
             match TcpStream::connect(&address) {
@@ -270,8 +238,8 @@ fn an_acceptor_that_is_killed_loses_nothing() {
                 parent.turn();
             }
         }
-        whole = if kill == 0 { now().mono - start } else { whole };
-        child.end();
+        whole = if kill == 0 { now().mono - begun } else { whole };
+        child.kill();
         parent.detach();
         parent.check(&kept(&store));
     }
@@ -287,9 +255,9 @@ fn an_initiator_that_is_killed_loses_nothing() {
     let store = folder.path().join("store/FIX.4.4-GUEST-HOST.store");
     let orders = folder.path().join("orders");
     let (kills, mut random) = (kills(), random());
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let (listener, address) = tcp_listener();
     listener.set_nonblocking(true).expect("a socket");
-    let address = listener.local_addr().expect("an address").to_string();
+    let address = address.to_string();
     let mut parent = Parent::new(Role::Acceptor, "HOST", "GUEST");
     let mut whole = Nanos::ZERO;
     for kill in 0..=kills + 1 {
@@ -298,11 +266,11 @@ fn an_initiator_that_is_killed_loses_nothing() {
         fs::write(&orders, (0..ORDERS).map(order).collect::<String>()).expect("room");
         let last = (kill * ORDERS + ORDERS - 1).to_string();
         let arguments = ["send", "--wait", "60", "--connect", &address];
-        let mut child = Victim::start(&arguments, &config, &[&orders]);
-        let start = now().mono;
-        let until = start + if is_whole { PATIENCE } else { moment(&mut random, whole) };
+        let mut child = start(&arguments, &config, &[&orders]);
+        let begun = now().mono;
+        let end = begun + if is_whole { PATIENCE } else { moment(&mut random, whole) };
         let has_last = |parent: &Parent| parent.arrived.values().next_back() == Some(&last);
-        while !(is_whole && has_last(&parent)) && now().mono < until {
+        while !(is_whole && has_last(&parent)) && now().mono < end {
             if parent.stream.is_none()
                 && let Ok((stream, _)) = listener.accept()
             {
@@ -310,12 +278,13 @@ fn an_initiator_that_is_killed_loses_nothing() {
             }
             parent.turn();
         }
-        whole = if kill == 0 { now().mono - start } else { whole };
-        child.end();
+        whole = if kill == 0 { now().mono - begun } else { whole };
+        child.kill();
         // What was on its way still arrives.
-        while parent.stream.is_some() {
+        until("the connection of a killed child ends", DEADLINE, || {
             parent.turn();
-        }
+            parent.stream.is_none()
+        });
         parent.check(&if store.exists() { kept(&store) } else { BTreeMap::new() });
     }
     assert_eq!(kept(&store), parent.arrived, "what has a number has not all arrived");

@@ -2,10 +2,10 @@
 #![forbid(unsafe_code)]
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Command, Output};
+
+use taut_testkit::{DEADLINE, Process, Run, own_address, until};
 
 fn taut(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
@@ -13,35 +13,23 @@ fn taut(arguments: &[&str]) -> Command {
     command
 }
 
-/// An acceptor on a port, ended with the test.
+/// An acceptor, ended with the test, and its port.
 struct Echo {
-    process: Child,
     port: String,
-    _words: BufReader<ChildStdout>,
+    _process: Process,
 }
 
 impl Echo {
-    fn start(config: &Path, port: &str) -> Self {
-        let listen = format!("127.0.0.1:{port}");
-        let mut process = taut(&["echo", "--listen", &listen, "--config"])
-            .arg(config)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the acceptor");
-        let mut words = BufReader::new(process.stdout.take().expect("its words"));
-        let mut line = String::new();
-        words.read_line(&mut line).expect("a line");
-        let port = line.trim().rsplit(':').next().expect("a port").to_owned();
-        assert!(line.starts_with("listening on "), "{line}");
-        Self { process, port, _words: words }
+    fn start(config: &Path) -> Self {
+        Self::start_at(config, "127.0.0.1:0")
     }
-}
 
-impl Drop for Echo {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+    fn start_at(config: &Path, listen: &str) -> Self {
+        let mut process =
+            Process::start(taut(&["echo", "--listen", listen, "--config"]).arg(config));
+        let port =
+            |line: &str| Some(line.strip_prefix("listening on ")?.rsplit_once(':')?.1.to_owned());
+        Self { port: process.stdout_line("its port", port), _process: process }
     }
 }
 
@@ -71,7 +59,7 @@ fn send(config: &Path, connect: Option<&str>, file: &Path, wait: &str) -> Output
     if let Some(address) = connect {
         command.args(["--connect", address]);
     }
-    command.arg(file).output().expect("the initiator")
+    command.arg(file).run()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -100,9 +88,9 @@ fn orders_come_back_and_numbers_go_on_through_restarts() {
     let initiator = write(folder.path(), "initiator.toml", &initiator);
     for round in 0..2 {
         // Logon, three orders, Logout: five numbers a round.
-        let echo = Echo::start(&acceptor, "0");
+        let echo = Echo::start(&acceptor);
         let connect = format!("127.0.0.1:{}", echo.port);
-        let output = send(&initiator, Some(&connect), &file, "0.3");
+        let output = send(&initiator, Some(&connect), &file, "1.5");
         let expected: Vec<_> =
             (0..3).map(|at| (format!("order-{at}"), round * 5 + 2 + at)).collect();
         assert_eq!(echoes(&output), expected);
@@ -115,7 +103,7 @@ fn orders_come_back_and_numbers_go_on_through_restarts() {
 fn many_sessions_share_a_port() {
     let folder = tempfile::tempdir().expect("a folder");
     let acceptor = write(folder.path(), "acceptor.toml", &session("HOST", "*", ""));
-    let echo = Echo::start(&acceptor, "0");
+    let echo = Echo::start(&acceptor);
     let connect = format!("127.0.0.1:{}", echo.port);
     let file = write(folder.path(), "orders", &orders(50));
     std::thread::scope(|scope| {
@@ -124,7 +112,7 @@ fn many_sessions_share_a_port() {
             let initiator = write(folder.path(), &format!("{at}.toml"), &initiator);
             let (connect, file) = (&connect, &file);
             scope.spawn(move || {
-                let output = send(&initiator, Some(connect), file, "0.3");
+                let output = send(&initiator, Some(connect), file, "1.5");
                 assert_eq!(echoes(&output).len(), 50);
             });
         }
@@ -134,32 +122,25 @@ fn many_sessions_share_a_port() {
 #[test]
 fn an_initiator_tries_its_addresses_until_one_answers() {
     let folder = tempfile::tempdir().expect("a folder");
-    // Two free ports: one stays closed, the other opens after the first attempts.
-    let free = || TcpListener::bind("127.0.0.1:0").expect("a port");
-    let (closed, late) = (free(), free());
-    let port = |listener: &TcpListener| listener.local_addr().expect("an address").port();
-    let (closed_port, late_port) = (port(&closed), port(&late));
-    drop((closed, late));
+    // One stays closed, the other opens after the first attempts.
+    let (closed, late) = (own_address(), own_address());
     let addresses = format!(
-        "addresses = [\"127.0.0.1:{closed_port}\", \"127.0.0.1:{late_port}\"]\n\
+        "addresses = [\"{closed}\", \"{late}\"]\n\
          reconnect_seconds = 0.02\nreconnect_seconds_max = 0.1"
     );
     let initiator = write(folder.path(), "i.toml", &session("GUEST", "HOST", &addresses));
     let file = write(folder.path(), "orders", &orders(1));
     let acceptor = write(folder.path(), "a.toml", &session("HOST", "GUEST", ""));
-    let mut sender = taut(&["send", "--wait", "0.2", "--config"])
-        .args([&initiator, &file])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the initiator");
-    let mut words = BufReader::new(sender.stderr.take().expect("its words")).lines();
-    for _ in 0..3 {
-        let line = words.next().expect("a line").expect("text");
-        assert!(line.starts_with("cannot connect: "), "{line}");
-    }
-    let _echo = Echo::start(&acceptor, &late_port.to_string());
-    let output = sender.wait_with_output().expect("the initiator");
+    let mut sender = taut(&["send", "--wait", "1.5", "--config"]);
+    let sender = Process::start(sender.args([&initiator, &file]));
+    until("three attempts", DEADLINE, || {
+        let said = sender.stderr();
+        let lines = said.split_inclusive('\n').filter(|line| line.ends_with('\n')).take(3);
+        assert!(lines.clone().all(|line| line.starts_with("cannot connect: ")), "{said}");
+        lines.count() == 3
+    });
+    let _echo = Echo::start_at(&acceptor, &late.to_string());
+    let output = sender.finish();
     assert_eq!(echoes(&output), [(String::from("order-0"), 2)]);
 }
 
@@ -206,7 +187,7 @@ fn wrong_use_ends_with_code_2_and_says_what_was_meant() {
         (&["decode", "/dev/null", "--dictionary", "/nowhere"], "/nowhere: cannot read"),
         (&["import", "/nowhere"], "/nowhere: cannot read it"),
     ] {
-        let output = taut(arguments).output().expect("taut runs");
+        let output = taut(arguments).run();
         let told = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
         assert!(told.contains(words) && output.stdout.is_empty(), "{arguments:?}: {told}");
@@ -220,14 +201,13 @@ fn a_second_acceptor_is_told_what_is_in_use() {
         let keys = format!("store = \"{store}\"");
         write(folder.path(), &format!("{store}.toml"), &session("A", "B", &keys))
     });
-    let echo = Echo::start(&one, "0");
+    let echo = Echo::start(&one);
     let taken = format!("127.0.0.1:{}", echo.port);
     for (config, listen, words) in [
         (&one, "127.0.0.1:0", "one/FIX.4.4-A-B.store: another process has this store open"),
         (&two, &*taken, &*format!("cannot listen on {taken}: bind: Address already in use")),
     ] {
-        let output = taut(&["echo", "--listen", listen, "--config"]).arg(config).output();
-        let output = output.expect("taut runs");
+        let output = taut(&["echo", "--listen", listen, "--config"]).arg(config).run();
         let told = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{told}");
         assert!(told.contains(words), "{told}");
@@ -238,7 +218,7 @@ fn a_second_acceptor_is_told_what_is_in_use() {
 fn imported_settings_work() {
     let folder = tempfile::tempdir().expect("a folder");
     let acceptor = write(folder.path(), "a.toml", &session("HOST", "GUEST", ""));
-    let echo = Echo::start(&acceptor, "0");
+    let echo = Echo::start(&acceptor);
     let theirs = format!(
         "[DEFAULT]\nConnectionType=initiator\nHeartBtInt=30\nStartTime=00:00:00\n\
          EndTime=00:00:00\n[SESSION]\nBeginString=FIX.4.4\nSenderCompID=GUEST\n\
@@ -246,11 +226,11 @@ fn imported_settings_work() {
         echo.port
     );
     let theirs = write(folder.path(), "quickfix.cfg", &theirs);
-    let output = taut(&["import"]).arg(&theirs).output().expect("the import");
+    let output = taut(&["import"]).arg(&theirs).run();
     assert!(output.status.success());
     let ours = write(folder.path(), "ours.toml", &text(&output.stdout));
     let file = write(folder.path(), "orders", &orders(2));
-    assert_eq!(echoes(&send(&ours, None, &file, "0.3")).len(), 2);
+    assert_eq!(echoes(&send(&ours, None, &file, "1.5")).len(), 2);
 }
 
 #[test]
@@ -264,18 +244,17 @@ fn both_tools_speak_tls_and_a_wrong_root_is_told() {
     }
     let tls = "[sessions.tls]\ncertificate = \"host.pem\"\nkey = \"host.key\"";
     let acceptor = write(folder.path(), "a.toml", &session("HOST", "GUEST", tls));
-    let echo = Echo::start(&acceptor, "0");
+    let echo = Echo::start(&acceptor);
     let connect = format!("127.0.0.1:{}", echo.port);
     let file = write(folder.path(), "orders", &orders(3));
     let guest = |ca: &str| {
         let tls = format!("reconnect_seconds = 0.05\n[sessions.tls]\nca = \"{ca}.pem\"");
         write(folder.path(), &format!("{ca}.toml"), &session("GUEST", "HOST", &tls))
     };
-    assert_eq!(echoes(&send(&guest("host"), Some(&connect), &file, "0.3")).len(), 3);
+    assert_eq!(echoes(&send(&guest("host"), Some(&connect), &file, "1.5")).len(), 3);
     let output = taut(&["send", "--patience", "0.5", "--connect", &connect, "--config"])
         .args([&guest("other"), &file])
-        .output()
-        .expect("the initiator");
+        .run();
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("TLS: the peer's certificate is refused"), "{told}");
@@ -326,10 +305,8 @@ fn a_dialects_data_fields_with_delimiters_pass_every_tool() {
     let blob = "a\u{1}10=000\u{1}8=FIX=";
     for delimiter in ["\x01", "|"] {
         let file = write(folder.path(), "message", &message.replace('\x01', delimiter));
-        let run = |tool: &str| {
-            let output = taut(&[tool, "--dictionary"]).args([&dialect, &file]).output();
-            text(&output.expect("the tool").stdout)
-        };
+        let run =
+            |tool: &str| text(&taut(&[tool, "--dictionary"]).args([&dialect, &file]).run().stdout);
         let decoded = run("decode");
         let line = decoded.lines().find(|line| line.contains("5010 Blob")).expect("the field");
         assert!(line.contains(&format!("{blob:?}")), "{line}");
@@ -339,9 +316,9 @@ fn a_dialects_data_fields_with_delimiters_pass_every_tool() {
         let keys = "dictionary = \"dialect.xml\"";
         let acceptor = write(folder.path(), "a.toml", &session("HOST", "GUEST", keys));
         let initiator = write(folder.path(), "i.toml", &session("GUEST", "HOST", keys));
-        let echo = Echo::start(&acceptor, "0");
+        let echo = Echo::start(&acceptor);
         let connect = format!("127.0.0.1:{}", echo.port);
-        let sent = send(&initiator, Some(&connect), &file, "0.3");
+        let sent = send(&initiator, Some(&connect), &file, "1.5");
         let came = text(&sent.stdout);
         // Sorted by tag, the data field behind its length.
         let expected = "|11=one|58=end|5001=15|5010=a|10=000|8=FIX=|5005=note|10=";

@@ -4,9 +4,10 @@
 #![forbid(unsafe_code)]
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
+
+use taut_testkit::{DEADLINE, Process, Run, until_some};
 
 const SUITE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/fix/at");
 
@@ -210,31 +211,19 @@ impl Version {
     }
 }
 
-struct Acceptor(Child);
-
-impl Drop for Acceptor {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Starts it over a folder; returns what it said of the sessions, and its port.
-fn start(dictionaries: &Path) -> (Acceptor, Vec<String>, String) {
-    let mut process = Command::new(env!("CARGO_BIN_EXE_taut"))
-        .args(["fix", "echo", "--listen", "127.0.0.1:0", "--acceptance", "--dictionaries"])
-        .arg(dictionaries)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the acceptor");
-    let mut words = BufReader::new(process.stdout.take().expect("its words"));
-    let mut line = String::new();
-    words.read_line(&mut line).expect("a line");
-    let port = line.trim().rsplit(':').next().expect("a port").to_owned();
-    let notes = BufReader::new(process.stderr.take().expect("its notes")).lines();
-    let notes = notes.take(10).map(|line| line.expect("text")).collect();
-    (Acceptor(process), notes, port)
+/// Starts the acceptor over a folder; returns what it said of the sessions, and its port.
+fn start(dictionaries: &Path) -> (Process, Vec<String>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+    command.args(["fix", "echo", "--listen", "127.0.0.1:0", "--acceptance", "--dictionaries"]);
+    let mut process = Process::start(command.arg(dictionaries));
+    let port = |line: &str| Some(line.rsplit_once(':')?.1.to_owned());
+    let port = process.stdout_line("its port", port);
+    let notes = until_some("ten notes on its sessions", DEADLINE, || {
+        let said = process.stderr();
+        let whole = said.rfind('\n').map(|end| said[..end].lines().map(str::to_owned).collect());
+        whole.filter(|notes: &Vec<_>| notes.len() >= 10)
+    });
+    (process, notes, port)
 }
 
 #[test]
@@ -261,8 +250,7 @@ fn every_version_follows_its_own_rules() {
         .args(["--port", &port, "--fields"])
         .arg(Path::new(SUITE).join("fields.fmt"))
         .args(&scripts)
-        .output()
-        .expect("the runner");
+        .run();
     let told = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{told}");
     assert!(told.contains("\"cases\": 8, \"failed\": 0"), "{told}");

@@ -1,16 +1,20 @@
-//! Shared memory from the command line: benchmarks at smoke size, kills, and looking in.
+//! Shared memory from the command line: looking in.
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use taut_ipc::{Channel, ChannelOptions, IpcError, Join, Stream, StreamKind, Writer};
 use taut_ring::Policy;
 use taut_ring::broadcast::{Polled, Start};
-use taut_sys::{Access, ProcessSignal, monotonic, signal_process};
-use taut_types::Nanos;
+use taut_sys::{Access, ProcessSignal, signal_process};
+use taut_testkit::{DEADLINE, Process, Run, until, until_some};
 
 fn taut(words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_taut")).args(words).output().expect("run taut")
+    Command::new(env!("CARGO_BIN_EXE_taut")).args(words).run()
+}
+
+fn start(words: &[&str]) -> Process {
+    Process::start(Command::new(env!("CARGO_BIN_EXE_taut")).args(words))
 }
 
 fn text(words: &[&str]) -> String {
@@ -25,74 +29,9 @@ fn json(words: &[&str]) -> Value {
 }
 
 #[test]
-fn every_benchmark_reports_all_keys_and_neither_tears_nor_loses() {
-    let keys = [
-        "mode",
-        "kind",
-        "size",
-        "batch",
-        "capacity",
-        "msgs_per_s",
-        "lost",
-        "torn",
-        "rtt_ns",
-        "latency_ns",
-        "intended_ns",
-        "cpu_percent",
-        "rss_bytes",
-        "floor_rtt_ns",
-        "floor_msgs_per_s",
-    ];
-    for (kind, mode, more) in [
-        ("tick", "throughput", &["--batch", "1"][..]),
-        ("log", "throughput", &["--batch", "16"]),
-        ("tick", "throughput", &["--overwriting"]),
-        ("log", "rtt", &["--lossless"]),
-        ("log", "rtt", &["--in-place", "both"]),
-        ("log", "throughput", &["--in-place", "both"]),
-        ("log", "throughput", &["--in-place", "reader", "--batch", "4"]),
-        ("tick", "rate", &["--rate", "20000", "--readers", "2", "--cpus", "0,1"]),
-    ] {
-        let mut words = vec!["bench", "ipc", "--mode", mode, "--kind", kind, "--json"];
-        words.extend(["--seconds", "0.4", "--size", "70"]);
-        words.extend(more);
-        let report = json(&words);
-        for key in keys {
-            assert!(report.get(key).is_some(), "{words:?}: no {key} in {report}");
-        }
-        assert_eq!(report["torn"], 0, "{words:?}: {report}");
-        assert!(more == ["--overwriting"] || report["lost"] == 0, "{words:?}: {report}");
-        assert!(report["msgs_per_s"].as_f64() > Some(0.0), "{words:?}: {report}");
-        assert!(report["floor_rtt_ns"]["p50"].is_u64(), "{words:?}: {report}");
-    }
-}
-
-/// 1,000,000 of them: `taut bench ipc-kill --kills 1000000 --victim both --json`.
-#[test]
-fn nothing_is_torn_lost_or_wedged_under_kill() {
-    let kills = if cfg!(debug_assertions) { "300" } else { "10000" };
-    let report = json(&["bench", "ipc-kill", "--kills", kills, "--victim", "both", "--json"]);
-    for key in ["torn", "lost", "wedged"] {
-        assert_eq!(report[key], 0, "{report}");
-    }
-    assert_eq!(report["kills"].as_u64(), kills.parse().ok(), "{report}");
-    let (mid, all) = (report["killed_mid_write"].as_u64(), report["kills"].as_u64());
-    assert!(mid >= all.map(|all| all / 20), "{report}");
-    // Every second victim reads, and cannot be killed while it writes.
-    assert!(mid <= all.map(|all| all.div_ceil(2)), "{report}");
-}
-
-#[test]
 fn wrong_use_ends_with_code_2_and_names_flag_and_value() {
     for (words, told) in [
-        (&["bench", "ipc", "--cpus", "0,99999"][..], "--cpus: CPU 99999"),
-        (&["bench", "ipc", "--rate", "5"], "--rate 5: only --mode rate"),
-        (&["bench", "ipc", "--mode", "rtt", "--batch", "4"], "--batch 4: only --mode throughput"),
-        (&["bench", "ipc", "--kind", "log", "--size", "23"], "--size 23: must be 24 to"),
-        (&["bench", "ipc", "--capacity", "1000"], "--capacity 1000: must be a power of two"),
-        (&["bench", "ipc", "--seconds", "NaN"], "--seconds NaN: must be"),
-        (&["bench", "ipc-kill", "--kills", "0"], "--kills"),
-        (&["ipc", "stat", "../../etc/passwd"], "../../etc/passwd"),
+        (&["ipc", "stat", "../../etc/passwd"][..], "../../etc/passwd"),
         (&["ipc", "tail", ""], "channel name"),
         (&["ipc", "list", "--dir", "/dev/null"], "--dir /dev/null: cannot read it"),
         (&["ipc", "prune", "--dir", "/nowhere"], "--dir /nowhere: cannot read it"),
@@ -105,45 +44,16 @@ fn wrong_use_ends_with_code_2_and_names_flag_and_value() {
 }
 
 #[test]
-fn an_interrupted_benchmark_leaves_no_channel_behind() {
-    for (verb, code) in [("ipc", 1), ("ipc-kill", 0)] {
-        let child = Command::new(env!("CARGO_BIN_EXE_taut"))
-            .args(["bench", verb])
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::piped())
-            .spawn()
-            .expect("start");
-        let name =
-            format!("{}{}", if verb == "ipc" { "bench-" } else { "bench-kill-" }, child.id());
-        let directory = ChannelOptions::default().directory;
-        let is_there = || taut_ipc::channels(&directory).expect("names").contains(&name);
-        let deadline = monotonic() + Nanos::from_secs(20);
-        while !is_there() {
-            assert!(monotonic() < deadline, "{name} does not appear");
-            std::thread::yield_now();
-        }
-        signal_process(child.id(), ProcessSignal::Terminate).expect("stop");
-        let output = child.wait_with_output().expect("wait");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{verb}: {said}");
-        assert!(!is_there(), "{verb} left {name}");
-    }
-}
-
-#[test]
 fn a_tail_ends_with_its_reader() {
     let options = ChannelOptions::default();
     let name = format!("taut-tail-test-{}", std::process::id());
     let kind = StreamKind::Ticks { slot_count: 16 };
     let stream = Stream { name: "ticks", kind, reader_count: 1, layout: 0 };
     let channel = Channel::open_or_create(&name, &[stream], &options).expect("channel");
-    let mut tail = Command::new(env!("CARGO_BIN_EXE_taut"))
-        .args(["ipc", "tail", &name])
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .expect("start");
+    let mut tail = Command::new(env!("CARGO_BIN_EXE_taut"));
+    let mut tail = tail.args(["ipc", "tail", &name]).stdout(Stdio::piped()).spawn().expect("start");
     drop(tail.stdout.take());
-    assert!(tail.wait().expect("wait").success());
+    assert!(Process::watch(tail, "taut ipc tail".to_owned()).end().success());
     drop(channel);
     let _ = taut_ipc::prune(&name, &options);
 }
@@ -231,7 +141,6 @@ fn stat_shows_positions_readers_lag_losses_owner_age_and_bytes() {
 
 #[test]
 fn a_tail_prints_what_comes_and_ends_in_good_order_when_interrupted() {
-    use std::io::{BufRead, BufReader};
     let name = format!("cli-tail-{}", std::process::id());
     let kind = StreamKind::Log { capacity_bytes: 4096 };
     let news = Stream { name: "news", kind, reader_count: 1, layout: 0 };
@@ -239,70 +148,51 @@ fn a_tail_prints_what_comes_and_ends_in_good_order_when_interrupted() {
     let channel = Channel::open_or_create(&name, &[news], &options).expect("channel");
     let mut publication = channel.publish_log("news", 0, Policy::Overwrite).expect("writer");
     publication.append(b"before").expect("room");
-    let mut tail = Command::new(env!("CARGO_BIN_EXE_taut"))
-        .args(["ipc", "tail", &name])
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .expect("start");
-    let lines = BufReader::new(tail.stdout.take().expect("output")).lines();
-    let (told, line) = std::sync::mpsc::channel();
-    let reader = std::thread::spawn(move || {
-        lines.map_while(Result::ok).for_each(|line| drop(told.send(line)));
-    });
+    let mut tail = start(&["ipc", "tail", &name]);
     // It leaves no trace in the channel: that it reads shows in what it prints.
-    let first = loop {
+    let first = until_some("it prints a message", DEADLINE, || {
         publication.append(b"one\ttwo").expect("room");
-        if let Ok(line) = line.recv_timeout(std::time::Duration::from_millis(5)) {
-            break line;
-        }
-    };
+        // A tail that is slower than this is told what it lost, and then has messages again.
+        let said = tail.stdout();
+        let whole = said.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        whole.map(|line| line.trim_end().to_owned()).find(|line| !line.starts_with("-- lost"))
+    });
     assert!(first.ends_with("  7  one\\ttwo"), "{first}");
     signal_process(tail.id(), ProcessSignal::Interrupt).expect("interrupt");
-    assert_eq!(tail.wait().expect("end").code(), Some(0));
-    reader.join().expect("reader");
+    assert_eq!(tail.end().code(), Some(0));
 }
 
 /// A stopped writer is reported, not stolen from; once killed, it is succeeded at once.
 #[test]
 fn a_stopped_writer_is_stalled_and_a_killed_one_is_succeeded() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_taut"))
-        .args(["bench", "ipc", "--mode", "rate", "--rate", "1000", "--seconds", "60"])
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .expect("start");
-    let name = format!("bench-{}", child.id());
+    // As long as the test takes: it ends when it is killed.
+    let name = format!("cli-stalled-{}", std::process::id());
+    let mut child = start(&["send", "--channel", &format!("ipc:{name}"), "--no-wait"]);
     let options = ChannelOptions::default();
-    let channel = loop {
+    let process = child.id();
+    let channel = until_some("it writes to its channel", DEADLINE, || {
         match Channel::open(&name, Access::Write, &options) {
-            Ok(channel) if channel.writer("out") == Ok(Writer::Alive { process: child.id() }) => {
-                break channel;
+            Ok(channel) => {
+                (channel.writer("messages") == Ok(Writer::Alive { process })).then_some(channel)
             }
-            Ok(_) | Err(IpcError::NotFound) => std::thread::yield_now(),
+            Err(IpcError::NotFound) => None,
             Err(error) => panic!("{error}"),
         }
-    };
+    });
     signal_process(child.id(), ProcessSignal::Pause).expect("stop");
-    let process = child.id();
-    while channel.writer("out") != Ok(Writer::Stalled { process }) {
-        std::thread::yield_now();
-    }
-    let refused = channel.publish_ticks("out", 0, Policy::Block).err();
+    until("the writer counts as stalled", DEADLINE, || {
+        channel.writer("messages") == Ok(Writer::Stalled { process })
+    });
+    let refused = channel.publish_log("messages", 0, Policy::Block).err();
     assert_eq!(refused, Some(IpcError::WriterStalled { process }));
     let stat = text(&["ipc", "stat", &name]);
     assert!(stat.contains(&format!("writer {process} STALLED")), "{stat}");
     let stat = json(&["ipc", "stat", &name, "--json"]);
     assert_eq!(stat["streams"][0]["writer"]["state"], "stalled", "{stat}");
-    child.kill().expect("kill");
-    child.wait().expect("wait");
-    assert_eq!(channel.writer("out"), Ok(Writer::Gone { process }));
-    assert!(channel.publish_ticks("out", 0, Policy::Block).is_ok());
+    child.kill();
+    assert_eq!(channel.writer("messages"), Ok(Writer::Gone { process }));
+    assert!(channel.publish_log("messages", 0, Policy::Block).is_ok());
     drop(channel);
-    // The killed writer's reader may still be on its way out, and nobody is the last.
-    let names = || taut_ipc::channels(&options.directory).expect("names");
-    let deadline = monotonic() + Nanos::from_secs(20);
-    while names().contains(&name) {
-        let _ = taut_ipc::prune(&name, &options);
-        assert!(monotonic() < deadline, "{name} is still in use");
-        std::thread::yield_now();
-    }
+    // The killed writer could not take it along.
+    let _ = taut_ipc::prune(&name, &options);
 }

@@ -1,35 +1,28 @@
 //! `taut saturate` on every channel between processes: the knee, the curves, and Ctrl-C.
 
-use std::net::{TcpListener, UdpSocket};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
-use taut_sys::{ProcessSignal, monotonic, signal_process, wait_readable};
-use taut_types::Nanos;
+use taut_sys::{ProcessSignal, signal_process};
+use taut_testkit::{DEADLINE, Process, own_address, until};
 
 const TAUT: &str = env!("CARGO_BIN_EXE_taut");
 
-fn start(arguments: &[&str]) -> Child {
+fn start(arguments: &[&str]) -> Process {
     let mut command = Command::new(TAUT);
-    command.arg("saturate").args(arguments).env_remove("TAUT_CHANNEL").stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start taut")
+    Process::start(command.arg("saturate").args(arguments).env_remove("TAUT_CHANNEL"))
 }
 
 /// Every channel between processes, and whether its bytes pass a network interface.
 fn channels() -> [(String, bool); 5] {
     let name = format!("test.saturate.{}", std::process::id());
-    let udp = || {
-        let socket = UdpSocket::bind("127.0.0.1:0").expect("socket");
-        socket.local_addr().expect("address").port()
-    };
-    let tcp = TcpListener::bind("127.0.0.1:0").expect("listener");
-    let tcp = tcp.local_addr().expect("address").port();
+    let at = own_address;
     let path = std::env::temp_dir().join(&name);
     [
         (format!("ipc:{name}"), false),
-        (format!("aeron:udp?endpoint=127.0.0.1:{}|stream-id=7", udp()), true),
-        (format!("lease:udp?endpoint=127.0.0.1:{}", udp()), true),
-        (format!("tcp://127.0.0.1:{tcp}?on-full=block"), true),
+        (format!("aeron:udp?endpoint={}|stream-id=7", at()), true),
+        (format!("lease:udp?endpoint={}", at()), true),
+        (format!("tcp://{}?on-full=block", at()), true),
         (format!("ipc://{}?on-full=block", path.display()), false),
     ]
 }
@@ -42,7 +35,7 @@ fn every_channel_has_its_knee_and_all_five_curves() {
         // Rates that any machine holds: what is shown is the matter here, not how much.
         let rates = ["--from", "1000", "--to", "2000", "--seconds", "0.2", "--p99-us", "1000000"];
         let more = ["--channel", channel, "--loss", "0.5", "--out", &page, "--json"];
-        let output = start(&[&rates[..], &more].concat()).wait_with_output().expect("output");
+        let output = start(&[&rates[..], &more].concat()).finish();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{channel}: {errors}");
         let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -62,11 +55,12 @@ fn every_channel_has_its_knee_and_all_five_curves() {
         }
         let html = std::fs::read_to_string(&page).expect("page");
         for title in ["messages received", "latency", "CPUs busy", "peak memory", "bytes on"] {
-            assert!(html.contains(&format!("<title>{title}")), "{channel}: {title}");
+            assert!(html.contains(&format!("<h2>{title}")), "{channel}: {title}");
         }
-        // Seven lines in five drawings, each with a point for each rate.
-        assert_eq!(html.matches("<polyline").count(), 7, "{channel}");
-        assert_eq!(html.matches("<circle").count(), 7 * steps.len(), "{channel}");
+        // Seven lines in five drawings, each with a point for each rate, for wide and for narrow
+        // screens.
+        assert_eq!(html.matches("<path").count(), 2 * 7, "{channel}");
+        assert_eq!(html.matches("<circle").count(), 2 * 7 * steps.len(), "{channel}");
         assert!(html.contains("messages/s"), "{channel}: the knee in words");
     }
 }
@@ -75,22 +69,16 @@ fn every_channel_has_its_knee_and_all_five_curves() {
 fn an_interrupt_ends_the_search_and_both_its_processes() {
     let [(channel, _), ..] = channels();
     let channel = format!("{channel}.stop");
-    let mut search = start(&["--channel", &channel, "--seconds", "600", "--json"]);
+    let search = start(&["--channel", &channel, "--seconds", "600", "--json"]);
     let children = format!("/proc/{0}/task/{0}/children", search.id());
     let mut started: Vec<u32> = Vec::new();
-    let deadline = monotonic() + Nanos::from_secs(20);
-    while started.len() < 2 {
-        assert!(monotonic() < deadline, "both processes start");
+    until("sender and receiver are started", DEADLINE, || {
         let text = std::fs::read_to_string(&children).unwrap_or_default();
         started = text.split_ascii_whitespace().filter_map(|id| id.parse().ok()).collect();
-    }
-    let _ = wait_readable(&[], Some(Nanos::from_millis(300)));
+        started.len() == 2
+    });
     signal_process(search.id(), ProcessSignal::Terminate).expect("signal");
-    while search.try_wait().expect("wait").is_none() {
-        assert!(monotonic() < deadline, "it ends");
-        let _ = wait_readable(&[], Some(Nanos::from_millis(10)));
-    }
-    let output = search.wait_with_output().expect("output");
+    let output = search.finish();
     assert_eq!(output.status.code(), Some(1));
     assert!(output.stdout.is_empty(), "no result");
     let errors = String::from_utf8_lossy(&output.stderr);

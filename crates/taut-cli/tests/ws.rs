@@ -2,10 +2,11 @@
 #![forbid(unsafe_code)]
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::io::{Read, Write};
+use std::process::{Command, Output};
 use std::thread;
+
+use taut_testkit::{DEADLINE, Process, Run, own_address, tcp_listener};
 
 fn taut(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
@@ -14,40 +15,24 @@ fn taut(arguments: &[&str]) -> Command {
 }
 
 fn output(arguments: &[&str]) -> Output {
-    taut(arguments).output().expect("taut")
+    taut(arguments).run()
 }
 
 fn words(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// An echo server, ended with the test.
+/// An echo server, ended with the test, and its URL.
 struct Echo {
-    process: Child,
     url: String,
-    _words: BufReader<ChildStdout>,
+    _process: Process,
 }
 
 impl Echo {
     fn start(more: &[&str]) -> Self {
-        let mut process = taut(&["echo", "--listen", "127.0.0.1:0"])
-            .args(more)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the server");
-        let mut words = BufReader::new(process.stdout.take().expect("its words"));
-        let mut line = String::new();
-        words.read_line(&mut line).expect("a line");
-        let url = line.trim().strip_prefix("listening on ").expect("an address").to_owned();
-        Self { process, url, _words: words }
-    }
-}
-
-impl Drop for Echo {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        let mut process = Process::start(taut(&["echo", "--listen", "127.0.0.1:0"]).args(more));
+        let url = |line: &str| line.strip_prefix("listening on ").map(str::to_owned);
+        Self { url: process.stdout_line("its address", url), _process: process }
     }
 }
 
@@ -124,10 +109,11 @@ fn wrong_use_ends_with_exit_code_2_before_anything_starts() {
 
 #[test]
 fn a_refusal_shows_status_words_and_body_and_sends_our_headers() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("ws://{}/private", listener.local_addr().expect("an address"));
+    let (listener, address) = tcp_listener();
+    let url = format!("ws://{address}/private");
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a client");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a deadline");
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             let mut byte = [0];
@@ -147,9 +133,7 @@ fn a_refusal_shows_status_words_and_body_and_sends_our_headers() {
 
 #[test]
 fn nobody_there_is_told_with_the_url() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("ws://{}/", listener.local_addr().expect("an address"));
-    drop(listener);
+    let url = format!("ws://{}/", own_address());
     let made = output(&["connect", &url]);
     assert_eq!(made.status.code(), Some(1));
     assert!(words(&made).contains(&url) && words(&made).contains("refused"), "{}", words(&made));

@@ -12,7 +12,7 @@ use crate::command::{Command, Phase, ReplaceMode};
 use crate::event::{CancelReason, Event, EventSink, RejectReason};
 use crate::order::NewOrder;
 use crate::rules::Rules;
-use shelf::{NOTED, Note, Shelf, Spot};
+use resting_book::{BookKind, NOTED, Note, RestingBook};
 
 mod auction;
 mod clock;
@@ -25,8 +25,8 @@ mod phases;
 mod reduce;
 mod replace;
 mod requeue;
+mod resting_book;
 mod self_trade;
-mod shelf;
 mod snapshot;
 mod standing;
 mod state;
@@ -56,19 +56,19 @@ impl Engine {
     pub fn with_rules(config: EngineConfig, rules: Rules) -> Self {
         let EngineConfig { order_capacity, level_capacity } = config;
         let special = rules.special_capacity;
-        let shelf = || Shelf::new(OrderBook::with_capacity(special, special));
+        let resting = || RestingBook::new(OrderBook::with_capacity(special, special));
         let window = level_capacity.saturating_mul(WINDOW_PER_LEVEL);
         let shares = if rules.allocation.is_fifo() { 0 } else { order_capacity };
         Self {
-            lit: Shelf::new(OrderBook::with_window(order_capacity, level_capacity, window)),
+            lit: RestingBook::new(OrderBook::with_window(order_capacity, level_capacity, window)),
             busy: if rules.are_plain() { 0 } else { RULED },
             trade_count: 0,
             last: 0,
             first: 0,
             touched: Vec::with_capacity(2 * level_capacity + 4 * special + 16),
-            dark: shelf(),
-            pending: shelf(),
-            parked: shelf(),
+            dark: resting(),
+            pending: resting(),
+            parked: resting(),
             pegs: OrderBook::with_capacity(2 * special, 1),
             expiries: OrderBook::with_capacity(
                 order_capacity + 3 * special,
@@ -272,7 +272,7 @@ impl Engine {
                 break;
             }
             let Some(maker) = self.lit.book.best_handle(makers) else { break };
-            self.fill(taker, Spot::Lit, maker, taker.remaining, sink);
+            self.fill(taker, BookKind::Lit, maker, taker.remaining, sink);
         }
     }
 
@@ -281,17 +281,17 @@ impl Engine {
     fn fill(
         &mut self,
         taker: &mut Taker,
-        spot: Spot,
+        book_kind: BookKind,
         maker: Handle,
         lots_max: i64,
         sink: &mut impl EventSink,
     ) {
-        let taken = self.shelf_mut(spot).book.take_from(maker, Lots(lots_max));
+        let taken = self.resting_mut(book_kind).book.take_from(maker, Lots(lots_max));
         let Order { id, owner, price, lots: left, .. } = taken.removal.order;
         let lots = taken.removal.lots;
         taker.remaining -= lots.0;
         taker.filled = taker.filled.saturating_add(lots.0);
-        if spot == Spot::Lit {
+        if book_kind == BookKind::Lit {
             let leaves = i64::from(left == Lots::ZERO);
             self.touch(taker.side.opposite(), taken.removal.level, lots.0, leaves);
         }
@@ -300,7 +300,7 @@ impl Engine {
         }
         self.last = price.0;
         self.trade_count += 1;
-        let reserve = if taken.tag & NOTED == 0 { 0 } else { self.reserve(spot, maker) };
+        let reserve = if taken.tag & NOTED == 0 { 0 } else { self.reserve(book_kind, maker) };
         sink.on_event(Event::Trade {
             trade_id: self.trade_count,
             maker: id,
@@ -312,21 +312,27 @@ impl Engine {
             maker_remaining: Lots(left.0 + reserve),
             taker_remaining: Lots(taker.remaining),
             aggressor: taker.side,
-            hidden: spot != Spot::Lit,
+            hidden: book_kind != BookKind::Lit,
             taker_rested: false,
         });
-        self.after_take(spot, &taken, lots.0, sink);
+        self.after_take(book_kind, &taken, lots.0, sink);
     }
 
     /// What follows for a maker that lots were taken from, `traded` of them in a trade.
     #[inline]
-    fn after_take(&mut self, spot: Spot, taken: &Taken, traded: i64, sink: &mut impl EventSink) {
+    fn after_take(
+        &mut self,
+        book_kind: BookKind,
+        taken: &Taken,
+        traded: i64,
+        sink: &mut impl EventSink,
+    ) {
         if taken.removal.order.lots > Lots::ZERO {
             if traded > 0 {
-                self.shelf_mut(spot).add_filled(taken.handle, taken.tag, traded);
+                self.resting_mut(book_kind).add_filled(taken.handle, taken.tag, traded);
             }
         } else if taken.tag & NOTED != 0 || self.busy & RULED != 0 {
-            self.after_last_lot(spot, taken, traded, sink);
+            self.after_last_lot(book_kind, taken, traded, sink);
         }
     }
 

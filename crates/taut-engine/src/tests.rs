@@ -18,9 +18,9 @@ use taut_types::{HalfTicks, Lots, OrderId, Side, TimeInForce};
 use crate::{Command, Engine, EngineConfig, Event, NewOrder, Phase};
 
 /// An engine whose events are collected, with the checks that hold after every command.
-struct Desk(Engine);
+struct CheckedEngine(Engine);
 
-impl Desk {
+impl CheckedEngine {
     fn new() -> Self {
         Self::with_capacity(64, 16)
     }

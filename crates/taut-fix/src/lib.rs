@@ -37,7 +37,7 @@
 //! ```
 //!
 //! [`MemoryStore`] keeps the newest messages of a process; one that survives it is in
-//! taut-fix-store. Sources: FIX 4.4 with errata 20030618, volumes 1 (messages), 2 (session
+//! taut-fix-engine. Sources: FIX 4.4 with errata 20030618, volumes 1 (messages), 2 (session
 //! protocol) and 6 (data dictionary).
 #![no_std]
 #![forbid(unsafe_code)]
@@ -54,6 +54,7 @@ extern crate std;
 mod codec;
 mod dictionary;
 mod error;
+mod link;
 mod messages;
 mod session;
 mod store;
@@ -76,6 +77,10 @@ pub use dictionary::format::Format;
 pub use dictionary::rules::{Fault, Rules};
 pub use dictionary::tables::Dictionary;
 pub use error::{FixError, Limit, Misuse, RejectReason, Violation};
+pub use link::hooks::Hooks;
+pub use link::outbox::Outbox;
+pub use link::received::Received;
+pub use link::{Delivery, Link, LinkConfig};
 pub use messages::execution::{ExecutionReport, OrderCancelReject};
 pub use messages::order::{NewOrderSingle, OrderCancelRequest};
 pub use messages::order_flow::{OrderFlow, TypedMessage, msg_type};

@@ -1,8 +1,8 @@
 //! The feed's sockets: two lines, the snapshot cycle, and requests for packets.
 
-use taut_feed::{Line, RetransmitRequest};
 use taut_io::{EpollKernel, Handle, Io, IoError, Operation};
-use taut_sbe::PACKET_BYTES_MAX;
+use taut_market_data::feed::{Line, RetransmitRequest};
+use taut_market_data::native::PACKET_BYTES_MAX;
 use taut_sys::Socket;
 use taut_types::Nanos;
 

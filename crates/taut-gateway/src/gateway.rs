@@ -3,9 +3,9 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use taut_book::LevelBook;
-use taut_feed::Line;
 use taut_fix::Now;
 use taut_io::{Completion, EpollKernel, EventLoop, Handle, Handler, Io, LoopConfig, Operation};
+use taut_market_data::feed::Line;
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Clock, DatagramInfo, SysError};
 use taut_types::{Lots, Nanos, SequenceNumber, Side};
@@ -279,8 +279,8 @@ impl<C: Client> Core<'_, C> {
     fn serve(&mut self, io: &mut Io<EpollKernel>, request: &Request) -> Result<(), GatewayError> {
         let reference = self.market.reference();
         let recorders = &mut self.recorders;
-        let news = self.orders.handle_request(io, &self.clock, request, reference, recorders)?;
-        match news {
+        let told = self.orders.handle_request(io, &self.clock, request, reference, recorders)?;
+        match told {
             Some(update) => tell(&mut self.client, &self.clock, &update),
             None => Ok(()),
         }

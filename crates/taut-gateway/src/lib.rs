@@ -7,9 +7,9 @@
 //! memory in another process ([`SplitClient`] here, [`StrategyRunner`] there). The [`Strategy`] is
 //! the same code.
 //!
-//! The feed comes on two lines (`taut-feed`): a packet that one has lost is taken from the other,
-//! and what both have lost is asked for, or a snapshot covers it. Until then the client knows that
-//! the book cannot be trusted, and no order passes.
+//! The feed comes on two lines (`taut_market_data::feed`): a packet that one has lost is taken from
+//! the other, and what both have lost is asked for, or a snapshot covers it. Until then the client
+//! knows that the book cannot be trusted, and no order passes.
 //!
 //! Every order carries the stamps of the packet that caused it: nine stages from the return of the
 //! receive call to the return of the send call, which add up exactly.

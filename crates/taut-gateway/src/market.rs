@@ -1,14 +1,14 @@
 //! Market data in: datagrams to a book, with gaps healed.
 
 use taut_book::{BookError, LevelBook};
-use taut_feed::{
+use taut_market_data::feed::{
     Arbiter, ArbiterConfig, FeedConfig, Line, Recovery, Replay, RetransmitRequest, Sequencer,
     SnapshotHead, Soundness, Verdict,
 };
-use taut_oms::Reference;
-use taut_sbe::{
+use taut_market_data::native::{
     LevelSink, LevelUpdate, Message, PACKET_BYTES_MAX, PacketFlags, PacketReader, Trade,
 };
+use taut_oms::Reference;
 use taut_sys::Clock;
 use taut_types::{InstrumentId, Nanos, Side};
 

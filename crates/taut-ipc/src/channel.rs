@@ -253,11 +253,11 @@ impl Channel {
     ///
     /// # Errors
     /// When there is no such stream.
-    pub fn reader_process(&self, stream: &str, seat: usize) -> Result<Option<u32>, IpcError> {
+    pub fn reader_process(&self, stream: &str, place: usize) -> Result<Option<u32>, IpcError> {
         let (number, descriptor, words) = self.stream(stream)?;
         let control = control_of(words, &descriptor)?;
-        let Some(words) = control.seat_words(seat) else { return Ok(None) };
-        let locked = self.place.is_locked(reader_byte(number, seat)).unwrap_or(false);
+        let Some(words) = control.reader_words(place) else { return Ok(None) };
+        let locked = self.place.is_locked(reader_byte(number, place)).unwrap_or(false);
         Ok(locked.then(|| Owner::of_reader(words).state().0))
     }
 }
@@ -306,8 +306,8 @@ impl<'m> Owner<'m> {
         Self { process: sleep_words.get(8), started: sleep_words.get(9) }
     }
 
-    pub(crate) fn of_reader(seat_words: &'m [AtomicU64]) -> Self {
-        Self { process: seat_words.first(), started: seat_words.get(1) }
+    pub(crate) fn of_reader(reader_words: &'m [AtomicU64]) -> Self {
+        Self { process: reader_words.first(), started: reader_words.get(1) }
     }
 
     /// Notes this process.

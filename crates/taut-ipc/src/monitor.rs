@@ -10,7 +10,7 @@ use crate::stream::{Stream, control_of};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReaderStatus {
     /// Its place.
-    pub seat: usize,
+    pub place: usize,
     /// Its process, as it sees itself; nothing when it is dead.
     pub process: Option<u32>,
     /// Up to where it has read.
@@ -51,13 +51,14 @@ impl Channel {
         let control = control_of(words, &descriptor)?;
         let counters = control.counters();
         let mut readers = Vec::new();
-        for seat in 0..control.reader_count() {
-            let Some(view) = control.reader(seat).filter(|view| view.active || view.evicted) else {
+        for place in 0..control.reader_count() {
+            let Some(view) = control.reader(place).filter(|view| view.active || view.evicted)
+            else {
                 continue;
             };
             readers.push(ReaderStatus {
-                seat,
-                process: self.reader_process(stream.name, seat)?,
+                place,
+                process: self.reader_process(stream.name, place)?,
                 position: view.cursor,
                 lag: counters.head.saturating_sub(view.cursor),
                 lost: view.lost,

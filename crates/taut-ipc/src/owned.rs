@@ -65,8 +65,8 @@ impl OwnedLogPublication {
     /// How many bytes the reader at a place is behind, or was when it left or died: what it told
     /// last.
     #[must_use]
-    pub fn behind_of(&self, seat: usize) -> u64 {
-        let cursor = self.publication.reader(seat).map(|reader| reader.cursor);
+    pub fn behind_of(&self, place: usize) -> u64 {
+        let cursor = self.publication.reader(place).map(|reader| reader.cursor);
         cursor.map_or(0, |cursor| self.publication.position().saturating_sub(cursor))
     }
 

@@ -26,8 +26,8 @@ pub(crate) const fn writer_byte(stream: usize) -> u64 {
 }
 
 /// The byte of a registered reader of a stream.
-pub(crate) const fn reader_byte(stream: usize, seat: usize) -> u64 {
-    writer_byte(stream) + 1 + seat as u64
+pub(crate) const fn reader_byte(stream: usize, place: usize) -> u64 {
+    writer_byte(stream) + 1 + place as u64
 }
 
 /// Whose files are made, and whose are trusted.

@@ -45,12 +45,12 @@ impl<'c> Ownership<'c> {
 
     /// Frees the places of dead readers: those whose lock nobody has.
     fn reap(&self) {
-        for seat in 0..self.control.reader_count() {
-            let taken = self.control.reader(seat).is_some_and(|reader| reader.active);
-            let byte = reader_byte(self.stream, seat);
-            // We hold the lock meanwhile, so that no new reader sits down just then.
+        for place in 0..self.control.reader_count() {
+            let taken = self.control.reader(place).is_some_and(|reader| reader.active);
+            let byte = reader_byte(self.stream, place);
+            // We hold the lock meanwhile, so that no new reader registers just then.
             if taken && self.lock.lock(byte, false) == Ok(true) {
-                self.control.free_seat(seat);
+                self.control.free_reader(place);
                 let _ = self.lock.unlock(byte);
             }
         }
@@ -230,15 +230,15 @@ impl<'c> LogPublication<'c> {
     /// lines.
     pub fn readers(&self) -> impl Iterator<Item = (usize, ReaderView)> {
         let control = self.ownership.control;
-        let seats = 0..control.reader_count();
-        let readers = seats.filter_map(move |seat| Some((seat, control.reader(seat)?)));
+        let places = 0..control.reader_count();
+        let readers = places.filter_map(move |place| Some((place, control.reader(place)?)));
         readers.filter(|(_, reader)| reader.active)
     }
 
     /// A place, whether a reader sits there now or not.
     #[must_use]
-    pub fn reader(&self, seat: usize) -> Option<ReaderView> {
-        self.ownership.control.reader(seat)
+    pub fn reader(&self, place: usize) -> Option<ReaderView> {
+        self.ownership.control.reader(place)
     }
 
     /// Frees the places of dead readers now; a writer that is held back does so by itself. Cost:

@@ -11,7 +11,7 @@ use crate::bell::Waker;
 use crate::channel::Channel;
 use crate::error::IpcError;
 use crate::header::Descriptor;
-use crate::patience::Patience;
+use crate::idle::IdleWait;
 use crate::place::reader_byte;
 use crate::publication::Ownership;
 use crate::stream::{StreamKind, behind_control, control_of};
@@ -34,7 +34,7 @@ pub struct Requests<'c> {
     consumer: mpsc::Consumer<'c>,
     empty: u32,
     skipped: u64,
-    patience: Patience<'c>,
+    idle: IdleWait<'c>,
     ownership: Ownership<'c>,
 }
 
@@ -52,13 +52,13 @@ impl Channel {
         check(&descriptor, layout)?;
         let control = control_of(words, &descriptor)?;
         let places = descriptor.reader_count;
-        for seat in 0..places {
+        for place in 0..places {
             let lock = self.open_lock()?;
-            if !lock.lock(reader_byte(number, seat), false)? {
+            if !lock.lock(reader_byte(number, place), false)? {
                 continue;
             }
             let ring = behind_control(words);
-            match mpsc::Producer::new(ring, descriptor.requests_layout(), seat) {
+            match mpsc::Producer::new(ring, descriptor.requests_layout(), place) {
                 Ok(producer) => {
                     let bell = Waker::new(control.sleep_words());
                     return Ok(RequestPublication { producer, bell, _lock: lock });
@@ -81,11 +81,11 @@ impl Channel {
         let (_, descriptor, words) = self.stream(stream)?;
         check(&descriptor, layout)?;
         let control = control_of(words, &descriptor)?;
-        let patience = Patience::new(self.is_writable(), &control);
+        let idle = IdleWait::new(self.is_writable(), &control);
         let (ownership, _) = Ownership::take(self, stream)?;
         let ring = behind_control(words);
         let consumer = mpsc::Consumer::resume(ring, descriptor.requests_layout())?;
-        Ok(Requests { consumer, empty: 0, skipped: 0, patience, ownership })
+        Ok(Requests { consumer, empty: 0, skipped: 0, idle, ownership })
     }
 }
 
@@ -123,13 +123,13 @@ impl Requests<'_> {
 
     /// How [`Requests::wait`] waits.
     pub const fn set_wait(&mut self, wait: Wait) {
-        self.patience.set_wait(wait);
+        self.idle.set_wait(wait);
     }
 
     /// Waits a little, by the wait strategy, for a request; call it when a poll was empty.
     pub fn wait(&mut self) {
         let mut slept = false;
-        self.patience.wait(|| {
+        self.idle.wait(|| {
             slept = true;
             self.consumer.has_next()
         });
@@ -142,7 +142,7 @@ impl Requests<'_> {
     /// The last poll was not empty: the wait strategy begins anew.
     #[inline]
     pub const fn worked(&mut self) {
-        self.patience.worked();
+        self.idle.worked();
     }
 
     /// Claims of dead writers that were skipped: requests that never were.
@@ -164,10 +164,10 @@ impl Requests<'_> {
     fn heal(&mut self) {
         let Ownership { lock, stream, .. } = &self.ownership;
         let mut holders = 0;
-        for seat in self.consumer.holders() {
-            let byte = reader_byte(*stream, seat);
+        for place in self.consumer.holders() {
+            let byte = reader_byte(*stream, place);
             holders += 1;
-            // Held only for this look; who sits down just then tries the next place.
+            // Held only for this look; who registers just then tries the next place.
             if lock.lock(byte, false) != Ok(true) {
                 return;
             }

@@ -8,7 +8,7 @@ use taut_types::Nanos;
 
 use crate::channel::{Channel, Owner};
 use crate::error::IpcError;
-use crate::patience::Patience;
+use crate::idle::IdleWait;
 use crate::place::reader_byte;
 use crate::stream::{StreamKind, control_of};
 
@@ -23,19 +23,23 @@ pub enum Join {
 
 /// The place of a registered reader: its lock, held as long as it reads.
 #[derive(Debug)]
-struct Seat {
+struct Registration {
     _lock: MemoryFile,
-    number: usize,
+    place: usize,
 }
 
-fn sit_down(channel: &Channel, stream: usize, control: &Control<'_>) -> Result<Seat, IpcError> {
+fn register_reader(
+    channel: &Channel,
+    stream: usize,
+    control: &Control<'_>,
+) -> Result<Registration, IpcError> {
     let lock = channel.open_lock()?;
     for number in 0..control.reader_count() {
         if lock.lock(reader_byte(stream, number), false)? {
-            if let Some(words) = control.seat_words(number) {
+            if let Some(words) = control.reader_words(number) {
                 Owner::of_reader(words).sign();
             }
-            return Ok(Seat { _lock: lock, number });
+            return Ok(Registration { _lock: lock, place: number });
         }
     }
     Err(IpcError::ReadersFull { reader_count: control.reader_count() })
@@ -46,16 +50,16 @@ fn sit_down(channel: &Channel, stream: usize, control: &Control<'_>) -> Result<S
 pub struct TickSubscription<'c> {
     // The ring first: it leaves its place before the lock is released.
     subscriber: broadcast::Subscriber<'c>,
-    patience: Patience<'c>,
-    _seat: Option<Seat>,
+    idle: IdleWait<'c>,
+    _registration: Option<Registration>,
 }
 
 /// The reading end of a stream of messages of any size.
 #[derive(Debug)]
 pub struct LogSubscription<'c> {
     reader: log::LogReader<'c>,
-    patience: Patience<'c>,
-    _seat: Option<Seat>,
+    idle: IdleWait<'c>,
+    _registration: Option<Registration>,
 }
 
 impl Channel {
@@ -76,15 +80,15 @@ impl Channel {
         }
         Self::check_layout(&descriptor, layout)?;
         let control = control_of(words, &descriptor)?;
-        let patience = Patience::new(self.is_writable(), &control);
+        let idle = IdleWait::new(self.is_writable(), &control);
         let ring = descriptor.ticks_layout();
         if join == Join::Passive {
             let subscriber = broadcast::Subscriber::passive(words, ring, start)?;
-            return Ok(TickSubscription { subscriber, patience, _seat: None });
+            return Ok(TickSubscription { subscriber, idle, _registration: None });
         }
-        let seat = sit_down(self, number, &control)?;
-        let subscriber = broadcast::Subscriber::registered(words, ring, start, seat.number)?;
-        Ok(TickSubscription { subscriber, patience, _seat: Some(seat) })
+        let registration = register_reader(self, number, &control)?;
+        let subscriber = broadcast::Subscriber::registered(words, ring, start, registration.place)?;
+        Ok(TickSubscription { subscriber, idle, _registration: Some(registration) })
     }
 
     /// Begins to read a stream of messages of any size, as [`Channel::subscribe_ticks`].
@@ -104,22 +108,22 @@ impl Channel {
         }
         Self::check_layout(&descriptor, layout)?;
         let control = control_of(words, &descriptor)?;
-        let patience = Patience::new(self.is_writable(), &control);
+        let idle = IdleWait::new(self.is_writable(), &control);
         let ring = descriptor.log_layout();
         if join == Join::Passive {
             let reader = log::LogReader::passive(words, ring, start)?;
-            return Ok(LogSubscription { reader, patience, _seat: None });
+            return Ok(LogSubscription { reader, idle, _registration: None });
         }
-        let seat = sit_down(self, number, &control)?;
-        let reader = log::LogReader::registered(words, ring, start, seat.number)?;
-        Ok(LogSubscription { reader, patience, _seat: Some(seat) })
+        let registration = register_reader(self, number, &control)?;
+        let reader = log::LogReader::registered(words, ring, start, registration.place)?;
+        Ok(LogSubscription { reader, idle, _registration: Some(registration) })
     }
 }
 
 impl TickSubscription<'_> {
     /// How [`TickSubscription::wait`] waits.
     pub const fn set_wait(&mut self, wait: Wait) {
-        self.patience.set_wait(wait);
+        self.idle.set_wait(wait);
     }
 
     /// Takes the next message, if there is one. Cost: one cache-line transfer; it never waits.
@@ -131,18 +135,18 @@ impl TickSubscription<'_> {
     /// Sleeps until there is a message, at most for `span`. Cost: two system calls; none when there
     /// is one.
     pub fn sleep(&self, span: Nanos) {
-        self.patience.sleep(span, || self.subscriber.has_next());
+        self.idle.sleep(span, || self.subscriber.has_next());
     }
 
     /// Waits a little, by the wait strategy, for something new; call it when a poll was empty.
     pub fn wait(&mut self) {
-        self.patience.wait(|| self.subscriber.has_next());
+        self.idle.wait(|| self.subscriber.has_next());
     }
 
     /// The last poll was not empty: the wait strategy begins anew.
     #[inline]
     pub const fn worked(&mut self) {
-        self.patience.worked();
+        self.idle.worked();
     }
 
     /// Tells the writer at once what is read.
@@ -172,13 +176,13 @@ impl TickSubscription<'_> {
 impl LogSubscription<'_> {
     /// How [`LogSubscription::wait`] waits.
     pub const fn set_wait(&mut self, wait: Wait) {
-        self.patience.set_wait(wait);
+        self.idle.set_wait(wait);
     }
 
     /// Sleeps until there is a message, at most for `span`. Cost: two system calls; none when there
     /// is one.
     pub fn sleep(&self, span: Nanos) {
-        self.patience.sleep(span, || self.reader.has_next());
+        self.idle.sleep(span, || self.reader.has_next());
     }
 
     /// Copies the next message into `buffer`, if there is one, and says how long it is.
@@ -195,13 +199,13 @@ impl LogSubscription<'_> {
 
     /// Waits a little, by the wait strategy, for something new; call it when a poll was empty.
     pub fn wait(&mut self) {
-        self.patience.wait(|| self.reader.has_next());
+        self.idle.wait(|| self.reader.has_next());
     }
 
     /// The last poll was not empty: the wait strategy begins anew.
     #[inline]
     pub const fn worked(&mut self) {
-        self.patience.worked();
+        self.idle.worked();
     }
 
     /// Tells the writer at once what is read.

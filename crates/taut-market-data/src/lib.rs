@@ -12,8 +12,11 @@
 //! - [`mdp3::decode_packet`]: CME's MDP 3.0, by price and by order; [`mdp3::PlacedBook`] keeps a
 //!   book by places, and heals by natural refresh.
 //!
-//! The layouts of SBE messages stand in `schema/*.xml`, and their decoders are generated from
-//! there.
+//! - [`native`]: the messages of taut's own feed.
+//! - [`feed`]: two lines, gaps, retransmission and snapshots, for any feed of numbered packets.
+//!
+//! The layouts of SBE messages stand in `schema/*.xml`; the build script generates their codecs
+//! from there, over the runtime in `taut-sbe`.
 //!
 //! ```
 //! use taut_market_data::binance::{BinanceJson, FrameKind};
@@ -47,7 +50,9 @@ extern crate std;
 pub mod binance;
 mod error;
 mod event;
+pub mod feed;
 pub mod mdp3;
+pub mod native;
 mod scale;
 mod scan;
 

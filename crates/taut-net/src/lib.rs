@@ -14,7 +14,7 @@
 //! | [`FileReader`] | a plain file, chunk by chunk |
 //! | [`tcp`] | what was granted of what was asked |
 //!
-//! Putting the lines of a feed in order is `taut-feed`'s (its `Arbiter`).
+//! Putting the lines of a feed in order is the business of `taut_market_data::feed::Arbiter`.
 //!
 //! What needs no driver stays in `taut-io`: connecting to an address, listening, read and write
 //! deadlines, half close, ordered and vectored writes, datagrams, pipes and passed descriptors

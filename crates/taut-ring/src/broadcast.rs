@@ -12,7 +12,7 @@ use taut_sync::atomic::{AtomicU64, Ordering};
 
 use crate::control::{Control, Counters, PARTS, control_words};
 use crate::error::RingError;
-use crate::gate::{Full, Gate, Hold, Policy, Verdict, ahead};
+use crate::gate::{Full, Gate, Policy, ReaderGate, Verdict, ahead};
 use crate::slot::{
     Payload, SLOT_WORDS, Slot, assert_read, claim_soon, clear, is_complete, look, publish,
     publish_batch, slot_at, slots_of,
@@ -195,7 +195,7 @@ pub enum Start {
 pub struct Subscriber<'m> {
     slots: &'m [Slot],
     control: Control<'m>,
-    hold: Hold<'m>,
+    gate: ReaderGate<'m>,
     position: u64,
 }
 
@@ -211,11 +211,11 @@ impl<'m> Subscriber<'m> {
     ) -> Result<Self, RingError> {
         let (control, slots) = layout.parts(memory)?;
         let position = begin(&control, slots.len() as u64, start);
-        let hold = Hold::passive(control, slots.len() as u64, position);
-        Ok(Self { slots, control, hold, position })
+        let gate = ReaderGate::passive(control, slots.len() as u64, position);
+        Ok(Self { slots, control, gate, position })
     }
 
-    /// A subscriber that the publisher waits for, at the place `seat`, which must be nobody's.
+    /// A subscriber that the publisher waits for, at the place `place`, which must be nobody's.
     ///
     /// # Errors
     /// When the memory is not of this layout or has no such place.
@@ -223,26 +223,26 @@ impl<'m> Subscriber<'m> {
         memory: &'m [AtomicU64],
         layout: Layout,
         start: Start,
-        seat: usize,
+        place: usize,
     ) -> Result<Self, RingError> {
         let (control, slots) = layout.parts(memory)?;
         let count = slots.len() as u64;
         let choose = || begin(&control, count, start);
-        let (hold, position) = Hold::registered(control, seat, count, choose)?;
-        Ok(Self { slots, control, hold, position })
+        let (gate, position) = ReaderGate::registered(control, place, count, choose)?;
+        Ok(Self { slots, control, gate, position })
     }
 
     /// Takes the next message, if there is one. Cost: one cache-line transfer; it never waits.
     #[inline]
     pub fn poll(&mut self) -> Polled {
         let Some(payload) = look(self.slots, self.position) else { return self.nothing() };
-        match self.hold.confirm(self.position) {
+        match self.gate.confirm(self.position) {
             Verdict::Sound => {
-                if self.hold.is_asserted() {
+                if self.gate.is_asserted() {
                     assert_read(self.slots, self.position);
                 }
                 self.position = self.position.wrapping_add(1);
-                self.hold.passed(self.position);
+                self.gate.passed(self.position);
                 Polled::Message(payload)
             }
             Verdict::Lapped => Polled::Lapped(self.lapped()),
@@ -252,7 +252,7 @@ impl<'m> Subscriber<'m> {
 
     /// Tells the publisher at once what is read; a poll does so only now and then.
     pub fn report(&mut self) {
-        self.hold.report(self.position);
+        self.gate.report(self.position);
     }
 
     /// The position of the next message.
@@ -264,13 +264,13 @@ impl<'m> Subscriber<'m> {
     /// The epoch of the writer of the last message.
     #[must_use]
     pub const fn epoch(&self) -> u64 {
-        self.hold.epoch()
+        self.gate.epoch()
     }
 
     /// Whether the publisher waits for this subscriber: it registered and was not evicted.
     #[must_use]
     pub fn is_held(&self) -> bool {
-        self.hold.is_held()
+        self.gate.is_held()
     }
 
     /// Whether there is a message, or was one that the writer has overtaken since.
@@ -286,10 +286,10 @@ impl<'m> Subscriber<'m> {
     /// The slot does not hold our message: it is still to come, or was overwritten.
     #[inline]
     fn nothing(&mut self) -> Polled {
-        if self.hold.is_lapped(self.position) {
+        if self.gate.is_lapped(self.position) {
             return Polled::Lapped(self.lapped());
         }
-        self.hold.caught_up(self.position);
+        self.gate.caught_up(self.position);
         Polled::Empty
     }
 
@@ -300,8 +300,8 @@ impl<'m> Subscriber<'m> {
         let next = begin(&self.control, self.slots.len() as u64, Start::Oldest);
         let lost = next.wrapping_sub(self.position);
         self.position = next;
-        self.hold.report(next);
-        self.hold.note_lost(lost);
+        self.gate.report(next);
+        self.gate.note_lost(lost);
         lost
     }
 }

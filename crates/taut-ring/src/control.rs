@@ -116,8 +116,8 @@ impl<'m> Control<'m> {
 
     /// What a reader's place says.
     #[must_use]
-    pub fn reader(&self, seat: usize) -> Option<ReaderView> {
-        let words = self.readers.get(seat)?;
+    pub fn reader(&self, place: usize) -> Option<ReaderView> {
+        let words = self.readers.get(place)?;
         // Relaxed: a look from outside orders nothing.
         let state = words[1].load(Ordering::Relaxed);
         Some(ReaderView {
@@ -129,8 +129,8 @@ impl<'m> Control<'m> {
     }
 
     /// Frees the place of a reader that is known to be dead, so that it holds nobody back.
-    pub fn free_seat(&self, seat: usize) {
-        if let Some(words) = self.readers.get(seat) {
+    pub fn free_reader(&self, place: usize) {
+        if let Some(words) = self.readers.get(place) {
             // Relaxed: the dead reader's loads are over; how that is known orders them.
             words[1].store(FREE, Ordering::Relaxed);
         }
@@ -144,8 +144,8 @@ impl<'m> Control<'m> {
 
     /// The free words of a reader's place, for its identity.
     #[must_use]
-    pub fn seat_words(&self, seat: usize) -> Option<&'m [AtomicU64]> {
-        self.readers.get(seat).and_then(|words| words.get(3..))
+    pub fn reader_words(&self, place: usize) -> Option<&'m [AtomicU64]> {
+        self.readers.get(place).and_then(|words| words.get(3..))
     }
 
     /// Up to here the writer may have written: below it less the capacity nothing is safe.
@@ -193,12 +193,15 @@ impl<'m> Control<'m> {
     }
 
     /// Cursor and state of each reader's place.
-    pub(crate) fn seats(&self) -> impl Iterator<Item = (&'m AtomicU64, &'m AtomicU64)> {
+    pub(crate) fn places(&self) -> impl Iterator<Item = (&'m AtomicU64, &'m AtomicU64)> {
         self.readers.iter().map(|words| (&words[0], &words[1]))
     }
 
-    pub(crate) fn seat(&self, seat: usize) -> Result<&'m [AtomicU64; PAIR_WORDS], RingError> {
-        self.readers.get(seat).ok_or(RingError::Seat { seat })
+    pub(crate) fn reader_place(
+        &self,
+        place: usize,
+    ) -> Result<&'m [AtomicU64; PAIR_WORDS], RingError> {
+        self.readers.get(place).ok_or(RingError::Place { place })
     }
 
     /// Begins at a position: nothing is held below it.

@@ -26,12 +26,12 @@ pub enum RingError {
     /// The last producer at this place died in a claim that the reader has not skipped yet.
     Claimed {
         /// The place's number.
-        seat: usize,
+        place: usize,
     },
     /// There is no reader or producer place of this number.
-    Seat {
+    Place {
         /// The number asked for.
-        seat: usize,
+        place: usize,
     },
 }
 
@@ -45,10 +45,10 @@ impl fmt::Display for RingError {
                 write!(f, "{bytes} bytes: a log has a power of two, and at least 512")
             }
             Self::TooSmall { need, have } => write!(f, "need {need} words of memory, have {have}"),
-            Self::Claimed { seat } => {
-                write!(f, "place {seat} is claimed by a dead producer; poll the reader first")
+            Self::Claimed { place } => {
+                write!(f, "place {place} is claimed by a dead producer; poll the reader first")
             }
-            Self::Seat { seat } => write!(f, "there is no place {seat}"),
+            Self::Place { place } => write!(f, "there is no place {place}"),
         }
     }
 }

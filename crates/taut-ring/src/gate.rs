@@ -84,8 +84,8 @@ impl<'m> Gate<'m> {
             self.control.reserve().store(self.reserve, Ordering::Release);
             // SeqCst fence, twice needed. As a release: no message below becomes visible before
             // the reserve above, or a reader would confirm what it saw torn. As the half of a
-            // Dekker pair with `Seat::take`: either we see the new reader below, or it sees this
-            // reserve and begins where we cannot overtake it.
+            // Dekker pair with `ReaderPlace::take`: either we see the new reader below, or it sees
+            // this reserve and begins where we cannot overtake it.
             fence(Ordering::SeqCst);
         }
         if self.policy == Policy::Overwrite {
@@ -109,17 +109,17 @@ impl<'m> Gate<'m> {
 
     /// What is free beyond `head` by the slowest reader.
     fn room(&self, head: u64) -> u64 {
-        let cursors = self.control.seats().filter_map(|(cursor, state)| {
-            // Acquire: pairs with the release in `Seat::drop`: its loads are over.
+        let cursors = self.control.places().filter_map(|(cursor, state)| {
+            // Acquire: pairs with the release in `ReaderPlace::drop`: its loads are over.
             let active = state.load(Ordering::Acquire) == ACTIVE;
-            // Acquire: pairs with the release in `Seat::report`: its loads below are over.
+            // Acquire: pairs with the release in `ReaderPlace::report`: its loads below are over.
             active.then(|| cursor.load(Ordering::Acquire))
         });
         cursors.map(|at| self.capacity.saturating_sub(ahead(head, at))).min().unwrap_or(u64::MAX)
     }
 
     fn evict(&self, head: u64, need: u64) {
-        for (cursor, state) in self.control.seats() {
+        for (cursor, state) in self.control.places() {
             // Relaxed: whom we evict by mistake has just reported, which costs it its place but
             // nothing else.
             let behind = ahead(head, cursor.load(Ordering::Relaxed));
@@ -147,34 +147,34 @@ pub(crate) const fn ahead(position: u64, behind: u64) -> u64 {
 
 /// A registered reader's place: the writer waits for it.
 #[derive(Debug)]
-pub(crate) struct Seat<'m> {
+pub(crate) struct ReaderPlace<'m> {
     cursor: &'m AtomicU64,
     state: &'m AtomicU64,
 }
 
-impl<'m> Seat<'m> {
-    /// Sits down at the place of this number, which must be nobody's, and begins at the position
+impl<'m> ReaderPlace<'m> {
+    /// Takes the place of this number, which must be nobody's, and begins at the position
     /// that `begin` chooses; `begin` is asked again while the writer overtakes the choice.
     pub(crate) fn take(
         control: &Control<'m>,
-        seat: usize,
+        place: usize,
         capacity: u64,
         begin: impl Fn() -> u64,
     ) -> Result<(Self, u64), RingError> {
-        let words: &[AtomicU64; PAIR_WORDS] = control.seat(seat)?;
-        let seat = Self { cursor: &words[0], state: &words[1] };
+        let words: &[AtomicU64; PAIR_WORDS] = control.reader_place(place)?;
+        let place = Self { cursor: &words[0], state: &words[1] };
         words[2].store(0, Ordering::Relaxed);
         loop {
             let at = begin();
-            seat.cursor.store(at, Ordering::Relaxed);
-            seat.state.store(ACTIVE, Ordering::Relaxed);
+            place.cursor.store(at, Ordering::Relaxed);
+            place.state.store(ACTIVE, Ordering::Relaxed);
             // SeqCst fence: the other half of the Dekker pair in `Gate::advance`. Relaxed above: a
             // writer that sees the place taken but not yet its cursor stays, until its next such
             // fence, within the reserve that we look at below.
             fence(Ordering::SeqCst);
             let reserve = control.reserve().load(Ordering::Relaxed);
             if ahead(reserve, at) <= capacity {
-                return Ok((seat, at));
+                return Ok((place, at));
             }
             taut_sync::spin_loop();
         }
@@ -194,7 +194,7 @@ impl<'m> Seat<'m> {
     }
 }
 
-impl Drop for Seat<'_> {
+impl Drop for ReaderPlace<'_> {
     fn drop(&mut self) {
         // Release: our loads are over before the writer sees the place free.
         self.state.store(FREE, Ordering::Release);
@@ -203,9 +203,9 @@ impl Drop for Seat<'_> {
 
 /// A reader's view of what it may still believe.
 #[derive(Debug)]
-pub(crate) struct Hold<'m> {
+pub(crate) struct ReaderGate<'m> {
     control: Control<'m>,
-    seat: Option<Seat<'m>>,
+    place: Option<ReaderPlace<'m>>,
     lost: Option<&'m AtomicU64>,
     capacity: u64,
     epoch: u64,
@@ -230,14 +230,14 @@ pub(crate) enum Verdict {
     NewEpoch(u64),
 }
 
-impl<'m> Hold<'m> {
+impl<'m> ReaderGate<'m> {
     /// An unregistered reader: it writes nothing and may be overtaken.
     pub(crate) fn passive(control: Control<'m>, capacity: u64, at: u64) -> Self {
         let epoch = control.epoch().load(Ordering::Relaxed);
         let part = (capacity / PARTS).max(1);
         Self {
             control,
-            seat: None,
+            place: None,
             lost: None,
             capacity,
             epoch,
@@ -251,13 +251,13 @@ impl<'m> Hold<'m> {
     /// A registered reader.
     pub(crate) fn registered(
         control: Control<'m>,
-        seat_number: usize,
+        place: usize,
         capacity: u64,
         begin: impl Fn() -> u64,
     ) -> Result<(Self, u64), RingError> {
-        let (seat, at) = Seat::take(&control, seat_number, capacity, begin)?;
-        let lost = control.seat(seat_number)?.get(2);
-        Ok((Self { seat: Some(seat), lost, ..Self::passive(control, capacity, at) }, at))
+        let (reader, at) = ReaderPlace::take(&control, place, capacity, begin)?;
+        let lost = control.reader_place(place)?.get(2);
+        Ok((Self { place: Some(reader), lost, ..Self::passive(control, capacity, at) }, at))
     }
 
     /// Confirms what was copied from `position`.
@@ -298,8 +298,8 @@ impl<'m> Hold<'m> {
     pub(crate) fn report(&mut self, position: u64) {
         if position != self.reported {
             self.reported = position;
-            if let Some(seat) = &self.seat {
-                seat.report(position);
+            if let Some(place) = &self.place {
+                place.report(position);
             }
         }
     }
@@ -336,17 +336,17 @@ impl<'m> Hold<'m> {
         // Acquire fence: pairs with the release of the reserve that was just seen.
         fence(Ordering::Acquire);
         let gated = self.control.gated().load(Ordering::Relaxed) != 0;
-        gated && self.seat.as_ref().is_some_and(Seat::is_held)
+        gated && self.place.as_ref().is_some_and(ReaderPlace::is_held)
     }
 
     /// Whether loom is to check that the writer waits for this reader, for good. Without the fence
-    /// of [`Hold::is_held`], which would order what the check is about.
+    /// of [`ReaderGate::is_held`], which would order what the check is about.
     #[inline]
     pub(crate) fn is_asserted(&self) -> bool {
         let relaxed = |word: &AtomicU64| word.load(Ordering::Relaxed);
         cfg!(loom)
             && relaxed(self.control.gated()) == WAITS
-            && self.seat.as_ref().is_some_and(|seat| relaxed(seat.state) == ACTIVE)
+            && self.place.as_ref().is_some_and(|place| relaxed(place.state) == ACTIVE)
     }
 
     /// The epoch of the last message.

@@ -20,7 +20,7 @@ use crate::broadcast::{Polled, Start};
 use crate::bytes::{WORD_BYTES, load_bytes, store_bytes};
 use crate::control::{Control, Counters, PARTS, control_words};
 use crate::error::RingError;
-use crate::gate::{Full, Gate, Hold, Policy, Verdict, ahead};
+use crate::gate::{Full, Gate, Policy, ReaderGate, Verdict, ahead};
 
 /// The smallest capacity in bytes.
 pub const LOG_BYTES_MIN: usize = 512;
@@ -332,7 +332,7 @@ impl Claim<'_, '_> {
 pub struct LogReader<'m> {
     ring: Ring<'m>,
     control: Control<'m>,
-    hold: Hold<'m>,
+    gate: ReaderGate<'m>,
     position: u64,
     /// The header of the last record and the bytes of it.
     last: u64,
@@ -351,11 +351,11 @@ impl<'m> LogReader<'m> {
     ) -> Result<Self, RingError> {
         let (control, ring) = layout.parts(memory)?;
         let position = begin(&control, ring, start);
-        let hold = Hold::passive(control, ring.bytes(), position);
-        Ok(Self { ring, control, hold, position, last: 0, step: WORD })
+        let gate = ReaderGate::passive(control, ring.bytes(), position);
+        Ok(Self { ring, control, gate, position, last: 0, step: WORD })
     }
 
-    /// A reader that the appender waits for, at the place `seat`, which must be nobody's.
+    /// A reader that the appender waits for, at the place `place`, which must be nobody's.
     ///
     /// # Errors
     /// When the memory is not of this layout or has no such place.
@@ -363,12 +363,12 @@ impl<'m> LogReader<'m> {
         memory: &'m [AtomicU64],
         layout: Layout,
         start: Start,
-        seat: usize,
+        place: usize,
     ) -> Result<Self, RingError> {
         let (control, ring) = layout.parts(memory)?;
         let choose = || begin(&control, ring, start);
-        let (hold, position) = Hold::registered(control, seat, ring.bytes(), choose)?;
-        Ok(Self { ring, control, hold, position, last: 0, step: WORD })
+        let (gate, position) = ReaderGate::registered(control, place, ring.bytes(), choose)?;
+        Ok(Self { ring, control, gate, position, last: 0, step: WORD })
     }
 
     /// Copies the next message into `buffer`, if there is one, and says how long it is; what does
@@ -397,7 +397,7 @@ impl<'m> LogReader<'m> {
                 // An overtaken reader may hold any word for a header: `body` keeps it in bounds.
                 let body = self.ring.body(self.position, bytes);
                 let value = read(body, body.len().saturating_mul(WORD_BYTES).min(bytes as usize));
-                return match self.hold.confirm(self.position) {
+                return match self.gate.confirm(self.position) {
                     Verdict::Sound => {
                         self.pass(header);
                         Polled::Message(value)
@@ -406,7 +406,7 @@ impl<'m> LogReader<'m> {
                     Verdict::NewEpoch(epoch) => Polled::NewWriter(epoch),
                 };
             }
-            match self.hold.confirm(self.position) {
+            match self.gate.confirm(self.position) {
                 Verdict::Sound => self.pass(header),
                 Verdict::Lapped => return Polled::Lapped(self.lapped()),
                 Verdict::NewEpoch(epoch) => return Polled::NewWriter(epoch),
@@ -416,7 +416,7 @@ impl<'m> LogReader<'m> {
 
     /// Tells the appender at once what is read; a poll does so only now and then.
     pub fn report(&mut self) {
-        self.hold.report(self.position);
+        self.gate.report(self.position);
     }
 
     /// The position of the next message, in bytes.
@@ -428,7 +428,7 @@ impl<'m> LogReader<'m> {
     /// The epoch of the writer of the last message.
     #[must_use]
     pub const fn epoch(&self) -> u64 {
-        self.hold.epoch()
+        self.gate.epoch()
     }
 
     /// The epoch of the writer that there is now, or was last.
@@ -440,7 +440,7 @@ impl<'m> LogReader<'m> {
     /// Whether the appender waits for this reader: it registered and was not evicted.
     #[must_use]
     pub fn is_held(&self) -> bool {
-        self.hold.is_held()
+        self.gate.is_held()
     }
 
     /// Whether there is a message, or was one that the writer has overtaken since.
@@ -460,7 +460,7 @@ impl<'m> LogReader<'m> {
             self.step_anew(header);
         }
         self.position = self.position.wrapping_add(self.step);
-        self.hold.passed(self.position);
+        self.gate.passed(self.position);
     }
 
     /// Records of many lengths are not foreseen: their lines are asked for. (A call, so that no
@@ -475,10 +475,10 @@ impl<'m> LogReader<'m> {
 
     #[inline]
     fn nothing<T>(&mut self) -> Polled<T> {
-        if self.hold.is_lapped(self.position) {
+        if self.gate.is_lapped(self.position) {
             return Polled::Lapped(self.lapped());
         }
-        self.hold.caught_up(self.position);
+        self.gate.caught_up(self.position);
         Polled::Empty
     }
 
@@ -488,8 +488,8 @@ impl<'m> LogReader<'m> {
         let next = begin(&self.control, self.ring, Start::Oldest);
         let lost = next.wrapping_sub(self.position);
         self.position = next;
-        self.hold.report(next);
-        self.hold.note_lost(lost);
+        self.gate.report(next);
+        self.gate.note_lost(lost);
         lost
     }
 }

@@ -79,14 +79,14 @@ pub struct Producer<'m> {
 }
 
 impl<'m> Producer<'m> {
-    /// A producer at the place `seat`, which must be nobody's.
+    /// A producer at the place `place`, which must be nobody's.
     ///
     /// # Errors
     /// When the memory is not of this layout or has no such place; [`RingError::Claimed`] while
     /// the place names the dead one whose claim holds up the reader.
-    pub fn new(memory: &'m [AtomicU64], layout: Layout, seat: usize) -> Result<Self, RingError> {
+    pub fn new(memory: &'m [AtomicU64], layout: Layout, place: usize) -> Result<Self, RingError> {
         let parts = layout.parts(memory)?;
-        let note = &parts.notes.get(seat).ok_or(RingError::Seat { seat })?[0];
+        let note = &parts.notes.get(place).ok_or(RingError::Place { place })?[0];
         // Acquire: as in `push`.
         let taken_seen = parts.taken.load(Ordering::Acquire);
         // Relaxed, all: the last producer here is dead; how that is known orders its stores.
@@ -95,7 +95,7 @@ impl<'m> Producer<'m> {
         let tail = parts.tail.load(Ordering::Relaxed);
         let waits = position.wrapping_sub(taken_seen) < tail.wrapping_sub(taken_seen);
         if noted != 0 && waits && !is_complete(parts.slots, position) {
-            return Err(RingError::Claimed { seat });
+            return Err(RingError::Claimed { place });
         }
         Ok(Self { parts, note, taken_seen })
     }
@@ -178,7 +178,7 @@ impl<'m> Consumer<'m> {
         let notes = self.parts.notes.iter().enumerate();
         notes
             .filter(move |(_, words)| waits && words[0].load(Ordering::Relaxed) == note)
-            .map(|(seat, _)| seat)
+            .map(|(place, _)| place)
     }
 
     /// Skips the claim of a producer that is known to be dead: all [`Consumer::holders`] must be.

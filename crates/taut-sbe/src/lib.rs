@@ -1,74 +1,51 @@
-//! SBE: the messages of taut's market-data feed.
+//! The runtime of the SBE codecs that `taut-sbe-gen` generates: what is the same for every schema.
 //!
-//! A datagram is a [`PacketHeader`] (24 bytes) and then messages, each behind a 4-byte frame (its
-//! size, a reserved word) and an SBE message header. The messages are encoded by Simple Binary
-//! Encoding 1.0 in little endian, as `schema/taut-market-data.xml` says. Their codec is generated
-//! from that file (`cargo xtask gen`); above it stand the nouns of taut, one table per template in
-//! [`Message`], and the packet.
-//!
-//! [`PacketWriter`] packs messages into a buffer that it is given; [`PacketReader`] reads a
-//! datagram back, either message by message or, on the hot path, only the level updates and trades
-//! ([`PacketReader::visit_levels`]). Templates of a newer schema are skipped by their size, blocks
-//! that a newer version made longer are read up to what is known, and nothing that a peer sends can
-//! panic: what does not fit is [`SbeError::Malformed`] with its place in the datagram.
+//! A program names [`DecodeError`] and [`EncodeError`], the [`Group`]s of a message, and [`Json`].
+//! The rest is what generated code calls; it changes with the generator, so that both have one
+//! version. Nothing here allocates, and no input panics.
 //!
 //! ```
-//! use taut_sbe::{Message, PacketHeader, PacketReader, PacketWriter, LevelUpdate};
-//! use taut_types::{InstrumentId, Lots, Price, SequenceNumber, Side};
+//! use taut_sbe::{Block, Body, Cut, Group, Writer};
 //!
-//! let level = Message::LevelUpdate(LevelUpdate {
-//!     price: Price(585_330_000_000),
-//!     lots: Lots(18),
-//!     order_count: 1,
-//!     instrument: InstrumentId(1),
-//!     side: Side::Buy,
-//! });
-//! let mut writer = PacketWriter::new([0; taut_sbe::PACKET_BYTES_MAX]);
-//! writer.begin(PacketHeader { sequence: SequenceNumber(1), ..PacketHeader::default() })?;
-//! writer.push(&level)?;
+//! /// What the generator writes for the entries of a group with one number of 16 bits.
+//! #[derive(Clone, Copy)]
+//! struct Entry<'a>(Block<'a, 2>);
 //!
-//! let reader = PacketReader::new(writer.finish())?;
-//! assert_eq!(reader.header().sequence, SequenceNumber(1));
-//! assert_eq!(reader.messages().next(), Some(Ok(level)));
-//! # Ok::<(), taut_sbe::SbeError>(())
+//! impl<'a> Body<'a> for Entry<'a> {
+//!     const FLAT: bool = true;
+//!     const BYTES: usize = 2;
+//!     fn split(bytes: &'a [u8], length: usize, version: u32) -> Result<(Self, &'a [u8]), Cut> {
+//!         Block::split(bytes, length, version).map(|(block, rest)| (Self(block), rest))
+//!     }
+//!     fn show(&self, to: &mut Writer<'_>) -> core::fmt::Result {
+//!         to.field("number", &u16::from_le_bytes(*self.0.base))
+//!     }
+//! }
+//!
+//! // Two entries of three bytes each: a newer sender's. The last byte is not theirs.
+//! let (group, rest) = Group::<Entry<'_>>::split(&[1, 0, 9, 2, 0, 9, 7], 3, 2, 0).ok().unwrap();
+//! assert_eq!(format!("{group:?}"), "[{number: 1}, {number: 2}]");
+//! assert_eq!(rest, [7]);
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-#![cfg_attr(
-    test,
-    allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
-)]
 
-#[cfg(test)]
-extern crate std;
-
-mod block;
-#[rustfmt::skip]
-mod codec;
+mod bytes;
 mod error;
-mod frame;
 mod group;
-mod message;
-mod packet;
-mod reader;
-#[cfg(test)]
-mod tests;
-mod value;
-mod writer;
+mod show;
 
-pub use block::{
-    InstrumentDefinition, LevelUpdate, OrderAdd, OrderDelete, OrderReduce, SnapshotBegin,
-    SnapshotEnd, SnapshotLevel, SnapshotOrder, SnapshotPart, Trade,
+#[doc(hidden)]
+pub use bytes::{
+    apart, array, array_bytes, at, padded, put, put_data, split, split_at, split_mut, text, trimmed,
 };
-pub use error::SbeError;
-pub use frame::{SCHEMA_ID, SCHEMA_VERSION};
-pub use group::{LevelEntries, Levels, OrderEntries, Orders};
-pub use message::{Message, SnapshotLevels, SnapshotOrders};
-pub use packet::{
-    LEVELS_PER_PACKET_MAX, ORDERS_PER_PACKET_MAX, PACKET_BYTES_MAX, PACKET_HEADER_BYTES,
-    PacketFlags, PacketHeader,
-};
-pub use reader::{LevelSink, Messages, PacketReader};
-pub use value::ReduceReason;
-pub use writer::PacketWriter;
+#[doc(hidden)]
+pub use error::Cut;
+pub use error::{DecodeError, EncodeError};
+#[doc(hidden)]
+pub use group::Block;
+pub use group::{Body, Entries, Group};
+#[doc(hidden)]
+pub use show::{Hex, Latin1, Name, Utf8, Value, Writer};
+pub use show::{Json, Show};

@@ -7,7 +7,7 @@ use core::arch::x86_64::{
     _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_storeu_si256, _mm256_xor_si256,
 };
 
-use crate::lanes::{Kernel, Lanes};
+use crate::lanes::{LaneOperation, Lanes};
 use crate::portable::{keep, short_sum};
 
 /// AVX2, BMI1, BMI2, LZCNT and POPCNT: there is a value only where the processor has them all.
@@ -27,9 +27,9 @@ impl Avx2 {
 
     /// Runs the work in a function that is compiled for these instructions.
     #[inline]
-    pub fn enter<K: Kernel>(self, kernel: K) -> K::Output {
+    pub fn enter<K: LaneOperation>(self, kernel: K) -> K::Output {
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-        fn run<K: Kernel>(lanes: Avx2, kernel: K) -> K::Output {
+        fn run<K: LaneOperation>(lanes: Avx2, kernel: K) -> K::Output {
             kernel.run(lanes)
         }
         // SAFETY: `detect` alone makes such a value, and it has found every one of the features.

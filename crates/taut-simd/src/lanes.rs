@@ -15,7 +15,7 @@ pub trait Lanes: Copy {
 /// A piece of work that is compiled for every level. Its `run`, and what it calls that matters,
 /// is `#[inline(always)]`: a function of its own would be compiled for the processors of the
 /// whole build.
-pub trait Kernel {
+pub trait LaneOperation {
     /// What comes of it.
     type Output;
 

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 #[cfg(target_arch = "x86_64")]
 use crate::avx2::Avx2;
-use crate::lanes::{Kernel, Lanes};
+use crate::lanes::{LaneOperation, Lanes};
 use crate::portable::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::sse2::Sse2;
@@ -63,7 +63,7 @@ impl Level {
 
     /// Runs the work as it was compiled for this level. Cost: a branch and a call.
     #[inline]
-    pub fn run<K: Kernel>(self, kernel: K) -> K::Output {
+    pub fn run<K: LaneOperation>(self, kernel: K) -> K::Output {
         match self.0 {
             Kind::Portable => kernel.run(Portable),
             #[cfg(target_arch = "x86_64")]
@@ -93,7 +93,7 @@ impl Level {
 
 struct Sum<'a>(&'a [u8]);
 
-impl Kernel for Sum<'_> {
+impl LaneOperation for Sum<'_> {
     type Output = u8;
 
     #[inline(always)]

@@ -4,9 +4,9 @@
 //! instructions that came with it, SSE2 on every other x86-64, plain 64-bit words elsewhere. All
 //! levels give the same results, and the tests hold them against each other.
 //!
-//! Code that loops over blocks is a [`Kernel`]: written once over [`Lanes`], compiled once for each
-//! level, entered through [`Level::run`], so that the choice is made once for a whole loop and
-//! everything inside it is inlined.
+//! Code that loops over blocks is a [`LaneOperation`]: written once over [`Lanes`], compiled once
+//! for each level, entered through [`Level::run`], so that the choice is made once for a whole loop
+//! and everything inside it is inlined.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -17,7 +17,7 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
 
-pub use lanes::{Kernel, Lanes};
+pub use lanes::{LaneOperation, Lanes};
 pub use level::Level;
 
 /// How many bytes a mask is of.
@@ -32,12 +32,12 @@ pub fn sum(bytes: &[u8]) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kernel, Lanes, Level, sum};
+    use super::{LaneOperation, Lanes, Level, sum};
     use proptest::prelude::*;
 
     struct Mask<'a>(&'a [u8; 64], u8);
 
-    impl Kernel for Mask<'_> {
+    impl LaneOperation for Mask<'_> {
         type Output = u64;
 
         #[inline(always)]

@@ -1,6 +1,6 @@
 //! A key of four bytes over a slice, again and again: WebSocket's masking (RFC 6455, 5.3).
 
-use crate::lanes::{Kernel, Lanes};
+use crate::lanes::{LaneOperation, Lanes};
 use crate::level::Level;
 
 /// Bytes that are masked together.
@@ -34,7 +34,7 @@ struct MaskInto<'a> {
     key: [u8; 4],
 }
 
-impl Kernel for MaskInto<'_> {
+impl LaneOperation for MaskInto<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -64,7 +64,7 @@ struct Mask<'a> {
     key: [u8; 4],
 }
 
-impl Kernel for Mask<'_> {
+impl LaneOperation for Mask<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -1,8 +1,8 @@
 //! What a venue is told when it is built.
 
-use taut_feed::RetransmitConfig;
 use taut_fix::CompId;
-use taut_sbe::PACKET_BYTES_MAX;
+use taut_market_data::feed::RetransmitConfig;
+use taut_market_data::native::PACKET_BYTES_MAX;
 use taut_types::{Instrument, Nanos};
 
 use crate::error::VenueError;

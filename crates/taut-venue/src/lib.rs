@@ -15,7 +15,8 @@
 //!   each with what it does to the resting order, then what joins or leaves, then the new state of
 //!   each level. Trades of hidden orders are packets of their own, with order id 0. The packets go
 //!   out on two lines, A and then B; what both have lost can be asked for, within bounds
-//!   ([`taut_feed::RetransmitServer`]). A snapshot of levels and orders repeats on another channel.
+//!   ([`taut_market_data::feed::RetransmitServer`]). A snapshot of levels and orders repeats on
+//!   another channel.
 //! - **Reports go first**: a command's execution reports are handed to the kernel before its
 //!   packets.
 //! - **The flow** is the venue's own crowd, synthetic or recorded: see [`flow`].

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use taut_feed::{RetransmitConfig, RetransmitCounters, RetransmitServer};
-use taut_sbe::PACKET_BYTES_MAX;
+use taut_market_data::feed::{RetransmitConfig, RetransmitCounters, RetransmitServer};
+use taut_market_data::native::PACKET_BYTES_MAX;
 use taut_types::{Nanos, SequenceNumber};
 
 use crate::channel::Channel;

@@ -1,7 +1,7 @@
 //! The incremental channel: engine events become packets.
 
 use taut_engine::{CancelReason, Event};
-use taut_sbe::{
+use taut_market_data::native::{
     LevelUpdate, Message, OrderAdd, OrderDelete, OrderReduce, PACKET_BYTES_MAX, PacketFlags,
     PacketHeader, PacketWriter, ReduceReason, SbeError, Trade,
 };

@@ -5,7 +5,7 @@
 //! copy is sent in bursts, so that no order waits for a cycle.
 
 use taut_book::OrderBook;
-use taut_sbe::{
+use taut_market_data::native::{
     InstrumentDefinition, LEVELS_PER_PACKET_MAX, Levels, Message, ORDERS_PER_PACKET_MAX, Orders,
     PACKET_BYTES_MAX, PacketFlags, PacketHeader, PacketWriter, SnapshotBegin, SnapshotEnd,
     SnapshotLevel, SnapshotLevels, SnapshotOrder, SnapshotOrders, SnapshotPart,

@@ -24,18 +24,11 @@ pub use taut_book as book;
 pub use taut_channel as channel;
 /// The matching engine.
 pub use taut_engine as engine;
-/// Market-data sequencing and recovery.
-pub use taut_feed as feed;
 /// FIX: codec and session.
 pub use taut_fix as fix;
-/// FIX: Logons that are signed, such as Binance's.
-pub use taut_fix_auth as fix_auth;
-/// FIX: dictionaries, to validate by.
-pub use taut_fix_dict as fix_dict;
-/// FIX: acceptors and initiators on the loop, from settings in TOML.
-pub use taut_fix_driver as fix_driver;
-/// FIX: numbers and messages that survive the process.
-pub use taut_fix_store as fix_store;
+/// FIX over the loop: acceptors and initiators, settings in TOML, dictionaries, stores, signed
+/// Logons.
+pub use taut_fix_engine as fix_engine;
 /// The gateway: feed, book, strategy, risk, order.
 pub use taut_gateway as gateway;
 /// The event loop: one thread, epoll, io_uring or a simulated kernel.
@@ -44,7 +37,9 @@ pub use taut_io as io;
 pub use taut_ipc as ipc;
 /// Stages, histograms, percentiles.
 pub use taut_lat as lat;
-/// Venues' market data as normalized events: Binance, CME.
+/// Leases: typed publish and subscribe over UDP.
+pub use taut_lease as lease;
+/// Venues' market data as normalized events: taut's own feed, Binance, CME; sequencing, recovery.
 pub use taut_market_data as market_data;
 /// Drivers on the loop: connecting by name, feeds, frames, files, TLS.
 pub use taut_net as net;
@@ -52,8 +47,6 @@ pub use taut_net as net;
 pub use taut_oms as oms;
 /// Rings and cells over slices of atomics.
 pub use taut_ring as ring;
-/// SBE: the messages of taut's own feed. Other schemas: `taut-sbe-gen`, in a build script.
-pub use taut_sbe as sbe;
 /// Atomics facade and padding.
 pub use taut_sync as sync;
 /// The Linux boundary.

@@ -4,7 +4,6 @@ use super::finding::Finding;
 use super::house::House;
 use super::law::Law;
 use super::path::{Path, paths};
-use super::token::tokens;
 
 /// The law.
 pub const LAW: Law = Law {
@@ -14,6 +13,8 @@ pub const LAW: Law = Law {
 };
 
 const SYSTEM_CRATE: &str = "taut-sys";
+/// Its deadlines end a test; nothing is measured by them.
+const TEST_CRATE: &str = "taut-testkit";
 const ATOMIC_CRATE: &str = "taut-sync";
 const SYSTEM_NAMES: &[&str] = &["libc", "rustix"];
 const COUNTER_NAMES: &[&str] = &["_rdtsc", "__rdtscp"];
@@ -31,11 +32,12 @@ fn check(house: &House<'_>) -> Vec<Finding> {
             }
         }
         for (path, source) in house.sources_of(package) {
-            let all = tokens(&source.code);
-            let paths = paths(&all);
+            let paths = paths(source.stream.clone());
             if beyond_system {
-                let words = all.iter().map(|token| (token.text, token.line));
+                let words = source.tokens.iter().map(|token| (&*token.text, token.line));
                 findings.extend(words.filter_map(|(word, line)| names_system(path, word, line)));
+            }
+            if beyond_system && package.name != TEST_CRATE {
                 findings.extend(reads_clock(path, &paths));
             }
             if package.name != ATOMIC_CRATE {
@@ -57,10 +59,12 @@ fn names_system(path: &str, word: &str, line: usize) -> Option<Finding> {
     Some(Finding::new(path, line, format!("names `{word}`"), remedy))
 }
 
-fn reads_clock(path: &str, paths: &[Path<'_>]) -> Vec<Finding> {
-    let reads = |p: &Path<'_>| {
-        let [.., kind, "now"] = p.segments[..] else { return None };
-        let clock = alias(paths, kind, |imported| CLOCKS.contains(imported.last()?).then_some(()));
+fn reads_clock(path: &str, paths: &[Path]) -> Vec<Finding> {
+    let reads = |p: &Path| {
+        let [.., kind, "now"] = p.names()[..] else { return None };
+        let clock = alias(paths, kind, |imported| {
+            imported.last().is_some_and(|last| CLOCKS.contains(last))
+        });
         if !CLOCKS.contains(&kind) && !clock {
             return None;
         }
@@ -71,14 +75,14 @@ fn reads_clock(path: &str, paths: &[Path<'_>]) -> Vec<Finding> {
     paths.iter().filter_map(reads).collect()
 }
 
-fn names_atomics(path: &str, paths: &[Path<'_>]) -> Vec<Finding> {
-    let names = |p: &Path<'_>| {
-        let atomics = match p.segments[..] {
+fn names_atomics(path: &str, paths: &[Path]) -> Vec<Finding> {
+    let names = |p: &Path| {
+        let atomics = match p.names()[..] {
             // A glob brings the module in as well.
             ["core" | "std", "sync", "atomic" | "*", ..] => true,
-            [module, "atomic", ..] => alias(paths, module, |imported| {
-                matches!(imported, ["core" | "std", "sync"]).then_some(())
-            }),
+            [module, "atomic", ..] => {
+                alias(paths, module, |imported| matches!(imported, ["core" | "std", "sync"]))
+            }
             _ => false,
         };
         let what = format!("names `{}`", p.segments.join("::"));
@@ -89,8 +93,8 @@ fn names_atomics(path: &str, paths: &[Path<'_>]) -> Vec<Finding> {
 }
 
 /// Whether a `use` in the same file gives `name` to a path that `is_meant` accepts.
-fn alias(paths: &[Path<'_>], name: &str, is_meant: impl Fn(&[&str]) -> Option<()>) -> bool {
-    paths.iter().any(|path| path.import == Some(name) && is_meant(&path.segments).is_some())
+fn alias(paths: &[Path], name: &str, is_meant: impl Fn(&[&str]) -> bool) -> bool {
+    paths.iter().any(|path| path.import.as_deref() == Some(name) && is_meant(&path.names()))
 }
 
 #[cfg(test)]
@@ -158,5 +162,9 @@ mod tests {
             assert_broken(&LAW, &[(MAIN, text)], "xtask/src/main.rs:1", "");
         }
         assert_kept(&LAW, &[(MAIN, "fn f(now: Nanos) { Clock::now(); }\n")]);
+        let kit = manifest("taut-testkit", 1, false, false, "");
+        let deadline = "fn f() { std::time::Instant::now(); }\n";
+        let place = "crates/taut-testkit/src/lib.rs";
+        assert_kept(&LAW, &[("crates/taut-testkit/Cargo.toml", &kit), (place, deadline)]);
     }
 }

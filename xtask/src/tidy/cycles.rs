@@ -6,7 +6,6 @@ use super::finding::Finding;
 use super::house::House;
 use super::law::Law;
 use super::module::{Name, Use, uses};
-use super::token::tokens;
 
 /// The law.
 pub const LAW: Law = Law {
@@ -19,9 +18,9 @@ fn check(house: &House<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for package in &house.packages {
         let src = package.file("src/");
-        let inside = house.sources_of(package).filter_map(|(path, source)| {
-            Some((path.strip_prefix(&src)?, path, tokens(&source.code)))
-        });
+        let inside = house
+            .sources_of(package)
+            .filter_map(|(path, source)| Some((path.strip_prefix(&src)?, path, source)));
         let files: Vec<_> = inside.collect();
         findings.extend(cycles(&uses(&files)).iter().map(|cycle| finding(cycle)));
     }

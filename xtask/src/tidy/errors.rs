@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::finding::Finding;
 use super::house::House;
 use super::law::Law;
-use super::token::{Token, tokens, without_tests};
+use super::source::Token;
 
 /// The law.
 pub const LAW: Law = Law {
@@ -22,12 +22,11 @@ fn check(house: &House<'_>) -> Vec<Finding> {
     for package in house.packages.iter().filter(|package| package.folder.starts_with("crates/")) {
         let (mut types, mut errors) = (Vec::new(), BTreeSet::new());
         for (path, source) in house.sources_of(package) {
-            let shipped = without_tests(&tokens(&source.code));
-            types.extend(public_types(&shipped).map(|token| (path, token)));
-            errors.extend(implementors(&shipped));
+            types.extend(public_types(&source.shipped_tokens).map(|token| (path, token)));
+            errors.extend(implementors(&source.shipped_tokens));
         }
         for (path, Token { text, line }) in types {
-            if !errors.contains(text) {
+            if !errors.contains(&text) {
                 let what = format!("`{text}` is no `core::error::Error`");
                 let remedy = "implement it and `Display`, in words that say what to do";
                 findings.push(Finding::new(path, line, what, remedy));
@@ -38,23 +37,25 @@ fn check(house: &House<'_>) -> Vec<Finding> {
 }
 
 /// The names of public types that say that they are errors.
-fn public_types<'s>(all: &[Token<'s>]) -> impl Iterator<Item = Token<'s>> {
+fn public_types(all: &[Token]) -> impl Iterator<Item = Token> {
     all.windows(3).filter_map(|window| match window {
         [public, kind, name]
             if public.text == "pub"
-                && matches!(kind.text, "enum" | "struct")
+                && matches!(&*kind.text, "enum" | "struct")
                 && name.text.ends_with(ENDING) =>
         {
-            Some(*name)
+            Some(name.clone())
         }
         _ => None,
     })
 }
 
 /// The types that implement `Error`.
-fn implementors<'s>(all: &[Token<'s>]) -> impl Iterator<Item = &'s str> {
+fn implementors(all: &[Token]) -> impl Iterator<Item = String> {
     all.windows(3).filter_map(|window| match window {
-        [error, keyword, name] if error.text == "Error" && keyword.text == "for" => Some(name.text),
+        [error, keyword, name] if error.text == "Error" && keyword.text == "for" => {
+            Some(name.text.clone())
+        }
         _ => None,
     })
 }

@@ -1,10 +1,10 @@
-//! The tree as laws see it: packages with their manifests, sources taken apart.
+//! The tree as laws see it: packages with their manifests, sources as tokens.
 
 use std::collections::BTreeMap;
 
 use super::finding::Finding;
-use super::lexer::Source;
 use super::package::{Manifest, Package};
+use super::source::Source;
 use super::tree::Tree;
 
 /// A tree, read once for all laws.
@@ -16,7 +16,7 @@ pub struct House<'t> {
     pub root: Option<Manifest<'t>>,
     /// The members of the workspace, by folder.
     pub packages: Vec<Package<'t>>,
-    /// Manifests that are none.
+    /// Manifests and sources that are none.
     pub broken: Vec<Finding>,
     /// The folders of all manifests, of members or not.
     pub folders: Vec<&'t str>,
@@ -24,9 +24,8 @@ pub struct House<'t> {
 }
 
 impl<'t> House<'t> {
-    /// Reads the manifests and takes the sources apart.
+    /// Reads the manifests and the sources.
     pub fn new(tree: &'t Tree) -> Self {
-        let rust = tree.texts().filter(|(path, _)| path.ends_with(".rs"));
         let mut house = Self {
             tree,
             root: None,
@@ -36,8 +35,17 @@ impl<'t> House<'t> {
                 .texts()
                 .filter_map(|(path, _)| path.strip_suffix("/Cargo.toml"))
                 .collect(),
-            sources: rust.map(|(path, text)| (path, Source::new(text))).collect(),
+            sources: BTreeMap::new(),
         };
+        for (path, text) in tree.texts().filter(|(path, _)| path.ends_with(".rs")) {
+            match Source::new(text) {
+                Ok(source) => drop(house.sources.insert(path, source)),
+                Err(line) => {
+                    let remedy = "let the compiler say more";
+                    house.broken.push(Finding::new(path, line, "it is not Rust", remedy));
+                }
+            }
+        }
         let Some((path, text)) = tree.texts().find(|(path, _)| *path == "Cargo.toml") else {
             let remedy = "run tidy on the root of the workspace";
             house.broken.push(Finding::new("Cargo.toml", 1, "it does not exist", remedy));

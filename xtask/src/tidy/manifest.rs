@@ -92,4 +92,10 @@ mod tests {
     fn a_manifest_is_toml() {
         assert_broken(&LAW, &[(PATH, "[package\n")], "xtask/Cargo.toml:1", "not TOML");
     }
+
+    #[test]
+    fn a_source_is_rust() {
+        let open = ("xtask/src/main.rs", "fn main() {\n}}\n");
+        assert_broken(&LAW, &[open], "xtask/src/main.rs:2", "not Rust");
+    }
 }

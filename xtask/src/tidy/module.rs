@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::path::{Path, paths};
-use super::token::{Token, is_sequence, text_at, without_tests};
+use super::source::{Source, Token, is_sequence, text_at};
 
 /// A module's name from the root: `["session", "state"]`; the root's is empty.
 pub type Name = Vec<String>;
@@ -26,8 +26,8 @@ pub struct Use {
 }
 
 /// All uses between different modules; `files` are the sources below `src/`, by their path in it,
-/// each with its full path and its tokens.
-pub fn uses<'s>(files: &'s [(&'s str, &'s str, Vec<Token<'s>>)]) -> Vec<Use> {
+/// each with its full path.
+pub fn uses(files: &[(&str, &str, &Source)]) -> Vec<Use> {
     let mut modules = Modules::new(files);
     modules.read_imports();
     let mut uses = Vec::new();
@@ -57,10 +57,10 @@ const HOPS_MAX: usize = 16;
 #[derive(Default)]
 struct Module<'s> {
     file: &'s str,
-    paths: Vec<Path<'s>>,
-    defined: BTreeSet<&'s str>,
+    paths: Vec<Path>,
+    defined: BTreeSet<String>,
     /// What its own `use` lines name: the name and the absolute path.
-    imports: BTreeMap<&'s str, Name>,
+    imports: BTreeMap<String, Name>,
     /// The modules whose whole content it imports.
     globs: Vec<Name>,
 }
@@ -71,26 +71,21 @@ struct Modules<'s> {
 
 impl<'s> Modules<'s> {
     /// The modules that ship. lib.rs and main.rs share the root: neither is ever a target.
-    fn new(files: &'s [(&'s str, &'s str, Vec<Token<'s>>)]) -> Self {
+    fn new(files: &[(&str, &'s str, &Source)]) -> Self {
         let mut all: BTreeMap<Name, Module<'s>> = BTreeMap::new();
         let mut test_only = Vec::new();
-        for (path, file, tokens) in files {
+        for (path, file, source) in files {
             let Some(name) = name_of(path) else { continue };
-            let shipped = without_tests(tokens);
-            let declared = declared(&shipped);
-            test_only.extend(self::declared(tokens).difference(&declared).map(|child| {
-                let mut name = name.clone();
-                name.push((*child).to_owned());
-                name
-            }));
+            let declared = declared(&source.shipped_tokens);
+            let every = self::declared(&source.tokens);
+            let children = every.difference(&declared);
+            test_only.extend(children.map(|child| [&name[..], &[(*child).to_owned()]].concat()));
             let module = all.entry(name).or_default();
             module.file = file;
-            module.paths.extend(paths(&shipped));
-            module.defined.extend(
-                shipped
-                    .windows(2)
-                    .filter_map(|pair| DEFINING.contains(&pair[0].text).then_some(pair[1].text)),
-            );
+            module.paths.extend(paths(source.shipped.clone()));
+            let names =
+                source.shipped_tokens.windows(2).filter(|pair| DEFINING.contains(&&*pair[0].text));
+            module.defined.extend(names.map(|pair| pair[1].text.clone()));
         }
         all.retain(|name, _| !test_only.iter().any(|test| name.starts_with(test)));
         Self { all }
@@ -100,8 +95,8 @@ impl<'s> Modules<'s> {
         let mut imports = Vec::new();
         for (name, module) in &self.all {
             for path in module.paths.iter().filter(|path| path.depth == 0) {
-                if let (Some(import), Some(target)) = (path.import, self.absolute(name, path)) {
-                    imports.push((name.clone(), import, target));
+                if let (Some(import), Some(target)) = (&path.import, self.absolute(name, path)) {
+                    imports.push((name.clone(), import.clone(), target));
                 }
             }
         }
@@ -117,11 +112,12 @@ impl<'s> Modules<'s> {
     }
 
     /// The path from the root of what `path` in module `from` names; none when it leaves the crate.
-    fn absolute(&self, from: &Name, path: &Path<'_>) -> Option<Name> {
+    fn absolute(&self, from: &Name, path: &Path) -> Option<Name> {
         let mut base = from.clone();
-        base.extend(path.inline.iter().map(|&name| name.to_owned()));
-        let mut rest = path.segments.as_slice();
-        match rest.first().copied()? {
+        base.extend(path.inline.iter().cloned());
+        let names = path.names();
+        let mut rest = &names[..];
+        match *rest.first()? {
             _ if path.global => return None,
             "crate" => (base, rest) = (Name::new(), &rest[1..]),
             "self" => rest = &rest[1..],
@@ -188,7 +184,7 @@ impl<'s> Modules<'s> {
 }
 
 /// The module in the file at `path` below `src/`; none for tests and for other binaries' roots.
-fn name_of(path: &str) -> Option<Name> {
+pub fn name_of(path: &str) -> Option<Name> {
     let stem = path.strip_suffix(".rs")?;
     let mut name: Name = stem.split('/').map(str::to_owned).collect();
     if matches!(stem, "lib" | "main") || name.last().is_some_and(|last| last == "mod") {
@@ -199,7 +195,7 @@ fn name_of(path: &str) -> Option<Name> {
 }
 
 /// The modules that are declared as files: `mod name;`.
-fn declared<'s>(tokens: &[Token<'s>]) -> BTreeSet<&'s str> {
+fn declared(tokens: &[Token]) -> BTreeSet<&str> {
     let files = (0..tokens.len())
         .filter(|&at| is_sequence(tokens, at, &["mod"]) && text_at(tokens, at + 2) == ";");
     files.map(|at| text_at(tokens, at + 1)).collect()
@@ -208,11 +204,14 @@ fn declared<'s>(tokens: &[Token<'s>]) -> BTreeSet<&'s str> {
 #[cfg(test)]
 mod tests {
     use super::uses;
-    use crate::tidy::token::tokens;
+    use crate::tidy::source::Source;
 
     /// The uses as `from -> to`, in order of modules and lines.
     fn graph(files: &[(&str, &str)]) -> Vec<String> {
-        let files: Vec<_> = files.iter().map(|(path, code)| (*path, *path, tokens(code))).collect();
+        let sources = files.iter().map(|(_, code)| Source::new(code).expect("tokens"));
+        let sources: Vec<_> = sources.collect();
+        let files = files.iter().zip(&sources).map(|((path, _), source)| (*path, *path, source));
+        let files: Vec<_> = files.collect();
         let name = |name: &[String]| name.join("::");
         uses(&files).iter().map(|u| format!("{} -> {}", name(&u.from), name(&u.to))).collect()
     }

@@ -3,7 +3,7 @@
 use super::finding::Finding;
 use super::house::House;
 use super::law::Law;
-use super::token::{has_lint, inner_attributes, is_sequence, tokens, without_tests};
+use super::source::is_sequence;
 
 /// The law.
 pub const LAW: Law = Law {
@@ -21,20 +21,19 @@ fn check(house: &House<'_>) -> Vec<Finding> {
             findings.push(Finding::new(package.path(), 1, what, "add it, or declare pure = false"));
             continue;
         };
-        let attributes = inner_attributes(&tokens(&source.code));
-        if !attributes.iter().any(|attribute| attribute == "no_std") {
+        if !source.attributes().iter().any(|attribute| attribute.path().is_ident("no_std")) {
             let what = "a pure crate without `#![no_std]`";
             findings.push(Finding::new(&root, 1, what, "add it: it keeps the world out"));
         }
-        if !has_lint(&attributes, &["forbid"], "unsafe_code") {
+        if !source.has_lint(&["forbid"], "unsafe_code") {
             let what = "a pure crate without `#![forbid(unsafe_code)]`";
             findings.push(Finding::new(&root, 1, what, "add it"));
         }
         let src = package.file("src/");
         for (path, source) in house.sources_of(package).filter(|(path, _)| path.starts_with(&src)) {
-            let shipped = without_tests(&tokens(&source.code));
+            let shipped = &source.shipped_tokens;
             for at in 0..shipped.len() {
-                if is_sequence(&shipped, at, &["extern", "crate", "std"]) {
+                if is_sequence(shipped, at, &["extern", "crate", "std"]) {
                     let what = "`extern crate std` in a pure crate";
                     let remedy = "put `#[cfg(test)]` above it";
                     findings.push(Finding::new(path, shipped[at].line, what, remedy));

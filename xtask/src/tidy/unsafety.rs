@@ -3,9 +3,8 @@
 use super::finding::Finding;
 use super::house::House;
 use super::law::Law;
-use super::lexer::Source;
 use super::package::Package;
-use super::token::{Token, has_lint, inner_attributes, text_at, tokens};
+use super::source::{Source, Token, comments_above, text_at};
 
 /// The law.
 pub const LAW: Law = Law {
@@ -30,10 +29,10 @@ fn check(house: &House<'_>) -> Vec<Finding> {
             forbids(house, package, &mut findings);
         }
         for (path, source) in house.sources_of(package) {
-            let all = tokens(&source.code);
+            let all = &source.tokens;
             for at in (0..all.len()).filter(|&at| all[at].text == "unsafe") {
                 let wrong = if allowed {
-                    unproved(source, &all, at)
+                    unproved(source, at)
                 } else {
                     Some(("unsafe code in a crate that declares none", "move it into one that may"))
                 };
@@ -49,9 +48,8 @@ fn check(house: &House<'_>) -> Vec<Finding> {
 fn forbids(house: &House<'_>, package: &Package<'_>, findings: &mut Vec<Finding>) {
     for root in ["src/lib.rs", "src/main.rs"].map(|name| package.file(name)) {
         let Some(source) = house.source(&root) else { continue };
-        let attributes = inner_attributes(&tokens(&source.code));
         // A pure crate's is asked for by its own law.
-        if package.pure != Some(true) && !has_lint(&attributes, &["forbid"], "unsafe_code") {
+        if package.pure != Some(true) && !source.has_lint(&["forbid"], "unsafe_code") {
             let what = "`#![forbid(unsafe_code)]` is missing";
             findings.push(Finding::new(&root, 1, what, "add it below the documentation"));
         }
@@ -59,7 +57,8 @@ fn forbids(house: &House<'_>, package: &Package<'_>, findings: &mut Vec<Finding>
 }
 
 /// What the `unsafe` at `at` lacks, and what to do.
-fn unproved(source: &Source, all: &[Token<'_>], at: usize) -> Option<(&'static str, &'static str)> {
+fn unproved(source: &Source, at: usize) -> Option<(&'static str, &'static str)> {
+    let all = &source.tokens;
     let (needed, what, remedy) = match declared(all, at) {
         Declared::Pointer => return None,
         Declared::Contract => {
@@ -69,10 +68,9 @@ fn unproved(source: &Source, all: &[Token<'_>], at: usize) -> Option<(&'static s
             ("SAFETY:", "no `// SAFETY:` comment above", "prove there why it is sound")
         }
     };
-    let lines = Lines::new(source);
     let starts = [all[at].line, statement_line(all, at, true), statement_line(all, at, false)];
-    let proved = starts.iter().any(|&line| lines.comments_above(line, needed))
-        || lines.comments_within(starts[2], all[at].line, needed);
+    let proved = starts.iter().any(|&line| comments_above(&source.lines, line, needed))
+        || source.lines[starts[2] - 1..all[at].line].iter().any(|line| line.contains(needed));
     (!proved).then_some((what, remedy))
 }
 
@@ -86,7 +84,7 @@ enum Declared {
     Proof,
 }
 
-fn declared(all: &[Token<'_>], at: usize) -> Declared {
+fn declared(all: &[Token], at: usize) -> Declared {
     // `extern` may stand between; its "C" is a literal and no token.
     let next = at + 1 + usize::from(text_at(all, at + 1) == "extern");
     match text_at(all, next) {
@@ -98,44 +96,12 @@ fn declared(all: &[Token<'_>], at: usize) -> Declared {
 
 /// The line where the statement around the token at `at` begins; with `part`, where its part (an
 /// arm, an argument) does.
-fn statement_line(all: &[Token<'_>], at: usize, part: bool) -> usize {
-    let ends = |token: &Token<'_>| {
-        matches!(token.text, ";" | "{" | "}") || part && matches!(token.text, "," | ">" | "(")
+fn statement_line(all: &[Token], at: usize, part: bool) -> usize {
+    let ends = |token: &Token| {
+        matches!(&*token.text, ";" | "{" | "}") || part && matches!(&*token.text, "," | ">" | "(")
     };
     let before = all[..at].iter().rposition(ends);
     all[before.map_or(0, |end| end + 1)].line
-}
-
-/// A source by line number, from 1.
-struct Lines<'s> {
-    code: Vec<&'s str>,
-    comments: Vec<&'s str>,
-}
-
-impl<'s> Lines<'s> {
-    fn new(source: &'s Source) -> Self {
-        Self {
-            code: source.code.split('\n').collect(),
-            comments: source.comments.split('\n').collect(),
-        }
-    }
-
-    /// Whether the comment directly above `line`, across attributes, says `needed`.
-    fn comments_above(&self, line: usize, needed: &str) -> bool {
-        let above = (0..line.saturating_sub(1)).rev();
-        above
-            .take_while(|&n| {
-                let code = self.code[n].trim();
-                let comment = !self.comments[n].trim().is_empty();
-                code.starts_with("#[") || code.is_empty() && comment
-            })
-            .any(|n| self.comments[n].contains(needed))
-    }
-
-    /// Whether a comment from line `first` to line `last` says `needed`.
-    fn comments_within(&self, first: usize, last: usize, needed: &str) -> bool {
-        self.comments[first - 1..last].iter().any(|comment| comment.contains(needed))
-    }
 }
 
 #[cfg(test)]

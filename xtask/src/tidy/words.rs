@@ -3,8 +3,7 @@
 use super::finding::Finding;
 use super::house::House;
 use super::law::Law;
-use super::lexer::Source;
-use super::token::{has_lint, inner_attributes, text_at, tokens};
+use super::source::{Source, text_at};
 
 /// The law.
 pub const LAW: Law = Law {
@@ -15,7 +14,7 @@ pub const LAW: Law = Law {
 
 const MACROS: &[&str] = &["todo", "unimplemented", "dbg"];
 const MARKS: &[&str] = &["FIXME", "XXX"];
-const PARSERS: &[&str] = &["taut-fix", "taut-sbe", "taut-feed"];
+const PARSERS: &[&str] = &["taut-fix", "taut-lease"];
 
 fn check(house: &House<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -27,8 +26,7 @@ fn check(house: &House<'_>) -> Vec<Finding> {
         let root = package.file("src/lib.rs");
         let parser = package.parser || PARSERS.contains(&&*package.name);
         let Some(source) = house.source(&root).filter(|_| parser) else { continue };
-        let attributes = inner_attributes(&tokens(&source.code));
-        if !has_lint(&attributes, &["deny", "forbid"], "clippy::indexing_slicing") {
+        if !source.has_lint(&["deny", "forbid"], "clippy::indexing_slicing") {
             let what = "a parser without `#![deny(clippy::indexing_slicing)]`";
             findings.push(Finding::new(&root, 1, what, "add it: input must not cause a panic"));
         }
@@ -37,10 +35,10 @@ fn check(house: &House<'_>) -> Vec<Finding> {
 }
 
 fn calls_placeholder(path: &str, source: &Source, findings: &mut Vec<Finding>) {
-    let all = tokens(&source.code);
+    let all = &source.tokens;
     for (at, token) in all.iter().enumerate() {
-        let called = text_at(&all, at + 1) == "!" && text_at(&all, at + 2) != "=";
-        if called && MACROS.contains(&token.text) {
+        let called = text_at(all, at + 1) == "!" && text_at(all, at + 2) != "=";
+        if called && MACROS.contains(&&*token.text) {
             let what = format!("`{}!`", token.text);
             findings.push(Finding::new(path, token.line, what, "finish it, or return an error"));
         }
@@ -48,13 +46,11 @@ fn calls_placeholder(path: &str, source: &Source, findings: &mut Vec<Finding>) {
 }
 
 fn leaves_mark(path: &str, source: &Source, findings: &mut Vec<Finding>) {
-    for layer in [&source.code, &source.comments] {
-        for (line, text) in (1..).zip(layer.split('\n')) {
-            let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-            if let Some(mark) = words.find(|word| MARKS.contains(word)) {
-                let remedy = "do it, or open an issue and say in the code what holds today";
-                findings.push(Finding::new(path, line, format!("`{mark}`"), remedy));
-            }
+    for (line, text) in (1..).zip(&source.lines) {
+        let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+        if let Some(mark) = words.find(|word| MARKS.contains(word)) {
+            let remedy = "do it, or open an issue and say in the code what holds today";
+            findings.push(Finding::new(path, line, format!("`{mark}`"), remedy));
         }
     }
 }

@@ -17,7 +17,7 @@ pub enum ImageState {
 
 /// What happens to an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum Trigger {
     /// The application has read everything up to the end of the stream.
     EndConsumed,
     /// The source fell silent, was taken back, started anew, or is too far ahead.
@@ -35,14 +35,14 @@ pub enum Happening {
 impl ImageState {
     /// The next state; the same one where nothing follows.
     #[must_use]
-    pub const fn after(self, happening: Happening) -> Self {
-        use Happening as H;
-        match (self, happening) {
-            (Self::Active, H::EndConsumed | H::Left) => Self::Linger,
-            (Self::Active, H::Lost) => Self::Draining,
-            (Self::Active | Self::Draining, H::Refused) => Self::Refusing,
-            (Self::Draining, H::EndConsumed | H::RestConsumed | H::Left) => Self::Done,
-            (Self::Linger | Self::Refusing, H::LingerOver | H::Lost) => Self::Done,
+    pub const fn after(self, trigger: Trigger) -> Self {
+        use Trigger as T;
+        match (self, trigger) {
+            (Self::Active, T::EndConsumed | T::Left) => Self::Linger,
+            (Self::Active, T::Lost) => Self::Draining,
+            (Self::Active | Self::Draining, T::Refused) => Self::Refusing,
+            (Self::Draining, T::EndConsumed | T::RestConsumed | T::Left) => Self::Done,
+            (Self::Linger | Self::Refusing, T::LingerOver | T::Lost) => Self::Done,
             (state, _) => state,
         }
     }
@@ -50,12 +50,12 @@ impl ImageState {
 
 #[cfg(test)]
 mod tests {
-    use super::{Happening as H, ImageState as S};
+    use super::{ImageState as S, Trigger as T};
 
     #[test]
     fn every_state_has_an_answer_to_everything_that_happens() {
-        let happenings =
-            [H::EndConsumed, H::Lost, H::RestConsumed, H::Left, H::Refused, H::LingerOver];
+        let triggers =
+            [T::EndConsumed, T::Lost, T::RestConsumed, T::Left, T::Refused, T::LingerOver];
         let table = [
             (S::Active, [S::Linger, S::Draining, S::Active, S::Linger, S::Refusing, S::Active]),
             (S::Draining, [S::Done, S::Draining, S::Done, S::Done, S::Refusing, S::Draining]),
@@ -64,8 +64,8 @@ mod tests {
             (S::Done, [S::Done; 6]),
         ];
         for (state, nexts) in table {
-            for (happening, next) in happenings.into_iter().zip(nexts) {
-                assert_eq!(state.after(happening), next, "{state:?} {happening:?}");
+            for (trigger, next) in triggers.into_iter().zip(nexts) {
+                assert_eq!(state.after(trigger), next, "{state:?} {trigger:?}");
             }
         }
     }

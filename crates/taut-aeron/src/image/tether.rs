@@ -16,7 +16,7 @@ pub struct Skip {
 /// Without a tether the image holds two windows: one that the application may lag behind, and one
 /// that the sender may fill meanwhile. What has arrived is reported as if it were consumed.
 #[derive(Clone, Copy, Debug)]
-pub struct Leash {
+pub struct TetherState {
     tether: Tether,
     window: i64,
     behind_since: Option<Nanos>,
@@ -24,7 +24,7 @@ pub struct Leash {
     passed: Option<Skip>,
 }
 
-impl Leash {
+impl TetherState {
     pub const fn new(tether: Tether, window: i64) -> Self {
         Self { tether, window, behind_since: None, resting_until: None, passed: None }
     }
@@ -113,43 +113,45 @@ mod tests {
 
     #[test]
     fn a_tether_holds_the_sender_to_what_was_read() {
-        let mut leash = Leash::new(Tether::Held, 1024);
-        assert_eq!((leash.room(), leash.reported(64, || 900)), (1024, 64));
-        assert!(!leash.check(MS(1), 0, 1 << 40) && leash.next_due() == Nanos::MAX);
+        let mut tether_state = TetherState::new(Tether::Held, 1024);
+        assert_eq!((tether_state.room(), tether_state.reported(64, || 900)), (1024, 64));
+        assert!(!tether_state.check(MS(1), 0, 1 << 40) && tether_state.next_due() == Nanos::MAX);
     }
 
     #[test]
     fn without_one_a_window_may_be_unread_and_the_sender_is_told_what_arrived() {
-        let mut leash = Leash::new(Tether::LOOSE, 1024);
-        assert_eq!((leash.room(), leash.reported(64, || 900)), (2048, 900));
-        assert!(!leash.check(MS(1), 0, 1024));
-        assert!(leash.check(MS(1), 0, 1056));
-        leash.pass(Skip { position: 0, bytes: 1056 });
-        assert_eq!(leash.rejoined(), Some(Skip { position: 0, bytes: 1056 }));
-        assert_eq!(leash.rejoined(), None);
+        let mut tether_state = TetherState::new(Tether::LOOSE, 1024);
+        assert_eq!((tether_state.room(), tether_state.reported(64, || 900)), (2048, 900));
+        assert!(!tether_state.check(MS(1), 0, 1024));
+        assert!(tether_state.check(MS(1), 0, 1056));
+        tether_state.pass(Skip { position: 0, bytes: 1056 });
+        assert_eq!(tether_state.rejoined(), Some(Skip { position: 0, bytes: 1056 }));
+        assert_eq!(tether_state.rejoined(), None);
     }
 
     #[test]
     fn the_stream_waits_for_the_limit_timeout_and_the_application_rests_for_the_other() {
         let tether = Tether::Loose { limit_timeout: MS(50), resting_timeout: MS(100) };
-        let mut leash = Leash::new(tether, 1024);
-        assert!(!leash.check(MS(0), 0, 1056) && !leash.check(MS(49), 0, 1056));
-        assert_eq!((leash.next_due(), leash.reported(0, || 1056)), (MS(50), 1024));
-        assert!(leash.check(MS(50), 0, 1056) && leash.is_resting());
-        leash.pass(Skip { position: 0, bytes: 1056 });
-        assert!(leash.check(MS(149), 1056, 1088), "all that comes is passed");
-        leash.pass(Skip { position: 1056, bytes: 32 });
-        assert_eq!((leash.rejoined(), leash.next_due()), (None, MS(150)));
-        assert!(!leash.check(MS(150), 1088, 1120), "back at the live position");
-        assert_eq!(leash.rejoined(), Some(Skip { position: 0, bytes: 1088 }));
+        let mut tether_state = TetherState::new(tether, 1024);
+        assert!(!tether_state.check(MS(0), 0, 1056) && !tether_state.check(MS(49), 0, 1056));
+        assert_eq!((tether_state.next_due(), tether_state.reported(0, || 1056)), (MS(50), 1024));
+        assert!(tether_state.check(MS(50), 0, 1056) && tether_state.is_resting());
+        tether_state.pass(Skip { position: 0, bytes: 1056 });
+        assert!(tether_state.check(MS(149), 1056, 1088), "all that comes is passed");
+        tether_state.pass(Skip { position: 1056, bytes: 32 });
+        assert_eq!((tether_state.rejoined(), tether_state.next_due()), (None, MS(150)));
+        assert!(!tether_state.check(MS(150), 1088, 1120), "back at the live position");
+        assert_eq!(tether_state.rejoined(), Some(Skip { position: 0, bytes: 1088 }));
     }
 
     #[test]
     fn whoever_catches_up_in_time_has_the_whole_timeout_again() {
         let tether = Tether::Loose { limit_timeout: MS(50), resting_timeout: Nanos::ZERO };
-        let mut leash = Leash::new(tether, 1024);
-        assert!(!leash.check(MS(0), 0, 2048) && !leash.check(MS(40), 1024, 2048));
-        assert!(!leash.check(MS(60), 1024, 3072) && !leash.check(MS(109), 1024, 3072));
-        assert!(leash.check(MS(110), 1024, 3072) && !leash.is_resting());
+        let mut tether_state = TetherState::new(tether, 1024);
+        assert!(!tether_state.check(MS(0), 0, 2048) && !tether_state.check(MS(40), 1024, 2048));
+        assert!(
+            !tether_state.check(MS(60), 1024, 3072) && !tether_state.check(MS(109), 1024, 3072)
+        );
+        assert!(tether_state.check(MS(110), 1024, 3072) && !tether_state.is_resting());
     }
 }

@@ -15,7 +15,7 @@ pub enum PublicationState {
 
 /// What happens to a publication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum Trigger {
     /// The application closed it.
     Closed,
     /// The application took it back.
@@ -31,14 +31,14 @@ pub enum Happening {
 impl PublicationState {
     /// The next state; the same one where nothing follows.
     #[must_use]
-    pub const fn after(self, happening: Happening) -> Self {
-        use Happening as H;
-        match (self, happening) {
-            (Self::Active, H::Closed) => Self::Draining,
-            (Self::Active | Self::Draining, H::Revoked) => Self::Linger,
-            (Self::Draining, H::Drained) => Self::Linger,
+    pub const fn after(self, trigger: Trigger) -> Self {
+        use Trigger as T;
+        match (self, trigger) {
+            (Self::Active, T::Closed) => Self::Draining,
+            (Self::Active | Self::Draining, T::Revoked) => Self::Linger,
+            (Self::Draining, T::Drained) => Self::Linger,
             // Nobody takes the rest any more.
-            (Self::Draining | Self::Linger, H::Acknowledged | H::LingerOver) => Self::Done,
+            (Self::Draining | Self::Linger, T::Acknowledged | T::LingerOver) => Self::Done,
             (state, _) => state,
         }
     }
@@ -46,11 +46,11 @@ impl PublicationState {
 
 #[cfg(test)]
 mod tests {
-    use super::{Happening as H, PublicationState as S};
+    use super::{PublicationState as S, Trigger as T};
 
     #[test]
     fn every_state_has_an_answer_to_everything_that_happens() {
-        let happenings = [H::Closed, H::Revoked, H::Drained, H::Acknowledged, H::LingerOver];
+        let triggers = [T::Closed, T::Revoked, T::Drained, T::Acknowledged, T::LingerOver];
         let table = [
             (S::Active, [S::Draining, S::Linger, S::Active, S::Active, S::Active]),
             (S::Draining, [S::Draining, S::Linger, S::Linger, S::Done, S::Done]),
@@ -58,8 +58,8 @@ mod tests {
             (S::Done, [S::Done; 5]),
         ];
         for (state, nexts) in table {
-            for (happening, next) in happenings.into_iter().zip(nexts) {
-                assert_eq!(state.after(happening), next, "{state:?} {happening:?}");
+            for (trigger, next) in triggers.into_iter().zip(nexts) {
+                assert_eq!(state.after(trigger), next, "{state:?} {trigger:?}");
             }
         }
     }

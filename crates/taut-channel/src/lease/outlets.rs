@@ -4,8 +4,8 @@
 
 use std::net::SocketAddr;
 
-use taut_feed::lease::LeasePublisher;
 use taut_io::{Handle, Io, Kernel};
+use taut_lease::LeasePublisher;
 use taut_sys::{Address, DatagramOptions, Socket, SysError};
 
 use super::place;

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use taut_feed::lease::Key;
+use taut_lease::Key;
 use taut_sys::{interface_index, interfaces};
 
 use crate::error::ChannelError;

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use taut_feed::lease::{Key, LeasePublisher, LeaseTerms, PublisherEvent};
 use taut_io::{Completion, Io, Kernel};
+use taut_lease::{Key, LeasePublisher, LeaseTerms, PublisherEvent};
 use taut_sys::{Address, DatagramBatch, DatagramOptions, SysError};
 use taut_types::Nanos;
 

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use taut_feed::lease::{LeaseSubscriber, SubscriberEvent, SubscriberTerms};
 use taut_io::{Completion, Handle, Io, Kernel};
+use taut_lease::{LeaseSubscriber, SubscriberEvent, SubscriberTerms};
 use taut_sys::{Address, DatagramOptions};
 use taut_types::Nanos;
 
@@ -171,7 +171,7 @@ impl LeaseSubscription {
         let datagram = self.datagram.get(..length).unwrap_or(&[]);
         match self.core.handle_datagram(now, datagram) {
             Some(incoming) => {
-                let start = taut_feed::lease::HEADER_BYTES;
+                let start = taut_lease::HEADER_BYTES;
                 let end = start + incoming.payload.len();
                 let position = incoming.header.sequence.saturating_add(1);
                 Look::Message { start, end, session: incoming.header.session, position }

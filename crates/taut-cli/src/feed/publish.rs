@@ -3,16 +3,16 @@
 //!
 //! Updates and trades are numbered packets, the last one of a message marked as such. Every second
 //! of the recording a snapshot of the whole book is a run of packets of its own numbers, so that a
-//! subscriber can join late: what it needs stands in `taut-feed`.
+//! subscriber can join late: what it needs stands in `taut_market_data::feed`.
 
 use taut_book::LevelBook;
 use taut_channel::{ChannelUri, Closing, OfferError, Opening, Publication};
-use taut_market_data::{Context, Event, InstrumentKey};
-use taut_sbe::{
+use taut_market_data::native::{
     InstrumentDefinition, LEVELS_PER_PACKET_MAX, LevelUpdate, Levels, Message, PACKET_BYTES_MAX,
     PacketFlags, PacketHeader, PacketWriter, SbeError, SnapshotBegin, SnapshotEnd, SnapshotLevel,
     SnapshotLevels, SnapshotPart, Trade,
 };
+use taut_market_data::{Context, Event, InstrumentKey};
 use taut_sys::{monotonic, stop_requests, utc, yield_cpu};
 use taut_types::{InstrumentId, Nanos, OrderId, Price, SequenceNumber, Side, Symbol};
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use taut_fix::{BeginString, CompId, Dictionaries, Dictionary, Role, Rules, SessionConfig};
-use taut_fix_driver::{SessionSettings, Settings};
+use taut_fix_engine::{SessionSettings, Settings};
 
 use crate::exit::Failure;
 use crate::terminal::tell;
@@ -101,7 +101,7 @@ fn dictionary(
         return Ok(Arc::clone(dictionary));
     }
     let path = folder.join(name);
-    let dictionary = taut_fix_dict::load(&path)
+    let dictionary = taut_fix_engine::dictionary::load(&path)
         .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
     let dictionary = Arc::new(dictionary);
     loaded.push((name, Arc::clone(&dictionary)));

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use taut_fix::{BeginString, Event, Extras, Route, Slot, Writer, is_header_tag};
-use taut_fix_driver::{Application, DrivenSession, Outbox, Received};
+use taut_fix_engine::{Application, DrivenSession, Outbox, Received};
 
 use crate::fix::fields::copy;
 use crate::terminal::tell;

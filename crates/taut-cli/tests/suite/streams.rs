@@ -5,9 +5,8 @@ use std::io::{BufRead, BufReader, PipeReader, pipe};
 use std::process::{Command, Stdio};
 
 use taut_sys::ProcessSignal;
-use taut_types::Nanos;
 
-use crate::support::{Demo, GENTLE, TAUT, pause, send};
+use crate::support::{Demo, GENTLE, TAUT, send};
 
 #[test]
 fn a_reader_who_has_read_enough_is_no_failure() {
@@ -54,8 +53,7 @@ fn a_failure_keeps_its_exit_code_although_nobody_reads_why() {
 #[test]
 fn nothing_survives_a_parent_of_whom_nobody_reads() {
     let demo = Demo::spawn_with(long(), Some(unread()), Some(unread()));
-    // There is no line to wait for: by now it is starting, or running.
-    pause(Nanos::from_millis(400));
+    demo.wait_until_all_run();
     send(demo.parent(), ProcessSignal::Kill);
     demo.finish().expect_nothing_written();
 }

@@ -4,8 +4,10 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
-use taut_sys::{ProcessSignal, monotonic, signal_process};
+use taut_sys::{ProcessSignal, signal_process};
+use taut_testkit::{DEADLINE, until, until_some};
 use taut_types::Nanos;
 use tempfile::TempDir;
 
@@ -15,10 +17,9 @@ pub use crate::outcome::Outcome;
 pub const TAUT: &str = env!("CARGO_BIN_EXE_taut");
 /// A flow that a debug build on a busy machine keeps up with.
 pub const GENTLE: [&str; 4] = ["--ticks", "2000", "--rate", "200"];
-/// How long anything may take that should simply happen.
-const PATIENCE: Nanos = Nanos::from_secs(60);
-/// How long a run that lost a process may leave traces.
-const TRACES: Nanos = Nanos::from_secs(3);
+/// How long a run that lost a process may leave traces: three seconds, of which a busy machine may
+/// give its processes few.
+const TRACES: Duration = Duration::from_secs(20);
 /// Marks every process of one demo: children inherit it.
 const MARK: &str = "TAUT_TEST_MARK";
 
@@ -88,6 +89,12 @@ impl Demo {
         self.wait_for(&format!("the process of the {role}"), process)
     }
 
+    /// Waits until the parent has started all the others.
+    pub fn wait_until_all_run(&self) {
+        let all = || (marked_processes(&self.mark).len() == 4).then_some(());
+        self.wait_for("the parent and three others", all);
+    }
+
     /// Waits until ticks flow and orders are sent, which the live line tells.
     pub fn wait_until_live(&self) {
         let live = || self.stderr().contains("ticks/s").then_some(());
@@ -101,30 +108,23 @@ impl Demo {
 
     /// Waits for the end of the parent, and that nothing is left of the others.
     pub fn finish(mut self) -> Outcome {
-        let deadline = monotonic() + PATIENCE;
-        let status = loop {
-            if let Some(status) = self.process.try_wait().expect("wait for taut") {
-                break status;
-            }
-            assert!(monotonic() < deadline, "it does not end\n{}", self.stderr());
-            pause(Nanos::from_millis(5));
-        };
+        let status = until_some("the demo ends", DEADLINE, || {
+            self.process.try_wait().expect("wait for taut")
+        });
         self.expect_gone();
         self.outcome(status)
     }
 
     /// Holds that within three seconds nothing of it is left: no process, no shared memory.
     pub fn expect_gone(&self) {
-        let deadline = monotonic() + TRACES;
         // Twice in a row: a process that is just being started shows its mark a moment later.
         let mut looks_without = 0;
-        while looks_without < 2 {
+        until("nothing of the demo is left in /proc", TRACES, || {
             let left = marked_processes(&self.mark);
             looks_without = if left.is_empty() { looks_without + 1 } else { 0 };
-            let text = self.stderr();
-            assert!(monotonic() < deadline, "left in /proc: {left:?}\n{text}");
             pause(Nanos::from_millis(5));
-        }
+            looks_without == 2
+        });
         let before = &self.shared_memory_before;
         let new: Vec<_> =
             shared_memory_files().into_iter().filter(|name| !before.contains(name)).collect();
@@ -148,21 +148,21 @@ impl Demo {
     }
 
     fn wait_for<T>(&self, what: &str, look: impl Fn() -> Option<T>) -> T {
-        let deadline = monotonic() + PATIENCE;
-        loop {
-            if let Some(found) = look() {
-                return found;
-            }
+        until_some(what, DEADLINE, || {
             // A process that has ended but was not waited for has no program any more.
             let alive = fs::read_link(format!("/proc/{}/exe", self.parent())).is_ok();
-            assert!(alive && monotonic() < deadline, "waited for {what}\n{}", self.stderr());
-            pause(Nanos::from_millis(5));
-        }
+            let found = look();
+            assert!(alive || found.is_some(), "{what}: the demo has ended");
+            found
+        })
     }
 }
 
 impl Drop for Demo {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.stderr());
+        }
         // A process may be starting another just now: look until there is none.
         for _ in 0..100 {
             let left = marked_processes(&self.mark);

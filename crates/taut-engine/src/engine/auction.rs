@@ -10,7 +10,7 @@
 use taut_book::Handle;
 use taut_types::{HalfTicks, Lots, OrderType, Side};
 
-use super::shelf::{NOTED, Spot};
+use super::resting_book::{BookKind, NOTED};
 use super::state::Engine;
 use crate::event::{Event, EventSink};
 use crate::terms::feature as f;
@@ -61,13 +61,14 @@ impl Engine {
     /// Trades two orders with each other at the auction's price; tells how much.
     fn cross(
         &mut self,
-        buyer: (Spot, Handle),
-        seller: (Spot, Handle),
+        buyer: (BookKind, Handle),
+        seller: (BookKind, Handle),
         price: HalfTicks,
         lots_max: i64,
         sink: &mut impl EventSink,
     ) -> i64 {
-        let [buy, sell] = [buyer, seller].map(|(spot, handle)| self.describe(spot, handle));
+        let [buy, sell] =
+            [buyer, seller].map(|(book_kind, handle)| self.describe(book_kind, handle));
         let lots = buy.shown.min(sell.shown).min(lots_max);
         if self.first == 0 {
             self.first = price.0;
@@ -85,37 +86,39 @@ impl Engine {
             maker_remaining: Lots(sell.open - lots),
             taker_remaining: Lots(buy.open - lots),
             aggressor: Side::Buy,
-            hidden: sell.spot != Spot::Lit,
-            taker_rested: buy.spot == Spot::Lit,
+            hidden: sell.book_kind != BookKind::Lit,
+            taker_rested: buy.book_kind == BookKind::Lit,
         });
         // One after the other: what the first frees, the second must not have been using.
         for order in [buy, sell] {
-            let taken = self.shelf_mut(order.spot).book.take_from(order.handle, Lots(lots));
-            if order.spot == Spot::Lit {
+            let taken = self.resting_mut(order.book_kind).book.take_from(order.handle, Lots(lots));
+            if order.book_kind == BookKind::Lit {
                 let leaves = i64::from(taken.removal.order.lots == Lots::ZERO);
                 self.touch(order.side, taken.removal.level, lots, leaves);
             }
-            self.after_take(order.spot, &taken, lots, sink);
+            self.after_take(order.book_kind, &taken, lots, sink);
         }
         lots
     }
 
-    fn next_in_auction(&self, side: Side, price: HalfTicks) -> Option<(Spot, Handle)> {
+    fn next_in_auction(&self, side: Side, price: HalfTicks) -> Option<(BookKind, Handle)> {
         let mut waiting = self.parked.book.handles(side);
         if let Some(market) = waiting.find(|&handle| self.is_market(handle)) {
-            return Some((Spot::Parked, market));
+            return Some((BookKind::Parked, market));
         }
-        let at = |spot, handle| (self.shelf(spot).book.order_at(handle).price, spot, handle);
-        let lit = self.lit.book.best_handle(side).map(|handle| at(Spot::Lit, handle));
+        let at = |book_kind, handle| {
+            (self.resting(book_kind).book.order_at(handle).price, book_kind, handle)
+        };
+        let lit = self.lit.book.best_handle(side).map(|handle| at(BookKind::Lit, handle));
         let mut dark = self.dark.book.handles(side);
         let dark = dark.find(|&handle| self.joins_auction(handle));
-        let dark = dark.map(|handle| at(Spot::Dark, handle));
+        let dark = dark.map(|handle| at(BookKind::Dark, handle));
         let best = match (lit, dark) {
             (Some(lit), Some(dark)) if is_better_for(side, dark.0, lit.0) => dark,
             (lit, dark) => lit.or(dark)?,
         };
-        let (limit, spot, handle) = best;
-        (!is_better_for(side, price, limit)).then_some((spot, handle))
+        let (limit, book_kind, handle) = best;
+        (!is_better_for(side, price, limit)).then_some((book_kind, handle))
     }
 
     fn is_market(&self, parked: Handle) -> bool {
@@ -131,15 +134,16 @@ impl Engine {
     /// the last trade's if there is none. Cost: a step for each order.
     fn each_outcome(&self, mut visit: impl FnMut(i64, Outcome)) {
         // On the way down buys come in, best first, and sells drop out, worst first.
-        let mut buys = TRADING.map(|spot| self.shelf(spot).book.levels(Side::Buy).peekable());
-        let mut sells =
-            TRADING.map(|spot| self.shelf(spot).book.levels(Side::Sell).rev().peekable());
+        let mut buys =
+            TRADING.map(|book_kind| self.resting(book_kind).book.levels(Side::Buy).peekable());
+        let mut sells = TRADING
+            .map(|book_kind| self.resting(book_kind).book.levels(Side::Sell).rev().peekable());
         let mut demand = self.at_any_price(Side::Buy);
         let mut supply = self.at_any_price(Side::Sell);
-        for spot in TRADING {
-            let levels = self.shelf(spot).book.levels(Side::Sell);
+        for book_kind in TRADING {
+            let levels = self.resting(book_kind).book.levels(Side::Sell);
             supply += levels
-                .filter_map(|level| self.joining(spot, Side::Sell, level.price))
+                .filter_map(|level| self.joining(book_kind, Side::Sell, level.price))
                 .sum::<i128>();
         }
         let mut any = false;
@@ -149,15 +153,15 @@ impl Engine {
             let prices = bids.map(|level| level.price).chain(asks.map(|level| level.price));
             let Some(price) = prices.max() else { break };
             let (mut takes_part, mut leaving) = (false, 0);
-            for (spot, levels) in TRADING.into_iter().zip(&mut buys) {
+            for (book_kind, levels) in TRADING.into_iter().zip(&mut buys) {
                 let level = levels.next_if(|level| level.price == price);
-                if let Some(lots) = level.and_then(|_| self.joining(spot, Side::Buy, price)) {
+                if let Some(lots) = level.and_then(|_| self.joining(book_kind, Side::Buy, price)) {
                     (takes_part, demand) = (true, demand + lots);
                 }
             }
-            for (spot, levels) in TRADING.into_iter().zip(&mut sells) {
+            for (book_kind, levels) in TRADING.into_iter().zip(&mut sells) {
                 let level = levels.next_if(|level| level.price == price);
-                if let Some(lots) = level.and_then(|_| self.joining(spot, Side::Sell, price)) {
+                if let Some(lots) = level.and_then(|_| self.joining(book_kind, Side::Sell, price)) {
                     (takes_part, leaving) = (true, leaving + lots);
                 }
             }
@@ -179,16 +183,19 @@ impl Engine {
     }
 
     /// What the orders of a level want; nothing when none of them takes part.
-    fn joining(&self, spot: Spot, side: Side, price: HalfTicks) -> Option<i128> {
-        let shelf = self.shelf(spot);
+    fn joining(&self, book_kind: BookKind, side: Side, price: HalfTicks) -> Option<i128> {
+        let resting = self.resting(book_kind);
         let mut wanted = None;
-        for handle in shelf.book.handles_at(side, price) {
-            if spot == Spot::Dark && !self.joins_auction(handle) {
+        for handle in resting.book.handles_at(side, price) {
+            if book_kind == BookKind::Dark && !self.joins_auction(handle) {
                 continue;
             }
-            let reserve =
-                if shelf.book.tag(handle) & NOTED == 0 { 0 } else { self.reserve(spot, handle) };
-            let lots = i128::from(shelf.book.order_at(handle).lots.0) + i128::from(reserve);
+            let reserve = if resting.book.tag(handle) & NOTED == 0 {
+                0
+            } else {
+                self.reserve(book_kind, handle)
+            };
+            let lots = i128::from(resting.book.order_at(handle).lots.0) + i128::from(reserve);
             wanted = Some(wanted.unwrap_or(0) + lots);
         }
         wanted
@@ -196,7 +203,7 @@ impl Engine {
 }
 
 /// Where orders with a price of their own stand.
-const TRADING: [Spot; 2] = [Spot::Lit, Spot::Dark];
+const TRADING: [BookKind; 2] = [BookKind::Lit, BookKind::Dark];
 
 /// What trades at a price, and what is left there.
 #[derive(Clone, Copy, Debug)]

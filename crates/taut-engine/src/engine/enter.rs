@@ -3,7 +3,7 @@
 use taut_book::Order;
 use taut_types::{HalfTicks, Lots, OrderType, Side, TimeInForce};
 
-use super::shelf::{Note, Spot};
+use super::resting_book::{BookKind, Note};
 use super::state::{Engine, Taker, crosses, limit};
 use super::stops::fires_when_rising;
 use super::tell::{accepted, cancelled, remainder_cancelled};
@@ -63,8 +63,8 @@ impl Engine {
 
     /// Whether the place where the order would wait has room.
     fn find_room(&self, order: &NewOrder) -> Result<(), RejectReason> {
-        let has_room = |spot| {
-            let book = &self.shelf(spot).book;
+        let has_room = |book_kind| {
+            let book = &self.resting(book_kind).book;
             book.order_count() < book.order_capacity()
         };
         let terms = &order.terms;
@@ -72,13 +72,13 @@ impl Engine {
             && order.order_type == OrderType::Market
             || terms.auction == AuctionOnly::Close;
         let fits = if terms.has(f::STOP) {
-            has_room(Spot::Pending)
+            has_room(BookKind::Pending)
         } else if terms.has(f::PEG) {
-            has_room(Spot::Dark) && has_room(Spot::Parked)
+            has_room(BookKind::Dark) && has_room(BookKind::Parked)
         } else if waits_for_auction {
-            has_room(Spot::Parked)
+            has_room(BookKind::Parked)
         } else if terms.has(f::HIDDEN | f::ALL_OR_NONE) {
-            has_room(Spot::Dark)
+            has_room(BookKind::Dark)
         } else if !order.may_rest() {
             true
         } else {
@@ -133,7 +133,7 @@ impl Engine {
                 sink.on_event(Event::Triggered { order_id: order.order_id });
                 return self.trade(&order.triggered(), filled, None, sink);
             }
-            return self.hold(order, filled, Spot::Pending, HeldUntil::Trigger, sink);
+            return self.hold(order, filled, BookKind::Pending, HeldUntil::Trigger, sink);
         }
         if let Some(answer) = answer {
             sink.on_event(answer);
@@ -241,15 +241,15 @@ impl Engine {
             return sink.on_event(remainder_cancelled(order, remaining));
         }
         let is_dark = order.terms.has(f::HIDDEN | f::ALL_OR_NONE);
-        let spot = if is_dark { Spot::Dark } else { Spot::Lit };
-        self.stand(spot, order, order.price, remaining, taker.filled, sink);
+        let book_kind = if is_dark { BookKind::Dark } else { BookKind::Lit };
+        self.stand(book_kind, order, order.price, remaining, taker.filled, sink);
         self.remember_if_waiting(order);
     }
 
     /// Puts an order into one of the books that trade.
     pub(super) fn stand(
         &mut self,
-        spot: Spot,
+        book_kind: BookKind,
         order: &NewOrder,
         price: HalfTicks,
         lots: Lots,
@@ -261,11 +261,11 @@ impl Engine {
             if order.terms.has(f::ICEBERG) { lots.min(order.terms.display) } else { lots };
         let note = Note { order: *order, reserve: lots.0 - display.0 };
         let standing = Order { id: order_id, owner, side, price, lots: display };
-        match self.shelf_mut(spot).place(standing, &note, filled) {
+        match self.resting_mut(book_kind).place(standing, &note, filled) {
             Ok(placement) => {
-                let hidden = spot != Spot::Lit;
+                let hidden = book_kind != BookKind::Lit;
                 sink.on_event(Event::Rested { order_id, side, price, lots: display, hidden });
-                if spot == Spot::Lit {
+                if book_kind == BookKind::Lit {
                     self.touch(side, placement.level, -display.0, -1);
                     self.note_top_order(&standing, placement.level.order_count);
                 }
@@ -279,23 +279,25 @@ impl Engine {
         &mut self,
         order: &NewOrder,
         filled: i64,
-        spot: Spot,
+        book_kind: BookKind,
         until: HeldUntil,
         sink: &mut impl EventSink,
     ) {
         let NewOrder { order_id: id, owner, lots, .. } = *order;
-        let (side, price) = match spot {
-            Spot::Pending if fires_when_rising(order) => (Side::Sell, order.terms.trigger_price),
-            Spot::Pending => (Side::Buy, order.terms.trigger_price),
+        let (side, price) = match book_kind {
+            BookKind::Pending if fires_when_rising(order) => {
+                (Side::Sell, order.terms.trigger_price)
+            }
+            BookKind::Pending => (Side::Buy, order.terms.trigger_price),
             _ => (order.side, HalfTicks(0)),
         };
         let waiting = Order { id, owner, side, price, lots };
         let note = Note { order: *order, reserve: 0 };
-        match self.shelf_mut(spot).place(waiting, &note, filled) {
+        match self.resting_mut(book_kind).place(waiting, &note, filled) {
             Ok(_) => {
                 sink.on_event(Event::Held { order_id: id, until });
                 self.trailing_count +=
-                    usize::from(spot == Spot::Pending && order.terms.has(f::TRAILING));
+                    usize::from(book_kind == BookKind::Pending && order.terms.has(f::TRAILING));
                 self.remember_if_waiting(order);
             }
             Err(_) => sink.on_event(cancelled(order, lots, CancelReason::BookFull)),

@@ -3,20 +3,20 @@
 use taut_book::{Handle, Order};
 use taut_types::{HalfTicks, Lots, Side};
 
-use super::shelf::{NOTED, Spot};
+use super::resting_book::{BookKind, NOTED};
 use super::state::{Engine, Taker, crosses};
 use crate::terms::{SelfTrade, feature as f};
 
 impl Engine {
     /// The next maker: the better price first, at one price the displayed before the hidden, then
     /// the older. An all-or-none order that is larger than the taker lets others pass.
-    pub(super) fn next_maker(&self, taker: &Taker) -> Option<(Spot, Handle)> {
+    pub(super) fn next_maker(&self, taker: &Taker) -> Option<(BookKind, Handle)> {
         let makers = taker.side.opposite();
         let lit = self
             .lit
             .book
             .best_handle(makers)
-            .map(|handle| (Spot::Lit, handle, self.lit.book.order_at(handle).price));
+            .map(|handle| (BookKind::Lit, handle, self.lit.book.order_at(handle).price));
         let lit = lit.filter(|&(.., price)| crosses(taker.side, taker.limit, price));
         let dark =
             self.dark.book.handles(makers).map(|handle| (handle, self.dark.book.order_at(handle)));
@@ -24,7 +24,7 @@ impl Engine {
         let dark = dark.find(|&(handle, order)| self.takes_part(handle, &order, taker.remaining));
         let next = match (lit, dark) {
             (Some(lit), Some((_, order))) if !is_better(taker.side, order.price, lit.2) => lit,
-            (_, Some((handle, order))) => (Spot::Dark, handle, order.price),
+            (_, Some((handle, order))) => (BookKind::Dark, handle, order.price),
             (lit, None) => lit?,
         };
         Some((next.0, next.1))
@@ -66,7 +66,7 @@ impl Engine {
                     if !self.takes_part(maker, &order, taker.remaining - counted) {
                         continue;
                     }
-                    match self.is_own(taker, Spot::Dark, maker) {
+                    match self.is_own(taker, BookKind::Dark, maker) {
                         true if taker.self_trade == SelfTrade::CancelOldest => {}
                         true => break,
                         false => counted = counted.saturating_add(order.lots.0),
@@ -81,7 +81,7 @@ impl Engine {
     fn count_level(&self, taker: &Taker, price: HalfTicks, needed: i64, counted: &mut i64) -> bool {
         let makers = taker.side.opposite();
         let others_go_on = taker.self_trade == SelfTrade::CancelOldest;
-        let own = |handle| self.is_own(taker, Spot::Lit, handle);
+        let own = |handle| self.is_own(taker, BookKind::Lit, handle);
         if !self.rules.allocation.is_fifo()
             && !others_go_on
             && self.lit.book.handles_at(makers, price).any(own)
@@ -109,15 +109,15 @@ impl Engine {
     }
 
     /// Whether the taker must not trade with this maker.
-    pub(super) fn is_own(&self, taker: &Taker, spot: Spot, maker: Handle) -> bool {
+    pub(super) fn is_own(&self, taker: &Taker, book_kind: BookKind, maker: Handle) -> bool {
         if matches!(taker.self_trade, SelfTrade::Default | SelfTrade::Allow) {
             return false;
         }
-        let shelf = self.shelf(spot);
-        shelf.book.order_at(maker).owner == taker.owner
+        let resting = self.resting(book_kind);
+        resting.book.order_at(maker).owner == taker.owner
             || taker.group != 0
-                && shelf.book.tag(maker) & NOTED != 0
-                && shelf.note(maker).order.terms.group == taker.group
+                && resting.book.tag(maker) & NOTED != 0
+                && resting.note(maker).order.terms.group == taker.group
     }
 }
 

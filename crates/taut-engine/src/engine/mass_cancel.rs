@@ -2,7 +2,7 @@
 
 use taut_types::{OrderId, Side};
 
-use super::shelf::Spot;
+use super::resting_book::BookKind;
 use super::standing::Standing;
 use super::state::Engine;
 use crate::command::MassCancel;
@@ -48,10 +48,10 @@ impl Engine {
     ) -> alloc::vec::Vec<OrderId> {
         let mut ids = core::mem::take(&mut self.ids);
         ids.clear();
-        for spot in Spot::ALL {
+        for book_kind in BookKind::ALL {
             for side in Side::BOTH {
-                let handles = self.shelf(spot).book.handles(side);
-                let standing = handles.map(|handle| self.describe(spot, handle));
+                let handles = self.resting(book_kind).book.handles(side);
+                let standing = handles.map(|handle| self.describe(book_kind, handle));
                 ids.extend(standing.filter(|standing| matches(standing)).map(|order| order.id));
             }
         }

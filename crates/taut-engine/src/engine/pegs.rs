@@ -8,7 +8,7 @@
 use taut_book::OrderBook;
 use taut_types::{HalfTicks, Lots, Side};
 
-use super::shelf::Spot;
+use super::resting_book::BookKind;
 use super::state::Engine;
 use crate::command::Phase;
 use crate::event::{Event, EventSink, HeldUntil};
@@ -38,7 +38,7 @@ impl Engine {
 
     pub(super) fn enter_peg(&mut self, order: &NewOrder, filled: i64, sink: &mut impl EventSink) {
         match self.peg_price(order) {
-            None => self.hold(order, filled, Spot::Parked, HeldUntil::Market, sink),
+            None => self.hold(order, filled, BookKind::Parked, HeldUntil::Market, sink),
             Some(price) => {
                 self.trade_peg(order, price, filled, sink);
                 self.remember_if_waiting(order);
@@ -58,7 +58,7 @@ impl Engine {
         self.sweep(&mut taker, sink);
         if taker.remaining > 0 {
             let (lots, filled) = (Lots(taker.remaining), taker.filled);
-            self.stand(Spot::Dark, order, price, lots, filled, sink);
+            self.stand(BookKind::Dark, order, price, lots, filled, sink);
         }
     }
 
@@ -88,11 +88,11 @@ impl Engine {
         let Some(standing) = self.locate(id) else { return };
         let order = NewOrder { lots: Lots(standing.shown), ..standing.note.order };
         match self.peg_price(&order) {
-            None if standing.spot == Spot::Parked => {}
-            Some(price) if standing.spot == Spot::Dark && price == standing.price => {}
+            None if standing.book_kind == BookKind::Parked => {}
+            Some(price) if standing.book_kind == BookKind::Dark && price == standing.price => {}
             None => {
                 self.lift(&standing);
-                self.hold(&order, standing.filled, Spot::Parked, HeldUntil::Market, sink);
+                self.hold(&order, standing.filled, BookKind::Parked, HeldUntil::Market, sink);
             }
             Some(price) => {
                 self.lift(&standing);

@@ -11,7 +11,7 @@
 
 use taut_types::{Lots, OrderType};
 
-use super::shelf::Spot;
+use super::resting_book::BookKind;
 use super::standing::Standing;
 use super::state::{Engine, Taker, limit};
 use super::tell::remainder_cancelled;
@@ -37,7 +37,7 @@ impl Engine {
                     let order = &standing.note.order;
                     match order.terms.auction {
                         AuctionOnly::Open => true,
-                        AuctionOnly::Close => standing.spot != Spot::Parked,
+                        AuctionOnly::Close => standing.book_kind != BookKind::Parked,
                         AuctionOnly::No => waits_for_auction(standing),
                     }
                 });
@@ -63,13 +63,13 @@ impl Engine {
         let waits_for_close =
             order.terms.auction == AuctionOnly::Close && self.phase != Phase::ClosingAuction;
         if order.terms.has(f::STOP) {
-            self.hold(order, filled, Spot::Pending, HeldUntil::Trigger, sink);
+            self.hold(order, filled, BookKind::Pending, HeldUntil::Trigger, sink);
         } else if order.terms.has(f::PEG) {
-            self.hold(order, filled, Spot::Parked, HeldUntil::Market, sink);
+            self.hold(order, filled, BookKind::Parked, HeldUntil::Market, sink);
         } else if order.features() & (f::IMMEDIATE | f::FILL_OR_KILL) != 0 {
             sink.on_event(remainder_cancelled(order, order.lots));
         } else if is_market || waits_for_close {
-            self.hold(order, filled, Spot::Parked, HeldUntil::Auction, sink);
+            self.hold(order, filled, BookKind::Parked, HeldUntil::Auction, sink);
         } else {
             let taker = Taker::new(order, limit(order), filled, &self.rules);
             self.rest(order, &taker, sink);
@@ -94,7 +94,7 @@ impl Engine {
     fn bring_to_the_close(&mut self, sink: &mut impl EventSink) {
         let ids = self.select(|standing| {
             let order = &standing.note.order;
-            standing.spot == Spot::Parked
+            standing.book_kind == BookKind::Parked
                 && order.terms.auction == AuctionOnly::Close
                 && order.order_type == OrderType::Limit
         });
@@ -119,5 +119,5 @@ impl Engine {
 }
 
 fn waits_for_auction(standing: &Standing) -> bool {
-    standing.spot == Spot::Parked && standing.note.order.order_type == OrderType::Market
+    standing.book_kind == BookKind::Parked && standing.note.order.order_type == OrderType::Market
 }

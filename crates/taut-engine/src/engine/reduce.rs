@@ -2,7 +2,7 @@
 
 use taut_types::{Lots, OrderId};
 
-use super::shelf::Spot;
+use super::resting_book::BookKind;
 use super::standing::Standing;
 use super::state::Engine;
 use crate::event::{CancelReason, Event, EventSink, RejectReason};
@@ -43,15 +43,15 @@ impl Engine {
         let of_reserve = by.min(standing.note.reserve);
         let of_shown = by - of_reserve;
         if of_reserve > 0 {
-            self.shelf_mut(standing.spot).note_mut(standing.handle).reserve -= of_reserve;
+            self.resting_mut(standing.book_kind).note_mut(standing.handle).reserve -= of_reserve;
         }
         if of_shown > 0 {
-            let book = &mut self.shelf_mut(standing.spot).book;
+            let book = &mut self.resting_mut(standing.book_kind).book;
             let taken = book.take_from(standing.handle, Lots(of_shown));
-            if standing.spot == Spot::Lit {
+            if standing.book_kind == BookKind::Lit {
                 self.touch(standing.side, taken.removal.level, of_shown, 0);
             }
         }
-        Lots(if standing.spot == Spot::Lit { standing.shown - of_shown } else { 0 })
+        Lots(if standing.book_kind == BookKind::Lit { standing.shown - of_shown } else { 0 })
     }
 }

@@ -5,7 +5,7 @@
 
 use taut_types::{Lots, TimeInForce};
 
-use super::shelf::{Note, Spot};
+use super::resting_book::{BookKind, Note};
 use super::standing::Standing;
 use super::state::Engine;
 use crate::admission::check;
@@ -70,7 +70,7 @@ impl Engine {
             lots,
             displayed: Lots::ZERO,
             kept_priority: false,
-            was_resting: standing.spot == Spot::Lit,
+            was_resting: standing.book_kind == BookKind::Lit,
         };
         if mode == ReplaceMode::Requeue {
             self.proceed(&order, standing.filled, Some(answer), sink);
@@ -83,13 +83,13 @@ impl Engine {
     /// Changes an order where it stands.
     fn amend(&mut self, standing: &Standing, order: &NewOrder, sink: &mut impl EventSink) {
         let displayed = match standing.open - order.lots.0 {
-            0 if standing.spot == Spot::Lit => Lots(standing.shown),
+            0 if standing.book_kind == BookKind::Lit => Lots(standing.shown),
             0 => Lots::ZERO,
             by => self.shrink(standing, by),
         };
-        let shelf = self.shelf_mut(standing.spot);
-        let reserve = if standing.noted { shelf.note(standing.handle).reserve } else { 0 };
-        shelf.amend(standing.handle, &Note { order: *order, reserve });
+        let resting = self.resting_mut(standing.book_kind);
+        let reserve = if standing.noted { resting.note(standing.handle).reserve } else { 0 };
+        resting.amend(standing.handle, &Note { order: *order, reserve });
         if standing.note.order.terms.has(f::EXPIRY) {
             let _ = self.expiries.remove(standing.id);
         }
@@ -103,7 +103,7 @@ impl Engine {
             lots: order.lots,
             displayed,
             kept_priority: true,
-            was_resting: standing.spot == Spot::Lit,
+            was_resting: standing.book_kind == BookKind::Lit,
         });
     }
 }

@@ -3,7 +3,7 @@
 
 use taut_types::Lots;
 
-use super::shelf::NOTED;
+use super::resting_book::NOTED;
 use super::state::{Engine, Taker};
 use crate::admission::check_plain;
 use crate::event::{Event, EventSink};

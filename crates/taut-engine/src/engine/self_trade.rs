@@ -3,7 +3,7 @@
 use taut_book::Handle;
 use taut_types::Lots;
 
-use super::shelf::{NOTED, Spot};
+use super::resting_book::{BookKind, NOTED};
 use super::state::{Engine, Taker};
 use crate::event::{CancelReason, Event, EventSink};
 use crate::terms::SelfTrade;
@@ -14,15 +14,17 @@ impl Engine {
     pub(super) fn prevent(
         &mut self,
         taker: &mut Taker,
-        spot: Spot,
+        book_kind: BookKind,
         maker: Handle,
         sink: &mut impl EventSink,
     ) {
         match taker.self_trade {
-            SelfTrade::Decrement | SelfTrade::Transfer => self.decrement(taker, spot, maker, sink),
+            SelfTrade::Decrement | SelfTrade::Transfer => {
+                self.decrement(taker, book_kind, maker, sink)
+            }
             SelfTrade::CancelNewest => cancel_taker(taker, sink),
             mode => {
-                let standing = self.describe(spot, maker);
+                let standing = self.describe(book_kind, maker);
                 self.cancel_standing(&standing, CancelReason::SelfTrade, sink);
                 if mode == SelfTrade::CancelBoth {
                     cancel_taker(taker, sink);
@@ -34,18 +36,18 @@ impl Engine {
     fn decrement(
         &mut self,
         taker: &mut Taker,
-        spot: Spot,
+        book_kind: BookKind,
         maker: Handle,
         sink: &mut impl EventSink,
     ) {
-        let taken = self.shelf_mut(spot).book.take_from(maker, Lots(taker.remaining));
+        let taken = self.resting_mut(book_kind).book.take_from(maker, Lots(taker.remaining));
         let (order, lots) = (taken.removal.order, taken.removal.lots);
         taker.remaining -= lots.0;
-        if spot == Spot::Lit {
+        if book_kind == BookKind::Lit {
             let leaves = i64::from(order.lots == Lots::ZERO);
             self.touch(order.side, taken.removal.level, lots.0, leaves);
         }
-        let reserve = if taken.tag & NOTED == 0 { 0 } else { self.reserve(spot, maker) };
+        let reserve = if taken.tag & NOTED == 0 { 0 } else { self.reserve(book_kind, maker) };
         sink.on_event(Event::Prevented {
             maker: order.id,
             taker: taker.id,
@@ -54,9 +56,9 @@ impl Engine {
             maker_remaining: Lots(order.lots.0 + reserve),
             taker_remaining: Lots(taker.remaining),
             transfer: taker.self_trade == SelfTrade::Transfer && order.owner != taker.owner,
-            hidden: spot != Spot::Lit,
+            hidden: book_kind != BookKind::Lit,
         });
-        self.after_take(spot, &taken, 0, sink);
+        self.after_take(book_kind, &taken, 0, sink);
     }
 }
 

@@ -8,7 +8,7 @@ use core::fmt;
 use taut_book::{Fnv1a, Order};
 use taut_types::{HalfTicks, Lots, Nanos, OrderId, Side};
 
-use super::shelf::{NOTED, Note, Spot};
+use super::resting_book::{BookKind, NOTED, Note};
 use super::state::{Engine, EngineConfig};
 use crate::codec::{ORDER_WORDS, order_from_words, order_to_words, pair, unpair};
 use crate::command::Phase;
@@ -60,8 +60,8 @@ impl Engine {
         put(MAGIC);
         put(VERSION);
         self.write_scalars(&mut put);
-        for spot in Spot::ALL {
-            self.write_shelf(spot, &mut put);
+        for book_kind in BookKind::ALL {
+            self.write_shelf(book_kind, &mut put);
         }
         for book in [&self.pegs, &self.expiries] {
             put(book.order_count() as u64);
@@ -93,8 +93,8 @@ impl Engine {
             return Err(SnapshotError::Version);
         }
         engine.read_scalars(&mut reader)?;
-        for spot in Spot::ALL {
-            engine.read_shelf(spot, &mut reader)?;
+        for book_kind in BookKind::ALL {
+            engine.read_shelf(book_kind, &mut reader)?;
         }
         for book in [&mut engine.pegs, &mut engine.expiries] {
             for _ in 0..reader.next()? {
@@ -146,15 +146,15 @@ impl Engine {
         Ok(())
     }
 
-    fn write_shelf(&self, spot: Spot, put: &mut impl FnMut(u64)) {
-        let shelf = self.shelf(spot);
-        put(shelf.book.order_count() as u64);
-        for handle in Side::BOTH.into_iter().flat_map(|side| shelf.book.handles(side)) {
-            let tag = shelf.book.tag(handle);
-            write_order(&shelf.book.order_at(handle), tag, put);
-            put(shelf.filled(handle, tag).cast_unsigned());
+    fn write_shelf(&self, book_kind: BookKind, put: &mut impl FnMut(u64)) {
+        let resting = self.resting(book_kind);
+        put(resting.book.order_count() as u64);
+        for handle in Side::BOTH.into_iter().flat_map(|side| resting.book.handles(side)) {
+            let tag = resting.book.tag(handle);
+            write_order(&resting.book.order_at(handle), tag, put);
+            put(resting.filled(handle, tag).cast_unsigned());
             if tag & NOTED != 0 {
-                let note = shelf.note(handle);
+                let note = resting.note(handle);
                 order_to_words(&note.order).into_iter().for_each(&mut *put);
                 put(note.reserve.cast_unsigned());
             }
@@ -163,7 +163,7 @@ impl Engine {
 
     fn read_shelf<I: Iterator<Item = u64>>(
         &mut self,
-        spot: Spot,
+        book_kind: BookKind,
         reader: &mut Reader<I>,
     ) -> Result<(), SnapshotError> {
         for _ in 0..reader.next()? {
@@ -178,11 +178,12 @@ impl Engine {
                 note.order = order_from_words(&words).ok_or(SnapshotError::Malformed)?;
                 note.reserve = reader.next()?.cast_signed();
             }
-            let shelf = self.shelf_mut(spot);
-            let placed = shelf.place(order, &note, filled).map_err(|_| SnapshotError::TooLarge)?;
+            let resting = self.resting_mut(book_kind);
+            let placed =
+                resting.place(order, &note, filled).map_err(|_| SnapshotError::TooLarge)?;
             // An order without a note carries its time in force in the tag alone.
-            shelf.book.set_tag(placed.handle, tag);
-            let trails = spot == Spot::Pending && note.order.terms.has(f::TRAILING);
+            resting.book.set_tag(placed.handle, tag);
+            let trails = book_kind == BookKind::Pending && note.order.terms.has(f::TRAILING);
             self.trailing_count += usize::from(trails);
         }
         Ok(())

@@ -3,7 +3,7 @@
 use taut_book::{Handle, Order, OrderBook, Taken};
 use taut_types::{HalfTicks, Lots, OrderId, Side};
 
-use super::shelf::{DAY, NOTED, Note, Shelf, Spot};
+use super::resting_book::{BookKind, DAY, NOTED, Note, RestingBook};
 use super::state::Engine;
 use crate::event::{CancelReason, Event, EventSink, RejectReason};
 use crate::order::NewOrder;
@@ -12,11 +12,11 @@ use crate::terms::{Trigger, feature};
 /// An order that waits somewhere.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
-    pub(super) spot: Spot,
+    pub(super) book_kind: BookKind,
     pub(super) handle: Handle,
     pub(super) id: OrderId,
     pub(super) owner: u32,
-    /// Its own side, which on the shelf of triggers says something else.
+    /// Its own side, which on the resting of triggers says something else.
     pub(super) side: Side,
     /// Its own price.
     pub(super) price: HalfTicks,
@@ -32,45 +32,47 @@ pub(super) struct Standing {
 }
 
 impl Engine {
-    pub(super) const fn shelf(&self, spot: Spot) -> &Shelf {
-        match spot {
-            Spot::Lit => &self.lit,
-            Spot::Dark => &self.dark,
-            Spot::Pending => &self.pending,
-            Spot::Parked => &self.parked,
+    pub(super) const fn resting(&self, book_kind: BookKind) -> &RestingBook {
+        match book_kind {
+            BookKind::Lit => &self.lit,
+            BookKind::Dark => &self.dark,
+            BookKind::Pending => &self.pending,
+            BookKind::Parked => &self.parked,
         }
     }
 
     #[inline(always)]
-    pub(super) const fn shelf_mut(&mut self, spot: Spot) -> &mut Shelf {
-        match spot {
-            Spot::Lit => &mut self.lit,
-            Spot::Dark => &mut self.dark,
-            Spot::Pending => &mut self.pending,
-            Spot::Parked => &mut self.parked,
+    pub(super) const fn resting_mut(&mut self, book_kind: BookKind) -> &mut RestingBook {
+        match book_kind {
+            BookKind::Lit => &mut self.lit,
+            BookKind::Dark => &mut self.dark,
+            BookKind::Pending => &mut self.pending,
+            BookKind::Parked => &mut self.parked,
         }
     }
 
     /// Whether the id belongs to an order outside the displayed book.
     #[cold]
     pub(super) fn is_elsewhere(&self, id: OrderId) -> bool {
-        [&self.dark, &self.pending, &self.parked].iter().any(|shelf| shelf.book.contains(id))
+        [&self.dark, &self.pending, &self.parked].iter().any(|resting| resting.book.contains(id))
     }
 
     pub(super) fn locate(&self, id: OrderId) -> Option<Standing> {
-        let mut spots = Spot::ALL.into_iter();
-        spots.find_map(|spot| Some(self.describe(spot, self.shelf(spot).book.find(id)?)))
+        let mut book_kinds = BookKind::ALL.into_iter();
+        book_kinds.find_map(|book_kind| {
+            Some(self.describe(book_kind, self.resting(book_kind).book.find(id)?))
+        })
     }
 
-    pub(super) fn describe(&self, spot: Spot, handle: Handle) -> Standing {
-        let shelf = self.shelf(spot);
-        let Order { id, owner, side, price, lots } = shelf.book.order_at(handle);
-        let tag = shelf.book.tag(handle);
+    pub(super) fn describe(&self, book_kind: BookKind, handle: Handle) -> Standing {
+        let resting = self.resting(book_kind);
+        let Order { id, owner, side, price, lots } = resting.book.order_at(handle);
+        let tag = resting.book.tag(handle);
         let noted = tag & NOTED != 0;
-        let note = if noted { *shelf.note(handle) } else { plain_note(id, owner, side, price) };
-        let is_priced = matches!(spot, Spot::Lit | Spot::Dark);
+        let note = if noted { *resting.note(handle) } else { plain_note(id, owner, side, price) };
+        let is_priced = matches!(book_kind, BookKind::Lit | BookKind::Dark);
         Standing {
-            spot,
+            book_kind,
             handle,
             id,
             owner,
@@ -78,7 +80,7 @@ impl Engine {
             price: if is_priced { price } else { note.order.price },
             open: lots.0 + note.reserve,
             shown: lots.0,
-            filled: shelf.filled(handle, tag),
+            filled: resting.filled(handle, tag),
             note,
             noted,
             day: tag & DAY != 0,
@@ -87,14 +89,16 @@ impl Engine {
 
     /// What an iceberg does not display; the order must have a note.
     #[cold]
-    pub(super) fn reserve(&self, spot: Spot, handle: Handle) -> i64 {
-        self.shelf(spot).note(handle).reserve
+    pub(super) fn reserve(&self, book_kind: BookKind, handle: Handle) -> i64 {
+        self.resting(book_kind).note(handle).reserve
     }
 
-    /// Takes an order off its shelf; its entries elsewhere stay.
+    /// Takes an order off its resting; its entries elsewhere stay.
     pub(super) fn lift(&mut self, standing: &Standing) {
-        let Some(taken) = self.shelf_mut(standing.spot).book.withdraw(standing.id) else { return };
-        if standing.spot == Spot::Lit {
+        let Some(taken) = self.resting_mut(standing.book_kind).book.withdraw(standing.id) else {
+            return;
+        };
+        if standing.book_kind == BookKind::Lit {
             self.touch(standing.side, taken.removal.level, taken.removal.lots.0, 1);
         }
     }
@@ -103,7 +107,8 @@ impl Engine {
     pub(super) fn take_out(&mut self, standing: &Standing) {
         self.lift(standing);
         self.forget(standing.id, &standing.note.order);
-        if standing.spot == Spot::Pending && standing.note.order.terms.trigger == Trigger::Trailing
+        if standing.book_kind == BookKind::Pending
+            && standing.note.order.terms.trigger == Trigger::Trailing
         {
             self.trailing_count -= 1;
         }
@@ -156,7 +161,7 @@ impl Engine {
             price: standing.price,
             lots: Lots(standing.open),
             reason,
-            was_resting: standing.spot == Spot::Lit,
+            was_resting: standing.book_kind == BookKind::Lit,
         });
     }
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use taut_book::{Handle, OrderBook};
 use taut_types::{HalfTicks, Nanos, OrderId, OrderType, Side};
 
-use super::shelf::Shelf;
+use super::resting_book::RestingBook;
 use crate::allocation::Share;
 use crate::command::{Phase, no_limit};
 use crate::order::NewOrder;
@@ -42,7 +42,7 @@ pub(super) struct Fired {
 /// A matching engine for one instrument.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    pub(super) lit: Shelf,
+    pub(super) lit: RestingBook,
     /// What an order without terms must look at beyond the displayed book.
     pub(super) busy: u8,
     pub(super) trade_count: u64,
@@ -52,9 +52,9 @@ pub struct Engine {
     pub(super) first: i64,
     /// The displayed levels that the current command has changed, as they were before.
     pub(super) touched: Vec<Touched>,
-    pub(super) dark: Shelf,
-    pub(super) pending: Shelf,
-    pub(super) parked: Shelf,
+    pub(super) dark: RestingBook,
+    pub(super) pending: RestingBook,
+    pub(super) parked: RestingBook,
     /// The ids of pegged orders by age.
     pub(super) pegs: OrderBook,
     /// The ids of orders with an expiry, by that time.

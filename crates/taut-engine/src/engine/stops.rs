@@ -8,7 +8,7 @@
 use taut_book::Order;
 use taut_types::{HalfTicks, Lots, Side};
 
-use super::shelf::Spot;
+use super::resting_book::BookKind;
 use super::state::{Engine, Fired};
 use crate::command::Phase;
 use crate::event::{Event, EventSink};
@@ -67,7 +67,7 @@ impl Engine {
                 if if side == Side::Sell { trigger > price } else { trigger < price } {
                     break;
                 }
-                let waiting = self.describe(Spot::Pending, handle);
+                let waiting = self.describe(BookKind::Pending, handle);
                 self.take_out(&waiting);
                 let order = NewOrder { lots: Lots(waiting.shown), ..waiting.note.order };
                 self.fired.push(Fired { order: order.triggered(), filled: waiting.filled });

@@ -4,7 +4,7 @@
 use taut_book::{Handle, Order, Taken};
 use taut_types::{HalfTicks, Lots, Side};
 
-use super::shelf::{NOTED, Note, Spot};
+use super::resting_book::{BookKind, NOTED, Note};
 use super::state::{Engine, Taker};
 use crate::allocation::{Share, allocate};
 use crate::event::{Event, EventSink};
@@ -13,14 +13,14 @@ impl Engine {
     /// Trades as far as the limit allows.
     pub(super) fn sweep(&mut self, taker: &mut Taker, sink: &mut impl EventSink) {
         while taker.remaining > 0 {
-            let Some((spot, maker)) = self.next_maker(taker) else { break };
-            if spot == Spot::Lit && !self.rules.allocation.is_fifo() {
+            let Some((book_kind, maker)) = self.next_maker(taker) else { break };
+            if book_kind == BookKind::Lit && !self.rules.allocation.is_fifo() {
                 let price = self.lit.book.order_at(maker).price;
                 self.divide_among_level(taker, price, sink);
-            } else if self.is_own(taker, spot, maker) {
-                self.prevent(taker, spot, maker, sink);
+            } else if self.is_own(taker, book_kind, maker) {
+                self.prevent(taker, book_kind, maker, sink);
             } else {
-                self.fill(taker, spot, maker, taker.remaining, sink);
+                self.fill(taker, book_kind, maker, taker.remaining, sink);
             }
         }
     }
@@ -34,10 +34,10 @@ impl Engine {
         sink: &mut impl EventSink,
     ) {
         let makers = taker.side.opposite();
-        let is_own = |&maker: &Handle| self.is_own(taker, Spot::Lit, maker);
+        let is_own = |&maker: &Handle| self.is_own(taker, BookKind::Lit, maker);
         let own = self.lit.book.handles_at(makers, price).find(is_own);
         if let Some(own) = own {
-            return self.prevent(taker, Spot::Lit, own, sink);
+            return self.prevent(taker, BookKind::Lit, own, sink);
         }
         let mut handles = core::mem::take(&mut self.handles);
         let mut shares = core::mem::take(&mut self.shares);
@@ -53,7 +53,7 @@ impl Engine {
         let head_is_top = top.is_some() && top == oldest;
         allocate(&self.rules.allocation, &mut shares, taker.remaining, head_is_top);
         for share in shares.iter().filter(|share| share.given > 0) {
-            self.fill(taker, Spot::Lit, handles[share.place as usize], share.given, sink);
+            self.fill(taker, BookKind::Lit, handles[share.place as usize], share.given, sink);
         }
         self.handles = handles;
         self.shares = shares;
@@ -64,29 +64,29 @@ impl Engine {
     #[cold]
     pub(super) fn after_last_lot(
         &mut self,
-        spot: Spot,
+        book_kind: BookKind,
         taken: &Taken,
         traded: i64,
         sink: &mut impl EventSink,
     ) {
         let Order { id, side, price, .. } = taken.removal.order;
-        let shelf = self.shelf_mut(spot);
+        let resting = self.resting_mut(book_kind);
         let note = match taken.tag & NOTED {
             0 => return self.forget_top_order(side, id),
-            _ => *shelf.note(taken.handle),
+            _ => *resting.note(taken.handle),
         };
         if note.reserve == 0 {
             return self.forget(id, &note.order);
         }
-        let filled = shelf.filled(taken.handle, taken.tag).saturating_add(traded);
+        let filled = resting.filled(taken.handle, taken.tag).saturating_add(traded);
         let lots = note.order.terms.display.min(Lots(note.reserve));
         let rest = Note { reserve: note.reserve - lots.0, ..note };
         // It has just made room for itself.
-        let Ok(placement) = shelf.place(Order { lots, ..taken.removal.order }, &rest, filled)
+        let Ok(placement) = resting.place(Order { lots, ..taken.removal.order }, &rest, filled)
         else {
             return;
         };
-        if spot == Spot::Lit {
+        if book_kind == BookKind::Lit {
             self.touch(side, placement.level, -lots.0, -1);
         }
         sink.on_event(Event::Refreshed { order_id: id, side, price, lots });

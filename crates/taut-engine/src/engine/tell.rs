@@ -3,7 +3,7 @@
 use taut_book::{Level, Order};
 use taut_types::{HalfTicks, Lots, Side, TimeInForce};
 
-use super::shelf::DAY;
+use super::resting_book::DAY;
 use crate::event::{CancelReason, Event, RejectReason};
 use crate::order::NewOrder;
 

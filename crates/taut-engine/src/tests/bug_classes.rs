@@ -4,7 +4,7 @@ use std::vec::Vec;
 
 use taut_types::{Lots, Nanos, OrderId, Side};
 
-use super::{Desk, buy, cancelled, fok, ioc, levels, market, refusal, sell, trades};
+use super::{CheckedEngine, buy, cancelled, fok, ioc, levels, market, refusal, sell, trades};
 use crate::{Command, Event, NewOrder, RejectReason, ReplaceMode};
 
 /// Twelve defects of geseq/orderbook (its head 88e8098), by number, and the tests that hold them.
@@ -86,71 +86,71 @@ fn every_defect_and_every_class_has_its_test() {
 
 #[test]
 fn the_time_decides_nothing_about_priority() {
-    let mut desk = Desk::new();
+    let mut checked = CheckedEngine::new();
     for (id, now) in [(1, 50), (2, 50), (3, 10), (4, i64::MAX), (5, i64::MIN)] {
-        desk.run(Command::Clock { now: Nanos(now) });
-        desk.enter(sell(id, 100, 1));
+        checked.run(Command::Clock { now: Nanos(now) });
+        checked.enter(sell(id, 100, 1));
     }
-    let makers: Vec<u64> = trades(&desk.enter(buy(9, 100, 5))).iter().map(|t| t.0).collect();
+    let makers: Vec<u64> = trades(&checked.enter(buy(9, 100, 5))).iter().map(|t| t.0).collect();
     assert_eq!(makers, [1, 2, 3, 4, 5]);
 }
 
 #[test]
 fn a_sweep_moves_the_best_price_of_the_side_that_it_takes() {
-    let mut desk = Desk::new();
+    let mut checked = CheckedEngine::new();
     for (id, ticks) in [(1, 98), (2, 97)] {
-        desk.enter(buy(id, ticks, 3));
+        checked.enter(buy(id, ticks, 3));
     }
     for (id, ticks) in [(3, 101), (4, 102)] {
-        desk.enter(sell(id, ticks, 3));
+        checked.enter(sell(id, ticks, 3));
     }
-    desk.enter(ioc(buy(5, 102, 4)));
-    assert_eq!(desk.touch(), [Some((98, 3)), Some((102, 2))]);
-    desk.enter(ioc(sell(6, 97, 4)));
-    assert_eq!(desk.touch(), [Some((97, 2)), Some((102, 2))]);
+    checked.enter(ioc(buy(5, 102, 4)));
+    assert_eq!(checked.touch(), [Some((98, 3)), Some((102, 2))]);
+    checked.enter(ioc(sell(6, 97, 4)));
+    assert_eq!(checked.touch(), [Some((97, 2)), Some((102, 2))]);
 }
 
 #[test]
 fn a_replace_through_the_spread_trades_in_both_directions() {
     for mode in [ReplaceMode::InFlight, ReplaceMode::Requeue] {
-        let mut desk = Desk::new();
-        desk.enter(buy(1, 98, 5));
-        desk.enter(sell(2, 101, 2));
-        let events = desk.run(Command::Replace { order: buy(1, 103, 5), mode });
+        let mut checked = CheckedEngine::new();
+        checked.enter(buy(1, 98, 5));
+        checked.enter(sell(2, 101, 2));
+        let events = checked.run(Command::Replace { order: buy(1, 103, 5), mode });
         assert_eq!(trades(&events), [(2, 101, 2)], "{mode:?}");
-        assert_eq!(desk.touch(), [Some((103, 3)), None]);
-        desk.enter(sell(3, 110, 7));
-        let events = desk.run(Command::Replace { order: sell(3, 100, 7), mode });
+        assert_eq!(checked.touch(), [Some((103, 3)), None]);
+        checked.enter(sell(3, 110, 7));
+        let events = checked.run(Command::Replace { order: sell(3, 100, 7), mode });
         assert_eq!(trades(&events), [(1, 103, 3)], "{mode:?}");
-        assert_eq!(desk.touch(), [None, Some((100, 4))]);
+        assert_eq!(checked.touch(), [None, Some((100, 4))]);
     }
 }
 
 #[test]
 fn no_order_without_lots_ever_stands_or_trades() {
-    let mut desk = Desk::new();
-    desk.enter(sell(1, 100, 3));
-    desk.enter(sell(2, 100, 3));
-    assert_eq!(refusal(&desk.enter(buy(3, 100, 0))), Some(RejectReason::NonPositiveLots));
-    desk.reduce(1, 3);
-    let events = desk.enter(buy(4, 100, 3));
+    let mut checked = CheckedEngine::new();
+    checked.enter(sell(1, 100, 3));
+    checked.enter(sell(2, 100, 3));
+    assert_eq!(refusal(&checked.enter(buy(3, 100, 0))), Some(RejectReason::NonPositiveLots));
+    checked.reduce(1, 3);
+    let events = checked.enter(buy(4, 100, 3));
     assert_eq!(trades(&events), [(2, 100, 3)]);
-    assert!(desk.queue(Side::Sell).is_empty() && desk.queue(Side::Buy).is_empty());
-    assert_eq!(trades(&desk.enter(ioc(buy(5, 100, 1)))), []);
+    assert!(checked.queue(Side::Sell).is_empty() && checked.queue(Side::Buy).is_empty());
+    assert_eq!(trades(&checked.enter(ioc(buy(5, 100, 1)))), []);
 }
 
 #[test]
 fn lots_are_conserved_through_partial_fills() {
-    let mut desk = Desk::new();
-    desk.enter(sell(1, 100, 10));
-    desk.enter(sell(2, 101, 10));
+    let mut checked = CheckedEngine::new();
+    checked.enter(sell(1, 100, 10));
+    checked.enter(sell(2, 101, 10));
     let (mut traded, mut dropped, mut bought) = (0, 0, 0);
     for (id, lots) in (10..).zip([3, 4, 1, 7, 9]) {
-        let events = desk.enter(ioc(buy(id, 101, lots)));
+        let events = checked.enter(ioc(buy(id, 101, lots)));
         bought += lots;
         traded += trades(&events).iter().map(|trade| trade.2).sum::<i64>();
         dropped += cancelled(&events).map_or(0, |(lots, _)| lots);
-        let left: i64 = desk.queue(Side::Sell).iter().map(|order| order.2).sum();
+        let left: i64 = checked.queue(Side::Sell).iter().map(|order| order.2).sum();
         assert_eq!((traded + left, traded + dropped), (20, bought));
     }
     assert_eq!((traded, dropped), (20, 4));
@@ -158,25 +158,25 @@ fn lots_are_conserved_through_partial_fills() {
 
 #[test]
 fn the_last_order_of_a_level_takes_the_level_along() {
-    let mut desk = Desk::new();
+    let mut checked = CheckedEngine::new();
     for (id, ticks) in [(1, 98), (2, 97), (3, 96), (4, 97)] {
-        desk.enter(buy(id, ticks, 1));
+        checked.enter(buy(id, ticks, 1));
     }
-    assert_eq!(levels(&desk.cancel(2)), [(Side::Buy, 97, 1, 1)]);
-    assert_eq!(levels(&desk.cancel(4)), [(Side::Buy, 97, 0, 0)]);
-    assert_eq!(desk.0.book().level_count(Side::Buy), 2);
-    assert_eq!(trades(&desk.enter(ioc(sell(5, 96, 2)))), [(1, 98, 1), (3, 96, 1)]);
+    assert_eq!(levels(&checked.cancel(2)), [(Side::Buy, 97, 1, 1)]);
+    assert_eq!(levels(&checked.cancel(4)), [(Side::Buy, 97, 0, 0)]);
+    assert_eq!(checked.0.book().level_count(Side::Buy), 2);
+    assert_eq!(trades(&checked.enter(ioc(sell(5, 96, 2)))), [(1, 98, 1), (3, 96, 1)]);
 }
 
 #[test]
 fn a_replace_of_an_order_that_is_gone_is_refused() {
-    let mut desk = Desk::new();
-    desk.enter(sell(1, 100, 1));
-    desk.enter(buy(2, 100, 1));
-    desk.enter(sell(3, 100, 1));
-    desk.cancel(3);
+    let mut checked = CheckedEngine::new();
+    checked.enter(sell(1, 100, 1));
+    checked.enter(buy(2, 100, 1));
+    checked.enter(sell(3, 100, 1));
+    checked.cancel(3);
     for (id, mode) in [(1, ReplaceMode::InFlight), (3, ReplaceMode::Requeue)] {
-        let events = desk.run(Command::Replace { order: sell(id, 99, 5), mode });
+        let events = checked.run(Command::Replace { order: sell(id, 99, 5), mode });
         let reason = RejectReason::UnknownOrderId;
         assert_eq!(events, [Event::ReplaceRejected { order_id: OrderId(id), reason }]);
     }
@@ -186,65 +186,65 @@ fn a_replace_of_an_order_that_is_gone_is_refused() {
 fn replacing_one_of_two_orders_at_a_price_keeps_the_other() {
     for mode in [ReplaceMode::InFlight, ReplaceMode::Requeue] {
         for moved in [1, 2] {
-            let mut desk = Desk::new();
-            desk.enter(sell(1, 100, 5));
-            desk.enter(sell(2, 100, 5));
-            desk.run(Command::Replace { order: sell(moved, 101, 5), mode });
-            assert_eq!(desk.queue(Side::Sell), [(3 - moved, 100, 5), (moved, 101, 5)]);
-            desk.cancel(moved);
-            assert_eq!(trades(&desk.enter(buy(3, 101, 9))), [(3 - moved, 100, 5)]);
+            let mut checked = CheckedEngine::new();
+            checked.enter(sell(1, 100, 5));
+            checked.enter(sell(2, 100, 5));
+            checked.run(Command::Replace { order: sell(moved, 101, 5), mode });
+            assert_eq!(checked.queue(Side::Sell), [(3 - moved, 100, 5), (moved, 101, 5)]);
+            checked.cancel(moved);
+            assert_eq!(trades(&checked.enter(buy(3, 101, 9))), [(3 - moved, 100, 5)]);
         }
     }
 }
 
 #[test]
 fn a_repriced_remainder_keeps_what_was_left() {
-    let mut desk = Desk::new();
-    desk.enter(sell(1, 100, 10));
-    desk.enter(buy(2, 100, 4));
+    let mut checked = CheckedEngine::new();
+    checked.enter(sell(1, 100, 10));
+    checked.enter(buy(2, 100, 4));
     let order = sell(1, 102, 10);
-    desk.run(Command::Replace { order, mode: ReplaceMode::InFlight });
-    assert_eq!(desk.queue(Side::Sell), [(1, 102, 6)]);
+    checked.run(Command::Replace { order, mode: ReplaceMode::InFlight });
+    assert_eq!(checked.queue(Side::Sell), [(1, 102, 6)]);
     let order = sell(1, 101, 6);
-    desk.run(Command::Replace { order, mode: ReplaceMode::Requeue });
-    assert_eq!(desk.queue(Side::Sell), [(1, 101, 6)]);
+    checked.run(Command::Replace { order, mode: ReplaceMode::Requeue });
+    assert_eq!(checked.queue(Side::Sell), [(1, 101, 6)]);
 }
 
 #[test]
 fn a_cancel_finds_its_order_on_either_side() {
-    let mut desk = Desk::new();
-    desk.enter(buy(1, 99, 2));
-    desk.enter(sell(2, 100, 3));
-    assert_eq!(levels(&desk.cancel(2)), [(Side::Sell, 100, 0, 0)]);
-    assert_eq!(levels(&desk.cancel(1)), [(Side::Buy, 99, 0, 0)]);
-    assert_eq!(desk.touch(), [None, None]);
+    let mut checked = CheckedEngine::new();
+    checked.enter(buy(1, 99, 2));
+    checked.enter(sell(2, 100, 3));
+    assert_eq!(levels(&checked.cancel(2)), [(Side::Sell, 100, 0, 0)]);
+    assert_eq!(levels(&checked.cancel(1)), [(Side::Buy, 99, 0, 0)]);
+    assert_eq!(checked.touch(), [None, None]);
 }
 
 #[test]
 fn levels_far_apart_never_share_a_place() {
-    let mut desk = Desk::with_capacity(64, 64);
+    let mut checked = CheckedEngine::with_capacity(64, 64);
     // Prices that agree in their low bits, by all sizes that a window can have.
     let prices: Vec<i64> = (8..40).map(|bits| 1_000 + (1 << bits)).collect();
     for (id, ticks) in (1..).zip(&prices) {
-        desk.enter(sell(id, *ticks, 1));
+        checked.enter(sell(id, *ticks, 1));
     }
-    assert_eq!(desk.0.book().level_count(Side::Sell), prices.len());
-    let traded = trades(&desk.enter(market(Side::Buy, 99, 64)));
+    assert_eq!(checked.0.book().level_count(Side::Sell), prices.len());
+    let traded = trades(&checked.enter(market(Side::Buy, 99, 64)));
     assert_eq!(traded.iter().map(|trade| trade.1).collect::<Vec<_>>(), prices);
 }
 
 #[test]
 fn any_number_of_orders_passes_through_a_book_of_two() {
-    let mut desk = Desk::with_capacity(2, 1);
+    let mut checked = CheckedEngine::with_capacity(2, 1);
     for id in 1..10_000 {
-        let order = desk.enter(sell(id, 100, 1));
+        let order = checked.enter(sell(id, 100, 1));
         assert_eq!(refusal(&order), None);
         match id % 3 {
-            0 => drop(desk.cancel(id)),
-            1 => drop(desk.enter(buy(id + 1_000_000, 100, 1))),
-            _ => drop(desk.reduce(id, 1)),
+            0 => drop(checked.cancel(id)),
+            1 => drop(checked.enter(buy(id + 1_000_000, 100, 1))),
+            _ => drop(checked.reduce(id, 1)),
         }
-        assert_eq!(desk.0.book().order_count(), 0);
+        assert_eq!(checked.0.book().order_count(), 0);
     }
 }
 
@@ -252,49 +252,49 @@ fn any_number_of_orders_passes_through_a_book_of_two() {
 fn a_deep_queue_costs_no_search() {
     // With a search through the queue these would be four thousand million steps.
     let orders = 40_000;
-    let mut desk = Desk::with_capacity(orders + 1, 1);
+    let mut checked = CheckedEngine::with_capacity(orders + 1, 1);
     for id in 0..orders as u64 {
-        desk.enter(sell(id, 100, 1));
+        checked.enter(sell(id, 100, 1));
     }
     for id in 0..100_000 {
-        desk.cancel(orders as u64 / 2 + id % 1_000);
-        desk.enter(sell(orders as u64 / 2 + id % 1_000, 100, 1));
+        checked.cancel(orders as u64 / 2 + id % 1_000);
+        checked.enter(sell(orders as u64 / 2 + id % 1_000, 100, 1));
     }
-    assert_eq!(desk.touch()[1], Some((100, orders as i64)));
+    assert_eq!(checked.touch()[1], Some((100, orders as i64)));
 }
 
 #[test]
 fn a_fill_or_kill_counts_hidden_makers_and_not_the_unwilling() {
-    let mut desk = Desk::new();
-    desk.enter(sell(1, 100, 2));
-    desk.enter(sell(2, 100, 2).hidden());
-    desk.enter(sell(3, 100, 9).all_or_none());
-    let killed = desk.enter(fok(buy(4, 100, 5)));
+    let mut checked = CheckedEngine::new();
+    checked.enter(sell(1, 100, 2));
+    checked.enter(sell(2, 100, 2).hidden());
+    checked.enter(sell(3, 100, 9).all_or_none());
+    let killed = checked.enter(fok(buy(4, 100, 5)));
     assert_eq!((trades(&killed), cancelled(&killed).map(|c| c.0)), (Vec::new(), Some(5)));
-    assert_eq!(trades(&desk.enter(fok(buy(5, 100, 4)))), [(1, 100, 2), (2, 100, 2)]);
+    assert_eq!(trades(&checked.enter(fok(buy(5, 100, 4)))), [(1, 100, 2), (2, 100, 2)]);
 }
 
 #[test]
 fn the_same_commands_give_the_same_events() {
     let run = || {
-        let mut desk = Desk::with_capacity(256, 64);
-        let mut random = super::random::Random(7);
+        let mut checked = CheckedEngine::with_capacity(256, 64);
+        let mut random = super::random::Commands::with_seed(7);
         let mut events = Vec::new();
         for id in 1..3_000 {
             let lots = Lots(1 + random.below(9) as i64);
             let ticks = 90 + random.below(20) as i64;
             let side = if random.one_in(2) { Side::Buy } else { Side::Sell };
             let order = NewOrder { lots, ..super::limit(side, id, ticks, 1) };
-            events.extend(desk.enter(if random.one_in(4) {
+            events.extend(checked.enter(if random.one_in(4) {
                 order.iceberg(Lots(1))
             } else {
                 order
             }));
             if random.one_in(2) {
-                events.extend(desk.cancel(1 + random.below(id)));
+                events.extend(checked.cancel(1 + random.below(id)));
             }
         }
-        (events, desk.0.state_hash())
+        (events, checked.0.state_hash())
     };
     assert_eq!(run(), run());
 }

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use core::ops::Range;
 
-use taut_simd::{Kernel, Lanes, Level};
+use taut_simd::{LaneOperation, Lanes, Level};
 
 use crate::codec::data_tags::DataTags;
 use crate::codec::fields::{Field, find_delimiter};
@@ -133,7 +133,7 @@ struct Scan<'a> {
     data_tags: &'a DataTags,
 }
 
-impl Kernel for Scan<'_> {
+impl LaneOperation for Scan<'_> {
     type Output = Option<usize>;
 
     #[inline(always)]

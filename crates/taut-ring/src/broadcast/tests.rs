@@ -168,7 +168,7 @@ fn the_place_of_a_dead_reader_can_be_freed() {
     std::mem::forget(Subscriber::registered(&memory, layout, Start::Latest, 0).unwrap());
     while publisher.publish(&[0; 7]).is_ok() {}
     assert!(publisher.control.reader(0).unwrap().active);
-    publisher.control.free_seat(0);
+    publisher.control.free_reader(0);
     assert_eq!(publisher.publish(&[0; 7]), Ok(()));
 }
 
@@ -208,8 +208,8 @@ fn refuses_memory_of_another_layout() {
     assert_eq!(open(3, 0), RingError::SlotCount { slots: 3 });
     assert!(matches!(open(8, 0), RingError::TooSmall { need: 64, .. }));
     assert!(matches!(open(2, 9), RingError::TooSmall { have: h, .. } if h == have));
-    let seat = Subscriber::registered(&memory, layout(4, 0), Start::Latest, 0).err();
-    assert_eq!(seat, Some(RingError::Seat { seat: 0 }));
+    let place = Subscriber::registered(&memory, layout(4, 0), Start::Latest, 0).err();
+    assert_eq!(place, Some(RingError::Place { place: 0 }));
 }
 
 proptest! {

@@ -26,7 +26,7 @@ proptest! {
         let memory = memory(layout);
         layout.format(&memory, start).unwrap();
         let mut producers: Vec<_> =
-            (0..3).map(|seat| Producer::new(&memory, layout, seat).unwrap()).collect();
+            (0..3).map(|place| Producer::new(&memory, layout, place).unwrap()).collect();
         let mut consumer = Consumer::resume(&memory, layout).unwrap();
         let mut model = VecDeque::new();
         for (n, operation) in operations.into_iter().enumerate() {
@@ -72,7 +72,7 @@ fn refuses_memory_of_another_layout() {
     let wrong = Layout { slot_count: 8, producer_count: 3 };
     assert!(matches!(Consumer::resume(&memory, wrong).err(), Some(RingError::TooSmall { .. })));
     let none = Producer::new(&memory, layout(4), 3).err();
-    assert_eq!(none, Some(RingError::Seat { seat: 3 }));
+    assert_eq!(none, Some(RingError::Place { place: 3 }));
 }
 
 #[test]
@@ -81,12 +81,12 @@ fn threads_lose_nothing_and_keep_each_ones_order() {
     let layout = layout(64);
     let memory = memory(layout);
     std::thread::scope(|scope| {
-        for seat in 0..3usize {
+        for place in 0..3usize {
             let memory = &memory;
             scope.spawn(move || {
-                let mut producer = Producer::new(memory, layout, seat).unwrap();
+                let mut producer = Producer::new(memory, layout, place).unwrap();
                 for n in 0..EACH {
-                    let (who, n) = (seat as u64, n);
+                    let (who, n) = (place as u64, n);
                     while producer.push(&[who, n, n, n, n, n, n]).is_err() {
                         std::thread::yield_now();
                     }
@@ -117,7 +117,7 @@ fn a_place_whose_dead_owner_holds_up_the_reader_is_not_taken_before_the_claim_is
     memory[0].store(2, Ordering::Relaxed);
     memory[2 * PAIR_WORDS].store(2, Ordering::Relaxed);
     let refused = Producer::new(&memory, layout, 0).err();
-    assert_eq!(refused, Some(RingError::Claimed { seat: 0 }));
+    assert_eq!(refused, Some(RingError::Claimed { place: 0 }));
     let mut consumer = Consumer::resume(&memory, layout).unwrap();
     assert_eq!((consumer.pop(), consumer.pop()), (Some([1; 7]), None));
     assert!(consumer.holders().eq([0]) && consumer.skip_claim());

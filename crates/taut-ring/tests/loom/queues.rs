@@ -49,9 +49,9 @@ const fn layout(producer_count: usize) -> mpsc::Layout {
 fn an_mpsc_ring_passes_every_message_of_two_producers_once() {
     check(2, || {
         let memory = memory(mpsc::words_for(2, 2));
-        let push = move |seat| {
-            let mut producer = mpsc::Producer::new(memory, layout(2), seat).unwrap();
-            producer.push(&payload(10 + seat as u64)).unwrap();
+        let push = move |place| {
+            let mut producer = mpsc::Producer::new(memory, layout(2), place).unwrap();
+            producer.push(&payload(10 + place as u64)).unwrap();
         };
         let second = thread::spawn(move || push(1));
         together(

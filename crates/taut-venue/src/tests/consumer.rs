@@ -1,8 +1,10 @@
 //! Consumers of the feed: one keeps price levels, one keeps orders.
 
 use taut_book::{Fnv1a, LevelBook, Order, OrderBook};
-use taut_feed::{FeedConfig, FeedState, Replay, Sequencer, SnapshotHead, SnapshotVerdict, Verdict};
-use taut_sbe::{Message, PacketFlags, PacketReader};
+use taut_market_data::feed::{
+    FeedConfig, FeedState, Replay, Sequencer, SnapshotHead, SnapshotVerdict, Verdict,
+};
+use taut_market_data::native::{Message, PacketFlags, PacketReader};
 use taut_types::{Side, Symbol};
 
 use crate::tests::rig::{LEVELS, STREAM, instrument};
@@ -12,7 +14,7 @@ pub trait Keeper {
     fn clear(&mut self);
     fn apply(&mut self, message: &Message<'_>);
     /// What a snapshot must list for it.
-    fn units(begin: &taut_sbe::SnapshotBegin) -> u64;
+    fn units(begin: &taut_market_data::native::SnapshotBegin) -> u64;
     /// How many of it a part lists.
     fn part_units(message: &Message<'_>) -> Option<u64>;
 }
@@ -39,7 +41,7 @@ impl Keeper for LevelBook {
         }
     }
 
-    fn units(begin: &taut_sbe::SnapshotBegin) -> u64 {
+    fn units(begin: &taut_market_data::native::SnapshotBegin) -> u64 {
         u64::from(begin.level_count)
     }
 
@@ -88,7 +90,7 @@ impl Keeper for OrderBook {
         }
     }
 
-    fn units(begin: &taut_sbe::SnapshotBegin) -> u64 {
+    fn units(begin: &taut_market_data::native::SnapshotBegin) -> u64 {
         u64::from(begin.order_count)
     }
 
@@ -153,8 +155,12 @@ impl<B: Keeper> Consumer<B> {
                     verdict = self.feed.handle_snapshot_begin(header.stream_id, head, datagram);
                 }
                 Message::InstrumentDefinition(definition) => self.symbol = Some(definition.symbol),
-                Message::SnapshotLevels(taut_sbe::SnapshotLevels { part, .. })
-                | Message::SnapshotOrders(taut_sbe::SnapshotOrders { part, .. }) => {
+                Message::SnapshotLevels(taut_market_data::native::SnapshotLevels {
+                    part, ..
+                })
+                | Message::SnapshotOrders(taut_market_data::native::SnapshotOrders {
+                    part, ..
+                }) => {
                     if let Some(units) = B::part_units(&message) {
                         let (id, index) = (part.snapshot_id, part.packet_index);
                         verdict = self.feed.handle_snapshot_part(

@@ -1,7 +1,7 @@
 //! The feed: whoever listens ends with the venue's book.
 
 use taut_book::Fnv1a;
-use taut_sbe::{Message, PacketFlags, PacketReader};
+use taut_market_data::native::{Message, PacketFlags, PacketReader};
 use taut_types::{Nanos, Side};
 
 use crate::flow::SplitMix64;

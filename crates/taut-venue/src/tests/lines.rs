@@ -1,7 +1,7 @@
 //! Two lines that carry the same, made-up losses, and packets that are asked for again.
 
-use taut_feed::{RetransmitConfig, RetransmitRequest};
-use taut_sbe::{PACKET_BYTES_MAX, PacketReader};
+use taut_market_data::feed::{RetransmitConfig, RetransmitRequest};
+use taut_market_data::native::{PACKET_BYTES_MAX, PacketReader};
 use taut_sys::{Address, DatagramOptions, Socket};
 use taut_types::{Nanos, SequenceNumber};
 

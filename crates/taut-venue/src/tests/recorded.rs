@@ -1,6 +1,6 @@
 //! A recorded flow: its pace, and trades that no order of the book took part in.
 
-use taut_sbe::{Message, PacketReader};
+use taut_market_data::native::{Message, PacketReader};
 use taut_types::{Nanos, OrderId, Side};
 
 use crate::flow::LobsterFlow;

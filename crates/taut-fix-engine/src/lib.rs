@@ -1,0 +1,68 @@
+//! FIX sessions over TCP and TLS: settings in TOML, opening hours, an acceptor, an initiator.
+//!
+//! The session itself is taut-fix's and pure; this crate gives it a stream of a loop (taut-io), a
+//! clock, a store and a log. Acceptor and initiator are drivers of the loop as those of taut-net
+//! are: each is given every completion, none owns a thread, and several share one loop, whose
+//! owner chooses the kernel and how it waits. An [`Application`] acts on what a session reports:
+//!
+//! ```no_run
+//! use taut_fix::{Event, Role};
+//! use taut_fix_engine::{Application, Initiator, Outbox, Received, Settings};
+//! use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
+//!
+//! struct Printer;
+//!
+//! impl Application for Printer {
+//!     fn handle(&mut self, event: Event, message: Received<'_>, _: &mut Outbox<'_>) {
+//!         println!("{event:?} {}", String::from_utf8_lossy(message.bytes));
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let settings = Settings::load("client.toml".as_ref(), Role::Initiator)?;
+//! let session = settings.sessions.into_iter().next().ok_or("no session")?;
+//! let mut events = EventLoop::new(EpollKernel::new(16)?, LoopConfig::default())?;
+//! let mut initiator = Initiator::start(events.io(), session, Printer)?;
+//! let mut handler = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {
+//!     initiator.handle(io, &completion);
+//! };
+//! events.run(&mut handler, WaitStrategy::Block)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The loop must let 64 KiB of a stream wait (`LoopConfig::write_bytes_max`, its default). A resend
+//! goes out as the peer takes it; a peer for whom more than `waiting_bytes_max` wait is
+//! disconnected. An order path that counts nanoseconds polls its session and its socket itself, as
+//! `taut-bench fix` does.
+#![forbid(unsafe_code)]
+
+mod acceptor;
+mod alarm;
+mod application;
+pub mod auth;
+mod back_off;
+mod clock;
+pub mod dictionary;
+mod endpoint;
+mod initiator;
+mod link;
+mod random;
+mod schedule;
+mod session_store;
+mod settings;
+pub mod store;
+mod throttle;
+
+pub use acceptor::{Acceptor, Refusal};
+pub use application::{Application, DrivenSession, Outbox, Received};
+pub use back_off::BackOff;
+pub use clock::Clock;
+pub use endpoint::Endpoint;
+pub use initiator::Initiator;
+pub use schedule::{Days, Period, Schedule};
+pub use session_store::SessionStore;
+pub use settings::{
+    Credentials, SAMPLE, SessionSettings, Settings, SettingsError, TlsSettings, import_quickfix,
+};
+pub use throttle::LogonThrottle;

@@ -1,0 +1,32 @@
+//! What can go wrong, and whose fault it is.
+
+use core::fmt;
+
+/// Why a datagram was not read or not written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SbeError {
+    /// The sender's fault: the datagram ends too early, a size contradicts another, or a field has
+    /// a value that its type does not name.
+    Malformed {
+        /// Where in the datagram, in bytes from its start.
+        offset: usize,
+    },
+    /// The packet has no room left for this message: finish it, send it and begin the next.
+    Full,
+    /// The caller's fault: a buffer shorter than a packet header, or a message pushed before
+    /// `begin`.
+    Misuse,
+}
+
+impl fmt::Display for SbeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed { offset } => write!(f, "malformed packet at byte {offset}"),
+            Self::Full => f.write_str("the packet has no room for the message"),
+            Self::Misuse => f.write_str("no packet was begun, or the buffer is too short for one"),
+        }
+    }
+}
+
+impl core::error::Error for SbeError {}

@@ -1,0 +1,152 @@
+//! Any message, for the property tests.
+
+use std::vec::Vec;
+
+use proptest::prelude::*;
+use taut_types::{InstrumentId, Lots, Nanos, OrderId, Price, SequenceNumber, Side, Symbol};
+
+use crate::native::*;
+
+/// A message that owns the entries of its group.
+#[derive(Clone, Debug)]
+pub(super) enum Owned {
+    Fixed(Message<'static>),
+    Levels(SnapshotPart, Vec<SnapshotLevel>),
+    Orders(SnapshotPart, Vec<SnapshotOrder>),
+}
+
+impl Owned {
+    pub(super) fn message(&self) -> Message<'_> {
+        match self {
+            Self::Fixed(message) => *message,
+            Self::Levels(part, levels) => {
+                Message::SnapshotLevels(SnapshotLevels { part: *part, levels: Levels::new(levels) })
+            }
+            Self::Orders(part, orders) => {
+                Message::SnapshotOrders(SnapshotOrders { part: *part, orders: Orders::new(orders) })
+            }
+        }
+    }
+}
+
+fn side() -> impl Strategy<Value = Side> {
+    prop_oneof![Just(Side::Buy), Just(Side::Sell)]
+}
+
+fn reason() -> impl Strategy<Value = ReduceReason> {
+    prop_oneof![Just(ReduceReason::Execution), Just(ReduceReason::Cancel)]
+}
+
+fn part() -> impl Strategy<Value = SnapshotPart> {
+    any::<(u32, u32, u32)>().prop_map(|(snapshot_id, packet_index, instrument)| SnapshotPart {
+        snapshot_id,
+        packet_index,
+        instrument: InstrumentId(instrument),
+    })
+}
+
+fn symbol() -> impl Strategy<Value = Symbol> {
+    proptest::collection::vec(b'!'..=b'~', 1..=15).prop_map(|name| Symbol::new(&name).unwrap())
+}
+
+/// Orders and levels: what the incremental channel carries.
+fn increment() -> impl Strategy<Value = Message<'static>> {
+    let words = (any::<(u64, u64, i64, i64)>(), any::<(u32, u32)>(), side(), reason(), 0..5u8);
+    words.prop_map(|((id, other, price, lots), (instrument, count), side, reason, template)| {
+        let (order_id, instrument) = (OrderId(id), InstrumentId(instrument));
+        let (price, lots) = (Price(price), Lots(lots));
+        match template {
+            0 => Message::OrderAdd(OrderAdd { order_id, price, lots, instrument, side }),
+            1 => Message::OrderReduce(OrderReduce {
+                order_id,
+                by: lots,
+                remaining: Lots(price.0),
+                instrument,
+                side,
+                reason,
+            }),
+            2 => Message::OrderDelete(OrderDelete { order_id, instrument, side }),
+            3 => Message::LevelUpdate(LevelUpdate {
+                price,
+                lots,
+                order_count: count,
+                instrument,
+                side,
+            }),
+            _ => Message::Trade(Trade {
+                trade_id: other,
+                price,
+                lots,
+                maker_order_id: order_id,
+                instrument,
+                aggressor_side: side,
+            }),
+        }
+    })
+}
+
+/// What the snapshot channel carries besides groups.
+fn snapshot() -> impl Strategy<Value = Message<'static>> {
+    let words = (any::<(u64, u32, u32, u32)>(), part(), any::<(i64, i64, u8)>(), symbol(), 0..3u8);
+    words.prop_map(
+        |((last, level_count, order_count, packet_count), part, lot, symbol, template)| {
+            let SnapshotPart { snapshot_id, packet_index, instrument } = part;
+            match template {
+                0 => Message::SnapshotBegin(SnapshotBegin {
+                    last_sequence: SequenceNumber(last),
+                    snapshot_id,
+                    instrument,
+                    level_count,
+                    order_count,
+                    packet_count,
+                }),
+                1 => Message::SnapshotEnd(SnapshotEnd { snapshot_id, packet_index, instrument }),
+                _ => Message::InstrumentDefinition(InstrumentDefinition {
+                    tick: Price(lot.0),
+                    lot_mantissa: lot.1,
+                    instrument,
+                    lot_decimals: lot.2,
+                    symbol,
+                }),
+            }
+        },
+    )
+}
+
+fn level() -> impl Strategy<Value = SnapshotLevel> {
+    (any::<(i64, i64, u32)>(), side()).prop_map(|((price, lots, order_count), side)| {
+        SnapshotLevel { price: Price(price), lots: Lots(lots), order_count, side }
+    })
+}
+
+fn order() -> impl Strategy<Value = SnapshotOrder> {
+    (any::<(u64, i64, i64)>(), side()).prop_map(|((order_id, price, lots), side)| SnapshotOrder {
+        order_id: OrderId(order_id),
+        price: Price(price),
+        lots: Lots(lots),
+        side,
+    })
+}
+
+pub(super) fn message() -> impl Strategy<Value = Owned> {
+    prop_oneof![
+        4 => increment().prop_map(Owned::Fixed),
+        2 => snapshot().prop_map(Owned::Fixed),
+        1 => (part(), proptest::collection::vec(level(), 0..8))
+            .prop_map(|(part, levels)| Owned::Levels(part, levels)),
+        1 => (part(), proptest::collection::vec(order(), 0..8))
+            .prop_map(|(part, orders)| Owned::Orders(part, orders)),
+    ]
+}
+
+pub(super) fn header() -> impl Strategy<Value = PacketHeader> {
+    any::<(u64, i64, u16, u16, u32)>().prop_map(
+        |(sequence, sending_time, message_count, flags, stream_id)| PacketHeader {
+            sequence: SequenceNumber(sequence),
+            sending_time: Nanos(sending_time),
+            message_count,
+            flags: PacketFlags(flags),
+            stream_id,
+        },
+    )
+}

@@ -1,0 +1,28 @@
+//! What the tests of all crates share, so that a test holds on any machine and can be repeated.
+//!
+//! - **Randomness** comes from a seed: [`for_each_seed`] prints the seed of a schedule that fails,
+//!   and `TAUT_SEED=n` replays it alone.
+//! - **Links** between two protocol cores run on virtual time: a [`Link`] loses, doubles, delays
+//!   and reorders what it carries; a [`Pair`] joins two ends over two of them.
+//! - **Waits** have a condition and a deadline: [`until`] and [`until_some`] fail with what did not
+//!   happen. No test waits for a time where it means a condition.
+//! - **Addresses** come from the kernel ([`tcp_listener`], [`udp_socket`]), with their sockets
+//!   open; a program that binds for itself binds port 0 and says where, or is given an address that
+//!   no other process uses ([`own_address`]).
+//! - **Programs** under test end with the test ([`Process`]): whatever happens, they are killed and
+//!   reaped, and every wait for their words or their end has a deadline.
+#![forbid(unsafe_code)]
+
+mod address;
+mod link;
+mod pair;
+mod process;
+mod random;
+mod until;
+
+pub use address::{own_address, own_group, tcp_listener, udp_socket};
+pub use link::{Faults, Link, LinkCounters};
+pub use pair::{Endpoint, Pair};
+pub use process::{Process, Run};
+pub use random::{Draw, Random, for_each_seed, seeds};
+pub use until::{DEADLINE, Deadline, until, until_some};
