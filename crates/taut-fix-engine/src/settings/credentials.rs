@@ -19,14 +19,14 @@ pub enum Credentials {
         /// Password (554).
         password: String,
     },
-    /// A nonce and a hash of it with the secret; see [`taut_fix_engine::auth::DeribitLogon`].
+    /// A nonce and a hash of it with the secret; see [`crate::auth::DeribitLogon`].
     Deribit {
         /// The client's id.
         client_id: String,
         /// The client's secret.
         secret: String,
     },
-    /// A signature; see [`taut_fix_engine::auth::BinanceLogon`].
+    /// A signature; see [`crate::auth::BinanceLogon`].
     Binance {
         /// The API key: Username (553).
         api_key: String,
