@@ -10,11 +10,11 @@ use taut_gateway::{
 };
 use taut_lat::{PathSnapshot, Summary};
 use taut_sys::{Anchoring, Clock, monotonic, utc, yield_cpu};
+use taut_testkit::Deadline;
 use taut_types::{Lots, Nanos, SequenceNumber};
 use taut_venue::{Now, Venue, VenueCounters};
 
 use crate::books::assert_same_levels;
-use crate::deadline::Deadline;
 use crate::ledger::{Account, Ledger};
 use crate::setup::{
     VenueAddresses, feed, gateway_config, open_venue, synthetic_flow, venue_config,

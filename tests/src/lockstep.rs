@@ -2,11 +2,11 @@
 
 use taut_gateway::{Client, FeedSockets, Gateway, GatewayConfig, Recorders, Regions};
 use taut_sys::{Clock, TickMapping};
+use taut_testkit::{Deadline, Faults};
 use taut_types::{Nanos, SequenceNumber};
 use taut_venue::{FeedOutput, Flow, Now, Venue, VenueConfig};
 
-use crate::deadline::Deadline;
-use crate::lossy_link::{LossyLink, Weather};
+use crate::lossy_link::LossyLink;
 use crate::setup::{gateway_config, open_venue, requests};
 
 /// Where the clock starts; nothing depends on it but that it is not 0.
@@ -32,11 +32,11 @@ pub const fn clock() -> Clock {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Conditions {
     /// On the incremental channel.
-    pub incremental: Weather,
+    pub incremental: Faults,
     /// On line B, if there is one.
-    pub line_b: Option<Weather>,
+    pub line_b: Option<Faults>,
     /// On the snapshot channel.
-    pub snapshot: Weather,
+    pub snapshot: Faults,
     /// Whether the gateway may ask for packets.
     pub retransmission: bool,
     /// Of all.

@@ -11,7 +11,7 @@ use taut_sys::Clock;
 use taut_tests::books::assert_same_levels;
 use taut_tests::data::{MESSAGES, shared};
 use taut_tests::lockstep::{self, Conditions, Lockstep, START, standing_at};
-use taut_tests::lossy_link::Weather;
+use taut_tests::lossy_link::faults;
 use taut_tests::recording::{Asked, News, Recorded};
 use taut_tests::setup::{synthetic_flow, venue_config, venue_config_for_losses};
 use taut_types::{ClientOrderId, Lots, Nanos};
@@ -166,7 +166,7 @@ fn a_synthetic_market_leads_to_the_same_requests() {
 
 #[test]
 fn a_feed_with_gaps_leads_to_the_same_requests() {
-    let incremental = Weather { loss: 2, duplication: 2, delay: 2 };
+    let incremental = faults(2, 2, 2);
     let conditions = Conditions { incremental, seed: 62, ..Conditions::default() };
     check(&record(&venue_config_for_losses(), synthetic_flow(62, 20_000), conditions));
 }

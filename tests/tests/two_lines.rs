@@ -9,10 +9,11 @@ use taut_gateway::{
 use taut_ipc::Segment;
 use taut_market_data::feed::RetransmitConfig;
 use taut_sys::Socket;
+use taut_testkit::Faults;
 use taut_tests::books::assert_same_levels;
 use taut_tests::ledger::Ledger;
 use taut_tests::lockstep::{Conditions, Lockstep, START, clock};
-use taut_tests::lossy_link::Weather;
+use taut_tests::lossy_link::faults;
 use taut_tests::setup::{
     feed, gateway_config, link, open_venue, synthetic_flow, venue_config, venue_config_for_losses,
 };
@@ -21,9 +22,9 @@ use taut_venue::{FeedLoss, VenueConfig, VenueCounters};
 
 const STEPS: u32 = if cfg!(debug_assertions) { 1_500 } else { 10_000 };
 const TICKS_HZ: u32 = 20_000;
-const CLEAR: Weather = Weather { loss: 0, duplication: 0, delay: 0 };
-const ALL: Weather = Weather { loss: 1_000, duplication: 0, delay: 0 };
-const STORM: Weather = Weather { loss: 50, duplication: 20, delay: 30 };
+const CLEAR: Faults = faults(0, 0, 0);
+const ALL: Faults = faults(1_000, 0, 0);
+const STORM: Faults = faults(50, 20, 30);
 
 /// A run to its end; what both counted, and how many steps ended with a book that is not sound.
 fn run(config: &VenueConfig, conditions: Conditions) -> (GatewayCounters, VenueCounters, u32) {
@@ -57,7 +58,7 @@ fn run(config: &VenueConfig, conditions: Conditions) -> (GatewayCounters, VenueC
     (gateway, venue, blind)
 }
 
-fn conditions(a: Weather, b: Weather, seed: u64) -> Conditions {
+fn conditions(a: Faults, b: Faults, seed: u64) -> Conditions {
     let (line_b, retransmission) = (Some(b), true);
     Conditions { incremental: a, line_b, retransmission, seed, ..Conditions::default() }
 }

@@ -3,7 +3,6 @@
 
 mod api;
 mod fuzz;
-mod generate;
 mod instructions;
 mod orderings;
 mod tidy;
@@ -27,7 +26,6 @@ The project's own tools.
                             write it there; PART of a name measures these only (needs valgrind)
   cargo xtask api [--bless] hold the facade's public items against crates/taut/api, or write them
                             there
-  cargo xtask gen           write the modules that are generated from schemas
   cargo xtask fuzz [--seconds N]
                             run every target of fuzz/ for 10 or N seconds (needs cargo-fuzz)
   cargo xtask help          this text
@@ -60,7 +58,6 @@ fn main() -> ExitCode {
         ["api"] => list_api(false),
         ["api", "--bless"] => list_api(true),
         ["api", .., word] => refuse(word, "`api` takes `--bless`"),
-        ["gen"] => write_modules(),
         ["fuzz"] => fuzz_all(10),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds @ 1..) => fuzz_all(seconds),
@@ -68,7 +65,6 @@ fn main() -> ExitCode {
         },
         ["fuzz", word, ..] => refuse(word, "`fuzz` takes `--seconds N`"),
         ["tidy", word, ..] => refuse(word, "`tidy` takes `--list` or `--pending`"),
-        ["gen", word, ..] => refuse(word, "`gen` takes nothing"),
         [word, ..] => refuse(word, "see the list of tools"),
     }
 }
@@ -159,21 +155,6 @@ fn weaken(part: &str, if_changed: bool) -> ExitCode {
         }
         Err(wrong) => {
             wrong.iter().for_each(|line| eprintln!("orderings: {line}"));
-            ExitCode::from(1)
-        }
-    }
-}
-
-/// Brings the generated modules up to date.
-fn write_modules() -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    match generate::write(&root) {
-        Ok(written) => {
-            println!("gen: {} modules written {written:?}", written.len());
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("gen: {error}");
             ExitCode::from(1)
         }
     }

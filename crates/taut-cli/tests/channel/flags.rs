@@ -69,9 +69,11 @@ fn send_returns_when_every_subscriber_has_everything() {
     let all = channels("drain").into_iter().filter(|channel| !channel.starts_with("lease"));
     let mut pairs: Vec<_> = all
         .map(|channel| {
-            let slow = subscription(&channel);
+            let mut slow = subscription(&channel);
             let more = ["--count", "3000", "--size", "1000", "--rate", "max", "--linger", "60"];
-            (slow, send(&channel, &more), channel)
+            let sender = send(&channel, &more);
+            await_image(&mut slow);
+            (slow, sender, channel)
         })
         .collect();
     // After two seconds a sender says what it is at.
