@@ -47,6 +47,8 @@ pub use taut_net as net;
 pub use taut_oms as oms;
 /// Rings and cells over slices of atomics.
 pub use taut_ring as ring;
+/// Runs a strategy fused or split, in processes of its own program.
+pub use taut_runner as runner;
 /// Atomics facade and padding.
 pub use taut_sync as sync;
 /// The Linux boundary.

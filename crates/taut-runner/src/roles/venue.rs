@@ -1,4 +1,4 @@
-//! The venue's process.
+//! The venue simulator's process.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
@@ -8,10 +8,14 @@ use taut_types::Nanos;
 use taut_venue::flow::{LobsterFlow, SyntheticConfig, SyntheticFlow};
 use taut_venue::{FeedLoss, FeedOutput, Flow, Speed, Venue, VenueConfig, VenueCounters};
 
-use crate::demo::child::{Parent, instrument_of};
-use crate::demo::control::{FlowSetup, Order, Pace, Reply, VENUE_COMP_ID, VenuePorts, VenueSetup};
-use crate::demo::feed::{address_of, request_socket, sender_to};
-use crate::exit::Failure;
+use crate::child::Parent;
+use crate::control::{Order, Reply, VenuePorts, VenueSetup};
+use crate::error::RunnerError;
+use crate::feed::{address_of, request_socket, sender_to};
+use crate::settings::{Market, Replay, Simulator};
+
+/// The simulator's name in FIX.
+pub const COMP_ID: &str = "VENUE";
 
 /// How often the venue listens to its parent.
 const CONTROL: Nanos = Nanos::from_millis(2);
@@ -19,7 +23,7 @@ const CONTROL: Nanos = Nanos::from_millis(2);
 const WAIT: Nanos = Nanos::from_millis(50);
 
 /// Runs the venue until the parent says that it is over.
-pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), Failure> {
+pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), RunnerError> {
     let mut venue = open(setup, parent)?;
     let mut control_due = Nanos::ZERO;
     let mut flow_ended = false;
@@ -27,11 +31,11 @@ pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), Failure> {
         let mono = monotonic();
         let worked = venue
             .poll(Now { mono, utc: utc() })
-            .map_err(|error| Failure::Run(error.to_string()))?;
+            .map_err(|error| RunnerError::Run(error.to_string()))?;
         // It sleeps at once: on a shared CPU, looking again first would be the gateway's time.
         if !worked {
             let waited = venue.wait(monotonic(), WAIT);
-            waited.map_err(|error| Failure::Run(error.to_string()))?;
+            waited.map_err(|error| RunnerError::Run(error.to_string()))?;
         }
         if mono < control_due {
             continue;
@@ -55,7 +59,10 @@ pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), Failure> {
     }
 }
 
-fn open(setup: &VenueSetup, parent: &Parent) -> Result<Venue, Failure> {
+fn open(setup: &VenueSetup, parent: &Parent) -> Result<Venue, RunnerError> {
+    let Market::Simulator(simulator) = setup.common.settings.market()? else {
+        return Err(RunnerError::Run("the venue runs elsewhere".to_owned()));
+    };
     let listen = |port: u16| {
         let at = Address::Inet(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)));
         Socket::listen(&at, &StreamOptions::default()).map_err(|error| {
@@ -64,17 +71,17 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<Venue, Failure> {
             } else {
                 ""
             };
-            Failure::Run(format!("order entry on 127.0.0.1:{port}: {error}{remedy}"))
+            RunnerError::Run(format!("order entry on 127.0.0.1:{port}: {error}{remedy}"))
         })
     };
-    let (orders, sink) = (listen(setup.port)?, listen(0)?);
+    let (orders, sink) = (listen(simulator.port)?, listen(0)?);
     let address = |listener: &Socket| match listener.local_address() {
         Ok(Address::Inet(SocketAddr::V4(address))) => Ok(address),
-        Ok(other) => Err(Failure::Run(format!("order entry: {other:?} is no IPv4 address"))),
-        Err(error) => Err(Failure::run("order entry", error)),
+        Ok(other) => Err(RunnerError::Run(format!("order entry: {other:?} is no IPv4 address"))),
+        Err(error) => Err(RunnerError::run("order entry", error)),
     };
-    let market_data = |error| Failure::run("market data", error);
-    let requests = request_socket(None).map_err(market_data)?;
+    let market_data = |error| RunnerError::run("market data", error);
+    let requests = request_socket().map_err(market_data)?;
     let ready = Reply::VenueReady(VenuePorts {
         orders: address(&orders)?,
         sink: address(&sink)?,
@@ -88,37 +95,35 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<Venue, Failure> {
         snapshot: sender(setup.snapshot)?,
         retransmission: Some(requests),
     };
-    let comp_id = CompId::new(VENUE_COMP_ID).ok_or_else(|| Failure::Run("CompID".to_owned()))?;
-    let instrument = instrument_of(&setup.common)?;
-    let mut config = VenueConfig::new(instrument, comp_id, setup.common.stream_id);
-    let (a_per_mille, b_per_mille) = setup.loss_per_mille;
-    config.loss = FeedLoss { a_per_mille, b_per_mille, seed: setup.loss_seed };
-    if setup.refuses_requests {
+    let comp_id =
+        CompId::new(COMP_ID.as_bytes()).ok_or_else(|| RunnerError::Run("CompID".to_owned()))?;
+    let instrument = setup.common.settings.instrument.build()?;
+    let mut config = VenueConfig::new(instrument, comp_id, setup.stream_id);
+    let [a_per_mille, b_per_mille] = simulator.lose_per_mille;
+    config.loss = FeedLoss { a_per_mille, b_per_mille, seed: simulator.seed };
+    if simulator.refuse_retransmission {
         (config.retransmit.burst_bytes, config.retransmit.bytes_per_second) = (0, 0);
     }
-    let flow = flow(&setup.flow)?;
+    let flow = flow(&simulator)?;
     let venue = Venue::new(&config, orders, sink, output, flow)
-        .map_err(|error| Failure::Run(error.to_string()))?;
+        .map_err(|error| RunnerError::Run(error.to_string()))?;
     parent.say(&ready)?;
     Ok(venue)
 }
 
-fn flow(setup: &FlowSetup) -> Result<Flow, Failure> {
-    Ok(match setup {
-        FlowSetup::Synthetic { seed, ticks_hz, level_count } => {
-            let (seed, level_count) = (*seed, *level_count);
-            let config = SyntheticConfig { seed, level_count, ..SyntheticConfig::default() };
-            Flow::synthetic(SyntheticFlow::new(config), *ticks_hz)
-        }
-        FlowSetup::Recorded { file, pace } => {
-            let flow = LobsterFlow::read(file).map_err(|error| Failure::Run(error.to_string()))?;
-            let speed = match pace {
-                Pace::Factor(factor) => Speed::Factor(*factor),
-                Pace::Max => Speed::Max,
-            };
-            Flow::recorded(flow, speed)
-        }
-    })
+fn flow(simulator: &Simulator) -> Result<Flow, RunnerError> {
+    let Simulator { seed, levels, .. } = *simulator;
+    let Some(file) = &simulator.data else {
+        let level_count = levels as usize;
+        let config = SyntheticConfig { seed, level_count, ..SyntheticConfig::default() };
+        return Ok(Flow::synthetic(SyntheticFlow::new(config), simulator.commands_per_second));
+    };
+    let flow = LobsterFlow::read(file).map_err(|error| RunnerError::Run(error.to_string()))?;
+    let speed = match simulator.speed {
+        Replay::Factor(factor) => Speed::Factor(factor),
+        Replay::Named(_) => Speed::Max,
+    };
+    Ok(Flow::recorded(flow, speed))
 }
 
 /// The counters that a reader of the report may ask for.

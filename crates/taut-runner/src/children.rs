@@ -7,9 +7,9 @@ use std::process::{Command, ExitStatus, Stdio};
 use taut_sys::{ControlSocket, monotonic, wait_readable};
 use taut_types::Nanos;
 
-use crate::demo::control::{Channel, Incoming, Order, Reply};
-use crate::demo::role::Role;
-use crate::exit::Failure;
+use crate::control::{Channel, Incoming, Order, Reply};
+use crate::error::RunnerError;
+use crate::role::{ROLE_VARIABLE, Role};
 
 /// How long a child may take to end when asked to.
 const EXIT_GRACE: Nanos = Nanos::from_millis(1_000);
@@ -44,25 +44,25 @@ pub struct Children {
 }
 
 impl Children {
-    /// Starts this binary in another role.
-    pub fn spawn(&mut self, role: Role) -> Result<(), Failure> {
+    /// Starts this program, with the arguments that it was given, in another role.
+    pub fn spawn(&mut self, role: Role) -> Result<u32, RunnerError> {
         let failed = |error: &dyn std::fmt::Display| {
-            Failure::Run(format!("the {} process could not be started: {error}", role.name()))
+            RunnerError::Run(format!("the {} process could not be started: {error}", role.name()))
         };
         let binary = std::env::current_exe().map_err(|error| failed(&error))?;
         let (near, far) = ControlSocket::pair().map_err(|error| failed(&error))?;
         let process = Command::new(binary)
-            .arg("demo-role")
-            .arg(role.name())
+            // The same `main` finds its way to the runner again, where the role is found.
+            .args(std::env::args_os().skip(1))
+            .env(ROLE_VARIABLE, role.name())
             .stdin(Stdio::from(OwnedFd::from(far)))
-            .stdout(Stdio::null())
             // A group of its own: Ctrl-C goes to the parent alone, which ends all in good order.
             .process_group(0)
             .spawn()
             .map_err(|error| failed(&error))?;
-        let channel = Channel::new(near);
+        let (id, channel) = (process.id(), Channel::new(near));
         self.children.push(Child { role, process, channel, status: None, gone: false });
-        Ok(())
+        Ok(id)
     }
 
     /// Sends an order, with copies of descriptors.
@@ -71,10 +71,10 @@ impl Children {
         role: Role,
         order: &Order,
         fds: &[BorrowedFd<'_>],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RunnerError> {
         let sent = match self.children.iter().find(|child| child.role == role) {
             Some(child) => child.channel.send(order, fds),
-            None => return Err(Failure::Run(format!("there is no {} process", role.name()))),
+            None => return Err(RunnerError::Run(format!("there is no {} process", role.name()))),
         };
         // Who does not take orders has ended: the next look says how.
         if sent.is_err() {
@@ -83,16 +83,12 @@ impl Children {
         Ok(())
     }
 
-    /// The process of a role.
-    pub fn process_id(&self, role: Role) -> Option<u32> {
-        self.children.iter().find(|child| child.role == role).map(|child| child.process.id())
-    }
-
     /// Waits at most `span` (less when a signal comes) and returns what the children said.
-    pub fn listen(&mut self, span: Nanos) -> Result<Vec<(Role, Reply)>, Failure> {
+    pub fn listen(&mut self, span: Nanos) -> Result<Vec<(Role, Reply)>, RunnerError> {
         let fds: Vec<BorrowedFd<'_>> =
             self.children.iter().map(|child| child.channel.socket().as_fd()).collect();
-        wait_readable(&fds, Some(span)).map_err(|error| Failure::run("control sockets", error))?;
+        wait_readable(&fds, Some(span))
+            .map_err(|error| RunnerError::run("control sockets", error))?;
         let mut said = Vec::new();
         let mut trouble = None;
         for child in &mut self.children {
@@ -139,20 +135,20 @@ impl Children {
     }
 
     /// Says what went wrong first: a process that was killed explains the others' complaints.
-    fn first_cause(&mut self, role: Role, text: &str) -> Failure {
+    fn first_cause(&mut self, role: Role, text: &str) -> RunnerError {
         let deadline = monotonic() + CAUSE_GRACE;
         loop {
             for child in &mut self.children {
                 let (name, process) = (child.role.name(), child.process.id());
                 if let Some(signal) = child.ended().and_then(|status| status.signal()) {
-                    return Failure::Run(format!(
+                    return RunnerError::Run(format!(
                         "the {name} (process {process}) was killed by signal {signal}; the others \
                          were ended, and there is no report"
                     ));
                 }
             }
             if monotonic() >= deadline {
-                return Failure::Run(format!("the {}: {text}", role.name()));
+                return RunnerError::Run(format!("the {}: {text}", role.name()));
             }
             std::thread::sleep(std::time::Duration::from_millis(2));
         }

@@ -6,17 +6,14 @@ use taut_gateway::Regions;
 use taut_ipc::Segment;
 use taut_ring::cell::CellReader;
 use taut_sys::{
-    Clock, ControlSocket, MAPPING_WORDS, TickMapping, Wait, Waiter, monotonic, pin_to_cpu,
-    set_batch_scheduling, set_timer_slack, started_by, stop_requests, wait_readable,
-    wake_when_parent_dies,
+    Clock, ControlSocket, MAPPING_WORDS, TickMapping, monotonic, pin_to_cpu, set_batch_scheduling,
+    set_timer_slack, started_by, stop_requests, wait_readable, wake_when_parent_dies,
 };
-use taut_types::{Instrument, Nanos, Price, Symbol};
+use taut_types::Nanos;
 
-use crate::demo::arguments::WaitArgument;
-use crate::demo::control::{Channel, Common, Incoming, Order, Reply};
-use crate::demo::plan::instrument;
-use crate::demo::role::Role;
-use crate::exit::Failure;
+use crate::control::{Channel, Common, Incoming, Order, Reply};
+use crate::error::RunnerError;
+use crate::role::{ROLE_VARIABLE, Role};
 
 /// How long the parent may take with its first order.
 const SETUP: Nanos = Nanos::from_secs(10);
@@ -24,6 +21,8 @@ const SETUP: Nanos = Nanos::from_secs(10);
 /// The child's view of its parent.
 #[derive(Debug)]
 pub struct Parent {
+    /// What the run is called: part of what an orphan says.
+    run: String,
     role: Role,
     channel: Channel,
     process: u32,
@@ -32,15 +31,19 @@ pub struct Parent {
 
 impl Parent {
     /// A child that nobody has told anything yet.
-    pub fn new(role: Role, input: OwnedFd) -> Self {
+    pub fn new(run: &str, role: Role, input: OwnedFd) -> Self {
         let channel = Channel::new(ControlSocket::from(input));
-        Self { role, channel, process: 0, stops_told: 0 }
+        Self { run: run.to_owned(), role, channel, process: 0, stops_told: 0 }
     }
 
     /// The setup, which tells who the parent is.
-    pub fn first_order(&mut self) -> Result<(Order, Vec<OwnedFd>), Failure> {
+    pub fn first_order(&mut self) -> Result<(Order, Vec<OwnedFd>), RunnerError> {
+        let role = self.role;
         let by_hand = || {
-            Failure::Usage("demo-role is started by `taut demo`; run `taut demo --help`".to_owned())
+            RunnerError::Settings(format!(
+                "{ROLE_VARIABLE}={} is for the processes that a runner starts; unset it",
+                role.name()
+            ))
         };
         let deadline = monotonic() + SETUP;
         while monotonic() < deadline {
@@ -57,9 +60,9 @@ impl Parent {
     }
 
     /// Takes the place that was assigned, and makes sure not to outlive the parent.
-    pub fn settle(&mut self, common: &Common) -> Result<(), Failure> {
+    pub fn settle(&mut self, common: &Common) -> Result<(), RunnerError> {
         self.process = common.parent;
-        let system = |what: &'static str| move |error| Failure::run(what, error);
+        let system = |what: &'static str| move |error| RunnerError::run(what, error);
         if !wake_when_parent_dies(common.parent).map_err(system("parent"))? {
             return Err(self.orphaned());
         }
@@ -72,7 +75,7 @@ impl Parent {
     }
 
     /// The next order, if there is one; an error when the child must end. Cost: one system call.
-    pub fn order(&mut self) -> Result<Option<Order>, Failure> {
+    pub fn order(&mut self) -> Result<Option<Order>, RunnerError> {
         let stops = stop_requests();
         if stops > 0 && !started_by(self.process) {
             return Err(self.orphaned());
@@ -90,28 +93,28 @@ impl Parent {
     }
 
     /// Tells the parent something.
-    pub fn say(&self, reply: &Reply) -> Result<(), Failure> {
+    pub fn say(&self, reply: &Reply) -> Result<(), RunnerError> {
         self.channel.send(reply, &[]).map_err(|_| self.orphaned())
     }
 
-    fn orphaned(&self) -> Failure {
+    fn orphaned(&self) -> RunnerError {
         let process = match self.process {
             0 => String::new(),
             known => format!(" (process {known})"),
         };
-        let role = self.role.name();
-        Failure::Run(format!("{role}: the demo's parent{process} is gone; stopped"))
+        let (role, run) = (self.role.name(), &self.run);
+        RunnerError::Run(format!("{role}: the {run}'s parent{process} is gone; stopped"))
     }
 
-    /// Tells the parent about a failure; speaks for itself when there is no parent any more.
-    pub fn tell(&self, failure: Failure) -> Result<(), Failure> {
+    /// Tells the parent about a failure. Returns what is left to say when it does not listen.
+    pub fn tell(&self, failure: RunnerError) -> Option<RunnerError> {
         let told = self.channel.send(&Reply::Failed { text: failure.to_string() }, &[]);
-        Err(match told {
-            // A venue that is gone is no news when the parent is gone too.
-            _ if self.process != 0 && !started_by(self.process) => self.orphaned(),
-            Ok(()) => Failure::Told,
-            Err(_) => failure,
-        })
+        match told {
+            // A venue that is gone does not matter when the parent is gone too.
+            _ if self.process != 0 && !started_by(self.process) => Some(self.orphaned()),
+            Ok(()) => None,
+            Err(_) => Some(failure),
+        }
     }
 
     /// The descriptor to wait for.
@@ -129,8 +132,8 @@ pub struct SharedClock<'m> {
 
 impl<'m> SharedClock<'m> {
     /// The clock of a run, and a reader of it.
-    pub fn new(regions: &Regions<'m>) -> Result<(Self, Clock), Failure> {
-        let broken = || Failure::Run("shared memory: the clock was never set".to_owned());
+    pub fn new(regions: &Regions<'m>) -> Result<(Self, Clock), RunnerError> {
+        let broken = || RunnerError::Run("shared memory: the clock was never set".to_owned());
         let cell = CellReader::new(regions.clock).map_err(|_| broken())?;
         // The parent may be writing it just now: a few looks are enough.
         let first = (0..1_000).find_map(|_| cell.get());
@@ -150,28 +153,12 @@ impl<'m> SharedClock<'m> {
 }
 
 /// The segment that came with the setup.
-pub fn attach(fd: Option<OwnedFd>) -> Result<Segment, Failure> {
-    let fd = fd.ok_or_else(|| Failure::Run("shared memory: no descriptor came".to_owned()))?;
-    Segment::attach(fd).map_err(|error| Failure::Run(error.to_string()))
+pub fn attach(fd: Option<OwnedFd>) -> Result<Segment, RunnerError> {
+    let fd = fd.ok_or_else(|| RunnerError::Run("shared memory: no descriptor came".to_owned()))?;
+    Segment::attach(fd).map_err(|error| RunnerError::Run(error.to_string()))
 }
 
 /// Its regions.
-pub fn regions(segment: &Segment) -> Result<Regions<'_>, Failure> {
-    Regions::of(segment).map_err(|error| Failure::Run(error.to_string()))
-}
-
-/// What is traded.
-pub fn instrument_of(common: &Common) -> Result<Instrument, Failure> {
-    let symbol = Symbol::new(common.symbol.as_bytes());
-    let symbol = symbol.ok_or_else(|| Failure::Run(format!("symbol '{}'", common.symbol)))?;
-    instrument(symbol, Price(common.tick))
-}
-
-/// How the process waits.
-pub const fn waiter(wait: WaitArgument) -> Waiter {
-    Waiter::new(match wait {
-        WaitArgument::Spin => Wait::Spin,
-        WaitArgument::Yield => Wait::Yield,
-        WaitArgument::Block => Wait::Block,
-    })
+pub fn regions(segment: &Segment) -> Result<Regions<'_>, RunnerError> {
+    Regions::of(segment).map_err(|error| RunnerError::Run(error.to_string()))
 }

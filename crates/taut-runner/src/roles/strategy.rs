@@ -2,33 +2,37 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use taut_gateway::{Strategy, StrategyRunner, TouchConfig, TouchStrategy};
-use taut_sys::{Doorbell, wait_readable};
+use taut_gateway::{Strategy, StrategyRunner};
+use taut_sys::{Doorbell, Waiter, wait_readable};
 use taut_types::Nanos;
 
-use crate::demo::child::{Parent, SharedClock, attach, regions, waiter};
-use crate::demo::control::{Order, Reply, StrategySetup};
-use crate::exit::Failure;
+use crate::child::{Parent, SharedClock, attach, regions};
+use crate::control::{Order, Reply, StrategySetup};
+use crate::error::RunnerError;
 
 /// How often the strategy's timer runs.
 const TIMER: Nanos = Nanos::from_millis(1);
 
 /// Runs the strategy until the parent says that it is over.
-pub fn play(setup: &StrategySetup, fds: Vec<OwnedFd>, parent: &mut Parent) -> Result<(), Failure> {
+pub fn play<S: Strategy>(
+    setup: &StrategySetup,
+    fds: Vec<OwnedFd>,
+    parent: &mut Parent,
+    make: impl FnOnce(Nanos) -> Result<S, RunnerError>,
+) -> Result<(), RunnerError> {
     let mut fds = fds.into_iter();
     let segment = attach(fds.next())?;
     let regions = regions(&segment)?;
     let gateway_bell = fds.next().map(Doorbell::from);
     let own_bell = fds.next().map(Doorbell::from);
     let (mut shared_clock, mut clock) = SharedClock::new(&regions)?;
-    let config = TouchConfig { orders_per_second: setup.rate_hz, ..TouchConfig::default() };
-    let strategy = TouchStrategy::new(config, clock.now());
+    let strategy = make(clock.now())?;
     let wake = gateway_bell.filter(|_| setup.wake_gateway);
     let mut runner = StrategyRunner::new(&regions, wake, strategy)
-        .map_err(|error| Failure::Run(format!("rings: {error}")))?;
+        .map_err(|error| RunnerError::Run(format!("rings: {error}")))?;
     parent.say(&Reply::Ready)?;
 
-    let mut waiter = waiter(setup.common.place.wait);
+    let mut waiter = Waiter::new(setup.common.place.wait);
     let (mut timer_due, mut draining) = (clock.now(), false);
     loop {
         if runner.poll(&clock) {

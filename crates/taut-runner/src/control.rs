@@ -2,46 +2,12 @@
 
 use std::net::SocketAddrV4;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use taut_sys::{CONTROL_BYTES_MAX, ControlSocket, Received, SysError};
 
-use crate::demo::arguments::Mode;
-use crate::demo::placement::Place;
-
-/// The venue's name in FIX.
-pub const VENUE_COMP_ID: &[u8] = b"VENUE";
-
-/// How fast a recording is replayed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Pace {
-    /// A multiple of recorded time.
-    Factor(f64),
-    /// As fast as the venue can.
-    Max,
-}
-
-/// Where the venue's orders come from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum FlowSetup {
-    /// A seed.
-    Synthetic {
-        /// The seed.
-        seed: u64,
-        /// Commands a second.
-        ticks_hz: u32,
-        /// Price levels a side.
-        level_count: usize,
-    },
-    /// A LOBSTER message file.
-    Recorded {
-        /// The file.
-        file: PathBuf,
-        /// How fast.
-        pace: Pace,
-    },
-}
+use crate::placement::Place;
+use crate::settings::Settings;
 
 /// What every child is told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,53 +16,47 @@ pub struct Common {
     pub parent: u32,
     /// Where the child runs.
     pub place: Place,
-    /// The instrument's name.
-    pub symbol: String,
-    /// Its price step at 1e-9.
-    pub tick: i64,
-    /// The feed's stream.
-    pub stream_id: u32,
+    /// The run's settings, without the strategy's parameters.
+    pub settings: Settings,
 }
 
-/// What the venue is told.
+/// What the venue simulator is told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VenueSetup {
     /// For every child.
     pub common: Common,
-    /// Order-entry port; 0 for any.
-    pub port: u16,
+    /// The feed's stream.
+    pub stream_id: u32,
     /// Where the increments go: line A and line B.
     pub incremental: [SocketAddrV4; 2],
     /// Where the snapshots go.
     pub snapshot: SocketAddrV4,
-    /// The book's source.
-    pub flow: FlowSetup,
-    /// What the lines lose on purpose, in a thousand.
-    pub loss_per_mille: (u16, u16),
-    /// Which datagrams these are.
-    pub loss_seed: u64,
-    /// Whether requests for packets are refused.
-    pub refuses_requests: bool,
 }
 
-/// What the gateway is told. Descriptors: segment, sockets of line A, line B and the snapshots, and
-/// in split mode the gateway's and the strategy's doorbell.
+/// What the gateway is told. Descriptors: segment, the gateway's and the strategy's doorbell, then
+/// the feed's sockets: line A, the snapshots, and, where there is one, line B.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GatewaySetup {
     /// For every child.
     pub common: Common,
-    /// Where the strategy runs.
-    pub mode: Mode,
     /// The venue's order entry.
     pub orders: SocketAddrV4,
-    /// The venue's sink.
-    pub sink: SocketAddrV4,
+    /// The simulator's sink, which the bare send is measured against.
+    pub sink: Option<SocketAddrV4>,
     /// Where the venue takes requests for packets.
-    pub requests: SocketAddrV4,
-    /// The strategy's orders a second.
-    pub rate_hz: u32,
+    pub requests: Option<SocketAddrV4>,
+    /// SenderCompID (49).
+    pub sender_comp_id: String,
+    /// TargetCompID (56).
+    pub target_comp_id: String,
+    /// HeartBtInt (108).
+    pub heartbeat_seconds: u32,
+    /// The feed's stream.
+    pub stream_id: Option<u32>,
     /// Whether the strategy sleeps in the kernel and must be woken.
     pub wake_strategy: bool,
+    /// The strategy's parameters in TOML, for fused mode.
+    pub parameters: String,
 }
 
 /// What the strategy is told. Descriptors: segment, the gateway's and the strategy's doorbell.
@@ -104,21 +64,21 @@ pub struct GatewaySetup {
 pub struct StrategySetup {
     /// For every child.
     pub common: Common,
-    /// Its orders a second.
-    pub rate_hz: u32,
     /// Whether the gateway sleeps in the kernel and must be woken.
     pub wake_gateway: bool,
+    /// The strategy's parameters in TOML.
+    pub parameters: String,
 }
 
 /// From the parent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Order {
     /// To the venue, first.
-    SetUpVenue(VenueSetup),
+    SetUpVenue(Box<VenueSetup>),
     /// To the gateway, first.
-    SetUpGateway(GatewaySetup),
+    SetUpGateway(Box<GatewaySetup>),
     /// To the strategy, first.
-    SetUpStrategy(StrategySetup),
+    SetUpStrategy(Box<StrategySetup>),
     /// To the venue: let the flow run.
     Start,
     /// To whoever has the strategy: no new orders, cancel what is open, say [`Reply::Drained`].
@@ -127,8 +87,8 @@ pub enum Order {
     Stop,
     /// To the gateway: catch up with this packet, log out, say [`Reply::Finished`].
     Finish {
-        /// The last packet that the venue published.
-        published: u64,
+        /// The last packet that the venue published, where that is known.
+        published: Option<u64>,
     },
     /// To all: end.
     Exit,
@@ -235,10 +195,10 @@ mod tests {
     fn messages_pass_and_the_end_is_told() {
         let (near, far) = ControlSocket::pair().expect("pair");
         let (near, mut far) = (Channel::new(near), Channel::new(far));
-        near.send(&Order::Finish { published: 7 }, &[]).expect("send");
+        near.send(&Order::Finish { published: Some(7) }, &[]).expect("send");
         match far.receive::<Order>().expect("receive") {
             Incoming::Message(order, fds) => {
-                assert_eq!((order, fds.len()), (Order::Finish { published: 7 }, 0));
+                assert_eq!((order, fds.len()), (Order::Finish { published: Some(7) }, 0));
             }
             other => panic!("{other:?}"),
         }

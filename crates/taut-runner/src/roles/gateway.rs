@@ -1,20 +1,21 @@
 //! The gateway's process; in fused mode the strategy's too.
 
+use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use taut_fix::CompId;
 use taut_gateway::{
     Client, FeedSockets, FusedClient, Gateway, GatewayConfig, GatewayError, Recorders, Regions,
-    SplitClient, Strategy, TouchConfig, TouchStrategy,
+    SplitClient, Strategy,
 };
-use taut_sys::{Clock, Doorbell, Socket, monotonic, wait_readable};
+use taut_sys::{Clock, Doorbell, Socket, Wait, Waiter, monotonic, wait_readable};
 use taut_types::{Nanos, SequenceNumber};
 
-use crate::demo::arguments::{Mode, WaitArgument};
-use crate::demo::child::{Parent, SharedClock, attach, instrument_of, regions, waiter};
-use crate::demo::control::{GatewaySetup, Order, Reply, VENUE_COMP_ID};
-use crate::demo::feed::request_socket;
-use crate::exit::Failure;
+use crate::child::{Parent, SharedClock, attach, regions};
+use crate::control::{GatewaySetup, Order, Reply};
+use crate::error::RunnerError;
+use crate::feed::asking_socket;
+use crate::settings::Mode;
 
 /// How long the feed may take to catch up at the end, before what is missing counts as lost.
 const CATCH_UP: Nanos = Nanos::from_secs(5);
@@ -22,50 +23,58 @@ const CATCH_UP: Nanos = Nanos::from_secs(5);
 const BUSY_ROUNDS: u32 = 256;
 
 /// Runs the gateway until the parent says that it is over.
-pub fn play(setup: &GatewaySetup, fds: Vec<OwnedFd>, parent: &mut Parent) -> Result<(), Failure> {
+pub fn play<S: Strategy>(
+    setup: &GatewaySetup,
+    fds: Vec<OwnedFd>,
+    parent: &mut Parent,
+    make: impl FnOnce(Nanos) -> Result<S, RunnerError>,
+) -> Result<(), RunnerError> {
     let mut fds = fds.into_iter();
     let segment = attach(fds.next())?;
     let regions = regions(&segment)?;
     let (shared_clock, clock) = SharedClock::new(&regions)?;
-    let (Some(a), Some(b), Some(snapshot)) = (fds.next(), fds.next(), fds.next()) else {
-        return Err(Failure::Run("market data: no sockets came".to_owned()));
-    };
-    let adopt = |fd| Socket::adopt(fd).map_err(|error| Failure::run("market data", error));
-    let asking = request_socket(Some(setup.requests));
-    let sockets = FeedSockets {
-        incremental: adopt(a)?,
-        incremental_b: Some(adopt(b)?),
-        snapshot: adopt(snapshot)?,
-        retransmission: Some(asking.map_err(|error| Failure::run("requests", error))?),
-    };
     let own_bell = fds.next().map(Doorbell::from);
     let strategy_bell = fds.next().map(Doorbell::from);
+    let sockets = feed_sockets(setup, fds)?;
     let process = Process { setup, regions, shared_clock, own_bell, parent };
-    match setup.mode {
+    match setup.common.settings.mode {
         Mode::Fused => {
-            let orders_per_second = setup.rate_hz;
-            let config = TouchConfig { orders_per_second, ..TouchConfig::default() };
-            let client = FusedClient::new(TouchStrategy::new(config, clock.now()));
-            process.run(clock, sockets, client)
+            let strategy = make(clock.now())?;
+            process.run(clock, sockets, FusedClient::new(strategy))
         }
         Mode::Split => {
             let wake = strategy_bell.filter(|_| setup.wake_strategy);
             let client = SplitClient::new(&process.regions, wake)
-                .map_err(|error| Failure::Run(format!("rings: {error}")))?;
+                .map_err(|error| RunnerError::run("rings", error))?;
             process.run(clock, sockets, client)
         }
     }
 }
 
-/// A client that a demo can bring to rest.
-trait DemoClient: Client {
+fn feed_sockets(
+    setup: &GatewaySetup,
+    mut fds: impl Iterator<Item = OwnedFd>,
+) -> Result<FeedSockets, RunnerError> {
+    let missing = || RunnerError::Run("market data: no sockets came".to_owned());
+    let adopt = |fd| Socket::adopt(fd).map_err(|error| RunnerError::run("market data", error));
+    let asking = setup.requests.map(asking_socket).transpose();
+    Ok(FeedSockets {
+        incremental: adopt(fds.next().ok_or_else(missing)?)?,
+        snapshot: adopt(fds.next().ok_or_else(missing)?)?,
+        incremental_b: fds.next().map(adopt).transpose()?,
+        retransmission: asking.map_err(|error| RunnerError::run("requests", error))?,
+    })
+}
+
+/// A client that can be brought to rest.
+trait RestingClient: Client {
     /// No new orders from now on.
     fn stop(&mut self);
     /// Whether its strategy lives here and has no open order.
     fn is_idle(&self) -> bool;
 }
 
-impl DemoClient for FusedClient<TouchStrategy> {
+impl<S: Strategy> RestingClient for FusedClient<S> {
     fn stop(&mut self) {
         Self::stop(self);
     }
@@ -74,7 +83,7 @@ impl DemoClient for FusedClient<TouchStrategy> {
     }
 }
 
-impl DemoClient for SplitClient<'_> {
+impl RestingClient for SplitClient<'_> {
     fn stop(&mut self) {}
     fn is_idle(&self) -> bool {
         false
@@ -94,7 +103,8 @@ struct Process<'a, 'm> {
 struct Wishes {
     ready_said: bool,
     draining: bool,
-    finish: Option<(SequenceNumber, Nanos)>,
+    /// Log out when this packet has arrived, or by this time.
+    finish: Option<(Option<SequenceNumber>, Nanos)>,
     logging_out: bool,
     finished_said: bool,
 }
@@ -104,15 +114,16 @@ impl Process<'_, '_> {
         mut self,
         clock: Clock,
         sockets: FeedSockets,
-        client: impl DemoClient,
-    ) -> Result<(), Failure> {
-        let failed = |error: GatewayError| Failure::Run(error.to_string());
+        client: impl RestingClient,
+    ) -> Result<(), RunnerError> {
+        let orders = self.setup.orders;
+        let failed = |error: GatewayError| failed(error, orders);
         let config = config(self.setup)?;
         let recorders = Recorders::new(&self.regions).map_err(failed)?;
         let counters = self.regions.gateway;
         let mut gateway =
             Gateway::new(&config, clock, sockets, client, recorders, counters).map_err(failed)?;
-        let mut waiter = waiter(self.setup.common.place.wait);
+        let mut waiter = Waiter::new(self.setup.common.place.wait);
         let mut wishes = Wishes::default();
         let mut busy_rounds = 0;
         loop {
@@ -136,18 +147,19 @@ impl Process<'_, '_> {
     }
 
     /// Listens to the parent and moves towards what it wants; whether it is all over.
-    fn attend<C: DemoClient>(
+    fn attend<C: RestingClient>(
         &mut self,
         gateway: &mut Gateway<'_, C>,
         wishes: &mut Wishes,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, RunnerError> {
         match self.parent.order()? {
             Some(Order::Drain) => {
                 gateway.client_mut().stop();
                 wishes.draining = true;
             }
             Some(Order::Finish { published }) => {
-                wishes.finish = Some((SequenceNumber(published), monotonic() + CATCH_UP));
+                let last = published.map(SequenceNumber);
+                wishes.finish = Some((last, monotonic() + CATCH_UP));
             }
             Some(Order::Exit) => return Ok(true),
             _ => {}
@@ -162,10 +174,10 @@ impl Process<'_, '_> {
         }
         if let Some((last, deadline)) = wishes.finish
             && !wishes.logging_out
-            && (gateway.has_caught_up_with(last) || monotonic() >= deadline)
+            && (last.is_none_or(|last| gateway.has_caught_up_with(last)) || monotonic() >= deadline)
         {
             wishes.logging_out = true;
-            gateway.logout().map_err(|error| Failure::Run(error.to_string()))?;
+            gateway.logout().map_err(|error| RunnerError::Run(error.to_string()))?;
         }
         if gateway.is_logged_out() && !wishes.finished_said {
             wishes.finished_said = true;
@@ -188,21 +200,33 @@ impl Process<'_, '_> {
     }
 }
 
-fn config(setup: &GatewaySetup) -> Result<GatewayConfig, Failure> {
-    let text = |bytes: &[u8]| {
-        CompId::new(bytes).ok_or_else(|| Failure::Run("a CompID is not valid".to_owned()))
+/// What ended the gateway, with the address where it is the address that may be wrong.
+fn failed(error: GatewayError, orders: SocketAddrV4) -> RunnerError {
+    match error {
+        GatewayError::Unreachable(_) => RunnerError::Run(format!(
+            "order entry at {orders}: {error}; does it run, and does [venue] orders name it?"
+        )),
+        other => RunnerError::Run(other.to_string()),
+    }
+}
+
+fn config(setup: &GatewaySetup) -> Result<GatewayConfig, RunnerError> {
+    let comp_id = |text: &str| {
+        let id = CompId::new(text.as_bytes());
+        id.ok_or_else(|| RunnerError::Run(format!("'{text}' is no CompID")))
     };
+    let settings = &setup.common.settings;
     Ok(GatewayConfig {
-        instrument: instrument_of(&setup.common)?,
+        instrument: settings.instrument.build()?,
         order_address: setup.orders,
-        sink_address: Some(setup.sink),
-        sender_comp_id: text(b"GATEWAY")?,
-        target_comp_id: text(VENUE_COMP_ID)?,
-        heartbeat_interval: Nanos::from_secs(5),
-        stream_id: Some(setup.common.stream_id),
-        level_capacity: 1 << 13,
-        order_capacity: 1 << 16,
-        risk: GatewayConfig::default_risk(),
-        hot: setup.common.place.wait != WaitArgument::Block,
+        sink_address: setup.sink,
+        sender_comp_id: comp_id(&setup.sender_comp_id)?,
+        target_comp_id: comp_id(&setup.target_comp_id)?,
+        heartbeat_interval: Nanos::from_secs(setup.heartbeat_seconds.into()),
+        stream_id: setup.stream_id,
+        level_capacity: settings.gateway.levels,
+        order_capacity: settings.gateway.orders,
+        risk: settings.risk.limits(),
+        hot: setup.common.place.wait != Wait::Block,
     })
 }
