@@ -111,6 +111,7 @@ const NAP: Nanos = Nanos::from_millis(5);
 /// Sleeps until something arrives, or in steps while a message waits for somebody to hear it.
 fn nap(relay: &mut Relay) {
     if relay.holds() {
+        // PACE: a publication tells nobody that a subscriber has come.
         let _ = wait_readable(&[], Some(NAP));
     } else {
         relay.block(NAP);
