@@ -4,7 +4,10 @@
 //! whole day: they are compared as sequences of distinct states (a state that repeats the one
 //! before is left out); ours takes the state after the last event of each row.
 
+use std::path::Path;
+
 use taut_book::TopOfBook;
+use taut_recording::lobster::{Orderbook, UNIT};
 use taut_types::HalfTicks;
 
 /// The best levels, prices in 1e-4 dollars.
@@ -26,9 +29,9 @@ impl TopState {
     pub fn of(top: &TopOfBook<HalfTicks>) -> Option<Self> {
         let (ask, bid) = (top.ask?, top.bid?);
         Some(Self {
-            ask: ask.price.0 * 50,
+            ask: ask.price.0 * UNIT,
             ask_lots: ask.lots.0,
-            bid: bid.price.0 * 50,
+            bid: bid.price.0 * UNIT,
             bid_lots: bid.lots.0,
         })
     }
@@ -37,15 +40,16 @@ impl TopState {
 /// The best levels of every row of an orderbook file.
 ///
 /// # Panics
-/// When a row does not begin with four numbers.
+/// When it is none.
 #[must_use]
-pub fn parse_orderbook(text: &str) -> Vec<TopState> {
-    let state = |row: &str| {
-        let mut columns = row.split(',').map(|column| column.parse().expect("a number"));
-        let mut next = || columns.next().expect("four columns");
-        TopState { ask: next(), ask_lots: next(), bid: next(), bid_lots: next() }
-    };
-    text.lines().map(state).collect()
+pub fn read_orderbook(path: &Path) -> Vec<TopState> {
+    states_of(&Orderbook::read(path).expect("an orderbook file"))
+}
+
+fn states_of(book: &Orderbook) -> Vec<TopState> {
+    let state =
+        |row: &[i64]| TopState { ask: row[0], ask_lots: row[1], bid: row[2], bid_lots: row[3] };
+    book.rows().map(state).collect()
 }
 
 /// The states without those that repeat the one before.
@@ -61,7 +65,8 @@ mod tests {
 
     #[test]
     fn a_state_that_repeats_the_one_before_is_left_out() {
-        let states = parse_orderbook("2,1,1,5\n2,1,1,5\n3,1,1,5\n2,1,1,5\n");
+        let rows = b"2,1,1,5\n2,1,1,5\n3,1,1,5\n2,1,1,5\n";
+        let states = states_of(&Orderbook::parse("rows", rows).expect("four rows"));
         assert_eq!(distinct(states.iter().copied()), [states[0], states[2], states[0]]);
     }
 }

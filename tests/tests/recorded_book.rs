@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use taut_engine::Command;
 use taut_gateway::FeedSockets;
+use taut_recording::align::{Gap, align};
+use taut_recording::lobster::{FlowEvent, LobsterFlow};
 use taut_tests::data::{self, shared};
 use taut_tests::setup::{feed, open_venue, venue_config};
-use taut_tests::top_state::{TopState, distinct, parse_orderbook};
+use taut_tests::top_state::{TopState, distinct, read_orderbook};
 use taut_types::{Nanos, TimeInForce};
-use taut_venue::flow::{FlowCommand, FlowEvent, Gap, LobsterFlow, align};
 use taut_venue::{Flow, Now, Speed, Venue, VenueConfig};
 
 /// The price of the one bid that the recording does not see leave, in 1e-4 dollars.
@@ -43,7 +45,7 @@ fn replay(recording: &LobsterFlow) -> Vec<(usize, TopState)> {
             assert_eq!(after.flow_commands, before.flow_commands + 1);
             let taker = matches!(
                 command,
-                FlowCommand::New { time_in_force: TimeInForce::ImmediateOrCancel, .. }
+                Command::New(order) if order.time_in_force == TimeInForce::ImmediateOrCancel
             );
             // One execution, one trade: the taker hit the order that the row names, in full.
             assert_eq!(after.trades - before.trades, u64::from(taker), "line {}", event.line);
@@ -106,10 +108,6 @@ fn compare(recording: &LobsterFlow, orderbook: &Path) -> Comparison {
         comparison.ours_only().count(),
     );
     comparison
-}
-
-fn read_orderbook(path: &Path) -> Vec<TopState> {
-    parse_orderbook(&std::fs::read_to_string(path).expect("a readable file"))
 }
 
 #[test]

@@ -1,6 +1,6 @@
 """NewOrderSingle to ExecutionReport and back over loopback TCP: taut and other FIX engines, turn by turn.
 
-    python3 run.py --taut ../../../target/release/taut [--dictionary FIX44.xml] [--rounds 5]
+    python3 run.py --taut-bench ../../../target/release/taut-bench [--dictionary FIX44.xml] [--rounds 5]
 
 Both sides of an engine are one process, with a store in memory, validation on, without Nagle's delay, one
 order at a time. Prints a table, and one line of JSON: the median of the rounds, nanoseconds. What
@@ -23,11 +23,11 @@ def engines(arguments):
     """Name, what must be there, command."""
     trips = str(arguments.round_trips)
     java = f"{TARGET}/java:{TARGET}/java/lib/*"
-    taut = [arguments.taut, "bench", "fix", "--json", "--round-trips", trips]
+    taut = [arguments.taut_bench, "fix", "--json", "--round-trips", trips]
     go, rust = os.path.join(TARGET, "fix-peer-go"), os.path.join(TARGET, "fix-peer-rust")
     own = os.path.join(TARGET, "java/Peer.class")
     return [
-        ("taut", arguments.taut, taut),
+        ("taut", arguments.taut_bench, taut),
         ("quickfixgo v0.9.7", go, [go, "bench", trips, arguments.dictionary]),
         ("quickfix-tokio 0.2.0", rust, [rust, "bench", trips, arguments.dictionary]),
         ("QuickFIX/J 2.3.2", own, ["java", "-cp", java, "Peer", "bench", trips, "FIX44.xml"]),
@@ -44,7 +44,7 @@ def measure(command):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--taut", required=True)
+    parser.add_argument("--taut-bench", required=True)
     parser.add_argument("--dictionary", default=SHARED, help="FIX44.xml for the peers that need one")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--round-trips", type=int, default=20_000)

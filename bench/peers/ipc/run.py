@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs taut's shared memory and its peers turn by turn, and prints ratios.
 
-usage: run.py [--rounds N] [--seconds S] [--taut PATH] [--features LIST] [--cpus A,B]
+usage: run.py [--rounds N] [--seconds S] [--taut-bench PATH] [--features LIST] [--cpus A,B]
               [--capacity LINES] [--peers NAME,NAME] [--build-only | --program PATH] [--json]
 
 A round runs everything once (A B C A B C); the result is the median of the rounds. Throughput is
@@ -61,7 +61,7 @@ def last_line(command):
 def run_taut(arguments, name, mode, size, batch):
     kind = "tick" if size == 56 else "log"
     report = last_line([
-        arguments.taut, "bench", "ipc", "--mode", mode, "--kind", kind, "--size", size, "--batch", batch,
+        arguments.taut_bench, "ipc", "--mode", mode, "--kind", kind, "--size", size, "--batch", batch,
         "--capacity", arguments.capacity, "--seconds", arguments.seconds, "--cpus", arguments.cpus, "--json",
         "--in-place", IN_PLACE[name],
     ])
@@ -98,7 +98,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0)
-    parser.add_argument("--taut", default=str(ROOT / "target" / "release" / "taut"))
+    parser.add_argument("--taut-bench", default=str(ROOT / "target" / "release" / "taut-bench"))
     parser.add_argument("--features", default="aeron")
     parser.add_argument("--cpus", default="0,1")
     parser.add_argument("--capacity", type=int, default=1024)

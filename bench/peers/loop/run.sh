@@ -3,7 +3,7 @@
 # the wait strategies. Writes tables, plots and verdicts to a folder and prints the verdicts.
 #
 #   bench/peers/loop/run.sh [--cells RATExCONNECTIONS,..] [--seconds N] [--rounds N] [--out FOLDER]
-#                           [--no-waits] [--taut PROGRAM]
+#                           [--no-waits] [--taut-bench PROGRAM]
 #
 # The default is the whole matrix with three rounds of three seconds: about thirteen minutes. It needs
 # two CPUs with nothing else on them, and Go for the peers (without it they are left out, aloud).
@@ -18,7 +18,7 @@ cells+=,1000x1,1000x16,1000x64,200x16,200x256,1000x256
 seconds=3
 rounds=3
 out=$root/target/bench-loop
-taut=
+bench=
 waits=yes
 
 while (($#)); do
@@ -27,7 +27,7 @@ while (($#)); do
         --seconds) seconds=$2; shift 2 ;;
         --rounds) rounds=$2; shift 2 ;;
         --out) out=$2; shift 2 ;;
-        --taut) taut=$2; shift 2 ;;
+        --taut-bench) bench=$2; shift 2 ;;
         --no-waits) waits=no; shift ;;
         -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
         *) echo "run.sh: $1 is unknown; see --help" >&2; exit 2 ;;
@@ -35,9 +35,9 @@ while (($#)); do
 done
 
 mkdir -p "$out"
-if [[ -z $taut ]]; then
-    (cd "$root" && cargo build --release -p taut-cli)
-    taut=${CARGO_TARGET_DIR:-$root/target}/release/taut
+if [[ -z $bench ]]; then
+    (cd "$root" && cargo build --release -p taut-bench)
+    bench=${CARGO_TARGET_DIR:-$root/target}/release/taut-bench
 fi
 
 peers=()
@@ -51,13 +51,13 @@ else
 fi
 
 echo "matrix: $cells, $rounds rounds of $seconds s, $(date -u +%F), $(nproc) CPUs" >&2
-"$taut" bench loop-matrix --cells "$cells" --receivers epoll,uring,bare "${peers[@]}" \
+"$bench" loop-matrix --cells "$cells" --receivers epoll,uring,bare "${peers[@]}" \
     --rounds "$rounds" --seconds "$seconds" --out "$out/matrix" >/dev/null
 cat "$out/matrix/loop-matrix.md"
 
 if [[ $waits == yes ]]; then
     echo "wait strategies at 1000x1" >&2
-    "$taut" bench loop-matrix --cells 1000x1 --waits spin,pause,yield,backoff,block \
+    "$bench" loop-matrix --cells 1000x1 --waits spin,pause,yield,backoff,block \
         --receivers epoll,uring --rounds "$rounds" --seconds "$seconds" --out "$out/waits" \
         >/dev/null
     cat "$out/waits/loop-matrix.md"

@@ -4,7 +4,6 @@ pub mod arguments;
 pub mod clock;
 pub mod counted;
 pub mod failure;
-pub mod latency;
 pub mod pair;
 pub mod sequence;
 pub mod stamp;

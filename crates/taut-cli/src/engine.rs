@@ -14,10 +14,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use taut_engine::{Engine, EngineConfig};
-use taut_sys::catch_stop_signals;
 use taut_types::Nanos;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, catch_stop_signals};
 use crate::progress::Progress;
 use input::Input;
 use outcome::Outcome;
@@ -68,7 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     refuse_to_overwrite(replay)?;
     let input = Input::read(&replay.input)?;
     // Interrupted, it leaves no half of the reports.
-    catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    catch_stop_signals()?;
     let mut progress = Progress::start();
     progress.tell("correctness pass");
     let known = correctness::pass(&input, replay.reports.as_deref(), replay.snapshot_every)?;

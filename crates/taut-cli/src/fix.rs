@@ -57,5 +57,5 @@ fn import(arguments: &ImportArguments) -> Result<(), Failure> {
     let text = String::from_utf8_lossy(&messages::read(&arguments.file)?).into_owned();
     let ours = taut_fix_engine::import_quickfix(&text)
         .map_err(|error| Failure::Usage(format!("{}: {error}", arguments.file.display())))?;
-    print(ours.trim_end()).map_err(|error| Failure::run("cannot print", error))
+    print(ours.trim_end())
 }

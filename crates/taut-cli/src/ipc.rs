@@ -107,7 +107,7 @@ pub fn run(what: &Ipc) -> Result<(), Failure> {
     match what {
         Ipc::List(listing) => list(listing),
         Ipc::Stat(Stat { channel, json: false }) => show::stat(&channel.open()?),
-        Ipc::Stat(Stat { channel, json: true }) => show::line(json::stat(&channel.open()?)?),
+        Ipc::Stat(Stat { channel, json: true }) => print(json::stat(&channel.open()?)?),
         Ipc::Tail(messages) => show::messages(&messages.channel.open()?, messages.stream(), true),
         Ipc::Dump(messages) => show::messages(&messages.channel.open()?, messages.stream(), false),
         Ipc::Prune(at) => prune_all(at),
@@ -138,18 +138,18 @@ fn list(listing: &Listing) -> Result<(), Failure> {
         if *json {
             channels.push(json::listed(&name, &opened, used));
         } else {
-            show::line(show::listed(&name, &opened, used))?;
+            print(show::listed(&name, &opened, used))?;
         }
     }
-    if *json { show::line(json!({ "channels": channels })) } else { Ok(()) }
+    if *json { print(json!({ "channels": channels })) } else { Ok(()) }
 }
 
 fn prune_all(at: &Where) -> Result<(), Failure> {
     let mut failed = false;
     for name in names(at)? {
         match prune(&name, &at.options()) {
-            Ok(true) => print(format_args!("{name}  removed")).map_err(show::unprintable)?,
-            Ok(false) => print(format_args!("{name}  in use")).map_err(show::unprintable)?,
+            Ok(true) => print(format_args!("{name}  removed"))?,
+            Ok(false) => print(format_args!("{name}  in use"))?,
             Err(error) => {
                 failed = true;
                 crate::terminal::tell(format_args!("{name}  {error}"));

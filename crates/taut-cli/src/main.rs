@@ -8,29 +8,21 @@
 
 mod bench;
 mod book;
-mod capture;
 mod channel;
 mod demo;
 mod engine;
-mod exit;
 mod feed;
 mod fix;
 mod ipc;
-mod progress;
 mod receive;
 mod relay;
-mod report;
 mod saturate;
 mod sbe;
 mod send;
-mod terminal;
-mod whole_file;
-mod whole_files;
 mod ws;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-
-use crate::exit::Failure;
+use taut_report::{self as report, Failure, exit, progress, terminal};
 
 /// The tick-to-trade path as one library and one binary, measured.
 #[derive(Parser, Debug)]
@@ -97,10 +89,7 @@ fn main() -> std::process::ExitCode {
         Verb::Ws(arguments) => ws::run(&arguments),
         Verb::DemoRole { role } => demo::play(role),
     };
-    match result {
-        Ok(()) => std::process::ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
-    }
+    Failure::exit_code("taut", result)
 }
 
 /// Lets `-1` be a wrong value of the flag before it, and not a flag that nobody knows.
@@ -111,14 +100,4 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
             arg.allow_negative_numbers(takes_values)
         })
         .mut_subcommands(with_negative_numbers)
-}
-
-impl Failure {
-    /// Says what went wrong on standard error and returns the exit code for it.
-    fn report(&self) -> std::process::ExitCode {
-        if !matches!(self, Self::Told) {
-            terminal::tell(format_args!("taut: {self}"));
-        }
-        self.exit_code()
-    }
 }

@@ -11,7 +11,7 @@ use taut_channel::Subscription;
 pub use arguments::Arguments;
 
 use crate::channel::{arguments::channel, clock::StampClock, failure};
-use crate::exit::Failure;
+use crate::exit::{Failure, catch_stop_signals};
 use crate::receive::csv::Csv;
 use crate::receive::pong::Pong;
 use crate::receive::receiver::Receiver;
@@ -23,7 +23,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let uri = channel(arguments.channel.as_deref())?;
     let reply = arguments.reply_channel.as_deref().map(|text| channel(Some(text))).transpose()?;
     let opening = arguments.injection.opening()?;
-    taut_sys::catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    catch_stop_signals()?;
     let csv = arguments.csv.as_deref().map(Csv::create).transpose()?;
     arguments.thread.apply()?;
     let opened = Subscription::open(&uri, &opening);
@@ -34,10 +34,5 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let pong = reply.map(|reply| Pong::open(&reply, &opening)).transpose()?;
     let clock = StampClock::exact(arguments.clock);
     let report = Receiver::new(arguments, subscription, clock, csv, pong).run(&uri)?;
-    let line = if arguments.json {
-        serde_json::to_string(&report).map_err(|error| Failure::run("write JSON", error))?
-    } else {
-        report.to_string()
-    };
-    terminal::print(line).map_err(|error| Failure::run("print", error))
+    terminal::print_report(&report, arguments.json)
 }

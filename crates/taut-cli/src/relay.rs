@@ -9,7 +9,7 @@ use taut_types::Nanos;
 use crate::channel::arguments::{Thread, Wait, channel};
 use crate::channel::counted::{Counted, Subscriber};
 use crate::channel::failure;
-use crate::exit::Failure;
+use crate::exit::{Failure, catch_stop_signals};
 use crate::terminal;
 
 /// Pass messages on from one channel to another, until interrupted.
@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let text = format!("--linger {}: must be 0 to 86400 seconds", arguments.linger);
         return Err(Failure::Usage(text));
     }
-    taut_sys::catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    catch_stop_signals()?;
     arguments.thread.apply()?;
     let opening = Opening { now: monotonic(), loss: None };
     let near = Subscription::open(&from, &opening);
@@ -96,7 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         text
     };
-    terminal::print(line).map_err(|error| Failure::run("print", error))?;
+    terminal::print(line)?;
     if has_everything {
         return Ok(());
     }

@@ -7,7 +7,6 @@ mod framing;
 mod generate;
 mod input;
 mod json;
-mod pcap;
 mod show;
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ use taut_channel::Publication;
 pub use arguments::{Arguments, Rate};
 
 use crate::channel::{arguments::channel, clock::StampClock, failure};
-use crate::exit::Failure;
+use crate::exit::{Failure, catch_stop_signals};
 use crate::send::report::Report;
 use crate::send::sender::Sender;
 use crate::terminal;
@@ -23,7 +23,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let uri = channel(arguments.channel.as_deref())?;
     let reply = arguments.reply_channel.as_deref().map(|text| channel(Some(text))).transpose()?;
     let opening = arguments.injection.opening()?;
-    taut_sys::catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    catch_stop_signals()?;
     arguments.thread.apply()?;
     let clock = match arguments.rate {
         Rate::Max if !arguments.ping => StampClock::fast(arguments.clock),
@@ -39,12 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(reply) => ping::run(&mut sender, &reply, &opening)?,
         None => stream(&mut sender)?,
     };
-    let line = if arguments.json {
-        serde_json::to_string(&report).map_err(|error| Failure::run("write JSON", error))?
-    } else {
-        report.to_string()
-    };
-    terminal::print(line).map_err(|error| Failure::run("print", error))
+    terminal::print_report(&report, arguments.json)
 }
 
 /// Waits for a subscriber, sends, and ends in good order.

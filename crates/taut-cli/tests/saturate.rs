@@ -55,11 +55,12 @@ fn every_channel_has_its_knee_and_all_five_curves() {
         }
         let html = std::fs::read_to_string(&page).expect("page");
         for title in ["messages received", "latency", "CPUs busy", "peak memory", "bytes on"] {
-            assert!(html.contains(&format!("<title>{title}")), "{channel}: {title}");
+            assert!(html.contains(&format!("<h2>{title}")), "{channel}: {title}");
         }
-        // Seven lines in five drawings, each with a point for each rate.
-        assert_eq!(html.matches("<polyline").count(), 7, "{channel}");
-        assert_eq!(html.matches("<circle").count(), 7 * steps.len(), "{channel}");
+        // Seven lines in five drawings, each with a point for each rate, for wide and for narrow
+        // screens.
+        assert_eq!(html.matches("<path").count(), 2 * 7, "{channel}");
+        assert_eq!(html.matches("<circle").count(), 2 * 7 * steps.len(), "{channel}");
         assert!(html.contains("messages/s"), "{channel}: the knee in words");
     }
 }

@@ -34,7 +34,7 @@
 //! The loop must let 64 KiB of a stream wait (`LoopConfig::write_bytes_max`, its default). A resend
 //! goes out as the peer takes it; a peer for whom more than `waiting_bytes_max` wait is
 //! disconnected. An order path that counts nanoseconds polls its session and its socket itself, as
-//! `taut bench fix` does.
+//! `taut-bench fix` does.
 #![forbid(unsafe_code)]
 
 mod acceptor;

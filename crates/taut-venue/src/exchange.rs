@@ -10,14 +10,13 @@ use taut_fix::{
     ResponseTo, ShortText,
 };
 use taut_sys::Clock;
-use taut_types::{HalfTicks, Instrument, Lots, OrderId, Side, TimeInForce};
+use taut_types::{HalfTicks, Instrument, Lots, OrderId, Side};
 
-use crate::clients::Desk;
+use crate::clients::ClientIo;
 use crate::config::VenueConfig;
 use crate::counters::VenueCounters;
 use crate::entry::{Refusal, check_order, check_symbol};
 use crate::error::VenueError;
-use crate::flow::{FlowCommand, InitialOrder};
 use crate::lines::Lines;
 use crate::orders::{ClientOrders, Known, SessionId};
 use crate::pacing::{Flow, FlowPlayer, FlowStep};
@@ -102,7 +101,7 @@ impl Exchange {
     }
 
     /// Takes the flow's next step.
-    pub fn step_flow(&mut self, now: Now, clients: &mut Desk<'_>) -> Result<(), VenueError> {
+    pub fn step_flow(&mut self, now: Now, clients: &mut ClientIo<'_>) -> Result<(), VenueError> {
         let book = self.engine.book();
         let command =
             match self.player.step(book.best_price(Side::Buy), book.best_price(Side::Sell)) {
@@ -115,17 +114,15 @@ impl Exchange {
                 FlowStep::Nothing => return Ok(()),
             };
         self.counters.flow_commands += 1;
-        match flow_command(&self.instrument, command) {
-            Some(command) => {
-                self.execute(now, command, clients)?;
-                let is_refused = matches!(
-                    self.events.first(),
-                    Some(Event::Rejected { .. } | Event::CancelRejected { .. })
-                );
-                self.counters.flow_rejects += u64::from(is_refused);
-            }
-            None => self.counters.flow_rejects += 1,
+        let mut is_refused = !is_for_a_flow(&self.instrument, &command);
+        if !is_refused {
+            self.execute(now, command, clients)?;
+            is_refused = matches!(
+                self.events.first(),
+                Some(Event::Rejected { .. } | Event::CancelRejected { .. })
+            );
         }
+        self.counters.flow_rejects += u64::from(is_refused);
         Ok(())
     }
 
@@ -139,7 +136,7 @@ impl Exchange {
         &mut self,
         now: Now,
         session: SessionId,
-        clients: &mut Desk<'_>,
+        clients: &mut ClientIo<'_>,
     ) -> Result<(), VenueError> {
         for order_id in self.orders.open_orders(session) {
             self.counters.cancels_on_disconnect += 1;
@@ -154,7 +151,7 @@ impl Exchange {
         now: Now,
         session: SessionId,
         request: &NewOrderSingle,
-        clients: &mut Desk<'_>,
+        clients: &mut ClientIo<'_>,
     ) -> Result<(), VenueError> {
         self.counters.orders += 1;
         match self.check_new(session, request) {
@@ -171,7 +168,7 @@ impl Exchange {
                 self.orders.note(session, request.cl_ord_id, never);
                 let now = self.stamp(now);
                 let report = self.reporter.reject(now.utc, request, reason, &text);
-                clients.report(now, session, &report);
+                clients.send(now, session, &report);
             }
         }
         Ok(())
@@ -183,7 +180,7 @@ impl Exchange {
         now: Now,
         session: SessionId,
         request: &OrderCancelRequest,
-        clients: &mut Desk<'_>,
+        clients: &mut ClientIo<'_>,
     ) -> Result<(), VenueError> {
         self.counters.cancel_requests += 1;
         let orig = self.orders.known(session, &request.orig_cl_ord_id);
@@ -224,7 +221,7 @@ impl Exchange {
                     reason: refusal.map(|(reason, _)| reason),
                     text: refusal.map_or(&[], |(_, text)| text.as_bytes()),
                 };
-                clients.cancel_reject(self.stamp(now), session, &reject);
+                clients.send(self.stamp(now), session, &reject);
                 Ok(())
             }
         }
@@ -235,7 +232,7 @@ impl Exchange {
         &mut self,
         now: Now,
         command: Command,
-        clients: &mut Desk<'_>,
+        clients: &mut ClientIo<'_>,
     ) -> Result<(), VenueError> {
         self.events.clear();
         let events = &mut self.events;
@@ -243,7 +240,7 @@ impl Exchange {
         let now = self.stamp(now);
         for event in &self.events {
             self.reporter.on_event(now.utc, event, &mut self.orders, &mut |session, report| {
-                clients.report(now, session, report);
+                clients.send(now, session, report);
             });
             if let Event::Trade {
                 maker,
@@ -301,39 +298,28 @@ impl Exchange {
 }
 
 /// Puts an order of the initial book into the engine; nobody is told.
-fn rest(
-    instrument: &Instrument,
-    engine: &mut Engine,
-    order: &InitialOrder,
-) -> Result<(), VenueError> {
-    let InitialOrder { order_id, side, price, lots } = *order;
-    let time_in_force = TimeInForce::GoodTillCancel;
-    let refuse = |reason| VenueError::InitialOrder { order_id, reason };
-    let command =
-        flow_command(instrument, FlowCommand::New { order_id, side, price, lots, time_in_force })
-            .ok_or_else(|| refuse(taut_engine::RejectReason::BadPrice))?;
-    let mut refused = None;
-    engine.execute(command, &mut |event| {
-        if let Event::Rejected { reason, .. } = event {
-            refused = Some(reason);
-        }
-    });
-    refused.map_or(Ok(()), |reason| Err(refuse(reason)))
+fn rest(instrument: &Instrument, engine: &mut Engine, order: &NewOrder) -> Result<(), VenueError> {
+    let command = Command::New(*order);
+    let mut refused =
+        (!is_for_a_flow(instrument, &command)).then_some(taut_engine::RejectReason::BadPrice);
+    if refused.is_none() {
+        engine.execute(command, &mut |event| {
+            if let Event::Rejected { reason, .. } = event {
+                refused = Some(reason);
+            }
+        });
+    }
+    let order_id = order.order_id;
+    refused.map_or(Ok(()), |reason| Err(VenueError::InitialOrder { order_id, reason }))
 }
 
-/// The flow's command in the engine's language; `None` for an order that no client could enter: a
-/// price beyond the range of the feed, or an id in the range of the clients'.
-fn flow_command(instrument: &Instrument, command: FlowCommand) -> Option<Command> {
-    Some(match command {
-        FlowCommand::New { order_id, side, price, lots, time_in_force } => {
-            instrument.price(price).ok()?;
-            if !ClientOrders::is_flow_id(order_id) {
-                return None;
-            }
-            let order = NewOrder::limit(order_id, FLOW, side, price, lots);
-            Command::New(order.force(time_in_force))
+/// Whether a flow may send the command: not an order that no client could enter, with a price
+/// beyond the range of the feed, nor one with an id in the range of the clients'.
+fn is_for_a_flow(instrument: &Instrument, command: &Command) -> bool {
+    match command {
+        Command::New(order) => {
+            instrument.price(order.price).is_ok() && ClientOrders::is_flow_id(order.order_id)
         }
-        FlowCommand::Cancel { order_id } => Command::Cancel { order_id },
-        FlowCommand::Reduce { order_id, by } => Command::Reduce { order_id, by },
-    })
+        _ => true,
+    }
 }

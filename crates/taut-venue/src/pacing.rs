@@ -1,8 +1,9 @@
 //! When the next step of the order flow is due, on the monotonic clock.
 
+use taut_engine::{Command, NewOrder};
 use taut_types::{HalfTicks, Lots, Nanos, OrderId, Price, Side};
 
-use crate::flow::{FlowCommand, FlowEvent, InitialOrder, LobsterFlow, SyntheticFlow, Top};
+use crate::flow::{FlowEvent, LobsterFlow, SyntheticFlow, Top};
 
 /// How fast a recording is replayed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +56,7 @@ impl Flow {
 
     /// The orders that rest before the start.
     #[must_use]
-    pub fn initial_orders(&self) -> &[InitialOrder] {
+    pub fn initial_orders(&self) -> &[NewOrder] {
         match self {
             Self::None => &[],
             Self::Synthetic { flow, .. } => flow.initial_orders(),
@@ -68,7 +69,7 @@ impl Flow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowStep {
     /// For the engine.
-    Command(FlowCommand),
+    Command(Command),
     /// A trade that no order of the book took part in.
     Print {
         /// At which price.
@@ -97,7 +98,7 @@ impl FlowPlayer {
         Self { flow, position: 0, origin: None }
     }
 
-    pub fn initial_orders(&self) -> &[InitialOrder] {
+    pub fn initial_orders(&self) -> &[NewOrder] {
         self.flow.initial_orders()
     }
 

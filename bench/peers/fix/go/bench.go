@@ -49,7 +49,7 @@ func (c *client) FromApp(message *quickfix.Message, _ quickfix.SessionID) quickf
 	return nil
 }
 
-// The orders and reports of `taut bench fix`: 16 and 22 fields, about 174 and 228 bytes.
+// The orders and reports of `taut-bench fix`: 16 and 22 fields, about 174 and 228 bytes.
 func price(number int) string {
 	return fmt.Sprintf("%d.%02d", 100+(number*131%9973+1)/100, (number*131%9973+1)%100)
 }

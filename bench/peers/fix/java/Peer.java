@@ -181,7 +181,7 @@ public final class Peer {
         acceptor.stop();
     }
 
-    // The orders and reports of `taut bench fix`: 16 and 22 fields, about 174 and 228 bytes.
+    // The orders and reports of `taut-bench fix`: 16 and 22 fields, about 174 and 228 bytes.
 
     static String price(int number) {
         int cents = number * 131 % 9973 + 1;

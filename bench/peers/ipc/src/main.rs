@@ -1,4 +1,4 @@
-//! Other ways between two cores, on the terms of `taut bench ipc`: as fast as it goes without a
+//! Other ways between two cores, on the terms of `taut-bench ipc`: as fast as it goes without a
 //! loss, every message checked, one writer and one reader pinned to a CPU each.
 //!
 //! usage: ipc-peers PEER throughput|rtt SECONDS [SIZE [BATCH [CAPACITY [CPU,CPU]]]]

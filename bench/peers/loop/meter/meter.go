@@ -13,7 +13,7 @@ import (
 	"unsafe"
 )
 
-// Arguments are those of taut bench loop-client that a peer knows.
+// Arguments are those of taut-bench loop-client that a peer knows.
 type Arguments struct {
 	Connect     string
 	Connections int

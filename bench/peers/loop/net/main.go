@@ -1,4 +1,4 @@
-// Go's net as a client of taut bench loop-server: a goroutine for each connection.
+// Go's net as a client of taut-bench loop-server: a goroutine for each connection.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Sonic as a client of taut bench loop-server: AsyncReadAll on every connection.
+// Sonic as a client of taut-bench loop-server: AsyncReadAll on every connection.
 package main
 
 import (

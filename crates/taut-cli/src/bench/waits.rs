@@ -2,12 +2,13 @@
 
 use clap::Args;
 use serde_json::{Value, json};
+use taut_report::page::Table;
 use taut_sys::available_cpus;
 use taut_types::Nanos;
 
 use crate::channel::arguments::channel;
 use crate::channel::pair;
-use crate::exit::Failure;
+use crate::exit::{Failure, catch_stop_signals};
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -56,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => format!("lease:udp?endpoint=127.0.0.1:{}", free_port()?),
     };
     channel(Some(&uri))?;
-    taut_sys::catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    catch_stop_signals()?;
     let cpus = available_cpus().map_err(|error| Failure::run("cpus", error))?;
     let mut cells: Vec<Cell> = [false, true]
         .into_iter()
@@ -76,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     } else {
         table(&rows)
     };
-    terminal::print(text).map_err(|error| Failure::run("print", error))
+    terminal::print(text)
 }
 
 fn free_port() -> Result<u16, Failure> {
@@ -115,14 +116,22 @@ fn measure(arguments: &Arguments, uri: &str, cell: Cell, cpus: &[usize]) -> Resu
 }
 
 fn table(rows: &[Value]) -> String {
-    let mut text = String::from(
-        "| wait | pinned | fifo | p50 us | p99 us | p99.9 us | max us | receiver CPU s | switches \
-         | lost |\n|---|---|---|---|---|---|---|---|---|---|",
-    );
-    for row in rows {
+    let heads = [
+        "wait",
+        "pinned",
+        "fifo",
+        "p50 us",
+        "p99 us",
+        "p99.9 us",
+        "max us",
+        "receiver CPU s",
+        "switches",
+        "lost",
+    ];
+    let row = |row: &Value| {
         let us = |name: &str| row["latency_ns"][name].as_f64().unwrap_or(f64::NAN) / 1000.0;
         let yes = |value: bool| if value { "yes" } else { "no" };
-        let cells = [
+        vec![
             row["wait"].as_str().unwrap_or("?").to_owned(),
             yes(row["pinned"] == true).to_owned(),
             yes(!row["fifo"].is_null()).to_owned(),
@@ -133,8 +142,7 @@ fn table(rows: &[Value]) -> String {
             format!("{:.2}", row["receiver_cpu_seconds"].as_f64().unwrap_or(f64::NAN)),
             row["context_switches"].to_string(),
             row["lost"].to_string(),
-        ];
-        text.push_str(&format!("\n| {} |", cells.join(" | ")));
-    }
-    text
+        ]
+    };
+    Table { heads: &heads, rows: rows.iter().map(row).collect() }.markdown()
 }

@@ -12,10 +12,10 @@ use std::path::Path;
 use taut_book::Level;
 use taut_market_data::binance::{Applied, BinanceJson, DepthBook};
 use taut_market_data::{Batch, Context, Event};
+use taut_recording::capture::{Capture, Frame};
 use taut_types::{Lots, Price};
 
 use super::verdict::{Mismatch, UNEXPLAINED, Verdict, Within};
-use crate::capture;
 use crate::exit::Failure;
 
 /// The stream lost a frame, so that the book is another market's.
@@ -68,16 +68,16 @@ struct Said {
 /// # Errors
 /// [`Failure::Usage`] for a file that cannot be read, is malformed, or has no snapshot.
 pub fn verify(capture: &Path) -> Result<Verdict, Failure> {
-    compare(&capture.display().to_string(), &capture::read(capture)?)
+    compare(&Capture::read(capture).map_err(Failure::usage)?)
 }
 
-fn compare(file: &str, capture: &[u8]) -> Result<Verdict, Failure> {
+fn compare(capture: &Capture) -> Result<Verdict, Failure> {
     let mut decoder = BinanceJson::default();
     let mut book = DepthBook::new(LEVELS_MAX, UPDATES_KEPT_MAX);
     let mut said = Said::default();
-    for (line, row) in capture::lines(capture) {
-        let wrong = |what: &dyn fmt::Display| Failure::Usage(format!("{file}:{line}: {what}"));
-        let (receive_time, frame) = capture::split(row).map_err(|what| wrong(&what))?;
+    for frame in capture.frames() {
+        let Frame { line, received, bytes } = frame.map_err(Failure::usage)?;
+        let wrong = |what: &dyn fmt::Display| Failure::usage(capture.error(line, what));
         let mut sink = |context: &Context<'_>, event: &Event| {
             match *event {
                 Event::Top { bid, ask } => {
@@ -92,15 +92,14 @@ fn compare(file: &str, capture: &[u8]) -> Result<Verdict, Failure> {
                 said.tops.push((*applied, Ticker::from(applied)));
             });
         };
-        decoder.decode(receive_time, frame, &mut sink).map_err(|error| wrong(&error))?;
+        decoder.decode(received, bytes, &mut sink).map_err(|error| wrong(&error))?;
         if book.counters().levels_refused > 0 {
             return Err(wrong(&"the book has no room for more levels of a side"));
         }
     }
     if !book.has_started() {
-        return Err(Failure::Usage(format!(
-            "{file}: it has no snapshot (a line whose JSON has lastUpdateId, bids and asks)"
-        )));
+        let what = "it has no snapshot (a line whose JSON has lastUpdateId, bids and asks)";
+        return Err(Failure::usage(capture.error(None, what)));
     }
     Ok(judge(said))
 }

@@ -1,25 +1,18 @@
 //! `--format dbn`: market-by-order books out of Databento's DBN files.
 //!
-//! There is no second opinion in such a file, so the books at its end are printed. What a record
-//! does to its book is in [`market`].
-
-mod market;
+//! There is no second opinion in such a file, so the books at its end are printed.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
-use std::io::{self, BufReader, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use dbn::decode::{DbnMetadata, DecodeRecordRef, DynDecoder};
-use dbn::{MboMsg, VersionUpgradePolicy};
 use serde::Serialize;
+use taut_recording::dbn::{Fault, MboBook, MboBooks};
 use taut_types::{HalfTicks, Price, Side};
 
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::terminal;
-use market::{Fault, Market};
 
 /// All books of some files.
 #[derive(Debug, Serialize)]
@@ -56,74 +49,29 @@ struct Summary {
 /// # Errors
 /// [`Failure::Usage`] for a file that cannot be read or is no DBN.
 pub fn rebuild(paths: &[PathBuf]) -> Result<Books, Failure> {
-    let mut markets: BTreeMap<(u16, u32), Market> = BTreeMap::new();
-    let mut symbols = BTreeMap::new();
-    let mut books =
-        Books { records: 0, other_records: 0, faults: BTreeMap::new(), books: Vec::new() };
+    let mut all = MboBooks::default();
     for path in paths {
-        read(path, &mut books, &mut markets, &mut symbols)?;
+        let mut progress = Progress::start();
+        let mut tell = |at| progress.tell(&format!("{}: {at} records", path.display()));
+        all.read(path, &mut tell).map_err(Failure::usage)?;
     }
-    books.books = markets
+    let MboBooks { books, symbols, records, other_records, faults } = all;
+    let books = books
         .iter()
-        .map(|(&(publisher_id, instrument_id), market)| {
-            summary(publisher_id, instrument_id, market, symbols.get(&instrument_id).cloned())
+        .map(|(&(publisher_id, instrument_id), book)| {
+            summary(publisher_id, instrument_id, book, symbols.get(&instrument_id).cloned())
         })
         .collect();
-    Ok(books)
-}
-
-fn read(
-    path: &Path,
-    books: &mut Books,
-    markets: &mut BTreeMap<(u16, u32), Market>,
-    symbols: &mut BTreeMap<u32, String>,
-) -> Result<(), Failure> {
-    let shown = path.display();
-    let unread = |error: io::Error| Failure::unreadable(path, error);
-    let file = File::open(path).map_err(unread)?;
-    // A directory can be opened, and says at the first read what it is.
-    if file.metadata().map_err(unread)?.is_dir() {
-        return Err(unread(ErrorKind::IsADirectory.into()));
-    }
-    let policy = VersionUpgradePolicy::UpgradeToV3;
-    let mut decoder = DynDecoder::inferred_with_buffer(BufReader::new(file), policy)
-        .map_err(|error| Failure::Usage(format!("{shown}: it is no DBN file ({error})")))?;
-    for mapping in &decoder.metadata().mappings {
-        for interval in &mapping.intervals {
-            if let Ok(id) = interval.symbol.parse() {
-                symbols.insert(id, mapping.raw_symbol.clone());
-            }
-        }
-    }
-    let mut progress = Progress::start();
-    loop {
-        let at = books.records + books.other_records;
-        let record = decoder.decode_record_ref().map_err(|error| {
-            Failure::Usage(format!("{shown}: record {at}: cannot be decoded ({error})"))
-        })?;
-        let Some(record) = record else { return Ok(()) };
-        let Some(record) = record.get::<MboMsg>() else {
-            books.other_records += 1;
-            continue;
-        };
-        books.records += 1;
-        let key = (record.hd.publisher_id, record.hd.instrument_id);
-        if let Err(fault) = markets.entry(key).or_insert_with(Market::new).apply(record) {
-            *books.faults.entry(fault).or_default() += 1;
-        }
-        if at.is_multiple_of(1 << 20) {
-            progress.tell(&format!("{shown}: {at} records"));
-        }
-    }
+    Ok(Books { records, other_records, faults, books })
 }
 
 fn summary(
     publisher_id: u16,
     instrument_id: u32,
-    market: &Market,
+    book: &MboBook,
     symbol: Option<String>,
 ) -> Summary {
-    let book = market.book();
+    let book = book.book();
     let top = book.top();
     let price = |price: HalfTicks| Price(price.0).to_string();
     Summary {
@@ -147,12 +95,7 @@ impl Books {
     /// # Errors
     /// When standard output takes nothing more.
     pub fn print(&self, json: bool) -> Result<(), Failure> {
-        let said = if json {
-            serde_json::to_string(self).map_err(|error| Failure::run("the books", error))?
-        } else {
-            self.to_string()
-        };
-        terminal::print(said).map_err(|error| Failure::run("standard output", error))
+        terminal::print_report(self, json)
     }
 }
 
@@ -179,6 +122,3 @@ impl fmt::Display for Books {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests;

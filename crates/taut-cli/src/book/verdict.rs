@@ -95,12 +95,7 @@ impl Verdict {
     /// [`Failure::Told`] when a difference has no explanation; when standard output takes nothing
     /// more.
     pub fn print(&self, json: bool) -> Result<(), Failure> {
-        let said = if json {
-            serde_json::to_string(self).map_err(|error| Failure::run("the verdict", error))?
-        } else {
-            self.to_string()
-        };
-        terminal::print(said).map_err(|error| Failure::run("standard output", error))?;
+        terminal::print_report(self, json)?;
         if self.reasons.contains_key(UNEXPLAINED) { Err(Failure::Told) } else { Ok(()) }
     }
 }

@@ -17,7 +17,7 @@ use super::report::{Checksum, Report, TRADE};
 use super::throughput::{Snapshots, go_on};
 use crate::exit::Failure;
 use crate::terminal::tell;
-use crate::whole_file::WholeFile;
+use taut_report::files::WholeFile;
 
 /// What the pass found.
 #[derive(Debug)]

@@ -92,12 +92,7 @@ impl Outcome {
     /// # Errors
     /// When standard output takes nothing more.
     pub fn print(&self, json: bool) -> Result<(), Failure> {
-        let said = if json {
-            serde_json::to_string(self).map_err(|error| Failure::run("the outcome", error))?
-        } else {
-            self.to_string()
-        };
-        terminal::print(said).map_err(|error| Failure::run("standard output", error))
+        terminal::print_report(self, json)
     }
 }
 

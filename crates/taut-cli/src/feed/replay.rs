@@ -1,6 +1,6 @@
 //! `taut feed replay`: frames through the decoder and the book, at their pace or at full speed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -8,16 +8,16 @@ use taut_book::Level;
 use taut_channel::ChannelUri;
 use taut_market_data::binance::{BinanceJson, DepthBook, FrameKind};
 use taut_market_data::{Context, Event};
-use taut_sys::{catch_stop_signals, monotonic, stop_requests};
+use taut_recording::capture::{Capture, Frame};
+use taut_sys::{monotonic, stop_requests};
 use taut_types::{DECIMAL_BYTES_MAX, Nanos, format_decimal};
 
 use super::pace::{Pace, Speed, parse_speed};
 use super::publish::{Published, Publisher};
-use crate::bench::spread::Spread;
-use crate::capture;
-use crate::exit::Failure;
+use crate::exit::{Failure, catch_stop_signals};
 use crate::progress::Progress;
 use crate::terminal;
+use taut_report::Latency;
 
 /// The arguments of `taut feed replay`.
 #[derive(Args, Debug)]
@@ -74,7 +74,7 @@ struct Player {
     events: u64,
     kinds: [u64; KINDS.len()],
     /// From the frame to the updated book, of the frames that update it.
-    frame_to_book: Spread,
+    frame_to_book: Latency,
 }
 
 /// Plays a recording.
@@ -83,8 +83,8 @@ struct Player {
 /// [`Failure`]: a capture or a channel that cannot be used, or a publication that broke.
 pub fn run(replay: &Replay) -> Result<(), Failure> {
     let Format::Binance = replay.format;
-    let capture = capture::read(&replay.capture)?;
-    catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    let capture = Capture::read(&replay.capture).map_err(Failure::usage)?;
+    catch_stop_signals()?;
     let publisher = match &replay.publish[..] {
         [] => None,
         channels => Some(Publisher::open(channels, replay.await_subscriber)?),
@@ -96,27 +96,26 @@ pub fn run(replay: &Replay) -> Result<(), Failure> {
         frames: 0,
         events: 0,
         kinds: [0; KINDS.len()],
-        frame_to_book: Spread::new(),
+        frame_to_book: Latency::new(),
     };
     let start = monotonic();
-    player.play(&replay.capture, &capture, replay.speed)?;
+    player.play(&capture, replay.speed)?;
     let span = monotonic().since(start);
     let published = player.publisher.take().map(Publisher::finish);
-    player.tell(span, published, replay.json).map_err(|error| Failure::run("printing", error))
+    player.tell(span, published, replay.json)
 }
 
 impl Player {
-    fn play(&mut self, path: &Path, capture: &[u8], speed: Speed) -> Result<(), Failure> {
+    fn play(&mut self, capture: &Capture, speed: Speed) -> Result<(), Failure> {
         let mut progress = Progress::start();
         let mut pace = Pace::new(speed);
-        for (line, row) in capture::lines(capture) {
-            let wrong = |what: String| Failure::Usage(format!("{}:{line}: {what}", path.display()));
-            let (received, frame) = capture::split(row).map_err(|what| wrong(what.to_owned()))?;
+        for frame in capture.frames() {
+            let Frame { line, received, bytes } = frame.map_err(Failure::usage)?;
             if !pace.wait_for(received) {
                 break;
             }
-            self.frame(received, frame).map_err(|error| match error {
-                Failed::Frame(error) => wrong(error.to_string()),
+            self.frame(received, bytes).map_err(|error| match error {
+                Failed::Frame(error) => Failure::usage(capture.error(line, error)),
                 Failed::Publication(failure) => failure,
             })?;
             if self.frames.is_multiple_of(1_024) {
@@ -161,7 +160,12 @@ impl Player {
         Ok(())
     }
 
-    fn tell(&self, span: Nanos, published: Option<Published>, json: bool) -> std::io::Result<()> {
+    fn tell(
+        &mut self,
+        span: Nanos,
+        published: Option<Published>,
+        json: bool,
+    ) -> Result<(), Failure> {
         if json {
             return terminal::print(self.json(span, published));
         }
@@ -188,12 +192,13 @@ impl Player {
                 "published {packets} packets, {snapshots} snapshots among them; {unheard} unheard"
             ))?;
         } else {
-            terminal::print(format_args!("frame to book, ns: {}", self.frame_to_book.json()))?;
+            let spread = self.frame_to_book.spread().unwrap_or_default();
+            terminal::print(format_args!("frame to book: {}", spread.line()))?;
         }
         Ok(())
     }
 
-    fn json(&self, span: Nanos, published: Option<Published>) -> Value {
+    fn json(&mut self, span: Nanos, published: Option<Published>) -> Value {
         let counters = self.book.counters();
         let book = self.book.book();
         let side = |level: Option<Level>| {
@@ -217,7 +222,7 @@ impl Player {
                 "ask": side(book.top().ask),
                 "levels": taut_types::Side::BOTH.map(|of| book.level_count(of)),
             },
-            "frame_to_book_ns": self.frame_to_book.json(),
+            "frame_to_book_ns": self.frame_to_book.spread(),
             "published": published.map(|published| json!({
                 "packets": published.packets,
                 "snapshots": published.snapshots,

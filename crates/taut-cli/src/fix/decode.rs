@@ -43,20 +43,16 @@ fn dictionary(path: Option<&PathBuf>) -> Result<Dictionary, Failure> {
     }
 }
 
-fn printed(result: std::io::Result<()>) -> Result<(), Failure> {
-    result.map_err(|error| Failure::run("cannot print", error))
-}
-
 /// Prints each message with names.
 pub fn decode(arguments: &DecodeArguments) -> Result<(), Failure> {
     let dictionary = dictionary(arguments.dictionary.as_ref())?;
     let messages = split(&read(&arguments.file)?);
     for found in &messages {
         if arguments.json {
-            printed(print(object(&dictionary, found)))?;
+            print(object(&dictionary, found))?;
         } else {
             for line in lines(&dictionary, found) {
-                printed(print(line))?;
+                print(line)?;
             }
         }
     }
@@ -130,10 +126,10 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     for found in &messages {
         if let Err(fault) = check_one(&dictionary, found, &mut index) {
             wrong += 1;
-            printed(print(format_args!("byte {}: {fault}", found.offset)))?;
+            print(format_args!("byte {}: {fault}", found.offset))?;
         }
     }
-    printed(print(format_args!("{} messages, {wrong} of them wrong", messages.len())))?;
+    print(format_args!("{} messages, {wrong} of them wrong", messages.len()))?;
     if wrong > 0 { Err(Failure::Told) } else { Ok(()) }
 }
 

@@ -9,7 +9,7 @@ use taut_fix_engine::{Application, Initiator, Outbox, Received, SessionSettings}
 use taut_io::{Completion, EpollKernel, Io, WaitStrategy};
 use taut_types::Nanos;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, catch_stop_signals};
 use crate::fix::fields::copy;
 use crate::fix::messages::{Found, none_in, read, split};
 use crate::fix::serve::{check_for_stop, event_loop, load, settings_help};
@@ -64,7 +64,7 @@ pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
     let mut events = event_loop(SOURCES)?;
     let mut initiator = Initiator::start(events.io(), settings, sender)
         .map_err(|error| Failure::run("the session", error))?;
-    taut_sys::catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+    catch_stop_signals()?;
     check_for_stop(&mut events)?;
     let mut run = Run { started: events.io().now(), wait, patience, has_left: false, end: None };
     let mut handler = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {

@@ -10,7 +10,7 @@ use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig};
 use taut_types::Nanos;
 
 use crate::channel::arguments::Wait;
-use crate::exit::Failure;
+use crate::exit::{Failure, catch_stop_signals};
 use crate::fix::acceptance;
 use crate::fix::echo::{Echo, Scope};
 use crate::terminal::{print, tell};
@@ -66,9 +66,8 @@ pub fn echo(arguments: &EchoArguments) -> Result<(), Failure> {
     let address = acceptor.local_address(events.io());
     let address = address.map_err(|error| Failure::run("the socket", error))?;
     // Who reads that it listens may stop it at once.
-    taut_sys::catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
-    print(format_args!("listening on {address}"))
-        .map_err(|error| Failure::run("cannot print", error))?;
+    catch_stop_signals()?;
+    print(format_args!("listening on {address}"))?;
     check_for_stop(&mut events)?;
     let mut until = None;
     let mut handler = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {

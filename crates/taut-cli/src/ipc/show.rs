@@ -1,27 +1,19 @@
 //! A channel in text.
 
-use std::fmt::{Display, Write};
+use std::fmt::Write;
 
 use taut_ipc::{Channel, IpcError, Join, StreamKind, StreamStatus, Writer};
 use taut_ring::broadcast::{Polled, Start};
-use taut_sys::{catch_stop_signals, stop_requests, utc, wait_readable};
+use taut_sys::{stop_requests, utc, wait_readable};
 use taut_types::Nanos;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, catch_stop_signals};
 use crate::terminal::{is_abandoned, print};
 
 /// How often a tail looks for news.
 const LOOK: Nanos = Nanos::from_millis(1);
 /// The longest message that is printed whole.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024;
-
-pub fn unprintable(error: std::io::Error) -> Failure {
-    Failure::run("standard output", error)
-}
-
-pub fn line(text: impl Display) -> Result<(), Failure> {
-    print(text).map_err(unprintable)
-}
 
 pub fn failed(error: IpcError) -> Failure {
     Failure::Run(error.to_string())
@@ -55,13 +47,13 @@ pub fn listed(name: &str, opened: &Result<Channel, IpcError>, used: bool) -> Str
 /// All streams of a channel.
 pub fn stat(channel: &Channel) -> Result<(), Failure> {
     let (bytes, owner, age_s) = (channel.bytes(), owner(channel), age_s(channel));
-    line(format_args!("{}  {bytes} bytes  {owner}  {age_s} s", channel.name()))?;
+    print(format_args!("{}  {bytes} bytes  {owner}  {age_s} s", channel.name()))?;
     for status in channel.status().map_err(failed)? {
-        line(stream_line(&status))?;
+        print(stream_line(&status))?;
         for reader in &status.readers {
             let process = reader.process.map_or("dead".to_owned(), |process| process.to_string());
             let evicted = if reader.evicted { "  evicted" } else { "" };
-            line(format_args!(
+            print(format_args!(
                 "    reader {}  process {process}  position {}  lag {}  lost {}{evicted}",
                 reader.place, reader.position, reader.lag, reader.lost
             ))?;
@@ -164,13 +156,13 @@ fn without_message<A, B>(polled: Polled<A>) -> Polled<B> {
 
 fn print_all(mut next: impl FnMut() -> Polled<String>, follow: bool) -> Result<(), Failure> {
     if follow {
-        catch_stop_signals().map_err(|error| Failure::run("signals", error))?;
+        catch_stop_signals()?;
     }
     while stop_requests() == 0 && !(follow && is_abandoned()) {
         match next() {
-            Polled::Message(text) => line(text)?,
-            Polled::Lapped(lost) => line(format_args!("-- lost {lost}"))?,
-            Polled::NewWriter(epoch) => line(format_args!("-- writer, epoch {epoch}"))?,
+            Polled::Message(text) => print(text)?,
+            Polled::Lapped(lost) => print(format_args!("-- lost {lost}"))?,
+            Polled::NewWriter(epoch) => print(format_args!("-- writer, epoch {epoch}"))?,
             Polled::Empty if follow => {
                 let _ = wait_readable(&[], Some(LOOK));
             }

@@ -10,11 +10,11 @@ use super::pong::Pong;
 use super::report::Report;
 use crate::channel::clock::StampClock;
 use crate::channel::counted::Counted;
-use crate::channel::latency::Latency;
 use crate::channel::sequence::Account;
 use crate::channel::stamp::{Stamp, Stamped, read};
 use crate::exit::Failure;
 use crate::progress::Progress;
+use taut_report::Latency;
 
 /// Messages of one poll: their common receive time is read when the last of them is there, so that
 /// none is reported earlier than it came.

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::channel::counted::Counted;
-use crate::channel::latency::Spread;
+use taut_report::Spread;
 
 /// What was received. Of raw messages neither loss nor latency is known.
 #[derive(Clone, Debug, Serialize)]

@@ -1,61 +1,70 @@
 //! The curves as a page, and as a table.
 
-use std::fmt::Write;
+use maud::html;
+use taut_report::chart::Curves;
+use taut_report::page::{Table, page};
 
 use super::search::{Found, Step};
 
-const WIDTH: f64 = 460.0;
-const HEIGHT: f64 = 240.0;
-const LEFT: f64 = 70.0;
-const BOTTOM: f64 = 40.0;
-const TOP: f64 = 20.0;
-
-/// One line of a drawing: its name, its colour, and what it shows of a step.
+/// One line of a drawing: its class, its name, and what it shows of a step.
 type Line = (&'static str, &'static str, fn(&Step) -> f64);
 
-/// A drawing over the rate: its title, and its lines.
-const DRAWINGS: [(&str, &[Line]); 5] = [
-    ("messages received per second", &[("received", "#1b6ca8", |step| step.msgs_per_s)]),
+/// A drawing over the rate: its name in the page, its title, and its lines.
+const DRAWINGS: [(&str, &str, &[Line]); 5] = [
+    ("received", "messages received per second", &[("p50", "received", |step| step.msgs_per_s)]),
     (
+        "latency",
         "latency from the intended time, microseconds",
         &[
-            ("p50", "#1b6ca8", |step| step.p50_us),
-            ("p99", "#d98c00", |step| step.p99_us),
-            ("p99.9", "#b3261e", |step| step.p999_us),
+            ("p50", "p50", |step| step.p50_us),
+            ("p99", "p99", |step| step.p99_us),
+            ("max", "p99.9", |step| step.p999_us),
         ],
     ),
-    ("CPUs busy, both ends", &[("CPUs", "#1b6ca8", |step| step.cpus)]),
-    ("peak memory of both ends, megabytes", &[("memory", "#1b6ca8", |step| step.memory_mb)]),
+    ("cpus", "CPUs busy, both ends", &[("p50", "CPUs", |step| step.cpus)]),
+    ("memory", "peak memory of both ends, megabytes", &[("p50", "memory", |step| step.memory_mb)]),
     (
+        "wire",
         "bytes on all interfaces per message",
-        &[("bytes", "#1b6ca8", |step| step.wire_bytes_per_message)],
+        &[("p50", "bytes", |step| step.wire_bytes_per_message)],
     ),
 ];
 
-/// The steps as a Markdown table, and the knee.
-pub fn table(found: &Found) -> String {
-    let mut text = String::from(
-        "| rate | received/s | p50 us | p99 us | p99.9 us | lost | CPUs | MB | wire bytes/msg | |\n\
-         |---|---|---|---|---|---|---|---|---|---|",
-    );
-    for step in found.steps.iter().chain(&found.full_speed) {
-        let rate = step.rate.map_or("max".to_owned(), |rate| rate.to_string());
-        let _ = write!(
-            text,
-            "\n| {rate} | {:.0} | {:.1} | {:.1} | {:.1} | {:.4}% | {:.2} | {:.1} | {:.1} | {} |",
-            step.msgs_per_s,
-            step.p50_us,
-            step.p99_us,
-            step.p999_us,
-            step.lost_share * 100.0,
-            step.cpus,
-            step.memory_mb,
-            step.wire_bytes_per_message,
+const HEADS: [&str; 10] = [
+    "rate",
+    "received/s",
+    "p50 us",
+    "p99 us",
+    "p99.9 us",
+    "lost",
+    "CPUs",
+    "MB",
+    "wire bytes/msg",
+    "",
+];
+
+/// The steps as a table.
+fn table(found: &Found) -> Table<'static> {
+    let row = |step: &Step| {
+        vec![
+            step.rate.map_or("max".to_owned(), |rate| rate.to_string()),
+            format!("{:.0}", step.msgs_per_s),
+            format!("{:.1}", step.p50_us),
+            format!("{:.1}", step.p99_us),
+            format!("{:.1}", step.p999_us),
+            format!("{:.4}%", step.lost_share * 100.0),
+            format!("{:.2}", step.cpus),
+            format!("{:.1}", step.memory_mb),
+            format!("{:.1}", step.wire_bytes_per_message),
             step.failed.map_or("held".to_owned(), |why| format!("{why} gave way")),
-        );
-    }
-    let _ = write!(text, "\n{}", knee(found));
-    text
+        ]
+    };
+    Table { heads: &HEADS, rows: found.steps.iter().chain(&found.full_speed).map(row).collect() }
+}
+
+/// The steps as a Markdown table, and the knee.
+pub fn text(found: &Found) -> String {
+    format!("{}\n{}", table(found).markdown(), knee(found))
 }
 
 /// The knee in words.
@@ -69,120 +78,20 @@ fn knee(found: &Found) -> String {
 
 /// The page: one drawing for each quantity, and the table.
 pub fn html(uri: &str, found: &Found) -> String {
-    let drawings: String = DRAWINGS.iter().map(|(title, lines)| svg(title, lines, found)).collect();
-    let rows: String = table(found)
-        .lines()
-        .filter(|line| line.starts_with('|') && !line.starts_with("|--"))
-        .map(|line| {
-            let cells: String = line
-                .trim_matches('|')
-                .split('|')
-                .map(|cell| format!("<td>{}</td>", escaped(cell.trim())))
-                .collect();
-            format!("<tr>{cells}</tr>")
-        })
-        .collect();
-    format!(
-        "<!doctype html><html lang='en'><meta charset='utf-8'><title>taut saturate</title>\
-         <style>body{{font:14px sans-serif;margin:2em}}svg{{margin:1em}}td{{padding:0 .6em;\
-         text-align:right}}</style><h1>{}</h1><p>{}</p>{drawings}<table>{rows}</table></html>\n",
-        escaped(uri),
-        escaped(&knee(found))
-    )
-}
-
-/// Both axes are logarithmic: rates and latencies span decades.
-fn svg(title: &str, lines: &[Line], found: &Found) -> String {
-    let log = |value: f64| value.max(1e-3).log10();
-    let rates = found.steps.iter().filter_map(|step| step.rate).map(|rate| log(rate as f64));
-    let (left, right) = bounds(rates);
-    let all = lines.iter().flat_map(|(_, _, of)| found.steps.iter().map(move |step| log(of(step))));
-    let (low, high) = bounds(all);
-    let x = |rate: f64| LEFT + (log(rate) - left) / (right - left) * (WIDTH - LEFT - 10.0);
-    let y =
-        |value: f64| HEIGHT - BOTTOM - (log(value) - low) / (high - low) * (HEIGHT - BOTTOM - TOP);
-    let mut svg = format!(
-        "<svg width='{WIDTH}' height='{HEIGHT}' role='img'><title>{title}</title>\
-         <text x='{LEFT}' y='12' font-size='12'>{title}</text>"
-    );
-    for value in ticks(low, high) {
-        let at = y(value);
-        let _ = write!(
-            svg,
-            "<line x1='{LEFT}' x2='{WIDTH}' y1='{at:.1}' y2='{at:.1}' stroke='#ddd'/>\
-             <text x='4' y='{:.1}' font-size='11'>{value}</text>",
-            at + 4.0
-        );
-    }
-    for rate in [found.steps.first(), found.steps.last()].into_iter().flatten() {
-        let rate = rate.rate.unwrap_or(1);
-        let at = x(rate as f64).min(WIDTH - 60.0);
-        let _ =
-            write!(svg, "<text x='{at:.1}' y='{}' font-size='11'>{rate}/s</text>", HEIGHT - 8.0);
-    }
-    if let Some(knee) = found.knee {
-        let at = x(knee as f64);
-        let _ = write!(
-            svg,
-            "<line x1='{at:.1}' x2='{at:.1}' y1='{TOP}' y2='{:.1}' stroke='#888' \
-             stroke-dasharray='4'/>",
-            HEIGHT - BOTTOM
-        );
-    }
-    for (index, (name, colour, of)) in lines.iter().enumerate() {
-        let points: Vec<(f64, f64)> = found
-            .steps
-            .iter()
-            .filter_map(|step| Some((x(step.rate? as f64), y(of(step)))))
-            .collect();
-        let path: String = points.iter().map(|(x, y)| format!("{x:.1},{y:.1} ")).collect();
-        let dots: String = points
-            .iter()
-            .map(|(x, y)| format!("<circle cx='{x:.1}' cy='{y:.1}' r='2.5' fill='{colour}'/>"))
-            .collect();
-        let _ = write!(
-            svg,
-            "<polyline points='{}' fill='none' stroke='{colour}' stroke-width='2'/>{dots}\
-             <text x='{:.1}' y='{:.1}' font-size='11' fill='{colour}'>{name}</text>",
-            path.trim_end(),
-            LEFT + 60.0 * index as f64,
-            HEIGHT - BOTTOM + 18.0
-        );
-    }
-    svg.push_str("</svg>");
-    svg
-}
-
-/// Round values between two logarithms: as few to a decade as give at least two of them.
-fn ticks(low: f64, high: f64) -> Vec<f64> {
-    const FINE: [f64; 12] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
-    let between = |mantissas: &[f64]| -> Vec<f64> {
-        let decades = low.floor() as i32..=high.ceil() as i32;
-        // Rounded: a tenth is not written with sixteen digits.
-        let rounded = |value: f64| (value * 1e6).round() / 1e6;
-        let all = decades.flat_map(|decade| {
-            mantissas.iter().map(move |mantissa| rounded(mantissa * 10_f64.powi(decade)))
+    let drawing = |&(id, title, lines): &(&'static str, &'static str, &[Line])| {
+        let lines = lines.iter().map(|&(class, name, of)| {
+            let point = |step: &Step| Some((step.rate? as f64, of(step)));
+            (class, name, found.steps.iter().filter_map(point).collect())
         });
-        all.filter(|value| (low..=high).contains(&value.log10())).collect()
+        let mark = found.knee.map(|rate| rate as f64);
+        Curves { id, title, over: "messages per second", lines: lines.collect(), mark }.section()
     };
-    let sets: [&[f64]; 2] = [&[1.0], &[1.0, 2.0, 5.0]];
-    let enough = sets.into_iter().map(between).find(|ticks| ticks.len() >= 2);
-    enough.unwrap_or_else(|| between(&FINE))
-}
-
-/// The bounds of some values, never empty.
-fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (low, high) =
-        values.fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(value), high.max(value)));
-    match low <= high {
-        true if high - low < 0.1 => (low - 0.5, high + 0.5),
-        true => (low, high),
-        false => (0.0, 1.0),
-    }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('\'', "&#39;")
+    let body = html! {
+        header { p.kicker { "taut saturate" } h1 { (uri) } p.meta { (knee(found)) } }
+        @for drawn in &DRAWINGS { (drawing(drawn)) }
+        section { (table(found).html()) }
+    };
+    page(&format!("taut saturate: {uri}"), &body)
 }
 
 #[cfg(test)]
@@ -210,22 +119,11 @@ mod tests {
         let full_speed = Some(step(None, None));
         let found = Found { steps, knee: Some(100), gave_way: Some("loss"), full_speed };
         let page = html("ipc:<x>", &found);
-        assert_eq!(page.matches("<svg").count(), DRAWINGS.len());
+        // Each for wide and for narrow screens.
+        assert_eq!(page.matches("<svg").count(), 2 * DRAWINGS.len());
         assert!(page.contains("ipc:&lt;x&gt;") && !page.contains("NaN") && !page.contains("inf"));
         assert!(page.contains("knee: 100 messages/s; above it loss gives way"));
         assert_eq!(page.matches("<tr>").count(), 4);
-    }
-
-    #[test]
-    fn an_axis_has_two_round_values_at_least() {
-        assert_eq!(ticks(3.0, 5.2), [1e3, 1e4, 1e5]);
-        assert_eq!(ticks(0.11_f64.log10(), 0.3_f64.log10()), [0.12, 0.15, 0.2, 0.25, 0.3]);
-        assert_eq!(ticks(1.2, 1.8), [20.0, 50.0]);
-        for low in -30..60 {
-            let low = f64::from(low) / 10.0;
-            // Where the highest value is twice the lowest.
-            assert!((2..12).contains(&ticks(low, low + 0.3).len()), "{low}");
-        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The search for the knee: up by half until a rate gives way, or down by halves until one holds,
 //! then into the interval between.
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use taut_sys::stop_requests;
 use taut_types::Nanos;
 
@@ -39,7 +40,7 @@ impl Bounds {
 }
 
 /// One rate, as it went.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Step {
     /// What was asked for; nothing for full speed.
     pub rate: Option<u64>,
@@ -55,17 +56,6 @@ pub struct Step {
     pub wire_bytes_per_message: f64,
     /// Why the rate did not hold.
     pub failed: Option<&'static str>,
-}
-
-impl Step {
-    pub fn json(&self) -> Value {
-        json!({
-            "rate": self.rate, "msgs_per_s": self.msgs_per_s.round(), "p50_us": self.p50_us,
-            "p99_us": self.p99_us, "p999_us": self.p999_us, "lost_share": self.lost_share,
-            "cpus": self.cpus, "memory_mb": self.memory_mb,
-            "wire_bytes_per_message": self.wire_bytes_per_message, "failed": self.failed,
-        })
-    }
 }
 
 /// What was found.
@@ -185,7 +175,7 @@ fn judged(arguments: &Arguments, rate: Option<u64>, outcome: &pair::Outcome) -> 
     };
     Step {
         rate,
-        msgs_per_s: number(&outcome.received["msgs_per_s"]),
+        msgs_per_s: number(&outcome.received["msgs_per_s"]).round(),
         p50_us: us("p50"),
         p99_us: us("p99"),
         p999_us: us("p999"),

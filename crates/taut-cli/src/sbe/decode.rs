@@ -2,11 +2,12 @@
 
 use std::io::{self, BufWriter, ErrorKind, Write};
 
+use taut_recording::pcap;
 use taut_sbe_gen::{Schema, Value};
 
 use super::arguments::{Decode, Framing};
 use super::framing::{Broken, Frame, Sofh, split_mdp3};
-use super::{input, pcap};
+use super::input;
 use crate::exit::Failure;
 use crate::terminal::tell;
 

@@ -8,7 +8,7 @@ use super::arguments::{Encode, Framing};
 use super::framing::{Packet, Sofh};
 use super::{input, json};
 use crate::exit::Failure;
-use crate::whole_file::WholeFile;
+use taut_report::files::WholeFile;
 
 pub(super) fn run(arguments: &Encode) -> Result<(), Failure> {
     if arguments.framing == Framing::UdpPcap {

@@ -4,12 +4,13 @@ mod binance;
 
 use std::path::Path;
 
+use taut_recording::pcap;
 use taut_sbe_gen::Schema;
 
 use super::arguments::Framing;
 use super::decode::Decoder;
 use super::encode::encode;
-use super::{pcap, show};
+use super::show;
 
 const SCHEMA: &str = r#"<messageSchema package="t" id="7" version="1">
     <types>

@@ -10,9 +10,9 @@ use super::pace::Pace;
 use super::report::Report;
 use super::sender::{Attempt, Sender};
 use crate::channel::failure;
-use crate::channel::latency::Latency;
 use crate::channel::stamp::{Stamped, read};
 use crate::exit::Failure;
+use taut_report::Latency;
 
 /// How long an answer may take before it counts as lost.
 const PATIENCE: Nanos = Nanos::from_secs(1);

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::channel::counted::{Counted, Subscriber};
-use crate::channel::latency::Spread;
 use crate::send::sender::Sender;
+use taut_report::Spread;
 
 /// What `taut send` did.
 #[derive(Clone, Debug, Serialize)]

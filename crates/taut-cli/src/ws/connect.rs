@@ -6,12 +6,12 @@ use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
 use taut_types::Nanos;
 use taut_ws::{CloseCode, Closed, Event, Outbox};
 
-use crate::channel::latency::{Latency, Spread};
 use crate::exit::Failure;
 use crate::progress::Progress;
-use crate::terminal::{print, tell};
+use crate::terminal::{print, print_json, tell};
 use crate::ws::dial::{Client, Dial, Options};
 use crate::ws::{stop, words};
+use taut_report::{Latency, Spread};
 
 /// How long the server may take to answer our close frame.
 const PATIENCE: Nanos = Nanos::from_secs(2);
@@ -174,7 +174,7 @@ impl<'a> Run<'a> {
             None => print(format_args!("{} bytes: {}", bytes.len(), bytes.escape_ascii())),
         };
         if let Err(error) = printed {
-            self.cannot.get_or_insert(format!("cannot print: {error}"));
+            self.cannot.get_or_insert(format!("{error}"));
         }
     }
 
@@ -217,9 +217,7 @@ impl<'a> Run<'a> {
             end,
         };
         if self.arguments.json {
-            let text = serde_json::to_string(&report);
-            let text = text.map_err(|error| Failure::run("cannot print JSON", error))?;
-            print(text).map_err(|error| Failure::run("cannot print", error))?;
+            print_json(&report)?;
         } else if self.is_open {
             tell_people(&report);
         }

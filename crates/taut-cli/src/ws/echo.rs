@@ -60,8 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let address = events.io().local_address(listener);
     let address = address.map_err(|error| Failure::run("the socket", error))?;
     let scheme = if tls.is_some() { "wss" } else { "ws" };
-    print(format_args!("listening on {scheme}://{address}"))
-        .map_err(|error| Failure::run("cannot print", error))?;
+    print(format_args!("listening on {scheme}://{address}"))?;
     stop::listen(&mut events)?;
     let message_bytes_max = arguments.message_bytes as usize;
     let config = WsConfig {

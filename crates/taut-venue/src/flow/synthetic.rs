@@ -12,9 +12,9 @@
 
 mod orders;
 
+use taut_engine::{Command, NewOrder};
 use taut_types::{HalfTicks, Lots, OrderId, Side, TimeInForce};
 
-use crate::flow::command::{FlowCommand, InitialOrder};
 use crate::flow::random::SplitMix64;
 use orders::Orders;
 
@@ -61,6 +61,8 @@ pub struct Top {
 /// Steps of the flow, in parts of a thousand; additions and cancellations share the rest.
 const TAKE_PER_MILLE: u64 = 100;
 const REDUCE_PER_MILLE: u64 = 70;
+/// Whose the orders are.
+const FLOW: u32 = 0;
 /// More levels than any market has.
 const LEVEL_COUNT_MAX: usize = 1 << 20;
 /// Prices far beyond any market still have room to move.
@@ -74,7 +76,7 @@ pub struct SyntheticFlow {
     config: SyntheticConfig,
     random: SplitMix64,
     orders: Orders,
-    initial_orders: Vec<InitialOrder>,
+    initial_orders: Vec<NewOrder>,
     next_order_id: u64,
     start_tick: i64,
 }
@@ -110,12 +112,12 @@ impl SyntheticFlow {
 
     /// The orders that rest before the first step.
     #[must_use]
-    pub fn initial_orders(&self) -> &[InitialOrder] {
+    pub fn initial_orders(&self) -> &[NewOrder] {
         &self.initial_orders
     }
 
     /// The next step, in a market with these best prices.
-    pub fn next_command(&mut self, top: Top) -> FlowCommand {
+    pub fn next_command(&mut self, top: Top) -> Command {
         let (bid, ask) = self.touch(top);
         for side in Side::BOTH {
             // The guard below 5/6 of the levels: nothing else may happen first.
@@ -166,7 +168,7 @@ impl SyntheticFlow {
     }
 
     /// A passive order: inside a wide spread, near the touch, or anywhere in the book.
-    fn add(&mut self, side: Side, bid: i64, ask: i64) -> FlowCommand {
+    fn add(&mut self, side: Side, bid: i64, ask: i64) -> Command {
         let room = u64::try_from(ask - bid - 1).unwrap_or(0);
         let (touch, inwards) = if side == Side::Buy { (bid, 1) } else { (ask, -1) };
         let tick = if room > 0 && self.random.chance((room * 150).min(750)) {
@@ -179,7 +181,7 @@ impl SyntheticFlow {
     }
 
     /// An order one tick behind the last level.
-    fn extend(&mut self, side: Side) -> FlowCommand {
+    fn extend(&mut self, side: Side) -> Command {
         let fallback = if side == Side::Buy { self.start_tick } else { self.start_tick + 2 };
         let outwards = -side.sign();
         let tick = self.orders.edge(side).map_or(fallback, |edge| edge + outwards);
@@ -188,7 +190,7 @@ impl SyntheticFlow {
     }
 
     /// An order that trades at once: mostly against a part of the best level, at times through it.
-    fn take(&mut self, bid: i64, ask: i64) -> FlowCommand {
+    fn take(&mut self, bid: i64, ask: i64) -> Command {
         let drift =
             (bid - self.start_tick) * 400 / i64::try_from(self.config.level_count).unwrap_or(1);
         let buy_per_mille = u64::try_from((500 - drift).clamp(100, 900)).unwrap_or(500);
@@ -202,17 +204,14 @@ impl SyntheticFlow {
         };
         let tick = (best + side.sign() * i64::try_from(reach).unwrap_or(0)).max(1);
         self.next_order_id += 1;
-        FlowCommand::New {
-            order_id: OrderId(self.next_order_id - 1),
-            side,
-            price: HalfTicks(tick * 2),
-            lots: Lots(i64::try_from(lots).unwrap_or(1)),
-            time_in_force: TimeInForce::ImmediateOrCancel,
-        }
+        let (order_id, price) = (OrderId(self.next_order_id - 1), HalfTicks(tick * 2));
+        let lots = Lots(i64::try_from(lots).unwrap_or(1));
+        let order = NewOrder::limit(order_id, FLOW, side, price, lots);
+        Command::New(order.force(TimeInForce::ImmediateOrCancel))
     }
 
     /// Cancels a random order of a random level, or nothing when the level must keep it.
-    fn cancel(&mut self, side: Side, touch: i64) -> Option<FlowCommand> {
+    fn cancel(&mut self, side: Side, touch: i64) -> Option<Command> {
         let too_many = self.orders.level_count(side) * 20 > self.config.level_count * 21;
         let (tick, keep) = match self.orders.edge(side) {
             Some(edge) if too_many => (edge, false),
@@ -228,11 +227,11 @@ impl SyntheticFlow {
         let pick = self.random.below(count as u64);
         let order_id = self.orders.pick(side, tick, pick)?;
         self.orders.set_lots(order_id, Lots::ZERO);
-        Some(FlowCommand::Cancel { order_id })
+        Some(Command::Cancel { order_id })
     }
 
     /// Makes a random order of a random level smaller, or nothing when it cannot be.
-    fn reduce(&mut self, side: Side, touch: i64) -> Option<FlowCommand> {
+    fn reduce(&mut self, side: Side, touch: i64) -> Option<Command> {
         let tick = touch - side.sign() * self.distance();
         let count = self.orders.orders_at(side, tick);
         let pick = self.random.below(count as u64);
@@ -243,7 +242,7 @@ impl SyntheticFlow {
             return None;
         }
         self.orders.set_lots(order_id, Lots(lots - by));
-        Some(FlowCommand::Reduce { order_id, by: Lots(by) })
+        Some(Command::Reduce { order_id, by: Lots(by) })
     }
 
     /// A distance from the touch in ticks: mostly near, else anywhere in the book.
@@ -256,18 +255,16 @@ impl SyntheticFlow {
         i64::try_from(ticks).unwrap_or(0)
     }
 
-    fn new_order(&mut self, side: Side, tick: i64) -> FlowCommand {
-        let InitialOrder { order_id, side, price, lots } = self.rest(side, tick);
-        let time_in_force = TimeInForce::GoodTillCancel;
-        FlowCommand::New { order_id, side, price, lots, time_in_force }
+    fn new_order(&mut self, side: Side, tick: i64) -> Command {
+        Command::New(self.rest(side, tick))
     }
 
     /// Makes an order and takes it into the own book.
-    fn rest(&mut self, side: Side, tick: i64) -> InitialOrder {
+    fn rest(&mut self, side: Side, tick: i64) -> NewOrder {
         let order_id = OrderId(self.next_order_id);
         let lots = 1 + i64::try_from(self.random.below(self.config.lots_max.max(1))).unwrap_or(0);
         self.next_order_id += 1;
         self.orders.insert(order_id, side, tick, Lots(lots));
-        InitialOrder { order_id, side, price: HalfTicks(tick * 2), lots: Lots(lots) }
+        NewOrder::limit(order_id, FLOW, side, HalfTicks(tick * 2), Lots(lots))
     }
 }

@@ -1,5 +1,4 @@
 //! The flows against the real engine.
 
 mod market;
-mod recorded;
 mod synthetic;

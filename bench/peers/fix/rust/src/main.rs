@@ -2,7 +2,7 @@
 //!
 //!     fix-peer-rust bench COUNT DICTIONARY
 //!
-//! It prints one line of JSON. The orders and reports are those of `taut bench fix`.
+//! It prints one line of JSON. The orders and reports are those of `taut-bench fix`.
 
 use std::net::TcpListener;
 use std::sync::Arc;

@@ -1,5 +1,9 @@
 use super::*;
 
+fn compared(text: impl AsRef<[u8]>) -> Result<Verdict, Failure> {
+    compare(&Capture::of("f", text.as_ref()))
+}
+
 const SPOT: &str = r#"1 {"stream":"x@depth@100ms","data":{"U":8,"u":9,"b":[["10.1","5"]],"a":[]}}
 2 {"stream":"x@depth@100ms","data":{"U":10,"u":12,"b":[["10.0","2"],["9.0","0"]],"a":[["11","1"]]}}
 3 {"stream":"x@bookTicker","data":{"u":12,"s":"X","b":"10.00","B":"2.0","a":"11.00","A":"1.0"}}
@@ -13,7 +17,7 @@ const SPOT: &str = r#"1 {"stream":"x@depth@100ms","data":{"U":8,"u":9,"b":[["10.
 
 #[test]
 fn updates_from_before_the_snapshot_are_joined_and_tickers_may_come_late() {
-    let verdict = compare("f", SPOT.as_bytes()).unwrap();
+    let verdict = compared(SPOT.as_bytes()).unwrap();
     assert_eq!((verdict.states, verdict.equal, verdict.first_mismatch), (3, 3, None));
     assert_eq!(verdict.within_update, Some(Within { states: 2, equal: 2 }));
 }
@@ -21,7 +25,7 @@ fn updates_from_before_the_snapshot_are_joined_and_tickers_may_come_late() {
 #[test]
 fn an_altered_ticker_is_a_mismatch_of_the_frame_before_it() {
     let altered = SPOT.replace(r#""u":13,"s":"X","b":"8""#, r#""u":13,"b":"8.1""#);
-    let verdict = compare("f", altered.as_bytes()).unwrap();
+    let verdict = compared(altered.as_bytes()).unwrap();
     assert_eq!((verdict.equal, verdict.first_mismatch), (1, Some(7)));
     assert_eq!(verdict.reasons.get(UNEXPLAINED), Some(&2));
     assert_eq!(verdict.mismatches[0].book, "7.00000000@8 / 1.00000000@11");
@@ -30,7 +34,7 @@ fn an_altered_ticker_is_a_mismatch_of_the_frame_before_it() {
 #[test]
 fn a_lost_frame_is_named_as_the_reason() {
     let lines: Vec<_> = SPOT.lines().filter(|line| !line.starts_with('7')).collect();
-    let verdict = compare("f", lines.join("\n").as_bytes()).unwrap();
+    let verdict = compared(lines.join("\n").as_bytes()).unwrap();
     assert_eq!(verdict.reasons.get(GAP), Some(&1));
 }
 
@@ -42,8 +46,8 @@ fn futures_frames_are_joined_by_their_previous_id() {
 4 {"stream":"x@bookTicker","data":{"u":11,"b":"10","B":"1","a":"11","A":"2"}}
 "#;
     let frame = |pu: u64| FUTURES.replace(r#""pu":12"#, &format!("\"pu\":{pu}"));
-    assert_eq!(compare("f", frame(12).as_bytes()).unwrap().reasons.get(GAP), None);
-    assert_eq!(compare("f", frame(13).as_bytes()).unwrap().reasons.get(GAP), Some(&1));
+    assert_eq!(compared(frame(12).as_bytes()).unwrap().reasons.get(GAP), None);
+    assert_eq!(compared(frame(13).as_bytes()).unwrap().reasons.get(GAP), Some(&1));
 }
 
 #[test]
@@ -61,14 +65,14 @@ fn names_the_line_of_what_is_wrong_and_never_panics() {
         (r#"1 {"stream":"x@depth","data":{"U":1,"u":8,"b":[["1","-1"]],"a":[]}}"#, "a size"),
         (r#"1 {"stream":"x@bookTicker","data":{"u":-1}}"#, "a field \"u\""),
     ] {
-        let Err(Failure::Usage(told)) = compare("f", format!("1 {{}}\n{line}\n").as_bytes()) else {
+        let Err(Failure::Usage(told)) = compared(format!("1 {{}}\n{line}\n").as_bytes()) else {
             panic!("accepted: {line}")
         };
         assert!(told.starts_with(&format!("f:2: {what}")), "{told}");
     }
-    let Err(Failure::Usage(told)) = compare("f", b"1 {}\n") else { panic!("no snapshot") };
+    let Err(Failure::Usage(told)) = compared(b"1 {}\n") else { panic!("no snapshot") };
     assert!(told.contains("no snapshot"));
     for cut in 0..SPOT.len() {
-        let _ = compare("f", &SPOT.as_bytes()[..cut]);
+        let _ = compared(&SPOT.as_bytes()[..cut]);
     }
 }

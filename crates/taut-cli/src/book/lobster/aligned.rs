@@ -12,10 +12,9 @@
 use std::collections::HashMap;
 
 use taut_book::{Order, OrderBook};
+use taut_recording::lobster::{Orderbook, Row, RowKind, UNIT, levels_of, show_row, state_of};
 use taut_types::{HalfTicks, Lots, OrderId, Side};
 
-use super::message::{Kind, Message};
-use super::truth::{Truth, levels_of, shown, state_of};
 use crate::book::verdict::{Mismatch, UNEXPLAINED, Verdict};
 
 /// What stood at a price that enters the window was never in it.
@@ -24,7 +23,7 @@ const ENTERED: &str = "level_never_in_the_window";
 const CHANGED: &str = "level_changed_behind_the_window";
 
 /// Compares each row.
-pub(super) fn compare(messages: &[Message], truth: &Truth) -> Verdict {
+pub(super) fn compare(messages: &[Row], truth: &Orderbook) -> Verdict {
     let mut verdict = Verdict::new("rows");
     let mut book = WindowBook::new(messages.len(), truth.level_count());
     for (line, (message, row)) in (1..).zip(messages.iter().zip(truth.rows())) {
@@ -41,7 +40,7 @@ pub(super) fn compare(messages: &[Message], truth: &Truth) -> Verdict {
         }
         let learnt = book.learn_behind(window, row);
         let reason = learnt.filter(|_| book.state() == row).unwrap_or(UNEXPLAINED);
-        let (truth, book) = (shown(row, &before), shown(&before, row));
+        let (truth, book) = (show_row(row, &before), show_row(&before, row));
         verdict.mismatch(Mismatch { line, reason, truth, book });
     }
     verdict
@@ -85,22 +84,20 @@ impl WindowBook {
         }
     }
 
-    fn apply(&mut self, message: &Message) {
-        let &Message { kind, id, lots, price, side } = message;
-        match kind {
-            Kind::Add => {
-                // Only an id that is used twice, or a size beyond 2^63, is refused: the rows that
-                // follow show it.
-                let _ = self.book.add(Order { id, owner: 0, side, price, lots });
+    /// The book's prices are the truth's: 1e-4 dollars.
+    fn apply(&mut self, row: &Row) {
+        let Some(order) = row.order() else { return };
+        let Order { id, side, lots, .. } = order;
+        let price = HalfTicks(order.price.0 * UNIT);
+        if matches!(row.kind, RowKind::Add(_)) {
+            // Only a size beyond 2^63 is refused: the rows that follow show it.
+            let _ = self.book.add(Order { price, ..order });
+        } else {
+            let known = self.book.contains(id).then_some(id);
+            let anonymous = self.anonymous.get(&(side, price)).copied();
+            if let Some(id) = known.or(anonymous) {
+                let _ = self.book.reduce(id, lots);
             }
-            Kind::Take | Kind::Delete => {
-                let known = self.book.contains(id).then_some(id);
-                let anonymous = self.anonymous.get(&(side, price)).copied();
-                if let Some(id) = known.or(anonymous) {
-                    let _ = self.book.reduce(id, lots);
-                }
-            }
-            Kind::Other => {}
         }
     }
 
@@ -159,17 +156,17 @@ impl WindowBook {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::book::lobster::message;
+    use taut_recording::lobster::Messages;
 
     const MESSAGES: &[u8] =
-        b"1,1,7,5,100,1\n2,1,8,3,99,1\n3,4,7,5,100,1\n4,3,8,3,99,1\n5,3,6,3,100,1\n";
-    const TRUTH: &str = "110,9,100,8,111,9,98,6\n110,9,100,8,111,9,99,3\n\
-                         110,9,100,3,111,9,99,3\n110,9,100,3,111,9,98,6\n\
-                         110,9,98,6,111,9,97,2\n";
+        b"1,1,7,5,10000,1\n2,1,8,3,9900,1\n3,4,7,5,10000,1\n4,3,8,3,9900,1\n5,3,6,3,10000,1\n";
+    const TRUTH: &str = "11000,9,10000,8,11100,9,9800,6\n11000,9,10000,8,11100,9,9900,3\n\
+                         11000,9,10000,3,11100,9,9900,3\n11000,9,10000,3,11100,9,9800,6\n\
+                         11000,9,9800,6,11100,9,9700,2\n";
 
     fn verdict(truth: &str) -> Verdict {
-        let truth = Truth::parse("t", truth.as_bytes()).unwrap();
-        compare(&message::parse("m", MESSAGES).unwrap(), &truth)
+        let truth = Orderbook::parse("t", truth.as_bytes()).unwrap();
+        compare(Messages::parse("m", MESSAGES).unwrap().rows(), &truth)
     }
 
     fn mismatches(verdict: &Verdict) -> Vec<(usize, &str)> {
@@ -181,15 +178,15 @@ mod tests {
         let as_recorded = verdict(TRUTH);
         assert_eq!((as_recorded.states, as_recorded.equal), (5, 4));
         assert_eq!(mismatches(&as_recorded), [(5, ENTERED)]);
-        assert_eq!(as_recorded.mismatches[0].truth, "level 2: 2@97 / 9@111");
-        assert_eq!(as_recorded.mismatches[0].book, "level 2: 0@-9999999999 / 9@111");
-        let changed = verdict(&TRUTH.replace("98,6\n110,9,98,6", "98,7\n110,9,98,7"));
+        assert_eq!(as_recorded.mismatches[0].truth, "level 2: 2@9700 / 9@11100");
+        assert_eq!(as_recorded.mismatches[0].book, "level 2: 0@-9999999999 / 9@11100");
+        let changed = verdict(&TRUTH.replace("9800,6\n11000,9,9800,6", "9800,7\n11000,9,9800,7"));
         assert_eq!(mismatches(&changed), [(4, CHANGED), (5, ENTERED)]);
     }
 
     #[test]
     fn an_altered_row_is_a_mismatch_of_its_line_and_of_no_other() {
-        let verdict = verdict(&TRUTH.replacen("110,9,100,3", "110,9,100,4", 1));
+        let verdict = verdict(&TRUTH.replacen("11000,9,10000,3", "11000,9,10000,4", 1));
         assert_eq!(mismatches(&verdict), [(3, UNEXPLAINED), (5, ENTERED)]);
         assert_eq!(verdict.first_mismatch, Some(3));
     }

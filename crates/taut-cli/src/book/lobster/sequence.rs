@@ -8,18 +8,18 @@
 use std::collections::HashMap;
 
 use taut_book::OrderBook;
-use taut_engine::{Command, Engine, EngineConfig, NewOrder};
-use taut_types::{HalfTicks, Lots, OrderId, Side, TimeInForce};
-use taut_venue::flow::{EDITS_MAX, FlowCommand, FlowEvent, Gap, InitialOrder, LobsterFlow, align};
+use taut_engine::{Command, Engine, EngineConfig};
+use taut_recording::align::{EDITS_MAX, Gap, align};
+use taut_recording::lobster::{
+    FlowEvent, LobsterFlow, Orderbook, UNIT, levels_of, show_row, state_of,
+};
+use taut_types::{OrderId, Side};
 
-use super::truth::{Truth, levels_of, shown, state_of};
 use crate::book::verdict::{Mismatch, UNEXPLAINED, Verdict};
 use crate::exit::Failure;
 
 /// An order of ours has left the market outside the window of the messages, unseen.
 const DEPARTED: &str = "departure_outside_the_window";
-/// Half ticks of [`LobsterFlow`] in the file's 1e-4 dollars.
-const UNIT: i64 = 50;
 
 /// A distinct state and the line where it begins.
 struct States<T> {
@@ -46,7 +46,7 @@ impl<T: PartialEq> States<T> {
 }
 
 /// Compares the states that both files cover.
-pub(super) fn compare(flow: &LobsterFlow, truth: &Truth) -> Result<Verdict, Failure> {
+pub(super) fn compare(flow: &LobsterFlow, truth: &Orderbook) -> Result<Verdict, Failure> {
     let level_count = truth.level_count();
     let mut ours = States::new();
     replay(flow, &mut |line, book| ours.push(line, state_of(book, level_count, UNIT)));
@@ -75,8 +75,8 @@ pub(super) fn compare(flow: &LobsterFlow, truth: &Truth) -> Result<Verdict, Fail
             verdict.mismatch(Mismatch {
                 line: theirs.line(at),
                 reason: if departed { DEPARTED } else { UNEXPLAINED },
-                truth: shown(row, of_ours),
-                book: shown(of_ours, row),
+                truth: show_row(row, of_ours),
+                book: show_row(of_ours, row),
             });
         }
     }
@@ -120,14 +120,14 @@ fn explain(
 fn last_lines(flow: &LobsterFlow) -> HashMap<OrderId, usize> {
     let mut last_lines = HashMap::new();
     for event in flow.events() {
-        if let FlowEvent::Command(
-            FlowCommand::New { order_id, .. }
-            | FlowCommand::Cancel { order_id }
-            | FlowCommand::Reduce { order_id, .. },
-        ) = event.event
-        {
-            last_lines.insert(order_id, event.line);
-        }
+        let order_id = match event.event {
+            FlowEvent::Command(Command::New(order)) => order.order_id,
+            FlowEvent::Command(Command::Cancel { order_id } | Command::Reduce { order_id, .. }) => {
+                order_id
+            }
+            _ => continue,
+        };
+        last_lines.insert(order_id, event.line);
     }
     last_lines
 }
@@ -162,41 +162,17 @@ fn replay(flow: &LobsterFlow, visit: &mut dyn FnMut(usize, &OrderBook)) {
         order_capacity: order_capacity.next_power_of_two(),
         level_capacity: order_capacity.next_power_of_two().min(1 << 16),
     });
-    for &InitialOrder { order_id, side, price, lots } in flow.initial_orders() {
-        execute(&mut engine, limit(order_id, side, price, lots, TimeInForce::GoodTillCancel));
+    // What the engine answers shows in the book.
+    for &order in flow.initial_orders() {
+        engine.execute(Command::New(order), &mut |_| {});
     }
     let mut events = flow.events().iter().peekable();
     while let Some(event) = events.next() {
         if let FlowEvent::Command(command) = event.event {
-            execute(&mut engine, command_of(command));
+            engine.execute(command, &mut |_| {});
         }
         if events.peek().is_none_or(|next| next.line != event.line) {
             visit(event.line, engine.book());
         }
     }
-}
-
-/// What the engine answers shows in the book.
-fn execute(engine: &mut Engine, command: Command) {
-    engine.execute(command, &mut |_| {});
-}
-
-const fn command_of(command: FlowCommand) -> Command {
-    match command {
-        FlowCommand::New { order_id, side, price, lots, time_in_force } => {
-            limit(order_id, side, price, lots, time_in_force)
-        }
-        FlowCommand::Cancel { order_id } => Command::Cancel { order_id },
-        FlowCommand::Reduce { order_id, by } => Command::Reduce { order_id, by },
-    }
-}
-
-const fn limit(
-    order_id: OrderId,
-    side: Side,
-    price: HalfTicks,
-    lots: Lots,
-    time_in_force: TimeInForce,
-) -> Command {
-    Command::New(NewOrder::limit(order_id, 0, side, price, lots).force(time_in_force))
 }

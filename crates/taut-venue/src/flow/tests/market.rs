@@ -1,9 +1,9 @@
 //! An engine that a flow trades in, and what it answered.
 
 use taut_engine::{Command, Engine, EngineConfig, Event, NewOrder};
-use taut_types::{Lots, OrderId, TimeInForce};
+use taut_types::{Lots, OrderId};
 
-use crate::flow::{FlowCommand, InitialOrder, Top};
+use crate::flow::Top;
 
 pub(super) struct Market {
     pub(super) engine: Engine,
@@ -14,27 +14,18 @@ pub(super) struct Market {
 }
 
 impl Market {
-    pub(super) fn with(initial_orders: &[InitialOrder]) -> Self {
+    pub(super) fn with(initial_orders: &[NewOrder]) -> Self {
         let config = EngineConfig { order_capacity: 1 << 16, level_capacity: 1 << 13 };
         let (fills, refused) = (Vec::new(), Vec::new());
         let mut market = Self { engine: Engine::new(config), fills, trade_count: 0, refused };
-        for &InitialOrder { order_id, side, price, lots } in initial_orders {
-            let time_in_force = TimeInForce::GoodTillCancel;
-            market.execute(FlowCommand::New { order_id, side, price, lots, time_in_force });
+        for &order in initial_orders {
+            market.execute(Command::New(order));
         }
         assert_eq!(market.trade_count, 0, "the initial book trades with itself");
         market
     }
 
-    pub(super) fn execute(&mut self, command: FlowCommand) {
-        let command = match command {
-            FlowCommand::New { order_id, side, price, lots, time_in_force } => {
-                let order = NewOrder::limit(order_id, 0, side, price, lots);
-                Command::New(order.force(time_in_force))
-            }
-            FlowCommand::Cancel { order_id } => Command::Cancel { order_id },
-            FlowCommand::Reduce { order_id, by } => Command::Reduce { order_id, by },
-        };
+    pub(super) fn execute(&mut self, command: Command) {
         let Self { engine, fills, trade_count, refused } = self;
         fills.clear();
         engine.execute(command, &mut |event: Event| match event {

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
+use taut_engine::{Command, NewOrder};
 use taut_types::{HalfTicks, Lots, OrderId, Side, TimeInForce};
 
 use super::market::Market;
-use crate::flow::{FlowCommand, SyntheticConfig, SyntheticFlow, Top};
+use crate::flow::{SyntheticConfig, SyntheticFlow, Top};
 
 /// One step, with everything that flows back.
-fn step(flow: &mut SyntheticFlow, market: &mut Market) -> FlowCommand {
+fn step(flow: &mut SyntheticFlow, market: &mut Market) -> Command {
     let command = flow.next_command(market.top());
     market.execute(command);
     for &(order_id, remaining) in &market.fills {
@@ -28,10 +29,11 @@ fn the_market_is_lively_and_stationary() {
         for _ in 0..steps {
             let before = market.engine.book().top();
             let kind = match step(&mut flow, &mut market) {
-                FlowCommand::New { time_in_force: TimeInForce::GoodTillCancel, .. } => "add",
-                FlowCommand::New { .. } => "take",
-                FlowCommand::Cancel { .. } => "cancel",
-                FlowCommand::Reduce { .. } => "reduce",
+                Command::New(order) if order.time_in_force == TimeInForce::GoodTillCancel => "add",
+                Command::New(_) => "take",
+                Command::Cancel { .. } => "cancel",
+                Command::Reduce { .. } => "reduce",
+                other => panic!("{other:?}"),
             };
             *kinds.entry(kind).or_default() += 1;
             let book = market.engine.book();
@@ -79,13 +81,9 @@ fn strangers_who_sweep_the_book_do_not_exhaust_it() {
             } else {
                 (Side::Sell, top.best_bid.unwrap().0 - 10)
             };
-            market.execute(FlowCommand::New {
-                order_id: OrderId((1 << 48) + round),
-                side,
-                price: HalfTicks(price),
-                lots: Lots(100_000),
-                time_in_force: TimeInForce::ImmediateOrCancel,
-            });
+            let order_id = OrderId((1 << 48) + round);
+            let order = NewOrder::limit(order_id, 1, side, HalfTicks(price), Lots(100_000));
+            market.execute(Command::New(order.force(TimeInForce::ImmediateOrCancel)));
             for &(order_id, remaining) in &market.fills {
                 flow.on_fill(order_id, remaining);
             }
@@ -112,8 +110,8 @@ fn small_markets_and_missing_prices_are_survived() {
             let price = |on: bool, at| on.then_some(HalfTicks(at));
             // Prices that no market has, and none at all.
             let top = Top { best_bid: price(n % 3 > 0, n % 9 - 2), best_ask: price(n % 2 > 0, 4) };
-            if let FlowCommand::New { lots, .. } = flow.next_command(top) {
-                assert!(lots > Lots::ZERO);
+            if let Command::New(order) = flow.next_command(top) {
+                assert!(order.lots > Lots::ZERO);
             }
         }
     }

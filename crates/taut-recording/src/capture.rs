@@ -1,0 +1,122 @@
+//! Captures of frames: a line each, the receive time in nanoseconds, a space, the frame.
+
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+use taut_types::Nanos;
+
+use crate::{FileError, lines};
+
+/// A capture, in memory.
+#[derive(Clone, Debug)]
+pub struct Capture {
+    file: String,
+    text: Vec<u8>,
+}
+
+/// A frame as it was received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// Its line in the file, from 1.
+    pub line: usize,
+    /// When it was received: nanoseconds since 1970.
+    pub received: Nanos,
+    /// What was received.
+    pub bytes: &'a [u8],
+}
+
+impl Capture {
+    /// Reads a file, which may be gzip.
+    ///
+    /// # Errors
+    /// For a file that cannot be read or unpacked.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let bytes = std::fs::read(path).map_err(|error| FileError::unreadable(path, &error))?;
+        let file = path.display().to_string();
+        if !bytes.starts_with(&[0x1f, 0x8b]) {
+            return Ok(Self::of(file, bytes));
+        }
+        let mut text = Vec::new();
+        let unpacked = MultiGzDecoder::new(&bytes[..]).read_to_end(&mut text);
+        let at = text.len();
+        match unpacked {
+            Ok(_) => Ok(Self::of(file, text)),
+            Err(error) => {
+                let problem = format!("its gzip breaks after {at} bytes of text ({error})");
+                Err(FileError::whole(&file, problem))
+            }
+        }
+    }
+
+    /// The text of a file of this name.
+    pub fn of(file: impl Into<String>, text: impl Into<Vec<u8>>) -> Self {
+        Self { file: file.into(), text: text.into() }
+    }
+
+    /// The frames in their order, or what is wrong with a line.
+    pub fn frames(&self) -> impl Iterator<Item = Result<Frame<'_>, FileError>> {
+        let count = if self.text.is_empty() { 0 } else { usize::MAX };
+        lines(&self.text).take(count).map(|(line, row)| {
+            let (received, bytes) = split(row).map_err(|what| self.error(line, what))?;
+            Ok(Frame { line, received, bytes })
+        })
+    }
+
+    /// What somebody else finds wrong with a line, or with the whole capture.
+    #[must_use]
+    pub fn error(&self, line: impl Into<Option<usize>>, what: impl fmt::Display) -> FileError {
+        match line.into() {
+            Some(line) => FileError::at_line(&self.file, line, what.to_string()),
+            None => FileError::whole(&self.file, what.to_string()),
+        }
+    }
+}
+
+/// The receive time and the frame of a line.
+fn split(line: &[u8]) -> Result<(Nanos, &[u8]), &'static str> {
+    let mut parts = line.splitn(2, |&byte| byte == b' ');
+    let (Some(time), Some(frame)) = (parts.next(), parts.next()) else {
+        return Err("expected a receive time, a space and JSON");
+    };
+    let time = std::str::from_utf8(time).ok().and_then(|text| text.parse::<u64>().ok());
+    match time.and_then(|time| i64::try_from(time).ok()) {
+        Some(time) => Ok((Nanos(time), frame)),
+        None => Err("expected a receive time in nanoseconds before the JSON"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_a_line_and_what_is_none_is_named() {
+        let capture = Capture::of("f", "17 {\"a\": 1}\r\n18 \nx {}\n19\n");
+        let frames: Vec<_> = capture.frames().collect();
+        let received = Nanos(17);
+        assert_eq!(frames[0], Ok(Frame { line: 1, received, bytes: b"{\"a\": 1}" }));
+        assert_eq!(frames[1].as_ref().map(|frame| frame.bytes), Ok(&b""[..]));
+        for (at, line) in [(2, 3), (3, 4)] {
+            let told = frames[at].as_ref().map_err(ToString::to_string).expect_err("no frame");
+            assert!(told.starts_with(&format!("f:{line}: expected a receive time")), "{told}");
+        }
+        assert_eq!(Capture::of("f", "").frames().count(), 0);
+    }
+
+    #[test]
+    fn gzip_is_unpacked_and_a_torn_one_refused() {
+        use std::io::Write;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.gz");
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(b"1 {}\n2 []\n").unwrap();
+        let packed = packed.finish().unwrap();
+        std::fs::write(&path, &packed).unwrap();
+        assert_eq!(Capture::read(&path).unwrap().frames().count(), 2);
+        std::fs::write(&path, &packed[..packed.len() - 9]).unwrap();
+        let told = Capture::read(&path).expect_err("torn").to_string();
+        assert!(told.contains("x.gz: its gzip breaks after"), "{told}");
+    }
+}

@@ -1,0 +1,28 @@
+//! Recorded market data: what files of others hold, read and checked.
+//!
+//! | module | format |
+//! |---|---|
+//! | [`lobster`] | LOBSTER: order events of NASDAQ, and the book after each |
+//! | [`dbn`] | Databento's DBN: market by order |
+//! | [`capture`] | frames of a venue, one a line after its receive time; gzip or plain |
+//! | [`pcap`] | classic pcap: UDP datagrams |
+//!
+//! What is wrong with a file is a [`FileError`]: one line that names the file, the place, the value
+//! and what to do.
+#![forbid(unsafe_code)]
+
+pub mod align;
+pub mod capture;
+pub mod dbn;
+mod error;
+pub mod lobster;
+pub mod pcap;
+
+pub use error::FileError;
+
+/// The lines of a text, from 1, without their ends; one empty line of an empty text.
+fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let body = text.strip_suffix(b"\n").unwrap_or(text);
+    (1..)
+        .zip(body.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)))
+}

@@ -1,0 +1,42 @@
+//! The report of a run: what is printed at its end, and what is written to its directory.
+//!
+//! [`RunReport`] holds everything. [`table`] and [`json_line`] are for standard output;
+//! [`write_all`] writes `report.html` (self-contained), `stages.hlog` (HdrHistogram log 1.3) and
+//! `run.json`. All of it is a function of the report alone: the same run reported twice gives the
+//! same bytes.
+
+mod breakdown;
+mod hlog;
+mod html;
+mod json;
+mod model;
+mod percentiles;
+mod table;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+use std::io;
+use std::path::{self, Path, PathBuf};
+
+pub use json::json_line;
+pub use model::{Balance, Counts, Interval, Named, Placement, RunReport};
+pub use table::table;
+
+use crate::files;
+
+/// Writes `report.html`, `stages.hlog` and `run.json` into `dir` and returns the absolute path of
+/// `report.html`. Nobody ever sees a half of them: [`files::write_all`].
+///
+/// # Errors
+/// What the file system says, with the path.
+pub fn write_all(dir: &Path, report: &RunReport) -> io::Result<PathBuf> {
+    let html_path = path::absolute(dir)?.join("report.html");
+    let files = [
+        ("report.html", html::html(report).into_bytes()),
+        ("stages.hlog", hlog::hlog(report)?),
+        ("run.json", json::run_json(report, &html_path).into_bytes()),
+    ];
+    files::write_all(dir, &files).map(|()| html_path)
+}

@@ -1,0 +1,267 @@
+//! A report of fixed histograms, and what holds for everything made of it.
+
+use std::path::Path;
+
+use taut_lat::{
+    HISTOGRAM_WORDS, IntervalReader, PATH_WORDS, PathRecorder, PathSnapshot, PathView, Recorder,
+    Snapshot, StageOffsets, View, new_words,
+};
+
+use super::model::{Counts, Interval, Placement, RunReport};
+use super::{html, json, json_line, table};
+use crate::machine::Machine;
+
+/// A repeatable source of numbers that look random (xorshift).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+
+    /// `typical` give or take, and now and then much longer.
+    fn latency(&mut self, typical: u64) -> u64 {
+        let usual = typical * 3 / 4 + self.below(typical / 2 + 1) + self.below(typical / 8 + 1);
+        match self.below(1_000) {
+            0 => usual * (20 + self.below(60)),
+            1..=12 => usual * (2 + self.below(4)),
+            _ => usual,
+        }
+    }
+}
+
+/// A histogram of `values`.
+pub fn histogram_of(values: &[u64]) -> Snapshot {
+    let words = new_words();
+    let mut recorder = Recorder::new(&words).unwrap();
+    values.iter().for_each(|&value| recorder.record(value));
+    Snapshot::of(&View::new(&words).unwrap())
+}
+
+/// A split run of ten seconds and 5,000 orders.
+pub fn sample_report() -> RunReport {
+    const TYPICAL: [u64; 9] = [310, 120, 85, 240, 190, 260, 95, 210, 6_400];
+    let words: Vec<_> = (0..PATH_WORDS / HISTOGRAM_WORDS).flat_map(|_| new_words()).collect();
+    let mut recorder = PathRecorder::new(&words).unwrap();
+    let view = PathView::new(&words).unwrap();
+    let mut reader = IntervalReader::new();
+    let mut numbers = Numbers(0x5EED_5EED_5EED);
+    let mut intervals = Vec::new();
+    for second in 1..=10 {
+        for _ in 0..500 {
+            let mut end = 0;
+            let ends = TYPICAL.map(|typical| {
+                end += numbers.latency(typical);
+                end as u32
+            });
+            recorder.record(&StageOffsets::from_ends(ends));
+        }
+        let new = reader.next_interval(&view.tick_to_trade()).summary();
+        let (p50, p99, max) = (new.p50, new.p99, new.max);
+        intervals.push(Interval { t_seconds: f64::from(second), count: new.count, p50, p99, max });
+    }
+    let trips: Vec<u64> = (0..5_000).map(|_| numbers.latency(41_000)).collect();
+    let sends: Vec<u64> = (0..5_000).map(|_| numbers.latency(6_100)).collect();
+    RunReport {
+        mode: "split".into(),
+        seconds: 10.0,
+        started_utc_ns: 1_795_172_103_000_000_000,
+        command_line: "taut demo --seconds 10 --data 'a <b> & \"c\".csv'".into(),
+        counts: sample_counts(),
+        path: PathSnapshot::of(&view),
+        order_round_trip: histogram_of(&trips),
+        bare_send: histogram_of(&sends),
+        intervals,
+        placement: sample_placement(),
+        clock:
+            "CLOCK_MONOTONIC by way of the TSC, mapped anew every 100 ms (largest error 38 ns), \
+                from the return of the gateway's receive call to the return of its send call"
+                .into(),
+        machine: Machine {
+            cpu: "AMD EPYC 7443P 24-Core Processor".into(),
+            cores: 2,
+            memory_bytes: 8_343_552_000,
+            kernel: "6.1.0-31-amd64".into(),
+            clock_source: "tsc".into(),
+            virtualised: true,
+        },
+        notes: vec!["Market data went over multicast 239.255.0.1 on loopback.".into()],
+    }
+}
+
+/// A run that measured nothing.
+pub fn empty_report() -> RunReport {
+    let nothing = Snapshot::new;
+    RunReport {
+        path: PathSnapshot {
+            stages: std::array::from_fn(|_| nothing()),
+            tick_to_send: nothing(),
+            tick_to_trade: nothing(),
+        },
+        order_round_trip: nothing(),
+        bare_send: nothing(),
+        intervals: Vec::new(),
+        counts: Counts::default(),
+        ..sample_report()
+    }
+}
+
+fn sample_counts() -> Counts {
+    Counts {
+        published: 200_014,
+        ticks: 199_990,
+        recovered: 24,
+        lost: 0,
+        orders: 5_000,
+        acks: 4_991,
+        order_rejects: 9,
+        risk_rejects: 3,
+        fills: 1_204,
+        cancel_requests: 3_410,
+        cancels: 3_377,
+        cancel_rejects: 33,
+        unanswered: 0,
+        extras: vec![("snapshots".into(), 41), ("<odd> name".into(), 1)],
+    }
+}
+
+fn sample_placement() -> Vec<Placement> {
+    [("venue", "0", "block", "SCHED_BATCH"), ("gateway", "0", "spin", "SCHED_OTHER")]
+        .into_iter()
+        .chain([("strategy", "1", "spin", "SCHED_OTHER")])
+        .map(|(process, cpu, wait, scheduler)| Placement {
+            process: process.into(),
+            cpu: cpu.into(),
+            wait: wait.into(),
+            scheduler: scheduler.into(),
+        })
+        .collect()
+}
+
+/// The keys of the outermost object of `json`, in the order of the text.
+fn keys(json: &str) -> Vec<String> {
+    let json = json.replace("\\\"", "'"); // so that every quote begins or ends a string
+    let (mut depth, mut keys) = (0, Vec::new());
+    let mut parts = json.split('"');
+    while let Some(outside) = parts.next() {
+        depth += outside.matches(['{', '[']).count();
+        depth -= outside.matches(['}', ']']).count();
+        let Some(text) = parts.next() else { break };
+        // A string of the outermost object that is no value.
+        if depth == 1 && !outside.trim_end().ends_with(':') {
+            keys.push(text.to_owned());
+        }
+    }
+    keys
+}
+
+#[test]
+fn the_json_line_has_exactly_the_promised_keys_in_order() {
+    let line = json_line(&sample_report(), Path::new("/runs/1/report.html"));
+    assert!(!line.contains('\n'));
+    let expected = "mode seconds published ticks recovered lost orders acks order_rejects \
+                    risk_rejects fills cancel_requests cancels cancel_rejects unanswered \
+                    tick_to_trade_ns stages_ns order_round_trip_ns bare_send_ns report machine";
+    assert!(keys(&line).into_iter().eq(expected.split_whitespace()), "{line}");
+    let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(value["report"], "/runs/1/report.html");
+    assert_eq!(value["bare_send_ns"]["count"], 5_000);
+
+    let stages = &line[line.find("\"stages_ns\":").unwrap() + "\"stages_ns\":".len()..];
+    let stages = keys(&stages[..stages.find("}}").unwrap() + 2]);
+    let names = "decode book publish to_strategy strategy to_gateway risk encode send";
+    assert!(stages.into_iter().eq(names.split(' ')));
+    let figures = &line[line.find("\"bare_send_ns\":").unwrap() + "\"bare_send_ns\":".len()..];
+    let figures = keys(&figures[..=figures.find('}').unwrap()]);
+    assert!(figures.into_iter().eq("count sum min p50 p99 p999 p9999 max".split(' ')));
+}
+
+#[test]
+fn the_sums_of_the_stages_add_up_in_the_json_line() {
+    let line = json_line(&sample_report(), Path::new("/r"));
+    let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let stages = value["stages_ns"].as_object().unwrap();
+    let sum: u64 = stages.values().map(|stage| stage["sum"].as_u64().unwrap()).sum();
+    assert_eq!(Some(sum), value["tick_to_trade_ns"]["sum"].as_u64());
+}
+
+#[test]
+fn run_json_starts_with_the_json_line_and_adds_the_rest() {
+    let report = sample_report();
+    let (line, run) =
+        (json_line(&report, Path::new("/r")), json::run_json(&report, Path::new("/r")));
+    let (line_keys, run_keys) = (keys(&line), keys(&run));
+    assert_eq!(run_keys[..line_keys.len()], line_keys);
+    let rest = "started_at command_line tick_to_send_ns intervals_ns extras placement clock notes";
+    assert!(run_keys[line_keys.len()..].iter().eq(rest.split(' ')));
+    let value: serde_json::Value = serde_json::from_str(&run).unwrap();
+    assert_eq!(value["intervals_ns"].as_array().unwrap().len(), 10);
+    assert_eq!(value["started_at"], "2026-11-20 10:55:03 UTC");
+}
+
+#[test]
+fn equal_runs_give_equal_bytes() {
+    let (first, second) = (sample_report(), sample_report());
+    assert_eq!(html::html(&first), html::html(&second));
+    assert_eq!(super::hlog::hlog(&first).unwrap(), super::hlog::hlog(&second).unwrap());
+    assert_eq!(table(&first), table(&second));
+}
+
+#[test]
+fn the_page_refers_to_nothing_outside_itself() {
+    let page = html::html(&sample_report());
+    for reference in ["http:", "https:", "src=", "href=", "url(", "@import", "<script", "<link"] {
+        assert!(!page.contains(reference), "{reference}");
+    }
+}
+
+#[test]
+fn the_page_escapes_what_it_is_given() {
+    let page = html::html(&sample_report());
+    assert!(page.contains("--data 'a &lt;b&gt; &amp; &quot;c&quot;.csv'"));
+    assert!(page.contains("&lt;odd&gt; name"));
+}
+
+#[test]
+fn the_page_is_well_formed() {
+    for report in [sample_report(), empty_report()] {
+        let page = html::html(&report);
+        let mut open: Vec<&str> = Vec::new();
+        for tag in page.split('<').skip(1) {
+            let tag = &tag[..tag.find('>').unwrap()];
+            let name = tag.split([' ', '/']).next().unwrap();
+            match tag {
+                "!DOCTYPE html" => {}
+                tag if tag.starts_with('/') => assert_eq!(open.pop(), Some(&tag[1..])),
+                tag if tag.ends_with('/') || name == "meta" => {}
+                _ => open.push(name),
+            }
+        }
+        assert!(open.is_empty(), "{open:?}");
+    }
+}
+
+#[test]
+fn the_table_fits_in_100_columns_and_has_every_stage() {
+    for report in [sample_report(), empty_report()] {
+        let text = table(&report);
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        for named in report.stages().chain(report.wholes()) {
+            assert!(text.contains(named.label), "{}", named.label);
+        }
+    }
+}
+
+#[test]
+fn counts_that_do_not_add_up_are_called_out() {
+    let mut report = sample_report();
+    assert!(!table(&report).contains("does not equal"));
+    report.counts.acks -= 1;
+    assert!(
+        table(&report).contains("orders 5,000 but does not equal acks 4,990 + order rejects 9")
+    );
+    assert!(html::html(&report).contains("<li class=\"bad\">"));
+}

@@ -1,0 +1,52 @@
+//! Lines for people. Either stream may be closed, or its disk full: that is no reason to panic.
+
+use std::fmt;
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd;
+
+use serde::Serialize;
+
+use crate::exit::Failure;
+
+/// Says a line on standard error, if somebody listens.
+pub fn tell(line: impl fmt::Display) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// Prints a line on standard output. A reader who has read enough, as in `| head -1`, is not a
+/// failure.
+///
+/// # Errors
+/// [`Failure::Run`] with what else keeps the line from being printed, such as a full disk.
+pub fn print(line: impl fmt::Display) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match writeln!(out, "{line}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::run("standard output", error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints a report as one line of JSON, or for people.
+///
+/// # Errors
+/// As [`print`].
+pub fn print_report(report: &(impl Serialize + fmt::Display), json: bool) -> Result<(), Failure> {
+    if json { print_json(report) } else { print(report) }
+}
+
+/// Prints a value as one line of JSON.
+///
+/// # Errors
+/// As [`print`].
+pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    print(serde_json::to_string(value).map_err(|error| Failure::run("JSON", error))?)
+}
+
+/// Whether nobody can read what would be printed any more: the pipe's other end is gone, and most
+/// likely whoever started this.
+#[must_use]
+pub fn is_abandoned() -> bool {
+    taut_sys::peer_is_gone(io::stdout().as_fd())
+}
