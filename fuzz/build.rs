@@ -13,13 +13,13 @@
 //! | big endian | `sbe_big`, `sbe_later` |
 //! | enums and sets of every width, constant references, composites with refs | `sbe_trees` |
 //! | names that Rust has for itself | `sbe_words` |
-//! | the codecs that are checked in | `feed_packet`, `binance_stream`, `mdp3_packet` |
+//! | the codecs of taut-market-data | `feed_packet`, `binance_stream`, `mdp3_packet` |
 //!
 //! `sbe_numbers` gives mutated inputs right headers: from nothing, the others find theirs.
 
 use std::path::Path;
 
-use taut_sbe_gen::{Schema, generate_module};
+use taut_sbe_gen::{Options, Schema, generate_module};
 
 fn main() {
     let out = std::env::var("OUT_DIR").expect("cargo sets it");
@@ -28,6 +28,7 @@ fn main() {
         println!("cargo:rerun-if-changed={schema}");
         let schema = Schema::read(Path::new(&schema)).expect("a schema");
         let module = Path::new(&out).join(format!("{name}.rs"));
-        std::fs::write(module, generate_module(&schema, &[])).expect("the module is written");
+        let source = generate_module(&schema, &Options::default());
+        std::fs::write(module, source).expect("the module is written");
     }
 }

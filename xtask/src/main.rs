@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod fuzz;
-mod generate;
 mod orderings;
 mod tidy;
 
@@ -18,7 +17,6 @@ The project's own tools.
                             weaken every atomic ordering of the lock-free code, one by one, and
                             run the loom models, of which one must fail; PART of a file's path
                             runs that file's only, --if-changed nothing when all is as it passed
-  cargo xtask gen           write the modules that are generated from schemas
   cargo xtask fuzz [--seconds N]
                             run every target of fuzz/ for 10 or N seconds (needs cargo-fuzz)
   cargo xtask help          this text
@@ -42,7 +40,6 @@ fn main() -> ExitCode {
         ["orderings", "--if-changed"] => weaken("", true),
         ["orderings", part] if !part.starts_with('-') => weaken(part, false),
         ["orderings", .., word] => refuse(word, "`orderings` takes `--if-changed` or a part"),
-        ["gen"] => write_modules(),
         ["fuzz"] => fuzz_all(10),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds @ 1..) => fuzz_all(seconds),
@@ -50,8 +47,7 @@ fn main() -> ExitCode {
         },
         ["fuzz", word, ..] => refuse(word, "`fuzz` takes `--seconds N`"),
         ["tidy", word, ..] => refuse(word, "`tidy` takes nothing but `--list`"),
-        ["gen", word, ..] => refuse(word, "`gen` takes nothing"),
-        [word, ..] => refuse(word, "the tools are `tidy`, `gen`, `orderings`, `fuzz` and `help`"),
+        [word, ..] => refuse(word, "the tools are `tidy`, `orderings`, `fuzz` and `help`"),
     }
 }
 
@@ -103,21 +99,6 @@ fn weaken(part: &str, if_changed: bool) -> ExitCode {
         }
         Err(wrong) => {
             wrong.iter().for_each(|line| eprintln!("orderings: {line}"));
-            ExitCode::from(1)
-        }
-    }
-}
-
-/// Brings the generated modules up to date.
-fn write_modules() -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    match generate::write(&root) {
-        Ok(written) => {
-            println!("gen: {} modules written {written:?}", written.len());
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("gen: {error}");
             ExitCode::from(1)
         }
     }

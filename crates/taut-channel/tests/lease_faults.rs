@@ -66,7 +66,7 @@ const FAULTS: [(&str, &[&str]); 11] = [
 fn every_fault_has_its_tests() {
     let sources = [
         include_str!("lease.rs"),
-        include_str!("../../taut-cli/tests/lease.rs"),
+        include_str!("../../taut-cli/tests/channel/lease.rs"),
         include_str!("../../taut-lease/src/tests.rs"),
         include_str!("../../taut-lease/src/tests/simulation.rs"),
     ];

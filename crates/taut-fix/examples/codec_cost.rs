@@ -3,6 +3,10 @@
 //! Prints nanoseconds per message over whole runs of a million messages, the best of ten runs,
 //! and a hash of the work. Wall time: read it as an order of magnitude on a shared
 //! machine.
+//!
+//! With a kind (`encode-order`, `encode-report`, `handle-order` or `handle-report`) and a count it
+//! does that many messages once and reads no clock, for callgrind: the difference of two counts is
+//! what so many messages more cost in instructions.
 
 use std::hint::black_box;
 
@@ -15,69 +19,86 @@ use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
 
 const MESSAGES: u64 = 1_000_000;
 const RUNS: usize = 10;
+const START: Now = Now { mono: Nanos(0), utc: Nanos(1_789_000_000_000_000_000) };
 
 fn main() {
-    let (mut buyer, mut seller) = (session(true), session(false));
-    let now = Now { mono: Nanos(0), utc: Nanos(1_789_000_000_000_000_000) };
-    log_on(&mut buyer, &mut seller, now);
-    let mut out = [0u8; 1024];
+    let kind = std::env::args().nth(1);
+    let count = std::env::args().nth(2).map(|count| count.parse().expect("a count of messages"));
+    let messages = count.unwrap_or(MESSAGES);
+    let is_timed = count.is_none();
     let mut hash = 0u64;
-
-    let encode_order = best(|| {
-        for id in 0..MESSAGES {
-            let at = later(now, id);
-            let range = buyer.send_message(at, black_box(&order(id, at)), &mut out).unwrap();
-            hash = hash.wrapping_mul(31).wrapping_add(u64::from(out[range.end - 3]));
+    for (name, decodes, buys) in [
+        ("encode-order", false, true),
+        ("encode-report", false, false),
+        ("handle-order", true, true),
+        ("handle-report", true, false),
+    ] {
+        if kind.as_deref().is_some_and(|kind| kind != name) {
+            continue;
         }
-    });
-    let encode_report = best(|| {
-        for id in 0..MESSAGES {
-            let at = later(now, id);
-            let report = black_box(report(id, at));
-            let range = seller.send_message(at, &report, &mut out).unwrap();
-            hash = hash.wrapping_mul(31).wrapping_add(u64::from(out[range.end - 3]));
-        }
-    });
-    // Decoding needs consecutive numbers: one buffer of messages, encoded before the clock starts.
-    let (mut buyer, mut seller) = (session(true), session(false));
-    log_on(&mut buyer, &mut seller, now);
-    let mut stream = Vec::new();
-    for id in 0..MESSAGES {
-        let at = later(now, id);
-        let range = buyer.send_message(at, &order(id, at), &mut out).unwrap();
-        stream.extend_from_slice(&out[range]);
+        let nanos = if decodes {
+            // Decoding needs consecutive numbers: encoded before the clock starts.
+            let mut stream = Vec::new();
+            encode(messages, buys, &mut |message| stream.extend_from_slice(message));
+            best(messages, is_timed, || hash = hash.wrapping_add(handle(&stream, buys)))
+        } else {
+            best(messages, is_timed, || {
+                encode(messages, buys, &mut |message| {
+                    hash =
+                        hash.wrapping_mul(31).wrapping_add(u64::from(message[message.len() - 3]));
+                });
+            })
+        };
+        println!("{name:14} {nanos:6.1} ns");
     }
-    let mut index = FieldIndex::with_capacity(64);
-    let handle_order = best(|| {
-        let (mut buyer, mut seller) = (session(true), session(false));
-        log_on(&mut buyer, &mut seller, now);
-        let mut at = 0;
-        while at < stream.len() {
-            let bytes = black_box(&stream[at..]);
-            let made = seller.handle_bytes(now, bytes, &mut index);
-            let order = OrderFlow::decode(&bytes[..made.consumed], &index).unwrap();
-            at += made.consumed;
-            hash = hash.wrapping_add(u64::from(matches!(order, OrderFlow::NewOrderSingle(_))));
-        }
-    });
-    println!(
-        "encode NewOrderSingle    {encode_order:6.1} ns ({} bytes)",
-        stream.len() as u64 / MESSAGES
-    );
-    println!("encode ExecutionReport   {encode_report:6.1} ns");
-    println!(
-        "handle NewOrderSingle    {handle_order:6.1} ns (frame, checksum, index, sequence, typed)"
-    );
-    println!("hash of the work         {hash:016x}");
+    println!("hash of the work {hash:016x}");
 }
 
-fn best(mut run: impl FnMut()) -> f64 {
+/// Encodes so many orders of the buyer, or reports of the seller.
+fn encode(messages: u64, buys: bool, take: &mut impl FnMut(&[u8])) {
+    let (mut buyer, mut seller) = (session(true), session(false));
+    let now = START;
+    log_on(&mut buyer, &mut seller, now);
+    let mut out = [0u8; 1024];
+    for id in 0..messages {
+        let at = later(now, id);
+        let range = if buys {
+            buyer.send_message(at, black_box(&order(id, at)), &mut out).unwrap()
+        } else {
+            seller.send_message(at, black_box(&report(id, at)), &mut out).unwrap()
+        };
+        take(&out[range]);
+    }
+}
+
+/// Frame, checksum, index, sequence, typed. Returns how many there were.
+fn handle(stream: &[u8], buys: bool) -> u64 {
+    let (mut buyer, mut seller) = (session(true), session(false));
+    log_on(&mut buyer, &mut seller, START);
+    let mut index = FieldIndex::with_capacity(64);
+    let receiver = if buys { &mut seller } else { &mut buyer };
+    let (mut at, mut count) = (0, 0);
+    while at < stream.len() {
+        let bytes = black_box(&stream[at..]);
+        let made = receiver.handle_bytes(START, bytes, &mut index);
+        let flow = black_box(OrderFlow::decode(&bytes[..made.consumed], &index).unwrap());
+        at += made.consumed;
+        count += u64::from(!matches!(flow, OrderFlow::Other));
+    }
+    count
+}
+
+fn best(messages: u64, is_timed: bool, mut run: impl FnMut()) -> f64 {
+    if !is_timed {
+        run();
+        return 0.0;
+    }
     let mut best = f64::MAX;
     for _ in 0..RUNS {
         let start = monotonic();
         run();
         let span = monotonic().since(start);
-        best = best.min(span.0 as f64 / MESSAGES as f64);
+        best = best.min(span.0 as f64 / messages as f64);
     }
     best
 }

@@ -279,8 +279,8 @@ impl<C: Client> Core<'_, C> {
     fn serve(&mut self, io: &mut Io<EpollKernel>, request: &Request) -> Result<(), GatewayError> {
         let reference = self.market.reference();
         let recorders = &mut self.recorders;
-        let news = self.orders.handle_request(io, &self.clock, request, reference, recorders)?;
-        match news {
+        let told = self.orders.handle_request(io, &self.clock, request, reference, recorders)?;
+        match told {
             Some(update) => tell(&mut self.client, &self.clock, &update),
             None => Ok(()),
         }

@@ -1,11 +1,10 @@
 //! Orders out and reports in: risk, FIX session, the table of orders.
 
 use std::net::SocketAddr;
-use std::ops::Range;
 
 use taut_fix::{
-    BeginString, Event, FieldIndex, MESSAGE_BYTES_MAX, MemoryStore, NewOrderSingle, Now,
-    OrderCancelRequest, OrderFlow, Role, Session, SessionConfig, ShortText, msg_type,
+    BeginString, Delivery, Event, FieldIndex, Link, LinkConfig, MemoryStore, NewOrderSingle, Now,
+    OrderCancelRequest, OrderFlow, Role, Session, SessionConfig, ShortText,
 };
 use taut_io::{EpollKernel, Handle, Io};
 use taut_lat::{Stage, StageOffsets};
@@ -17,12 +16,10 @@ use crate::config::GatewayConfig;
 use crate::error::GatewayError;
 use crate::message::{NewOrder, OrderUpdate, Refusal, Request, RequestKind, UpdateKind};
 use crate::regions::Recorders;
-use crate::reports::{News, Reports};
+use crate::reports::Reports;
 
-/// Room for the largest message of ours.
+/// The longest message of ours.
 const MESSAGE_BYTES: usize = 1_024;
-/// Room for what one receive of the loop brings, behind the start of a message.
-const INBOX_BYTES: usize = 64 * 1_024 + MESSAGE_BYTES_MAX;
 /// How long the venue may take to accept the connection.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(5);
 /// Fields of a message; a report has some 25.
@@ -35,20 +32,15 @@ const STORE_BYTES: usize = 256 * STORE_MESSAGES;
 #[derive(Debug)]
 pub(crate) struct OrderSession {
     stream: Handle,
-    session: Session<MemoryStore>,
+    link: Link<MemoryStore>,
     index: FieldIndex,
     instrument: Instrument,
     symbol: ShortText,
     table: OrderTable,
     risk: Risk,
     reports: Reports,
-    message: Box<[u8; MESSAGE_BYTES]>,
-    inbox: Box<[u8]>,
-    inbox_len: usize,
-    /// Room for a message that came before its turn.
-    held: Box<[u8]>,
-    /// The last new order's bytes: what the bare send repeats.
-    last_order: Range<usize>,
+    /// The last new order's bytes, when a bare send repeats them.
+    last_order: Option<Vec<u8>>,
     logged_out: bool,
     risk_rejects: u64,
     refused: u64,
@@ -67,20 +59,18 @@ impl OrderSession {
         let stream = io.connect(&to, &StreamOptions::default(), Some(deadline))?;
         // Order traffic comes before market data.
         io.set_priority(stream, 0)?;
+        let sizes = LinkConfig { sent_message_bytes_max: MESSAGE_BYTES, ..LinkConfig::default() };
+        let session = Session::new(session_config(config), store);
         Ok(Self {
             stream,
-            session: Session::new(session_config(config), store),
+            link: Link::new(session, &sizes),
             index: FieldIndex::with_capacity(FIELDS_MAX),
             instrument: config.instrument,
             symbol: config.instrument.symbol().into(),
             table: OrderTable::with_capacity(config.order_capacity),
             risk: Risk::new(config.risk, now.mono),
             reports: Reports::new(config.instrument),
-            message: Box::new([0; MESSAGE_BYTES]),
-            inbox: vec![0; INBOX_BYTES].into_boxed_slice(),
-            inbox_len: 0,
-            held: vec![0; MESSAGE_BYTES_MAX].into_boxed_slice(),
-            last_order: 0..0,
+            last_order: config.sink_address.map(|_| Vec::with_capacity(MESSAGE_BYTES)),
             logged_out: false,
             risk_rejects: 0,
             refused: 0,
@@ -96,8 +86,8 @@ impl OrderSession {
         let mono = clock.now();
         let now = Now { mono, utc: clock.utc_at(mono) };
         io.receive(self.stream)?;
-        self.session.connect(now);
-        self.send_session_messages(io, now)
+        self.link.connect(now);
+        self.transmit(io, now).map(drop)
     }
 
     /// Handles a request of the client and returns what it must be told at once.
@@ -109,7 +99,7 @@ impl OrderSession {
         request: &Request,
         reference: Reference,
         recorders: &mut Recorders<'_>,
-    ) -> Result<News, GatewayError> {
+    ) -> Result<Option<OrderUpdate>, GatewayError> {
         match request.kind {
             RequestKind::New(order) => {
                 self.send_order(io, clock, request, order, reference, recorders)
@@ -118,141 +108,70 @@ impl OrderSession {
         }
     }
 
-    /// Handles what the venue sent, message by message; `tell` passes the news on. `received` is
-    /// when the receive call returned: there a round trip ends.
+    /// Handles what the venue sent, message by message; `tell` passes on what became of our
+    /// orders. `received` is when the receive call returned: there a round trip ends.
     pub(crate) fn receive(
         &mut self,
         io: &mut Io<EpollKernel>,
         (clock, received): (&Clock, Nanos),
-        bytes: &[u8],
+        mut bytes: &[u8],
         recorders: &mut Recorders<'_>,
         mut tell: impl FnMut(&OrderUpdate) -> Result<(), GatewayError>,
     ) -> Result<(), GatewayError> {
         let now = Now { mono: received, utc: clock.utc_at(received) };
-        if self.inbox_len == 0 {
-            // Whole messages, nearly always: handled where they stand.
-            let used = self.handle_messages(io, now, bytes, recorders, &mut tell)?;
-            return self.keep(bytes.get(used..).unwrap_or(&[]));
+        loop {
+            self.handle_messages(now, &mut bytes, recorders, &mut tell)?;
+            let is_paused = self.link.is_paused();
+            let has_written = self.transmit(io, now)?;
+            if !(is_paused && has_written) {
+                return Ok(());
+            }
         }
-        self.keep(bytes)?;
-        let mut inbox = std::mem::take(&mut self.inbox);
-        let pending = inbox.get(..self.inbox_len).unwrap_or(&[]);
-        let used = self.handle_messages(io, now, pending, recorders, &mut tell)?;
-        inbox.copy_within(used..self.inbox_len, 0);
-        self.inbox = inbox;
-        self.inbox_len -= used;
-        Ok(())
     }
 
-    /// Keeps the start of a message until the rest comes.
-    fn keep(&mut self, bytes: &[u8]) -> Result<(), GatewayError> {
-        let end = self.inbox_len + bytes.len();
-        // What is kept is no whole message: there is room for a receive behind it.
-        let room = self.inbox.get_mut(self.inbox_len..end).ok_or(GatewayError::Contradiction)?;
-        room.copy_from_slice(bytes);
-        self.inbox_len = end;
-        Ok(())
-    }
-
-    /// Handles messages until none is whole; returns how many bytes they took.
+    /// Handles messages until none is whole, or the outbox must be sent first.
     fn handle_messages(
         &mut self,
-        io: &mut Io<EpollKernel>,
         now: Now,
-        bytes: &[u8],
-        recorders: &mut Recorders<'_>,
-        tell: &mut impl FnMut(&OrderUpdate) -> Result<(), GatewayError>,
-    ) -> Result<usize, GatewayError> {
-        let mut at = 0;
-        loop {
-            let pending = bytes.get(at..).unwrap_or(&[]);
-            let consumed = self.handle_message(io, now, pending, recorders, tell)?;
-            at += consumed;
-            self.handle_held(io, now, recorders, tell)?;
-            if consumed == 0 {
-                return Ok(at);
-            }
-        }
-    }
-
-    /// Handles the message at the start of the bytes, if it is whole, and returns its length.
-    fn handle_message(
-        &mut self,
-        io: &mut Io<EpollKernel>,
-        now: Now,
-        bytes: &[u8],
-        recorders: &mut Recorders<'_>,
-        tell: &mut impl FnMut(&OrderUpdate) -> Result<(), GatewayError>,
-    ) -> Result<usize, GatewayError> {
-        let made = self.session.handle_bytes(now, bytes, &mut self.index);
-        match made.event {
-            Some(Event::Application { sequence, poss_resend, .. }) => {
-                let message = bytes.get(..made.consumed).unwrap_or(&[]);
-                let marks = (sequence, poss_resend);
-                if let Some(update) = self.handle_report(now, marks, message, recorders)? {
-                    tell(&update)?;
-                }
-            }
-            Some(Event::LoggedOut) => self.logged_out = true,
-            Some(Event::Disconnect(reason)) => return Err(GatewayError::SessionEnded(reason)),
-            // A session-level reject names no order: what it refused stays unanswered, and the run
-            // says so.
-            Some(_) | None => {}
-        }
-        // The session takes no more while its own messages wait to be sent.
-        self.send_session_messages(io, now)?;
-        Ok(made.consumed)
-    }
-
-    /// Messages that came before their turn, and whose turn it is now.
-    fn handle_held(
-        &mut self,
-        io: &mut Io<EpollKernel>,
-        now: Now,
+        bytes: &mut &[u8],
         recorders: &mut Recorders<'_>,
         tell: &mut impl FnMut(&OrderUpdate) -> Result<(), GatewayError>,
     ) -> Result<(), GatewayError> {
-        while let Some(len) = self.session.take_held(&mut self.held) {
-            let held = std::mem::take(&mut self.held);
-            self.handle_message(io, now, held.get(..len).unwrap_or(&[]), recorders, tell)?;
-            self.held = held;
+        let Self { link, index, reports, table, risk, .. } = self;
+        while let Some(delivery) = link.handle_bytes(now, bytes, index) {
+            let Delivery { event, message, mut outbox } = delivery;
+            let update = match event {
+                Event::Application { sequence, poss_resend, .. } => match message.order_flow() {
+                    Ok(OrderFlow::ExecutionReport(report)) => {
+                        reports.execution(table, risk, recorders, now.mono, poss_resend, &report)?
+                    }
+                    Ok(OrderFlow::OrderCancelReject(reject)) => {
+                        reports.cancel_reject(table, risk, poss_resend, &reject)?
+                    }
+                    // It names no order, as a session-level reject does not: what was refused stays
+                    // unanswered, and the run says so.
+                    Ok(OrderFlow::BusinessMessageReject(_)) => None,
+                    // Nothing else is for a gateway.
+                    Ok(_) => {
+                        outbox.refuse_type(sequence, message.msg_type());
+                        None
+                    }
+                    Err(error) => {
+                        outbox.refuse_content(sequence, message.msg_type(), error);
+                        None
+                    }
+                },
+                Event::Disconnect(reason) => return Err(GatewayError::SessionEnded(reason)),
+                event => {
+                    self.logged_out |= event == Event::LoggedOut;
+                    None
+                }
+            };
+            if let Some(update) = update {
+                tell(&update)?;
+            }
         }
         Ok(())
-    }
-
-    fn handle_report(
-        &mut self,
-        now: Now,
-        (sequence, poss_resend): (u64, bool),
-        message: &[u8],
-        recorders: &mut Recorders<'_>,
-    ) -> Result<News, GatewayError> {
-        let (table, risk) = (&mut self.table, &mut self.risk);
-        match OrderFlow::decode(message, &self.index) {
-            Ok(OrderFlow::ExecutionReport(report)) => {
-                if poss_resend && self.reports.is_repeated(table, &report) {
-                    return Ok(None);
-                }
-                self.reports.apply(table, risk, recorders, now.mono, &report)
-            }
-            Ok(OrderFlow::OrderCancelReject(reject)) => {
-                if poss_resend && self.reports.is_repeated_reject(&reject) {
-                    return Ok(None);
-                }
-                self.reports.apply_cancel_reject(table, risk, &reject)
-            }
-            // A business reject names no order either. Nothing else is for a gateway.
-            Ok(OrderFlow::BusinessMessageReject(_)) => Ok(None),
-            Ok(_) => {
-                self.session.refuse_type(sequence, msg_type(message, &self.index));
-                Ok(None)
-            }
-            Err(error) => {
-                let msg_type = msg_type(message, &self.index);
-                self.session.refuse_content(sequence, msg_type, error);
-                Ok(None)
-            }
-        }
     }
 
     /// Heartbeats, test requests, time-outs.
@@ -263,12 +182,13 @@ impl OrderSession {
     ) -> Result<(), GatewayError> {
         let mono = clock.now();
         let now = Now { mono, utc: clock.utc_at(mono) };
-        if self.session.poll_timeout().is_some_and(|due| due <= mono)
-            && let Some(Event::Disconnect(reason)) = self.session.handle_timeout(now)
+        if self.link.poll_timeout().is_some_and(|due| due <= mono)
+            && let Some(delivery) = self.link.handle_timeout(now)
+            && let Event::Disconnect(reason) = delivery.event
         {
             return Err(GatewayError::SessionEnded(reason));
         }
-        self.send_session_messages(io, now)
+        self.transmit(io, now).map(drop)
     }
 
     /// Asks the venue to end the session.
@@ -279,8 +199,8 @@ impl OrderSession {
     ) -> Result<(), GatewayError> {
         let mono = clock.now();
         let now = Now { mono, utc: clock.utc_at(mono) };
-        let _ = self.session.logout(now, "");
-        self.send_session_messages(io, now)
+        self.link.outbox(now).log_out("");
+        self.transmit(io, now).map(drop)
     }
 
     /// The venue sends no more, or the connection broke.
@@ -289,7 +209,7 @@ impl OrderSession {
     }
 
     pub(crate) fn is_active(&self) -> bool {
-        self.session.is_active()
+        self.link.session().is_active()
     }
 
     /// Whether the session ended in good order.
@@ -321,9 +241,10 @@ impl OrderSession {
         self.reports.repeated()
     }
 
-    /// The bytes of the last new order that was sent; empty before the first.
+    /// The bytes of the last new order that was sent; empty before the first, and when no bare
+    /// send repeats them.
     pub(crate) fn last_order(&self) -> &[u8] {
-        self.message.get(self.last_order.clone()).unwrap_or(&[])
+        self.last_order.as_deref().unwrap_or_default()
     }
 
     #[inline]
@@ -335,7 +256,7 @@ impl OrderSession {
         order: NewOrder,
         reference: Reference,
         recorders: &mut Recorders<'_>,
-    ) -> Result<News, GatewayError> {
+    ) -> Result<Option<OrderUpdate>, GatewayError> {
         let mut offsets = request.offsets;
         let origin = request.origin;
         let taken = clock.now();
@@ -348,15 +269,19 @@ impl OrderSession {
         mark(&mut offsets, Stage::Risk, origin, checked);
 
         let now = Now { mono: checked, utc: clock.utc_at(checked) };
-        let range = self.encode_order(now, request.id, &order)?;
+        self.encode_order(now, request.id, &order)?;
         let encoded = clock.now();
         mark(&mut offsets, Stage::Encode, origin, encoded);
 
-        self.send(io, range.clone())?;
+        self.write(io)?;
         let sent = clock.now();
         mark(&mut offsets, Stage::Send, origin, sent);
 
-        self.last_order = range;
+        if let Some(copy) = &mut self.last_order {
+            copy.clear();
+            copy.extend_from_slice(self.link.unsent());
+        }
+        self.written();
         self.remember(request.id, &order, encoded)?;
         if origin != Nanos::ZERO {
             recorders.path.record(&offsets);
@@ -373,7 +298,7 @@ impl OrderSession {
         order: &NewOrder,
         reference: Reference,
     ) -> Result<(), Refusal> {
-        if !self.session.is_active() {
+        if !self.link.session().is_active() {
             return Err(Refusal::NotConnected);
         }
         if !self.table.has_room_for(id) {
@@ -383,12 +308,13 @@ impl OrderSession {
         self.risk.check(now, side, order_type, price, lots, reference).map_err(Refusal::Risk)
     }
 
+    /// Leaves the order in the link's outbox.
     fn encode_order(
         &mut self,
         now: Now,
         id: ClientOrderId,
         order: &NewOrder,
-    ) -> Result<Range<usize>, GatewayError> {
+    ) -> Result<(), GatewayError> {
         let message = NewOrderSingle {
             cl_ord_id: ShortText::from_u64(id.0),
             symbol: self.symbol,
@@ -399,8 +325,7 @@ impl OrderSession {
             qty: whole_units(&self.instrument, order.lots)?,
             transact_time: now.utc,
         };
-        let out = self.message.as_mut_slice();
-        self.session.send_message(now, &message, out).map_err(GatewayError::Encode)
+        self.link.outbox(now).send_message(&message).map_err(GatewayError::Encode)
     }
 
     fn remember(
@@ -431,14 +356,14 @@ impl OrderSession {
         clock: &Clock,
         id: ClientOrderId,
         target: ClientOrderId,
-    ) -> Result<News, GatewayError> {
-        let held = self.table.get(target).copied();
-        let order = match held {
-            Some(order) if order.state == OrderState::Working && self.session.is_active() => order,
-            held => {
+    ) -> Result<Option<OrderUpdate>, GatewayError> {
+        let is_active = self.is_active();
+        let order = match self.table.get(target).copied() {
+            Some(order) if order.state == OrderState::Working && is_active => order,
+            known => {
                 self.refused += 1;
-                let state = held.map_or(OrderState::Cancelled, |order| order.state);
-                let lots_open = held.map_or(Lots::ZERO, |order| order.lots_open);
+                let state = known.map_or(OrderState::Cancelled, |order| order.state);
+                let lots_open = known.map_or(Lots::ZERO, |order| order.lots_open);
                 let kind = UpdateKind::Refused(Refusal::NotWorking);
                 return Ok(Some(OrderUpdate { id: target, kind, state, lots_open }));
             }
@@ -453,34 +378,37 @@ impl OrderSession {
             qty: whole_units(&self.instrument, order.lots)?,
             transact_time: now.utc,
         };
-        let out = self.message.as_mut_slice();
-        let range = self.session.send_message(now, &message, out).map_err(GatewayError::Encode)?;
-        self.last_order = 0..0;
-        self.send(io, range)?;
+        self.link.outbox(now).send_message(&message).map_err(GatewayError::Encode)?;
+        self.write(io)?;
+        self.written();
         self.table
             .apply(target, OrderEvent::CancelSent, Lots::ZERO)
             .map_err(|_| GatewayError::Contradiction)?;
         Ok(None)
     }
 
-    /// Sends a part of the message buffer; what the kernel does not take now, the loop keeps.
+    /// Sends what waits in the outbox; what the kernel does not take now, the loop keeps.
     #[inline]
-    fn send(&self, io: &mut Io<EpollKernel>, range: Range<usize>) -> Result<(), GatewayError> {
-        let bytes = self.message.get(range).unwrap_or(&[]);
-        Ok(io.write(self.stream, bytes, None)?)
+    fn write(&self, io: &mut Io<EpollKernel>) -> Result<(), GatewayError> {
+        Ok(io.write(self.stream, self.link.unsent(), None)?)
     }
 
-    fn send_session_messages(
-        &mut self,
-        io: &mut Io<EpollKernel>,
-        now: Now,
-    ) -> Result<(), GatewayError> {
-        while let Some(range) = self.session.poll_transmit(now, self.message.as_mut_slice()) {
-            // The buffer no longer holds the last order.
-            self.last_order = 0..0;
-            self.send(io, range)?;
+    /// What waited in the outbox is the loop's.
+    #[inline]
+    fn written(&mut self) {
+        let bytes = self.link.unsent().len();
+        self.link.transmitted(bytes);
+    }
+
+    /// Sends what the session wants to; whether there was anything.
+    fn transmit(&mut self, io: &mut Io<EpollKernel>, now: Now) -> Result<bool, GatewayError> {
+        let mut has_written = false;
+        while !self.link.poll_transmit(now).is_empty() {
+            self.write(io)?;
+            self.written();
+            has_written = true;
         }
-        Ok(())
+        Ok(has_written)
     }
 }
 

@@ -13,9 +13,6 @@ const REPORTS_REMEMBERED: usize = 16_384;
 /// Refused cancels whose ids are remembered.
 const REJECTS_REMEMBERED: usize = 1_024;
 
-/// An update that a report or a refusal led to.
-pub(crate) type News = Option<OrderUpdate>;
-
 /// What was reported so far, so that a report marked PossResend (97) is told from a new one.
 #[derive(Debug)]
 pub(crate) struct Reports {
@@ -43,33 +40,21 @@ impl Reports {
         self.repeated
     }
 
-    /// Whether a report that may have been sent before was applied before; counts it if so.
-    #[cold]
-    pub(crate) fn is_repeated(&mut self, table: &OrderTable, report: &ExecutionReport<'_>) -> bool {
-        let is_repeated =
-            self.executions.contains(&report.exec_id) || self.is_counted(table, report);
-        self.repeated += u64::from(is_repeated);
-        is_repeated
-    }
-
-    /// As [`Reports::is_repeated`], of a refused cancel.
-    #[cold]
-    pub(crate) fn is_repeated_reject(&mut self, reject: &OrderCancelReject<'_>) -> bool {
-        let is_repeated = self.rejects.contains(&reject.cl_ord_id);
-        self.repeated += u64::from(is_repeated);
-        is_repeated
-    }
-
-    /// What an execution report does to its order. A report that answers nothing of ours ends the
-    /// run: our view of our own orders would be wrong from there on.
-    pub(crate) fn apply(
+    /// What an execution report does to its order; nothing when it may have been sent before
+    /// (`poss_resend`) and was. A report that answers nothing of ours ends the run: our view of our
+    /// own orders would be wrong from there on.
+    pub(crate) fn execution(
         &mut self,
         table: &mut OrderTable,
         risk: &mut Risk,
         recorders: &mut Recorders<'_>,
         received: Nanos,
+        poss_resend: bool,
         report: &ExecutionReport<'_>,
-    ) -> Result<News, GatewayError> {
+    ) -> Result<Option<OrderUpdate>, GatewayError> {
+        if poss_resend && self.is_repeated(table, report) {
+            return Ok(None);
+        }
         self.executions.insert(report.exec_id);
         let id = order_of(report).ok_or(GatewayError::Contradiction)?;
         let lots = self.lots(report.last_qty)?;
@@ -91,12 +76,17 @@ impl Reports {
     }
 
     /// The venue refused a cancel: the order works on, or had ended before.
-    pub(crate) fn apply_cancel_reject(
+    pub(crate) fn cancel_reject(
         &mut self,
         table: &mut OrderTable,
         risk: &mut Risk,
+        poss_resend: bool,
         reject: &OrderCancelReject<'_>,
-    ) -> Result<News, GatewayError> {
+    ) -> Result<Option<OrderUpdate>, GatewayError> {
+        if poss_resend && self.rejects.contains(&reject.cl_ord_id) {
+            self.repeated += 1;
+            return Ok(None);
+        }
         self.rejects.insert(reject.cl_ord_id);
         let id = reject.orig_cl_ord_id.to_u64().ok_or(GatewayError::Contradiction)?;
         let id = ClientOrderId(id);
@@ -108,6 +98,15 @@ impl Reports {
         }
         let kind = UpdateKind::CancelRejected;
         Ok(Some(OrderUpdate { id, kind, state: order.state, lots_open: order.lots_open }))
+    }
+
+    /// Whether a report that may have been sent before was applied before; counts it if so.
+    #[cold]
+    fn is_repeated(&mut self, table: &OrderTable, report: &ExecutionReport<'_>) -> bool {
+        let is_repeated =
+            self.executions.contains(&report.exec_id) || self.is_counted(table, report);
+        self.repeated += u64::from(is_repeated);
+        is_repeated
     }
 
     /// Whether a fill is in its order already: the total after it (CumQty, 14) is no more than what

@@ -4,7 +4,6 @@ mod book;
 mod fields;
 mod json;
 mod stream;
-#[rustfmt::skip]
 mod stream_codec;
 mod sync;
 mod usual;

@@ -15,8 +15,8 @@
 //! - [`native`]: the messages of taut's own feed.
 //! - [`feed`]: two lines, gaps, retransmission and snapshots, for any feed of numbered packets.
 //!
-//! The layouts of SBE messages stand in `schema/*.xml`, and their decoders are generated from
-//! there.
+//! The layouts of SBE messages stand in `schema/*.xml`; the build script generates their codecs
+//! from there, over the runtime in `taut-sbe`.
 //!
 //! ```
 //! use taut_market_data::binance::{BinanceJson, FrameKind};

@@ -6,7 +6,6 @@
 //! size. Implied prices are another book, which is not kept: their entries are left out.
 
 mod book;
-#[rustfmt::skip]
 mod codec;
 mod packet;
 

@@ -3,7 +3,7 @@
 //! A datagram is a [`PacketHeader`] (24 bytes) and then messages, each behind a 4-byte frame (its
 //! size, a reserved word) and an SBE message header. The messages are encoded by Simple Binary
 //! Encoding 1.0 in little endian, as `schema/taut-market-data.xml` says. Their codec is generated
-//! from that file (`cargo xtask gen`); above it stand the nouns of taut, one table per template in
+//! from that file by the build script; above it stand the nouns of taut, one table per template in
 //! [`Message`], and the packet.
 //!
 //! [`PacketWriter`] packs messages into a buffer that it is given; [`PacketReader`] reads a
@@ -34,7 +34,6 @@
 //! ```
 
 mod block;
-#[rustfmt::skip]
 mod codec;
 mod error;
 mod frame;

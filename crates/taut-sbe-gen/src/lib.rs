@@ -5,7 +5,9 @@
 //! From a schema come
 //!
 //! - source: [`generate_crate`] a crate of its own, [`generate_module`] one file for a `build.rs`.
-//!   It depends on nothing, is `no_std`, forbids `unsafe` and allocates nothing;
+//!   It is `no_std`, free of `unsafe` and allocates nothing; it depends on the crate `taut-sbe`, or
+//!   carries a copy of it ([`Options::stand_alone`]). [`Options`] also choose messages and
+//!   directions;
 //! - messages without generated code: [`Schema::decode`] and [`Schema::encode`] go between bytes
 //!   and a tree of [`Value`]s, for tools and tests.
 //!
@@ -13,11 +15,12 @@
 //! `mod stream { include!(concat!(env!("OUT_DIR"), "/stream.rs")); }`:
 //!
 //! ```no_run
-//! use taut_sbe_gen::{Schema, generate_module};
+//! use taut_sbe_gen::{Direction, Options, Schema, generate_module};
 //!
 //! let schema = Schema::read("schemas/stream.xml".as_ref())?;
+//! let options = Options::default().direction(Direction::Decode);
 //! let file = std::path::Path::new(&std::env::var("OUT_DIR")?).join("stream.rs");
-//! std::fs::write(file, generate_module(&schema, &[]))?;
+//! std::fs::write(file, generate_module(&schema, &options))?;
 //! println!("cargo::rerun-if-changed=schemas/stream.xml");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -53,7 +56,7 @@
 //! # Example
 //! ```
 //! use std::path::Path;
-//! use taut_sbe_gen::{Schema, generate_module};
+//! use taut_sbe_gen::{Options, Schema, generate_module};
 //!
 //! let schema = r#"<messageSchema package="tiny" id="1" version="0">
 //!     <types>
@@ -67,7 +70,8 @@
 //!     <message name="Ping" id="1"><field name="at" id="1" type="uint64"/></message>
 //! </messageSchema>"#;
 //! let schema = Schema::parse(Path::new("tiny.xml"), schema, Path::new("."))?;
-//! assert!(generate_module(&schema, &[]).contains("pub struct PingDecoder<'a>"));
+//! let module = generate_module(&schema, &Options::default());
+//! assert!(module.contains("pub struct PingDecoder<'a>"));
 //!
 //! let bytes = [8, 0, 1, 0, 1, 0, 0, 0, 42, 0, 0, 0, 0, 0, 0, 0];
 //! let (message, rest) = schema.decode(&bytes)?;
@@ -92,7 +96,7 @@ mod xml;
 
 pub use dynamic::{DynamicError, DynamicMessage, Value};
 pub use error::{Place, SchemaError};
-pub use generate::{Files, MARK, generate_crate, generate_module};
+pub use generate::{Direction, Files, MARK, Options, generate_crate, generate_module};
 pub use primitive::{ByteOrder, Charset, Literal, Primitive};
 pub use schema::{
     Body, Choice, Composite, CompositeId, Constant, Data, Dimension, Enum, EnumId, Field, Group,

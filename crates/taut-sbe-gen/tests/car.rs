@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::process::Command;
+
 use taut_sbe_gen::{Schema, Value};
 
 /// Reads a car with the generated decoder, checks it, writes it again, and tries every buffer
@@ -93,12 +95,14 @@ fn generated_code_reads_both_samples_and_writes_the_same_bytes() {
     for schema in SCHEMAS {
         let Some(path) = support::shared(schema) else { return };
         let schema = Schema::read(&path).unwrap_or_else(|error| panic!("{error}"));
-        let folder = tempfile::tempdir().expect("folder");
-        let program = support::program(&schema, PROGRAM, folder.path());
-        for file in FILES {
-            let Some(file) = support::shared(file) else { return };
-            let output = std::process::Command::new(&program).arg(&file).output().expect("it runs");
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        for options in support::both_runtimes() {
+            let folder = tempfile::tempdir().expect("folder");
+            let program = support::program(&schema, &options, PROGRAM, folder.path());
+            for file in FILES {
+                let Some(file) = support::shared(file) else { return };
+                let output = Command::new(&program).arg(&file).output().expect("it runs");
+                assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            }
         }
     }
 }

@@ -1,36 +1,82 @@
-//! Every schema becomes a crate and a module that compile without a warning.
+//! Every schema becomes a crate and a module that compile without a warning, over the runtime's
+//! crate and with a copy of it.
 
 mod support;
 
-use taut_sbe_gen::{Schema, generate_module};
+use std::path::Path;
+
+use taut_sbe_gen::{Direction, Options, Schema, generate_crate, generate_module};
+
+const CHECK: [&str; 5] = ["--crate-type", "lib", "--emit", "metadata", "-o"];
+
+fn read(path: &Path) -> Schema {
+    Schema::read(path).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn check_crate(schema: &Schema, options: &Options) {
+    let folder = tempfile::tempdir().expect("folder");
+    support::write_crate(schema, options, folder.path());
+    let lib = folder.path().join("src/lib.rs");
+    let out = folder.path().join("out.rmeta");
+    let files = [support::text(&out), "-D", "missing-docs", support::text(&lib)];
+    support::rustc(&[&CHECK[..], &files].concat());
+}
 
 #[test]
 fn every_schema_becomes_a_crate_that_compiles_without_warnings() {
     for path in support::all() {
-        let schema = Schema::read(&path).unwrap_or_else(|error| panic!("{error}"));
-        let folder = tempfile::tempdir().expect("folder");
-        support::write_crate(&schema, folder.path());
-        let lib = folder.path().join("src/lib.rs");
-        let metadata = ["--crate-type", "lib", "--emit", "metadata", "-D", "missing-docs"];
-        let out = folder.path().join("out.rmeta");
-        let arguments = [support::text(&lib), "-o", support::text(&out)];
-        support::rustc(&[&metadata[..], &arguments].concat());
+        let schema = read(&path);
+        check_crate(&schema, &Options::default());
         println!("{}: {} messages", path.display(), schema.messages.len());
     }
+    check_crate(&read(&support::feed()), &Options::default().stand_alone());
+}
+
+fn check_module(schema: &Schema, options: &Options) {
+    let folder = tempfile::tempdir().expect("folder");
+    let lib = folder.path().join("lib.rs");
+    std::fs::write(folder.path().join("sbe.rs"), generate_module(schema, options)).expect("file");
+    std::fs::write(&lib, "//! A crate.\n#![forbid(unsafe_code)]\npub mod sbe;\n").expect("file");
+    let out = folder.path().join("out.rmeta");
+    support::rustc(&[&CHECK[..], &[support::text(&out), support::text(&lib)]].concat());
 }
 
 #[test]
 fn a_schema_becomes_a_module_that_compiles_without_warnings() {
     // The same code as the crates' in one file: some schemas are enough.
     for path in support::OWN.iter().map(|name| support::own(name)).chain([support::feed()]) {
-        let schema = Schema::read(&path).unwrap_or_else(|error| panic!("{error}"));
-        let folder = tempfile::tempdir().expect("folder");
-        let lib = folder.path().join("lib.rs");
-        std::fs::write(folder.path().join("sbe.rs"), generate_module(&schema, &[])).expect("file");
-        std::fs::write(&lib, "//! A crate.\n#![forbid(unsafe_code)]\npub mod sbe;\n")
-            .expect("file");
-        let out = folder.path().join("out.rmeta");
-        let arguments = ["--crate-type", "lib", "--emit", "metadata", support::text(&lib), "-o"];
-        support::rustc(&[&arguments[..], &[support::text(&out)]].concat());
+        for options in support::both_runtimes() {
+            check_module(&read(&path), &options);
+        }
+    }
+}
+
+#[test]
+fn one_direction_compiles_and_has_nothing_of_the_other() {
+    for path in ["odd.xml", "later.xml", "trees.xml"].map(support::own) {
+        let schema = read(&path);
+        let ways = [(Direction::Decode, "Encoder"), (Direction::Encode, "Decoder")];
+        for (direction, other) in ways {
+            let options = Options::default().direction(direction);
+            check_module(&schema, &options);
+            assert!(!generate_module(&schema, &options).contains(other), "{direction:?}");
+        }
+    }
+}
+
+#[test]
+fn the_crate_of_a_schema_has_a_name_in_snake_case() {
+    let odd = std::fs::read_to_string(support::own("odd.xml")).expect("a schema");
+    for (package, name) in [
+        ("iLinkBinary", "i_link_binary"),
+        ("b3.entrypoint-v5", "b3_entrypoint_v5"),
+        ("5x", "sbe_5x"),
+    ] {
+        let text = odd.replacen("package=\"odd.names\"", &format!("package=\"{package}\""), 1);
+        assert_ne!(text, odd);
+        let schema = Schema::parse(Path::new("odd.xml"), &text, Path::new(".")).expect("a schema");
+        let files = generate_crate(&schema, &Options::default());
+        let manifest = &files[Path::new("Cargo.toml")];
+        assert!(manifest.contains(&format!("name = \"{name}\"\n")), "{manifest}");
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use support::random::{self, Random};
-use taut_sbe_gen::Schema;
+use taut_sbe_gen::{Options, Schema};
 
 const PROGRAM: &str = include_str!("programs/messages.rs");
 
@@ -49,7 +49,7 @@ fn run(program: &Path, arguments: &[&str]) -> String {
 fn compare(path: &Path, rounds: usize, mutations: usize, count: u64) {
     let schema = Schema::read(path).unwrap_or_else(|error| panic!("{error}"));
     let folder = tempfile::tempdir().expect("folder");
-    let program = support::program(&schema, PROGRAM, folder.path());
+    let program = support::program(&schema, &Options::default(), PROGRAM, folder.path());
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let seeds = messages(&schema, rounds, &mut random);
     let mut all = seeds.clone();
@@ -80,6 +80,27 @@ fn compare(path: &Path, rounds: usize, mutations: usize, count: u64) {
     let line =
         run(&program, &["fuzz", support::text(&file), &count.to_string(), "88172645463325252"]);
     print!("{}: {line}", path.display());
+}
+
+#[test]
+fn decoders_with_a_copy_of_the_runtime_say_the_same() {
+    for name in ["odd.xml", "later.xml"] {
+        let schema = Schema::read(&support::own(name)).unwrap_or_else(|error| panic!("{error}"));
+        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        let mut all = messages(&schema, 20, &mut random);
+        for at in 0..all.len() * 50 {
+            let mut bytes = all[at % all.len()].clone();
+            random::mutate(&mut bytes, &mut random);
+            all.push(bytes);
+        }
+        let printed = support::both_runtimes().map(|options| {
+            let folder = tempfile::tempdir().expect("folder");
+            let program = support::program(&schema, &options, PROGRAM, folder.path());
+            run(&program, &["json", support::text(&write_messages(&all, folder.path()))])
+        });
+        assert_eq!(printed[0].lines().count(), all.len());
+        assert!(printed[0] == printed[1], "{name}: the runtimes differ");
+    }
 }
 
 #[test]

@@ -25,11 +25,7 @@ fn ways_to_panic(source: &Path, functions: &[&str]) -> Vec<String> {
 fn hot_messages_compile_to_code_without_a_panic() {
     let Some(path) = support::shared("schemas/stream_1_0.xml") else { return };
     let schema = Schema::read(&path).unwrap_or_else(|error| panic!("{error}"));
-    let folder = tempfile::tempdir().expect("folder");
-    let source = folder.path().join("hot.rs");
-    std::fs::write(folder.path().join("sbe.rs"), generate_module(&schema, &[])).expect("file");
     let functions = include_str!("programs/panic_free.rs");
-    std::fs::write(&source, format!("mod sbe;\n{functions}")).expect("file");
     let names = [
         "decode_best",
         "decode_depth",
@@ -38,8 +34,15 @@ fn hot_messages_compile_to_code_without_a_panic() {
         "decode_any",
         "encode_depth",
     ];
-    let ways = ways_to_panic(&source, &names);
-    assert!(ways.is_empty(), "{ways:#?}");
+    for options in support::both_runtimes() {
+        let folder = tempfile::tempdir().expect("folder");
+        let source = folder.path().join("hot.rs");
+        let module = generate_module(&schema, &options);
+        std::fs::write(folder.path().join("sbe.rs"), module).expect("file");
+        std::fs::write(&source, format!("mod sbe;\n{functions}")).expect("file");
+        let ways = ways_to_panic(&source, &names);
+        assert!(ways.is_empty(), "{ways:#?}");
+    }
 }
 
 #[test]

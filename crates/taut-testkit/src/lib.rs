@@ -6,9 +6,9 @@
 //!   and reorders what it carries; a [`Pair`] joins two ends over two of them.
 //! - **Waits** have a condition and a deadline: [`until`] and [`until_some`] fail with what did not
 //!   happen. No test waits for a time where it means a condition.
-//! - **Addresses** come from the kernel ([`tcp_listener`], [`udp_socket`]), with their open sockets;
-//!   a program that binds for itself binds port 0 and says where, or is given an address that no
-//!   other process uses ([`own_address`]).
+//! - **Addresses** come from the kernel ([`tcp_listener`], [`udp_socket`]), with their sockets
+//!   open; a program that binds for itself binds port 0 and says where, or is given an address that
+//!   no other process uses ([`own_address`]).
 //! - **Programs** under test end with the test ([`Process`]): whatever happens, they are killed and
 //!   reaped, and every wait for their words or their end has a deadline.
 #![forbid(unsafe_code)]

@@ -1,10 +1,10 @@
 //! The clients' places: who is connected, and that nobody is twice.
 
-use taut_fix::{CompId, ExecutionReport, Now, OrderCancelReject};
+use taut_fix::{CompId, FieldIndex, Now, TypedMessage};
 use taut_io::{EpollKernel, Handle, Io};
 use taut_types::Nanos;
 
-use crate::connection::{Connection, Terms};
+use crate::connection::{Connection, Request, Terms};
 use crate::orders::{SESSIONS_MAX, SessionId};
 
 /// What became of a logon.
@@ -18,6 +18,9 @@ pub enum LogOn {
     Refused,
 }
 
+/// Fields of a message.
+const FIELDS_MAX: usize = 128;
+
 #[derive(Debug)]
 struct Slot {
     serial: u64,
@@ -28,6 +31,8 @@ struct Slot {
 #[derive(Debug)]
 pub struct Clients {
     terms: Terms,
+    /// One message is in work at a time.
+    index: FieldIndex,
     slots: [Option<Slot>; SESSIONS_MAX],
     next_serial: u64,
     pub logged_on: u64,
@@ -36,9 +41,10 @@ pub struct Clients {
 }
 
 impl Clients {
-    pub const fn new(terms: Terms) -> Self {
+    pub fn new(terms: Terms) -> Self {
         Self {
             terms,
+            index: FieldIndex::with_capacity(FIELDS_MAX),
             slots: [const { None }; SESSIONS_MAX],
             next_serial: 1,
             logged_on: 0,
@@ -71,6 +77,13 @@ impl Clients {
         Some((SessionId { slot, serial: occupied.serial }, &mut occupied.connection))
     }
 
+    /// What a client wants next.
+    pub fn next_request(&mut self, now: Now, session: SessionId) -> Option<Request> {
+        let Self { slots, index, .. } = self;
+        let slot = slots.get_mut(session.slot)?.as_mut()?;
+        slot.connection.next_request(now, index)
+    }
+
     /// Lets a client in, unless its CompID is logged on already.
     pub fn log_on(&mut self, session: SessionId, comp_id: CompId) -> LogOn {
         let is_taken = self.slots.iter().flatten().any(|other| {
@@ -87,20 +100,6 @@ impl Clients {
                 LogOn::First
             }
             _ => LogOn::Again,
-        }
-    }
-
-    /// Adds a report to a client's output, if the client is still there.
-    pub fn report(&mut self, now: Now, session: SessionId, report: &ExecutionReport<'_>) {
-        if let Some(connection) = self.connection(session) {
-            self.reports += u64::from(connection.report(now, report));
-        }
-    }
-
-    /// Adds a refused cancel to a client's output.
-    pub fn cancel_reject(&mut self, now: Now, session: SessionId, reject: &OrderCancelReject<'_>) {
-        if let Some(connection) = self.connection(session) {
-            self.reports += u64::from(connection.cancel_reject(now, reject));
         }
     }
 
@@ -139,20 +138,17 @@ impl Clients {
 
 /// The clients, and the loop that their reports leave by.
 #[derive(Debug)]
-pub struct Desk<'a> {
+pub struct ClientIo<'a> {
     pub clients: &'a mut Clients,
     pub io: &'a mut Io<EpollKernel>,
 }
 
-impl Desk<'_> {
-    /// As [`Clients::report`].
-    pub fn report(&mut self, now: Now, session: SessionId, report: &ExecutionReport<'_>) {
-        self.clients.report(now, session, report);
-    }
-
-    /// As [`Clients::cancel_reject`].
-    pub fn cancel_reject(&mut self, now: Now, session: SessionId, reject: &OrderCancelReject<'_>) {
-        self.clients.cancel_reject(now, session, reject);
+impl ClientIo<'_> {
+    /// Sends a report or a refused cancel with the next flush, if the client is still there.
+    pub fn send(&mut self, now: Now, session: SessionId, message: &impl TypedMessage) {
+        if let Some(connection) = self.clients.connection(session) {
+            self.clients.reports += u64::from(connection.send(now, message, self.io));
+        }
     }
 
     /// As [`Clients::flush`].

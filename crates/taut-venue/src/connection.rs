@@ -1,24 +1,20 @@
 //! One client's connection: bytes in, requests out, reports back.
 
 use taut_fix::{
-    BeginString, BusinessMessageReject, BusinessRejectReason, CompId, DataTags, Dictionaries,
-    Event, ExecutionReport, FieldIndex, MESSAGE_BYTES_MAX, MemoryStore, NewOrderSingle, Now,
-    OrderCancelReject, OrderCancelRequest, OrderFlow, Peek, Role, Session, SessionConfig,
-    ShortText, TypedMessage, msg_type, peek,
+    BeginString, BusinessMessageReject, BusinessRejectReason, CompId, DataTags, Delivery,
+    Dictionaries, Event, FieldIndex, FixError, Limit, Link, LinkConfig, MESSAGE_BYTES_MAX,
+    MemoryStore, NewOrderSingle, Now, OrderCancelRequest, OrderFlow, Peek, Received, Role, Session,
+    SessionConfig, ShortText, TypedMessage, peek,
 };
-use taut_io::{ByteBuffer, EpollKernel, Handle, Io};
+use taut_io::{EpollKernel, Handle, Io};
 use taut_types::Nanos;
 
 /// What one receive of the loop brings at the most.
 const RECEIVE_BYTES: usize = 64 * 1_024;
 /// Room for two receives, behind the start of a message.
-const INPUT_BYTES: usize = 2 * RECEIVE_BYTES + MESSAGE_BYTES_MAX;
-/// Room for reports that are sent together, before it must grow.
-const OUTPUT_BYTES: usize = 32 * 1_024;
-/// Room for one message that is sent; the longest report has about 500 bytes.
+const INBOX_BYTES: usize = 2 * RECEIVE_BYTES + MESSAGE_BYTES_MAX;
+/// The longest message that is sent; the longest report has about 500 bytes.
 const MESSAGE_BYTES: usize = 1_024;
-/// Fields of a message.
-const FIELDS_MAX: usize = 128;
 /// The newest reports, which a client may ask for again.
 const STORE_MESSAGES: usize = 4_096;
 const STORE_BYTES: usize = 256 * STORE_MESSAGES;
@@ -43,7 +39,7 @@ pub struct Terms {
     pub comp_id: CompId,
     /// What messages are held against.
     pub dictionaries: Dictionaries,
-    /// The most bytes of one write.
+    /// The most bytes of one write, which is what waits for the loop at the most.
     pub write_bytes_max: usize,
 }
 
@@ -51,15 +47,10 @@ pub struct Terms {
 #[derive(Debug)]
 pub struct Connection {
     stream: Handle,
-    fix: Option<Session<MemoryStore>>,
     since: Nanos,
-    index: FieldIndex,
-    input: ByteBuffer,
-    /// Room for a message that came before its turn.
-    held: Box<[u8]>,
-    message: Box<[u8; MESSAGE_BYTES]>,
-    /// What the loop has not been given yet.
-    output: Vec<u8>,
+    /// What came before the Logon was whole.
+    first: Vec<u8>,
+    link: Option<Link<MemoryStore>>,
     is_broken: bool,
     terms: Terms,
     /// The CompID under which it was let in.
@@ -67,16 +58,12 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub fn new(stream: Handle, terms: Terms, now: Now) -> Self {
+    pub const fn new(stream: Handle, terms: Terms, now: Now) -> Self {
         Self {
             stream,
-            fix: None,
             since: now.mono,
-            index: FieldIndex::with_capacity(FIELDS_MAX),
-            input: ByteBuffer::new(INPUT_BYTES),
-            held: vec![0; MESSAGE_BYTES_MAX].into_boxed_slice(),
-            message: Box::new([0; MESSAGE_BYTES]),
-            output: Vec::with_capacity(OUTPUT_BYTES),
+            first: Vec::new(),
+            link: None,
             is_broken: false,
             terms,
             comp_id: None,
@@ -101,10 +88,17 @@ impl Connection {
     /// Takes what has arrived; whether there is room for another receive before the next request
     /// is taken out.
     pub fn receive(&mut self, bytes: &[u8]) -> bool {
-        // There was room, and no message is that long: the session has consumed it or closed.
-        self.is_broken |= !self.input.write(bytes);
-        self.input.commit_all();
-        self.input.free() >= RECEIVE_BYTES
+        match &mut self.link {
+            Some(link) => {
+                // There was room, and no message is that long: the session has taken it or closed.
+                self.is_broken |= !link.receive(bytes);
+                link.inbox_free() >= RECEIVE_BYTES
+            }
+            None => {
+                self.first.extend_from_slice(bytes);
+                self.first.len() <= RECEIVE_BYTES
+            }
+        }
     }
 
     /// The stream is over.
@@ -113,26 +107,24 @@ impl Connection {
     }
 
     /// The next thing that the client wants, out of what was received.
-    pub fn next_request(&mut self, now: Now) -> Option<Request> {
-        if self.fix.is_none() {
-            self.meet(now);
+    pub fn next_request(&mut self, now: Now, index: &mut FieldIndex) -> Option<Request> {
+        if self.link.is_none() {
+            self.open_session(now, index);
         }
-        self.transmit(now);
-        loop {
-            let (worked, request) = self.step(now);
-            if request.is_some() {
-                return request;
-            }
-            self.transmit(now);
-            if !worked {
-                return self.is_over().then_some(Request::Leave);
+        if let Some(link) = &mut self.link {
+            while let Some(delivery) = link.handle_bytes(now, &mut &[][..], index) {
+                let request = request_of(delivery);
+                if request.is_some() {
+                    return request;
+                }
             }
         }
+        self.is_over().then_some(Request::Leave)
     }
 
     /// Whether there is nothing more to expect from it.
     pub fn is_over(&self) -> bool {
-        self.is_broken || self.fix.as_ref().is_some_and(Session::is_closed)
+        self.is_broken || self.link.as_ref().is_some_and(Link::is_closed)
     }
 
     /// Does what the session's clock asks for.
@@ -140,66 +132,74 @@ impl Connection {
         if self.timeout().is_none_or(|due| now.mono < due) {
             return;
         }
-        match &mut self.fix {
+        match &mut self.link {
             None => self.is_broken = true,
-            Some(fix) => {
-                // Its end shows in `is_over`.
-                let _ = fix.handle_timeout(now);
-                self.transmit(now);
-            }
+            // Its end shows in `is_over`.
+            Some(link) => _ = link.handle_timeout(now),
         }
     }
 
-    /// When [`Connection::handle_timeout`] is due.
+    /// When there is something to do though nothing arrives.
     pub fn timeout(&self) -> Option<Nanos> {
-        match &self.fix {
+        match &self.link {
             None => Some(self.since + LOGON_TIMEOUT),
-            Some(fix) => fix.poll_timeout(),
+            Some(link) if link.is_paused() => Some(Nanos::ZERO),
+            Some(link) => link.poll_timeout(),
         }
     }
 
-    /// Adds a report to the output.
-    pub fn report(&mut self, now: Now, report: &ExecutionReport<'_>) -> bool {
-        self.append(now, report)
-    }
-
-    /// Adds a refused cancel to the output.
-    pub fn cancel_reject(&mut self, now: Now, reject: &OrderCancelReject<'_>) -> bool {
-        self.append(now, reject)
-    }
-
-    /// Moves what the session wants to send to the output.
-    pub fn transmit(&mut self, now: Now) {
-        let Some(fix) = &mut self.fix else { return };
-        while let Some(range) = fix.poll_transmit(now, self.message.as_mut_slice()) {
-            self.output.extend_from_slice(self.message.get(range).unwrap_or_default());
+    /// Sends a report or a refused cancel with the next flush. A session that is logging out takes
+    /// none any more.
+    pub fn send(
+        &mut self,
+        now: Now,
+        message: &impl TypedMessage,
+        io: &mut Io<EpollKernel>,
+    ) -> bool {
+        let Some(link) = &mut self.link else { return false };
+        match link.outbox(now).send_message(message) {
+            Err(FixError::Limit(Limit::BufferBytes)) => {}
+            sent => return sent.is_ok(),
         }
+        // The reports of a sweep may be more than waits at once.
+        self.flush(io);
+        let link = self.link.as_mut();
+        link.is_some_and(|link| link.outbox(now).send_message(message).is_ok())
     }
 
-    /// Gives the output to the loop, which keeps what the kernel does not take.
+    /// As [`Connection::flush`], with what the session itself wants to send.
+    pub fn transmit(&mut self, now: Now, io: &mut Io<EpollKernel>) {
+        if let Some(link) = &mut self.link {
+            link.poll_transmit(now);
+        }
+        self.flush(io);
+    }
+
+    /// Gives what waits to the loop, which keeps what the kernel does not take.
     #[inline]
     pub fn flush(&mut self, io: &mut Io<EpollKernel>) {
-        if self.output.is_empty() {
+        let Some(link) = &mut self.link else { return };
+        let bytes = link.unsent();
+        if bytes.is_empty() {
             return;
         }
         // The loop takes a write whole, or refuses it: what a client that does not read would make
-        // it keep. The reports of a sweep may be more than it keeps at once.
-        for chunk in self.output.chunks(self.terms.write_bytes_max) {
+        // it keep.
+        for chunk in bytes.chunks(self.terms.write_bytes_max) {
             if io.write(self.stream, chunk, None).is_err() {
                 // What is behind it would follow a hole.
                 self.is_broken = true;
                 break;
             }
         }
-        self.output.clear();
+        link.discard_unsent();
     }
 
     /// Opens a session for whoever the Logon names. What is no Logon, or is for somebody else, is
     /// not answered.
     #[cold]
-    fn meet(&mut self, now: Now) {
-        let bytes = self.input.readable();
-        let client = match peek(bytes, MESSAGE_BYTES_MAX, &mut self.index, DataTags::STANDARD) {
+    fn open_session(&mut self, now: Now, index: &mut FieldIndex) {
+        let client = match peek(&self.first, MESSAGE_BYTES_MAX, index, DataTags::STANDARD) {
             Peek::NeedMore => return,
             Peek::Logon { begin: BeginString::Fix44, sender, target }
                 if target == self.terms.comp_id.as_bytes() =>
@@ -213,69 +213,50 @@ impl Connection {
             return;
         };
         let store = MemoryStore::new(STORE_MESSAGES, STORE_BYTES);
-        let mut fix = Session::new(self.terms.session_with(client), store);
-        fix.connect(now);
-        self.fix = Some(fix);
-    }
-
-    /// Handles one message: whether there was one, and what it asks for.
-    fn step(&mut self, now: Now) -> (bool, Option<Request>) {
-        let Some(fix) = &mut self.fix else { return (false, None) };
-        let held = fix.take_held(&mut self.held);
-        let bytes = match held {
-            Some(len) => self.held.get(..len).unwrap_or_default(),
-            None => self.input.readable(),
+        let sizes = LinkConfig {
+            inbox_bytes: INBOX_BYTES,
+            outbox_bytes: self.terms.write_bytes_max,
+            sent_message_bytes_max: MESSAGE_BYTES,
+            ..LinkConfig::default()
         };
-        let made = fix.handle_bytes(now, bytes, &mut self.index);
-        let request = match made.event {
-            Some(Event::LoggedOn) => Some(Request::LogOn(fix.config().target_comp_id)),
-            Some(Event::LoggedOut | Event::Disconnect(_)) => Some(Request::Leave),
-            Some(Event::Application { sequence, .. }) => {
-                let message = bytes.get(..made.consumed).unwrap_or_default();
-                let msg_type = msg_type(message, &self.index);
-                match OrderFlow::decode(message, &self.index) {
-                    Ok(OrderFlow::NewOrderSingle(order)) => Some(Request::NewOrder(order)),
-                    Ok(OrderFlow::OrderCancelRequest(cancel)) => Some(Request::Cancel(cancel)),
-                    Ok(_) => {
-                        let refused = ShortText::new(msg_type);
-                        self.refuse_type(now, sequence, refused);
-                        None
-                    }
-                    Err(error) => {
-                        fix.refuse_content(sequence, msg_type, error);
-                        None
-                    }
-                }
+        let mut link = Link::new(Session::new(self.terms.session_with(client), store), &sizes);
+        link.connect(now);
+        self.is_broken |= !link.receive(&std::mem::take(&mut self.first));
+        self.link = Some(link);
+    }
+}
+
+/// What a message asks for, if anything: what cannot be asked for is answered.
+fn request_of(delivery: Delivery<'_, MemoryStore>) -> Option<Request> {
+    let Delivery { event, message, mut outbox } = delivery;
+    match event {
+        Event::LoggedOn => Some(Request::LogOn(outbox.session().config().target_comp_id)),
+        Event::LoggedOut | Event::Disconnect(_) => Some(Request::Leave),
+        Event::Application { sequence, .. } => match message.order_flow() {
+            Ok(OrderFlow::NewOrderSingle(order)) => Some(Request::NewOrder(order)),
+            Ok(OrderFlow::OrderCancelRequest(cancel)) => Some(Request::Cancel(cancel)),
+            Ok(_) => {
+                // A session that is logging out takes no answer any more.
+                let _ = type_refusal(sequence, message).map(|it| outbox.send_message(&it));
+                None
             }
-            _ => None,
-        };
-        if held.is_none() {
-            self.input.consume(made.consumed);
-        }
-        (made.consumed > 0, request)
+            Err(error) => {
+                outbox.refuse_content(sequence, message.msg_type(), error);
+                None
+            }
+        },
+        _ => None,
     }
+}
 
-    fn refuse_type(&mut self, now: Now, ref_sequence: u64, msg_type: Option<ShortText>) {
-        let Some(ref_msg_type) = msg_type else { return };
-        let reject = BusinessMessageReject {
-            ref_sequence,
-            ref_msg_type,
-            ref_id: None,
-            reason: BusinessRejectReason::UnsupportedMessageType,
-            text: b"a venue takes orders and cancel requests",
-        };
-        self.append(now, &reject);
-    }
-
-    /// Adds a message to the output. A session that is logging out takes none any more.
-    fn append(&mut self, now: Now, message: &impl TypedMessage) -> bool {
-        let Some(fix) = &mut self.fix else { return false };
-        let Ok(range) = fix.send_message(now, message, self.message.as_mut_slice()) else {
-            return false;
-        };
-        self.output.extend_from_slice(self.message.get(range).unwrap_or_default());
-        true
-    }
+fn type_refusal(sequence: u64, message: Received<'_>) -> Option<BusinessMessageReject<'static>> {
+    Some(BusinessMessageReject {
+        ref_sequence: sequence,
+        ref_msg_type: ShortText::new(message.msg_type())?,
+        ref_id: None,
+        reason: BusinessRejectReason::UnsupportedMessageType,
+        text: b"a venue takes orders and cancel requests",
+    })
 }
 
 impl Terms {
@@ -302,25 +283,43 @@ mod tests {
 
     use super::*;
 
+    /// A connection whose client, which is a link of its own, has logged on.
+    fn logged_on(stream: Handle, index: &mut FieldIndex) -> Connection {
+        let name = |text: &[u8]| CompId::new(text).unwrap();
+        let dictionaries = Dictionaries::one(Arc::new(fix44().unwrap()));
+        let terms = Terms { comp_id: name(b"VENUE"), dictionaries, write_bytes_max: 32 * 1_024 };
+        let (us, them) = (name(b"CLIENT"), name(b"VENUE"));
+        let config = SessionConfig::new(Role::Initiator, BeginString::Fix44, us, them);
+        let session = Session::new(config, MemoryStore::new(1, 256));
+        let mut client = Link::new(session, &LinkConfig::default());
+        client.connect(Now::default());
+        let mut connection = Connection::new(stream, terms, Now::default());
+        assert!(connection.receive(client.poll_transmit(Now::default())));
+        let request = connection.next_request(Now::default(), index);
+        assert!(matches!(request, Some(Request::LogOn(client)) if client == us));
+        connection
+    }
+
     #[test]
     fn a_write_that_is_refused_lets_nothing_behind_it_through() {
-        let sizes = LoopConfig { sources_max: 1, write_bytes_max: 40_000, ..LoopConfig::default() };
+        const LIMIT: usize = 40_000;
+        let sizes = LoopConfig { sources_max: 1, write_bytes_max: LIMIT, ..LoopConfig::default() };
         let mut events = EventLoop::new(EpollKernel::new(1).unwrap(), sizes).unwrap();
         let io = events.io();
         let (near, _far) = Socket::pair().unwrap();
         let stream = io.adopt(near).unwrap();
-        let dictionaries = Dictionaries::one(Arc::new(fix44().unwrap()));
-        let comp_id = CompId::new(b"VENUE").unwrap();
-        let terms = Terms { comp_id, dictionaries, write_bytes_max: 32 * 1_024 };
-        let mut connection = Connection::new(stream, terms, Now::default());
+        let mut connection = logged_on(stream, &mut FieldIndex::with_capacity(64));
         // The peer does not read: the kernel takes no more, and the loop keeps what it may.
         while io.unsent_bytes(stream).unwrap() < 8_000 {
             io.write(stream, &[b'x'; 10_000], None).unwrap();
         }
-        let waiting = io.unsent_bytes(stream).unwrap();
-        connection.output = vec![b'y'; 32 * 1_024 + 1_000];
+        let left = LIMIT - 20 - io.unsent_bytes(stream).unwrap();
+        io.write(stream, &vec![b'x'; left], None).unwrap();
+        // The Logon's answer goes in two pieces, and only the second would fit.
+        let answer = connection.link.as_mut().unwrap().poll_transmit(Now::default()).len();
+        connection.terms.write_bytes_max = answer - 10;
         connection.flush(io);
         assert!(connection.is_over(), "the client is too slow");
-        assert_eq!(io.unsent_bytes(stream), Ok(waiting), "a piece went without the one before it");
+        assert_eq!(io.unsent_bytes(stream), Ok(LIMIT - 20), "a piece went without its first one");
     }
 }

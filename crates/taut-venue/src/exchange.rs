@@ -12,7 +12,7 @@ use taut_fix::{
 use taut_sys::Clock;
 use taut_types::{HalfTicks, Instrument, Lots, OrderId, Side};
 
-use crate::clients::Desk;
+use crate::clients::ClientIo;
 use crate::config::VenueConfig;
 use crate::counters::VenueCounters;
 use crate::entry::{Refusal, check_order, check_symbol};
@@ -101,7 +101,7 @@ impl Exchange {
     }
 
     /// Takes the flow's next step.
-    pub fn step_flow(&mut self, now: Now, clients: &mut Desk<'_>) -> Result<(), VenueError> {
+    pub fn step_flow(&mut self, now: Now, clients: &mut ClientIo<'_>) -> Result<(), VenueError> {
         let book = self.engine.book();
         let command =
             match self.player.step(book.best_price(Side::Buy), book.best_price(Side::Sell)) {
@@ -136,7 +136,7 @@ impl Exchange {
         &mut self,
         now: Now,
         session: SessionId,
-        clients: &mut Desk<'_>,
+        clients: &mut ClientIo<'_>,
     ) -> Result<(), VenueError> {
         for order_id in self.orders.open_orders(session) {
             self.counters.cancels_on_disconnect += 1;
@@ -151,7 +151,7 @@ impl Exchange {
         now: Now,
         session: SessionId,
         request: &NewOrderSingle,
-        clients: &mut Desk<'_>,
+        clients: &mut ClientIo<'_>,
     ) -> Result<(), VenueError> {
         self.counters.orders += 1;
         match self.check_new(session, request) {
@@ -168,7 +168,7 @@ impl Exchange {
                 self.orders.note(session, request.cl_ord_id, never);
                 let now = self.stamp(now);
                 let report = self.reporter.reject(now.utc, request, reason, &text);
-                clients.report(now, session, &report);
+                clients.send(now, session, &report);
             }
         }
         Ok(())
@@ -180,7 +180,7 @@ impl Exchange {
         now: Now,
         session: SessionId,
         request: &OrderCancelRequest,
-        clients: &mut Desk<'_>,
+        clients: &mut ClientIo<'_>,
     ) -> Result<(), VenueError> {
         self.counters.cancel_requests += 1;
         let orig = self.orders.known(session, &request.orig_cl_ord_id);
@@ -221,7 +221,7 @@ impl Exchange {
                     reason: refusal.map(|(reason, _)| reason),
                     text: refusal.map_or(&[], |(_, text)| text.as_bytes()),
                 };
-                clients.cancel_reject(self.stamp(now), session, &reject);
+                clients.send(self.stamp(now), session, &reject);
                 Ok(())
             }
         }
@@ -232,7 +232,7 @@ impl Exchange {
         &mut self,
         now: Now,
         command: Command,
-        clients: &mut Desk<'_>,
+        clients: &mut ClientIo<'_>,
     ) -> Result<(), VenueError> {
         self.events.clear();
         let events = &mut self.events;
@@ -240,7 +240,7 @@ impl Exchange {
         let now = self.stamp(now);
         for event in &self.events {
             self.reporter.on_event(now.utc, event, &mut self.orders, &mut |session, report| {
-                clients.report(now, session, report);
+                clients.send(now, session, report);
             });
             if let Event::Trade {
                 maker,

@@ -9,7 +9,7 @@ use taut_sys::{Clock, Socket, StreamOptions};
 use taut_types::Nanos;
 
 use crate::channel::Channel;
-use crate::clients::{Clients, Desk, LogOn};
+use crate::clients::{ClientIo, Clients, LogOn};
 use crate::config::VenueConfig;
 use crate::connection::{Request, Terms};
 use crate::counters::VenueCounters;
@@ -45,7 +45,7 @@ pub struct FeedOutput {
 #[derive(Debug)]
 pub struct Venue {
     events: EventLoop<EpollKernel>,
-    floor: Floor,
+    connections: Connections,
     exchange: Exchange,
     snapshots: SnapshotCycle,
     flow_commands_per_poll: u32,
@@ -55,7 +55,7 @@ pub struct Venue {
 
 /// Who is connected. Requests are served between the loop's turns.
 #[derive(Debug)]
-struct Floor {
+struct Connections {
     orders: Handle,
     clients: Clients,
     sinks: Sinks,
@@ -113,7 +113,7 @@ impl Venue {
         let (clients, sinks) = (Clients::new(terms), Sinks::default());
         Ok(Self {
             events,
-            floor: Floor { orders, clients, sinks, now },
+            connections: Connections { orders, clients, sinks, now },
             exchange: Exchange::new(config, lines, flow)?,
             snapshots: SnapshotCycle::new(snapshot, config),
             flow_commands_per_poll: config.flow_commands_per_poll,
@@ -144,10 +144,10 @@ impl Venue {
     /// # Errors
     /// When a socket of the venue's own fails; nothing that a client does.
     pub fn poll(&mut self, now: Now) -> Result<bool, VenueError> {
-        self.floor.now = now;
+        self.connections.now = now;
         let arrived = self
             .events
-            .poll(&mut Turn::of(&mut self.floor, &mut self.exchange))
+            .poll(&mut Turn::of(&mut self.connections, &mut self.exchange))
             .during("the venue's loop")?;
         let mut worked = arrived > 0;
         self.serve_clients(now)?;
@@ -161,7 +161,7 @@ impl Venue {
     pub fn next_deadline(&self) -> Nanos {
         let feed = self.snapshots.due().min(self.heartbeat_due());
         let flow = self.exchange.player.due();
-        let clients = self.floor.clients.due();
+        let clients = self.connections.clients.due();
         [flow, clients].into_iter().flatten().fold(feed, Nanos::min)
     }
 
@@ -176,7 +176,7 @@ impl Venue {
         if span <= Nanos::ZERO {
             return Ok(());
         }
-        let mut turn = Turn::of(&mut self.floor, &mut self.exchange);
+        let mut turn = Turn::of(&mut self.connections, &mut self.exchange);
         let mut once = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {
             turn.complete(io, completion);
             io.stop();
@@ -194,9 +194,9 @@ impl Venue {
             send_failures: channels().map(|channel| channel.failures).sum(),
             snapshots: self.snapshots.cycles_sent(),
             snapshot_packets: self.snapshots.packets_sent(),
-            sessions: self.floor.clients.logged_on,
-            session_refusals: self.floor.clients.refused,
-            reports: self.floor.clients.reports,
+            sessions: self.connections.clients.logged_on,
+            session_refusals: self.connections.clients.refused,
+            reports: self.connections.clients.reports,
             ..self.exchange.counters()
         }
     }
@@ -216,7 +216,7 @@ impl Venue {
     /// How many clients are connected, logged on or not.
     #[must_use]
     pub fn connection_count(&self) -> usize {
-        self.floor.clients.count()
+        self.connections.clients.count()
     }
 
     /// How many sockets the loop has: two listeners, clients, sinks.
@@ -227,39 +227,35 @@ impl Venue {
 
     fn serve_clients(&mut self, now: Now) -> Result<(), VenueError> {
         for slot in 0..SESSIONS_MAX {
-            let Some((session, connection)) = self.floor.clients.at(slot) else { continue };
+            let Some((session, connection)) = self.connections.clients.at(slot) else { continue };
             connection.handle_timeout(now);
             self.serve(now, session)?;
         }
-        self.floor.clients.flush(self.events.io());
+        self.connections.clients.flush(self.events.io());
         Ok(())
     }
 
     /// Does what a client asks for, until it has nothing more to ask.
     fn serve(&mut self, now: Now, session: SessionId) -> Result<(), VenueError> {
-        let mut desk = Desk { clients: &mut self.floor.clients, io: self.events.io() };
-        while let Some((_, connection)) = desk.clients.at(session.slot) {
-            match connection.next_request(now) {
-                None => break,
-                Some(Request::LogOn(comp_id)) => match desk.clients.log_on(session, comp_id) {
+        let mut out = ClientIo { clients: &mut self.connections.clients, io: self.events.io() };
+        while let Some(request) = out.clients.next_request(now, session) {
+            match request {
+                Request::LogOn(comp_id) => match out.clients.log_on(session, comp_id) {
                     LogOn::First => self.exchange.begin_session(session),
                     LogOn::Again => {}
-                    LogOn::Refused => desk.close(session),
+                    LogOn::Refused => out.close(session),
                 },
-                Some(Request::NewOrder(order)) => {
-                    self.exchange.new_order(now, session, &order, &mut desk)?;
+                Request::NewOrder(order) => {
+                    self.exchange.new_order(now, session, &order, &mut out)?;
                 }
-                Some(Request::Cancel(cancel)) => {
-                    self.exchange.cancel(now, session, &cancel, &mut desk)?;
-                }
-                Some(Request::Leave) => {
-                    if let Some((_, connection)) = desk.clients.at(session.slot) {
-                        connection.transmit(now);
-                        connection.flush(desk.io);
+                Request::Cancel(cancel) => self.exchange.cancel(now, session, &cancel, &mut out)?,
+                Request::Leave => {
+                    if let Some((_, connection)) = out.clients.at(session.slot) {
+                        connection.transmit(now, out.io);
                     }
-                    desk.close(session);
+                    out.close(session);
                     if self.cancel_on_disconnect {
-                        self.exchange.cancel_all(now, session, &mut desk)?;
+                        self.exchange.cancel_all(now, session, &mut out)?;
                     }
                 }
             }
@@ -268,12 +264,12 @@ impl Venue {
     }
 
     fn run_flow(&mut self, now: Now) -> Result<bool, VenueError> {
-        let mut desk = Desk { clients: &mut self.floor.clients, io: self.events.io() };
+        let mut out = ClientIo { clients: &mut self.connections.clients, io: self.events.io() };
         for step in 0..self.flow_commands_per_poll {
             if self.exchange.player.due().is_none_or(|due| now.mono < due) {
                 return Ok(step > 0);
             }
-            self.exchange.step_flow(now, &mut desk)?;
+            self.exchange.step_flow(now, &mut out)?;
         }
         Ok(true)
     }
@@ -301,13 +297,13 @@ impl Venue {
 
 /// Where the loop's completions go.
 struct Turn<'v> {
-    floor: &'v mut Floor,
+    connections: &'v mut Connections,
     lines: &'v mut Lines,
 }
 
 impl<'v> Turn<'v> {
-    const fn of(floor: &'v mut Floor, exchange: &'v mut Exchange) -> Self {
-        Self { floor, lines: &mut exchange.publisher.lines }
+    const fn of(connections: &'v mut Connections, exchange: &'v mut Exchange) -> Self {
+        Self { connections, lines: &mut exchange.publisher.lines }
     }
 }
 
@@ -317,16 +313,16 @@ impl Handler<EpollKernel> for Turn<'_> {
             Completion::Datagram { socket, bytes, info } => {
                 let Some(from) = info.from else { return };
                 // What the kernel does not take is lost, and asked for again.
-                self.lines.answer(self.floor.now.mono, &from, bytes, &mut |packet| {
+                self.lines.answer(self.connections.now.mono, &from, bytes, &mut |packet| {
                     let _ = io.send_to(socket, packet, Some(&from));
                 });
             }
-            completion => self.floor.complete(io, completion),
+            completion => self.connections.complete(io, completion),
         }
     }
 }
 
-impl Handler<EpollKernel> for Floor {
+impl Handler<EpollKernel> for Connections {
     fn complete(&mut self, io: &mut Io<EpollKernel>, completion: Completion<'_>) {
         match completion {
             Completion::Accepted { listener, stream, .. } => {

@@ -50,6 +50,23 @@ pub(super) struct Generate {
     /// Only these messages
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(super) messages: Vec<String>,
+    /// Decoders, encoders or both
+    #[arg(long, value_enum, default_value = "both")]
+    pub(super) direction: Direction,
+    /// Carry a copy of the runtime, instead of depending on the crate taut-sbe
+    #[arg(long)]
+    pub(super) stand_alone: bool,
+}
+
+/// What to write for a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Direction {
+    /// A decoder and an encoder
+    Both,
+    /// A decoder
+    Decode,
+    /// An encoder
+    Encode,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use taut_sbe_gen::{Files, MARK, generate_crate, generate_module};
+use taut_sbe_gen::{self as generator, Files, MARK, Options, generate_crate, generate_module};
 
-use super::arguments::Generate;
+use super::arguments::{Direction, Generate};
 use super::input;
 use crate::exit::Failure;
 use taut_report::files::{WholeFile, write_all};
@@ -14,17 +14,18 @@ use taut_report::files::{WholeFile, write_all};
 pub(super) fn run(arguments: &Generate) -> Result<(), Failure> {
     let schema = input::schema(&arguments.schema)?;
     input::check_names(&schema, &arguments.messages)?;
+    let options = options(arguments);
     if let Some(file) = &arguments.module {
         if !is_ours(file) {
             return Err(foreign(file));
         }
-        let text = generate_module(&schema, &arguments.messages);
+        let text = generate_module(&schema, &options);
         return write(file, &text).map_err(|error| {
             Failure::run(&format!("{} cannot be written", file.display()), error)
         });
     }
     let folder = arguments.out.as_deref().unwrap_or(Path::new("."));
-    let files = generate_crate(&schema, &arguments.messages);
+    let files = generate_crate(&schema, &options);
     let stale = stale(folder, &files)?;
     let written: Vec<_> = files.into_iter().collect();
     write_all(folder, &written).map_err(|error| Failure::run("cannot write", error))?;
@@ -33,6 +34,16 @@ pub(super) fn run(arguments: &Generate) -> Result<(), Failure> {
         removed.map_err(|error| Failure::run(&path.display().to_string(), error))?;
     }
     Ok(())
+}
+
+fn options(arguments: &Generate) -> Options {
+    let direction = match arguments.direction {
+        Direction::Both => generator::Direction::Both,
+        Direction::Decode => generator::Direction::Decode,
+        Direction::Encode => generator::Direction::Encode,
+    };
+    let options = Options::default().messages(&arguments.messages).direction(direction);
+    if arguments.stand_alone { options.stand_alone() } else { options }
 }
 
 /// Writes a file, and makes its folder.
@@ -92,7 +103,8 @@ mod tests {
         fs::write(&schema, text).expect("room");
         let [out, module] = to.map(|to| (!to.is_empty()).then(|| folder.join(to)));
         let messages = only.iter().map(|&name| name.to_owned()).collect();
-        run(&Generate { schema, out, module, messages }).err()
+        let (direction, stand_alone) = (Direction::Both, false);
+        run(&Generate { schema, out, module, messages, direction, stand_alone }).err()
     }
 
     #[test]

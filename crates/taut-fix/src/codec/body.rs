@@ -23,7 +23,12 @@ impl<'a, 'i> Body<'a, 'i> {
     #[inline]
     #[must_use]
     pub fn new(message: &'a [u8], index: &'i FieldIndex) -> Self {
-        let slots = index.slots();
+        Self::of_slots(message, index.slots())
+    }
+
+    /// The body of a message with these fields.
+    #[inline]
+    pub(crate) fn of_slots(message: &'a [u8], slots: &'i [Slot]) -> Self {
         let is_header = |slot: &Slot| u32::try_from(slot.tag).is_ok_and(tag::is_header);
         let first = slots.iter().position(|slot| !is_header(slot)).unwrap_or(slots.len());
         let end = slots.last().map_or(0, |slot| slot.end as usize + 1);

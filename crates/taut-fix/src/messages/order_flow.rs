@@ -1,7 +1,7 @@
 //! The messages of order flow, as one value.
 
 use crate::codec::body::Body;
-use crate::codec::index::FieldIndex;
+use crate::codec::index::{FieldIndex, Slot};
 use crate::codec::writer::Writer;
 use crate::error::FixError;
 use crate::messages::execution::{ExecutionReport, OrderCancelReject};
@@ -66,8 +66,14 @@ impl<'a> OrderFlow<'a> {
     /// [`FixError::PeerViolation`]: answer it with [`crate::Session::refuse_content`].
     #[inline]
     pub fn decode(message: &'a [u8], index: &FieldIndex) -> Result<Self, FixError> {
-        let body = Body::new(message, index);
-        Ok(match msg_type(message, index) {
+        Self::decode_slots(message, index.slots())
+    }
+
+    #[inline]
+    pub(crate) fn decode_slots(message: &'a [u8], slots: &[Slot]) -> Result<Self, FixError> {
+        let body = Body::of_slots(message, slots);
+        let msg_type: &[u8] = slots.first().map_or(&[], |slot| slot.value(message));
+        Ok(match msg_type {
             b"8" => Self::ExecutionReport(ExecutionReport::decode(body)?),
             b"D" => Self::NewOrderSingle(NewOrderSingle::decode(body)?),
             b"F" => Self::OrderCancelRequest(OrderCancelRequest::decode(body)?),

@@ -39,6 +39,8 @@ pub enum DisconnectReason {
     LoggedOutBeforeLogon,
     /// NextExpectedMsgSeqNum (789) is higher than what we will send next.
     NextExpectedTooHigh,
+    /// More was received than fits while the peer does not take what is sent to it.
+    InboxFull,
     /// The store refused a write.
     StoreFailed,
 }
@@ -63,6 +65,7 @@ impl DisconnectReason {
             Self::ResendTimeout => "a sequence gap was not filled in time",
             Self::LoggedOutBeforeLogon => "logged out before the session was up",
             Self::NextExpectedTooHigh => "NextExpectedMsgSeqNum is higher than our next number",
+            Self::InboxFull => "more was received than fits while answers wait",
             Self::StoreFailed => "the store refused a write",
         }
     }

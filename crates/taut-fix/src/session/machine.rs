@@ -215,6 +215,13 @@ impl<S: Store> Session<S> {
         self.state == State::Closed
     }
 
+    /// Whether it wants to send something: [`Session::poll_transmit`] says what.
+    #[inline]
+    #[must_use]
+    pub const fn has_queued(&self) -> bool {
+        !self.notes.is_empty()
+    }
+
     /// Where the session stands.
     #[must_use]
     pub const fn state(&self) -> State {

@@ -94,6 +94,11 @@ impl Notes {
         Self { slots: [None; NOTES_MAX], first: 0, len: 0 }
     }
 
+    /// Whether none waits.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// How many more fit.
     pub const fn free(&self) -> usize {
         NOTES_MAX - self.len

@@ -100,6 +100,7 @@ fn split(bytes: &[u8], offset: usize) -> Result<(Option<Message<'_>>, &[u8]), Ma
         }
         Err(DecodeError::Truncated { offset: at }) => Err(wrong(offset + 2 + at, Expected::Bytes)),
         Err(DecodeError::Malformed { offset: at }) => Err(wrong(offset + 2 + at, Expected::Value)),
+        Err(_) => Err(wrong(offset, Expected::Value)),
     }
 }
 

@@ -57,7 +57,7 @@ impl<'a> Frame<'a> {
 pub(crate) const fn place(error: DecodeError) -> usize {
     match error {
         DecodeError::Truncated { offset } | DecodeError::Malformed { offset } => offset,
-        DecodeError::OtherTemplate { .. } | DecodeError::OtherSchema { .. } => 0,
+        _ => 0,
     }
 }
 

@@ -113,12 +113,12 @@ impl Plan<'_> {
         out.line("Self::split(bytes, block_length, version).map_err(|cut| cut.within(bytes))\n}");
         out.gap();
         out.line("/// Shows the message as JSON.\n#[must_use]");
-        out.line("pub const fn json(&self) -> Json<'_, Self> {\nJson(self)\n}\n}");
+        out.line("pub const fn json(&self) -> Json<'_, Self> {\nJson::new(self)\n}\n}");
         out.gap();
         out.line(format!("impl Show for {name}<'_> {{"));
         out.line("fn show_message(&self, to: &mut Writer<'_>) -> fmt::Result {");
         out.line(format!(
-            "to.message({:?}, {}, self.block.version, self)\n}}\n}}",
+            "to.message({:?}, {}, self.block.version, |to| self.show(to))\n}}\n}}",
             message.name, message.id
         ));
         for implementation in ["Display", "Debug"] {

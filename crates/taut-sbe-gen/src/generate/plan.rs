@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::generate::names::{Scope, camel, snake};
+use crate::generate::options::Options;
 use crate::schema::{Body, Composite, CompositeId, EnumId, Field, Message, Schema, SetId, Type};
 
 /// Names that the generated code has for itself.
@@ -52,6 +53,7 @@ const TAKEN: &[&str] = &[
 /// Names for the types of a schema, and which of them are needed.
 pub(crate) struct Plan<'s> {
     pub(crate) schema: &'s Schema,
+    pub(crate) options: &'s Options,
     /// The messages to generate, and what they are called.
     pub(crate) messages: Vec<(&'s Message, String)>,
     pub(crate) composites: BTreeSet<CompositeId>,
@@ -68,8 +70,9 @@ pub(crate) struct Plan<'s> {
 }
 
 impl<'s> Plan<'s> {
-    /// A plan for these messages; all when none is named.
-    pub(crate) fn new(schema: &'s Schema, only: &[String]) -> Self {
+    /// A plan for the messages of the options; for all when none is named.
+    pub(crate) fn new(schema: &'s Schema, options: &'s Options) -> Self {
+        let only = &options.messages;
         let mut scope = Scope::with(TAKEN);
         let chosen: Vec<&Message> = schema
             .messages
@@ -120,6 +123,7 @@ impl<'s> Plan<'s> {
         let function_names = schema.composites.iter().map(stem).collect();
         let mut plan = Self {
             schema,
+            options,
             messages,
             composites: BTreeSet::new(),
             enums: BTreeSet::new(),

@@ -6,20 +6,26 @@ use crate::generate::plan::Plan;
 use crate::generate::source::Source;
 use crate::generate::values::bytes_literal;
 use crate::primitive::Literal;
-use crate::schema::{CompositeId, Enum, EnumId, Field, Notes, Presence, SetId, Slot, Type};
+use crate::schema::{
+    CompositeId, Data, Dimension, Enum, EnumId, Field, Notes, Presence, SetId, Slot, Type,
+};
 
 impl Plan<'_> {
     /// The file of the types.
     pub(crate) fn types(&self) -> String {
         let mut out = Source::default();
-        out.line("use super::prelude::*;\nuse core::fmt;");
+        out.line(format!("use core::fmt;\nuse {}::*;", self.runtime("super")));
         self.constants(&mut out);
         self.enums.iter().for_each(|&id| self.enum_type(&mut out, id));
         self.sets.iter().for_each(|&id| self.set_type(&mut out, id));
         self.composites.iter().for_each(|&id| self.composite_type(&mut out, id));
-        self.frame(&mut out);
-        self.dimension_functions(&mut out);
-        self.data_functions(&mut out);
+        if self.options.decodes() {
+            self.frame(&mut out);
+            self.split_functions(&mut out);
+        }
+        if self.options.encodes() {
+            self.write_functions(&mut out);
+        }
         out.finish()
     }
 
@@ -167,36 +173,41 @@ impl Plan<'_> {
                 out.line(format!("pub const {constant}: {kind} = {value};"));
             }
         }
-        out.gap();
-        let source = if members().next().is_some() { "source" } else { "_" };
-        out.line("/// Reads the values.\n#[must_use]\n#[inline]");
-        out.line(format!("pub fn read({source}: &[u8; {}]) -> Self {{\nSelf {{", item.size));
-        for (field, member) in members() {
-            let (offset, size) = (field.offset, field.size);
-            out.line(format!("{member}: {{"));
-            out.line(format!("let bytes = at::<{offset}, {size}, _>(source);"));
-            out.line(self.read(field, false));
-            out.line("},");
-        }
-        out.line("}\n}");
-        out.gap();
-        let blank = bytes_literal(&self.schema.blank_block(&item.fields, item.size));
-        let mutable = if members().next().is_some() { "mut " } else { "" };
-        out.line("/// The encoded values.\n#[must_use]\n#[inline]");
-        out.line(format!("pub fn bytes(&self) -> [u8; {}] {{", item.size));
-        out.line(format!("let {mutable}to = {blank};"));
-        for (field, member) in members() {
-            let (offset, size) = (field.offset, field.size);
-            if is_nullable(field) {
-                let bytes = self.write(field, "value", false);
-                out.line(format!("if let Some(value) = self.{member} {{"));
-                out.line(format!("put::<{offset}, {size}, _>(&mut to, {bytes});\n}}"));
-            } else {
-                let bytes = self.write(field, &format!("self.{member}"), false);
-                out.line(format!("put::<{offset}, {size}, _>(&mut to, {bytes});"));
+        if self.options.decodes() {
+            out.gap();
+            let source = if members().next().is_some() { "source" } else { "_" };
+            out.line("/// Reads the values.\n#[must_use]\n#[inline]");
+            out.line(format!("pub fn read({source}: &[u8; {}]) -> Self {{\nSelf {{", item.size));
+            for (field, member) in members() {
+                let (offset, size) = (field.offset, field.size);
+                out.line(format!("{member}: {{"));
+                out.line(format!("let bytes = at::<{offset}, {size}, _>(source);"));
+                out.line(self.read(field, false));
+                out.line("},");
             }
+            out.line("}\n}");
         }
-        out.line("to\n}\n}");
+        if self.options.encodes() {
+            out.gap();
+            let blank = bytes_literal(&self.schema.blank_block(&item.fields, item.size));
+            let mutable = if members().next().is_some() { "mut " } else { "" };
+            out.line("/// The encoded values.\n#[must_use]\n#[inline]");
+            out.line(format!("pub fn bytes(&self) -> [u8; {}] {{", item.size));
+            out.line(format!("let {mutable}to = {blank};"));
+            for (field, member) in members() {
+                let (offset, size) = (field.offset, field.size);
+                if is_nullable(field) {
+                    let bytes = self.write(field, "value", false);
+                    out.line(format!("if let Some(value) = self.{member} {{"));
+                    out.line(format!("put::<{offset}, {size}, _>(&mut to, {bytes});\n}}"));
+                } else {
+                    let bytes = self.write(field, &format!("self.{member}"), false);
+                    out.line(format!("put::<{offset}, {size}, _>(&mut to, {bytes});"));
+                }
+            }
+            out.line("to\n}");
+        }
+        out.line("}");
         out.gap();
         out.line(format!("impl Value for {name} {{"));
         out.line("fn show(&self, to: &mut Writer<'_>) -> fmt::Result {\nto.record(|to| {");
@@ -285,15 +296,15 @@ impl Plan<'_> {
         }
     }
 
-    fn dimension_functions(&self, out: &mut Source) {
+    /// The functions that split groups and data off.
+    fn split_functions(&self, out: &mut Source) {
+        let read = |slot: Slot| {
+            let bytes = format!("at::<{}, {}, _>(head)", slot.offset, slot.primitive.bytes());
+            self.usize_or(slot, &self.number(slot.primitive, &bytes), "Cut::malformed(bytes)")
+        };
         for &id in &self.dimensions {
             let Some(dimension) = self.dimension_of(id) else { continue };
-            let name = self.function(id);
-            let size = dimension.size;
-            let read = |slot: Slot| {
-                let bytes = format!("at::<{}, {}, _>(head)", slot.offset, slot.primitive.bytes());
-                self.usize_or(slot, &self.number(slot.primitive, &bytes), "Cut::malformed(bytes)")
-            };
+            let (name, size) = (self.function(id), dimension.size);
             out.gap();
             out.line(format!("/// Splits a group behind a `{}` off.", self.schema[id].name));
             out.line("#[inline(always)]");
@@ -304,56 +315,10 @@ impl Plan<'_> {
             out.line(format!("let length = {};", read(dimension.block_length)));
             out.line(format!("let count = {};", read(dimension.count)));
             out.line("Group::split(rest, length, count, version)\n}");
-            out.gap();
-            let (length, count) = (dimension.block_length.primitive, dimension.count);
-            let max = count.max;
-            out.line(format!("/// Writes a `{}`.\n#[inline]", self.schema[id].name));
-            out.line(format!("pub(crate) fn {name}_fill("));
-            out.line(format!(
-                "head: &mut [u8; {size}],\nlength: {},\ncount: usize,",
-                length.rust()
-            ));
-            for (slot, name) in [(dimension.group_count, "groups"), (dimension.data_count, "data")]
-            {
-                if let Some(slot) = slot {
-                    out.line(format!("{name}: {},", slot.primitive.rust()));
-                }
-            }
-            out.line(") -> Result<(), EncodeError> {");
-            out.line(format!("let count = {}::try_from(count)", count.primitive.rust()));
-            let (_, top) = count.primitive.range().unwrap_or_default();
-            if i128::from(max) < top {
-                out.line(format!(".ok()\n.filter(|&count| count <= {max})"));
-                out.line(format!(".ok_or(EncodeError::TooManyEntries {{ count_max: {max} }})?;"));
-            } else {
-                out.line(format!(".or(Err(EncodeError::TooManyEntries {{ count_max: {max} }}))?;"));
-            }
-            out.line(format!("*head = [0; {size}];"));
-            self.put_slot(out, dimension.block_length, "length");
-            self.put_slot(out, dimension.count, "count");
-            for (slot, name) in [(dimension.group_count, "groups"), (dimension.data_count, "data")]
-            {
-                if let Some(slot) = slot {
-                    self.put_slot(out, slot, name);
-                }
-            }
-            out.line("Ok(())\n}");
         }
-    }
-
-    fn put_slot(&self, out: &mut Source, slot: Slot, value: &str) {
-        let (offset, size, order) = (slot.offset, slot.primitive.bytes(), self.order());
-        out.line(format!("put::<{offset}, {size}, _>(head, {value}.to_{order}_bytes());"));
-    }
-
-    fn data_functions(&self, out: &mut Source) {
         for &id in &self.data {
             let Some(data) = self.data_of(id) else { continue };
-            let name = self.function(id);
-            let (slot, start, max) = (data.length, data.data_offset, data.length.max);
-            let bytes = format!("at::<{}, {}, _>(head)", slot.offset, slot.primitive.bytes());
-            let length =
-                self.usize_or(slot, &self.number(slot.primitive, &bytes), "Cut::malformed(bytes)");
+            let (name, start) = (self.function(id), data.data_offset);
             out.gap();
             out.line(format!("/// Splits a `{}` off.", self.schema[id].name));
             out.line("#[inline(always)]");
@@ -361,29 +326,77 @@ impl Plan<'_> {
                 "pub(crate) fn {name}_data(bytes: &[u8]) -> Result<(&[u8], &[u8]), Cut> {{"
             ));
             out.line(format!("let (head, rest) = split::<{start}>(bytes)?;"));
-            out.line(format!("split_at(rest, {length})\n}}"));
-            out.gap();
-            out.line(format!(
-                "/// Writes a `{}`, and gives what follows it.",
-                self.schema[id].name
-            ));
-            out.line("#[inline]");
-            out.line(format!("pub(crate) fn {name}_put<'a>("));
-            out.line("buffer: &'a mut [u8],\ndata: &[u8],");
-            out.line(") -> Result<&'a mut [u8], EncodeError> {");
-            out.line(format!("let length = {}::try_from(data.len())", slot.primitive.rust()));
-            let (_, top) = slot.primitive.range().unwrap_or_default();
-            if i128::from(max) < top {
-                out.line(format!(".ok()\n.filter(|&length| length <= {max})"));
-                out.line(format!(".ok_or(EncodeError::TooLong {{ length_max: {max} }})?;"));
-            } else {
-                out.line(format!(".or(Err(EncodeError::TooLong {{ length_max: {max} }}))?;"));
-            }
-            out.line(format!("let (head, rest) = split_mut::<{start}>(buffer)?;"));
-            out.line(format!("*head = [0; {start}];"));
-            self.put_slot(out, slot, "length");
-            out.line("put_data(rest, data)\n}");
+            out.line(format!("split_at(rest, {})\n}}", read(data.length)));
         }
+    }
+
+    /// The functions that write what stands before groups, and data.
+    fn write_functions(&self, out: &mut Source) {
+        for &id in &self.dimensions {
+            if let Some(dimension) = self.dimension_of(id) {
+                self.fill_function(out, id, dimension);
+            }
+        }
+        for &id in &self.data {
+            if let Some(data) = self.data_of(id) {
+                self.put_function(out, id, data);
+            }
+        }
+    }
+
+    fn fill_function(&self, out: &mut Source, id: CompositeId, dimension: &Dimension) {
+        let (name, size) = (self.function(id), dimension.size);
+        let (length, count) = (dimension.block_length.primitive, dimension.count);
+        out.gap();
+        out.line(format!("/// Writes a `{}`.\n#[inline]", self.schema[id].name));
+        out.line(format!("pub(crate) fn {name}_fill("));
+        out.line(format!("head: &mut [u8; {size}],\nlength: {},\ncount: usize,", length.rust()));
+        let counts = [(dimension.group_count, "groups"), (dimension.data_count, "data")];
+        let counts = counts.into_iter().filter_map(|(slot, name)| Some((slot?, name)));
+        for (slot, name) in counts.clone() {
+            out.line(format!("{name}: {},", slot.primitive.rust()));
+        }
+        out.line(") -> Result<(), EncodeError> {");
+        self.narrowed(out, count, "count", "count", "TooManyEntries");
+        out.line(format!("*head = [0; {size}];"));
+        let lengths = [(dimension.block_length, "length"), (count, "count")];
+        for (slot, name) in lengths.into_iter().chain(counts) {
+            self.put_slot(out, slot, name);
+        }
+        out.line("Ok(())\n}");
+    }
+
+    fn put_function(&self, out: &mut Source, id: CompositeId, data: &Data) {
+        let (name, slot, start) = (self.function(id), data.length, data.data_offset);
+        out.gap();
+        out.line(format!("/// Writes a `{}`, and gives what follows it.", self.schema[id].name));
+        out.line("#[inline]");
+        out.line(format!("pub(crate) fn {name}_put<'a>("));
+        out.line("buffer: &'a mut [u8],\ndata: &[u8],");
+        out.line(") -> Result<&'a mut [u8], EncodeError> {");
+        self.narrowed(out, slot, "length", "data.len()", "TooLong");
+        out.line(format!("let (head, rest) = split_mut::<{start}>(buffer)?;"));
+        out.line(format!("*head = [0; {start}];"));
+        self.put_slot(out, slot, "length");
+        out.line("put_data(rest, data)\n}");
+    }
+
+    /// A number as its slot has it, or the error that names the largest one.
+    fn narrowed(&self, out: &mut Source, slot: Slot, name: &str, value: &str, error: &str) {
+        let max = slot.max;
+        let (_, top) = slot.primitive.range().unwrap_or_default();
+        out.line(format!("let {name} = {}::try_from({value})", slot.primitive.rust()));
+        let error = format!("EncodeError::{error} {{ {name}_max: {max} }}");
+        if i128::from(max) < top {
+            out.line(format!(".ok()\n.filter(|&{name}| {name} <= {max})\n.ok_or({error})?;"));
+        } else {
+            out.line(format!(".or(Err({error}))?;"));
+        }
+    }
+
+    fn put_slot(&self, out: &mut Source, slot: Slot, value: &str) {
+        let (offset, size, order) = (slot.offset, slot.primitive.bytes(), self.order());
+        out.line(format!("put::<{offset}, {size}, _>(head, {value}.to_{order}_bytes());"));
     }
 
     /// The bytes of the header of a message.

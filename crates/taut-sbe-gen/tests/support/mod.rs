@@ -5,8 +5,10 @@ pub mod random;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
-use taut_sbe_gen::{Schema, generate_crate, generate_module};
+use taut_sbe_gen::{Options, Schema, generate_crate, generate_module};
+use tempfile::TempDir;
 
 /// A file that lies beside the repository; nothing, with a notice, when it is not there.
 pub fn shared(path: &str) -> Option<PathBuf> {
@@ -53,19 +55,43 @@ pub fn all() -> Vec<PathBuf> {
     outside.chain(OWN.iter().map(|name| own(name))).chain([feed()]).collect()
 }
 
+/// Over the crate of the runtime, and with a copy of it.
+pub fn both_runtimes() -> [Options; 2] {
+    [Options::default(), Options::default().stand_alone()]
+}
+
 /// Writes the crate that is generated from a schema.
-pub fn write_crate(schema: &Schema, folder: &Path) {
-    for (path, text) in generate_crate(schema, &[]) {
+pub fn write_crate(schema: &Schema, options: &Options, folder: &Path) {
+    for (path, text) in generate_crate(schema, options) {
         let path = folder.join(path);
         std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("folder");
         std::fs::write(path, text).expect("file");
     }
 }
 
-/// Runs the compiler and panics with what it says.
+/// Runs the compiler, which knows the runtime, and panics with what it says.
 pub fn rustc(arguments: &[&str]) {
+    let known = format!("taut_sbe={}", text(runtime()));
+    compile(&[&["-D", "warnings", "--extern", &known], arguments].concat());
+}
+
+/// The compiled runtime.
+fn runtime() -> &'static Path {
+    static RUNTIME: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
+    let (_, library) = RUNTIME.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("folder");
+        let library = folder.path().join("libtaut_sbe.rlib");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../taut-sbe/src/lib.rs");
+        let options = ["--crate-type", "rlib", "--crate-name", "taut_sbe", "-O", "-o"];
+        compile(&[&options[..], &[text(&library), source]].concat());
+        (folder, library)
+    });
+    library
+}
+
+fn compile(arguments: &[&str]) {
     let output = Command::new(std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into()))
-        .args(["--edition", "2024", "-D", "warnings"])
+        .args(["--edition", "2024"])
         .args(arguments)
         .output()
         .expect("the compiler runs");
@@ -78,8 +104,8 @@ pub fn rustc(arguments: &[&str]) {
 }
 
 /// Compiles a program whose module `sbe` is generated from a schema.
-pub fn program(schema: &Schema, main: &str, folder: &Path) -> PathBuf {
-    std::fs::write(folder.join("sbe.rs"), generate_module(schema, &[])).expect("file");
+pub fn program(schema: &Schema, options: &Options, main: &str, folder: &Path) -> PathBuf {
+    std::fs::write(folder.join("sbe.rs"), generate_module(schema, options)).expect("file");
     let source = folder.join("main.rs");
     std::fs::write(&source, format!("mod sbe;\n{main}")).expect("file");
     let binary = folder.join("program");

@@ -1,0 +1,95 @@
+//! How an application answers.
+
+use crate::codec::writer::Writer;
+use crate::error::{FixError, Limit};
+use crate::link::buffer::Buffer;
+use crate::link::hooks::Hooks;
+use crate::messages::order_flow::TypedMessage;
+use crate::session::machine::Session;
+use crate::session::now::Now;
+use crate::session::transmit::Extras;
+use crate::store::Store;
+
+/// What an application may do with its link: send, refuse, log out.
+#[derive(Debug)]
+pub struct Outbox<'a, S, H = ()> {
+    pub(super) now: Now,
+    pub(super) session: &'a mut Session<S>,
+    pub(super) hooks: &'a mut H,
+    pub(super) buffer: &'a mut Buffer,
+    pub(super) message_bytes_max: usize,
+}
+
+impl<S: Store, H: Hooks> Outbox<'_, S, H> {
+    /// The time that the link was told.
+    #[must_use]
+    pub const fn now(&self) -> Now {
+        self.now
+    }
+
+    /// The session, to look at.
+    #[must_use]
+    pub const fn session(&self) -> &Session<S> {
+        self.session
+    }
+
+    /// Bytes that wait for the transport to take them.
+    #[must_use]
+    pub const fn waiting_bytes(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Sends a message of the application under the next number.
+    ///
+    /// # Errors
+    /// As [`Session::send`]; [`Limit::BufferBytes`] when too much waits, and then the number is
+    /// not used.
+    #[inline]
+    pub fn send(
+        &mut self,
+        msg_type: &[u8],
+        extras: Extras,
+        body: impl FnOnce(&mut Writer<'_>),
+    ) -> Result<(), FixError> {
+        let room = self.buffer.room(self.message_bytes_max);
+        // What fits here can be sent again, too.
+        let room = match room.len().min(self.message_bytes_max) {
+            0 => return Err(FixError::Limit(Limit::BufferBytes)),
+            len => room.get_mut(..len).unwrap_or_default(),
+        };
+        let range = self.session.send(self.now, msg_type, extras, room, body)?;
+        let message = self.buffer.fill(range);
+        self.hooks.sent(self.now, message);
+        Ok(())
+    }
+
+    /// As [`Outbox::send`], of a typed message.
+    ///
+    /// # Errors
+    /// As [`Outbox::send`]; [`crate::Misuse::DelimiterInText`] for such a text.
+    #[inline]
+    pub fn send_message<M: TypedMessage>(&mut self, message: &M) -> Result<(), FixError> {
+        self.send(M::MSG_TYPE, Extras::default(), |writer| message.encode_body(writer))
+    }
+
+    /// Tells the peer that nobody here reads this type; see [`Session::refuse_type`].
+    pub fn refuse_type(&mut self, sequence: u64, msg_type: &[u8]) {
+        self.session.refuse_type(sequence, msg_type);
+    }
+
+    /// Tells the peer what is wrong with its message; see [`Session::refuse_content`].
+    pub fn refuse_content(&mut self, sequence: u64, msg_type: &[u8], error: FixError) {
+        self.session.refuse_content(sequence, msg_type, error);
+    }
+
+    /// Refuses the peer whose Logon was just reported; see [`Session::refuse`].
+    pub fn refuse_logon(&mut self, text: &'static str) {
+        self.session.refuse(self.now, text);
+    }
+
+    /// Starts to log out.
+    pub fn log_out(&mut self, text: &'static str) {
+        // Its end shows in the session's state.
+        let _ = self.session.logout(self.now, text);
+    }
+}
