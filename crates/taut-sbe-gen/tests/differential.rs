@@ -6,9 +6,9 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use fastrand::Rng as Random;
 use support::random;
 use taut_sbe_gen::{Options, Schema};
-use taut_testkit::Random;
 
 const PROGRAM: &str = include_str!("programs/messages.rs");
 
