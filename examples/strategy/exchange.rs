@@ -45,12 +45,8 @@ fn run() -> Result<(), Box<dyn Error>> {
         retransmission: None,
     };
     let crowd = SyntheticFlow::new(SyntheticConfig { seed: 1, ..SyntheticConfig::default() });
-    let symbol = Symbol::new(SYMBOL.as_bytes()).ok_or("a symbol")?;
-    let share = Qty { mantissa: 1, decimals: 0 };
-    let tick = Price::parse(TICK.as_bytes())?;
-    let instrument = Instrument::new(InstrumentId(1), symbol, tick, share)?;
     let venue = CompId::new(VENUE.as_bytes()).ok_or("a CompID")?;
-    let config = VenueConfig::new(instrument, venue, market.stream_id);
+    let config = VenueConfig::new(instrument()?, venue, market.stream_id);
     let mut venue = Venue::new(&config, orders, sink, feed, Flow::synthetic(crowd, FLOW_HZ))?;
 
     catch_stop_signals()?;
@@ -65,6 +61,12 @@ fn run() -> Result<(), Box<dyn Error>> {
     let counters = venue.counters();
     println!("closed: {} packets published, {} trades", counters.published, counters.trades);
     Ok(())
+}
+
+fn instrument() -> Result<Instrument, Box<dyn Error>> {
+    let symbol = Symbol::new(SYMBOL.as_bytes()).ok_or("a symbol")?;
+    let share = Qty { mantissa: 1, decimals: 0 };
+    Ok(Instrument::new(InstrumentId(1), symbol, Price::parse(TICK.as_bytes())?, share)?)
 }
 
 fn listen(at: SocketAddrV4) -> Result<Socket, SysError> {

@@ -13,7 +13,7 @@ pub const TICK: &str = "0.01";
 /// The exchange's CompID.
 pub const VENUE: &str = "EXCHANGE";
 
-/// Where the instrument is traded.
+/// Where it is traded.
 pub struct Market {
     /// Names the feed in every packet.
     pub stream_id: u32,
