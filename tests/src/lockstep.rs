@@ -94,7 +94,9 @@ impl<'m, C: Client> Lockstep<'m, C> {
         };
         let (venue, at) = open_venue(config, flow, output);
         // A bare send is for the clock on the wall, and so is how long line B waits.
-        let config = GatewayConfig { sink_address: None, hot: false, ..gateway_config(at) };
+        let instrument = config.instrument;
+        let config =
+            GatewayConfig { instrument, sink_address: None, hot: false, ..gateway_config(at) };
         let recorders = Recorders::new(regions).expect("regions that hold the histograms");
         let gateway = Gateway::new(&config, clock(), sockets, client, recorders, regions.gateway);
         let gateway = gateway.expect("a connection to the venue");
