@@ -41,7 +41,7 @@ pub struct Reporter {
 }
 
 /// What one report adds to the state of its order.
-struct News<'a> {
+struct Outcome<'a> {
     exec_type: ExecType,
     ord_status: OrdStatus,
     last: Option<(Price, i64)>,
@@ -64,15 +64,15 @@ impl Reporter {
         match *event {
             Event::Accepted { order_id, .. } => {
                 if let Some(order) = orders.get(order_id) {
-                    let news = News::plain(ExecType::New, OrdStatus::New);
-                    self.report(utc, order_id, order, &news, send);
+                    let outcome = Outcome::plain(ExecType::New, OrdStatus::New);
+                    self.report(utc, order_id, order, &outcome, send);
                 }
             }
             Event::Rejected { order_id, reason, .. } => {
                 if let Some(order) = orders.get(order_id) {
                     let refusal = Some(refusal(reason));
-                    let plain = News::plain(ExecType::Rejected, OrdStatus::Rejected);
-                    self.report(utc, order_id, order, &News { refusal, ..plain }, send);
+                    let plain = Outcome::plain(ExecType::Rejected, OrdStatus::Rejected);
+                    self.report(utc, order_id, order, &Outcome { refusal, ..plain }, send);
                     orders.finish(order_id, OrdStatus::Rejected);
                 }
             }
@@ -82,14 +82,14 @@ impl Reporter {
             }
             Event::Cancelled { order_id, reason, .. } => {
                 if let Some(order) = orders.get(order_id) {
-                    let news = match reason {
+                    let outcome = match reason {
                         CancelReason::Requested => {
-                            News::plain(ExecType::Canceled, OrdStatus::Canceled)
+                            Outcome::plain(ExecType::Canceled, OrdStatus::Canceled)
                         }
-                        _ => News::plain(ExecType::Expired, OrdStatus::Expired),
+                        _ => Outcome::plain(ExecType::Expired, OrdStatus::Expired),
                     };
-                    self.report(utc, order_id, order, &news, send);
-                    orders.finish(order_id, news.ord_status);
+                    self.report(utc, order_id, order, &outcome, send);
+                    orders.finish(order_id, outcome.ord_status);
                 }
             }
             // Nobody reduces a client's order, refused cancels are answered where they are asked
@@ -141,8 +141,8 @@ impl Reporter {
         order.fill(price, lots);
         let (order, ord_status) = (*order, order.status());
         let last = Some((price, lots.0.saturating_mul(order.lot)));
-        let plain = News::plain(ExecType::Trade, ord_status);
-        self.report(utc, order_id, &order, &News { last, ..plain }, send);
+        let plain = Outcome::plain(ExecType::Trade, ord_status);
+        self.report(utc, order_id, &order, &Outcome { last, ..plain }, send);
         if ord_status == OrdStatus::Filled {
             orders.finish(order_id, ord_status);
         }
@@ -153,11 +153,11 @@ impl Reporter {
         utc: Nanos,
         order_id: OrderId,
         order: &ClientOrder,
-        news: &News<'_>,
+        outcome: &Outcome<'_>,
         send: &mut impl FnMut(SessionId, &ExecutionReport<'_>),
     ) {
         let is_open = matches!(
-            news.ord_status,
+            outcome.ord_status,
             OrdStatus::New | OrdStatus::PartiallyFilled | OrdStatus::Filled
         );
         let (cl_ord_id, orig_cl_ord_id) = match order.cancel_request {
@@ -169,18 +169,18 @@ impl Reporter {
             exec_id: self.next_exec_id(),
             cl_ord_id,
             orig_cl_ord_id,
-            exec_type: news.exec_type,
-            ord_status: news.ord_status,
+            exec_type: outcome.exec_type,
+            ord_status: outcome.ord_status,
             symbol: self.symbol,
             side: order.side,
             order_qty: order.qty,
-            last_qty: news.last.map_or(0, |(_, qty)| qty),
-            last_price: news.last.map(|(price, _)| price),
+            last_qty: outcome.last.map_or(0, |(_, qty)| qty),
+            last_price: outcome.last.map(|(price, _)| price),
             leaves_qty: if is_open { order.open_qty() } else { 0 },
             cum_qty: order.cum_qty(),
             avg_price: order.avg_price(),
-            ord_rej_reason: news.refusal.map(|(code, _)| code),
-            text: news.refusal.map_or(&[], |(_, text)| text.as_bytes()),
+            ord_rej_reason: outcome.refusal.map(|(code, _)| code),
+            text: outcome.refusal.map_or(&[], |(_, text)| text.as_bytes()),
             transact_time: Some(utc),
         };
         send(order.session, &report);
@@ -192,7 +192,7 @@ impl Reporter {
     }
 }
 
-impl News<'_> {
+impl Outcome<'_> {
     const fn plain(exec_type: ExecType, ord_status: OrdStatus) -> Self {
         Self { exec_type, ord_status, last: None, refusal: None }
     }

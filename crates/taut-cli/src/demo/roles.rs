@@ -1,6 +1,7 @@
 //! The children's parts.
 
 mod gateway;
+mod read_and_forget;
 mod strategy;
 mod venue;
 

@@ -3,20 +3,27 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use taut_fix::{CompId, Now};
+use taut_io::EpollKernel;
 use taut_sys::{Address, Socket, StreamOptions, monotonic, utc};
 use taut_types::Nanos;
 use taut_venue::flow::{LobsterFlow, SyntheticConfig, SyntheticFlow};
-use taut_venue::{FeedLoss, FeedOutput, Flow, Speed, Venue, VenueConfig, VenueCounters};
+use taut_venue::{
+    FeedLoss, FeedOutput, Flow, Speed, Venue, VenueConfig, VenueCounters, VenueSockets,
+};
 
 use crate::demo::child::{Parent, instrument_of};
 use crate::demo::control::{FlowSetup, Order, Pace, Reply, VENUE_COMP_ID, VenuePorts, VenueSetup};
 use crate::demo::feed::{address_of, request_socket, sender_to};
+use crate::demo::roles::read_and_forget::ReadAndForget;
 use crate::exit::Failure;
 
 /// How often the venue listens to its parent.
 const CONTROL: Nanos = Nanos::from_millis(2);
 /// How long it sleeps at the most: what it is late with its parent.
 const WAIT: Nanos = Nanos::from_millis(50);
+
+/// With what a gateway measures a bare send against.
+type DemoVenue = Venue<EpollKernel, ReadAndForget>;
 
 /// Runs the venue until the parent says that it is over.
 pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), Failure> {
@@ -55,7 +62,7 @@ pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), Failure> {
     }
 }
 
-fn open(setup: &VenueSetup, parent: &Parent) -> Result<Venue, Failure> {
+fn open(setup: &VenueSetup, parent: &Parent) -> Result<DemoVenue, Failure> {
     let listen = |port: u16| {
         let at = Address::Inet(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)));
         Socket::listen(&at, &StreamOptions::default()).map_err(|error| {
@@ -82,11 +89,11 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<Venue, Failure> {
     });
     let sender = |to| sender_to(to).map_err(market_data);
     let [a, b] = setup.incremental;
-    let output = FeedOutput {
-        incremental: sender(a)?,
-        incremental_b: Some(sender(b)?),
-        snapshot: sender(setup.snapshot)?,
-        retransmission: Some(requests),
+    let feed = FeedOutput {
+        incremental: sender(a)?.into(),
+        incremental_b: Some(sender(b)?.into()),
+        snapshot: sender(setup.snapshot)?.into(),
+        retransmission: Some(requests.into()),
     };
     let comp_id = CompId::new(VENUE_COMP_ID).ok_or_else(|| Failure::Run("CompID".to_owned()))?;
     let instrument = instrument_of(&setup.common)?;
@@ -97,7 +104,8 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<Venue, Failure> {
         (config.retransmit.burst_bytes, config.retransmit.bytes_per_second) = (0, 0);
     }
     let flow = flow(&setup.flow)?;
-    let venue = Venue::new(&config, orders, sink, output, flow)
+    let venue = Venue::new(&config, VenueSockets { orders: orders.into(), feed }, flow)
+        .and_then(|venue| venue.with_observer(ReadAndForget::new(sink)))
         .map_err(|error| Failure::Run(error.to_string()))?;
     parent.say(&ready)?;
     Ok(venue)
