@@ -3,12 +3,10 @@
 use taut_engine::{CancelReason, Event};
 use taut_io::{Io, Kernel};
 use taut_market_data::native::{
-    LevelUpdate, Message, OrderAdd, OrderDelete, OrderReduce, PACKET_BYTES_MAX, PacketFlags,
-    PacketHeader, PacketWriter, ReduceReason, SbeError, Trade,
+    Message, PACKET_BYTES_MAX, PacketFlags, PacketHeader, PacketWriter, SbeError,
 };
-use taut_types::{
-    HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, Price, SequenceNumber, Side,
-};
+use taut_market_data::{BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade};
+use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Price, SequenceNumber, Side};
 
 use crate::error::VenueError;
 use crate::lines::Lines;
@@ -109,55 +107,27 @@ impl Publisher {
         utc: Nanos,
         event: &Event,
     ) -> Result<(), VenueError> {
-        let instrument = self.instrument.id();
         match *event {
             Event::Trade { maker, price, lots, maker_remaining, aggressor, .. } => {
                 self.push_trade(io, utc, self.price(price), lots, maker, aggressor)?;
-                let change =
-                    maker_change(maker, aggressor.opposite(), lots, maker_remaining, instrument);
-                self.push(io, utc, &change)
+                self.push(io, utc, maker_change(maker, aggressor.opposite(), lots, maker_remaining))
             }
             Event::Rested { order_id, side, price, lots, .. } => {
                 let price = self.price(price);
-                self.push(
-                    io,
-                    utc,
-                    &Message::OrderAdd(OrderAdd { order_id, price, lots, instrument, side }),
-                )
+                let order = BookOrder { order_id, side, price, lots, priority: 0 };
+                self.push(io, utc, EventKind::OrderAdd(order))
             }
-            Event::Cancelled { order_id, side, reason: CancelReason::Requested, .. } => self.push(
-                io,
-                utc,
-                &Message::OrderDelete(OrderDelete { order_id, instrument, side }),
-            ),
+            Event::Cancelled { order_id, side, reason: CancelReason::Requested, .. } => {
+                self.push(io, utc, EventKind::OrderDelete { order_id, side })
+            }
             Event::Reduced { order_id, side, by, remaining, .. } => {
                 let reason = ReduceReason::Cancel;
-                self.push(
-                    io,
-                    utc,
-                    &Message::OrderReduce(OrderReduce {
-                        order_id,
-                        by,
-                        remaining,
-                        instrument,
-                        side,
-                        reason,
-                    }),
-                )
+                self.push(io, utc, EventKind::OrderReduce { order_id, side, by, remaining, reason })
             }
             Event::Level { side, price, lots, order_count } => {
-                let price = self.price(price);
-                self.push(
-                    io,
-                    utc,
-                    &Message::LevelUpdate(LevelUpdate {
-                        price,
-                        lots,
-                        order_count,
-                        instrument,
-                        side,
-                    }),
-                )
+                let (price, place) = (self.price(price), LevelPlace::ByPrice);
+                let level = LevelUpdate { side, price, lots, order_count, place };
+                self.push(io, utc, EventKind::Level(level))
             }
             // Answers, and remainders that never rested: the book is as it was.
             _ => Ok(()),
@@ -171,22 +141,15 @@ impl Publisher {
         utc: Nanos,
         price: Price,
         lots: Lots,
-        maker_order_id: OrderId,
-        aggressor_side: Side,
+        resting_order: OrderId,
+        aggressor: Side,
     ) -> Result<(), VenueError> {
         self.trade_id += 1;
-        let (trade_id, instrument) = (self.trade_id, self.instrument.id());
+        let (trade_id, aggressor) = (self.trade_id, Some(aggressor));
         self.push(
             io,
             utc,
-            &Message::Trade(Trade {
-                trade_id,
-                price,
-                lots,
-                maker_order_id,
-                instrument,
-                aggressor_side,
-            }),
+            EventKind::Trade(Trade { trade_id, price, lots, aggressor, resting_order }),
         )
     }
 
@@ -195,10 +158,11 @@ impl Publisher {
         &mut self,
         io: &mut Io<impl Kernel>,
         utc: Nanos,
-        message: &Message<'_>,
+        change: EventKind,
     ) -> Result<(), VenueError> {
+        let message = Message::Event(self.instrument.id(), change);
         if self.is_open {
-            match self.writer.push(message) {
+            match self.writer.push(&message) {
                 Err(SbeError::Full) => self.send(io, utc, PacketFlags::EMPTY)?,
                 _ => return Ok(()),
             }
@@ -207,7 +171,7 @@ impl Publisher {
         let _ = self.writer.begin(header);
         self.is_open = true;
         // Every increment is much shorter than an empty packet's room.
-        let _ = self.writer.push(message);
+        let _ = self.writer.push(&message);
         Ok(())
     }
 
@@ -255,16 +219,10 @@ impl Publisher {
 }
 
 /// What a fill does to the order that rested.
-const fn maker_change(
-    order_id: OrderId,
-    side: Side,
-    by: Lots,
-    remaining: Lots,
-    instrument: InstrumentId,
-) -> Message<'static> {
+const fn maker_change(order_id: OrderId, side: Side, by: Lots, remaining: Lots) -> EventKind {
     if remaining.0 == 0 {
-        return Message::OrderDelete(OrderDelete { order_id, instrument, side });
+        return EventKind::OrderDelete { order_id, side };
     }
     let reason = ReduceReason::Execution;
-    Message::OrderReduce(OrderReduce { order_id, by, remaining, instrument, side, reason })
+    EventKind::OrderReduce { order_id, side, by, remaining, reason }
 }
