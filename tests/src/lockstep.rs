@@ -82,10 +82,10 @@ impl<'m, C: Client> Lockstep<'m, C> {
         };
         let (retransmitting, asking) = retransmission.then(requests).unzip();
         let output = FeedOutput {
-            incremental: incremental_out,
-            incremental_b: b_out,
-            snapshot: snapshot_out,
-            retransmission: retransmitting,
+            incremental: incremental_out.into(),
+            incremental_b: b_out.map(Into::into),
+            snapshot: snapshot_out.into(),
+            retransmission: retransmitting.map(Into::into),
         };
         let sockets = FeedSockets {
             incremental: incremental_in.into(),
