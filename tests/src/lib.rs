@@ -8,12 +8,10 @@
 
 pub mod books;
 pub mod data;
-pub mod deadline;
 pub mod ledger;
 pub mod live;
 pub mod lockstep;
 pub mod lossy_link;
-pub mod random;
 pub mod recording;
 pub mod setup;
 pub mod top_state;

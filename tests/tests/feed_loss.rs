@@ -3,23 +3,25 @@
 #![forbid(unsafe_code)]
 
 use taut_gateway::{
-    FusedClient, GatewayCounters, MarketEvent, NewOrder, OrderEntry, OrderUpdate, Refusal, Regions,
-    Strategy, TopEvent, TouchConfig, TouchStrategy, UpdateKind,
+    FusedClient, GatewayCounters, NewOrder, OrderEntry, OrderUpdate, Refusal, Regions, Strategy,
+    TouchConfig, TouchStrategy, UpdateKind,
 };
 use taut_ipc::Segment;
+use taut_market_data::{BestPrices, Event, EventKind, Soundness};
 use taut_oms::RiskReject;
+use taut_testkit::Faults;
 use taut_tests::books::assert_same_levels;
 use taut_tests::ledger::Ledger;
 use taut_tests::lockstep::{Conditions, Lockstep, Round, START};
-use taut_tests::lossy_link::Weather;
+use taut_tests::lossy_link::faults;
 use taut_tests::setup::{synthetic_flow, venue_config_for_losses};
 use taut_types::{Lots, Nanos, OrderType, Price, SequenceNumber, Side, TimeInForce};
 
 const STEPS: u32 = if cfg!(debug_assertions) { 1_000 } else { 10_000 };
 const TICKS_HZ: u32 = 20_000;
 
-const SHOWERS: Weather = Weather { loss: 3, duplication: 5, delay: 5 };
-const RAIN: Weather = Weather { loss: 10, duplication: 20, delay: 20 };
+const SHOWERS: Faults = faults(3, 5, 5);
+const RAIN: Faults = faults(10, 20, 20);
 
 type Pair<'m, S> = Lockstep<'m, FusedClient<Ledger<S>>>;
 
@@ -47,7 +49,7 @@ fn run<'m, S: Strategy>(regions: &Regions<'m>, conditions: Conditions, strategy:
     pair.catch_up();
     assert_same_levels(pair.venue.book(), pair.gateway.book());
     println!("seed {}: {:?}", conditions.seed, pair.gateway.counters());
-    println!("{:?}, {:?}", pair.incremental.mishaps(), pair.snapshot.mishaps());
+    println!("{:?}, {:?}", pair.incremental.counters(), pair.snapshot.counters());
     println!("{blind_rounds} blind rounds, {books} books compared on the way");
     assert!(blind_rounds > 100 && books > 100);
     pair
@@ -79,8 +81,8 @@ fn check<S: Strategy>(pair: &Pair<'_, S>) {
     assert!(pair.gateway.has_caught_up_with(SequenceNumber(venue.published)));
     assert!(counters.recovered > 0 && counters.gaps > 0 && counters.snapshots > 1);
     assert_eq!((counters.malformed, counters.live), (0, 1));
-    let mishaps = pair.incremental.mishaps();
-    assert!(mishaps.lost > 0 && mishaps.duplicated > 0 && mishaps.delayed > 0);
+    let mishaps = pair.incremental.counters();
+    assert!(mishaps.lost > 0 && mishaps.duplicated > 0 && mishaps.reordered > 0);
     assert_eq!((venue.orders, venue.fills), (counters.orders, counters.fills));
 }
 
@@ -112,13 +114,13 @@ fn heals_although_snapshots_suffer_too() {
         Conditions { incremental: SHOWERS, snapshot: RAIN, seed: 42, ..Conditions::default() };
     let pair = run(&regions, conditions, touch());
     check(&pair);
-    assert!(pair.snapshot.mishaps().lost > 0);
+    assert!(pair.snapshot.counters().lost > 0);
 }
 
 /// A strategy that asks for an order at every turn of its timer, whatever it was told.
 #[derive(Default)]
 struct Reckless {
-    top: TopEvent,
+    top: BestPrices,
     live: bool,
     stopped: bool,
     done: u64,
@@ -128,11 +130,11 @@ struct Reckless {
 }
 
 impl Strategy for Reckless {
-    fn on_market(&mut self, _now: Nanos, event: &MarketEvent, _orders: &mut impl OrderEntry) {
-        match event {
-            MarketEvent::Live(live) => self.live = *live,
-            MarketEvent::Top(top) => self.top = *top,
-            MarketEvent::Level(_) | MarketEvent::Trade(_) => {}
+    fn on_market(&mut self, _now: Nanos, event: &Event, _orders: &mut impl OrderEntry) {
+        match event.kind {
+            EventKind::Book(soundness) => self.live = soundness == Soundness::Sound,
+            EventKind::Top(top) => self.top = top,
+            _ => {}
         }
     }
 

@@ -11,7 +11,7 @@ use taut_sys::Clock;
 use taut_tests::books::assert_same_levels;
 use taut_tests::data::{MESSAGES, shared};
 use taut_tests::lockstep::{self, Conditions, Lockstep, START, standing_at};
-use taut_tests::lossy_link::Weather;
+use taut_tests::lossy_link::faults;
 use taut_tests::recording::{Asked, News, Recorded};
 use taut_tests::setup::{synthetic_flow, venue_config, venue_config_for_losses};
 use taut_types::{ClientOrderId, Lots, Nanos};
@@ -56,11 +56,11 @@ fn record(config: &VenueConfig, flow: Flow, conditions: Conditions) -> Conversat
 }
 
 /// Tells a client what is written down.
-fn tell(client: &mut impl Client, clock: &Clock, news: &News) {
+fn tell(client: &mut impl Client, clock: &Clock, now: Nanos, news: &News) {
     match news {
         News::Market(stamps, events) => client.market(clock, *stamps, events),
-        News::Order(update) => assert!(client.order_update(clock, update)),
-        News::Timer => client.timer(clock),
+        News::Order(update) => assert!(client.order_update(clock, now, update)),
+        News::Timer => client.timer(clock, now),
         News::Stop => {}
     }
 }
@@ -74,7 +74,7 @@ fn asked_fused(news: &[(Nanos, News)]) -> Vec<Asked> {
     let (mut clock, mut asked) = (lockstep::clock(), Vec::new());
     for (at, news) in news {
         clock.set_mapping(standing_at(*at));
-        tell(&mut client, &clock, news);
+        tell(&mut client, &clock, *at, news);
         if *news == News::Stop {
             client.stop();
         }
@@ -91,7 +91,7 @@ fn asked_split(news: &[(Nanos, News)]) -> Vec<Asked> {
     let (mut clock, mut asked) = (lockstep::clock(), Vec::new());
     for (at, news) in news {
         clock.set_mapping(standing_at(*at));
-        tell(&mut client, &clock, news);
+        tell(&mut client, &clock, *at, news);
         while runner.poll(&clock) {}
         match news {
             News::Timer => runner.timer(&clock),
@@ -166,7 +166,7 @@ fn a_synthetic_market_leads_to_the_same_requests() {
 
 #[test]
 fn a_feed_with_gaps_leads_to_the_same_requests() {
-    let incremental = Weather { loss: 2, duplication: 2, delay: 2 };
+    let incremental = faults(2, 2, 2);
     let conditions = Conditions { incremental, seed: 62, ..Conditions::default() };
     check(&record(&venue_config_for_losses(), synthetic_flow(62, 20_000), conditions));
 }

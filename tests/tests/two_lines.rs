@@ -3,27 +3,29 @@
 #![forbid(unsafe_code)]
 
 use taut_gateway::{
-    FusedClient, Gateway, GatewayConfig, GatewayCounters, Recorders, Regions, Strategy,
-    TouchConfig, TouchStrategy,
+    FusedClient, Gateway, GatewayConfig, GatewayCounters, Regions, Strategy, TouchConfig,
+    TouchStrategy,
 };
 use taut_ipc::Segment;
 use taut_market_data::feed::RetransmitConfig;
 use taut_sys::Socket;
+use taut_testkit::Faults;
 use taut_tests::books::assert_same_levels;
 use taut_tests::ledger::Ledger;
 use taut_tests::lockstep::{Conditions, Lockstep, START, clock};
-use taut_tests::lossy_link::Weather;
+use taut_tests::lossy_link::faults;
 use taut_tests::setup::{
-    feed, gateway_config, link, open_venue, synthetic_flow, venue_config, venue_config_for_losses,
+    feed, gateway_config, link, native_feed, open_venue, synthetic_flow, venue_config,
+    venue_config_for_losses,
 };
 use taut_types::{Lots, SequenceNumber};
 use taut_venue::{FeedLoss, VenueConfig, VenueCounters};
 
 const STEPS: u32 = if cfg!(debug_assertions) { 1_500 } else { 10_000 };
 const TICKS_HZ: u32 = 20_000;
-const CLEAR: Weather = Weather { loss: 0, duplication: 0, delay: 0 };
-const ALL: Weather = Weather { loss: 1_000, duplication: 0, delay: 0 };
-const STORM: Weather = Weather { loss: 50, duplication: 20, delay: 30 };
+const CLEAR: Faults = faults(0, 0, 0);
+const ALL: Faults = faults(1_000, 0, 0);
+const STORM: Faults = faults(50, 20, 30);
 
 /// A run to its end; what both counted, and how many steps ended with a book that is not sound.
 fn run(config: &VenueConfig, conditions: Conditions) -> (GatewayCounters, VenueCounters, u32) {
@@ -57,7 +59,7 @@ fn run(config: &VenueConfig, conditions: Conditions) -> (GatewayCounters, VenueC
     (gateway, venue, blind)
 }
 
-fn conditions(a: Weather, b: Weather, seed: u64) -> Conditions {
+fn conditions(a: Faults, b: Faults, seed: u64) -> Conditions {
     let (line_b, retransmission) = (Some(b), true);
     Conditions { incremental: a, line_b, retransmission, seed, ..Conditions::default() }
 }
@@ -127,14 +129,13 @@ fn a_line_whose_socket_fails_is_silent_and_counted() {
         let segment = Segment::create("failing-line", &Regions::LAYOUT).expect("a segment");
         let regions = Regions::of(&segment).expect("regions");
         let (output, mut sockets) = feed();
-        (sockets.incremental, sockets.incremental_b) = (refused(), Some(refused()));
+        (sockets.incremental, sockets.incremental_b) = (refused().into(), Some(refused().into()));
         let (_venue, at) = open_venue(&venue_config(), synthetic_flow(56, TICKS_HZ), output);
-        let config = GatewayConfig { hot, sink_address: None, ..gateway_config(at) };
-        let recorders = Recorders::new(&regions).expect("recorders");
+        let config = GatewayConfig { hot, ..gateway_config(at) };
         let client = FusedClient::new(TouchStrategy::new(TouchConfig::default(), START));
-        let counters = regions.gateway;
-        let mut gateway = Gateway::new(&config, clock(), sockets, client, recorders, counters)
-            .expect("a gateway");
+        let (input, feed) = native_feed(sockets, START);
+        let mut gateway =
+            Gateway::new(&config, clock(), input, feed, client, &regions).expect("a gateway");
         for _ in 0..100 {
             gateway.poll().expect("a gateway that goes on");
         }

@@ -1,11 +1,13 @@
 //! The project's own tools, run as `cargo xtask <tool>`.
 #![forbid(unsafe_code)]
 
+mod api;
 mod fuzz;
+mod instructions;
 mod orderings;
 mod tidy;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const HELP: &str = "\
@@ -13,10 +15,17 @@ The project's own tools.
 
   cargo xtask tidy          check the laws of the house on this tree
   cargo xtask tidy --list   list the laws, each with its reason
+  cargo xtask tidy --pending
+                            what is left to do until further laws can be checked
   cargo xtask orderings [--if-changed | PART]
                             weaken every atomic ordering of the lock-free code, one by one, and
                             run the loom models, of which one must fail; PART of a file's path
                             runs that file's only, --if-changed nothing when all is as it passed
+  cargo xtask instructions [--bless] [PART]
+                            hold the hot paths' cost in instructions against instructions.txt, or
+                            write it there; PART of a name measures these only (needs valgrind)
+  cargo xtask api [--bless] hold the facade's public items against crates/taut/api, or write them
+                            there
   cargo xtask fuzz [--seconds N]
                             run every target of fuzz/ for 10 or N seconds (needs cargo-fuzz)
   cargo xtask help          this text
@@ -31,7 +40,8 @@ fn main() -> ExitCode {
             println!("{HELP}");
             ExitCode::SUCCESS
         }
-        ["tidy"] => check(),
+        ["tidy"] => check(tidy::LAWS),
+        ["tidy", "--pending"] => check(tidy::PENDING),
         ["tidy", "--list"] => {
             println!("{}", tidy::list());
             ExitCode::SUCCESS
@@ -40,14 +50,22 @@ fn main() -> ExitCode {
         ["orderings", "--if-changed"] => weaken("", true),
         ["orderings", part] if !part.starts_with('-') => weaken(part, false),
         ["orderings", .., word] => refuse(word, "`orderings` takes `--if-changed` or a part"),
+        ["instructions"] => count("", false),
+        ["instructions", "--bless"] => count("", true),
+        ["instructions", "--bless", part] => count(part, true),
+        ["instructions", part] if !part.starts_with('-') => count(part, false),
+        ["instructions", .., word] => refuse(word, "`instructions` takes `--bless` and a part"),
+        ["api"] => list_api(false),
+        ["api", "--bless"] => list_api(true),
+        ["api", .., word] => refuse(word, "`api` takes `--bless`"),
         ["fuzz"] => fuzz_all(10),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds @ 1..) => fuzz_all(seconds),
             _ => refuse(seconds, "`--seconds` is a number above zero"),
         },
         ["fuzz", word, ..] => refuse(word, "`fuzz` takes `--seconds N`"),
-        ["tidy", word, ..] => refuse(word, "`tidy` takes nothing but `--list`"),
-        [word, ..] => refuse(word, "the tools are `tidy`, `orderings`, `fuzz` and `help`"),
+        ["tidy", word, ..] => refuse(word, "`tidy` takes `--list` or `--pending`"),
+        [word, ..] => refuse(word, "see the list of tools"),
     }
 }
 
@@ -66,8 +84,8 @@ fn fuzz_all(seconds: u32) -> ExitCode {
     }
 }
 
-/// The whole check: violations on stderr, one summary line on stdout when there is none.
-fn check() -> ExitCode {
+/// A check: violations on stderr, one summary line on stdout when there is none.
+fn check(laws: &[tidy::Law]) -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let tree = match tidy::Tree::load(&root) {
         Ok(tree) => tree,
@@ -76,12 +94,12 @@ fn check() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let violations = tidy::violations(&tree);
+    let violations = tidy::violations(&tree, laws);
     for violation in &violations {
         eprintln!("{violation}");
     }
     if violations.is_empty() {
-        println!("tidy: {} laws hold on {} files", tidy::LAWS.len(), tree.len());
+        println!("tidy: {} laws hold on {} files", laws.len(), tree.len());
         ExitCode::SUCCESS
     } else {
         eprintln!("tidy: {} violations in {} files", violations.len(), tree.len());
@@ -89,10 +107,48 @@ fn check() -> ExitCode {
     }
 }
 
+/// The hot paths' instructions: a table, on stderr when one of them is slower than it may be.
+fn count(part: &str, bless: bool) -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    match instructions::run(&root, &target(&root), part, bless) {
+        Ok(table) => {
+            println!("{table}");
+            ExitCode::SUCCESS
+        }
+        Err(wrong) => {
+            eprintln!("{wrong}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// The facade's public items: what differs on stderr.
+fn list_api(bless: bool) -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    match api::run(&root, bless) {
+        Ok(count) => {
+            println!("api: {count} headers are as they were agreed on");
+            ExitCode::SUCCESS
+        }
+        Err(wrong) => {
+            eprintln!("{wrong}\napi: if that is meant: cargo xtask api --bless");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// Where cargo builds.
+fn target(root: &Path) -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(directory) => std::env::current_dir().unwrap_or_default().join(directory),
+        None => root.join("target"),
+    }
+}
+
 /// The mutants: what is wrong on stderr, one summary line on stdout when all is well.
 fn weaken(part: &str, if_changed: bool) -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    match orderings::run(&root, part, if_changed) {
+    match orderings::run(&root, &target(&root), part, if_changed) {
         Ok(line) => {
             println!("{line}");
             ExitCode::SUCCESS

@@ -34,16 +34,17 @@ enum End {
 
 /// Runs the mutants of the files whose path contains `part`; returns one line for people, or all
 /// that is wrong. With `if_changed` nothing is done when nothing has changed since all was well.
-pub fn run(root: &Path, part: &str, if_changed: bool) -> Result<String, Vec<String>> {
+pub fn run(
+    root: &Path,
+    target: &Path,
+    part: &str,
+    if_changed: bool,
+) -> Result<String, Vec<String>> {
     let one = |text: String| vec![text];
-    let target = match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(directory) => std::env::current_dir().unwrap_or_default().join(directory),
-        None => root.join("target"),
-    };
     let list = root.join("xtask/orderings.txt");
     let text = fs::read_to_string(&list).map_err(|error| one(format!("{list:?}: {error}")))?;
     let excuses = excuse::parse(&text).map_err(|error| one(format!("orderings.txt: {error}")))?;
-    let scratch = Scratch::prepare(root, &target).map_err(one)?;
+    let scratch = Scratch::prepare(root, target).map_err(one)?;
     let stamp = target.join("orderings.passed");
     let now = fingerprint(&[&scratch.text, &text]);
     if if_changed && fs::read_to_string(&stamp).is_ok_and(|passed| passed == now) {

@@ -17,15 +17,21 @@ mod manifest;
 mod module;
 mod package;
 mod path;
+mod ports;
 mod purity;
+mod slang;
 mod source;
 mod tree;
 mod unsafety;
+mod waits;
 mod width;
 mod words;
 
-use house::House;
-use law::Law;
+pub use house::House;
+pub use law::Law;
+pub use module::name_of as module_name;
+pub use package::Package;
+pub use source::Source;
 pub use tree::Tree;
 
 /// Every law, in the order in which its violations are printed.
@@ -42,25 +48,32 @@ pub const LAWS: &[Law] = &[
     docs::LAW,
 ];
 
-/// One line per violation: `path:line: law: what is wrong; what to do`.
-pub fn violations(tree: &Tree) -> Vec<String> {
+/// Laws that the tree does not keep yet: `cargo xtask tidy --pending` tells what is left. A law
+/// without findings moves up.
+pub const PENDING: &[Law] = &[waits::LAW, ports::LAW, slang::LAW];
+
+/// One line per violation of these laws: `path:line: law: what is wrong; what to do`.
+pub fn violations(tree: &Tree, laws: &[Law]) -> Vec<String> {
     let house = House::new(tree);
-    LAWS.iter().flat_map(|law| law.violations(&house)).collect()
+    laws.iter().flat_map(|law| law.violations(&house)).collect()
 }
 
 /// One line per law: its name and its reason.
 pub fn list() -> String {
-    LAWS.iter().map(|law| format!("{:<9} {}", law.name, law.reason)).collect::<Vec<_>>().join("\n")
+    let line = |law: &Law| format!("{:<9} {}", law.name, law.reason);
+    LAWS.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LAWS, Tree, fixture, list, violations};
+    use super::{LAWS, PENDING, Tree, fixture, list, violations};
     use std::path::Path;
 
     #[test]
     fn a_tree_that_keeps_every_law_has_no_violation() {
-        assert_eq!(violations(&fixture::house()), Vec::<String>::new());
+        for laws in [LAWS, PENDING] {
+            assert_eq!(violations(&fixture::house(), laws), Vec::<String>::new());
+        }
     }
 
     #[test]
@@ -81,6 +94,6 @@ mod tests {
         assert!(tree.text("xtask/src/tidy.rs").is_some());
         assert!(tree.files().all(|(path, _)| !path.starts_with("target/")));
         // The laws may be broken while somebody edits; that they run is what is tested here.
-        violations(&tree);
+        violations(&tree, LAWS);
     }
 }

@@ -70,12 +70,6 @@ enum Verb {
     /// Talk WebSocket: echo, connect, and play the cases of Autobahn.
     #[command(subcommand)]
     Ws(ws::Ws),
-    /// A process of a demo; started by `taut demo`, never by hand.
-    #[command(hide = true)]
-    DemoRole {
-        /// Which part it plays.
-        role: demo::Role,
-    },
 }
 
 fn main() -> std::process::ExitCode {
@@ -95,7 +89,6 @@ fn main() -> std::process::ExitCode {
         Verb::Saturate(arguments) => saturate::run(&arguments),
         Verb::Send(arguments) => send::run(&arguments),
         Verb::Ws(what) => ws::run(&what),
-        Verb::DemoRole { role } => demo::play(role),
     };
     Failure::exit_code("taut", result)
 }

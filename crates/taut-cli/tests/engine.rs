@@ -1,7 +1,7 @@
 //! `taut engine replay` on small order flows of both formats.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::Value;
@@ -181,12 +181,10 @@ fn a_full_standard_output_is_an_error_and_no_panic() {
     let directory = tempfile::tempdir().unwrap();
     let file = small_flow(directory.path());
     for json in [&["--json"][..], &[]] {
-        let output = Command::new(env!("CARGO_BIN_EXE_taut"))
-            .args(["engine", "replay", "--timed-ms", "1", "--input"])
-            .arg(&file)
-            .args(json)
-            .stdout(std::fs::File::options().write(true).open("/dev/full").unwrap())
-            .run();
+        let mut replay = Command::new(env!("CARGO_BIN_EXE_taut"));
+        replay.args(["engine", "replay", "--timed-ms", "1", "--input"]).arg(&file).args(json);
+        replay.stdout(std::fs::File::options().write(true).open("/dev/full").unwrap());
+        let output = Process::start_with_streams(replay.stderr(Stdio::piped())).finish();
         let told = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{told}");
         assert!(told.contains("standard output") && !told.contains("panicked"), "{told}");

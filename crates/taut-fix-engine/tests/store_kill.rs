@@ -17,6 +17,7 @@ use taut_fix::{
     Store,
 };
 use taut_fix_engine::store::{FileStore, Retention, Sync};
+use taut_testkit::{Draw, Random, seeds};
 
 const ROLE: &str = "TAUT_KILL_ROLE";
 const PATH: &str = "TAUT_KILL_PATH";
@@ -197,27 +198,17 @@ fn start(role: &str, path: &Path) -> Child {
         .expect("the child")
 }
 
-/// A small generator: the run is repeated from its seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
-
 /// Kills and restarts a child in this role.
 fn kill_often(child_role: &str) {
     let kills = std::env::var("TAUT_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(12);
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("session");
     let role = if child_role == "initiator" { Role::Acceptor } else { Role::Initiator };
-    let seed = taut_sys::utc().0.unsigned_abs() | 1;
-    println!("seed {seed}");
-    let mut random = Random(seed);
+    let at = taut_sys::utc().0.unsigned_abs();
+    // TAUT_SEED, or another one every time.
+    let seed = seeds(at..at + 1).start;
+    println!("TAUT_SEED={seed} repeats the moments");
+    let mut random = Random::with_seed(seed);
     let store = MemoryStore::new(64 * 1024, 16 << 20);
     let mut side = Side::new(session(role, false, store), 1);
     let mut total = 0;

@@ -90,14 +90,8 @@ proptest! {
 /// lies in the bucket that we report.
 #[test]
 fn percentiles_are_those_of_hdrhistogram() {
-    let mut seed = 0x9E37_79B9_7F4A_7C15u64;
-    let mut random = move || {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        seed
-    };
-    let values: Vec<u64> = (0..100_000).map(|_| random() >> (28 + random() % 36)).collect();
+    let mut random = fastrand::Rng::with_seed(1);
+    let values: Vec<u64> = (0..100_000).map(|_| random.u64(..) >> random.u32(28..64)).collect();
     let mut reference = Histogram::<u64>::new_with_bounds(1, VALUE_MAX, 3).unwrap();
     values.iter().for_each(|&value| reference.record(value).unwrap());
     let ours = recorded(&values);

@@ -85,6 +85,7 @@ mod tests {
     use super::*;
     use Input as I;
     use State as S;
+    use taut_testkit::{Draw, Random};
 
     const STATES: [State; 5] = [S::Asking, S::Proving, S::Held, S::Leaving, S::Left];
     const INPUTS: [Input; 8] =
@@ -145,11 +146,10 @@ mod tests {
 
     #[test]
     fn an_image_begins_and_ends_in_turns_whatever_happens() {
-        let mut random = 5_u64;
+        let mut random = Random::with_seed(5);
         let (mut state, mut has_image) = (S::Asking, false);
         for _ in 0..100_000 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let input = INPUTS[(random >> 33) as usize % INPUTS.len()];
+            let input = random.pick(&INPUTS);
             let (after, action) = next(state, input);
             match action {
                 Do::Begin => assert!(!core::mem::replace(&mut has_image, true)),

@@ -7,6 +7,7 @@ use core::net::SocketAddr;
 use std::vec::Vec;
 
 use super::*;
+use taut_testkit::Random;
 use taut_types::Nanos;
 
 const SECOND: Nanos = Nanos::from_secs(1);
@@ -361,16 +362,14 @@ fn no_datagram_is_a_panic_or_a_lease() {
     pair.pass(Nanos(0));
     let mut datagram = pair.message();
     datagram.extend_from_slice(&[0; 32]);
-    let mut random = 3_u64;
+    let mut random = Random::with_seed(3);
     let count = if cfg!(debug_assertions) { 200_000 } else { 5_000_000 };
     for _ in 0..count {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let mut changed = [0; 64];
-        let length = (random >> 40) as usize % 65;
+        let length = random.usize(..=64);
         changed[..length].copy_from_slice(&datagram[..length]);
-        for shift in [0, 12, 24] {
-            let at = (random >> shift) as usize % 64;
-            changed[at] ^= (random >> (shift + 5)) as u8;
+        for _ in 0..3 {
+            changed[random.usize(..64)] ^= random.u8(..);
         }
         pair.publisher.handle_datagram(pair.now, address(1), &changed[..length]);
         pair.subscriber.handle_datagram(pair.now, &changed[..length]);

@@ -5,6 +5,7 @@ mod support;
 use support::{capture, decode, oracle};
 use taut_market_data::binance::{BinanceJson, DepthBook, FrameKind};
 use taut_market_data::{Context, Event};
+use taut_testkit::Random;
 use taut_types::Nanos;
 
 const CAPTURES: [&str; 2] = ["spot_btcusdt_20240808.gz", "usdm_btcusdt_20240808.gz"];
@@ -24,11 +25,8 @@ fn every_recorded_frame_says_what_serde_json_reads_in_it() {
 }
 
 /// A frame with a byte, or a piece, of it changed: what a decoder must survive.
-fn mutate(frame: &mut Vec<u8>, random: &mut u64) {
-    let mut next = |below: usize| {
-        *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888);
-        (*random >> 33) as usize % below.max(1)
-    };
+fn mutate(frame: &mut Vec<u8>, random: &mut Random) {
+    let mut next = |below: usize| random.usize(..below.max(1));
     let at = next(frame.len());
     let tokens: [&[u8]; 12] =
         [b"\"", b"\\", b"{", b"}", b"[", b"]", b",", b":", b"0", b"9", b" ", b"\"u\":1,"];
@@ -57,7 +55,7 @@ fn mutate(frame: &mut Vec<u8>, random: &mut u64) {
 fn changed_frames_are_read_as_serde_json_reads_them_or_refused_and_never_panic() {
     let count = if cfg!(debug_assertions) { 30_000 } else { 1_000_000 };
     let (mut agreed, mut refused, mut lenient) = (0u32, 0u32, 0u32);
-    let mut random = 1u64;
+    let mut random = Random::with_seed(1);
     for name in CAPTURES {
         let Some(mut frames) = capture(name) else { continue };
         frames.retain(|(_, frame)| frame.len() < 1_000);
@@ -88,7 +86,7 @@ fn changed_frames_are_read_as_serde_json_reads_them_or_refused_and_never_panic()
 #[test]
 fn changed_frames_say_the_same_in_the_usual_order_and_field_by_field() {
     let count = if cfg!(debug_assertions) { 30_000 } else { 1_000_000 };
-    let mut random = 2u64;
+    let mut random = Random::with_seed(2);
     for name in CAPTURES {
         let Some(mut frames) = capture(name) else { continue };
         frames.retain(|(_, frame)| frame.len() < 1_000);

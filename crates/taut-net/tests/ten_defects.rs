@@ -14,6 +14,7 @@ use taut_net::{Connecting, Connector, Feed, FeedSender, Target};
 use taut_sys::{
     Address, DatagramOptions, Interface, MirroredBuffer, Socket, StreamOptions, interfaces,
 };
+use taut_testkit::Random;
 use taut_types::Nanos;
 
 type Epoll = Io<EpollKernel>;
@@ -109,16 +110,15 @@ fn defect_01_a_mirrored_buffer_of_any_page_count_keeps_what_was_committed() {
     assert!(ring.committed().iter().all(|byte| *byte == 1));
     for pages in 1..=17 {
         let mut ring = MirroredBuffer::new(pages * PAGE).unwrap();
-        let (mut written, mut read, mut step) = (0u64, 0u64, 7usize);
+        let (mut written, mut read, mut random) = (0u64, 0u64, Random::with_seed(7));
         for _ in 0..200 {
-            step = step.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let count = (step >> 33) % (ring.free() + 1);
+            let count = random.usize(..=ring.free());
             for byte in &mut ring.claim()[..count] {
                 *byte = (written % 251) as u8;
                 written += 1;
             }
             ring.commit(count);
-            let taken = (step >> 20) % (ring.len() + 1);
+            let taken = random.usize(..=ring.len());
             for byte in &ring.committed()[..taken] {
                 assert_eq!(u64::from(*byte), read % 251, "{pages} pages");
                 read += 1;

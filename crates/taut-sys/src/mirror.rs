@@ -209,11 +209,8 @@ mod tests {
     #[test]
     fn behaves_like_a_queue_for_every_count_of_pages() {
         let page = rustix::param::page_size();
-        let mut random = 7u64;
-        let mut draw = |below: usize| {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (random >> 33) as usize % (below + 1)
-        };
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut draw = |most: usize| random.usize(..=most);
         for pages in 1..=17 {
             let mut ring = MirroredBuffer::new(pages * page).expect("ring");
             let mut oracle = VecDeque::new();

@@ -25,4 +25,4 @@ pub use link::{Faults, Link, LinkCounters};
 pub use pair::{Endpoint, Pair};
 pub use process::{Process, Run};
 pub use random::{Draw, Random, for_each_seed, seeds};
-pub use until::{DEADLINE, until, until_some};
+pub use until::{DEADLINE, Deadline, until, until_some};

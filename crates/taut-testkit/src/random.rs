@@ -1,6 +1,7 @@
 //! Random numbers that a seed repeats.
 
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The generator of all tests: `fastrand`'s (wyrand). The same seed gives the same numbers.
 pub use fastrand::Rng as Random;
@@ -27,14 +28,27 @@ impl Draw for Random {
     }
 }
 
-/// Runs a schedule for each of these seeds. The seed of one that fails is printed, and
-/// `TAUT_SEED=n` in the environment replays that one alone (see [`seeds`]).
+/// So many schedules fail before the others are not run any more.
+const FAILURES_MAX: usize = 10;
+
+/// Runs a schedule for each of these seeds; a failure does not keep the others from being run.
+/// `TAUT_SEED=n` in the environment replays one alone (see [`seeds`]).
+///
+/// # Panics
+/// When a schedule did, with the seeds that failed.
 pub fn for_each_seed(all: Range<u64>, mut schedule: impl FnMut(u64, Random)) {
+    let mut failed = Vec::new();
     for seed in seeds(all) {
-        let named = Named(seed);
-        schedule(seed, Random::with_seed(seed));
-        drop(named);
+        let one = AssertUnwindSafe(|| schedule(seed, Random::with_seed(seed)));
+        if catch_unwind(one).is_err() {
+            eprintln!("seed {seed} failed; TAUT_SEED={seed} replays it alone");
+            failed.push(seed);
+        }
+        if failed.len() == FAILURES_MAX {
+            break;
+        }
     }
+    assert!(failed.is_empty(), "these seeds failed: {failed:?}");
 }
 
 /// The seeds to run: `all`, or the one of `TAUT_SEED=n`, or those of `TAUT_SEEDS=from..to`.
@@ -52,17 +66,6 @@ pub fn seeds(all: Range<u64>) -> Range<u64> {
 
 fn parsed(name: &str, text: &str) -> u64 {
     text.parse().unwrap_or_else(|_| panic!("{name}: {text} is not a number"))
-}
-
-/// Prints the seed when the schedule panics.
-struct Named(u64);
-
-impl Drop for Named {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("seed {0} failed; TAUT_SEED={0} replays it alone", self.0);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -85,5 +88,11 @@ mod tests {
         let mut seen = Vec::new();
         for_each_seed(3..6, |seed, _| seen.push(seed));
         assert_eq!(seen, seeds(3..6).collect::<Vec<_>>());
+    }
+
+    #[test]
+    #[should_panic(expected = "these seeds failed: [4, 6]")]
+    fn every_seed_that_fails_is_named() {
+        for_each_seed(3..8, |seed, _| assert!(seed % 2 == 1, "an even seed"));
     }
 }

@@ -11,6 +11,30 @@ pub const DEADLINE: Duration = Duration::from_secs(120);
 const BUSY: Duration = Duration::from_millis(5);
 const PAUSE: Duration = Duration::from_micros(200);
 
+/// A bound on a loop that a test turns itself, where [`until`] does not fit: what never happens
+/// fails, and says what it waited for and how things stand.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline(Instant);
+
+impl Default for Deadline {
+    /// [`DEADLINE`] from now.
+    fn default() -> Self {
+        Self(Instant::now() + DEADLINE)
+    }
+}
+
+impl Deadline {
+    /// Fails once the time is over.
+    ///
+    /// # Panics
+    /// Then, with what did not happen.
+    #[track_caller]
+    pub fn check(&self, what: &str, standing: impl FnOnce() -> String) {
+        let is_over = Instant::now() >= self.0;
+        assert!(!is_over, "waited {DEADLINE:?}, and this did not happen: {what}: {}", standing());
+    }
+}
+
 /// Looks again and again until something holds.
 ///
 /// # Panics
@@ -33,6 +57,7 @@ pub fn until_some<T>(what: &str, deadline: Duration, mut look: impl FnMut() -> O
         }
         let waited = begun.elapsed();
         assert!(waited < deadline, "waited {deadline:?}, and this did not happen: {what}");
+        // PACE: a condition of any kind wakes nobody.
         if waited < BUSY { thread::yield_now() } else { thread::sleep(PAUSE) }
     }
 }

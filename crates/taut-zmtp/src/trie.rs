@@ -355,6 +355,7 @@ fn place<T>(all: &mut Vec<T>, free: &mut Vec<u32>, value: T) -> u32 {
 mod tests {
     use super::*;
     use std::collections::{BTreeMap, BTreeSet};
+    use taut_testkit::{Draw, Random};
 
     const LIMITS: TrieLimits =
         TrieLimits { prefix_bytes_max: 32, subscriptions_max: 2_000, nodes_max: 20_000 };
@@ -399,11 +400,8 @@ mod tests {
     /// The slow, obvious twin: a map of counts.
     #[test]
     fn random_operations_give_what_a_map_gives() {
-        let mut state = 0x5EED_u64;
-        let mut random = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 33) % below
-        };
+        let mut random = Random::with_seed(0x5EED);
+        let mut random = |below: u64| random.below(below);
         let mut trie = Trie::new(LIMITS);
         let mut twin: BTreeMap<(std::vec::Vec<u8>, u32), u32> = BTreeMap::new();
         for step in 0..100_000 {

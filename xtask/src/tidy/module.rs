@@ -184,7 +184,7 @@ impl<'s> Modules<'s> {
 }
 
 /// The module in the file at `path` below `src/`; none for tests and for other binaries' roots.
-fn name_of(path: &str) -> Option<Name> {
+pub fn name_of(path: &str) -> Option<Name> {
     let stem = path.strip_suffix(".rs")?;
     let mut name: Name = stem.split('/').map(str::to_owned).collect();
     if matches!(stem, "lib" | "main") || name.last().is_some_and(|last| last == "mod") {

@@ -69,7 +69,7 @@ impl Source {
 }
 
 /// All tokens of `stream`, groups opened.
-fn flat(stream: TokenStream) -> Vec<Token> {
+pub fn flat(stream: TokenStream) -> Vec<Token> {
     let mut tokens = Vec::new();
     flatten(stream, &mut tokens);
     tokens
@@ -83,6 +83,13 @@ pub fn text_at(tokens: &[Token], at: usize) -> &str {
 /// Whether the tokens from `at` on say `texts`.
 pub fn is_sequence(tokens: &[Token], at: usize, texts: &[&str]) -> bool {
     texts.iter().enumerate().all(|(n, &text)| text_at(tokens, at + n) == text)
+}
+
+/// Whether the comment directly above `line`, across attributes, says `needed`.
+pub fn comments_above(lines: &[String], line: usize, needed: &str) -> bool {
+    let above = lines[..line - 1].iter().rev().map(|line| line.trim());
+    let mut comment = above.take_while(|line| line.starts_with("#[") || line.starts_with("//"));
+    comment.any(|line| line.starts_with("//") && line.contains(needed))
 }
 
 /// The line where `span` begins, from 1.

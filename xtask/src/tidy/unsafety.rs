@@ -4,7 +4,7 @@ use super::finding::Finding;
 use super::house::House;
 use super::law::Law;
 use super::package::Package;
-use super::source::{Source, Token, text_at};
+use super::source::{Source, Token, comments_above, text_at};
 
 /// The law.
 pub const LAW: Law = Law {
@@ -102,13 +102,6 @@ fn statement_line(all: &[Token], at: usize, part: bool) -> usize {
     };
     let before = all[..at].iter().rposition(ends);
     all[before.map_or(0, |end| end + 1)].line
-}
-
-/// Whether the comment directly above `line`, across attributes, says `needed`.
-fn comments_above(lines: &[String], line: usize, needed: &str) -> bool {
-    let above = lines[..line - 1].iter().rev().map(|line| line.trim());
-    let mut comment = above.take_while(|line| line.starts_with("#[") || line.starts_with("//"));
-    comment.any(|line| line.starts_with("//") && line.contains(needed))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use taut_aeron::{
 };
 use taut_types::Nanos;
 
-use crate::pair::Pair;
+use crate::pair::{Pair, here};
 
 fn pair() -> Pair {
     let (publication, subscription) = (PublicationConfig::default(), SubscriptionConfig::default());
@@ -77,4 +77,55 @@ fn a_receiver_that_leaves_is_not_waited_for() {
     pair.run_for(Nanos::from_millis(10));
     assert!(!pair.publication.is_connected());
     assert_eq!(end(&pair).map(|(end, _)| end), Some(ImageEnd::Left));
+}
+
+/// Images that began, and that ended.
+fn images(pair: &Pair) -> (usize, usize) {
+    let count = |is_it: fn(&&SubscriptionEvent) -> bool| pair.events.iter().filter(is_it).count();
+    (
+        count(|event| matches!(event, SubscriptionEvent::ImageAvailable { .. })),
+        count(|event| matches!(event, SubscriptionEvent::ImageUnavailable { .. })),
+    )
+}
+
+/// As [`pair`]; its subscription takes a SETUP at its word.
+fn trusting_pair() -> Pair {
+    let subscription = SubscriptionConfig { validates: false, ..SubscriptionConfig::default() };
+    let mut pair = Pair::connected(PublicationConfig::default(), subscription);
+    pair.publication.offer(&[1; 70]).expect("room");
+    pair.turn();
+    pair
+}
+
+/// A SETUP that the network has held back.
+fn late_setup(pair: &mut Pair) {
+    let setup = pair.setup.clone().expect("the stream began with one");
+    pair.subscription.handle_bytes(pair.now, here(), &setup);
+    pair.run_for(Nanos::from_millis(10));
+}
+
+#[test]
+fn a_late_setup_begins_no_second_image_while_the_first_one_is_read() {
+    let mut pair = trusting_pair();
+    pair.reads = 0;
+    pair.publication.offer(&[2; 5000]).expect("room");
+    pair.run_for(Nanos::from_millis(10));
+    pair.set_cut(true);
+    pair.step = Nanos::from_millis(1);
+    pair.run_for(Nanos::from_secs(11));
+    late_setup(&mut pair);
+    assert_eq!(images(&pair), (1, 0), "what was left behind is not read yet");
+    pair.reads = usize::MAX;
+    pair.run_for(Nanos::from_millis(10));
+    assert_eq!((images(&pair), pair.got.len()), ((1, 1), 2));
+}
+
+#[test]
+fn a_late_setup_begins_no_image_below_where_the_last_one_ended() {
+    let mut pair = trusting_pair();
+    pair.publication.close(pair.now);
+    pair.run_for(Nanos::from_millis(800));
+    assert_eq!(images(&pair), (1, 1));
+    late_setup(&mut pair);
+    assert_eq!((images(&pair), pair.subscription.image_count()), ((1, 1), 0));
 }

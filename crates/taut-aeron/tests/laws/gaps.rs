@@ -2,6 +2,7 @@
 
 use taut_aeron::frame::{DataHeader, Setup, control_flags};
 use taut_aeron::{PublicationConfig, Subscription, SubscriptionConfig};
+use taut_testkit::{Draw, Random};
 use taut_types::Nanos;
 
 use crate::pair::{NAK, Pair, here};
@@ -44,15 +45,17 @@ fn without_repairs_what_is_lost_is_all_that_is_missing_and_it_delays_nothing() {
     let publication = PublicationConfig { segments_max: 64, ..PublicationConfig::default() };
     let mut pair = Pair::connected(publication, subscription);
     pair.feedback.clear();
-    let (mut dice, mut sent, mut lost) = (7u64, 0, 0);
+    let term = pair.publication.config().term_length as i64;
+    let (mut random, mut sent, mut lost) = (Random::with_seed(7), 0, 0);
     for _ in 0..5000 {
         let (mut lost_now, mut is_last_lost) = (0, false);
         for _ in 0..10 {
             pair.publication.offer(&FULL).expect("nothing stalls it");
         }
-        pair.turn_losing(|_| {
-            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            is_last_lost = (dice >> 33) % 1000 < 3;
+        pair.turn_losing(|at| {
+            // The padding at the end of a term is no message.
+            let is_message = at % term + DATAGRAM <= term;
+            is_last_lost = is_message && random.per_mille(3);
             lost_now += usize::from(is_last_lost);
             is_last_lost
         });

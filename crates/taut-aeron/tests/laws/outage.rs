@@ -32,12 +32,12 @@ fn after_an_outage_beyond_the_liveness_time_what_was_received_and_the_gap_are_wh
     let (publication, subscription) = (PublicationConfig::default(), SubscriptionConfig::default());
     let mut pair = Pair::connected(publication, subscription);
     offer(&mut pair, 50);
-    pair.is_cut = true;
+    pair.set_cut(true);
     offer(&mut pair, 30);
     pair.step = Nanos::from_millis(1);
     pair.run_for(Nanos::from_secs(11));
     assert!(!pair.publication.is_connected() && pair.subscription.image_count() == 0);
-    pair.is_cut = false;
+    pair.set_cut(false);
     while !pair.publication.is_connected() {
         pair.turn();
     }
@@ -55,11 +55,11 @@ fn a_shorter_outage_loses_nothing() {
     let (publication, subscription) = (PublicationConfig::default(), SubscriptionConfig::default());
     let mut pair = Pair::connected(publication, subscription);
     offer(&mut pair, 50);
-    pair.is_cut = true;
+    pair.set_cut(true);
     offer(&mut pair, 30);
     pair.step = Nanos::from_millis(1);
     pair.run_for(Nanos::from_secs(4));
-    pair.is_cut = false;
+    pair.set_cut(false);
     offer(&mut pair, 20);
     pair.run_for(Nanos::from_secs(1));
     assert_eq!((pair.got.len(), images(&pair)), (100, (vec![0], vec![])));
@@ -87,9 +87,9 @@ fn a_session_that_ended_comes_back_or_with_rejoin_false_does_not() {
         let subscription = SubscriptionConfig { rejoins, ..SubscriptionConfig::default() };
         let mut pair = Pair::connected(PublicationConfig::default(), subscription);
         pair.step = Nanos::from_millis(1);
-        pair.is_cut = true;
+        pair.set_cut(true);
         pair.run_for(Nanos::from_secs(11));
-        pair.is_cut = false;
+        pair.set_cut(false);
         pair.run_for(Nanos::from_secs(3));
         assert_eq!(pair.subscription.image_count(), usize::from(rejoins));
     }

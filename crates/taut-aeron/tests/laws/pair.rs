@@ -1,12 +1,12 @@
 //! A publication, a subscription and a line between them with a delay, on virtual time.
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use taut_aeron::{
     Publication, PublicationConfig, PublicationEvent, Subscription, SubscriptionConfig,
     SubscriptionEvent,
 };
+use taut_testkit::{Faults, Link};
 use taut_types::Nanos;
 
 pub fn here() -> SocketAddr {
@@ -22,18 +22,13 @@ pub const NAK: u8 = 2;
 pub const SETUP: u8 = 5;
 pub const ROUND_TRIP: u8 = 6;
 
-/// What travels, and when it arrives.
-type Flight = VecDeque<(Nanos, Vec<u8>)>;
-
 pub struct Pair {
     pub publication: Publication,
     pub subscription: Subscription,
     pub now: Nanos,
-    /// One way.
-    pub delay: Nanos,
     pub step: Nanos,
-    forth: Flight,
-    back: Flight,
+    forth: Link<Vec<u8>>,
+    back: Link<Vec<u8>>,
     /// Payloads and the positions behind them.
     pub got: Vec<(Vec<u8>, i64)>,
     /// Fragments that the application reads in a turn.
@@ -44,8 +39,8 @@ pub struct Pair {
     pub feedback: Vec<(Nanos, u8)>,
     /// Frames of the publication that are no data, as they left.
     pub control: Vec<(Nanos, u8)>,
-    /// Nothing passes.
-    pub is_cut: bool,
+    /// The first SETUP of the publication.
+    pub setup: Option<Vec<u8>>,
 }
 
 impl Pair {
@@ -54,17 +49,16 @@ impl Pair {
             publication: Publication::new(publication).expect("a publication"),
             subscription: Subscription::new(subscription).expect("a subscription"),
             now: Nanos(1),
-            delay: Nanos::ZERO,
             step: Nanos::from_micros(50),
-            forth: VecDeque::new(),
-            back: VecDeque::new(),
+            forth: Link::perfect(),
+            back: Link::perfect(),
             got: Vec::new(),
             reads: usize::MAX,
             events: Vec::new(),
             sent_events: Vec::new(),
             feedback: Vec::new(),
             control: Vec::new(),
-            is_cut: false,
+            setup: None,
         }
     }
 
@@ -79,12 +73,23 @@ impl Pair {
         subscription: SubscriptionConfig,
     ) -> Self {
         let mut pair = Self::new(publication, subscription);
-        pair.delay = delay;
+        pair.set_delay(delay);
         while !pair.publication.is_connected() || pair.subscription.image_count() == 0 {
             pair.turn();
         }
         pair.run_for(Nanos::from_millis(100));
         pair
+    }
+
+    /// How long a datagram is under way.
+    pub fn set_delay(&mut self, delay: Nanos) {
+        let faults = Faults { delay, ..Faults::default() };
+        (self.forth.faults, self.back.faults) = (faults, faults);
+    }
+
+    /// Lets nothing pass, or everything again.
+    pub fn set_cut(&mut self, is_cut: bool) {
+        (self.forth.faults.is_cut, self.back.faults.is_cut) = (is_cut, is_cut);
     }
 
     pub fn turn(&mut self) {
@@ -107,17 +112,16 @@ impl Pair {
     }
 
     fn publish(&mut self, loses: &mut impl FnMut(i64) -> bool) {
-        let (now, due, mut frame) = (self.now, self.now + self.delay, [0; 2048]);
-        while self.back.front().is_some_and(|(due, _)| *due <= now) {
-            let (_, frame) = self.back.pop_front().expect("one");
+        let (now, mut frame) = (self.now, [0; 2048]);
+        while let Some(frame) = self.back.receive(now) {
             self.publication.handle_bytes(now, there(), &frame);
         }
         self.publication.handle_timeout(now);
         while let Some(run) = self.publication.next_run(now) {
             let mut at = run.position;
             for datagram in self.publication.run_bytes(&run).chunks(run.segment_bytes) {
-                if !self.is_cut && !loses(at) {
-                    self.forth.push_back((due, datagram.to_vec()));
+                if !loses(at) {
+                    self.forth.send(now, datagram.to_vec());
                 }
                 at += datagram.len() as i64;
             }
@@ -125,23 +129,23 @@ impl Pair {
         }
         while let Some(sent) = self.publication.poll_transmit(now, &mut frame) {
             self.control.push((now, frame[6]));
-            if !self.is_cut {
-                self.forth.push_back((due, frame[..sent.bytes].to_vec()));
+            if frame[6] == SETUP {
+                self.setup.get_or_insert_with(|| frame[..sent.bytes].to_vec());
             }
+            self.forth.send(now, frame[..sent.bytes].to_vec());
         }
         self.sent_events.extend(std::iter::from_fn(|| self.publication.poll_event()));
     }
 
     fn arrive(&mut self) {
         let now = self.now;
-        while self.forth.front().is_some_and(|(due, _)| *due <= now) {
-            let (_, datagram) = self.forth.pop_front().expect("one");
+        while let Some(datagram) = self.forth.receive(now) {
             self.subscription.handle_bytes(now, here(), &datagram);
         }
     }
 
     fn subscribe(&mut self) {
-        let (now, due, mut frame) = (self.now, self.now + self.delay, [0; 2048]);
+        let (now, mut frame) = (self.now, [0; 2048]);
         self.subscription.handle_timeout(now);
         let got = &mut self.got;
         self.subscription.poll(self.reads, |message| {
@@ -149,9 +153,7 @@ impl Pair {
         });
         while let Some(sent) = self.subscription.poll_transmit(now, &mut frame) {
             self.feedback.push((now, frame[6]));
-            if !self.is_cut {
-                self.back.push_back((due, frame[..sent.bytes].to_vec()));
-            }
+            self.back.send(now, frame[..sent.bytes].to_vec());
         }
         self.events.extend(std::iter::from_fn(|| self.subscription.poll_event()));
     }

@@ -8,7 +8,7 @@ use crate::pair::{Pair, SETUP};
 #[test]
 fn spies_alone_connect_a_publication_and_what_it_takes_counts_as_sent() {
     let mut pair = Pair::new(PublicationConfig::default(), SubscriptionConfig::default());
-    pair.is_cut = true;
+    pair.set_cut(true);
     assert_eq!(pair.publication.offer(&[1; 70]), Err(OfferError::NotConnected));
     pair.publication.simulate_connection(true);
     for _ in 0..10_000 {
@@ -29,7 +29,7 @@ fn spies_alone_connect_a_publication_and_what_it_takes_counts_as_sent() {
 fn a_receiver_joins_where_the_spies_have_come_to_and_holds_the_stream_from_then_on() {
     let delay = Nanos::from_millis(2);
     let mut pair = Pair::new(PublicationConfig::default(), SubscriptionConfig::default());
-    pair.delay = delay;
+    pair.set_delay(delay);
     pair.publication.simulate_connection(true);
     let mut joined = None;
     for count in 0..40_000u64 {

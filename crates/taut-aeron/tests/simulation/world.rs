@@ -6,11 +6,11 @@ use taut_aeron::{
     DestinationMode, FlowControl, OfferError, Publication, PublicationConfig, PublicationState,
     Subscription, SubscriptionConfig, Target, Tether,
 };
+use taut_testkit::{Draw, Random};
 use taut_types::Nanos;
 
 use crate::checker::{Account, Sent, message};
-use crate::link::{Faults, Link};
-use crate::random::Random;
+use crate::network::{Network, Weather};
 
 const GROUP: u16 = 1;
 const STREAM: i32 = 1001;
@@ -36,7 +36,7 @@ struct Peer {
 pub struct World {
     random: Random,
     now: Nanos,
-    link: Link,
+    network: Network,
     topology: Topology,
     publication: Publication,
     publisher: SocketAddr,
@@ -46,7 +46,6 @@ pub struct World {
     to_send: u64,
     largest: u64,
     is_reliable: bool,
-    /// By the seed itself, not by its generator: older seeds keep their schedules.
     tether: Tether,
     /// Spies let the stream go on without receivers.
     has_spies: bool,
@@ -62,8 +61,8 @@ fn address(port: u16) -> SocketAddr {
 
 impl World {
     pub fn new(seed: u64) -> Self {
-        let mut random = Random(seed);
-        let faults = Faults::draw(&mut random);
+        let mut random = Random::with_seed(seed);
+        let weather = Weather::draw(&mut random);
         let topology =
             random.pick(&[Topology::Unicast, Topology::Multicast, Topology::Destinations]);
         let is_reliable = random.below(5) > 0;
@@ -71,7 +70,7 @@ impl World {
         let peer_count =
             if topology == Topology::Unicast { 1 } else { 1 + random.below(3) as usize };
         while random.per_mille(250) {
-            let at = Nanos::from_micros(random.below(faults.until.0 as u64 / 1000) as i64);
+            let at = Nanos::from_micros(random.below(weather.until.0 as u64 / 1000) as i64);
             let which = random.per_mille(500).then(|| random.below(peer_count as u64) as usize);
             restarts.push((at, which));
         }
@@ -82,7 +81,7 @@ impl World {
         publication.simulate_connection(has_spies);
         let mut world = Self {
             now: Nanos(1),
-            link: Link::new(faults),
+            network: Network::new(weather, random.u64(..)),
             topology,
             publication,
             publisher: address(1000),
@@ -112,7 +111,7 @@ impl World {
 
     /// Runs the schedule to its end.
     pub fn run(&mut self) {
-        let until = self.link.faults.until;
+        let until = self.network.weather.until;
         while self.now < until {
             self.turn();
         }
@@ -142,7 +141,7 @@ impl World {
 
     fn run_until(&mut self, limit: Nanos, what: &str, is_done: impl Fn(&Self) -> bool) {
         while !is_done(self) {
-            assert!(self.now < limit, "stuck: {what} by {limit}: {self:#?}");
+            assert!(self.now < limit, "stuck: {what} by {limit}");
             self.turn();
         }
     }
@@ -151,7 +150,7 @@ impl World {
     fn turn(&mut self) {
         self.steps += 1;
         self.restart();
-        while let Some((from, to, bytes)) = self.link.receive(self.now) {
+        while let Some((from, to, bytes)) = self.network.receive(self.now) {
             self.deliver(from, to, &bytes);
         }
         self.offer();
@@ -162,7 +161,7 @@ impl World {
 
     fn advance(&mut self) {
         let mut next = self.now + Nanos::from_millis(20);
-        let dues = [self.link.next_due(), self.publication.poll_timeout()];
+        let dues = [self.network.next_due(), self.publication.poll_timeout()];
         let peers = self.peers.iter().map(|peer| peer.subscription.poll_timeout());
         for due in dues.into_iter().chain(peers).flatten() {
             next = next.min(due);
@@ -263,7 +262,8 @@ impl World {
             (Target::All, _) => everybody.collect(),
         };
         for to in to {
-            self.link.send(self.now, &mut self.random, self.publisher, to, datagram);
+            let datagram = (self.publisher, to, datagram.to_vec());
+            self.network.send(self.now, &mut self.random, datagram);
         }
     }
 
@@ -274,7 +274,7 @@ impl World {
             while let Some(event) = peer.subscription.poll_event() {
                 peer.account.event(event);
             }
-            let is_calm = now >= self.link.faults.until;
+            let is_calm = now >= self.network.weather.until;
             if is_calm || self.random.per_mille(peer.diligence) {
                 let limit = 1 + self.random.below(50) as usize;
                 let account = &mut peer.account;
@@ -287,8 +287,8 @@ impl World {
             while let Some(sent) = peer.subscription.poll_transmit(now, &mut frame) {
                 let Target::One(to) = sent.to else { panic!("receivers answer one address") };
                 let to = if to == address(GROUP) { self.publisher } else { to };
-                let bytes = &frame[..sent.bytes];
-                self.link.send(now, &mut self.random, peer.address, to, bytes);
+                let datagram = (peer.address, to, frame[..sent.bytes].to_vec());
+                self.network.send(now, &mut self.random, datagram);
             }
         }
     }
@@ -296,7 +296,7 @@ impl World {
     fn subscription(&mut self, receiver_id: i64) -> Subscription {
         let is_group = self.topology == Topology::Multicast;
         let has_control = self.topology == Topology::Destinations;
-        let secret = u128::from(self.random.next());
+        let secret = self.random.u128(..);
         let config = SubscriptionConfig {
             stream_id: STREAM,
             receiver_id,
@@ -339,15 +339,23 @@ fn publication(random: &mut Random, topology: Topology, incarnation: i32) -> Pub
         },
         is_group,
         segments_max: random.pick(&[1, 8]),
-        secret: u128::from(random.next()),
+        secret: random.u128(..),
         ..PublicationConfig::default()
     };
     Publication::new(config).expect("a publication")
 }
 
+impl Drop for World {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("{self:#?}");
+        }
+    }
+}
+
 impl std::fmt::Debug for World {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "{:?} {:?} {}", self.topology, self.link.faults, self.now)?;
+        writeln!(f, "{:?} {:?} {}", self.topology, self.network.weather, self.now)?;
         let publication = &self.publication;
         let (tail, position) = (publication.tail(), publication.position());
         writeln!(f, "tail {tail} position {position} limit {}", publication.limit())?;

@@ -52,7 +52,7 @@ impl Pace {
                 return true;
             }
             if left > Nanos::from_millis(1) {
-                // Nothing to read: a wait that a signal ends.
+                // PACE: packets leave when they were recorded; a signal ends the wait.
                 let _ = wait_readable(&[], Some(left - Nanos::from_micros(500)));
             } else {
                 yield_cpu();

@@ -164,6 +164,7 @@ fn print_all(mut next: impl FnMut() -> Polled<String>, follow: bool) -> Result<(
             Polled::Lapped(lost) => print(format_args!("-- lost {lost}"))?,
             Polled::NewWriter(epoch) => print(format_args!("-- writer, epoch {epoch}"))?,
             Polled::Empty if follow => {
+                // PACE: who only looks on is woken by nobody.
                 let _ = wait_readable(&[], Some(LOOK));
             }
             Polled::Empty => break,

@@ -35,11 +35,11 @@ fn no_command_allocates() {
 
 #[test]
 fn no_command_with_terms_allocates() {
-    let mut random = super::random::Random(5);
+    let mut random = super::random::Commands::with_seed(5);
     let commands: std::vec::Vec<Command> = (0..20_000).map(|_| random.command()).collect();
     let config = EngineConfig { order_capacity: 200, level_capacity: 20 };
     for seed in 0..16 {
-        let rules = super::random::Random(seed).rules();
+        let rules = super::random::Commands::with_seed(seed).rules();
         let mut engine = Engine::with_rules(config, rules);
         let info = allocation_counter::measure(|| {
             for &command in &commands {

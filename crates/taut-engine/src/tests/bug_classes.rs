@@ -278,7 +278,7 @@ fn a_fill_or_kill_counts_hidden_makers_and_not_the_unwilling() {
 fn the_same_commands_give_the_same_events() {
     let run = || {
         let mut checked = CheckedEngine::with_capacity(256, 64);
-        let mut random = super::random::Random(7);
+        let mut random = super::random::Commands::with_seed(7);
         let mut events = Vec::new();
         for id in 1..3_000 {
             let lots = Lots(1 + random.below(9) as i64);

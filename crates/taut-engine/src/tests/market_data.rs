@@ -5,7 +5,7 @@ use std::vec::Vec;
 use taut_book::{Order, OrderBook};
 use taut_types::{InstrumentId, Lots, OrderId, SequenceNumber, Side};
 
-use super::random::Random;
+use super::random::Commands;
 use crate::{
     Command, Counters, Engine, EngineConfig, Event, Exchange, Increment, JournalError, MarketData,
     MassCancel, Rules, SnapshotError,
@@ -43,7 +43,7 @@ fn apply(book: &mut OrderBook, increment: Increment) {
 #[test]
 fn a_consumer_of_the_increments_has_the_displayed_book() {
     for seed in 0..20 {
-        let mut random = Random(seed);
+        let mut random = Commands::with_seed(seed);
         let mut engine = Engine::with_rules(CONFIG, random.rules());
         let (mut data, mut copy) = (MarketData::default(), OrderBook::with_capacity(64, 32));
         let mut next = SequenceNumber(1);
@@ -67,7 +67,7 @@ fn a_consumer_of_the_increments_has_the_displayed_book() {
 
 #[test]
 fn a_journal_replays_to_the_same_state_and_its_errors_are_told() {
-    let mut random = Random(3);
+    let mut random = Commands::with_seed(3);
     let (mut engine, mut replica) = (Engine::new(CONFIG), Engine::new(CONFIG));
     for _ in 0..5_000 {
         let command = random.command();
@@ -83,7 +83,7 @@ fn a_journal_replays_to_the_same_state_and_its_errors_are_told() {
 
 #[test]
 fn a_damaged_snapshot_is_refused() {
-    let mut random = Random(4);
+    let mut random = Commands::with_seed(4);
     let mut engine = Engine::new(CONFIG);
     (0..500).for_each(|_| engine.execute(random.command(), &mut |_: Event| {}));
     let mut words = Vec::new();
@@ -108,7 +108,7 @@ fn counters_count_what_passes_by() {
     let mut counters = Counters::default();
     let mut engine = Engine::new(CONFIG);
     let mut passed = 0u64;
-    let mut random = Random(5);
+    let mut random = Commands::with_seed(5);
     for _ in 0..2_000 {
         let mut sink = |_: Event| passed += 1;
         engine.execute(random.command(), &mut counters.in_front_of(&mut sink));

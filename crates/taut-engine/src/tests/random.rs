@@ -1,5 +1,6 @@
 //! Random commands of every kind, from a seed.
 
+use taut_testkit::{Draw, Random};
 use taut_types::{HalfTicks, Lots, Nanos, OrderId, OrderType, Side, TimeInForce};
 
 use crate::{
@@ -7,29 +8,26 @@ use crate::{
     Rules, SelfTrade,
 };
 
-/// SplitMix64.
+/// Draws commands and rules.
 #[derive(Clone, Debug)]
-pub(super) struct Random(pub(super) u64);
+pub(super) struct Commands(Random);
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+impl Commands {
+    pub(super) fn with_seed(seed: u64) -> Self {
+        Self(Random::with_seed(seed))
     }
 
     /// A number below the bound.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
-        ((self.next() >> 32) * bound) >> 32
+        self.0.below(bound)
     }
 
     fn small(&mut self, bound: u32) -> u32 {
-        u32::try_from(self.below(bound.into())).unwrap_or(0)
+        self.0.u32(..bound)
     }
 
     fn signed(&mut self, low: i64, high: i64) -> i64 {
-        low + i64::try_from(self.below(high.abs_diff(low) + 1)).unwrap_or(0)
+        self.0.i64(low..=high)
     }
 
     pub(super) fn one_in(&mut self, n: u64) -> bool {
@@ -37,7 +35,7 @@ impl Random {
     }
 
     fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[usize::try_from(self.below(choices.len() as u64)).unwrap_or(0)]
+        self.0.pick(choices)
     }
 
     pub(super) fn rules(&mut self) -> Rules {

@@ -6,7 +6,7 @@ use std::{eprintln, format, println};
 
 use taut_types::Side;
 
-use super::random::Random;
+use super::random::Commands;
 use crate::oracle::NaiveEngine;
 use crate::{Command, Engine, EngineConfig, Event, RejectReason, Rules};
 
@@ -22,7 +22,7 @@ struct Episode {
 
 impl Episode {
     fn random(seed: u64) -> Self {
-        let mut random = Random(seed);
+        let mut random = Commands::with_seed(seed);
         let size = |bound| usize::try_from(bound).unwrap_or(0);
         let config = EngineConfig {
             order_capacity: size(4 + random.below(30)),

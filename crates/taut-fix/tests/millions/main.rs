@@ -10,6 +10,8 @@ mod session;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use taut_testkit::{Draw, Random};
+
 const SEED: u64 = 0x5EED_F1F0_2026_1120;
 /// What random edits start from.
 const SAMPLES: [&str; 4] = [
@@ -20,39 +22,24 @@ const SAMPLES: [&str; 4] = [
     "34=7|49=A|52=20260302-09:30:00.123456789012|56=B|78=2|79=a|80=1|79=b|80=-1.5|38=.5|44=00|",
 ];
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-
-    /// A message or two with some bytes changed, put in or taken out.
-    fn text(&mut self) -> Vec<u8> {
-        let mut bytes = SAMPLES[self.below(SAMPLES.len())].replace('|', "\x01").into_bytes();
-        for _ in 0..self.below(6) {
-            let (at, random) = (self.below(bytes.len()), self.next());
-            let usual = b"\x01=|019.-8A\xff"[self.below(11)];
-            let byte = if random & 1 == 0 { usual } else { (random >> 8) as u8 };
-            match random >> 1 & 3 {
-                0 => bytes.insert(at, byte),
-                1 if !bytes.is_empty() => drop(bytes.remove(at)),
-                _ => bytes.iter_mut().skip(at).take(1).for_each(|place| *place = byte),
-            }
+/// A message or two with some bytes changed, put in or taken out.
+fn text(random: &mut Random) -> Vec<u8> {
+    let mut bytes = random.pick(&SAMPLES).replace('|', "\x01").into_bytes();
+    for _ in 0..random.below(6) {
+        let at = random.below(bytes.len() as u64) as usize;
+        let usual = random.pick(b"\x01=|019.-8A\xff");
+        let byte = if random.bool() { usual } else { random.u8(..) };
+        match random.below(4) {
+            0 => bytes.insert(at, byte),
+            1 if !bytes.is_empty() => drop(bytes.remove(at)),
+            _ => bytes.iter_mut().skip(at).take(1).for_each(|place| *place = byte),
         }
-        bytes
     }
+    bytes
+}
 
-    fn operations(&mut self) -> Vec<u8> {
-        (0..1 + self.below(60)).map(|_| (self.next() >> 24) as u8).collect()
-    }
+fn operations(random: &mut Random) -> Vec<u8> {
+    (0..1 + random.below(60)).map(|_| random.u8(..)).collect()
 }
 
 fn executions() -> u64 {
@@ -61,7 +48,7 @@ fn executions() -> u64 {
 
 /// Runs so many inputs; the one that fails is printed.
 fn run(count: u64, mut input: impl FnMut(&mut Random) -> Vec<u8>, run: fn(&[u8])) {
-    let mut random = Random(SEED);
+    let mut random = Random::with_seed(SEED);
     for at in 0..count {
         let input = input(&mut random);
         if let Err(cause) = catch_unwind(AssertUnwindSafe(|| run(&input))) {
@@ -74,10 +61,10 @@ fn run(count: u64, mut input: impl FnMut(&mut Random) -> Vec<u8>, run: fn(&[u8])
 
 #[test]
 fn the_codec_takes_any_bytes() {
-    run(executions() * 4 / 5, Random::text, codec::run);
+    run(executions() * 4 / 5, text, codec::run);
 }
 
 #[test]
 fn no_order_is_lost_whatever_the_link_does() {
-    run(executions().div_ceil(5), Random::operations, session::run);
+    run(executions().div_ceil(5), operations, session::run);
 }

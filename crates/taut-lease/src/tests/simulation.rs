@@ -6,6 +6,7 @@
 use core::net::SocketAddr;
 use std::vec::Vec;
 
+use taut_testkit::{Draw, Faults, Link, Random, for_each_seed};
 use taut_types::Nanos;
 
 use super::twin::{Account, Ledger, Outcome};
@@ -24,41 +25,14 @@ fn address(port: u16) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], port))
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
-        (self.0 >> 33) % bound
-    }
-
-    fn percent(&mut self, chance: u64) -> bool {
-        self.below(100) < chance
-    }
-}
-
-/// What the link does to a datagram.
-#[derive(Clone, Copy, Debug, Default)]
-struct Faults {
-    loss_percent: u64,
-    twice_percent: u64,
-    delay_ms_max: u64,
-    is_dark: bool,
-}
-
-struct Flight {
-    at: Nanos,
-    from: SocketAddr,
-    to: SocketAddr,
-    bytes: Vec<u8>,
-}
+/// From, to, and the bytes.
+type Datagram = (SocketAddr, SocketAddr, Vec<u8>);
 
 struct World {
     seed: u64,
     random: Random,
     now: Nanos,
-    faults: Faults,
-    flights: Vec<Flight>,
+    link: Link<Datagram>,
     key: Option<Key>,
     publisher: LeasePublisher,
     ledger: Ledger,
@@ -74,16 +48,15 @@ struct World {
 }
 
 impl World {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, mut random: Random) -> Self {
         let key = seed.is_multiple_of(2).then(|| Key::new([seed as u8; 16]));
         let now = Nanos::from_secs(1000);
         let drops_late = seed.is_multiple_of(3);
         Self {
             seed,
-            random: Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+            link: Link::new(Faults::default(), random.u64(..)),
+            random,
             now,
-            faults: Faults::default(),
-            flights: Vec::new(),
             key,
             publisher: publisher(now, 1, key),
             ledger: Ledger::default(),
@@ -163,25 +136,16 @@ impl World {
         if to.port() == VICTIM_PORT {
             self.answered += bytes.len();
         }
-        let faults = self.faults;
-        if faults.is_dark || self.random.percent(faults.loss_percent) {
-            return;
-        }
-        for _ in 0..1 + u64::from(self.random.percent(faults.twice_percent)) {
-            let delay = self.random.below(faults.delay_ms_max + 1) as i64;
-            let at = self.now + Nanos::from_millis(delay);
-            self.flights.push(Flight { at, from, to, bytes: bytes.to_vec() });
-        }
+        self.link.send(self.now, (from, to, bytes.to_vec()));
     }
 
     /// Delivers what is due, the answers to it with the next tick.
     fn arrive(&mut self) {
-        self.flights.sort_by_key(|flight| flight.at);
-        let due = self.flights.partition_point(|flight| flight.at <= self.now);
-        for flight in self.flights.drain(..due).collect::<Vec<_>>() {
-            match flight.to.port() {
-                1 => self.tell_publisher(flight.from, &flight.bytes),
-                _ if flight.to == self.at => self.tell_subscriber(&flight.bytes),
+        let due: Vec<_> = core::iter::from_fn(|| self.link.receive(self.now)).collect();
+        for (from, to, bytes) in due {
+            match to.port() {
+                1 => self.tell_publisher(from, &bytes),
+                _ if to == self.at => self.tell_subscriber(&bytes),
                 // The victim, or a subscriber that is no more.
                 _ => {}
             }
@@ -280,14 +244,14 @@ impl World {
 
     /// What a subscriber said, cookie and all, comes again in the victim's name.
     fn replay(&mut self) {
-        let said = self.flights.iter().find(|flight| flight.to.port() == 1);
-        if let Some(bytes) = said.map(|flight| flight.bytes.clone()) {
+        let said = self.link.in_flight().find(|(_, to, _)| to.port() == 1);
+        if let Some((_, _, bytes)) = said.cloned() {
             self.tell_publisher(address(VICTIM_PORT), &bytes);
         }
     }
 
     fn restart_publisher(&mut self) {
-        if self.random.percent(50) {
+        if self.random.per_mille(500) {
             self.publisher.close(self.now);
             let span = Nanos::from_millis(self.random.below(1500) as i64);
             self.ticks(span);
@@ -298,7 +262,7 @@ impl World {
     }
 
     fn restart_subscriber(&mut self) {
-        if self.random.percent(50) {
+        if self.random.per_mille(500) {
             self.subscriber.close(self.now);
             self.ticks(Nanos::from_millis(20));
             assert!(self.subscriber.is_closed(), "seed {}", self.seed);
@@ -307,7 +271,7 @@ impl World {
         let drops_late = self.seed.is_multiple_of(3);
         self.subscriber = subscriber(self.now, self.nonces, self.key, drops_late);
         self.account = Account::new(drops_late);
-        if self.random.percent(50) {
+        if self.random.per_mille(500) {
             self.at = address(self.at.port() + 1);
         }
     }
@@ -327,17 +291,18 @@ fn subscriber(now: Nanos, nonce: u64, key: Option<Key>, drops_late: bool) -> Lea
 }
 
 /// Faults of every kind for a while, then none: all must be well again, stay so, and end well.
-fn schedule(seed: u64) {
-    let mut world = World::new(seed);
+fn schedule(seed: u64, random: Random) {
+    let mut world = World::new(seed, random);
     for _ in 0..4 {
-        world.faults = Faults {
-            loss_percent: world.random.below(31),
-            twice_percent: world.random.below(20),
-            delay_ms_max: world.random.below(20),
-            is_dark: world.random.percent(10),
+        world.link.faults = Faults {
+            loss_per_mille: world.random.below(310),
+            duplicate_per_mille: world.random.below(200),
+            jitter: Nanos::from_millis(world.random.below(20) as i64),
+            is_cut: world.random.per_mille(100),
+            ..Faults::default()
         };
         for _ in 0..world.random.below(800) {
-            if world.publisher.subscriber_count() > 0 && world.random.percent(80) {
+            if world.publisher.subscriber_count() > 0 && world.random.per_mille(800) {
                 world.publish();
             }
             match world.random.below(200) {
@@ -358,7 +323,7 @@ fn schedule(seed: u64) {
 }
 
 fn recovers_and_stays(world: &mut World) {
-    world.faults = Faults::default();
+    world.link.faults = Faults::default();
     world.ticks(Nanos::from_millis(20));
     // Silence is noticed after 4 s; a place may have to run out first, and one lease.
     world.until(Nanos::from_secs(8), "connected", |world| {
@@ -371,7 +336,7 @@ fn recovers_and_stays(world: &mut World) {
     let (before, told) = (world.subscriber.tally(), world.events.len());
     let position = world.publisher.position();
     for _ in 0..3 * LEASE.0 / TICK.0 {
-        if world.random.percent(50) {
+        if world.random.per_mille(500) {
             world.publish();
         }
         world.tick();
@@ -384,7 +349,7 @@ fn recovers_and_stays(world: &mut World) {
 }
 
 fn ends(world: &mut World) {
-    if world.random.percent(50) {
+    if world.random.per_mille(500) {
         world.publisher.close(world.now);
         world.until(Nanos::from_millis(100), "closed", |world| world.publisher.is_closed());
         let sequence = world.publisher.position();
@@ -401,5 +366,5 @@ fn ends(world: &mut World) {
 #[test]
 fn both_ends_report_exactly_what_happened_over_any_link_and_through_any_restart() {
     let count = if cfg!(debug_assertions) { 50 } else { 2_000 };
-    (1..=count).for_each(schedule);
+    for_each_seed(1..count + 1, schedule);
 }

@@ -2,6 +2,7 @@
 
 use taut_io::{IoError, Kernel, Limit};
 use taut_net::{NetError, TlsStream};
+use taut_testkit::Random;
 use taut_types::Nanos;
 
 use crate::rig::{End, PATIENCE, Pki, Rig, Seen};
@@ -195,7 +196,7 @@ pub fn a_close_that_the_peer_does_not_let_through_ends_at_its_deadline<K: Kernel
 pub fn bytes_that_are_no_tls_fail_and_nothing_panics<K: Kernel>(kernel: K) {
     let pki = Pki::new(NAME);
     let mut rig = Rig::new(kernel);
-    let mut junk = 1u64;
+    let mut random = Random::with_seed(1);
     for round in 0..5 {
         let (near, far) = rig.streams();
         let io = rig.events.io();
@@ -204,12 +205,7 @@ pub fn bytes_that_are_no_tls_fail_and_nothing_panics<K: Kernel>(kernel: K) {
         let mut server = End { tls, seen: Seen::default() };
         let tls = TlsStream::server(io, near, &pki.server(&[]), deadline).unwrap();
         let mut other = End { tls, seen: Seen::default() };
-        let bytes: Vec<u8> = (0..400)
-            .map(|_| {
-                junk = junk.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                (junk >> 40) as u8
-            })
-            .collect();
+        let bytes: Vec<u8> = (0..400).map(|_| random.u8(..)).collect();
         let text = if round == 0 { b"GET / HTTP/1.1\r\n\r\n".to_vec() } else { bytes };
         io.write(near, &text, None).unwrap();
         rig.until("refused", (&mut other, &mut server), |_, _, server| {

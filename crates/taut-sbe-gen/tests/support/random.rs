@@ -4,22 +4,7 @@ use taut_sbe_gen::{
     Body, Charset, Composite, DynamicMessage, Field, Literal, Message, Plain, Presence, Primitive,
     Schema, Type, Value,
 };
-
-/// A small generator of numbers, repeatable from its seed.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    pub fn below(&mut self, end: u64) -> u64 {
-        (self.next() >> 11) % end
-    }
-}
+use taut_testkit::{Draw, Random};
 
 /// A message with random values, all of which the schema names.
 pub fn message(schema: &Schema, message: &Message, random: &mut Random) -> DynamicMessage {
@@ -126,7 +111,7 @@ fn number(primitive: Primitive, plain: &Plain, random: &mut Random) -> Value {
         _ => otherwise,
     };
     let (min, max) = (bound(&plain.min, min + 1), bound(&plain.max, max - 1));
-    let value = min + (u128::from(random.next()) % (max - min + 1) as u128) as i128;
+    let value = min + (u128::from(random.u64(..)) % (max - min + 1) as u128) as i128;
     match plain.null {
         Literal::Int(null) if null == value => Value::Int(max - 1),
         _ => Value::Int(value),
@@ -146,7 +131,7 @@ pub fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
                         0 => 0,
                         1 => 0xff,
                         2 => byte.wrapping_add(1),
-                        _ => random.next() as u8,
+                        _ => random.u8(..),
                     };
                 }
             }

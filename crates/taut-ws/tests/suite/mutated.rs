@@ -1,63 +1,46 @@
 //! Bytes that were never meant: no panic, everything consumed, what it makes us say is bounded.
 
 use proptest::prelude::*;
+use taut_testkit::{Draw, Random, for_each_seed};
 use taut_types::Nanos;
 use taut_ws::{Event, Role, State};
 
 use crate::rig::{NOW, client, feed_in, frame, open, small};
 
-/// Random steps from a seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-}
-
 fn valid(role: Role, random: &mut Random) -> Vec<u8> {
     let mut bytes = Vec::new();
     for _ in 0..=random.below(6) {
         let opcodes = [0x81, 0x82, 0x01, 0x00, 0x80, 0x89, 0x8a, 0x88];
-        let payload: Vec<u8> =
-            (0..random.below(140)).map(|_| b'a' + (random.next() % 26) as u8).collect();
-        bytes.extend(frame(role, opcodes[random.below(8)], &payload));
+        let payload: Vec<u8> = (0..random.below(140)).map(|_| random.u8(b'a'..=b'z')).collect();
+        bytes.extend(frame(role, random.pick(&opcodes), &payload));
     }
     bytes
 }
 
 #[test]
 fn mutated_frames_never_panic_and_end_in_one_last_event() {
-    for seed in 1..4_000u64 {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    for_each_seed(1..4_000, |seed, mut random| {
         let role = if seed % 2 == 0 { Role::Client } else { Role::Server };
         let mut bytes = valid(role, &mut random);
         for _ in 0..random.below(5) {
-            let at = random.below(bytes.len());
+            let at = random.usize(..bytes.len());
             match random.below(3) {
-                0 => bytes[at] = random.next() as u8,
+                0 => bytes[at] = random.u8(..),
                 1 => bytes[at] ^= 1 << random.below(8),
                 _ => bytes.truncate(at.max(1)),
             }
         }
         let mut end = open(role);
-        let piece = 1 + random.below(60);
+        let piece = random.usize(1..=60);
         let made = feed_in(&mut end, &bytes, piece);
         let ends = made.iter().filter(|seen| {
             use crate::rig::Seen::{Agreed, Over, Refused};
             matches!(seen, Agreed(..) | Over(_) | Refused(..))
         });
         let ends = ends.count();
-        assert_eq!(ends, usize::from(end.state() == State::Closed), "seed {seed}");
-        assert!(end.poll_transmit().len() < 2 * bytes.len() + 400, "seed {seed}");
-    }
+        assert_eq!(ends, usize::from(end.state() == State::Closed));
+        assert!(end.poll_transmit().len() < 2 * bytes.len() + 400);
+    });
 }
 
 #[test]

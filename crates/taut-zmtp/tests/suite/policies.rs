@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
+use taut_testkit::{Draw, Random};
 use taut_zmtp::{OnFull, PublisherConfig, Refusal, SocketType};
 
-use crate::wire::{Pair, Random};
+use crate::wire::Pair;
 
 /// A message of its number, repeated up to a length.
 fn message(number: u32, length: usize) -> Vec<u8> {
@@ -16,12 +17,12 @@ fn run(on_full: OnFull, hwm: usize, seed: u64, steps: usize) {
     let mut config = PublisherConfig::new(SocketType::Pub);
     (config.on_full, config.hwm, config.log_bytes) = (on_full, hwm, 2_048);
     let mut pair = Pair::subscribed(config, &[""]);
-    let mut random = Random(seed);
+    let mut random = Random::with_seed(seed);
     let mut accepted: Vec<Vec<u8>> = Vec::new();
     let mut refused = 0u64;
     for number in 0..steps as u32 {
         let lengths = [4, 60, 70, 250, 260, 700];
-        let length = lengths[random.below(lengths.len())];
+        let length = random.pick(&lengths);
         let body = message(number, length);
         let tail = message(number, 5);
         let parts: &[&[u8]] = if random.below(4) == 0 { &[&body, &tail] } else { &[&body] };
@@ -31,7 +32,7 @@ fn run(on_full: OnFull, hwm: usize, seed: u64, steps: usize) {
             Err(refusal) => panic!("{refusal:?}"),
         }
         for _ in 0..random.below(3) {
-            let bytes = [1, 7, 64, 100, 1_000][random.below(5)];
+            let bytes = random.pick(&[1, 7, 64, 100, 1_000]);
             pair.pass_down(bytes);
         }
     }

@@ -17,17 +17,6 @@ pub fn seed(number: u8) -> Seed {
     Seed::new(bytes)
 }
 
-/// Pseudo-random numbers from a seed that a failing test prints.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, limit: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % limit
-    }
-}
-
 /// One connection of the two, and what the subscriber got over it.
 pub struct Pair {
     pub publisher: Publisher,

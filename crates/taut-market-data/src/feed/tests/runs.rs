@@ -1,10 +1,11 @@
 //! A publisher, a link that loses, duplicates and reorders, and a consumer, on virtual time.
 
-use std::collections::BinaryHeap;
 use std::vec::Vec;
-use std::{cmp::Reverse, println, vec};
+use std::{println, vec};
 
 use proptest::prelude::*;
+use taut_testkit::{Draw, Faults, Link, Random};
+use taut_types::Nanos;
 
 use super::*;
 
@@ -23,19 +24,6 @@ impl Book {
     }
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((u128::from(z ^ (z >> 31)) * u128::from(bound)) >> 64) as u64
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Datagram {
     Increment { stream: u32, sequence: u64 },
@@ -47,9 +35,7 @@ enum Datagram {
 /// How bad a run is.
 #[derive(Clone, Copy, Debug)]
 struct Weather {
-    loss_per_mille: u64,
-    duplicate_per_mille: u64,
-    delay_max: u64,
+    link: Faults,
     /// Between snapshots, in increments.
     snapshot_every: u64,
     packet_count: usize,
@@ -58,9 +44,9 @@ struct Weather {
 struct Run {
     random: Random,
     weather: Weather,
-    now: u64,
-    in_flight: BinaryHeap<Reverse<(u64, u64, Datagram)>>,
-    sent: u64,
+    /// A step is a nanosecond.
+    now: Nanos,
+    link: Link<Datagram>,
     // The publisher, with its book as of every sequence.
     history: Vec<Book>,
     snapshot_id: u32,
@@ -82,11 +68,10 @@ impl Run {
             packet_bytes: 8 * CELLS_PER_PART,
         };
         Self {
-            random: Random(seed),
+            random: Random::with_seed(seed),
             weather,
-            now: 0,
-            in_flight: BinaryHeap::new(),
-            sent: 0,
+            now: Nanos::ZERO,
+            link: Link::new(weather.link, !seed),
             history: vec![Book([1; CELLS])],
             snapshot_id: 0,
             feed: Sequencer::new(config),
@@ -103,14 +88,7 @@ impl Run {
     }
 
     fn send(&mut self, datagram: Datagram) {
-        let copies = 1 + u64::from(self.random.below(1_000) < self.weather.duplicate_per_mille);
-        for _ in 0..copies {
-            if self.random.below(1_000) >= self.weather.loss_per_mille {
-                self.sent += 1;
-                let at = self.now + self.random.below(self.weather.delay_max + 1);
-                self.in_flight.push(Reverse((at, self.sent, datagram.clone())));
-            }
-        }
+        self.link.send(self.now, datagram);
     }
 
     fn publish_increment(&mut self) {
@@ -135,12 +113,10 @@ impl Run {
     }
 
     /// Delivers what is due and checks the consumer after every datagram.
-    fn deliver(&mut self, until: u64) {
-        while let Some(Reverse((at, _, _))) = self.in_flight.peek()
-            && *at <= until
-        {
-            let Reverse((at, _, datagram)) = self.in_flight.pop().unwrap();
+    fn deliver(&mut self, until: Nanos) {
+        while let Some(at) = self.link.next_due().filter(|at| *at <= until) {
             self.now = at;
+            let datagram = self.link.receive(at).expect("it is due");
             self.receive(datagram);
             self.replay();
             self.check();
@@ -249,14 +225,14 @@ impl Run {
             if step % self.weather.snapshot_every == 0 {
                 self.publish_snapshot();
             }
-            self.deliver(self.now + 1);
+            self.deliver(self.now + Nanos(1));
         }
-        self.deliver(u64::MAX / 2);
-        self.weather = Weather { loss_per_mille: 0, delay_max: 0, ..self.weather };
+        self.deliver(Nanos(i64::MAX / 2));
+        self.link.faults = Faults::default();
         let last = self.last_sequence();
         self.send(Datagram::Heartbeat { last });
         self.publish_snapshot();
-        self.deliver(u64::MAX - 1);
+        self.deliver(Nanos::MAX);
 
         assert_eq!(self.feed.state(), FeedState::Live { next: SequenceNumber(last + 1) });
         assert_eq!(Some(&self.book), self.history.last());
@@ -280,10 +256,20 @@ fn run(steps: u64, weather: Weather) -> Vec<Counters> {
     SEEDS.into_iter().map(run).collect()
 }
 
-const BAD: Weather = Weather {
-    loss_per_mille: 5,
+/// Doubles some, and delays each by up to four steps.
+const DOUBLING: Faults = Faults {
+    loss_per_mille: 0,
+    burst_max: 0,
     duplicate_per_mille: 50,
-    delay_max: 4,
+    reorder_per_mille: 0,
+    reorder: Nanos::ZERO,
+    delay: Nanos::ZERO,
+    jitter: Nanos(4),
+    is_cut: false,
+};
+
+const BAD: Weather = Weather {
+    link: Faults { loss_per_mille: 5, ..DOUBLING },
     snapshot_every: 50,
     packet_count: 256,
 };
@@ -306,14 +292,17 @@ fn a_store_that_is_too_small_only_costs_more_recovered_sequences() {
 
 #[test]
 fn reordered_packets_heal_nearly_all_gaps_themselves() {
-    for counters in run(20_000, Weather { loss_per_mille: 0, ..BAD }) {
+    for counters in run(20_000, Weather { link: DOUBLING, ..BAD }) {
         assert!(counters.gaps > 1_000 && counters.applied > 9 * counters.recovered, "{counters:?}");
     }
 }
 
 #[test]
 fn a_link_that_loses_most_still_ends_right() {
-    run(10_000, Weather { loss_per_mille: 700, snapshot_every: 9, ..BAD });
+    run(
+        10_000,
+        Weather { link: Faults { loss_per_mille: 700, ..DOUBLING }, snapshot_every: 9, ..BAD },
+    );
 }
 
 proptest! {

@@ -1,0 +1,30 @@
+//! A venue and a fused gateway in one thread on a clock that is turned, to be counted: `valgrind
+//! --tool=callgrind tick_cost COUNT`, twice with different counts; the difference is the market
+//! events' own, from the venue's engine to the strategy's orders and back.
+#![forbid(unsafe_code)]
+
+use taut_gateway::{FusedClient, Regions, TouchConfig, TouchStrategy};
+use taut_ipc::Segment;
+use taut_tests::lockstep::{Conditions, Lockstep, START};
+use taut_tests::setup::{synthetic_flow, venue_config};
+use taut_types::{Lots, Nanos};
+
+/// Market events a second: twenty a step of the clock.
+const EVENTS_HZ: u32 = 20_000;
+const EVENTS_PER_STEP: u64 = 20;
+
+fn main() {
+    let count: u64 = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(10_000);
+    let segment = Segment::create("tick-cost", &Regions::LAYOUT).expect("a segment");
+    let regions = Regions::of(&segment).expect("regions");
+    let config =
+        TouchConfig { orders_per_second: 2_000, lots: Lots(2), rest: Nanos::from_millis(3) };
+    let client = FusedClient::new(TouchStrategy::new(config, START));
+    let flow = synthetic_flow(7, EVENTS_HZ);
+    let mut pair = Lockstep::open(&venue_config(), flow, Conditions::default(), &regions, client);
+    for _ in 0..count / EVENTS_PER_STEP {
+        pair.step();
+    }
+    let counters = pair.gateway.counters();
+    println!("{count} events: {} ticks, {} orders", counters.ticks, counters.orders);
+}
