@@ -57,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     catch_stop_signals()?;
     arguments.thread.apply()?;
-    let opening = Opening { now: monotonic(), loss: None };
+    let opening = Opening { now: monotonic(), ..Opening::default() };
     let near = Subscription::open(&from, &opening);
     let near = near.map_err(|error| failure::opening(&from, &error))?;
     let far = Publication::open(&to, &opening);
