@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use taut_channel::{OfferError, Opening, Publication, Relay, Subscription, Unheard, Waiter};
-use taut_sys::{monotonic, stop_requests, wait_readable};
+use taut_sys::{monotonic, stop_requests};
 use taut_types::Nanos;
 
 use crate::channel::arguments::{Thread, Wait, channel};
@@ -111,7 +111,7 @@ const NAP: Nanos = Nanos::from_millis(5);
 /// Sleeps until something arrives, or in steps while a message waits for somebody to hear it.
 fn nap(relay: &mut Relay) {
     if relay.holds() {
-        let _ = wait_readable(&[], Some(NAP));
+        taut_sys::sleep(NAP);
     } else {
         relay.block(NAP);
     }
