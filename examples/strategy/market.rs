@@ -10,6 +10,12 @@ use taut::prelude::*;
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 84, 86);
 const PORT: u16 = 19_880;
 
+/// What is traded, in which steps.
+pub const SYMBOL: &str = "AAPL";
+pub const TICK: &str = "0.01";
+/// The exchange's CompID.
+pub const VENUE: &str = "EXCHANGE";
+
 /// One instrument and where it is traded.
 pub struct Market {
     pub instrument: Instrument,
@@ -26,12 +32,12 @@ impl Market {
     pub fn at(port: Option<&str>) -> Result<Self, Box<dyn Error>> {
         let port: u16 = port.map_or(Ok(PORT), str::parse)?;
         let next = |n| port.checked_add(n).ok_or("the port must have two behind it");
-        let symbol = Symbol::new(b"AAPL").ok_or("a symbol")?;
-        let tick = Price::parse(b"0.01")?;
+        let symbol = Symbol::new(SYMBOL.as_bytes()).ok_or("a symbol")?;
+        let tick = Price::parse(TICK.as_bytes())?;
         let share = Qty { mantissa: 1, decimals: 0 };
         Ok(Self {
             instrument: Instrument::new(InstrumentId(1), symbol, tick, share)?,
-            venue: CompId::new(b"EXCHANGE").ok_or("a CompID")?,
+            venue: CompId::new(VENUE.as_bytes()).ok_or("a CompID")?,
             stream_id: u32::from(port),
             orders: SocketAddrV4::new(Ipv4Addr::LOCALHOST, port),
             incremental: SocketAddrV4::new(GROUP, next(1)?),

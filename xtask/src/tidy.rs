@@ -31,6 +31,7 @@ pub use house::House;
 pub use law::Law;
 pub use module::name_of as module_name;
 pub use package::Package;
+pub use source::Source;
 pub use tree::Tree;
 
 /// Every law, in the order in which its violations are printed.

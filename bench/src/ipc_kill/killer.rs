@@ -83,6 +83,7 @@ fn serve(orders: &ControlSocket, notes: &[AtomicU64]) {
         let [victim, after] = [0, 8].map(|at| {
             buffer[at..].first_chunk().map_or(0, |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes))
         });
+        // PACE: the victim asked to be killed so much later, wherever it is then.
         sleep(Nanos(after.cast_signed()));
         let _ = signal_process(victim as u32, ProcessSignal::Kill);
         notes[KILLED].fetch_add(1, Ordering::Release);

@@ -152,7 +152,8 @@ impl Drop for Peer {
 }
 
 fn opening(loss: f64) -> Opening {
-    Opening { now: monotonic(), loss: Loss::new(loss, 7).filter(|_| loss > 0.0) }
+    let loss = Loss::new(loss, 7).filter(|_| loss > 0.0);
+    Opening { now: monotonic(), loss, ..Opening::default() }
 }
 
 fn message(sequence: u64) -> Vec<u8> {

@@ -172,7 +172,7 @@ fn fault_6_what_is_missing_twice_or_late_is_told_and_dropped_only_when_asked() {
     }
     let uri = uri(own_address(), "");
     let now = Nanos::from_secs(1);
-    let lossy = Opening { now, loss: Loss::new(0.2, 7) };
+    let lossy = Opening { now, loss: Loss::new(0.2, 7), ..Opening::default() };
     let publication = Publication::open(&uri, &Opening { loss: None, ..lossy }).expect("pub");
     let subscription = Subscription::open(&uri, &lossy).expect("subscription");
     let mut rig = Rig { publication, subscription, now };

@@ -62,12 +62,6 @@ enum Verb {
     Send(Box<send::Arguments>),
     /// Talk WebSocket: echo, connect, and play the cases of Autobahn.
     Ws(ws::Arguments),
-    /// A process of a demo; started by `taut demo`, never by hand.
-    #[command(hide = true)]
-    DemoRole {
-        /// Which part it plays.
-        role: demo::Role,
-    },
 }
 
 fn main() -> std::process::ExitCode {
@@ -87,7 +81,6 @@ fn main() -> std::process::ExitCode {
         Verb::Saturate(arguments) => saturate::run(&arguments),
         Verb::Send(arguments) => send::run(&arguments),
         Verb::Ws(arguments) => ws::run(&arguments),
-        Verb::DemoRole { role } => demo::play(role),
     };
     Failure::exit_code("taut", result)
 }

@@ -192,7 +192,7 @@ impl Connection {
                 break;
             }
         }
-        link.discard_unsent();
+        link.clear_unsent();
     }
 
     /// Opens a session for whoever the Logon names. What is no Logon, or is for somebody else, is
@@ -213,12 +213,7 @@ impl Connection {
             return;
         };
         let store = MemoryStore::new(STORE_MESSAGES, STORE_BYTES);
-        let sizes = LinkConfig {
-            inbox_bytes: INBOX_BYTES,
-            outbox_bytes: self.terms.write_bytes_max,
-            sent_message_bytes_max: MESSAGE_BYTES,
-            ..LinkConfig::default()
-        };
+        let sizes = LinkConfig::fixed(INBOX_BYTES, self.terms.write_bytes_max, MESSAGE_BYTES);
         let mut link = Link::new(Session::new(self.terms.session_with(client), store), &sizes);
         link.connect(now);
         self.is_broken |= !link.receive(&std::mem::take(&mut self.first));

@@ -7,7 +7,8 @@ use taut_types::Nanos;
 pub const PATIENCE: Nanos = Nanos::from_secs(30);
 
 pub fn opening(loss: f64, seed: u64) -> Opening {
-    Opening { now: monotonic(), loss: Loss::new(loss, seed).filter(|_| loss > 0.0) }
+    let loss = Loss::new(loss, seed).filter(|_| loss > 0.0);
+    Opening { now: monotonic(), loss, ..Opening::default() }
 }
 
 pub fn uri(text: &str) -> ChannelUri {

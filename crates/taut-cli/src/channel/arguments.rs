@@ -94,7 +94,7 @@ impl Injection {
                 Failure::Usage(format!("--inject-loss {share}: must be at least 0 and below 1"))
             })?),
         };
-        Ok(Opening { now: monotonic(), loss })
+        Ok(Opening { now: monotonic(), loss, ..Opening::default() })
     }
 }
 

@@ -110,6 +110,7 @@ pub fn run(receive: &[String], send: &[String], patience: Nanos) -> Result<Outco
             receiver.stop();
             sender.stop();
         }
+        // PACE: two children and a time are waited for at once; each look is a system call.
         sleep(LOOK_EVERY);
     }
     let seconds = (monotonic() - begun).0 as f64 / 1e9;

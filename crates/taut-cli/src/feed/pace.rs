@@ -52,7 +52,7 @@ impl Pace {
                 return true;
             }
             if left > Nanos::from_millis(1) {
-                // A signal ends it early.
+                // PACE: packets leave when they were recorded; a signal ends the wait.
                 sleep(left - Nanos::from_micros(500));
             } else {
                 yield_cpu();

@@ -163,6 +163,7 @@ fn print_all(mut next: impl FnMut() -> Polled<String>, follow: bool) -> Result<(
             Polled::Message(text) => print(text)?,
             Polled::Lapped(lost) => print(format_args!("-- lost {lost}"))?,
             Polled::NewWriter(epoch) => print(format_args!("-- writer, epoch {epoch}"))?,
+            // PACE: who only looks on is woken by nobody.
             Polled::Empty if follow => sleep(LOOK),
             Polled::Empty => break,
         }
