@@ -6,8 +6,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fastrand::Rng as Random;
-use support::random;
+use support::random::{self, Random};
 use taut_sbe_gen::{Options, Schema};
 
 const PROGRAM: &str = include_str!("programs/messages.rs");

@@ -7,8 +7,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fastrand::Rng as Random;
-use support::random;
+use support::random::{self, Random};
 use taut_sbe_gen::{Schema, Value};
 
 const ARTIFACT: &str = "uk.co.real-logic:sbe-all:1.38.1";

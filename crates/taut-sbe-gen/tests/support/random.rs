@@ -1,6 +1,7 @@
 //! Random messages of any schema.
 
-use fastrand::Rng as Random;
+/// `fastrand`'s generator: the kit of the tests stands no lower than this crate.
+pub use fastrand::Rng as Random;
 use taut_sbe_gen::{
     Body, Charset, Composite, DynamicMessage, Field, Literal, Message, Plain, Presence, Primitive,
     Schema, Type, Value,
@@ -64,7 +65,7 @@ fn value(schema: &Schema, field: &Field, random: &mut Random) -> Value {
         }
         Type::Enum(id) => {
             let values = &schema[*id].values;
-            match values.get(random.usize(..values.len().max(1))) {
+            match values.get(random.u64(..values.len().max(1) as u64) as usize) {
                 Some(choice) if !optional || random.u64(..3) > 0 => {
                     Value::Text(choice.name.clone())
                 }
@@ -121,7 +122,7 @@ fn number(primitive: Primitive, plain: &Plain, random: &mut Random) -> Value {
 /// Changes some bytes, or cuts some off.
 pub fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..=random.u64(..3) {
-        let at = random.usize(..bytes.len().max(1));
+        let at = random.u64(..bytes.len().max(1) as u64) as usize;
         match random.u64(..6) {
             0 => bytes.truncate(at),
             1 => bytes.extend([0xff; 3]),
