@@ -15,12 +15,6 @@ pub struct Dip {
     waiting: Option<Side>,
 }
 
-impl Dip {
-    pub const fn position(&self) -> Lots {
-        self.position
-    }
-}
-
 /// The price of this side where it was better for us than before.
 fn moved(
     now: Option<(Price, Lots)>,
