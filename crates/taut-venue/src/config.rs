@@ -11,7 +11,8 @@ use crate::lines::FeedLoss;
 /// A venue's instrument, sizes and habits. Start from [`VenueConfig::new`] and change what differs.
 #[derive(Clone, Copy, Debug)]
 pub struct VenueConfig {
-    /// What is traded. Its lot is a whole number, because FIX quantities are here.
+    /// What is traded. OrderQty (38) is a whole number of its smallest decimal place: of units
+    /// where its lot has no decimals, of 0.00000001 coins where it has eight.
     pub instrument: Instrument,
     /// How many orders may rest at once.
     pub order_capacity: usize,
@@ -76,9 +77,6 @@ impl VenueConfig {
 
     pub(crate) fn check(&self) -> Result<(), VenueError> {
         let refuse = |setting, remedy| Err(VenueError::Config { setting, remedy });
-        if self.instrument.lot().decimals != 0 {
-            return refuse("instrument", "a lot of a whole number of units");
-        }
         if self.order_capacity == 0 || self.level_capacity == 0 {
             return refuse("order_capacity or level_capacity", "room for one order at least");
         }
