@@ -9,6 +9,7 @@ use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::process::ExitCode;
 
+use taut::fix::CompId;
 use taut::prelude::*;
 use taut::sys::{
     Address, DatagramOptions, Socket, StreamOptions, SysError, catch_stop_signals, monotonic,
@@ -18,7 +19,7 @@ use taut::venue::flow::{SyntheticConfig, SyntheticFlow};
 use taut::venue::{FeedOutput, Flow, Now, Venue, VenueConfig, VenueSockets};
 use taut_examples::told;
 
-use market::Market;
+use market::{Market, SYMBOL, TICK, VENUE};
 
 /// Commands of the crowd in a second.
 const FLOW_HZ: u32 = 5_000;
@@ -42,7 +43,8 @@ fn run() -> Result<(), Box<dyn Error>> {
         retransmission: None,
     };
     let crowd = SyntheticFlow::new(SyntheticConfig { seed: 1, ..SyntheticConfig::default() });
-    let config = VenueConfig::new(market.instrument, market.venue, market.stream_id);
+    let venue = CompId::new(VENUE.as_bytes()).ok_or("a CompID")?;
+    let config = VenueConfig::new(instrument()?, venue, market.stream_id);
     let sockets = VenueSockets { orders: orders.into(), feed, stream: None };
     let mut venue = Venue::new(&config, sockets, Flow::synthetic(crowd, FLOW_HZ))?;
 
@@ -58,6 +60,12 @@ fn run() -> Result<(), Box<dyn Error>> {
     let counters = venue.counters();
     println!("closed: {} packets published, {} trades", counters.published, counters.trades);
     Ok(())
+}
+
+fn instrument() -> Result<Instrument, Box<dyn Error>> {
+    let symbol = Symbol::new(SYMBOL.as_bytes()).ok_or("a symbol")?;
+    let share = Qty { mantissa: 1, decimals: 0 };
+    Ok(Instrument::new(InstrumentId(1), symbol, Price::parse(TICK.as_bytes())?, share)?)
 }
 
 fn listen(at: SocketAddrV4) -> Result<Socket, SysError> {

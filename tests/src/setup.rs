@@ -62,9 +62,13 @@ pub fn gateway_config(at: VenueAddresses) -> GatewayConfig {
 
 /// The venue's feed as these sockets bring it, and its handler with the habits of the demo.
 #[must_use]
-pub fn native_feed(sockets: FeedSockets, now: Nanos) -> (FeedInput, NativeFeed) {
+pub fn native_feed(
+    instrument: Instrument,
+    sockets: FeedSockets,
+    now: Nanos,
+) -> (FeedInput, NativeFeed) {
     let config = NativeConfig {
-        instrument: instrument(),
+        instrument,
         stream_id: Some(STREAM_ID),
         level_capacity: 1 << 13,
         has_retransmission: sockets.retransmission.is_some(),

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use taut_channel::{OfferError, Opening, Publication, Relay, Subscription, Unheard, Waiter};
-use taut_sys::{monotonic, stop_requests, wait_readable};
+use taut_sys::{monotonic, stop_requests};
 use taut_types::Nanos;
 
 use crate::channel::arguments::{Thread, Wait, channel};
@@ -112,7 +112,7 @@ const NAP: Nanos = Nanos::from_millis(5);
 fn nap(relay: &mut Relay) {
     if relay.holds() {
         // PACE: a publication tells nobody that a subscriber has come.
-        let _ = wait_readable(&[], Some(NAP));
+        taut_sys::sleep(NAP);
     } else {
         relay.block(NAP);
     }

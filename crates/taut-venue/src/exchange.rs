@@ -166,8 +166,7 @@ impl Exchange {
         self.counters.orders += 1;
         match self.check_new(session, request) {
             Ok((price, lots)) => {
-                let lot = self.instrument.lot().mantissa;
-                let order = self.orders.enter(session, request, price, lots, lot);
+                let order = self.orders.enter(session, request, price, lots);
                 self.execute(now, Command::New(order), clients)?;
                 let is_refused = matches!(self.events.first(), Some(Event::Rejected { .. }));
                 self.counters.order_rejects += u64::from(is_refused);

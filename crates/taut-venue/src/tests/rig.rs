@@ -4,14 +4,13 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use taut_fix::{CompId, ShortText};
 use taut_sys::{Address, DatagramOptions, Socket, StreamOptions};
+use taut_testkit::Deadline;
 use taut_types::{HalfTicks, Instrument, InstrumentId, Nanos, OrderId, Price, Qty, Symbol};
 
 use crate::flow::{SyntheticConfig, SyntheticFlow};
 use crate::tests::client::Client;
 use crate::{FeedOutput, Flow, Now, Venue, VenueConfig, VenueSockets};
 
-/// Rounds after which a test gives up waiting.
-const ROUNDS_MAX: u32 = 200_000;
 /// Any day will do: venue and clients share it.
 const UTC: Nanos = Nanos(1_340_285_400_000_000_000);
 
@@ -121,25 +120,24 @@ impl Rig {
 
     /// Lets venue and client work until the client has seen what it waits for.
     pub fn until(&mut self, client: &mut Client, done: impl Fn(&Client) -> bool) {
-        for _ in 0..ROUNDS_MAX {
+        let deadline = Deadline::default();
+        loop {
             self.poll();
             client.pump(self.now);
             if done(client) {
                 return;
             }
+            deadline.check("a client's wish", || format!("it has {:?}", client.reports));
         }
-        panic!("never happened; the client has {:?}", client.reports);
     }
 
     /// Lets the venue work until it is as the test wants it.
     pub fn until_venue(&mut self, done: impl Fn(&mut Venue) -> bool) {
-        for _ in 0..ROUNDS_MAX {
+        let deadline = Deadline::default();
+        while !done(&mut self.venue) {
             self.poll();
-            if done(&mut self.venue) {
-                return;
-            }
+            deadline.check("a state of the venue", || format!("{:?}", self.venue.counters()));
         }
-        panic!("never happened: {:?}", self.venue.counters());
     }
 
     /// A client that is logged on.

@@ -1,7 +1,7 @@
 //! Sessions: who is let in, who leaves, and what that does to the book.
 
 use taut_fix::{ExecType, ExecutionReport, OrdStatus};
-use taut_types::{Nanos, Price, Side};
+use taut_types::{Nanos, Price, Qty, Side};
 
 use crate::flow::SplitMix64;
 use crate::tests::client::{Answer, Client, connect, limit};
@@ -159,11 +159,11 @@ fn messages_that_a_venue_does_not_take_are_answered() {
         ord_status: OrdStatus::New,
         symbol: text("AAPL"),
         side: Side::Buy,
-        order_qty: 1,
-        last_qty: 0,
+        order_qty: Qty::whole(1),
+        last_qty: Qty::whole(0),
         last_price: None,
-        leaves_qty: 1,
-        cum_qty: 0,
+        leaves_qty: Qty::whole(1),
+        cum_qty: Qty::whole(0),
         avg_price: Price(0),
         ord_rej_reason: None,
         text: &[],
