@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use taut_channel::{OfferError, Opening, Publication, Relay, Subscription, Unheard, Waiter};
-use taut_sys::{monotonic, stop_requests, wait_readable};
+use taut_sys::{monotonic, stop_requests};
 use taut_types::Nanos;
 
 use crate::channel::arguments::{Thread, Wait, channel};
@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let near = near.map_err(|error| failure::opening(&from, &error))?;
     let far = Publication::open(&to, &opening);
     let far = far.map_err(|error| failure::opening(&to, &error))?;
-    let unheard = if arguments.no_wait { Unheard::Drop } else { Unheard::Hold };
+    let unheard = if arguments.no_wait { Unheard::Drop } else { Unheard::Wait };
     let relay = Relay::new(near, far, unheard);
     let mut relay = if arguments.drop_topics { relay.without_topics() } else { relay };
     let begun = monotonic();
@@ -110,9 +110,9 @@ const NAP: Nanos = Nanos::from_millis(5);
 
 /// Sleeps until something arrives, or in steps while a message waits for somebody to hear it.
 fn nap(relay: &mut Relay) {
-    if relay.holds() {
+    if relay.is_waiting() {
         // PACE: a publication tells nobody that a subscriber has come.
-        let _ = wait_readable(&[], Some(NAP));
+        taut_sys::sleep(NAP);
     } else {
         relay.block(NAP);
     }

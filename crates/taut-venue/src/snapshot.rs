@@ -4,6 +4,7 @@
 //! no order waits for a cycle.
 
 use taut_book::OrderBook;
+use taut_io::{Io, Kernel};
 use taut_market_data::native::{InstrumentDefinition, SnapshotWriter};
 use taut_market_data::{BookOrder, LevelPlace, LevelUpdate};
 use taut_types::{HalfTicks, Instrument, Nanos, Price, SequenceNumber, Side};
@@ -67,6 +68,7 @@ impl SnapshotCycle {
     /// Sends the next burst; the first of a cycle copies the book, as of `last_sequence`.
     pub fn burst(
         &mut self,
+        io: &mut Io<impl Kernel>,
         mono: Nanos,
         utc: Nanos,
         book: &OrderBook,
@@ -84,7 +86,7 @@ impl SnapshotCycle {
         let stop = end.min(first + self.burst_packets);
         let definition = definition(&self.instrument);
         for index in first..stop {
-            self.channel.send(self.writer.packet(index, utc, &definition))?;
+            self.channel.send(io, self.writer.packet(index, utc, &definition))?;
         }
         if stop == end {
             self.next_packet = None;

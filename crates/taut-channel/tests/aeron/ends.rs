@@ -42,12 +42,6 @@ pub fn unicast_with(
     (Publication::open(&send, &opening(send_loss, 2)).expect("send"), subscription)
 }
 
-/// A port that is free now.
-pub fn free_port() -> u16 {
-    let probe = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    probe.local_addr().expect("an address").port()
-}
-
 /// The bytes that events say were passed.
 pub fn passed(events: &[Event]) -> u64 {
     let lengths = events.iter().map(|event| match event {

@@ -1,6 +1,6 @@
 //! When the next frame is due.
 
-use taut_sys::{monotonic, stop_requests, wait_readable, yield_cpu};
+use taut_sys::{monotonic, sleep, stop_requests, yield_cpu};
 use taut_types::Nanos;
 
 /// How fast a recording is played.
@@ -53,7 +53,7 @@ impl Pace {
             }
             if left > Nanos::from_millis(1) {
                 // PACE: packets leave when they were recorded; a signal ends the wait.
-                let _ = wait_readable(&[], Some(left - Nanos::from_micros(500)));
+                sleep(left - Nanos::from_micros(500));
             } else {
                 yield_cpu();
             }
