@@ -3,7 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use taut_fix::CompId;
-use taut_gateway::{FeedSockets, GatewayConfig};
+use taut_gateway::{FeedInput, FeedSockets, GatewayConfig};
+use taut_market_data::native::{NativeConfig, NativeFeed};
 use taut_sys::{Address, DatagramOptions, Socket, StreamOptions};
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Symbol};
 use taut_venue::flow::{SyntheticConfig, SyntheticFlow};
@@ -50,16 +51,25 @@ pub fn gateway_config(at: VenueAddresses) -> GatewayConfig {
     GatewayConfig {
         instrument: instrument(),
         order_address: at.orders,
-        sink_address: Some(at.sink),
         sender_comp_id: text("GATEWAY"),
         target_comp_id: text("VENUE"),
         heartbeat_interval: Nanos::from_secs(5),
-        stream_id: Some(STREAM_ID),
-        level_capacity: 1 << 13,
         order_capacity: 1 << 16,
         risk: GatewayConfig::default_risk(),
         hot: true,
     }
+}
+
+/// The venue's feed as these sockets bring it, and its handler with the habits of the demo.
+#[must_use]
+pub fn native_feed(sockets: FeedSockets, now: Nanos) -> (FeedInput, NativeFeed) {
+    let config = NativeConfig {
+        instrument: instrument(),
+        stream_id: Some(STREAM_ID),
+        level_capacity: 1 << 13,
+        has_retransmission: sockets.retransmission.is_some(),
+    };
+    (FeedInput::Datagrams(sockets), NativeFeed::new(&config, now))
 }
 
 /// A market out of a seed.
@@ -135,6 +145,11 @@ pub fn feed() -> (FeedOutput, FeedSockets) {
         snapshot: snapshot_out,
         retransmission: Some(retransmitting),
     };
-    let (incremental_b, retransmission) = (Some(incremental_b), Some(asking));
-    (output, FeedSockets { incremental, incremental_b, snapshot, retransmission })
+    let sockets = FeedSockets {
+        incremental: incremental.into(),
+        incremental_b: Some(incremental_b.into()),
+        snapshot: snapshot.into(),
+        retransmission: Some(asking.into()),
+    };
+    (output, sockets)
 }

@@ -5,14 +5,15 @@
 //! ```no_run
 //! use std::process::ExitCode;
 //!
-//! use taut_gateway::{MarketEvent, OrderEntry, Strategy};
+//! use taut_gateway::{OrderEntry, Strategy};
+//! use taut_market_data::Event;
 //! use taut_runner::Runner;
 //! use taut_types::Nanos;
 //!
 //! struct Watcher;
 //!
 //! impl Strategy for Watcher {
-//!     fn on_market(&mut self, _: Nanos, _: &MarketEvent, _: &mut impl OrderEntry) {}
+//!     fn on_market(&mut self, _: Nanos, _: &Event, _: &mut impl OrderEntry) {}
 //! }
 //!
 //! fn main() -> ExitCode {

@@ -1,5 +1,6 @@
 //! The children's parts.
 
+mod bare_send;
 mod gateway;
 mod strategy;
 mod venue;

@@ -2,12 +2,10 @@
 
 use taut_engine::{CancelReason, Event};
 use taut_market_data::native::{
-    LevelUpdate, Message, OrderAdd, OrderDelete, OrderReduce, PACKET_BYTES_MAX, PacketFlags,
-    PacketHeader, PacketWriter, ReduceReason, SbeError, Trade,
+    Message, PACKET_BYTES_MAX, PacketFlags, PacketHeader, PacketWriter, SbeError,
 };
-use taut_types::{
-    HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, Price, SequenceNumber, Side,
-};
+use taut_market_data::{BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade};
+use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Price, SequenceNumber, Side};
 
 use crate::error::VenueError;
 use crate::lines::Lines;
@@ -91,50 +89,27 @@ impl Publisher {
     }
 
     fn on_event(&mut self, utc: Nanos, event: &Event) -> Result<(), VenueError> {
-        let instrument = self.instrument.id();
         match *event {
             Event::Trade { maker, price, lots, maker_remaining, aggressor, .. } => {
                 self.push_trade(utc, self.price(price), lots, maker, aggressor)?;
-                let change =
-                    maker_change(maker, aggressor.opposite(), lots, maker_remaining, instrument);
-                self.push(utc, &change)
+                self.push(utc, maker_change(maker, aggressor.opposite(), lots, maker_remaining))
             }
             Event::Rested { order_id, side, price, lots, .. } => {
                 let price = self.price(price);
-                self.push(
-                    utc,
-                    &Message::OrderAdd(OrderAdd { order_id, price, lots, instrument, side }),
-                )
+                let order = BookOrder { order_id, side, price, lots, priority: 0 };
+                self.push(utc, EventKind::OrderAdd(order))
             }
             Event::Cancelled { order_id, side, reason: CancelReason::Requested, .. } => {
-                self.push(utc, &Message::OrderDelete(OrderDelete { order_id, instrument, side }))
+                self.push(utc, EventKind::OrderDelete { order_id, side })
             }
             Event::Reduced { order_id, side, by, remaining, .. } => {
                 let reason = ReduceReason::Cancel;
-                self.push(
-                    utc,
-                    &Message::OrderReduce(OrderReduce {
-                        order_id,
-                        by,
-                        remaining,
-                        instrument,
-                        side,
-                        reason,
-                    }),
-                )
+                self.push(utc, EventKind::OrderReduce { order_id, side, by, remaining, reason })
             }
             Event::Level { side, price, lots, order_count } => {
-                let price = self.price(price);
-                self.push(
-                    utc,
-                    &Message::LevelUpdate(LevelUpdate {
-                        price,
-                        lots,
-                        order_count,
-                        instrument,
-                        side,
-                    }),
-                )
+                let (price, place) = (self.price(price), LevelPlace::ByPrice);
+                let level = LevelUpdate { side, price, lots, order_count, place };
+                self.push(utc, EventKind::Level(level))
             }
             // Answers, and remainders that never rested: the book is as it was.
             _ => Ok(()),
@@ -147,28 +122,19 @@ impl Publisher {
         utc: Nanos,
         price: Price,
         lots: Lots,
-        maker_order_id: OrderId,
-        aggressor_side: Side,
+        resting_order: OrderId,
+        aggressor: Side,
     ) -> Result<(), VenueError> {
         self.trade_id += 1;
-        let (trade_id, instrument) = (self.trade_id, self.instrument.id());
-        self.push(
-            utc,
-            &Message::Trade(Trade {
-                trade_id,
-                price,
-                lots,
-                maker_order_id,
-                instrument,
-                aggressor_side,
-            }),
-        )
+        let (trade_id, aggressor) = (self.trade_id, Some(aggressor));
+        self.push(utc, EventKind::Trade(Trade { trade_id, price, lots, aggressor, resting_order }))
     }
 
     #[inline]
-    fn push(&mut self, utc: Nanos, message: &Message<'_>) -> Result<(), VenueError> {
+    fn push(&mut self, utc: Nanos, change: EventKind) -> Result<(), VenueError> {
+        let message = Message::Event(self.instrument.id(), change);
         if self.is_open {
-            match self.writer.push(message) {
+            match self.writer.push(&message) {
                 Err(SbeError::Full) => self.send(utc, PacketFlags::EMPTY)?,
                 _ => return Ok(()),
             }
@@ -177,7 +143,7 @@ impl Publisher {
         let _ = self.writer.begin(header);
         self.is_open = true;
         // Every increment is much shorter than an empty packet's room.
-        let _ = self.writer.push(message);
+        let _ = self.writer.push(&message);
         Ok(())
     }
 
@@ -215,16 +181,10 @@ impl Publisher {
 }
 
 /// What a fill does to the order that rested.
-const fn maker_change(
-    order_id: OrderId,
-    side: Side,
-    by: Lots,
-    remaining: Lots,
-    instrument: InstrumentId,
-) -> Message<'static> {
+const fn maker_change(order_id: OrderId, side: Side, by: Lots, remaining: Lots) -> EventKind {
     if remaining.0 == 0 {
-        return Message::OrderDelete(OrderDelete { order_id, instrument, side });
+        return EventKind::OrderDelete { order_id, side };
     }
     let reason = ReduceReason::Execution;
-    Message::OrderReduce(OrderReduce { order_id, by, remaining, instrument, side, reason })
+    EventKind::OrderReduce { order_id, side, by, remaining, reason }
 }

@@ -8,8 +8,9 @@ use taut_book::OrderBook;
 use taut_market_data::native::{
     InstrumentDefinition, LEVELS_PER_PACKET_MAX, Levels, Message, ORDERS_PER_PACKET_MAX, Orders,
     PACKET_BYTES_MAX, PacketFlags, PacketHeader, PacketWriter, SnapshotBegin, SnapshotEnd,
-    SnapshotLevel, SnapshotLevels, SnapshotOrder, SnapshotOrders, SnapshotPart,
+    SnapshotLevels, SnapshotOrders, SnapshotPart,
 };
+use taut_market_data::{BookOrder, LevelPlace, LevelUpdate};
 use taut_types::{HalfTicks, Instrument, Nanos, Price, SequenceNumber, Side};
 
 use crate::channel::Channel;
@@ -26,8 +27,8 @@ pub struct SnapshotCycle {
     interval: Nanos,
     burst_packets: usize,
     burst_interval: Nanos,
-    levels: Vec<SnapshotLevel>,
-    orders: Vec<SnapshotOrder>,
+    levels: Vec<LevelUpdate>,
+    orders: Vec<BookOrder>,
     /// The last increment that the copy contains.
     last_sequence: SequenceNumber,
     snapshot_id: u32,
@@ -120,17 +121,20 @@ impl SnapshotCycle {
         self.levels.clear();
         self.orders.clear();
         for side in Side::BOTH {
-            self.levels.extend(book.levels(side).map(|level| SnapshotLevel {
+            self.levels.extend(book.levels(side).map(|level| LevelUpdate {
+                side,
                 price: price(level.price),
                 lots: level.lots,
                 order_count: level.order_count,
-                side,
+                place: LevelPlace::ByPrice,
             }));
-            self.orders.extend(book.orders(side).map(|order| SnapshotOrder {
+            self.orders.extend(book.orders(side).map(|order| BookOrder {
                 order_id: order.id,
+                side,
                 price: price(order.price),
                 lots: order.lots,
-                side,
+                // The list is in the order of priority.
+                priority: 0,
             }));
         }
     }

@@ -95,13 +95,15 @@ pub mod prelude {
         ChannelUri, Closing, Opening, Publication, Subscription, WaitStrategy, Waiter,
     };
     #[cfg(feature = "engine")]
-    pub use taut_engine::{Command, Engine, EngineConfig, Event};
+    pub use taut_engine::{Command, Engine, EngineConfig};
     #[cfg(feature = "gateway")]
     pub use taut_gateway::{
-        Client, FusedClient, Gateway, GatewayConfig, MarketEvent, NewOrder, OrderEntry,
-        OrderUpdate, SplitClient, Strategy, StrategyRunner, TickStamps, TopEvent, UpdateKind,
+        Client, FusedClient, Gateway, GatewayConfig, NewOrder, OrderEntry, OrderUpdate,
+        SplitClient, Strategy, StrategyRunner, TickStamps, UpdateKind,
     };
     pub use taut_lat::{Stage, StageOffsets};
+    #[cfg(feature = "market-data")]
+    pub use taut_market_data::{BestPrices, Event, EventKind, FeedHandler, Soundness};
     #[cfg(feature = "runner")]
     pub use taut_runner::{Mode, Outcome, Runner, RunnerError, Settings, Start};
     #[cfg(feature = "sys")]

@@ -12,8 +12,8 @@ struct Dip {
 }
 
 impl Strategy for Dip {
-    fn on_market(&mut self, _now: Nanos, event: &MarketEvent, orders: &mut impl OrderEntry) {
-        let MarketEvent::Top(TopEvent { ask: Some((price, _)), .. }) = *event else { return };
+    fn on_market(&mut self, _now: Nanos, event: &Event, orders: &mut impl OrderEntry) {
+        let EventKind::Top(BestPrices { ask: Some((price, _)), .. }) = event.kind else { return };
         if self.last.replace(price).is_some_and(|last| price < last) && !self.waiting {
             let (side, order_type) = (Side::Buy, OrderType::Limit);
             let time_in_force = TimeInForce::ImmediateOrCancel;

@@ -91,7 +91,7 @@ fn counts(ended: &Outcome) -> Counts {
         ("offer levels at the end", gateway.ask_levels),
         ("requests refused", gateway.refused),
         ("orders expired", gateway.expired),
-        ("bare sends", gateway.bare_sends),
+        ("bare sends", ended.bare_send.summary().count),
     ]
     .map(|(name, count)| (name.to_owned(), count))
     .to_vec();

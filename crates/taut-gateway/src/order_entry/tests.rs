@@ -7,7 +7,7 @@ use taut_fix::{
     CompId, ExecType, ExecutionReport, Extras, OrdStatus, OrderCancelReject, ResponseTo,
     TypedMessage,
 };
-use taut_io::{Completion, EventLoop, LoopConfig};
+use taut_io::{Completion, EpollKernel, EventLoop, LoopConfig};
 use taut_ipc::Segment;
 use taut_oms::Answers;
 use taut_sys::TickMapping;
@@ -50,12 +50,9 @@ fn config(order_address: SocketAddr, instrument: Instrument) -> GatewayConfig {
     GatewayConfig {
         instrument,
         order_address,
-        sink_address: None,
         sender_comp_id: name("GATEWAY"),
         target_comp_id: name("VENUE"),
         heartbeat_interval: Nanos::from_secs(5),
-        stream_id: None,
-        level_capacity: 8,
         order_capacity: 8,
         risk: GatewayConfig::default_risk(),
         hot: false,

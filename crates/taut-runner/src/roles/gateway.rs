@@ -5,9 +5,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use taut_fix::CompId;
 use taut_gateway::{
-    Client, FeedSockets, FusedClient, Gateway, GatewayConfig, GatewayError, Recorders, Regions,
+    Client, FeedInput, FeedSockets, FusedClient, Gateway, GatewayConfig, GatewayError, Regions,
     SplitClient, Strategy,
 };
+use taut_io::EpollKernel;
+use taut_market_data::native::{NativeConfig, NativeFeed};
 use taut_sys::{Clock, Doorbell, Socket, Wait, Waiter, monotonic, wait_readable};
 use taut_types::{Nanos, SequenceNumber};
 
@@ -15,6 +17,7 @@ use crate::child::{Parent, SharedClock, attach, regions};
 use crate::control::{GatewaySetup, Order, Reply};
 use crate::error::RunnerError;
 use crate::feed::asking_socket;
+use crate::roles::bare_send::BareSend;
 use crate::settings::Mode;
 
 /// How long the feed may take to catch up at the end, before what is missing counts as lost.
@@ -59,10 +62,12 @@ fn feed_sockets(
     let adopt = |fd| Socket::adopt(fd).map_err(|error| RunnerError::run("market data", error));
     let asking = setup.requests.map(asking_socket).transpose();
     Ok(FeedSockets {
-        incremental: adopt(fds.next().ok_or_else(missing)?)?,
-        snapshot: adopt(fds.next().ok_or_else(missing)?)?,
-        incremental_b: fds.next().map(adopt).transpose()?,
-        retransmission: asking.map_err(|error| RunnerError::run("requests", error))?,
+        incremental: adopt(fds.next().ok_or_else(missing)?)?.into(),
+        snapshot: adopt(fds.next().ok_or_else(missing)?)?.into(),
+        incremental_b: fds.next().map(adopt).transpose()?.map(Into::into),
+        retransmission: asking
+            .map_err(|error| RunnerError::run("requests", error))?
+            .map(Into::into),
     })
 }
 
@@ -109,7 +114,10 @@ struct Wishes {
     finished_said: bool,
 }
 
-impl Process<'_, '_> {
+/// The gateway of a run.
+type RunGateway<'m, C> = Gateway<'m, C, NativeFeed, EpollKernel, BareSend<'m>>;
+
+impl<'m> Process<'_, 'm> {
     fn run(
         mut self,
         clock: Clock,
@@ -119,10 +127,17 @@ impl Process<'_, '_> {
         let orders = self.setup.orders;
         let failed = |error: GatewayError| failed(error, orders);
         let config = config(self.setup)?;
-        let recorders = Recorders::new(&self.regions).map_err(failed)?;
-        let counters = self.regions.gateway;
-        let mut gateway =
-            Gateway::new(&config, clock, sockets, client, recorders, counters).map_err(failed)?;
+        let feed = NativeConfig {
+            instrument: config.instrument,
+            stream_id: self.setup.stream_id,
+            level_capacity: self.setup.common.settings.gateway.levels,
+            has_retransmission: sockets.retransmission.is_some(),
+        };
+        let (input, feed) = (FeedInput::Datagrams(sockets), NativeFeed::new(&feed, clock.now()));
+        let observer = BareSend::new(self.setup.sink, &self.regions).map_err(failed)?;
+        let mut gateway = Gateway::new(&config, clock, input, feed, client, &self.regions)
+            .and_then(|gateway| gateway.with_observer(observer))
+            .map_err(failed)?;
         let mut waiter = Waiter::new(self.setup.common.place.wait);
         let mut wishes = Wishes::default();
         let mut busy_rounds = 0;
@@ -149,7 +164,7 @@ impl Process<'_, '_> {
     /// Listens to the parent and moves towards what it wants; whether it is all over.
     fn attend<C: RestingClient>(
         &mut self,
-        gateway: &mut Gateway<'_, C>,
+        gateway: &mut RunGateway<'m, C>,
         wishes: &mut Wishes,
     ) -> Result<bool, RunnerError> {
         match self.parent.order()? {
@@ -188,7 +203,7 @@ impl Process<'_, '_> {
     }
 
     /// Sleeps until a packet, a report, a request or the parent wakes us.
-    fn sleep<C: Client>(&self, gateway: &mut Gateway<'_, C>, span: Nanos) {
+    fn sleep<C: Client>(&self, gateway: &mut RunGateway<'m, C>, span: Nanos) {
         let sources = gateway.fd();
         let bell: BorrowedFd<'_> = self.own_bell.as_ref().map_or(sources, AsFd::as_fd);
         let fds = [sources, bell, self.parent.fd()];
@@ -219,12 +234,9 @@ fn config(setup: &GatewaySetup) -> Result<GatewayConfig, RunnerError> {
     Ok(GatewayConfig {
         instrument: settings.instrument.build()?,
         order_address: setup.orders,
-        sink_address: setup.sink,
         sender_comp_id: comp_id(&setup.sender_comp_id)?,
         target_comp_id: comp_id(&setup.target_comp_id)?,
         heartbeat_interval: Nanos::from_secs(setup.heartbeat_seconds.into()),
-        stream_id: setup.stream_id,
-        level_capacity: settings.gateway.levels,
         order_capacity: settings.gateway.orders,
         risk: settings.risk.limits(),
         hot: setup.common.place.wait != Wait::Block,
