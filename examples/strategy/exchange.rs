@@ -16,7 +16,7 @@ use taut::sys::{
     stop_requests, utc,
 };
 use taut::venue::flow::{SyntheticConfig, SyntheticFlow};
-use taut::venue::{FeedOutput, Flow, Now, Venue, VenueConfig};
+use taut::venue::{FeedOutput, Flow, Now, Venue, VenueConfig, VenueSockets};
 use taut_examples::told;
 
 use market::{Market, SYMBOL, TICK, VENUE};
@@ -36,18 +36,17 @@ fn run() -> Result<(), Box<dyn Error>> {
     let seconds: Option<i64> = arguments.next().map(|text| text.parse()).transpose()?;
 
     let orders = listen(market.orders)?;
-    // The venue's second listener throws away what it gets; see `Gateway` for what that measures.
-    let sink = listen(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
     let feed = FeedOutput {
-        incremental: multicast(market.incremental)?,
+        incremental: multicast(market.incremental)?.into(),
         incremental_b: None,
-        snapshot: multicast(market.snapshot)?,
+        snapshot: multicast(market.snapshot)?.into(),
         retransmission: None,
     };
     let crowd = SyntheticFlow::new(SyntheticConfig { seed: 1, ..SyntheticConfig::default() });
     let venue = CompId::new(VENUE.as_bytes()).ok_or("a CompID")?;
     let config = VenueConfig::new(instrument()?, venue, market.stream_id);
-    let mut venue = Venue::new(&config, orders, sink, feed, Flow::synthetic(crowd, FLOW_HZ))?;
+    let sockets = VenueSockets { orders: orders.into(), feed };
+    let mut venue = Venue::new(&config, sockets, Flow::synthetic(crowd, FLOW_HZ))?;
 
     catch_stop_signals()?;
     let end = seconds.map(|seconds| monotonic() + Nanos::from_secs(seconds));

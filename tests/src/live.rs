@@ -106,7 +106,7 @@ impl<'m, C: Client> Session<'m, C> {
         let (venue, at): (Venue, VenueAddresses) =
             open_venue(&venue_config(), synthetic_flow(seed, TICKS_HZ), output);
         let venue = VenueThread::spawn(venue);
-        let (input, feed) = native_feed(sockets, clock.now());
+        let (input, feed) = native_feed(instrument(), sockets, clock.now());
         let gateway = Gateway::new(&gateway_config(at), clock, input, feed, client, regions);
         let gateway = gateway.expect("a connection to the venue");
         let mut session = Self { gateway, venue: Some(venue) };

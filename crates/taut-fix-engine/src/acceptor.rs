@@ -5,24 +5,24 @@ mod connection;
 use std::io;
 use std::net::SocketAddr;
 
-use taut_fix::{CompId, DataTags, FieldIndex, Now, Peek, lead_with_msg_type, peek};
+use taut_fix::{CompId, DataTags, FieldIndex, Now, Peek, Received, lead_with_msg_type, peek};
 use taut_io::{Completion, Handle, Io, IoError, Kernel};
 use taut_net::{NetError, TlsServerConfig};
 use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
 
-use crate::acceptor::connection::{Came, Connection};
-use crate::application::{Application, Outbox, Received};
+use crate::acceptor::connection::{Connection, StreamState};
+use crate::application::{Application, Outbox};
 use crate::clock::{self, Clock};
-use crate::endpoint::{Endpoint, is_credible};
-use crate::link::{Link, PATIENCE, stream_of};
+use crate::endpoint::Endpoint;
 use crate::settings::{SessionSettings, Settings};
 use crate::throttle::LogonThrottle;
+use crate::transport::{CLOSE_TIMEOUT, Transport, stream_of};
 
 /// Fields of one message.
 const FIELDS_MAX: usize = 4096;
 /// Connections that have not logged on, at the most.
-const STRANGERS_MAX: usize = 1024;
+const LOGGING_ON_MAX: usize = 1024;
 
 /// An acceptor: one listening socket of a loop, its sessions, their connections.
 ///
@@ -153,9 +153,10 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
             Completion::Timer { timer, token, .. } => {
                 let place = usize::try_from(token).unwrap_or(usize::MAX);
                 let slot = self.connections.get_mut(place);
-                let rung = slot.and_then(|slot| slot.take_if(|it| it.alarm.takes(timer)));
-                let Some(connection) = rung else { return false };
-                self.ring(io, connection);
+                let expired =
+                    slot.and_then(|slot| slot.take_if(|it| it.timer.is_expired_by(timer)));
+                let Some(connection) = expired else { return false };
+                self.handle_timer(io, connection);
                 true
             }
             _ => self.handle_stream(io, completion),
@@ -174,10 +175,10 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
         let found = self.connections.iter_mut().find_map(|slot| {
             slot.take_if(|connection| connection.endpoint == Some(at) && !connection.is_ending())
         });
-        let Some(mut connection) = found else { return };
+        let Some(connection) = found else { return };
         let now = clock::read(io, self.clock);
         if let Some(endpoint) = self.endpoints.get_mut(at) {
-            endpoint.with_application(now, &mut connection.link.output, act);
+            endpoint.with_application(now, act);
         }
         self.settle(io, now, connection);
     }
@@ -192,12 +193,12 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
             let Some(mut connection) = slot.and_then(Option::take) else { continue };
             match connection.endpoint.and_then(|at| self.endpoints.get_mut(at)) {
                 Some(endpoint) if !connection.is_ending() => {
-                    endpoint.with_application(now, &mut connection.link.output, |_, outbox| {
+                    endpoint.with_application(now, |_, outbox| {
                         outbox.log_out("the acceptor is stopping");
                     });
                 }
                 Some(_) => {}
-                None => connection.link.end(io, now.mono + PATIENCE),
+                None => connection.transport.end(io, now.mono + CLOSE_TIMEOUT),
             }
             self.settle(io, now, connection);
         }
@@ -206,51 +207,51 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
     fn handle_stream<K: Kernel>(&mut self, io: &mut Io<K>, completion: &Completion<'_>) -> bool {
         let Some(stream) = stream_of(completion) else { return false };
         let slot = self.connections.get_mut(stream.index());
-        let mine = slot.and_then(|slot| slot.take_if(|it| it.link.stream() == stream));
+        let mine = slot.and_then(|slot| slot.take_if(|it| it.transport.stream() == stream));
         let Some(mut connection) = mine else { return false };
         let now = clock::read(io, self.clock);
         let endpoint = connection.endpoint.and_then(|at| self.endpoints.get_mut(at));
         match connection.receive(io, now, completion, endpoint, &mut self.index) {
-            Came::Closed(why) => {
+            StreamState::Closed(why) => {
                 self.release(now, &mut connection, why);
-                connection.alarm.cancel(io);
+                connection.timer.cancel(io);
                 self.open_count -= 1;
                 return true;
             }
-            Came::Ended => {
+            StreamState::Ended => {
                 self.release(now, &mut connection, None);
-                connection.link.end(io, now.mono + PATIENCE);
+                connection.transport.end(io, now.mono + CLOSE_TIMEOUT);
             }
-            Came::More if connection.endpoint.is_none() && !connection.is_ending() => {
+            StreamState::Open if connection.endpoint.is_none() && !connection.is_ending() => {
                 self.find_session(io, now, &mut connection);
             }
-            Came::More => {}
+            StreamState::Open => {}
         }
         self.settle(io, now, connection);
         true
     }
 
     /// What is due on a connection.
-    fn ring<K: Kernel>(&mut self, io: &mut Io<K>, mut connection: Box<Connection>) {
+    fn handle_timer<K: Kernel>(&mut self, io: &mut Io<K>, mut connection: Box<Connection>) {
         let now = clock::read(io, self.clock);
         if connection.deadline.is_some_and(|deadline| now.mono >= deadline) {
-            // A stranger without a Logon, or a peer that does not close.
+            // It did not log on, or the peer does not close.
             self.release(now, &mut connection, None);
             connection.deadline = None;
-            connection.link.break_off(io, None);
+            connection.transport.break_off(io, None);
         } else if let Some(endpoint) = connection.endpoint.and_then(|at| self.endpoints.get_mut(at))
             && !connection.is_ending()
         {
-            endpoint.tick(now, &self.index, &mut connection.link.output);
+            endpoint.tick(now);
         }
         self.settle(io, now, connection);
     }
 
-    /// Sends what there is, ends what is over, sets the alarm, and puts the connection back.
+    /// Sends what there is, ends what is over, sets the timer, and puts the connection back.
     fn settle<K: Kernel>(&mut self, io: &mut Io<K>, now: Now, mut connection: Box<Connection>) {
         let endpoint = connection.endpoint.and_then(|at| self.endpoints.get_mut(at));
         connection.settle(io, now, endpoint, &mut self.index);
-        let place = connection.link.stream().index();
+        let place = connection.transport.stream().index();
         if self.connections.len() <= place {
             self.connections.resize_with(place + 1, || None);
         }
@@ -262,22 +263,22 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
     fn admit<K: Kernel>(&mut self, io: &mut Io<K>, stream: Handle, peer: Option<SocketAddr>) {
         let now = clock::read(io, self.clock);
         let ip = peer.map(|peer| peer.ip().to_canonical());
-        let is_stranger = |it: &Connection| it.endpoint.is_none() && !it.is_ending();
-        let strangers = self.connections.iter().flatten().filter(|it| is_stranger(it)).count();
-        let is_welcome = ip.is_none_or(|ip| self.throttle.admits(now.mono, ip));
-        let deadline = now.mono + PATIENCE;
+        let is_logging_on = |it: &Connection| it.endpoint.is_none() && !it.is_ending();
+        let logging_on = self.connections.iter().flatten().filter(|it| is_logging_on(it)).count();
+        let is_admitted = ip.is_none_or(|ip| self.throttle.admits(now.mono, ip));
+        let deadline = now.mono + CLOSE_TIMEOUT;
         let made = match &self.tls {
-            _ if !is_welcome || strangers >= STRANGERS_MAX => None,
-            Some(config) => Link::server(io, stream, config, deadline).ok(),
-            None => Link::plain(io, stream).ok(),
+            _ if !is_admitted || logging_on >= LOGGING_ON_MAX => None,
+            Some(config) => Transport::server(io, stream, config, deadline).ok(),
+            None => Transport::plain(io, stream).ok(),
         };
-        let Some(link) = made else {
+        let Some(transport) = made else {
             // A stale handle is closed already.
             let _ = io.close(stream);
             return;
         };
         self.open_count += 1;
-        self.settle(io, now, Box::new(Connection::new(link, peer, deadline)));
+        self.settle(io, now, Box::new(Connection::new(transport, peer, deadline)));
     }
 
     /// Gives a connection to the session that its Logon names, or ends it.
@@ -290,16 +291,15 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
             Found::NeedMore => {}
             Found::Nobody => {
                 self.release(now, connection, None);
-                connection.link.end(io, now.mono + PATIENCE);
+                connection.transport.end(io, now.mono + CLOSE_TIMEOUT);
             }
             Found::Endpoint(place) => {
                 connection.endpoint = Some(place);
                 connection.deadline = None;
                 let first = std::mem::take(&mut connection.first);
                 let Some(endpoint) = self.endpoints.get_mut(place) else { return };
-                let output = &mut connection.link.output;
-                endpoint.connect(now, output);
-                endpoint.receive(now, &first, &mut self.index, output);
+                endpoint.connect(now);
+                endpoint.receive(now, &first, &mut self.index);
             }
         }
     }
@@ -328,8 +328,7 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
             (Some(place), ..) => place,
             // Who is not believed takes no place, and leaves no file behind.
             (None, Some(dynamic), Some(peer))
-                if self.dynamic_left > 0
-                    && is_credible(dynamic, Received::new(first, &self.index)) =>
+                if self.dynamic_left > 0 && dynamic.admits(Received::new(first, &self.index)) =>
             {
                 let settings = dynamic.for_peer(peer);
                 let application = (self.make)(&settings);
@@ -367,6 +366,7 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
         }
         if let Some(endpoint) = endpoint {
             endpoint.disconnect(now);
+            connection.transport.take_rest(endpoint);
         }
         connection.endpoint = None;
     }

@@ -16,7 +16,6 @@
 //! # }
 //! ```
 
-mod base64;
 mod binance;
 mod deribit;
 

@@ -8,14 +8,14 @@ use taut_net::{Connecting, Connector, NetError, Target};
 use taut_sys::StreamOptions;
 use taut_types::Nanos;
 
-use crate::alarm::Alarm;
 use crate::application::{Application, Outbox};
 use crate::back_off::BackOff;
 use crate::clock::{self, Clock};
 use crate::endpoint::Endpoint;
-use crate::link::{Link, News, PATIENCE, stream_of};
+use crate::lazy_timer::LazyTimer;
 use crate::random::random;
 use crate::settings::SessionSettings;
+use crate::transport::{CLOSE_TIMEOUT, Transport, TransportEvent, stream_of};
 
 /// Fields of one message.
 const FIELDS_MAX: usize = 4096;
@@ -34,9 +34,9 @@ pub struct Initiator<A> {
     endpoint: Endpoint<A>,
     clock: Clock,
     phase: Phase,
-    /// Goes off when the phase, or the session, has something to do.
-    alarm: Alarm,
-    /// Of what the alarm is about, beside the session's own times.
+    /// Expires when the phase, or the session, has something to do.
+    timer: LazyTimer,
+    /// Of what the timer is about, beside the session's own times.
     deadline: Option<Nanos>,
     /// Which address is next.
     turn: usize,
@@ -57,7 +57,7 @@ enum Phase {
     Waiting,
     Connecting(Connector),
     /// A stream stands; TLS may still be on its way.
-    Connected(Link),
+    Connected(Transport),
 }
 
 impl<A: Application> Initiator<A> {
@@ -78,7 +78,7 @@ impl<A: Application> Initiator<A> {
             endpoint: Endpoint::open(settings, application)?,
             clock: clock::system,
             phase: Phase::Waiting,
-            alarm: Alarm::new(),
+            timer: LazyTimer::new(),
             deadline: Some(events.now()),
             turn: 0,
             address: String::new(),
@@ -89,7 +89,7 @@ impl<A: Application> Initiator<A> {
             is_stopped: false,
         };
         let due = initiator.deadline;
-        initiator.alarm.set(events, due, TOKEN).map_err(io::Error::other)?;
+        initiator.timer.set(events, due, TOKEN).map_err(io::Error::other)?;
         Ok(initiator)
     }
 
@@ -127,11 +127,11 @@ impl<A: Application> Initiator<A> {
         act: impl FnOnce(&mut A, &mut Outbox<'_>),
     ) {
         let now = clock::read(events, self.clock);
-        if let Phase::Connected(link) = &mut self.phase
-            && !link.is_ending()
+        if let Phase::Connected(transport) = &mut self.phase
+            && !transport.is_ending()
             && self.endpoint.is_connected()
         {
-            self.endpoint.with_application(now, &mut link.output, act);
+            self.endpoint.with_application(now, act);
             self.settle(events, now);
         }
     }
@@ -142,7 +142,10 @@ impl<A: Application> Initiator<A> {
         self.is_stopped = true;
         self.endpoint.disconnect(now);
         match &mut self.phase {
-            Phase::Connected(link) => link.end(events, now.mono + PATIENCE),
+            Phase::Connected(transport) => {
+                transport.take_rest(&mut self.endpoint);
+                transport.end(events, now.mono + CLOSE_TIMEOUT);
+            }
             Phase::Connecting(connector) => {
                 connector.cancel(events);
                 self.phase = Phase::Waiting;
@@ -156,9 +159,9 @@ impl<A: Application> Initiator<A> {
     /// Takes a completion; false when it is another source's.
     pub fn handle<K: Kernel>(&mut self, events: &mut Io<K>, completion: &Completion<'_>) -> bool {
         if let Completion::Timer { timer, .. } = *completion {
-            let is_mine = self.alarm.takes(timer);
+            let is_mine = self.timer.is_expired_by(timer);
             if is_mine {
-                self.ring(events);
+                self.handle_timer(events);
             }
             return is_mine;
         }
@@ -176,8 +179,8 @@ impl<A: Application> Initiator<A> {
                     true
                 }
             },
-            Phase::Connected(link) => {
-                let is_mine = stream_of(completion) == Some(link.stream());
+            Phase::Connected(transport) => {
+                let is_mine = stream_of(completion) == Some(transport.stream());
                 if is_mine {
                     self.serve(events, completion);
                 }
@@ -187,7 +190,7 @@ impl<A: Application> Initiator<A> {
     }
 
     /// What is due.
-    fn ring<K: Kernel>(&mut self, events: &mut Io<K>) {
+    fn handle_timer<K: Kernel>(&mut self, events: &mut Io<K>) {
         let now = clock::read(events, self.clock);
         let is_due = self.deadline.is_some_and(|deadline| now.mono >= deadline);
         match &mut self.phase {
@@ -195,13 +198,15 @@ impl<A: Application> Initiator<A> {
                 self.deadline = Some(now.mono + HOURS_CHECK);
             }
             Phase::Waiting if is_due => return self.connect(events, now),
-            Phase::Connected(link) if is_due => {
+            Phase::Connected(transport) if is_due => {
                 // The peer does not close.
                 self.deadline = None;
-                link.break_off(events, None);
+                transport.break_off(events, None);
             }
-            Phase::Connected(link) if !link.is_ending() && self.endpoint.is_connected() => {
-                self.endpoint.tick(now, &self.index, &mut link.output);
+            Phase::Connected(transport)
+                if !transport.is_ending() && self.endpoint.is_connected() =>
+            {
+                self.endpoint.tick(now);
             }
             _ => {}
         }
@@ -232,19 +237,19 @@ impl<A: Application> Initiator<A> {
         let now = clock::read(events, self.clock);
         let settings = self.endpoint.settings();
         let made = match &settings.tls {
-            None => Link::plain(events, stream),
+            None => Transport::plain(events, stream),
             Some(tls) => {
                 let name = tls.name_for(&self.address);
                 let deadline = now.mono + settings.connect_timeout;
-                Link::client(events, stream, (&tls.config, name), deadline)
+                Transport::client(events, stream, (&tls.config, name), deadline)
             }
         };
         match made {
-            Ok(mut link) => {
-                if link.is_plain() {
-                    self.endpoint.connect(now, &mut link.output);
+            Ok(transport) => {
+                if transport.is_plain() {
+                    self.endpoint.connect(now);
                 }
-                self.phase = Phase::Connected(link);
+                self.phase = Phase::Connected(transport);
                 self.settle(events, now);
             }
             Err(error) => {
@@ -257,14 +262,14 @@ impl<A: Application> Initiator<A> {
 
     fn serve<K: Kernel>(&mut self, events: &mut Io<K>, completion: &Completion<'_>) {
         let now = clock::read(events, self.clock);
-        let Phase::Connected(link) = &mut self.phase else { return };
+        let Phase::Connected(transport) = &mut self.phase else { return };
         let (endpoint, index) = (&mut self.endpoint, &mut self.index);
         let (mut has_ended, mut closed) = (false, None);
-        link.handle(events, completion, |output, news| match news {
-            News::Ready => endpoint.connect(now, output),
-            News::Bytes(bytes) => endpoint.receive(now, bytes, index, output),
-            News::Ended => has_ended = true,
-            News::Closed(why) => closed = Some(why),
+        transport.handle(events, completion, |event| match event {
+            TransportEvent::Ready => endpoint.connect(now),
+            TransportEvent::Bytes(bytes) => endpoint.receive(now, bytes, index),
+            TransportEvent::Ended => has_ended = true,
+            TransportEvent::Closed(why) => closed = Some(why),
         });
         if self.endpoint.has_logged_on() {
             self.back_off.reset();
@@ -279,29 +284,30 @@ impl<A: Application> Initiator<A> {
         }
         if has_ended {
             self.endpoint.disconnect(now);
-            link.end(events, now.mono + PATIENCE);
+            transport.take_rest(&mut self.endpoint);
+            transport.end(events, now.mono + CLOSE_TIMEOUT);
         }
         self.settle(events, now);
     }
 
-    /// Sends what there is, ends what is over, and sets the alarm.
+    /// Sends what there is, ends what is over, and sets the timer.
     fn settle<K: Kernel>(&mut self, events: &mut Io<K>, now: Now) {
         let mut due = self.deadline;
-        if let Phase::Connected(link) = &mut self.phase {
-            link.flush(events);
-            if !link.is_ending() && self.endpoint.is_connected() {
-                let next = link.serve(events, now, &mut self.endpoint, &mut self.index);
+        if let Phase::Connected(transport) = &mut self.phase {
+            transport.flush(events);
+            if !transport.is_ending() && self.endpoint.is_connected() {
+                let next = transport.serve(events, now, &mut self.endpoint, &mut self.index);
                 due = [due, next].into_iter().flatten().min();
             }
-            if link.is_ending() || self.endpoint.session().is_closed() {
-                due = Some(*self.deadline.get_or_insert(now.mono + PATIENCE));
+            if transport.is_ending() || self.endpoint.session().is_closed() {
+                due = Some(*self.deadline.get_or_insert(now.mono + CLOSE_TIMEOUT));
             }
         }
-        if self.alarm.set(events, due, TOKEN).is_err()
-            && let Phase::Connected(link) = &mut self.phase
+        if self.timer.set(events, due, TOKEN).is_err()
+            && let Phase::Connected(transport) = &mut self.phase
         {
             // Without a timer nobody would notice that the peer is gone.
-            link.break_off(events, None);
+            transport.break_off(events, None);
         }
     }
 
@@ -320,7 +326,7 @@ impl<A: Application> Initiator<A> {
         self.phase = Phase::Waiting;
         self.deadline = (!self.is_stopped).then(|| events.now() + wait);
         let due = self.deadline;
-        if self.alarm.set(events, due, TOKEN).is_err() {
+        if self.timer.set(events, due, TOKEN).is_err() {
             self.is_stopped = true;
             self.failure = Some(io::Error::other("the loop has no timer left: raise timers_max"));
         }

@@ -38,7 +38,6 @@
 #![forbid(unsafe_code)]
 
 mod acceptor;
-mod alarm;
 mod application;
 pub mod auth;
 mod back_off;
@@ -46,23 +45,27 @@ mod clock;
 pub mod dictionary;
 mod endpoint;
 mod initiator;
-mod link;
+mod lazy_timer;
 mod random;
 mod schedule;
+mod session_hooks;
 mod session_store;
 mod settings;
 pub mod store;
 mod throttle;
+mod transport;
 
 pub use acceptor::{Acceptor, Refusal};
-pub use application::{Application, DrivenSession, Outbox, Received};
+pub use application::{Application, Outbox, StoredSession};
 pub use back_off::BackOff;
 pub use clock::Clock;
 pub use endpoint::Endpoint;
 pub use initiator::Initiator;
 pub use schedule::{Days, Period, Schedule};
+pub use session_hooks::SessionHooks;
 pub use session_store::SessionStore;
 pub use settings::{
     Credentials, SAMPLE, SessionSettings, Settings, SettingsError, TlsSettings, import_quickfix,
 };
+pub use taut_fix::Received;
 pub use throttle::LogonThrottle;

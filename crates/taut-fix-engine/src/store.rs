@@ -18,11 +18,11 @@
 //! looks at the flag and at ids of its own.
 
 mod checksum;
+mod file_store;
 mod log;
 mod places;
 mod record;
 mod recovery;
-mod store;
 
+pub use file_store::{FileStore, Retention, Sync};
 pub use log::{Direction, MessageLog, Rotation, blot_secrets};
-pub use store::{FileStore, Retention, Sync};

@@ -48,6 +48,13 @@ fn at(time: &str) -> Now {
     Now { mono: utc, utc }
 }
 
+/// Takes what an endpoint wants to send.
+fn take(endpoint: &mut Endpoint<Recorder>, to: &mut Vec<u8>) {
+    to.extend_from_slice(endpoint.output());
+    let taken = endpoint.output().len();
+    endpoint.transmitted(taken);
+}
+
 struct Pair {
     near: Endpoint<Recorder>,
     far: Endpoint<Recorder>,
@@ -64,28 +71,38 @@ impl Pair {
     }
 
     fn connect(&mut self, now: Now) {
-        self.far.connect(now, &mut self.to_near);
-        self.near.connect(now, &mut self.to_far);
+        self.far.connect(now);
+        self.near.connect(now);
+        self.take_output();
         self.run(now);
+    }
+
+    /// Takes what both want to send.
+    fn take_output(&mut self) {
+        take(&mut self.near, &mut self.to_far);
+        take(&mut self.far, &mut self.to_near);
     }
 
     /// Until both are quiet.
     fn run(&mut self, now: Now) {
         for _ in 0..8 {
             let bytes = std::mem::take(&mut self.to_far);
-            self.far.receive(now, &bytes, &mut self.index, &mut self.to_near);
-            self.far.tick(now, &self.index, &mut self.to_near);
+            self.far.receive(now, &bytes, &mut self.index);
+            self.far.tick(now);
+            self.take_output();
             let bytes = std::mem::take(&mut self.to_near);
-            self.near.receive(now, &bytes, &mut self.index, &mut self.to_far);
-            self.near.tick(now, &self.index, &mut self.to_far);
+            self.near.receive(now, &bytes, &mut self.index);
+            self.near.tick(now);
+            self.take_output();
         }
     }
 
     fn send(&mut self, now: Now) {
-        self.near.with_application(now, &mut self.to_far, |_, outbox| {
+        self.near.with_application(now, |_, outbox| {
             let sent = outbox.send(b"D", Extras::default(), |writer| writer.text::<11>(b"1"));
             sent.expect("the session is up");
         });
+        self.take_output();
         self.run(now);
     }
 
@@ -172,9 +189,8 @@ fn a_day_that_could_not_begin_begins_again() {
 fn a_logon_is_made_safe_before_it_leaves() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut near = endpoint(Role::Initiator, folder.path(), "store = \"state\"\n");
-    let mut output = Vec::new();
-    near.connect(at("09:00:00"), &mut output);
-    assert!(!output.is_empty());
+    near.connect(at("09:00:00"));
+    assert!(!near.output().is_empty());
     assert!(!near.session().store().has_uncommitted());
 }
 
@@ -185,7 +201,7 @@ fn the_longest_message_that_can_be_sent_can_be_sent_again() {
     let now = at("09:00:00");
     pair.connect(now);
     let text = vec![b'x'; 64 * 1024];
-    pair.near.with_application(now, &mut pair.to_far, |_, outbox| {
+    pair.near.with_application(now, |_, outbox| {
         let longest = (0..text.len()).rev().find(|length| {
             let body = |writer: &mut Writer<'_>| writer.text::<58>(&text[..*length]);
             outbox.send(b"D", Extras::default(), body).is_ok()
@@ -193,6 +209,7 @@ fn the_longest_message_that_can_be_sent_can_be_sent_again() {
         assert!(longest.is_some_and(|length| length > 60_000));
     });
     // It is lost, and what follows shows it.
+    pair.take_output();
     pair.to_far.clear();
     pair.send(now);
     assert_eq!(pair.far.session().store().next_incoming(), pair.next_numbers()[0]);
@@ -276,7 +293,8 @@ fn numbers_start_again_when_the_reset_rules_say_and_else_go_on() {
         pair.connect(at("09:00:03"));
         seen.push(pair.next_numbers());
         let now = at("09:00:04");
-        pair.near.with_application(now, &mut pair.to_far, |_, outbox| outbox.log_out("bye"));
+        pair.near.with_application(now, |_, outbox| outbox.log_out("bye"));
+        pair.take_output();
         pair.run(now);
         assert!(pair.near.is_over() && pair.far.is_over(), "{rule}");
         pair.disconnect(at("09:00:05"));
@@ -295,16 +313,18 @@ fn with_369_a_message_tells_the_last_number_that_was_processed() {
     pair.connect(at("09:00:00"));
     for round in 0..2 {
         let now = at("09:00:01");
-        pair.near.with_application(now, &mut pair.to_far, |_, outbox| {
+        pair.near.with_application(now, |_, outbox| {
             let sent = outbox.send(b"D", Extras::default(), |writer| writer.text::<11>(b"1"));
             sent.expect("the session is up");
         });
+        pair.take_output();
         let text = String::from_utf8_lossy(&pair.to_far).replace('\x01', "|");
         assert!(text.contains(&format!("|369={}|", 1 + round)), "{text}");
-        pair.far.with_application(now, &mut pair.to_near, |_, outbox| {
+        pair.far.with_application(now, |_, outbox| {
             let sent = outbox.send(b"8", Extras::default(), |writer| writer.text::<11>(b"1"));
             sent.expect("the session is up");
         });
+        pair.take_output();
         pair.run(now);
     }
 }
@@ -335,10 +355,12 @@ fn a_logon_whose_sending_time_is_too_far_away_is_not_answered() {
         let settings = Settings::parse(text, folder.path(), Role::Acceptor).expect("settings");
         let strict = settings.sessions.into_iter().next().expect("a session");
         pair.far = Endpoint::open(strict, Recorder::default()).expect("an endpoint");
-        pair.near.connect(at("09:00:00"), &mut pair.to_far);
-        pair.far.connect(at(later), &mut pair.to_near);
+        pair.near.connect(at("09:00:00"));
+        pair.far.connect(at(later));
+        pair.take_output();
         let logon = std::mem::take(&mut pair.to_far);
-        pair.far.receive(at(later), &logon, &mut pair.index, &mut pair.to_near);
+        pair.far.receive(at(later), &logon, &mut pair.index);
+        pair.take_output();
         assert_eq!(pair.far.has_logged_on(), is_right, "{later}");
         assert_eq!(pair.to_near.is_empty(), !is_right, "{later}");
     }

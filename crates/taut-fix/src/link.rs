@@ -37,14 +37,19 @@ const SESSION_BYTES_MAX: usize = 256 * 1024;
 /// What a message grows by when it is sent again: PossDupFlag (43) and OrigSendingTime (122).
 const RESEND_BYTES: usize = 64;
 
-/// The sizes of a link's buffers. All memory is taken when the link is built.
+/// The sizes of a link's buffers. Memory is taken when the link is built, and afterwards only where
+/// a buffer may become larger than it was then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkConfig {
     /// Room for what was received and cannot be handled yet: the start of a message, and whatever
     /// comes while the outbox is full. One receive and one message at least.
     pub inbox_bytes: usize,
+    /// How large that may become.
+    pub inbox_bytes_max: usize,
     /// Room for what the transport has not taken yet; at least one message.
     pub outbox_bytes: usize,
+    /// How large that may become.
+    pub outbox_bytes_max: usize,
     /// The longest message that an application sends.
     pub sent_message_bytes_max: usize,
     /// Whether MsgType (35) may stand anywhere in a header: it is moved to its place before the
@@ -54,10 +59,24 @@ pub struct LinkConfig {
 
 impl Default for LinkConfig {
     fn default() -> Self {
+        Self::fixed(64 * 1024 + MESSAGE_BYTES_MAX, 32 * 1024, MESSAGE_BYTES_MAX)
+    }
+}
+
+impl LinkConfig {
+    /// Buffers that never grow.
+    #[must_use]
+    pub const fn fixed(
+        inbox_bytes: usize,
+        outbox_bytes: usize,
+        sent_message_bytes_max: usize,
+    ) -> Self {
         Self {
-            inbox_bytes: 64 * 1024 + MESSAGE_BYTES_MAX,
-            outbox_bytes: 32 * 1024,
-            sent_message_bytes_max: MESSAGE_BYTES_MAX,
+            inbox_bytes,
+            inbox_bytes_max: inbox_bytes,
+            outbox_bytes,
+            outbox_bytes_max: outbox_bytes,
+            sent_message_bytes_max,
             msg_type_anywhere: false,
         }
     }
@@ -65,8 +84,9 @@ impl Default for LinkConfig {
 
 /// One FIX connection without its socket: bytes and time go in, messages and bytes come out.
 ///
-/// Pure, as the [`Session`] in it; it allocates when it is built and never again. A driver hands
-/// over what it receives, acts on every [`Delivery`], and gives what waits to its transport:
+/// Pure, as the [`Session`] in it; it allocates when it is built and, with buffers that are
+/// [`LinkConfig::fixed`], never again. A driver hands over what it receives, acts on every
+/// [`Delivery`], and gives what waits to its transport:
 ///
 /// ```
 /// # use taut_fix::{Delivery, Event, FieldIndex, Link, MemoryStore, Now};
@@ -149,8 +169,8 @@ impl<S: Store, H: Hooks> Link<S, H> {
         Self {
             session,
             hooks,
-            inbox: Buffer::new(config.inbox_bytes),
-            outbox: Buffer::new(config.outbox_bytes.max(longest)),
+            inbox: Buffer::new(config.inbox_bytes, config.inbox_bytes_max),
+            outbox: Buffer::new(config.outbox_bytes.max(longest), config.outbox_bytes_max),
             held,
             sent_message_bytes_max: config.sent_message_bytes_max,
             msg_type_anywhere: config.msg_type_anywhere,
@@ -261,8 +281,9 @@ impl<S: Store, H: Hooks> Link<S, H> {
         self.outbox.consume(bytes);
     }
 
-    /// Forgets what waits for the transport: it must not be sent.
-    pub const fn discard_unsent(&mut self) {
+    /// Nothing waits any more: the transport took all of it, or it must not be sent.
+    #[inline]
+    pub const fn clear_unsent(&mut self) {
         self.outbox.clear();
     }
 

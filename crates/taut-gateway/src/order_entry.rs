@@ -3,14 +3,14 @@
 use std::net::SocketAddr;
 
 use taut_fix::{
-    BeginString, Delivery, Event, FieldIndex, Link, LinkConfig, MemoryStore, NewOrderSingle, Now,
-    OrderCancelRequest, OrderFlow, Role, Session, SessionConfig, ShortText,
+    BeginString, Delivery, Event, FieldIndex, Link, LinkConfig, MESSAGE_BYTES_MAX, MemoryStore,
+    NewOrderSingle, Now, OrderCancelRequest, OrderFlow, Role, Session, SessionConfig, ShortText,
 };
 use taut_io::{Handle, Io, Kernel};
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{Order, OrderEvent, OrderState, OrderTable, Reference, Risk};
 use taut_sys::{Address, Clock, StreamOptions};
-use taut_types::{ClientOrderId, Instrument, Lots, Nanos, OrderType};
+use taut_types::{ClientOrderId, Instrument, Lots, Nanos, OrderType, Qty};
 
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
@@ -18,6 +18,10 @@ use crate::message::{NewOrder, OrderUpdate, Refusal, Request, RequestKind, Updat
 use crate::regions::Recorders;
 use crate::reports::Reports;
 
+/// Room for what one receive of the loop brings, behind the start of a message.
+const INBOX_BYTES: usize = 64 * 1_024 + MESSAGE_BYTES_MAX;
+/// Room for messages on their way to the loop: one, but for those that are sent again.
+const OUTBOX_BYTES: usize = 32 * 1_024;
 /// The longest message of ours.
 const MESSAGE_BYTES: usize = 1_024;
 /// How long the venue may take to accept the connection.
@@ -57,7 +61,7 @@ impl OrderSession {
         let stream = io.connect(&to, &StreamOptions::default(), Some(deadline))?;
         // Order traffic comes before market data.
         io.set_priority(stream, 0)?;
-        let sizes = LinkConfig { sent_message_bytes_max: MESSAGE_BYTES, ..LinkConfig::default() };
+        let sizes = LinkConfig::fixed(INBOX_BYTES, OUTBOX_BYTES, MESSAGE_BYTES);
         let session = Session::new(session_config(config), store);
         Ok(Self {
             stream,
@@ -271,7 +275,7 @@ impl OrderSession {
         mark(&mut offsets, Stage::Send, origin, sent);
 
         on_sent(self.link.unsent());
-        self.written();
+        self.link.clear_unsent();
         self.remember(request.id, &order, encoded)?;
         if origin != Nanos::ZERO {
             recorders.path.record(&offsets);
@@ -312,7 +316,7 @@ impl OrderSession {
             order_type: order.order_type,
             time_in_force: order.time_in_force,
             price: (order.order_type == OrderType::Limit).then_some(order.price),
-            qty: whole_units(&self.instrument, order.lots)?,
+            qty: self.qty(order.lots)?,
             transact_time: now.utc,
         };
         self.link.outbox(now).send_message(&message).map_err(GatewayError::Encode)
@@ -365,16 +369,22 @@ impl OrderSession {
             orig_cl_ord_id: ShortText::from_u64(target.0),
             symbol: self.symbol,
             side: order.side,
-            qty: whole_units(&self.instrument, order.lots)?,
+            qty: self.qty(order.lots)?,
             transact_time: now.utc,
         };
         self.link.outbox(now).send_message(&message).map_err(GatewayError::Encode)?;
         self.write(io)?;
-        self.written();
+        self.link.clear_unsent();
         self.table
             .apply(target, OrderEvent::CancelSent, Lots::ZERO)
             .map_err(|_| GatewayError::Contradiction)?;
         Ok(None)
+    }
+
+    /// The quantity of so many lots.
+    #[inline]
+    fn qty(&self, lots: Lots) -> Result<Qty, GatewayError> {
+        self.instrument.qty(lots).map_err(|_| GatewayError::Contradiction)
     }
 
     /// Sends what waits in the outbox; what the kernel does not take now, the loop keeps.
@@ -383,19 +393,12 @@ impl OrderSession {
         Ok(io.write(self.stream, self.link.unsent(), None)?)
     }
 
-    /// What waited in the outbox is the loop's.
-    #[inline]
-    fn written(&mut self) {
-        let bytes = self.link.unsent().len();
-        self.link.transmitted(bytes);
-    }
-
     /// Sends what the session wants to; whether there was anything.
     fn transmit(&mut self, io: &mut Io<impl Kernel>, now: Now) -> Result<bool, GatewayError> {
         let mut has_written = false;
         while !self.link.poll_transmit(now).is_empty() {
             self.write(io)?;
-            self.written();
+            self.link.clear_unsent();
             has_written = true;
         }
         Ok(has_written)
@@ -419,14 +422,6 @@ fn session_config(config: &GatewayConfig) -> SessionConfig {
 #[inline]
 fn mark(offsets: &mut StageOffsets, stage: Stage, origin: Nanos, now: Nanos) {
     offsets.set_end(stage, now.since(origin).0.unsigned_abs());
-}
-
-/// The quantity as FIX writes it; this version's instruments trade whole units.
-fn whole_units(instrument: &Instrument, lots: Lots) -> Result<i64, GatewayError> {
-    match instrument.qty(lots) {
-        Ok(qty) if qty.decimals == 0 => Ok(qty.mantissa),
-        _ => Err(GatewayError::Contradiction),
-    }
 }
 
 #[cfg(test)]

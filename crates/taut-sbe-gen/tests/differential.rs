@@ -6,9 +6,8 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::random;
+use support::random::{self, Random};
 use taut_sbe_gen::{Options, Schema};
-use taut_testkit::Random;
 
 const PROGRAM: &str = include_str!("programs/messages.rs");
 

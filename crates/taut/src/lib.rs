@@ -94,8 +94,6 @@ pub mod prelude {
     pub use taut_channel::{
         ChannelUri, Closing, Opening, Publication, Subscription, WaitStrategy, Waiter,
     };
-    #[cfg(feature = "engine")]
-    pub use taut_engine::{Command, Engine, EngineConfig};
     #[cfg(feature = "gateway")]
     pub use taut_gateway::{
         Client, FusedClient, Gateway, GatewayConfig, NewOrder, OrderEntry, OrderUpdate,

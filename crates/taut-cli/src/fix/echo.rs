@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use taut_fix::{BeginString, Event, Extras, Route, Slot, Writer, is_header_tag};
-use taut_fix_engine::{Application, DrivenSession, Outbox, Received};
+use taut_fix_engine::{Application, Outbox, Received, StoredSession};
 
 use crate::fix::fields::copy;
 use crate::terminal::tell;
@@ -104,7 +104,7 @@ fn echo(message: Received<'_>, poss_resend: bool, outbox: &mut Outbox<'_>) {
 }
 
 /// The body's fields; each group with its count is one part, and each data field with its length.
-fn parts(session: &DrivenSession, msg_type: &[u8], slots: &[Slot]) -> Vec<Range<usize>> {
+fn parts(session: &StoredSession, msg_type: &[u8], slots: &[Slot]) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let mut at = 0;
     while let Some(slot) = slots.get(at) {

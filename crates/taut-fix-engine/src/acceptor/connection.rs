@@ -7,29 +7,29 @@ use taut_io::{Completion, Io, Kernel};
 use taut_net::NetError;
 use taut_types::Nanos;
 
-use crate::alarm::Alarm;
 use crate::application::Application;
 use crate::endpoint::Endpoint;
-use crate::link::{Link, News, PATIENCE};
+use crate::lazy_timer::LazyTimer;
+use crate::transport::{CLOSE_TIMEOUT, Transport, TransportEvent};
 
-/// A connection, first a stranger's, then a session's.
+/// A connection; without a session until its Logon came.
 #[derive(Debug)]
 pub struct Connection {
-    pub link: Link,
+    pub transport: Transport,
     pub peer: Option<SocketAddr>,
     /// What came before the Logon was whole.
     pub first: Vec<u8>,
     pub endpoint: Option<usize>,
-    pub alarm: Alarm,
+    pub timer: LazyTimer,
     /// When it must have logged on, or be closed.
     pub deadline: Option<Nanos>,
     /// Its session is free, and its end counted.
     pub is_released: bool,
 }
 
-/// What a completion came to.
-pub enum Came {
-    More,
+/// What a completion left of a stream.
+pub enum StreamState {
+    Open,
     /// The peer sends no more.
     Ended,
     /// It is gone.
@@ -37,14 +37,14 @@ pub enum Came {
 }
 
 impl Connection {
-    /// A stranger's, until then.
-    pub const fn new(link: Link, peer: Option<SocketAddr>, deadline: Nanos) -> Self {
+    /// Without a session, until then.
+    pub const fn new(transport: Transport, peer: Option<SocketAddr>, deadline: Nanos) -> Self {
         Self {
-            link,
+            transport,
             peer,
             first: Vec::new(),
             endpoint: None,
-            alarm: Alarm::new(),
+            timer: LazyTimer::new(),
             deadline: Some(deadline),
             is_released: false,
         }
@@ -52,7 +52,7 @@ impl Connection {
 
     /// Whether what the peer says is of no interest any more.
     pub const fn is_ending(&self) -> bool {
-        self.link.is_ending()
+        self.transport.is_ending()
     }
 
     /// Hands what came to its session, or keeps it until that is known.
@@ -63,22 +63,24 @@ impl Connection {
         completion: &Completion<'_>,
         mut endpoint: Option<&mut Endpoint<A>>,
         index: &mut FieldIndex,
-    ) -> Came {
-        let (mut came, first) = (Came::More, &mut self.first);
-        self.link.handle(io, completion, |output, news| match news {
-            News::Ready => {}
-            News::Bytes(bytes) => match &mut endpoint {
-                Some(endpoint) => endpoint.receive(now, bytes, index, output),
+    ) -> StreamState {
+        let (mut state, first) = (StreamState::Open, &mut self.first);
+        self.transport.handle(io, completion, |event| match event {
+            TransportEvent::Ready => {}
+            TransportEvent::Bytes(bytes) => match &mut endpoint {
+                Some(endpoint) => endpoint.receive(now, bytes, index),
                 None => first.extend_from_slice(bytes),
             },
-            News::Ended if matches!(came, Came::More) => came = Came::Ended,
-            News::Ended => {}
-            News::Closed(why) => came = Came::Closed(why),
+            TransportEvent::Ended if matches!(state, StreamState::Open) => {
+                state = StreamState::Ended;
+            }
+            TransportEvent::Ended => {}
+            TransportEvent::Closed(why) => state = StreamState::Closed(why),
         });
-        came
+        state
     }
 
-    /// Sends what there is, ends what is over, and sets the alarm.
+    /// Sends what there is, ends what is over, and sets the timer.
     pub fn settle<K: Kernel, A: Application>(
         &mut self,
         io: &mut Io<K>,
@@ -86,18 +88,18 @@ impl Connection {
         endpoint: Option<&mut Endpoint<A>>,
         index: &mut FieldIndex,
     ) {
-        self.link.flush(io);
+        self.transport.flush(io);
         let mut due = None;
-        if let Some(endpoint) = endpoint.filter(|_| !self.link.is_ending()) {
-            due = self.link.serve(io, now, endpoint, index);
-            if endpoint.session().is_closed() || self.link.is_ending() {
-                self.deadline.get_or_insert(now.mono + PATIENCE);
+        if let Some(endpoint) = endpoint.filter(|_| !self.transport.is_ending()) {
+            due = self.transport.serve(io, now, endpoint, index);
+            if endpoint.session().is_closed() || self.transport.is_ending() {
+                self.deadline.get_or_insert(now.mono + CLOSE_TIMEOUT);
             }
         }
         let due = [due, self.deadline].into_iter().flatten().min();
-        if self.alarm.set(io, due, self.link.stream().index() as u64).is_err() {
+        if self.timer.set(io, due, self.transport.stream().index() as u64).is_err() {
             // Without a timer nobody would notice that the peer is gone.
-            self.link.break_off(io, None);
+            self.transport.break_off(io, None);
         }
     }
 }

@@ -2,10 +2,9 @@
 
 use core::fmt;
 
+use base64ct::{Base64, Encoding};
 use ed25519_dalek::{Signer, SigningKey};
 use taut_fix::{LogonContext, Writer};
-
-use crate::auth::base64;
 
 /// Bytes of the seed that a private key is made of.
 pub const SEED_BYTES: usize = 32;
@@ -71,8 +70,8 @@ impl<'k> BinanceLogon<'k> {
             len += part.len() + 1;
         }
         let signature = self.key.sign(payload.get(..len - 1).unwrap_or_default());
-        let len = base64::encode(&signature.to_bytes(), out);
-        out.get(..len).unwrap_or_default()
+        // The text is as long as its room.
+        Base64::encode(&signature.to_bytes(), out).map_or(&[], str::as_bytes)
     }
 }
 
@@ -86,10 +85,9 @@ pub fn seed_from_pem(pem: &[u8]) -> Option<[u8; SEED_BYTES]> {
     let (_, rest) = text.split_once(BEGIN)?;
     let (inner, _) = rest.split_once(END)?;
     let mut key = [0; PKCS8_HEAD.len() + SEED_BYTES];
-    let len = base64::decode(inner.as_bytes(), &mut key)?;
-    let (head, seed) = key.split_first_chunk()?;
-    let seed = *seed.first_chunk()?;
-    (len == key.len() && *head == PKCS8_HEAD).then_some(seed)
+    let letters: std::string::String = inner.split_ascii_whitespace().collect();
+    let (head, seed) = Base64::decode(letters, &mut key).ok()?.split_first_chunk()?;
+    (*head == PKCS8_HEAD).then_some(*seed.as_array()?)
 }
 
 fn decimal(mut number: u64, out: &mut [u8; 20]) -> &[u8] {

@@ -2,11 +2,10 @@
 
 use core::fmt;
 
+use base64ct::{Base64, Encoding};
 use sha2::{Digest, Sha256};
 use taut_fix::Writer;
 use taut_types::Nanos;
-
-use crate::auth::base64;
 
 /// Random bytes of a nonce: the least that Deribit takes.
 pub const NONCE_BYTES: usize = 32;
@@ -54,10 +53,9 @@ impl<'k> DeribitLogon<'k> {
         let raw = raw_data(ms.unsigned_abs(), &self.nonce, &mut raw);
         let hash = Sha256::new().chain_update(raw).chain_update(self.secret).finalize();
         let mut password = [0; 44];
-        let len = base64::encode(&hash, &mut password);
         writer.data::<95, 96>(raw);
         writer.text::<553>(self.client_id);
-        writer.text::<554>(password.get(..len).unwrap_or_default());
+        writer.text::<554>(text(&hash, &mut password));
     }
 }
 
@@ -69,8 +67,7 @@ pub fn check_deribit(raw_data: &[u8], password: &[u8], secret: &[u8]) -> bool {
     let nonce = nonce.and_then(|point| raw_data.get(point + 1..)).unwrap_or_default();
     let hash = Sha256::new().chain_update(raw_data).chain_update(secret).finalize();
     let mut expected = [0; 44];
-    let len = base64::encode(&hash, &mut expected);
-    let expected = expected.get(..len).unwrap_or_default();
+    let expected = text(&hash, &mut expected);
     // Looks at every byte, so that the time it takes says nothing about them.
     let differs = expected.iter().zip(password).fold(0, |all, (one, other)| all | (one ^ other));
     let is_long_enough = nonce.len() * 6 / 8 >= NONCE_BYTES;
@@ -90,9 +87,13 @@ fn raw_data<'o>(ms: u64, nonce: &[u8], out: &'o mut [u8; RAW_DATA_BYTES_MAX]) ->
     if let Some(point) = out.get_mut(digits) {
         *point = b'.';
     }
-    let text = out.get_mut(digits + 1..).unwrap_or_default();
-    let len = base64::encode(nonce, text);
+    let len = text(nonce, out.get_mut(digits + 1..).unwrap_or_default()).len();
     out.get(..digits + 1 + len).unwrap_or_default()
+}
+
+/// Bytes in base 64; nothing when there is no room, which the callers make.
+fn text<'o>(bytes: &[u8], out: &'o mut [u8]) -> &'o [u8] {
+    Base64::encode(bytes, out).map_or(&[], str::as_bytes)
 }
 
 #[cfg(test)]

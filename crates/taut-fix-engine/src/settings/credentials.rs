@@ -3,8 +3,11 @@
 use std::fmt;
 use std::path::Path;
 
-use taut_fix::Role;
+use taut_fix::{LogonContext, Received, Role, Writer};
+use taut_types::Nanos;
 
+use crate::auth::{BinanceLogon, DeribitLogon, NONCE_BYTES, check_deribit, seed_from_pem};
+use crate::random::random;
 use crate::settings::error::{SettingsError, wrong};
 use crate::settings::files::Files;
 use crate::settings::keys::CredentialKeys;
@@ -19,14 +22,14 @@ pub enum Credentials {
         /// Password (554).
         password: String,
     },
-    /// A nonce and a hash of it with the secret; see [`taut_fix_engine::auth::DeribitLogon`].
+    /// A nonce and a hash of it with the secret; see [`DeribitLogon`].
     Deribit {
         /// The client's id.
         client_id: String,
         /// The client's secret.
         secret: String,
     },
-    /// A signature; see [`taut_fix_engine::auth::BinanceLogon`].
+    /// A signature; see [`BinanceLogon`].
     Binance {
         /// The API key: Username (553).
         api_key: String,
@@ -55,7 +58,7 @@ impl Credentials {
             "password" => Ok(Self::Password { username, password: secret }),
             "deribit" => Ok(Self::Deribit { client_id: username, secret }),
             "binance" if role == Role::Initiator => {
-                let seed = crate::auth::seed_from_pem(secret.as_bytes())
+                let seed = seed_from_pem(secret.as_bytes())
                     .ok_or_else(|| wrong("credentials: the secret is no Ed25519 key in PEM"))?;
                 Ok(Self::Binance { api_key: username, seed })
             }
@@ -64,6 +67,46 @@ impl Credentials {
                 let known = "password, deribit, binance";
                 Err(wrong(format!("credentials.kind \"{kind}\" is none of {known}")))
             }
+        }
+    }
+
+    /// Writes them into our Logon. `last_signed` is the time of the last one.
+    pub(crate) fn write(
+        &self,
+        last_signed: &mut Nanos,
+        context: &LogonContext,
+        writer: &mut Writer<'_>,
+    ) {
+        match self {
+            Self::Password { username, password } => {
+                writer.text::<553>(username.as_bytes());
+                writer.text::<554>(password.as_bytes());
+            }
+            Self::Deribit { client_id, secret } => {
+                // Without a nonce the Logon goes unsigned, and the venue refuses it.
+                let Some(nonce) = random::<NONCE_BYTES>() else { return };
+                let mut logon = DeribitLogon::new(client_id.as_bytes(), secret.as_bytes(), nonce)
+                    .after(*last_signed);
+                logon.write(context.now.utc, writer);
+                *last_signed = context.now.utc.max(*last_signed + Nanos(1_000_000));
+            }
+            Self::Binance { api_key, seed } => {
+                BinanceLogon::new(api_key.as_bytes(), seed).write(context, writer);
+            }
+        }
+    }
+
+    /// Whether a peer's Logon carries them.
+    pub(super) fn are_in(&self, logon: Received<'_>) -> bool {
+        let is = |tag, expected: &str| logon.value(tag) == Some(expected.as_bytes());
+        match self {
+            Self::Password { username, password } => is(553, username) && is(554, password),
+            Self::Deribit { client_id, secret } => {
+                let [raw, password] = [96, 554].map(|tag| logon.value(tag).unwrap_or_default());
+                is(553, client_id) && check_deribit(raw, password, secret.as_bytes())
+            }
+            // No venue of ours signs like this.
+            Self::Binance { .. } => false,
         }
     }
 }

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use crate::store::{Retention, Rotation, Sync};
 use jiff::civil::{Time, Weekday};
 use jiff::tz::{Offset, TimeZone};
-use taut_fix::{BeginString, CompId, Dictionaries, Precision, Role, Rules, SessionConfig};
+use taut_fix::{
+    BeginString, CompId, Dictionaries, Precision, Received, Role, Rules, SessionConfig,
+};
 use taut_types::Nanos;
 
 use crate::schedule::{Days, Schedule};
@@ -137,6 +139,13 @@ impl SessionSettings {
         settings.config.target_comp_id = peer;
         settings.is_dynamic = false;
         settings
+    }
+
+    /// Whether a Logon carries the credentials that an acceptor asks for; an initiator asks for
+    /// none.
+    pub(crate) fn admits(&self, logon: Received<'_>) -> bool {
+        let credentials = self.credentials.as_ref();
+        self.config.role == Role::Initiator || credentials.is_none_or(|it| it.are_in(logon))
     }
 
     /// Names of files: version, us, peer, with hyphens between them. A byte that a file name should

@@ -1,7 +1,7 @@
 //! How an application answers.
 
 use crate::codec::writer::Writer;
-use crate::error::{FixError, Limit};
+use crate::error::FixError;
 use crate::link::buffer::Buffer;
 use crate::link::hooks::Hooks;
 use crate::messages::order_flow::TypedMessage;
@@ -42,8 +42,8 @@ impl<S: Store, H: Hooks> Outbox<'_, S, H> {
     /// Sends a message of the application under the next number.
     ///
     /// # Errors
-    /// As [`Session::send`]; [`Limit::BufferBytes`] when too much waits, and then the number is
-    /// not used.
+    /// As [`Session::send`]; [`crate::Limit::BufferBytes`] when too much waits, and then the number
+    /// is not used.
     #[inline]
     pub fn send(
         &mut self,
@@ -51,15 +51,10 @@ impl<S: Store, H: Hooks> Outbox<'_, S, H> {
         extras: Extras,
         body: impl FnOnce(&mut Writer<'_>),
     ) -> Result<(), FixError> {
-        let room = self.buffer.room(self.message_bytes_max);
         // What fits here can be sent again, too.
-        let room = match room.len().min(self.message_bytes_max) {
-            0 => return Err(FixError::Limit(Limit::BufferBytes)),
-            len => room.get_mut(..len).unwrap_or_default(),
-        };
+        let room = self.buffer.room(self.message_bytes_max);
         let range = self.session.send(self.now, msg_type, extras, room, body)?;
-        let message = self.buffer.fill(range);
-        self.hooks.sent(self.now, message);
+        self.hooks.sent(self.now, self.buffer.fill(range));
         Ok(())
     }
 
@@ -69,7 +64,10 @@ impl<S: Store, H: Hooks> Outbox<'_, S, H> {
     /// As [`Outbox::send`]; [`crate::Misuse::DelimiterInText`] for such a text.
     #[inline]
     pub fn send_message<M: TypedMessage>(&mut self, message: &M) -> Result<(), FixError> {
-        self.send(M::MSG_TYPE, Extras::default(), |writer| message.encode_body(writer))
+        let room = self.buffer.room(self.message_bytes_max);
+        let range = self.session.send_message(self.now, message, room)?;
+        self.hooks.sent(self.now, self.buffer.fill(range));
+        Ok(())
     }
 
     /// Tells the peer that nobody here reads this type; see [`Session::refuse_type`].

@@ -5,6 +5,7 @@ mod acceptance;
 mod allocation;
 mod encoder;
 mod golden;
+mod link;
 mod pair;
 mod properties;
 mod recovery;

@@ -17,7 +17,7 @@ const ORDER_BYTES_MAX: usize = 1_024;
 
 /// A connection to where the venue reads and forgets.
 pub struct BareSend<'m> {
-    /// Without it nothing is measured.
+    /// None: nothing is measured.
     sink: Option<SocketAddrV4>,
     stream: Option<Handle>,
     is_connected: bool,

@@ -114,8 +114,8 @@ struct Wishes {
     finished_said: bool,
 }
 
-/// The gateway of a run.
-type RunGateway<'m, C> = Gateway<'m, C, NativeFeed, EpollKernel, BareSend<'m>>;
+/// A gateway whose bare send may be measured.
+type RunningGateway<'m, C> = Gateway<'m, C, NativeFeed, EpollKernel, BareSend<'m>>;
 
 impl<'m> Process<'_, 'm> {
     fn run(
@@ -164,7 +164,7 @@ impl<'m> Process<'_, 'm> {
     /// Listens to the parent and moves towards what it wants; whether it is all over.
     fn attend<C: RestingClient>(
         &mut self,
-        gateway: &mut RunGateway<'m, C>,
+        gateway: &mut RunningGateway<'m, C>,
         wishes: &mut Wishes,
     ) -> Result<bool, RunnerError> {
         match self.parent.order()? {
@@ -203,7 +203,7 @@ impl<'m> Process<'_, 'm> {
     }
 
     /// Sleeps until a packet, a report, a request or the parent wakes us.
-    fn sleep<C: Client>(&self, gateway: &mut RunGateway<'m, C>, span: Nanos) {
+    fn sleep<C: Client>(&self, gateway: &mut RunningGateway<'m, C>, span: Nanos) {
         let sources = gateway.fd();
         let bell: BorrowedFd<'_> = self.own_bell.as_ref().map_or(sources, AsFd::as_fd);
         let fds = [sources, bell, self.parent.fd()];

@@ -3,20 +3,20 @@
 use taut_io::{Io, IoError, Kernel, TimerId};
 use taut_types::Nanos;
 
-/// Goes off when it must, or before that: a time that moved away is looked at when the old one
+/// Expires when it must, or before that: a time that moved away is looked at when the old one
 /// comes. So a message costs no call to the loop's timers.
 #[derive(Debug, Default)]
-pub struct Alarm {
+pub struct LazyTimer {
     armed: Option<(TimerId, Nanos)>,
 }
 
-impl Alarm {
+impl LazyTimer {
     /// Not set.
     pub const fn new() -> Self {
         Self { armed: None }
     }
 
-    /// Goes off by `due`, with this token.
+    /// Expires by `due`, with this token.
     pub fn set<K: Kernel>(
         &mut self,
         io: &mut Io<K>,
@@ -32,12 +32,12 @@ impl Alarm {
         Ok(())
     }
 
-    /// Whether it was this that went off.
-    pub fn takes(&mut self, timer: TimerId) -> bool {
+    /// Whether it was this that expired.
+    pub fn is_expired_by(&mut self, timer: TimerId) -> bool {
         self.armed.take_if(|(armed, _)| *armed == timer).is_some()
     }
 
-    /// It does not go off any more.
+    /// It does not expire any more.
     pub fn cancel<K: Kernel>(&mut self, io: &mut Io<K>) {
         if let Some((timer, _)) = self.armed.take() {
             io.cancel_timer(timer);

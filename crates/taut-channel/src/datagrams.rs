@@ -1,11 +1,11 @@
-//! Sending and receiving datagrams, many with one call, with loss on purpose where it is asked for.
+//! Sending and receiving datagrams on the loop, many with one call, with loss on purpose where it is
+//! asked for: the one place of channels over UDP where that is.
 
 use std::net::SocketAddr;
 
-use taut_aeron::{DestinationMode, Publication, Target};
-use taut_sys::{DatagramBatch, SEND_BATCH_MAX, Socket, SysError};
+use taut_io::{Handle, Io, Kernel};
+use taut_sys::{DatagramBatch, SEND_BATCH_MAX, SysError};
 
-use super::sockets::Sending;
 use crate::loss::Loss;
 
 const INVALID: i32 = 22;
@@ -13,71 +13,48 @@ const IO: i32 = 5;
 const NOT_SUPPORTED: i32 = 95;
 const REFUSED: i32 = 111;
 
-/// What becomes of datagrams besides travelling.
+/// What becomes of a channel's datagrams besides travelling.
 #[derive(Debug)]
-pub struct Wire {
+pub(crate) struct Datagrams {
     loss: Option<Loss>,
     /// The kernel splits runs into datagrams.
     has_offload: bool,
     /// Datagrams sent and received.
-    pub transfers: u64,
+    pub(crate) transfers: u64,
     /// Datagrams that the injected loss dropped.
-    pub injected: u64,
+    pub(crate) injected: u64,
     /// Sends that the kernel refused.
-    pub failed: u64,
+    pub(crate) failed: u64,
 }
 
-impl Wire {
-    pub const fn new(loss: Option<Loss>) -> Self {
+impl Datagrams {
+    pub(crate) const fn new(loss: Option<Loss>) -> Self {
         Self { loss, has_offload: true, transfers: 0, injected: 0, failed: 0 }
-    }
-
-    /// Sends a publication's run of datagrams of one length to a target. False when the kernel has
-    /// no room now; on the way through a table that is a loss for the rest of it.
-    #[inline]
-    pub fn carry(
-        &mut self,
-        sockets: &Sending,
-        core: &Publication,
-        to: Target,
-        bytes: &[u8],
-        segment_bytes: usize,
-    ) -> bool {
-        match to {
-            Target::One(to) => self.send(&sockets.data, bytes, segment_bytes, Some(&to)),
-            Target::All if core.config().destinations == DestinationMode::Fixed => {
-                self.send(&sockets.data, bytes, segment_bytes, sockets.to.as_ref())
-            }
-            Target::All => {
-                for to in core.destinations() {
-                    self.send(&sockets.data, bytes, segment_bytes, Some(to));
-                }
-                true
-            }
-        }
     }
 
     /// Sends a run of datagrams of one length. False when the kernel has no room now; what it
     /// refuses otherwise counts as lost on the way.
     #[inline]
-    pub fn send(
+    pub(crate) fn send<K: Kernel>(
         &mut self,
-        socket: &Socket,
+        io: &mut Io<K>,
+        socket: Handle,
         bytes: &[u8],
         segment_bytes: usize,
         to: Option<&SocketAddr>,
     ) -> bool {
         if self.loss.is_some() {
-            return self.send_with_loss(socket, bytes, segment_bytes, to);
+            return self.send_with_loss(io, socket, bytes, segment_bytes, to);
         }
-        self.send_all(socket, bytes, segment_bytes, to)
+        self.send_all(io, socket, bytes, segment_bytes, to)
     }
 
     /// The datagrams that the loss spares, in runs as long as they are.
     #[cold]
-    fn send_with_loss(
+    fn send_with_loss<K: Kernel>(
         &mut self,
-        socket: &Socket,
+        io: &mut Io<K>,
+        socket: Handle,
         bytes: &[u8],
         segment_bytes: usize,
         to: Option<&SocketAddr>,
@@ -86,42 +63,43 @@ impl Wire {
         for datagram in bytes.chunks(segment_bytes.max(1)) {
             if self.drops() {
                 if let Some(run) = bytes.get(from..at).filter(|run| !run.is_empty()) {
-                    self.send_all(socket, run, segment_bytes, to);
+                    self.send_all(io, socket, run, segment_bytes, to);
                 }
                 from = at + datagram.len();
             }
             at += datagram.len();
         }
         if let Some(run) = bytes.get(from..).filter(|run| !run.is_empty()) {
-            self.send_all(socket, run, segment_bytes, to);
+            self.send_all(io, socket, run, segment_bytes, to);
         }
         true
     }
 
     #[inline]
-    fn send_all(
+    fn send_all<K: Kernel>(
         &mut self,
-        socket: &Socket,
+        io: &mut Io<K>,
+        socket: Handle,
         bytes: &[u8],
         segment_bytes: usize,
         to: Option<&SocketAddr>,
     ) -> bool {
         self.transfers += bytes.len().div_ceil(segment_bytes.max(1)) as u64;
         if bytes.len() <= segment_bytes {
-            return self.send_one(socket, bytes, to);
+            return self.send_one(io, socket, bytes, to);
         }
         if !self.has_offload {
-            return self.send_singly(socket, bytes, segment_bytes, to);
+            return self.send_singly(io, socket, bytes, segment_bytes, to);
         }
         for _ in 0..2 {
-            match socket.send_segmented_to(bytes, segment_bytes as u16, to) {
+            match io.send_segmented(socket, bytes, segment_bytes as u16, to) {
                 Ok(0) => return false,
                 Ok(_) => return true,
                 Err(error) if is_echo(error) => {}
                 Err(error) => {
                     if [INVALID, IO, NOT_SUPPORTED].contains(&error.errno()) {
                         self.has_offload = false;
-                        return self.send_singly(socket, bytes, segment_bytes, to);
+                        return self.send_singly(io, socket, bytes, segment_bytes, to);
                     }
                     self.failed += 1;
                     return true;
@@ -133,13 +111,15 @@ impl Wire {
 
     /// One datagram. False when the kernel has no room now.
     #[inline]
-    fn send_one(&mut self, socket: &Socket, bytes: &[u8], to: Option<&SocketAddr>) -> bool {
+    fn send_one<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        socket: Handle,
+        bytes: &[u8],
+        to: Option<&SocketAddr>,
+    ) -> bool {
         for _ in 0..2 {
-            let sent = match to {
-                Some(to) => socket.send_to(bytes, to),
-                None => socket.send(bytes),
-            };
-            match sent {
+            match io.send_datagram(socket, bytes, to) {
                 Ok(sent) => return sent.is_some(),
                 Err(error) if is_echo(error) => {}
                 Err(_) => {
@@ -151,9 +131,10 @@ impl Wire {
         true
     }
 
-    fn send_singly(
+    fn send_singly<K: Kernel>(
         &mut self,
-        socket: &Socket,
+        io: &mut Io<K>,
+        socket: Handle,
         bytes: &[u8],
         segment_bytes: usize,
         to: Option<&SocketAddr>,
@@ -170,7 +151,7 @@ impl Wire {
             let Some(batch) = batch.get(..count).filter(|batch| !batch.is_empty()) else {
                 return true;
             };
-            match self.send_batch(socket, batch, to) {
+            match self.send_batch(io, socket, batch, to) {
                 // Only of a run of which nothing has left yet is more to be had by waiting.
                 0 if is_first => return false,
                 sent if sent < count => return true,
@@ -179,9 +160,15 @@ impl Wire {
         }
     }
 
-    fn send_batch(&mut self, socket: &Socket, batch: &[&[u8]], to: Option<&SocketAddr>) -> usize {
+    fn send_batch<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        socket: Handle,
+        batch: &[&[u8]],
+        to: Option<&SocketAddr>,
+    ) -> usize {
         for _ in 0..2 {
-            match socket.send_batch(batch, to) {
+            match io.send_batch(socket, batch, to) {
                 Ok(sent) => return sent,
                 Err(error) if is_echo(error) => {}
                 Err(_) => {
@@ -195,14 +182,15 @@ impl Wire {
 
     /// Takes what has arrived, datagram by datagram. Returns how many receive buffers were filled.
     #[inline]
-    pub fn receive(
+    pub(crate) fn receive<K: Kernel>(
         &mut self,
-        socket: &Socket,
+        io: &mut Io<K>,
+        socket: Handle,
         batch: &mut DatagramBatch,
         mut handle: impl FnMut(SocketAddr, &[u8]),
     ) -> usize {
         // An error is an echo of what was sent to nobody: the next call tells what is there.
-        let count = socket.receive_batch(batch).unwrap_or(0);
+        let count = io.receive_batch(socket, batch).unwrap_or(0);
         for place in 0..count {
             let info = batch.info(place);
             let (Some(from), false) = (info.from, info.truncated) else { continue };
@@ -218,8 +206,9 @@ impl Wire {
         count
     }
 
+    /// Whether the next datagram is dropped on purpose.
     #[inline]
-    fn drops(&mut self) -> bool {
+    pub(crate) fn drops(&mut self) -> bool {
         let Some(loss) = &mut self.loss else { return false };
         let drops = loss.drops();
         self.injected += u64::from(drops);
