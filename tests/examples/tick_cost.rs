@@ -21,8 +21,7 @@ fn main() {
         TouchConfig { orders_per_second: 2_000, lots: Lots(2), rest: Nanos::from_millis(3) };
     let client = FusedClient::new(TouchStrategy::new(config, START));
     let flow = synthetic_flow(7, EVENTS_HZ);
-    let mut pair =
-        Lockstep::open(&venue_config(), flow, Conditions::default(), &regions, client);
+    let mut pair = Lockstep::open(&venue_config(), flow, Conditions::default(), &regions, client);
     for _ in 0..count / EVENTS_PER_STEP {
         pair.step();
     }

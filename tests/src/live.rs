@@ -18,7 +18,8 @@ use taut_venue::{Now, Venue, VenueCounters};
 use crate::books::assert_same_levels;
 use crate::ledger::{Account, Ledger};
 use crate::setup::{
-    VenueAddresses, feed, gateway_config, native_feed, open_venue, synthetic_flow, venue_config,
+    VenueAddresses, feed, gateway_config, instrument, native_feed, open_venue, synthetic_flow,
+    venue_config,
 };
 
 /// How often the synthetic market moves.
@@ -106,7 +107,7 @@ impl<'m, C: Client> Session<'m, C> {
         let (venue, at): (Venue, VenueAddresses) =
             open_venue(&venue_config(), synthetic_flow(seed, TICKS_HZ), output);
         let venue = VenueThread::spawn(venue);
-        let (input, feed) = native_feed(sockets, clock.now());
+        let (input, feed) = native_feed(instrument(), sockets, clock.now());
         let gateway = Gateway::new(&gateway_config(at), clock, input, feed, client, regions);
         let gateway = gateway.expect("a connection to the venue");
         let mut session = Self { gateway, venue: Some(venue) };

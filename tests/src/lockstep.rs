@@ -82,10 +82,10 @@ impl<'m, C: Client> Lockstep<'m, C> {
         };
         let (retransmitting, asking) = retransmission.then(requests).unzip();
         let output = FeedOutput {
-            incremental: incremental_out,
-            incremental_b: b_out,
-            snapshot: snapshot_out,
-            retransmission: retransmitting,
+            incremental: incremental_out.into(),
+            incremental_b: b_out.map(Into::into),
+            snapshot: snapshot_out.into(),
+            retransmission: retransmitting.map(Into::into),
         };
         let sockets = FeedSockets {
             incremental: incremental_in.into(),
@@ -95,8 +95,9 @@ impl<'m, C: Client> Lockstep<'m, C> {
         };
         let (venue, at) = open_venue(config, flow, output);
         // How long line B waits is for the clock on the wall.
-        let config = GatewayConfig { hot: false, ..gateway_config(at) };
-        let (input, feed) = native_feed(sockets, START);
+        let instrument = config.instrument;
+        let config = GatewayConfig { instrument, hot: false, ..gateway_config(at) };
+        let (input, feed) = native_feed(instrument, sockets, START);
         let gateway = Gateway::new(&config, clock(), input, feed, client, regions);
         let gateway = gateway.expect("a connection to the venue");
         let mut pair = Self { venue, gateway, incremental, line_b, snapshot, now: START };

@@ -13,8 +13,10 @@ use taut_tests::ledger::{Account, Ledger};
 use taut_tests::live::{Outcome, fused, split};
 use taut_tests::lockstep::{Conditions, Lockstep};
 use taut_tests::setup::{synthetic_flow, venue_config};
-use taut_types::{ClientOrderId, Lots, Nanos, OrderType, Price, Side, TimeInForce};
-use taut_venue::VenueCounters;
+use taut_types::{
+    ClientOrderId, Instrument, Lots, Nanos, OrderType, Price, Qty, Side, TimeInForce,
+};
+use taut_venue::{VenueConfig, VenueCounters};
 
 const ORDERS: u64 = if cfg!(debug_assertions) { 1_000 } else { 10_000 };
 const STEPS: u32 = if cfg!(debug_assertions) { 800 } else { 5_000 };
@@ -163,12 +165,25 @@ impl Strategy for Unruly {
 
 #[test]
 fn an_unruly_strategy_gets_every_kind_of_answer_and_all_adds_up() {
-    let segment = Segment::create("orders-unruly", &Regions::LAYOUT).expect("a segment");
+    check_unruly("orders-unruly", &venue_config());
+}
+
+#[test]
+fn all_adds_up_where_a_lot_is_a_hundred_thousandth() {
+    let shares = venue_config().instrument;
+    let lot = Qty { mantissa: 1, decimals: 5 };
+    let fractions = Instrument::new(shares.id(), shares.symbol(), shares.tick(), lot);
+    let instrument = fractions.expect("an instrument");
+    check_unruly("orders-fractions", &VenueConfig { instrument, ..venue_config() });
+}
+
+fn check_unruly(name: &str, config: &VenueConfig) {
+    let segment = Segment::create(name, &Regions::LAYOUT).expect("a segment");
     let regions = Regions::of(&segment).expect("regions");
     let client = FusedClient::new(Ledger::new(Unruly::default()));
     let flow = synthetic_flow(33, 20_000);
     let conditions = Conditions::default();
-    let mut pair = Lockstep::open(&venue_config(), flow, conditions, &regions, client);
+    let mut pair = Lockstep::open(config, flow, conditions, &regions, client);
     (0..STEPS).for_each(|_| pair.step());
     pair.gateway.client_mut().stop();
     pair.step_until("an idle strategy", |pair| {

@@ -15,7 +15,7 @@ use taut_tests::ledger::Ledger;
 use taut_tests::lockstep::{Conditions, Lockstep, START, clock};
 use taut_tests::lossy_link::faults;
 use taut_tests::setup::{
-    feed, gateway_config, link, native_feed, open_venue, synthetic_flow, venue_config,
+    feed, gateway_config, instrument, link, native_feed, open_venue, synthetic_flow, venue_config,
     venue_config_for_losses,
 };
 use taut_types::{Lots, SequenceNumber};
@@ -133,7 +133,7 @@ fn a_line_whose_socket_fails_is_silent_and_counted() {
         let (_venue, at) = open_venue(&venue_config(), synthetic_flow(56, TICKS_HZ), output);
         let config = GatewayConfig { hot, ..gateway_config(at) };
         let client = FusedClient::new(TouchStrategy::new(TouchConfig::default(), START));
-        let (input, feed) = native_feed(sockets, START);
+        let (input, feed) = native_feed(instrument(), sockets, START);
         let mut gateway =
             Gateway::new(&config, clock(), input, feed, client, &regions).expect("a gateway");
         for _ in 0..100 {

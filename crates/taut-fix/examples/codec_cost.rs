@@ -15,7 +15,7 @@ use taut_fix::{
     OrdStatus, OrderFlow, Role, Session, SessionConfig, ShortText,
 };
 use taut_sys::monotonic;
-use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
+use taut_types::{Nanos, OrderType, Price, Qty, Side, TimeInForce};
 
 const MESSAGES: u64 = 1_000_000;
 const RUNS: usize = 10;
@@ -143,7 +143,7 @@ fn order(id: u64, now: Now) -> NewOrderSingle {
         order_type: OrderType::Limit,
         time_in_force: TimeInForce::Day,
         price: Some(Price(585_330_000_000 + (id % 1000) as i64 * 10_000_000)),
-        qty: 100 + (id % 100) as i64,
+        qty: Qty::whole(100 + (id % 100) as i64),
         transact_time: now.utc,
     }
 }
@@ -158,11 +158,11 @@ fn report(id: u64, now: Now) -> ExecutionReport<'static> {
         ord_status: OrdStatus::PartiallyFilled,
         symbol: text("AAPL"),
         side: Side::Buy,
-        order_qty: 200,
-        last_qty: 100,
+        order_qty: Qty::whole(200),
+        last_qty: Qty::whole(100),
         last_price: Some(Price(585_330_000_000)),
-        leaves_qty: 100,
-        cum_qty: 100,
+        leaves_qty: Qty::whole(100),
+        cum_qty: Qty::whole(100),
         avg_price: Price(585_330_000_000),
         ord_rej_reason: None,
         text: b"",

@@ -10,7 +10,7 @@ use taut_io::{Handle, Io, Kernel};
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{Order, OrderEvent, OrderState, OrderTable, Reference, Risk};
 use taut_sys::{Address, Clock, StreamOptions};
-use taut_types::{ClientOrderId, Instrument, Lots, Nanos, OrderType};
+use taut_types::{ClientOrderId, Instrument, Lots, Nanos, OrderType, Qty};
 
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
@@ -316,7 +316,7 @@ impl OrderSession {
             order_type: order.order_type,
             time_in_force: order.time_in_force,
             price: (order.order_type == OrderType::Limit).then_some(order.price),
-            qty: whole_units(&self.instrument, order.lots)?,
+            qty: self.qty(order.lots)?,
             transact_time: now.utc,
         };
         self.link.outbox(now).send_message(&message).map_err(GatewayError::Encode)
@@ -369,7 +369,7 @@ impl OrderSession {
             orig_cl_ord_id: ShortText::from_u64(target.0),
             symbol: self.symbol,
             side: order.side,
-            qty: whole_units(&self.instrument, order.lots)?,
+            qty: self.qty(order.lots)?,
             transact_time: now.utc,
         };
         self.link.outbox(now).send_message(&message).map_err(GatewayError::Encode)?;
@@ -379,6 +379,12 @@ impl OrderSession {
             .apply(target, OrderEvent::CancelSent, Lots::ZERO)
             .map_err(|_| GatewayError::Contradiction)?;
         Ok(None)
+    }
+
+    /// The quantity of so many lots.
+    #[inline]
+    fn qty(&self, lots: Lots) -> Result<Qty, GatewayError> {
+        self.instrument.qty(lots).map_err(|_| GatewayError::Contradiction)
     }
 
     /// Sends what waits in the outbox; what the kernel does not take now, the loop keeps.
@@ -416,14 +422,6 @@ fn session_config(config: &GatewayConfig) -> SessionConfig {
 #[inline]
 fn mark(offsets: &mut StageOffsets, stage: Stage, origin: Nanos, now: Nanos) {
     offsets.set_end(stage, now.since(origin).0.unsigned_abs());
-}
-
-/// The quantity as FIX writes it; this version's instruments trade whole units.
-fn whole_units(instrument: &Instrument, lots: Lots) -> Result<i64, GatewayError> {
-    match instrument.qty(lots) {
-        Ok(qty) if qty.decimals == 0 => Ok(qty.mantissa),
-        _ => Err(GatewayError::Contradiction),
-    }
 }
 
 #[cfg(test)]

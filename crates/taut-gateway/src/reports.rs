@@ -121,8 +121,7 @@ impl Reports {
     }
 
     /// A quantity of the wire in lots; what is no whole number of them is none of our orders'.
-    fn lots(&self, qty: i64) -> Result<Lots, GatewayError> {
-        let qty = Qty { mantissa: qty, decimals: self.instrument.lot().decimals };
+    fn lots(&self, qty: Qty) -> Result<Lots, GatewayError> {
         self.instrument.lots(qty).map_err(|_| GatewayError::Contradiction)
     }
 }
@@ -139,8 +138,11 @@ fn meaning(report: &ExecutionReport<'_>, lots: Lots) -> Option<(OrderEvent, Upda
         ExecType::Rejected => (OrderEvent::Rejected, UpdateKind::Rejected),
         ExecType::Trade => {
             let price = report.last_price.unwrap_or(Price(0));
-            let event =
-                if report.leaves_qty == 0 { OrderEvent::Filled } else { OrderEvent::PartlyFilled };
+            let event = if report.leaves_qty.is_zero() {
+                OrderEvent::Filled
+            } else {
+                OrderEvent::PartlyFilled
+            };
             (event, UpdateKind::Filled { price, lots })
         }
         ExecType::Canceled if report.orig_cl_ord_id.is_some() => {

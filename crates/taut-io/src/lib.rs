@@ -71,6 +71,7 @@ mod source;
 mod timer;
 mod wait;
 
+pub use adopt::Endpoint;
 pub use bip_buffer::BipBuffer;
 pub use byte_buffer::{ByteBuffer, Saved};
 pub use completion::{Completion, Operation};

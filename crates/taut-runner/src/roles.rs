@@ -2,6 +2,7 @@
 
 mod bare_send;
 mod gateway;
+mod read_and_forget;
 mod strategy;
 mod venue;
 

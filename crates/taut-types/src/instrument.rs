@@ -10,7 +10,7 @@ use crate::{HalfTicks, InstrumentId, Lots, Price, Qty, Symbol};
 pub enum InstrumentError {
     /// The price is not a whole number of half ticks.
     OffTick,
-    /// The quantity is not a whole number of lots, or has another scale.
+    /// The quantity is not a whole number of lots.
     OffLot,
     /// The value does not fit 64 bits.
     OutOfRange,
@@ -105,12 +105,19 @@ impl Instrument {
         }
     }
 
-    /// The quantity in lots.
+    /// The quantity in lots, however many decimals it is written with.
     ///
     /// # Errors
-    /// [`InstrumentError::OffLot`] when it is no whole number of lots at the lot's scale.
+    /// [`InstrumentError::OffLot`] when it is no whole number of lots, or too large to tell.
+    #[inline]
     pub const fn lots(&self, qty: Qty) -> Result<Lots, InstrumentError> {
-        if qty.decimals != self.lot.decimals || qty.mantissa % self.lot.mantissa != 0 {
+        if qty.decimals != self.lot.decimals {
+            return match qty.with_decimals(self.lot.decimals) {
+                Some(qty) => self.lots(qty),
+                None => Err(InstrumentError::OffLot),
+            };
+        }
+        if qty.mantissa % self.lot.mantissa != 0 {
             return Err(InstrumentError::OffLot);
         }
         Ok(Lots(qty.mantissa / self.lot.mantissa))
@@ -153,6 +160,26 @@ mod tests {
         assert_eq!(apple().price(HalfTicks(i64::MAX)), Err(InstrumentError::OutOfRange));
         let half = Qty { mantissa: 5, decimals: 1 };
         assert_eq!(apple().lots(half), Err(InstrumentError::OffLot));
+    }
+
+    #[test]
+    fn a_quantity_is_lots_with_any_decimals() {
+        let lot = Qty { mantissa: 2, decimals: 5 };
+        let symbol = Symbol::new(b"BTC").expect("a symbol");
+        let coin = Instrument::new(InstrumentId(2), symbol, Price(10_000_000), lot);
+        let coin = coin.expect("an instrument");
+        for (text, lots) in [("0.00002", 1), ("1", 50_000), ("0.10", 5_000), ("1.5000000", 75_000)]
+        {
+            let qty = Qty::parse(text.as_bytes()).expect("a quantity");
+            assert_eq!(coin.lots(qty), Ok(Lots(lots)), "{text}");
+            let back = coin.qty(Lots(lots)).expect("a quantity");
+            assert_eq!(back.with_decimals(qty.decimals), Some(qty), "{text}");
+        }
+        for text in ["0.00001", "0.000021", "92233720368547758.07"] {
+            let qty = Qty::parse(text.as_bytes()).expect("a quantity");
+            assert_eq!(coin.lots(qty), Err(InstrumentError::OffLot), "{text}");
+        }
+        assert_eq!(coin.lots(Qty { mantissa: 0, decimals: 200 }), Ok(Lots::ZERO));
     }
 
     #[test]

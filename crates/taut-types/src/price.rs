@@ -52,6 +52,87 @@ pub struct Qty {
     pub decimals: u8,
 }
 
+impl Qty {
+    /// Nothing.
+    pub const ZERO: Self = Self::whole(0);
+
+    /// So many whole units.
+    #[must_use]
+    pub const fn whole(units: i64) -> Self {
+        Self { mantissa: units, decimals: 0 }
+    }
+
+    /// Whether it is nothing.
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        self.mantissa == 0
+    }
+
+    /// Reads a decimal exactly, with as many decimals as it needs: `1.50` has one.
+    ///
+    /// # Errors
+    /// When the text is no decimal, or does not fit.
+    #[inline]
+    pub const fn parse(text: &[u8]) -> Result<Self, DecimalError> {
+        match parse_decimal(text, 0) {
+            Ok(units) => Ok(Self::whole(units)),
+            Err(error) => Self::parse_fraction(text, error),
+        }
+    }
+
+    #[cold]
+    const fn parse_fraction(text: &[u8], error: DecimalError) -> Result<Self, DecimalError> {
+        let mut rest = text;
+        let mut decimals = 0;
+        // Zeros at the end say nothing, and what is before the point is no decimal.
+        while let Some((&last, before)) = rest.split_last() {
+            match last {
+                b'0' if decimals == 0 => {}
+                b'.' if decimals <= u8::MAX as usize => {
+                    return match parse_decimal(text, decimals as u8) {
+                        Ok(mantissa) => Ok(Self { mantissa, decimals: decimals as u8 }),
+                        Err(error) => Err(error),
+                    };
+                }
+                _ => decimals += 1,
+            }
+            rest = before;
+        }
+        Err(error)
+    }
+
+    /// The same quantity with so many decimals, if it has one that fits 64 bits.
+    #[must_use]
+    pub const fn with_decimals(self, decimals: u8) -> Option<Self> {
+        let Self { mut mantissa, decimals: mut from } = self;
+        while from < decimals {
+            match mantissa.checked_mul(10) {
+                // Nothing has as many decimals as one likes.
+                Some(0) => from = decimals - 1,
+                Some(more) => mantissa = more,
+                None => return None,
+            }
+            from += 1;
+        }
+        while from > decimals {
+            if mantissa % 10 != 0 {
+                return None;
+            }
+            mantissa /= 10;
+            from -= 1;
+        }
+        Some(Self { mantissa, decimals })
+    }
+}
+
+impl fmt::Display for Qty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = [0; DECIMAL_BYTES_MAX];
+        let len = format_decimal(self.mantissa, self.decimals, &mut text);
+        f.write_str(text.get(..len).and_then(|t| core::str::from_utf8(t).ok()).unwrap_or("?"))
+    }
+}
+
 /// A price in half ticks of its instrument, the engine's unit: a midpoint is exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HalfTicks(pub i64);

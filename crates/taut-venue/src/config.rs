@@ -76,9 +76,6 @@ impl VenueConfig {
 
     pub(crate) fn check(&self) -> Result<(), VenueError> {
         let refuse = |setting, remedy| Err(VenueError::Config { setting, remedy });
-        if self.instrument.lot().decimals != 0 {
-            return refuse("instrument", "a lot of a whole number of units");
-        }
         if self.order_capacity == 0 || self.level_capacity == 0 {
             return refuse("order_capacity or level_capacity", "room for one order at least");
         }

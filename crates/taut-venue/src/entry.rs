@@ -1,7 +1,7 @@
 //! Whether a client's request makes sense, before the engine sees it.
 
 use taut_fix::{NewOrderSingle, ShortText};
-use taut_types::{HalfTicks, Instrument, InstrumentError, Lots, OrderType, Price, Qty};
+use taut_types::{HalfTicks, Instrument, InstrumentError, Lots, OrderType, Price};
 
 use crate::reports::ord_rej_reason;
 
@@ -23,15 +23,14 @@ pub fn check_order(
         OrderType::Market => HalfTicks(0),
         OrderType::Limit => limit_price(instrument, order.price)?,
     };
-    let lot = instrument.lot();
-    let qty = Qty { mantissa: order.qty, decimals: lot.decimals };
-    match instrument.lots(qty) {
+    match instrument.lots(order.qty) {
         Ok(lots) if lots > Lots::ZERO => Ok((price, lots)),
         _ => Err(Refusal {
             reason: ord_rej_reason::INCORRECT_QUANTITY,
             text: format!(
                 "OrderQty {} is no positive multiple of the lot {}",
-                order.qty, lot.mantissa
+                order.qty,
+                instrument.lot()
             ),
         }),
     }

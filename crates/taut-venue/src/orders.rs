@@ -36,10 +36,8 @@ pub struct ClientOrder {
     pub cancel_request: Option<ShortText>,
     pub side: Side,
     /// OrderQty (38).
-    pub qty: i64,
-    /// Units in a lot.
-    pub lot: i64,
-    /// Traded so far.
+    pub lots: Lots,
+    /// Traded so far: CumQty (14).
     pub traded: Lots,
     /// Of what traded, price times lots.
     notional: i128,
@@ -53,14 +51,9 @@ impl ClientOrder {
             self.notional.saturating_add(i128::from(price.0).saturating_mul(i128::from(lots.0)));
     }
 
-    /// CumQty (14).
-    pub const fn cum_qty(&self) -> i64 {
-        self.traded.0.saturating_mul(self.lot)
-    }
-
     /// What has not traded: LeavesQty (151) of an open order.
-    pub const fn open_qty(&self) -> i64 {
-        self.qty.saturating_sub(self.cum_qty())
+    pub const fn open_lots(&self) -> Lots {
+        Lots(self.lots.0.saturating_sub(self.traded.0))
     }
 
     /// AvgPx (6), rounded to the nearest 1e-9; 0 when nothing traded.
@@ -75,7 +68,7 @@ impl ClientOrder {
 
     /// OrdStatus (39) while it is open, or after its last fill.
     pub const fn status(&self) -> OrdStatus {
-        match (self.traded.0, self.open_qty()) {
+        match (self.traded.0, self.open_lots().0) {
             (_, 0) => OrdStatus::Filled,
             (0, _) => OrdStatus::New,
             _ => OrdStatus::PartiallyFilled,
@@ -155,7 +148,6 @@ impl ClientOrders {
         request: &NewOrderSingle,
         price: HalfTicks,
         lots: Lots,
-        lot: i64,
     ) -> NewOrder {
         let order_id = OrderId(self.next_order_id);
         self.next_order_id = self.next_order_id.saturating_add(1);
@@ -164,8 +156,7 @@ impl ClientOrders {
             cl_ord_id: request.cl_ord_id,
             cancel_request: None,
             side: request.side,
-            qty: request.qty,
-            lot,
+            lots,
             traded: Lots::ZERO,
             notional: 0,
         };

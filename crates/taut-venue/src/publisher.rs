@@ -1,6 +1,7 @@
 //! The incremental channel: engine events become packets.
 
 use taut_engine::{CancelReason, Event};
+use taut_io::{Io, Kernel};
 use taut_market_data::native::{
     Message, PACKET_BYTES_MAX, PacketFlags, PacketHeader, PacketWriter, SbeError,
 };
@@ -52,24 +53,31 @@ impl Publisher {
     }
 
     /// Sends what one command changed as one transaction; nothing when it changed nothing.
-    pub fn publish(&mut self, mono: Nanos, utc: Nanos, events: &[Event]) -> Result<(), VenueError> {
+    pub fn publish(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        mono: Nanos,
+        utc: Nanos,
+        events: &[Event],
+    ) -> Result<(), VenueError> {
         for event in events {
-            self.on_event(utc, event)?;
+            self.on_event(io, utc, event)?;
         }
-        self.end_transaction(mono, utc)
+        self.end_transaction(io, mono, utc)
     }
 
     /// Sends a trade that no order of the book took part in.
     pub fn print(
         &mut self,
+        io: &mut Io<impl Kernel>,
         mono: Nanos,
         utc: Nanos,
         price: Price,
         lots: Lots,
         aggressor: Side,
     ) -> Result<(), VenueError> {
-        self.push_trade(utc, price, lots, OrderId(0), aggressor)?;
-        self.end_transaction(mono, utc)
+        self.push_trade(io, utc, price, lots, OrderId(0), aggressor)?;
+        self.end_transaction(io, mono, utc)
     }
 
     /// When a heartbeat is due, if nothing is sent before.
@@ -78,38 +86,48 @@ impl Publisher {
     }
 
     /// Repeats the last sequence number.
-    pub fn heartbeat(&mut self, mono: Nanos, utc: Nanos) -> Result<(), VenueError> {
+    pub fn heartbeat(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        mono: Nanos,
+        utc: Nanos,
+    ) -> Result<(), VenueError> {
         let flags = PacketFlags::HEARTBEAT.with(PacketFlags::LAST);
         let header = self.header(self.sequence, flags, utc);
         // The buffer is large enough for a header: nothing can fail.
         let _ = self.writer.begin(header);
         self.last_sent = mono;
         self.heartbeats += 1;
-        self.lines.send_unnumbered(self.writer.finish())
+        self.lines.send_unnumbered(io, self.writer.finish())
     }
 
-    fn on_event(&mut self, utc: Nanos, event: &Event) -> Result<(), VenueError> {
+    fn on_event(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        utc: Nanos,
+        event: &Event,
+    ) -> Result<(), VenueError> {
         match *event {
             Event::Trade { maker, price, lots, maker_remaining, aggressor, .. } => {
-                self.push_trade(utc, self.price(price), lots, maker, aggressor)?;
-                self.push(utc, maker_change(maker, aggressor.opposite(), lots, maker_remaining))
+                self.push_trade(io, utc, self.price(price), lots, maker, aggressor)?;
+                self.push(io, utc, maker_change(maker, aggressor.opposite(), lots, maker_remaining))
             }
             Event::Rested { order_id, side, price, lots, .. } => {
                 let price = self.price(price);
                 let order = BookOrder { order_id, side, price, lots, priority: 0 };
-                self.push(utc, EventKind::OrderAdd(order))
+                self.push(io, utc, EventKind::OrderAdd(order))
             }
             Event::Cancelled { order_id, side, reason: CancelReason::Requested, .. } => {
-                self.push(utc, EventKind::OrderDelete { order_id, side })
+                self.push(io, utc, EventKind::OrderDelete { order_id, side })
             }
             Event::Reduced { order_id, side, by, remaining, .. } => {
                 let reason = ReduceReason::Cancel;
-                self.push(utc, EventKind::OrderReduce { order_id, side, by, remaining, reason })
+                self.push(io, utc, EventKind::OrderReduce { order_id, side, by, remaining, reason })
             }
             Event::Level { side, price, lots, order_count } => {
                 let (price, place) = (self.price(price), LevelPlace::ByPrice);
                 let level = LevelUpdate { side, price, lots, order_count, place };
-                self.push(utc, EventKind::Level(level))
+                self.push(io, utc, EventKind::Level(level))
             }
             // Answers, and remainders that never rested: the book is as it was.
             _ => Ok(()),
@@ -119,6 +137,7 @@ impl Publisher {
     /// The feed numbers its trades itself: those of the engine and the prints are one series.
     fn push_trade(
         &mut self,
+        io: &mut Io<impl Kernel>,
         utc: Nanos,
         price: Price,
         lots: Lots,
@@ -127,15 +146,24 @@ impl Publisher {
     ) -> Result<(), VenueError> {
         self.trade_id += 1;
         let (trade_id, aggressor) = (self.trade_id, Some(aggressor));
-        self.push(utc, EventKind::Trade(Trade { trade_id, price, lots, aggressor, resting_order }))
+        self.push(
+            io,
+            utc,
+            EventKind::Trade(Trade { trade_id, price, lots, aggressor, resting_order }),
+        )
     }
 
     #[inline]
-    fn push(&mut self, utc: Nanos, change: EventKind) -> Result<(), VenueError> {
+    fn push(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        utc: Nanos,
+        change: EventKind,
+    ) -> Result<(), VenueError> {
         let message = Message::Event(self.instrument.id(), change);
         if self.is_open {
             match self.writer.push(&message) {
-                Err(SbeError::Full) => self.send(utc, PacketFlags::EMPTY)?,
+                Err(SbeError::Full) => self.send(io, utc, PacketFlags::EMPTY)?,
                 _ => return Ok(()),
             }
         }
@@ -147,21 +175,31 @@ impl Publisher {
         Ok(())
     }
 
-    fn end_transaction(&mut self, mono: Nanos, utc: Nanos) -> Result<(), VenueError> {
+    fn end_transaction(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        mono: Nanos,
+        utc: Nanos,
+    ) -> Result<(), VenueError> {
         if !self.is_open {
             return Ok(());
         }
         self.last_sent = mono;
-        self.send(utc, PacketFlags::LAST)
+        self.send(io, utc, PacketFlags::LAST)
     }
 
-    fn send(&mut self, utc: Nanos, flags: PacketFlags) -> Result<(), VenueError> {
+    fn send(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        utc: Nanos,
+        flags: PacketFlags,
+    ) -> Result<(), VenueError> {
         let header = self.writer.header_mut();
         header.flags = flags;
         header.sending_time = utc;
         self.is_open = false;
         self.sequence = self.sequence.saturating_add(1);
-        self.lines.send(SequenceNumber(self.sequence), self.writer.finish())
+        self.lines.send(io, SequenceNumber(self.sequence), self.writer.finish())
     }
 
     const fn header(&self, sequence: u64, flags: PacketFlags, utc: Nanos) -> PacketHeader {

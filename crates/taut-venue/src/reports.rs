@@ -14,7 +14,7 @@
 
 use taut_engine::{CancelReason, Event, RejectReason};
 use taut_fix::{ExecType, ExecutionReport, OrdStatus, ShortText};
-use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Price};
+use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Price, Qty};
 
 use crate::orders::{ClientOrder, ClientOrders, SessionId};
 
@@ -41,10 +41,10 @@ pub struct Reporter {
 }
 
 /// What one report adds to the state of its order.
-struct News<'a> {
+struct Change<'a> {
     exec_type: ExecType,
     ord_status: OrdStatus,
-    last: Option<(Price, i64)>,
+    last: Option<(Price, Lots)>,
     refusal: Option<(u32, &'a str)>,
 }
 
@@ -64,15 +64,15 @@ impl Reporter {
         match *event {
             Event::Accepted { order_id, .. } => {
                 if let Some(order) = orders.get(order_id) {
-                    let news = News::plain(ExecType::New, OrdStatus::New);
-                    self.report(utc, order_id, order, &news, send);
+                    let change = Change::plain(ExecType::New, OrdStatus::New);
+                    self.report(utc, order_id, order, &change, send);
                 }
             }
             Event::Rejected { order_id, reason, .. } => {
                 if let Some(order) = orders.get(order_id) {
                     let refusal = Some(refusal(reason));
-                    let plain = News::plain(ExecType::Rejected, OrdStatus::Rejected);
-                    self.report(utc, order_id, order, &News { refusal, ..plain }, send);
+                    let plain = Change::plain(ExecType::Rejected, OrdStatus::Rejected);
+                    self.report(utc, order_id, order, &Change { refusal, ..plain }, send);
                     orders.finish(order_id, OrdStatus::Rejected);
                 }
             }
@@ -82,14 +82,14 @@ impl Reporter {
             }
             Event::Cancelled { order_id, reason, .. } => {
                 if let Some(order) = orders.get(order_id) {
-                    let news = match reason {
+                    let change = match reason {
                         CancelReason::Requested => {
-                            News::plain(ExecType::Canceled, OrdStatus::Canceled)
+                            Change::plain(ExecType::Canceled, OrdStatus::Canceled)
                         }
-                        _ => News::plain(ExecType::Expired, OrdStatus::Expired),
+                        _ => Change::plain(ExecType::Expired, OrdStatus::Expired),
                     };
-                    self.report(utc, order_id, order, &news, send);
-                    orders.finish(order_id, news.ord_status);
+                    self.report(utc, order_id, order, &change, send);
+                    orders.finish(order_id, change.ord_status);
                 }
             }
             // Nobody reduces a client's order, refused cancels are answered where they are asked
@@ -116,10 +116,10 @@ impl Reporter {
             symbol: request.symbol,
             side: request.side,
             order_qty: request.qty,
-            last_qty: 0,
+            last_qty: Qty::ZERO,
             last_price: None,
-            leaves_qty: 0,
-            cum_qty: 0,
+            leaves_qty: Qty::ZERO,
+            cum_qty: Qty::ZERO,
             avg_price: Price(0),
             ord_rej_reason: Some(reason),
             text: text.as_bytes(),
@@ -140,9 +140,9 @@ impl Reporter {
         let price = self.instrument.price(price).unwrap_or(Price(i64::MAX));
         order.fill(price, lots);
         let (order, ord_status) = (*order, order.status());
-        let last = Some((price, lots.0.saturating_mul(order.lot)));
-        let plain = News::plain(ExecType::Trade, ord_status);
-        self.report(utc, order_id, &order, &News { last, ..plain }, send);
+        let last = Some((price, lots));
+        let plain = Change::plain(ExecType::Trade, ord_status);
+        self.report(utc, order_id, &order, &Change { last, ..plain }, send);
         if ord_status == OrdStatus::Filled {
             orders.finish(order_id, ord_status);
         }
@@ -153,11 +153,11 @@ impl Reporter {
         utc: Nanos,
         order_id: OrderId,
         order: &ClientOrder,
-        news: &News<'_>,
+        change: &Change<'_>,
         send: &mut impl FnMut(SessionId, &ExecutionReport<'_>),
     ) {
         let is_open = matches!(
-            news.ord_status,
+            change.ord_status,
             OrdStatus::New | OrdStatus::PartiallyFilled | OrdStatus::Filled
         );
         let (cl_ord_id, orig_cl_ord_id) = match order.cancel_request {
@@ -169,21 +169,26 @@ impl Reporter {
             exec_id: self.next_exec_id(),
             cl_ord_id,
             orig_cl_ord_id,
-            exec_type: news.exec_type,
-            ord_status: news.ord_status,
+            exec_type: change.exec_type,
+            ord_status: change.ord_status,
             symbol: self.symbol,
             side: order.side,
-            order_qty: order.qty,
-            last_qty: news.last.map_or(0, |(_, qty)| qty),
-            last_price: news.last.map(|(price, _)| price),
-            leaves_qty: if is_open { order.open_qty() } else { 0 },
-            cum_qty: order.cum_qty(),
+            order_qty: self.qty(order.lots),
+            last_qty: change.last.map_or(Qty::ZERO, |(_, lots)| self.qty(lots)),
+            last_price: change.last.map(|(price, _)| price),
+            leaves_qty: if is_open { self.qty(order.open_lots()) } else { Qty::ZERO },
+            cum_qty: self.qty(order.traded),
             avg_price: order.avg_price(),
-            ord_rej_reason: news.refusal.map(|(code, _)| code),
-            text: news.refusal.map_or(&[], |(_, text)| text.as_bytes()),
+            ord_rej_reason: change.refusal.map(|(code, _)| code),
+            text: change.refusal.map_or(&[], |(_, text)| text.as_bytes()),
             transact_time: Some(utc),
         };
         send(order.session, &report);
+    }
+
+    /// As FIX writes it. An order's lots came out of a quantity, and its parts are less.
+    fn qty(&self, lots: Lots) -> Qty {
+        self.instrument.qty(lots).unwrap_or_default()
     }
 
     fn next_exec_id(&mut self) -> ShortText {
@@ -192,7 +197,7 @@ impl Reporter {
     }
 }
 
-impl News<'_> {
+impl Change<'_> {
     const fn plain(exec_type: ExecType, ord_status: OrdStatus) -> Self {
         Self { exec_type, ord_status, last: None, refusal: None }
     }

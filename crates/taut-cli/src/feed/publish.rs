@@ -76,7 +76,7 @@ impl Publisher {
         };
         let mut lines = uris.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         while await_subscriber
-            && !lines.iter().all(Publication::is_connected)
+            && !lines.iter().all(|line| line.is_connected())
             && stop_requests() == 0
         {
             for line in &mut lines {

@@ -1,6 +1,6 @@
 //! Walks the fields of a message.
 
-use taut_types::{Nanos, Price, parse_decimal};
+use taut_types::{Nanos, Price, Qty};
 
 use crate::codec::data_tags::DataTags;
 use crate::codec::number;
@@ -166,13 +166,15 @@ impl Field<'_> {
         number.map_err(|_| self.violates(RejectReason::IncorrectDataFormat))
     }
 
-    /// A quantity of whole units, at least zero: `100` and `100.0` are the same.
+    /// A quantity, at least zero, with as many decimals as it needs: `100` and `100.0` are the
+    /// same.
     ///
     /// # Errors
     /// [`RejectReason::IncorrectDataFormat`], or [`RejectReason::ValueIncorrect`] below zero.
-    pub fn qty(&self) -> Result<i64, FixError> {
-        match parse_decimal(self.value, 0) {
-            Ok(qty) if qty >= 0 => Ok(qty),
+    #[inline]
+    pub fn qty(&self) -> Result<Qty, FixError> {
+        match Qty::parse(self.value) {
+            Ok(qty) if qty.mantissa >= 0 => Ok(qty),
             Ok(_) => Err(self.violates(RejectReason::ValueIncorrect)),
             Err(_) => Err(self.violates(RejectReason::IncorrectDataFormat)),
         }
@@ -300,7 +302,7 @@ mod tests {
     use crate::error::{FixError, RejectReason, Violation};
     use std::vec;
     use std::vec::Vec;
-    use taut_types::Price;
+    use taut_types::{Price, Qty};
 
     fn walk(text: &str) -> Vec<Result<(u32, std::string::String), FixError>> {
         let bytes = text.replace('|', "\x01").into_bytes();
@@ -365,10 +367,18 @@ mod tests {
             |reason| FixError::PeerViolation(Violation::Field { reason, tag: 38, offset: 7 });
         let (format, range) =
             (wrong(RejectReason::IncorrectDataFormat), wrong(RejectReason::ValueIncorrect));
-        assert_eq!(field(b"100").qty(), Ok(100));
-        assert_eq!(field(b"100.0").qty(), Ok(100));
-        assert_eq!(field(b"100.5").qty(), Err(format));
+        assert_eq!(field(b"100").qty(), Ok(Qty::whole(100)));
+        assert_eq!(field(b"100.0").qty(), Ok(Qty::whole(100)));
+        assert_eq!(field(b"100.50").qty(), Ok(Qty { mantissa: 1005, decimals: 1 }));
+        assert_eq!(field(b"0.00001").qty(), Ok(Qty { mantissa: 1, decimals: 5 }));
         assert_eq!(field(b"-1").qty(), Err(range));
+        assert_eq!(field(b"-0.1").qty(), Err(range));
+        for wrong in
+            [&b"1.0.5"[..], b".5", b"1e5", b"0.00000000000000000001x", b"9999999999999999999"]
+        {
+            let field = Field { tag: 38, value: wrong, offset: 7 };
+            assert_eq!(field.qty(), Err(format), "{wrong:?}");
+        }
         assert_eq!(field(b"+1").qty(), Err(format));
         assert_eq!(field(b"4294967296").number_u32(), Err(format));
         assert_eq!(field(b"-0.5").price(), Ok(Price(-500_000_000)));

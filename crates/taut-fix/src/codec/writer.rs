@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use taut_simd::Level;
-use taut_types::{Nanos, Price};
+use taut_types::{DECIMAL_BYTES_MAX, Nanos, Price, Qty, format_decimal};
 
 use crate::codec::begin::BeginString;
 use crate::codec::number::{
@@ -239,6 +239,29 @@ impl<'a> Writer<'a> {
         self.push_digits(units / scale);
         self.push_fraction(units % scale);
         self.push(&[SOH]);
+    }
+
+    /// A quantity, as the shortest exact decimal.
+    #[inline(always)]
+    pub fn qty<const TAG: u32>(&mut self, value: Qty) {
+        if value.decimals == 0 {
+            self.signed::<TAG>(value.mantissa);
+        } else {
+            self.fraction::<TAG>(value);
+        }
+    }
+
+    /// A quantity with decimals: written as a price is, where 1e-9 holds it.
+    #[inline(never)]
+    fn fraction<const TAG: u32>(&mut self, value: Qty) {
+        match value.with_decimals(Price::DECIMALS) {
+            Some(units) => self.price::<TAG>(Price(units.mantissa)),
+            None => {
+                let mut text = [0; DECIMAL_BYTES_MAX];
+                let len = format_decimal(value.mantissa, value.decimals, &mut text);
+                self.bytes::<TAG>(text.get(..len).unwrap_or(&[]));
+            }
+        }
     }
 
     /// A UTC timestamp, at the precision of the cache that was given to [`Writer::begin`].

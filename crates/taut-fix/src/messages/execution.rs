@@ -1,6 +1,6 @@
 //! Answers of the selling side: ExecutionReport and OrderCancelReject.
 
-use taut_types::{Nanos, Price, Side};
+use taut_types::{Nanos, Price, Qty, Side};
 
 use crate::codec::body::Body;
 use crate::codec::fields::{needed, required};
@@ -31,16 +31,16 @@ pub struct ExecutionReport<'a> {
     pub symbol: ShortText,
     /// Side (54).
     pub side: Side,
-    /// OrderQty (38), whole units.
-    pub order_qty: i64,
+    /// OrderQty (38).
+    pub order_qty: Qty,
     /// LastQty (32) of this trade; 0, which is not written, when it is none.
-    pub last_qty: i64,
+    pub last_qty: Qty,
     /// LastPx (31) of this trade.
     pub last_price: Option<Price>,
     /// LeavesQty (151): still open.
-    pub leaves_qty: i64,
+    pub leaves_qty: Qty,
     /// CumQty (14): traded so far.
-    pub cum_qty: i64,
+    pub cum_qty: Qty,
     /// AvgPx (6) of what traded; 0 when nothing did.
     pub avg_price: Price,
     /// OrdRejReason (103), when the order was refused.
@@ -102,7 +102,7 @@ impl<'a> ExecutionReport<'a> {
             cl_ord_id: needed(cl_ord_id, tag::CL_ORD_ID)?,
             order_qty: needed(order_qty, tag::ORDER_QTY)?,
             orig_cl_ord_id,
-            last_qty: last_qty.unwrap_or(0),
+            last_qty: last_qty.unwrap_or(Qty::ZERO),
             last_price,
             ord_rej_reason,
             text: text.unwrap_or(&[]),
@@ -114,16 +114,16 @@ impl<'a> ExecutionReport<'a> {
     pub fn encode_body(&self, writer: &mut Writer<'_>) {
         writer.price::<{ tag::AVG_PX }>(self.avg_price);
         writer.short::<{ tag::CL_ORD_ID }, 23>(&self.cl_ord_id);
-        writer.signed::<{ tag::CUM_QTY }>(self.cum_qty);
+        writer.qty::<{ tag::CUM_QTY }>(self.cum_qty);
         writer.short::<{ tag::EXEC_ID }, 23>(&self.exec_id);
         if let Some(last_price) = self.last_price {
             writer.price::<{ tag::LAST_PX }>(last_price);
         }
-        if self.last_qty != 0 {
-            writer.signed::<{ tag::LAST_QTY }>(self.last_qty);
+        if !self.last_qty.is_zero() {
+            writer.qty::<{ tag::LAST_QTY }>(self.last_qty);
         }
         writer.short::<{ tag::ORDER_ID }, 23>(&self.order_id);
-        writer.signed::<{ tag::ORDER_QTY }>(self.order_qty);
+        writer.qty::<{ tag::ORDER_QTY }>(self.order_qty);
         writer.byte::<{ tag::ORD_STATUS }>(self.ord_status.to_byte());
         if let Some(orig_cl_ord_id) = &self.orig_cl_ord_id {
             writer.short::<{ tag::ORIG_CL_ORD_ID }, 23>(orig_cl_ord_id);
@@ -138,7 +138,7 @@ impl<'a> ExecutionReport<'a> {
             writer.number::<{ tag::ORD_REJ_REASON }>(u64::from(reason));
         }
         writer.byte::<{ tag::EXEC_TYPE }>(self.exec_type.to_byte());
-        writer.signed::<{ tag::LEAVES_QTY }>(self.leaves_qty);
+        writer.qty::<{ tag::LEAVES_QTY }>(self.leaves_qty);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Requests of the buying side: NewOrderSingle and OrderCancelRequest.
 
-use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
+use taut_types::{Nanos, OrderType, Price, Qty, Side, TimeInForce};
 
 use crate::codec::body::Body;
 use crate::codec::fields::{needed, required};
@@ -28,8 +28,8 @@ pub struct NewOrderSingle {
     pub time_in_force: TimeInForce,
     /// Price (44). A limit order has one.
     pub price: Option<Price>,
-    /// OrderQty (38), whole units, more than zero.
-    pub qty: i64,
+    /// OrderQty (38), more than zero.
+    pub qty: Qty,
     /// TransactTime (60), UTC.
     pub transact_time: Nanos,
 }
@@ -55,7 +55,9 @@ impl NewOrderSingle {
                 }
                 tag::PRICE => field.once(&mut price, field.price()?)?,
                 tag::ORDER_QTY => match field.qty()? {
-                    0 => return Err(field.violates(RejectReason::ValueIncorrect)),
+                    qty if qty.is_zero() => {
+                        return Err(field.violates(RejectReason::ValueIncorrect));
+                    }
                     more => field.once(&mut qty, more)?,
                 },
                 tag::TRANSACT_TIME => field.once(&mut transact_time, field.timestamp()?)?,
@@ -82,7 +84,7 @@ impl NewOrderSingle {
     /// Writes the body, tags ascending.
     pub fn encode_body(&self, writer: &mut Writer<'_>) {
         writer.short::<{ tag::CL_ORD_ID }, 23>(&self.cl_ord_id);
-        writer.signed::<{ tag::ORDER_QTY }>(self.qty);
+        writer.qty::<{ tag::ORDER_QTY }>(self.qty);
         writer.byte::<{ tag::ORD_TYPE }>(order_type_to_byte(self.order_type));
         if let Some(price) = self.price {
             writer.price::<{ tag::PRICE }>(price);
@@ -105,8 +107,8 @@ pub struct OrderCancelRequest {
     pub symbol: ShortText,
     /// Side (54).
     pub side: Side,
-    /// OrderQty (38) of the order, whole units.
-    pub qty: i64,
+    /// OrderQty (38) of the order.
+    pub qty: Qty,
     /// TransactTime (60), UTC.
     pub transact_time: Nanos,
 }
@@ -145,7 +147,7 @@ impl OrderCancelRequest {
     /// Writes the body, tags ascending.
     pub fn encode_body(&self, writer: &mut Writer<'_>) {
         writer.short::<{ tag::CL_ORD_ID }, 23>(&self.cl_ord_id);
-        writer.signed::<{ tag::ORDER_QTY }>(self.qty);
+        writer.qty::<{ tag::ORDER_QTY }>(self.qty);
         writer.short::<{ tag::ORIG_CL_ORD_ID }, 23>(&self.orig_cl_ord_id);
         writer.byte::<{ tag::SIDE }>(side_to_byte(self.side));
         writer.short::<{ tag::SYMBOL }, 23>(&self.symbol);

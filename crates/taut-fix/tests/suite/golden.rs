@@ -5,7 +5,7 @@ use taut_fix::{
     CancelRejectReason, ExecType, ExecutionReport, OrdStatus, OrderCancelReject, OrderFlow,
     ResponseTo,
 };
-use taut_types::Price;
+use taut_types::{Price, Qty};
 
 use crate::support::{
     Driver, Told, acceptor, at, cancel, initiator, message, order, report, shown, text,
@@ -175,10 +175,10 @@ fn execution_report_of_a_refusal() {
         order_id: text("NONE"),
         exec_type: ExecType::Rejected,
         ord_status: OrdStatus::Rejected,
-        last_qty: 0,
+        last_qty: Qty::whole(0),
         last_price: None,
-        leaves_qty: 0,
-        cum_qty: 0,
+        leaves_qty: Qty::whole(0),
+        cum_qty: Qty::whole(0),
         avg_price: Price(0),
         ord_rej_reason: Some(1),
         text: b"no such symbol",

@@ -5,7 +5,7 @@ use taut_fix::{
     Body, ExecType, ExecutionReport, FieldIndex, Framed, MESSAGE_BYTES_MAX, NewOrderSingle,
     OrdStatus, OrderCancelRequest, OrderFlow, ShortText, frame,
 };
-use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
+use taut_types::{Nanos, OrderType, Price, Qty, Side, TimeInForce};
 
 use crate::support::{Driver, Told, acceptor, at, initiator, message, sent, told};
 
@@ -20,6 +20,18 @@ fn side() -> impl Strategy<Value = Side> {
     prop::bool::ANY.prop_map(|buys| if buys { Side::Buy } else { Side::Sell })
 }
 
+/// A quantity with as many decimals as it needs.
+fn qty(least: i64) -> impl Strategy<Value = Qty> {
+    let decimals = prop_oneof![Just(0u8), 0u8..=18];
+    (least..=i64::MAX, decimals).prop_map(|(mantissa, decimals)| {
+        let mut qty = Qty { mantissa, decimals };
+        while let Some(shorter) = qty.decimals.checked_sub(1).and_then(|it| qty.with_decimals(it)) {
+            qty = shorter;
+        }
+        qty
+    })
+}
+
 /// Whole milliseconds, as timestamps are written, between 1990 and 2150.
 fn millis() -> impl Strategy<Value = Nanos> {
     (631_152_000_000i64..5_680_281_600_000).prop_map(Nanos::from_millis)
@@ -27,7 +39,7 @@ fn millis() -> impl Strategy<Value = Nanos> {
 
 fn new_order() -> impl Strategy<Value = NewOrderSingle> {
     let price = prop::option::of(any::<i64>().prop_map(Price));
-    (short(), short(), side(), 0u8..4, price, 1..=i64::MAX, millis()).prop_map(
+    (short(), short(), side(), 0u8..4, price, qty(1), millis()).prop_map(
         |(cl_ord_id, symbol, side, time_in_force, price, qty, transact_time)| NewOrderSingle {
             cl_ord_id,
             symbol,
@@ -42,7 +54,7 @@ fn new_order() -> impl Strategy<Value = NewOrderSingle> {
 }
 
 fn cancel_request() -> impl Strategy<Value = OrderCancelRequest> {
-    (short(), short(), short(), side(), 0..=i64::MAX, millis()).prop_map(
+    (short(), short(), short(), side(), qty(0), millis()).prop_map(
         |(cl_ord_id, orig_cl_ord_id, symbol, side, qty, transact_time)| OrderCancelRequest {
             cl_ord_id,
             orig_cl_ord_id,
@@ -60,7 +72,7 @@ prop_compose! {
         exec_type in prop::sample::select(ExecType::ALL),
         ord_status in prop::sample::select(OrdStatus::ALL),
         side in side(),
-        quantities in (0..=i64::MAX, 0..=i64::MAX, 0..=i64::MAX, 0..=i64::MAX),
+        quantities in (qty(0), qty(0), qty(0), qty(0)),
         last_price in prop::option::of(any::<i64>().prop_map(Price)),
         avg_price in any::<i64>().prop_map(Price),
         ord_rej_reason in prop::option::of(prop::sample::select(&[0, 1, 2, 3, 6, 11, 13, 99][..])),

@@ -4,7 +4,7 @@ use taut_fix::{
     DisconnectReason, Event, ExecType, FixError, Limit, Misuse, Now, OrderFlow, RejectReason, Role,
     SessionConfig, State,
 };
-use taut_types::{Nanos, OrderType, Side, TimeInForce};
+use taut_types::{Nanos, OrderType, Qty, Side, TimeInForce};
 
 use crate::support::{
     Driver, Told, acceptor, at, cancel, comp_id, config, initiator, message, order, report, sent,
@@ -200,7 +200,7 @@ fn each_broken_field_is_rejected_with_its_tag_and_reason() {
     ends(reject("54=1|", "54=1|59=8|"), "|371=59|372=D|373=5|");
     ends(reject("38=100|", "38=0|"), "|371=38|372=D|373=5|");
     ends(reject("38=100|", "38=-5|"), "|371=38|372=D|373=5|");
-    ends(reject("38=100|", "38=1.5|"), "|371=38|372=D|373=6|");
+    ends(reject("38=100|", "38=1.5.5|"), "|371=38|372=D|373=6|");
     ends(reject("44=1.5|", "44=1e5|"), "|371=44|372=D|373=6|");
     ends(reject("60=20260302-09:30:00|", "60=2026|"), "|371=60|372=D|373=6|");
     ends(reject("11=1|", "11=123456789012345678901234|"), "|371=11|372=D|373=5|");
@@ -241,7 +241,7 @@ fn market_orders_and_every_time_in_force_are_read() {
         let event = logged_on(config).handle_bytes(now(), &bytes).event;
         let Some(Told::Flow(OrderFlow::NewOrderSingle(order))) = event else { panic!("{event:?}") };
         assert_eq!((order.order_type, order.side), (OrderType::Market, Side::Sell));
-        assert_eq!((order.price, order.qty), (None, 100));
+        assert_eq!((order.price, order.qty), (None, Qty::whole(100)));
         assert_eq!(order.time_in_force, time_in_force);
     }
 }

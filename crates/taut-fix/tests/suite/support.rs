@@ -11,7 +11,7 @@ use taut_fix::{
     OrdStatus, OrderCancelRequest, OrderFlow, Role, Session, SessionConfig, ShortText, State,
     Store, TypedMessage, fix44, msg_type,
 };
-use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
+use taut_types::{Nanos, OrderType, Price, Qty, Side, TimeInForce};
 
 /// 2026-03-02 09:30:00 UTC.
 pub const START_UTC: i64 = 1_772_443_800_000_000_000;
@@ -64,6 +64,7 @@ pub struct Driver {
 }
 
 /// What happened, with the message's meaning.
+#[expect(clippy::large_enum_variant, reason = "borrows from a message and is looked at once")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Told<'a> {
     LoggedOn,
@@ -226,7 +227,7 @@ pub fn order(id: u64, now: Now) -> NewOrderSingle {
         order_type: OrderType::Limit,
         time_in_force: TimeInForce::Day,
         price: Some(Price(585_330_000_000)),
-        qty: 100,
+        qty: Qty::whole(100),
         transact_time: now.utc,
     }
 }
@@ -237,7 +238,7 @@ pub fn cancel(id: u64, of: u64, now: Now) -> OrderCancelRequest {
         orig_cl_ord_id: ShortText::from_u64(of),
         symbol: text("AAPL"),
         side: Side::Buy,
-        qty: 100,
+        qty: Qty::whole(100),
         transact_time: now.utc,
     }
 }
@@ -253,10 +254,10 @@ pub fn report(order: &NewOrderSingle, now: Now) -> ExecutionReport<'static> {
         symbol: order.symbol,
         side: order.side,
         order_qty: order.qty,
-        last_qty: 40,
+        last_qty: Qty::whole(40),
         last_price: order.price,
-        leaves_qty: order.qty - 40,
-        cum_qty: 40,
+        leaves_qty: Qty::whole(order.qty.mantissa - 40),
+        cum_qty: Qty::whole(40),
         avg_price: order.price.unwrap_or_default(),
         ord_rej_reason: None,
         text: b"",

@@ -41,7 +41,10 @@ fn name(text: &str) -> CompId {
 
 /// Shares that are traded so many at a time.
 fn instrument(lot: i64) -> Instrument {
-    let lot = Qty { mantissa: lot, decimals: 0 };
+    with_lot(Qty::whole(lot))
+}
+
+fn with_lot(lot: Qty) -> Instrument {
     let (symbol, tick) = (Symbol::new(b"AAPL").unwrap(), Price::parse(b"0.01").unwrap());
     Instrument::new(InstrumentId(1), symbol, tick, lot).unwrap()
 }
@@ -170,11 +173,11 @@ fn report(
         ord_status: OrdStatus::PartiallyFilled,
         symbol: text("AAPL"),
         side: Side::Buy,
-        order_qty: 10,
-        last_qty: last,
+        order_qty: Qty::whole(10),
+        last_qty: Qty::whole(last),
         last_price: (last > 0).then_some(Price::parse(b"10.00").unwrap()),
-        leaves_qty: 10 - total,
-        cum_qty: total,
+        leaves_qty: Qty::whole(10 - total),
+        cum_qty: Qty::whole(total),
         avg_price: Price(0),
         ord_rej_reason: None,
         text: b"",
@@ -260,8 +263,8 @@ fn what_a_report_says_in_units_counts_in_lots() {
     let mut pair = Pair::trading(&segment, instrument(100));
     pair.order(7, 10);
     let shares = |exec_id, last_qty, cum_qty| ExecutionReport {
-        order_qty: 1_000,
-        leaves_qty: 1_000 - cum_qty,
+        order_qty: Qty::whole(1_000),
+        leaves_qty: Qty::whole(1_000 - cum_qty),
         ..report(exec_id, ExecType::Trade, (last_qty, cum_qty))
     };
     pair.send(false, &report("E1", ExecType::New, (0, 0))).unwrap();
@@ -279,4 +282,36 @@ fn what_a_report_says_in_units_counts_in_lots() {
     // Half a lot cannot trade.
     let half = pair.send(false, &shares("E3", 50, 450));
     assert_eq!(half, Err(GatewayError::Contradiction));
+}
+
+#[test]
+fn quantities_are_decimals_of_the_lot() {
+    let segment = Segment::create("fractions", &Regions::LAYOUT).unwrap();
+    let mut pair = Pair::trading(&segment, with_lot(Qty { mantissa: 1, decimals: 5 }));
+    let qty = |text: &str| Qty::parse(text.as_bytes()).unwrap();
+    let limit = NewOrder {
+        side: Side::Buy,
+        order_type: OrderType::Limit,
+        time_in_force: TimeInForce::GoodTillCancel,
+        price: Price::parse(b"10.00").unwrap(),
+        lots: Lots(100_012),
+    };
+    pair.orders.encode_order(NOW, ClientOrderId(7), &limit).unwrap();
+    let wire = String::from_utf8(pair.orders.link.unsent().to_vec()).unwrap();
+    assert!(wire.contains("\x0138=1.00012\x01"), "{wire}");
+    pair.orders.remember(ClientOrderId(7), &limit, MONO).unwrap();
+    let fill = |exec_id, last, leaves, cum| ExecutionReport {
+        order_qty: qty("1.00012"),
+        last_qty: qty(last),
+        leaves_qty: qty(leaves),
+        cum_qty: qty(cum),
+        ..report(exec_id, ExecType::Trade, (1, 1))
+    };
+    pair.send(false, &report("E1", ExecType::New, (0, 0))).unwrap();
+    pair.send(false, &fill("E2", "0.00012", "1", "0.00012")).unwrap();
+    assert_eq!((state(&pair).0, pair.told.last().unwrap().lots_open), (Lots(12), Lots(100_000)));
+    pair.send(false, &fill("E3", "1", "0", "1.00012")).unwrap();
+    assert_eq!((state(&pair).0, pair.told.last().unwrap().lots_open), (Lots(100_012), Lots(0)));
+    let off_the_lot = pair.send(false, &fill("E4", "0.000001", "0", "0"));
+    assert_eq!(off_the_lot, Err(GatewayError::Contradiction));
 }

@@ -3,15 +3,19 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use taut_fix::{CompId, Now};
+use taut_io::EpollKernel;
 use taut_sys::{Address, Socket, StreamOptions, monotonic, utc};
 use taut_types::Nanos;
 use taut_venue::flow::{LobsterFlow, SyntheticConfig, SyntheticFlow};
-use taut_venue::{FeedLoss, FeedOutput, Flow, Speed, Venue, VenueConfig, VenueCounters};
+use taut_venue::{
+    FeedLoss, FeedOutput, Flow, Speed, Venue, VenueConfig, VenueCounters, VenueSockets,
+};
 
 use crate::child::Parent;
 use crate::control::{Order, Reply, VenuePorts, VenueSetup};
 use crate::error::RunnerError;
 use crate::feed::{address_of, request_socket, sender_to};
+use crate::roles::read_and_forget::ReadAndForget;
 use crate::settings::{Market, Replay, Simulator};
 
 /// The simulator's name in FIX.
@@ -21,6 +25,9 @@ pub const COMP_ID: &str = "VENUE";
 const CONTROL: Nanos = Nanos::from_millis(2);
 /// How long it sleeps at the most: what it is late with its parent.
 const WAIT: Nanos = Nanos::from_millis(50);
+
+/// With what a gateway measures a bare send against.
+type ObservedVenue = Venue<EpollKernel, ReadAndForget>;
 
 /// Runs the venue until the parent says that it is over.
 pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), RunnerError> {
@@ -59,7 +66,7 @@ pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), RunnerError> 
     }
 }
 
-fn open(setup: &VenueSetup, parent: &Parent) -> Result<Venue, RunnerError> {
+fn open(setup: &VenueSetup, parent: &Parent) -> Result<ObservedVenue, RunnerError> {
     let Market::Simulator(simulator) = setup.common.settings.market()? else {
         return Err(RunnerError::Run("the venue runs elsewhere".to_owned()));
     };
@@ -89,11 +96,11 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<Venue, RunnerError> {
     });
     let sender = |to| sender_to(to).map_err(market_data);
     let [a, b] = setup.incremental;
-    let output = FeedOutput {
-        incremental: sender(a)?,
-        incremental_b: Some(sender(b)?),
-        snapshot: sender(setup.snapshot)?,
-        retransmission: Some(requests),
+    let feed = FeedOutput {
+        incremental: sender(a)?.into(),
+        incremental_b: Some(sender(b)?.into()),
+        snapshot: sender(setup.snapshot)?.into(),
+        retransmission: Some(requests.into()),
     };
     let comp_id =
         CompId::new(COMP_ID.as_bytes()).ok_or_else(|| RunnerError::Run("CompID".to_owned()))?;
@@ -105,7 +112,8 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<Venue, RunnerError> {
         (config.retransmit.burst_bytes, config.retransmit.bytes_per_second) = (0, 0);
     }
     let flow = flow(&simulator)?;
-    let venue = Venue::new(&config, orders, sink, output, flow)
+    let venue = Venue::new(&config, VenueSockets { orders: orders.into(), feed }, flow)
+        .and_then(|venue| venue.with_observer(ReadAndForget::new(sink)))
         .map_err(|error| RunnerError::Run(error.to_string()))?;
     parent.say(&ready)?;
     Ok(venue)

@@ -6,9 +6,9 @@ use taut_fix::{
     SessionConfig, TypedMessage,
 };
 use taut_sys::{Address, Socket, StreamOptions};
-use taut_types::{Nanos, OrderType, Price, Side, TimeInForce};
+use taut_types::{Instrument, Nanos, OrderType, Price, Qty, Side, TimeInForce};
 
-use crate::tests::rig::text;
+use crate::tests::rig::{instrument, text};
 
 /// What a report said, without the borrowed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,16 +33,18 @@ pub struct Report {
 }
 
 impl Report {
-    fn of(report: &ExecutionReport<'_>) -> Self {
+    /// Quantities are in lots of the instrument.
+    fn of(report: &ExecutionReport<'_>, instrument: &Instrument) -> Self {
+        let lots = |qty| instrument.lots(qty).expect("whole lots").0;
         Self {
             id: report.cl_ord_id.to_u64().expect("a number"),
             orig: report.orig_cl_ord_id.and_then(|orig| orig.to_u64()),
             order_id: report.order_id.to_u64(),
             exec_type: report.exec_type,
             status: report.ord_status,
-            last: report.last_price.map(|price| (report.last_qty, price)),
-            cum: report.cum_qty,
-            leaves: report.leaves_qty,
+            last: report.last_price.map(|price| (lots(report.last_qty), price)),
+            cum: lots(report.cum_qty),
+            leaves: lots(report.leaves_qty),
             avg: report.avg_price,
             refusal: report.ord_rej_reason,
         }
@@ -58,6 +60,7 @@ pub struct Client {
     pub texts: Vec<String>,
     pub exec_ids: Vec<u64>,
     pub is_closed: bool,
+    pub instrument: Instrument,
 }
 
 impl Client {
@@ -74,8 +77,9 @@ impl Client {
         session.connect(now);
         let (reports, texts, exec_ids) = (Vec::new(), Vec::new(), Vec::new());
         let (input, is_closed) = (Vec::new(), false);
+        let instrument = instrument();
         let mut client =
-            Self { stream, session, index, input, reports, texts, exec_ids, is_closed };
+            Self { stream, session, index, input, reports, texts, exec_ids, is_closed, instrument };
         client.transmit(now);
         client
     }
@@ -97,7 +101,7 @@ impl Client {
             if let Some(Event::Application { .. }) = made.event {
                 match OrderFlow::decode(&input[..made.consumed], &self.index).expect("readable") {
                     OrderFlow::ExecutionReport(report) => {
-                        self.reports.push(Answer::Report(Report::of(&report)));
+                        self.reports.push(Answer::Report(Report::of(&report, &self.instrument)));
                         self.texts.push(String::from_utf8_lossy(report.text).into_owned());
                         self.exec_ids.push(report.exec_id.to_u64().expect("a number"));
                     }
@@ -174,7 +178,7 @@ pub fn limit(id: u64, side: Side, qty: i64, price: &str) -> NewOrderSingle {
         order_type: OrderType::Limit,
         time_in_force: TimeInForce::Day,
         price: Some(Price::parse(price.as_bytes()).expect("a price")),
-        qty,
+        qty: Qty::whole(qty),
         transact_time: Nanos::ZERO,
     }
 }
@@ -191,7 +195,7 @@ pub fn cancel(id: u64, orig: u64, side: Side) -> OrderCancelRequest {
         orig_cl_ord_id: orig.into(),
         symbol: text("AAPL"),
         side,
-        qty: 1,
+        qty: Qty::whole(1),
         transact_time: Nanos::ZERO,
     }
 }

@@ -1,7 +1,7 @@
 //! Order entry: every request has one answer, and the sums are right.
 
-use taut_fix::{CancelRejectReason, ExecType, OrdStatus};
-use taut_types::{Price, Side, TimeInForce};
+use taut_fix::{CancelRejectReason, ExecType, NewOrderSingle, OrdStatus};
+use taut_types::{Instrument, InstrumentId, Price, Qty, Side, Symbol, TimeInForce};
 
 use crate::VenueConfig;
 use crate::tests::client::{Answer, Client, Report, cancel, limit, market};
@@ -169,7 +169,6 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
 
 #[test]
 fn a_quantity_off_the_lot_and_a_full_book_are_refused() {
-    use taut_types::{Instrument, InstrumentId, Qty, Symbol};
     let instrument = Instrument::new(
         InstrumentId(1),
         Symbol::new(b"AAPL").expect("a symbol"),
@@ -254,4 +253,39 @@ fn a_client_may_trade_with_itself_and_is_told_twice() {
     rig.until(&mut client, |client| client.reports.len() == 5);
     let cancelled = reports(&client)[4];
     assert_eq!((cancelled.cum, cancelled.leaves, cancelled.avg), (1, 0, price("100.00")));
+}
+
+#[test]
+fn quantities_are_decimals_of_the_lot() {
+    let lot = Qty { mantissa: 1, decimals: 5 };
+    let symbol = Symbol::new(b"AAPL").expect("a symbol");
+    let instrument =
+        Instrument::new(InstrumentId(1), symbol, price("0.01"), lot).expect("an instrument");
+    let mut rig = Rig::new(&VenueConfig { instrument, ..config() }, crate::Flow::None);
+    let mut client = rig.log_on("ALPHA");
+    client.instrument = instrument;
+    let order = |id, side, text: &str| NewOrderSingle {
+        qty: Qty::parse(text.as_bytes()).expect("a quantity"),
+        ..limit(id, side, 1, "64000.01")
+    };
+    for (id, side, qty) in [
+        (1, Side::Sell, "1.00012"),
+        (2, Side::Buy, "0.000010"),
+        (3, Side::Buy, "1"),
+        (4, Side::Buy, "0.000001"),
+        (5, Side::Buy, "92233720368547758"),
+    ] {
+        client.order(rig.now, &order(id, side, qty));
+    }
+    rig.until(&mut client, |client| client.reports.len() == 9);
+    let fills: Vec<_> = reports(&client)
+        .iter()
+        .filter_map(|report| Some((report.id, report.last?.0, report.cum, report.leaves)))
+        .collect();
+    let expected =
+        [(2, 1, 1, 0), (1, 1, 1, 100_011), (3, 100_000, 100_000, 0), (1, 100_000, 100_001, 11)];
+    assert_eq!(fills, expected);
+    let refused = |id| format!("OrderQty {id} is no positive multiple of the lot 0.00001");
+    assert_eq!(client.texts[7], refused("0.000001"));
+    assert_eq!(client.texts[8], refused("92233720368547758"));
 }

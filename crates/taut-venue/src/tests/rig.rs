@@ -9,7 +9,7 @@ use taut_types::{HalfTicks, Instrument, InstrumentId, Nanos, OrderId, Price, Qty
 
 use crate::flow::{SyntheticConfig, SyntheticFlow};
 use crate::tests::client::Client;
-use crate::{FeedOutput, Flow, Now, Venue, VenueConfig};
+use crate::{FeedOutput, Flow, Now, Venue, VenueConfig, VenueSockets};
 
 /// Any day will do: venue and clients share it.
 const UTC: Nanos = Nanos(1_340_285_400_000_000_000);
@@ -24,7 +24,6 @@ pub struct Rig {
     pub line_b: Socket,
     pub snapshot: Socket,
     pub orders_at: Address,
-    pub sink_at: Address,
     pub requests_at: Address,
 }
 
@@ -71,23 +70,22 @@ fn channel() -> (Socket, Socket) {
 
 impl Rig {
     pub fn new(config: &VenueConfig, flow: Flow) -> Self {
-        let listen = || Socket::listen(&ANY_PORT, &StreamOptions::default()).expect("listen");
-        let (orders, sink) = (listen(), listen());
+        let orders = Socket::listen(&ANY_PORT, &StreamOptions::default()).expect("listen");
         let orders_at = orders.local_address().expect("address");
-        let sink_at = sink.local_address().expect("address");
         let ((incremental_out, incremental), (snapshot_out, snapshot)) = (channel(), channel());
         let (b_out, line_b) = channel();
         let requests = Socket::datagram(&ANY_PORT, &DatagramOptions::default()).expect("bind");
         let requests_at = requests.local_address().expect("address");
         let feed = FeedOutput {
-            incremental: incremental_out,
-            incremental_b: Some(b_out),
-            retransmission: Some(requests),
-            snapshot: snapshot_out,
+            incremental: incremental_out.into(),
+            incremental_b: Some(b_out.into()),
+            retransmission: Some(requests.into()),
+            snapshot: snapshot_out.into(),
         };
-        let venue = Venue::new(config, orders, sink, feed, flow).expect("a venue");
+        let sockets = VenueSockets { orders: orders.into(), feed };
+        let venue = Venue::new(config, sockets, flow).expect("a venue");
         let now = Now { mono: Nanos::from_secs(1_000), utc: UTC };
-        Self { venue, now, incremental, line_b, snapshot, orders_at, sink_at, requests_at }
+        Self { venue, now, incremental, line_b, snapshot, orders_at, requests_at }
     }
 
     /// A venue without a flow: its book is empty.
