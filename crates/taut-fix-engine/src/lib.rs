@@ -1,7 +1,15 @@
-//! FIX sessions over TCP and TLS: settings in TOML, opening hours, an acceptor, an initiator.
+//! FIX sessions over TCP and TLS, as an application wants them: an acceptor, an initiator, and what
+//! belongs to their sessions.
 //!
-//! The session itself is taut-fix's and pure; this crate gives it a stream of a loop (taut-io), a
-//! clock, a store and a log. Acceptor and initiator are drivers of the loop as those of taut-net
+//! - [`Settings`]: every session in TOML, or imported from QuickFIX; [`Schedule`]: when it is open.
+//! - [`dictionary`]: versions and dialects in QuickFIX's XML.
+//! - [`store`]: numbers, messages and logs in files that survive a crash.
+//! - [`auth`]: Logons as venues want them signed.
+//! - [`Endpoint`]: one session with all of that and its [`Application`], without a socket.
+//! - [`Acceptor`], [`Initiator`]: endpoints on a loop.
+//!
+//! The session itself is taut-fix's and pure (a [`taut_fix::Link`]); this crate gives it a stream of
+//! a loop (taut-io), a clock, a store and a log. Acceptor and initiator are drivers of the loop as those of taut-net
 //! are: each is given every completion, none owns a thread, and several share one loop, whose
 //! owner chooses the kernel and how it waits. An [`Application`] acts on what a session reports:
 //!
@@ -33,8 +41,8 @@
 //!
 //! The loop must let 64 KiB of a stream wait (`LoopConfig::write_bytes_max`, its default). A resend
 //! goes out as the peer takes it; a peer for whom more than `waiting_bytes_max` wait is
-//! disconnected. An order path that counts nanoseconds polls its session and its socket itself, as
-//! `taut-bench fix` does.
+//! disconnected. An order path that counts nanoseconds drives a [`taut_fix::Link`] itself, as
+//! taut-gateway does.
 #![forbid(unsafe_code)]
 
 mod acceptor;

@@ -17,7 +17,6 @@
 //! again for messages that it had, and they come with PossDupFlag (43) = Y. Who must not act twice
 //! looks at the flag and at ids of its own.
 
-mod checksum;
 mod file_store;
 mod log;
 mod places;

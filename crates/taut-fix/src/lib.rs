@@ -2,7 +2,7 @@
 //! layer, for both roles.
 //!
 //! The crate is pure: bytes and time go in, events and bytes come out. It does no I/O, reads no
-//! clock and allocates nothing once it is built. Four layers, each usable without those above it:
+//! clock and allocates nothing once it is built. Five layers, each usable without those above it:
 //!
 //! - **codec**: [`frame`] finds one message in a byte stream, [`FieldIndex`] its fields in one
 //!   pass, [`Writer`] builds one in a caller's buffer (BodyLength and CheckSum included).
@@ -11,28 +11,28 @@
 //!   [`OrderCancelRequest`], [`ExecutionReport`], [`OrderCancelReject`] out of an index.
 //! - **session**: [`Session`], a table of states and inputs around sequence numbers, heartbeats,
 //!   gap detection, resends, logon and logout, over a [`Store`].
+//! - **link**: [`Link`] joins a session to its bytes: what was received in part, messages that came
+//!   before their turn, what the transport has not taken yet.
 //!
-//! A driver feeds received bytes, acts on the event, and drains what the session wants sent:
+//! A driver hands over received bytes, acts on what the link delivers, and sends what waits:
 //!
 //! ```
-//! # use taut_fix::{Event, FieldIndex, MemoryStore, Now, OrderFlow, Session};
-//! # fn driver(session: &mut Session<MemoryStore>, index: &mut FieldIndex, now: Now,
-//! #           received: &[u8], out: &mut [u8]) -> usize {
-//! let mut at = 0;
-//! loop {
-//!     let made = session.handle_bytes(now, &received[at..], index);
-//!     if let Some(Event::Application { .. }) = made.event {
-//!         let _typed = OrderFlow::decode(&received[at..at + made.consumed], index);
-//!     }
-//!     at += made.consumed;
-//!     while let Some(range) = session.poll_transmit(now, out) {
-//!         let _to_send = &out[range];
-//!     }
-//!     if made.consumed == 0 {
-//!         break; // keep received[at..] until more arrives; close if session.is_closed()
+//! # use taut_fix::{Delivery, Event, FieldIndex, Link, MemoryStore, Now, OrderFlow};
+//! # fn send(bytes: &[u8]) -> usize { bytes.len() }
+//! # fn driver(link: &mut Link<MemoryStore>, index: &mut FieldIndex, now: Now, received: &[u8]) {
+//! let mut bytes = received;
+//! while let Some(delivery) = link.handle_bytes(now, &mut bytes, index) {
+//!     let Delivery { event, message, mut outbox } = delivery;
+//!     if let Event::Application { sequence, .. } = event {
+//!         match message.order_flow() {
+//!             Ok(OrderFlow::NewOrderSingle(_order)) => { /* trade, and answer by the outbox */ }
+//!             Ok(_) => outbox.refuse_type(sequence, message.msg_type()),
+//!             Err(error) => outbox.refuse_content(sequence, message.msg_type(), error),
+//!         }
 //!     }
 //! }
-//! # at
+//! let taken = send(link.poll_transmit(now));
+//! link.transmitted(taken);
 //! # }
 //! ```
 //!

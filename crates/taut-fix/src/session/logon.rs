@@ -9,8 +9,8 @@ use crate::session::disconnect::DisconnectReason;
 use crate::session::event::Event;
 use crate::session::machine::{Cause, Session};
 use crate::session::message::Message;
-use crate::session::note::Note;
 use crate::session::now::{Now, Role};
+use crate::session::send_queue::QueuedMessage;
 use crate::session::table::{Input, State};
 use crate::store::Store;
 
@@ -86,7 +86,7 @@ impl<S: Store> Session<S> {
         if message.sequence == expected {
             self.advance(now);
         } else if message.sequence > expected && !self.peer_fills_gaps(&terms) {
-            self.note_gap(now, message);
+            self.handle_gap(now, message);
         }
         self.fill_unasked(&terms);
         event
@@ -104,12 +104,12 @@ impl<S: Store> Session<S> {
             };
         };
         // What waits to be sent belongs to the old count.
-        self.notes.clear();
+        self.send_queue.clear();
         self.reset_numbers();
         self.heartbeat_interval = terms.heartbeat_interval;
         let event = self.apply(now, Input::Reset, Cause::Logon { reset: true });
         if message.sequence > 1 {
-            self.note_gap(now, message);
+            self.handle_gap(now, message);
         } else {
             self.advance(now);
         }
@@ -138,7 +138,7 @@ impl<S: Store> Session<S> {
         // An acceptor's own Logon takes the next number; an initiator's was the last.
         let next = self.store.next_outgoing();
         if wanted > 0 && wanted < next {
-            self.notes.push(Note::Resend { next: wanted, last: next - 1 });
+            self.send_queue.push(QueuedMessage::Resend { next: wanted, last: next - 1 });
         }
     }
 }

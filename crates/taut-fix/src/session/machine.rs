@@ -9,14 +9,14 @@ use crate::session::disconnect::DisconnectReason;
 use crate::session::event::Event;
 use crate::session::gap::Gap;
 use crate::session::held::Held;
-use crate::session::note::{LogoutWords, Note, Notes, Refusal};
 use crate::session::now::{Now, Role};
 use crate::session::outgoing::Outgoing;
+use crate::session::send_queue::{LogoutText, QueuedMessage, Refusal, SendQueue};
 use crate::session::table::{Action, Input, State, step};
 use crate::store::{Store, StoreError};
 
-/// The most notes that one input adds.
-const NOTES_PER_INPUT_MAX: usize = 5;
+/// The most messages that one input queues.
+const QUEUED_PER_INPUT_MAX: usize = 5;
 
 /// One FIX session of any version, either role, over a store.
 ///
@@ -58,7 +58,7 @@ pub struct Session<S> {
     pub(super) store: S,
     pub(super) state: State,
     pub(super) outgoing: Outgoing,
-    pub(super) notes: Notes,
+    pub(super) send_queue: SendQueue,
     pub(super) gap: Option<Gap>,
     pub(super) held: Held,
     pub(super) heartbeat_interval: Nanos,
@@ -94,7 +94,7 @@ impl<S: Store> Session<S> {
             store,
             state: State::Disconnected,
             outgoing: Outgoing::new(&config),
-            notes: Notes::new(),
+            send_queue: SendQueue::new(),
             gap: None,
             held: Held::new(config.held_bytes),
             heartbeat_interval: config.heartbeat_interval,
@@ -117,7 +117,7 @@ impl<S: Store> Session<S> {
 
     /// The transport is up: an initiator queues its Logon, an acceptor waits for one.
     pub fn connect(&mut self, now: Now) {
-        self.notes.clear();
+        self.send_queue.clear();
         self.logon_queued = false;
         self.gap = None;
         self.held.clear();
@@ -138,7 +138,7 @@ impl<S: Store> Session<S> {
     /// The transport is gone.
     pub fn transport_closed(&mut self, now: Now) {
         self.confirm(now);
-        self.notes.clear();
+        self.send_queue.clear();
         self.apply(now, Input::TransportClosed, Cause::Nothing);
         if self.config.reset_on_disconnect {
             self.reset_numbers();
@@ -158,9 +158,9 @@ impl<S: Store> Session<S> {
     /// Refuses a peer whose Logon was valid but whose credentials are not: instead of the Logon it
     /// gets a Logout, and the session ends.
     pub fn refuse(&mut self, now: Now, text: &'static str) {
-        self.notes.clear();
+        self.send_queue.clear();
         self.logon_queued = false;
-        self.notes.push(Note::Logout(LogoutWords::Words(text)));
+        self.send_queue.push(QueuedMessage::Logout(LogoutText::Fixed(text)));
         self.state = State::Closed;
         self.since = now.mono;
     }
@@ -219,7 +219,7 @@ impl<S: Store> Session<S> {
     #[inline]
     #[must_use]
     pub const fn has_queued(&self) -> bool {
-        !self.notes.is_empty()
+        !self.send_queue.is_empty()
     }
 
     /// Where the session stands.
@@ -256,10 +256,10 @@ impl<S: Store> Session<S> {
 impl<S: Store> Session<S> {
     /// Whether there is room for all that one input can add.
     pub(super) const fn has_room(&self) -> bool {
-        self.notes.free() >= NOTES_PER_INPUT_MAX
+        self.send_queue.free() >= QUEUED_PER_INPUT_MAX
     }
 
-    /// Notes what a write to the store came to.
+    /// SendQueue what a write to the store came to.
     #[inline]
     pub(super) fn stored(&mut self, result: Result<(), StoreError>) {
         self.store_failed |= result.is_err();
@@ -275,7 +275,7 @@ impl<S: Store> Session<S> {
     /// Ends a session whose store failed: what cannot be remembered must not be sent.
     #[cold]
     pub(super) fn report_store_failure(&mut self, now: Now) -> Option<Event> {
-        self.notes.clear();
+        self.send_queue.clear();
         self.store_failed = false;
         self.logon_queued = false;
         let was_over = !self.state.is_connected();
@@ -313,21 +313,21 @@ impl<S: Store> Session<S> {
 
 impl<S: Store> Session<S> {
     fn act(&mut self, action: Action, cause: Cause<'_>) -> Option<Event> {
-        let note = match (action, cause) {
+        let queued = match (action, cause) {
             (Action::SendLogon, cause) => {
                 self.logon_queued = true;
-                Note::Logon { reset: matches!(cause, Cause::Logon { reset: true }) }
+                QueuedMessage::Logon { reset: matches!(cause, Cause::Logon { reset: true }) }
             }
-            (Action::SendHeartbeat, _) => Note::Heartbeat(None),
-            (Action::SendTestRequest, _) => Note::TestRequest,
+            (Action::SendHeartbeat, _) => QueuedMessage::Heartbeat(None),
+            (Action::SendTestRequest, _) => QueuedMessage::TestRequest,
             (Action::SendResendRequest, Cause::Gap { begin, end }) => {
-                Note::ResendRequest { begin, end }
+                QueuedMessage::ResendRequest { begin, end }
             }
             (Action::SendReject, Cause::Reject(refusal)) => {
                 self.counters.rejected += 1;
-                Note::Reject(*refusal)
+                QueuedMessage::Reject(*refusal)
             }
-            (Action::SendLogout, cause) => Note::Logout(logout_words(cause)),
+            (Action::SendLogout, cause) => QueuedMessage::Logout(logout_text(cause)),
             (Action::ReportLoggedOn, _) => return Some(Event::LoggedOn),
             (Action::ReportLoggedOut, _) => return Some(Event::LoggedOut),
             (Action::ReportDisconnect, Cause::End(reason)) => {
@@ -336,7 +336,7 @@ impl<S: Store> Session<S> {
             // An action whose cause does not fit: no caller makes such a pair.
             _ => return None,
         };
-        self.notes.push(note);
+        self.send_queue.push(queued);
         None
     }
 
@@ -383,16 +383,16 @@ impl<S: Store> Session<S> {
     }
 }
 
-const fn logout_words(cause: Cause<'_>) -> LogoutWords {
+const fn logout_text(cause: Cause<'_>) -> LogoutText {
     match cause {
         Cause::End(DisconnectReason::SequenceTooLow { expected, received }) => {
-            LogoutWords::SequenceTooLow { expected, received }
+            LogoutText::SequenceTooLow { expected, received }
         }
         Cause::End(DisconnectReason::WrongBeginString) => {
-            LogoutWords::Words("Incorrect BeginString")
+            LogoutText::Fixed("Incorrect BeginString")
         }
-        Cause::End(reason) => LogoutWords::Words(reason.as_str()),
-        Cause::Wanted(words) => LogoutWords::Words(words),
-        _ => LogoutWords::Empty,
+        Cause::End(reason) => LogoutText::Fixed(reason.as_str()),
+        Cause::Wanted(words) => LogoutText::Fixed(words),
+        _ => LogoutText::Empty,
     }
 }

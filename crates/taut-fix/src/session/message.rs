@@ -4,8 +4,8 @@ use crate::codec::index::Slot;
 use crate::codec::text::ShortText;
 use crate::error::RejectReason;
 use crate::session::head::Head;
-use crate::session::note::Refusal;
 use crate::session::route::Route;
+use crate::session::send_queue::Refusal;
 
 /// A message in work: its bytes, its fields, its header.
 #[derive(Clone, Copy, Debug)]

@@ -15,8 +15,8 @@ use crate::session::event::{Event, Progress};
 use crate::session::head::Head;
 use crate::session::machine::{Cause, Session};
 use crate::session::message::Message;
-use crate::session::note::Note;
 use crate::session::now::Now;
+use crate::session::send_queue::QueuedMessage;
 use crate::session::table::{Input, State};
 use crate::store::Store;
 
@@ -81,7 +81,11 @@ impl<S: Store> Session<S> {
         self.counters.rejected += 1;
         if let Some(ref_msg_type) = ShortText::new(msg_type) {
             let reason = BusinessRejectReason::UnsupportedMessageType;
-            self.notes.push(Note::BusinessReject { ref_sequence: sequence, ref_msg_type, reason });
+            self.send_queue.push(QueuedMessage::BusinessReject {
+                ref_sequence: sequence,
+                ref_msg_type,
+                reason,
+            });
         }
     }
 }
@@ -173,7 +177,7 @@ impl<S: Store> Session<S> {
     fn answer_test_request(&mut self, now: Now, message: &Message<'_>) -> bool {
         let reason = match message.value(tag::TEST_REQ_ID).map(TestReqId::new) {
             Some(Some(id)) => {
-                self.notes.push(Note::Heartbeat(Some(id)));
+                self.send_queue.push(QueuedMessage::Heartbeat(Some(id)));
                 return true;
             }
             Some(None) => RejectReason::ValueIncorrect,

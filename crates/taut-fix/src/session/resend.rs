@@ -9,8 +9,8 @@ use crate::error::RejectReason;
 use crate::session::event::Event;
 use crate::session::machine::Session;
 use crate::session::message::Message;
-use crate::session::note::Note;
 use crate::session::now::Now;
+use crate::session::send_queue::QueuedMessage;
 use crate::session::sequence::END_OF_OLD;
 use crate::store::Store;
 
@@ -36,8 +36,10 @@ impl<S: Store> Session<S> {
             (Some(begin), Some(end)) if end == 0 || end >= begin => {
                 let old = self.config.begin <= BeginString::Fix42;
                 let is_all = end == 0 || end > last || (old && end == END_OF_OLD);
-                self.notes
-                    .push(Note::Resend { next: begin, last: if is_all { last } else { end } });
+                self.send_queue.push(QueuedMessage::Resend {
+                    next: begin,
+                    last: if is_all { last } else { end },
+                });
                 None
             }
             _ => Some(tag::END_SEQ_NO),
@@ -50,7 +52,7 @@ impl<S: Store> Session<S> {
         if message.sequence == expected {
             self.advance(now);
         } else if message.sequence > expected {
-            return self.note_gap(now, message);
+            return self.handle_gap(now, message);
         }
         None
     }

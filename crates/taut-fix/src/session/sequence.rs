@@ -11,8 +11,8 @@ use crate::session::event::Event;
 use crate::session::gap::Gap;
 use crate::session::machine::{Cause, Session};
 use crate::session::message::Message;
-use crate::session::note::Note;
 use crate::session::now::Now;
+use crate::session::send_queue::QueuedMessage;
 use crate::session::table::Input;
 use crate::store::Store;
 
@@ -27,7 +27,7 @@ impl<S: Store> Session<S> {
         if message.sequence == expected {
             ControlFlow::Continue(())
         } else if message.sequence > expected {
-            ControlFlow::Break(self.note_gap(now, message))
+            ControlFlow::Break(self.handle_gap(now, message))
         } else {
             ControlFlow::Break(self.handle_too_low(now, message))
         }
@@ -73,7 +73,7 @@ impl<S: Store> Session<S> {
     /// A resend comes in order, so a message of it that is too high shows a hole in the resend
     /// itself: that is asked for again, once for each place where one starts.
     #[cold]
-    pub(super) fn note_gap(&mut self, now: Now, message: &Message<'_>) -> Option<Event> {
+    pub(super) fn handle_gap(&mut self, now: Now, message: &Message<'_>) -> Option<Event> {
         self.counters.out_of_sequence += 1;
         let is_held = self.held.push(message.sequence, message.bytes);
         let from = self.store.next_incoming();
@@ -149,7 +149,7 @@ impl<S: Store> Session<S> {
         tag: Option<i32>,
     ) {
         self.counters.rejected += 1;
-        self.notes.push(Note::Reject(message.refusal(reason, tag)));
+        self.send_queue.push(QueuedMessage::Reject(message.refusal(reason, tag)));
         if message.sequence == self.store.next_incoming() && message.head.msg_type != b"4" {
             self.advance(now);
         }

@@ -12,10 +12,10 @@ use crate::codec::writer::Writer;
 use crate::error::{FixError, Misuse, RejectReason};
 use crate::messages::reject::BusinessMessageReject;
 use crate::session::machine::Session;
-use crate::session::note::{LogoutWords, Note, Refusal};
 use crate::session::now::Now;
 use crate::session::outgoing::HeaderFields;
 use crate::session::route::Route;
+use crate::session::send_queue::{LogoutText, QueuedMessage, Refusal};
 use crate::session::table::State;
 use crate::store::Store;
 
@@ -64,8 +64,8 @@ impl<S: Store> Session<S> {
         out: &mut [u8],
         logon: impl FnMut(LogonContext, &mut Writer<'_>),
     ) -> Option<Range<usize>> {
-        let note = *self.notes.front()?;
-        self.transmit(now, note, out, logon)
+        let queued = *self.send_queue.front()?;
+        self.transmit(now, queued, out, logon)
     }
 
     /// Writes an application message under the next number, and keeps it.
@@ -133,16 +133,16 @@ impl<S: Store> Session<S> {
     fn transmit(
         &mut self,
         now: Now,
-        note: Note,
+        queued: QueuedMessage,
         out: &mut [u8],
         mut logon: impl FnMut(LogonContext, &mut Writer<'_>),
     ) -> Option<Range<usize>> {
-        if let Note::Resend { next, last } = note {
+        if let QueuedMessage::Resend { next, last } = queued {
             return self.resend(now, next, last, out);
         }
         let sequence = self.store.next_outgoing();
         let mut header = self.header(now, sequence);
-        if let Note::Reject(Refusal { route, .. }) = &note {
+        if let QueuedMessage::Reject(Refusal { route, .. }) = &queued {
             header.route = Some(route);
         }
         let terms = LogonTerms {
@@ -152,9 +152,9 @@ impl<S: Store> Session<S> {
             application_version: self.outgoing.application_version(),
         };
         let begin = self.outgoing.begin;
-        let mut writer = self.outgoing.begin(out, msg_type(&note, begin), &header);
-        write_body(&mut writer, begin, &note, &terms);
-        if matches!(note, Note::Logon { .. }) {
+        let mut writer = self.outgoing.begin(out, msg_type(&queued, begin), &header);
+        write_body(&mut writer, begin, &queued, &terms);
+        if matches!(queued, QueuedMessage::Logon { .. }) {
             let sending_time = StampCache::new(self.config.precision).text(now.utc);
             let (sender, target) = (self.config.sender_comp_id, self.config.target_comp_id);
             logon(LogonContext { sequence, now, sending_time, sender, target }, &mut writer);
@@ -162,10 +162,12 @@ impl<S: Store> Session<S> {
         let range = writer.finish().ok()?;
         let kept = self.store.set_next_outgoing(sequence.saturating_add(1));
         self.sent(now, kept).ok()?;
-        self.notes.pop();
-        match note {
-            Note::Logon { .. } => self.logon_queued = false,
-            Note::Logout(_) if self.config.reset_on_logout && self.state == State::Closed => {
+        self.send_queue.pop();
+        match queued {
+            QueuedMessage::Logon { .. } => self.logon_queued = false,
+            QueuedMessage::Logout(_)
+                if self.config.reset_on_logout && self.state == State::Closed =>
+            {
                 self.reset_numbers();
             }
             _ => {}
@@ -200,9 +202,10 @@ impl<S: Store> Session<S> {
         };
         self.outgoing.touch(now.mono);
         if done >= last {
-            self.notes.pop();
+            self.send_queue.pop();
         } else {
-            self.notes.replace_front(Note::Resend { next: done.saturating_add(1), last });
+            self.send_queue
+                .replace_front(QueuedMessage::Resend { next: done.saturating_add(1), last });
         }
         Some(range)
     }
@@ -276,44 +279,49 @@ struct LogonTerms {
     application_version: Option<u8>,
 }
 
-const fn msg_type(note: &Note, begin: BeginString) -> &'static [u8] {
-    match note {
-        Note::Logon { .. } => b"A",
-        Note::Heartbeat(_) => b"0",
-        Note::TestRequest => b"1",
-        Note::ResendRequest { .. } => b"2",
-        Note::Reject(_) => b"3",
-        Note::BusinessReject { .. } if (begin as u8) < BeginString::Fix42 as u8 => b"3",
-        Note::BusinessReject { .. } => b"j",
-        Note::Resend { .. } => b"4",
-        Note::Logout(_) => b"5",
+const fn msg_type(queued: &QueuedMessage, begin: BeginString) -> &'static [u8] {
+    match queued {
+        QueuedMessage::Logon { .. } => b"A",
+        QueuedMessage::Heartbeat(_) => b"0",
+        QueuedMessage::TestRequest => b"1",
+        QueuedMessage::ResendRequest { .. } => b"2",
+        QueuedMessage::Reject(_) => b"3",
+        QueuedMessage::BusinessReject { .. } if (begin as u8) < BeginString::Fix42 as u8 => b"3",
+        QueuedMessage::BusinessReject { .. } => b"j",
+        QueuedMessage::Resend { .. } => b"4",
+        QueuedMessage::Logout(_) => b"5",
     }
 }
 
-/// Writes the body of a note, tags ascending.
-fn write_body(writer: &mut Writer<'_>, begin: BeginString, note: &Note, terms: &LogonTerms) {
-    match note {
-        Note::Logon { reset } => write_logon(writer, *reset, terms),
-        Note::Heartbeat(None) | Note::Resend { .. } => {}
-        Note::Heartbeat(Some(id)) => writer.short::<{ tag::TEST_REQ_ID }, 63>(id),
-        Note::TestRequest => writer.bytes::<{ tag::TEST_REQ_ID }>(TEST_REQ_ID),
-        Note::ResendRequest { begin, end } => {
+/// Writes the body of a queued, tags ascending.
+fn write_body(
+    writer: &mut Writer<'_>,
+    begin: BeginString,
+    queued: &QueuedMessage,
+    terms: &LogonTerms,
+) {
+    match queued {
+        QueuedMessage::Logon { reset } => write_logon(writer, *reset, terms),
+        QueuedMessage::Heartbeat(None) | QueuedMessage::Resend { .. } => {}
+        QueuedMessage::Heartbeat(Some(id)) => writer.short::<{ tag::TEST_REQ_ID }, 63>(id),
+        QueuedMessage::TestRequest => writer.bytes::<{ tag::TEST_REQ_ID }>(TEST_REQ_ID),
+        QueuedMessage::ResendRequest { begin, end } => {
             writer.number::<{ tag::BEGIN_SEQ_NO }>(*begin);
             writer.number::<{ tag::END_SEQ_NO }>(*end);
         }
-        Note::Reject(refusal) => write_refusal(writer, begin, refusal),
-        Note::BusinessReject { ref_sequence, .. } if begin < BeginString::Fix42 => {
+        QueuedMessage::Reject(refusal) => write_refusal(writer, begin, refusal),
+        QueuedMessage::BusinessReject { ref_sequence, .. } if begin < BeginString::Fix42 => {
             writer.number::<{ tag::REF_SEQ_NUM }>(*ref_sequence);
             writer.bytes::<{ tag::TEXT }>(b"Unsupported message type");
         }
-        Note::BusinessReject { ref_sequence, ref_msg_type, reason } => {
+        QueuedMessage::BusinessReject { ref_sequence, ref_msg_type, reason } => {
             let text = reason.as_str().as_bytes();
             let (ref_sequence, ref_msg_type) = (*ref_sequence, *ref_msg_type);
             let ref_id = None;
             BusinessMessageReject { ref_sequence, ref_msg_type, ref_id, reason: *reason, text }
                 .encode_body(writer);
         }
-        Note::Logout(words) => write_logout(writer, *words),
+        QueuedMessage::Logout(words) => write_logout(writer, *words),
     }
 }
 
@@ -360,13 +368,13 @@ fn write_refusal(writer: &mut Writer<'_>, begin: BeginString, refusal: &Refusal)
     }
 }
 
-fn write_logout(writer: &mut Writer<'_>, words: LogoutWords) {
+fn write_logout(writer: &mut Writer<'_>, words: LogoutText) {
     match words {
-        LogoutWords::Empty => {}
+        LogoutText::Empty => {}
         // Words that would forge a field are left out rather than left unsent.
-        LogoutWords::Words(words) if words.bytes().any(|byte| byte == 1) => {}
-        LogoutWords::Words(words) => writer.text::<{ tag::TEXT }>(words.as_bytes()),
-        LogoutWords::SequenceTooLow { expected, received } => {
+        LogoutText::Fixed(words) if words.bytes().any(|byte| byte == 1) => {}
+        LogoutText::Fixed(words) => writer.text::<{ tag::TEXT }>(words.as_bytes()),
+        LogoutText::SequenceTooLow { expected, received } => {
             writer.open::<{ tag::TEXT }>();
             writer.part(b"MsgSeqNum too low, expecting ");
             writer.part_number(expected);

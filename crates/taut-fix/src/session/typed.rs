@@ -7,9 +7,9 @@ use crate::error::{FixError, Violation};
 use crate::messages::order_flow::TypedMessage;
 use crate::messages::reject::BusinessRejectReason;
 use crate::session::machine::Session;
-use crate::session::note::{Note, Refusal};
 use crate::session::now::Now;
 use crate::session::route::Route;
+use crate::session::send_queue::{QueuedMessage, Refusal};
 use crate::session::transmit::Extras;
 use crate::store::Store;
 
@@ -41,11 +41,15 @@ impl<S: Store> Session<S> {
             (Violation::Field { reason, tag, .. }, _) => {
                 let (ref_tag, route) = (i32::try_from(tag).ok(), Route::default());
                 let refusal = Refusal { ref_sequence, ref_tag, ref_msg_type, reason, route };
-                self.notes.push(Note::Reject(refusal));
+                self.send_queue.push(QueuedMessage::Reject(refusal));
             }
             (Violation::ConditionallyRequired { .. }, Some(ref_msg_type)) => {
                 let reason = BusinessRejectReason::ConditionallyRequiredFieldMissing;
-                self.notes.push(Note::BusinessReject { ref_sequence, ref_msg_type, reason });
+                self.send_queue.push(QueuedMessage::BusinessReject {
+                    ref_sequence,
+                    ref_msg_type,
+                    reason,
+                });
             }
             (Violation::ConditionallyRequired { .. }, None) => {}
         }

@@ -6,11 +6,11 @@ use crate::messages::reject::BusinessRejectReason;
 use crate::session::route::Route;
 
 /// How many can wait.
-pub const NOTES_MAX: usize = 16;
+pub const QUEUE_MAX: usize = 16;
 
 /// One message, or one resend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Note {
+pub enum QueuedMessage {
     /// Logon (A).
     Logon {
         /// ResetSeqNumFlag (141).
@@ -46,7 +46,7 @@ pub enum Note {
         last: u64,
     },
     /// Logout (5).
-    Logout(LogoutWords),
+    Logout(LogoutText),
 }
 
 /// What a Reject (3) says.
@@ -66,11 +66,11 @@ pub struct Refusal {
 
 /// Text (58) of a Logout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogoutWords {
+pub enum LogoutText {
     /// None.
     Empty,
-    /// Fixed words.
-    Words(&'static str),
+    /// A fixed text.
+    Fixed(&'static str),
     /// Names both numbers.
     SequenceTooLow {
         /// The number that was next.
@@ -82,16 +82,16 @@ pub enum LogoutWords {
 
 /// First in, first out, over a fixed array.
 #[derive(Clone, Copy, Debug)]
-pub struct Notes {
-    slots: [Option<Note>; NOTES_MAX],
+pub struct SendQueue {
+    slots: [Option<QueuedMessage>; QUEUE_MAX],
     first: usize,
     len: usize,
 }
 
-impl Notes {
+impl SendQueue {
     /// None.
     pub const fn new() -> Self {
-        Self { slots: [None; NOTES_MAX], first: 0, len: 0 }
+        Self { slots: [None; QUEUE_MAX], first: 0, len: 0 }
     }
 
     /// Whether none waits.
@@ -101,15 +101,15 @@ impl Notes {
 
     /// How many more fit.
     pub const fn free(&self) -> usize {
-        NOTES_MAX - self.len
+        QUEUE_MAX - self.len
     }
 
     /// Adds one; `false`, and nothing changes, when it is full.
-    pub fn push(&mut self, note: Note) -> bool {
-        let at = (self.first + self.len) % NOTES_MAX;
+    pub fn push(&mut self, queued: QueuedMessage) -> bool {
+        let at = (self.first + self.len) % QUEUE_MAX;
         match self.slots.get_mut(at) {
-            Some(slot) if self.len < NOTES_MAX => {
-                *slot = Some(note);
+            Some(slot) if self.len < QUEUE_MAX => {
+                *slot = Some(queued);
                 self.len += 1;
                 true
             }
@@ -118,7 +118,7 @@ impl Notes {
     }
 
     /// The oldest.
-    pub fn front(&self) -> Option<&Note> {
+    pub fn front(&self) -> Option<&QueuedMessage> {
         if self.len == 0 {
             return None;
         }
@@ -126,16 +126,16 @@ impl Notes {
     }
 
     /// Puts another in the place of the oldest.
-    pub fn replace_front(&mut self, note: Note) {
+    pub fn replace_front(&mut self, queued: QueuedMessage) {
         if let Some(slot) = self.slots.get_mut(self.first) {
-            *slot = Some(note);
+            *slot = Some(queued);
         }
     }
 
     /// Drops the oldest.
     pub const fn pop(&mut self) {
         if self.len > 0 {
-            self.first = (self.first + 1) % NOTES_MAX;
+            self.first = (self.first + 1) % QUEUE_MAX;
             self.len -= 1;
         }
     }
