@@ -49,6 +49,7 @@ impl FeedSocket {
 
 /// How frames come to a gateway.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is built once and taken apart at once")]
 pub enum FeedInput {
     /// As datagrams.
     Datagrams(FeedSockets),
