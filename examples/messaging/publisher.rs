@@ -6,9 +6,8 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use taut::channel::OfferError;
-use taut::market_data::native::{
-    LevelUpdate, Message, PACKET_BYTES_MAX, PacketHeader, PacketWriter,
-};
+use taut::market_data::native::{Message, PACKET_BYTES_MAX, PacketHeader, PacketWriter};
+use taut::market_data::{EventKind, LevelPlace, LevelUpdate};
 use taut::prelude::*;
 use taut::sys::monotonic;
 use taut_examples::told;
@@ -75,13 +74,13 @@ fn quote(
 ) -> Result<&[u8], Box<dyn Error>> {
     let cents = 10_000 + (number % 100).cast_signed();
     let level = LevelUpdate {
+        side: Side::Buy,
         price: Price(cents * (Price::SCALE / 100)),
         lots: Lots(5),
         order_count: 1,
-        instrument: InstrumentId(1),
-        side: Side::Buy,
+        place: LevelPlace::ByPrice,
     };
     writer.begin(PacketHeader { sequence: SequenceNumber(number), ..PacketHeader::default() })?;
-    writer.push(&Message::LevelUpdate(level))?;
+    writer.push(&Message::Event(InstrumentId(1), EventKind::Level(level)))?;
     Ok(writer.finish())
 }

@@ -6,6 +6,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use taut::channel::{Decoder, Event};
+use taut::market_data::EventKind;
 use taut::market_data::native::{Message, PacketReader};
 use taut::prelude::*;
 use taut::sys::monotonic;
@@ -38,7 +39,7 @@ fn run() -> Result<(), Box<dyn Error>> {
         let polled = subscription.poll_typed(monotonic(), 64, &Packets, |packet, _message| {
             last_sequence = packet.header().sequence;
             for message in packet.messages() {
-                if let Ok(Message::LevelUpdate(level)) = message {
+                if let Ok(Message::Event(_, EventKind::Level(level))) = message {
                     best = best.max(Some(level.price));
                     quotes += 1;
                 }

@@ -9,16 +9,10 @@ const POSITION_MAX: Lots = Lots(10);
 /// Takes falling offers and rising bids.
 #[derive(Debug, Default)]
 pub struct Dip {
-    last: TopEvent,
+    last: BestPrices,
     position: Lots,
     /// The side of the order that is under way: one at a time.
     waiting: Option<Side>,
-}
-
-impl Dip {
-    pub const fn position(&self) -> Lots {
-        self.position
-    }
 }
 
 /// The price of this side where it was better for us than before.
@@ -32,8 +26,8 @@ fn moved(
 }
 
 impl Strategy for Dip {
-    fn on_market(&mut self, _now: Nanos, event: &MarketEvent, orders: &mut impl OrderEntry) {
-        let MarketEvent::Top(top) = *event else { return };
+    fn on_market(&mut self, _now: Nanos, event: &Event, orders: &mut impl OrderEntry) {
+        let EventKind::Top(top) = event.kind else { return };
         let before = std::mem::replace(&mut self.last, top);
         if self.waiting.is_some() {
             return;

@@ -9,16 +9,17 @@ use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::process::ExitCode;
 
+use taut::fix::CompId;
 use taut::prelude::*;
 use taut::sys::{
     Address, DatagramOptions, Socket, StreamOptions, SysError, catch_stop_signals, monotonic,
     stop_requests, utc,
 };
 use taut::venue::flow::{SyntheticConfig, SyntheticFlow};
-use taut::venue::{FeedOutput, Flow, Now, Venue, VenueConfig};
+use taut::venue::{FeedOutput, Flow, Now, Venue, VenueConfig, VenueSockets};
 use taut_examples::told;
 
-use market::Market;
+use market::{Market, SYMBOL, TICK, VENUE};
 
 /// Commands of the crowd in a second.
 const FLOW_HZ: u32 = 5_000;
@@ -35,17 +36,17 @@ fn run() -> Result<(), Box<dyn Error>> {
     let seconds: Option<i64> = arguments.next().map(|text| text.parse()).transpose()?;
 
     let orders = listen(market.orders)?;
-    // The venue's second listener throws away what it gets; see `Gateway` for what that measures.
-    let sink = listen(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
     let feed = FeedOutput {
-        incremental: multicast(market.incremental)?,
+        incremental: multicast(market.incremental)?.into(),
         incremental_b: None,
-        snapshot: multicast(market.snapshot)?,
+        snapshot: multicast(market.snapshot)?.into(),
         retransmission: None,
     };
     let crowd = SyntheticFlow::new(SyntheticConfig { seed: 1, ..SyntheticConfig::default() });
-    let config = VenueConfig::new(market.instrument, market.venue, market.stream_id);
-    let mut venue = Venue::new(&config, orders, sink, feed, Flow::synthetic(crowd, FLOW_HZ))?;
+    let venue = CompId::new(VENUE.as_bytes()).ok_or("a CompID")?;
+    let config = VenueConfig::new(instrument()?, venue, market.stream_id);
+    let sockets = VenueSockets { orders: orders.into(), feed };
+    let mut venue = Venue::new(&config, sockets, Flow::synthetic(crowd, FLOW_HZ))?;
 
     catch_stop_signals()?;
     let end = seconds.map(|seconds| monotonic() + Nanos::from_secs(seconds));
@@ -59,6 +60,12 @@ fn run() -> Result<(), Box<dyn Error>> {
     let counters = venue.counters();
     println!("closed: {} packets published, {} trades", counters.published, counters.trades);
     Ok(())
+}
+
+fn instrument() -> Result<Instrument, Box<dyn Error>> {
+    let symbol = Symbol::new(SYMBOL.as_bytes()).ok_or("a symbol")?;
+    let share = Qty { mantissa: 1, decimals: 0 };
+    Ok(Instrument::new(InstrumentId(1), symbol, Price::parse(TICK.as_bytes())?, share)?)
 }
 
 fn listen(at: SocketAddrV4) -> Result<Socket, SysError> {

@@ -3,17 +3,18 @@
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use taut::fix::CompId;
-use taut::prelude::*;
-
 /// Administratively scoped (RFC 2365); with no hops it stays on this host.
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 84, 86);
 const PORT: u16 = 19_880;
 
-/// One instrument and where it is traded.
+/// What is traded, in which steps.
+pub const SYMBOL: &str = "AAPL";
+pub const TICK: &str = "0.01";
+/// The exchange's CompID.
+pub const VENUE: &str = "EXCHANGE";
+
+/// Where it is traded.
 pub struct Market {
-    pub instrument: Instrument,
-    pub venue: CompId,
     /// Names the feed in every packet.
     pub stream_id: u32,
     pub orders: SocketAddrV4,
@@ -26,12 +27,7 @@ impl Market {
     pub fn at(port: Option<&str>) -> Result<Self, Box<dyn Error>> {
         let port: u16 = port.map_or(Ok(PORT), str::parse)?;
         let next = |n| port.checked_add(n).ok_or("the port must have two behind it");
-        let symbol = Symbol::new(b"AAPL").ok_or("a symbol")?;
-        let tick = Price::parse(b"0.01")?;
-        let share = Qty { mantissa: 1, decimals: 0 };
         Ok(Self {
-            instrument: Instrument::new(InstrumentId(1), symbol, tick, share)?,
-            venue: CompId::new(b"EXCHANGE").ok_or("a CompID")?,
             stream_id: u32::from(port),
             orders: SocketAddrV4::new(Ipv4Addr::LOCALHOST, port),
             incremental: SocketAddrV4::new(GROUP, next(1)?),

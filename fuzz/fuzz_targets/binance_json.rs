@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use taut_market_data::binance::{BinanceJson, DepthBook};
-use taut_market_data::{Context, Event};
+use taut_market_data::{Context, Event, EventKind};
 use taut_types::Nanos;
 
 fuzz_target!(|input: &[u8]| {
@@ -12,9 +12,9 @@ fuzz_target!(|input: &[u8]| {
     for (time, frame) in (0..).zip(input.split(|&byte| byte == b'\n')) {
         let mut open = false;
         let mut sink = |context: &Context<'_>, event: &Event| {
-            match event {
-                Event::Begin(_) => assert!(!std::mem::replace(&mut open, true)),
-                Event::End { .. } => assert!(std::mem::replace(&mut open, false)),
+            match event.kind {
+                EventKind::Begin(_) => assert!(!std::mem::replace(&mut open, true)),
+                EventKind::End { .. } => assert!(std::mem::replace(&mut open, false)),
                 _ => {}
             }
             book.on_event(context, event, &mut |_| {});

@@ -5,8 +5,9 @@
 use libfuzzer_sys::fuzz_target;
 use taut_market_data::feed::{
     Arbiter, ArbiterConfig, FeedConfig, Line, Recovery, RetransmitConfig, RetransmitRequest,
-    RetransmitServer, SnapshotHead, Soundness,
+    RetransmitServer, SnapshotHead,
 };
+use taut_market_data::Soundness;
 use taut_types::{Nanos, SequenceNumber};
 
 fn config(kind: u8) -> ArbiterConfig {
@@ -26,6 +27,7 @@ fn config(kind: u8) -> ArbiterConfig {
             _ => Recovery::NaturalRefresh,
         },
         restart_packets: 3,
+        ..ArbiterConfig::default()
     }
 }
 

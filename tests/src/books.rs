@@ -8,8 +8,9 @@ use crate::setup::instrument;
 /// Demands that both books show the same levels: prices, quantities and numbers of orders.
 ///
 /// # Panics
-/// At the first level that differs.
-pub fn assert_same_levels(venue: &OrderBook, gateway: &LevelBook) {
+/// At the first level that differs, and without a book.
+pub fn assert_same_levels(venue: &OrderBook, gateway: Option<&LevelBook>) {
+    let gateway = gateway.expect("a book of the instrument");
     let instrument = instrument();
     for side in Side::BOTH {
         assert_eq!(gateway.level_count(side), venue.level_count(side), "levels of {side:?}");

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use taut_gateway::{MarketEvent, NewOrder, OrderEntry, OrderUpdate, Strategy, UpdateKind};
+use taut_gateway::{NewOrder, OrderEntry, OrderUpdate, Strategy, UpdateKind};
+use taut_market_data::Event;
 use taut_types::{ClientOrderId, Lots, Nanos, Side};
 
 /// What a strategy asked for and was told.
@@ -87,7 +88,7 @@ impl<E: OrderEntry> OrderEntry for Entered<'_, E> {
 }
 
 impl<S: Strategy> Strategy for Ledger<S> {
-    fn on_market(&mut self, now: Nanos, event: &MarketEvent, orders: &mut impl OrderEntry) {
+    fn on_market(&mut self, now: Nanos, event: &Event, orders: &mut impl OrderEntry) {
         let account = &mut self.account;
         self.strategy.on_market(now, event, &mut Entered { orders, account });
     }

@@ -5,10 +5,11 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 
 use taut_gateway::{
-    Client, FusedClient, Gateway, GatewayCounters, Recorders, Regions, SplitClient, Strategy,
-    StrategyRunner, TouchConfig, TouchStrategy, Views,
+    Client, FusedClient, Gateway, GatewayCounters, Regions, SplitClient, Strategy, StrategyRunner,
+    TouchConfig, TouchStrategy, Views,
 };
 use taut_lat::{PathSnapshot, Summary};
+use taut_market_data::native::NativeFeed;
 use taut_sys::{Anchoring, Clock, monotonic, utc, yield_cpu};
 use taut_testkit::Deadline;
 use taut_types::{Lots, Nanos, SequenceNumber};
@@ -17,7 +18,7 @@ use taut_venue::{Now, Venue, VenueCounters};
 use crate::books::assert_same_levels;
 use crate::ledger::{Account, Ledger};
 use crate::setup::{
-    VenueAddresses, feed, gateway_config, open_venue, synthetic_flow, venue_config,
+    VenueAddresses, feed, gateway_config, native_feed, open_venue, synthetic_flow, venue_config,
 };
 
 /// How often the synthetic market moves.
@@ -90,7 +91,7 @@ fn serve(mut venue: Venue, wishes: &Receiver<Wish>, stopped: &Sender<VenueCounte
 #[derive(Debug)]
 pub struct Session<'m, C> {
     /// The gateway.
-    pub gateway: Gateway<'m, C>,
+    pub gateway: Gateway<'m, C, NativeFeed>,
     /// Until the session is closed.
     venue: Option<VenueThread>,
 }
@@ -105,9 +106,8 @@ impl<'m, C: Client> Session<'m, C> {
         let (venue, at): (Venue, VenueAddresses) =
             open_venue(&venue_config(), synthetic_flow(seed, TICKS_HZ), output);
         let venue = VenueThread::spawn(venue);
-        let recorders = Recorders::new(regions).expect("regions that hold the histograms");
-        let config = gateway_config(at);
-        let gateway = Gateway::new(&config, clock, sockets, client, recorders, regions.gateway);
+        let (input, feed) = native_feed(instrument(), sockets, clock.now());
+        let gateway = Gateway::new(&gateway_config(at), clock, input, feed, client, regions);
         let gateway = gateway.expect("a connection to the venue");
         let mut session = Self { gateway, venue: Some(venue) };
         session.run_until("a session and a book", |gateway| gateway.is_ready());
@@ -119,7 +119,11 @@ impl<'m, C: Client> Session<'m, C> {
     ///
     /// # Panics
     /// When that takes too long, or the gateway cannot go on.
-    pub fn run_until(&mut self, awaited: &str, mut done: impl FnMut(&mut Gateway<'m, C>) -> bool) {
+    pub fn run_until(
+        &mut self,
+        awaited: &str,
+        mut done: impl FnMut(&mut Gateway<'m, C, NativeFeed>) -> bool,
+    ) {
         let deadline = Deadline::default();
         while !done(&mut self.gateway) {
             if !self.gateway.poll().expect("the gateway goes on") {

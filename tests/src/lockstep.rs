@@ -1,13 +1,14 @@
 //! Venue and gateway in one thread, on a clock that the test turns.
 
-use taut_gateway::{Client, FeedSockets, Gateway, GatewayConfig, Recorders, Regions};
+use taut_gateway::{Client, FeedSocket, FeedSockets, Gateway, GatewayConfig, Regions};
+use taut_market_data::native::NativeFeed;
 use taut_sys::{Clock, TickMapping};
 use taut_testkit::{Deadline, Faults};
 use taut_types::{Nanos, SequenceNumber};
 use taut_venue::{FeedOutput, Flow, Now, Venue, VenueConfig};
 
 use crate::lossy_link::LossyLink;
-use crate::setup::{gateway_config, open_venue, requests};
+use crate::setup::{gateway_config, native_feed, open_venue, requests};
 
 /// Where the clock starts; nothing depends on it but that it is not 0.
 pub const START: Nanos = Nanos::from_secs(1_000);
@@ -49,7 +50,7 @@ pub struct Lockstep<'m, C> {
     /// The venue.
     pub venue: Venue,
     /// The gateway.
-    pub gateway: Gateway<'m, C>,
+    pub gateway: Gateway<'m, C, NativeFeed>,
     /// The incremental channel between them.
     pub incremental: LossyLink,
     /// Line B of it.
@@ -81,24 +82,23 @@ impl<'m, C: Client> Lockstep<'m, C> {
         };
         let (retransmitting, asking) = retransmission.then(requests).unzip();
         let output = FeedOutput {
-            incremental: incremental_out,
-            incremental_b: b_out,
-            snapshot: snapshot_out,
-            retransmission: retransmitting,
+            incremental: incremental_out.into(),
+            incremental_b: b_out.map(Into::into),
+            snapshot: snapshot_out.into(),
+            retransmission: retransmitting.map(Into::into),
         };
         let sockets = FeedSockets {
-            incremental: incremental_in,
-            incremental_b: b_in,
-            snapshot: snapshot_in,
-            retransmission: asking,
+            incremental: incremental_in.into(),
+            incremental_b: b_in.map(FeedSocket::from),
+            snapshot: snapshot_in.into(),
+            retransmission: asking.map(FeedSocket::from),
         };
         let (venue, at) = open_venue(config, flow, output);
-        // A bare send is for the clock on the wall, and so is how long line B waits.
+        // How long line B waits is for the clock on the wall.
         let instrument = config.instrument;
-        let config =
-            GatewayConfig { instrument, sink_address: None, hot: false, ..gateway_config(at) };
-        let recorders = Recorders::new(regions).expect("regions that hold the histograms");
-        let gateway = Gateway::new(&config, clock(), sockets, client, recorders, regions.gateway);
+        let config = GatewayConfig { instrument, hot: false, ..gateway_config(at) };
+        let (input, feed) = native_feed(instrument, sockets, START);
+        let gateway = Gateway::new(&config, clock(), input, feed, client, regions);
         let gateway = gateway.expect("a connection to the venue");
         let mut pair = Self { venue, gateway, incremental, line_b, snapshot, now: START };
         pair.log_on();
@@ -137,7 +137,7 @@ impl<'m, C: Client> Lockstep<'m, C> {
     ///
     /// # Panics
     /// When one of them cannot go on.
-    pub fn step_watching(&mut self, mut watch: impl FnMut(Round, &Gateway<'m, C>)) {
+    pub fn step_watching(&mut self, mut watch: impl FnMut(Round, &Gateway<'m, C, NativeFeed>)) {
         self.now = self.now + STEP;
         self.gateway.clock_mut().set_mapping(standing_at(self.now));
         let now = Now { mono: self.now, utc: self.now + UTC_OFFSET };

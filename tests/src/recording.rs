@@ -1,8 +1,7 @@
 //! A client that writes down what its strategy is told and what it asks for.
 
-use taut_gateway::{
-    Client, FusedClient, MarketEvent, OrderUpdate, Request, RequestKind, Strategy, TickStamps,
-};
+use taut_gateway::{Client, FusedClient, OrderUpdate, Request, RequestKind, Strategy, TickStamps};
+use taut_market_data::Event;
 use taut_sys::Clock;
 use taut_types::{ClientOrderId, Nanos};
 
@@ -10,7 +9,7 @@ use taut_types::{ClientOrderId, Nanos};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
     /// What one packet changed.
-    Market(TickStamps, Vec<MarketEvent>),
+    Market(TickStamps, Vec<Event>),
     /// What became of an order.
     Order(OrderUpdate),
     /// That time passes.
@@ -53,14 +52,14 @@ impl<S: Strategy> Recorded<FusedClient<S>> {
 }
 
 impl<C: Client> Client for Recorded<C> {
-    fn market(&mut self, clock: &Clock, stamps: TickStamps, events: &[MarketEvent]) {
+    fn market(&mut self, clock: &Clock, stamps: TickStamps, events: &[Event]) {
         self.news.push((clock.now(), News::Market(stamps, events.to_vec())));
         self.client.market(clock, stamps, events);
     }
 
-    fn order_update(&mut self, clock: &Clock, update: &OrderUpdate) -> bool {
-        self.news.push((clock.now(), News::Order(*update)));
-        self.client.order_update(clock, update)
+    fn order_update(&mut self, clock: &Clock, now: Nanos, update: &OrderUpdate) -> bool {
+        self.news.push((now, News::Order(*update)));
+        self.client.order_update(clock, now, update)
     }
 
     fn next_request(&mut self) -> Option<Request> {
@@ -69,8 +68,8 @@ impl<C: Client> Client for Recorded<C> {
         Some(request)
     }
 
-    fn timer(&mut self, clock: &Clock) {
-        self.news.push((clock.now(), News::Timer));
-        self.client.timer(clock);
+    fn timer(&mut self, clock: &Clock, now: Nanos) {
+        self.news.push((now, News::Timer));
+        self.client.timer(clock, now);
     }
 }

@@ -3,11 +3,12 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use taut_fix::CompId;
-use taut_gateway::{FeedSockets, GatewayConfig};
+use taut_gateway::{FeedInput, FeedSockets, GatewayConfig};
+use taut_market_data::native::{NativeConfig, NativeFeed};
 use taut_sys::{Address, DatagramOptions, Socket, StreamOptions};
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Symbol};
 use taut_venue::flow::{SyntheticConfig, SyntheticFlow};
-use taut_venue::{FeedOutput, Flow, Venue, VenueConfig};
+use taut_venue::{FeedOutput, Flow, Venue, VenueConfig, VenueSockets};
 
 /// Names the feed in every packet.
 pub const STREAM_ID: u32 = 0x7a07;
@@ -50,16 +51,29 @@ pub fn gateway_config(at: VenueAddresses) -> GatewayConfig {
     GatewayConfig {
         instrument: instrument(),
         order_address: at.orders,
-        sink_address: Some(at.sink),
         sender_comp_id: text("GATEWAY"),
         target_comp_id: text("VENUE"),
         heartbeat_interval: Nanos::from_secs(5),
-        stream_id: Some(STREAM_ID),
-        level_capacity: 1 << 13,
         order_capacity: 1 << 16,
         risk: GatewayConfig::default_risk(),
         hot: true,
     }
+}
+
+/// The venue's feed as these sockets bring it, and its handler with the habits of the demo.
+#[must_use]
+pub fn native_feed(
+    instrument: Instrument,
+    sockets: FeedSockets,
+    now: Nanos,
+) -> (FeedInput, NativeFeed) {
+    let config = NativeConfig {
+        instrument,
+        stream_id: Some(STREAM_ID),
+        level_capacity: 1 << 13,
+        has_retransmission: sockets.retransmission.is_some(),
+    };
+    (FeedInput::Datagrams(sockets), NativeFeed::new(&config, now))
 }
 
 /// A market out of a seed.
@@ -69,13 +83,11 @@ pub fn synthetic_flow(seed: u64, ticks_hz: u32) -> Flow {
     Flow::synthetic(SyntheticFlow::new(config), ticks_hz)
 }
 
-/// Where a venue takes orders, and where it takes what it throws away.
+/// Where a venue takes orders.
 #[derive(Clone, Copy, Debug)]
 pub struct VenueAddresses {
     /// Orders.
     pub orders: SocketAddrV4,
-    /// Bare sends.
-    pub sink: SocketAddrV4,
 }
 
 const ANY_PORT: Address = Address::Inet(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)));
@@ -86,16 +98,13 @@ const ANY_PORT: Address = Address::Inet(SocketAddr::V4(SocketAddrV4::new(Ipv4Add
 /// When it cannot be opened.
 #[must_use]
 pub fn open_venue(config: &VenueConfig, flow: Flow, feed: FeedOutput) -> (Venue, VenueAddresses) {
-    let options = StreamOptions::default();
-    let listen = || Socket::listen(&ANY_PORT, &options).expect("a port to listen on");
-    let (orders, sink) = (listen(), listen());
-    let address = |listener: &Socket| match listener.local_address() {
-        Ok(Address::Inet(SocketAddr::V4(address))) => address,
+    let orders = Socket::listen(&ANY_PORT, &StreamOptions::default()).expect("a port to listen on");
+    let at = match orders.local_address() {
+        Ok(Address::Inet(SocketAddr::V4(orders))) => VenueAddresses { orders },
         other => panic!("{other:?}"),
     };
-    let at = VenueAddresses { orders: address(&orders), sink: address(&sink) };
-    let venue = Venue::new(config, orders, sink, feed, flow).expect("a venue");
-    (venue, at)
+    let sockets = VenueSockets { orders: orders.into(), feed };
+    (Venue::new(config, sockets, flow).expect("a venue"), at)
 }
 
 /// A way for datagrams on loopback: the sending end and the receiving end.
@@ -130,11 +139,16 @@ pub fn feed() -> (FeedOutput, FeedSockets) {
     let ((incremental_out, incremental), (snapshot_out, snapshot)) = (link(), link());
     let ((b_out, incremental_b), (retransmitting, asking)) = (link(), requests());
     let output = FeedOutput {
-        incremental: incremental_out,
-        incremental_b: Some(b_out),
-        snapshot: snapshot_out,
-        retransmission: Some(retransmitting),
+        incremental: incremental_out.into(),
+        incremental_b: Some(b_out.into()),
+        snapshot: snapshot_out.into(),
+        retransmission: Some(retransmitting.into()),
     };
-    let (incremental_b, retransmission) = (Some(incremental_b), Some(asking));
-    (output, FeedSockets { incremental, incremental_b, snapshot, retransmission })
+    let sockets = FeedSockets {
+        incremental: incremental.into(),
+        incremental_b: Some(incremental_b.into()),
+        snapshot: snapshot.into(),
+        retransmission: Some(asking.into()),
+    };
+    (output, sockets)
 }

@@ -11,6 +11,7 @@ use taut_gateway::{
     StrategyRunner, TouchStrategy,
 };
 use taut_ipc::Segment;
+use taut_market_data::native::NativeFeed;
 use taut_sys::Clock;
 use taut_tests::live::{Session, clock, run_rounds, touch};
 
@@ -32,7 +33,7 @@ fn is_warm(counters: &GatewayCounters) -> bool {
 fn allocations_of_gateway<C: Client>(session: &mut Session<'_, C>) -> u64 {
     session.run_until("a warm gateway", |gateway| is_warm(&gateway.counters()));
     let before = session.gateway.counters();
-    let enough = |gateway: &mut Gateway<'_, C>| {
+    let enough = |gateway: &mut Gateway<'_, C, NativeFeed>| {
         let after = gateway.counters();
         answered(&after) - answered(&before) >= ORDERS && after.ticks - before.ticks >= TICKS
     };

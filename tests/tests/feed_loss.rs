@@ -3,10 +3,11 @@
 #![forbid(unsafe_code)]
 
 use taut_gateway::{
-    FusedClient, GatewayCounters, MarketEvent, NewOrder, OrderEntry, OrderUpdate, Refusal, Regions,
-    Strategy, TopEvent, TouchConfig, TouchStrategy, UpdateKind,
+    FusedClient, GatewayCounters, NewOrder, OrderEntry, OrderUpdate, Refusal, Regions, Strategy,
+    TouchConfig, TouchStrategy, UpdateKind,
 };
 use taut_ipc::Segment;
+use taut_market_data::{BestPrices, Event, EventKind, Soundness};
 use taut_oms::RiskReject;
 use taut_testkit::Faults;
 use taut_tests::books::assert_same_levels;
@@ -119,7 +120,7 @@ fn heals_although_snapshots_suffer_too() {
 /// A strategy that asks for an order at every turn of its timer, whatever it was told.
 #[derive(Default)]
 struct Reckless {
-    top: TopEvent,
+    top: BestPrices,
     live: bool,
     stopped: bool,
     done: u64,
@@ -129,11 +130,11 @@ struct Reckless {
 }
 
 impl Strategy for Reckless {
-    fn on_market(&mut self, _now: Nanos, event: &MarketEvent, _orders: &mut impl OrderEntry) {
-        match event {
-            MarketEvent::Live(live) => self.live = *live,
-            MarketEvent::Top(top) => self.top = *top,
-            MarketEvent::Level(_) | MarketEvent::Trade(_) => {}
+    fn on_market(&mut self, _now: Nanos, event: &Event, _orders: &mut impl OrderEntry) {
+        match event.kind {
+            EventKind::Book(soundness) => self.live = soundness == Soundness::Sound,
+            EventKind::Top(top) => self.top = top,
+            _ => {}
         }
     }
 

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use taut_gateway::{
-    FusedClient, GatewayCounters, MarketEvent, NewOrder, OrderEntry, OrderUpdate, Refusal, Regions,
-    Strategy, TopEvent, UpdateKind,
+    FusedClient, GatewayCounters, NewOrder, OrderEntry, OrderUpdate, Refusal, Regions, Strategy,
+    UpdateKind,
 };
 use taut_ipc::Segment;
+use taut_market_data::{BestPrices, Event, EventKind};
 use taut_tests::ledger::{Account, Ledger};
 use taut_tests::live::{Outcome, fused, split};
 use taut_tests::lockstep::{Conditions, Lockstep};
@@ -84,7 +85,7 @@ fn a_split_session_adds_up() {
 /// A strategy that does everything that it should not, and some things too late.
 #[derive(Default)]
 struct Unruly {
-    top: TopEvent,
+    top: BestPrices,
     turn: u64,
     stopped: bool,
     /// Its orders that may still trade, with their prices.
@@ -117,15 +118,15 @@ impl Unruly {
 }
 
 impl Strategy for Unruly {
-    fn on_market(&mut self, _now: Nanos, event: &MarketEvent, orders: &mut impl OrderEntry) {
-        match event {
-            MarketEvent::Top(top) => self.top = *top,
+    fn on_market(&mut self, _now: Nanos, event: &Event, orders: &mut impl OrderEntry) {
+        match event.kind {
+            EventKind::Top(top) => self.top = top,
             // A trade at the price of an order of ours: it is too late now, at least in part.
-            MarketEvent::Trade(trade) => {
+            EventKind::Trade(trade) => {
                 let hit = self.open.iter().filter(|(_, price)| **price == trade.price);
                 hit.for_each(|(id, _)| assert!(orders.cancel(*id)));
             }
-            MarketEvent::Level(_) | MarketEvent::Live(_) => {}
+            _ => {}
         }
     }
 

@@ -1,10 +1,9 @@
 //! When a tick began: at the receive call that brought it, whatever was sent since.
 #![forbid(unsafe_code)]
 
-use taut_gateway::{
-    FusedClient, MarketEvent, NewOrder, OrderEntry, OrderUpdate, Regions, Strategy,
-};
+use taut_gateway::{FusedClient, NewOrder, OrderEntry, OrderUpdate, Regions, Strategy};
 use taut_ipc::Segment;
+use taut_market_data::{Event, EventKind};
 use taut_tests::lockstep::{Conditions, Lockstep, standing_at};
 use taut_tests::setup::{synthetic_flow, venue_config};
 use taut_types::{Lots, Nanos, OrderType, Side, TimeInForce};
@@ -18,8 +17,8 @@ struct Hasty {
 }
 
 impl Strategy for Hasty {
-    fn on_market(&mut self, now: Nanos, event: &MarketEvent, orders: &mut impl OrderEntry) {
-        let MarketEvent::Top(top) = event else { return };
+    fn on_market(&mut self, now: Nanos, event: &Event, orders: &mut impl OrderEntry) {
+        let EventKind::Top(top) = event.kind else { return };
         self.began.push(now);
         let Some((price, _)) = top.ask else { return };
         let sent = orders.new_order(NewOrder {

@@ -56,11 +56,11 @@ fn record(config: &VenueConfig, flow: Flow, conditions: Conditions) -> Conversat
 }
 
 /// Tells a client what is written down.
-fn tell(client: &mut impl Client, clock: &Clock, news: &News) {
+fn tell(client: &mut impl Client, clock: &Clock, now: Nanos, news: &News) {
     match news {
         News::Market(stamps, events) => client.market(clock, *stamps, events),
-        News::Order(update) => assert!(client.order_update(clock, update)),
-        News::Timer => client.timer(clock),
+        News::Order(update) => assert!(client.order_update(clock, now, update)),
+        News::Timer => client.timer(clock, now),
         News::Stop => {}
     }
 }
@@ -74,7 +74,7 @@ fn asked_fused(news: &[(Nanos, News)]) -> Vec<Asked> {
     let (mut clock, mut asked) = (lockstep::clock(), Vec::new());
     for (at, news) in news {
         clock.set_mapping(standing_at(*at));
-        tell(&mut client, &clock, news);
+        tell(&mut client, &clock, *at, news);
         if *news == News::Stop {
             client.stop();
         }
@@ -91,7 +91,7 @@ fn asked_split(news: &[(Nanos, News)]) -> Vec<Asked> {
     let (mut clock, mut asked) = (lockstep::clock(), Vec::new());
     for (at, news) in news {
         clock.set_mapping(standing_at(*at));
-        tell(&mut client, &clock, news);
+        tell(&mut client, &clock, *at, news);
         while runner.poll(&clock) {}
         match news {
             News::Timer => runner.timer(&clock),

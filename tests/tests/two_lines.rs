@@ -3,8 +3,8 @@
 #![forbid(unsafe_code)]
 
 use taut_gateway::{
-    FusedClient, Gateway, GatewayConfig, GatewayCounters, Recorders, Regions, Strategy,
-    TouchConfig, TouchStrategy,
+    FusedClient, Gateway, GatewayConfig, GatewayCounters, Regions, Strategy, TouchConfig,
+    TouchStrategy,
 };
 use taut_ipc::Segment;
 use taut_market_data::feed::RetransmitConfig;
@@ -15,7 +15,8 @@ use taut_tests::ledger::Ledger;
 use taut_tests::lockstep::{Conditions, Lockstep, START, clock};
 use taut_tests::lossy_link::faults;
 use taut_tests::setup::{
-    feed, gateway_config, link, open_venue, synthetic_flow, venue_config, venue_config_for_losses,
+    feed, gateway_config, link, native_feed, open_venue, synthetic_flow, venue_config,
+    venue_config_for_losses,
 };
 use taut_types::{Lots, SequenceNumber};
 use taut_venue::{FeedLoss, VenueConfig, VenueCounters};
@@ -128,14 +129,13 @@ fn a_line_whose_socket_fails_is_silent_and_counted() {
         let segment = Segment::create("failing-line", &Regions::LAYOUT).expect("a segment");
         let regions = Regions::of(&segment).expect("regions");
         let (output, mut sockets) = feed();
-        (sockets.incremental, sockets.incremental_b) = (refused(), Some(refused()));
+        (sockets.incremental, sockets.incremental_b) = (refused().into(), Some(refused().into()));
         let (_venue, at) = open_venue(&venue_config(), synthetic_flow(56, TICKS_HZ), output);
-        let config = GatewayConfig { hot, sink_address: None, ..gateway_config(at) };
-        let recorders = Recorders::new(&regions).expect("recorders");
+        let config = GatewayConfig { hot, ..gateway_config(at) };
         let client = FusedClient::new(TouchStrategy::new(TouchConfig::default(), START));
-        let counters = regions.gateway;
-        let mut gateway = Gateway::new(&config, clock(), sockets, client, recorders, counters)
-            .expect("a gateway");
+        let (input, feed) = native_feed(instrument(), sockets, START);
+        let mut gateway =
+            Gateway::new(&config, clock(), input, feed, client, &regions).expect("a gateway");
         for _ in 0..100 {
             gateway.poll().expect("a gateway that goes on");
         }

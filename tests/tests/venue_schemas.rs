@@ -5,10 +5,13 @@ use std::path::Path;
 
 use taut_market_data::binance::{FrameKind, decode_stream};
 use taut_market_data::mdp3::{Cell, PlacedBook, decode_packet};
-use taut_market_data::{Context, Event, InstrumentKey, MarketDataError, TradingStatus};
+use taut_market_data::{
+    BestPrices, Context, Event, EventKind, InstrumentKey, Instruments, MarketDataError,
+    TradingStatus,
+};
 use taut_sbe_gen::{Body, Schema};
 use taut_tests::venue_message::{Named, VenueMessage};
-use taut_types::{Lots, Nanos, OrderId, Price, Side};
+use taut_types::{InstrumentId, Lots, Nanos, OrderId, Price, Side, Symbol};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
@@ -71,14 +74,17 @@ fn what_is_read_stands_where_the_venues_schemas_have_it() {
 }
 
 /// Events with their instruments and sequences, as text.
-fn stream_events(message: &[u8]) -> Result<(FrameKind, Vec<(u64, Event)>), MarketDataError> {
+fn stream_events(message: &[u8]) -> Result<(FrameKind, Vec<(u64, EventKind)>), MarketDataError> {
+    let symbol = Symbol::new(b"BTCUSDT").expect("a symbol");
+    let instruments = Instruments::new(&[(symbol, InstrumentId(7))]);
     let mut told = Vec::new();
     let mut sink = |context: &Context<'_>, event: &Event| {
         assert_eq!(context.instrument, InstrumentKey::Symbol(b"BTCUSDT"));
-        assert_eq!(context.exchange_time, Nanos::from_micros(1_723_161_256_298_001));
-        told.push((context.sequence.last, *event));
+        assert_eq!(event.exchange_time, Nanos::from_micros(1_723_161_256_298_001));
+        assert_eq!(event.instrument, InstrumentId(7));
+        told.push((context.sequence.last, event.kind));
     };
-    decode_stream(Nanos(5), message, 8, &mut sink).map(|kind| (kind, told))
+    decode_stream(Nanos(5), message, 8, &instruments, &mut sink).map(|kind| (kind, told))
 }
 
 const HEAD: [Named<'static>; 3] =
@@ -99,8 +105,9 @@ fn binance_messages_of_the_venues_schema_are_read() {
         VenueMessage::new(&schema, 10_001, &[&fields[..], &[("askPrice", 6_180_030)]].concat())
             .text("BTCUSDT");
     let (kind, told) = stream_events(&best).unwrap();
-    let (bid, ask) = ((price(6_180_020), lots(12)), (price(6_180_030), lots(0)));
-    assert_eq!((kind, &told[..]), (FrameKind::BookTicker, &[(7, Event::Top { bid, ask })][..]));
+    // No lots: nobody is there.
+    let top = BestPrices { bid: Some((price(6_180_020), lots(12))), ask: None };
+    assert_eq!((kind, &told[..]), (FrameKind::BookTicker, &[(7, EventKind::Top(top))][..]));
 
     let level = |price, qty| [("price", price), ("qty", qty)];
     for (template, ids, kind) in [
@@ -115,7 +122,7 @@ fn binance_messages_of_the_venues_schema_are_read() {
         let levels: Vec<_> = told
             .iter()
             .filter_map(|(id, event)| match event {
-                Event::Level(level) => Some((*id, level.side, level.price, level.lots)),
+                EventKind::Level(level) => Some((*id, level.side, level.price, level.lots)),
                 _ => None,
             })
             .collect();
@@ -140,7 +147,7 @@ fn binance_messages_of_the_venues_schema_are_read() {
         .text("BTCUSDT");
     let (kind, told) = stream_events(&trades).unwrap();
     assert_eq!((kind, told.len()), (FrameKind::Trade, 2));
-    let Event::Trade(trade) = told[0].1 else { panic!("{told:?}") };
+    let EventKind::Trade(trade) = told[0].1 else { panic!("{told:?}") };
     assert_eq!((trade.aggressor, trade.price), (Some(Side::Sell), price(100)));
 }
 
@@ -156,14 +163,20 @@ fn packet(sequence: u32, messages: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-fn cme_events(packet: &[u8]) -> Result<Vec<(InstrumentKey<'static>, Event)>, MarketDataError> {
+fn cme_events(packet: &[u8]) -> Result<Vec<(InstrumentKey<'static>, EventKind)>, MarketDataError> {
     let mut told = Vec::new();
     let mut sink = |context: &Context<'_>, event: &Event| {
         let instrument = match context.instrument {
-            InstrumentKey::Id(id) => InstrumentKey::Id(id),
-            _ => InstrumentKey::Channel,
+            InstrumentKey::Id(id) => {
+                assert_eq!(event.instrument, InstrumentId(id));
+                InstrumentKey::Id(id)
+            }
+            _ => {
+                assert_eq!(event.instrument, InstrumentId::ALL);
+                InstrumentKey::Channel
+            }
         };
-        told.push((instrument, *event));
+        told.push((instrument, event.kind));
     };
     decode_packet(Nanos(5), packet, &mut sink).map(|_| told)
 }
@@ -322,21 +335,21 @@ fn cme_orders_trades_and_states_are_read_and_a_wrong_packet_says_nothing() {
     let orders: Vec<_> = told
         .iter()
         .filter_map(|(_, event)| match event {
-            Event::OrderAdd(order) => Some((order.order_id.0, order.side, order.lots.0)),
+            EventKind::OrderAdd(order) => Some((order.order_id.0, order.side, order.lots.0)),
             _ => None,
         })
         .collect();
     assert_eq!(orders, [(8, Side::Sell, 2), (5, Side::Buy, 7), (1, Side::Buy, 0)]);
-    let deleted = Event::OrderDelete { order_id: OrderId(9), side: Side::Buy };
+    let deleted = EventKind::OrderDelete { order_id: OrderId(9), side: Side::Buy };
     assert!(told.contains(&(InstrumentKey::Id(0), deleted)));
-    assert!(told.contains(&(eleven, Event::Status(TradingStatus::Trading))));
+    assert!(told.contains(&(eleven, EventKind::Status(TradingStatus::Trading))));
     let trades: Vec<_> =
-        told.iter().filter(|(_, event)| matches!(event, Event::Trade(_))).collect();
+        told.iter().filter(|(_, event)| matches!(event, EventKind::Trade(_))).collect();
     assert_eq!(trades.len(), 1);
     let ends: Vec<_> = told
         .iter()
         .filter_map(|(_, event)| match event {
-            Event::End { is_final } => Some(*is_final),
+            EventKind::End { is_final } => Some(*is_final),
             _ => None,
         })
         .collect();

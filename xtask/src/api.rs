@@ -19,12 +19,11 @@ use modules::Modules;
 const FACADE: &str = "crates/taut/src/lib.rs";
 const GOLDENS: &str = "crates/taut/api";
 
-/// Compares the headers with those that are checked in, or writes them; returns how many there
-/// are.
+/// Compares the headers with those that are checked in, or writes them.
 ///
 /// # Errors
 /// In words, with the first lines that differ.
-pub fn run(root: &Path, bless: bool) -> Result<usize, String> {
+pub fn run(root: &Path, bless: bool) -> Result<String, String> {
     let tree = Tree::load(root).map_err(|error| error.to_string())?;
     let headers = headers(&House::new(&tree))?;
     let folder = root.join(GOLDENS);
@@ -36,7 +35,7 @@ pub fn run(root: &Path, bless: bool) -> Result<usize, String> {
             let path = folder.join(format!("{name}.txt"));
             fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
         }
-        return Ok(headers.len());
+        return Ok(format!("api: {} headers written", headers.len()));
     }
     let path = |name: &str| format!("{GOLDENS}/{name}.txt");
     let mut wrong: Vec<String> = headers
@@ -49,7 +48,11 @@ pub fn run(root: &Path, bless: bool) -> Result<usize, String> {
     let known = |file: &str| headers.iter().any(|(name, _)| path(name) == file);
     let stale = tree.files().map(|(file, _)| file).filter(|file| file.starts_with(GOLDENS));
     wrong.extend(stale.filter(|file| !known(file)).map(|file| format!("{file}: no such module")));
-    if wrong.is_empty() { Ok(headers.len()) } else { Err(wrong.join("\n")) }
+    if wrong.is_empty() {
+        return Ok(format!("api: {} headers are as they were agreed on", headers.len()));
+    }
+    wrong.push("if that is meant: cargo xtask api --bless".to_owned());
+    Err(wrong.join("\n"))
 }
 
 /// The header of every module of the facade, by name.

@@ -8,7 +8,7 @@ use std::process::Command;
 ///
 /// # Errors
 /// In words, when the file cannot be read.
-pub fn targets(root: &Path) -> Result<Vec<String>, String> {
+fn targets(root: &Path) -> Result<Vec<String>, String> {
     let manifest = root.join("fuzz/Cargo.toml");
     let text = fs::read_to_string(&manifest)
         .map_err(|error| format!("{}: {error}", manifest.display()))?;
@@ -19,11 +19,11 @@ pub fn targets(root: &Path) -> Result<Vec<String>, String> {
     Ok(names.collect())
 }
 
-/// Runs each target for so many seconds, and says which one failed.
+/// Runs each target for so many seconds.
 ///
 /// # Errors
 /// In words: cargo-fuzz is missing, or the first target that found something.
-pub fn run(root: &Path, seconds: u32) -> Result<usize, String> {
+pub fn run(root: &Path, seconds: u32) -> Result<String, String> {
     let targets = targets(root)?;
     for target in &targets {
         // Safe code needs no sanitizer; the coverage flags are why a stable compiler is told to
@@ -41,7 +41,7 @@ pub fn run(root: &Path, seconds: u32) -> Result<usize, String> {
             ));
         }
     }
-    Ok(targets.len())
+    Ok(format!("fuzz: {} targets found nothing in {seconds} s each", targets.len()))
 }
 
 #[cfg(test)]

@@ -35,17 +35,18 @@ Exit status: 0 when all is well, 1 on violations, 2 on bad usage.";
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let count =
+        |part, bless| report("instructions", instructions::run(&root, &target(&root), part, bless));
+    let weaken = |part, if_changed| {
+        report("orderings", orderings::run(&root, &target(&root), part, if_changed))
+    };
     match words[..] {
-        [] | ["help" | "--help" | "-h"] => {
-            println!("{HELP}");
-            ExitCode::SUCCESS
-        }
-        ["tidy"] => check(tidy::LAWS),
-        ["tidy", "--pending"] => check(tidy::PENDING),
-        ["tidy", "--list"] => {
-            println!("{}", tidy::list());
-            ExitCode::SUCCESS
-        }
+        [] | ["help" | "--help" | "-h"] => report("help", Ok(HELP.to_owned())),
+        ["tidy"] => report("tidy", tidy::run(&root, tidy::LAWS)),
+        ["tidy", "--pending"] => report("tidy", tidy::run(&root, tidy::PENDING)),
+        ["tidy", "--list"] => report("tidy", Ok(tidy::list())),
+        ["tidy", word, ..] => refuse(word, "`tidy` takes `--list` or `--pending`"),
         ["orderings"] => weaken("", false),
         ["orderings", "--if-changed"] => weaken("", true),
         ["orderings", part] if !part.starts_with('-') => weaken(part, false),
@@ -55,83 +56,28 @@ fn main() -> ExitCode {
         ["instructions", "--bless", part] => count(part, true),
         ["instructions", part] if !part.starts_with('-') => count(part, false),
         ["instructions", .., word] => refuse(word, "`instructions` takes `--bless` and a part"),
-        ["api"] => list_api(false),
-        ["api", "--bless"] => list_api(true),
-        ["api", .., word] => refuse(word, "`api` takes `--bless`"),
-        ["fuzz"] => fuzz_all(10),
+        ["api"] => report("api", api::run(&root, false)),
+        ["api", "--bless"] => report("api", api::run(&root, true)),
+        ["api", word, ..] => refuse(word, "`api` takes `--bless`"),
+        ["fuzz"] => report("fuzz", fuzz::run(&root, 10)),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
-            Ok(seconds @ 1..) => fuzz_all(seconds),
+            Ok(seconds @ 1..) => report("fuzz", fuzz::run(&root, seconds)),
             _ => refuse(seconds, "`--seconds` is a number above zero"),
         },
         ["fuzz", word, ..] => refuse(word, "`fuzz` takes `--seconds N`"),
-        ["tidy", word, ..] => refuse(word, "`tidy` takes `--list` or `--pending`"),
         [word, ..] => refuse(word, "see the list of tools"),
     }
 }
 
-/// Every fuzz target for so many seconds.
-fn fuzz_all(seconds: u32) -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    match fuzz::run(&root, seconds) {
-        Ok(count) => {
-            println!("fuzz: {count} targets found nothing in {seconds} s each");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("fuzz: {error}");
-            ExitCode::from(1)
-        }
-    }
-}
-
-/// A check: violations on stderr, one summary line on stdout when there is none.
-fn check(laws: &[tidy::Law]) -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let tree = match tidy::Tree::load(&root) {
-        Ok(tree) => tree,
-        Err(error) => {
-            eprintln!("tidy: cannot read {}: {error}; check its permissions", root.display());
-            return ExitCode::from(2);
-        }
-    };
-    let violations = tidy::violations(&tree, laws);
-    for violation in &violations {
-        eprintln!("{violation}");
-    }
-    if violations.is_empty() {
-        println!("tidy: {} laws hold on {} files", laws.len(), tree.len());
-        ExitCode::SUCCESS
-    } else {
-        eprintln!("tidy: {} violations in {} files", violations.len(), tree.len());
-        ExitCode::from(1)
-    }
-}
-
-/// The hot paths' instructions: a table, on stderr when one of them is slower than it may be.
-fn count(part: &str, bless: bool) -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    match instructions::run(&root, &target(&root), part, bless) {
-        Ok(table) => {
-            println!("{table}");
+/// What a tool has to say: on stdout when all is well, line by line on stderr when it is not.
+fn report(tool: &str, result: Result<String, String>) -> ExitCode {
+    match result {
+        Ok(text) => {
+            println!("{text}");
             ExitCode::SUCCESS
         }
         Err(wrong) => {
-            eprintln!("{wrong}");
-            ExitCode::from(1)
-        }
-    }
-}
-
-/// The facade's public items: what differs on stderr.
-fn list_api(bless: bool) -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    match api::run(&root, bless) {
-        Ok(count) => {
-            println!("api: {count} headers are as they were agreed on");
-            ExitCode::SUCCESS
-        }
-        Err(wrong) => {
-            eprintln!("{wrong}\napi: if that is meant: cargo xtask api --bless");
+            eprintln!("{wrong}\n{tool}: not as it should be");
             ExitCode::from(1)
         }
     }
@@ -142,21 +88,6 @@ fn target(root: &Path) -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(directory) => std::env::current_dir().unwrap_or_default().join(directory),
         None => root.join("target"),
-    }
-}
-
-/// The mutants: what is wrong on stderr, one summary line on stdout when all is well.
-fn weaken(part: &str, if_changed: bool) -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    match orderings::run(&root, &target(&root), part, if_changed) {
-        Ok(line) => {
-            println!("{line}");
-            ExitCode::SUCCESS
-        }
-        Err(wrong) => {
-            wrong.iter().for_each(|line| eprintln!("orderings: {line}"));
-            ExitCode::from(1)
-        }
     }
 }
 

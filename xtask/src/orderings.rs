@@ -34,33 +34,27 @@ enum End {
 
 /// Runs the mutants of the files whose path contains `part`; returns one line for people, or all
 /// that is wrong. With `if_changed` nothing is done when nothing has changed since all was well.
-pub fn run(
-    root: &Path,
-    target: &Path,
-    part: &str,
-    if_changed: bool,
-) -> Result<String, Vec<String>> {
-    let one = |text: String| vec![text];
+pub fn run(root: &Path, target: &Path, part: &str, if_changed: bool) -> Result<String, String> {
     let list = root.join("xtask/orderings.txt");
-    let text = fs::read_to_string(&list).map_err(|error| one(format!("{list:?}: {error}")))?;
-    let excuses = excuse::parse(&text).map_err(|error| one(format!("orderings.txt: {error}")))?;
-    let scratch = Scratch::prepare(root, target).map_err(one)?;
+    let text = fs::read_to_string(&list).map_err(|error| format!("{list:?}: {error}"))?;
+    let excuses = excuse::parse(&text).map_err(|error| format!("orderings.txt: {error}"))?;
+    let scratch = Scratch::prepare(root, target)?;
     let stamp = target.join("orderings.passed");
     let now = fingerprint(&[&scratch.text, &text]);
     if if_changed && fs::read_to_string(&stamp).is_ok_and(|passed| passed == now) {
         return Ok(format!("orderings: {} mutants, as they passed before", scratch.mutants.len()));
     }
     eprintln!("orderings: {} mutants; building the models", scratch.mutants.len());
-    let program = scratch.build().map_err(one)?;
-    if end_of(&program, 0).map_err(one)? == End::Killed {
-        return Err(one(format!("a model fails without any mutant: {}", program.display())));
+    let program = scratch.build()?;
+    if end_of(&program, 0)? == End::Killed {
+        return Err(format!("a model fails without any mutant: {}", program.display()));
     }
     let chosen = |(_, mutant): &(usize, &Mutant)| mutant.file.contains(part);
     let mutants: Vec<(usize, &Mutant)> = (1..).zip(&scratch.mutants).filter(chosen).collect();
-    let ends = run_all(&program, &mutants).map_err(one)?;
+    let ends = run_all(&program, &mutants)?;
     let wrong = verdict(&ends, &excuses, part.is_empty());
     if !wrong.is_empty() {
-        return Err(wrong);
+        return Err(wrong.join("\n"));
     }
     if part.is_empty() {
         let _ = fs::write(&stamp, now);

@@ -27,10 +27,13 @@ mod waits;
 mod width;
 mod words;
 
+use std::path::Path;
+
 pub use house::House;
 pub use law::Law;
 pub use module::name_of as module_name;
 pub use package::Package;
+pub use source::Source;
 pub use tree::Tree;
 
 /// Every law, in the order in which its violations are printed.
@@ -51,8 +54,20 @@ pub const LAWS: &[Law] = &[
 /// without findings moves up.
 pub const PENDING: &[Law] = &[waits::LAW, ports::LAW, slang::LAW];
 
+/// The whole check: how many laws hold, or the violations.
+pub fn run(root: &Path, laws: &[Law]) -> Result<String, String> {
+    let tree = Tree::load(root).map_err(|error| format!("{}: {error}", root.display()))?;
+    let violations = violations(&tree, laws);
+    match violations.len() {
+        0 => Ok(format!("tidy: {} laws hold on {} files", laws.len(), tree.len())),
+        count => {
+            Err(format!("{}\n{count} violations in {} files", violations.join("\n"), tree.len()))
+        }
+    }
+}
+
 /// One line per violation of these laws: `path:line: law: what is wrong; what to do`.
-pub fn violations(tree: &Tree, laws: &[Law]) -> Vec<String> {
+fn violations(tree: &Tree, laws: &[Law]) -> Vec<String> {
     let house = House::new(tree);
     laws.iter().flat_map(|law| law.violations(&house)).collect()
 }
@@ -65,8 +80,7 @@ pub fn list() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LAWS, PENDING, Tree, fixture, list, violations};
-    use std::path::Path;
+    use super::{LAWS, PENDING, Path, Tree, fixture, list, violations};
 
     #[test]
     fn a_tree_that_keeps_every_law_has_no_violation() {

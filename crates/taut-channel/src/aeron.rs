@@ -1,6 +1,6 @@
 //! `aeron:udp?...`: reliable UDP in Aeron's wire, over taut-aeron.
 //!
-//! A publication and a subscription own their sockets and are polled by the caller: there is no
+//! A publication and a subscription have sockets of their own on the caller's loop: there is no
 //! media driver. Unlike with one, a unicast endpoint's port belongs to one subscription.
 //!
 //! - `endpoint=H:P`: the publication's socket is connected to the endpoint and hears its receiver.
@@ -21,7 +21,6 @@ mod publication;
 mod routes;
 mod sockets;
 mod subscription;
-mod wire;
 
 pub(crate) use publication::{AeronClaim, AeronPublication};
 pub(crate) use subscription::AeronSubscription;

@@ -1,11 +1,14 @@
 //! What a channel's driver has to do, for each end.
 //!
 //! A driver is an object that is polled by the caller's thread: no thread, no clock of its own, no
-//! sleep outside `block`. What it needs of time it is told as `now` (CLOCK_MONOTONIC).
+//! sleep. What it needs of time it is told as `now` (CLOCK_MONOTONIC). Its sockets are sources of
+//! the loop that it is given with each call, always the same one; a channel in memory has none.
+//!
+//! A driver notes what the loop completes, and acts on it in its duty: so one order of events holds
+//! on a loop of its own and on a shared one.
 
-use std::os::fd::BorrowedFd;
-
-use taut_sys::{Address, POLL_FDS_MAX, Wanted, wait_ready};
+use taut_io::{Completion, Handle, Io, Kernel};
+use taut_sys::Address;
 use taut_types::Nanos;
 
 use crate::counters::{Counters, SubscriberCounters};
@@ -22,20 +25,34 @@ pub struct Opening {
     pub now: Nanos,
     /// Loss to inject, per datagram. A driver without datagrams refuses it.
     pub loss: Option<Loss>,
+    /// Where session ids, nonces and secrets come from, so that a run can be replayed: for tests.
+    /// Without it they are the system's random numbers.
+    pub seed: Option<u64>,
 }
 
 /// The publishing end of a channel.
 pub(crate) trait PublicationDriver {
     /// Takes a message, given in parts, or says why not. What is taken may wait for
     /// [`PublicationDriver::work`] before it is sent. Returns the position behind it.
-    fn offer(&mut self, now: Nanos, topic: &[u8], parts: &[&[u8]]) -> Result<u64, OfferError>;
+    fn offer<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        now: Nanos,
+        topic: &[u8],
+        parts: &[&[u8]],
+    ) -> Result<u64, OfferError>;
 
     /// Whether a message of this length would be taken now; if so, the next offer takes it.
-    fn room(&mut self, now: Nanos, bytes: usize) -> Result<(), OfferError>;
+    fn room<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        now: Nanos,
+        bytes: usize,
+    ) -> Result<(), OfferError>;
 
     /// The duty: sends what waits, receives what peers say, keeps the timers. Returns how much
     /// there was to do; 0 means idle.
-    fn work(&mut self, now: Nanos) -> usize;
+    fn work<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize;
 
     /// The next event, if there is one.
     fn poll_event(&mut self) -> Option<Event>;
@@ -55,7 +72,7 @@ pub(crate) trait PublicationDriver {
     fn unacknowledged_bytes(&self) -> u64;
 
     /// Takes no more, and ends the stream in good order while `work` is called.
-    fn close(&mut self, now: Nanos);
+    fn close<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos);
 
     /// Whether the stream has ended: everybody has everything, or is gone.
     fn is_closed(&self) -> bool;
@@ -71,15 +88,25 @@ pub(crate) trait PublicationDriver {
     /// When `work` must be called at the latest.
     fn next_timeout(&self) -> Option<Nanos>;
 
-    /// What to wait for.
-    fn descriptors(&self) -> Descriptors<'_> {
-        Descriptors::default()
+    /// Notes what the loop completed; whether it was of one of its sources.
+    fn complete(&mut self, _completion: &Completion<'_>) -> bool {
+        false
     }
 
-    /// Sleeps until something may be to do, at most for a span.
-    fn block(&mut self, span: Nanos) {
-        self.descriptors().wait(span);
+    /// Whether a loop that it has for itself is to take a turn now; if so it does. A driver that
+    /// reads its sockets whenever it is called needs none.
+    fn wants_turn(&mut self, _now: Nanos) -> bool {
+        false
     }
+
+    /// Does what cannot wait until after a sleep. Returns how long of a span the loop may sleep:
+    /// nothing where there is something to do, or where the driver has slept by itself.
+    fn before_sleep<K: Kernel>(&mut self, _io: &mut Io<K>, span: Nanos) -> Nanos {
+        span
+    }
+
+    /// Closes its sources.
+    fn release<K: Kernel>(&mut self, _io: &mut Io<K>) {}
 
     /// Where it is bound, with the real port.
     fn local_address(&self) -> Option<Address> {
@@ -91,8 +118,9 @@ pub(crate) trait PublicationDriver {
 pub(crate) trait SubscriptionDriver {
     /// The duty, and hands over at most `limit` messages. Returns how many. Of a message that the
     /// handler [aborts](Action::Abort) nothing is consumed.
-    fn poll<H>(&mut self, now: Nanos, limit: usize, handler: &mut H) -> usize
+    fn poll<K, H>(&mut self, io: &mut Io<K>, now: Nanos, limit: usize, handler: &mut H) -> usize
     where
+        K: Kernel,
         H: FnMut(Message<'_>) -> Action;
 
     /// The next event, if there is one.
@@ -102,7 +130,7 @@ pub(crate) trait SubscriptionDriver {
     fn image_count(&self) -> usize;
 
     /// Leaves: says so where the wire can.
-    fn close(&mut self, now: Nanos);
+    fn close<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos);
 
     /// Whether it has left.
     fn is_closed(&self) -> bool;
@@ -113,15 +141,25 @@ pub(crate) trait SubscriptionDriver {
     /// When `poll` must be called at the latest.
     fn next_timeout(&self) -> Option<Nanos>;
 
-    /// What to wait for.
-    fn descriptors(&self) -> Descriptors<'_> {
-        Descriptors::default()
+    /// Notes what the loop completed; whether it was of one of its sources.
+    fn complete(&mut self, _completion: &Completion<'_>) -> bool {
+        false
     }
 
-    /// Sleeps until something may be to do, at most for a span.
-    fn block(&mut self, span: Nanos) {
-        self.descriptors().wait(span);
+    /// Whether a loop that it has for itself is to take a turn now; if so it does. A driver that
+    /// reads its sockets whenever it is called needs none.
+    fn wants_turn(&mut self, _now: Nanos) -> bool {
+        false
     }
+
+    /// Does what cannot wait until after a sleep. Returns how long of a span the loop may sleep:
+    /// nothing where there is something to do, or where the driver has slept by itself.
+    fn before_sleep<K: Kernel>(&mut self, _io: &mut Io<K>, span: Nanos) -> Nanos {
+        span
+    }
+
+    /// Closes its sources.
+    fn release<K: Kernel>(&mut self, _io: &mut Io<K>) {}
 
     /// Where it is bound, with the real port.
     fn local_address(&self) -> Option<Address> {
@@ -129,43 +167,7 @@ pub(crate) trait SubscriptionDriver {
     }
 }
 
-/// Descriptors that end a wait: at most [`POLL_FDS_MAX`]. A driver of many sockets has one epoll
-/// set for them and names that.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Descriptors<'a> {
-    wanted: [Option<Wanted<'a>>; POLL_FDS_MAX],
-    count: usize,
-}
-
-impl<'a> Descriptors<'a> {
-    /// These descriptors, and one more: readable, and writable if `write`. Beyond the most there is
-    /// no room, and a wait ends by its span.
-    #[must_use]
-    pub fn and(mut self, fd: BorrowedFd<'a>, write: bool) -> Self {
-        if let Some(place) = self.wanted.get_mut(self.count) {
-            *place = Some(Wanted { fd, write });
-            self.count += 1;
-        }
-        self
-    }
-
-    /// They, one by one.
-    pub fn iter(&self) -> impl Iterator<Item = Wanted<'a>> + '_ {
-        self.wanted.iter().flatten().copied()
-    }
-
-    /// Waits until one of them is ready, at most for a span.
-    pub fn wait(&self, span: Nanos) {
-        let mut wanted = self.iter();
-        let Some(first) = wanted.next() else {
-            let _ = wait_ready(&[], Some(span));
-            return;
-        };
-        let mut all = [first; POLL_FDS_MAX];
-        for (place, next) in all.iter_mut().skip(1).zip(wanted) {
-            *place = next;
-        }
-        // An interruption, and a failure too, is a look at the work.
-        let _ = wait_ready(&all[..self.count], Some(span));
-    }
+/// Takes a source off the loop. One that is gone already is what was wanted.
+pub(crate) fn close_source<K: Kernel>(io: &mut Io<K>, source: Handle) {
+    let _ = io.discard(source);
 }

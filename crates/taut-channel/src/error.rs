@@ -3,6 +3,7 @@
 use std::fmt;
 
 use taut_aeron::Error as AeronError;
+use taut_io::IoError;
 use taut_ipc::IpcError;
 use taut_ring::RingError;
 use taut_sys::SysError;
@@ -19,6 +20,8 @@ pub enum ChannelError {
     Ring(RingError),
     /// A system call failed.
     System(SysError),
+    /// The loop has no room for it.
+    Loop(IoError),
     /// A name could not be resolved, or a file not read.
     Io {
         /// The name or the file.
@@ -81,6 +84,7 @@ impl fmt::Display for ChannelError {
             Self::Aeron(error) => write!(f, "aeron:udp: {error}"),
             Self::Ring(error) => write!(f, "ring: {error}"),
             Self::System(error) => error.fmt(f),
+            Self::Loop(error) => write!(f, "the loop: {error}"),
             Self::Io { what, error } => write!(f, "{what}: {error}"),
             Self::WriterExists { name } => {
                 write!(f, "inproc:{name} has a publication already; close it first")
@@ -124,5 +128,14 @@ impl From<RingError> for ChannelError {
 impl From<SysError> for ChannelError {
     fn from(error: SysError) -> Self {
         Self::System(error)
+    }
+}
+
+impl From<IoError> for ChannelError {
+    fn from(error: IoError) -> Self {
+        match error {
+            IoError::System(error) => Self::System(error),
+            error => Self::Loop(error),
+        }
     }
 }

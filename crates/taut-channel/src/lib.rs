@@ -25,6 +25,10 @@
 //! }
 //! ```
 //!
+//! Each of the two has a loop of [taut_io] of its own. [`PublishingEnd`] and [`SubscribingEnd`] are the
+//! same on a loop of the caller's: several channels, and whatever else it looks at, in one thread,
+//! over epoll, io_uring or the simulated kernel.
+//!
 //! What a channel guarantees is its own: see the table in [`ChannelUri`]. Shared memory and rings
 //! lose nothing and hold the publisher up; leased UDP repairs nothing and waits for nobody. What
 //! else happens is an [`Event`] and a [`Counters`] field, never a silence.
@@ -41,7 +45,10 @@
 #![forbid(unsafe_code)]
 
 mod aeron;
+mod alarm;
+mod claim;
 mod counters;
+mod datagrams;
 mod driver;
 mod error;
 mod event;
@@ -52,26 +59,33 @@ mod lease;
 mod loss;
 mod message;
 mod offer;
+mod own_loop;
 mod publication;
+mod publishing_end;
+mod random;
 mod relay;
 mod seats;
 mod shared;
 mod spied;
+mod subscribing_end;
 mod subscription;
 mod uri;
 mod waiter;
 mod zmtp;
 
+pub use claim::Claim;
 pub use counters::{Counters, SubscriberCounters};
-pub use driver::{Descriptors, Opening};
+pub use driver::Opening;
 pub use error::ChannelError;
 pub use event::{EndReason, Event};
 pub use loss::Loss;
 pub use message::{Action, Decoder, Message};
 pub use offer::{MessageLimit, OfferError};
-pub use publication::{Claim, Closing, Publication};
+pub use publication::Publication;
+pub use publishing_end::{Closing, PublishingEnd};
 pub use relay::{Relay, RelayThread, Unheard};
 pub use shared::SharedPublication;
+pub use subscribing_end::SubscribingEnd;
 pub use subscription::Subscription;
 pub use taut_io::WaitStrategy;
 pub use uri::{

@@ -10,7 +10,8 @@ use taut_types::Nanos;
 
 use crate::message::Action;
 use crate::offer::OfferError;
-use crate::publication::{Closing, Publication};
+use crate::publication::Publication;
+use crate::publishing_end::Closing;
 use crate::subscription::Subscription;
 use crate::waiter::Waiter;
 

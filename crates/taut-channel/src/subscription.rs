@@ -1,50 +1,33 @@
-//! The subscribing end of any channel.
+//! The subscribing end of any channel, with a loop of its own.
 
-use taut_sys::Address;
+use std::ops::Deref;
+use std::os::fd::BorrowedFd;
+
 use taut_types::Nanos;
 
-use crate::aeron::AeronSubscription;
-use crate::counters::{Counters, PollGap};
-use crate::driver::{Descriptors, Opening, SubscriptionDriver};
+use crate::driver::Opening;
 use crate::error::ChannelError;
 use crate::event::Event;
-use crate::inproc::{InprocSubscription, SpySubscription};
-use crate::ipc::IpcSubscription;
-use crate::lease::LeaseSubscription;
 use crate::message::{Action, Decoder, Message};
+use crate::own_loop::OwnLoop;
+use crate::subscribing_end::SubscribingEnd;
 use crate::uri::ChannelUri;
-use crate::zmtp::ZmtpSubscription;
 
-/// The drivers; each call goes to the one that there is.
-#[derive(Debug)]
-enum Driver {
-    Aeron(Box<AeronSubscription>),
-    Inproc(InprocSubscription),
-    Ipc(IpcSubscription),
-    Lease(Box<LeaseSubscription>),
-    Spy(SpySubscription),
-    Zmtp(Box<ZmtpSubscription>),
-}
-
-macro_rules! with {
-    ($driver:expr, $bound:ident => $call:expr) => {
-        match $driver {
-            Driver::Aeron($bound) => $call,
-            Driver::Inproc($bound) => $call,
-            Driver::Ipc($bound) => $call,
-            Driver::Lease($bound) => $call,
-            Driver::Spy($bound) => $call,
-            Driver::Zmtp($bound) => $call,
-        }
-    };
-}
-
-/// The subscribing end of a channel, polled by the caller's thread.
+/// The subscribing end of a channel, polled by the caller's thread: a [`SubscribingEnd`] with a loop
+/// of its own. What it says of itself is asked of the end.
 #[derive(Debug)]
 pub struct Subscription {
-    driver: Driver,
-    gap: PollGap,
-    malformed: u64,
+    end: SubscribingEnd,
+    own: OwnLoop,
+}
+
+impl Deref for Subscription {
+    type Target = SubscribingEnd;
+
+    #[inline]
+    fn deref(&self) -> &SubscribingEnd {
+        &self.end
+    }
 }
 
 impl Subscription {
@@ -53,26 +36,14 @@ impl Subscription {
     /// # Errors
     /// When the channel cannot be had; the text names what to do.
     pub fn open(uri: &ChannelUri, opening: &Opening) -> Result<Self, ChannelError> {
-        let driver = match uri {
-            ChannelUri::Aeron(uri) => {
-                Driver::Aeron(Box::new(AeronSubscription::open(uri, opening)?))
-            }
-            ChannelUri::Inproc(uri) => Driver::Inproc(InprocSubscription::open(uri, opening)?),
-            ChannelUri::Ipc(uri) => Driver::Ipc(IpcSubscription::open(uri, opening)?),
-            ChannelUri::Lease(uri) => {
-                Driver::Lease(Box::new(LeaseSubscription::open(uri, opening)?))
-            }
-            ChannelUri::Zmtp(uri) => Driver::Zmtp(Box::new(ZmtpSubscription::open(uri, opening)?)),
-        };
-        Ok(Self::over(driver))
+        let mut own = OwnLoop::new(uri, false)?;
+        let end = SubscribingEnd::open(uri, opening, own.io())?;
+        Ok(Self { end, own })
     }
 
-    pub(crate) fn of_spy(spy: SpySubscription) -> Self {
-        Self::over(Driver::Spy(spy))
-    }
-
-    fn over(driver: Driver) -> Self {
-        Self { driver, gap: PollGap::default(), malformed: 0 }
+    /// An end in memory.
+    pub(crate) fn of(end: SubscribingEnd) -> Result<Self, ChannelError> {
+        Ok(Self { end, own: OwnLoop::without_sources()? })
     }
 
     /// Hands over at most `limit` messages, and does the duty: call it whenever the loop comes
@@ -98,14 +69,15 @@ impl Subscription {
         &mut self,
         now: Nanos,
         limit: usize,
-        mut handler: impl FnMut(Message<'_>) -> Action,
+        handler: impl FnMut(Message<'_>) -> Action,
     ) -> usize {
-        self.gap.note(now);
-        with!(&mut self.driver, driver => driver.poll(now, limit, &mut handler))
+        if self.end.wants_turn(now) {
+            self.turn(Nanos::ZERO);
+        }
+        self.end.duty(self.own.io(), now, limit, handler)
     }
 
-    /// As [`Subscription::poll`], with messages that `decoder` has read. What it cannot read is
-    /// counted as malformed and passed over.
+    /// As [`SubscribingEnd::poll_typed`].
     #[inline]
     pub fn poll_typed<D: Decoder>(
         &mut self,
@@ -119,61 +91,39 @@ impl Subscription {
             Some(typed) => handler(typed, message),
             None => malformed += 1,
         });
-        self.malformed += malformed;
+        self.end.count_malformed(malformed);
         count
     }
 
     /// The next connection event, if there is one.
     pub fn poll_event(&mut self) -> Option<Event> {
-        with!(&mut self.driver, driver => driver.poll_event())
-    }
-
-    /// Images now: publications that this subscription hears.
-    #[must_use]
-    pub fn image_count(&self) -> usize {
-        with!(&self.driver, driver => driver.image_count())
+        self.end.poll_event()
     }
 
     /// Leaves: says so where the wire can. Call [`Subscription::poll`] until
-    /// [`Subscription::is_closed`].
+    /// [`SubscribingEnd::is_closed`].
     pub fn close(&mut self, now: Nanos) {
-        with!(&mut self.driver, driver => driver.close(now));
+        self.end.close(self.own.io(), now);
     }
 
-    /// Whether it has left.
+    /// Readable when there is something to do, for a loop of another kind that waits for more than
+    /// this channel; in memory nothing ends such a wait. Call [`Subscription::poll`] until it finds
+    /// nothing before each wait, and at [`SubscribingEnd::next_timeout`].
     #[must_use]
-    pub fn is_closed(&self) -> bool {
-        with!(&self.driver, driver => driver.is_closed())
-    }
-
-    /// What it has done so far.
-    #[must_use]
-    pub fn counters(&self) -> Counters {
-        let counters = with!(&self.driver, driver => driver.counters());
-        let malformed = counters.malformed + self.malformed;
-        Counters { poll_gap_ns_max: self.gap.max_ns(), malformed, ..counters }
-    }
-
-    /// When [`Subscription::poll`] must be called at the latest.
-    #[must_use]
-    pub fn next_timeout(&self) -> Option<Nanos> {
-        with!(&self.driver, driver => driver.next_timeout())
-    }
-
-    /// What to wait for in a loop of one's own; none for memory.
-    #[must_use]
-    pub fn descriptors(&self) -> Descriptors<'_> {
-        with!(&self.driver, driver => driver.descriptors())
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.own.descriptor()
     }
 
     /// Sleeps until something may be to do, at most for `span`.
     pub fn block(&mut self, span: Nanos) {
-        with!(&mut self.driver, driver => driver.block(span));
+        let span = self.end.before_sleep(self.own.io(), span);
+        if span > Nanos::ZERO {
+            self.turn(span);
+        }
     }
 
-    /// Where it is bound, with the real port.
-    #[must_use]
-    pub fn local_address(&self) -> Option<Address> {
-        with!(&self.driver, driver => driver.local_address())
+    fn turn(&mut self, span: Nanos) {
+        let Self { end, own } = self;
+        own.turn(span, |completion| _ = end.complete(completion));
     }
 }

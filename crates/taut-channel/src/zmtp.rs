@@ -8,6 +8,7 @@
 mod publication;
 mod secrets;
 mod settings;
+mod streams;
 mod subscription;
 mod transport;
 mod wire;

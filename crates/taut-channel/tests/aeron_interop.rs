@@ -5,7 +5,6 @@
 //! - C: `TAUT_AERON_PEER=.../aeron-peer` names the program of bench/peers/aeron/rust.
 
 use std::io::{BufRead, BufReader};
-use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -13,6 +12,7 @@ use std::thread::JoinHandle;
 
 use taut_channel::{ChannelUri, Closing, Loss, OfferError, Opening, Publication, Subscription};
 use taut_sys::monotonic;
+use taut_testkit::{own_address, own_group};
 use taut_types::Nanos;
 
 const JAR: &str = ".m2/repository/io/aeron/aeron-all/1.51.0/aeron-all-1.51.0.jar";
@@ -151,13 +151,9 @@ impl Drop for Peer {
     }
 }
 
-fn free_port() -> u16 {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    socket.local_addr().expect("an address").port()
-}
-
 fn opening(loss: f64) -> Opening {
-    Opening { now: monotonic(), loss: Loss::new(loss, 7).filter(|_| loss > 0.0) }
+    let loss = Loss::new(loss, 7).filter(|_| loss > 0.0);
+    Opening { now: monotonic(), loss, ..Opening::default() }
 }
 
 fn message(sequence: u64) -> Vec<u8> {
@@ -222,10 +218,10 @@ const LOSSES: [(u32, u32); 5] = [(0, 0), (1, 0), (5, 0), (0, 1), (0, 5)];
 
 /// An address nobody listens at, of a group or not.
 fn endpoint(is_group: bool) -> String {
-    let port = free_port();
+    let at = own_address();
     match is_group {
-        true => format!("aeron:udp?endpoint=224.0.1.71:{port}|interface=127.0.0.1"),
-        false => format!("aeron:udp?endpoint=127.0.0.1:{port}"),
+        true => format!("aeron:udp?endpoint={}:{}|interface=127.0.0.1", own_group(), at.port()),
+        false => format!("aeron:udp?endpoint={at}"),
     }
 }
 

@@ -5,8 +5,9 @@ use taut_channel::{
     Opening, Publication, Subscription,
 };
 use taut_market_data::native::{
-    LevelUpdate, PACKET_BYTES_MAX, PacketHeader, PacketReader, PacketWriter,
+    Message, PACKET_BYTES_MAX, PacketHeader, PacketReader, PacketWriter,
 };
+use taut_market_data::{EventKind, LevelPlace, LevelUpdate};
 use taut_sys::{Address, monotonic};
 use taut_types::{InstrumentId, Lots, Nanos, Price, Side};
 
@@ -231,11 +232,11 @@ impl Decoder for Packets {
 #[test]
 fn a_typed_poll_reads_messages_with_a_generated_sbe_decoder_and_counts_the_rest() {
     let (lots, order_count) = (Lots(7), 3);
-    let (price, instrument, side) = (Price(585_330_000_000), InstrumentId(1), Side::Buy);
-    let level = LevelUpdate { price, lots, order_count, instrument, side };
+    let (price, side, place) = (Price(585_330_000_000), Side::Buy, LevelPlace::ByPrice);
+    let level = LevelUpdate { side, price, lots, order_count, place };
     let mut writer = PacketWriter::new([0; PACKET_BYTES_MAX]);
     writer.begin(PacketHeader::EMPTY).expect("a packet");
-    writer.push(&taut_market_data::native::Message::LevelUpdate(level)).expect("room");
+    writer.push(&Message::Event(InstrumentId(1), EventKind::Level(level))).expect("room");
     let packet = writer.finish();
     for mut ends in Ends::every("typed") {
         for bytes in [packet, &packet[..packet.len() - 1], packet] {
@@ -246,7 +247,7 @@ fn a_typed_poll_reads_messages_with_a_generated_sbe_decoder_and_counts_the_rest(
             ends.publication.work(now);
             count += ends.subscription.poll_typed(now, 9, &Packets, |read, _| {
                 seen.extend(read.messages().flatten().filter_map(|message| match message {
-                    taut_market_data::native::Message::LevelUpdate(level) => Some(level),
+                    Message::Event(_, EventKind::Level(level)) => Some(level),
                     _ => None,
                 }));
             });

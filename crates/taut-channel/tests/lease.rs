@@ -7,19 +7,15 @@ use taut_channel::{
     Action, ChannelUri, Closing, Decoder, EndReason, Event, Loss, MessageLimit, OfferError,
     Opening, Publication, Subscription, WaitStrategy, Waiter,
 };
+use taut_testkit::{own_address, own_group};
 use taut_types::Nanos;
 
 /// Rounds within which what should happen happens: a datagram on loopback is there at once, but
 /// on a busy machine not always.
 const ROUNDS: usize = 5_000;
 
-fn free_port() -> u16 {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("socket");
-    socket.local_addr().expect("address").port()
-}
-
-fn uri(port: u16, more: &str) -> ChannelUri {
-    format!("lease:udp?endpoint=127.0.0.1:{port}{more}").parse().expect("uri")
+fn uri(at: SocketAddr, more: &str) -> ChannelUri {
+    format!("lease:udp?endpoint={at}{more}").parse().expect("uri")
 }
 
 /// Both ends and a time that the test advances.
@@ -31,7 +27,7 @@ struct Rig {
 
 impl Rig {
     fn new(more: &str) -> Self {
-        let uri = uri(free_port(), more);
+        let uri = uri(own_address(), more);
         let now = Nanos::from_secs(1);
         let opening = Opening { now, ..Opening::default() };
         let publication = Publication::open(&uri, &opening).expect("publication");
@@ -84,7 +80,7 @@ fn fault_1_it_builds_from_its_lock_file() {
 
 #[test]
 fn fault_2_a_subscriber_before_its_publisher_waits_and_asks_again() {
-    let uri = uri(free_port(), "");
+    let uri = uri(own_address(), "");
     let mut now = Nanos::from_secs(1);
     let opening = Opening { now, ..Opening::default() };
     let mut subscription = Subscription::open(&uri, &opening).expect("subscription");
@@ -104,10 +100,10 @@ fn fault_2_a_subscriber_before_its_publisher_waits_and_asks_again() {
 fn fault_3_a_malformed_datagram_to_the_subscriber_is_dropped_and_counted() {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("socket");
     socket.set_nonblocking(true).expect("non-blocking");
-    let port = socket.local_addr().expect("address").port();
+    let at = socket.local_addr().expect("address");
     let mut now = Nanos::from_secs(1);
     let opening = Opening { now, ..Opening::default() };
-    let mut subscription = Subscription::open(&uri(port, ""), &opening).expect("subscription");
+    let mut subscription = Subscription::open(&uri(at, ""), &opening).expect("subscription");
     let mut from = None;
     while from.is_none() {
         now = now + Nanos::from_millis(1);
@@ -174,9 +170,9 @@ fn fault_6_what_is_missing_twice_or_late_is_told_and_dropped_only_when_asked() {
     for (more, expected) in [("", &[1, 0, 3, 2][..]), ("|late=drop", &[1, 3])] {
         assert_eq!(through_a_swapping_proxy(more), expected, "{more}");
     }
-    let uri = uri(free_port(), "");
+    let uri = uri(own_address(), "");
     let now = Nanos::from_secs(1);
-    let lossy = Opening { now, loss: Loss::new(0.2, 7) };
+    let lossy = Opening { now, loss: Loss::new(0.2, 7), ..Opening::default() };
     let publication = Publication::open(&uri, &Opening { loss: None, ..lossy }).expect("pub");
     let subscription = Subscription::open(&uri, &lossy).expect("subscription");
     let mut rig = Rig { publication, subscription, now };
@@ -200,10 +196,10 @@ fn through_a_swapping_proxy(more: &str) -> Vec<u8> {
     proxy.set_nonblocking(true).expect("non-blocking");
     let now = Nanos::from_secs(1);
     let opening = Opening { now, ..Opening::default() };
-    let publication = Publication::open(&uri(free_port(), more), &opening).expect("publication");
+    let publication = Publication::open(&uri(own_address(), more), &opening).expect("publication");
     let publisher = publication.local_address().and_then(|at| at.inet()).expect("address");
-    let port = proxy.local_addr().expect("address").port();
-    let subscription = Subscription::open(&uri(port, more), &opening).expect("subscription");
+    let at = proxy.local_addr().expect("address");
+    let subscription = Subscription::open(&uri(at, more), &opening).expect("subscription");
     let mut rig = Rig { publication, subscription, now };
     let (mut subscriber, mut held) = (None, None);
     let mut forward = move || {
@@ -317,9 +313,9 @@ fn fault_10_a_message_of_another_length_is_not_taken_for_one_of_ours() {
 
 #[test]
 fn fault_11_multicast_is_a_mode_one_datagram_for_any_number_of_subscribers() {
-    let port = free_port();
-    let group = format!("|group=239.255.77.1:{port}|interface=127.0.0.1");
-    let uri = uri(free_port(), &group);
+    let at = own_address();
+    let group = format!("|group={}:{}|interface=127.0.0.1", own_group(), at.port());
+    let uri = uri(at, &group);
     let now = Nanos::from_secs(1);
     let opening = Opening { now, ..Opening::default() };
     let publication = Publication::open(&uri, &opening).expect("publication");
@@ -381,10 +377,10 @@ fn a_closed_subscription_is_unsubscribed_at_once() {
 #[test]
 fn every_subscriber_gets_everything_with_a_socket_of_its_own_or_without() {
     let mut rig = Rig::new("");
-    let port = rig.publication.local_address().expect("address").port();
+    let at = rig.publication.local_address().and_then(|at| at.inet()).expect("address");
     let opening = Opening { now: rig.now, ..Opening::default() };
     let mut others: Vec<Subscription> = (0..11)
-        .map(|_| Subscription::open(&uri(port, ""), &opening).expect("subscription"))
+        .map(|_| Subscription::open(&uri(at, ""), &opening).expect("subscription"))
         .collect();
     rig.until(|rig| {
         for other in &mut others {
@@ -443,11 +439,11 @@ fn a_key_is_a_file_that_nobody_else_may_read_and_both_ends_need_the_same() {
         (write("sign", "+0112233445566778899aabbccddeeff", 0o600), "32 hexadecimal digits"),
         ("|key=/nowhere/key".to_owned(), "/nowhere/key"),
     ] {
-        let error = Subscription::open(&uri(free_port(), &more), &opening).expect_err("refused");
+        let error = Subscription::open(&uri(own_address(), &more), &opening).expect_err("refused");
         assert!(error.to_string().contains(expected), "{error}");
     }
     // One who has no key hears nothing.
-    let address = rig.publication.local_address().expect("address").port();
+    let address = rig.publication.local_address().and_then(|at| at.inet()).expect("address");
     let mut deaf = Subscription::open(&uri(address, ""), &opening).expect("subscription");
     for _ in 0..1000 {
         let now = rig.tick();

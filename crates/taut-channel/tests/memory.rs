@@ -5,8 +5,9 @@ use taut_channel::{
     OfferError, Opening, Publication, Subscription,
 };
 use taut_market_data::native::{
-    LevelUpdate, PACKET_BYTES_MAX, PacketHeader, PacketReader, PacketWriter,
+    Message, PACKET_BYTES_MAX, PacketHeader, PacketReader, PacketWriter,
 };
+use taut_market_data::{EventKind, LevelPlace, LevelUpdate};
 use taut_types::{InstrumentId, Lots, Nanos, Price, Side};
 
 /// Time that a test advances by hand.
@@ -208,14 +209,14 @@ fn a_typed_poll_reads_messages_with_a_generated_sbe_decoder() {
         let mut clock = Clock::new();
         let (mut publication, mut subscription) = pair(&uri, &clock);
         let update = |price, side| {
-            let (price, lots) = (Price(price), Lots(7));
-            LevelUpdate { price, lots, order_count: 3, instrument: InstrumentId(1), side }
+            let (price, lots, place) = (Price(price), Lots(7), LevelPlace::ByPrice);
+            LevelUpdate { side, price, lots, order_count: 3, place }
         };
         let sent = [update(585_330_000_000, Side::Buy), update(585_340_000_000, Side::Sell)];
         let mut writer = PacketWriter::new([0; PACKET_BYTES_MAX]);
         writer.begin(PacketHeader::EMPTY).expect("a packet");
         for level in sent {
-            writer.push(&taut_market_data::native::Message::LevelUpdate(level)).expect("room");
+            writer.push(&Message::Event(InstrumentId(1), EventKind::Level(level))).expect("room");
         }
         let packet = writer.finish();
         for bytes in [packet, &packet[..packet.len() - 1], packet] {
@@ -225,7 +226,7 @@ fn a_typed_poll_reads_messages_with_a_generated_sbe_decoder() {
         let count = subscription.poll_typed(clock.later(), 9, &Levels, |read, message| {
             assert_eq!(message.payload, packet);
             seen.extend(read.messages().flatten().filter_map(|message| match message {
-                taut_market_data::native::Message::LevelUpdate(level) => Some(level),
+                Message::Event(_, EventKind::Level(level)) => Some(level),
                 _ => None,
             }));
         });

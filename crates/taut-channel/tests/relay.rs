@@ -91,10 +91,7 @@ fn a_relay_on_its_own_thread_says_why_it_ended() {
 
 #[test]
 fn a_relay_on_its_own_thread_drives_a_channel_over_udp() {
-    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("socket");
-    let port = socket.local_addr().expect("address").port();
-    drop(socket);
-    let far = format!("lease:udp?endpoint=127.0.0.1:{port}");
+    let far = format!("lease:udp?endpoint={}", taut_testkit::own_address());
     let (mut near, from) = ends("inproc:relay.thread");
     let to = Publication::open(&uri(&far), &opening()).expect("publication");
     let relay = Relay::new(from, to, Unheard::Hold);

@@ -11,15 +11,9 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::exit::Failure;
 
-/// The arguments of `taut book`.
-#[derive(Args, Debug)]
-pub struct Arguments {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
+/// What to do with it.
 #[derive(Subcommand, Debug)]
-enum Verb {
+pub enum Book {
     /// Rebuild a book from recorded market data and compare it with what the recording says.
     ///
     /// Exit code 1 when a difference has no explanation. Those that the recording itself explains,
@@ -27,8 +21,9 @@ enum Verb {
     Verify(Verify),
 }
 
+/// What to compare.
 #[derive(Args, Debug)]
-struct Verify {
+pub struct Verify {
     /// What the recording is: lobster (order events and the book after each), binance (a capture of
     /// depth and bookTicker frames) or dbn (market by order, which has no second opinion: the final
     /// books are printed)
@@ -88,8 +83,7 @@ impl Format {
 }
 
 /// Runs `taut book`.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Verb::Verify(verify) = &arguments.verb;
+pub fn run(Book::Verify(verify): &Book) -> Result<(), Failure> {
     verify.refuse_other_files()?;
     match (verify.format, &verify.messages, &verify.truth, &verify.capture) {
         (Format::Lobster, Some(messages), Some(truth), _) => {

@@ -1,37 +1,47 @@
 //! `taut demo`: a tick becomes a trade.
 //!
-//! The parent checks the arguments, prepares what the processes share and starts them ([`parent`]):
-//! the venue, the gateway and, in split mode, the strategy are this same binary in another role
-//! ([`roles`]). Parent and child speak over a control socket ([`control`]), whose end also tells
-//! each side that the other is gone. The histograms lie in shared memory, where the parent reads
-//! them while the run goes on.
+//! The runner (`taut-runner`) starts the venue, the gateway and, in split mode, the strategy as
+//! processes of this same binary. Here are the flags ([`arguments`], [`plan`]), what is told while
+//! it runs ([`live`]) and the report ([`outcome`], [`directory`]).
 
 mod arguments;
-mod child;
-mod children;
-mod control;
 mod directory;
-mod feed;
 mod live;
 mod outcome;
-mod parent;
-mod placement;
 mod plan;
-mod role;
-mod roles;
+
+use taut_gateway::{TouchConfig, TouchStrategy};
+use taut_runner::{Role, Runner, RunnerError, Settings, Start};
 
 use crate::exit::Failure;
 
 pub use arguments::Arguments;
-pub use role::Role;
 
-/// Runs the demo.
+/// Runs the demo, or what a demo's parent has started this process for.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let orders_per_second = arguments.rate;
+    let touch = |start: Start<_>| {
+        let config = TouchConfig { orders_per_second, ..TouchConfig::default() };
+        TouchStrategy::new(config, start.now)
+    };
+    if Role::of_this_process().is_some() {
+        // It is told everything; the recording is not read again.
+        let played = runner(Settings::default()).run(touch);
+        return played.map(drop).map_err(failure);
+    }
     let plan = plan::Plan::new(arguments)?;
-    parent::run(&plan)
+    let mut live = live::Live::new(&plan);
+    let ended = runner(plan.settings.clone()).observer(&mut live).run(touch).map_err(failure)?;
+    outcome::publish(&plan, ended, live.into_intervals())
 }
 
-/// Plays one part of a demo, told by the parent over standard input.
-pub fn play(role: Role) -> Result<(), Failure> {
-    roles::play(role)
+fn runner(settings: Settings) -> Runner<'static> {
+    Runner::new(settings).name("demo")
+}
+
+fn failure(error: RunnerError) -> Failure {
+    match error {
+        RunnerError::Settings(text) => Failure::Usage(text),
+        other => Failure::Run(other.to_string()),
+    }
 }

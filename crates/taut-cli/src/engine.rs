@@ -22,15 +22,9 @@ use input::Input;
 use outcome::Outcome;
 use throughput::{Snapshots, Timing};
 
-/// The arguments of `taut engine`.
-#[derive(Args, Debug)]
-pub struct Arguments {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
+/// What to do with it.
 #[derive(Subcommand, Debug)]
-enum Verb {
+pub enum EngineVerb {
     /// Run an order flow through the engine: its reports as hashes, its speed and its latency.
     ///
     /// One pass on a fresh book is hashed; then one warm book is filled, run against the clock and
@@ -38,8 +32,9 @@ enum Verb {
     Replay(Replay),
 }
 
+/// What to run.
 #[derive(Args, Debug)]
-struct Replay {
+pub struct Replay {
     /// The order flow: a file of bookgen ("BMX1") or of the neutral referee's generator
     #[arg(long)]
     input: PathBuf,
@@ -62,8 +57,7 @@ struct Replay {
 }
 
 /// Runs `taut engine`.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Verb::Replay(replay) = &arguments.verb;
+pub fn run(EngineVerb::Replay(replay): &EngineVerb) -> Result<(), Failure> {
     refuse_to_overwrite(replay)?;
     let input = Input::read(&replay.input)?;
     // Interrupted, it leaves no half of the reports.

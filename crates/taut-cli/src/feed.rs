@@ -4,19 +4,13 @@ mod pace;
 mod publish;
 mod replay;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use crate::exit::Failure;
 
-/// The arguments of `taut feed`.
-#[derive(Args, Debug)]
-pub struct Arguments {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
+/// What to do with it.
 #[derive(Subcommand, Debug)]
-enum Verb {
+pub enum Feed {
     /// Play recorded frames through the venue's decoder and the book that they make.
     Replay(replay::Replay),
 }
@@ -25,7 +19,6 @@ enum Verb {
 ///
 /// # Errors
 /// [`Failure`]: a capture or a channel that cannot be used, or a publication that broke.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Verb::Replay(replay) = &arguments.verb;
+pub fn run(Feed::Replay(replay): &Feed) -> Result<(), Failure> {
     replay::run(replay)
 }

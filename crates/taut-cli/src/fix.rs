@@ -13,17 +13,12 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use crate::exit::Failure;
+use crate::input;
 use crate::terminal::print;
 
-/// The arguments of `taut fix`.
-#[derive(Args, Debug)]
-pub struct Arguments {
-    #[command(subcommand)]
-    tool: Tool,
-}
-
+/// The tools.
 #[derive(Subcommand, Debug)]
-enum Tool {
+pub enum Fix {
     /// Accept FIX sessions and send application messages back.
     Echo(serve::EchoArguments),
     /// Log on, send messages from a file, and print what comes back.
@@ -37,25 +32,25 @@ enum Tool {
 }
 
 #[derive(Args, Debug)]
-struct ImportArguments {
+pub struct ImportArguments {
     /// A QuickFIX settings file (`[DEFAULT]`, `[SESSION]`), or - for standard input.
     file: PathBuf,
 }
 
 /// Runs a tool.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    match &arguments.tool {
-        Tool::Echo(arguments) => serve::echo(arguments),
-        Tool::Send(arguments) => send::send(arguments),
-        Tool::Import(arguments) => import(arguments),
-        Tool::Decode(arguments) => decode::decode(arguments),
-        Tool::Check(arguments) => decode::check(arguments),
+pub fn run(tool: &Fix) -> Result<(), Failure> {
+    match tool {
+        Fix::Echo(arguments) => serve::echo(arguments),
+        Fix::Send(arguments) => send::send(arguments),
+        Fix::Import(arguments) => import(arguments),
+        Fix::Decode(arguments) => decode::decode(arguments),
+        Fix::Check(arguments) => decode::check(arguments),
     }
 }
 
 fn import(arguments: &ImportArguments) -> Result<(), Failure> {
-    let text = String::from_utf8_lossy(&messages::read(&arguments.file)?).into_owned();
+    let text = String::from_utf8_lossy(&input::read(&arguments.file)?).into_owned();
     let ours = taut_fix_engine::import_quickfix(&text)
-        .map_err(|error| Failure::Usage(format!("{}: {error}", arguments.file.display())))?;
+        .map_err(|error| Failure::in_file(&arguments.file, error))?;
     print(ours.trim_end())
 }

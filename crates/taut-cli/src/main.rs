@@ -11,8 +11,10 @@ mod book;
 mod channel;
 mod demo;
 mod engine;
+mod event_loop;
 mod feed;
 mod fix;
+mod input;
 mod ipc;
 mod receive;
 mod relay;
@@ -35,23 +37,28 @@ struct Command {
 #[derive(Subcommand, Debug)]
 enum Verb {
     /// Books rebuilt from recorded market data.
-    Book(book::Arguments),
+    #[command(subcommand)]
+    Book(book::Book),
     /// Run a venue, a gateway and a strategy on this machine and report every stage.
     Demo(Box<demo::Arguments>),
     /// Measure a part of taut on this machine, with the floor of the machine beside it.
     #[command(subcommand)]
     Bench(bench::Bench),
     /// Talk FIX: echo, decode and check messages.
-    Fix(fix::Arguments),
+    #[command(subcommand)]
+    Fix(fix::Fix),
     /// Look at the shared-memory channels of this machine.
     #[command(subcommand)]
     Ipc(ipc::Ipc),
     /// Market data from a recording, as it came.
-    Feed(feed::Arguments),
+    #[command(subcommand)]
+    Feed(feed::Feed),
     /// Work with SBE schemas and messages.
-    Sbe(sbe::Arguments),
+    #[command(subcommand)]
+    Sbe(sbe::Sbe),
     /// The matching engine on an order flow from a file.
-    Engine(engine::Arguments),
+    #[command(subcommand)]
+    Engine(engine::EngineVerb),
     /// Receive messages from any channel, with latency and losses.
     Receive(Box<receive::Arguments>),
     /// Pass messages on from one channel to another.
@@ -61,33 +68,27 @@ enum Verb {
     /// Send timed messages into any channel.
     Send(Box<send::Arguments>),
     /// Talk WebSocket: echo, connect, and play the cases of Autobahn.
-    Ws(ws::Arguments),
-    /// A process of a demo; started by `taut demo`, never by hand.
-    #[command(hide = true)]
-    DemoRole {
-        /// Which part it plays.
-        role: demo::Role,
-    },
+    #[command(subcommand)]
+    Ws(ws::Ws),
 }
 
 fn main() -> std::process::ExitCode {
     let matches = with_negative_numbers(Command::command()).get_matches();
     let command = Command::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let result = match command.verb {
-        Verb::Book(arguments) => book::run(&arguments),
+        Verb::Book(what) => book::run(&what),
         Verb::Demo(arguments) => demo::run(&arguments),
         Verb::Bench(what) => bench::run(&what),
         Verb::Ipc(what) => ipc::run(&what),
-        Verb::Fix(arguments) => fix::run(&arguments),
-        Verb::Feed(arguments) => feed::run(&arguments),
-        Verb::Sbe(arguments) => sbe::run(&arguments),
-        Verb::Engine(arguments) => engine::run(&arguments),
+        Verb::Fix(what) => fix::run(&what),
+        Verb::Feed(what) => feed::run(&what),
+        Verb::Sbe(what) => sbe::run(&what),
+        Verb::Engine(what) => engine::run(&what),
         Verb::Receive(arguments) => receive::run(&arguments),
         Verb::Relay(arguments) => relay::run(&arguments),
         Verb::Saturate(arguments) => saturate::run(&arguments),
         Verb::Send(arguments) => send::run(&arguments),
-        Verb::Ws(arguments) => ws::run(&arguments),
-        Verb::DemoRole { role } => demo::play(role),
+        Verb::Ws(what) => ws::run(&what),
     };
     Failure::exit_code("taut", result)
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use taut_channel::{OfferError, Opening, Publication, Relay, Subscription, Unheard, Waiter};
-use taut_sys::{monotonic, stop_requests, wait_readable};
+use taut_sys::{monotonic, stop_requests};
 use taut_types::Nanos;
 
 use crate::channel::arguments::{Thread, Wait, channel};
@@ -57,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     catch_stop_signals()?;
     arguments.thread.apply()?;
-    let opening = Opening { now: monotonic(), loss: None };
+    let opening = Opening { now: monotonic(), ..Opening::default() };
     let near = Subscription::open(&from, &opening);
     let near = near.map_err(|error| failure::opening(&from, &error))?;
     let far = Publication::open(&to, &opening);
@@ -111,7 +111,8 @@ const NAP: Nanos = Nanos::from_millis(5);
 /// Sleeps until something arrives, or in steps while a message waits for somebody to hear it.
 fn nap(relay: &mut Relay) {
     if relay.holds() {
-        let _ = wait_readable(&[], Some(NAP));
+        // PACE: a publication tells nobody that a subscriber has come.
+        taut_sys::sleep(NAP);
     } else {
         relay.block(NAP);
     }

@@ -12,16 +12,15 @@ mod show;
 mod tests;
 
 use crate::exit::Failure;
-use arguments::Verb;
 
-pub use arguments::Arguments;
+pub use arguments::Sbe;
 
 /// Does what the user asks for.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    match &arguments.verb {
-        Verb::Generate(arguments) => generate::run(arguments),
-        Verb::Decode(arguments) => decode::run(arguments),
-        Verb::Encode(arguments) => encode::run(arguments),
-        Verb::Show(arguments) => show::run(arguments),
+pub fn run(what: &Sbe) -> Result<(), Failure> {
+    match what {
+        Sbe::Generate(arguments) => generate::run(arguments),
+        Sbe::Decode(arguments) => decode::run(arguments),
+        Sbe::Encode(arguments) => encode::run(arguments),
+        Sbe::Show(arguments) => show::run(arguments),
     }
 }

@@ -11,8 +11,8 @@ use taut_channel::Publication;
 
 pub use arguments::{Arguments, Rate};
 
-use crate::channel::{arguments::channel, clock::StampClock, failure};
-use crate::exit::{Failure, catch_stop_signals};
+use crate::channel::{clock::StampClock, failure};
+use crate::exit::Failure;
 use crate::send::report::Report;
 use crate::send::sender::Sender;
 use crate::terminal;
@@ -20,14 +20,10 @@ use crate::terminal;
 /// Sends.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.check()?;
-    let uri = channel(arguments.channel.as_deref())?;
-    let reply = arguments.reply_channel.as_deref().map(|text| channel(Some(text))).transpose()?;
-    let opening = arguments.injection.opening()?;
-    catch_stop_signals()?;
-    arguments.thread.apply()?;
+    let (uri, reply, opening) = arguments.end.begin(arguments.reply_channel.as_deref())?;
     let clock = match arguments.rate {
-        Rate::Max if !arguments.ping => StampClock::fast(arguments.clock),
-        _ => StampClock::exact(arguments.clock),
+        Rate::Max if !arguments.ping => StampClock::fast(arguments.end.clock),
+        _ => StampClock::exact(arguments.end.clock),
     };
     let opened = Publication::open(&uri, &opening);
     let publication = opened.map_err(|error| failure::opening(&uri, &error))?;
@@ -39,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(reply) => ping::run(&mut sender, &reply, &opening)?,
         None => stream(&mut sender)?,
     };
-    terminal::print_report(&report, arguments.json)
+    terminal::print_report(&report, arguments.end.json)
 }
 
 /// Waits for a subscriber, sends, and ends in good order.

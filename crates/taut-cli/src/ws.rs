@@ -4,22 +4,15 @@ mod autobahn;
 mod connect;
 mod dial;
 mod echo;
-mod stop;
 mod words;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use crate::exit::Failure;
 
-/// The arguments of `taut ws`.
-#[derive(Args, Debug)]
-pub struct Arguments {
-    #[command(subcommand)]
-    tool: Tool,
-}
-
+/// The tools.
 #[derive(Subcommand, Debug)]
-enum Tool {
+pub enum Ws {
     /// Accept WebSockets and send every message back.
     Echo(echo::Arguments),
     /// Connect, send what is to be subscribed, and print what comes.
@@ -29,10 +22,10 @@ enum Tool {
 }
 
 /// Runs a tool.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    match &arguments.tool {
-        Tool::Echo(arguments) => echo::run(arguments),
-        Tool::Connect(arguments) => connect::run(arguments),
-        Tool::Autobahn(arguments) => autobahn::run(arguments),
+pub fn run(tool: &Ws) -> Result<(), Failure> {
+    match tool {
+        Ws::Echo(arguments) => echo::run(arguments),
+        Ws::Connect(arguments) => connect::run(arguments),
+        Ws::Autobahn(arguments) => autobahn::run(arguments),
     }
 }

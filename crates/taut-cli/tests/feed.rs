@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 use taut_book::LevelBook;
 use taut_channel::{ChannelUri, Opening, Subscription};
+use taut_market_data::EventKind;
 use taut_market_data::native::{Message, PacketFlags, PacketReader};
 use taut_sys::{ProcessSignal, monotonic, signal_process};
 use taut_testkit::{DEADLINE, Process, Run, until};
@@ -78,7 +79,7 @@ fn a_subscriber_that_follows_the_publication_has_the_same_book() {
                         }
                     }
                     Message::SnapshotEnd(_) => is_sound = true,
-                    Message::LevelUpdate(l) if is_sound => {
+                    Message::Event(_, EventKind::Level(l)) if is_sound => {
                         let _ = book.apply(l.side, l.price, l.lots, l.order_count);
                     }
                     _ => {}

@@ -17,7 +17,7 @@ use taut_fix::{
     Store,
 };
 use taut_fix_engine::store::{FileStore, Retention, Sync};
-use taut_testkit::{Draw, Random, seeds};
+use taut_testkit::{DEADLINE, Draw, Process, Random, seeds};
 
 const ROLE: &str = "TAUT_KILL_ROLE";
 const PATH: &str = "TAUT_KILL_PATH";
@@ -216,6 +216,8 @@ fn kill_often(child_role: &str) {
         let mut child = start(child_role, &path);
         let mut to_child = child.stdin.take().expect("its input");
         let from_child = receive(child.stderr.take().expect("its output"));
+        // Killed with the test, whatever happens.
+        let mut child = Process::watch(child, child_role.to_owned());
         side.input.clear();
         side.session.connect(now());
         let _ = side.transmit(&mut to_child);
@@ -223,7 +225,7 @@ fn kill_often(child_role: &str) {
         let mut is_told = false;
         let until = total + 1 + random.below(400) as usize;
         while total < until {
-            let bytes = from_child.recv().expect("the child lives");
+            let bytes = from_child.recv_timeout(DEADLINE).expect("the child lives and answers");
             total += side.handle(&bytes, &mut to_child).expect("the child listens");
             let must_tell = !is_told || side.last_seen - side.told >= ACKNOWLEDGE;
             if side.session.is_active() && (must_tell || random.below(4) == 0) {
@@ -231,8 +233,7 @@ fn kill_often(child_role: &str) {
                 is_told = true;
             }
         }
-        child.kill().expect("the child is killed");
-        child.wait().expect("the child is gone");
+        child.kill();
         side.session.transport_closed(now());
     }
     println!("{kills} kills of the {child_role}, {total} orders, the last is {}", side.last_seen);

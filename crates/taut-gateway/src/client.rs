@@ -3,33 +3,35 @@
 use std::collections::VecDeque;
 
 use taut_lat::{Stage, StageOffsets};
+use taut_market_data::{Event, EventKind, Soundness, Staleness};
 use taut_ring::{Policy, RingError, broadcast, spsc};
 use taut_sys::{Clock, Doorbell};
 use taut_types::{ClientOrderId, Nanos};
 
-use crate::message::{MarketEvent, NewOrder, OrderUpdate, Request, RequestKind, TickStamps};
+use crate::mark::{Mark, StampTable};
+use crate::message::{NewOrder, OrderUpdate, Request, RequestKind, TickStamps};
 use crate::regions::{Regions, TICKS_LAYOUT};
 use crate::strategy::{OrderEntry, Strategy};
 
-/// A client of the gateway: takes news, has requests.
+/// A client of the gateway: takes events and updates, has requests.
 pub trait Client {
     /// Tells it what one packet changed. `stamps` holds the ends of `decode` and `book`.
-    fn market(&mut self, clock: &Clock, stamps: TickStamps, events: &[MarketEvent]);
+    fn market(&mut self, clock: &Clock, stamps: TickStamps, events: &[Event]);
 
-    /// Tells it about one of its orders; `false` when it does not take the news.
-    fn order_update(&mut self, clock: &Clock, update: &OrderUpdate) -> bool;
+    /// Tells it what happened to one of its orders, and when; `false` when it does not take it.
+    fn order_update(&mut self, clock: &Clock, now: Nanos, update: &OrderUpdate) -> bool;
 
     /// Its next request.
     fn next_request(&mut self) -> Option<Request>;
 
     /// Comes about every millisecond.
-    fn timer(&mut self, clock: &Clock);
+    fn timer(&mut self, clock: &Clock, now: Nanos);
 }
 
 /// Where the requests of a strategy go.
 pub(crate) trait RequestQueue {
-    /// Takes a request, unless full.
-    fn push(&mut self, request: &Request) -> bool;
+    /// Takes a request that the event with this mark caused, unless full.
+    fn push(&mut self, request: &Request, mark: Mark) -> bool;
 }
 
 /// The strategy's [`OrderEntry`]: numbers the requests and stamps them.
@@ -39,6 +41,7 @@ pub(crate) struct Entry<'a, Q> {
     pub(crate) next_id: &'a mut u64,
     pub(crate) origin: Nanos,
     pub(crate) offsets: StageOffsets,
+    pub(crate) mark: Mark,
 }
 
 impl<Q: RequestQueue> Entry<'_, Q> {
@@ -50,7 +53,7 @@ impl<Q: RequestQueue> Entry<'_, Q> {
             offsets.set_end(Stage::Strategy, now.since(self.origin).0.unsigned_abs());
         }
         let request = Request { id, kind, origin: self.origin, offsets };
-        self.queue.push(&request).then(|| {
+        self.queue.push(&request, self.mark).then(|| {
             *self.next_id += 1;
             id
         })
@@ -75,7 +78,7 @@ struct LocalQueue(VecDeque<Request>);
 const LOCAL_REQUESTS_MAX: usize = 256;
 
 impl RequestQueue for LocalQueue {
-    fn push(&mut self, request: &Request) -> bool {
+    fn push(&mut self, request: &Request, _mark: Mark) -> bool {
         let room = self.0.len() < LOCAL_REQUESTS_MAX;
         if room {
             self.0.push_back(*request);
@@ -123,6 +126,7 @@ impl<S: Strategy> FusedClient<S> {
             next_id: &mut self.next_id,
             origin: stamps.origin,
             offsets: stamps.offsets(),
+            mark: Mark::default(),
         };
         act(&mut self.strategy, &mut entry);
     }
@@ -130,16 +134,13 @@ impl<S: Strategy> FusedClient<S> {
 
 impl<S: Strategy> Client for FusedClient<S> {
     #[inline]
-    fn market(&mut self, clock: &Clock, stamps: TickStamps, events: &[MarketEvent]) {
-        // The packet's own time serves as the strategy's "now": no further look at a clock.
-        let now = if stamps.is_measured() { stamps.origin } else { clock.now() };
+    fn market(&mut self, clock: &Clock, stamps: TickStamps, events: &[Event]) {
         self.with_entry(clock, stamps, |strategy, entry| {
-            events.iter().for_each(|event| strategy.on_market(now, event, entry));
+            events.iter().for_each(|event| strategy.on_market(event.receive_time, event, entry));
         });
     }
 
-    fn order_update(&mut self, clock: &Clock, update: &OrderUpdate) -> bool {
-        let now = clock.now();
+    fn order_update(&mut self, clock: &Clock, now: Nanos, update: &OrderUpdate) -> bool {
         self.with_entry(clock, TickStamps::NONE, |strategy, entry| {
             strategy.on_order(now, update, entry);
         });
@@ -151,8 +152,7 @@ impl<S: Strategy> Client for FusedClient<S> {
         self.queue.0.pop_front()
     }
 
-    fn timer(&mut self, clock: &Clock) {
-        let now = clock.now();
+    fn timer(&mut self, clock: &Clock, now: Nanos) {
         self.with_entry(clock, TickStamps::NONE, |strategy, entry| {
             strategy.on_timer(now, entry);
         });
@@ -166,7 +166,9 @@ pub struct SplitClient<'m> {
     requests: spsc::Consumer<'m>,
     updates: spsc::Producer<'m>,
     /// Whether the book can be trusted, as the strategy was told last.
-    live: bool,
+    soundness: Soundness,
+    /// What orders are measured from, while the events that may cause them are in the ring.
+    stamps: StampTable,
     /// Rung after each publication, where the strategy sleeps in the kernel.
     doorbell: Option<Doorbell>,
 }
@@ -181,7 +183,8 @@ impl<'m> SplitClient<'m> {
             ticks: broadcast::Publisher::resume(regions.ticks, TICKS_LAYOUT, Policy::Overwrite)?,
             requests: spsc::Consumer::resume(regions.requests)?,
             updates: spsc::Producer::resume(regions.updates)?,
-            live: false,
+            soundness: Soundness::Stale(Staleness::Joining),
+            stamps: StampTable::default(),
             doorbell,
         })
     }
@@ -195,27 +198,30 @@ impl<'m> SplitClient<'m> {
 
 impl Client for SplitClient<'_> {
     #[inline]
-    fn market(&mut self, clock: &Clock, mut stamps: TickStamps, events: &[MarketEvent]) {
+    fn market(&mut self, clock: &Clock, mut stamps: TickStamps, events: &[Event]) {
+        let mut number = 0;
         if stamps.is_measured() {
             // The stage ends with the store that follows: it cannot be stamped after itself.
             let [.., publish] = &mut stamps.ends;
             let end = clock.now().since(stamps.origin).0;
             *publish = u32::try_from(end).unwrap_or(u32::MAX);
+            number = self.stamps.insert(stamps);
         }
         for event in events {
-            if let MarketEvent::Live(live) = event {
-                self.live = *live;
+            if let EventKind::Book(soundness) = event.kind {
+                self.soundness = soundness;
             }
+            let mark = Mark::new(number, self.soundness);
             // An overwriting ring is never full.
-            let _ = self.ticks.publish(&event.pack(&stamps, self.live));
+            let _ = self.ticks.publish(&event.to_words(mark.0));
         }
         if !events.is_empty() {
             self.wake();
         }
     }
 
-    fn order_update(&mut self, _clock: &Clock, update: &OrderUpdate) -> bool {
-        let taken = self.updates.push(&update.pack()).is_ok();
+    fn order_update(&mut self, _clock: &Clock, now: Nanos, update: &OrderUpdate) -> bool {
+        let taken = self.updates.push(&update.pack(now)).is_ok();
         self.wake();
         taken
     }
@@ -224,12 +230,12 @@ impl Client for SplitClient<'_> {
     fn next_request(&mut self) -> Option<Request> {
         // Words that are no request are a broken peer's; they are passed over.
         while let Some(payload) = self.requests.pop() {
-            if let Some(request) = Request::unpack(&payload) {
-                return Some(request);
+            if let Some((request, mark)) = Request::unpack(&payload) {
+                return Some(self.stamps.complete(request, Mark(mark)));
             }
         }
         None
     }
 
-    fn timer(&mut self, _clock: &Clock) {}
+    fn timer(&mut self, _clock: &Clock, _now: Nanos) {}
 }

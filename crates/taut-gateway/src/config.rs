@@ -13,18 +13,12 @@ pub struct GatewayConfig {
     pub instrument: Instrument,
     /// Where the venue takes orders.
     pub order_address: SocketAddrV4,
-    /// Where the venue reads and forgets: the bare send is measured against it. None: not measured.
-    pub sink_address: Option<SocketAddrV4>,
     /// SenderCompID (49).
     pub sender_comp_id: CompId,
     /// TargetCompID (56).
     pub target_comp_id: CompId,
     /// HeartBtInt (108).
     pub heartbeat_interval: Nanos,
-    /// The feed's stream; another venue's packets on the same group are not taken.
-    pub stream_id: Option<u32>,
-    /// Price levels of a side that fit.
-    pub level_capacity: usize,
     /// Orders that are remembered; a place is taken again when its order is done.
     pub order_capacity: usize,
     /// Pre-trade limits.

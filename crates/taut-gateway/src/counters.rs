@@ -97,8 +97,6 @@ counters! {
         repeated_reports,
         /// Requests without an answer.
         unanswered,
-        /// Bare sends measured.
-        bare_sends,
     }
 }
 

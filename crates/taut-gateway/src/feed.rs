@@ -1,39 +1,73 @@
 //! The feed's sockets: two lines, the snapshot cycle, and requests for packets.
 
-use taut_io::{EpollKernel, Handle, Io, IoError, Operation};
-use taut_market_data::feed::{Line, RetransmitRequest};
+use taut_io::{Handle, Io, IoError, Kernel, Operation};
+use taut_market_data::Source;
+use taut_market_data::feed::RetransmitRequest;
 use taut_market_data::native::PACKET_BYTES_MAX;
-use taut_sys::Socket;
+use taut_sys::{Address, DatagramOptions, Socket};
 use taut_types::Nanos;
 
 use crate::error::GatewayError;
 
-/// The sockets of a feed.
+/// The sockets of a feed whose frames are datagrams.
 #[derive(Debug)]
 pub struct FeedSockets {
     /// Numbered increments: line A.
-    pub incremental: Socket,
+    pub incremental: FeedSocket,
     /// Line B, which brings the same packets.
-    pub incremental_b: Option<Socket>,
+    pub incremental_b: Option<FeedSocket>,
     /// The snapshot cycle; read only while the book must be recovered.
-    pub snapshot: Socket,
+    pub snapshot: FeedSocket,
     /// Connected to where the venue sends packets again; used only while the book must be
     /// recovered. Without it, a snapshot closes what both lines have lost.
-    pub retransmission: Option<Socket>,
+    pub retransmission: Option<FeedSocket>,
+}
+
+/// A datagram socket.
+#[derive(Debug)]
+pub enum FeedSocket {
+    /// One that was opened elsewhere.
+    Open(Socket),
+    /// One that the kernel of the gateway's loop is to open: a simulated kernel has no others.
+    At(Address, DatagramOptions),
+}
+
+impl From<Socket> for FeedSocket {
+    fn from(socket: Socket) -> Self {
+        Self::Open(socket)
+    }
+}
+
+impl FeedSocket {
+    fn join(self, io: &mut Io<impl Kernel>) -> Result<Handle, IoError> {
+        match self {
+            Self::Open(socket) => io.adopt_datagram(socket, false),
+            Self::At(at, options) => io.datagram(&at, &options),
+        }
+    }
+}
+
+/// How frames come to a gateway.
+#[derive(Debug)]
+pub enum FeedInput {
+    /// As datagrams.
+    Datagrams(FeedSockets),
+    /// From whoever has them, with [`Gateway::handle_frame`](crate::Gateway::handle_frame): a
+    /// connection that is driven elsewhere, or a recording.
+    HandedOver,
 }
 
 /// In a gateway that spins, line B is looked at so long after a tick of line A, until it is empty,
 /// and then every so often: what it brings is mostly the copy of that tick, which must not stand in
-/// the way of the order that follows. Where it is line B that brings the news, it is looked at in
-/// every turn.
+/// the way of the order that follows. Where line B is the first, it is looked at in every turn.
 const LINE_B_WAITS: Nanos = Nanos::from_micros(20);
 
 /// The sockets on the loop.
 #[derive(Debug)]
 pub(crate) struct Feed {
-    incremental: Handle,
+    incremental: Option<Handle>,
     line_b: Option<LineB>,
-    snapshot: Handle,
+    snapshot: Option<Handle>,
     retransmission: Option<Handle>,
     /// Whether snapshots and answers are received: only while the book must be recovered.
     recovering: bool,
@@ -63,63 +97,69 @@ const BUFFER_BYTES: usize = PACKET_BYTES_MAX + 1;
 
 impl Feed {
     pub(crate) fn new(
-        io: &mut Io<EpollKernel>,
-        sockets: FeedSockets,
+        io: &mut Io<impl Kernel>,
+        input: FeedInput,
         hot: bool,
     ) -> Result<Self, GatewayError> {
-        let incremental = io.adopt_datagram(sockets.incremental, false)?;
-        io.set_hot(incremental, hot)?;
-        io.receive(incremental)?;
-        let line_b = match sockets.incremental_b {
-            None => None,
-            Some(socket) if hot => {
-                let buffer = Box::new([0; BUFFER_BYTES]);
-                Some(LineB::Looked(Look { socket, buffer, due: Nanos::ZERO }))
-            }
-            Some(socket) => {
-                let line = io.adopt_datagram(socket, false)?;
-                io.receive(line)?;
-                Some(LineB::OnLoop(line))
-            }
-        };
-        let snapshot = io.adopt_datagram(sockets.snapshot, false)?;
-        io.set_priority(snapshot, 2)?;
-        let retransmission = match sockets.retransmission {
-            None => None,
-            Some(socket) => Some(io.adopt_datagram(socket, false)?),
-        };
         let mut feed = Self {
-            incremental,
-            line_b,
-            snapshot,
-            retransmission,
+            incremental: None,
+            line_b: None,
+            snapshot: None,
+            retransmission: None,
             recovering: false,
             hot,
             receive_errors: 0,
         };
+        let FeedInput::Datagrams(sockets) = input else { return Ok(feed) };
+        let incremental = sockets.incremental.join(io)?;
+        io.set_hot(incremental, hot)?;
+        io.receive(incremental)?;
+        feed.incremental = Some(incremental);
+        feed.line_b = match sockets.incremental_b {
+            None => None,
+            Some(FeedSocket::Open(socket)) if hot => {
+                let buffer = Box::new([0; BUFFER_BYTES]);
+                Some(LineB::Looked(Look { socket, buffer, due: Nanos::ZERO }))
+            }
+            Some(socket) => {
+                let line = socket.join(io)?;
+                io.receive(line)?;
+                Some(LineB::OnLoop(line))
+            }
+        };
+        let snapshot = sockets.snapshot.join(io)?;
+        io.set_priority(snapshot, 2)?;
+        feed.snapshot = Some(snapshot);
+        feed.retransmission = sockets.retransmission.map(|socket| socket.join(io)).transpose()?;
         feed.recover(io, true)?;
         Ok(feed)
     }
 
-    /// Which line a datagram came by; the snapshot channel is none.
+    /// Where a datagram came from; nothing when its socket is none of the feed's.
     #[inline]
-    pub(crate) fn line_of(&self, socket: Handle) -> Option<Line> {
-        if socket == self.incremental {
-            return Some(Line::A);
+    pub(crate) fn source_of(&self, socket: Handle) -> Option<Source> {
+        if self.incremental == Some(socket) {
+            return Some(Source::LINE_A);
         }
         match &self.line_b {
-            Some(LineB::OnLoop(line)) if socket == *line => Some(Line::B),
-            _ => (self.retransmission == Some(socket)).then_some(Line::Retransmission),
+            Some(LineB::OnLoop(line)) if socket == *line => Some(Source::LINE_B),
+            _ if self.snapshot == Some(socket) => Some(Source::SNAPSHOT),
+            _ => (self.retransmission == Some(socket)).then_some(Source::RETRANSMISSION),
         }
+    }
+
+    /// Whether there is somebody to ask for packets.
+    pub(crate) const fn can_ask(&self) -> bool {
+        self.retransmission.is_some()
     }
 
     /// A line has brought a tick: line B waits after one of line A, and not after its own.
     #[inline]
-    pub(crate) const fn ticked(&mut self, line: Line, at: Nanos) {
+    pub(crate) const fn ticked(&mut self, source: Source, at: Nanos) {
         if let Some(LineB::Looked(look)) = &mut self.line_b {
-            look.due = match line {
-                Line::A => Nanos(at.0.saturating_add(LINE_B_WAITS.0)),
-                Line::B | Line::Retransmission => at,
+            look.due = match source {
+                Source::LINE_A => Nanos(at.0.saturating_add(LINE_B_WAITS.0)),
+                _ => at,
             };
         }
     }
@@ -128,7 +168,7 @@ impl Feed {
     /// for now, and what it does not bring, the other one does.
     #[cold]
     pub(crate) fn receive_failed(&mut self, socket: Handle, error: IoError) {
-        let is_own = self.line_of(socket).is_some() || socket == self.snapshot;
+        let is_own = self.source_of(socket).is_some();
         // What is no longer wanted ends as cancelled, which is no fault.
         self.receive_errors += u64::from(is_own && matches!(error, IoError::System(_)));
     }
@@ -159,16 +199,16 @@ impl Feed {
     #[inline]
     pub(crate) fn set_recovering(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         recovering: bool,
     ) -> Result<(), GatewayError> {
         if self.recovering == recovering { Ok(()) } else { self.recover(io, recovering) }
     }
 
     #[cold]
-    fn recover(&mut self, io: &mut Io<EpollKernel>, recovering: bool) -> Result<(), GatewayError> {
+    fn recover(&mut self, io: &mut Io<impl Kernel>, recovering: bool) -> Result<(), GatewayError> {
         self.recovering = recovering;
-        for socket in [Some(self.snapshot), self.retransmission].into_iter().flatten() {
+        for socket in [self.snapshot, self.retransmission].into_iter().flatten() {
             io.set_hot(socket, self.hot || !recovering)?;
             if recovering {
                 io.receive(socket)?;
@@ -180,7 +220,7 @@ impl Feed {
     }
 
     /// Asks for packets. A request that the kernel does not take is lost, and made again.
-    pub(crate) fn ask(&self, io: &mut Io<EpollKernel>, request: &RetransmitRequest) {
+    pub(crate) fn ask(&self, io: &mut Io<impl Kernel>, request: &RetransmitRequest) {
         let mut datagram = [0; PACKET_BYTES_MAX];
         if let Some(socket) = self.retransmission
             && request.write(&mut datagram)

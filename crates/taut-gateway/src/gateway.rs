@@ -4,8 +4,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use taut_book::LevelBook;
 use taut_fix::Now;
-use taut_io::{Completion, EpollKernel, EventLoop, Handle, Handler, Io, LoopConfig, Operation};
-use taut_market_data::feed::Line;
+use taut_io::{
+    Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, Operation,
+};
+use taut_market_data::{FeedHandler, FeedRequest, Source};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Clock, DatagramInfo, SysError};
 use taut_types::{Lots, Nanos, SequenceNumber, Side};
@@ -14,12 +16,12 @@ use crate::client::Client;
 use crate::config::GatewayConfig;
 use crate::counters::GatewayCounters;
 use crate::error::GatewayError;
-use crate::feed::{Feed, FeedSockets};
+use crate::feed::{Feed, FeedInput};
 use crate::market::Market;
 use crate::message::{OrderUpdate, Request, TickStamps};
+use crate::observer::Observer;
 use crate::order_entry::OrderSession;
-use crate::probe::Probe;
-use crate::regions::Recorders;
+use crate::regions::{Recorders, Regions};
 
 /// Packets of a channel after which the order session is looked at although more packets wait.
 const PACKETS_IN_A_ROW: usize = 8;
@@ -27,25 +29,29 @@ const PACKETS_IN_A_ROW: usize = 8;
 const REQUESTS_IN_A_ROW: usize = 64;
 /// Time between two rounds of housekeeping.
 const HOUSEKEEPING: Nanos = Nanos::from_millis(1);
-/// Orders, the sink, two lines, snapshots, packets sent again.
-const SOURCES: usize = 6;
+/// Orders, two lines, snapshots, packets sent again, and some of an observer.
+const SOURCES: usize = 8;
 
 /// A gateway: one instrument, one feed, one order session, one client, one thread.
+///
+/// `F` is the venue's market data; `C` is where the strategy lives; `K` is the kernel under the
+/// loop, and `O` who looks on. All times are the [`Clock`]'s: on a simulated kernel, whoever turns
+/// its clock sets that of the gateway ([`Gateway::clock_mut`]).
 #[derive(Debug)]
-pub struct Gateway<'m, C> {
-    events: EventLoop<EpollKernel>,
-    core: Core<'m, C>,
+pub struct Gateway<'m, C, F, K: Kernel = EpollKernel, O = ()> {
+    events: EventLoop<K>,
+    core: Core<'m, C, F, O>,
     housekeeping_due: Nanos,
 }
 
 /// What the loop's completions go to.
 #[derive(Debug)]
-struct Core<'m, C> {
+struct Core<'m, C, F, O> {
     clock: Clock,
     feed: Feed,
-    market: Market,
+    market: Market<F>,
     orders: OrderSession,
-    probe: Option<Probe>,
+    observer: O,
     client: C,
     recorders: Recorders<'m>,
     shared_counters: &'m [AtomicU64],
@@ -53,23 +59,51 @@ struct Core<'m, C> {
     hot: bool,
     /// When the last receive call of each line returned, and of the snapshots: all its datagrams
     /// were received then, whatever is sent before their turn comes.
-    received: [Nanos; 4],
+    received: [Nanos; Source::COUNT],
     /// Why the gateway cannot go on.
     fault: Option<GatewayError>,
 }
 
-impl<'m, C: Client> Gateway<'m, C> {
-    /// Connects to the venue. `shared_counters` is where [`GatewayCounters`] are written to.
+impl<'m, C: Client, F: FeedHandler> Gateway<'m, C, F> {
+    /// Connects to the venue. `regions` hold what is measured and counted.
     ///
     /// # Errors
     /// When the venue cannot be reached.
     pub fn new(
         config: &GatewayConfig,
         clock: Clock,
-        sockets: FeedSockets,
+        input: FeedInput,
+        handler: F,
         client: C,
-        recorders: Recorders<'m>,
-        shared_counters: &'m [AtomicU64],
+        regions: &Regions<'m>,
+    ) -> Result<Self, GatewayError> {
+        let kernel = EpollKernel::new(SOURCES)?;
+        Self::on_kernel(kernel, config, clock, input, handler, client, regions)
+    }
+}
+
+impl<C, F, O> Gateway<'_, C, F, EpollKernel, O> {
+    /// What to wait for when there is nothing to do: readable when the loop has something. Only
+    /// for a gateway whose sockets are not hot.
+    #[must_use]
+    pub fn fd(&mut self) -> BorrowedFd<'_> {
+        self.events.io().kernel().set().as_fd()
+    }
+}
+
+impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
+    /// As [`Gateway::new`], on any kernel with room for eight sources.
+    ///
+    /// # Errors
+    /// When the venue cannot be reached.
+    pub fn on_kernel(
+        kernel: K,
+        config: &GatewayConfig,
+        clock: Clock,
+        input: FeedInput,
+        handler: F,
+        client: C,
+        regions: &Regions<'m>,
     ) -> Result<Self, GatewayError> {
         let mono = clock.now();
         let now = Now { mono, utc: clock.utc_at(mono) };
@@ -81,26 +115,54 @@ impl<'m, C: Client> Gateway<'m, C> {
             completions_per_turn: PACKETS_IN_A_ROW,
             ..LoopConfig::default()
         };
-        let mut events = EventLoop::new(EpollKernel::new(SOURCES)?, sizes)?;
+        let mut events = EventLoop::new(kernel, sizes)?;
         let io = events.io();
-        let asks = sockets.retransmission.is_some();
-        let feed = Feed::new(io, sockets, config.hot)?;
         let core = Core {
             clock,
-            feed,
-            market: Market::new(config, asks, mono),
+            feed: Feed::new(io, input, config.hot)?,
+            market: Market::new(handler, config.instrument.id()),
             orders: OrderSession::connect(config, io, now)?,
-            probe: config.sink_address.map(|sink| Probe::connect(io, sink, mono)).transpose()?,
+            observer: (),
             client,
-            recorders,
-            shared_counters,
+            recorders: Recorders::new(regions)?,
+            shared_counters: regions.gateway,
             hot: config.hot,
-            received: [mono; 4],
+            received: [mono; Source::COUNT],
             fault: None,
         };
         Ok(Self { events, core, housekeeping_due: mono })
     }
 
+    /// The same gateway under the eyes of an observer.
+    ///
+    /// # Errors
+    /// What the observer says.
+    pub fn with_observer<O: Observer>(
+        self,
+        mut observer: O,
+    ) -> Result<Gateway<'m, C, F, K, O>, GatewayError> {
+        let Self { mut events, core, housekeeping_due } = self;
+        observer.on_start(events.io(), &core.clock)?;
+        let Core { clock, feed, market, orders, client, recorders, shared_counters, .. } = core;
+        let Core { hot, received, fault, .. } = core;
+        let core = Core {
+            clock,
+            feed,
+            market,
+            orders,
+            observer,
+            client,
+            recorders,
+            shared_counters,
+            hot,
+            received,
+            fault,
+        };
+        Ok(Gateway { events, core, housekeeping_due })
+    }
+}
+
+impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K, O> {
     /// One round; whether there was something to do. Never blocks, and allocates nothing.
     ///
     /// # Errors
@@ -122,7 +184,7 @@ impl<'m, C: Client> Gateway<'m, C> {
     #[inline]
     fn turn(
         &mut self,
-        look: impl FnOnce(&mut EventLoop<EpollKernel>, &mut Core<'m, C>) -> Result<usize, SysError>,
+        look: impl FnOnce(&mut EventLoop<K>, &mut Core<'m, C, F, O>) -> Result<usize, SysError>,
     ) -> Result<bool, GatewayError> {
         let Self { events, core, .. } = self;
         let mut worked = core.serve_requests(events.io())?;
@@ -134,7 +196,7 @@ impl<'m, C: Client> Gateway<'m, C> {
             worked = core.look_at_line_b(events.io())?;
         }
         if !worked {
-            core.probe_send(events.io())?;
+            core.observer.on_idle(events.io(), &core.clock)?;
         }
         Ok(worked)
     }
@@ -153,10 +215,25 @@ impl<'m, C: Client> Gateway<'m, C> {
         self.core.watch_feed(self.events.io(), now)?;
         let Core { clock, orders, client, shared_counters, .. } = &mut self.core;
         orders.handle_timeout(self.events.io(), clock)?;
-        client.timer(clock);
+        client.timer(clock, now);
         let shared_counters = *shared_counters;
         self.counters().store(shared_counters);
         Ok(true)
+    }
+
+    /// Takes a frame that did not come by the gateway's own sockets, and serves what the client
+    /// answers. The tick begins now.
+    ///
+    /// # Errors
+    /// What ends the gateway.
+    pub fn handle_frame(&mut self, source: Source, bytes: &[u8]) -> Result<(), GatewayError> {
+        let received = self.core.clock.now();
+        self.core.handle_frame(self.events.io(), received, source, bytes)
+    }
+
+    /// What the feed needs from its venue and the gateway's own sockets cannot ask for.
+    pub fn poll_feed_request(&mut self) -> Option<FeedRequest> {
+        if self.core.feed.can_ask() { None } else { self.core.market.feed_mut().poll_request() }
     }
 
     /// Asks the venue to end the order session.
@@ -176,13 +253,13 @@ impl<'m, C: Client> Gateway<'m, C> {
     /// Whether the book can be trusted and orders can be sent.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.core.market.is_live() && self.core.orders.is_active()
+        self.core.market.is_sound() && self.core.orders.is_active()
     }
 
     /// Whether everything up to this packet was applied or covered by a snapshot.
     #[must_use]
     pub fn has_caught_up_with(&self, last: SequenceNumber) -> bool {
-        self.core.market.is_live() && self.core.market.sequencer().lost(last) == 0
+        self.core.market.is_sound() && self.core.market.feed().lost(last) == 0
     }
 
     /// Takes over a newer clock mapping.
@@ -201,10 +278,22 @@ impl<'m, C: Client> Gateway<'m, C> {
         &mut self.core.client
     }
 
-    /// The book.
+    /// The book; nothing when the feed does not follow the instrument.
     #[must_use]
-    pub const fn book(&self) -> &LevelBook {
+    pub fn book(&self) -> Option<&LevelBook> {
         self.core.market.book()
+    }
+
+    /// The feed handler, to look at.
+    #[must_use]
+    pub const fn feed(&self) -> &F {
+        self.core.market.feed()
+    }
+
+    /// The observer, to look at.
+    #[must_use]
+    pub const fn observer(&self) -> &O {
+        &self.core.observer
     }
 
     /// Bought less sold.
@@ -213,39 +302,31 @@ impl<'m, C: Client> Gateway<'m, C> {
         self.core.orders.risk().position()
     }
 
-    /// What to wait for when there is nothing to do: readable when the loop has something. Only
-    /// for a gateway whose sockets are not hot.
-    #[must_use]
-    pub fn fd(&mut self) -> BorrowedFd<'_> {
-        self.events.io().kernel().set().as_fd()
-    }
-
     /// Everything counted so far.
     #[must_use]
     pub fn counters(&self) -> GatewayCounters {
-        let feed = self.core.market.sequencer().counters();
+        let feed = self.core.market.feed().counters();
         let answers = self.core.orders.table().answers();
-        let book = self.core.market.book();
-        let arbiter = self.core.market.arbiter();
-        let [a, b, again] = [Line::A, Line::B, Line::Retransmission].map(|line| arbiter.line(line));
+        let levels = |side| self.core.market.book().map_or(0, |book| book.level_count(side) as u64);
+        let [a, b] = feed.lines;
         GatewayCounters {
             ticks: feed.applied,
             recovered: feed.recovered,
             highest_seen: feed.highest_seen,
             gaps: feed.gaps,
-            snapshots: feed.snapshots_used,
+            snapshots: feed.snapshots,
             line_a: a.packets,
             line_a_first: a.first,
             line_b: b.packets,
             line_b_first: b.first,
-            silences: a.silences + b.silences,
-            retransmit_requests: arbiter.restarts_and_requests().1,
-            retransmitted: again.first,
-            malformed: self.core.market.malformed(),
+            silences: feed.silences,
+            retransmit_requests: feed.requests,
+            retransmitted: feed.retransmitted,
+            malformed: feed.malformed,
             receive_errors: self.core.feed.receive_errors(),
-            live: self.core.market.is_live().into(),
-            bid_levels: book.level_count(Side::Buy) as u64,
-            ask_levels: book.level_count(Side::Sell) as u64,
+            live: self.core.market.is_sound().into(),
+            bid_levels: levels(Side::Buy),
+            ask_levels: levels(Side::Sell),
             logged_on: self.core.orders.is_active().into(),
             orders: answers.orders,
             acks: answers.acks,
@@ -259,15 +340,14 @@ impl<'m, C: Client> Gateway<'m, C> {
             expired: answers.expired,
             repeated_reports: self.core.orders.repeated_reports(),
             unanswered: answers.unanswered(),
-            bare_sends: self.core.probe.as_ref().map_or(0, Probe::count),
         }
     }
 }
 
-impl<C: Client> Core<'_, C> {
+impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
     /// Requests come before market data: an order that waits costs more than a tick that waits.
     #[inline]
-    fn serve_requests(&mut self, io: &mut Io<EpollKernel>) -> Result<bool, GatewayError> {
+    fn serve_requests(&mut self, io: &mut Io<impl Kernel>) -> Result<bool, GatewayError> {
         for served in 0..REQUESTS_IN_A_ROW {
             let Some(request) = self.client.next_request() else { return Ok(served > 0) };
             self.serve(io, &request)?;
@@ -276,110 +356,74 @@ impl<C: Client> Core<'_, C> {
     }
 
     #[inline]
-    fn serve(&mut self, io: &mut Io<EpollKernel>, request: &Request) -> Result<(), GatewayError> {
+    fn serve(&mut self, io: &mut Io<impl Kernel>, request: &Request) -> Result<(), GatewayError> {
         let reference = self.market.reference();
-        let recorders = &mut self.recorders;
-        let told = self.orders.handle_request(io, &self.clock, request, reference, recorders)?;
-        match told {
-            Some(update) => tell(&mut self.client, &self.clock, &update),
+        let Self { orders, clock, recorders, observer, client, .. } = self;
+        let on_sent = |bytes: &[u8]| observer.on_order_sent(bytes);
+        match orders.handle_request(io, clock, request, reference, recorders, on_sent)? {
+            Some(update) => tell(client, clock, clock.now(), &update),
             None => Ok(()),
         }
     }
 
+    /// Takes a frame, tells the client what it changed, and serves what the client answers.
     #[inline]
-    fn handle(
+    fn handle_frame(
         &mut self,
-        io: &mut Io<EpollKernel>,
-        completion: &Completion<'_>,
+        io: &mut Io<impl Kernel>,
+        received: Nanos,
+        source: Source,
+        bytes: &[u8],
     ) -> Result<(), GatewayError> {
-        match *completion {
-            Completion::Datagram { socket, bytes, info } => {
-                let line = self.feed.line_of(socket);
-                let received = self.receive_time(line, info);
-                let stamps = match line {
-                    Some(line) => {
-                        let market = &mut self.market;
-                        let stamps = market.handle_increment(&self.clock, received, line, bytes)?;
-                        if stamps.is_measured() {
-                            self.feed.ticked(line, received);
-                        }
-                        stamps
-                    }
-                    None => {
-                        self.market.handle_snapshot(received, bytes)?;
-                        TickStamps::NONE
-                    }
-                };
-                self.pass_on(io, stamps)
-            }
-            Completion::Received { stream, bytes } if stream == self.orders.stream() => {
-                let Self { clock, client, orders, recorders, .. } = self;
-                let received = clock.now();
-                let pass_on = |update: &OrderUpdate| tell(client, clock, update);
-                orders.receive(io, (clock, received), bytes, recorders, pass_on)
-            }
-            Completion::Connected { stream } => self.connected(io, stream),
-            Completion::Failed { source, operation: Operation::Connect, error, .. }
-                if source == self.orders.stream() =>
-            {
-                Err(GatewayError::Unreachable(error))
-            }
-            Completion::Ended { stream: source } | Completion::Closed { source, .. }
-                if source == self.orders.stream() =>
-            {
-                self.orders.venue_closed()
-            }
-            Completion::Failed { source, operation: Operation::Receive, error, .. } => {
-                self.feed.receive_failed(source, error);
-                Ok(())
-            }
-            // The sink's end is the venue's end, and a socket that must not be read any more says
-            // that it is not.
-            _ => Ok(()),
+        let stamps = self.market.handle_frame(&self.clock, received, source, bytes);
+        if stamps.is_measured() {
+            self.feed.ticked(source, received);
         }
+        self.pass_on(io, stamps)
     }
 
     /// When the call returned that received the datagram which is handed over.
     #[inline]
-    fn receive_time(&mut self, line: Option<Line>, info: &DatagramInfo) -> Nanos {
-        let [a, b, again, snapshot] = &mut self.received;
-        let received = match line {
-            Some(Line::A) => a,
-            Some(Line::B) => b,
-            Some(Line::Retransmission) => again,
-            None => snapshot,
-        };
-        if info.first_of_call {
-            *received = self.clock.now();
+    fn receive_time(&mut self, source: Source, info: &DatagramInfo) -> Nanos {
+        match self.received.get_mut(usize::from(source.0)) {
+            Some(received) if !info.first_of_call => *received,
+            Some(received) => {
+                *received = self.clock.now();
+                *received
+            }
+            None => self.clock.now(),
         }
-        *received
     }
 
     /// A packet of line B, when there is time for it.
     #[inline]
-    fn look_at_line_b(&mut self, io: &mut Io<EpollKernel>) -> Result<bool, GatewayError> {
+    fn look_at_line_b(&mut self, io: &mut Io<impl Kernel>) -> Result<bool, GatewayError> {
         if !self.hot {
             return Ok(false);
         }
         let (clock, market) = (&self.clock, &mut self.market);
         let Some(bytes) = self.feed.look_at_line_b(clock.now()) else { return Ok(false) };
         let received = clock.now();
-        let stamps = market.handle_increment(clock, received, Line::B, bytes)?;
+        let stamps = market.handle_frame(clock, received, Source::LINE_B, bytes);
         if stamps.is_measured() {
-            self.feed.ticked(Line::B, received);
+            self.feed.ticked(Source::LINE_B, received);
         }
         self.pass_on(io, stamps)?;
         Ok(true)
     }
 
     /// Silent lines and gaps that last: the client hears of the one, the venue of the other.
-    fn watch_feed(&mut self, io: &mut Io<EpollKernel>, now: Nanos) -> Result<(), GatewayError> {
-        self.market.handle_timeout(now)?;
+    fn watch_feed(&mut self, io: &mut Io<impl Kernel>, now: Nanos) -> Result<(), GatewayError> {
+        self.market.handle_timeout(now);
         if !self.market.events().is_empty() {
             self.pass_on(io, TickStamps::NONE)?;
         }
-        while let Some(request) = self.market.poll_request() {
-            self.feed.ask(io, &request);
+        while self.feed.can_ask()
+            && let Some(request) = self.market.feed_mut().poll_request()
+        {
+            if let FeedRequest::Packets(packets) = request {
+                self.feed.ask(io, &packets);
+            }
         }
         Ok(())
     }
@@ -388,7 +432,7 @@ impl<C: Client> Core<'_, C> {
     #[inline]
     fn pass_on(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         stamps: TickStamps,
     ) -> Result<(), GatewayError> {
         // A copy and a heartbeat change nothing.
@@ -396,39 +440,63 @@ impl<C: Client> Core<'_, C> {
             self.client.market(&self.clock, stamps, self.market.events());
         }
         self.serve_requests(io)?;
-        self.feed.set_recovering(io, !self.market.is_live())
+        self.feed.set_recovering(io, !self.market.is_sound())
     }
 
     #[cold]
-    fn connected(&mut self, io: &mut Io<EpollKernel>, stream: Handle) -> Result<(), GatewayError> {
-        // A stream that is connected, and the sink whose end nobody awaits, are looked at without
-        // asking, or not at all.
-        let is_order_entry = stream == self.orders.stream();
-        io.set_hot(stream, self.hot || !is_order_entry)?;
-        if is_order_entry {
-            return self.orders.connected(io, &self.clock);
-        }
-        if let Some(probe) = &mut self.probe
-            && stream == probe.stream()
-        {
-            probe.connected();
-        }
-        Ok(())
+    fn connected(&mut self, io: &mut Io<impl Kernel>) -> Result<(), GatewayError> {
+        // A stream that is connected is looked at without asking, or not at all.
+        io.set_hot(self.orders.stream(), self.hot)?;
+        self.orders.connected(io, &self.clock)
     }
 
-    fn probe_send(&mut self, io: &mut Io<EpollKernel>) -> Result<(), GatewayError> {
-        match &mut self.probe {
-            Some(probe) => {
-                probe.poll(io, &self.clock, self.orders.last_order(), &mut self.recorders)
+    #[inline]
+    fn handle(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        completion: &Completion<'_>,
+    ) -> Result<(), GatewayError> {
+        let is_order_entry = |stream: Handle| stream == self.orders.stream();
+        match *completion {
+            Completion::Datagram { socket, bytes, info } => match self.feed.source_of(socket) {
+                Some(source) => {
+                    let received = self.receive_time(source, info);
+                    self.handle_frame(io, received, source, bytes)
+                }
+                None => self.observer.on_completion(io, completion),
+            },
+            Completion::Received { stream, bytes } if is_order_entry(stream) => {
+                let Self { clock, client, orders, recorders, .. } = self;
+                let received = clock.now();
+                let pass_on = |update: &OrderUpdate| tell(client, clock, received, update);
+                orders.receive(io, (clock, received), bytes, recorders, pass_on)
             }
-            None => Ok(()),
+            Completion::Connected { stream } if is_order_entry(stream) => self.connected(io),
+            Completion::Failed { source, operation: Operation::Connect, error, .. }
+                if is_order_entry(source) =>
+            {
+                Err(GatewayError::Unreachable(error))
+            }
+            Completion::Ended { stream: source } | Completion::Closed { source, .. }
+                if is_order_entry(source) =>
+            {
+                self.orders.venue_closed()
+            }
+            // A socket that must not be read any more says that it is not.
+            Completion::Failed { source, operation: Operation::Receive, error, .. }
+                if self.feed.source_of(source).is_some() =>
+            {
+                self.feed.receive_failed(source, error);
+                Ok(())
+            }
+            _ => self.observer.on_completion(io, completion),
         }
     }
 }
 
-impl<C: Client> Handler<EpollKernel> for Core<'_, C> {
+impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Handler<K> for Core<'_, C, F, O> {
     #[inline]
-    fn complete(&mut self, io: &mut Io<EpollKernel>, completion: Completion<'_>) {
+    fn complete(&mut self, io: &mut Io<K>, completion: Completion<'_>) {
         if let Err(fault) = self.handle(io, &completion) {
             self.fault.get_or_insert(fault);
             io.stop();
@@ -439,7 +507,12 @@ impl<C: Client> Handler<EpollKernel> for Core<'_, C> {
 fn tell<C: Client>(
     client: &mut C,
     clock: &Clock,
+    now: Nanos,
     update: &OrderUpdate,
 ) -> Result<(), GatewayError> {
-    if client.order_update(clock, update) { Ok(()) } else { Err(GatewayError::StrategyStalled) }
+    if client.order_update(clock, now, update) {
+        Ok(())
+    } else {
+        Err(GatewayError::StrategyStalled)
+    }
 }

@@ -7,24 +7,28 @@
 //! memory in another process ([`SplitClient`] here, [`StrategyRunner`] there). The [`Strategy`] is
 //! the same code.
 //!
-//! The feed comes on two lines (`taut_market_data::feed`): a packet that one has lost is taken from
-//! the other, and what both have lost is asked for, or a snapshot covers it. Until then the client
-//! knows that the book cannot be trusted, and no order passes.
+//! Market data is a venue's [`FeedHandler`](taut_market_data::FeedHandler), chosen when the gateway
+//! is built: frames go in, [events](taut_market_data::Event) of named instruments come out, and the
+//! book is theirs. taut's own feed comes on two lines: a packet that one has lost is taken from the
+//! other, and what both have lost is asked for, or a snapshot covers it. Until then the client
+//! knows that the book cannot be trusted, and why, and no order passes.
 //!
 //! Every order carries the stamps of the packet that caused it: nine stages from the return of the
 //! receive call to the return of the send call, which add up exactly.
 #![forbid(unsafe_code)]
 
+mod changes;
 mod client;
 mod config;
 mod counters;
 mod error;
 mod feed;
 mod gateway;
+mod mark;
 mod market;
 mod message;
+mod observer;
 mod order_entry;
-mod probe;
 mod regions;
 mod reports;
 mod runner;
@@ -35,13 +39,11 @@ pub use client::{Client, FusedClient, SplitClient};
 pub use config::GatewayConfig;
 pub use counters::{GatewayCounters, StrategyCounters};
 pub use error::GatewayError;
-pub use feed::FeedSockets;
+pub use feed::{FeedInput, FeedSocket, FeedSockets};
 pub use gateway::Gateway;
-pub use message::{
-    LevelEvent, MarketEvent, NewOrder, OrderUpdate, Refusal, Request, RequestKind, TickStamps,
-    TopEvent, TradeEvent, UpdateKind,
-};
-pub use regions::{Recorders, Regions, Views};
+pub use message::{NewOrder, OrderUpdate, Refusal, Request, RequestKind, TickStamps, UpdateKind};
+pub use observer::Observer;
+pub use regions::{Regions, Views};
 pub use runner::StrategyRunner;
 pub use strategy::{OrderEntry, Strategy};
 pub use touch::{TouchConfig, TouchStrategy};

@@ -1,7 +1,7 @@
-//! What gateway and strategy tell each other, and how it is packed into the slots of a ring.
+//! What a strategy asks for and is answered, and how it is packed into the slots of a ring.
 //!
 //! Every message is one [`Payload`] of seven words. Words that a peer made up decode to nothing;
-//! they can never panic.
+//! they can never panic. Market data is packed by [`taut_market_data::Event::to_words`].
 
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{OrderState, RiskReject};
@@ -30,64 +30,19 @@ impl TickStamps {
     /// The same as the beginning of an order's stage offsets.
     #[must_use]
     pub fn offsets(&self) -> StageOffsets {
+        self.complete(StageOffsets::ZERO)
+    }
+
+    /// Offsets of later stages with these before them.
+    #[must_use]
+    pub fn complete(&self, mut offsets: StageOffsets) -> StageOffsets {
         let [decode, book, publish] = self.ends;
-        let mut offsets = StageOffsets::ZERO;
         offsets.set_end(Stage::Decode, decode.into());
         offsets.set_end(Stage::Book, book.into());
         offsets.set_end(Stage::Publish, publish.into());
         offsets
     }
 }
-
-/// The best price and quantity of each side; nothing where a side is empty.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TopEvent {
-    /// Best bid.
-    pub bid: Option<(Price, Lots)>,
-    /// Best offer.
-    pub ask: Option<(Price, Lots)>,
-}
-
-/// A price level changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LevelEvent {
-    /// Its side.
-    pub side: Side,
-    /// Its price.
-    pub price: Price,
-    /// Its new total; zero when it is gone.
-    pub lots: Lots,
-    /// Orders in it.
-    pub order_count: u32,
-    /// How many better levels there are.
-    pub depth: u32,
-}
-
-/// A trade.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TradeEvent {
-    /// Its price.
-    pub price: Price,
-    /// Its quantity.
-    pub lots: Lots,
-    /// The side that took.
-    pub aggressor: Side,
-}
-
-/// What a strategy sees of the market.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MarketEvent {
-    /// The top of the book changed.
-    Top(TopEvent),
-    /// A level changed.
-    Level(LevelEvent),
-    /// A trade.
-    Trade(TradeEvent),
-    /// Whether the book can be trusted: not while packets are missing, nor before the first.
-    Live(bool),
-}
-
-const EMPTY_SIDE: i64 = i64::MIN;
 
 const fn word(low: u32, high: u32) -> u64 {
     low as u64 | (high as u64) << 32
@@ -103,71 +58,6 @@ const fn high(word: u64) -> u32 {
 
 const fn byte(word: u64, index: u32) -> u8 {
     (word >> (8 * index)) as u8
-}
-
-fn side_words(side: Option<(Price, Lots)>) -> [u64; 2] {
-    let (price, lots) = side.map_or((EMPTY_SIDE, 0), |(price, lots)| (price.0, lots.0));
-    [price.cast_unsigned(), lots.cast_unsigned()]
-}
-
-const fn side_of(price: u64, lots: u64) -> Option<(Price, Lots)> {
-    match price.cast_signed() {
-        EMPTY_SIDE => None,
-        price => Some((Price(price), Lots(lots.cast_signed()))),
-    }
-}
-
-impl MarketEvent {
-    /// Packs event, stamps, and whether the book can be trusted: a reader that was overtaken may
-    /// have missed the [`MarketEvent::Live`] that said so. Word 0: kind, side, trust and the end of
-    /// `publish`; word 1: origin; word 2: ends of `decode` and `book`; words 3 to 6: the event.
-    #[must_use]
-    pub fn pack(&self, stamps: &TickStamps, live: bool) -> Payload {
-        let [decode, book, publish] = stamps.ends;
-        let (kind, side, rest) = match self {
-            Self::Top(top) => {
-                let ([bid, bid_lots], [ask, ask_lots]) = (side_words(top.bid), side_words(top.ask));
-                (0, 0, [bid, bid_lots, ask, ask_lots])
-            }
-            Self::Level(level) => {
-                let (price, lots) = (level.price.0.cast_unsigned(), level.lots.0.cast_unsigned());
-                (1, level.side as u8, [price, lots, word(level.order_count, level.depth), 0])
-            }
-            Self::Trade(trade) => {
-                let (price, lots) = (trade.price.0.cast_unsigned(), trade.lots.0.cast_unsigned());
-                (2, trade.aggressor as u8, [price, lots, 0, 0])
-            }
-            Self::Live(live) => (3, u8::from(*live), [0; 4]),
-        };
-        let [a, b, c, d] = rest;
-        let head = word(u32::from_le_bytes([kind, side, live.into(), 0]), publish);
-        [head, stamps.origin.0.cast_unsigned(), word(decode, book), a, b, c, d]
-    }
-
-    /// The event, its stamps, and whether the book can be trusted, if the words are one.
-    #[must_use]
-    pub fn unpack(payload: &Payload) -> Option<(Self, TickStamps, bool)> {
-        let [head, origin, ends, a, b, c, d] = *payload;
-        let stamps = TickStamps {
-            origin: Nanos(origin.cast_signed()),
-            ends: [low(ends), high(ends), high(head)],
-        };
-        let (price, lots) = (Price(a.cast_signed()), Lots(b.cast_signed()));
-        let event = match byte(head, 0) {
-            0 => Self::Top(TopEvent { bid: side_of(a, b), ask: side_of(c, d) }),
-            1 => {
-                let side = Side::from_index(byte(head, 1))?;
-                Self::Level(LevelEvent { side, price, lots, order_count: low(c), depth: high(c) })
-            }
-            2 => {
-                let aggressor = Side::from_index(byte(head, 1))?;
-                Self::Trade(TradeEvent { price, lots, aggressor })
-            }
-            3 => Self::Live(byte(head, 1) != 0),
-            _ => return None,
-        };
-        Some((event, stamps, byte(head, 2) != 0))
-    }
 }
 
 /// A new order, as a strategy asks for it.
@@ -208,11 +98,12 @@ pub struct Request {
 }
 
 impl Request {
-    /// Packs it. Word 0: kind, side, type, time in force, end of `strategy`; word 1: id; words 2
-    /// and 3: price and lots, or the order to cancel; word 4: origin; words 5, 6: the other ends.
+    /// Packs it, with the mark of the event that caused it. Word 0: kind, side, type, time in force;
+    /// word 1: id; words 2 and 3: price and lots, or the order to cancel; word 4: origin; word 5:
+    /// ends of `to_strategy` and `strategy`; word 6: the mark. The other ends stay in the gateway.
     #[must_use]
-    pub fn pack(&self) -> Payload {
-        let [decode, book, publish, to_strategy, strategy, ..] = self.offsets.ends();
+    pub fn pack(&self, mark: u16) -> Payload {
+        let [_, _, _, to_strategy, strategy, ..] = self.offsets.ends();
         let (head, a, b) = match self.kind {
             RequestKind::New(order) => {
                 let (side, kind) = (order.side as u8, order.order_type as u8);
@@ -222,20 +113,20 @@ impl Request {
             RequestKind::Cancel(order) => ([1, 0, 0, 0], order.0, 0),
         };
         [
-            word(u32::from_le_bytes(head), strategy),
+            u32::from_le_bytes(head).into(),
             self.id.0,
             a,
             b,
             self.origin.0.cast_unsigned(),
-            word(decode, book),
-            word(publish, to_strategy),
+            word(to_strategy, strategy),
+            mark.into(),
         ]
     }
 
-    /// The request, if the words are one.
+    /// The request and its mark, if the words are one.
     #[must_use]
-    pub fn unpack(payload: &Payload) -> Option<Self> {
-        let [head, id, a, b, origin, first, second] = *payload;
+    pub fn unpack(payload: &Payload) -> Option<(Self, u16)> {
+        let [head, id, a, b, origin, ends, mark] = *payload;
         let kind = match byte(head, 0) {
             0 => RequestKind::New(NewOrder {
                 side: Side::from_index(byte(head, 1))?,
@@ -247,10 +138,10 @@ impl Request {
             1 => RequestKind::Cancel(ClientOrderId(a)),
             _ => return None,
         };
-        let ends = [low(first), high(first), low(second), high(second), high(head), 0, 0, 0, 0];
+        let ends = [0, 0, 0, low(ends), high(ends), 0, 0, 0, 0];
         let offsets = StageOffsets::from_ends(ends);
         let origin = Nanos(origin.cast_signed());
-        Some(Self { id: ClientOrderId(id), kind, origin, offsets })
+        Some((Self { id: ClientOrderId(id), kind, origin, offsets }, low(mark) as u16))
     }
 }
 
@@ -319,7 +210,7 @@ pub enum UpdateKind {
     Refused(Refusal),
 }
 
-/// News of an order for the strategy that owns it.
+/// An update of an order for the strategy that owns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderUpdate {
     /// Which order.
@@ -333,9 +224,9 @@ pub struct OrderUpdate {
 }
 
 impl OrderUpdate {
-    /// Packs it.
+    /// Packs it, with the time of what it tells.
     #[must_use]
-    pub fn pack(&self) -> Payload {
+    pub fn pack(&self, at: Nanos) -> Payload {
         let (kind, code, price, lots) = match self.kind {
             UpdateKind::Accepted => (0, 0, 0, 0),
             UpdateKind::Rejected => (1, 0, 0, 0),
@@ -347,13 +238,14 @@ impl OrderUpdate {
         };
         let head = u32::from_le_bytes([kind, code, self.state as u8, 0]);
         let open = self.lots_open.0.cast_unsigned();
-        [head.into(), self.id.0, price.cast_unsigned(), lots.cast_unsigned(), open, 0, 0]
+        let at = at.0.cast_unsigned();
+        [head.into(), self.id.0, price.cast_unsigned(), lots.cast_unsigned(), open, at, 0]
     }
 
-    /// The update, if the words are one.
+    /// The update and its time, if the words are one.
     #[must_use]
-    pub fn unpack(payload: &Payload) -> Option<Self> {
-        let [head, id, price, lots, open, _, _] = *payload;
+    pub fn unpack(payload: &Payload) -> Option<(Self, Nanos)> {
+        let [head, id, price, lots, open, at, _] = *payload;
         let kind = match byte(head, 0) {
             0 => UpdateKind::Accepted,
             1 => UpdateKind::Rejected,
@@ -368,7 +260,8 @@ impl OrderUpdate {
             _ => return None,
         };
         let state = OrderState::from_index(byte(head, 2))?;
-        Some(Self { id: ClientOrderId(id), kind, state, lots_open: Lots(open.cast_signed()) })
+        let lots_open = Lots(open.cast_signed());
+        Some((Self { id: ClientOrderId(id), kind, state, lots_open }, Nanos(at.cast_signed())))
     }
 }
 
@@ -378,35 +271,8 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn every_market_event_unpacks_to_itself() {
-        let stamps = TickStamps { origin: Nanos(123_456_789_000), ends: [1, 2, u32::MAX] };
-        let side = Some((Price(-5), Lots(i64::MAX)));
-        let level = LevelEvent {
-            side: Side::Sell,
-            price: Price(7),
-            lots: Lots(0),
-            order_count: 3,
-            depth: 9,
-        };
-        let events = [
-            MarketEvent::Top(TopEvent { bid: side, ask: None }),
-            MarketEvent::Top(TopEvent { bid: None, ask: side }),
-            MarketEvent::Level(level),
-            MarketEvent::Trade(TradeEvent { price: Price(1), lots: Lots(2), aggressor: Side::Buy }),
-            MarketEvent::Live(true),
-            MarketEvent::Live(false),
-        ];
-        for event in events {
-            for live in [false, true] {
-                let unpacked = MarketEvent::unpack(&event.pack(&stamps, live));
-                assert_eq!(unpacked, Some((event, stamps, live)));
-            }
-        }
-    }
-
-    #[test]
     fn every_request_unpacks_to_itself() {
-        let offsets = StageOffsets::from_ends([1, 2, 3, 4, 5, 0, 0, 0, 0]);
+        let offsets = StageOffsets::from_ends([0, 0, 0, 4, 5, 0, 0, 0, 0]);
         let order = NewOrder {
             side: Side::Sell,
             order_type: OrderType::Limit,
@@ -416,7 +282,7 @@ mod tests {
         };
         for kind in [RequestKind::New(order), RequestKind::Cancel(ClientOrderId(8))] {
             let request = Request { id: ClientOrderId(9), kind, origin: Nanos(77), offsets };
-            assert_eq!(Request::unpack(&request.pack()), Some(request));
+            assert_eq!(Request::unpack(&request.pack(7)), Some((request, 7)));
         }
     }
 
@@ -434,7 +300,8 @@ mod tests {
         for kind in kinds.into_iter().chain(refusals) {
             for state in OrderState::ALL {
                 let update = OrderUpdate { id: ClientOrderId(5), kind, state, lots_open: Lots(6) };
-                assert_eq!(OrderUpdate::unpack(&update.pack()), Some(update));
+                let at = Nanos(77);
+                assert_eq!(OrderUpdate::unpack(&update.pack(at)), Some((update, at)));
             }
         }
     }
@@ -442,7 +309,6 @@ mod tests {
     proptest! {
         #[test]
         fn words_that_a_peer_made_up_never_panic(words in any::<[u64; 7]>()) {
-            let _ = MarketEvent::unpack(&words);
             let _ = Request::unpack(&words);
             let _ = OrderUpdate::unpack(&words);
         }

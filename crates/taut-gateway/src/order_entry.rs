@@ -6,7 +6,7 @@ use taut_fix::{
     BeginString, Delivery, Event, FieldIndex, Link, LinkConfig, MESSAGE_BYTES_MAX, MemoryStore,
     NewOrderSingle, Now, OrderCancelRequest, OrderFlow, Role, Session, SessionConfig, ShortText,
 };
-use taut_io::{EpollKernel, Handle, Io};
+use taut_io::{Handle, Io, Kernel};
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{Order, OrderEvent, OrderState, OrderTable, Reference, Risk};
 use taut_sys::{Address, Clock, StreamOptions};
@@ -43,8 +43,6 @@ pub(crate) struct OrderSession {
     table: OrderTable,
     risk: Risk,
     reports: Reports,
-    /// The last new order's bytes, when a bare send repeats them.
-    last_order: Option<Vec<u8>>,
     logged_out: bool,
     risk_rejects: u64,
     refused: u64,
@@ -54,7 +52,7 @@ impl OrderSession {
     /// Starts to connect to the venue.
     pub(crate) fn connect(
         config: &GatewayConfig,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         now: Now,
     ) -> Result<Self, GatewayError> {
         let store = MemoryStore::new(STORE_MESSAGES, STORE_BYTES);
@@ -74,7 +72,6 @@ impl OrderSession {
             table: OrderTable::with_capacity(config.order_capacity),
             risk: Risk::new(config.risk, now.mono),
             reports: Reports::new(config.instrument),
-            last_order: config.sink_address.map(|_| Vec::with_capacity(MESSAGE_BYTES)),
             logged_out: false,
             risk_rejects: 0,
             refused: 0,
@@ -84,7 +81,7 @@ impl OrderSession {
     /// The connection stands: asks to log on.
     pub(crate) fn connected(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         clock: &Clock,
     ) -> Result<(), GatewayError> {
         let mono = clock.now();
@@ -94,19 +91,21 @@ impl OrderSession {
         self.transmit(io, now).map(drop)
     }
 
-    /// Handles a request of the client and returns what it must be told at once.
+    /// Handles a request of the client and returns what it must be told at once; `on_sent` gets the
+    /// bytes of a new order that has left.
     #[inline]
     pub(crate) fn handle_request(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         clock: &Clock,
         request: &Request,
         reference: Reference,
         recorders: &mut Recorders<'_>,
+        on_sent: impl FnOnce(&[u8]),
     ) -> Result<Option<OrderUpdate>, GatewayError> {
         match request.kind {
             RequestKind::New(order) => {
-                self.send_order(io, clock, request, order, reference, recorders)
+                self.send_order(io, (clock, request), order, reference, recorders, on_sent)
             }
             RequestKind::Cancel(target) => self.send_cancel(io, clock, request.id, target),
         }
@@ -116,7 +115,7 @@ impl OrderSession {
     /// orders. `received` is when the receive call returned: there a round trip ends.
     pub(crate) fn receive(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         (clock, received): (&Clock, Nanos),
         mut bytes: &[u8],
         recorders: &mut Recorders<'_>,
@@ -181,7 +180,7 @@ impl OrderSession {
     /// Heartbeats, test requests, time-outs.
     pub(crate) fn handle_timeout(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         clock: &Clock,
     ) -> Result<(), GatewayError> {
         let mono = clock.now();
@@ -198,7 +197,7 @@ impl OrderSession {
     /// Asks the venue to end the session.
     pub(crate) fn logout(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         clock: &Clock,
     ) -> Result<(), GatewayError> {
         let mono = clock.now();
@@ -245,21 +244,15 @@ impl OrderSession {
         self.reports.repeated()
     }
 
-    /// The bytes of the last new order that was sent; empty before the first, and when no bare
-    /// send repeats them.
-    pub(crate) fn last_order(&self) -> &[u8] {
-        self.last_order.as_deref().unwrap_or_default()
-    }
-
     #[inline]
     fn send_order(
         &mut self,
-        io: &mut Io<EpollKernel>,
-        clock: &Clock,
-        request: &Request,
+        io: &mut Io<impl Kernel>,
+        (clock, request): (&Clock, &Request),
         order: NewOrder,
         reference: Reference,
         recorders: &mut Recorders<'_>,
+        on_sent: impl FnOnce(&[u8]),
     ) -> Result<Option<OrderUpdate>, GatewayError> {
         let mut offsets = request.offsets;
         let origin = request.origin;
@@ -281,10 +274,7 @@ impl OrderSession {
         let sent = clock.now();
         mark(&mut offsets, Stage::Send, origin, sent);
 
-        if let Some(copy) = &mut self.last_order {
-            copy.clear();
-            copy.extend_from_slice(self.link.unsent());
-        }
+        on_sent(self.link.unsent());
         self.link.clear_unsent();
         self.remember(request.id, &order, encoded)?;
         if origin != Nanos::ZERO {
@@ -356,7 +346,7 @@ impl OrderSession {
 
     fn send_cancel(
         &mut self,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
         clock: &Clock,
         id: ClientOrderId,
         target: ClientOrderId,
@@ -399,12 +389,12 @@ impl OrderSession {
 
     /// Sends what waits in the outbox; what the kernel does not take now, the loop keeps.
     #[inline]
-    fn write(&self, io: &mut Io<EpollKernel>) -> Result<(), GatewayError> {
+    fn write(&self, io: &mut Io<impl Kernel>) -> Result<(), GatewayError> {
         Ok(io.write(self.stream, self.link.unsent(), None)?)
     }
 
     /// Sends what the session wants to; whether there was anything.
-    fn transmit(&mut self, io: &mut Io<EpollKernel>, now: Now) -> Result<bool, GatewayError> {
+    fn transmit(&mut self, io: &mut Io<impl Kernel>, now: Now) -> Result<bool, GatewayError> {
         let mut has_written = false;
         while !self.link.poll_transmit(now).is_empty() {
             self.write(io)?;

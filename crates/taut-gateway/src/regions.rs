@@ -50,7 +50,8 @@ pub struct Regions<'m> {
     pub path: &'m [AtomicU64],
     /// Histogram: from the send call to the first answer.
     pub round_trip: &'m [AtomicU64],
-    /// Histogram: the same send call without taut around it.
+    /// Histogram: the same send call without taut around it, where an
+    /// [`Observer`](crate::Observer) measures it.
     pub bare_send: &'m [AtomicU64],
 }
 
@@ -78,12 +79,11 @@ impl<'m> Regions<'m> {
     }
 }
 
-/// The histograms, to write.
+/// The gateway's histograms, to write.
 #[derive(Debug)]
-pub struct Recorders<'m> {
+pub(crate) struct Recorders<'m> {
     pub(crate) path: PathRecorder<'m>,
     pub(crate) round_trip: Recorder<'m>,
-    pub(crate) bare_send: Recorder<'m>,
 }
 
 impl<'m> Recorders<'m> {
@@ -96,7 +96,6 @@ impl<'m> Recorders<'m> {
         Ok(Self {
             path: PathRecorder::new(regions.path).ok_or(too_small)?,
             round_trip: Recorder::new(regions.round_trip).ok_or(too_small)?,
-            bare_send: Recorder::new(regions.bare_send).ok_or(too_small)?,
         })
     }
 }

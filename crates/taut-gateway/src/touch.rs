@@ -4,10 +4,11 @@
 //! when they have rested long enough, one of three takes the other side at once and brings the
 //! position back towards zero. So acknowledgements, fills and cancels all happen.
 
+use taut_market_data::{BestPrices, Event, EventKind, Soundness};
 use taut_oms::{OrderState, Throttle};
 use taut_types::{ClientOrderId, Lots, Nanos, OrderType, Side, TimeInForce};
 
-use crate::message::{MarketEvent, NewOrder, OrderUpdate, TopEvent, UpdateKind};
+use crate::message::{NewOrder, OrderUpdate, UpdateKind};
 use crate::strategy::{OrderEntry, Strategy};
 
 /// Its habits.
@@ -44,9 +45,9 @@ struct Open {
 pub struct TouchStrategy {
     config: TouchConfig,
     throttle: Throttle,
-    live: bool,
+    is_sound: bool,
     stopping: bool,
-    top: TopEvent,
+    top: BestPrices,
     open: [Option<Open>; OPEN_MAX],
     position: Lots,
     turn: u64,
@@ -61,9 +62,9 @@ impl TouchStrategy {
         Self {
             config,
             throttle,
-            live: false,
+            is_sound: false,
             stopping: false,
-            top: TopEvent::default(),
+            top: BestPrices::default(),
             open: [None; OPEN_MAX],
             position: Lots::ZERO,
             turn: 0,
@@ -120,12 +121,12 @@ impl TouchStrategy {
 }
 
 impl Strategy for TouchStrategy {
-    fn on_market(&mut self, now: Nanos, event: &MarketEvent, orders: &mut impl OrderEntry) {
-        match event {
-            MarketEvent::Live(live) => self.live = *live,
-            MarketEvent::Top(top) if *top != self.top => {
-                self.top = *top;
-                if !self.live || self.stopping {
+    fn on_market(&mut self, now: Nanos, event: &Event, orders: &mut impl OrderEntry) {
+        match event.kind {
+            EventKind::Book(soundness) => self.is_sound = soundness == Soundness::Sound,
+            EventKind::Top(top) if top != self.top => {
+                self.top = top;
+                if !self.is_sound || self.stopping {
                     return;
                 }
                 match self.decide() {
@@ -142,7 +143,7 @@ impl Strategy for TouchStrategy {
                     _ => self.cancel_one(now, orders),
                 }
             }
-            MarketEvent::Top(_) | MarketEvent::Level(_) | MarketEvent::Trade(_) => {}
+            _ => {}
         }
     }
 

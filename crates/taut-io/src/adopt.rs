@@ -1,7 +1,7 @@
 //! Sources that were opened elsewhere, and what only their sockets know. A simulated kernel has no
 //! sockets: there, all of this is `EOPNOTSUPP`.
 
-use taut_sys::{Socket, StreamOptions};
+use taut_sys::{Address, DatagramOptions, Socket, StreamOptions};
 
 use crate::error::IoError;
 use crate::handle::Handle;
@@ -9,7 +9,44 @@ use crate::io::Io;
 use crate::kernel::{Adopted, Kernel};
 use crate::source::Kind;
 
+/// A socket that a loop is to have.
+#[derive(Debug)]
+pub enum Endpoint<O> {
+    /// One that was opened elsewhere.
+    Open(Socket),
+    /// One that the loop's kernel is to open: a simulated kernel has no others.
+    At(Address, O),
+}
+
+impl<O> From<Socket> for Endpoint<O> {
+    fn from(socket: Socket) -> Self {
+        Self::Open(socket)
+    }
+}
+
 impl<K: Kernel> Io<K> {
+    /// Listens, as [`Io::listen`] and [`Io::adopt_listener`].
+    ///
+    /// # Errors
+    /// As these.
+    pub fn listen_on(&mut self, endpoint: Endpoint<StreamOptions>) -> Result<Handle, IoError> {
+        match endpoint {
+            Endpoint::Open(socket) => self.adopt_listener(socket, &StreamOptions::default()),
+            Endpoint::At(at, options) => self.listen(&at, &options),
+        }
+    }
+
+    /// A datagram socket, as [`Io::datagram`] and [`Io::adopt_datagram`] without receive offload.
+    ///
+    /// # Errors
+    /// As these.
+    pub fn datagram_on(&mut self, endpoint: Endpoint<DatagramOptions>) -> Result<Handle, IoError> {
+        match endpoint {
+            Endpoint::Open(socket) => self.adopt_datagram(socket, false),
+            Endpoint::At(at, options) => self.datagram(&at, &options),
+        }
+    }
+
     /// Takes over a connected socket, a pipe's end or another descriptor that can be polled, as a
     /// stream.
     ///

@@ -88,6 +88,16 @@ pub enum Completion<'b> {
         /// Why, unless it ended as it should.
         reason: Option<IoError>,
     },
+    /// A source that is [watched](crate::Io::watch) can be read, or takes bytes again. It comes in
+    /// every turn until a read has found nothing more.
+    Ready {
+        /// Which source.
+        source: Handle,
+        /// There is something to read, or the end.
+        readable: bool,
+        /// The kernel takes bytes again after a send that it took in part or not at all.
+        writable: bool,
+    },
     /// A timer went off.
     Timer {
         /// Which one.

@@ -114,6 +114,7 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
         match source.kind {
             Kind::Connecting if source.writable => self.connected(handle),
             Kind::Listener => self.accept(handle),
+            Kind::Stream | Kind::Datagram if source.watched => self.ready(handle),
             Kind::Stream => {
                 self.flush(handle);
                 self.sent(handle);
@@ -229,6 +230,19 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
         if let Some(error) = source.write_fault.filter(|_| !source.out.has_sent()) {
             // What comes after it on this stream would have a hole: the stream is over.
             source.closing.get_or_insert(Some(error));
+        }
+    }
+
+    /// Tells the owner of a watched source what it can do.
+    fn ready(&mut self, handle: Handle) {
+        let Ok(source) = self.io.sources.get(handle) else { return };
+        let readable = source.readable;
+        let writable = source.blocked && source.writable;
+        if writable {
+            (source.blocked, source.writable) = (false, false);
+        }
+        if readable || writable {
+            self.tell(Completion::Ready { source: handle, readable, writable });
         }
     }
 

@@ -29,8 +29,14 @@ impl<K: Kernel> EventLoop<K> {
     }
 
     /// What a handler is given, for everybody else.
+    #[inline]
     pub const fn io(&mut self) -> &mut Io<K> {
         &mut self.io
+    }
+
+    /// The kernel, for what only it knows.
+    pub const fn kernel(&self) -> &K {
+        self.io.kernel()
     }
 
     /// Takes one look and completes what is ready; never waits. Returns how many completed.
@@ -49,6 +55,15 @@ impl<K: Kernel> EventLoop<K> {
     pub fn poll_one(&mut self, handler: &mut impl Handler<K>) -> Result<usize, SysError> {
         self.io.stopping = false;
         self.turn(handler, Some(Nanos::ZERO), 1)
+    }
+
+    /// Takes one look that waits for at most `span`, and completes what is ready.
+    ///
+    /// # Errors
+    /// What waiting says.
+    pub fn wait(&mut self, handler: &mut impl Handler<K>, span: Nanos) -> Result<usize, SysError> {
+        self.io.stopping = false;
+        self.turn(handler, Some(span), usize::MAX)
     }
 
     /// Runs until [`Io::stop`], or until nothing is left that could complete: no source and no
@@ -167,7 +182,10 @@ impl<K: Kernel> EventLoop<K> {
     }
 
     fn span_until_due(&mut self, span: Option<Nanos>) -> Option<Nanos> {
-        if span == Some(Nanos::ZERO) || self.io.sources.any_queued() || !self.io.posted.is_empty() {
+        if span == Some(Nanos::ZERO)
+            || self.io.sources.any_with_work()
+            || !self.io.posted.is_empty()
+        {
             return Some(Nanos::ZERO);
         }
         let due = self.io.timers.next_deadline();

@@ -104,6 +104,21 @@ impl<K: Kernel> Io<K> {
         Ok(handle)
     }
 
+    /// Lets a listener look once more for connections that wait, after accepting has failed for want
+    /// of something that another part of the program may have given back, such as descriptors.
+    ///
+    /// # Errors
+    /// A stale handle, what is no listener.
+    pub fn accept_again(&mut self, listener: Handle) -> Result<(), IoError> {
+        let source = self.sources.get(listener)?;
+        if source.kind != Kind::Listener {
+            return Err(IoError::Misuse(Misuse::WrongKind));
+        }
+        source.readable = true;
+        self.sources.queue(listener.index);
+        Ok(())
+    }
+
     /// Connects. Completes as `Connected`, or as `Failed` and then `Closed`: when the peer refuses,
     /// and when it does not stand by `deadline`.
     ///
@@ -195,10 +210,10 @@ impl<K: Kernel> Io<K> {
     /// Starts to receive: every arrival completes, until it is cancelled, fails, or ends.
     ///
     /// # Errors
-    /// A stale handle, a listener; what the system says.
+    /// A stale handle, a listener, what is [watched](Io::watch); what the system says.
     pub fn receive(&mut self, source: Handle) -> Result<(), IoError> {
         let found = self.sources.get(source)?;
-        if matches!(found.kind, Kind::Listener | Kind::Connecting) {
+        if matches!(found.kind, Kind::Listener | Kind::Connecting) || found.watched {
             return Err(IoError::Misuse(Misuse::WrongKind));
         }
         if found.receiving || found.ended {

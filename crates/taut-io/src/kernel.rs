@@ -10,8 +10,8 @@ pub mod sim;
 pub mod uring;
 
 use taut_sys::{
-    Address, ConnectProgress, DatagramInfo, DatagramOptions, Granted, Readiness, Socket,
-    StreamOptions, SysError,
+    Address, ConnectProgress, DatagramBatch, DatagramInfo, DatagramOptions, Granted, Readiness,
+    Socket, StreamOptions, SysError,
 };
 use taut_types::Nanos;
 
@@ -180,6 +180,43 @@ pub trait Kernel {
         bytes: &[u8],
         to: Option<&core::net::SocketAddr>,
     ) -> Result<Option<usize>, SysError>;
+    /// Reports a place from now on, whose owner takes what arrived by [`Kernel::read`] or
+    /// [`Kernel::receive_batch`].
+    ///
+    /// # Errors
+    /// What the system says; `EBUSY` when it receives by itself already.
+    fn watch(&mut self, place: u32) -> Result<(), SysError>;
+    /// Takes bytes of a stream, or one datagram, into the owner's memory.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn read(&mut self, place: u32, into: &mut [u8]) -> Result<Received<usize>, SysError>;
+    /// Takes as many datagrams as a batch asks for. Returns how many.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn receive_batch(&mut self, place: u32, batch: &mut DatagramBatch) -> Result<usize, SysError>;
+    /// Sends several datagrams; returns how many fitted.
+    ///
+    /// # Errors
+    /// What the system says about the first one.
+    fn send_batch(
+        &mut self,
+        place: u32,
+        datagrams: &[&[u8]],
+        to: Option<&core::net::SocketAddr>,
+    ) -> Result<usize, SysError>;
+    /// Sends bytes as datagrams of one length; returns how many bytes fitted, all or none.
+    ///
+    /// # Errors
+    /// What the system says, such as `EINVAL` where it does not split bytes into datagrams.
+    fn send_segmented(
+        &mut self,
+        place: u32,
+        bytes: &[u8],
+        segment_bytes: u16,
+        to: Option<&core::net::SocketAddr>,
+    ) -> Result<usize, SysError>;
     /// Closes the sending half.
     ///
     /// # Errors

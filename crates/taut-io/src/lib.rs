@@ -12,6 +12,11 @@
 //! | [`UringKernel`] | one call; none in an idle turn | many sockets while spinning |
 //! | [`SimKernel`] | virtual time | tests |
 //!
+//! A protocol that reads into memory of its own, sends datagrams in batches, or stops in the middle
+//! of what arrived, [watches](Io::watch) its sources instead: [`Completion::Ready`] says that there
+//! is something, and [`Io::read`], [`Io::receive_batch`], [`Io::send`], [`Io::send_batch`] and
+//! [`Io::send_segmented`] are one system call each.
+//!
 //! A turn is: wait, timers, posts, then sources by priority. A source gets a few receives per visit
 //! and goes to the back of its class, a class gets its share of a turn, so that a flood starves
 //! nobody. Nothing allocates in steady state.
@@ -53,6 +58,7 @@ mod bip_buffer;
 mod byte_buffer;
 mod completion;
 mod config;
+mod direct;
 mod dispatch;
 mod error;
 mod event_loop;
@@ -65,6 +71,7 @@ mod source;
 mod timer;
 mod wait;
 
+pub use adopt::Endpoint;
 pub use bip_buffer::BipBuffer;
 pub use byte_buffer::{ByteBuffer, Saved};
 pub use completion::{Completion, Operation};

@@ -45,6 +45,8 @@ pub(crate) struct Source {
     /// The kernel took less than everything: it will say when it takes more.
     pub blocked: bool,
     pub receiving: bool,
+    /// Its owner reads it, and is told when there is something.
+    pub watched: bool,
     pub ended: bool,
     /// Close when everything is sent and the peer has ended too.
     pub graceful: bool,
@@ -77,6 +79,7 @@ impl Source {
             writable: false,
             blocked: false,
             receiving: false,
+            watched: false,
             ended: false,
             graceful: false,
             sending: Sending::Open,
@@ -105,7 +108,7 @@ impl Source {
             || self.write_fault.is_some()
             || self.out.has_sent()
             || (self.writable && (self.kind == Kind::Connecting || self.blocked))
-            || (self.readable && (self.receiving || self.kind == Kind::Listener))
+            || (self.readable && (self.receiving || self.watched || self.kind == Kind::Listener))
     }
 }
 
@@ -262,9 +265,18 @@ impl Sources {
         Some(index)
     }
 
-    /// Whether any place waits for a visit.
+    /// Whether any place waits for a visit that would find something to do. Those whose owner has
+    /// read everything meanwhile leave the queue.
     #[inline]
-    pub fn any_queued(&self) -> bool {
-        self.queues.iter().any(|queue| queue.first != NONE)
+    pub fn any_with_work(&mut self) -> bool {
+        (0..PRIORITIES).any(|priority| {
+            while let Some(first) = self.table.get(self.queues[priority].first as usize) {
+                if first.has_work() {
+                    return true;
+                }
+                self.pop(priority);
+            }
+            false
+        })
     }
 }

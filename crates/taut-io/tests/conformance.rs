@@ -41,6 +41,11 @@ macro_rules! suite {
             case!(a_handler_that_always_posts_starves_nobody);
             case!(timers_go_off_in_order_repeat_without_drift_and_cancel_themselves);
             case!(datagrams_arrive_whole_with_their_sender);
+            case!(a_watched_datagram_socket_is_told_until_it_is_read_dry);
+            case!(runs_of_datagrams_leave_with_one_call_and_arrive_one_by_one);
+            case!(a_watched_stream_is_read_and_written_by_its_owner);
+            case!(a_watched_stream_that_is_full_is_told_when_it_takes_more);
+            case!(what_is_discarded_is_not_heard_of_again_and_its_place_is_free);
             case!(poll_one_completes_one_thing_at_a_time);
             case!(a_storm_of_reconnects_leaves_nothing_behind);
             case!(draining_ends_the_run);

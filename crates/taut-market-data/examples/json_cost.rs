@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use taut_market_data::binance::BinanceJson;
-use taut_market_data::{Context, Event};
+use taut_market_data::{Context, Event, EventKind};
 use taut_types::Nanos;
 
 const DISTINCT: u64 = 64;
@@ -47,7 +47,7 @@ fn main() {
     let (mut events, mut sum) = (0_u64, 0_i64);
     let mut sink = |_: &Context<'_>, event: &Event| {
         events += 1;
-        if let Event::Trade(trade) = black_box(event) {
+        if let EventKind::Trade(trade) = black_box(event).kind {
             sum += trade.price.0;
         }
     };

@@ -7,43 +7,40 @@
 use std::hint::black_box;
 
 use taut_market_data::native::{
-    LevelSink, LevelUpdate, Message, OrderDelete, OrderReduce, PACKET_BYTES_MAX, PacketHeader,
-    PacketReader, PacketWriter, ReduceReason, Trade,
+    Message, PACKET_BYTES_MAX, PacketHeader, PacketReader, PacketWriter, Places,
 };
+use taut_market_data::{EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade};
 use taut_types::{InstrumentId, Lots, OrderId, Price, SequenceNumber, Side};
 
 #[derive(Default)]
 struct Sum(i64);
 
-impl LevelSink for Sum {
-    fn level_update(&mut self, update: LevelUpdate) {
-        self.0 = self.0.wrapping_mul(31) + update.price.0 + update.lots.0 + update.side as i64;
-    }
-    fn trade(&mut self, trade: Trade) {
-        self.0 = self.0.wrapping_mul(31) + trade.price.0 + trade.lots.0;
+impl Sum {
+    fn add(&mut self, kind: &EventKind) {
+        self.0 = self.0.wrapping_mul(31);
+        match kind {
+            EventKind::Level(level) => self.0 += level.price.0 + level.lots.0 + level.side as i64,
+            EventKind::Trade(trade) => self.0 += trade.price.0 + trade.lots.0,
+            _ => {}
+        }
     }
 }
 
 fn messages(number: i64) -> [Message<'static>; 5] {
-    let (instrument, side) = (InstrumentId(1), Side::Sell);
+    let (side, place) = (Side::Sell, LevelPlace::ByPrice);
     let (price, lots) = (Price(585_330_000_000 + number), Lots(number % 100 + 1));
     let (order_id, by) = (OrderId(number as u64), lots);
-    let level = |price, lots| LevelUpdate { price, lots, order_count: 3, instrument, side };
-    let reason = ReduceReason::Execution;
+    let level = |price, lots| LevelUpdate { side, price, lots, order_count: 3, place };
+    let (aggressor, reason) = (Some(Side::Buy), ReduceReason::Execution);
+    let trade_id = number as u64;
     [
-        Message::Trade(Trade {
-            trade_id: number as u64,
-            price,
-            lots,
-            maker_order_id: order_id,
-            instrument,
-            aggressor_side: Side::Buy,
-        }),
-        Message::OrderDelete(OrderDelete { order_id, instrument, side }),
-        Message::OrderReduce(OrderReduce { order_id, by, remaining: by, instrument, side, reason }),
-        Message::LevelUpdate(level(price, Lots(0))),
-        Message::LevelUpdate(level(Price(price.0 + 10_000_000), lots)),
+        EventKind::Trade(Trade { trade_id, price, lots, aggressor, resting_order: order_id }),
+        EventKind::OrderDelete { order_id, side },
+        EventKind::OrderReduce { order_id, side, by, remaining: by, reason },
+        EventKind::Level(level(price, Lots(0))),
+        EventKind::Level(level(Price(price.0 + 10_000_000), lots)),
     ]
+    .map(|kind| Message::Event(InstrumentId(1), kind))
 }
 
 #[inline(never)]
@@ -57,17 +54,21 @@ fn write(writer: &mut PacketWriter<[u8; PACKET_BYTES_MAX]>, number: i64) -> &[u8
 }
 
 #[inline(never)]
-fn read(datagram: &[u8], sum: &mut Sum) {
-    let visited = PacketReader::new(datagram).and_then(|packet| packet.visit_levels(sum));
-    assert!(visited.is_ok());
+fn read(datagram: &[u8], places: &mut Places, sum: &mut Sum) {
+    let Ok(packet) = PacketReader::new(datagram) else { return };
+    assert!(places.check(&packet).is_ok());
+    places.visit(&packet, |_, kind| {
+        sum.add(&kind);
+        true
+    });
 }
 
 fn main() {
     let count = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(1_000_000);
     let mut writer = PacketWriter::new([0; PACKET_BYTES_MAX]);
-    let mut sum = Sum::default();
+    let (mut places, mut sum) = (Places::default(), Sum::default());
     for number in 0..count {
-        read(black_box(write(&mut writer, number)), &mut sum);
+        read(black_box(write(&mut writer, number)), &mut places, &mut sum);
     }
     println!("{count} packets, hash {:016x}", sum.0);
 }

@@ -1,20 +1,58 @@
 //! The events that every venue's messages become.
 
-use taut_types::{Lots, Nanos, OrderId, Price, Side};
+use taut_book::LevelBook;
+use taut_types::{InstrumentId, Lots, Nanos, OrderId, Price, Side};
 
-/// Whom an event is about, and when it was: the same for all events of one message.
+/// Something that happened in a market: what every venue's decoder hands over, and what books,
+/// gateways, strategies and recorders take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Context<'a> {
-    /// The instrument.
-    pub instrument: InstrumentKey<'a>,
+pub struct Event {
+    /// The instrument: the venue's number of it, or the one that [`Instruments`](crate::Instruments)
+    /// gives its symbol.
+    pub instrument: InstrumentId,
     /// When the venue says that it happened, UTC; [`Nanos::ZERO`] when it does not say.
     pub exchange_time: Nanos,
-    /// When the message was received, as the caller of the decoder said.
+    /// When the frame that says it was received, as the caller of the decoder said; when something
+    /// was noticed, if no frame said it.
     pub receive_time: Nanos,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// How the venue names and numbers the message that an event comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Context<'a> {
+    /// The venue's name of the instrument.
+    pub instrument: InstrumentKey<'a>,
     /// Where the message stands in the venue's order of things.
     pub sequence: SequenceRange,
     /// How many decimal places the lots of the events have.
     pub lot_decimals: u8,
+}
+
+/// What the events of one message have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin<'a> {
+    pub(crate) context: Context<'a>,
+    pub(crate) instrument: InstrumentId,
+    pub(crate) exchange_time: Nanos,
+    pub(crate) receive_time: Nanos,
+}
+
+impl Origin<'_> {
+    /// The same with the venue's numbers.
+    #[inline]
+    pub(crate) const fn numbered(mut self, sequence: SequenceRange) -> Self {
+        self.context.sequence = sequence;
+        self
+    }
+
+    /// Hands an event of the message to the sink.
+    #[inline]
+    pub(crate) fn hand(&self, kind: EventKind, sink: &mut impl MarketSink) {
+        let Self { context, instrument, exchange_time, receive_time } = *self;
+        sink.on_event(&context, &Event { instrument, exchange_time, receive_time, kind });
+    }
 }
 
 /// How a venue names an instrument in its market data.
@@ -49,15 +87,28 @@ impl SequenceRange {
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum EventKind {
     /// Levels or orders follow, up to the [`End`](Self::End).
     Begin(Batch),
     /// A price level now has this total.
     Level(LevelUpdate),
     /// An order stands in the book.
-    OrderAdd(OrderState),
+    OrderAdd(BookOrder),
     /// An order has another price, quantity or priority.
-    OrderChange(OrderState),
+    OrderChange(BookOrder),
+    /// An order became smaller and kept its priority.
+    OrderReduce {
+        /// Which one.
+        order_id: OrderId,
+        /// Its side.
+        side: Side,
+        /// By how much.
+        by: Lots,
+        /// What is left of it, above zero.
+        remaining: Lots,
+        /// Why.
+        reason: ReduceReason,
+    },
     /// An order has left the book.
     OrderDelete {
         /// Which one.
@@ -65,13 +116,8 @@ pub enum Event {
         /// Its side.
         side: Side,
     },
-    /// The best prices, from a stream that says nothing else; lots of zero: nobody is there.
-    Top {
-        /// The highest bid and its lots.
-        bid: (Price, Lots),
-        /// The lowest offer and its lots.
-        ask: (Price, Lots),
-    },
+    /// The best prices: of a book, or of a stream that says nothing else.
+    Top(BestPrices),
     /// Two orders traded.
     Trade(Trade),
     /// The instrument trades, or does not.
@@ -91,9 +137,11 @@ pub enum Event {
         /// may the book be acted upon.
         is_final: bool,
     },
+    /// Whether the book of the instrument can be trusted, from here on.
+    Book(Soundness),
 }
 
-/// What the levels and orders up to [`Event::End`] are.
+/// What the levels and orders up to [`EventKind::End`] are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Batch {
     /// The whole book as of [`SequenceRange::last`]: forget what was before.
@@ -119,11 +167,40 @@ pub struct LevelUpdate {
     pub place: LevelPlace,
 }
 
+/// The best price and quantity of each side; nothing where a side is empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BestPrices {
+    /// The highest bid and its lots.
+    pub bid: Option<(Price, Lots)>,
+    /// The lowest offer and its lots.
+    pub ask: Option<(Price, Lots)>,
+}
+
+impl BestPrices {
+    /// Of a book.
+    #[must_use]
+    #[inline]
+    pub fn of(book: &LevelBook) -> Self {
+        let best = |side| book.best(side).map(|level| (level.price, level.lots));
+        Self { bid: best(Side::Buy), ask: best(Side::Sell) }
+    }
+
+    /// Of two prices with their lots; zero lots say that nobody is there.
+    #[must_use]
+    #[inline]
+    pub fn quoted(bid: (Price, Lots), ask: (Price, Lots)) -> Self {
+        let some = |quote: (Price, Lots)| (quote.1 != Lots::ZERO).then_some(quote);
+        Self { bid: some(bid), ask: some(ask) }
+    }
+}
+
 /// How a level's price finds its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelPlace {
     /// By itself: the level with this price is set to this total.
     ByPrice,
+    /// By itself, and a book says that so many levels of its side are better.
+    Behind(u32),
     /// A new level at this place, 1 for the best; those behind it move one back.
     Insert(u8),
     /// The level at this place is another one or has another total.
@@ -132,9 +209,9 @@ pub enum LevelPlace {
     Delete(u8),
 }
 
-/// The state of an order.
+/// An order that stands in a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OrderState {
+pub struct BookOrder {
     /// Which one.
     pub order_id: OrderId,
     /// Its side.
@@ -143,8 +220,18 @@ pub struct OrderState {
     pub price: Price,
     /// What is left of it.
     pub lots: Lots,
-    /// Its place in the queue of its price: lower ones come first.
+    /// Its place in the queue of its price: lower ones come first. 0 when the venue does not say
+    /// it, and the order joined the end of the queue.
     pub priority: u64,
+}
+
+/// Why an order became smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReduceReason {
+    /// It traded.
+    Execution,
+    /// Its owner took a part of it back.
+    Cancel,
 }
 
 /// A trade.
@@ -158,6 +245,8 @@ pub struct Trade {
     pub lots: Lots,
     /// The side of the order that came to the one that rested, if the venue says it.
     pub aggressor: Option<Side>,
+    /// The order that rested; 0 when it is not disclosed.
+    pub resting_order: OrderId,
 }
 
 /// Whether an instrument trades.
@@ -175,16 +264,43 @@ pub enum TradingStatus {
     Other,
 }
 
-/// Who takes events.
+/// Whether a book that follows a feed can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Soundness {
+    /// It has everything that is known to have been sent.
+    Sound,
+    /// It has not, or nobody knows.
+    Stale(Staleness),
+}
+
+/// Why a book cannot be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Staleness {
+    /// There is no state yet that changes could be applied to.
+    Joining,
+    /// Changes are missing.
+    Gap,
+    /// Packets were given up; what they changed comes with time.
+    Refreshing,
+    /// No line says anything, or the connection broke.
+    Silent,
+    /// A line begins again with old numbers: the venue may have restarted. Its next news ends
+    /// this, or more of the same does, which makes the new run the one to follow.
+    Restarting,
+    /// It has more levels than there is room for.
+    BookFull,
+}
+
+/// Who takes the events of a decoder or a feed handler.
 ///
-/// A message that is malformed is not handed over in parts: an [`Event::Begin`] is always followed
-/// by its [`Event::End`] in the same call of a decoder.
-pub trait EventSink {
+/// A message that is malformed is not handed over in parts: an [`EventKind::Begin`] is always
+/// followed by its [`EventKind::End`] in the same call of a decoder.
+pub trait MarketSink {
     /// Takes an event.
     fn on_event(&mut self, context: &Context<'_>, event: &Event);
 }
 
-impl<F: FnMut(&Context<'_>, &Event)> EventSink for F {
+impl<F: FnMut(&Context<'_>, &Event)> MarketSink for F {
     #[inline]
     fn on_event(&mut self, context: &Context<'_>, event: &Event) {
         self(context, event);

@@ -59,7 +59,7 @@ mod streams;
 #[cfg(test)]
 mod tests;
 
-pub use arbiter::{Arbiter, ArbiterConfig, Recovery, Soundness, Staleness};
+pub use arbiter::{Arbiter, ArbiterConfig, Recovery};
 pub use counters::Counters;
 pub use line::{Line, LineCounters};
 pub use request::RetransmitRequest;

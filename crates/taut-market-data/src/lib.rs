@@ -1,8 +1,9 @@
 //! Venues' market data: their messages as normalized events, and the books that these make.
 //!
 //! A decoder takes the bytes of one message and the time at which they came, and hands what they
-//! say to an [`EventSink`]: levels, orders, trades and trading states ([`Event`]), each with whom
-//! and when it is about ([`Context`]). What is malformed is an error that names the byte, and then
+//! say to a [`MarketSink`]: levels, orders, trades and trading states, each an [`Event`] with its
+//! instrument and its times, beside how the venue names and numbers the message ([`Context`]). It is
+//! the language that books, gateways, strategies and recorders share. What is malformed is an error that names the byte, and then
 //! nothing of the message is handed over. Nothing here panics on any input, allocates once it is
 //! built, or takes a price for a float.
 //!
@@ -11,23 +12,25 @@
 //!   Binance's rules and says when it is stale.
 //! - [`mdp3::decode_packet`]: CME's MDP 3.0, by price and by order; [`mdp3::PlacedBook`] keeps a
 //!   book by places, and heals by natural refresh.
+//! - [`native`]: taut's own feed.
 //!
-//! - [`native`]: the messages of taut's own feed.
-//! - [`feed`]: two lines, gaps, retransmission and snapshots, for any feed of numbered packets.
+//! A [`FeedHandler`] is all of a venue's market data: frames of numbered sources go in, books and
+//! events come out, and so does what has to be asked for. [`native::NativeFeed`] is one.
+//! Below it, [`feed`] has two lines, gaps, retransmission and snapshots, for any feed of numbered packets.
 //!
 //! The layouts of SBE messages stand in `schema/*.xml`; the build script generates their codecs
 //! from there, over the runtime in `taut-sbe`.
 //!
 //! ```
 //! use taut_market_data::binance::{BinanceJson, FrameKind};
-//! use taut_market_data::{Context, Event};
+//! use taut_market_data::{Context, Event, EventKind};
 //! use taut_types::{Nanos, Price};
 //!
 //! let frame = br#"{"u":7,"s":"BTCUSDT","b":"25.35","B":"31.2","a":"25.36","A":"40.6"}"#;
 //! let mut best = None;
 //! let mut sink = |_: &Context<'_>, event: &Event| {
-//!     if let Event::Top { bid, .. } = event {
-//!         best = Some(bid.0);
+//!     if let EventKind::Top(top) = event.kind {
+//!         best = top.bid.map(|(price, _)| price);
 //!     }
 //! };
 //! let kind = BinanceJson::default().decode(Nanos(1), frame, &mut sink)?;
@@ -51,13 +54,20 @@ pub mod binance;
 mod error;
 mod event;
 pub mod feed;
+mod handler;
+mod instruments;
 pub mod mdp3;
 pub mod native;
 mod scale;
 mod scan;
+mod words;
 
 pub use error::{Expected, MarketDataError};
 pub use event::{
-    Batch, Context, Event, EventSink, InstrumentKey, LevelPlace, LevelUpdate, OrderState,
-    SequenceRange, Trade, TradingStatus,
+    Batch, BestPrices, BookOrder, Context, Event, EventKind, InstrumentKey, LevelPlace,
+    LevelUpdate, MarketSink, ReduceReason, SequenceRange, Soundness, Staleness, Trade,
+    TradingStatus,
 };
+pub use handler::{FeedCounters, FeedHandler, FeedRequest, LineCount, Source};
+pub use instruments::Instruments;
+pub use words::EVENT_WORDS;

@@ -1,28 +1,31 @@
-//! SBE: the messages of taut's market-data feed.
+//! taut's own feed: one venue's format among the others.
 //!
 //! A datagram is a [`PacketHeader`] (24 bytes) and then messages, each behind a 4-byte frame (its
 //! size, a reserved word) and an SBE message header. The messages are encoded by Simple Binary
 //! Encoding 1.0 in little endian, as `schema/taut-market-data.xml` says. Their codec is generated
-//! from that file by the build script; above it stand the nouns of taut, one table per template in
-//! [`Message`], and the packet.
+//! from that file by the build script. Orders, levels and trades are [events](crate::EventKind);
+//! what only this feed has (snapshots in parts, definitions) has types of its own, one per template
+//! in [`Message`].
 //!
 //! [`PacketWriter`] packs messages into a buffer that it is given; [`PacketReader`] reads a
-//! datagram back, either message by message or, on the hot path, only the level updates and trades
-//! ([`PacketReader::visit_levels`]). Templates of a newer schema are skipped by their size, blocks
+//! datagram back message by message; on the hot path [`Places`] checks it and then reads only its
+//! level updates and trades. Templates of a newer schema are skipped by their size, blocks
 //! that a newer version made longer are read up to what is known, and nothing that a peer sends can
 //! panic: what does not fit is [`SbeError::Malformed`] with its place in the datagram.
 //!
 //! ```
-//! use taut_market_data::native::{Message, PacketHeader, PacketReader, PacketWriter, LevelUpdate};
+//! use taut_market_data::native::{Message, PacketHeader, PacketReader, PacketWriter};
+//! use taut_market_data::{EventKind, LevelPlace, LevelUpdate};
 //! use taut_types::{InstrumentId, Lots, Price, SequenceNumber, Side};
 //!
-//! let level = Message::LevelUpdate(LevelUpdate {
+//! let level = LevelUpdate {
+//!     side: Side::Buy,
 //!     price: Price(585_330_000_000),
 //!     lots: Lots(18),
 //!     order_count: 1,
-//!     instrument: InstrumentId(1),
-//!     side: Side::Buy,
-//! });
+//!     place: LevelPlace::ByPrice,
+//! };
+//! let level = Message::Event(InstrumentId(1), EventKind::Level(level));
 //! let mut writer = PacketWriter::new([0; taut_market_data::native::PACKET_BYTES_MAX]);
 //! writer.begin(PacketHeader { sequence: SequenceNumber(1), ..PacketHeader::default() })?;
 //! writer.push(&level)?;
@@ -36,28 +39,29 @@
 mod block;
 mod codec;
 mod error;
+mod event;
 mod frame;
 mod group;
+mod handler;
 mod message;
 mod packet;
+mod places;
 mod reader;
 #[cfg(test)]
 mod tests;
 mod value;
 mod writer;
 
-pub use block::{
-    InstrumentDefinition, LevelUpdate, OrderAdd, OrderDelete, OrderReduce, SnapshotBegin,
-    SnapshotEnd, SnapshotLevel, SnapshotOrder, SnapshotPart, Trade,
-};
+pub use block::{InstrumentDefinition, SnapshotBegin, SnapshotEnd, SnapshotPart};
 pub use error::SbeError;
 pub use frame::{SCHEMA_ID, SCHEMA_VERSION};
 pub use group::{LevelEntries, Levels, OrderEntries, Orders};
+pub use handler::{NativeConfig, NativeFeed, NativeFrame};
 pub use message::{Message, SnapshotLevels, SnapshotOrders};
 pub use packet::{
     LEVELS_PER_PACKET_MAX, ORDERS_PER_PACKET_MAX, PACKET_BYTES_MAX, PACKET_HEADER_BYTES,
     PacketFlags, PacketHeader,
 };
-pub use reader::{LevelSink, Messages, PacketReader};
-pub use value::ReduceReason;
+pub use places::Places;
+pub use reader::{Messages, PacketReader};
 pub use writer::PacketWriter;

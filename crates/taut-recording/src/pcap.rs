@@ -1,6 +1,8 @@
 //! UDP datagrams out of a classic pcap file.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
+
+use etherparse::{LaxNetSlice, LaxSlicedPacket, TransportSlice};
 
 /// A UDP datagram as it was captured.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +73,7 @@ pub fn read(file: &[u8]) -> Result<Capture<'_>, String> {
         let time_ns = u64::from(number([s0, s1, s2, s3])) * 1_000_000_000 + fraction;
         let sent = usize::try_from(number([o0, o1, o2, o3])).unwrap_or(usize::MAX);
         let missing = sent.saturating_sub(frame.len());
-        match network(link, frame).and_then(|inner| udp(time_ns, inner)) {
+        match udp(time_ns, link, frame) {
             Some(datagram) => capture.datagrams.push(Datagram { packet, missing, ..datagram }),
             None => capture.skipped += 1,
         }
@@ -79,61 +81,32 @@ pub fn read(file: &[u8]) -> Result<Capture<'_>, String> {
     Ok(capture)
 }
 
-/// The IP packet of a frame.
-fn network(link: u32, frame: &[u8]) -> Option<&[u8]> {
-    match link {
-        0 | 108 => frame.get(4..),
-        1 => {
-            let (mut kind, mut rest) = frame.get(12..)?.split_first_chunk::<2>()?;
-            while matches!(*kind, [0x81, 0x00] | [0x88, 0xa8]) {
-                (kind, rest) = rest.get(2..)?.split_first_chunk()?;
-            }
-            matches!(*kind, [0x08, 0x00] | [0x86, 0xdd]).then_some(rest)
+/// The UDP datagram of a frame; nothing for fragments and other protocols.
+fn udp(time_ns: u64, link: u32, frame: &[u8]) -> Option<Datagram<'_>> {
+    let packet = match link {
+        0 | 108 => LaxSlicedPacket::from_ip(frame.get(4..)?).ok()?,
+        1 => LaxSlicedPacket::from_ethernet(frame).ok()?,
+        12 | 14 | 101 | 228 | 229 => LaxSlicedPacket::from_ip(frame).ok()?,
+        113 => LaxSlicedPacket::from_ip(frame.get(16..)?).ok()?,
+        276 => LaxSlicedPacket::from_ip(frame.get(20..)?).ok()?,
+        _ => return None,
+    };
+    let (from, to): (IpAddr, IpAddr) = match &packet.net {
+        Some(LaxNetSlice::Ipv4(ip)) => {
+            (ip.header().source_addr().into(), ip.header().destination_addr().into())
         }
-        12 | 14 | 101 | 228 | 229 => Some(frame),
-        113 => frame.get(16..),
-        276 => frame.get(20..),
-        _ => None,
-    }
-}
-
-/// The UDP datagram of an IP packet; nothing for fragments and other protocols.
-fn udp(time_ns: u64, packet: &[u8]) -> Option<Datagram<'_>> {
-    let (from, to, inner): (IpAddr, IpAddr, _) = match packet.first()? >> 4 {
-        4 => {
-            let (head, _) = packet.split_first_chunk::<20>()?;
-            let [first, _, t0, t1, _, _, g0, g1, _, protocol, _, _, ends @ ..] = *head;
-            let is_fragment = u16::from_be_bytes([g0, g1]) & 0x3fff != 0;
-            if protocol != 17 || is_fragment {
-                return None;
-            }
-            let [a, b, c, d, e, f, g, h] = ends;
-            let header = usize::from(first & 15) * 4;
-            let total = usize::from(u16::from_be_bytes([t0, t1])).min(packet.len());
-            let inner = packet.get(header..total)?;
-            (Ipv4Addr::new(a, b, c, d).into(), Ipv4Addr::new(e, f, g, h).into(), inner)
-        }
-        6 => {
-            let (head, inner) = packet.split_first_chunk::<40>()?;
-            let [_, _, _, _, _, _, protocol, _, ends @ ..] = *head;
-            let (from, to) = ends.split_first_chunk::<16>()?;
-            if protocol != 17 {
-                return None;
-            }
-            let to: [u8; 16] = *to.first_chunk()?;
-            (Ipv6Addr::from(*from).into(), Ipv6Addr::from(to).into(), inner)
+        Some(LaxNetSlice::Ipv6(ip)) => {
+            (ip.header().source_addr().into(), ip.header().destination_addr().into())
         }
         _ => return None,
     };
-    let (head, _) = inner.split_first_chunk::<8>()?;
-    let [s0, s1, d0, d1, l0, l1, ..] = *head;
-    let length = usize::from(u16::from_be_bytes([l0, l1])).min(inner.len());
+    let Some(TransportSlice::Udp(udp)) = packet.transport else { return None };
     Some(Datagram {
         packet: 0,
         missing: 0,
         time_ns,
-        source: SocketAddr::new(from, u16::from_be_bytes([s0, s1])),
-        destination: SocketAddr::new(to, u16::from_be_bytes([d0, d1])),
-        payload: inner.get(8..length)?,
+        source: SocketAddr::new(from, udp.source_port()),
+        destination: SocketAddr::new(to, udp.destination_port()),
+        payload: udp.payload(),
     })
 }

@@ -27,6 +27,11 @@ impl Failure {
         Self::Usage(cause.to_string())
     }
 
+    /// Wrong use: what is wrong in a file.
+    pub fn in_file(path: &Path, cause: impl fmt::Display) -> Self {
+        Self::Usage(format!("{}: {cause}", path.display()))
+    }
+
     /// A file that cannot be read.
     pub fn unreadable(path: &Path, cause: impl fmt::Display) -> Self {
         Self::Usage(format!("{}: cannot read it ({cause}); check the path", path.display()))

@@ -7,9 +7,8 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::random;
+use support::random::{self, Random};
 use taut_sbe_gen::{Schema, Value};
-use taut_testkit::Random;
 
 const ARTIFACT: &str = "uk.co.real-logic:sbe-all:1.38.1";
 const JAR: &str = ".m2/repository/uk/co/real-logic/sbe-all/1.38.1/sbe-all-1.38.1.jar";

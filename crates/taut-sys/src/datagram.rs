@@ -136,6 +136,31 @@ impl DatagramBatch {
         info
     }
 
+    /// Empties it, to be filled by [`DatagramBatch::push`] instead of by a socket: for a simulated
+    /// network. It asks for as many datagrams as a receive call would.
+    pub fn clear(&mut self) {
+        self.prepare();
+        self.received = 0;
+    }
+
+    /// Adds a datagram that came from an address; false when it has as many as it asked for.
+    pub fn push(&mut self, from: &SocketAddr, bytes: &[u8]) -> bool {
+        let index = self.received;
+        if index >= self.asked {
+            return false;
+        }
+        let start = index * self.datagram_bytes;
+        let length = bytes.len().min(self.datagram_bytes);
+        self.bytes[start..start + length].copy_from_slice(&bytes[..length]);
+        self.names[index] = RawAddress::new(from);
+        let header = &mut self.headers[index];
+        header.msg_len = length as u32;
+        header.msg_hdr.msg_controllen = 0;
+        header.msg_hdr.msg_flags = if length < bytes.len() { libc::MSG_TRUNC } else { 0 };
+        self.received += 1;
+        true
+    }
+
     fn prepare(&mut self) {
         let least = self.asked_min;
         self.asked = (2 * self.received).clamp(least, least.max(self.headers.len()));
@@ -166,8 +191,7 @@ impl Socket {
     /// # Errors
     /// What `recvmmsg(2)` says.
     pub fn receive_batch(&self, batch: &mut DatagramBatch) -> Result<usize, SysError> {
-        batch.prepare();
-        batch.received = 0;
+        batch.clear();
         let fd = self.as_fd().as_raw_fd();
         let count = u32::try_from(batch.asked).unwrap_or(u32::MAX);
         let headers = batch.headers.as_mut_ptr();

@@ -73,8 +73,9 @@ pub fn peer_is_gone(fd: BorrowedFd<'_>) -> bool {
     looked.is_ok() && fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
-/// Sleeps for a span, or until a signal.
-pub(crate) fn sleep(span: Nanos) {
+/// Sleeps for a span, or until a signal: for pacing, where nothing but time is waited for. Cost:
+/// one system call.
+pub fn sleep(span: Nanos) {
     let _ = poll(&mut [], Some(&timespec(span)));
 }
 

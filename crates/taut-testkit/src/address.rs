@@ -49,11 +49,12 @@ pub fn own_address() -> SocketAddr {
     SocketAddr::new(ip, port)
 }
 
-/// A multicast group that only this process knows, of those for use within a site.
+/// A multicast group that only this process knows, of those for use within a site (239.0.0.0/9).
+/// It is odd, and the even one above it is this process's too, as Aeron wants it.
 #[must_use]
 pub fn own_group() -> Ipv4Addr {
-    let [_, high, middle, low] = std::process::id().to_be_bytes();
-    Ipv4Addr::new(239, 64 | high & 63, middle, low)
+    let [_, high, middle, low] = (std::process::id() << 1 | 1).to_be_bytes();
+    Ipv4Addr::new(239, high & 127, middle, low)
 }
 
 #[cfg(test)]

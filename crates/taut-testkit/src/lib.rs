@@ -2,8 +2,8 @@
 //!
 //! - **Randomness** comes from a seed: [`for_each_seed`] prints the seed of a schedule that fails,
 //!   and `TAUT_SEED=n` replays it alone.
-//! - **Links** between two protocol cores run on virtual time: a [`Link`] loses, doubles, delays
-//!   and reorders what it carries; a [`Pair`] joins two ends over two of them.
+//! - **Links** between protocol cores run on virtual time: a [`Link`] loses, doubles, delays and
+//!   reorders what it carries.
 //! - **Waits** have a condition and a deadline: [`until`] and [`until_some`] fail with what did not
 //!   happen. No test waits for a time where it means a condition.
 //! - **Addresses** come from the kernel ([`tcp_listener`], [`udp_socket`]), with their sockets
@@ -15,14 +15,12 @@
 
 mod address;
 mod link;
-mod pair;
 mod process;
 mod random;
 mod until;
 
 pub use address::{own_address, own_group, tcp_listener, udp_socket};
 pub use link::{Faults, Link, LinkCounters};
-pub use pair::{Endpoint, Pair};
 pub use process::{Process, Run};
 pub use random::{Draw, Random, for_each_seed, seeds};
 pub use until::{DEADLINE, Deadline, until, until_some};

@@ -57,6 +57,7 @@ pub fn until_some<T>(what: &str, deadline: Duration, mut look: impl FnMut() -> O
         }
         let waited = begun.elapsed();
         assert!(waited < deadline, "waited {deadline:?}, and this did not happen: {what}");
+        // PACE: a condition of any kind wakes nobody.
         if waited < BUSY { thread::yield_now() } else { thread::sleep(PAUSE) }
     }
 }

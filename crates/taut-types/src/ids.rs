@@ -17,12 +17,19 @@ id! {
     ClientOrderId(u64)
 }
 id! {
-    /// An instrument, numbered by its venue.
+    /// An instrument: a small number that its venue or the gateway gave it.
     InstrumentId(u32)
 }
 id! {
     /// A position in a sequenced stream; the first is 1, and 0 is "before the first".
     SequenceNumber(u64)
+}
+
+impl InstrumentId {
+    /// All instruments of the channel that something came on.
+    pub const ALL: Self = Self(u32::MAX);
+    /// An instrument that nobody has given a number.
+    pub const UNKNOWN: Self = Self(u32::MAX - 1);
 }
 
 impl SequenceNumber {

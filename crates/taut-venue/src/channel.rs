@@ -1,6 +1,7 @@
 //! One channel of the feed: a UDP socket that loses nothing on this side.
 
-use taut_sys::{Socket, SysError, yield_cpu};
+use taut_io::{Handle, Io, IoError, Kernel};
+use taut_sys::yield_cpu;
 
 use crate::error::{During, VenueError};
 
@@ -11,50 +12,52 @@ const ATTEMPTS_MAX: u32 = 1_000_000;
 /// not take is offered again until it does.
 #[derive(Debug)]
 pub struct Channel {
-    socket: Socket,
+    socket: Handle,
     name: &'static str,
     pub retries: u64,
     pub failures: u64,
 }
 
 impl Channel {
-    pub const fn new(socket: Socket, name: &'static str) -> Self {
+    pub const fn new(socket: Handle, name: &'static str) -> Self {
         Self { socket, name, retries: 0, failures: 0 }
     }
 
     /// Sends one datagram.
     #[inline]
-    pub fn send(&mut self, datagram: &[u8]) -> Result<(), VenueError> {
-        match self.socket.send(datagram) {
-            Ok(Some(_)) => Ok(()),
-            first => self.send_again(datagram, first),
+    pub fn send(&mut self, io: &mut Io<impl Kernel>, datagram: &[u8]) -> Result<(), VenueError> {
+        match io.send_to(self.socket, datagram, None) {
+            Ok(true) => Ok(()),
+            first => self.send_again(io, datagram, first),
         }
     }
 
     #[cold]
     fn send_again(
         &mut self,
+        io: &mut Io<impl Kernel>,
         datagram: &[u8],
-        first: Result<Option<usize>, SysError>,
+        first: Result<bool, IoError>,
     ) -> Result<(), VenueError> {
         let mut outcome = first;
         for _ in 0..ATTEMPTS_MAX {
             match outcome {
-                Ok(Some(_)) => return Ok(()),
-                Ok(None) => yield_cpu(),
+                Ok(true) => return Ok(()),
+                Ok(false) => yield_cpu(),
                 // A unicast peer that does not listen refused an earlier datagram; this one was not
                 // sent, and can be now.
-                Err(error) if error.is_peer_gone() => {}
+                Err(IoError::System(error)) if error.is_peer_gone() => {}
                 Err(_) => break,
             }
             self.retries += 1;
-            outcome = self.socket.send(datagram);
+            outcome = io.send_to(self.socket, datagram, None);
         }
-        if matches!(outcome, Ok(Some(_))) {
-            return Ok(());
+        self.failures += u64::from(outcome != Ok(true));
+        match outcome {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(VenueError::FeedBlocked { thing: self.name }),
+            Err(IoError::System(error)) => Err(error).during(self.name),
+            Err(error) => Err(error.into()),
         }
-        self.failures += 1;
-        outcome.during(self.name)?;
-        Err(VenueError::FeedBlocked { thing: self.name })
     }
 }

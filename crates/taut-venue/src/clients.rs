@@ -1,7 +1,7 @@
 //! The clients' places: who is connected, and that nobody is twice.
 
 use taut_fix::{CompId, FieldIndex, Now, TypedMessage};
-use taut_io::{EpollKernel, Handle, Io};
+use taut_io::{Handle, Io, Kernel};
 use taut_types::Nanos;
 
 use crate::connection::{Connection, Request, Terms};
@@ -104,14 +104,14 @@ impl Clients {
     }
 
     /// Gives every output to the loop.
-    pub fn flush(&mut self, io: &mut Io<EpollKernel>) {
+    pub fn flush(&mut self, io: &mut Io<impl Kernel>) {
         for slot in self.slots.iter_mut().flatten() {
             slot.connection.flush(io);
         }
     }
 
     /// Closes a connection.
-    pub fn close(&mut self, session: SessionId, io: &mut Io<EpollKernel>) {
+    pub fn close(&mut self, session: SessionId, io: &mut Io<impl Kernel>) {
         if let Some(place) = self.slots.get_mut(session.slot)
             && let Some(slot) = place.take_if(|slot| slot.serial == session.serial)
         {
@@ -138,12 +138,12 @@ impl Clients {
 
 /// The clients, and the loop that their reports leave by.
 #[derive(Debug)]
-pub struct ClientIo<'a> {
+pub struct ClientIo<'a, K: Kernel> {
     pub clients: &'a mut Clients,
-    pub io: &'a mut Io<EpollKernel>,
+    pub io: &'a mut Io<K>,
 }
 
-impl ClientIo<'_> {
+impl<K: Kernel> ClientIo<'_, K> {
     /// Sends a report or a refused cancel with the next flush, if the client is still there.
     pub fn send(&mut self, now: Now, session: SessionId, message: &impl TypedMessage) {
         if let Some(connection) = self.clients.connection(session) {

@@ -6,7 +6,7 @@ use taut_fix::{
     MemoryStore, NewOrderSingle, Now, OrderCancelRequest, OrderFlow, Peek, Received, Role, Session,
     SessionConfig, ShortText, TypedMessage, peek,
 };
-use taut_io::{EpollKernel, Handle, Io};
+use taut_io::{Handle, Io, Kernel};
 use taut_types::Nanos;
 
 /// What one receive of the loop brings at the most.
@@ -154,7 +154,7 @@ impl Connection {
         &mut self,
         now: Now,
         message: &impl TypedMessage,
-        io: &mut Io<EpollKernel>,
+        io: &mut Io<impl Kernel>,
     ) -> bool {
         let Some(link) = &mut self.link else { return false };
         match link.outbox(now).send_message(message) {
@@ -168,7 +168,7 @@ impl Connection {
     }
 
     /// As [`Connection::flush`], with what the session itself wants to send.
-    pub fn transmit(&mut self, now: Now, io: &mut Io<EpollKernel>) {
+    pub fn transmit(&mut self, now: Now, io: &mut Io<impl Kernel>) {
         if let Some(link) = &mut self.link {
             link.poll_transmit(now);
         }
@@ -177,7 +177,7 @@ impl Connection {
 
     /// Gives what waits to the loop, which keeps what the kernel does not take.
     #[inline]
-    pub fn flush(&mut self, io: &mut Io<EpollKernel>) {
+    pub fn flush(&mut self, io: &mut Io<impl Kernel>) {
         let Some(link) = &mut self.link else { return };
         let bytes = link.unsent();
         if bytes.is_empty() {
@@ -273,7 +273,7 @@ mod tests {
     use std::sync::Arc;
 
     use taut_fix::fix44;
-    use taut_io::{EventLoop, LoopConfig};
+    use taut_io::{EpollKernel, EventLoop, LoopConfig};
     use taut_sys::Socket;
 
     use super::*;

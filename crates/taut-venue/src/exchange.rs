@@ -9,6 +9,7 @@ use taut_fix::{
     CancelRejectReason, NewOrderSingle, Now, OrdStatus, OrderCancelReject, OrderCancelRequest,
     ResponseTo, ShortText,
 };
+use taut_io::Kernel;
 use taut_sys::Clock;
 use taut_types::{HalfTicks, Instrument, Lots, OrderId, Side};
 
@@ -101,7 +102,11 @@ impl Exchange {
     }
 
     /// Takes the flow's next step.
-    pub fn step_flow(&mut self, now: Now, clients: &mut ClientIo<'_>) -> Result<(), VenueError> {
+    pub fn step_flow(
+        &mut self,
+        now: Now,
+        clients: &mut ClientIo<'_, impl Kernel>,
+    ) -> Result<(), VenueError> {
         let book = self.engine.book();
         let command =
             match self.player.step(book.best_price(Side::Buy), book.best_price(Side::Sell)) {
@@ -109,7 +114,7 @@ impl Exchange {
                 FlowStep::Print { price, lots, aggressor } => {
                     self.counters.prints += 1;
                     let Now { mono, utc } = self.stamp(now);
-                    return self.publisher.print(mono, utc, price, lots, aggressor);
+                    return self.publisher.print(clients.io, mono, utc, price, lots, aggressor);
                 }
                 FlowStep::Nothing => return Ok(()),
             };
@@ -136,7 +141,7 @@ impl Exchange {
         &mut self,
         now: Now,
         session: SessionId,
-        clients: &mut ClientIo<'_>,
+        clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Result<(), VenueError> {
         for order_id in self.orders.open_orders(session) {
             self.counters.cancels_on_disconnect += 1;
@@ -151,7 +156,7 @@ impl Exchange {
         now: Now,
         session: SessionId,
         request: &NewOrderSingle,
-        clients: &mut ClientIo<'_>,
+        clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Result<(), VenueError> {
         self.counters.orders += 1;
         match self.check_new(session, request) {
@@ -179,7 +184,7 @@ impl Exchange {
         now: Now,
         session: SessionId,
         request: &OrderCancelRequest,
-        clients: &mut ClientIo<'_>,
+        clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Result<(), VenueError> {
         self.counters.cancel_requests += 1;
         let orig = self.orders.known(session, &request.orig_cl_ord_id);
@@ -231,7 +236,7 @@ impl Exchange {
         &mut self,
         now: Now,
         command: Command,
-        clients: &mut ClientIo<'_>,
+        clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Result<(), VenueError> {
         self.events.clear();
         let events = &mut self.events;
@@ -258,7 +263,7 @@ impl Exchange {
             }
         }
         clients.flush();
-        self.publisher.publish(now.mono, now.utc, &self.events)
+        self.publisher.publish(clients.io, now.mono, now.utc, &self.events)
     }
 
     fn check_new(

@@ -20,8 +20,9 @@
 //! - **Reports go first**: a command's execution reports are handed to the kernel before its
 //!   packets.
 //! - **The flow** is the venue's own crowd, synthetic or recorded: see [`flow`].
-//! - **The sink** is a second listener that throws away what it gets, for a bare send to be
-//!   measured against.
+//!
+//! It runs on any kernel of `taut-io` ([`Venue::on_kernel`]), and an [`Observer`] may have sources
+//! of its own on its loop.
 #![forbid(unsafe_code)]
 
 mod channel;
@@ -34,11 +35,11 @@ mod error;
 mod exchange;
 pub mod flow;
 mod lines;
+mod observer;
 mod orders;
 mod pacing;
 mod publisher;
 mod reports;
-mod sinks;
 mod snapshot;
 mod venue;
 
@@ -49,8 +50,8 @@ pub use config::VenueConfig;
 pub use counters::VenueCounters;
 pub use error::VenueError;
 pub use lines::FeedLoss;
+pub use observer::Observer;
 pub use orders::SESSIONS_MAX;
 pub use pacing::{Flow, Speed};
-pub use sinks::SINKS_MAX;
 pub use taut_fix::Now;
-pub use venue::{FeedOutput, Venue};
+pub use venue::{FeedOutput, Venue, VenueSockets};

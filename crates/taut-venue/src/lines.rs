@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use taut_io::{Io, Kernel};
 use taut_market_data::feed::{RetransmitConfig, RetransmitCounters, RetransmitServer};
 use taut_market_data::native::PACKET_BYTES_MAX;
 use taut_types::{Nanos, SequenceNumber};
@@ -36,12 +37,12 @@ impl Line {
     }
 
     #[inline]
-    fn send(&mut self, datagram: &[u8]) -> Result<(), VenueError> {
+    fn send(&mut self, io: &mut Io<impl Kernel>, datagram: &[u8]) -> Result<(), VenueError> {
         if self.per_mille > 0 && self.random.chance(self.per_mille) {
             self.lost += 1;
             return Ok(());
         }
-        self.channel.send(datagram)
+        self.channel.send(io, datagram)
     }
 }
 
@@ -71,18 +72,27 @@ impl Lines {
 
     /// Sends a numbered packet on every line.
     #[inline]
-    pub fn send(&mut self, sequence: SequenceNumber, datagram: &[u8]) -> Result<(), VenueError> {
-        self.send_unnumbered(datagram)?;
+    pub fn send(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        sequence: SequenceNumber,
+        datagram: &[u8],
+    ) -> Result<(), VenueError> {
+        self.send_unnumbered(io, datagram)?;
         self.server.store(sequence, datagram);
         Ok(())
     }
 
     /// Sends what nobody can ask for again.
     #[inline]
-    pub fn send_unnumbered(&mut self, datagram: &[u8]) -> Result<(), VenueError> {
-        self.a.send(datagram)?;
+    pub fn send_unnumbered(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        datagram: &[u8],
+    ) -> Result<(), VenueError> {
+        self.a.send(io, datagram)?;
         match &mut self.b {
-            Some(b) => b.send(datagram),
+            Some(b) => b.send(io, datagram),
             None => Ok(()),
         }
     }

@@ -1,13 +1,12 @@
 //! The incremental channel: engine events become packets.
 
 use taut_engine::{CancelReason, Event};
+use taut_io::{Io, Kernel};
 use taut_market_data::native::{
-    LevelUpdate, Message, OrderAdd, OrderDelete, OrderReduce, PACKET_BYTES_MAX, PacketFlags,
-    PacketHeader, PacketWriter, ReduceReason, SbeError, Trade,
+    Message, PACKET_BYTES_MAX, PacketFlags, PacketHeader, PacketWriter, SbeError,
 };
-use taut_types::{
-    HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, Price, SequenceNumber, Side,
-};
+use taut_market_data::{BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade};
+use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Price, SequenceNumber, Side};
 
 use crate::error::VenueError;
 use crate::lines::Lines;
@@ -54,24 +53,31 @@ impl Publisher {
     }
 
     /// Sends what one command changed as one transaction; nothing when it changed nothing.
-    pub fn publish(&mut self, mono: Nanos, utc: Nanos, events: &[Event]) -> Result<(), VenueError> {
+    pub fn publish(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        mono: Nanos,
+        utc: Nanos,
+        events: &[Event],
+    ) -> Result<(), VenueError> {
         for event in events {
-            self.on_event(utc, event)?;
+            self.on_event(io, utc, event)?;
         }
-        self.end_transaction(mono, utc)
+        self.end_transaction(io, mono, utc)
     }
 
     /// Sends a trade that no order of the book took part in.
     pub fn print(
         &mut self,
+        io: &mut Io<impl Kernel>,
         mono: Nanos,
         utc: Nanos,
         price: Price,
         lots: Lots,
         aggressor: Side,
     ) -> Result<(), VenueError> {
-        self.push_trade(utc, price, lots, OrderId(0), aggressor)?;
-        self.end_transaction(mono, utc)
+        self.push_trade(io, utc, price, lots, OrderId(0), aggressor)?;
+        self.end_transaction(io, mono, utc)
     }
 
     /// When a heartbeat is due, if nothing is sent before.
@@ -80,61 +86,48 @@ impl Publisher {
     }
 
     /// Repeats the last sequence number.
-    pub fn heartbeat(&mut self, mono: Nanos, utc: Nanos) -> Result<(), VenueError> {
+    pub fn heartbeat(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        mono: Nanos,
+        utc: Nanos,
+    ) -> Result<(), VenueError> {
         let flags = PacketFlags::HEARTBEAT.with(PacketFlags::LAST);
         let header = self.header(self.sequence, flags, utc);
         // The buffer is large enough for a header: nothing can fail.
         let _ = self.writer.begin(header);
         self.last_sent = mono;
         self.heartbeats += 1;
-        self.lines.send_unnumbered(self.writer.finish())
+        self.lines.send_unnumbered(io, self.writer.finish())
     }
 
-    fn on_event(&mut self, utc: Nanos, event: &Event) -> Result<(), VenueError> {
-        let instrument = self.instrument.id();
+    fn on_event(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        utc: Nanos,
+        event: &Event,
+    ) -> Result<(), VenueError> {
         match *event {
             Event::Trade { maker, price, lots, maker_remaining, aggressor, .. } => {
-                self.push_trade(utc, self.price(price), lots, maker, aggressor)?;
-                let change =
-                    maker_change(maker, aggressor.opposite(), lots, maker_remaining, instrument);
-                self.push(utc, &change)
+                self.push_trade(io, utc, self.price(price), lots, maker, aggressor)?;
+                self.push(io, utc, maker_change(maker, aggressor.opposite(), lots, maker_remaining))
             }
             Event::Rested { order_id, side, price, lots, .. } => {
                 let price = self.price(price);
-                self.push(
-                    utc,
-                    &Message::OrderAdd(OrderAdd { order_id, price, lots, instrument, side }),
-                )
+                let order = BookOrder { order_id, side, price, lots, priority: 0 };
+                self.push(io, utc, EventKind::OrderAdd(order))
             }
             Event::Cancelled { order_id, side, reason: CancelReason::Requested, .. } => {
-                self.push(utc, &Message::OrderDelete(OrderDelete { order_id, instrument, side }))
+                self.push(io, utc, EventKind::OrderDelete { order_id, side })
             }
             Event::Reduced { order_id, side, by, remaining, .. } => {
                 let reason = ReduceReason::Cancel;
-                self.push(
-                    utc,
-                    &Message::OrderReduce(OrderReduce {
-                        order_id,
-                        by,
-                        remaining,
-                        instrument,
-                        side,
-                        reason,
-                    }),
-                )
+                self.push(io, utc, EventKind::OrderReduce { order_id, side, by, remaining, reason })
             }
             Event::Level { side, price, lots, order_count } => {
-                let price = self.price(price);
-                self.push(
-                    utc,
-                    &Message::LevelUpdate(LevelUpdate {
-                        price,
-                        lots,
-                        order_count,
-                        instrument,
-                        side,
-                    }),
-                )
+                let (price, place) = (self.price(price), LevelPlace::ByPrice);
+                let level = LevelUpdate { side, price, lots, order_count, place };
+                self.push(io, utc, EventKind::Level(level))
             }
             // Answers, and remainders that never rested: the book is as it was.
             _ => Ok(()),
@@ -144,32 +137,33 @@ impl Publisher {
     /// The feed numbers its trades itself: those of the engine and the prints are one series.
     fn push_trade(
         &mut self,
+        io: &mut Io<impl Kernel>,
         utc: Nanos,
         price: Price,
         lots: Lots,
-        maker_order_id: OrderId,
-        aggressor_side: Side,
+        resting_order: OrderId,
+        aggressor: Side,
     ) -> Result<(), VenueError> {
         self.trade_id += 1;
-        let (trade_id, instrument) = (self.trade_id, self.instrument.id());
+        let (trade_id, aggressor) = (self.trade_id, Some(aggressor));
         self.push(
+            io,
             utc,
-            &Message::Trade(Trade {
-                trade_id,
-                price,
-                lots,
-                maker_order_id,
-                instrument,
-                aggressor_side,
-            }),
+            EventKind::Trade(Trade { trade_id, price, lots, aggressor, resting_order }),
         )
     }
 
     #[inline]
-    fn push(&mut self, utc: Nanos, message: &Message<'_>) -> Result<(), VenueError> {
+    fn push(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        utc: Nanos,
+        change: EventKind,
+    ) -> Result<(), VenueError> {
+        let message = Message::Event(self.instrument.id(), change);
         if self.is_open {
-            match self.writer.push(message) {
-                Err(SbeError::Full) => self.send(utc, PacketFlags::EMPTY)?,
+            match self.writer.push(&message) {
+                Err(SbeError::Full) => self.send(io, utc, PacketFlags::EMPTY)?,
                 _ => return Ok(()),
             }
         }
@@ -177,25 +171,35 @@ impl Publisher {
         let _ = self.writer.begin(header);
         self.is_open = true;
         // Every increment is much shorter than an empty packet's room.
-        let _ = self.writer.push(message);
+        let _ = self.writer.push(&message);
         Ok(())
     }
 
-    fn end_transaction(&mut self, mono: Nanos, utc: Nanos) -> Result<(), VenueError> {
+    fn end_transaction(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        mono: Nanos,
+        utc: Nanos,
+    ) -> Result<(), VenueError> {
         if !self.is_open {
             return Ok(());
         }
         self.last_sent = mono;
-        self.send(utc, PacketFlags::LAST)
+        self.send(io, utc, PacketFlags::LAST)
     }
 
-    fn send(&mut self, utc: Nanos, flags: PacketFlags) -> Result<(), VenueError> {
+    fn send(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        utc: Nanos,
+        flags: PacketFlags,
+    ) -> Result<(), VenueError> {
         let header = self.writer.header_mut();
         header.flags = flags;
         header.sending_time = utc;
         self.is_open = false;
         self.sequence = self.sequence.saturating_add(1);
-        self.lines.send(SequenceNumber(self.sequence), self.writer.finish())
+        self.lines.send(io, SequenceNumber(self.sequence), self.writer.finish())
     }
 
     const fn header(&self, sequence: u64, flags: PacketFlags, utc: Nanos) -> PacketHeader {
@@ -215,16 +219,10 @@ impl Publisher {
 }
 
 /// What a fill does to the order that rested.
-const fn maker_change(
-    order_id: OrderId,
-    side: Side,
-    by: Lots,
-    remaining: Lots,
-    instrument: InstrumentId,
-) -> Message<'static> {
+const fn maker_change(order_id: OrderId, side: Side, by: Lots, remaining: Lots) -> EventKind {
     if remaining.0 == 0 {
-        return Message::OrderDelete(OrderDelete { order_id, instrument, side });
+        return EventKind::OrderDelete { order_id, side };
     }
     let reason = ReduceReason::Execution;
-    Message::OrderReduce(OrderReduce { order_id, by, remaining, instrument, side, reason })
+    EventKind::OrderReduce { order_id, side, by, remaining, reason }
 }

@@ -5,11 +5,13 @@
 //! copy is sent in bursts, so that no order waits for a cycle.
 
 use taut_book::OrderBook;
+use taut_io::{Io, Kernel};
 use taut_market_data::native::{
     InstrumentDefinition, LEVELS_PER_PACKET_MAX, Levels, Message, ORDERS_PER_PACKET_MAX, Orders,
     PACKET_BYTES_MAX, PacketFlags, PacketHeader, PacketWriter, SnapshotBegin, SnapshotEnd,
-    SnapshotLevel, SnapshotLevels, SnapshotOrder, SnapshotOrders, SnapshotPart,
+    SnapshotLevels, SnapshotOrders, SnapshotPart,
 };
+use taut_market_data::{BookOrder, LevelPlace, LevelUpdate};
 use taut_types::{HalfTicks, Instrument, Nanos, Price, SequenceNumber, Side};
 
 use crate::channel::Channel;
@@ -26,8 +28,8 @@ pub struct SnapshotCycle {
     interval: Nanos,
     burst_packets: usize,
     burst_interval: Nanos,
-    levels: Vec<SnapshotLevel>,
-    orders: Vec<SnapshotOrder>,
+    levels: Vec<LevelUpdate>,
+    orders: Vec<BookOrder>,
     /// The last increment that the copy contains.
     last_sequence: SequenceNumber,
     snapshot_id: u32,
@@ -83,6 +85,7 @@ impl SnapshotCycle {
     /// Sends the next burst; the first of a cycle copies the book, as of `last_sequence`.
     pub fn burst(
         &mut self,
+        io: &mut Io<impl Kernel>,
         mono: Nanos,
         utc: Nanos,
         book: &OrderBook,
@@ -99,7 +102,7 @@ impl SnapshotCycle {
         let end = self.packet_count();
         let stop = end.min(first + self.burst_packets);
         for index in first..stop {
-            self.send_packet(index, utc)?;
+            self.send_packet(io, index, utc)?;
         }
         if stop == end {
             self.next_packet = None;
@@ -120,17 +123,20 @@ impl SnapshotCycle {
         self.levels.clear();
         self.orders.clear();
         for side in Side::BOTH {
-            self.levels.extend(book.levels(side).map(|level| SnapshotLevel {
+            self.levels.extend(book.levels(side).map(|level| LevelUpdate {
+                side,
                 price: price(level.price),
                 lots: level.lots,
                 order_count: level.order_count,
-                side,
+                place: LevelPlace::ByPrice,
             }));
-            self.orders.extend(book.orders(side).map(|order| SnapshotOrder {
+            self.orders.extend(book.orders(side).map(|order| BookOrder {
                 order_id: order.id,
+                side,
                 price: price(order.price),
                 lots: order.lots,
-                side,
+                // The list is in the order of priority.
+                priority: 0,
             }));
         }
     }
@@ -144,7 +150,12 @@ impl SnapshotCycle {
         self.level_packets() + self.orders.len().div_ceil(ORDERS_PER_PACKET_MAX) + 2
     }
 
-    fn send_packet(&mut self, index: usize, utc: Nanos) -> Result<(), VenueError> {
+    fn send_packet(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        index: usize,
+        utc: Nanos,
+    ) -> Result<(), VenueError> {
         let is_last = index + 1 == self.packet_count();
         let flags = if is_last { PacketFlags::LAST } else { PacketFlags::EMPTY };
         let header = PacketHeader {
@@ -176,7 +187,7 @@ impl SnapshotCycle {
             let _ = self.writer.push(&Message::SnapshotOrders(SnapshotOrders { part, orders }));
         }
         self.packets_sent += 1;
-        self.channel.send(self.writer.finish())
+        self.channel.send(io, self.writer.finish())
     }
 
     fn begin(&self) -> SnapshotBegin {

@@ -1,4 +1,4 @@
-//! The venue over real loopback sockets, on a made-up clock.
+//! The venue over real loopback sockets and on the simulated kernel, on a made-up clock.
 
 mod allocation;
 mod client;
@@ -9,3 +9,4 @@ mod lines;
 mod recorded;
 mod rig;
 mod sessions;
+mod simulated;

@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use taut_book::OrderBook;
 use taut_fix::{Dictionaries, Now, fix44};
-use taut_io::{Completion, EpollKernel, EventLoop, Handle, Handler, Io, LoopConfig, WaitStrategy};
-use taut_sys::{Clock, Socket, StreamOptions};
+use taut_io::{
+    Completion, Endpoint, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig,
+    WaitStrategy,
+};
+use taut_sys::{Clock, DatagramOptions, StreamOptions};
 use taut_types::Nanos;
 
 use crate::channel::Channel;
@@ -16,37 +19,50 @@ use crate::counters::VenueCounters;
 use crate::error::{During, VenueError};
 use crate::exchange::Exchange;
 use crate::lines::Lines;
+use crate::observer::Observer;
 use crate::orders::{SESSIONS_MAX, SessionId};
 use crate::pacing::Flow;
-use crate::sinks::{SINKS_MAX, Sinks};
 use crate::snapshot::SnapshotCycle;
 
-/// Listeners, requests for packets, clients, sinks, and one of each that is turned away.
-const SOURCES: usize = 5 + SESSIONS_MAX + SINKS_MAX;
+/// Sources of an observer: see [`Observer`].
+const OBSERVED: usize = 8;
+/// The listener, the feed, clients, one that is turned away, and an observer's.
+const SOURCES: usize = 1 + 4 + SESSIONS_MAX + 1 + OBSERVED;
 /// Reports that are sent together are written in pieces of this size.
 const WRITE_BYTES: usize = 32 * 1_024;
 /// Writes that may wait for a client that reads slowly; their bytes are limited too.
 const WRITES_MAX: usize = 1 << 14;
 
+/// What a venue is reached by.
+#[derive(Debug)]
+pub struct VenueSockets {
+    /// Where clients connect.
+    pub orders: Endpoint<StreamOptions>,
+    /// Where the market data goes.
+    pub feed: FeedOutput,
+}
+
 /// Where the market data goes: sockets that are connected to a multicast group or to one peer.
 #[derive(Debug)]
 pub struct FeedOutput {
     /// The incremental channel's line A.
-    pub incremental: Socket,
+    pub incremental: Endpoint<DatagramOptions>,
     /// Its line B: the same packets again.
-    pub incremental_b: Option<Socket>,
+    pub incremental_b: Option<Endpoint<DatagramOptions>>,
     /// Where packets are asked for again, bound and not connected; answers go out of it too.
-    pub retransmission: Option<Socket>,
+    pub retransmission: Option<Endpoint<DatagramOptions>>,
     /// The snapshot channel.
-    pub snapshot: Socket,
+    pub snapshot: Endpoint<DatagramOptions>,
 }
 
-/// An exchange for one instrument, driven by one thread.
+/// An exchange for one instrument, driven by one thread. `K` is the kernel under its loop, `O` who
+/// looks on.
 #[derive(Debug)]
-pub struct Venue {
-    events: EventLoop<EpollKernel>,
+pub struct Venue<K: Kernel = EpollKernel, O = ()> {
+    events: EventLoop<K>,
     connections: Connections,
     exchange: Exchange,
+    observer: O,
     snapshots: SnapshotCycle,
     flow_commands_per_poll: u32,
     heartbeat_interval: Nanos,
@@ -57,8 +73,8 @@ pub struct Venue {
 #[derive(Debug)]
 struct Connections {
     orders: Handle,
+    requests: Option<Handle>,
     clients: Clients,
-    sinks: Sinks,
     /// The time of the turn.
     now: Now,
 }
@@ -71,9 +87,26 @@ impl Venue {
     /// [`VenueError::Config`], [`VenueError::InitialOrder`] and [`VenueError::Dictionary`].
     pub fn new(
         config: &VenueConfig,
-        orders: Socket,
-        sink: Socket,
-        feed: FeedOutput,
+        sockets: VenueSockets,
+        flow: Flow,
+    ) -> Result<Self, VenueError> {
+        let kernel = EpollKernel::new(Self::SOURCES_MAX).during("the venue's loop")?;
+        Self::on_kernel(kernel, config, sockets, flow)
+    }
+}
+
+impl<K: Kernel> Venue<K> {
+    /// For how many sources a kernel needs room.
+    pub const SOURCES_MAX: usize = SOURCES;
+
+    /// As [`Venue::new`], on any kernel with room for [`Venue::SOURCES_MAX`] sources.
+    ///
+    /// # Errors
+    /// As [`Venue::new`].
+    pub fn on_kernel(
+        kernel: K,
+        config: &VenueConfig,
+        sockets: VenueSockets,
         flow: Flow,
     ) -> Result<Self, VenueError> {
         config.check()?;
@@ -83,14 +116,6 @@ impl Venue {
             dictionaries: Dictionaries::one(Arc::new(dictionary)),
             write_bytes_max: config.pending_bytes_max.clamp(1, WRITE_BYTES),
         };
-        let lines = Lines::new(
-            Channel::new(feed.incremental, "line A"),
-            feed.incremental_b.map(|socket| Channel::new(socket, "line B")),
-            config.loss,
-            config.retransmit,
-            config.stream_id,
-        );
-        let snapshot = Channel::new(feed.snapshot, "snapshot channel");
         let sizes = LoopConfig {
             sources_max: SOURCES,
             timers_max: SOURCES,
@@ -100,21 +125,29 @@ impl Venue {
             receives_per_visit: 1,
             ..LoopConfig::default()
         };
-        let kernel = EpollKernel::new(SOURCES).during("the venue's loop")?;
         let mut events = EventLoop::new(kernel, sizes).during("the venue's loop")?;
-        let options = StreamOptions::default();
-        let orders = events.io().adopt_listener(orders, &options)?;
-        events.io().adopt_listener(sink, &options)?;
-        if let Some(socket) = feed.retransmission {
-            let requests = events.io().adopt_datagram(socket, false)?;
-            events.io().receive(requests)?;
+        let io = events.io();
+        let VenueSockets { orders, feed } = sockets;
+        let orders = io.listen_on(orders)?;
+        let line_b = feed.incremental_b.map(|socket| io.datagram_on(socket)).transpose()?;
+        let lines = Lines::new(
+            Channel::new(io.datagram_on(feed.incremental)?, "line A"),
+            line_b.map(|socket| Channel::new(socket, "line B")),
+            config.loss,
+            config.retransmit,
+            config.stream_id,
+        );
+        let snapshot = Channel::new(io.datagram_on(feed.snapshot)?, "snapshot channel");
+        let requests = feed.retransmission.map(|socket| io.datagram_on(socket)).transpose()?;
+        if let Some(requests) = requests {
+            io.receive(requests)?;
         }
-        let now = Now::default();
-        let (clients, sinks) = (Clients::new(terms), Sinks::default());
+        let (clients, now) = (Clients::new(terms), Now::default());
         Ok(Self {
             events,
-            connections: Connections { orders, clients, sinks, now },
+            connections: Connections { orders, requests, clients, now },
             exchange: Exchange::new(config, lines, flow)?,
+            observer: (),
             snapshots: SnapshotCycle::new(snapshot, config),
             flow_commands_per_poll: config.flow_commands_per_poll,
             heartbeat_interval: config.heartbeat_interval,
@@ -122,6 +155,27 @@ impl Venue {
         })
     }
 
+    /// The same venue under the eyes of an observer.
+    ///
+    /// # Errors
+    /// What the observer says.
+    pub fn with_observer<O: Observer<K>>(self, mut observer: O) -> Result<Venue<K, O>, VenueError> {
+        let Self { mut events, connections, exchange, observer: (), snapshots, .. } = self;
+        observer.on_start(events.io())?;
+        Ok(Venue {
+            events,
+            connections,
+            exchange,
+            observer,
+            snapshots,
+            flow_commands_per_poll: self.flow_commands_per_poll,
+            heartbeat_interval: self.heartbeat_interval,
+            cancel_on_disconnect: self.cancel_on_disconnect,
+        })
+    }
+}
+
+impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     /// Stamps what is sent with this clock, read at every command, instead of the time of the poll.
     pub const fn set_clock(&mut self, clock: Clock) {
         self.exchange.set_clock(clock);
@@ -147,7 +201,7 @@ impl Venue {
         self.connections.now = now;
         let arrived = self
             .events
-            .poll(&mut Turn::of(&mut self.connections, &mut self.exchange))
+            .poll(&mut Turn::of(&mut self.connections, &mut self.exchange, &mut self.observer))
             .during("the venue's loop")?;
         let mut worked = arrived > 0;
         self.serve_clients(now)?;
@@ -176,8 +230,8 @@ impl Venue {
         if span <= Nanos::ZERO {
             return Ok(());
         }
-        let mut turn = Turn::of(&mut self.connections, &mut self.exchange);
-        let mut once = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {
+        let mut turn = Turn::of(&mut self.connections, &mut self.exchange, &mut self.observer);
+        let mut once = |io: &mut Io<K>, completion: Completion<'_>| {
             turn.complete(io, completion);
             io.stop();
         };
@@ -219,7 +273,18 @@ impl Venue {
         self.connections.clients.count()
     }
 
-    /// How many sockets the loop has: two listeners, clients, sinks.
+    /// The observer, to look at.
+    #[must_use]
+    pub const fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    /// The observer.
+    pub const fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    /// How many sockets the loop has: the venue's own, clients, an observer's.
     #[cfg(test)]
     pub(crate) fn source_count(&mut self) -> usize {
         self.events.io().source_count()
@@ -279,12 +344,18 @@ impl Venue {
         if now.mono >= self.snapshots.due() {
             let Now { mono, utc } = self.exchange.stamp(now);
             let last_sequence = self.exchange.publisher.sequence();
-            self.snapshots.burst(mono, utc, self.exchange.book(), last_sequence)?;
+            self.snapshots.burst(
+                self.events.io(),
+                mono,
+                utc,
+                self.exchange.book(),
+                last_sequence,
+            )?;
             worked = true;
         }
         if now.mono >= self.heartbeat_due() {
             let Now { mono, utc } = self.exchange.stamp(now);
-            self.exchange.publisher.heartbeat(mono, utc)?;
+            self.exchange.publisher.heartbeat(self.events.io(), mono, utc)?;
             worked = true;
         }
         Ok(worked)
@@ -296,67 +367,57 @@ impl Venue {
 }
 
 /// Where the loop's completions go.
-struct Turn<'v> {
+struct Turn<'v, O> {
     connections: &'v mut Connections,
     lines: &'v mut Lines,
+    observer: &'v mut O,
 }
 
-impl<'v> Turn<'v> {
-    const fn of(connections: &'v mut Connections, exchange: &'v mut Exchange) -> Self {
-        Self { connections, lines: &mut exchange.publisher.lines }
+impl<'v, O> Turn<'v, O> {
+    const fn of(
+        connections: &'v mut Connections,
+        exchange: &'v mut Exchange,
+        observer: &'v mut O,
+    ) -> Self {
+        Self { connections, lines: &mut exchange.publisher.lines, observer }
     }
 }
 
-impl Handler<EpollKernel> for Turn<'_> {
-    fn complete(&mut self, io: &mut Io<EpollKernel>, completion: Completion<'_>) {
+impl<K: Kernel, O: Observer<K>> Handler<K> for Turn<'_, O> {
+    fn complete(&mut self, io: &mut Io<K>, completion: Completion<'_>) {
+        let Connections { orders, requests, clients, now } = &mut *self.connections;
         match completion {
-            Completion::Datagram { socket, bytes, info } => {
+            Completion::Datagram { socket, bytes, info } if *requests == Some(socket) => {
                 let Some(from) = info.from else { return };
                 // What the kernel does not take is lost, and asked for again.
-                self.lines.answer(self.connections.now.mono, &from, bytes, &mut |packet| {
+                self.lines.answer(now.mono, &from, bytes, &mut |packet| {
                     let _ = io.send_to(socket, packet, Some(&from));
                 });
+                return;
             }
-            completion => self.connections.complete(io, completion),
-        }
-    }
-}
-
-impl Handler<EpollKernel> for Connections {
-    fn complete(&mut self, io: &mut Io<EpollKernel>, completion: Completion<'_>) {
-        match completion {
-            Completion::Accepted { listener, stream, .. } => {
-                let taken = if listener == self.orders {
-                    self.clients.accept(stream, self.now)
-                } else {
-                    self.sinks.accept(stream)
-                };
+            Completion::Accepted { listener, stream, .. } if listener == *orders => {
+                let taken = clients.accept(stream, *now);
                 // A stream that broke meanwhile says so itself.
                 let _ = if taken { io.receive(stream) } else { io.close(stream) };
+                return;
             }
             Completion::Received { stream, bytes } => {
-                if let Some(connection) = self.clients.on(stream)
-                    && !connection.receive(bytes)
-                {
-                    // The turn would receive on, and nobody takes requests out before its end.
-                    io.stop();
+                if let Some(connection) = clients.on(stream) {
+                    if !connection.receive(bytes) {
+                        // The turn would receive on, and nobody takes requests out before its end.
+                        io.stop();
+                    }
+                    return;
                 }
             }
-            Completion::Ended { stream } => {
-                if self.sinks.leave(stream) {
-                    let _ = io.close(stream);
-                } else if let Some(connection) = self.clients.on(stream) {
+            Completion::Ended { stream: source } | Completion::Closed { source, .. } => {
+                if let Some(connection) = clients.on(source) {
                     connection.broke();
-                }
-            }
-            Completion::Closed { source, .. } => {
-                if !self.sinks.leave(source)
-                    && let Some(connection) = self.clients.on(source)
-                {
-                    connection.broke();
+                    return;
                 }
             }
             _ => {}
         }
+        self.observer.on_completion(io, &completion);
     }
 }

@@ -1,5 +1,6 @@
 //! `Sec-WebSocket-Key` and `Sec-WebSocket-Accept` (RFC 6455, 4.1 and 4.2.2).
 
+use base64ct::{Base64, Encoding};
 use sha1::{Digest, Sha1};
 
 /// Sixteen bytes in base64.
@@ -8,7 +9,6 @@ pub const KEY_BYTES: usize = 24;
 pub const ACCEPT_BYTES: usize = 28;
 
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// The key that stands for these random bytes.
 pub fn key(nonce: [u8; 16]) -> [u8; KEY_BYTES] {
@@ -26,21 +26,15 @@ pub fn accept(key: &str) -> [u8; ACCEPT_BYTES] {
 
 /// Whether it is sixteen bytes in base64.
 pub fn is_key(text: &str) -> bool {
-    let is_digit = |byte: &u8| ALPHABET.contains(byte);
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     text.len() == KEY_BYTES
         && text.strip_suffix("==").is_some_and(|digits| digits.as_bytes().iter().all(is_digit))
 }
 
 fn base64<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut text = [b'='; N];
-    for (place, three) in text.as_chunks_mut::<4>().0.iter_mut().zip(bytes.chunks(3)) {
-        let word = three.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte));
-        let word = word << (8 * (3 - three.len()));
-        for (digit, shift) in place.iter_mut().take(three.len() + 1).zip([18, 12, 6, 0]) {
-            let at = (word >> shift & 63) as usize;
-            *digit = ALPHABET.get(at).copied().unwrap_or(b'=');
-        }
-    }
+    // The text is as long as its room.
+    let _ = Base64::encode(bytes, &mut text);
     text
 }
 

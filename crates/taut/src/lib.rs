@@ -4,6 +4,13 @@
 //! hop is stamped. This crate re-exports the parts under the names of their fields; each module is
 //! a crate of its own with its own documentation, and the [`prelude`] holds what a strategy needs.
 //!
+//! A cargo feature is a module of the same name and brings what it needs. The default, `runner`, is
+//! what it takes to run a strategy with a gateway and a venue simulator; `full` is everything:
+//!
+//! ```toml
+//! taut = { version = "0.1", default-features = false, features = ["fix"] }
+//! ```
+//!
 //! ```
 //! use taut::prelude::*;
 //!
@@ -17,61 +24,87 @@
 #![forbid(unsafe_code)]
 
 /// Aeron's wire: reliable UDP, as a pure core.
+#[cfg(feature = "aeron")]
 pub use taut_aeron as aeron;
 /// Order books: top of book, price levels, order queues.
 pub use taut_book as book;
 /// One publisher and one subscriber over any channel, chosen by a URI.
+#[cfg(feature = "channel")]
 pub use taut_channel as channel;
 /// The matching engine.
+#[cfg(feature = "engine")]
 pub use taut_engine as engine;
 /// FIX: codec and session.
+#[cfg(feature = "fix")]
 pub use taut_fix as fix;
 /// FIX over the loop: acceptors and initiators, settings in TOML, dictionaries, stores, signed
 /// Logons.
+#[cfg(feature = "fix-engine")]
 pub use taut_fix_engine as fix_engine;
 /// The gateway: feed, book, strategy, risk, order.
+#[cfg(feature = "gateway")]
 pub use taut_gateway as gateway;
 /// The event loop: one thread, epoll, io_uring or a simulated kernel.
+#[cfg(feature = "io")]
 pub use taut_io as io;
 /// Shared memory between processes: publications by name, and segments.
+#[cfg(feature = "ipc")]
 pub use taut_ipc as ipc;
 /// Stages, histograms, percentiles.
 pub use taut_lat as lat;
 /// Leases: typed publish and subscribe over UDP.
+#[cfg(feature = "lease")]
 pub use taut_lease as lease;
 /// Venues' market data as normalized events: taut's own feed, Binance, CME; sequencing, recovery.
+#[cfg(feature = "market-data")]
 pub use taut_market_data as market_data;
 /// Drivers on the loop: connecting by name, feeds, frames, files, TLS.
+#[cfg(feature = "net")]
 pub use taut_net as net;
 /// Order life cycle and pre-trade risk.
+#[cfg(feature = "oms")]
 pub use taut_oms as oms;
 /// Rings and cells over slices of atomics.
+#[cfg(feature = "ring")]
 pub use taut_ring as ring;
+/// Runs a strategy fused or split, in processes of its own program.
+#[cfg(feature = "runner")]
+pub use taut_runner as runner;
 /// Atomics facade and padding.
 pub use taut_sync as sync;
 /// The Linux boundary.
+#[cfg(feature = "sys")]
 pub use taut_sys as sys;
 /// The nouns: time, prices, quantities, identities.
 pub use taut_types as types;
 /// The venue simulator.
+#[cfg(feature = "venue")]
 pub use taut_venue as venue;
 /// WebSocket, client and server, as a pure core; its driver is in [`net`].
+#[cfg(feature = "ws")]
 pub use taut_ws as ws;
 /// ZeroMQ's wire: sockets' conversations, as a pure core.
+#[cfg(feature = "zmtp")]
 pub use taut_zmtp as zmtp;
 
 /// What a strategy, and whoever runs one, needs.
 pub mod prelude {
     pub use taut_book::{LevelBook, OrderBook};
+    #[cfg(feature = "channel")]
     pub use taut_channel::{
         ChannelUri, Closing, Opening, Publication, Subscription, WaitStrategy, Waiter,
     };
-    pub use taut_engine::{Command, Engine, EngineConfig, Event};
+    #[cfg(feature = "gateway")]
     pub use taut_gateway::{
-        Client, FusedClient, Gateway, GatewayConfig, MarketEvent, NewOrder, OrderEntry,
-        OrderUpdate, SplitClient, Strategy, StrategyRunner, TickStamps, TopEvent, UpdateKind,
+        Client, FusedClient, Gateway, GatewayConfig, NewOrder, OrderEntry, OrderUpdate,
+        SplitClient, Strategy, StrategyRunner, TickStamps, UpdateKind,
     };
     pub use taut_lat::{Stage, StageOffsets};
+    #[cfg(feature = "market-data")]
+    pub use taut_market_data::{BestPrices, Event, EventKind, FeedHandler, Soundness};
+    #[cfg(feature = "runner")]
+    pub use taut_runner::{Mode, Outcome, Runner, RunnerError, Settings, Start};
+    #[cfg(feature = "sys")]
     pub use taut_sys::{Clock, Wait};
     pub use taut_types::{
         ClientOrderId, HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, OrderType, Price,
@@ -80,12 +113,14 @@ pub mod prelude {
 }
 
 /// The code in the README and in the book compiles and runs.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "full"))]
 mod pages {
     #[doc = include_str!("../../../README.md")]
     pub struct Readme;
     #[doc = include_str!("../../../docs/strategy.md")]
     pub struct Strategy;
+    #[doc = include_str!("../../../docs/runner.md")]
+    pub struct Runner;
     #[doc = include_str!("../../../docs/channels.md")]
     pub struct Channels;
     #[doc = include_str!("../../../docs/shared-memory.md")]

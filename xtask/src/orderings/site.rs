@@ -1,17 +1,22 @@
 //! Where code orders memory, how much less would be the next weaker, and code that can do either.
 
 use std::fmt;
+use std::ops::Range;
+
+use proc_macro2::{TokenStream, TokenTree};
+
+use crate::tidy::Source;
 
 /// What an ordering belongs to, by the call that it stands in.
 const OPERATIONS: &[(&str, Operation)] = &[
-    (".load(", Operation::Load),
-    (".store(", Operation::Store),
-    ("fence(", Operation::Fence),
-    (".compare_exchange(", Operation::Change),
-    (".compare_exchange_weak(", Operation::Change),
-    (".swap(", Operation::Change),
-    (".fetch_add(", Operation::Change),
-    (".fetch_or(", Operation::Change),
+    ("load", Operation::Load),
+    ("store", Operation::Store),
+    ("fence", Operation::Fence),
+    ("compare_exchange", Operation::Change),
+    ("compare_exchange_weak", Operation::Change),
+    ("swap", Operation::Change),
+    ("fetch_add", Operation::Change),
+    ("fetch_or", Operation::Change),
 ];
 
 /// The next weaker orderings of each. A relaxed fence is none at all.
@@ -64,65 +69,82 @@ impl fmt::Display for Mutant {
     }
 }
 
-/// Finds all orderings of a file and returns its text with each of them looked up at run time:
-/// mutant `n` is the `n`th that was pushed to `mutants`. What follows `#[cfg(...test...)]` is left
-/// as it is: tests stand at the end of a file.
+/// Finds all orderings of a file that ship, and returns its text with each of them looked up at run
+/// time: mutant `n` is the `n`th that was pushed to `mutants`.
 pub fn instrument(file: &str, text: &str, mutants: &mut Vec<Mutant>) -> Result<String, String> {
-    const WORD: &str = "Ordering::";
-    let mut out = String::new();
-    // All code so far, without comments: the call may begin on an earlier line.
-    let mut before = String::new();
-    let mut seen: Vec<&str> = Vec::new();
-    let mut in_tests = false;
-    for (number, line) in (1..).zip(text.lines()) {
-        in_tests |= line.trim_start().starts_with("#[cfg(") && line.contains("test");
-        // No string of these files has two slashes.
-        let (code, comment) = line.split_at(line.find("//").unwrap_or(line.len()));
-        let mut rest = if in_tests { "" } else { code };
-        out.push_str(if in_tests { code } else { "" });
-        let trimmed = code.trim();
-        let repeat = 1 + seen.iter().filter(|other| **other == trimmed).count();
-        seen.push(trimmed);
-        while let Some(at) = rest.find(WORD) {
-            let (head, tail) = rest.split_at(at);
-            let strength: &str =
-                tail[WORD.len()..].split(|c: char| !c.is_alphabetic()).next().unwrap_or("");
-            before.push_str(head);
-            out.push_str(head);
-            let whole = &tail[..WORD.len() + strength.len()];
-            let weaker = weaker(&before, strength)
-                .ok_or_else(|| format!("{file}:{number}: cannot tell what `{whole}` belongs to"))?;
-            let choices: Vec<String> = weaker
-                .iter()
-                .map(|weaker| {
-                    let (file, code) = (file.to_owned(), trimmed.to_owned());
-                    mutants.push(Mutant { file, code, repeat, weaker, line: number });
-                    format!("({}, Ordering::{weaker})", mutants.len())
-                })
-                .collect();
-            if choices.is_empty() {
-                out.push_str(whole);
-            } else {
-                out.push_str(&format!("taut_sync::weaken(&[{}], {whole})", choices.join(", ")));
-            }
-            before.push_str(whole);
-            rest = &tail[whole.len()..];
-        }
-        before.push_str(rest);
-        out.push_str(rest);
-        out.push_str(comment);
-        out.push('\n');
+    let source = Source::new(text).map_err(|line| format!("{file}:{line}: it is not Rust"))?;
+    let mut orderings = Vec::new();
+    collect(source.shipped, None, &mut orderings);
+    // No string of these files has two slashes.
+    let code = |line: &str| line.split("//").next().unwrap_or("").trim().to_owned();
+    let lines: Vec<String> = text.lines().map(code).collect();
+    let (mut out, mut end) = (String::new(), 0);
+    for Ordering { strength, operation, line, range } in orderings {
+        let whole = &text[range.clone()];
+        let weaker = weaker(operation, &strength)
+            .ok_or_else(|| format!("{file}:{line}: cannot tell what `{whole}` belongs to"))?;
+        let code = &lines[line - 1];
+        let repeat = lines[..line].iter().filter(|other| *other == code).count();
+        let choices: Vec<String> = weaker
+            .iter()
+            .map(|weaker| {
+                let (file, code) = (file.to_owned(), code.clone());
+                mutants.push(Mutant { file, code, repeat, weaker, line });
+                format!("({}, Ordering::{weaker})", mutants.len())
+            })
+            .collect();
+        out.push_str(&text[end..range.start]);
+        out.push_str(&match choices.is_empty() {
+            true => whole.to_owned(),
+            false => format!("taut_sync::weaken(&[{}], {whole})", choices.join(", ")),
+        });
+        end = range.end;
     }
-    Ok(out)
+    Ok(out + &text[end..])
 }
 
-/// The next weaker orderings of the call at the end of `before`; nothing when there is no call.
-fn weaker(before: &str, strength: &str) -> Option<&'static [&'static str]> {
+/// `Ordering::strength` in the text.
+struct Ordering {
+    strength: String,
+    operation: Option<Operation>,
+    line: usize,
+    range: Range<usize>,
+}
+
+/// Collects the orderings of a call's arguments, and of the calls among these.
+fn collect(stream: TokenStream, call: Option<Operation>, found: &mut Vec<Ordering>) {
+    let trees: Vec<TokenTree> = stream.into_iter().collect();
+    let word = |at: usize| match trees.get(at) {
+        Some(TokenTree::Ident(word)) => Some(word),
+        _ => None,
+    };
+    for (at, tree) in trees.iter().enumerate() {
+        if let TokenTree::Group(group) = tree {
+            let called = at
+                .checked_sub(1)
+                .and_then(word)
+                .and_then(|name| OPERATIONS.iter().find(|(operation, _)| name == operation));
+            collect(group.stream(), called.map(|(_, operation)| *operation).or(call), found);
+        } else if let (Some(path), Some(strength)) = (word(at), word(at + 3))
+            && path == "Ordering"
+        {
+            let (first, last) = (path.span(), strength.span());
+            found.push(Ordering {
+                strength: strength.to_string(),
+                operation: call,
+                line: first.start().line,
+                range: first.byte_range().start..last.byte_range().end,
+            });
+        }
+    }
+}
+
+/// The next weaker orderings of one in such a call; nothing when there is no call.
+fn weaker(operation: Option<Operation>, strength: &str) -> Option<&'static [&'static str]> {
     if strength == "Relaxed" {
         return Some(&[]);
     }
-    let last = |(name, operation): &(&str, Operation)| Some((before.rfind(name)?, *operation));
-    let (_, operation) = OPERATIONS.iter().filter_map(last).max_by_key(|(at, _)| *at)?;
+    let operation = operation?;
     let matches = |row: &&(Operation, &str, _)| row.0 == operation && row.1 == strength;
     WEAKER.iter().find(matches).map(|row| row.2)
 }

@@ -11,7 +11,7 @@ use std::io::Read;
 use std::time::Instant;
 
 use taut_market_data::binance::{BinanceJson, DepthBook};
-use taut_market_data::{Batch, Context, Event};
+use taut_market_data::{Batch, Context, Event, EventKind};
 use taut_types::{Nanos, Side};
 
 use typed::{SerdeJson, Sonic};
@@ -37,17 +37,20 @@ fn frames(path: &str) -> Vec<Vec<u8>> {
 #[inline]
 fn sum_event(sum: &mut u64, context: &Context<'_>, event: &Event) {
     let add = |value: i64| value.cast_unsigned();
-    *sum = sum.wrapping_add(match event {
-        Event::Begin(Batch::Update | Batch::Snapshot | Batch::BestLevels) | Event::Status(_) => {
+    *sum = sum.wrapping_add(match event.kind {
+        EventKind::Begin(Batch::Update | Batch::Snapshot | Batch::BestLevels) | EventKind::Status(_) => {
             context.sequence.first.wrapping_add(context.sequence.last)
         }
-        Event::Level(level) => add(level.price.0.wrapping_add(level.lots.0)),
-        Event::Top { bid, ask } => add(bid.0.0)
-            .wrapping_add(add(bid.1.0))
-            .wrapping_add(add(ask.0.0))
-            .wrapping_add(add(ask.1.0))
-            .wrapping_add(context.sequence.last.wrapping_mul(2)),
-        Event::Trade(trade) => add(trade.price.0.wrapping_add(trade.lots.0))
+        EventKind::Level(level) => add(level.price.0.wrapping_add(level.lots.0)),
+        EventKind::Top(top) => {
+            let (bid, ask) = (top.bid.unwrap_or_default(), top.ask.unwrap_or_default());
+            add(bid.0.0)
+                .wrapping_add(add(bid.1.0))
+                .wrapping_add(add(ask.0.0))
+                .wrapping_add(add(ask.1.0))
+                .wrapping_add(context.sequence.last.wrapping_mul(2))
+        }
+        EventKind::Trade(trade) => add(trade.price.0.wrapping_add(trade.lots.0))
             .wrapping_add(trade.trade_id.wrapping_mul(2))
             .wrapping_add(u64::from(trade.aggressor == Some(Side::Sell))),
         _ => 0,

@@ -3,10 +3,11 @@
 use taut_aeron::{
     CongestionControl, DestinationMode, FlowControl, PublicationConfig, SubscriptionConfig, Tether,
 };
-use taut_sys::random_bytes;
 use taut_types::Nanos;
 
+use crate::driver::Opening;
 use crate::error::ChannelError;
+use crate::random::Random;
 use crate::uri::{AeronUri, Congestion, ControlMode, FlowKind};
 
 /// The kernel splits at most this many datagrams at once.
@@ -15,8 +16,12 @@ const SEGMENTS_MAX: usize = 64;
 pub const SOCKET_BYTES: usize = 2 * 1024 * 1024;
 
 /// A publication's parameters.
-pub fn publication(uri: &AeronUri, is_group: bool) -> Result<PublicationConfig, ChannelError> {
-    let random = random()?;
+pub fn publication(
+    uri: &AeronUri,
+    opening: &Opening,
+    is_group: bool,
+) -> Result<PublicationConfig, ChannelError> {
+    let random = u128::from_le_bytes(Random::new(opening).bytes()?);
     let defaults = PublicationConfig::default();
     // Session 0 in a status message means every session.
     let session_id = (random as i32).max(i32::MIN + 1) | 1;
@@ -44,8 +49,8 @@ pub fn publication(uri: &AeronUri, is_group: bool) -> Result<PublicationConfig, 
 }
 
 /// A subscription's parameters; where it answers is the sockets' business.
-pub fn subscription(uri: &AeronUri) -> Result<SubscriptionConfig, ChannelError> {
-    let random = random()?;
+pub fn subscription(uri: &AeronUri, opening: &Opening) -> Result<SubscriptionConfig, ChannelError> {
+    let random = u128::from_le_bytes(Random::new(opening).bytes()?);
     let defaults = SubscriptionConfig::default();
     let window = uri.receiver_window_bytes.map_or(defaults.receiver_window, u32::cast_signed);
     Ok(SubscriptionConfig {
@@ -106,12 +111,6 @@ fn timeout(uri: &AeronUri) -> Option<Nanos> {
     uri.flow_control.and_then(|given| given.timeout)
 }
 
-fn random() -> Result<u128, ChannelError> {
-    let mut bytes = [0; 16];
-    random_bytes(&mut bytes)?;
-    Ok(u128::from_le_bytes(bytes))
-}
-
 /// What the URI asks for is not there.
 pub fn refuse(
     is_asked: bool,
@@ -137,7 +136,7 @@ mod tests {
             let Ok(crate::ChannelUri::Aeron(uri)) = format!("{group}{more}").parse() else {
                 panic!("{more}");
             };
-            let config = subscription(&uri).expect("a configuration");
+            let config = subscription(&uri, &Opening::default()).expect("a configuration");
             assert_eq!(config.validates, validates, "{more}");
         }
     }

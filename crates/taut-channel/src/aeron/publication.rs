@@ -1,20 +1,20 @@
 //! The publishing end.
 
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 
 use taut_aeron::{
-    DestinationMode, OfferError as Refused, Publication, PublicationEvent, PublicationState,
+    DestinationMode, OfferError as Refused, Publication, PublicationEvent, PublicationState, Target,
 };
+use taut_io::{Completion, Handle, Io, Kernel};
 use taut_sys::{Address, DatagramBatch};
 use taut_types::Nanos;
 
 use super::bundle::Bundle;
 use super::parameters;
 use super::sockets::{self, Sending};
-use super::wire::Wire;
 use crate::counters::{Counters, SubscriberCounters};
-use crate::driver::{Descriptors, Opening, PublicationDriver};
+use crate::datagrams::Datagrams;
+use crate::driver::{Opening, PublicationDriver};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event};
 use crate::offer::{MessageLimit, OfferError};
@@ -31,6 +31,8 @@ const FEEDBACK_RATIO: u32 = 4;
 /// While there is none to send, it is looked at so often: a look is a system call, and a loop has
 /// other things to look at.
 const FEEDBACK_INTERVAL: Nanos = Nanos::from_micros(2);
+/// So long after the kernel had no room it is asked again by whoever sleeps meanwhile.
+const NO_ROOM_SPAN: Nanos = Nanos::from_micros(20);
 /// After so long what waits is read before anybody is given up: this process stood still.
 const ABSENCE: Nanos = Nanos::from_millis(500);
 /// Repairs of one call.
@@ -66,36 +68,45 @@ impl AeronClaim<'_> {
 pub(crate) struct AeronPublication {
     core: Publication,
     sockets: Sending,
-    wire: Wire,
+    datagrams: Datagrams,
     batch: DatagramBatch,
     repairs: Bundle,
     turns: u32,
     /// When feedback was looked at.
     looked: Nanos,
+    /// When to send on: the kernel had no room, or it was somebody else's turn.
+    send_at: Option<Nanos>,
     sent_bytes: u64,
     /// `ssc`: spies stand for receivers.
     simulates: bool,
+    local: Option<Address>,
 }
 
 impl AeronPublication {
-    pub(crate) fn open(uri: &AeronUri, opening: &Opening) -> Result<Self, ChannelError> {
+    pub(crate) fn open<K: Kernel>(
+        uri: &AeronUri,
+        opening: &Opening,
+        io: &mut Io<K>,
+    ) -> Result<Self, ChannelError> {
         let is_group = uri.endpoint.as_ref().is_some_and(|endpoint| endpoint.is_multicast());
-        let config = parameters::publication(uri, is_group)?;
-        let sockets = sockets::sending(uri)?;
+        let config = parameters::publication(uri, opening, is_group)?;
         let mut core = Publication::new(config).map_err(ChannelError::Aeron)?;
         if config.destinations == DestinationMode::Manual {
             for endpoint in uri.endpoint.iter().chain(&uri.more_endpoints) {
                 core.add_destination(sockets::resolve(endpoint)?);
             }
         }
+        let sockets = sockets::sending(uri, io)?;
         Ok(Self {
+            local: io.local_address(sockets.data).ok(),
             core,
             sockets,
-            wire: Wire::new(opening.loss),
+            datagrams: Datagrams::new(opening.loss),
             batch: DatagramBatch::new(BATCH, FRAME_BYTES).asking_for_one(),
             repairs: Bundle::new(BUNDLE_BYTES),
             turns: 0,
             looked: Nanos(i64::MIN / 2),
+            send_at: None,
             sent_bytes: 0,
             simulates: uri.spies_simulate_connection.unwrap_or(false),
         })
@@ -128,14 +139,14 @@ impl AeronPublication {
     }
 
     #[inline]
-    fn receive(&mut self, now: Nanos) -> usize {
-        let Self { core, sockets, wire, batch, .. } = self;
+    fn receive<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
+        let Self { core, sockets, datagrams, batch, .. } = self;
         let mut handle = |from: SocketAddr, datagram: &[u8]| {
             core.handle_bytes(now, from, datagram);
         };
-        let mut count = wire.receive(&sockets.data, batch, &mut handle);
-        if let Some(feedback) = &sockets.feedback {
-            count += wire.receive(feedback, batch, &mut handle);
+        let mut count = datagrams.receive(io, sockets.data, batch, &mut handle);
+        if let Some(feedback) = sockets.feedback {
+            count += datagrams.receive(io, feedback, batch, &mut handle);
         }
         count
     }
@@ -143,41 +154,51 @@ impl AeronPublication {
     /// Sends what may be sent. Returns how many runs. Repairs lie apart in the log: they are
     /// gathered, and lost when the kernel has no room.
     #[inline]
-    fn send_data(&mut self, now: Nanos) -> usize {
+    fn send_data<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
         let mut count = 0;
-        while count < RUNS_MAX {
-            let Some(run) = self.core.next_run(now) else { break };
-            let bytes = self.core.run_bytes(&run);
+        self.send_at = None;
+        while let Some(run) = self.core.next_run(now) {
+            if count == RUNS_MAX {
+                self.send_at = Some(now);
+                break;
+            }
             if run.is_repair {
+                let bytes = self.core.run_bytes(&run);
                 if !self.repairs.take(run.to, bytes, run.segment_bytes) {
-                    self.send_repairs();
+                    self.send_repairs(io);
                     let bytes = self.core.run_bytes(&run);
                     // An empty bundle takes any run.
                     let _ = self.repairs.take(run.to, bytes, run.segment_bytes);
                 }
-            } else if !self.wire.carry(&self.sockets, &self.core, run.to, bytes, run.segment_bytes)
-            {
-                break;
+            } else {
+                let Self { core, sockets, datagrams, .. } = self;
+                let bytes = core.run_bytes(&run);
+                if !carry(datagrams, io, sockets, core, run.to, bytes, run.segment_bytes) {
+                    self.send_at = Some(now + NO_ROOM_SPAN);
+                    break;
+                }
             }
             self.core.run_sent(now, &run);
             count += 1;
         }
-        self.send_repairs();
+        self.send_repairs(io);
         count
     }
 
     #[inline]
-    fn send_repairs(&mut self) {
-        if let Some((to, bytes, segment_bytes)) = self.repairs.empty() {
-            self.wire.carry(&self.sockets, &self.core, to, bytes, segment_bytes);
+    fn send_repairs<K: Kernel>(&mut self, io: &mut Io<K>) {
+        let Self { core, sockets, datagrams, repairs, .. } = self;
+        if let Some((to, bytes, segment_bytes)) = repairs.empty() {
+            carry(datagrams, io, sockets, core, to, bytes, segment_bytes);
         }
     }
 
-    fn send_frames(&mut self, now: Nanos) -> usize {
+    fn send_frames<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
         let (mut frame, mut count) = ([0; FRAME_BYTES], 0);
-        while let Some(sent) = self.core.poll_transmit(now, &mut frame) {
+        let Self { core, sockets, datagrams, .. } = self;
+        while let Some(sent) = core.poll_transmit(now, &mut frame) {
             let frame = frame.get(..sent.bytes).unwrap_or(&[]);
-            self.wire.carry(&self.sockets, &self.core, sent.to, frame, frame.len());
+            carry(datagrams, io, sockets, core, sent.to, frame, frame.len());
             count += 1;
         }
         count
@@ -189,6 +210,33 @@ impl AeronPublication {
         let core = &self.core;
         let waits = core.tail() > core.position() || core.state() != PublicationState::Active;
         waits || now - self.looked >= FEEDBACK_INTERVAL
+    }
+}
+
+/// Sends a run of datagrams of one length to a target. False when the kernel has no room now; on the
+/// way through a table that is a loss for the rest of it.
+#[inline]
+fn carry<K: Kernel>(
+    datagrams: &mut Datagrams,
+    io: &mut Io<K>,
+    sockets: &Sending,
+    core: &Publication,
+    to: Target,
+    bytes: &[u8],
+    segment_bytes: usize,
+) -> bool {
+    let data: Handle = sockets.data;
+    match to {
+        Target::One(to) => datagrams.send(io, data, bytes, segment_bytes, Some(&to)),
+        Target::All if core.config().destinations == DestinationMode::Fixed => {
+            datagrams.send(io, data, bytes, segment_bytes, sockets.to.as_ref())
+        }
+        Target::All => {
+            for to in core.destinations() {
+                datagrams.send(io, data, bytes, segment_bytes, Some(to));
+            }
+            true
+        }
     }
 }
 
@@ -207,7 +255,13 @@ fn refused(refused: Refused, bytes: usize) -> OfferError {
 
 impl PublicationDriver for AeronPublication {
     #[inline]
-    fn offer(&mut self, _now: Nanos, topic: &[u8], parts: &[&[u8]]) -> Result<u64, OfferError> {
+    fn offer<K: Kernel>(
+        &mut self,
+        _io: &mut Io<K>,
+        _now: Nanos,
+        topic: &[u8],
+        parts: &[&[u8]],
+    ) -> Result<u64, OfferError> {
         if !topic.is_empty() {
             return Err(OfferError::NoTopics);
         }
@@ -224,25 +278,30 @@ impl PublicationDriver for AeronPublication {
         }
     }
 
-    fn room(&mut self, _now: Nanos, bytes: usize) -> Result<(), OfferError> {
+    fn room<K: Kernel>(
+        &mut self,
+        _io: &mut Io<K>,
+        _now: Nanos,
+        bytes: usize,
+    ) -> Result<(), OfferError> {
         self.core.make_room(bytes).map_err(|error| refused(error, bytes))
     }
 
     #[inline]
-    fn work(&mut self, now: Nanos) -> usize {
+    fn work<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
         self.turns = self.turns.wrapping_add(1);
-        let mut count = self.send_data(now);
+        let mut count = self.send_data(io, now);
         let is_time = match count {
             0 => self.wants_feedback(now),
             _ => self.turns.is_multiple_of(FEEDBACK_RATIO) || now - self.looked >= ABSENCE,
         };
         if is_time {
             self.looked = now;
-            count += self.receive(now);
-            count += self.send_data(now);
+            count += self.receive(io, now);
+            count += self.send_data(io, now);
         }
         self.core.handle_timeout(now);
-        count + self.send_frames(now)
+        count + self.send_frames(io, now)
     }
 
     fn poll_event(&mut self) -> Option<Event> {
@@ -287,7 +346,7 @@ impl PublicationDriver for AeronPublication {
         self.core.unacknowledged_bytes().max(0).cast_unsigned()
     }
 
-    fn close(&mut self, now: Nanos) {
+    fn close<K: Kernel>(&mut self, _io: &mut Io<K>, now: Nanos) {
         self.core.close(now);
     }
 
@@ -316,28 +375,34 @@ impl PublicationDriver for AeronPublication {
             repaired: core.repaired_datagrams,
             back_pressured: core.back_pressured,
             malformed: core.invalid,
-            refused: self.wire.failed,
+            refused: self.datagrams.failed,
             evicted: core.evicted,
-            transfers: self.wire.transfers,
-            injected_losses: self.wire.injected,
+            transfers: self.datagrams.transfers,
+            injected_losses: self.datagrams.injected,
             ..Counters::default()
         }
     }
 
     fn next_timeout(&self) -> Option<Nanos> {
-        self.core.poll_timeout()
+        [self.core.poll_timeout(), self.send_at].into_iter().flatten().min()
     }
 
-    fn descriptors(&self) -> Descriptors<'_> {
-        let descriptors = Descriptors::default().and(self.sockets.data.as_fd(), false);
-        match &self.sockets.feedback {
-            Some(feedback) => descriptors.and(feedback.as_fd(), false),
-            None => descriptors,
+    fn complete(&mut self, completion: &Completion<'_>) -> bool {
+        let Completion::Ready { source, .. } = completion else { return false };
+        let is_own = self.sockets.has(*source);
+        if is_own {
+            // Feedback is there: the next duty looks at it.
+            self.looked = Nanos(i64::MIN / 2);
         }
+        is_own
+    }
+
+    fn release<K: Kernel>(&mut self, io: &mut Io<K>) {
+        self.sockets.release(io);
     }
 
     fn local_address(&self) -> Option<Address> {
-        self.sockets.data.local_address().ok()
+        self.local
     }
 }
 

@@ -2,19 +2,21 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use taut_io::{Handle, Io, Kernel};
 use taut_sys::{Address, DatagramOptions, Socket};
 
 use super::interface::{self, Place};
 use super::parameters::{SOCKET_BYTES, refuse};
+use crate::driver::close_source;
 use crate::error::ChannelError;
 use crate::uri::{AeronUri, ControlMode, Endpoint};
 
 /// A publication's sockets.
 #[derive(Debug)]
 pub struct Sending {
-    pub data: Socket,
+    pub data: Handle,
     /// A group's control address, where its receivers answer.
-    pub feedback: Option<Socket>,
+    pub feedback: Option<Handle>,
     /// Where data goes, unless the socket is connected or there is a table of destinations.
     pub to: Option<SocketAddr>,
 }
@@ -22,9 +24,22 @@ pub struct Sending {
 /// One of a subscription's sockets.
 #[derive(Debug)]
 pub struct Receiving {
-    pub socket: Socket,
+    pub socket: Handle,
     /// Where to answer, unless each source is answered.
     pub feedback: Option<SocketAddr>,
+}
+
+impl Sending {
+    /// Whether a source is one of its sockets.
+    pub fn has(&self, source: Handle) -> bool {
+        source == self.data || Some(source) == self.feedback
+    }
+
+    /// Takes them off the loop.
+    pub fn release<K: Kernel>(&self, io: &mut Io<K>) {
+        close_source(io, self.data);
+        self.feedback.into_iter().for_each(|feedback| close_source(io, feedback));
+    }
 }
 
 /// A name's address.
@@ -33,13 +48,13 @@ pub fn resolve(endpoint: &Endpoint) -> Result<SocketAddr, ChannelError> {
 }
 
 /// Opens a publication's sockets.
-pub fn sending(uri: &AeronUri) -> Result<Sending, ChannelError> {
+pub fn sending<K: Kernel>(uri: &AeronUri, io: &mut Io<K>) -> Result<Sending, ChannelError> {
     let endpoint = uri.endpoint.as_ref().map(resolve).transpose()?;
     let is_manual = uri.control_mode == Some(ControlMode::Manual);
     let has_many = !uri.more_endpoints.is_empty() && !is_manual;
     refuse(has_many, "several endpoints of a publication", "add control-mode=manual")?;
     if uri.control.is_some() || uri.control_mode.is_some() {
-        return sending_to_many(uri);
+        return sending_to_many(uri, io);
     }
     let endpoint = endpoint.ok_or(ChannelError::Unsupported {
         what: "a publication without an endpoint",
@@ -47,72 +62,118 @@ pub fn sending(uri: &AeronUri) -> Result<Sending, ChannelError> {
     })?;
     let place = place(uri, endpoint)?;
     if endpoint.ip().is_multicast() {
-        return sending_to_group(uri, endpoint, place);
+        return sending_to_group(uri, endpoint, place, io);
     }
     let options = DatagramOptions { peer: Some(endpoint), ..options(uri) };
     let local = place.and_then(|place| place.address).unwrap_or(any(endpoint));
-    let data = Socket::datagram(&Address::Inet(SocketAddr::new(local, 0)), &options)?;
+    let data = open(io, SocketAddr::new(local, 0), &options)?;
     Ok(Sending { data, feedback: None, to: None })
 }
 
 /// Destinations come and go: one socket, bound to the control address.
-fn sending_to_many(uri: &AeronUri) -> Result<Sending, ChannelError> {
+fn sending_to_many<K: Kernel>(uri: &AeronUri, io: &mut Io<K>) -> Result<Sending, ChannelError> {
     let local = match &uri.control {
         Some(control) => resolve(control)?,
         None => SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
     };
-    let data = Socket::datagram(&Address::Inet(local), &options(uri))?;
+    let data = open(io, local, &options(uri))?;
     Ok(Sending { data, feedback: None, to: None })
 }
 
-fn sending_to_group(
+fn sending_to_group<K: Kernel>(
     uri: &AeronUri,
     group: SocketAddr,
     place: Option<Place>,
+    io: &mut Io<K>,
 ) -> Result<Sending, ChannelError> {
     let local = place.and_then(|place| place.address).unwrap_or(any(group));
-    let data = Socket::datagram(&Address::Inet(SocketAddr::new(local, 0)), &options(uri))?;
-    direct(&data, uri, group, place)?;
-    let feedback = match control_group(group) {
-        Some(control) => {
-            let options = DatagramOptions { reuse_address: true, ..options(uri) };
-            let socket = Socket::datagram(&Address::Inet(control), &options)?;
-            socket.join(control.ip(), place.map_or(0, |place| place.index))?;
-            Some(socket)
+    let data = open_with(io, SocketAddr::new(local, 0), &options(uri), |socket| {
+        direct(socket, uri, group, place)
+    })?;
+    // Only source-specific receivers answer an even group, straight to the data's source.
+    let feedback = control_group(group).map(|control| {
+        let options = DatagramOptions { reuse_address: true, ..options(uri) };
+        let index = place.map_or(0, |place| place.index);
+        open_with(io, control, &options, |socket| Ok(socket.join(control.ip(), index)?))
+    });
+    match feedback.transpose() {
+        Ok(feedback) => Ok(Sending { data, feedback, to: Some(group) }),
+        Err(error) => {
+            close_source(io, data);
+            Err(error)
         }
-        // Only source-specific receivers answer then, straight to the data's source.
-        None => None,
-    };
-    Ok(Sending { data, feedback, to: Some(group) })
+    }
+}
+
+/// A socket on the loop, which its driver reads.
+fn open<K: Kernel>(
+    io: &mut Io<K>,
+    at: SocketAddr,
+    options: &DatagramOptions,
+) -> Result<Handle, ChannelError> {
+    let socket = io.datagram(&Address::Inet(at), options)?;
+    io.watch(socket).inspect_err(|_| close_source(io, socket))?;
+    Ok(socket)
+}
+
+/// As [`open`], and set up for a group.
+fn open_with<K: Kernel>(
+    io: &mut Io<K>,
+    at: SocketAddr,
+    options: &DatagramOptions,
+    set_up: impl FnOnce(&Socket) -> Result<(), ChannelError>,
+) -> Result<Handle, ChannelError> {
+    let socket = open(io, at, options)?;
+    let is_set_up = io.socket(socket).map_err(ChannelError::from).and_then(set_up);
+    is_set_up.inspect_err(|_| close_source(io, socket))?;
+    Ok(socket)
 }
 
 /// Opens a subscription's sockets, one for each endpoint.
-pub fn receiving(uri: &AeronUri) -> Result<Vec<Receiving>, ChannelError> {
+pub fn receiving<K: Kernel>(
+    uri: &AeronUri,
+    io: &mut Io<K>,
+) -> Result<Vec<Receiving>, ChannelError> {
     let endpoints: Vec<_> = uri.endpoint.iter().chain(&uri.more_endpoints).collect();
     let remedy = "give endpoint=HOST:PORT, where it listens; port 0 picks one";
     refuse(endpoints.is_empty(), "a subscription without an endpoint", remedy)?;
-    endpoints.into_iter().map(|endpoint| receiving_at(uri, resolve(endpoint)?)).collect()
+    let mut lines = Vec::with_capacity(endpoints.len());
+    for endpoint in endpoints {
+        match resolve(endpoint).and_then(|endpoint| receiving_at(uri, endpoint, io)) {
+            Ok(line) => lines.push(line),
+            Err(error) => {
+                lines.iter().for_each(|line: &Receiving| close_source(io, line.socket));
+                return Err(error);
+            }
+        }
+    }
+    Ok(lines)
 }
 
-fn receiving_at(uri: &AeronUri, endpoint: SocketAddr) -> Result<Receiving, ChannelError> {
+fn receiving_at<K: Kernel>(
+    uri: &AeronUri,
+    endpoint: SocketAddr,
+    io: &mut Io<K>,
+) -> Result<Receiving, ChannelError> {
     let options = DatagramOptions { coalesce: true, ..options(uri) };
     if !endpoint.ip().is_multicast() {
-        let socket = Socket::datagram(&Address::Inet(endpoint), &options)?;
-        return Ok(Receiving { socket, feedback: None });
+        return Ok(Receiving { socket: open(io, endpoint, &options)?, feedback: None });
     }
+    let feedback = control_group(endpoint).filter(|_| uri.source.is_none());
+    let is_refused = feedback.is_none() && uri.source.is_none();
+    let remedy = "use a group whose last byte is odd, or name the source with source=";
+    refuse(is_refused, "an even group", remedy)?;
     let place = place(uri, endpoint)?;
     let index = place.map_or(0, |place| place.index);
     let options = DatagramOptions { reuse_address: true, ..options };
-    let socket = Socket::datagram(&Address::Inet(endpoint), &options)?;
-    direct(&socket, uri, endpoint, place)?;
-    if let Some(source) = uri.source {
-        socket.join_source(endpoint.ip(), source, index)?;
-        return Ok(Receiving { socket, feedback: None });
-    }
-    socket.join(endpoint.ip(), index)?;
-    let feedback = control_group(endpoint);
-    let remedy = "use a group whose last byte is odd, or name the source with source=";
-    refuse(feedback.is_none(), "an even group", remedy)?;
+    let socket = open_with(io, endpoint, &options, |socket| {
+        direct(socket, uri, endpoint, place)?;
+        match uri.source {
+            Some(source) => socket.join_source(endpoint.ip(), source, index)?,
+            None => socket.join(endpoint.ip(), index)?,
+        }
+        Ok(())
+    })?;
     Ok(Receiving { socket, feedback })
 }
 
@@ -173,6 +234,7 @@ const fn any(like: SocketAddr) -> IpAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use taut_io::{EpollKernel, EventLoop, LoopConfig};
 
     fn parse(text: &str) -> AeronUri {
         match text.parse() {
@@ -185,15 +247,18 @@ mod tests {
     fn sockets_have_the_buffers_and_hops_that_the_uri_says() {
         let more = "stream-id=7|so-rcvbuf=64k|so-sndbuf=100k";
         let uri = parse(&format!("aeron:udp?endpoint=127.0.0.1:0|{more}"));
-        let listening = receiving(&uri).expect("a socket");
+        let kernel = EpollKernel::new(4).expect("a kernel");
+        let mut events = EventLoop::new(kernel, LoopConfig::default()).expect("a loop");
+        let io = events.io();
+        let listening = receiving(&uri, io).expect("a socket");
         let group = parse(&format!("aeron:udp?endpoint=224.0.1.99:4000|ttl=9|{more}"));
-        let sending = sending(&group).expect("sockets");
-        for socket in [&listening[0].socket, &sending.data] {
-            let granted = socket.granted().expect("options");
+        let sending = sending(&group, io).expect("sockets");
+        for socket in [listening[0].socket, sending.data] {
+            let granted = io.granted(socket).expect("options");
             assert_eq!(granted.receive_buffer_bytes, 64 * 1024);
             assert_eq!(granted.send_buffer_bytes, 100 * 1024);
         }
-        assert_eq!(sending.data.multicast_hops(), Ok(9));
+        assert_eq!(io.socket(sending.data).expect("a socket").multicast_hops(), Ok(9));
     }
 
     #[test]

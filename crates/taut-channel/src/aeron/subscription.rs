@@ -1,10 +1,9 @@
 //! The subscribing end.
 
-use std::os::fd::AsFd;
-
 use taut_aeron::{
     Action as Answer, ImageEnd, Message as Fragment, Subscription, SubscriptionEvent, Target,
 };
+use taut_io::{Completion, Io, Kernel};
 use taut_sys::{Address, DatagramBatch};
 use taut_types::Nanos;
 
@@ -13,9 +12,9 @@ use super::parameters;
 use super::publication::session;
 use super::routes::Routes;
 use super::sockets::{self, Receiving};
-use super::wire::Wire;
 use crate::counters::Counters;
-use crate::driver::{Descriptors, Opening, SubscriptionDriver};
+use crate::datagrams::Datagrams;
+use crate::driver::{Opening, SubscriptionDriver, close_source};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event};
 use crate::message::{Action, Message};
@@ -37,18 +36,23 @@ pub(crate) struct AeronSubscription {
     /// One for each endpoint.
     lines: Vec<Receiving>,
     routes: Routes,
-    wire: Wire,
+    datagrams: Datagrams,
     batch: DatagramBatch,
     frames: Bundle,
     polls: u32,
     received_bytes: u64,
     is_closed: bool,
+    local: Option<Address>,
 }
 
 impl AeronSubscription {
-    pub(crate) fn open(uri: &AeronUri, opening: &Opening) -> Result<Self, ChannelError> {
-        let config = parameters::subscription(uri)?;
-        let lines = sockets::receiving(uri)?;
+    pub(crate) fn open<K: Kernel>(
+        uri: &AeronUri,
+        opening: &Opening,
+        io: &mut Io<K>,
+    ) -> Result<Self, ChannelError> {
+        let config = parameters::subscription(uri, opening)?;
+        let lines = sockets::receiving(uri, io)?;
         let feedback = match &lines[..] {
             [line] => line.feedback,
             // Each source is answered from the socket that hears it: see `send_bundle`.
@@ -60,11 +64,16 @@ impl AeronSubscription {
             has_many_sources: lines.len() > 1,
             ..config
         };
+        let core = Subscription::new(config).map_err(|error| {
+            lines.iter().for_each(|line| close_source(io, line.socket));
+            ChannelError::Aeron(error)
+        })?;
         Ok(Self {
-            core: Subscription::new(config).map_err(ChannelError::Aeron)?,
+            local: lines.first().and_then(|line| io.local_address(line.socket).ok()),
+            core,
             lines,
             routes: Routes::new(),
-            wire: Wire::new(opening.loss),
+            datagrams: Datagrams::new(opening.loss),
             batch: DatagramBatch::new(BATCH, BUFFER_BYTES).asking_for_one(),
             frames: Bundle::new(FRAME_BYTES),
             polls: 0,
@@ -108,15 +117,15 @@ impl AeronSubscription {
     }
 
     #[inline]
-    fn receive(&mut self, now: Nanos) {
-        let Self { core, lines, routes, wire, batch, .. } = self;
+    fn receive<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
+        let Self { core, lines, routes, datagrams, batch, .. } = self;
         if let [line] = &lines[..] {
-            wire.receive(&line.socket, batch, |from, datagram| {
+            datagrams.receive(io, line.socket, batch, |from, datagram| {
                 core.handle_bytes(now, from, datagram);
             });
         } else {
             for (place, line) in lines.iter().enumerate() {
-                wire.receive(&line.socket, batch, |from, datagram| {
+                datagrams.receive(io, line.socket, batch, |from, datagram| {
                     if core.handle_bytes(now, from, datagram) {
                         routes.note(from, place);
                     }
@@ -128,22 +137,22 @@ impl AeronSubscription {
 
     /// Sends what is to be said. NAKs are of one length: those of one round leave with one call.
     #[inline]
-    fn send_frames(&mut self, now: Nanos) {
+    fn send_frames<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
         let mut frame = [0; FRAME_BYTES];
         while let Some(sent) = self.core.poll_transmit(now, &mut frame) {
             let frame = frame.get(..sent.bytes).unwrap_or(&[]);
             if !self.frames.take(sent.to, frame, frame.len()) {
-                self.send_bundle();
+                self.send_bundle(io);
                 // An empty bundle takes any frame.
                 let _ = self.frames.take(sent.to, frame, frame.len());
             }
         }
-        self.send_bundle();
+        self.send_bundle(io);
     }
 
     #[inline]
-    fn send_bundle(&mut self) {
-        let Self { lines, routes, wire, frames, .. } = self;
+    fn send_bundle<K: Kernel>(&mut self, io: &mut Io<K>) {
+        let Self { lines, routes, datagrams, frames, .. } = self;
         let Some((Target::One(source), frames, segment_bytes)) = frames.empty() else { return };
         let (line, to) = match &lines[..] {
             [line] => (line, source),
@@ -153,14 +162,15 @@ impl AeronSubscription {
                 (line, line.feedback.unwrap_or(source))
             }
         };
-        wire.send(&line.socket, frames, segment_bytes, Some(&to));
+        datagrams.send(io, line.socket, frames, segment_bytes, Some(&to));
     }
 }
 
 impl SubscriptionDriver for AeronSubscription {
     #[inline]
-    fn poll<H>(&mut self, now: Nanos, limit: usize, handler: &mut H) -> usize
+    fn poll<K, H>(&mut self, io: &mut Io<K>, now: Nanos, limit: usize, handler: &mut H) -> usize
     where
+        K: Kernel,
         H: FnMut(Message<'_>) -> Action,
     {
         if self.is_closed {
@@ -169,12 +179,12 @@ impl SubscriptionDriver for AeronSubscription {
         self.polls = self.polls.wrapping_add(1);
         let mut count = self.deliver(limit, handler);
         if count < limit || self.polls.is_multiple_of(BACKLOG_RATIO) {
-            self.receive(now);
+            self.receive(io, now);
             if count < limit {
                 count += self.deliver(limit - count, handler);
             }
         }
-        self.send_frames(now);
+        self.send_frames(io, now);
         count
     }
 
@@ -216,10 +226,10 @@ impl SubscriptionDriver for AeronSubscription {
         self.core.image_count()
     }
 
-    fn close(&mut self, now: Nanos) {
+    fn close<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
         if !self.is_closed {
             self.core.close(now);
-            self.send_frames(now);
+            self.send_frames(io, now);
         }
         self.is_closed = true;
     }
@@ -238,9 +248,9 @@ impl SubscriptionDriver for AeronSubscription {
             dropped: core.overruns + core.incomplete,
             duplicated: core.duplicates,
             malformed: core.invalid,
-            refused: self.wire.failed,
-            transfers: self.wire.transfers,
-            injected_losses: self.wire.injected,
+            refused: self.datagrams.failed,
+            transfers: self.datagrams.transfers,
+            injected_losses: self.datagrams.injected,
             ..Counters::default()
         }
     }
@@ -249,12 +259,16 @@ impl SubscriptionDriver for AeronSubscription {
         self.core.poll_timeout()
     }
 
-    fn descriptors(&self) -> Descriptors<'_> {
-        let all = Descriptors::default();
-        self.lines.iter().fold(all, |all, line| all.and(line.socket.as_fd(), false))
+    fn complete(&mut self, completion: &Completion<'_>) -> bool {
+        let Completion::Ready { source, .. } = completion else { return false };
+        self.lines.iter().any(|line| line.socket == *source)
+    }
+
+    fn release<K: Kernel>(&mut self, io: &mut Io<K>) {
+        self.lines.iter().for_each(|line| close_source(io, line.socket));
     }
 
     fn local_address(&self) -> Option<Address> {
-        self.lines.first().and_then(|line| line.socket.local_address().ok())
+        self.local
     }
 }

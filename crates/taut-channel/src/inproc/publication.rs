@@ -1,12 +1,13 @@
 //! The publishing end.
 
+use taut_io::{Io, Kernel};
 use taut_ring::log::{Appender, ClaimError};
 use taut_ring::{Control, Policy};
 use taut_types::Nanos;
 
 use super::memory::{Memory, WRITER};
 use crate::counters::{Counters, SubscriberCounters};
-use crate::driver::{Descriptors, Opening, PublicationDriver};
+use crate::driver::{Opening, PublicationDriver};
 use crate::error::ChannelError;
 use crate::event::{Event, Events};
 use crate::offer::{MessageLimit, OfferError};
@@ -110,7 +111,13 @@ pub(super) fn refuse_loss(opening: &Opening) -> Result<(), ChannelError> {
 
 impl PublicationDriver for InprocPublication {
     #[inline]
-    fn offer(&mut self, now: Nanos, topic: &[u8], parts: &[&[u8]]) -> Result<u64, OfferError> {
+    fn offer<K: Kernel>(
+        &mut self,
+        _io: &mut Io<K>,
+        now: Nanos,
+        topic: &[u8],
+        parts: &[&[u8]],
+    ) -> Result<u64, OfferError> {
         self.check(now)?;
         if !topic.is_empty() {
             return Err(OfferError::NoTopics);
@@ -135,14 +142,19 @@ impl PublicationDriver for InprocPublication {
         }
     }
 
-    fn room(&mut self, now: Nanos, bytes: usize) -> Result<(), OfferError> {
+    fn room<K: Kernel>(
+        &mut self,
+        _io: &mut Io<K>,
+        now: Nanos,
+        bytes: usize,
+    ) -> Result<(), OfferError> {
         self.check(now)?;
         // A claim that is dropped leaves no trace.
         let claimed = self.appender.claim(bytes).map(drop);
         claimed.map_err(|error| self.refused(error, bytes))
     }
 
-    fn work(&mut self, now: Nanos) -> usize {
+    fn work<K: Kernel>(&mut self, _io: &mut Io<K>, now: Nanos) -> usize {
         if now >= self.count_at {
             self.look(now);
         }
@@ -170,7 +182,7 @@ impl PublicationDriver for InprocPublication {
         behind.max().unwrap_or(0)
     }
 
-    fn close(&mut self, now: Nanos) {
+    fn close<K: Kernel>(&mut self, _io: &mut Io<K>, now: Nanos) {
         self.is_closing = true;
         self.look(now);
     }
@@ -191,9 +203,9 @@ impl PublicationDriver for InprocPublication {
         Some(self.count_at)
     }
 
-    fn block(&mut self, span: Nanos) {
+    fn before_sleep<K: Kernel>(&mut self, _io: &mut Io<K>, span: Nanos) -> Nanos {
         // Nobody rings for a writer: readers make room without a word.
-        Descriptors::default().wait(span.min(Nanos::from_micros(50)));
+        span.min(Nanos::from_micros(50))
     }
 }
 

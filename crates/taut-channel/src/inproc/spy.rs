@@ -1,5 +1,6 @@
 //! A spy: a subscription on a publication of this process.
 
+use taut_io::{Io, Kernel};
 use taut_ring::broadcast::{Polled, Start};
 use taut_ring::log::{LogReader, message_bytes_max};
 use taut_types::Nanos;
@@ -104,12 +105,19 @@ impl SpySubscription {
         self.held = Some((bytes, end));
         true
     }
+
+    fn leave(&mut self) {
+        if self.reader.take().is_some() {
+            self.memory.give_back(self.seat);
+        }
+    }
 }
 
 impl SubscriptionDriver for SpySubscription {
     #[inline]
-    fn poll<H>(&mut self, _now: Nanos, limit: usize, handler: &mut H) -> usize
+    fn poll<K, H>(&mut self, _io: &mut Io<K>, _now: Nanos, limit: usize, handler: &mut H) -> usize
     where
+        K: Kernel,
         H: FnMut(Message<'_>) -> Action,
     {
         let mut count = 0;
@@ -141,10 +149,8 @@ impl SubscriptionDriver for SpySubscription {
         usize::from(self.is_live)
     }
 
-    fn close(&mut self, _now: Nanos) {
-        if self.reader.take().is_some() {
-            self.memory.give_back(self.seat);
-        }
+    fn close<K: Kernel>(&mut self, _io: &mut Io<K>, _now: Nanos) {
+        self.leave();
     }
 
     fn is_closed(&self) -> bool {
@@ -159,15 +165,16 @@ impl SubscriptionDriver for SpySubscription {
         None
     }
 
-    fn block(&mut self, span: Nanos) {
+    fn before_sleep<K: Kernel>(&mut self, _io: &mut Io<K>, span: Nanos) -> Nanos {
         if let Some(reader) = &self.reader {
             self.memory.sleep(span, || !reader.has_next());
         }
+        Nanos::ZERO
     }
 }
 
 impl Drop for SpySubscription {
     fn drop(&mut self) {
-        self.close(Nanos::ZERO);
+        self.leave();
     }
 }

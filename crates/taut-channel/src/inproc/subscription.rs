@@ -1,5 +1,6 @@
 //! The subscribing end.
 
+use taut_io::{Io, Kernel};
 use taut_ring::broadcast::{Polled, Start};
 use taut_ring::log::{LogReader, message_bytes_max};
 use taut_types::Nanos;
@@ -105,12 +106,22 @@ impl InprocSubscription {
             }
         }
     }
+
+    fn leave(&mut self) {
+        if let Some(mut reader) = self.reader.take() {
+            // The writer's account of this reader shall end with what it has read.
+            reader.report();
+            drop(reader);
+            self.memory.give_back(self.seat);
+        }
+    }
 }
 
 impl SubscriptionDriver for InprocSubscription {
     #[inline]
-    fn poll<H>(&mut self, _now: Nanos, limit: usize, handler: &mut H) -> usize
+    fn poll<K, H>(&mut self, _io: &mut Io<K>, _now: Nanos, limit: usize, handler: &mut H) -> usize
     where
+        K: Kernel,
         H: FnMut(Message<'_>) -> Action,
     {
         let mut count = 0;
@@ -140,13 +151,8 @@ impl SubscriptionDriver for InprocSubscription {
         usize::from(self.writer.is_some())
     }
 
-    fn close(&mut self, _now: Nanos) {
-        if let Some(mut reader) = self.reader.take() {
-            // The writer's account of this reader shall end with what it has read.
-            reader.report();
-            drop(reader);
-            self.memory.give_back(self.seat);
-        }
+    fn close<K: Kernel>(&mut self, _io: &mut Io<K>, _now: Nanos) {
+        self.leave();
     }
 
     fn is_closed(&self) -> bool {
@@ -161,15 +167,16 @@ impl SubscriptionDriver for InprocSubscription {
         None
     }
 
-    fn block(&mut self, span: Nanos) {
+    fn before_sleep<K: Kernel>(&mut self, _io: &mut Io<K>, span: Nanos) -> Nanos {
         if let Some(reader) = &self.reader {
             self.memory.sleep(span, || !reader.has_next());
         }
+        Nanos::ZERO
     }
 }
 
 impl Drop for InprocSubscription {
     fn drop(&mut self) {
-        self.close(Nanos::ZERO);
+        self.leave();
     }
 }

@@ -1,5 +1,6 @@
 //! The publishing end.
 
+use taut_io::{Io, Kernel};
 use taut_ipc::OwnedLogPublication;
 use taut_ring::Policy;
 use taut_ring::log::ClaimError;
@@ -107,7 +108,13 @@ pub(super) fn refuse_loss(opening: &Opening) -> Result<(), ChannelError> {
 
 impl PublicationDriver for IpcPublication {
     #[inline]
-    fn offer(&mut self, now: Nanos, topic: &[u8], parts: &[&[u8]]) -> Result<u64, OfferError> {
+    fn offer<K: Kernel>(
+        &mut self,
+        _io: &mut Io<K>,
+        now: Nanos,
+        topic: &[u8],
+        parts: &[&[u8]],
+    ) -> Result<u64, OfferError> {
         self.check(now)?;
         if !topic.is_empty() {
             return Err(OfferError::NoTopics);
@@ -131,14 +138,19 @@ impl PublicationDriver for IpcPublication {
         }
     }
 
-    fn room(&mut self, now: Nanos, bytes: usize) -> Result<(), OfferError> {
+    fn room<K: Kernel>(
+        &mut self,
+        _io: &mut Io<K>,
+        now: Nanos,
+        bytes: usize,
+    ) -> Result<(), OfferError> {
         self.check(now)?;
         // A claim that is dropped leaves no trace.
         let claimed = self.log.with(|log| log.claim(bytes).map(drop));
         claimed.map_err(|error| self.refused(error, bytes))
     }
 
-    fn work(&mut self, now: Nanos) -> usize {
+    fn work<K: Kernel>(&mut self, _io: &mut Io<K>, now: Nanos) -> usize {
         self.look(now);
         if self.is_closing && !self.is_closed && self.unacknowledged_bytes() == 0 {
             self.log.with(|log| log.resign());
@@ -160,7 +172,7 @@ impl PublicationDriver for IpcPublication {
         self.log.behind()
     }
 
-    fn close(&mut self, now: Nanos) {
+    fn close<K: Kernel>(&mut self, _io: &mut Io<K>, now: Nanos) {
         self.is_closing = true;
         self.look_now(now);
     }
@@ -181,9 +193,9 @@ impl PublicationDriver for IpcPublication {
         Some(self.count_at)
     }
 
-    fn block(&mut self, span: Nanos) {
+    fn before_sleep<K: Kernel>(&mut self, _io: &mut Io<K>, span: Nanos) -> Nanos {
         // Nobody rings for a writer: readers make room without a word.
-        crate::driver::Descriptors::default().wait(span.min(Nanos::from_micros(50)));
+        span.min(Nanos::from_micros(50))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The subscribing end.
 
+use taut_io::{Io, Kernel};
 use taut_ipc::{Join, OwnedLogSubscription, Writer};
 use taut_ring::broadcast::{Polled, Start};
 use taut_ring::log::message_bytes_max;
@@ -89,12 +90,20 @@ impl IpcSubscription {
         let position = position.saturating_sub(lost);
         self.events.tell(Event::Gap { session, position, length: lost });
     }
+
+    fn leave(&mut self) {
+        if let Some(mut log) = self.log.take() {
+            // The writer's account of this reader shall end with what it has read.
+            log.with(|log| log.report());
+        }
+    }
 }
 
 impl SubscriptionDriver for IpcSubscription {
     #[inline]
-    fn poll<H>(&mut self, now: Nanos, limit: usize, handler: &mut H) -> usize
+    fn poll<K, H>(&mut self, _io: &mut Io<K>, now: Nanos, limit: usize, handler: &mut H) -> usize
     where
+        K: Kernel,
         H: FnMut(Message<'_>) -> Action,
     {
         let mut count = 0;
@@ -149,11 +158,8 @@ impl SubscriptionDriver for IpcSubscription {
         usize::from(self.writer.is_some())
     }
 
-    fn close(&mut self, _now: Nanos) {
-        if let Some(mut log) = self.log.take() {
-            // The writer's account of this reader shall end with what it has read.
-            log.with(|log| log.report());
-        }
+    fn close<K: Kernel>(&mut self, _io: &mut Io<K>, _now: Nanos) {
+        self.leave();
     }
 
     fn is_closed(&self) -> bool {
@@ -168,15 +174,16 @@ impl SubscriptionDriver for IpcSubscription {
         Some(self.look_at)
     }
 
-    fn block(&mut self, span: Nanos) {
+    fn before_sleep<K: Kernel>(&mut self, _io: &mut Io<K>, span: Nanos) -> Nanos {
         if let Some(log) = &mut self.log {
             log.with(|log| log.sleep(span));
         }
+        Nanos::ZERO
     }
 }
 
 impl Drop for IpcSubscription {
     fn drop(&mut self) {
-        self.close(Nanos::ZERO);
+        self.leave();
     }
 }

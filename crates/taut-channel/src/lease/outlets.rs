@@ -3,13 +3,14 @@
 //! eighth of its time).
 
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 
+use taut_io::{Handle, Io, Kernel};
 use taut_lease::LeasePublisher;
-use taut_sys::{Address, DatagramBatch, DatagramOptions, Socket, SysError};
+use taut_sys::{Address, DatagramOptions, Socket, SysError};
 
 use super::place;
-use crate::driver::Descriptors;
+use crate::driver::close_source;
+use crate::error::ChannelError;
 
 /// Subscribers with a socket of their own: each is one more to look at for questions.
 const OWN_MAX: usize = 8;
@@ -17,61 +18,93 @@ const OWN_MAX: usize = 8;
 /// Where datagrams leave and questions come in.
 #[derive(Debug)]
 pub(super) struct Outlets {
-    common: Socket,
-    own: Vec<(SocketAddr, Socket)>,
-    group: Option<(SocketAddr, Socket)>,
+    common: Handle,
+    own: Vec<(SocketAddr, Handle)>,
+    group: Option<(SocketAddr, Handle)>,
     options: DatagramOptions,
 }
 
 impl Outlets {
-    pub(super) fn open(at: SocketAddr, options: DatagramOptions) -> Result<Self, SysError> {
-        let common = Socket::datagram(&Address::Inet(at), &options)?;
+    pub(super) fn open<K: Kernel>(
+        io: &mut Io<K>,
+        at: SocketAddr,
+        options: DatagramOptions,
+    ) -> Result<Self, ChannelError> {
+        let common = io.datagram(&Address::Inet(at), &options)?;
+        io.watch(common).inspect_err(|_| close_source(io, common))?;
         Ok(Self { common, own: Vec::with_capacity(OWN_MAX), group: None, options })
     }
 
-    pub(super) const fn common(&self) -> &Socket {
-        &self.common
-    }
-
     /// Messages go to this group, through this interface (0: the kernel's choice).
-    pub(super) fn reach(
+    pub(super) fn reach<K: Kernel>(
         &mut self,
+        io: &mut Io<K>,
         group: SocketAddr,
         interface: u32,
         hops: u8,
-    ) -> Result<(), SysError> {
-        let socket = self.common.datagram_beside_to_group(group, interface, hops, &self.options)?;
-        self.group = Some((group, socket));
+    ) -> Result<(), ChannelError> {
+        let common = io.socket(self.common)?;
+        let socket = common.datagram_beside_to_group(group, interface, hops, &self.options)?;
+        self.group = Some((group, io.adopt_datagram(socket, false)?));
         Ok(())
     }
 
     /// After subscribers came or went: gives each its own socket as long as there are any.
     #[cold]
-    pub(super) fn follow(&mut self, core: &LeasePublisher) {
-        self.own.retain(|(address, _)| core.subscribers().any(|now| now == *address));
+    pub(super) fn follow<K: Kernel>(&mut self, io: &mut Io<K>, core: &LeasePublisher) {
+        self.own.retain(|(address, socket)| {
+            let stays = core.subscribers().any(|now| now == *address);
+            if !stays {
+                close_source(io, *socket);
+            }
+            stays
+        });
         for subscriber in core.subscribers() {
             if self.own.len() < OWN_MAX && self.own(&subscriber).is_none() {
                 // Where it cannot be had, the common one does.
-                let socket = self.common.datagram_beside(subscriber, &self.options);
-                self.own.extend(socket.ok().map(|socket| (subscriber, socket)));
+                self.own.extend(self.beside(io, subscriber).map(|socket| (subscriber, socket)));
             }
         }
     }
 
+    fn beside<K: Kernel>(&self, io: &mut Io<K>, subscriber: SocketAddr) -> Option<Handle> {
+        let common = io.socket(self.common).ok()?;
+        let socket = common.datagram_beside(subscriber, &self.options).ok()?;
+        let socket = io.adopt_datagram(socket, false).ok()?;
+        io.watch(socket).inspect_err(|_| close_source(io, socket)).ok()?;
+        Some(socket)
+    }
+
+    /// Whether a source is one of these sockets.
+    pub(super) fn has(&self, source: Handle) -> bool {
+        source == self.common || self.own.iter().any(|(_, socket)| *socket == source)
+    }
+
+    pub(super) fn release<K: Kernel>(&self, io: &mut Io<K>) {
+        close_source(io, self.common);
+        let own = self.group.iter().chain(&self.own);
+        own.for_each(|(_, socket)| close_source(io, *socket));
+    }
+
     #[inline]
-    fn own(&self, of: &SocketAddr) -> Option<&Socket> {
+    fn own(&self, of: &SocketAddr) -> Option<Handle> {
         let mut own = self.group.iter().chain(&self.own);
-        own.find(|(address, _)| address == of).map(|(_, socket)| socket)
+        own.find(|(address, _)| address == of).map(|(_, socket)| *socket)
     }
 
     /// Sends a datagram; `None` when the kernel has no room. That nobody takes it is no error: the
     /// lease will tell.
     #[inline]
-    pub(super) fn send(&self, datagram: &[u8], to: SocketAddr) -> Result<Option<usize>, SysError> {
-        match self.try_send(datagram, to) {
+    pub(super) fn send<K: Kernel>(
+        &self,
+        io: &mut Io<K>,
+        datagram: &[u8],
+        to: SocketAddr,
+    ) -> Result<Option<usize>, SysError> {
+        match self.try_send(io, datagram, to) {
             // What became of an earlier datagram; this one has not been tried.
             Err(error) if error.is_peer_gone() || error.is_too_long() => {
-                match self.try_send(datagram, to) {
+                match self.try_send(io, datagram, to) {
                     Err(error) if error.is_peer_gone() => Ok(Some(datagram.len())),
                     sent => sent,
                 }
@@ -81,39 +114,38 @@ impl Outlets {
     }
 
     #[inline]
-    fn try_send(&self, datagram: &[u8], to: SocketAddr) -> Result<Option<usize>, SysError> {
+    fn try_send<K: Kernel>(
+        &self,
+        io: &mut Io<K>,
+        datagram: &[u8],
+        to: SocketAddr,
+    ) -> Result<Option<usize>, SysError> {
         match self.own(&to) {
-            Some(socket) => socket.send(datagram),
-            None => self.common.send_to(datagram, &to),
+            Some(socket) => io.send_datagram(socket, datagram, None),
+            None => io.send_datagram(self.common, datagram, Some(&to)),
         }
     }
 
-    /// Takes questions from the socket of this index; nothing behind the last one.
-    pub(super) fn receive(&self, index: usize, batch: &mut DatagramBatch) -> Option<usize> {
-        let socket = match index.checked_sub(1) {
-            None => &self.common,
-            Some(own) => &self.own.get(own)?.1,
-        };
-        // An error is a peer that went away, which its lease will tell.
-        Some(socket.receive_batch(batch).unwrap_or(0))
+    /// The socket of this index to take questions from; nothing behind the last one.
+    pub(super) fn socket(&self, index: usize) -> Option<Handle> {
+        match index.checked_sub(1) {
+            None => Some(self.common),
+            Some(own) => self.own.get(own).map(|(_, socket)| *socket),
+        }
     }
 
     /// The longest datagram payload that goes to an address in one piece.
     #[cold]
-    pub(super) fn path_payload_bytes(&self, to: SocketAddr) -> Option<usize> {
-        let asked = match self.own(&to) {
-            Some(socket) => socket.path_payload_bytes(),
-            None => {
-                let at = Address::Inet(place::any_like(to));
-                let options = DatagramOptions { peer: Some(to), ..DatagramOptions::default() };
-                Socket::datagram(&at, &options).and_then(|socket| socket.path_payload_bytes())
-            }
-        };
-        asked.ok()
-    }
-
-    pub(super) fn descriptors(&self) -> Descriptors<'_> {
-        let common = Descriptors::default().and(self.common.as_fd(), false);
-        self.own.iter().fold(common, |all, (_, socket)| all.and(socket.as_fd(), false))
+    pub(super) fn path_payload_bytes<K: Kernel>(
+        &self,
+        io: &mut Io<K>,
+        to: SocketAddr,
+    ) -> Option<usize> {
+        if let Some(own) = self.own(&to) {
+            return io.socket(own).ok()?.path_payload_bytes().ok();
+        }
+        let at = Address::Inet(place::any_like(to));
+        let options = DatagramOptions { peer: Some(to), ..DatagramOptions::default() };
+        Socket::datagram(&at, &options).and_then(|socket| socket.path_payload_bytes()).ok()
     }
 }

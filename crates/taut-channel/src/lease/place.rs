@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use taut_lease::Key;
-use taut_sys::{Address, Socket, interface_index, interfaces, random_bytes};
+use taut_sys::{interface_index, interfaces};
 
 use crate::error::ChannelError;
 use crate::uri::{Endpoint, LeaseUri};
@@ -58,25 +58,6 @@ pub(super) fn key(file: Option<&Path>) -> Result<Option<Key>, ChannelError> {
     let wanted = "a key of 32 hexadecimal digits, such as `openssl rand -hex 16` prints";
     let value = value.ok_or(ChannelError::File { file: name, wanted })?;
     Ok(Some(Key::new(value.to_be_bytes())))
-}
-
-/// Eight random bytes as a number that is not 0.
-pub(super) fn random() -> Result<u64, ChannelError> {
-    let mut bytes = [0; 8];
-    random_bytes(&mut bytes)?;
-    Ok(u64::from_le_bytes(bytes).max(1))
-}
-
-/// A random secret.
-pub(super) fn secret() -> Result<Key, ChannelError> {
-    let mut bytes = [0; 16];
-    random_bytes(&mut bytes)?;
-    Ok(Key::new(bytes))
-}
-
-/// Where a socket is bound.
-pub(super) fn local(socket: &Socket) -> Option<Address> {
-    socket.local_address().ok()
 }
 
 /// A number for an address, for events.

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use taut_lease::{LeasePublisher, LeaseTerms, PublisherEvent};
+use taut_io::{Completion, Io, Kernel};
+use taut_lease::{Key, LeasePublisher, LeaseTerms, PublisherEvent};
 use taut_sys::{Address, DatagramBatch, DatagramOptions, SysError};
 use taut_types::Nanos;
 
@@ -11,11 +12,12 @@ use super::accounts::Accounts;
 use super::outlets::Outlets;
 use super::place::{self, LOOK_EVERY, MTU_BYTES};
 use crate::counters::{Counters, SubscriberCounters};
-use crate::driver::{Descriptors, Opening, PublicationDriver};
+use crate::datagrams::Datagrams;
+use crate::driver::{Opening, PublicationDriver, close_source};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event};
-use crate::loss::Loss;
 use crate::offer::{MessageLimit, OfferError};
+use crate::random::Random;
 use crate::uri::LeaseUri;
 
 const LEASE: Nanos = Nanos::from_secs(60);
@@ -34,7 +36,8 @@ pub(crate) struct LeasePublication {
     group: Option<SocketAddr>,
     datagram: Box<[u8]>,
     questions: DatagramBatch,
-    loss: Option<Loss>,
+    datagrams: Datagrams,
+    local: Option<Address>,
     look_at: Nanos,
     events: VecDeque<Event>,
     counters: Counters,
@@ -42,42 +45,60 @@ pub(crate) struct LeasePublication {
 }
 
 impl LeasePublication {
-    pub(crate) fn open(uri: &LeaseUri, opening: &Opening) -> Result<Self, ChannelError> {
+    pub(crate) fn open<K: Kernel>(
+        uri: &LeaseUri,
+        opening: &Opening,
+        io: &mut Io<K>,
+    ) -> Result<Self, ChannelError> {
         let at = place::resolve(&uri.endpoint)?;
-        let group = uri.group.as_ref().map(place::resolve).transpose()?;
         let options = DatagramOptions {
             send_buffer_bytes: uri.send_buffer_bytes,
             receive_buffer_bytes: uri.receive_buffer_bytes,
             whole: true,
             ..DatagramOptions::default()
         };
+        let outlets = Outlets::open(io, at, options)?;
+        let socket = outlets.socket(0);
+        let opened = Self::with(uri, opening, at, outlets, io);
+        opened.inspect_err(|_| socket.into_iter().for_each(|socket| close_source(io, socket)))
+    }
+
+    fn with<K: Kernel>(
+        uri: &LeaseUri,
+        opening: &Opening,
+        at: SocketAddr,
+        mut outlets: Outlets,
+        io: &mut Io<K>,
+    ) -> Result<Self, ChannelError> {
+        let group = uri.group.as_ref().map(place::resolve).transpose()?;
         let key = place::key(uri.key.as_deref())?;
-        let mut outlets = Outlets::open(at, options)?;
         let mtu_bytes = uri.mtu.map_or(MTU_BYTES, usize::from);
         if let Some(group) = group {
-            outlets.reach(group, place::interface(uri, at.ip())?, uri.ttl.unwrap_or(1))?;
+            outlets.reach(io, group, place::interface(uri, at.ip())?, uri.ttl.unwrap_or(1))?;
             // The path to a group is known before anybody listens.
-            let path = outlets.path_payload_bytes(group).unwrap_or(usize::MAX);
+            let path = outlets.path_payload_bytes(io, group).unwrap_or(usize::MAX);
             if uri.mtu.is_some() && mtu_bytes > path {
                 return Err(ChannelError::PathMtu { wanted: mtu_bytes, carried: path });
             }
         }
+        let mut random = Random::new(opening);
         let terms = LeaseTerms {
             lease: uri.lease.unwrap_or(LEASE),
             mtu_bytes,
             subscribers_max: SUBSCRIBERS_MAX,
-            session: place::random()?,
-            secret: place::secret()?,
+            session: u64::from_le_bytes(random.bytes()?).max(1),
+            secret: Key::new(random.bytes()?),
             key,
         };
         Ok(Self {
             core: LeasePublisher::new(opening.now, terms),
+            local: outlets.socket(0).and_then(|common| io.local_address(common).ok()),
             outlets,
             accounts: Accounts::new(SUBSCRIBERS_MAX),
             group,
             datagram: vec![0; mtu_bytes.max(QUESTION_BYTES)].into_boxed_slice(),
             questions: DatagramBatch::new(QUESTIONS, QUESTION_BYTES),
-            loss: opening.loss,
+            datagrams: Datagrams::new(opening.loss),
             look_at: opening.now,
             events: VecDeque::with_capacity(QUESTION_BYTES),
             counters: Counters::default(),
@@ -86,11 +107,13 @@ impl LeasePublication {
     }
 
     /// Takes questions and answers them.
-    fn look(&mut self, now: Nanos) -> usize {
+    fn look<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
         self.look_at = now + LOOK_EVERY;
         let mut got = 0;
-        for socket in 0.. {
-            let Some(count) = self.outlets.receive(socket, &mut self.questions) else { break };
+        for index in 0.. {
+            let Some(socket) = self.outlets.socket(index) else { break };
+            // An error is a peer that went away, which its lease will tell.
+            let count = io.receive_batch(socket, &mut self.questions).unwrap_or(0);
             got += count;
             for index in 0..count {
                 let Some(from) = self.questions.info(index).from else { continue };
@@ -102,18 +125,20 @@ impl LeasePublication {
         while let Some((length, to)) = self.core.poll_transmit(now, &mut self.datagram) {
             sent += 1;
             match to {
-                Some(to) => drop(self.send_one(length, to)),
+                Some(to) => {
+                    let _ = self.send_one(io, length, to);
+                }
                 None => {
-                    let _ = self.send_all(length);
+                    let _ = self.send_all(io, length);
                     self.accounts.settle(false);
                 }
             }
         }
-        self.collect_events();
+        self.collect_events(io);
         got + sent
     }
 
-    fn collect_events(&mut self) {
+    fn collect_events<K: Kernel>(&mut self, io: &mut Io<K>) {
         let mut has_changed = false;
         while let Some(event) = self.core.poll_event() {
             has_changed |= !matches!(event, PublisherEvent::Refused(_));
@@ -137,21 +162,25 @@ impl LeasePublication {
             self.accounts.follow(self.core.subscribers(), self.core.position());
         }
         if has_changed && self.group.is_none() {
-            self.outlets.follow(&self.core);
+            self.outlets.follow(io, &self.core);
         }
     }
 
     /// Sends the datagram to whoever has a lease; `None` when the kernel has no room for the first
     /// one, an error when it goes to none of them: one subscriber's path is not the others' matter.
     #[inline]
-    fn send_all(&mut self, length: usize) -> Result<Option<()>, SysError> {
+    fn send_all<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        length: usize,
+    ) -> Result<Option<()>, SysError> {
         if let Some(group) = self.group {
-            return self.send_one(length, group);
+            return self.send_one(io, length, group);
         }
         let (mut is_sent, mut failure) = (false, None);
         for at in 0.. {
             let Some(to) = self.core.subscriber(at) else { break };
-            match self.send_one(length, to) {
+            match self.send_one(io, length, to) {
                 Ok(Some(())) => is_sent = true,
                 Ok(None) if at == 0 => return Ok(None),
                 // The first one decides; for the others it is a drop, and counted.
@@ -169,30 +198,39 @@ impl LeasePublication {
     }
 
     #[inline]
-    fn send_one(&mut self, length: usize, to: SocketAddr) -> Result<Option<()>, SysError> {
-        if self.loss.as_mut().is_some_and(Loss::drops) {
-            self.counters.injected_losses += 1;
+    fn send_one<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        length: usize,
+        to: SocketAddr,
+    ) -> Result<Option<()>, SysError> {
+        if self.datagrams.drops() {
             return Ok(Some(()));
         }
         let datagram = self.datagram.get(..length).unwrap_or(&[]);
-        let sent = self.outlets.send(datagram, to)?;
-        self.counters.transfers += 1;
+        let sent = self.outlets.send(io, datagram, to)?;
+        self.datagrams.transfers += 1;
         Ok(sent.map(|_| ()))
     }
 
     /// A message that no path carries in one piece.
     #[cold]
-    fn too_long_for_path(&self, bytes: usize) -> OfferError {
+    fn too_long_for_path<K: Kernel>(&self, io: &mut Io<K>, bytes: usize) -> OfferError {
         let own = self.core.mtu_bytes() - self.core.bytes_max();
         let subscribers = self.group.into_iter().chain(self.core.subscribers());
-        let paths = subscribers.filter_map(|to| self.outlets.path_payload_bytes(to));
+        let paths = subscribers.filter_map(|to| self.outlets.path_payload_bytes(io, to));
         let bytes_max = paths.max().map_or(0, |path| path.saturating_sub(own));
         OfferError::TooLong { bytes, bytes_max, limit: MessageLimit::PathMtu }
     }
 
-    fn check(&mut self, now: Nanos, bytes: usize) -> Result<(), OfferError> {
+    fn check<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        now: Nanos,
+        bytes: usize,
+    ) -> Result<(), OfferError> {
         if now >= self.look_at {
-            self.look(now);
+            self.look(io, now);
         }
         let bytes_max = self.core.bytes_max();
         if self.is_closing {
@@ -210,16 +248,22 @@ impl LeasePublication {
 
 impl PublicationDriver for LeasePublication {
     #[inline]
-    fn offer(&mut self, now: Nanos, topic: &[u8], parts: &[&[u8]]) -> Result<u64, OfferError> {
+    fn offer<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        now: Nanos,
+        topic: &[u8],
+        parts: &[&[u8]],
+    ) -> Result<u64, OfferError> {
         let bytes = parts.iter().map(|part| part.len()).sum();
-        self.check(now, bytes)?;
+        self.check(io, now, bytes)?;
         if !topic.is_empty() {
             return Err(OfferError::NoTopics);
         }
         let written = self.core.write_message(now, 0, parts, &mut self.datagram);
         let bytes_max = self.core.bytes_max();
         let too_long = OfferError::TooLong { bytes, bytes_max, limit: MessageLimit::Mtu };
-        let sent = self.send_all(written.ok_or(too_long)?);
+        let sent = self.send_all(io, written.ok_or(too_long)?);
         self.counters.dropped += self.accounts.settle(matches!(sent, Ok(Some(()))));
         match sent {
             Ok(Some(())) => {
@@ -232,21 +276,26 @@ impl PublicationDriver for LeasePublication {
                 self.counters.back_pressured += 1;
                 Err(OfferError::BackPressured)
             }
-            Err(error) if error.is_too_long() => Err(self.too_long_for_path(bytes)),
+            Err(error) if error.is_too_long() => Err(self.too_long_for_path(io, bytes)),
             Err(error) => Err(OfferError::System(error)),
         }
     }
 
-    fn room(&mut self, now: Nanos, bytes: usize) -> Result<(), OfferError> {
+    fn room<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        now: Nanos,
+        bytes: usize,
+    ) -> Result<(), OfferError> {
         // The kernel's buffer is not ours to claim: a commit may be back-pressured after all.
-        self.check(now, bytes)
+        self.check(io, now, bytes)
     }
 
-    fn work(&mut self, now: Nanos) -> usize {
+    fn work<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
         if now < self.look_at {
             return 0;
         }
-        self.look(now)
+        self.look(io, now)
     }
 
     fn poll_event(&mut self) -> Option<Event> {
@@ -261,10 +310,10 @@ impl PublicationDriver for LeasePublication {
         0
     }
 
-    fn close(&mut self, now: Nanos) {
+    fn close<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
         self.is_closing = true;
         self.core.close(now);
-        self.look(now);
+        self.look(io, now);
     }
 
     fn is_closed(&self) -> bool {
@@ -274,7 +323,13 @@ impl PublicationDriver for LeasePublication {
     fn counters(&self) -> Counters {
         let tally = self.core.tally();
         let refused = tally.unproved + tally.refused;
-        Counters { malformed: tally.malformed, refused, ..self.counters }
+        Counters {
+            malformed: tally.malformed,
+            refused,
+            transfers: self.datagrams.transfers,
+            injected_losses: self.datagrams.injected,
+            ..self.counters
+        }
     }
 
     fn subscribers(&self) -> Vec<SubscriberCounters> {
@@ -285,11 +340,21 @@ impl PublicationDriver for LeasePublication {
         self.core.poll_timeout().map(|at| at.max(self.look_at))
     }
 
-    fn descriptors(&self) -> Descriptors<'_> {
-        self.outlets.descriptors()
+    fn complete(&mut self, completion: &Completion<'_>) -> bool {
+        let Completion::Ready { source, .. } = completion else { return false };
+        let is_own = self.outlets.has(*source);
+        if is_own {
+            // A question is there: the next duty looks at it.
+            self.look_at = Nanos(i64::MIN / 2);
+        }
+        is_own
+    }
+
+    fn release<K: Kernel>(&mut self, io: &mut Io<K>) {
+        self.outlets.release(io);
     }
 
     fn local_address(&self) -> Option<Address> {
-        place::local(self.outlets.common())
+        self.local
     }
 }

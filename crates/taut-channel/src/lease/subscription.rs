@@ -2,19 +2,20 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 
+use taut_io::{Completion, Handle, Io, Kernel};
 use taut_lease::{LeaseSubscriber, SubscriberEvent, SubscriberTerms};
-use taut_sys::{Address, DatagramOptions, Socket};
+use taut_sys::{Address, DatagramOptions};
 use taut_types::Nanos;
 
 use super::place::{self, LOOK_EVERY};
 use crate::counters::Counters;
-use crate::driver::{Descriptors, Opening, SubscriptionDriver};
+use crate::datagrams::Datagrams;
+use crate::driver::{Opening, SubscriptionDriver, close_source};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event};
-use crate::loss::Loss;
 use crate::message::{Action, Message};
+use crate::random::Random;
 use crate::uri::LeaseUri;
 
 /// The longest datagram that there is.
@@ -27,13 +28,13 @@ pub(crate) struct LeaseSubscription {
     core: LeaseSubscriber,
     publisher: SocketAddr,
     /// Connected to the publisher: for leases, and for messages without a group.
-    socket: Socket,
-    group: Option<Socket>,
+    socket: Handle,
+    group: Option<Handle>,
     datagram: Box<[u8]>,
     question: [u8; 128],
     /// An aborted message: where it lies in the datagram, and its numbers.
     held: Option<(usize, usize, u64, u64)>,
-    loss: Option<Loss>,
+    datagrams: Datagrams,
     timeout: Option<Nanos>,
     /// The last poll found nothing.
     was_idle: bool,
@@ -51,7 +52,11 @@ enum Look {
 }
 
 impl LeaseSubscription {
-    pub(crate) fn open(uri: &LeaseUri, opening: &Opening) -> Result<Self, ChannelError> {
+    pub(crate) fn open<K: Kernel>(
+        uri: &LeaseUri,
+        opening: &Opening,
+        io: &mut Io<K>,
+    ) -> Result<Self, ChannelError> {
         let publisher = place::resolve(&uri.endpoint)?;
         let buffers = DatagramOptions {
             send_buffer_bytes: uri.send_buffer_bytes,
@@ -60,19 +65,14 @@ impl LeaseSubscription {
         };
         let options = DatagramOptions { peer: Some(publisher), ..buffers };
         let key = place::key(uri.key.as_deref())?;
-        let socket = Socket::datagram(&Address::Inet(place::any_like(publisher)), &options)?;
-        let group = match &uri.group {
-            None => None,
-            Some(group) => {
-                let group = place::resolve(group)?;
-                let options = DatagramOptions { reuse_address: true, ..buffers };
-                let socket = Socket::datagram(&Address::Inet(group), &options)?;
-                let interface = place::interface(uri, publisher.ip())?;
-                socket.join_source(group.ip(), publisher.ip(), interface)?;
-                Some(socket)
-            }
-        };
-        let terms = SubscriberTerms { nonce: place::random()?, key, drops_late: uri.drops_late };
+        let nonce = u64::from_le_bytes(Random::new(opening).bytes()?).max(1);
+        let terms = SubscriberTerms { nonce, key, drops_late: uri.drops_late };
+        let socket = io.datagram(&Address::Inet(place::any_like(publisher)), &options)?;
+        let joined = io.watch(socket).map_err(ChannelError::from).and_then(|()| {
+            let group = uri.group.as_ref().map(place::resolve).transpose()?;
+            group.map(|group| join(uri, publisher, group, buffers, io)).transpose()
+        });
+        let group = joined.inspect_err(|_| close_source(io, socket))?;
         let core = LeaseSubscriber::new(opening.now, terms);
         Ok(Self {
             timeout: core.poll_timeout(),
@@ -83,7 +83,7 @@ impl LeaseSubscription {
             datagram: vec![0; DATAGRAM_BYTES].into_boxed_slice(),
             question: [0; 128],
             held: None,
-            loss: opening.loss,
+            datagrams: Datagrams::new(opening.loss),
             was_idle: false,
             look_at: opening.now,
             events: VecDeque::with_capacity(EVENTS),
@@ -91,19 +91,22 @@ impl LeaseSubscription {
         })
     }
 
+    fn has(&self, source: Handle) -> bool {
+        source == self.socket || Some(source) == self.group
+    }
+
     /// Time passes: asks, renews, leaves.
     #[cold]
-    fn keep(&mut self, now: Nanos) {
+    fn keep<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
         self.core.handle_timeout(now);
         while let Some(length) = self.core.poll_transmit(now, &mut self.question) {
             let question = self.question.get(..length).unwrap_or(&[]);
-            if self.loss.as_mut().is_some_and(Loss::drops) {
-                self.counters.injected_losses += 1;
+            if self.datagrams.drops() {
                 continue;
             }
             // Nobody there (ECONNREFUSED) is normal: it is asked again.
-            let _ = self.socket.send(question);
-            self.counters.transfers += 1;
+            let _ = io.send_datagram(self.socket, question, None);
+            self.datagrams.transfers += 1;
         }
         self.after();
     }
@@ -144,13 +147,13 @@ impl LeaseSubscription {
 
     /// Takes a datagram, of the group first: answers to questions may wait a little.
     #[inline]
-    fn look(&mut self, now: Nanos) -> Look {
-        let received = match &self.group {
-            None => self.socket.receive(&mut self.datagram),
-            Some(group) => match group.receive(&mut self.datagram) {
+    fn look<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> Look {
+        let received = match self.group {
+            None => io.read(self.socket, &mut self.datagram),
+            Some(group) => match io.read(group, &mut self.datagram) {
                 Ok(None) if now >= self.look_at => {
                     self.look_at = now + LOOK_EVERY;
-                    self.socket.receive(&mut self.datagram)
+                    io.read(self.socket, &mut self.datagram)
                 }
                 received => received,
             },
@@ -161,9 +164,8 @@ impl LeaseSubscription {
             Err(error) if error.is_peer_gone() => return Look::Other,
             Ok(None) | Err(_) => return Look::Nothing,
         };
-        self.counters.transfers += 1;
-        if self.loss.as_mut().is_some_and(Loss::drops) {
-            self.counters.injected_losses += 1;
+        self.datagrams.transfers += 1;
+        if self.datagrams.drops() {
             return Look::Other;
         }
         let datagram = self.datagram.get(..length).unwrap_or(&[]);
@@ -184,12 +186,13 @@ impl LeaseSubscription {
 
 impl SubscriptionDriver for LeaseSubscription {
     #[inline]
-    fn poll<H>(&mut self, now: Nanos, limit: usize, handler: &mut H) -> usize
+    fn poll<K, H>(&mut self, io: &mut Io<K>, now: Nanos, limit: usize, handler: &mut H) -> usize
     where
+        K: Kernel,
         H: FnMut(Message<'_>) -> Action,
     {
         if self.timeout.is_some_and(|timeout| now >= timeout) {
-            self.keep(now);
+            self.keep(io, now);
         }
         // What comes alone is handed back at once: to ask whether there is more is a system call
         // that the caller would wait for. In a burst it is worth it.
@@ -199,7 +202,7 @@ impl SubscriptionDriver for LeaseSubscription {
         while count < limit && others < 64 {
             let (start, end, session, position) = match self.held.take() {
                 Some(held) => held,
-                None => match self.look(now) {
+                None => match self.look(io, now) {
                     Look::Message { start, end, session, position } => {
                         (start, end, session, position)
                     }
@@ -228,7 +231,7 @@ impl SubscriptionDriver for LeaseSubscription {
         if count > 0 {
             self.after();
         } else if others > 0 && self.core.poll_timeout().is_some_and(|timeout| now >= timeout) {
-            self.keep(now);
+            self.keep(io, now);
         }
         count
     }
@@ -241,9 +244,9 @@ impl SubscriptionDriver for LeaseSubscription {
         usize::from(self.core.has_image())
     }
 
-    fn close(&mut self, now: Nanos) {
+    fn close<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
         self.core.close(now);
-        self.keep(now);
+        self.keep(io, now);
     }
 
     fn is_closed(&self) -> bool {
@@ -258,6 +261,8 @@ impl SubscriptionDriver for LeaseSubscription {
             reordered: tally.late,
             malformed: tally.malformed,
             refused: tally.unproved,
+            transfers: self.datagrams.transfers,
+            injected_losses: self.datagrams.injected,
             ..self.counters
         }
     }
@@ -266,15 +271,35 @@ impl SubscriptionDriver for LeaseSubscription {
         self.timeout
     }
 
-    fn descriptors(&self) -> Descriptors<'_> {
-        let descriptors = Descriptors::default().and(self.socket.as_fd(), false);
-        match &self.group {
-            Some(group) => descriptors.and(group.as_fd(), false),
-            None => descriptors,
+    fn complete(&mut self, completion: &Completion<'_>) -> bool {
+        let Completion::Ready { source, .. } = completion else { return false };
+        if *source == self.socket {
+            // An answer is there, maybe beside a group's messages.
+            self.look_at = Nanos(i64::MIN / 2);
         }
+        self.has(*source)
     }
 
-    fn local_address(&self) -> Option<Address> {
-        None
+    fn release<K: Kernel>(&mut self, io: &mut Io<K>) {
+        close_source(io, self.socket);
+        self.group.into_iter().for_each(|group| close_source(io, group));
     }
+}
+
+/// The group's socket, joined for the publisher as its only source.
+fn join<K: Kernel>(
+    uri: &LeaseUri,
+    publisher: SocketAddr,
+    group: SocketAddr,
+    buffers: DatagramOptions,
+    io: &mut Io<K>,
+) -> Result<Handle, ChannelError> {
+    let interface = place::interface(uri, publisher.ip())?;
+    let options = DatagramOptions { reuse_address: true, ..buffers };
+    let socket = io.datagram(&Address::Inet(group), &options)?;
+    let joined = io.watch(socket).and_then(|()| {
+        Ok(io.socket(socket)?.join_source(group.ip(), publisher.ip(), interface)?)
+    });
+    joined.inspect_err(|_| close_source(io, socket))?;
+    Ok(socket)
 }

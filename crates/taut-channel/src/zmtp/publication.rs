@@ -2,33 +2,30 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 
-use taut_sys::{Address, Epoll, Interest, Readiness, Socket, random_bytes};
+use taut_io::{Completion, Handle, Io, Kernel};
+use taut_sys::Address;
 use taut_types::Nanos;
-use taut_zmtp::{
-    CloseReason, PeerId, Publisher, PublisherEvent, Refusal, SEED_BYTES, Seed, SocketType,
-};
+use taut_zmtp::{CloseReason, PeerId, Publisher, PublisherEvent, Refusal, Seed, SocketType};
 
 use super::settings;
-use super::transport::{LISTENER, Transport};
+use super::streams::Streams;
+use super::transport::Transport;
 use super::wire::{Read, Wire};
 use crate::counters::{Counters, DEPARTED_MAX, SubscriberCounters};
-use crate::driver::{Descriptors, Opening, PublicationDriver};
+use crate::driver::{Opening, PublicationDriver, close_source};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event, Events};
 use crate::offer::{MessageLimit, OfferError};
+use crate::random::Random;
 use crate::uri::ZmtpUri;
 
-/// How often peers and the listener are looked at while messages flow: it costs a system call.
-const LOOK_EVERY: Nanos = Nanos::from_micros(100);
+/// How often a loop of its own takes a turn while messages flow: it costs a system call.
+const TURN_EVERY: Nanos = Nanos::from_micros(100);
 /// What was offered is sent at once when so much waits, or when nothing was sent for the span.
 const BATCH_BYTES: usize = 64 << 10;
 const BATCH_SPAN: Nanos = Nanos::from_micros(5);
 const EVENTS_MAX: usize = 1024;
-/// Edges that one system call brings, and calls of one look.
-const EDGES_MAX: usize = 64;
-const WAITS_MAX: usize = 16;
 /// Reads of one peer at a time: one that never stops talking does not stop the others.
 const READS_MAX: usize = 16;
 /// Of a frame that is longer than 255 bytes.
@@ -39,8 +36,10 @@ const FRAME_HEADER_BYTES: usize = 9;
 pub(crate) struct ZmtpPublication {
     core: Publisher,
     transport: Option<Transport>,
-    epoll: Epoll,
     peers: Vec<Option<Peer>>,
+    streams: Streams,
+    /// Peers that have said more than was read.
+    unread: Vec<usize>,
     /// Streams that wait for their sockets to take more.
     blocked: usize,
     subscribers: usize,
@@ -54,13 +53,12 @@ pub(crate) struct ZmtpPublication {
     fresh: usize,
     fresh_bytes: usize,
     sent_at: Nanos,
-    look_at: Nanos,
+    turn_at: Nanos,
+    random: Random,
     publishes: bool,
     caches: bool,
     is_urgent: bool,
     is_closing: bool,
-    /// Some peer has said more than was read.
-    is_behind: bool,
 }
 
 #[derive(Debug)]
@@ -75,20 +73,25 @@ struct Peer {
 }
 
 impl ZmtpPublication {
-    pub(crate) fn open(uri: &ZmtpUri, opening: &Opening) -> Result<Self, ChannelError> {
+    pub(crate) fn open<K: Kernel>(
+        uri: &ZmtpUri,
+        opening: &Opening,
+        io: &mut Io<K>,
+    ) -> Result<Self, ChannelError> {
         settings::refuse_loss(opening)?;
         let config = settings::publisher(uri)?;
-        let epoll = Epoll::new(EDGES_MAX)?;
         let end = settings::publisher_end(uri);
-        let transport = Transport::open(uri, end, settings::stream(uri), &epoll, opening.now)?;
         let (hwm, publishes) = (config.hwm, config.connection.socket_type == SocketType::Pub);
         let caches = config.last_value.is_some();
         let wrong = |_| ChannelError::Unsupported { what: "hwm", remedy: "give at least 1" };
+        let core = Publisher::new(config).map_err(wrong)?;
+        let transport = Transport::open(uri, end, settings::stream(uri), opening, io)?;
         Ok(Self {
-            core: Publisher::new(config).map_err(wrong)?,
+            core,
             transport: Some(transport),
-            epoll,
             peers: Vec::new(),
+            streams: Streams::default(),
+            unread: Vec::new(),
             blocked: 0,
             subscribers: 0,
             events: Events::at_most(EVENTS_MAX),
@@ -100,17 +103,17 @@ impl ZmtpPublication {
             fresh: 0,
             fresh_bytes: 0,
             sent_at: Nanos::ZERO,
-            look_at: opening.now,
+            turn_at: opening.now,
+            random: Random::new(opening),
             publishes,
             caches,
             is_urgent: false,
             is_closing: false,
-            is_behind: false,
         })
     }
 
     /// Sends what waits, as far as the sockets take it.
-    fn flush(&mut self, now: Nanos) -> usize {
+    fn flush<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
         // The span begins with bytes that left: a message that finds nothing before it never waits.
         if self.fresh > 0 {
             self.sent_at = now;
@@ -128,8 +131,8 @@ impl ZmtpPublication {
                     break;
                 }
                 sends += 1;
-                let Some(sent) = peer.wire.send(bytes) else {
-                    self.end(now, index, EndReason::Lost);
+                let Some(sent) = peer.wire.send(io, bytes) else {
+                    self.end(io, now, index, EndReason::Lost);
                     break;
                 };
                 self.core.transmitted(peer.id, sent);
@@ -149,105 +152,68 @@ impl ZmtpPublication {
         self.is_urgent || self.is_closing || (self.fresh > 0 && now - self.sent_at >= BATCH_SPAN)
     }
 
-    /// New streams, what peers say, sockets that take bytes again.
-    fn look(&mut self, now: Nanos) -> usize {
-        self.look_at = now + LOOK_EVERY;
-        let mut work = self.read_on(now);
-        for _ in 0..WAITS_MAX {
-            let edges = self.take_edges(now, Nanos::ZERO);
-            work += edges;
-            if edges < EDGES_MAX {
-                break;
-            }
+    /// New streams, and what peers say.
+    fn act<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
+        let mut work = 0;
+        if let Some(transport) = &mut self.transport {
+            transport.work(io, now);
         }
-        while let Some(socket) = self.transport.as_mut().and_then(|all| all.poll(now)) {
-            self.begin(now, socket);
+        while let Some(stream) = self.transport.as_mut().and_then(Transport::next_stream) {
+            self.begin(io, now, stream);
+            work += 1;
+        }
+        // What is left over when it is the others' turn is behind those.
+        for _ in 0..self.unread.len() {
+            let index = self.unread.remove(0);
+            self.receive(io, now, index);
             work += 1;
         }
         work
     }
 
-    /// Goes on where a peer had more to say than one turn allows.
-    fn read_on(&mut self, now: Nanos) -> usize {
-        if !std::mem::take(&mut self.is_behind) {
-            return 0;
-        }
-        for index in 0..self.peers.len() {
-            if self.peers[index].as_ref().is_some_and(|peer| peer.wire.is_readable) {
-                self.receive(now, index);
-            }
-        }
-        1
-    }
-
-    fn take_edges(&mut self, now: Nanos, span: Nanos) -> usize {
-        let count = self.epoll.wait(Some(span)).unwrap_or(0);
-        for at in 0..count {
-            let Some((token, ready)) = self.epoll.event(at) else { continue };
-            match &mut self.transport {
-                Some(transport) if token == LISTENER => transport.called(),
-                _ => self.ready(now, token, ready),
-            }
-        }
-        count
-    }
-
-    fn ready(&mut self, now: Nanos, token: u64, ready: Readiness) {
-        let index = usize::try_from(token).unwrap_or(usize::MAX);
-        let Some(peer) = self.peers.get_mut(index).and_then(Option::as_mut) else { return };
-        if ready.writable && std::mem::replace(&mut peer.wire.is_blocked, false) {
-            self.blocked -= 1;
-            self.is_urgent = true;
-        }
-        if ready.readable || ready.ended {
-            peer.wire.is_readable = true;
-            self.receive(now, index);
-        }
-    }
-
-    fn begin(&mut self, now: Nanos, socket: Socket) {
-        let mut random = [0; SEED_BYTES];
-        if random_bytes(&mut random).is_err() {
-            return;
-        }
-        let Ok(id) = self.core.add(now, Seed::new(random)) else {
+    fn begin<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos, stream: Handle) {
+        let random = self.random.bytes();
+        let id = random.ok().and_then(|random| self.core.add(now, Seed::new(random)).ok());
+        let Some(id) = id else {
             self.counters.refused += 1;
             self.events.tell(Event::Refused { peer: None });
+            close_source(io, stream);
             return;
         };
         let index = id.index();
-        if self.epoll.add(&socket, index as u64, Interest::Both).is_err() {
+        let Some(wire) = Wire::new(io, stream, self.core.buffer_bytes(id)) else {
             self.core.remove(id);
+            close_source(io, stream);
             return;
-        }
+        };
         if self.peers.len() <= index {
             self.peers.resize_with(index + 1, || None);
         }
+        self.streams.note(stream, index);
         self.position += 1;
-        let wire = Wire::new(socket, self.core.buffer_bytes(id));
-        let (session, address, subscriptions) = (self.position, wire.peer(), 0);
+        let (session, address, subscriptions) = (self.position, wire.peer, 0);
         let was_connected = false;
         self.peers[index] = Some(Peer { id, wire, session, address, subscriptions, was_connected });
         self.is_urgent = true;
-        self.receive(now, index);
+        self.receive(io, now, index);
     }
 
     /// Reads until there is nothing more, or it is the others' turn.
-    fn receive(&mut self, now: Nanos, index: usize) {
+    fn receive<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos, index: usize) {
         for _ in 0..READS_MAX {
-            let Some(peer) = self.peers[index].as_mut() else { return };
-            let read = peer.wire.receive(self.core.buffer_bytes(peer.id));
+            let Some(peer) = self.peers.get_mut(index).and_then(Option::as_mut) else { return };
+            let read = peer.wire.receive(io, self.core.buffer_bytes(peer.id));
             match read {
                 Read::Nothing => return,
-                Read::End => return self.end(now, index, EndReason::Closed),
-                Read::Failed => return self.end(now, index, EndReason::Lost),
-                Read::Bytes => self.handle(now, index),
+                Read::End => return self.end(io, now, index, EndReason::Closed),
+                Read::Failed => return self.end(io, now, index, EndReason::Lost),
+                Read::Bytes => self.handle(io, now, index),
             }
         }
-        self.is_behind = true;
+        self.unread.push(index);
     }
 
-    fn handle(&mut self, now: Nanos, index: usize) {
+    fn handle<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos, index: usize) {
         while let Some(peer) = self.peers[index].as_mut() {
             let handled = self.core.handle_bytes(peer.id, now, peer.wire.unread());
             let consumed = handled.consumed;
@@ -278,13 +244,13 @@ impl ZmtpPublication {
                 self.events.tell(Event::Disconnected { session, reason: EndReason::Closed });
             }
             if let Some(reason) = closed {
-                self.over(now, index, reason);
+                self.over(io, now, index, reason);
             }
         }
     }
 
     /// The protocol ended the connection: its last words are sent, as far as the socket takes them.
-    fn over(&mut self, now: Nanos, index: usize, reason: CloseReason) {
+    fn over<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos, index: usize, reason: CloseReason) {
         let Some(peer) = self.peers.get_mut(index).and_then(Option::as_mut) else { return };
         if matches!(reason, CloseReason::Violation(_)) {
             self.counters.malformed += 1;
@@ -293,13 +259,13 @@ impl ZmtpPublication {
             }
         }
         let was_blocked = peer.wire.is_blocked;
-        let _ = peer.wire.send(self.core.poll_transmit(peer.id));
+        let _ = peer.wire.send(io, self.core.poll_transmit(peer.id));
         // It is not one of those that wait, and does not become one.
         peer.wire.is_blocked = was_blocked;
-        self.end(now, index, EndReason::Lost);
+        self.end(io, now, index, EndReason::Lost);
     }
 
-    fn end(&mut self, now: Nanos, index: usize, reason: EndReason) {
+    fn end<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos, index: usize, reason: EndReason) {
         let Some(peer) = self.peers.get_mut(index).and_then(Option::take) else { return };
         self.blocked -= usize::from(peer.wire.is_blocked);
         if peer.was_connected {
@@ -310,6 +276,7 @@ impl ZmtpPublication {
             self.departed.push_back(SubscriberCounters { is_connected: false, ..counts });
         }
         self.core.remove(peer.id);
+        close_source(io, peer.wire.stream);
         if peer.subscriptions > 0 {
             self.subscribers -= 1;
             self.events.tell(Event::Disconnected { session: peer.session, reason });
@@ -320,16 +287,18 @@ impl ZmtpPublication {
     }
 
     /// Ends our half of each stream that has everything.
-    fn drain(&mut self, now: Nanos) {
-        self.transport = None;
+    fn drain<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
+        if let Some(transport) = self.transport.take() {
+            transport.release(io);
+        }
         for index in 0..self.peers.len() {
             let Some(peer) = self.peers[index].as_mut() else { continue };
             if peer.wire.is_shut || self.core.has_output(peer.id) {
                 continue;
             }
             peer.wire.is_shut = true;
-            if peer.subscriptions == 0 || peer.wire.socket.shut_down_send().is_err() {
-                self.end(now, index, EndReason::Closed);
+            if peer.subscriptions == 0 || io.shut_down(peer.wire.stream).is_err() {
+                self.end(io, now, index, EndReason::Closed);
             }
         }
     }
@@ -375,7 +344,13 @@ fn counts(core: &Publisher, peer: &Peer) -> SubscriberCounters {
 
 impl PublicationDriver for ZmtpPublication {
     #[inline]
-    fn offer(&mut self, now: Nanos, topic: &[u8], parts: &[&[u8]]) -> Result<u64, OfferError> {
+    fn offer<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        now: Nanos,
+        topic: &[u8],
+        parts: &[&[u8]],
+    ) -> Result<u64, OfferError> {
         self.check()?;
         let message = match parts {
             [message] => message,
@@ -400,37 +375,40 @@ impl PublicationDriver for ZmtpPublication {
         self.fresh_bytes += bytes;
         // A queue that nears its mark is emptied before the policy sees it full.
         if self.fresh_bytes >= BATCH_BYTES || self.fresh * 8 >= self.hwm * 7 {
-            self.flush(now);
+            self.flush(io, now);
         }
         Ok(self.position)
     }
 
-    fn room(&mut self, _now: Nanos, bytes: usize) -> Result<(), OfferError> {
+    fn room<K: Kernel>(
+        &mut self,
+        _io: &mut Io<K>,
+        _now: Nanos,
+        bytes: usize,
+    ) -> Result<(), OfferError> {
         self.check()?;
         let claimed = self.core.claim(bytes).map(drop);
         self.core.abort();
         claimed.map_err(|refusal| self.refused(refusal, bytes, 1))
     }
 
-    fn work(&mut self, now: Nanos) -> usize {
-        // What was offered first: a look is a system call.
-        let mut work = if self.is_due(now) { self.flush(now) } else { 0 };
-        if now >= self.look_at || self.blocked > 0 {
-            work += self.look(now);
-        }
+    fn work<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
+        // What was offered first: a read is a system call.
+        let mut work = if self.is_due(now) { self.flush(io, now) } else { 0 };
+        work += self.act(io, now);
         if self.core.poll_timeout().is_some_and(|due| now >= due) {
             // A heartbeat may be written.
             self.is_urgent = true;
             while let Some((id, reason)) = self.core.handle_timeout(now) {
-                self.over(now, id.index(), reason);
+                self.over(io, now, id.index(), reason);
                 work += 1;
             }
         }
         if self.is_urgent {
-            work += self.flush(now);
+            work += self.flush(io, now);
         }
         if self.is_closing {
-            self.drain(now);
+            self.drain(io, now);
         }
         work
     }
@@ -448,9 +426,9 @@ impl PublicationDriver for ZmtpPublication {
         peers.map(|peer| self.core.waiting_bytes(peer.id) as u64).max().unwrap_or(0)
     }
 
-    fn close(&mut self, now: Nanos) {
+    fn close<K: Kernel>(&mut self, _io: &mut Io<K>, now: Nanos) {
         self.is_closing = true;
-        self.look_at = now;
+        self.turn_at = now;
     }
 
     fn is_closed(&self) -> bool {
@@ -469,23 +447,49 @@ impl PublicationDriver for ZmtpPublication {
 
     fn next_timeout(&self) -> Option<Nanos> {
         let flush = (self.fresh > 0).then(|| self.sent_at + BATCH_SPAN);
-        let now = self.look_at;
-        let connect = self.transport.as_ref().and_then(|transport| transport.next_timeout(now));
-        let behind = self.is_behind.then_some(now);
+        let connect = self.transport.as_ref().and_then(Transport::next_timeout);
+        let behind = (!self.unread.is_empty()).then_some(self.turn_at);
         [flush, behind, self.core.poll_timeout(), connect].into_iter().flatten().min()
     }
 
-    fn descriptors(&self) -> Descriptors<'_> {
-        Descriptors::default().and(self.epoll.as_fd(), false)
+    fn complete(&mut self, completion: &Completion<'_>) -> bool {
+        if let Completion::Ready { source, readable, writable } = *completion {
+            let Some(index) = self.streams.index(source) else { return false };
+            let Some(Some(peer)) = self.peers.get_mut(index) else { return false };
+            if peer.wire.stream != source {
+                return false;
+            }
+            if writable && std::mem::replace(&mut peer.wire.is_blocked, false) {
+                self.blocked -= 1;
+                self.is_urgent = true;
+            }
+            if readable && !self.unread.contains(&index) {
+                self.unread.push(index);
+            }
+            return true;
+        }
+        self.transport.as_mut().is_some_and(|transport| transport.complete(completion))
     }
 
-    fn block(&mut self, span: Nanos) {
-        let now = self.sent_at;
-        self.flush(now);
-        if !self.is_behind {
-            self.descriptors().wait(span);
+    fn wants_turn(&mut self, now: Nanos) -> bool {
+        let wants = now >= self.turn_at || self.blocked > 0;
+        if wants {
+            self.turn_at = now + TURN_EVERY;
         }
-        self.look_at = Nanos::ZERO;
+        wants
+    }
+
+    fn before_sleep<K: Kernel>(&mut self, io: &mut Io<K>, span: Nanos) -> Nanos {
+        self.flush(io, self.sent_at);
+        self.turn_at = Nanos::ZERO;
+        if self.unread.is_empty() { span } else { Nanos::ZERO }
+    }
+
+    fn release<K: Kernel>(&mut self, io: &mut Io<K>) {
+        if let Some(transport) = self.transport.take() {
+            transport.release(io);
+        }
+        self.peers.iter().flatten().for_each(|peer| close_source(io, peer.wire.stream));
     }
 
     fn local_address(&self) -> Option<Address> {

@@ -1,19 +1,20 @@
 //! The subscribing end: SUB or PULL.
 
-use std::os::fd::AsFd;
-
-use taut_sys::{Address, Epoll, Interest, Socket, random_bytes};
+use taut_io::{Completion, Handle, Io, Kernel};
+use taut_sys::Address;
 use taut_types::Nanos;
-use taut_zmtp::{CloseReason, LinkId, SEED_BYTES, Seed, Subscriber, SubscriberEvent};
+use taut_zmtp::{CloseReason, LinkId, Seed, Subscriber, SubscriberEvent};
 
 use super::settings;
-use super::transport::{LISTENER, Transport};
+use super::streams::Streams;
+use super::transport::Transport;
 use super::wire::{Read, Wire};
 use crate::counters::Counters;
-use crate::driver::{Descriptors, Opening, SubscriptionDriver};
+use crate::driver::{Opening, SubscriptionDriver, close_source};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event, Events};
 use crate::message::{Action, Message};
+use crate::random::Random;
 use crate::uri::{Pattern, ZmtpUri};
 
 /// How often the listener, the timers and idle links are looked at while messages flow.
@@ -21,9 +22,7 @@ const LOOK_EVERY: Nanos = Nanos::from_micros(100);
 /// What one read takes.
 const BUFFER_BYTES: usize = 128 << 10;
 const LINKS_MAX: usize = 1024;
-/// Edges that one system call brings.
-const EDGES_MAX: usize = 64;
-/// Up to so many links are simply read; of more, those that had an edge.
+/// Up to so many links are simply read; of more, those that the loop told of.
 const READ_ALL_MAX: usize = 2;
 const EVENTS_MAX: usize = 1024;
 
@@ -32,8 +31,8 @@ const EVENTS_MAX: usize = 1024;
 pub(crate) struct ZmtpSubscription {
     core: Subscriber,
     transport: Option<Transport>,
-    epoll: Epoll,
     links: Vec<Option<Link>>,
+    streams: Streams,
     /// Whose turn it is to be read first.
     turn: usize,
     held: Option<Held>,
@@ -41,6 +40,9 @@ pub(crate) struct ZmtpSubscription {
     counters: Counters,
     sessions: u64,
     look_at: Nanos,
+    /// When a loop of its own takes a turn.
+    turn_at: Nanos,
+    random: Random,
 }
 
 #[derive(Debug)]
@@ -78,12 +80,14 @@ enum Drained {
 }
 
 impl ZmtpSubscription {
-    pub(crate) fn open(uri: &ZmtpUri, opening: &Opening) -> Result<Self, ChannelError> {
+    pub(crate) fn open<K: Kernel>(
+        uri: &ZmtpUri,
+        opening: &Opening,
+        io: &mut Io<K>,
+    ) -> Result<Self, ChannelError> {
         settings::refuse_loss(opening)?;
         let config = settings::subscriber(uri)?;
-        let epoll = Epoll::new(EDGES_MAX)?;
         let end = settings::subscriber_end(uri);
-        let transport = Transport::open(uri, end, settings::stream(uri), &epoll, opening.now)?;
         let wrong =
             |_| ChannelError::Unsupported { what: "subscribe", remedy: "use a shorter prefix" };
         let mut core = Subscriber::new(config, LINKS_MAX).map_err(wrong)?;
@@ -95,109 +99,103 @@ impl ZmtpSubscription {
                 core.subscribe(b"").map_err(wrong)?;
             }
         }
+        let transport = Transport::open(uri, end, settings::stream(uri), opening, io)?;
         Ok(Self {
             core,
             transport: Some(transport),
-            epoll,
             links: Vec::new(),
+            streams: Streams::default(),
             turn: 0,
             held: None,
             events: Events::at_most(EVENTS_MAX),
             counters: Counters::default(),
             sessions: 0,
             look_at: opening.now,
+            turn_at: opening.now,
+            random: Random::new(opening),
         })
     }
 
-    fn look(&mut self, now: Nanos) {
+    fn look<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
         self.look_at = now + LOOK_EVERY;
-        for _ in 0..LINKS_MAX / EDGES_MAX {
-            if self.take_edges(Nanos::ZERO) < EDGES_MAX {
-                break;
-            }
+        if let Some(transport) = &mut self.transport {
+            transport.work(io, now);
         }
-        while let Some(socket) = self.transport.as_mut().and_then(|all| all.poll(now)) {
-            self.begin(now, socket);
+        while let Some(stream) = self.transport.as_mut().and_then(Transport::next_stream) {
+            self.begin(io, now, stream);
         }
         // Whoever was not read for long, because this process stood still, is not silent.
         for link in self.links.iter().flatten().filter(|link| link.wire.is_readable) {
             self.core.heard(link.id, now);
         }
         while let Some((id, reason)) = self.core.handle_timeout(now) {
-            self.over(now, id.index(), reason);
+            self.over(io, now, id.index(), reason);
         }
         for index in 0..self.links.len() {
-            self.send(now, index);
+            self.send(io, now, index);
         }
     }
 
-    fn take_edges(&mut self, span: Nanos) -> usize {
-        let count = self.epoll.wait(Some(span)).unwrap_or(0);
-        for at in 0..count {
-            let Some((token, ready)) = self.epoll.event(at) else { continue };
-            if token == LISTENER {
-                self.transport.iter_mut().for_each(Transport::called);
-                continue;
-            }
-            let index = usize::try_from(token).unwrap_or(usize::MAX);
-            let Some(link) = self.links.get_mut(index).and_then(Option::as_mut) else { continue };
-            link.wire.is_readable |= ready.readable || ready.ended;
-            link.wire.is_blocked &= !ready.writable;
-        }
-        count
-    }
-
-    fn begin(&mut self, now: Nanos, socket: Socket) {
-        let mut random = [0; SEED_BYTES];
-        if random_bytes(&mut random).is_err() {
-            return;
-        }
-        let Ok(id) = self.core.add(now, Seed::new(random)) else {
+    fn begin<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos, stream: Handle) {
+        let random = self.random.bytes();
+        let id = random.ok().and_then(|random| self.core.add(now, Seed::new(random)).ok());
+        let Some(id) = id else {
             self.counters.refused += 1;
             self.events.tell(Event::Refused { peer: None });
+            close_source(io, stream);
             return;
         };
         let index = id.index();
-        if self.epoll.add(&socket, index as u64, Interest::Both).is_err() {
+        // Before the handshake is over a peer is worth little memory.
+        let Some(wire) = Wire::new(io, stream, self.core.buffer_bytes(id)) else {
             self.core.remove(id);
+            close_source(io, stream);
             return;
-        }
+        };
         if self.links.len() <= index {
             self.links.resize_with(index + 1, || None);
         }
+        self.streams.note(stream, index);
         self.sessions += 1;
-        // Before the handshake is over a peer is worth little memory.
         self.links[index] = Some(Link {
             id,
-            wire: Wire::new(socket, self.core.buffer_bytes(id)),
+            wire,
             assembly: Assembly::default(),
             session: self.sessions,
             position: 0,
             is_established: false,
         });
-        self.send(now, index);
+        self.send(io, now, index);
     }
 
     /// Sends subscriptions and heartbeats, as far as the socket takes them.
     #[inline]
-    fn send(&mut self, now: Nanos, index: usize) {
+    fn send<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos, index: usize) {
         let Some(link) = self.links.get_mut(index).and_then(Option::as_mut) else { return };
         while !link.wire.is_blocked {
             let bytes = self.core.poll_transmit(link.id);
             if bytes.is_empty() {
                 return;
             }
-            match link.wire.send(bytes) {
+            match link.wire.send(io, bytes) {
                 Some(sent) => self.core.transmitted(link.id, sent),
-                None => return self.end(now, index, EndReason::Lost),
+                None => return self.end(io, now, index, EndReason::Lost),
             }
         }
     }
 
     /// Hands over what a link has, up to `limit` messages.
     #[inline]
-    fn drain<H>(&mut self, now: Nanos, index: usize, left: &mut usize, handler: &mut H) -> Drained
+    fn drain<K, H>(
+        &mut self,
+        io: &mut Io<K>,
+        now: Nanos,
+        index: usize,
+        left: &mut usize,
+        handler: &mut H,
+    ) -> Drained
     where
+        K: Kernel,
         H: FnMut(Message<'_>) -> Action,
     {
         let Self { core, links, held, events, counters, transport, .. } = self;
@@ -235,7 +233,7 @@ impl ZmtpSubscription {
                 }
                 // Messages were read and handed over: what comes later is the next poll's.
                 None if consumed == 0 && wire.was_short => return Drained::Empty,
-                None if consumed == 0 => match wire.receive(core.buffer_bytes(*id)) {
+                None if consumed == 0 => match wire.receive(io, core.buffer_bytes(*id)) {
                     Read::Bytes => counters.transfers += 1,
                     Read::Nothing => return Drained::Empty,
                     Read::End => return Drained::Over(EndReason::Closed),
@@ -244,8 +242,8 @@ impl ZmtpSubscription {
                 Some(SubscriberEvent::Established(_)) => {
                     *is_established = true;
                     wire.reserve(BUFFER_BYTES);
-                    wire.defer_acknowledgements();
-                    let (session, position, peer) = (*session, *position, wire.peer());
+                    wire.defer_acknowledgements(io);
+                    let (session, position, peer) = (*session, *position, wire.peer);
                     events.tell(Event::ImageAvailable { session, position, peer });
                     if let Some(transport) = transport {
                         transport.established();
@@ -254,9 +252,9 @@ impl ZmtpSubscription {
                 Some(SubscriberEvent::Closed(reason)) => {
                     counters.malformed += u64::from(is_violation(reason));
                     if !*is_established {
-                        events.tell(Event::Refused { peer: wire.peer() });
+                        events.tell(Event::Refused { peer: wire.peer });
                     }
-                    let _ = wire.send(core.poll_transmit(*id));
+                    let _ = wire.send(io, core.poll_transmit(*id));
                     return Drained::Over(EndReason::Lost);
                 }
                 _ => {}
@@ -268,15 +266,16 @@ impl ZmtpSubscription {
         }
     }
 
-    fn over(&mut self, now: Nanos, index: usize, reason: CloseReason) {
+    fn over<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos, index: usize, reason: CloseReason) {
         self.counters.malformed += u64::from(is_violation(reason));
-        self.end(now, index, EndReason::Lost);
+        self.end(io, now, index, EndReason::Lost);
     }
 
     #[cold]
-    fn end(&mut self, now: Nanos, index: usize, reason: EndReason) {
+    fn end<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos, index: usize, reason: EndReason) {
         let Some(link) = self.links.get_mut(index).and_then(Option::take) else { return };
         self.core.remove(link.id);
+        close_source(io, link.wire.stream);
         if link.is_established {
             let (session, position) = (link.session, link.position);
             self.events.tell(Event::ImageUnavailable { session, position, reason });
@@ -344,8 +343,9 @@ fn is_violation(reason: CloseReason) -> bool {
 
 impl SubscriptionDriver for ZmtpSubscription {
     #[inline]
-    fn poll<H>(&mut self, now: Nanos, limit: usize, handler: &mut H) -> usize
+    fn poll<K, H>(&mut self, io: &mut Io<K>, now: Nanos, limit: usize, handler: &mut H) -> usize
     where
+        K: Kernel,
         H: FnMut(Message<'_>) -> Action,
     {
         let mut left = limit;
@@ -357,30 +357,27 @@ impl SubscriptionDriver for ZmtpSubscription {
             }
         }
         if now >= self.look_at {
-            self.look(now);
+            self.look(io, now);
         }
         let count = self.links.len();
-        if count > READ_ALL_MAX {
-            self.take_edges(Nanos::ZERO);
-        }
         for step in 0..count {
             let index = if count == 1 { 0 } else { (self.turn + step) % count };
             let Some(link) = self.links[index].as_ref() else { continue };
             if count > READ_ALL_MAX && !link.wire.is_readable {
                 continue;
             }
-            match self.drain(now, index, &mut left, handler) {
+            match self.drain(io, now, index, &mut left, handler) {
                 Drained::Empty => {}
-                Drained::Over(reason) => self.end(now, index, reason),
+                Drained::Over(reason) => self.end(io, now, index, reason),
                 Drained::Stopped => {
                     // What was read may hold further messages.
                     self.links[index].iter_mut().for_each(|link| link.wire.is_readable = true);
                     self.turn = index;
-                    self.send(now, index);
+                    self.send(io, now, index);
                     break;
                 }
             }
-            self.send(now, index);
+            self.send(io, now, index);
         }
         if left == limit {
             self.turn = self.turn.wrapping_add(1) % count.max(1);
@@ -396,10 +393,12 @@ impl SubscriptionDriver for ZmtpSubscription {
         self.links.iter().flatten().filter(|link| link.is_established).count()
     }
 
-    fn close(&mut self, now: Nanos) {
-        self.transport = None;
+    fn close<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
+        if let Some(transport) = self.transport.take() {
+            transport.release(io);
+        }
         for index in 0..self.links.len() {
-            self.end(now, index, EndReason::Closed);
+            self.end(io, now, index, EndReason::Closed);
         }
     }
 
@@ -412,21 +411,52 @@ impl SubscriptionDriver for ZmtpSubscription {
     }
 
     fn next_timeout(&self) -> Option<Nanos> {
-        let now = self.look_at;
-        let connect = self.transport.as_ref().and_then(|transport| transport.next_timeout(now));
-        [self.core.poll_timeout(), connect].into_iter().flatten().min()
+        let connect = self.transport.as_ref().and_then(Transport::next_timeout);
+        let next = [self.core.poll_timeout(), connect].into_iter().flatten().min();
+        next.map(|at| at.max(self.look_at))
     }
 
-    fn descriptors(&self) -> Descriptors<'_> {
-        Descriptors::default().and(self.epoll.as_fd(), false)
-    }
-
-    fn block(&mut self, span: Nanos) {
-        if self.is_idle() {
-            self.links.iter_mut().flatten().for_each(|link| link.wire.acknowledge());
-            self.take_edges(span);
+    fn complete(&mut self, completion: &Completion<'_>) -> bool {
+        if let Completion::Ready { source, readable, writable } = *completion {
+            let Some(index) = self.streams.index(source) else { return false };
+            let Some(Some(link)) = self.links.get_mut(index) else { return false };
+            if link.wire.stream != source {
+                return false;
+            }
+            link.wire.is_readable |= readable;
+            link.wire.is_blocked &= !writable;
+            return true;
         }
+        let transport = self.transport.as_mut();
+        let is_own = transport.is_some_and(|transport| transport.complete(completion));
+        if is_own {
+            self.look_at = Nanos::ZERO;
+        }
+        is_own
+    }
+
+    fn wants_turn(&mut self, now: Nanos) -> bool {
+        let wants = now >= self.turn_at || self.links.len() > READ_ALL_MAX;
+        if wants {
+            self.turn_at = now + LOOK_EVERY;
+        }
+        wants
+    }
+
+    fn before_sleep<K: Kernel>(&mut self, io: &mut Io<K>, span: Nanos) -> Nanos {
         self.look_at = Nanos::ZERO;
+        if !self.is_idle() {
+            return Nanos::ZERO;
+        }
+        self.links.iter_mut().flatten().for_each(|link| link.wire.acknowledge(io));
+        span
+    }
+
+    fn release<K: Kernel>(&mut self, io: &mut Io<K>) {
+        if let Some(transport) = self.transport.take() {
+            transport.release(io);
+        }
+        self.links.iter().flatten().for_each(|link| close_source(io, link.wire.stream));
     }
 
     fn local_address(&self) -> Option<Address> {

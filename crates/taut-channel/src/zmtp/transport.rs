@@ -1,35 +1,39 @@
 //! Where streams come from: a listener that takes any number, or one that is connected again
 //! whenever it is lost.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use taut_sys::{
-    Address, ConnectProgress, Epoll, Interest, Socket, StreamOptions, SysError, Wanted,
-    random_bytes, unlink, wait_ready,
-};
+use taut_io::{Completion, Handle, Io, IoError, Kernel, Operation};
+use taut_sys::{Address, Socket, StreamOptions, SysError, unlink};
 use taut_types::Nanos;
 use taut_zmtp::Backoff;
 
+use crate::driver::{Opening, close_source};
 use crate::error::ChannelError;
+use crate::random::Random;
 use crate::uri::{ZmtpAddress, ZmtpEnd, ZmtpUri};
-use std::os::fd::AsFd;
-
-/// The listener's token in the set; streams have their own places' numbers.
-pub(super) const LISTENER: u64 = u64::MAX;
 
 /// One end of the transport.
 #[derive(Debug)]
 pub(super) struct Transport {
     role: Role,
     options: StreamOptions,
+    /// Streams that stand, for the protocol to begin on.
+    arrived: VecDeque<Handle>,
     /// A Unix socket's name, which is removed in the end.
     path: Option<PathBuf>,
+    random: Random,
 }
 
 #[derive(Debug)]
 enum Role {
-    /// With whether somebody may wait: an edge came, the end of the queue was not reached since.
-    Listening(Socket, bool),
+    Listening {
+        listener: Handle,
+        at: Option<Address>,
+        /// No connection could be taken, such as for want of a descriptor.
+        has_failed: bool,
+    },
     Connecting {
         to: Address,
         attempt: Attempt,
@@ -41,18 +45,19 @@ enum Role {
 enum Attempt {
     /// Until then.
     Waiting(Nanos),
-    Underway(Socket),
+    Underway(Handle),
+    Failed,
     /// A stream stands, and is somebody else's.
     Standing,
 }
 
 impl Transport {
-    pub(super) fn open(
+    pub(super) fn open<K: Kernel>(
         uri: &ZmtpUri,
         end: ZmtpEnd,
         options: StreamOptions,
-        epoll: &Epoll,
-        now: Nanos,
+        opening: &Opening,
+        io: &mut Io<K>,
     ) -> Result<Self, ChannelError> {
         let (address, path) = match &uri.address {
             ZmtpAddress::Tcp(endpoint) => {
@@ -64,64 +69,88 @@ impl Transport {
                 (Address::unix(path)?, named)
             }
         };
+        let (arrived, random) = (VecDeque::new(), Random::new(opening));
         if end == ZmtpEnd::Connect {
-            let attempt = Attempt::Waiting(now);
+            let attempt = Attempt::Waiting(opening.now);
             let role = Role::Connecting { to: address, attempt, backoff: Backoff::DEFAULT };
-            return Ok(Self { role, options, path: None });
+            return Ok(Self { role, options, arrived, path: None, random });
         }
-        let listener = match (Socket::listen(&address, &options), &path) {
-            (Err(_), Some(path)) if is_stale(&address) => {
+        let listener = match (io.listen(&address, &options), &path) {
+            (Err(IoError::System(_)), Some(path)) if is_stale(&address) => {
                 unlink(path)?;
-                Socket::listen(&address, &options)?
+                io.listen(&address, &options)?
             }
             (listener, _) => listener?,
         };
-        epoll.add(&listener, LISTENER, Interest::Read)?;
-        Ok(Self { role: Role::Listening(listener, true), options, path })
+        let at = io.local_address(listener).ok();
+        let role = Role::Listening { listener, at, has_failed: false };
+        Ok(Self { role, options, arrived, path, random })
     }
 
-    /// The listener's edge came: somebody waits.
-    pub(super) const fn called(&mut self) {
-        if let Role::Listening(_, is_called) = &mut self.role {
-            *is_called = true;
+    /// Notes what the loop completed; whether it was this transport's.
+    pub(super) fn complete(&mut self, completion: &Completion<'_>) -> bool {
+        match (&mut self.role, completion) {
+            (
+                Role::Listening { listener, .. },
+                Completion::Accepted { listener: by, stream, .. },
+            ) if by == listener => {
+                self.arrived.push_back(*stream);
+                true
+            }
+            (
+                Role::Listening { listener, has_failed, .. },
+                Completion::Failed { source, operation: Operation::Accept, .. },
+            ) if source == listener => {
+                *has_failed = true;
+                true
+            }
+            (Role::Connecting { attempt, .. }, completion) => match (&attempt, completion) {
+                (Attempt::Underway(underway), Completion::Connected { stream })
+                    if stream == underway =>
+                {
+                    self.arrived.push_back(*stream);
+                    *attempt = Attempt::Standing;
+                    true
+                }
+                (
+                    Attempt::Underway(underway),
+                    Completion::Failed { source, operation: Operation::Connect, .. },
+                ) if source == underway => {
+                    *attempt = Attempt::Failed;
+                    true
+                }
+                _ => false,
+            },
+            _ => false,
         }
     }
 
-    /// A stream that stands now, if there is one. Cost: a system call, none while nobody calls or
-    /// one stands that was connected.
-    pub(super) fn poll(&mut self, now: Nanos) -> Option<Socket> {
+    /// A stream that stands now, if there is one.
+    pub(super) fn next_stream(&mut self) -> Option<Handle> {
+        self.arrived.pop_front()
+    }
+
+    /// Connects when it is time, and listens on after a failure.
+    pub(super) fn work<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
         match &mut self.role {
-            Role::Listening(_, false) => None,
-            Role::Listening(listener, is_called) => {
-                let accepted = listener.accept();
-                // A failure, such as no descriptor being free, is not the end of the queue: no edge
-                // comes again for who waits there.
-                *is_called = !matches!(accepted, Ok(None));
-                let (socket, _) = accepted.ok().flatten()?;
-                // A Unix socket has none of these options, and needs none.
-                let _ = socket.apply(&self.options);
-                Some(socket)
+            Role::Listening { listener, has_failed, .. } => {
+                if std::mem::take(has_failed) {
+                    // No edge comes again for who waits already.
+                    let _ = io.accept_again(*listener);
+                }
             }
-            Role::Connecting { to, attempt, backoff } => {
-                *attempt = match std::mem::replace(attempt, Attempt::Standing) {
-                    Attempt::Waiting(until) if now >= until => {
-                        match Socket::connect(to, &self.options) {
-                            // Whether the peer is any good, its handshake will tell.
-                            Ok((socket, ConnectProgress::Connected)) => return Some(socket),
-                            Ok((socket, ConnectProgress::Underway)) => Attempt::Underway(socket),
-                            Err(_) => Attempt::Waiting(next(now, backoff)),
-                        }
-                    }
-                    Attempt::Underway(socket) if is_writable(&socket) => {
-                        if socket.connect_result().is_ok() {
-                            return Some(socket);
-                        }
-                        Attempt::Waiting(next(now, backoff))
-                    }
-                    other => other,
-                };
-                None
-            }
+            Role::Connecting { to, attempt, backoff } => match attempt {
+                Attempt::Failed => {
+                    *attempt = Attempt::Waiting(next(now, backoff, &mut self.random))
+                }
+                Attempt::Waiting(until) if now >= *until => {
+                    *attempt = match io.connect(to, &self.options, None) {
+                        Ok(stream) => Attempt::Underway(stream),
+                        Err(_) => Attempt::Waiting(next(now, backoff, &mut self.random)),
+                    };
+                }
+                _ => {}
+            },
         }
     }
 
@@ -135,25 +164,34 @@ impl Transport {
     /// A stream that was handed out is lost.
     pub(super) fn lost(&mut self, now: Nanos) {
         if let Role::Connecting { attempt, backoff, .. } = &mut self.role {
-            *attempt = Attempt::Waiting(next(now, backoff));
+            *attempt = Attempt::Waiting(next(now, backoff, &mut self.random));
         }
     }
 
-    /// When [`Transport::poll`] is due, if that is not announced otherwise.
-    pub(super) fn next_timeout(&self, now: Nanos) -> Option<Nanos> {
+    /// When [`Transport::work`] is due, if the loop does not say so.
+    pub(super) const fn next_timeout(&self) -> Option<Nanos> {
         match &self.role {
             Role::Connecting { attempt: Attempt::Waiting(until), .. } => Some(*until),
-            Role::Connecting { attempt: Attempt::Underway(_), .. } => {
-                Some(now + Nanos::from_millis(1))
-            }
             _ => None,
         }
     }
 
-    pub(super) fn local_address(&self) -> Option<Address> {
+    pub(super) const fn local_address(&self) -> Option<Address> {
         match &self.role {
-            Role::Listening(listener, _) => listener.local_address().ok(),
+            Role::Listening { at, .. } => *at,
             Role::Connecting { .. } => None,
+        }
+    }
+
+    /// Takes no more streams.
+    pub(super) fn release<K: Kernel>(&self, io: &mut Io<K>) {
+        self.arrived.iter().for_each(|stream| close_source(io, *stream));
+        match &self.role {
+            Role::Listening { listener: source, .. }
+            | Role::Connecting { attempt: Attempt::Underway(source), .. } => {
+                close_source(io, *source)
+            }
+            Role::Connecting { .. } => {}
         }
     }
 }
@@ -172,14 +210,8 @@ fn is_stale(address: &Address) -> bool {
     Socket::connect(address, &StreamOptions::default()).is_err_and(SysError::is_peer_gone)
 }
 
-fn is_writable(socket: &Socket) -> bool {
-    let wanted = Wanted { fd: socket.as_fd(), write: true };
-    matches!(wait_ready(&[wanted], Some(Nanos::ZERO)), Ok(true))
-}
-
-fn next(now: Nanos, backoff: &mut Backoff) -> Nanos {
-    let mut random = [0; 8];
+fn next(now: Nanos, backoff: &mut Backoff, random: &mut Random) -> Nanos {
     // Without randomness the span is its shortest: no harm.
-    let _ = random_bytes(&mut random);
-    now + backoff.failed(u64::from_le_bytes(random))
+    let random = random.bytes().map_or(0, u64::from_le_bytes);
+    now + backoff.failed(random)
 }

@@ -1,8 +1,8 @@
-//! One stream: what was received and not handled, and what its socket is ready for.
+//! One stream: what was received and not handled, and what it is ready for.
 
 use std::net::SocketAddr;
 
-use taut_sys::Socket;
+use taut_io::{Handle, Io, Kernel};
 
 /// What a read brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,9 @@ pub(super) enum Read {
 /// A stream with its receive buffer.
 #[derive(Debug)]
 pub(super) struct Wire {
-    pub(super) socket: Socket,
+    pub(super) stream: Handle,
+    /// Where the peer is, on a network.
+    pub(super) peer: Option<SocketAddr>,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -35,12 +37,20 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    pub(super) fn new(socket: Socket, buffer_bytes: usize) -> Self {
+    /// Over a stream that the loop tells of from now on; `None` when it is gone already.
+    pub(super) fn new<K: Kernel>(
+        io: &mut Io<K>,
+        stream: Handle,
+        buffer_bytes: usize,
+    ) -> Option<Self> {
+        io.watch(stream).ok()?;
+        let peer = io.peer_address(stream).ok().flatten().and_then(|peer| peer.inet());
         let buffer = vec![0; buffer_bytes];
         let (is_blocked, was_short, is_shut, is_readable) = (false, false, false, true);
         let (start, end, defers_acks, owes_ack) = (0, 0, false, false);
-        Self {
-            socket,
+        Some(Self {
+            stream,
+            peer,
             buffer,
             start,
             end,
@@ -50,28 +60,26 @@ impl Wire {
             is_shut,
             defers_acks,
             owes_ack,
-        }
+        })
     }
 
     /// Acknowledges what is read not within the read, which costs it a microsecond or two, but when
     /// there is time: see [`Wire::acknowledge`]. For the receiving end of a stream that has one
     /// direction; an acknowledgement would travel with an answer otherwise.
-    pub(super) fn defer_acknowledgements(&mut self) {
+    pub(super) fn defer_acknowledgements<K: Kernel>(&mut self, io: &mut Io<K>) {
         // A Unix socket has none.
-        self.defers_acks = self.socket.acknowledge().is_ok();
+        let socket = io.socket(self.stream);
+        self.defers_acks = socket.is_ok_and(|socket| socket.acknowledge().is_ok());
     }
 
     /// There is time: acknowledges what was read.
     #[inline]
-    pub(super) fn acknowledge(&mut self) {
-        if std::mem::replace(&mut self.owes_ack, false) {
-            let _ = self.socket.acknowledge();
+    pub(super) fn acknowledge<K: Kernel>(&mut self, io: &mut Io<K>) {
+        if std::mem::replace(&mut self.owes_ack, false)
+            && let Ok(socket) = io.socket(self.stream)
+        {
+            let _ = socket.acknowledge();
         }
-    }
-
-    /// Where the peer is, on a network.
-    pub(super) fn peer(&self) -> Option<SocketAddr> {
-        self.socket.peer_address().ok()?.inet()
     }
 
     /// What was received and not consumed.
@@ -94,7 +102,7 @@ impl Wire {
 
     /// Reads behind what is there, which is a part of a frame at most and moves to the front. A
     /// frame that is longer than the buffer makes it grow, up to a limit. Cost: one system call.
-    pub(super) fn receive(&mut self, buffer_bytes_max: usize) -> Read {
+    pub(super) fn receive<K: Kernel>(&mut self, io: &mut Io<K>, buffer_bytes_max: usize) -> Read {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
         if self.end == self.buffer.len() {
@@ -104,7 +112,7 @@ impl Wire {
             }
             self.buffer.resize(bytes, 0);
         }
-        match self.socket.receive(&mut self.buffer[self.end..]) {
+        match io.read(self.stream, &mut self.buffer[self.end..]) {
             Ok(Some(0)) => Read::End,
             Ok(Some(bytes)) => {
                 self.end += bytes;
@@ -114,7 +122,7 @@ impl Wire {
             }
             Ok(None) => {
                 self.is_readable = false;
-                self.acknowledge();
+                self.acknowledge(io);
                 Read::Nothing
             }
             Err(_) => Read::Failed,
@@ -123,8 +131,8 @@ impl Wire {
 
     /// Sends, and returns how much the kernel took; `None` when the stream is broken.
     #[inline]
-    pub(super) fn send(&mut self, bytes: &[u8]) -> Option<usize> {
-        match self.socket.send(bytes) {
+    pub(super) fn send<K: Kernel>(&mut self, io: &mut Io<K>, bytes: &[u8]) -> Option<usize> {
+        match io.send(self.stream, bytes) {
             Ok(Some(sent)) => Some(sent),
             Ok(None) => {
                 self.is_blocked = true;

@@ -7,7 +7,8 @@ use taut_types::Nanos;
 pub const PATIENCE: Nanos = Nanos::from_secs(30);
 
 pub fn opening(loss: f64, seed: u64) -> Opening {
-    Opening { now: monotonic(), loss: Loss::new(loss, seed).filter(|_| loss > 0.0) }
+    let loss = Loss::new(loss, seed).filter(|_| loss > 0.0);
+    Opening { now: monotonic(), loss, ..Opening::default() }
 }
 
 pub fn uri(text: &str) -> ChannelUri {
@@ -39,12 +40,6 @@ pub fn unicast_with(
     let port = subscription.local_address().expect("an address").port();
     let send = uri(&format!("aeron:udp?endpoint=127.0.0.1:{port}|stream-id=7{send}"));
     (Publication::open(&send, &opening(send_loss, 2)).expect("send"), subscription)
-}
-
-/// A port that is free now.
-pub fn free_port() -> u16 {
-    let probe = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    probe.local_addr().expect("an address").port()
 }
 
 /// The bytes that events say were passed.

@@ -3,6 +3,7 @@
 use taut_aeron::frame::{FrameKind, Nak, data_flags};
 use taut_channel::{Closing, Event, OfferError, Publication, Subscription};
 use taut_sys::monotonic;
+use taut_testkit::{own_address, own_group};
 use taut_types::Nanos;
 
 use crate::ends::{PATIENCE, opening, uri};
@@ -263,8 +264,8 @@ fn an_image_that_fell_silent_comes_back_and_with_rejoin_false_does_not() {
 
 #[test]
 fn with_source_a_group_is_heard_from_there_alone() {
-    let port = crate::ends::free_port();
-    let group = format!("endpoint=224.0.1.67:{port}|interface=127.0.0.1|stream-id=7");
+    let group = std::net::SocketAddr::new(own_group().into(), own_address().port());
+    let group = format!("endpoint={group}|interface=127.0.0.1|stream-id=7");
     let listen = |source: &str| {
         let listen = uri(&format!("aeron:udp?{group}|source={source}"));
         Subscription::open(&listen, &opening(0.0, 0)).expect("listen")

@@ -2,9 +2,10 @@
 
 use taut_channel::{EndReason, Event, OfferError, Publication, Subscription};
 use taut_sys::monotonic;
+use taut_testkit::own_address;
 use taut_types::Nanos;
 
-use crate::ends::{PATIENCE, free_port, message, opening, passed, unicast_with, uri};
+use crate::ends::{PATIENCE, message, opening, passed, unicast_with, uri};
 
 #[test]
 fn with_tether_false_a_caller_that_reads_nothing_does_not_hold_the_stream_back() {
@@ -47,7 +48,7 @@ fn with_tether_false_a_caller_that_reads_nothing_does_not_hold_the_stream_back()
 /// A publication to two subscriptions at its control address, of which one is evicted when it
 /// holds the other back.
 fn group() -> (Publication, [Subscription; 2]) {
-    let control = format!("control=127.0.0.1:{}|control-mode=dynamic", free_port());
+    let control = format!("control={}|control-mode=dynamic", own_address());
     // Small buffers: the kernel must not keep for it what it does not read.
     let listen =
         format!("aeron:udp?endpoint=127.0.0.1:0|{control}|stream-id=7|rcv-wnd=32k|so-rcvbuf=64k");

@@ -2,8 +2,9 @@
 
 use taut_channel::{EndReason, Event, OfferError, Publication, Subscription};
 use taut_sys::monotonic;
+use taut_testkit::own_address;
 
-use crate::ends::{PATIENCE, free_port, message, opening, passed, unicast_with, uri};
+use crate::ends::{PATIENCE, message, opening, passed, unicast_with, uri};
 
 /// Everything that a spy sees now.
 fn take(spy: &mut Subscription) -> Vec<(Vec<u8>, u64)> {
@@ -18,8 +19,8 @@ fn events(spy: &mut Subscription) -> Vec<Event> {
 
 /// A publication to a port where nobody listens.
 fn alone(more: &str) -> Publication {
-    let port = free_port();
-    let send = format!("aeron:udp?endpoint=127.0.0.1:{port}|stream-id=7|session-id=-5{more}");
+    let at = own_address();
+    let send = format!("aeron:udp?endpoint={at}|stream-id=7|session-id=-5{more}");
     Publication::open(&uri(&send), &opening(0.0, 0)).expect("send")
 }
 

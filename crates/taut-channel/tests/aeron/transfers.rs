@@ -2,8 +2,9 @@
 
 use taut_channel::{Closing, Event, OfferError, Publication, Subscription};
 use taut_sys::monotonic;
+use taut_testkit::own_address;
 
-use crate::ends::{PATIENCE, free_port, message, opening, unicast, uri};
+use crate::ends::{PATIENCE, message, opening, unicast, uri};
 
 /// Sends `count` messages and checks that each subscription gets every one in order, then the end.
 fn transfer(publication: &mut Publication, subscriptions: &mut [Subscription], count: u64) {
@@ -125,17 +126,17 @@ fn destinations_ask_at_the_control_address_or_are_added_by_hand() {
 
 #[test]
 fn what_one_line_loses_the_other_one_brings_and_no_message_comes_twice() {
-    let ports = [0; 2].map(|_| free_port());
-    let [one, other] = ports;
-    let listen = format!("aeron:udp?endpoint=127.0.0.1:{one},127.0.0.1:{other}|stream-id=7");
+    let addresses = [0; 2].map(|_| own_address());
+    let [one, other] = addresses;
+    let listen = format!("aeron:udp?endpoint={one},{other}|stream-id=7");
     let mut subscription = Subscription::open(&uri(&listen), &opening(0.0, 0)).expect("listen");
     // Two publishers of one session, as of a feed's two lines, each with its own loss.
     let same = "session-id=77|init-term-id=5|term-id=5|term-offset=0|stream-id=7";
-    let mut lines: Vec<_> = ports
+    let mut lines: Vec<_> = addresses
         .iter()
-        .map(|port| {
-            let send = uri(&format!("aeron:udp?endpoint=127.0.0.1:{port}|{same}"));
-            Publication::open(&send, &opening(0.05, u64::from(*port))).expect("send")
+        .map(|at| {
+            let send = uri(&format!("aeron:udp?endpoint={at}|{same}"));
+            Publication::open(&send, &opening(0.05, u64::from(at.port()))).expect("send")
         })
         .collect();
     let (begun, mut offered, mut next) = (monotonic(), [0u64; 2], 0u64);

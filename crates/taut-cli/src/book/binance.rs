@@ -11,7 +11,7 @@ use std::path::Path;
 
 use taut_book::Level;
 use taut_market_data::binance::{Applied, BinanceJson, DepthBook};
-use taut_market_data::{Batch, Context, Event};
+use taut_market_data::{Batch, BestPrices, Context, Event, EventKind};
 use taut_recording::capture::{Capture, Frame};
 use taut_types::{Lots, Price};
 
@@ -54,6 +54,12 @@ impl From<&Applied> for Ticker {
     }
 }
 
+impl From<BestPrices> for Ticker {
+    fn from(top: BestPrices) -> Self {
+        Self { bid: top.bid.unwrap_or_default(), ask: top.ask.unwrap_or_default() }
+    }
+}
+
 /// What a capture says: the book's tops behind its updates, and the truth.
 #[derive(Default)]
 struct Said {
@@ -79,11 +85,11 @@ fn compare(capture: &Capture) -> Result<Verdict, Failure> {
         let Frame { line, received, bytes } = frame.map_err(Failure::usage)?;
         let wrong = |what: &dyn fmt::Display| Failure::usage(capture.error(line, what));
         let mut sink = |context: &Context<'_>, event: &Event| {
-            match *event {
-                Event::Top { bid, ask } => {
-                    said.tickers.push((context.sequence.last, Ticker { bid, ask }));
+            match event.kind {
+                EventKind::Top(top) => {
+                    said.tickers.push((context.sequence.last, Ticker::from(top)));
                 }
-                Event::Begin(Batch::Update) => {
+                EventKind::Begin(Batch::Update) => {
                     said.lines.insert(context.sequence.last, line);
                 }
                 _ => {}

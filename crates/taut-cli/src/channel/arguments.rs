@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use taut_channel::{ChannelUri, Loss, Opening, WaitStrategy};
 use taut_sys::{Tuning, monotonic};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, catch_stop_signals};
 
 /// How a tool waits when there is nothing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -94,7 +94,45 @@ impl Injection {
                 Failure::Usage(format!("--inject-loss {share}: must be at least 0 and below 1"))
             })?),
         };
-        Ok(Opening { now: monotonic(), loss })
+        Ok(Opening { now: monotonic(), loss, ..Opening::default() })
+    }
+}
+
+/// What both ends of a channel take.
+#[derive(Args, Clone, Debug)]
+pub struct End {
+    /// The channel, such as ipc:NAME, aeron:udp?endpoint=H:P|stream-id=N, tcp://H:P,
+    /// lease:udp?endpoint=H:P; or TAUT_CHANNEL
+    #[arg(long, value_name = "URI")]
+    pub channel: Option<String>,
+    #[command(flatten)]
+    pub thread: Thread,
+    #[command(flatten)]
+    pub injection: Injection,
+    /// Whose time the stamps are; the same on both ends
+    #[arg(long, value_enum, default_value = "monotonic")]
+    pub clock: ClockName,
+    /// Report everything that this end of the channel counted
+    #[arg(long)]
+    pub counters: bool,
+    /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl End {
+    /// The channel, that of the answers, and how both are opened, before anything starts; then the
+    /// thread is put where it was asked to be.
+    pub fn begin(
+        &self,
+        reply: Option<&str>,
+    ) -> Result<(ChannelUri, Option<ChannelUri>, Opening), Failure> {
+        let uri = channel(self.channel.as_deref())?;
+        let reply = reply.map(|text| channel(Some(text))).transpose()?;
+        let opening = self.injection.opening()?;
+        catch_stop_signals()?;
+        self.thread.apply()?;
+        Ok((uri, reply, opening))
     }
 }
 

@@ -2,55 +2,43 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use serde::{Deserialize, Serialize};
+use taut_runner::{FeedTransport, Mode};
+use taut_sys::Wait;
 
-/// Where the strategy runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-pub enum Mode {
-    /// In a process of its own, behind shared memory.
-    Split,
-    /// In the gateway's thread.
-    Fused,
-}
+type Choices<T> = [(&'static str, T, &'static str)];
 
-impl Mode {
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Split => "split",
-            Self::Fused => "fused",
-        }
-    }
-}
+/// Names, what they stand for, and their help.
+const MODES: &Choices<Mode> = &[
+    ("split", Mode::Split, "In a process of its own, behind shared memory"),
+    ("fused", Mode::Fused, "In the gateway's thread"),
+];
+const WAITS: &Choices<Wait> = &[
+    ("spin", Wait::Spin, "Look again at once"),
+    ("yield", Wait::Yield, "Let others of the same CPU run, then look again"),
+    ("block", Wait::Block, "Sleep in the kernel"),
+];
+const FEEDS: &Choices<FeedTransport> = &[
+    ("auto", FeedTransport::Auto, "Multicast on loopback, or unicast where the machine has none"),
+    ("multicast", FeedTransport::Multicast, "Multicast on loopback"),
+    ("unicast", FeedTransport::Unicast, "Unicast on loopback"),
+];
 
-/// How a process waits when it has nothing to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-pub enum WaitArgument {
-    /// Look again at once.
-    Spin,
-    /// Let others of the same CPU run, then look again.
-    Yield,
-    /// Sleep in the kernel.
-    Block,
+/// One of these names.
+fn one_of<T: Copy + Send + Sync>(choices: &'static Choices<T>) -> impl TypedValueParser<Value = T> {
+    let names = choices.iter().map(|(name, _, help)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(names).try_map(|text| {
+        let found = choices.iter().find(|(name, ..)| *name == text);
+        found.map(|(_, value, _)| *value).ok_or("no such choice")
+    })
 }
 
 /// What the venue's book is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum FlowArgument {
     /// Made from a seed.
     Synthetic,
-}
-
-/// How market data travels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FeedArgument {
-    /// Multicast on loopback, or unicast where the machine has none.
-    Auto,
-    /// Multicast on loopback.
-    Multicast,
-    /// Unicast on loopback.
-    Unicast,
 }
 
 /// The arguments of `taut demo`.
@@ -58,7 +46,7 @@ pub enum FeedArgument {
 pub struct Arguments {
     /// Where the strategy runs: in a process of its own behind shared memory, or in the gateway's
     /// thread
-    #[arg(long, value_enum, default_value = "split")]
+    #[arg(long, value_parser = one_of(MODES), default_value = "split")]
     pub mode: Mode,
     /// The venue's order flow
     #[arg(long, value_enum, default_value = "synthetic", conflicts_with = "data")]
@@ -88,14 +76,14 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     pub seconds: Option<f64>,
     /// How gateway and strategy wait [default: spin on a CPU of one's own, yield on a shared one]
-    #[arg(long, value_enum)]
-    pub wait: Option<WaitArgument>,
+    #[arg(long, value_parser = one_of(WAITS))]
+    pub wait: Option<Wait>,
     /// CPUs of venue, gateway and strategy, such as 0,0,1 (in fused mode the third is not used)
     #[arg(long, value_name = "V,G,S")]
     pub cpus: Option<String>,
     /// How market data travels
-    #[arg(long, value_enum, default_value = "auto")]
-    pub feed: FeedArgument,
+    #[arg(long, value_parser = one_of(FEEDS), default_value = "auto")]
+    pub feed: FeedTransport,
     /// Datagrams that the venue loses on purpose on line A and line B of the feed, in a thousand,
     /// such as 1000,5: the other line, requests for packets and snapshots make up for it
     #[arg(long, value_name = "A,B", value_parser = parse_loss)]

@@ -2,10 +2,11 @@
 
 use std::io::{IsTerminal, Write};
 
-use taut_gateway::{GatewayCounters, Views};
 use taut_lat::IntervalReader;
+use taut_runner::{Mode, Observer, Process, Role, Started};
 use taut_types::Nanos;
 
+use crate::demo::plan::Plan;
 use crate::report::{Interval, human_count, human_ns};
 use crate::terminal::tell;
 
@@ -17,7 +18,10 @@ const LOG_INTERVAL: Nanos = Nanos::from_secs(2);
 /// Watches a run from outside.
 #[derive(Debug)]
 pub struct Live {
-    started: Nanos,
+    /// `split mode, synthetic flow, ...`
+    title: String,
+    fused: bool,
+    /// Times are those since the start.
     next_point: Nanos,
     next_line: Nanos,
     last_point: Nanos,
@@ -28,13 +32,15 @@ pub struct Live {
 }
 
 impl Live {
-    /// A watcher of a run that starts now.
-    pub fn new(now: Nanos) -> Self {
+    /// A watcher of a run that has yet to start.
+    pub fn new(plan: &Plan) -> Self {
+        let mode = plan.settings.mode;
         Self {
-            started: now,
-            next_point: now + INTERVAL,
-            next_line: now + INTERVAL,
-            last_point: now,
+            title: format!("{} mode, {}", mode.name(), plan.source),
+            fused: mode == Mode::Fused,
+            next_point: INTERVAL,
+            next_line: INTERVAL,
+            last_point: Nanos::ZERO,
             last_ticks: 0,
             reader: IntervalReader::new(),
             intervals: Vec::new(),
@@ -42,39 +48,17 @@ impl Live {
         }
     }
 
-    /// Takes a point and prints the line, when it is time to.
-    pub fn look(&mut self, now: Nanos, views: &Views<'_>, counters: &GatewayCounters) {
-        if now < self.next_point {
-            return;
-        }
-        self.point(now, views);
-        let seconds = seconds(now.since(self.last_point)).max(1e-9);
-        let ticks = counters.ticks + counters.recovered;
-        let rate = (ticks.saturating_sub(self.last_ticks)) as f64 / seconds;
-        (self.last_point, self.last_ticks) = (now, ticks);
-        self.next_point = now + INTERVAL;
-        if now >= self.next_line {
-            self.next_line = now + if self.terminal { INTERVAL } else { LOG_INTERVAL };
-            self.print(now, rate, views, counters);
-        }
-    }
-
-    /// The series so far, and one last point.
-    pub fn finish(mut self, now: Nanos, views: &Views<'_>) -> Vec<Interval> {
-        self.point(now, views);
-        if self.terminal {
-            // The line stays in place; what follows begins below it.
-            tell("");
-        }
+    /// The series.
+    pub fn into_intervals(self) -> Vec<Interval> {
         self.intervals
     }
 
-    fn point(&mut self, now: Nanos, views: &Views<'_>) {
-        self.reader.next_interval(&views.path.tick_to_trade());
+    fn point(&mut self, run: &taut_runner::Live<'_>) {
+        self.reader.next_interval(&run.views.path.tick_to_trade());
         let summary = self.reader.summary();
         if summary.count > 0 {
             self.intervals.push(Interval {
-                t_seconds: seconds(now.since(self.started)),
+                t_seconds: seconds(run.elapsed),
                 count: summary.count,
                 p50: summary.p50,
                 p99: summary.p99,
@@ -83,11 +67,11 @@ impl Live {
         }
     }
 
-    fn print(&self, now: Nanos, rate: f64, views: &Views<'_>, counters: &GatewayCounters) {
-        let so_far = views.path.tick_to_trade().summary();
+    fn print(&self, rate: f64, run: &taut_runner::Live<'_>) {
+        let (so_far, counters) = (run.views.path.tick_to_trade().summary(), &run.gateway);
         let line = format!(
             "{:6.1} s  {:>7} ticks/s  {:>7} orders  {:>7} fills  tick-to-trade p50 {} p99 {}",
-            seconds(now.since(self.started)),
+            seconds(run.elapsed),
             human_count(rate as u64),
             human_count(counters.orders),
             human_count(counters.fills),
@@ -101,6 +85,49 @@ impl Live {
         } else {
             writeln!(out, "{line}")
         };
+    }
+}
+
+impl Observer for Live {
+    /// Says what was chosen.
+    fn started(&mut self, run: &Started<'_>) {
+        tell(&self.title);
+        tell(format_args!("market data: {}", run.feed));
+        let one = |process: &Process| {
+            let Process { role, id, place, .. } = process;
+            let batch = if place.batch { ", SCHED_BATCH" } else { "" };
+            let gateway = self.fused && *role == Role::Gateway;
+            let name = if gateway { "gateway+strategy" } else { role.name() };
+            format!("{name} (process {id}) on CPU {}, {}{batch}", place.cpu, place.wait.name())
+        };
+        tell(run.processes.iter().map(one).collect::<Vec<_>>().join("; "));
+    }
+
+    /// Takes a point and prints the line, when it is time to.
+    fn live(&mut self, run: &taut_runner::Live<'_>) {
+        let now = run.elapsed;
+        if now < self.next_point {
+            return;
+        }
+        self.point(run);
+        let seconds = seconds(now.since(self.last_point)).max(1e-9);
+        let ticks = run.gateway.ticks + run.gateway.recovered;
+        let rate = (ticks.saturating_sub(self.last_ticks)) as f64 / seconds;
+        (self.last_point, self.last_ticks) = (now, ticks);
+        self.next_point = now + INTERVAL;
+        if now >= self.next_line {
+            self.next_line = now + if self.terminal { INTERVAL } else { LOG_INTERVAL };
+            self.print(rate, run);
+        }
+    }
+
+    /// One last point.
+    fn finished(&mut self, run: &taut_runner::Live<'_>) {
+        self.point(run);
+        if self.terminal {
+            // The line stays in place; what follows begins below it.
+            tell("");
+        }
     }
 }
 

@@ -1,157 +1,142 @@
 //! From what was counted and recorded to the report.
 
-use taut_gateway::{GatewayCounters, StrategyCounters, Views};
-use taut_lat::{PathSnapshot, Snapshot};
-use taut_types::Nanos;
+use taut_runner::{End, Mode, Outcome, Process, Role};
+use taut_sys::StopSignal;
 
 use crate::demo::directory;
-use crate::demo::placement::{Place, Placement as Places};
 use crate::demo::plan::Plan;
 use crate::exit::Failure;
 use crate::report::{self, Counts, Interval, Machine, Placement, RunReport};
 use crate::terminal::print;
 
-/// What a finished run leaves.
-#[derive(Debug)]
-pub struct Outcome<'m> {
-    /// The run, as it was planned.
-    pub plan: Plan,
-    /// From the start of the flow to its end.
-    pub elapsed: Nanos,
-    /// When it started, UTC.
-    pub started_utc: Nanos,
-    /// Packets that the venue published.
-    pub published: u64,
-    /// The venue's counters.
-    pub venue: Vec<(String, u64)>,
-    /// The gateway's.
-    pub gateway: GatewayCounters,
-    /// The strategy's; zeros in fused mode.
-    pub strategy: StrategyCounters,
-    /// The histograms.
-    pub views: Views<'m>,
-    /// Tick-to-trade over time.
-    pub intervals: Vec<Interval>,
-    /// How the feed travelled.
-    pub feed: String,
-    /// Whether ticks are counter ticks, and how wrong a stamp can be.
-    pub clock: (bool, u64),
-    /// What else happened.
-    pub notes: Vec<String>,
+/// Writes the report, prints the table and, if asked for, the JSON line.
+pub fn publish(plan: &Plan, ended: Outcome, intervals: Vec<Interval>) -> Result<(), Failure> {
+    let out = directory::choose(plan.arguments.out.as_deref(), ended.started_utc);
+    let report = report_of(plan, ended, intervals);
+    let html = report::write_all(&out, &report)
+        .map_err(|error| Failure::run(&format!("report in {}", out.display()), error))?;
+    let mut text = format!("{}\nreport: {}", report::table(&report), html.display());
+    if plan.arguments.json {
+        text.push('\n');
+        text.push_str(&report::json_line(&report, &html));
+    }
+    let printed = print(text);
+    verdict(&report.counts)?;
+    printed.map_err(|error| {
+        Failure::run("standard output", format!("{error}; the report is {}", html.display()))
+    })
 }
 
-impl Outcome<'_> {
-    /// Writes the report, prints the table and, if asked for, the JSON line.
-    pub fn publish(self) -> Result<(), Failure> {
-        let out = directory::choose(self.plan.arguments.out.as_deref(), self.started_utc);
-        let json = self.plan.arguments.json;
-        let report = self.into_report();
-        let html = report::write_all(&out, &report)
-            .map_err(|error| Failure::run(&format!("report in {}", out.display()), error))?;
-        let mut text = format!("{}\nreport: {}", report::table(&report), html.display());
-        if json {
-            text.push('\n');
-            text.push_str(&report::json_line(&report, &html));
-        }
-        let printed = print(text);
-        verdict(&report.counts)?;
-        printed.map_err(|error| {
-            Failure::run("standard output", format!("{error}; the report is {}", html.display()))
-        })
+fn report_of(plan: &Plan, ended: Outcome, intervals: Vec<Interval>) -> RunReport {
+    let counts = counts(&ended);
+    RunReport {
+        mode: ended.mode.name().to_owned(),
+        seconds: ended.elapsed.0 as f64 / 1e9,
+        started_utc_ns: ended.started_utc.0,
+        command_line: command_line(),
+        placement: ended.processes.iter().map(|process| place(process, ended.mode)).collect(),
+        clock: clock_text(&ended),
+        machine: Machine::read(),
+        notes: notes(plan, &ended, counts.lost),
+        counts,
+        path: ended.path,
+        order_round_trip: ended.round_trip,
+        bare_send: ended.bare_send,
+        intervals,
     }
+}
 
-    fn into_report(self) -> RunReport {
-        let clock = self.clock_text();
-        let counts = self.counts();
-        let mut notes = vec![self.plan.source.clone(), format!("market data: {}", self.feed)];
-        if counts.lost > 0 {
-            notes.push(format!(
-                "{} packets were lost: neither received nor covered by a snapshot",
-                counts.lost
-            ));
-        }
-        notes.extend(self.notes);
-        RunReport {
-            mode: self.plan.arguments.mode.name().to_owned(),
-            seconds: self.elapsed.0 as f64 / 1e9,
-            started_utc_ns: self.started_utc.0,
-            command_line: command_line(),
-            counts,
-            path: PathSnapshot::of(&self.views.path),
-            order_round_trip: Snapshot::of(&self.views.round_trip),
-            bare_send: Snapshot::of(&self.views.bare_send),
-            intervals: self.intervals,
-            placement: places(&self.plan.placement, self.plan.is_fused()),
-            clock,
-            machine: Machine::read(),
-            notes,
-        }
+fn notes(plan: &Plan, ended: &Outcome, lost: u64) -> Vec<String> {
+    let mut notes = vec![plan.source.clone(), format!("market data: {}", ended.feed)];
+    if lost > 0 {
+        notes.push(format!("{lost} packets were lost: neither received nor covered by a snapshot"));
     }
-
-    fn counts(&self) -> Counts {
-        let gateway = &self.gateway;
-        let mut extras: Vec<(String, u64)> = [
-            ("packets of line A", gateway.line_a),
-            ("news by line A", gateway.line_a_first),
-            ("packets of line B", gateway.line_b),
-            ("news by line B", gateway.line_b_first),
-            ("gaps", gateway.gaps),
-            ("requests for packets", gateway.retransmit_requests),
-            ("news by retransmission", gateway.retransmitted),
-            ("snapshots loaded", gateway.snapshots),
-            ("malformed packets", gateway.malformed),
-            ("receive calls that failed", gateway.receive_errors),
-            ("reports sent again", gateway.repeated_reports),
-            ("bid levels at the end", gateway.bid_levels),
-            ("offer levels at the end", gateway.ask_levels),
-            ("requests refused", gateway.refused),
-            ("orders expired", gateway.expired),
-            ("bare sends", gateway.bare_sends),
-        ]
-        .map(|(name, count)| (name.to_owned(), count))
-        .to_vec();
-        if !self.plan.is_fused() {
-            extras.push(("market events seen by the strategy".to_owned(), self.strategy.events));
-            extras.push(("market events it was too slow for".to_owned(), self.strategy.lapped));
-        }
-        extras.extend(self.venue.iter().map(|(name, count)| (format!("venue: {name}"), *count)));
-        Counts {
-            published: self.published,
-            ticks: gateway.ticks,
-            recovered: gateway.recovered,
-            lost: self.published.saturating_sub(gateway.ticks + gateway.recovered),
-            orders: gateway.orders,
-            acks: gateway.acks,
-            order_rejects: gateway.order_rejects,
-            risk_rejects: gateway.risk_rejects,
-            fills: gateway.fills,
-            cancel_requests: gateway.cancel_requests,
-            cancels: gateway.cancels,
-            cancel_rejects: gateway.cancel_rejects,
-            unanswered: gateway.unanswered,
-            extras,
-        }
+    if !ended.drained {
+        notes.push("open orders were not all answered in time".to_owned());
     }
+    match ended.end {
+        End::Signal(signal) => notes.push(format!("ended early by {}", signal_name(signal))),
+        End::ChildSignal(role) => {
+            notes.push(format!("ended early: the {} got a signal", role.name()));
+        }
+        _ => {}
+    }
+    notes
+}
 
-    fn clock_text(&self) -> String {
-        let (uses_counter, error_ns) = self.clock;
-        let source = if uses_counter {
-            format!(
-                "time-stamp counter, mapped to CLOCK_MONOTONIC and anchored anew every 100 ms \
-                 (largest step {error_ns} ns)"
-            )
-        } else {
-            "CLOCK_MONOTONIC by the vDSO (the kernel does not trust the time-stamp counter here)"
-                .to_owned()
-        };
+const fn signal_name(signal: StopSignal) -> &'static str {
+    match signal {
+        StopSignal::Terminate => "SIGTERM",
+        StopSignal::HangUp => "SIGHUP",
+        StopSignal::Interrupt => "SIGINT",
+    }
+}
+
+fn counts(ended: &Outcome) -> Counts {
+    let gateway = &ended.gateway;
+    let venue = ended.venue.as_ref();
+    let mut extras: Vec<(String, u64)> = [
+        ("packets of line A", gateway.line_a),
+        ("news by line A", gateway.line_a_first),
+        ("packets of line B", gateway.line_b),
+        ("news by line B", gateway.line_b_first),
+        ("gaps", gateway.gaps),
+        ("requests for packets", gateway.retransmit_requests),
+        ("news by retransmission", gateway.retransmitted),
+        ("snapshots loaded", gateway.snapshots),
+        ("malformed packets", gateway.malformed),
+        ("receive calls that failed", gateway.receive_errors),
+        ("reports sent again", gateway.repeated_reports),
+        ("bid levels at the end", gateway.bid_levels),
+        ("offer levels at the end", gateway.ask_levels),
+        ("requests refused", gateway.refused),
+        ("orders expired", gateway.expired),
+        ("bare sends", ended.bare_send.summary().count),
+    ]
+    .map(|(name, count)| (name.to_owned(), count))
+    .to_vec();
+    if ended.mode == Mode::Split {
+        extras.push(("market events seen by the strategy".to_owned(), ended.strategy.events));
+        extras.push(("market events it was too slow for".to_owned(), ended.strategy.lapped));
+    }
+    let counters = venue.iter().flat_map(|venue| &venue.counters);
+    extras.extend(counters.map(|(name, count)| (format!("venue: {name}"), *count)));
+    Counts {
+        published: venue.map_or(0, |venue| venue.published),
+        ticks: gateway.ticks,
+        recovered: gateway.recovered,
+        lost: ended.lost(),
+        orders: gateway.orders,
+        acks: gateway.acks,
+        order_rejects: gateway.order_rejects,
+        risk_rejects: gateway.risk_rejects,
+        fills: gateway.fills,
+        cancel_requests: gateway.cancel_requests,
+        cancels: gateway.cancels,
+        cancel_rejects: gateway.cancel_rejects,
+        unanswered: gateway.unanswered,
+        extras,
+    }
+}
+
+fn clock_text(ended: &Outcome) -> String {
+    let error_ns = ended.clock_error_ns_max;
+    let source = if ended.clock_is_counter {
         format!(
-            "{source}. Tick-to-trade runs from the return of the receive call that brought the \
-             packet to the return of the send call that took the order; its nine stages add up to \
-             it exactly. The order round trip runs from the send call to the return of the receive \
-             call that brought the first answer. The bare send is the same call with an order's \
-             bytes on a second connection to the venue, every 5 ms."
+            "time-stamp counter, mapped to CLOCK_MONOTONIC and anchored anew every 100 ms \
+             (largest step {error_ns} ns)"
         )
-    }
+    } else {
+        "CLOCK_MONOTONIC by the vDSO (the kernel does not trust the time-stamp counter here)"
+            .to_owned()
+    };
+    format!(
+        "{source}. Tick-to-trade runs from the return of the receive call that brought the \
+         packet to the return of the send call that took the order; its nine stages add up to \
+         it exactly. The order round trip runs from the send call to the return of the receive \
+         call that brought the first answer. The bare send is the same call with an order's \
+         bytes on a second connection to the venue, every 5 ms."
+    )
 }
 
 /// A run whose counts do not add up, or that lost packets, is a failed run with a report.
@@ -174,19 +159,13 @@ fn command_line() -> String {
     words.join(" ")
 }
 
-fn places(places: &Places, fused: bool) -> Vec<Placement> {
-    let one = |process: &str, place: &Place| Placement {
-        process: process.to_owned(),
-        cpu: place.cpu.to_string(),
-        wait: format!("{:?}", place.wait).to_lowercase(),
-        scheduler: if place.batch { "SCHED_BATCH" } else { "SCHED_OTHER" }.to_owned(),
-    };
-    let mut all = vec![one("venue", &places.venue)];
-    if fused {
-        all.push(one("gateway and strategy", &places.gateway));
-    } else {
-        all.push(one("gateway", &places.gateway));
-        all.push(one("strategy", &places.strategy));
+fn place(process: &Process, mode: Mode) -> Placement {
+    let fused = mode == Mode::Fused && process.role == Role::Gateway;
+    let name = if fused { "gateway and strategy" } else { process.role.name() };
+    Placement {
+        process: name.to_owned(),
+        cpu: process.place.cpu.to_string(),
+        wait: process.place.wait.name().to_owned(),
+        scheduler: if process.place.batch { "SCHED_BATCH" } else { "SCHED_OTHER" }.to_owned(),
     }
-    all
 }

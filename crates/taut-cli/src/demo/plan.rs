@@ -2,18 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use taut_runner::{Cpus, Replay, Settings, Simulator};
 use taut_sys::available_cpus;
-use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Symbol};
+use taut_types::Symbol;
 use taut_venue::flow::{LobsterFlow, LobsterSummary};
 
-use crate::demo::arguments::{Arguments, Mode};
-use crate::demo::control::{FlowSetup, Pace};
+use crate::demo::arguments::Arguments;
 use crate::demo::directory;
-use crate::demo::placement::Placement;
 use crate::exit::Failure;
 
-/// The longest run that makes sense: the time axis and the sequence numbers hold far more, but a
-/// slip of the keyboard should not start a year.
+/// The longest run that makes sense: a slip of the keyboard should not start a year.
 const SECONDS_MAX: f64 = 7.0 * 86_400.0;
 
 /// A checked run.
@@ -21,14 +19,8 @@ const SECONDS_MAX: f64 = 7.0 * 86_400.0;
 pub struct Plan {
     /// As the user gave them.
     pub arguments: Arguments,
-    /// Who runs where.
-    pub placement: Placement,
-    /// The book's source.
-    pub flow: FlowSetup,
-    /// What is traded.
-    pub instrument: Instrument,
-    /// How long, unless the recording ends first.
-    pub duration: Option<Nanos>,
+    /// The runner's part of them.
+    pub settings: Settings,
     /// What the report should say about the source.
     pub source: String,
 }
@@ -36,10 +28,14 @@ pub struct Plan {
 impl Plan {
     /// Checks the arguments; reads and validates the data file.
     pub fn new(arguments: &Arguments) -> Result<Self, Failure> {
-        let cpus = available_cpus().map_err(|error| Failure::run("CPUs", error))?;
-        let (mode, wait) = (arguments.mode, arguments.wait);
-        let placement = Placement::choose(mode, arguments.cpus.as_deref(), wait, &cpus)?;
-        let seconds = match arguments.seconds {
+        let mut settings = Settings::default();
+        settings.mode = arguments.mode;
+        settings.wait = arguments.wait;
+        if let Some(text) = &arguments.cpus {
+            let cpus = available_cpus().map_err(|error| Failure::run("CPUs", error))?;
+            settings.cpus = parse_cpus(text, &cpus)?;
+        }
+        settings.seconds = match arguments.seconds {
             Some(seconds) if seconds > 0.0 && seconds <= SECONDS_MAX => Some(seconds),
             Some(seconds) => {
                 return Err(Failure::Usage(format!(
@@ -50,41 +46,48 @@ impl Plan {
         };
         let source = Source::of(arguments)?;
         directory::check(arguments.out.as_deref())?;
-        Ok(Self {
-            arguments: arguments.clone(),
-            placement,
-            flow: source.flow,
-            instrument: instrument(source.symbol, source.tick)?,
-            duration: seconds.map(|seconds| Nanos((seconds * 1e9) as i64)),
-            source: source.description,
+        settings.simulator = Some(source.simulator);
+        settings.instrument.symbol = source.symbol;
+        Ok(Self { arguments: arguments.clone(), settings, source: source.description })
+    }
+}
+
+fn parse_cpus(text: &str, cpus: &[usize]) -> Result<Cpus, Failure> {
+    let parts: Vec<&str> = text.split(',').collect();
+    let [venue, gateway, strategy] = parts.as_slice() else {
+        return Err(Failure::Usage(format!(
+            "--cpus '{text}': three CPUs are needed (venue,gateway,strategy), such as 0,0,1"
+        )));
+    };
+    let one = |name: &str, part: &str| {
+        let cpu = part.trim().parse::<usize>().ok().filter(|cpu| cpus.contains(cpu));
+        cpu.map(Some).ok_or_else(|| {
+            let have = cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+            Failure::Usage(format!(
+                "--cpus '{text}': the {name}'s CPU '{part}' does not exist or may not be used; \
+                 this process may use {have}"
+            ))
         })
-    }
-
-    /// Whether gateway and strategy are one process.
-    pub fn is_fused(&self) -> bool {
-        self.arguments.mode == Mode::Fused
-    }
+    };
+    Ok(Cpus {
+        venue: one("venue", venue)?,
+        gateway: one("gateway", gateway)?,
+        strategy: one("strategy", strategy)?,
+    })
 }
 
-/// The instrument of a run: whole shares.
-pub fn instrument(symbol: Symbol, tick: Price) -> Result<Instrument, Failure> {
-    let lot = Qty { mantissa: 1, decimals: 0 };
-    Instrument::new(InstrumentId(1), symbol, tick, lot)
-        .map_err(|error| Failure::Run(format!("instrument {symbol}: {error}")))
-}
-
+/// The simulator, and what it trades in ticks of a cent.
 struct Source {
-    flow: FlowSetup,
-    symbol: Symbol,
-    tick: Price,
+    simulator: Simulator,
+    symbol: String,
     description: String,
 }
 
 impl Source {
     fn of(arguments: &Arguments) -> Result<Self, Failure> {
         match (&arguments.data, &arguments.speed) {
-            (Some(file), speed) => Self::recorded(file, speed.as_deref().unwrap_or("1")),
-            (None, None) => Self::synthetic(arguments),
+            (Some(file), speed) => Self::recorded(arguments, file, speed.as_deref().unwrap_or("1")),
+            (None, None) => Ok(Self::synthetic(arguments)),
             (None, Some(speed)) => Err(Failure::Usage(format!(
                 "--speed {speed}: is the pace of a recording, which --data FILE names; the pace of \
                  the synthetic flow is --ticks HZ"
@@ -92,32 +95,43 @@ impl Source {
         }
     }
 
-    fn synthetic(arguments: &Arguments) -> Result<Self, Failure> {
+    fn synthetic(arguments: &Arguments) -> Self {
         let Arguments { seed, ticks, levels, .. } = *arguments;
-        let symbol = Symbol::new(b"TAUT").ok_or_else(|| Failure::Run("symbol".to_owned()))?;
-        Ok(Self {
-            flow: FlowSetup::Synthetic { seed, ticks_hz: ticks, level_count: levels as usize },
-            symbol,
-            tick: LobsterFlow::TICK,
+        Self {
+            simulator: simulator(arguments),
+            symbol: "TAUT".to_owned(),
             description: format!(
                 "synthetic flow, seed {seed}, {ticks} commands/s, {levels} levels a side"
             ),
-        })
+        }
     }
 
-    fn recorded(file: &Path, speed: &str) -> Result<Self, Failure> {
-        let pace = parse_speed(speed)?;
+    fn recorded(arguments: &Arguments, file: &Path, speed: &str) -> Result<Self, Failure> {
+        let replay = parse_speed(speed)?;
         let full = std::path::absolute(file)
             .map_err(|error| Failure::Usage(format!("--data {}: {error}", file.display())))?;
         check_data(&full)?;
         let flow = LobsterFlow::read(file).map_err(|error| Failure::Usage(error.to_string()))?;
-        Ok(Self {
-            symbol: symbol_of(&full),
-            tick: LobsterFlow::TICK,
-            description: describe(&full, speed, flow.summary(), flow.initial_orders().len()),
-            flow: FlowSetup::Recorded { file: full, pace },
-        })
+        let mut simulator = simulator(arguments);
+        simulator.speed = replay;
+        let symbol = symbol_of(&full).as_str().to_owned();
+        let description = describe(&full, speed, flow.summary(), flow.initial_orders().len());
+        simulator.data = Some(full);
+        Ok(Self { simulator, symbol, description })
     }
+}
+
+/// All but the recording.
+fn simulator(arguments: &Arguments) -> Simulator {
+    let mut simulator = Simulator::default();
+    simulator.seed = arguments.seed;
+    simulator.commands_per_second = arguments.ticks;
+    simulator.levels = arguments.levels;
+    simulator.port = arguments.port;
+    simulator.feed = arguments.feed;
+    simulator.lose_per_mille = arguments.lose.map_or([0; 2], Into::into);
+    simulator.refuse_retransmission = arguments.refuse_retransmission;
+    simulator
 }
 
 /// The venue reads the file again: a pipe would be empty by then, and the name travels as text.
@@ -140,12 +154,12 @@ fn describe(file: &Path, speed: &str, summary: &LobsterSummary, initial: usize) 
     )
 }
 
-fn parse_speed(speed: &str) -> Result<Pace, Failure> {
+fn parse_speed(speed: &str) -> Result<Replay, Failure> {
     if speed == "max" {
-        return Ok(Pace::Max);
+        return Ok(Replay::MAX);
     }
     match speed.parse::<f64>() {
-        Ok(factor) if factor > 0.0 && factor <= 1e6 => Ok(Pace::Factor(factor)),
+        Ok(factor) if factor > 0.0 && factor <= 1e6 => Ok(Replay::Factor(factor)),
         _ => Err(Failure::Usage(format!(
             "--speed '{speed}': must be `max` or a number above 0 and at most 1000000"
         ))),
@@ -170,8 +184,8 @@ mod tests {
 
     #[test]
     fn a_speed_is_max_or_a_positive_number() {
-        assert_eq!(parse_speed("max").ok(), Some(Pace::Max));
-        assert_eq!(parse_speed("2.5").ok(), Some(Pace::Factor(2.5)));
+        assert_eq!(parse_speed("max").ok(), Some(Replay::MAX));
+        assert_eq!(parse_speed("2.5").ok(), Some(Replay::Factor(2.5)));
         for bad in ["0", "-1", "fast", "", "NaN", "inf"] {
             assert!(parse_speed(bad).is_err(), "{bad}");
         }

@@ -1,6 +1,6 @@
 //! When the next frame is due.
 
-use taut_sys::{monotonic, stop_requests, wait_readable, yield_cpu};
+use taut_sys::{monotonic, sleep, stop_requests, yield_cpu};
 use taut_types::Nanos;
 
 /// How fast a recording is played.
@@ -52,8 +52,8 @@ impl Pace {
                 return true;
             }
             if left > Nanos::from_millis(1) {
-                // Nothing to read: a wait that a signal ends.
-                let _ = wait_readable(&[], Some(left - Nanos::from_micros(500)));
+                // PACE: packets leave when they were recorded; a signal ends the wait.
+                sleep(left - Nanos::from_micros(500));
             } else {
                 yield_cpu();
             }

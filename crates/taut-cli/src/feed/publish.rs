@@ -8,13 +8,12 @@
 use taut_book::LevelBook;
 use taut_channel::{ChannelUri, Closing, OfferError, Opening, Publication};
 use taut_market_data::native::{
-    InstrumentDefinition, LEVELS_PER_PACKET_MAX, LevelUpdate, Levels, Message, PACKET_BYTES_MAX,
-    PacketFlags, PacketHeader, PacketWriter, SbeError, SnapshotBegin, SnapshotEnd, SnapshotLevel,
-    SnapshotLevels, SnapshotPart, Trade,
+    InstrumentDefinition, LEVELS_PER_PACKET_MAX, Levels, Message, PACKET_BYTES_MAX, PacketFlags,
+    PacketHeader, PacketWriter, SbeError, SnapshotBegin, SnapshotEnd, SnapshotLevels, SnapshotPart,
 };
-use taut_market_data::{Context, Event, InstrumentKey};
+use taut_market_data::{Context, Event, EventKind, InstrumentKey, LevelPlace, LevelUpdate};
 use taut_sys::{monotonic, stop_requests, utc, yield_cpu};
-use taut_types::{InstrumentId, Nanos, OrderId, Price, SequenceNumber, Side, Symbol};
+use taut_types::{InstrumentId, Nanos, Price, SequenceNumber, Side, Symbol};
 
 use crate::exit::Failure;
 
@@ -49,7 +48,7 @@ pub struct Publisher {
     symbol: Symbol,
     lot_decimals: u8,
     is_open: bool,
-    levels: Vec<SnapshotLevel>,
+    levels: Vec<LevelUpdate>,
     published: Published,
 }
 
@@ -77,7 +76,7 @@ impl Publisher {
         };
         let mut lines = uris.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         while await_subscriber
-            && !lines.iter().all(Publication::is_connected)
+            && !lines.iter().all(|line| line.is_connected())
             && stop_requests() == 0
         {
             for line in &mut lines {
@@ -107,26 +106,13 @@ impl Publisher {
 
     /// Publishes what an event changes.
     pub fn on_event(&mut self, context: &Context<'_>, event: &Event) -> Result<(), Failure> {
-        match *event {
-            Event::Level(level) => self.push(&Message::LevelUpdate(LevelUpdate {
-                price: level.price,
-                lots: level.lots,
-                order_count: level.order_count,
-                instrument: INSTRUMENT,
-                side: level.side,
-            })),
-            Event::Trade(trade) => {
-                self.push(&Message::Trade(Trade {
-                    trade_id: trade.trade_id,
-                    price: trade.price,
-                    lots: trade.lots,
-                    maker_order_id: OrderId(0),
-                    instrument: INSTRUMENT,
-                    aggressor_side: trade.aggressor.unwrap_or(Side::Buy),
-                }))?;
+        match event.kind {
+            EventKind::Level(_) => self.push(&Message::Event(INSTRUMENT, event.kind)),
+            EventKind::Trade(_) => {
+                self.push(&Message::Event(INSTRUMENT, event.kind))?;
                 self.end_transaction()
             }
-            Event::End { .. } => {
+            EventKind::End { .. } => {
                 self.note(context);
                 self.end_transaction()
             }
@@ -156,11 +142,12 @@ impl Publisher {
         let mut levels = std::mem::take(&mut self.levels);
         levels.clear();
         for side in Side::BOTH {
-            levels.extend(book.iter(side).map(|level| SnapshotLevel {
+            levels.extend(book.iter(side).map(|level| LevelUpdate {
+                side,
                 price: level.price,
                 lots: level.lots,
                 order_count: level.order_count,
-                side,
+                place: LevelPlace::ByPrice,
             }));
         }
         self.snapshot_id = self.snapshot_id.wrapping_add(1);

@@ -101,8 +101,8 @@ fn dictionary(
         return Ok(Arc::clone(dictionary));
     }
     let path = folder.join(name);
-    let dictionary = taut_fix_engine::dictionary::load(&path)
-        .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
+    let dictionary =
+        taut_fix_engine::dictionary::load(&path).map_err(|error| Failure::in_file(&path, error))?;
     let dictionary = Arc::new(dictionary);
     loaded.push((name, Arc::clone(&dictionary)));
     Ok(dictionary)

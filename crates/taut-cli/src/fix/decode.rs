@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use taut_fix::{Dictionary, FieldIndex, Fields, Framed, Rules, frame};
 
 use crate::exit::Failure;
-use crate::fix::messages::{Found, none_in, read, split};
+use crate::fix::messages::{Found, none_in, split};
+use crate::input::read;
 use crate::terminal::print;
 
 /// The largest message that is looked at.
@@ -37,8 +38,9 @@ pub struct CheckArguments {
 
 fn dictionary(path: Option<&PathBuf>) -> Result<Dictionary, Failure> {
     match path {
-        Some(path) => taut_fix_engine::dictionary::load(path)
-            .map_err(|error| Failure::Usage(format!("{}: {error}", path.display()))),
+        Some(path) => {
+            taut_fix_engine::dictionary::load(path).map_err(|error| Failure::in_file(path, error))
+        }
         None => taut_fix::fix44().map_err(|error| Failure::Run(format!("{error}"))),
     }
 }

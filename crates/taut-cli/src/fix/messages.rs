@@ -1,7 +1,6 @@
 //! Messages out of files: with SOH, `|` or `^A` between the fields, one on a line or one after the
 //! other, with whatever a log puts in front of them.
 
-use std::io::Read;
 use std::path::Path;
 
 use crate::exit::Failure;
@@ -17,18 +16,6 @@ pub struct Found {
     pub bytes: Vec<u8>,
     /// From the start of the file.
     pub offset: usize,
-}
-
-/// Reads a file, or standard input for `-`.
-pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin().lock().read_to_end(&mut bytes).map(drop)
-    } else {
-        std::fs::read(path).map(|read| bytes = read)
-    };
-    read.map_err(|error| Failure::unreadable(path, error))?;
-    Ok(bytes)
 }
 
 /// What is said of a file in which nothing is a message.

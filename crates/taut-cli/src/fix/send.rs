@@ -9,10 +9,12 @@ use taut_fix_engine::{Application, Initiator, Outbox, Received, SessionSettings}
 use taut_io::{Completion, EpollKernel, Io, WaitStrategy};
 use taut_types::Nanos;
 
-use crate::exit::{Failure, catch_stop_signals};
+use crate::event_loop;
+use crate::exit::Failure;
 use crate::fix::fields::copy;
-use crate::fix::messages::{Found, none_in, read, split};
-use crate::fix::serve::{check_for_stop, event_loop, load, settings_help};
+use crate::fix::messages::{Found, none_in, split};
+use crate::fix::serve::{load, settings_help};
+use crate::input::read;
 use crate::terminal::{print, tell};
 
 /// Tags that are the frame's.
@@ -61,18 +63,15 @@ pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
         check(found, &data_tags)?;
     }
     let sender = Sender { messages, sent: 0, last: None, end: None };
-    let mut events = event_loop(SOURCES)?;
+    let mut events = event_loop::open(SOURCES)?;
     let mut initiator = Initiator::start(events.io(), settings, sender)
         .map_err(|error| Failure::run("the session", error))?;
-    catch_stop_signals()?;
-    check_for_stop(&mut events)?;
     let mut run = Run { started: events.io().now(), wait, patience, has_left: false, end: None };
     let mut handler = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {
         initiator.handle(io, &completion);
         run.look(io, &mut initiator);
     };
-    let ended = events.run(&mut handler, WaitStrategy::Block);
-    ended.map_err(|error| Failure::run("the loop", error))?;
+    event_loop::run(&mut events, &mut handler, WaitStrategy::Block)?;
     run.end.unwrap_or(Ok(()))
 }
 

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use taut_fix::Role;
 use taut_fix_engine::{Acceptor, SAMPLE, SessionSettings, Settings};
-use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig};
+use taut_io::{Completion, EpollKernel, Io};
 use taut_types::Nanos;
 
 use crate::channel::arguments::Wait;
-use crate::exit::{Failure, catch_stop_signals};
+use crate::event_loop;
+use crate::exit::Failure;
 use crate::fix::acceptance;
 use crate::fix::echo::{Echo, Scope};
 use crate::terminal::{print, tell};
@@ -19,8 +20,6 @@ use crate::terminal::{print, tell};
 const PATIENCE: Nanos = Nanos::from_secs(2);
 /// Connections at the most, and the listener.
 const SOURCES: usize = 4096;
-/// How often it looks whether it should stop.
-const STOP_CHECK: Nanos = Nanos::from_millis(50);
 
 #[derive(Args, Debug)]
 #[command(after_long_help = settings_help())]
@@ -59,16 +58,13 @@ pub fn echo(arguments: &EchoArguments) -> Result<(), Failure> {
         }
     };
     let make = |settings: &SessionSettings| Echo::new(scope, settings.file_name());
-    let mut events = event_loop(SOURCES)?;
+    let mut events = event_loop::open(SOURCES)?;
     let listen = arguments.listen;
     let mut acceptor = Acceptor::open(events.io(), listen, settings, make)
         .map_err(|error| Failure::Run(error.to_string()))?;
     let address = acceptor.local_address(events.io());
     let address = address.map_err(|error| Failure::run("the socket", error))?;
-    // Who reads that it listens may stop it at once.
-    catch_stop_signals()?;
     print(format_args!("listening on {address}"))?;
-    check_for_stop(&mut events)?;
     let mut until = None;
     let mut handler = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {
         if acceptor.handle(io, &completion) {
@@ -89,28 +85,10 @@ pub fn echo(arguments: &EchoArguments) -> Result<(), Failure> {
             io.stop();
         }
     };
-    let ended = events.run(&mut handler, arguments.wait.strategy());
-    ended.map_err(|error| Failure::run("the loop", error))
-}
-
-/// A loop with room for so many sources.
-pub fn event_loop(sources_max: usize) -> Result<EventLoop<EpollKernel>, Failure> {
-    let timers_max = sources_max * 4;
-    let sizes = LoopConfig { sources_max, timers_max, ..LoopConfig::default() };
-    EpollKernel::new(sources_max)
-        .and_then(|kernel| EventLoop::new(kernel, sizes))
-        .map_err(|error| Failure::run("the loop", error))
-}
-
-/// Lets a timer complete that is nobody's, again and again: a signal alone wakes no loop.
-pub fn check_for_stop(events: &mut EventLoop<EpollKernel>) -> Result<(), Failure> {
-    let io = events.io();
-    let timer = io.timer_every(io.now() + STOP_CHECK, STOP_CHECK, 0);
-    timer.map(drop).map_err(|error| Failure::run("the loop", error))
+    event_loop::run(&mut events, &mut handler, arguments.wait.strategy())
 }
 
 /// Settings from a file; what is wrong with them is wrong use.
 pub fn load(path: &Path, role: Role) -> Result<Settings, Failure> {
-    Settings::load(path, role)
-        .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+    Settings::load(path, role).map_err(|error| Failure::in_file(path, error))
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use taut_ipc::{Channel, IpcError, Join, StreamKind, StreamStatus, Writer};
 use taut_ring::broadcast::{Polled, Start};
-use taut_sys::{stop_requests, utc, wait_readable};
+use taut_sys::{sleep, stop_requests, utc};
 use taut_types::Nanos;
 
 use crate::exit::{Failure, catch_stop_signals};
@@ -163,9 +163,8 @@ fn print_all(mut next: impl FnMut() -> Polled<String>, follow: bool) -> Result<(
             Polled::Message(text) => print(text)?,
             Polled::Lapped(lost) => print(format_args!("-- lost {lost}"))?,
             Polled::NewWriter(epoch) => print(format_args!("-- writer, epoch {epoch}"))?,
-            Polled::Empty if follow => {
-                let _ = wait_readable(&[], Some(LOOK));
-            }
+            // PACE: who only looks on is woken by nobody.
+            Polled::Empty if follow => sleep(LOOK),
             Polled::Empty => break,
         }
     }

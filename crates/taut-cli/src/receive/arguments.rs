@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::channel::arguments::{ClockName, Injection, Thread};
+use crate::channel::arguments::End;
 use crate::exit::Failure;
 
 /// Receive messages from a channel, with latency and losses.
@@ -15,41 +15,26 @@ use crate::exit::Failure;
 /// receive time, read when all of it is there.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
-    /// The channel, such as ipc:NAME, aeron:udp?endpoint=H:P|stream-id=N, tcp://H:P,
-    /// lease:udp?endpoint=H:P; or TAUT_CHANNEL
-    #[arg(long, value_name = "URI")]
-    pub channel: Option<String>,
+    #[command(flatten)]
+    pub end: End,
     /// End after so many messages, received or lost
     #[arg(long)]
     pub count: Option<u64>,
     /// End so long after the first message
     #[arg(long, value_name = "S")]
     pub seconds: Option<f64>,
-    #[command(flatten)]
-    pub thread: Thread,
     /// Write `sequence,intended_ns,sent_ns,received_ns` of every message to a file
     #[arg(long, value_name = "FILE", conflicts_with = "raw")]
     pub csv: Option<PathBuf>,
     /// Count any message, of whatever sender: no stamps, no losses
     #[arg(long)]
     pub raw: bool,
-    #[command(flatten)]
-    pub injection: Injection,
-    /// Whose time the stamps are; the same on both ends
-    #[arg(long, value_enum, default_value = "monotonic")]
-    pub clock: ClockName,
     /// Send every message back: the other end of `taut send --ping`
     #[arg(long, requires = "reply_channel")]
     pub pong: bool,
     /// The channel of the answers
     #[arg(long, value_name = "URI", requires = "pong")]
     pub reply_channel: Option<String>,
-    /// Report everything that this end of the channel counted
-    #[arg(long)]
-    pub counters: bool,
-    /// Print one line of JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 impl Arguments {

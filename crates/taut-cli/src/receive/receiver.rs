@@ -68,7 +68,7 @@ impl<'a> Receiver<'a> {
         csv: Option<Csv>,
         pong: Option<Pong>,
     ) -> Self {
-        let waiter = Waiter::new(arguments.thread.wait.strategy());
+        let waiter = Waiter::new(arguments.end.thread.wait.strategy());
         Self {
             arguments,
             subscription,
@@ -232,7 +232,7 @@ impl<'a> Receiver<'a> {
         let spreads = [&mut self.latency, &mut self.intended].map(Latency::spread);
         let [latency_ns, intended_ns] = if self.arguments.raw { [None; 2] } else { spreads };
         let stamped = (!self.arguments.raw).then_some(&self.account);
-        let counted = self.arguments.counters;
+        let counted = self.arguments.end.counters;
         // The first message is where the time begins.
         let behind_first = self.received().saturating_sub(1) as f64;
         Report {

@@ -4,15 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// The arguments of `taut sbe`.
-#[derive(Args, Clone, Debug)]
-pub struct Arguments {
-    #[command(subcommand)]
-    pub(super) verb: Verb,
-}
-
+/// What to do.
 #[derive(Subcommand, Clone, Debug)]
-pub(super) enum Verb {
+pub enum Sbe {
     /// Write the decoders and encoders of a schema: a crate, or one file
     Generate(Generate),
     /// Print the messages of a file as lines of JSON
@@ -25,7 +19,7 @@ pub(super) enum Verb {
 
 /// How messages are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Framing {
+pub enum Framing {
     /// One message behind the other, each from its own header
     Raw,
     /// A Simple Open Framing Header before each message; its shape is the schema's, if it has one
@@ -37,7 +31,7 @@ pub(super) enum Framing {
 }
 
 #[derive(Args, Clone, Debug)]
-pub(super) struct Generate {
+pub struct Generate {
     /// The schema
     #[arg(long, value_name = "FILE")]
     pub(super) schema: PathBuf,
@@ -70,7 +64,7 @@ pub(super) enum Direction {
 }
 
 #[derive(Args, Clone, Debug)]
-pub(super) struct Decode {
+pub struct Decode {
     /// The schema
     #[arg(long, value_name = "FILE")]
     pub(super) schema: PathBuf,
@@ -82,7 +76,7 @@ pub(super) struct Decode {
 }
 
 #[derive(Args, Clone, Debug)]
-pub(super) struct Encode {
+pub struct Encode {
     /// The schema
     #[arg(long, value_name = "FILE")]
     pub(super) schema: PathBuf,
@@ -98,7 +92,7 @@ pub(super) struct Encode {
 }
 
 #[derive(Args, Clone, Debug)]
-pub(super) struct Show {
+pub struct Show {
     /// The schema
     #[arg(long, value_name = "FILE")]
     pub(super) schema: PathBuf,

@@ -9,11 +9,12 @@ use super::arguments::{Decode, Framing};
 use super::framing::{Broken, Frame, Sofh, split_mdp3};
 use super::input;
 use crate::exit::Failure;
+use crate::input::read;
 use crate::terminal::tell;
 
 pub(super) fn run(arguments: &Decode) -> Result<(), Failure> {
     let schema = input::schema(&arguments.schema)?;
-    let bytes = input::bytes(&arguments.file)?;
+    let bytes = read(&arguments.file)?;
     let mut out = Decoder {
         schema: &schema,
         out: BufWriter::new(io::stdout().lock()),

@@ -8,6 +8,7 @@ use super::arguments::{Encode, Framing};
 use super::framing::{Packet, Sofh};
 use super::{input, json};
 use crate::exit::Failure;
+use crate::input::read;
 use taut_report::files::WholeFile;
 
 pub(super) fn run(arguments: &Encode) -> Result<(), Failure> {
@@ -16,7 +17,7 @@ pub(super) fn run(arguments: &Encode) -> Result<(), Failure> {
     }
     let schema = input::schema(&arguments.schema)?;
     let name = arguments.file.display();
-    let text = String::from_utf8(input::bytes(&arguments.file)?)
+    let text = String::from_utf8(read(&arguments.file)?)
         .map_err(|_| Failure::Usage(format!("{name} is not UTF-8 text")))?;
     let bytes = encode(&schema, arguments.framing, &text)
         .map_err(|problem| Failure::Run(format!("{name}: {problem}")))?;

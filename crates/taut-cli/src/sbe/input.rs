@@ -1,7 +1,5 @@
 //! What every verb reads.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 
 use taut_sbe_gen::Schema;
@@ -11,7 +9,7 @@ use crate::terminal::tell;
 
 /// Reads a schema and says what is odd about it.
 pub(super) fn schema(path: &Path) -> Result<Schema, Failure> {
-    let schema = Schema::read(path).map_err(|error| Failure::Usage(error.to_string()))?;
+    let schema = Schema::read(path).map_err(Failure::usage)?;
     for warning in &schema.warnings {
         tell(format_args!("warning: {warning}"));
     }
@@ -30,19 +28,5 @@ pub(super) fn check_names(schema: &Schema, names: &[String]) -> Result<(), Failu
                 known.join(", ")
             )))
         }
-    }
-}
-
-/// All bytes of a file, or of standard input when its name is `-`.
-pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
-        io::stdin().lock().read_to_end(&mut bytes)
-    } else {
-        File::open(path).and_then(|mut file| file.read_to_end(&mut bytes))
-    };
-    match read {
-        Ok(_) => Ok(bytes),
-        Err(error) => Err(Failure::unreadable(path, error)),
     }
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use clap::Args;
 
-use crate::channel::arguments::{ClockName, Injection, Thread};
+use crate::channel::arguments::End;
 use crate::channel::stamp::STAMP_BYTES;
 use crate::exit::Failure;
 
@@ -41,10 +41,8 @@ impl FromStr for Rate {
 /// and at the end until every subscriber has everything.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
-    /// The channel, such as ipc:NAME, aeron:udp?endpoint=H:P|stream-id=N, tcp://H:P,
-    /// lease:udp?endpoint=H:P; or TAUT_CHANNEL
-    #[arg(long, value_name = "URI")]
-    pub channel: Option<String>,
+    #[command(flatten)]
+    pub end: End,
     /// Bytes of a message, at least 24
     #[arg(long, default_value_t = 70)]
     pub size: usize,
@@ -57,31 +55,18 @@ pub struct Arguments {
     /// The topic of the messages, on channels that have topics
     #[arg(long)]
     pub topic: Option<String>,
-    #[command(flatten)]
-    pub thread: Thread,
     /// Begin at once, though nobody listens: what nobody hears is gone
     #[arg(long)]
     pub no_wait: bool,
     /// Seconds to wait at the end for slow subscribers
     #[arg(long, value_name = "S", default_value_t = 5.0)]
     pub linger: f64,
-    #[command(flatten)]
-    pub injection: Injection,
-    /// Whose time the stamps are; the same on both ends
-    #[arg(long, value_enum, default_value = "monotonic")]
-    pub clock: ClockName,
     /// Measure round trips: `taut receive --pong` sends each message back
     #[arg(long, requires = "reply_channel")]
     pub ping: bool,
     /// The channel of the answers
     #[arg(long, value_name = "URI", requires = "ping")]
     pub reply_channel: Option<String>,
-    /// Report everything that this end of the channel counted
-    #[arg(long)]
-    pub counters: bool,
-    /// Print one line of JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 impl Arguments {

@@ -70,7 +70,7 @@ impl Report {
             subscribers,
             round_trip_ns: None,
             unanswered: None,
-            counters: sender.arguments.counters.then_some(Counted(counters)),
+            counters: sender.arguments.end.counters.then_some(Counted(counters)),
         }
     }
 }

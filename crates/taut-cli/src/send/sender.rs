@@ -48,7 +48,7 @@ impl<'a> Sender<'a> {
             publication,
             clock,
             message: (0..arguments.size).map(|at| at as u8).collect(),
-            waiter: Waiter::new(arguments.thread.wait.strategy()),
+            waiter: Waiter::new(arguments.end.thread.wait.strategy()),
             progress: Progress::start(),
             uri,
             topic: arguments.topic.as_deref().unwrap_or("").as_bytes(),

@@ -2,14 +2,14 @@
 //! plays each one as an echo, and asks for the report, which is the server's to judge.
 
 use clap::Args;
-use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
+use taut_io::{Completion, EpollKernel, EventLoop, Io, WaitStrategy};
 use taut_ws::{Event, Outbox};
 
+use crate::event_loop;
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::terminal::print;
-use crate::ws::dial::{Client, Dial, Options};
-use crate::ws::stop;
+use crate::ws::dial::{Client, Dial, Options, SOURCES};
 
 /// The arguments of `taut ws autobahn`.
 #[derive(Args, Debug)]
@@ -27,11 +27,7 @@ pub struct Arguments {
 /// Plays all cases.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let url = arguments.url.trim_end_matches('/');
-    let sizes = LoopConfig { sources_max: 8, timers_max: 32, ..LoopConfig::default() };
-    let mut events = EpollKernel::new(8)
-        .and_then(|kernel| EventLoop::new(kernel, sizes))
-        .map_err(|error| Failure::run("the loop", error))?;
-    stop::listen(&mut events)?;
+    let mut events = event_loop::open(SOURCES)?;
     let mut words = String::new();
     let dial = |path: String| Dial::new(&format!("{url}/{path}"), &[], &arguments.options);
     play(&mut events, &dial(String::from("getCaseCount"))?, &mut |_, event| {
@@ -85,8 +81,7 @@ fn play(
             io.stop();
         }
     };
-    let ended = events.run(&mut handler, WaitStrategy::Block);
-    ended.map_err(|error| Failure::run("the loop", error))?;
+    event_loop::run(events, &mut handler, WaitStrategy::Block)?;
     match failure {
         // Some cases cut the stream, which is how they end.
         Some(failure) if !is_up => Err(failure),

@@ -2,15 +2,16 @@
 
 use clap::Args;
 use serde::Serialize;
-use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
+use taut_io::{Completion, EpollKernel, Io, WaitStrategy};
 use taut_types::Nanos;
 use taut_ws::{CloseCode, Closed, Event, Outbox};
 
+use crate::event_loop;
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::terminal::{print, print_json, tell};
-use crate::ws::dial::{Client, Dial, Options};
-use crate::ws::{stop, words};
+use crate::ws::dial::{Client, Dial, Options, SOURCES};
+use crate::ws::words;
 use taut_report::{Latency, Spread};
 
 /// How long the server may take to answer our close frame.
@@ -60,11 +61,7 @@ struct Report<'a> {
 /// Connects, listens, closes.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let dial = Dial::new(&arguments.url, &arguments.header, &arguments.options)?;
-    let sizes = LoopConfig { sources_max: 8, timers_max: 32, ..LoopConfig::default() };
-    let mut events = EpollKernel::new(8)
-        .and_then(|kernel| EventLoop::new(kernel, sizes))
-        .map_err(|error| Failure::run("the loop", error))?;
-    stop::listen(&mut events)?;
+    let mut events = event_loop::open(SOURCES)?;
     let mut client = Client::start(events.io(), &dial)?;
     let mut run = Run::new(arguments);
     let mut failure = None;
@@ -78,8 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             io.stop();
         }
     };
-    let ended = events.run(&mut handler, WaitStrategy::Block);
-    ended.map_err(|error| Failure::run("the loop", error))?;
+    event_loop::run(&mut events, &mut handler, WaitStrategy::Block)?;
     run.finish(&dial, failure)
 }
 

@@ -10,6 +10,7 @@ use taut_types::Nanos;
 use taut_ws::{ClientRequest, Connection, Outbox, Seed, WsConfig, WsUrl};
 
 use crate::exit::Failure;
+use crate::input::read;
 
 /// Where systems keep the roots that they trust.
 const BUNDLES: [&str; 4] = [
@@ -18,6 +19,9 @@ const BUNDLES: [&str; 4] = [
     "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
+
+/// A connection, the one before it, and the names that are looked up.
+pub const SOURCES: usize = 8;
 
 /// What every client tool takes.
 #[derive(Args, Clone, Debug)]
@@ -98,10 +102,6 @@ impl Dial {
 }
 
 fn roots(path: Option<&Path>) -> Result<TlsClientConfig, Failure> {
-    let read = |path: &Path| {
-        let text = std::fs::read(path);
-        text.map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
-    };
     let path = match path {
         Some(path) => path,
         None => BUNDLES.iter().map(Path::new).find(|path| path.exists()).ok_or_else(|| {
@@ -110,7 +110,7 @@ fn roots(path: Option<&Path>) -> Result<TlsClientConfig, Failure> {
         })?,
     };
     TlsClientConfig::new(&read(path)?, &[b"http/1.1"])
-        .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+        .map_err(|error| Failure::in_file(path, error))
 }
 
 /// A client's connection, however far it is.

@@ -1,19 +1,21 @@
 //! `taut ws echo`: a server that sends every message back.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use taut_io::{Completion, EpollKernel, EventLoop, Handle, Io, LoopConfig};
+use taut_io::{Completion, EpollKernel, Handle, Io};
 use taut_net::{TlsServerConfig, WsEvent, WsStream};
 use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
 use taut_ws::{CloseCode, Closed, Connection, Event, KeepAlive, Outbox, WsConfig};
 
 use crate::channel::arguments::Wait;
+use crate::event_loop;
 use crate::exit::Failure;
+use crate::input::read;
 use crate::terminal::{print, tell};
-use crate::ws::{stop, words};
+use crate::ws::words;
 
 /// How long the peers may take to answer our close frames.
 const PATIENCE: Nanos = Nanos::from_secs(2);
@@ -49,10 +51,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let tls = tls(arguments)?;
     let sources_max = usize::from(arguments.connections) + 1;
-    let sizes = LoopConfig { sources_max, timers_max: sources_max * 4, ..LoopConfig::default() };
-    let mut events = EpollKernel::new(sources_max)
-        .and_then(|kernel| EventLoop::new(kernel, sizes))
-        .map_err(|error| Failure::run("the loop", error))?;
+    let mut events = event_loop::open(sources_max)?;
     let (at, options) = (Address::Inet(arguments.listen), StreamOptions::default());
     let listener = events.io().listen(&at, &options);
     let listener = listener
@@ -61,7 +60,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let address = address.map_err(|error| Failure::run("the socket", error))?;
     let scheme = if tls.is_some() { "wss" } else { "ws" };
     print(format_args!("listening on {scheme}://{address}"))?;
-    stop::listen(&mut events)?;
     let message_bytes_max = arguments.message_bytes as usize;
     let config = WsConfig {
         message_bytes_max,
@@ -74,17 +72,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut server = Server { listener, config, tls, peers, until: None };
     let mut handler =
         |io: &mut Io<EpollKernel>, completion: Completion<'_>| server.handle(io, &completion);
-    let ended = events.run(&mut handler, arguments.wait.strategy());
-    ended.map_err(|error| Failure::run("the loop", error))
+    event_loop::run(&mut events, &mut handler, arguments.wait.strategy())
 }
 
 fn tls(arguments: &Arguments) -> Result<Option<TlsServerConfig>, Failure> {
     let (Some(chain), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) else {
         return Ok(None);
-    };
-    let read = |path: &Path| {
-        let text = std::fs::read(path);
-        text.map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
     };
     let config = TlsServerConfig::new(&read(chain)?, &read(key)?, &[b"http/1.1"]);
     let pair = format!("{} and {}", chain.display(), key.display());

@@ -19,6 +19,12 @@ fn channels(name: &str) -> [String; 5] {
     ]
 }
 
+/// The sockets of TCP with small buffers: what the kernel took is not known missing.
+fn with_small_buffers(channel: String) -> String {
+    let small = if channel.starts_with("tcp") { "&so-sndbuf=4k&so-rcvbuf=4k" } else { "" };
+    channel + small
+}
+
 /// A subscription of this process, to be slow with.
 fn subscription(channel: &str) -> Subscription {
     let opening = Opening { now: monotonic(), ..Opening::default() };
@@ -69,6 +75,7 @@ fn send_returns_when_every_subscriber_has_everything() {
     let all = channels("drain").into_iter().filter(|channel| !channel.starts_with("lease"));
     let mut pairs: Vec<_> = all
         .map(|channel| {
+            let channel = with_small_buffers(channel);
             let mut slow = subscription(&channel);
             let more = ["--count", "3000", "--size", "1000", "--rate", "max", "--linger", "60"];
             let sender = send(&channel, &more);
@@ -109,9 +116,7 @@ fn what_is_not_taken_within_linger_is_told() {
         if channel.starts_with("lease") {
             continue;
         }
-        // A socket of small buffers, where there is one: what the kernel took is not known missing.
-        let small = if channel.contains("tcp") { "&so-sndbuf=4k&so-rcvbuf=4k" } else { "" };
-        let channel = format!("{channel}{small}");
+        let channel = with_small_buffers(channel);
         let mut deaf = subscription(&channel);
         let sender = send(&channel, &["--count", "900", "--rate", "max", "--linger", "0.3"]);
         await_image(&mut deaf);

@@ -113,8 +113,8 @@ fn a_port_in_use_is_named_with_the_remedy() {
 fn a_role_is_not_played_by_hand() {
     for role in ["venue", "gateway", "strategy"] {
         let mut command = Command::new(TAUT);
-        command.args(["demo-role", role]);
-        Demo::spawn(command).finish().expect_refused(2, &["demo-role", "`taut demo`"]);
+        command.arg("demo").env("TAUT_ROLE", role);
+        Demo::spawn(command).finish().expect_refused(2, &["TAUT_ROLE", role, "unset it"]);
     }
 }
 

@@ -1,16 +1,17 @@
 //! Reports that a venue sends again, over a real session.
 
 use std::io::Read;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 
 use taut_fix::{
     CompId, ExecType, ExecutionReport, Extras, OrdStatus, OrderCancelReject, ResponseTo,
     TypedMessage,
 };
-use taut_io::{Completion, EventLoop, LoopConfig};
+use taut_io::{Completion, EpollKernel, EventLoop, LoopConfig};
 use taut_ipc::Segment;
 use taut_oms::Answers;
 use taut_sys::TickMapping;
+use taut_testkit::{DEADLINE, tcp_listener, until};
 use taut_types::{InstrumentId, Price, Qty, Side, Symbol, TimeInForce};
 
 use super::*;
@@ -53,12 +54,9 @@ fn config(order_address: SocketAddr, instrument: Instrument) -> GatewayConfig {
     GatewayConfig {
         instrument,
         order_address,
-        sink_address: None,
         sender_comp_id: name("GATEWAY"),
         target_comp_id: name("VENUE"),
         heartbeat_interval: Nanos::from_secs(5),
-        stream_id: None,
-        level_capacity: 8,
         order_capacity: 8,
         risk: GatewayConfig::default_risk(),
         hot: false,
@@ -80,22 +78,24 @@ impl<'m> Pair<'m> {
     }
 
     fn trading(segment: &'m Segment, instrument: Instrument) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let config = config(listener.local_addr().unwrap(), instrument);
+        let (listener, address) = tcp_listener();
+        let config = config(address, instrument);
         let mut events = EventLoop::new(EpollKernel::new(2).unwrap(), LOOP).unwrap();
         let orders = OrderSession::connect(&config, events.io(), NOW).unwrap();
         let (mut line, _) = listener.accept().unwrap();
+        line.set_read_timeout(Some(DEADLINE)).unwrap();
         let (sender, target) = (config.target_comp_id, config.sender_comp_id);
         let acceptor = SessionConfig::new(Role::Acceptor, BeginString::Fix44, sender, target);
         let mut venue = Session::new(acceptor, MemoryStore::new(STORE_MESSAGES, STORE_BYTES));
         let recorders = Recorders::new(&Regions::of(segment).unwrap()).unwrap();
         let mut connected = false;
-        while !connected {
+        until("a connection", DEADLINE, || {
             let mut note = |_: &mut Io<EpollKernel>, completion: Completion<'_>| {
                 connected |= matches!(completion, Completion::Connected { .. });
             };
             events.poll(&mut note).unwrap();
-        }
+            connected
+        });
         venue.connect(NOW);
         let told = Vec::new();
         let mut pair = Self { events, orders, venue, recorders, told };

@@ -57,7 +57,8 @@ impl Notifier for EpollNotifier {
 
     fn attach(&mut self, place: u32, socket: &Socket, class: Class) -> Result<(), SysError> {
         let interest = match class {
-            Class::Listener => Interest::Read,
+            // A datagram that finds no room is its sender's to repeat: nobody is told of room.
+            Class::Listener | Class::Datagram => Interest::Read,
             Class::Stream | Class::Plain => Interest::Both,
         };
         self.epoll.add(socket, u64::from(place), interest)
@@ -75,6 +76,10 @@ impl Notifier for EpollNotifier {
 
     fn start_receiving(&mut self, _place: u32) -> Result<(), SysError> {
         // An edge that came before is remembered by the loop.
+        Ok(())
+    }
+
+    fn watch(&mut self, _place: u32) -> Result<(), SysError> {
         Ok(())
     }
 

@@ -30,7 +30,9 @@ pub enum Class {
     Listener,
     /// A connected stream socket.
     Stream,
-    /// Datagrams, a pipe, a connection under way: readiness is all that is asked.
+    /// Datagrams: readiness to read is all that is asked.
+    Datagram,
+    /// A pipe, a connection under way: readiness is all that is asked.
     Plain,
 }
 
@@ -64,6 +66,11 @@ pub trait Notifier {
     /// # Errors
     /// What the system says.
     fn start_receiving(&mut self, place: u32) -> Result<(), SysError>;
+    /// Its owner reads it by calls: readiness is all that is asked from now on.
+    ///
+    /// # Errors
+    /// What the system says; `EBUSY` when it receives by itself already.
+    fn watch(&mut self, place: u32) -> Result<(), SysError>;
     /// They are not wanted any more.
     ///
     /// # Errors
@@ -113,7 +120,9 @@ enum Reads {
 }
 
 struct Datagrams {
-    batch: DatagramBatch,
+    coalesce: bool,
+    /// Taken when receiving starts: who reads a socket itself has a batch of its own.
+    batch: Option<DatagramBatch>,
     next: usize,
 }
 
@@ -164,9 +173,14 @@ impl<N: Notifier> Linux<N> {
         &self.notifier
     }
 
+    #[inline]
     fn socket_at(&self, place: u32) -> Result<&Socket, SysError> {
         let entry = self.entries.get(place as usize).and_then(Option::as_ref);
         entry.map(|entry| &entry.socket).ok_or(GONE)
+    }
+
+    fn entry(&mut self, place: u32) -> Result<&mut Entry, SysError> {
+        self.entries.get_mut(place as usize).and_then(Option::as_mut).ok_or(GONE)
     }
 
     fn put(
@@ -305,9 +319,8 @@ impl<N: Notifier> Kernel for Linux<N> {
             }
             Adopted::Stream => (Class::Plain, Reads::InParts),
             Adopted::Datagram { coalesce } => {
-                let (count, bytes) = if coalesce { BATCH_COALESCED } else { BATCH };
-                let batch = DatagramBatch::new(count, bytes);
-                (Class::Plain, Reads::Datagrams(Datagrams { batch, next: 0 }))
+                let datagrams = Datagrams { coalesce, batch: None, next: 0 };
+                (Class::Datagram, Reads::Datagrams(datagrams))
             }
         };
         self.put(place, socket, class, reads)
@@ -318,6 +331,10 @@ impl<N: Notifier> Kernel for Linux<N> {
     }
 
     fn start_receiving(&mut self, place: u32) -> Result<(), SysError> {
+        if let Reads::Datagrams(Datagrams { coalesce, batch, .. }) = &mut self.entry(place)?.reads {
+            let (count, bytes) = if *coalesce { BATCH_COALESCED } else { BATCH };
+            batch.get_or_insert_with(|| DatagramBatch::new(count, bytes));
+        }
         self.notifier.start_receiving(place)
     }
 
@@ -377,6 +394,59 @@ impl<N: Notifier> Kernel for Linux<N> {
         Ok(sent)
     }
 
+    fn watch(&mut self, place: u32) -> Result<(), SysError> {
+        self.notifier.watch(place)
+    }
+
+    #[inline]
+    fn read(&mut self, place: u32, into: &mut [u8]) -> Result<Received<usize>, SysError> {
+        let entry = self.entries.get_mut(place as usize).and_then(Option::as_mut).ok_or(GONE)?;
+        let received = entry.socket.receive(into);
+        count(&mut self.calls, entry.hot && received == Ok(None));
+        let is_datagram = matches!(entry.reads, Reads::Datagrams(_));
+        Ok(match received? {
+            None => Received::Nothing,
+            Some(0) if !is_datagram => Received::End,
+            // As in `receive`.
+            Some(length) => Received::Some {
+                lease: length,
+                more: entry.ended || length == into.len() || !matches!(entry.reads, Reads::All),
+            },
+        })
+    }
+
+    #[inline]
+    fn receive_batch(&mut self, place: u32, batch: &mut DatagramBatch) -> Result<usize, SysError> {
+        let entry = self.entries.get_mut(place as usize).and_then(Option::as_mut).ok_or(GONE)?;
+        let received = entry.socket.receive_batch(batch);
+        count(&mut self.calls, entry.hot && received == Ok(0));
+        received
+    }
+
+    #[inline]
+    fn send_batch(
+        &mut self,
+        place: u32,
+        datagrams: &[&[u8]],
+        to: Option<&SocketAddr>,
+    ) -> Result<usize, SysError> {
+        self.calls.io += 1;
+        self.socket_at(place)?.send_batch(datagrams, to)
+    }
+
+    #[inline]
+    fn send_segmented(
+        &mut self,
+        place: u32,
+        bytes: &[u8],
+        segment_bytes: u16,
+        to: Option<&SocketAddr>,
+    ) -> Result<usize, SysError> {
+        self.calls.io += 1;
+        self.socket_at(place)?.send_segmented_to(bytes, segment_bytes, to)
+    }
+
+    #[inline]
     fn send_to(
         &mut self,
         place: u32,
@@ -473,7 +543,9 @@ fn receive_datagram<B, L>(
     calls: &mut Calls,
     hot: bool,
 ) -> Result<Received<LinuxLease<L>>, SysError> {
-    let Datagrams { batch, next } = datagrams;
+    let Datagrams { batch: Some(batch), next, .. } = datagrams else {
+        return Ok(Received::Nothing);
+    };
     if *next >= batch.received() {
         *next = 0;
         let received = socket.receive_batch(batch);

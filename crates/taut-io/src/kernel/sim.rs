@@ -1,5 +1,6 @@
 //! The simulated kernel: a network inside the process, on virtual time, with seeded delays, partial
-//! reads and writes, blocked sends, resets and lost datagrams. The same seed gives the same run.
+//! reads and writes, blocked sends, resets, and datagrams that are lost, doubled or overtaken. The
+//! same seed gives the same run. A datagram to a group reaches every socket that is bound to it.
 //!
 //! Both ends of a connection are sources of one loop. A look without waiting costs
 //! [`SimConfig::look_ns`] of virtual time, so that a spinning loop gets on.
@@ -11,8 +12,8 @@ use core::fmt;
 use core::net::SocketAddr;
 
 use taut_sys::{
-    Address, ConnectProgress, DatagramInfo, DatagramOptions, Granted, Readiness, StreamOptions,
-    SysError,
+    Address, ConnectProgress, DatagramBatch, DatagramInfo, DatagramOptions, Granted, Readiness,
+    StreamOptions, SysError,
 };
 use taut_types::Nanos;
 
@@ -29,6 +30,7 @@ const CONNECTION_REFUSED: i32 = 111;
 const BROKEN_PIPE: i32 = 32;
 const BAD_DESCRIPTOR: i32 = 9;
 const DEADLOCK: i32 = 35;
+const NO_DESTINATION: i32 = 89;
 
 /// A socket's name: its place, and which of the sockets that were there.
 type Name = (u32, u64);
@@ -194,7 +196,9 @@ impl SimKernel {
         }
         let taken = self.sockets.iter().flatten().any(|(_, socket)| match socket {
             Socket::Listener(other, _) => operation == "listen" && *other == at,
-            Socket::Datagram(other, ..) => operation == "bind" && *other == at,
+            Socket::Datagram(other, ..) => {
+                operation == "bind" && *other == at && !at.ip().is_multicast()
+            }
             Socket::Stream(_) => false,
         });
         if taken { Err(SysError::from_errno(operation, ADDRESS_IN_USE)) } else { Ok(at) }
@@ -236,7 +240,7 @@ impl SimKernel {
             },
             Flight::Writable(to) => self.named(to).map(|_| (to.0, writable)),
             Flight::Datagram(to, bytes, from) => match self.named(to)? {
-                Socket::Datagram(_, _, inbox) => {
+                Socket::Datagram(_, peer, inbox) if peer.is_none_or(|peer| peer == from) => {
                     inbox.push_back((bytes, from));
                     Some((to.0, readable))
                 }
@@ -264,6 +268,74 @@ impl SimKernel {
             backlog.push_back(from);
         }
         u32::try_from(listener).ok()
+    }
+
+    fn read_stream(&mut self, place: u32, into: &mut [u8]) -> Result<Received<usize>, SysError> {
+        let waiting = self.stream(place)?.inbox.len().min(into.len());
+        let take = self.part(waiting);
+        let stream = self.stream(place)?;
+        if stream.reset {
+            return Err(SysError::from_errno("receive", CONNECTION_RESET));
+        }
+        if take == 0 {
+            return Ok(if stream.ended { Received::End } else { Received::Nothing });
+        }
+        for (byte, taken) in into.iter_mut().zip(stream.inbox.drain(..take)) {
+            *byte = taken;
+        }
+        let (more, peer) = (!stream.inbox.is_empty() || stream.ended, stream.peer);
+        self.reopen_window(peer, take);
+        Ok(Received::Some { lease: take, more })
+    }
+
+    /// Sends datagrams with one call; false when there is no room for any.
+    fn send_all(
+        &mut self,
+        place: u32,
+        datagrams: &[&[u8]],
+        to: Option<&SocketAddr>,
+    ) -> Result<bool, SysError> {
+        self.calls.io += 1;
+        let Some((_, Socket::Datagram(from, peer, _))) = self.slot(place) else {
+            return Err(SysError::from_errno("send", BAD_DESCRIPTOR));
+        };
+        let (from, to) = (*from, to.copied().or(*peer));
+        let Some(to) = to else { return Err(SysError::from_errno("send", NO_DESTINATION)) };
+        if self.happens(self.config.full_per_mille) {
+            return Ok(false);
+        }
+        let receivers: Vec<Name> = self.bound_to(to).collect();
+        for bytes in datagrams {
+            for receiver in &receivers {
+                if self.happens(self.config.lost_per_mille) {
+                    continue;
+                }
+                let copies = 1 + u8::from(self.happens(self.config.duplicated_per_mille));
+                for _ in 0..copies {
+                    let at = self.now + self.delay();
+                    self.fly(at, Flight::Datagram(*receiver, bytes.to_vec(), from));
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The datagram sockets that an address reaches: one, or of a group all.
+    fn bound_to(&self, to: SocketAddr) -> impl Iterator<Item = Name> {
+        let all = self.sockets.iter().enumerate();
+        let bound = all.filter_map(move |(index, socket)| match socket {
+            Some((birth, Socket::Datagram(at, ..)))
+                if at.port() == to.port() && (at.ip() == to.ip() || at.ip().is_unspecified()) =>
+            {
+                Some((u32::try_from(index).ok()?, *birth))
+            }
+            _ => None,
+        });
+        bound.take(if to.ip().is_multicast() { usize::MAX } else { 1 })
+    }
+
+    fn happens(&mut self, per_mille: u64) -> bool {
+        per_mille > 0 && self.draw(1000) < per_mille
     }
 
     /// The reader took bytes: its peer may send again.
@@ -327,8 +399,7 @@ impl Kernel for SimKernel {
         };
         let local = *at;
         let Some(from) = backlog.pop_front() else { return Ok(None) };
-        let aborted = self.config.aborted_per_mille;
-        if aborted > 0 && self.draw(1000) < aborted {
+        if self.happens(self.config.aborted_per_mille) {
             let reset = SysError::from_errno("connect", CONNECTION_RESET);
             self.fly(self.now, Flight::Connected(from, Err(reset)));
             return Err(SysError::from_errno("accept", CONNECTION_ABORTED));
@@ -407,18 +478,45 @@ impl Kernel for SimKernel {
             return Ok(Received::Some { lease: buffers.bytes.len(), more });
         }
         let waiting = self.stream(place)?.inbox.len();
-        let take = self.part(waiting);
-        let stream = self.stream(place)?;
-        if stream.reset {
-            return Err(SysError::from_errno("receive", CONNECTION_RESET));
+        buffers.bytes.resize(waiting, 0);
+        self.read_stream(place, &mut buffers.bytes)
+    }
+
+    fn watch(&mut self, place: u32) -> Result<(), SysError> {
+        let has_something = match self.slot(place) {
+            Some((_, Socket::Stream(stream))) => {
+                !stream.inbox.is_empty() || stream.ended || stream.reset
+            }
+            Some((_, Socket::Datagram(_, _, inbox))) => !inbox.is_empty(),
+            _ => false,
+        };
+        if has_something { self.start_receiving(place) } else { Ok(()) }
+    }
+
+    fn read(&mut self, place: u32, into: &mut [u8]) -> Result<Received<usize>, SysError> {
+        self.calls.io += 1;
+        let Some((_, Socket::Datagram(_, _, inbox))) = self.slot(place) else {
+            return self.read_stream(place, into);
+        };
+        let Some((bytes, _)) = inbox.pop_front() else { return Ok(Received::Nothing) };
+        let more = !inbox.is_empty();
+        let length = bytes.len().min(into.len());
+        into[..length].copy_from_slice(&bytes[..length]);
+        Ok(Received::Some { lease: length, more })
+    }
+
+    fn receive_batch(&mut self, place: u32, batch: &mut DatagramBatch) -> Result<usize, SysError> {
+        self.calls.io += 1;
+        batch.clear();
+        let Some((_, Socket::Datagram(_, _, inbox))) = self.slot(place) else {
+            return Err(SysError::from_errno("receive", BAD_DESCRIPTOR));
+        };
+        while let Some((bytes, from)) = inbox.front()
+            && batch.push(from, bytes)
+        {
+            inbox.pop_front();
         }
-        if take == 0 {
-            return Ok(if stream.ended { Received::End } else { Received::Nothing });
-        }
-        buffers.bytes.extend(stream.inbox.drain(..take));
-        let (more, peer) = (!stream.inbox.is_empty() || stream.ended, stream.peer);
-        self.reopen_window(peer, take);
-        Ok(Received::Some { lease: take, more })
+        Ok(batch.received())
     }
 
     fn send(&mut self, place: u32, parts: &[&[u8]]) -> Result<Option<usize>, SysError> {
@@ -456,23 +554,29 @@ impl Kernel for SimKernel {
         bytes: &[u8],
         to: Option<&SocketAddr>,
     ) -> Result<Option<usize>, SysError> {
-        self.calls.io += 1;
-        let Some((_, Socket::Datagram(from, peer, _))) = self.slot(place) else {
-            return Err(SysError::from_errno("send", BAD_DESCRIPTOR));
-        };
-        let (from, to) = (*from, to.copied().or(*peer));
-        let receiver = self.sockets.iter().enumerate().find_map(|(index, socket)| match socket {
-            Some((birth, Socket::Datagram(at, ..))) if Some(*at) == to => {
-                Some((u32::try_from(index).ok()?, *birth))
-            }
-            _ => None,
-        });
-        let is_lost = self.draw(1000) < self.config.lost_per_mille;
-        if let Some(receiver) = receiver.filter(|_| !is_lost) {
-            let at = self.now + self.delay();
-            self.fly(at, Flight::Datagram(receiver, bytes.to_vec(), from));
-        }
-        Ok(Some(bytes.len()))
+        Ok(self.send_all(place, &[bytes], to)?.then_some(bytes.len()))
+    }
+
+    fn send_batch(
+        &mut self,
+        place: u32,
+        datagrams: &[&[u8]],
+        to: Option<&SocketAddr>,
+    ) -> Result<usize, SysError> {
+        let are_sent = self.send_all(place, datagrams, to)?;
+        Ok(if are_sent { datagrams.len() } else { 0 })
+    }
+
+    fn send_segmented(
+        &mut self,
+        place: u32,
+        bytes: &[u8],
+        segment_bytes: u16,
+        to: Option<&SocketAddr>,
+    ) -> Result<usize, SysError> {
+        let segments: Vec<&[u8]> = bytes.chunks(usize::from(segment_bytes).max(1)).collect();
+        let are_sent = self.send_all(place, &segments, to)?;
+        Ok(if are_sent { bytes.len() } else { 0 })
     }
 
     fn shut_down_send(&mut self, place: u32) -> Result<(), SysError> {

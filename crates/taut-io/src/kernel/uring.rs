@@ -355,7 +355,7 @@ impl Notifier for UringNotifier {
         let generation = at.generation;
         *at = Place { generation, class, is_open: true, ..VACANT };
         match class {
-            Class::Stream => Ok(()),
+            Class::Stream | Class::Datagram => Ok(()),
             Class::Listener => {
                 let tag = tag(POLL, place, generation);
                 self.ring.report_readiness(place, Interest::Read, true, tag)
@@ -409,6 +409,18 @@ impl Notifier for UringNotifier {
                 self.ring.report_readiness(place, Interest::Read, true, tag)
             }
         }
+    }
+
+    fn watch(&mut self, place: u32) -> Result<(), SysError> {
+        // It is read by calls: what the ring took before would be overtaken.
+        let at = self.place(place)?;
+        if at.first != NONE || at.armed {
+            return Err(SysError::from_errno("watch while receiving", 16));
+        }
+        if at.class == Class::Stream {
+            at.class = Class::Plain;
+        }
+        self.start_receiving(place)
     }
 
     fn stop_receiving(&mut self, place: u32) -> Result<(), SysError> {

@@ -17,6 +17,7 @@ pub enum Event {
     Datagram(Handle, Vec<u8>, Option<SocketAddr>),
     Ended(Handle),
     Written(Handle, u64),
+    Ready(Handle, bool, bool),
     Failed(Handle, Operation, Option<u64>, IoError),
     Closed(Handle, Option<IoError>),
     Timer(u64, Nanos, u64),
@@ -35,6 +36,9 @@ pub fn keep(completion: &Completion<'_>) -> Event {
         Completion::Written { stream, token } => Event::Written(stream, token),
         Completion::Failed { source, operation, token, error } => {
             Event::Failed(source, operation, token, error)
+        }
+        Completion::Ready { source, readable, writable } => {
+            Event::Ready(source, readable, writable)
         }
         Completion::Closed { source, reason } => Event::Closed(source, reason),
         Completion::Timer { token, deadline, missed, .. } => Event::Timer(token, deadline, missed),

@@ -6,7 +6,7 @@ use taut_book::{BookError, LevelBook, TopOfBook};
 use taut_types::Nanos;
 
 use super::sync::{DepthSync, Joined, Placement};
-use crate::event::{Batch, Context, Event, LevelUpdate, SequenceRange};
+use crate::event::{Batch, Context, Event, EventKind, LevelUpdate, SequenceRange};
 
 /// What a book did with an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,10 +133,10 @@ impl DepthBook {
         event: &Event,
         visit: &mut impl FnMut(&Applied),
     ) {
-        match event {
-            Event::Begin(batch) => self.begin(*batch, context),
-            Event::Level(level) => self.level(level),
-            Event::End { .. } => self.end(context, visit),
+        match &event.kind {
+            EventKind::Begin(batch) => self.begin(*batch, context),
+            EventKind::Level(level) => self.level(level),
+            EventKind::End { .. } => self.end(context, event.receive_time, visit),
             _ => {}
         }
     }
@@ -177,8 +177,13 @@ impl DepthBook {
     }
 
     #[inline]
-    fn end(&mut self, context: &Context<'_>, visit: &mut impl FnMut(&Applied)) {
-        let (sequence, receive_time) = (context.sequence, context.receive_time);
+    fn end(
+        &mut self,
+        context: &Context<'_>,
+        receive_time: Nanos,
+        visit: &mut impl FnMut(&Applied),
+    ) {
+        let sequence = context.sequence;
         match core::mem::replace(&mut self.mode, Mode::Skip) {
             Mode::Skip => {}
             Mode::Keep => self.keep_update(sequence, receive_time),
@@ -284,24 +289,20 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
-    use taut_types::{Lots, Price, Side};
+    use taut_types::{InstrumentId, Lots, Price, Side};
 
     use super::*;
     use crate::event::{InstrumentKey, LevelPlace};
 
     fn take(book: &mut DepthBook, batch: Batch, first: u64, last: u64) {
         let sequence = SequenceRange { first, last, previous: None };
-        let (instrument, time) = (InstrumentKey::Channel, Nanos(1));
-        let context = Context {
-            instrument,
-            exchange_time: time,
-            receive_time: time,
-            sequence,
-            lot_decimals: 0,
-        };
+        let context = Context { instrument: InstrumentKey::Channel, sequence, lot_decimals: 0 };
         let (price, place) = (Price(last.cast_signed()), LevelPlace::ByPrice);
         let level = LevelUpdate { side: Side::Buy, price, lots: Lots(1), order_count: 0, place };
-        for event in [Event::Begin(batch), Event::Level(level), Event::End { is_final: true }] {
+        let end = EventKind::End { is_final: true };
+        for kind in [EventKind::Begin(batch), EventKind::Level(level), end] {
+            let (instrument, time) = (InstrumentId(1), Nanos(1));
+            let event = Event { instrument, exchange_time: time, receive_time: time, kind };
             book.on_event(&context, &event, &mut |_| {});
         }
     }

@@ -4,15 +4,16 @@
 //! `contractInfo` and the depth snapshot of REST and of the WebSocket API, each alone or as the
 //! `data` of a combined stream. All else is [`FrameKind::Other`].
 
-use taut_types::{Nanos, Side};
+use taut_types::{Nanos, OrderId, Side};
 
 use super::fields::{Fields, Key, Quote, Value};
 use super::usual::{self, Body, Usual};
 use crate::error::{Expected, MarketDataError};
 use crate::event::{
-    Batch, Context, Event, EventSink, InstrumentKey, LevelPlace, LevelUpdate, SequenceRange, Trade,
-    TradingStatus,
+    Batch, BestPrices, Context, EventKind, InstrumentKey, LevelPlace, LevelUpdate, MarketSink,
+    Origin, SequenceRange, Trade, TradingStatus,
 };
+use crate::instruments::Instruments;
 
 /// What a frame was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,7 @@ pub enum FrameKind {
 #[derive(Debug)]
 pub struct BinanceJson {
     fields: Fields,
+    instruments: Instruments,
 }
 
 impl BinanceJson {
@@ -54,7 +56,14 @@ impl BinanceJson {
     /// [`SIZE_DECIMALS`](Self::SIZE_DECIMALS): 64 bits hold 19 digits.
     #[must_use]
     pub fn new(levels_max: usize, size_decimals: u8) -> Self {
-        Self { fields: Fields::new(levels_max, size_decimals) }
+        let fields = Fields::new(levels_max, size_decimals);
+        Self { fields, instruments: Instruments::default() }
+    }
+
+    /// The same decoder, whose events have these numbers of their instruments.
+    #[must_use]
+    pub fn with_instruments(self, instruments: Instruments) -> Self {
+        Self { instruments, ..self }
     }
 
     /// Reads a frame. Cost: one pass over it; two if its fields do not come in the usual order.
@@ -67,7 +76,7 @@ impl BinanceJson {
         &mut self,
         receive_time: Nanos,
         frame: &[u8],
-        sink: &mut impl EventSink,
+        sink: &mut impl MarketSink,
     ) -> Result<FrameKind, MarketDataError> {
         if let Some(usual) = usual::read(&mut self.fields, frame) {
             return Ok(self.hand_over(receive_time, &usual, sink));
@@ -80,30 +89,25 @@ impl BinanceJson {
         &self,
         receive_time: Nanos,
         usual: &Usual<'_>,
-        sink: &mut impl EventSink,
+        sink: &mut impl MarketSink,
     ) -> FrameKind {
-        let context = Context {
-            instrument: InstrumentKey::Symbol(usual.symbol),
-            exchange_time: usual.time.map_or(Nanos::ZERO, utc),
-            receive_time,
-            sequence: usual.sequence,
-            lot_decimals: self.fields.size_decimals(),
-        };
+        let exchange_time = usual.time.map_or(Nanos::ZERO, utc);
+        let origin = self.origin(receive_time, exchange_time, usual.symbol, usual.sequence);
         match usual.body {
             Body::Depth(bids, asks) => {
                 let (bids, asks) = (self.fields.quotes(bids), self.fields.quotes(asks));
                 let kind = depth_kind(usual.stream);
                 let is_best = kind == FrameKind::BestLevels;
                 let batch = if is_best { Batch::BestLevels } else { Batch::Update };
-                hand_levels(&context, batch, [(Side::Buy, bids), (Side::Sell, asks)], sink);
+                hand_levels(&origin, batch, [(Side::Buy, bids), (Side::Sell, asks)], sink);
                 kind
             }
             Body::Top(bid, ask) => {
-                sink.on_event(&context, &Event::Top { bid, ask });
+                origin.hand(EventKind::Top(BestPrices::quoted(bid, ask)), sink);
                 FrameKind::BookTicker
             }
             Body::Trade(trade) => {
-                sink.on_event(&context, &Event::Trade(trade));
+                origin.hand(EventKind::Trade(trade), sink);
                 FrameKind::Trade
             }
         }
@@ -114,36 +118,46 @@ impl BinanceJson {
         &mut self,
         receive_time: Nanos,
         frame: &[u8],
-        sink: &mut impl EventSink,
+        sink: &mut impl MarketSink,
     ) -> Result<FrameKind, MarketDataError> {
         self.fields.read(frame)?;
         let fields = &self.fields;
         let message = Message { frame, fields };
         let kind = message.kind();
-        let context = Context {
-            instrument: InstrumentKey::Symbol(message.symbol()),
-            exchange_time: message.exchange_time(),
-            receive_time,
-            sequence: SequenceRange::default(),
-            lot_decimals: fields.size_decimals(),
-        };
+        let none = SequenceRange::default();
+        let origin = self.origin(receive_time, message.exchange_time(), message.symbol(), none);
         match kind {
-            FrameKind::Depth => message.depth(context, sink)?,
-            FrameKind::BestLevels => message.best_levels(context, sink)?,
+            FrameKind::Depth => message.depth(origin, sink)?,
+            FrameKind::BestLevels => message.best_levels(origin, sink)?,
             FrameKind::Snapshot => {
                 let sequence = SequenceRange::one(fields.number(Key::SnapshotId)?);
-                let context = Context { sequence, ..context };
-                message.batch(&context, Batch::Snapshot, sink)?;
+                message.batch(origin, sequence, Batch::Snapshot, sink)?;
             }
-            FrameKind::BookTicker => message.top(context, sink)?,
-            FrameKind::Trade => message.trade(context, sink)?,
+            FrameKind::BookTicker => message.top(origin, sink)?,
+            FrameKind::Trade => message.trade(origin, sink)?,
             FrameKind::Status => {
-                let status = Event::Status(trading_status(message.text(Key::Status)));
-                sink.on_event(&context, &status);
+                let status = EventKind::Status(trading_status(message.text(Key::Status)));
+                origin.hand(status, sink);
             }
             FrameKind::Other => {}
         }
         Ok(kind)
+    }
+
+    #[inline]
+    fn origin<'a>(
+        &self,
+        receive_time: Nanos,
+        exchange_time: Nanos,
+        symbol: &'a [u8],
+        sequence: SequenceRange,
+    ) -> Origin<'a> {
+        let context = Context {
+            instrument: InstrumentKey::Symbol(symbol),
+            sequence,
+            lot_decimals: self.fields.size_decimals(),
+        };
+        Origin { context, instrument: self.instruments.id(symbol), exchange_time, receive_time }
     }
 }
 
@@ -166,57 +180,54 @@ impl<'a> Message<'a> {
         self.fields.text(self.frame, key)
     }
 
-    fn depth(
-        &self,
-        context: Context<'_>,
-        sink: &mut impl EventSink,
-    ) -> Result<(), MarketDataError> {
-        let sequence = self.update_ids()?;
-        self.batch(&Context { sequence, ..context }, Batch::Update, sink)
+    fn depth(&self, origin: Origin<'_>, sink: &mut impl MarketSink) -> Result<(), MarketDataError> {
+        self.batch(origin, self.update_ids()?, Batch::Update, sink)
     }
 
     /// Spot frames name the snapshot's id; futures frames look like updates.
     fn best_levels(
         &self,
-        context: Context<'_>,
-        sink: &mut impl EventSink,
+        origin: Origin<'_>,
+        sink: &mut impl MarketSink,
     ) -> Result<(), MarketDataError> {
         let sequence = match self.fields.get(Key::SnapshotId) {
             Value::Number(id) => SequenceRange::one(id),
             _ => self.update_ids()?,
         };
-        self.batch(&Context { sequence, ..context }, Batch::BestLevels, sink)
+        self.batch(origin, sequence, Batch::BestLevels, sink)
     }
 
     #[inline]
     fn batch(
         &self,
-        context: &Context<'_>,
+        origin: Origin<'_>,
+        sequence: SequenceRange,
         batch: Batch,
-        sink: &mut impl EventSink,
+        sink: &mut impl MarketSink,
     ) -> Result<(), MarketDataError> {
         let (bids, asks) = (self.fields.levels(Key::Bid)?, self.fields.levels(Key::Ask)?);
-        hand_levels(context, batch, [(Side::Buy, bids), (Side::Sell, asks)], sink);
+        hand_levels(
+            &origin.numbered(sequence),
+            batch,
+            [(Side::Buy, bids), (Side::Sell, asks)],
+            sink,
+        );
         Ok(())
     }
 
     #[inline]
-    fn top(&self, context: Context<'_>, sink: &mut impl EventSink) -> Result<(), MarketDataError> {
+    fn top(&self, origin: Origin<'_>, sink: &mut impl MarketSink) -> Result<(), MarketDataError> {
         let sequence = SequenceRange::one(self.fields.number(Key::LastId)?);
         let bid =
             (self.fields.price(self.frame, Key::Bid)?, self.fields.size(self.frame, Key::BidSize)?);
         let ask =
             (self.fields.price(self.frame, Key::Ask)?, self.fields.size(self.frame, Key::AskSize)?);
-        sink.on_event(&Context { sequence, ..context }, &Event::Top { bid, ask });
+        origin.numbered(sequence).hand(EventKind::Top(BestPrices::quoted(bid, ask)), sink);
         Ok(())
     }
 
     #[inline]
-    fn trade(
-        &self,
-        context: Context<'_>,
-        sink: &mut impl EventSink,
-    ) -> Result<(), MarketDataError> {
+    fn trade(&self, origin: Origin<'_>, sink: &mut impl MarketSink) -> Result<(), MarketDataError> {
         // An aggregate has its number in `a`.
         let id = if self.text(Key::Kind) == b"aggTrade" { Key::Ask } else { Key::TradeId };
         let trade_id = self.fields.number(id)?;
@@ -229,9 +240,9 @@ impl<'a> Message<'a> {
                 Value::Flag(false) => Some(Side::Buy),
                 _ => None,
             },
+            resting_order: OrderId(0),
         };
-        let sequence = SequenceRange::one(trade_id);
-        sink.on_event(&Context { sequence, ..context }, &Event::Trade(trade));
+        origin.numbered(SequenceRange::one(trade_id)).hand(EventKind::Trade(trade), sink);
         Ok(())
     }
 
@@ -298,20 +309,20 @@ impl<'a> Message<'a> {
 
 #[inline]
 fn hand_levels(
-    context: &Context<'_>,
+    origin: &Origin<'_>,
     batch: Batch,
     sides: [(Side, &[Quote]); 2],
-    sink: &mut impl EventSink,
+    sink: &mut impl MarketSink,
 ) {
-    sink.on_event(context, &Event::Begin(batch));
+    origin.hand(EventKind::Begin(batch), sink);
     for (side, quotes) in sides {
         for &(price, lots) in quotes {
             let level =
                 LevelUpdate { side, price, lots, order_count: 0, place: LevelPlace::ByPrice };
-            sink.on_event(context, &Event::Level(level));
+            origin.hand(EventKind::Level(level), sink);
         }
     }
-    sink.on_event(context, &Event::End { is_final: true });
+    origin.hand(EventKind::End { is_final: true }, sink);
 }
 
 /// A time in milliseconds or microseconds.

@@ -1,6 +1,6 @@
 //! The SBE market-data streams of spot: trades, best prices, depth.
 
-use taut_types::{Lots, Nanos, Price, Side};
+use taut_types::{Lots, Nanos, OrderId, Price, Side};
 
 use super::json::FrameKind;
 use super::stream_codec::{
@@ -8,12 +8,14 @@ use super::stream_codec::{
 };
 use crate::error::{Expected, MarketDataError};
 use crate::event::{
-    Batch, Context, Event, EventSink, InstrumentKey, LevelPlace, LevelUpdate, SequenceRange, Trade,
+    Batch, BestPrices, Context, EventKind, InstrumentKey, LevelPlace, LevelUpdate, MarketSink,
+    Origin, SequenceRange, Trade,
 };
+use crate::instruments::Instruments;
 use crate::scale::Scale;
 
 /// Reads a message of the SBE streams (schema 1) into events. Lots have `size_decimals` decimal
-/// places. A template that is not known is [`FrameKind::Other`]. It does not allocate; each level
+/// places. `instruments` numbers the symbols. A template that is not known is [`FrameKind::Other`]. It does not allocate; each level
 /// is read twice, so that a message with a value out of range gives no event at all.
 ///
 /// # Errors
@@ -23,7 +25,8 @@ pub fn decode_stream(
     receive_time: Nanos,
     message: &[u8],
     size_decimals: u8,
-    sink: &mut impl EventSink,
+    instruments: &Instruments,
+    sink: &mut impl MarketSink,
 ) -> Result<FrameKind, MarketDataError> {
     let message = match Message::decode(message) {
         Ok(message) => message,
@@ -32,7 +35,7 @@ pub fn decode_stream(
         Err(DecodeError::Malformed { offset }) => return Err(wrong(offset, Expected::Value)),
         Err(_) => return Err(wrong(0, Expected::Value)),
     };
-    let of = Stream { receive_time, size_decimals };
+    let of = Stream { receive_time, size_decimals, instruments };
     match message {
         Message::Trades(trades) => of.trades(&trades, sink),
         Message::BestBidAsk(best) => of.best(&best, sink),
@@ -50,9 +53,10 @@ const VALUE: MarketDataError = wrong(0, Expected::Value);
 
 /// What all messages have in common.
 #[derive(Clone, Copy)]
-struct Stream {
+struct Stream<'i> {
     receive_time: Nanos,
     size_decimals: u8,
+    instruments: &'i Instruments,
 }
 
 /// Prices and sizes of a message.
@@ -72,26 +76,26 @@ impl Scales {
     }
 }
 
-impl Stream {
+impl Stream<'_> {
     fn scales(self, price: i8, size: i8) -> Result<Scales, MarketDataError> {
         let price = Scale::new(price, Price::DECIMALS).ok_or(VALUE)?;
         Ok(Scales { price, size: Scale::new(size, self.size_decimals).ok_or(VALUE)? })
     }
 
-    fn context<'a>(self, symbol: &'a [u8], time_us: i64, sequence: SequenceRange) -> Context<'a> {
-        Context {
-            instrument: InstrumentKey::Symbol(symbol),
+    fn origin<'a>(self, symbol: &'a [u8], time_us: i64, sequence: SequenceRange) -> Origin<'a> {
+        let instrument = InstrumentKey::Symbol(symbol);
+        Origin {
+            context: Context { instrument, sequence, lot_decimals: self.size_decimals },
+            instrument: self.instruments.id(symbol),
             exchange_time: Nanos::from_micros(time_us),
             receive_time: self.receive_time,
-            sequence,
-            lot_decimals: self.size_decimals,
         }
     }
 
     fn trades(
         self,
         message: &TradesDecoder<'_>,
-        sink: &mut impl EventSink,
+        sink: &mut impl MarketSink,
     ) -> Result<FrameKind, MarketDataError> {
         let scales = self.scales(message.price_exponent(), message.qty_exponent())?;
         for trade in message.trades() {
@@ -103,9 +107,10 @@ impl Stream {
             let trade_id = id(trade.trade_id())?;
             let side = if trade.buyer_is_maker() == 0 { Side::Buy } else { Side::Sell };
             let sequence = SequenceRange::one(trade_id);
-            let context = self.context(message.symbol(), message.transact_time_us(), sequence);
-            let trade = Trade { trade_id, price, lots, aggressor: Some(side) };
-            sink.on_event(&context, &Event::Trade(trade));
+            let origin = self.origin(message.symbol(), message.transact_time_us(), sequence);
+            let trade =
+                Trade { trade_id, price, lots, aggressor: Some(side), resting_order: OrderId(0) };
+            origin.hand(EventKind::Trade(trade), sink);
         }
         Ok(FrameKind::Trade)
     }
@@ -113,35 +118,35 @@ impl Stream {
     fn best(
         self,
         message: &BestBidAskDecoder<'_>,
-        sink: &mut impl EventSink,
+        sink: &mut impl MarketSink,
     ) -> Result<FrameKind, MarketDataError> {
         let scales = self.scales(message.price_exponent(), message.qty_exponent())?;
         let bid = scales.quote(message.bid_price(), message.bid_qty())?;
         let ask = scales.quote(message.ask_price(), message.ask_qty())?;
         let sequence = SequenceRange::one(id(message.update_id())?);
-        let context = self.context(message.symbol(), message.event_time_us(), sequence);
-        sink.on_event(&context, &Event::Top { bid, ask });
+        let origin = self.origin(message.symbol(), message.event_time_us(), sequence);
+        origin.hand(EventKind::Top(BestPrices::quoted(bid, ask)), sink);
         Ok(FrameKind::BookTicker)
     }
 
     fn snapshot(
         self,
         message: &DepthSnapshotDecoder<'_>,
-        sink: &mut impl EventSink,
+        sink: &mut impl MarketSink,
     ) -> Result<FrameKind, MarketDataError> {
         let scales = self.scales(message.price_exponent(), message.qty_exponent())?;
         let sequence = SequenceRange::one(id(message.update_id())?);
-        let context = self.context(message.symbol(), message.event_time_us(), sequence);
+        let origin = self.origin(message.symbol(), message.event_time_us(), sequence);
         let bids = message.bids().into_iter().map(|level| (level.price(), level.qty()));
         let asks = message.asks().into_iter().map(|level| (level.price(), level.qty()));
-        batch(&context, Batch::BestLevels, scales, bids, asks, sink)?;
+        batch(&origin, Batch::BestLevels, scales, bids, asks, sink)?;
         Ok(FrameKind::BestLevels)
     }
 
     fn diff(
         self,
         message: &DepthDiffDecoder<'_>,
-        sink: &mut impl EventSink,
+        sink: &mut impl MarketSink,
     ) -> Result<FrameKind, MarketDataError> {
         let scales = self.scales(message.price_exponent(), message.qty_exponent())?;
         let (first, last) = (id(message.first_update_id())?, id(message.last_update_id())?);
@@ -149,10 +154,10 @@ impl Stream {
             return Err(wrong(0, Expected::IdsInOrder));
         }
         let sequence = SequenceRange { first, last, previous: None };
-        let context = self.context(message.symbol(), message.event_time_us(), sequence);
+        let origin = self.origin(message.symbol(), message.event_time_us(), sequence);
         let bids = message.bids().into_iter().map(|level| (level.price(), level.qty()));
         let asks = message.asks().into_iter().map(|level| (level.price(), level.qty()));
-        batch(&context, Batch::Update, scales, bids, asks, sink)?;
+        batch(&origin, Batch::Update, scales, bids, asks, sink)?;
         Ok(FrameKind::Depth)
     }
 }
@@ -162,24 +167,24 @@ fn id(id: i64) -> Result<u64, MarketDataError> {
 }
 
 fn batch(
-    context: &Context<'_>,
+    origin: &Origin<'_>,
     batch: Batch,
     scales: Scales,
     bids: impl Iterator<Item = (i64, i64)> + Clone,
     asks: impl Iterator<Item = (i64, i64)> + Clone,
-    sink: &mut impl EventSink,
+    sink: &mut impl MarketSink,
 ) -> Result<(), MarketDataError> {
     for (price, size) in bids.clone().chain(asks.clone()) {
         scales.quote(price, size)?;
     }
-    sink.on_event(context, &Event::Begin(batch));
+    origin.hand(EventKind::Begin(batch), sink);
     let sides = bids.map(|quote| (Side::Buy, quote)).chain(asks.map(|quote| (Side::Sell, quote)));
     for (side, (price, size)) in sides {
         let (price, lots) = scales.quote(price, size)?;
         let place = LevelPlace::ByPrice;
         let level = LevelUpdate { side, price, lots, order_count: 0, place };
-        sink.on_event(context, &Event::Level(level));
+        origin.hand(EventKind::Level(level), sink);
     }
-    sink.on_event(context, &Event::End { is_final: true });
+    origin.hand(EventKind::End { is_final: true }, sink);
     Ok(())
 }

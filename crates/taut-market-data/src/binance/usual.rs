@@ -3,7 +3,7 @@
 //! What is written in any other way, or is wrong, is not read here but field by field, by
 //! [`Fields::read`]: both say the same about a frame that this one reads.
 
-use taut_types::{Lots, Price, Side};
+use taut_types::{Lots, OrderId, Price, Side};
 
 use super::fields::{Fields, Span};
 use crate::event::{SequenceRange, Trade};
@@ -109,7 +109,8 @@ fn trade<'a>(
     if scanner.literal(b",\"M\":").is_some() {
         flag(scanner)?;
     }
-    let body = Body::Trade(Trade { trade_id, price, lots, aggressor });
+    let trade = Trade { trade_id, price, lots, aggressor, resting_order: OrderId(0) };
+    let body = Body::Trade(trade);
     Some(Usual { stream, symbol, time, sequence: SequenceRange::one(trade_id), body })
 }
 

@@ -2,6 +2,7 @@
 
 use taut_types::{Nanos, SequenceNumber};
 
+use crate::event::{Soundness, Staleness};
 use crate::feed::line::{Line, LineCounters, Lines};
 use crate::feed::request::{RequestPlan, RetransmitRequest};
 use crate::feed::rerun::{Patience, Rerun};
@@ -63,31 +64,6 @@ impl Default for ArbiterConfig {
             restart_packets: 3,
         }
     }
-}
-
-/// Whether a book that follows the feed can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Soundness {
-    /// It has everything that is known to have been sent.
-    Sound,
-    /// It has not, or nobody knows.
-    Stale(Staleness),
-}
-
-/// Why a book cannot be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Staleness {
-    /// There is no state yet that packets could be applied to.
-    Joining,
-    /// Packets are missing.
-    Gap,
-    /// Packets were given up; what they changed comes with time.
-    Refreshing,
-    /// No line says anything.
-    Silent,
-    /// A line begins again with old numbers: the venue may have restarted. Its next news ends
-    /// this, or more of the same does, which makes the new run the one to follow.
-    Restarting,
 }
 
 /// Follows a feed on two lines: whichever brings a packet first is taken, and what neither brings

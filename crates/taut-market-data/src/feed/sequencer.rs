@@ -251,6 +251,12 @@ impl Sequencer {
         }
     }
 
+    /// The last sequence that was applied or recovered.
+    #[must_use]
+    pub const fn last(&self) -> SequenceNumber {
+        SequenceNumber(self.next - 1)
+    }
+
     /// Whether everything that is known to have been sent has been applied or recovered.
     #[must_use]
     #[inline]

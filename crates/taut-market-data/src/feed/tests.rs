@@ -12,6 +12,7 @@ use std::vec::Vec;
 
 use taut_types::{Nanos, SequenceNumber};
 
+use crate::event::{Soundness, Staleness};
 use crate::feed::*;
 
 const STREAM: u32 = 7;

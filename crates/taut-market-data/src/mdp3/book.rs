@@ -2,7 +2,7 @@
 
 use taut_types::{Lots, Price, Side};
 
-use crate::event::{Batch, Event, LevelPlace, LevelUpdate};
+use crate::event::{Batch, EventKind, LevelPlace, LevelUpdate};
 
 /// The deepest book that CME sends by price.
 pub const PLACES_MAX: usize = 10;
@@ -73,18 +73,18 @@ impl PlacedBook {
     }
 
     /// Takes an event of its instrument; those about orders and trades change nothing.
-    pub fn on_event(&mut self, event: &Event) {
+    pub fn on_event(&mut self, event: &EventKind) {
         match *event {
-            Event::Reset => self.sides = [[Cell::Empty; PLACES_MAX]; 2],
-            Event::Begin(Batch::Snapshot) => {
+            EventKind::Reset => self.sides = [[Cell::Empty; PLACES_MAX]; 2],
+            EventKind::Begin(Batch::Snapshot) => {
                 self.sides = [[Cell::Empty; PLACES_MAX]; 2];
                 self.loading = Some([0; 2]);
             }
-            Event::Level(level) => self.level(&level),
-            Event::DeleteLevels { count: Some(count), .. } if !self.has_place(count) => {
+            EventKind::Level(level) => self.level(&level),
+            EventKind::DeleteLevels { count: Some(count), .. } if !self.has_place(count) => {
                 self.forget();
             }
-            Event::DeleteLevels { side, count } => {
+            EventKind::DeleteLevels { side, count } => {
                 let count = count.map_or(PLACES_MAX, usize::from).min(PLACES_MAX);
                 for _ in 0..count {
                     self.delete(side, 0);
@@ -93,7 +93,7 @@ impl PlacedBook {
                     *self.cells(side) = [Cell::Empty; PLACES_MAX];
                 }
             }
-            Event::End { .. } => self.loading = None,
+            EventKind::End { .. } => self.loading = None,
             _ => {}
         }
     }
@@ -137,7 +137,7 @@ impl PlacedBook {
             }
             LevelPlace::Delete(place) => self.delete(side, index(place)),
             // A snapshot lists the levels of a side best first.
-            LevelPlace::ByPrice => {
+            LevelPlace::ByPrice | LevelPlace::Behind(_) => {
                 let [bids, asks] = self.loading.get_or_insert_default();
                 let next = match side {
                     Side::Buy => bids,
@@ -170,18 +170,18 @@ impl PlacedBook {
 mod tests {
     use super::*;
 
-    fn level(side: Side, place: LevelPlace) -> Event {
+    fn level(side: Side, place: LevelPlace) -> EventKind {
         let (price, lots) = (Price(5), Lots(1));
-        Event::Level(LevelUpdate { side, price, lots, order_count: 0, place })
+        EventKind::Level(LevelUpdate { side, price, lots, order_count: 0, place })
     }
 
     fn snapshot(depth: usize, levels: usize) -> PlacedBook {
         let mut book = PlacedBook::new(depth);
-        book.on_event(&Event::Begin(Batch::Snapshot));
+        book.on_event(&EventKind::Begin(Batch::Snapshot));
         for _ in 0..levels {
             book.on_event(&level(Side::Buy, LevelPlace::ByPrice));
         }
-        book.on_event(&Event::End { is_final: true });
+        book.on_event(&EventKind::End { is_final: true });
         book
     }
 
@@ -189,14 +189,14 @@ mod tests {
     fn a_place_that_the_book_does_not_have_makes_it_unsound() {
         use LevelPlace::{Change, Delete, Insert};
         for (at, has) in [(0, false), (1, true), (3, true), (4, false), (11, false), (255, false)] {
-            let deleted = Event::DeleteLevels { side: Side::Sell, count: Some(at) };
+            let deleted = EventKind::DeleteLevels { side: Side::Sell, count: Some(at) };
             let placed = [Insert(at), Change(at), Delete(at)].map(|at| level(Side::Sell, at));
             for event in placed.into_iter().chain([deleted]) {
                 let mut book = snapshot(3, 2);
                 assert!(book.is_sound());
                 book.on_event(&event);
                 assert_eq!(book.is_sound(), has, "{event:?}");
-                book.on_event(&Event::Reset);
+                book.on_event(&EventKind::Reset);
                 assert!(book.is_sound());
             }
         }

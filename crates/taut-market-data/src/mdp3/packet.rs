@@ -1,6 +1,6 @@
 //! A packet's messages as events.
 
-use taut_types::{Lots, Nanos, OrderId, Price, SequenceNumber, Side};
+use taut_types::{InstrumentId, Lots, Nanos, OrderId, Price, SequenceNumber, Side};
 
 use super::book::PLACES_MAX;
 use super::codec::{
@@ -10,8 +10,8 @@ use super::codec::{
 };
 use crate::error::{Expected, MarketDataError};
 use crate::event::{
-    Batch, Context, Event, EventSink, InstrumentKey, LevelPlace, LevelUpdate, OrderState,
-    SequenceRange, Trade, TradingStatus,
+    Batch, BookOrder, Context, EventKind, InstrumentKey, LevelPlace, LevelUpdate, MarketSink,
+    Origin, SequenceRange, Trade, TradingStatus,
 };
 
 /// Sizes are contracts.
@@ -53,7 +53,7 @@ impl Head {
 pub fn decode_packet(
     receive_time: Nanos,
     packet: &[u8],
-    sink: &mut impl EventSink,
+    sink: &mut impl MarketSink,
 ) -> Result<Head, MarketDataError> {
     let (head, messages) = Head::read(packet)?;
     let mut rest = messages;
@@ -128,38 +128,25 @@ fn is_sound(message: &Message<'_>) -> bool {
     }
 }
 
-fn tell(receive_time: Nanos, message: &Message<'_>, sink: &mut impl EventSink) {
-    let context = |instrument, time, sequence| Context {
-        instrument,
-        exchange_time: nanos(time),
-        receive_time,
-        sequence: SequenceRange::one(sequence),
-        lot_decimals: LOT_DECIMALS,
-    };
+fn tell(receive_time: Nanos, message: &Message<'_>, sink: &mut impl MarketSink) {
+    let of = |entry, time| entry_origin(time, receive_time, entry);
     match message {
         Message::ChannelReset(reset) => {
-            let context = context(InstrumentKey::Channel, reset.transact_time(), 0);
-            sink.on_event(&context, &Event::Reset);
+            of(None, reset.transact_time()).hand(EventKind::Reset, sink);
         }
         Message::SecurityStatus(status) => tell_status(status, receive_time, sink),
         Message::BookUpdate(update) => tell_book(update, receive_time, sink),
         Message::OrderUpdate(update) => tell_orders(update, receive_time, sink),
         Message::TradeSummary(summary) => tell_trades(summary, receive_time, sink),
         Message::BookSnapshot(book) => {
-            let of = context(key(book.security_id()), book.transact_time(), book.rpt_seq().into());
+            let of = of(Some((book.security_id(), book.rpt_seq())), book.transact_time());
             tell_book_snapshot(book, &of, sink);
         }
         Message::OrderSnapshot(book) => {
-            let last = book.last_sequence().into();
-            let of = context(key(book.security_id()), book.transact_time(), last);
+            let of = of(Some((book.security_id(), book.last_sequence())), book.transact_time());
             tell_order_snapshot(book, &of, sink);
         }
     }
-}
-
-/// CME's numbers of instruments are positive.
-const fn key(security_id: i32) -> InstrumentKey<'static> {
-    InstrumentKey::Id(security_id.cast_unsigned())
 }
 
 /// The side of an entry; nothing for implied prices and for what is no level.
@@ -172,13 +159,13 @@ const fn side(entry_type: u8) -> Option<Side> {
 }
 
 /// What a level of an update says: nothing when it must not be, `Some(None)` when it is left out.
-fn level_event(level: &BookUpdateLevelsDecoder<'_>) -> Option<Option<Event>> {
+fn level_event(level: &BookUpdateLevelsDecoder<'_>) -> Option<Option<EventKind>> {
     if level.entry_type() == b'J' {
-        return Some(Some(Event::Reset));
+        return Some(Some(EventKind::Reset));
     }
     let Some(side) = side(level.entry_type()) else { return Some(None) };
     if level.action() == 3 {
-        return Some(Some(Event::DeleteLevels { side, count: None }));
+        return Some(Some(EventKind::DeleteLevels { side, count: None }));
     }
     // Places count from 1, and no book by price is deeper.
     let at = Some(level.level()).filter(|&at| (1..=PLACES_MAX).contains(&at.into()))?;
@@ -186,13 +173,13 @@ fn level_event(level: &BookUpdateLevelsDecoder<'_>) -> Option<Option<Event>> {
         0 => LevelPlace::Insert(at),
         1 | 5 => LevelPlace::Change(at),
         2 => LevelPlace::Delete(at),
-        4 => return Some(Some(Event::DeleteLevels { side, count: Some(at) })),
+        4 => return Some(Some(EventKind::DeleteLevels { side, count: Some(at) })),
         _ => return None,
     };
     let is_gone = matches!(place, LevelPlace::Delete(_));
     let lots = if is_gone { 0 } else { level.size().filter(|&size| size >= 0)? };
     let order_count = level.order_count().and_then(|count| u32::try_from(count).ok());
-    Some(Some(Event::Level(LevelUpdate {
+    Some(Some(EventKind::Level(LevelUpdate {
         side,
         price: Price(level.price()?),
         lots: Lots(lots.into()),
@@ -205,7 +192,7 @@ fn level_event(level: &BookUpdateLevelsDecoder<'_>) -> Option<Option<Event>> {
 fn order_of<'a>(
     update: &BookUpdateDecoder<'a>,
     order: &BookUpdateOrdersDecoder<'_>,
-) -> Option<(BookUpdateLevelsDecoder<'a>, Option<Event>)> {
+) -> Option<(BookUpdateLevelsDecoder<'a>, Option<EventKind>)> {
     let index = usize::from(order.reference()?).checked_sub(1)?;
     let level = update.levels().into_iter().nth(index)?;
     let Some(side) = side(level.entry_type()) else { return Some((level, None)) };
@@ -219,7 +206,7 @@ fn order_of<'a>(
     Some((level, Some(state.event(order.action())?)))
 }
 
-fn order_event(order: &OrderUpdateOrdersDecoder<'_>) -> Option<Option<Event>> {
+fn order_event(order: &OrderUpdateOrdersDecoder<'_>) -> Option<Option<EventKind>> {
     let Some(side) = side(order.entry_type()) else { return Some(None) };
     let state = State {
         order_id: order.order_id()?,
@@ -241,12 +228,12 @@ struct State {
 }
 
 impl State {
-    fn event(&self, action: u8) -> Option<Event> {
+    fn event(&self, action: u8) -> Option<EventKind> {
         let (order_id, side) = (OrderId(self.order_id), self.side);
         if action == 2 {
-            return Some(Event::OrderDelete { order_id, side });
+            return Some(EventKind::OrderDelete { order_id, side });
         }
-        let state = OrderState {
+        let state = BookOrder {
             order_id,
             side,
             price: Price(self.price?),
@@ -254,52 +241,57 @@ impl State {
             priority: self.priority.unwrap_or(u64::MAX),
         };
         match action {
-            0 => Some(Event::OrderAdd(state)),
-            1 => Some(Event::OrderChange(state)),
+            0 => Some(EventKind::OrderAdd(state)),
+            1 => Some(EventKind::OrderChange(state)),
             _ => None,
         }
     }
 }
 
-/// A message about one channel: its entries name their instruments.
-fn entry_context(time: u64, receive_time: Nanos, entry: Option<(i32, u32)>) -> Context<'static> {
-    let instrument = entry.map_or(InstrumentKey::Channel, |(security_id, _)| key(security_id));
-    let sequence = SequenceRange::one(entry.map_or(0, |(_, rpt_seq)| rpt_seq.into()));
-    let exchange_time = nanos(time);
-    Context { instrument, exchange_time, receive_time, sequence, lot_decimals: LOT_DECIMALS }
+/// A message about one channel: its entries name their instruments, which CME numbers from 1.
+fn entry_origin(time: u64, receive_time: Nanos, entry: Option<(i32, u32)>) -> Origin<'static> {
+    let id = entry.map(|(security_id, _)| security_id.cast_unsigned());
+    let key = id.map_or(InstrumentKey::Channel, InstrumentKey::Id);
+    let sequence = SequenceRange::one(entry.map_or(0, |(_, number)| number.into()));
+    Origin {
+        context: Context { instrument: key, sequence, lot_decimals: LOT_DECIMALS },
+        instrument: id.map_or(InstrumentId::ALL, InstrumentId),
+        exchange_time: nanos(time),
+        receive_time,
+    }
 }
 
-fn tell_book(update: &BookUpdateDecoder<'_>, receive_time: Nanos, sink: &mut impl EventSink) {
-    let of = |entry| entry_context(update.transact_time(), receive_time, entry);
-    sink.on_event(&of(None), &Event::Begin(Batch::Update));
+fn tell_book(update: &BookUpdateDecoder<'_>, receive_time: Nanos, sink: &mut impl MarketSink) {
+    let of = |entry| entry_origin(update.transact_time(), receive_time, entry);
+    of(None).hand(EventKind::Begin(Batch::Update), sink);
     for level in update.levels() {
         if let Some(Some(event)) = level_event(&level) {
-            sink.on_event(&of(Some((level.security_id(), level.rpt_seq()))), &event);
+            of(Some((level.security_id(), level.rpt_seq()))).hand(event, sink);
         }
     }
     for order in update.orders() {
         if let Some((level, Some(event))) = order_of(update, &order) {
-            sink.on_event(&of(Some((level.security_id(), level.rpt_seq()))), &event);
+            of(Some((level.security_id(), level.rpt_seq()))).hand(event, sink);
         }
     }
-    sink.on_event(&of(None), &end(update.event_flags()));
+    of(None).hand(end(update.event_flags()), sink);
 }
 
-fn tell_orders(update: &OrderUpdateDecoder<'_>, receive_time: Nanos, sink: &mut impl EventSink) {
-    let of = |entry| entry_context(update.transact_time(), receive_time, entry);
-    sink.on_event(&of(None), &Event::Begin(Batch::Update));
+fn tell_orders(update: &OrderUpdateDecoder<'_>, receive_time: Nanos, sink: &mut impl MarketSink) {
+    let of = |entry| entry_origin(update.transact_time(), receive_time, entry);
+    of(None).hand(EventKind::Begin(Batch::Update), sink);
     for order in update.orders() {
         if let Some(Some(event)) = order_event(&order) {
-            sink.on_event(&of(Some((order.security_id(), 0))), &event);
+            of(Some((order.security_id(), 0))).hand(event, sink);
         }
     }
-    sink.on_event(&of(None), &end(update.event_flags()));
+    of(None).hand(end(update.event_flags()), sink);
 }
 
 /// New trades; corrections and cancellations of earlier ones change no book and are left out.
-fn tell_trades(summary: &TradeSummaryDecoder<'_>, receive_time: Nanos, sink: &mut impl EventSink) {
-    let of = |entry| entry_context(summary.transact_time(), receive_time, entry);
-    sink.on_event(&of(None), &Event::Begin(Batch::Update));
+fn tell_trades(summary: &TradeSummaryDecoder<'_>, receive_time: Nanos, sink: &mut impl MarketSink) {
+    let of = |entry| entry_origin(summary.transact_time(), receive_time, entry);
+    of(None).hand(EventKind::Begin(Batch::Update), sink);
     for trade in summary.trades().into_iter().filter(|trade| trade.action() == 0) {
         let told = Trade {
             trade_id: trade.trade_id().unwrap_or(0).into(),
@@ -310,20 +302,25 @@ fn tell_trades(summary: &TradeSummaryDecoder<'_>, receive_time: Nanos, sink: &mu
                 Some(2) => Some(Side::Sell),
                 _ => None,
             },
+            resting_order: OrderId(0),
         };
-        sink.on_event(&of(Some((trade.security_id(), trade.rpt_seq()))), &Event::Trade(told));
+        of(Some((trade.security_id(), trade.rpt_seq()))).hand(EventKind::Trade(told), sink);
     }
-    sink.on_event(&of(None), &end(summary.event_flags()));
+    of(None).hand(end(summary.event_flags()), sink);
 }
 
-const fn end(event_flags: u8) -> Event {
-    Event::End { is_final: event_flags & END_OF_EVENT != 0 }
+const fn end(event_flags: u8) -> EventKind {
+    EventKind::End { is_final: event_flags & END_OF_EVENT != 0 }
 }
 
-fn tell_status(status: &SecurityStatusDecoder<'_>, receive_time: Nanos, sink: &mut impl EventSink) {
+fn tell_status(
+    status: &SecurityStatusDecoder<'_>,
+    receive_time: Nanos,
+    sink: &mut impl MarketSink,
+) {
     let entry = status.security_id().map(|security_id| (security_id, 0));
-    let context = entry_context(status.transact_time(), receive_time, entry);
-    sink.on_event(&context, &Event::Status(trading_status(status.trading_status())));
+    let origin = entry_origin(status.transact_time(), receive_time, entry);
+    origin.hand(EventKind::Status(trading_status(status.trading_status())), sink);
 }
 
 const fn trading_status(code: u8) -> TradingStatus {
@@ -338,10 +335,10 @@ const fn trading_status(code: u8) -> TradingStatus {
 
 fn tell_book_snapshot(
     book: &BookSnapshotDecoder<'_>,
-    context: &Context<'_>,
-    sink: &mut impl EventSink,
+    origin: &Origin<'_>,
+    sink: &mut impl MarketSink,
 ) {
-    sink.on_event(context, &Event::Begin(Batch::Snapshot));
+    origin.hand(EventKind::Begin(Batch::Snapshot), sink);
     for level in book.levels() {
         let (Some(side), Some(price), Some(size)) =
             (side(level.entry_type()), level.price(), level.size())
@@ -352,31 +349,31 @@ fn tell_book_snapshot(
         let (order_count, place) = (order_count.unwrap_or(0), LevelPlace::ByPrice);
         let (price, lots) = (Price(price), Lots(size.into()));
         let level = LevelUpdate { side, price, lots, order_count, place };
-        sink.on_event(context, &Event::Level(level));
+        origin.hand(EventKind::Level(level), sink);
     }
-    sink.on_event(context, &Event::Status(trading_status(book.trading_status())));
-    sink.on_event(context, &Event::End { is_final: true });
+    origin.hand(EventKind::Status(trading_status(book.trading_status())), sink);
+    origin.hand(EventKind::End { is_final: true }, sink);
 }
 
 /// A book by order may need several messages: the first one begins it, the last one ends it.
 fn tell_order_snapshot(
     book: &OrderSnapshotDecoder<'_>,
-    context: &Context<'_>,
-    sink: &mut impl EventSink,
+    origin: &Origin<'_>,
+    sink: &mut impl MarketSink,
 ) {
     let batch = if book.chunk() <= 1 { Batch::Snapshot } else { Batch::Update };
-    sink.on_event(context, &Event::Begin(batch));
+    origin.hand(EventKind::Begin(batch), sink);
     for order in book.orders() {
         let Some(side) = side(order.entry_type()) else { continue };
-        let state = OrderState {
+        let state = BookOrder {
             order_id: OrderId(order.order_id()),
             side,
             price: Price(order.price()),
             lots: Lots(order.display_qty().into()),
             priority: order.priority().unwrap_or(u64::MAX),
         };
-        sink.on_event(context, &Event::OrderAdd(state));
+        origin.hand(EventKind::OrderAdd(state), sink);
     }
     let is_final = book.chunk() >= book.chunk_count();
-    sink.on_event(context, &Event::End { is_final });
+    origin.hand(EventKind::End { is_final }, sink);
 }

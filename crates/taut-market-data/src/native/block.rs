@@ -1,10 +1,10 @@
-//! The blocks of the schema in the nouns of taut: one table each, field: type. Where a field lies
-//! is the generated codec's business.
+//! The blocks of snapshots and definitions: one table each, field: type. Where a field lies is the
+//! generated codec's business.
 
-use taut_types::{InstrumentId, Lots, OrderId, Price, SequenceNumber, Side, Symbol};
+use taut_types::{InstrumentId, Price, SequenceNumber, Symbol};
 
 use crate::native::codec;
-use crate::native::value::{ReduceReason, Value};
+use crate::native::value::Value;
 
 /// Declares a block: the struct, and how it comes out of a decoder and goes into an encoder.
 macro_rules! block {
@@ -34,86 +34,6 @@ macro_rules! block {
             }
         }
     };
-}
-
-block! {
-    /// Template 1: an order joined the tail of its level's queue.
-    OrderAdd: OrderAddDecoder, OrderAddEncoder {
-        /// The venue's identity of the order.
-        order_id: OrderId,
-        /// Its price.
-        price: Price,
-        /// Its open quantity.
-        lots: Lots,
-        /// What it is an order for.
-        instrument: InstrumentId,
-        /// Its side.
-        side: Side,
-    }
-}
-
-block! {
-    /// Template 2: an order became smaller and kept its place in the queue.
-    OrderReduce: OrderReduceDecoder, OrderReduceEncoder {
-        /// The order.
-        order_id: OrderId,
-        /// By how much.
-        by: Lots,
-        /// What is left of it, above zero.
-        remaining: Lots,
-        /// What it is an order for.
-        instrument: InstrumentId,
-        /// Its side.
-        side: Side,
-        /// Why.
-        reason: ReduceReason,
-    }
-}
-
-block! {
-    /// Template 3: an order left the book, filled or cancelled.
-    OrderDelete: OrderDeleteDecoder, OrderDeleteEncoder {
-        /// The order.
-        order_id: OrderId,
-        /// What it was an order for.
-        instrument: InstrumentId,
-        /// Its side.
-        side: Side,
-    }
-}
-
-block! {
-    /// Template 4: the new state of a price level.
-    LevelUpdate: LevelUpdateDecoder, LevelUpdateEncoder {
-        /// The level's price.
-        price: Price,
-        /// The total quantity at that price; zero when the level is gone.
-        lots: Lots,
-        /// How many orders make it up.
-        order_count: u32,
-        /// The instrument.
-        instrument: InstrumentId,
-        /// The side of the book.
-        side: Side,
-    }
-}
-
-block! {
-    /// Template 5: two orders traded.
-    Trade: TradeDecoder, TradeEncoder {
-        /// The venue's number for the trade.
-        trade_id: u64,
-        /// At which price.
-        price: Price,
-        /// How much.
-        lots: Lots,
-        /// The resting order; 0 when it is not disclosed.
-        maker_order_id: OrderId,
-        /// The instrument.
-        instrument: InstrumentId,
-        /// The side of the order that took the liquidity.
-        aggressor_side: Side,
-    }
 }
 
 block! {
@@ -156,34 +76,6 @@ pub struct SnapshotPart {
     pub packet_index: u32,
     /// The instrument.
     pub instrument: InstrumentId,
-}
-
-block! {
-    /// A price level in template 7.
-    SnapshotLevel: SnapshotLevelsLevelsDecoder, SnapshotLevelsLevelsEncoder {
-        /// The level's price.
-        price: Price,
-        /// The total quantity.
-        lots: Lots,
-        /// How many orders make it up.
-        order_count: u32,
-        /// The side of the book.
-        side: Side,
-    }
-}
-
-block! {
-    /// An order in template 8. Within a level the entries stand in priority order.
-    SnapshotOrder: SnapshotOrdersOrdersDecoder, SnapshotOrdersOrdersEncoder {
-        /// The venue's identity of the order.
-        order_id: OrderId,
-        /// Its price.
-        price: Price,
-        /// Its open quantity.
-        lots: Lots,
-        /// Its side.
-        side: Side,
-    }
 }
 
 /// Template 10: what an instrument number stands for.

@@ -14,8 +14,8 @@ pub enum SbeError {
     },
     /// The packet has no room left for this message: finish it, send it and begin the next.
     Full,
-    /// The caller's fault: a buffer shorter than a packet header, or a message pushed before
-    /// `begin`.
+    /// The caller's fault: a buffer shorter than a packet header, a message pushed before `begin`,
+    /// or an event that the format has no template for.
     Misuse,
 }
 
@@ -24,7 +24,9 @@ impl fmt::Display for SbeError {
         match self {
             Self::Malformed { offset } => write!(f, "malformed packet at byte {offset}"),
             Self::Full => f.write_str("the packet has no room for the message"),
-            Self::Misuse => f.write_str("no packet was begun, or the buffer is too short for one"),
+            Self::Misuse => f.write_str(
+                "no packet was begun, the buffer is too short for one, or the event has no template",
+            ),
         }
     }
 }

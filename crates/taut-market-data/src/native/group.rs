@@ -2,11 +2,12 @@
 
 use core::fmt;
 
-use crate::native::block::{SnapshotLevel, SnapshotOrder};
+use crate::event::{BookOrder, LevelUpdate};
 use crate::native::codec;
+use crate::native::event::{snapshot_level, snapshot_order};
 
 macro_rules! group {
-    ($(#[$doc:meta])* $group:ident of $entry:ident, $decoder:ident, $entries:ident) => {
+    ($(#[$doc:meta])* $group:ident of $entry:ident by $read:ident, $decoder:ident, $entries:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub struct $group<'a>(Source<&'a [$entry], codec::Group<'a, codec::$decoder<'a>>>);
@@ -20,7 +21,7 @@ macro_rules! group {
 
             /// A group that was decoded, if every value in it is one.
             pub(crate) fn of(group: codec::Group<'a, codec::$decoder<'a>>) -> Option<Self> {
-                let sound = group.iter().all(|entry| $entry::of(&entry).is_some());
+                let sound = group.iter().all(|entry| $read(&entry).is_some());
                 sound.then_some(Self(Source::Encoded(group)))
             }
 
@@ -83,7 +84,7 @@ macro_rules! group {
             fn next(&mut self) -> Option<$entry> {
                 match &mut self.0 {
                     Source::Values(values) => values.next().copied(),
-                    Source::Encoded(entries) => entries.next().and_then(|entry| $entry::of(&entry)),
+                    Source::Encoded(entries) => entries.next().and_then(|entry| $read(&entry)),
                 }
             }
 
@@ -108,10 +109,10 @@ enum Source<V, E> {
 
 group! {
     /// The levels of a [`crate::native::SnapshotLevels`].
-    Levels of SnapshotLevel, SnapshotLevelsLevelsDecoder, LevelEntries
+    Levels of LevelUpdate by snapshot_level, SnapshotLevelsLevelsDecoder, LevelEntries
 }
 
 group! {
     /// The orders of a [`crate::native::SnapshotOrders`].
-    Orders of SnapshotOrder, SnapshotOrdersOrdersDecoder, OrderEntries
+    Orders of BookOrder by snapshot_order, SnapshotOrdersOrdersDecoder, OrderEntries
 }

@@ -2,11 +2,10 @@
 
 use taut_types::InstrumentId;
 
-use crate::native::block::{
-    InstrumentDefinition, LevelUpdate, OrderAdd, OrderDelete, OrderReduce, SnapshotBegin,
-    SnapshotEnd, SnapshotPart, Trade,
-};
+use crate::event::EventKind;
+use crate::native::block::{InstrumentDefinition, SnapshotBegin, SnapshotEnd, SnapshotPart};
 use crate::native::codec::{self, EncodeError};
+use crate::native::event;
 use crate::native::frame::{BLOCK, Frame, place};
 use crate::native::group::{Levels, Orders};
 use crate::native::value::Value;
@@ -33,16 +32,8 @@ pub struct SnapshotOrders<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Message<'a> {
-    /// Template 1.
-    OrderAdd(OrderAdd),
-    /// Template 2.
-    OrderReduce(OrderReduce),
-    /// Template 3.
-    OrderDelete(OrderDelete),
-    /// Template 4.
-    LevelUpdate(LevelUpdate),
-    /// Template 5.
-    Trade(Trade),
+    /// Templates 1 to 5: an order, a level or a trade of this instrument.
+    Event(InstrumentId, EventKind),
     /// Template 6.
     SnapshotBegin(SnapshotBegin),
     /// Template 7.
@@ -72,12 +63,25 @@ impl<'a> Message<'a> {
                 Self::$name($name::of(&decoded!($decoder)).ok_or(BLOCK)?)
             };
         }
+        macro_rules! event {
+            ($read:ident, $decoder:ident) => {{
+                let (instrument, kind) = event::$read(&decoded!($decoder)).ok_or(BLOCK)?;
+                Self::Event(instrument, kind)
+            }};
+        }
         Ok(Some(match template {
-            codec::OrderAddDecoder::TEMPLATE_ID => fixed!(OrderAdd, OrderAddDecoder),
-            codec::OrderReduceDecoder::TEMPLATE_ID => fixed!(OrderReduce, OrderReduceDecoder),
-            codec::OrderDeleteDecoder::TEMPLATE_ID => fixed!(OrderDelete, OrderDeleteDecoder),
-            codec::LevelUpdateDecoder::TEMPLATE_ID => fixed!(LevelUpdate, LevelUpdateDecoder),
-            codec::TradeDecoder::TEMPLATE_ID => fixed!(Trade, TradeDecoder),
+            codec::OrderAddDecoder::TEMPLATE_ID => event!(order_add, OrderAddDecoder),
+            codec::OrderReduceDecoder::TEMPLATE_ID => event!(order_reduce, OrderReduceDecoder),
+            codec::OrderDeleteDecoder::TEMPLATE_ID => event!(order_delete, OrderDeleteDecoder),
+            codec::LevelUpdateDecoder::TEMPLATE_ID => {
+                let (of, level) =
+                    event::level_update(&decoded!(LevelUpdateDecoder)).ok_or(BLOCK)?;
+                Self::Event(of, EventKind::Level(level))
+            }
+            codec::TradeDecoder::TEMPLATE_ID => {
+                let (of, trade) = event::trade(&decoded!(TradeDecoder)).ok_or(BLOCK)?;
+                Self::Event(of, EventKind::Trade(trade))
+            }
             codec::SnapshotBeginDecoder::TEMPLATE_ID => {
                 fixed!(SnapshotBegin, SnapshotBeginDecoder)
             }
@@ -101,9 +105,10 @@ impl<'a> Message<'a> {
         }))
     }
 
-    /// Writes the message with its header to the start of `buffer` and returns its length.
+    /// Writes the message with its header to the start of `buffer` and returns its length; nothing
+    /// for an event that has no template.
     #[inline]
-    pub(crate) fn write(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+    pub(crate) fn write(&self, buffer: &mut [u8]) -> Result<Option<usize>, EncodeError> {
         macro_rules! fixed {
             ($message:expr, $encoder:ident) => {{
                 let mut to = codec::$encoder::new(buffer)?;
@@ -111,28 +116,24 @@ impl<'a> Message<'a> {
                 to.finish()
             }};
         }
-        Ok(match self {
-            Self::OrderAdd(m) => fixed!(m, OrderAddEncoder),
-            Self::OrderReduce(m) => fixed!(m, OrderReduceEncoder),
-            Self::OrderDelete(m) => fixed!(m, OrderDeleteEncoder),
-            Self::LevelUpdate(m) => fixed!(m, LevelUpdateEncoder),
-            Self::Trade(m) => fixed!(m, TradeEncoder),
+        Ok(Some(match self {
+            Self::Event(instrument, kind) => return event::write(*instrument, kind, buffer),
             Self::SnapshotBegin(m) => fixed!(m, SnapshotBeginEncoder),
             Self::SnapshotLevels(SnapshotLevels { part, levels }) => {
                 let mut to = codec::SnapshotLevelsEncoder::new(buffer)?;
                 to.snapshot_id(part.snapshot_id).packet_index(part.packet_index);
                 to.instrument(part.instrument.raw());
-                to.levels(levels.iter(), |to, level| level.fill(to))?.finish()
+                to.levels(levels.iter(), |to, level| event::fill_level(&level, to))?.finish()
             }
             Self::SnapshotOrders(SnapshotOrders { part, orders }) => {
                 let mut to = codec::SnapshotOrdersEncoder::new(buffer)?;
                 to.snapshot_id(part.snapshot_id).packet_index(part.packet_index);
                 to.instrument(part.instrument.raw());
-                to.orders(orders.iter(), |to, order| order.fill(to))?.finish()
+                to.orders(orders.iter(), |to, order| event::fill_order(&order, to))?.finish()
             }
             Self::SnapshotEnd(m) => fixed!(m, SnapshotEndEncoder),
             Self::InstrumentDefinition(m) => fixed!(m, InstrumentDefinitionEncoder),
-        })
+        }))
     }
 }
 

@@ -2,20 +2,10 @@
 
 use core::iter::FusedIterator;
 
-use crate::native::block::{LevelUpdate, Trade};
-use crate::native::codec::{LevelUpdateDecoder, TradeDecoder};
 use crate::native::error::SbeError;
-use crate::native::frame::{BLOCK, FRAME_BYTES, Frame, place};
+use crate::native::frame::{FRAME_BYTES, Frame};
 use crate::native::message::Message;
 use crate::native::packet::{PACKET_HEADER_BYTES, PacketHeader};
-
-/// What the hot path takes from a packet.
-pub trait LevelSink {
-    /// A price level has a new state.
-    fn level_update(&mut self, update: LevelUpdate);
-    /// Two orders traded.
-    fn trade(&mut self, trade: Trade);
-}
 
 /// A datagram whose header has been read.
 #[derive(Clone, Copy, Debug)]
@@ -57,37 +47,10 @@ impl<'a> PacketReader<'a> {
         }
     }
 
-    /// Hands level updates and trades to `sink` and skips all other messages by their size alone,
-    /// without a look at their fields: what a book of price levels needs from a packet.
-    ///
-    /// # Errors
-    /// [`SbeError::Malformed`] at the first message that is cut short, or is a level update or a
-    /// trade with a wrong field. What stands before it has been handed over.
+    /// How many messages follow, and the bytes that they stand in.
     #[inline]
-    pub fn visit_levels(&self, sink: &mut impl LevelSink) -> Result<(), SbeError> {
-        let mut rest = self.body;
-        let mut offset = PACKET_HEADER_BYTES;
-        for _ in 0..self.header.message_count {
-            let (frame, behind) = Frame::split(rest, offset)?;
-            let wrong = |at| SbeError::Malformed { offset: offset + FRAME_BYTES + at };
-            let (length, version) = (frame.block_length(), frame.version());
-            match frame.template() {
-                Some(LevelUpdateDecoder::TEMPLATE_ID) => {
-                    let (from, _) = LevelUpdateDecoder::decode_body(frame.body, length, version)
-                        .map_err(|error| wrong(place(error)))?;
-                    sink.level_update(LevelUpdate::of(&from).ok_or(wrong(BLOCK))?);
-                }
-                Some(TradeDecoder::TEMPLATE_ID) => {
-                    let (from, _) = TradeDecoder::decode_body(frame.body, length, version)
-                        .map_err(|error| wrong(place(error)))?;
-                    sink.trade(Trade::of(&from).ok_or(wrong(BLOCK))?);
-                }
-                _ => {}
-            }
-            offset += rest.len() - behind.len();
-            rest = behind;
-        }
-        if rest.is_empty() { Ok(()) } else { Err(SbeError::Malformed { offset }) }
+    pub(crate) const fn body(&self) -> (u16, &'a [u8]) {
+        (self.header.message_count, self.body)
     }
 }
 

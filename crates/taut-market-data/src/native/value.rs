@@ -1,18 +1,9 @@
-//! The nouns of taut and what stands for them in the generated codec.
+//! The types of taut and what stands for them in the generated codec.
 
-use taut_types::{InstrumentId, Lots, OrderId, Price, SequenceNumber, Side};
+use taut_types::{InstrumentId, Lots, Price, SequenceNumber, Side};
 
+use crate::event::ReduceReason;
 use crate::native::codec;
-
-/// Why an order became smaller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-
-pub enum ReduceReason {
-    /// It traded.
-    Execution,
-    /// Its owner took a part of it back.
-    Cancel,
-}
 
 /// A value of a field.
 pub(crate) trait Value<Raw>: Sized {
@@ -52,8 +43,8 @@ macro_rules! wrapped {
     )*};
 }
 
-plain!(u32, u64);
-wrapped!(OrderId(u64), SequenceNumber(u64), InstrumentId(u32), Lots(i64));
+plain!(u32);
+wrapped!(SequenceNumber(u64), InstrumentId(u32), Lots(i64));
 
 impl Value<codec::Price> for Price {
     #[inline]

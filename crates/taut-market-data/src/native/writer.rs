@@ -41,7 +41,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> PacketWriter<B> {
     ///
     /// # Errors
     /// [`SbeError::Full`] when the message does not fit any more, [`SbeError::Misuse`] before
-    /// [`begin`](Self::begin).
+    /// [`begin`](Self::begin) and for an event that the format has no template for.
     #[inline]
     pub fn push(&mut self, message: &Message<'_>) -> Result<(), SbeError> {
         if self.len == 0 {
@@ -52,7 +52,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> PacketWriter<B> {
         let room = buffer.get_mut(self.len..capacity).ok_or(SbeError::Full)?;
         let (frame, body) = room.split_first_chunk_mut().ok_or(SbeError::Full)?;
         // The one thing that a message of this crate can be refused for.
-        let len = message.write(body).map_err(|_| SbeError::Full)?;
+        let len = message.write(body).map_err(|_| SbeError::Full)?.ok_or(SbeError::Misuse)?;
         let size = MessageFrame::BYTES + len;
         // At most a packet's 1,400 bytes.
         let word = u16::try_from(size).map_err(|_| SbeError::Full)?;

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use taut_market_data::binance::BinanceJson;
 use taut_market_data::{
-    Batch, Context, Event, LevelPlace, LevelUpdate, MarketDataError, SequenceRange, Trade,
+    Batch, BestPrices, Context, Event, EventKind, InstrumentKey, LevelPlace, LevelUpdate,
+    MarketDataError, SequenceRange, Trade,
 };
-use taut_types::{Lots, Nanos, Price, Side, parse_decimal};
+use taut_types::{Lots, Nanos, OrderId, Price, Side, parse_decimal};
 
 /// The frames of a capture with their receive times; nothing, with a notice, where it is absent.
 pub fn capture(name: &str) -> Option<Vec<(Nanos, Vec<u8>)>> {
@@ -33,21 +34,21 @@ pub struct Told {
     pub symbol: Vec<u8>,
     pub exchange_time: Nanos,
     pub sequence: SequenceRange,
-    pub event: Event,
+    pub event: EventKind,
 }
 
 /// What the decoder says.
 pub fn decode(decoder: &mut BinanceJson, frame: &[u8]) -> Result<Vec<Told>, MarketDataError> {
     let mut told = Vec::new();
     let mut sink = |context: &Context<'_>, event: &Event| {
-        let taut_market_data::InstrumentKey::Symbol(symbol) = context.instrument else {
+        let InstrumentKey::Symbol(symbol) = context.instrument else {
             unreachable!("Binance names its symbols")
         };
         told.push(Told {
             symbol: symbol.to_vec(),
-            exchange_time: context.exchange_time,
+            exchange_time: event.exchange_time,
             sequence: context.sequence,
-            event: *event,
+            event: event.kind,
         });
     };
     decoder.decode(Nanos(0), frame, &mut sink).map(|_| told)
@@ -135,16 +136,16 @@ fn quote((price, size): (&str, &str)) -> Option<(Price, Lots)> {
     (price >= Price(0) && lots >= 0).then_some((price, Lots(lots)))
 }
 
-fn batch(batch: Batch, bids: &Pairs<'_>, asks: &Pairs<'_>) -> Option<Vec<Event>> {
+fn batch(batch: Batch, bids: &Pairs<'_>, asks: &Pairs<'_>) -> Option<Vec<EventKind>> {
     let place = LevelPlace::ByPrice;
-    let mut events = vec![Event::Begin(batch)];
+    let mut events = vec![EventKind::Begin(batch)];
     for (side, pairs) in [(Side::Buy, bids), (Side::Sell, asks)] {
         for &pair in pairs {
             let (price, lots) = quote(pair).filter(|&(price, _)| price > Price(0))?;
-            events.push(Event::Level(LevelUpdate { side, price, lots, order_count: 0, place }));
+            events.push(EventKind::Level(LevelUpdate { side, price, lots, order_count: 0, place }));
         }
     }
-    events.push(Event::End { is_final: true });
+    events.push(EventKind::End { is_final: true });
     Some(events)
 }
 
@@ -153,7 +154,7 @@ fn batch(batch: Batch, bids: &Pairs<'_>, asks: &Pairs<'_>) -> Option<Vec<Event>>
 pub fn oracle(frame: &[u8]) -> Option<Vec<Told>> {
     let envelope: Envelope<'_> = serde_json::from_slice(frame).ok()?;
     let stream = envelope.stream.unwrap_or_default();
-    let tell = |symbol: &str, exchange_time, sequence, events: Vec<Event>| {
+    let tell = |symbol: &str, exchange_time, sequence, events: Vec<EventKind>| {
         let in_stream = stream.split('@').next().unwrap_or_default();
         let symbol = if symbol.is_empty() { in_stream } else { symbol }.as_bytes().to_vec();
         let of = |event| Told { symbol: symbol.clone(), exchange_time, sequence, event };
@@ -181,13 +182,19 @@ pub fn oracle(frame: &[u8]) -> Option<Vec<Told>> {
         let json: TickerJson<'_> = serde_json::from_str(data).ok()?;
         let time = time(json.transaction_time, json.event_time);
         let (bid, ask) = (quote((json.b, json.bid_size))?, quote((json.a, json.ask_size))?);
-        tell(json.s, time, SequenceRange::one(json.u), vec![Event::Top { bid, ask }])
+        tell(
+            json.s,
+            time,
+            SequenceRange::one(json.u),
+            vec![EventKind::Top(BestPrices::quoted(bid, ask))],
+        )
     } else {
         let json: TradeJson<'_> = serde_json::from_str(data).ok()?;
         let time = time(json.transaction_time, json.event_time);
         let (price, lots) = quote((json.p, json.q))?;
         let aggressor = Some(if json.m { Side::Sell } else { Side::Buy });
-        let trade = Trade { trade_id: json.t, price, lots, aggressor };
-        tell(json.s, time, SequenceRange::one(json.t), vec![Event::Trade(trade)])
+        let (trade_id, resting_order) = (json.t, OrderId(0));
+        let trade = Trade { trade_id, price, lots, aggressor, resting_order };
+        tell(json.s, time, SequenceRange::one(json.t), vec![EventKind::Trade(trade)])
     }
 }

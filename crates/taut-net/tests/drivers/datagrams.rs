@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use taut_io::{Completion, EventLoop, Handle, Io, Kernel, WaitStrategy};
 use taut_net::{Feed, FeedSender, Feeds};
 use taut_sys::{DatagramOptions, Interface, Socket, interfaces};
+use taut_testkit::own_address;
 use taut_types::Nanos;
 
 use crate::rig::{at, events, patience, until};
@@ -102,11 +103,22 @@ fn interface(ipv6: bool) -> Option<(Interface, IpAddr)> {
     found
 }
 
-/// A port that is free for a group: the kernel chose it a moment ago.
-fn free_port(group: IpAddr) -> u16 {
-    let any = if group.is_ipv6() { "[::]:0" } else { "0.0.0.0:0" };
-    let socket = Socket::datagram(&at(any), &DatagramOptions::default()).unwrap();
-    socket.local_address().unwrap().port()
+/// A group of this network that no other process uses, on a port that no other test of this one
+/// does.
+fn own(group: IpAddr) -> SocketAddr {
+    let [.., middle, low] = std::process::id().to_be_bytes();
+    let group = match group {
+        IpAddr::V4(group) => {
+            let [first, second, ..] = group.octets();
+            IpAddr::from([first, second, middle, low])
+        }
+        IpAddr::V6(group) => {
+            let mut segments = group.segments();
+            segments[7] = u16::from_be_bytes([middle, low]);
+            IpAddr::from(segments)
+        }
+    };
+    SocketAddr::new(group, own_address().port())
 }
 
 fn open<K: Kernel>(
@@ -114,8 +126,7 @@ fn open<K: Kernel>(
     (group, interface): (&str, u32),
     (source, from): (Option<IpAddr>, Option<IpAddr>),
 ) -> (Feed, Handle) {
-    let group: IpAddr = group.parse().unwrap();
-    let group = SocketAddr::new(group, free_port(group));
+    let group = own(group.parse().unwrap());
     let feed = Feed { interface, source, ..Feed::new(group) };
     let sender = FeedSender { group, source: from, interface, hops: 0, loopback: true };
     (feed, sender.open(io).expect("sender"))

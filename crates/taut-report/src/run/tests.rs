@@ -6,30 +6,19 @@ use taut_lat::{
     HISTOGRAM_WORDS, IntervalReader, PATH_WORDS, PathRecorder, PathSnapshot, PathView, Recorder,
     Snapshot, StageOffsets, View, new_words,
 };
+use taut_testkit::{Draw, Random};
 
 use super::model::{Counts, Interval, Placement, RunReport};
 use super::{html, json, json_line, table};
 use crate::machine::Machine;
 
-/// A repeatable source of numbers that look random (xorshift).
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-
-    /// `typical` give or take, and now and then much longer.
-    fn latency(&mut self, typical: u64) -> u64 {
-        let usual = typical * 3 / 4 + self.below(typical / 2 + 1) + self.below(typical / 8 + 1);
-        match self.below(1_000) {
-            0 => usual * (20 + self.below(60)),
-            1..=12 => usual * (2 + self.below(4)),
-            _ => usual,
-        }
+/// `typical` give or take, and now and then much longer.
+fn latency(random: &mut Random, typical: u64) -> u64 {
+    let usual = typical * 3 / 4 + random.below(typical / 2 + 1) + random.below(typical / 8 + 1);
+    match random.below(1_000) {
+        0 => usual * (20 + random.below(60)),
+        1..=12 => usual * (2 + random.below(4)),
+        _ => usual,
     }
 }
 
@@ -48,13 +37,13 @@ pub fn sample_report() -> RunReport {
     let mut recorder = PathRecorder::new(&words).unwrap();
     let view = PathView::new(&words).unwrap();
     let mut reader = IntervalReader::new();
-    let mut numbers = Numbers(0x5EED_5EED_5EED);
+    let mut random = Random::with_seed(0x5EED);
     let mut intervals = Vec::new();
     for second in 1..=10 {
         for _ in 0..500 {
             let mut end = 0;
             let ends = TYPICAL.map(|typical| {
-                end += numbers.latency(typical);
+                end += latency(&mut random, typical);
                 end as u32
             });
             recorder.record(&StageOffsets::from_ends(ends));
@@ -63,8 +52,8 @@ pub fn sample_report() -> RunReport {
         let (p50, p99, max) = (new.p50, new.p99, new.max);
         intervals.push(Interval { t_seconds: f64::from(second), count: new.count, p50, p99, max });
     }
-    let trips: Vec<u64> = (0..5_000).map(|_| numbers.latency(41_000)).collect();
-    let sends: Vec<u64> = (0..5_000).map(|_| numbers.latency(6_100)).collect();
+    let trips: Vec<u64> = (0..5_000).map(|_| latency(&mut random, 41_000)).collect();
+    let sends: Vec<u64> = (0..5_000).map(|_| latency(&mut random, 6_100)).collect();
     RunReport {
         mode: "split".into(),
         seconds: 10.0,

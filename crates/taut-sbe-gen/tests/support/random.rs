@@ -1,10 +1,11 @@
 //! Random messages of any schema.
 
+/// `fastrand`'s generator: the kit of the tests stands no lower than this crate.
+pub use fastrand::Rng as Random;
 use taut_sbe_gen::{
     Body, Charset, Composite, DynamicMessage, Field, Literal, Message, Plain, Presence, Primitive,
     Schema, Type, Value,
 };
-use taut_testkit::{Draw, Random};
 
 /// A message with random values, all of which the schema names.
 pub fn message(schema: &Schema, message: &Message, random: &mut Random) -> DynamicMessage {
@@ -30,12 +31,12 @@ fn body(schema: &Schema, body: &Body, random: &mut Random) -> Value {
         items.push((field.name.clone(), value(schema, field, random)));
     }
     for group in &body.groups {
-        let count = random.below(4).min(group.dimension.count.max);
+        let count = random.u64(..4).min(group.dimension.count.max);
         let entries = (0..count).map(|_| self::body(schema, &group.body, random)).collect();
         items.push((group.name.clone(), Value::List(entries)));
     }
     for data in &body.data {
-        let length = random.below(12).min(data.length.max) as usize;
+        let length = random.u64(..12).min(data.length.max) as usize;
         let value = match data.charset {
             Some(Charset::Utf8 | Charset::Latin1) => Value::Text(letters(length, random)),
             _ => Value::Text("5a".repeat(length)),
@@ -46,12 +47,12 @@ fn body(schema: &Schema, body: &Body, random: &mut Random) -> Value {
 }
 
 fn letters(length: usize, random: &mut Random) -> String {
-    (0..length).map(|_| char::from(b'!' + random.below(94) as u8)).collect()
+    (0..length).map(|_| char::from(b'!' + random.u64(..94) as u8)).collect()
 }
 
 fn value(schema: &Schema, field: &Field, random: &mut Random) -> Value {
     let optional = matches!(field.presence, Presence::Optional);
-    if optional && matches!(field.kind, Type::Plain(_)) && random.below(3) == 0 {
+    if optional && matches!(field.kind, Type::Plain(_)) && random.u64(..3) == 0 {
         return Value::Null;
     }
     match &field.kind {
@@ -64,8 +65,8 @@ fn value(schema: &Schema, field: &Field, random: &mut Random) -> Value {
         }
         Type::Enum(id) => {
             let values = &schema[*id].values;
-            match values.get(random.below(values.len().max(1) as u64) as usize) {
-                Some(choice) if !optional || random.below(3) > 0 => {
+            match values.get(random.u64(..values.len().max(1) as u64) as usize) {
+                Some(choice) if !optional || random.u64(..3) > 0 => {
                     Value::Text(choice.name.clone())
                 }
                 _ if optional => Value::Null,
@@ -73,7 +74,7 @@ fn value(schema: &Schema, field: &Field, random: &mut Random) -> Value {
             }
         }
         Type::Set(id) => {
-            let choices = schema[*id].choices.iter().filter(|_| random.below(2) == 0);
+            let choices = schema[*id].choices.iter().filter(|_| random.u64(..2) == 0);
             Value::List(choices.map(|choice| Value::Text(choice.name.clone())).collect())
         }
     }
@@ -85,7 +86,7 @@ fn plain_value(plain: &Plain, random: &mut Random) -> Value {
             Value::Text("41".repeat(plain.length))
         }
         (Primitive::Char, true) => {
-            let length = 1 + random.below(plain.length as u64) as usize;
+            let length = 1 + random.u64(..plain.length as u64) as usize;
             Value::Text(letters(length, random))
         }
         (Primitive::Char, false) => Value::Text(letters(1, random)),
@@ -98,7 +99,7 @@ fn plain_value(plain: &Plain, random: &mut Random) -> Value {
 
 fn number(primitive: Primitive, plain: &Plain, random: &mut Random) -> Value {
     let Some((min, max)) = primitive.range() else {
-        let value = random.below(1 << 20) as f32 / 64.0;
+        let value = random.u64(..1 << 20) as f32 / 64.0;
         return match primitive {
             Primitive::Float => Value::Float(value),
             _ => Value::Double(value.into()),
@@ -120,14 +121,14 @@ fn number(primitive: Primitive, plain: &Plain, random: &mut Random) -> Value {
 
 /// Changes some bytes, or cuts some off.
 pub fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
-    for _ in 0..=random.below(3) {
-        let at = random.below(bytes.len().max(1) as u64) as usize;
-        match random.below(6) {
+    for _ in 0..=random.u64(..3) {
+        let at = random.u64(..bytes.len().max(1) as u64) as usize;
+        match random.u64(..6) {
             0 => bytes.truncate(at),
             1 => bytes.extend([0xff; 3]),
             _ => {
                 if let Some(byte) = bytes.get_mut(at) {
-                    *byte = match random.below(4) {
+                    *byte = match random.u64(..4) {
                         0 => 0,
                         1 => 0xff,
                         2 => byte.wrapping_add(1),

@@ -1,6 +1,7 @@
 //! Consumers of the feed: one keeps price levels, one keeps orders.
 
 use taut_book::{Fnv1a, LevelBook, Order, OrderBook};
+use taut_market_data::EventKind;
 use taut_market_data::feed::{
     FeedConfig, FeedState, Replay, Sequencer, SnapshotHead, SnapshotVerdict, Verdict,
 };
@@ -26,7 +27,7 @@ impl Keeper for LevelBook {
 
     fn apply(&mut self, message: &Message<'_>) {
         match message {
-            Message::LevelUpdate(level) => {
+            Message::Event(_, EventKind::Level(level)) => {
                 Self::apply(self, level.side, level.price, level.lots, level.order_count)
                     .map(|_| ())
                     .expect("a level that is known");
@@ -61,19 +62,19 @@ impl Keeper for OrderBook {
     fn apply(&mut self, message: &Message<'_>) {
         let half_ticks = |price| instrument().half_ticks(price).expect("on the tick");
         match message {
-            Message::OrderAdd(add) => {
+            Message::Event(_, EventKind::OrderAdd(add)) => {
                 let (id, side, price, lots) =
                     (add.order_id, add.side, half_ticks(add.price), add.lots);
                 self.add(Order { id, owner: 0, side, price, lots }).expect("a new order");
             }
-            Message::OrderReduce(reduce) => {
-                let removal = self.reduce(reduce.order_id, reduce.by).expect("a known order");
-                assert_eq!(removal.order.lots, reduce.remaining);
+            Message::Event(_, EventKind::OrderReduce { order_id, by, remaining, .. }) => {
+                let removal = self.reduce(*order_id, *by).expect("a known order");
+                assert_eq!(removal.order.lots, *remaining);
             }
-            Message::OrderDelete(delete) => {
-                self.remove(delete.order_id).expect("a known order");
+            Message::Event(_, EventKind::OrderDelete { order_id, .. }) => {
+                self.remove(*order_id).expect("a known order");
             }
-            Message::LevelUpdate(update) => {
+            Message::Event(_, EventKind::Level(update)) => {
                 // Both descriptions of a transaction agree when it is over.
                 let level = self.level_at(update.side, half_ticks(update.price));
                 let (lots, count) = level.map_or((0, 0), |l| (l.lots.0, l.order_count));

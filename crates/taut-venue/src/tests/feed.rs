@@ -1,6 +1,7 @@
 //! The feed: whoever listens ends with the venue's book.
 
 use taut_book::Fnv1a;
+use taut_market_data::EventKind;
 use taut_market_data::native::{Message, PacketFlags, PacketReader};
 use taut_types::{Nanos, Side};
 
@@ -129,9 +130,9 @@ fn a_transaction_ends_with_a_flag_and_tells_trades_before_orders_before_levels()
         let reader = PacketReader::new(datagram).expect("a packet");
         flags.push(reader.header().flags.contains(PacketFlags::LAST));
         kinds.extend(reader.messages().map(|message| match message.expect("a message") {
-            Message::Trade(_) | Message::OrderDelete(_) => 1,
-            Message::OrderAdd(_) => 2,
-            Message::LevelUpdate(_) => 3,
+            Message::Event(_, EventKind::Trade(_) | EventKind::OrderDelete { .. }) => 1,
+            Message::Event(_, EventKind::OrderAdd(_)) => 2,
+            Message::Event(_, EventKind::Level(_)) => 3,
             other => panic!("unexpected {other:?}"),
         }));
     });

@@ -1,5 +1,6 @@
 //! A recorded flow: its pace, and trades that no order of the book took part in.
 
+use taut_market_data::EventKind;
 use taut_market_data::native::{Message, PacketReader};
 use taut_types::{Nanos, OrderId, Side};
 
@@ -67,7 +68,7 @@ fn a_hidden_execution_is_a_trade_of_no_order_in_a_packet_of_its_own() {
         let reader = PacketReader::new(datagram).expect("a packet");
         if reader.header().message_count > 0 {
             let trade = reader.messages().find_map(|message| match message.expect("one") {
-                Message::Trade(trade) => Some(trade),
+                Message::Event(_, EventKind::Trade(trade)) => Some(trade),
                 _ => None,
             });
             packets.push((reader.header().message_count, trade));
@@ -76,11 +77,11 @@ fn a_hidden_execution_is_a_trade_of_no_order_in_a_packet_of_its_own() {
     assert_eq!(packets.len(), 5);
     let (count, hidden) = packets[2];
     let hidden = hidden.expect("a trade");
-    assert_eq!((count, hidden.maker_order_id, hidden.trade_id), (1, OrderId(0), 1));
+    assert_eq!((count, hidden.resting_order, hidden.trade_id), (1, OrderId(0), 1));
     assert_eq!(hidden.price.to_string(), "585.345");
     let visible = packets[3].1.expect("a trade");
-    assert_eq!((visible.maker_order_id, visible.trade_id), (OrderId(12), 2));
-    assert_eq!(visible.aggressor_side, Side::Buy);
+    assert_eq!((visible.resting_order, visible.trade_id), (OrderId(12), 2));
+    assert_eq!(visible.aggressor, Some(Side::Buy));
     let counters = rig.venue.counters();
     assert_eq!((counters.prints, counters.trades, counters.flow_rejects), (1, 1, 0));
     assert_eq!(rig.venue.book().order_count(), 1);

@@ -4,14 +4,13 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use taut_fix::{CompId, ShortText};
 use taut_sys::{Address, DatagramOptions, Socket, StreamOptions};
+use taut_testkit::Deadline;
 use taut_types::{HalfTicks, Instrument, InstrumentId, Nanos, OrderId, Price, Qty, Symbol};
 
 use crate::flow::{SyntheticConfig, SyntheticFlow};
 use crate::tests::client::Client;
-use crate::{FeedOutput, Flow, Now, Venue, VenueConfig};
+use crate::{FeedOutput, Flow, Now, Venue, VenueConfig, VenueSockets};
 
-/// Rounds after which a test gives up waiting.
-const ROUNDS_MAX: u32 = 200_000;
 /// Any day will do: venue and clients share it.
 const UTC: Nanos = Nanos(1_340_285_400_000_000_000);
 
@@ -25,7 +24,6 @@ pub struct Rig {
     pub line_b: Socket,
     pub snapshot: Socket,
     pub orders_at: Address,
-    pub sink_at: Address,
     pub requests_at: Address,
 }
 
@@ -72,23 +70,22 @@ fn channel() -> (Socket, Socket) {
 
 impl Rig {
     pub fn new(config: &VenueConfig, flow: Flow) -> Self {
-        let listen = || Socket::listen(&ANY_PORT, &StreamOptions::default()).expect("listen");
-        let (orders, sink) = (listen(), listen());
+        let orders = Socket::listen(&ANY_PORT, &StreamOptions::default()).expect("listen");
         let orders_at = orders.local_address().expect("address");
-        let sink_at = sink.local_address().expect("address");
         let ((incremental_out, incremental), (snapshot_out, snapshot)) = (channel(), channel());
         let (b_out, line_b) = channel();
         let requests = Socket::datagram(&ANY_PORT, &DatagramOptions::default()).expect("bind");
         let requests_at = requests.local_address().expect("address");
         let feed = FeedOutput {
-            incremental: incremental_out,
-            incremental_b: Some(b_out),
-            retransmission: Some(requests),
-            snapshot: snapshot_out,
+            incremental: incremental_out.into(),
+            incremental_b: Some(b_out.into()),
+            retransmission: Some(requests.into()),
+            snapshot: snapshot_out.into(),
         };
-        let venue = Venue::new(config, orders, sink, feed, flow).expect("a venue");
+        let sockets = VenueSockets { orders: orders.into(), feed };
+        let venue = Venue::new(config, sockets, flow).expect("a venue");
         let now = Now { mono: Nanos::from_secs(1_000), utc: UTC };
-        Self { venue, now, incremental, line_b, snapshot, orders_at, sink_at, requests_at }
+        Self { venue, now, incremental, line_b, snapshot, orders_at, requests_at }
     }
 
     /// A venue without a flow: its book is empty.
@@ -112,25 +109,24 @@ impl Rig {
 
     /// Lets venue and client work until the client has seen what it waits for.
     pub fn until(&mut self, client: &mut Client, done: impl Fn(&Client) -> bool) {
-        for _ in 0..ROUNDS_MAX {
+        let deadline = Deadline::default();
+        loop {
             self.poll();
             client.pump(self.now);
             if done(client) {
                 return;
             }
+            deadline.check("a client's wish", || format!("it has {:?}", client.reports));
         }
-        panic!("never happened; the client has {:?}", client.reports);
     }
 
     /// Lets the venue work until it is as the test wants it.
     pub fn until_venue(&mut self, done: impl Fn(&mut Venue) -> bool) {
-        for _ in 0..ROUNDS_MAX {
+        let deadline = Deadline::default();
+        while !done(&mut self.venue) {
             self.poll();
-            if done(&mut self.venue) {
-                return;
-            }
+            deadline.check("a state of the venue", || format!("{:?}", self.venue.counters()));
         }
-        panic!("never happened: {:?}", self.venue.counters());
     }
 
     /// A client that is logged on.

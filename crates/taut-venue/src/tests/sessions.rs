@@ -1,7 +1,6 @@
 //! Sessions: who is let in, who leaves, and what that does to the book.
 
 use taut_fix::{ExecType, ExecutionReport, OrdStatus};
-use taut_sys::Socket;
 use taut_types::{Nanos, Price, Qty, Side};
 
 use crate::flow::SplitMix64;
@@ -111,7 +110,8 @@ fn a_ninth_client_is_turned_away() {
     rig.advance(Nanos::from_millis(2));
     rig.until(&mut ninth, |client| client.is_closed);
     assert_eq!(rig.venue.counters().sessions, clients.len() as u64);
-    assert_eq!(rig.venue.source_count(), 3 + SESSIONS_MAX);
+    // The listener, three channels and the requests.
+    assert_eq!(rig.venue.source_count(), 5 + SESSIONS_MAX);
 }
 
 #[test]
@@ -204,23 +204,6 @@ fn no_bytes_that_a_client_sends_end_the_venue() {
     let counters = rig.venue.counters();
     assert_eq!(counters.sessions, 200);
     assert!(counters.orders >= 400 && counters.cancels_on_disconnect >= 1, "{counters:?}");
-}
-
-#[test]
-fn the_sink_swallows_what_it_gets() {
-    let mut rig = Rig::empty();
-    let streams: Vec<Socket> = (0..2).map(|_| connect(&rig.sink_at)).collect();
-    rig.tick();
-    let mut sent = 0;
-    while sent < 4_000_000 {
-        for stream in &streams {
-            sent += stream.send(&[0; 4_096]).expect("send").unwrap_or(0);
-        }
-        rig.poll();
-    }
-    drop(streams);
-    rig.until_venue(|venue| venue.source_count() == 3);
-    assert_eq!(rig.venue.connection_count(), 0);
 }
 
 #[test]

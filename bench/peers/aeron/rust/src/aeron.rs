@@ -146,6 +146,7 @@ pub fn throughput(channel: &str, stream: i32, count: u64, size: usize) {
 
 fn stay_connected(publication: &AeronExclusivePublication) {
     while publication.is_connected() {
+        // PACE: the client tells of a change only when it is asked.
         thread::sleep(Duration::from_millis(1));
     }
 }

@@ -14,7 +14,8 @@ const FRAGMENTS: usize = 256;
 const PATIENCE: Nanos = Nanos::from_secs(5);
 
 fn opening(loss: f64) -> Opening {
-    Opening { now: monotonic(), loss: Loss::new(loss, 1).filter(|_| loss > 0.0) }
+    let loss = Loss::new(loss, 1).filter(|_| loss > 0.0);
+    Opening { now: monotonic(), loss, ..Opening::default() }
 }
 
 fn send(uri: &ChannelUri, count: u64, size: usize) -> Nanos {

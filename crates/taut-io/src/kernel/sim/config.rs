@@ -13,6 +13,10 @@ pub struct SimConfig {
     pub window_bytes: usize,
     /// Datagrams lost, of a thousand.
     pub lost_per_mille: u64,
+    /// Datagrams that arrive twice, of a thousand.
+    pub duplicated_per_mille: u64,
+    /// Sends of datagrams that find no room, of a thousand.
+    pub full_per_mille: u64,
     /// Connections that break while they wait to be accepted, of a thousand.
     pub aborted_per_mille: u64,
     /// Virtual time of a look that does not wait.
@@ -27,6 +31,8 @@ impl Default for SimConfig {
             is_partial: true,
             window_bytes: 4096,
             lost_per_mille: 0,
+            duplicated_per_mille: 0,
+            full_per_mille: 0,
             aborted_per_mille: 0,
             look_ns: 100,
         }

@@ -5,14 +5,15 @@ use std::vec::Vec;
 use proptest::prelude::*;
 use taut_types::{InstrumentId, Lots, Nanos, OrderId, Price, SequenceNumber, Side, Symbol};
 
+use crate::event::{BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade};
 use crate::native::*;
 
 /// A message that owns the entries of its group.
 #[derive(Clone, Debug)]
 pub(super) enum Owned {
     Fixed(Message<'static>),
-    Levels(SnapshotPart, Vec<SnapshotLevel>),
-    Orders(SnapshotPart, Vec<SnapshotOrder>),
+    Levels(SnapshotPart, Vec<LevelUpdate>),
+    Orders(SnapshotPart, Vec<BookOrder>),
 }
 
 impl Owned {
@@ -53,36 +54,30 @@ fn symbol() -> impl Strategy<Value = Symbol> {
 fn increment() -> impl Strategy<Value = Message<'static>> {
     let words = (any::<(u64, u64, i64, i64)>(), any::<(u32, u32)>(), side(), reason(), 0..5u8);
     words.prop_map(|((id, other, price, lots), (instrument, count), side, reason, template)| {
-        let (order_id, instrument) = (OrderId(id), InstrumentId(instrument));
+        let order_id = OrderId(id);
         let (price, lots) = (Price(price), Lots(lots));
-        match template {
-            0 => Message::OrderAdd(OrderAdd { order_id, price, lots, instrument, side }),
-            1 => Message::OrderReduce(OrderReduce {
-                order_id,
-                by: lots,
-                remaining: Lots(price.0),
-                instrument,
-                side,
-                reason,
-            }),
-            2 => Message::OrderDelete(OrderDelete { order_id, instrument, side }),
-            3 => Message::LevelUpdate(LevelUpdate {
-                price,
-                lots,
-                order_count: count,
-                instrument,
-                side,
-            }),
-            _ => Message::Trade(Trade {
+        let kind = match template {
+            0 => EventKind::OrderAdd(BookOrder { order_id, side, price, lots, priority: 0 }),
+            1 => {
+                let remaining = Lots(price.0);
+                EventKind::OrderReduce { order_id, side, by: lots, remaining, reason }
+            }
+            2 => EventKind::OrderDelete { order_id, side },
+            3 => EventKind::Level(level_of(side, price, lots, count)),
+            _ => EventKind::Trade(Trade {
                 trade_id: other,
                 price,
                 lots,
-                maker_order_id: order_id,
-                instrument,
-                aggressor_side: side,
+                aggressor: Some(side),
+                resting_order: order_id,
             }),
-        }
+        };
+        Message::Event(InstrumentId(instrument), kind)
     })
+}
+
+fn level_of(side: Side, price: Price, lots: Lots, order_count: u32) -> LevelUpdate {
+    LevelUpdate { side, price, lots, order_count, place: LevelPlace::ByPrice }
 }
 
 /// What the snapshot channel carries besides groups.
@@ -113,18 +108,18 @@ fn snapshot() -> impl Strategy<Value = Message<'static>> {
     )
 }
 
-fn level() -> impl Strategy<Value = SnapshotLevel> {
-    (any::<(i64, i64, u32)>(), side()).prop_map(|((price, lots, order_count), side)| {
-        SnapshotLevel { price: Price(price), lots: Lots(lots), order_count, side }
-    })
+fn level() -> impl Strategy<Value = LevelUpdate> {
+    (any::<(i64, i64, u32)>(), side())
+        .prop_map(|((price, lots, count), side)| level_of(side, Price(price), Lots(lots), count))
 }
 
-fn order() -> impl Strategy<Value = SnapshotOrder> {
-    (any::<(u64, i64, i64)>(), side()).prop_map(|((order_id, price, lots), side)| SnapshotOrder {
-        order_id: OrderId(order_id),
+fn order() -> impl Strategy<Value = BookOrder> {
+    (any::<(u64, i64, i64)>(), side()).prop_map(|((id, price, lots), side)| BookOrder {
+        order_id: OrderId(id),
+        side,
         price: Price(price),
         lots: Lots(lots),
-        side,
+        priority: 0,
     })
 }
 

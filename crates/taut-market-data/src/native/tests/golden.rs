@@ -4,6 +4,7 @@ use std::vec::Vec;
 
 use taut_types::{InstrumentId, Lots, Nanos, OrderId, Price, SequenceNumber, Side, Symbol};
 
+use crate::event::{BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade};
 use crate::native::*;
 
 fn hex(text: &str) -> Vec<u8> {
@@ -43,36 +44,38 @@ fn check(message: Message<'_>, expected: &str) {
 #[test]
 fn orders_have_these_bytes() {
     let (order_id, price, side) = (OrderId(0x11), Price(0x22), Side::Sell);
-    let (lots, instrument) = (Lots(0x33), INSTRUMENT);
+    let lots = Lots(0x33);
+    let event = |kind| Message::Event(INSTRUMENT, kind);
     check(
-        Message::OrderAdd(OrderAdd { order_id, price, lots, instrument, side }),
+        event(EventKind::OrderAdd(BookOrder { order_id, side, price, lots, priority: 0 })),
         "2c00 0000  2000 0100 591b 0000
          1100000000000000 2200000000000000 3300000000000000 0d0c0b0a 01 000000",
     );
     let (by, remaining, reason) = (Lots(-1), Lots(2), ReduceReason::Cancel);
     check(
-        Message::OrderReduce(OrderReduce { order_id, by, remaining, instrument, side, reason }),
+        event(EventKind::OrderReduce { order_id, side, by, remaining, reason }),
         "2c00 0000  2000 0200 591b 0000
          1100000000000000 ffffffffffffffff 0200000000000000 0d0c0b0a 01 01 0000",
     );
     check(
-        Message::OrderDelete(OrderDelete { order_id, instrument, side }),
+        event(EventKind::OrderDelete { order_id, side }),
         "1c00 0000  1000 0300 591b 0000  1100000000000000 0d0c0b0a 01 000000",
     );
 }
 
 #[test]
 fn levels_and_trades_have_these_bytes() {
-    let (price, lots, instrument) = (Price(-0x22), Lots(0x33), INSTRUMENT);
-    let (order_count, side) = (0x44, Side::Buy);
+    let (price, lots) = (Price(-0x22), Lots(0x33));
+    let (order_count, side, place) = (0x44, Side::Buy, LevelPlace::ByPrice);
+    let event = |kind| Message::Event(INSTRUMENT, kind);
     check(
-        Message::LevelUpdate(LevelUpdate { price, lots, order_count, instrument, side }),
+        event(EventKind::Level(LevelUpdate { side, price, lots, order_count, place })),
         "2800 0000  1c00 0400 591b 0000
          deffffffffffffff 3300000000000000 44000000 0d0c0b0a 00 000000",
     );
-    let (trade_id, maker_order_id, aggressor_side) = (0x55, OrderId(0x66), Side::Sell);
+    let (trade_id, resting_order, aggressor) = (0x55, OrderId(0x66), Some(Side::Sell));
     check(
-        Message::Trade(Trade { trade_id, price, lots, maker_order_id, instrument, aggressor_side }),
+        event(EventKind::Trade(Trade { trade_id, price, lots, aggressor, resting_order })),
         "3400 0000  2800 0500 591b 0000  5500000000000000
          deffffffffffffff 3300000000000000 6600000000000000 0d0c0b0a 01 000000",
     );
@@ -93,7 +96,8 @@ fn snapshots_have_these_bytes() {
         "2800 0000  1c00 0600 591b 0000
          7700000000000000 05000000 0d0c0b0a 02000000 01000000 07000000",
     );
-    let level = |price, side| SnapshotLevel { price, lots: Lots(3), order_count: 4, side };
+    let place = LevelPlace::ByPrice;
+    let level = |price, side| LevelUpdate { side, price, lots: Lots(3), order_count: 4, place };
     let levels = [level(Price(1), Side::Buy), level(Price(2), Side::Sell)];
     check(
         Message::SnapshotLevels(SnapshotLevels { part: PART, levels: Levels::new(&levels) }),
@@ -101,8 +105,8 @@ fn snapshots_have_these_bytes() {
          0100000000000000 0300000000000000 04000000 00 000000
          0200000000000000 0300000000000000 04000000 01 000000",
     );
-    let order =
-        SnapshotOrder { order_id: OrderId(8), price: Price(1), lots: Lots(3), side: Side::Sell };
+    let (order_id, side, price) = (OrderId(8), Side::Sell, Price(1));
+    let order = BookOrder { order_id, side, price, lots: Lots(3), priority: 0 };
     check(
         Message::SnapshotOrders(SnapshotOrders { part: PART, orders: Orders::new(&[order]) }),
         "3800 0000  0c00 0800 591b 0000  05000000 06000000 0d0c0b0a  1c00 0100

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use taut_types::{InstrumentId, Lots, OrderId, Price, Side};
 
 use super::any::{Owned, header, message};
+use crate::event::{BookOrder, EventKind, LevelPlace, LevelUpdate};
 use crate::native::frame::FRAME_BYTES;
 use crate::native::*;
 
@@ -18,19 +19,15 @@ fn packet(header: PacketHeader, messages: &[Owned]) -> (Vec<u8>, usize) {
     (writer.finish().to_vec(), fitted)
 }
 
-#[derive(Default)]
-struct Collector {
-    updates: Vec<LevelUpdate>,
-    trades: Vec<Trade>,
-}
-
-impl LevelSink for Collector {
-    fn level_update(&mut self, update: LevelUpdate) {
-        self.updates.push(update);
-    }
-    fn trade(&mut self, trade: Trade) {
-        self.trades.push(trade);
-    }
+/// The level updates and trades of a packet, as the hot path reads them, and whether it is sound.
+fn visit(reader: &PacketReader<'_>) -> (Result<(), SbeError>, Vec<(InstrumentId, EventKind)>) {
+    let (mut places, mut seen) = (Places::default(), Vec::new());
+    let checked = places.check(reader);
+    places.visit(reader, |instrument, kind| {
+        seen.push((instrument, kind));
+        true
+    });
+    (checked, seen)
 }
 
 /// Both ways of reading a datagram; they must agree wherever the full one finds nothing wrong, and
@@ -40,14 +37,14 @@ fn read_both_ways(datagram: &[u8]) -> Result<(), TestCaseError> {
         prop_assert!(datagram.len() < PACKET_HEADER_BYTES);
         return Ok(());
     };
-    let mut seen = Collector::default();
-    let visited = reader.visit_levels(&mut seen);
-    let mut expected = Collector::default();
+    let (checked, seen) = visit(&reader);
+    let mut expected = Vec::new();
     let mut outcome = Ok(());
     for message in reader.messages() {
         match message {
-            Ok(Message::LevelUpdate(update)) => expected.updates.push(update),
-            Ok(Message::Trade(trade)) => expected.trades.push(trade),
+            Ok(Message::Event(of, kind @ (EventKind::Level(_) | EventKind::Trade(_)))) => {
+                expected.push((of, kind));
+            }
             // Groups are walked to their end.
             Ok(Message::SnapshotLevels(m)) => {
                 prop_assert_eq!(m.levels.iter().count(), m.levels.len())
@@ -61,9 +58,8 @@ fn read_both_ways(datagram: &[u8]) -> Result<(), TestCaseError> {
     }
     match outcome {
         Ok(()) => {
-            prop_assert_eq!(visited, Ok(()));
-            prop_assert_eq!(seen.updates, expected.updates);
-            prop_assert_eq!(seen.trades, expected.trades);
+            prop_assert_eq!(checked, Ok(()));
+            prop_assert_eq!(seen, expected);
         }
         Err(SbeError::Malformed { offset }) => prop_assert!(offset <= datagram.len()),
         Err(other) => prop_assert!(false, "{other:?} from a reader"),
@@ -114,22 +110,22 @@ proptest! {
     }
 }
 
+const LEVEL: LevelUpdate = LevelUpdate {
+    side: Side::Buy,
+    price: Price(1),
+    lots: Lots(1),
+    order_count: 1,
+    place: LevelPlace::ByPrice,
+};
+
 fn level(price: i64) -> Owned {
-    Owned::Fixed(Message::LevelUpdate(LevelUpdate {
-        price: Price(price),
-        lots: Lots(5),
-        order_count: 2,
-        instrument: InstrumentId(1),
-        side: Side::Buy,
-    }))
+    let level = LevelUpdate { price: Price(price), lots: Lots(5), order_count: 2, ..LEVEL };
+    Owned::Fixed(Message::Event(InstrumentId(1), EventKind::Level(level)))
 }
 
 fn delete() -> Owned {
-    Owned::Fixed(Message::OrderDelete(OrderDelete {
-        order_id: OrderId(9),
-        instrument: InstrumentId(1),
-        side: Side::Buy,
-    }))
+    let delete = EventKind::OrderDelete { order_id: OrderId(9), side: Side::Buy };
+    Owned::Fixed(Message::Event(InstrumentId(1), delete))
 }
 
 fn read(datagram: &[u8]) -> Vec<Result<Message<'_>, SbeError>> {
@@ -149,8 +145,7 @@ fn every_shorter_packet_is_malformed_and_none_panics() {
             Err(error) => assert_eq!(error, SbeError::Malformed { offset: len }),
             Ok(reader) => {
                 assert!(matches!(reader.messages().last(), Some(Err(SbeError::Malformed { .. }))));
-                let visited = reader.visit_levels(&mut Collector::default());
-                assert!(matches!(visited, Err(SbeError::Malformed { .. })), "{len} bytes");
+                assert!(matches!(visit(&reader).0, Err(SbeError::Malformed { .. })), "{len} bytes");
             }
         }
     }
@@ -191,12 +186,7 @@ fn a_block_that_a_newer_version_made_longer_is_read_up_to_what_is_known() {
 #[test]
 fn entries_that_a_newer_version_made_longer_are_read_up_to_what_is_known() {
     let part = SnapshotPart { snapshot_id: 1, packet_index: 2, instrument: InstrumentId(3) };
-    let entry = |price| SnapshotLevel {
-        price: Price(price),
-        lots: Lots(1),
-        order_count: 1,
-        side: Side::Sell,
-    };
+    let entry = |price| LevelUpdate { side: Side::Sell, price: Price(price), ..LEVEL };
     let owned = Owned::Levels(part, std::vec![entry(1), entry(2)]);
     let (short, _) = packet(PacketHeader::EMPTY, std::slice::from_ref(&owned));
     let entries = short.len() - 48;
@@ -227,18 +217,16 @@ fn a_side_that_is_none_is_malformed_where_its_block_stands() {
     datagram[at + 24] = 2;
     let error = SbeError::Malformed { offset: at };
     assert_eq!(read(&datagram), [Ok(level(1).message()), Err(error)]);
-    let mut seen = Collector::default();
-    assert_eq!(PacketReader::new(&datagram).unwrap().visit_levels(&mut seen), Err(error));
-    assert_eq!(seen.updates.len(), 1);
+    let (checked, seen) = visit(&PacketReader::new(&datagram).unwrap());
+    assert_eq!((checked, seen.len()), (Err(error), 1));
 }
 
 #[test]
 fn a_group_larger_than_its_message_is_malformed() {
     let part = SnapshotPart { snapshot_id: 1, packet_index: 2, instrument: InstrumentId(3) };
-    let level = SnapshotLevel { price: Price(1), lots: Lots(1), order_count: 1, side: Side::Buy };
     // A group of no entries may say any length of them.
     for (entries, changes) in [
-        (std::vec![level], [(0, 20, false), (1, 0xff, false), (2, 2, false), (2, 0, true)]),
+        (std::vec![LEVEL], [(0, 20, false), (1, 0xff, false), (2, 2, false), (2, 0, true)]),
         (Vec::new(), [(0, 20, true), (1, 0xff, true), (2, 1, false), (3, 1, false)]),
     ] {
         let dimension = entries.len() * 24 + 4;
@@ -274,11 +262,10 @@ fn the_writer_says_when_a_packet_is_full_and_leaves_it_as_it_was() {
 #[test]
 fn a_packet_takes_as_many_entries_as_promised_and_no_more() {
     let part = SnapshotPart { snapshot_id: 1, packet_index: 2, instrument: InstrumentId(3) };
-    let level = SnapshotLevel { price: Price(1), lots: Lots(1), order_count: 1, side: Side::Buy };
-    let order =
-        SnapshotOrder { order_id: OrderId(1), price: Price(1), lots: Lots(1), side: Side::Buy };
+    let (order_id, side, price) = (OrderId(1), Side::Buy, Price(1));
+    let order = BookOrder { order_id, side, price, lots: Lots(1), priority: 0 };
     for extra in [0, 1] {
-        let levels = Owned::Levels(part, std::vec![level; LEVELS_PER_PACKET_MAX + extra]);
+        let levels = Owned::Levels(part, std::vec![LEVEL; LEVELS_PER_PACKET_MAX + extra]);
         let orders = Owned::Orders(part, std::vec![order; ORDERS_PER_PACKET_MAX + extra]);
         for message in [levels, orders] {
             // A larger buffer does not make a larger packet.

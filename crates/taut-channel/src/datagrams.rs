@@ -1,0 +1,222 @@
+//! Sending and receiving datagrams on the loop, many with one call, with loss on purpose where it is
+//! asked for: the one place of channels over UDP where that is.
+
+use std::net::SocketAddr;
+
+use taut_io::{Handle, Io, Kernel};
+use taut_sys::{DatagramBatch, SEND_BATCH_MAX, SysError};
+
+use crate::loss::Loss;
+
+const INVALID: i32 = 22;
+const IO: i32 = 5;
+const NOT_SUPPORTED: i32 = 95;
+const REFUSED: i32 = 111;
+
+/// What becomes of a channel's datagrams besides travelling.
+#[derive(Debug)]
+pub(crate) struct Datagrams {
+    loss: Option<Loss>,
+    /// The kernel splits runs into datagrams.
+    has_offload: bool,
+    /// Datagrams sent and received.
+    pub(crate) transfers: u64,
+    /// Datagrams that the injected loss dropped.
+    pub(crate) injected: u64,
+    /// Sends that the kernel refused.
+    pub(crate) failed: u64,
+}
+
+impl Datagrams {
+    pub(crate) const fn new(loss: Option<Loss>) -> Self {
+        Self { loss, has_offload: true, transfers: 0, injected: 0, failed: 0 }
+    }
+
+    /// Sends a run of datagrams of one length. False when the kernel has no room now; what it
+    /// refuses otherwise counts as lost on the way.
+    #[inline]
+    pub(crate) fn send<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        socket: Handle,
+        bytes: &[u8],
+        segment_bytes: usize,
+        to: Option<&SocketAddr>,
+    ) -> bool {
+        if self.loss.is_some() {
+            return self.send_with_loss(io, socket, bytes, segment_bytes, to);
+        }
+        self.send_all(io, socket, bytes, segment_bytes, to)
+    }
+
+    /// The datagrams that the loss spares, in runs as long as they are.
+    #[cold]
+    fn send_with_loss<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        socket: Handle,
+        bytes: &[u8],
+        segment_bytes: usize,
+        to: Option<&SocketAddr>,
+    ) -> bool {
+        let (mut from, mut at) = (0, 0);
+        for datagram in bytes.chunks(segment_bytes.max(1)) {
+            if self.drops() {
+                if let Some(run) = bytes.get(from..at).filter(|run| !run.is_empty()) {
+                    self.send_all(io, socket, run, segment_bytes, to);
+                }
+                from = at + datagram.len();
+            }
+            at += datagram.len();
+        }
+        if let Some(run) = bytes.get(from..).filter(|run| !run.is_empty()) {
+            self.send_all(io, socket, run, segment_bytes, to);
+        }
+        true
+    }
+
+    #[inline]
+    fn send_all<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        socket: Handle,
+        bytes: &[u8],
+        segment_bytes: usize,
+        to: Option<&SocketAddr>,
+    ) -> bool {
+        self.transfers += bytes.len().div_ceil(segment_bytes.max(1)) as u64;
+        if bytes.len() <= segment_bytes {
+            return self.send_one(io, socket, bytes, to);
+        }
+        if !self.has_offload {
+            return self.send_singly(io, socket, bytes, segment_bytes, to);
+        }
+        for _ in 0..2 {
+            match io.send_segmented(socket, bytes, segment_bytes as u16, to) {
+                Ok(0) => return false,
+                Ok(_) => return true,
+                Err(error) if is_echo(error) => {}
+                Err(error) => {
+                    if [INVALID, IO, NOT_SUPPORTED].contains(&error.errno()) {
+                        self.has_offload = false;
+                        return self.send_singly(io, socket, bytes, segment_bytes, to);
+                    }
+                    self.failed += 1;
+                    return true;
+                }
+            }
+        }
+        true
+    }
+
+    /// One datagram. False when the kernel has no room now.
+    #[inline]
+    fn send_one<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        socket: Handle,
+        bytes: &[u8],
+        to: Option<&SocketAddr>,
+    ) -> bool {
+        for _ in 0..2 {
+            match io.send_datagram(socket, bytes, to) {
+                Ok(sent) => return sent.is_some(),
+                Err(error) if is_echo(error) => {}
+                Err(_) => {
+                    self.failed += 1;
+                    return true;
+                }
+            }
+        }
+        true
+    }
+
+    fn send_singly<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        socket: Handle,
+        bytes: &[u8],
+        segment_bytes: usize,
+        to: Option<&SocketAddr>,
+    ) -> bool {
+        let mut datagrams = bytes.chunks(segment_bytes.max(1));
+        let mut is_first = true;
+        loop {
+            let mut batch = [&[][..]; SEND_BATCH_MAX];
+            let mut count = 0;
+            for (place, datagram) in batch.iter_mut().zip(&mut datagrams) {
+                *place = datagram;
+                count += 1;
+            }
+            let Some(batch) = batch.get(..count).filter(|batch| !batch.is_empty()) else {
+                return true;
+            };
+            match self.send_batch(io, socket, batch, to) {
+                // Only of a run of which nothing has left yet is more to be had by waiting.
+                0 if is_first => return false,
+                sent if sent < count => return true,
+                _ => is_first = false,
+            }
+        }
+    }
+
+    fn send_batch<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        socket: Handle,
+        batch: &[&[u8]],
+        to: Option<&SocketAddr>,
+    ) -> usize {
+        for _ in 0..2 {
+            match io.send_batch(socket, batch, to) {
+                Ok(sent) => return sent,
+                Err(error) if is_echo(error) => {}
+                Err(_) => {
+                    self.failed += 1;
+                    return batch.len();
+                }
+            }
+        }
+        batch.len()
+    }
+
+    /// Takes what has arrived, datagram by datagram. Returns how many receive buffers were filled.
+    #[inline]
+    pub(crate) fn receive<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        socket: Handle,
+        batch: &mut DatagramBatch,
+        mut handle: impl FnMut(SocketAddr, &[u8]),
+    ) -> usize {
+        // An error is an echo of what was sent to nobody: the next call tells what is there.
+        let count = io.receive_batch(socket, batch).unwrap_or(0);
+        for place in 0..count {
+            let info = batch.info(place);
+            let (Some(from), false) = (info.from, info.truncated) else { continue };
+            let bytes = batch.bytes(place);
+            let segment = info.segment_bytes.map_or(bytes.len(), usize::from).max(1);
+            for datagram in bytes.chunks(segment) {
+                self.transfers += 1;
+                if !self.drops() {
+                    handle(from, datagram);
+                }
+            }
+        }
+        count
+    }
+
+    /// Whether the next datagram is dropped on purpose.
+    #[inline]
+    pub(crate) fn drops(&mut self) -> bool {
+        let Some(loss) = &mut self.loss else { return false };
+        let drops = loss.drops();
+        self.injected += u64::from(drops);
+        drops
+    }
+}
+
+/// The error of a datagram that was sent before, to a port where nobody listens.
+fn is_echo(error: SysError) -> bool {
+    error.errno() == REFUSED
+}

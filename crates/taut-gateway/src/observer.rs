@@ -1,0 +1,43 @@
+//! Where others may look in: measurements that a gateway does not need.
+
+use taut_io::{Completion, Io, Kernel};
+use taut_sys::Clock;
+
+use crate::error::GatewayError;
+
+/// Sees what a gateway does, and may use its loop. Every method does nothing unless it is written;
+/// a gateway without an observer has `()` for one, which costs nothing.
+pub trait Observer {
+    /// The gateway stands, its loop has not run yet: sources may be opened.
+    ///
+    /// # Errors
+    /// What ends the gateway, here and below.
+    fn on_start(&mut self, _io: &mut Io<impl Kernel>, _clock: &Clock) -> Result<(), GatewayError> {
+        Ok(())
+    }
+
+    /// A new order has left, as these bytes.
+    fn on_order_sent(&mut self, _bytes: &[u8]) {}
+
+    /// Something happened to a source that is not the gateway's own.
+    ///
+    /// # Errors
+    /// What ends the gateway.
+    fn on_completion(
+        &mut self,
+        _io: &mut Io<impl Kernel>,
+        _completion: &Completion<'_>,
+    ) -> Result<(), GatewayError> {
+        Ok(())
+    }
+
+    /// There was nothing to do.
+    ///
+    /// # Errors
+    /// What ends the gateway.
+    fn on_idle(&mut self, _io: &mut Io<impl Kernel>, _clock: &Clock) -> Result<(), GatewayError> {
+        Ok(())
+    }
+}
+
+impl Observer for () {}

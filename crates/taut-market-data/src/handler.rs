@@ -1,0 +1,133 @@
+//! What a venue's market data is to who trades on it: frames in, events and books out.
+
+use taut_book::LevelBook;
+use taut_types::{InstrumentId, Nanos, SequenceNumber};
+
+use crate::event::{BestPrices, MarketSink, Soundness};
+use crate::feed::RetransmitRequest;
+
+/// Where a frame came from. Frames are datagrams, or the messages of a stream: which sockets and
+/// connections bring them is the business of whoever drives the handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source(pub u8);
+
+impl Source {
+    /// How many there are: numbers are below this.
+    pub const COUNT: usize = 4;
+    /// Increments: the first of two lines that carry the same, or the only one.
+    pub const LINE_A: Self = Self(0);
+    /// Increments: the other line.
+    pub const LINE_B: Self = Self(1);
+    /// Answers to [`FeedRequest::Packets`].
+    pub const RETRANSMISSION: Self = Self(2);
+    /// Snapshots: a cycle that is always sent, or answers to [`FeedRequest::Snapshot`].
+    pub const SNAPSHOT: Self = Self(3);
+}
+
+/// What a handler needs from its venue to make a book sound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeedRequest {
+    /// Packets, sent again.
+    Packets(RetransmitRequest),
+    /// The whole book of an instrument.
+    Snapshot(InstrumentId),
+}
+
+/// What became of a feed's packets, or of its updates where they are what the venue numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FeedCounters {
+    /// Applied, one after the other.
+    pub applied: u64,
+    /// Covered by a snapshot.
+    pub recovered: u64,
+    /// The highest number that is known to have been sent.
+    pub highest_seen: u64,
+    /// How often something was missing.
+    pub gaps: u64,
+    /// Snapshots that became a book.
+    pub snapshots: u64,
+    /// What lines A and B brought, and what was brought by that line first.
+    pub lines: [LineCount; 2],
+    /// What was sent again and was missing until then.
+    pub retransmitted: u64,
+    /// How often a line fell silent.
+    pub silences: u64,
+    /// Requests for packets or snapshots.
+    pub requests: u64,
+    /// Frames that were malformed.
+    pub malformed: u64,
+}
+
+/// What one of two lines brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineCount {
+    /// All of it.
+    pub packets: u64,
+    /// What the other one had not brought yet.
+    pub first: u64,
+}
+
+/// A venue's market data: takes frames, keeps books by the venue's rules, and says what changed.
+/// Pure: no I/O, no clock, no allocation once it is built.
+///
+/// A frame goes through two steps, so that their times can be told apart: [`decode`](Self::decode)
+/// checks it and finds where its messages stand, [`apply`](Self::apply) moves the books. Contract:
+/// what `decode` gives is applied before anything else is called; while
+/// [`is_settled`](Self::is_settled) says no, [`recover`](Self::recover) is called after each frame
+/// and each time-out; what [`poll_request`](Self::poll_request) says is asked for.
+///
+/// The events of one frame come in the frame's order. The top of a book comes behind them, when
+/// the venue says that its transaction is complete: in between a book may show what never was.
+/// While a book is not sound, nothing is told of it: [`EventKind::Book`](crate::EventKind::Book)
+/// and the top come first when it is again.
+pub trait FeedHandler {
+    /// A frame that was checked, and whose turn it is.
+    type Frame<'f>;
+
+    /// Checks a frame. Nothing when nothing of it is to be applied now: it is a copy, ahead of its
+    /// turn, about nothing that is followed, or malformed.
+    fn decode<'f>(
+        &mut self,
+        received: Nanos,
+        source: Source,
+        bytes: &'f [u8],
+    ) -> Option<Self::Frame<'f>>;
+
+    /// Moves the books.
+    fn apply(&mut self, frame: Self::Frame<'_>, sink: &mut impl MarketSink);
+
+    /// Whether all books are sound, known to be so, and [`recover`](Self::recover) has nothing to
+    /// do.
+    fn is_settled(&self) -> bool;
+
+    /// Brings the books up to date with what was kept for it, and tells of those that became sound
+    /// or stale.
+    fn recover(&mut self, now: Nanos, sink: &mut impl MarketSink);
+
+    /// Notices what lasts: silence, gaps.
+    fn handle_timeout(&mut self, now: Nanos);
+
+    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    fn poll_timeout(&self) -> Option<Nanos>;
+
+    /// What to ask the venue for.
+    fn poll_request(&mut self) -> Option<FeedRequest>;
+
+    /// Whether the book of an instrument can be trusted, as it was told last.
+    fn soundness(&self, instrument: InstrumentId) -> Soundness;
+
+    /// The top of a book as it was told last.
+    fn best(&self, instrument: InstrumentId) -> BestPrices;
+
+    /// The book of an instrument; nothing of one that is not followed.
+    fn book(&self, instrument: InstrumentId) -> Option<&LevelBook>;
+
+    /// How many of the numbers up to this one were neither applied nor recovered.
+    fn lost(&self, last: SequenceNumber) -> u64;
+
+    /// The account so far.
+    fn counters(&self) -> FeedCounters;
+
+    /// The most events of a frame.
+    fn events_max(&self) -> usize;
+}

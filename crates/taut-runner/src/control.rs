@@ -1,0 +1,209 @@
+//! What parent and child say to each other over the control socket.
+
+use std::net::SocketAddrV4;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use serde::{Deserialize, Serialize};
+use taut_sys::{CONTROL_BYTES_MAX, ControlSocket, Received, SysError};
+
+use crate::placement::Place;
+use crate::settings::Settings;
+
+/// What every child is told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Common {
+    /// The parent's process id.
+    pub parent: u32,
+    /// Where the child runs.
+    pub place: Place,
+    /// The run's settings, without the strategy's parameters.
+    pub settings: Settings,
+}
+
+/// What the venue simulator is told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VenueSetup {
+    /// For every child.
+    pub common: Common,
+    /// The feed's stream.
+    pub stream_id: u32,
+    /// Where the increments go: line A and line B.
+    pub incremental: [SocketAddrV4; 2],
+    /// Where the snapshots go.
+    pub snapshot: SocketAddrV4,
+}
+
+/// What the gateway is told. Descriptors: segment, the gateway's and the strategy's doorbell, then
+/// the feed's sockets: line A, the snapshots, and, where there is one, line B.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GatewaySetup {
+    /// For every child.
+    pub common: Common,
+    /// The venue's order entry.
+    pub orders: SocketAddrV4,
+    /// The simulator's sink, which the bare send is measured against.
+    pub sink: Option<SocketAddrV4>,
+    /// Where the venue takes requests for packets.
+    pub requests: Option<SocketAddrV4>,
+    /// SenderCompID (49).
+    pub sender_comp_id: String,
+    /// TargetCompID (56).
+    pub target_comp_id: String,
+    /// HeartBtInt (108).
+    pub heartbeat_seconds: u32,
+    /// The feed's stream.
+    pub stream_id: Option<u32>,
+    /// Whether the strategy sleeps in the kernel and must be woken.
+    pub wake_strategy: bool,
+    /// The strategy's parameters in TOML, for fused mode.
+    pub parameters: String,
+}
+
+/// What the strategy is told. Descriptors: segment, the gateway's and the strategy's doorbell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StrategySetup {
+    /// For every child.
+    pub common: Common,
+    /// Whether the gateway sleeps in the kernel and must be woken.
+    pub wake_gateway: bool,
+    /// The strategy's parameters in TOML.
+    pub parameters: String,
+}
+
+/// From the parent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Order {
+    /// To the venue, first.
+    SetUpVenue(Box<VenueSetup>),
+    /// To the gateway, first.
+    SetUpGateway(Box<GatewaySetup>),
+    /// To the strategy, first.
+    SetUpStrategy(Box<StrategySetup>),
+    /// To the venue: let the flow run.
+    Start,
+    /// To whoever has the strategy: no new orders, cancel what is open, say [`Reply::Drained`].
+    Drain,
+    /// To the venue: end the flow, say [`Reply::Stopped`].
+    Stop,
+    /// To the gateway: catch up with this packet, log out, say [`Reply::Finished`].
+    Finish {
+        /// The last packet that the venue published, where that is known.
+        published: Option<u64>,
+    },
+    /// To all: end.
+    Exit,
+}
+
+/// Where the venue listens.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VenuePorts {
+    /// For orders.
+    pub orders: SocketAddrV4,
+    /// For bytes that are thrown away.
+    pub sink: SocketAddrV4,
+    /// For requests for packets.
+    pub requests: SocketAddrV4,
+}
+
+/// From a child.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Reply {
+    /// The venue listens.
+    VenueReady(VenuePorts),
+    /// The gateway is logged on and its book is live, or the strategy reads its rings.
+    Ready,
+    /// The recording is at its end.
+    FlowEnded,
+    /// No order is open.
+    Drained,
+    /// The flow is at rest.
+    Stopped {
+        /// The last packet published.
+        published: u64,
+        /// Counters of the venue, by name.
+        counters: Vec<(String, u64)>,
+    },
+    /// The gateway is done.
+    Finished,
+    /// The child got a stop signal, as all do when a service manager ends a whole service.
+    AskedToStop,
+    /// The child cannot go on.
+    Failed {
+        /// Why, for people.
+        text: String,
+    },
+}
+
+/// One end of the control socket, in messages.
+#[derive(Debug)]
+pub struct Channel {
+    socket: ControlSocket,
+    buffer: Vec<u8>,
+}
+
+/// What came in.
+#[derive(Debug)]
+pub enum Incoming<M> {
+    /// Nothing yet.
+    Nothing,
+    /// A message and its descriptors.
+    Message(M, Vec<OwnedFd>),
+    /// The other side is gone.
+    Gone,
+}
+
+impl Channel {
+    /// A channel over this end.
+    pub fn new(socket: ControlSocket) -> Self {
+        Self { socket, buffer: vec![0; CONTROL_BYTES_MAX] }
+    }
+
+    /// Sends a message and copies of these descriptors.
+    pub fn send<M: Serialize>(&self, message: &M, fds: &[BorrowedFd<'_>]) -> Result<(), SysError> {
+        // The messages above hold nothing that JSON cannot, so that this cannot fail; were it to,
+        // the other side would refuse the empty message.
+        let bytes = serde_json::to_vec(message).unwrap_or_default();
+        self.socket.send(&bytes, fds)
+    }
+
+    /// Takes a message, if there is one. What is no message counts as the end of the other side.
+    pub fn receive<M: for<'a> Deserialize<'a>>(&mut self) -> Result<Incoming<M>, SysError> {
+        Ok(match self.socket.recv(&mut self.buffer)? {
+            Received::Nothing => Incoming::Nothing,
+            Received::Closed => Incoming::Gone,
+            Received::Message(bytes, fds) => {
+                let message = self.buffer.get(..bytes).map(serde_json::from_slice::<M>);
+                match message {
+                    Some(Ok(message)) => Incoming::Message(message, fds),
+                    _ => Incoming::Gone,
+                }
+            }
+        })
+    }
+
+    /// The descriptor to wait for.
+    pub const fn socket(&self) -> &ControlSocket {
+        &self.socket
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_pass_and_the_end_is_told() {
+        let (near, far) = ControlSocket::pair().expect("pair");
+        let (near, mut far) = (Channel::new(near), Channel::new(far));
+        near.send(&Order::Finish { published: Some(7) }, &[]).expect("send");
+        match far.receive::<Order>().expect("receive") {
+            Incoming::Message(order, fds) => {
+                assert_eq!((order, fds.len()), (Order::Finish { published: Some(7) }, 0));
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(matches!(far.receive::<Order>(), Ok(Incoming::Nothing)));
+        drop(near);
+        assert!(matches!(far.receive::<Order>(), Ok(Incoming::Gone)));
+    }
+}

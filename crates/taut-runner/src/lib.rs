@@ -1,0 +1,61 @@
+//! Runs a strategy: fused with its gateway, or split into processes of its own program.
+//!
+//! A program hands over its [`Settings`], from code, TOML or its arguments, and its strategy:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! use taut_gateway::{OrderEntry, Strategy};
+//! use taut_market_data::Event;
+//! use taut_runner::Runner;
+//! use taut_types::Nanos;
+//!
+//! struct Watcher;
+//!
+//! impl Strategy for Watcher {
+//!     fn on_market(&mut self, _: Nanos, _: &Event, _: &mut impl OrderEntry) {}
+//! }
+//!
+//! fn main() -> ExitCode {
+//!     Runner::from_args().main(|_| Watcher)
+//! }
+//! ```
+//!
+//! [`Runner::run`] checks the settings, prepares what the processes share and starts them: this
+//! same program in other roles ([`Role`]), each with a control socket to the parent as its standard
+//! input. Orders, replies and descriptors pass over it, and each side sees its end when the other
+//! one dies, however it dies. Counters and histograms lie in a shared segment without a name, where
+//! an [`Observer`] reads them while the run goes on; so nothing has to be cleaned up. The
+//! [`Outcome`] holds them all.
+//!
+//! Every wait has a deadline and says what did not happen.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod child;
+mod children;
+mod control;
+mod error;
+mod feed;
+mod observer;
+mod outcome;
+mod placement;
+mod reading;
+mod role;
+mod roles;
+mod runner;
+mod settings;
+mod start;
+mod supervisor;
+
+pub use error::RunnerError;
+pub use observer::{Live, Observer, Started};
+pub use outcome::{End, Outcome, Process, VenueOutcome};
+pub use placement::Place;
+pub use role::Role;
+pub use runner::Runner;
+pub use settings::{
+    Capacities, Cpus, FeedTransport, InstrumentSettings, Mode, RemoteVenue, Replay, RiskSettings,
+    SAMPLE, Settings, Simulator,
+};
+pub use start::{NoParameters, Start};

@@ -1,0 +1,122 @@
+//! What a finished run leaves.
+
+use std::fmt;
+
+use taut_gateway::{GatewayCounters, StrategyCounters};
+use taut_lat::{PathSnapshot, Snapshot, Stage};
+use taut_sys::StopSignal;
+use taut_types::Nanos;
+
+use crate::placement::Place;
+use crate::role::Role;
+use crate::settings::Mode;
+
+/// One of a run's processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Process {
+    /// What it is there for.
+    pub role: Role,
+    /// Its process id.
+    pub id: u32,
+    /// Where it runs, and how it waits.
+    pub place: Place,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum End {
+    /// Its time was over.
+    Time,
+    /// The recording was at its end.
+    FlowEnded,
+    /// Somebody asked it to stop.
+    Signal(StopSignal),
+    /// Somebody asked this process of it to stop.
+    ChildSignal(Role),
+}
+
+/// What the venue simulator counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VenueOutcome {
+    /// Packets of the incremental feed that it published.
+    pub published: u64,
+    /// Its counters, by name.
+    pub counters: Vec<(String, u64)>,
+}
+
+/// What a finished run leaves: counters, histograms, and how it was done. Its `Display` is a short
+/// summary.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// Where the strategy ran.
+    pub mode: Mode,
+    /// Why it ended.
+    pub end: End,
+    /// When it began, UTC.
+    pub started_utc: Nanos,
+    /// From the start of the flow to its end.
+    pub elapsed: Nanos,
+    /// Which processes it had.
+    pub processes: Vec<Process>,
+    /// How market data travelled.
+    pub feed: String,
+    /// What the simulator counted; nothing for a venue that runs elsewhere.
+    pub venue: Option<VenueOutcome>,
+    /// What the gateway counted.
+    pub gateway: GatewayCounters,
+    /// What the strategy's process counted; zeros in fused mode.
+    pub strategy: StrategyCounters,
+    /// The stages, tick-to-trade, and tick-to-trade less the send stage.
+    pub path: PathSnapshot,
+    /// From the send call to the first answer.
+    pub round_trip: Snapshot,
+    /// The send call without taut around it.
+    pub bare_send: Snapshot,
+    /// Whether stamps are ticks of the processor's counter, mapped to the monotonic clock.
+    pub clock_is_counter: bool,
+    /// The largest step when the mapping was renewed, ns.
+    pub clock_error_ns_max: u64,
+    /// Whether every open order was answered in time.
+    pub drained: bool,
+}
+
+impl Outcome {
+    /// Packets that the simulator published and the gateway neither received nor covered.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        let published = self.venue.as_ref().map_or(0, |venue| venue.published);
+        published.saturating_sub(self.gateway.ticks + self.gateway.recovered)
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (gateway, seconds) = (&self.gateway, self.elapsed.0 as f64 / 1e9);
+        writeln!(f, "{} mode, {seconds:.1} s, market data {}", self.mode.name(), self.feed)?;
+        writeln!(
+            f,
+            "{} ticks, {} recovered, {} lost; {} orders, {} fills, {} cancels, {} refused by risk",
+            gateway.ticks,
+            gateway.recovered,
+            self.lost(),
+            gateway.orders,
+            gateway.fills,
+            gateway.cancels,
+            gateway.risk_rejects,
+        )?;
+        let mut line = |name: &str, of: &Snapshot| {
+            let summary = of.summary();
+            writeln!(f, "{name:<13} p50 {:>9} ns  p99 {:>9} ns", summary.p50, summary.p99)
+        };
+        for (stage, snapshot) in Stage::ALL.iter().zip(&self.path.stages) {
+            line(stage.name(), snapshot)?;
+        }
+        line("tick to trade", &self.path.tick_to_trade)?;
+        let summary = self.round_trip.summary();
+        write!(f, "round trip    p50 {:>9} ns  p99 {:>9} ns", summary.p50, summary.p99)
+    }
+}

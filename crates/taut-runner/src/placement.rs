@@ -1,0 +1,147 @@
+//! Which process runs on which CPU, and how it waits there.
+
+use serde::{Deserialize, Serialize};
+use taut_sys::Wait;
+
+use crate::error::RunnerError;
+use crate::settings::{Cpus, Mode, Settings};
+
+/// One process's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Its CPU.
+    pub cpu: usize,
+    /// How it waits.
+    #[serde(with = "WaitName")]
+    pub wait: Wait,
+    /// Whether it runs under SCHED_BATCH: its waking does not push another off the CPU.
+    pub batch: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Wait")]
+enum WaitName {
+    Spin,
+    Yield,
+    Block,
+}
+
+/// The places of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// The venue simulator's, where the run has one.
+    pub venue: Option<Place>,
+    /// The gateway's.
+    pub gateway: Place,
+    /// The strategy's; in fused mode it is the gateway's.
+    pub strategy: Place,
+}
+
+impl Placement {
+    /// The places on a machine with these CPUs (ascending, at least one).
+    pub(crate) fn choose(settings: &Settings, cpus: &[usize]) -> Result<Self, RunnerError> {
+        let has_venue = settings.venue.is_none();
+        let Cpus { venue, gateway, strategy } = settings.cpus;
+        let default = default_cpus(settings.mode, has_venue, cpus);
+        let cpu = |key: &str, wanted: Option<usize>, default: usize| match wanted {
+            None => Ok(default),
+            Some(cpu) if cpus.contains(&cpu) => Ok(cpu),
+            Some(cpu) => {
+                let have = cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+                Err(RunnerError::setting(
+                    key,
+                    cpu,
+                    format!("a CPU that this process may use: {have}"),
+                ))
+            }
+        };
+        let venue = cpu("cpus.venue", venue, default[0])?;
+        let gateway = cpu("cpus.gateway", gateway, default[1])?;
+        let strategy = match settings.mode {
+            Mode::Fused => gateway,
+            Mode::Split => cpu("cpus.strategy", strategy, default[2])?,
+        };
+        let busy = |own: usize, other: usize| {
+            let shared = has_venue && own == venue || settings.mode == Mode::Split && own == other;
+            let default = if shared { Wait::Yield } else { Wait::Spin };
+            Place { cpu: own, wait: settings.wait.unwrap_or(default), batch: false }
+        };
+        // The venue is the other side of the market, not what is measured: it sleeps when it has
+        // nothing to do, and where it shares a CPU it lets the others finish what they are at.
+        let batch = venue == gateway || venue == strategy;
+        Ok(Self {
+            venue: has_venue.then_some(Place { cpu: venue, wait: Wait::Block, batch }),
+            gateway: busy(gateway, strategy),
+            strategy: busy(strategy, gateway),
+        })
+    }
+}
+
+/// Venue, gateway, strategy: the last two apart; the venue where it disturbs the least.
+fn default_cpus(mode: Mode, has_venue: bool, cpus: &[usize]) -> [usize; 3] {
+    let cpu = |index: usize| cpus.get(index).or(cpus.first()).copied().unwrap_or(0);
+    match (mode, cpus.len()) {
+        (_, 0 | 1) => [cpu(0); 3],
+        (Mode::Split, 2) => [cpu(0), cpu(0), cpu(1)],
+        (Mode::Split, _) => [cpu(2), cpu(0), cpu(1)],
+        (Mode::Fused, _) => [if has_venue { cpu(1) } else { cpu(0) }, cpu(0), cpu(0)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Wait::{Block, Spin, Yield};
+
+    fn choose(mode: Mode, wanted: Cpus, cpus: &[usize]) -> Result<Placement, RunnerError> {
+        let settings = Settings { mode, cpus: wanted, ..Settings::default() };
+        Placement::choose(&settings, cpus)
+    }
+
+    fn cpus_of(placement: &Placement) -> [usize; 3] {
+        let venue = placement.venue.expect("a venue");
+        [venue.cpu, placement.gateway.cpu, placement.strategy.cpu]
+    }
+
+    #[test]
+    fn two_cpus_keep_gateway_and_strategy_apart_and_the_venue_out_of_the_way() {
+        let split = choose(Mode::Split, Cpus::default(), &[0, 1]).expect("placement");
+        assert_eq!(cpus_of(&split), [0, 0, 1]);
+        let venue = split.venue.expect("a venue");
+        assert_eq!((venue.wait, venue.batch), (Block, true));
+        assert_eq!((split.gateway.wait, split.strategy.wait), (Yield, Spin));
+        let fused = choose(Mode::Fused, Cpus::default(), &[0, 1]).expect("placement");
+        assert_eq!(cpus_of(&fused), [1, 0, 0]);
+        assert!(!fused.venue.expect("a venue").batch);
+        assert_eq!(fused.gateway.wait, Spin);
+    }
+
+    #[test]
+    fn more_cpus_give_one_each_and_a_single_one_is_shared() {
+        let many = choose(Mode::Split, Cpus::default(), &[2, 4, 6, 8]).expect("placement");
+        assert_eq!(cpus_of(&many), [6, 2, 4]);
+        assert!(!many.venue.expect("a venue").batch);
+        let one = choose(Mode::Split, Cpus::default(), &[3]).expect("placement");
+        assert_eq!(cpus_of(&one), [3, 3, 3]);
+        assert_eq!((one.gateway.wait, one.strategy.wait), (Yield, Yield));
+    }
+
+    #[test]
+    fn a_venue_that_runs_elsewhere_takes_no_cpu() {
+        let at = std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 1);
+        let venue = Some(crate::settings::RemoteVenue::new(at, at, at, "X"));
+        for mode in [Mode::Split, Mode::Fused] {
+            let settings = Settings { mode, venue: venue.clone(), ..Settings::default() };
+            let placement = Placement::choose(&settings, &[0, 1]).expect("placement");
+            assert_eq!(placement.venue, None);
+            assert_eq!((placement.gateway.wait, placement.strategy.wait), (Spin, Spin));
+        }
+    }
+
+    #[test]
+    fn a_cpu_that_does_not_exist_is_named() {
+        let wanted = Cpus { strategy: Some(9), ..Cpus::default() };
+        let said = choose(Mode::Split, wanted, &[0, 1]).expect_err("no such CPU").to_string();
+        assert!(said.contains("cpus.strategy = 9") && said.contains("0, 1"), "{said}");
+    }
+}

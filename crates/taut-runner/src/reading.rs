@@ -1,0 +1,72 @@
+//! TOML to settings, with words for what is wrong.
+
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+use crate::error::RunnerError;
+use crate::settings::Settings;
+
+impl Settings {
+    /// The settings of this text; relative paths in it start at `folder`.
+    ///
+    /// # Errors
+    /// What the text says wrong: the line, the key, and the key that was meant.
+    pub fn parse(text: &str, folder: &Path) -> Result<Self, RunnerError> {
+        read(text, folder, &Table::new())
+    }
+}
+
+/// The settings of this text with `overrides` over them.
+pub fn read(text: &str, folder: &Path, overrides: &Table) -> Result<Settings, RunnerError> {
+    // By itself first: what is wrong in it has a line there, which a table has not.
+    let mut settings: Settings = toml::from_str(text).map_err(|error| explained(&error))?;
+    if !overrides.is_empty() {
+        let table: Table = toml::from_str(text).map_err(|error| explained(&error))?;
+        settings = parsed(merge(table, overrides.clone()))?;
+    }
+    if let Some(simulator) = &mut settings.simulator
+        && let Some(data) = &mut simulator.data
+    {
+        *data = std::path::absolute(folder.join(&data))
+            .map_err(|error| RunnerError::Settings(format!("{}: {error}", data.display())))?;
+    }
+    Ok(settings)
+}
+
+/// What a table says.
+pub fn parsed<T: DeserializeOwned>(table: Table) -> Result<T, RunnerError> {
+    Value::Table(table).try_into().map_err(|error| explained(&error))
+}
+
+/// The keys above over those below, table by table.
+fn merge(mut below: Table, above: Table) -> Table {
+    for (key, value) in above {
+        let merged = match (below.remove(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => Value::Table(merge(below, above)),
+            (_, value) => value,
+        };
+        below.insert(key, merged);
+    }
+    below
+}
+
+/// What the TOML reader says, and which key was meant when one is unknown.
+fn explained(error: &toml::de::Error) -> RunnerError {
+    let text = error.to_string();
+    let text = text.trim_end();
+    let mut quoted = error.message().split('`').skip(1).step_by(2);
+    let unknown = quoted.next().filter(|_| error.message().starts_with("unknown field"));
+    RunnerError::Settings(match unknown.and_then(|unknown| nearest(unknown, quoted)) {
+        Some(known) => format!("{text}; did you mean `{known}`?"),
+        None => text.to_owned(),
+    })
+}
+
+/// The name that is spelled most like this one, if any is.
+fn nearest<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let similar = known.map(|known| (strsim::jaro_winkler(unknown, known), known));
+    let best = similar.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    (best.0 > 0.75).then_some(best.1)
+}

@@ -1,0 +1,74 @@
+//! The children's parts.
+
+mod bare_send;
+mod gateway;
+mod read_and_forget;
+mod strategy;
+mod venue;
+
+use std::os::fd::AsFd;
+use std::process::exit;
+
+use serde::de::DeserializeOwned;
+use taut_gateway::Strategy;
+use taut_sys::catch_stop_signals;
+use toml::Table;
+
+use crate::child::Parent;
+use crate::control::{Common, Order};
+use crate::error::RunnerError;
+use crate::reading;
+use crate::role::{Role, program_name};
+use crate::start::Start;
+
+pub use venue::COMP_ID as SIMULATOR_COMP_ID;
+
+/// Plays a part until the parent says that it is over, or is gone; the process ends with it.
+pub fn play<P: DeserializeOwned, S: Strategy>(
+    run: &str,
+    role: Role,
+    make: impl FnOnce(Start<P>) -> S,
+) -> ! {
+    let code = match obey(run, role, make) {
+        Ok(()) => 0,
+        Err(None) => 1,
+        Err(Some(failure)) => {
+            eprintln!("{}: {failure}", program_name());
+            failure.code().into()
+        }
+    };
+    exit(code)
+}
+
+/// The failure is what the parent did not hear.
+fn obey<P: DeserializeOwned, S: Strategy>(
+    run: &str,
+    role: Role,
+    make: impl FnOnce(Start<P>) -> S,
+) -> Result<(), Option<RunnerError>> {
+    let input = std::io::stdin().as_fd().try_clone_to_owned();
+    let input = input.map_err(|error| RunnerError::run("control socket", error))?;
+    catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
+    let mut parent = Parent::new(run, role, input);
+    let make = |common: &Common, parameters: &str, now| {
+        let instrument = common.settings.instrument.build()?;
+        let table: Table = toml::from_str(parameters)
+            .map_err(|error| RunnerError::run("parameters", error.message()))?;
+        Ok(make(Start { now, instrument, parameters: reading::parsed(table)? }))
+    };
+    let played = match parent.first_order()? {
+        (Order::SetUpVenue(setup), _) => {
+            parent.settle(&setup.common).and_then(|()| venue::play(&setup, &mut parent))
+        }
+        (Order::SetUpGateway(setup), fds) => parent.settle(&setup.common).and_then(|()| {
+            let make = |now| make(&setup.common, &setup.parameters, now);
+            gateway::play(&setup, fds, &mut parent, make)
+        }),
+        (Order::SetUpStrategy(setup), fds) => parent.settle(&setup.common).and_then(|()| {
+            let make = |now| make(&setup.common, &setup.parameters, now);
+            strategy::play(&setup, fds, &mut parent, make)
+        }),
+        (order, _) => Err(RunnerError::Run(format!("{order:?} came before the setup"))),
+    };
+    played.map_err(|failure| parent.tell(failure))
+}

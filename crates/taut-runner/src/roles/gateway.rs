@@ -1,0 +1,244 @@
+//! The gateway's process; in fused mode the strategy's too.
+
+use std::net::SocketAddrV4;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use taut_fix::CompId;
+use taut_gateway::{
+    Client, FeedInput, FeedSockets, FusedClient, Gateway, GatewayConfig, GatewayError, Regions,
+    SplitClient, Strategy,
+};
+use taut_io::EpollKernel;
+use taut_market_data::native::{NativeConfig, NativeFeed};
+use taut_sys::{Clock, Doorbell, Socket, Wait, Waiter, monotonic, wait_readable};
+use taut_types::{Nanos, SequenceNumber};
+
+use crate::child::{Parent, SharedClock, attach, regions};
+use crate::control::{GatewaySetup, Order, Reply};
+use crate::error::RunnerError;
+use crate::feed::asking_socket;
+use crate::roles::bare_send::BareSend;
+use crate::settings::Mode;
+
+/// How long the feed may take to catch up at the end, before what is missing counts as lost.
+const CATCH_UP: Nanos = Nanos::from_secs(5);
+/// Rounds with work after which housekeeping is looked at all the same.
+const BUSY_ROUNDS: u32 = 256;
+
+/// Runs the gateway until the parent says that it is over.
+pub fn play<S: Strategy>(
+    setup: &GatewaySetup,
+    fds: Vec<OwnedFd>,
+    parent: &mut Parent,
+    make: impl FnOnce(Nanos) -> Result<S, RunnerError>,
+) -> Result<(), RunnerError> {
+    let mut fds = fds.into_iter();
+    let segment = attach(fds.next())?;
+    let regions = regions(&segment)?;
+    let (shared_clock, clock) = SharedClock::new(&regions)?;
+    let own_bell = fds.next().map(Doorbell::from);
+    let strategy_bell = fds.next().map(Doorbell::from);
+    let sockets = feed_sockets(setup, fds)?;
+    let process = Process { setup, regions, shared_clock, own_bell, parent };
+    match setup.common.settings.mode {
+        Mode::Fused => {
+            let strategy = make(clock.now())?;
+            process.run(clock, sockets, FusedClient::new(strategy))
+        }
+        Mode::Split => {
+            let wake = strategy_bell.filter(|_| setup.wake_strategy);
+            let client = SplitClient::new(&process.regions, wake)
+                .map_err(|error| RunnerError::run("rings", error))?;
+            process.run(clock, sockets, client)
+        }
+    }
+}
+
+fn feed_sockets(
+    setup: &GatewaySetup,
+    mut fds: impl Iterator<Item = OwnedFd>,
+) -> Result<FeedSockets, RunnerError> {
+    let missing = || RunnerError::Run("market data: no sockets came".to_owned());
+    let adopt = |fd| Socket::adopt(fd).map_err(|error| RunnerError::run("market data", error));
+    let asking = setup.requests.map(asking_socket).transpose();
+    Ok(FeedSockets {
+        incremental: adopt(fds.next().ok_or_else(missing)?)?.into(),
+        snapshot: adopt(fds.next().ok_or_else(missing)?)?.into(),
+        incremental_b: fds.next().map(adopt).transpose()?.map(Into::into),
+        retransmission: asking
+            .map_err(|error| RunnerError::run("requests", error))?
+            .map(Into::into),
+    })
+}
+
+/// A client that can be brought to rest.
+trait RestingClient: Client {
+    /// No new orders from now on.
+    fn stop(&mut self);
+    /// Whether its strategy lives here and has no open order.
+    fn is_idle(&self) -> bool;
+}
+
+impl<S: Strategy> RestingClient for FusedClient<S> {
+    fn stop(&mut self) {
+        Self::stop(self);
+    }
+    fn is_idle(&self) -> bool {
+        self.strategy().is_idle()
+    }
+}
+
+impl RestingClient for SplitClient<'_> {
+    fn stop(&mut self) {}
+    fn is_idle(&self) -> bool {
+        false
+    }
+}
+
+struct Process<'a, 'm> {
+    setup: &'a GatewaySetup,
+    regions: Regions<'m>,
+    shared_clock: SharedClock<'m>,
+    own_bell: Option<Doorbell>,
+    parent: &'a mut Parent,
+}
+
+/// What the parent has asked for so far.
+#[derive(Debug, Default)]
+struct Wishes {
+    ready_said: bool,
+    draining: bool,
+    /// Log out when this packet has arrived, or by this time.
+    finish: Option<(Option<SequenceNumber>, Nanos)>,
+    logging_out: bool,
+    finished_said: bool,
+}
+
+/// A gateway whose bare send may be measured.
+type RunningGateway<'m, C> = Gateway<'m, C, NativeFeed, EpollKernel, BareSend<'m>>;
+
+impl<'m> Process<'_, 'm> {
+    fn run(
+        mut self,
+        clock: Clock,
+        sockets: FeedSockets,
+        client: impl RestingClient,
+    ) -> Result<(), RunnerError> {
+        let orders = self.setup.orders;
+        let failed = |error: GatewayError| failed(error, orders);
+        let config = config(self.setup)?;
+        let feed = NativeConfig {
+            instrument: config.instrument,
+            stream_id: self.setup.stream_id,
+            level_capacity: self.setup.common.settings.gateway.levels,
+            has_retransmission: sockets.retransmission.is_some(),
+        };
+        let (input, feed) = (FeedInput::Datagrams(sockets), NativeFeed::new(&feed, clock.now()));
+        let observer = BareSend::new(self.setup.sink, &self.regions).map_err(failed)?;
+        let mut gateway = Gateway::new(&config, clock, input, feed, client, &self.regions)
+            .and_then(|gateway| gateway.with_observer(observer))
+            .map_err(failed)?;
+        let mut waiter = Waiter::new(self.setup.common.place.wait);
+        let mut wishes = Wishes::default();
+        let mut busy_rounds = 0;
+        loop {
+            if gateway.poll().map_err(failed)? {
+                waiter.worked();
+                busy_rounds += 1;
+                if busy_rounds < BUSY_ROUNDS {
+                    continue;
+                }
+            } else {
+                waiter.idle(|span| self.sleep(&mut gateway, span));
+            }
+            busy_rounds = 0;
+            if gateway.housekeeping().map_err(failed)? {
+                self.shared_clock.refresh(gateway.clock_mut());
+                if self.attend(&mut gateway, &mut wishes)? {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Listens to the parent and moves towards what it wants; whether it is all over.
+    fn attend<C: RestingClient>(
+        &mut self,
+        gateway: &mut RunningGateway<'m, C>,
+        wishes: &mut Wishes,
+    ) -> Result<bool, RunnerError> {
+        match self.parent.order()? {
+            Some(Order::Drain) => {
+                gateway.client_mut().stop();
+                wishes.draining = true;
+            }
+            Some(Order::Finish { published }) => {
+                let last = published.map(SequenceNumber);
+                wishes.finish = Some((last, monotonic() + CATCH_UP));
+            }
+            Some(Order::Exit) => return Ok(true),
+            _ => {}
+        }
+        if !wishes.ready_said && gateway.is_ready() {
+            wishes.ready_said = true;
+            self.parent.say(&Reply::Ready)?;
+        }
+        if wishes.draining && gateway.client_mut().is_idle() {
+            wishes.draining = false;
+            self.parent.say(&Reply::Drained)?;
+        }
+        if let Some((last, deadline)) = wishes.finish
+            && !wishes.logging_out
+            && (last.is_none_or(|last| gateway.has_caught_up_with(last)) || monotonic() >= deadline)
+        {
+            wishes.logging_out = true;
+            gateway.logout().map_err(|error| RunnerError::Run(error.to_string()))?;
+        }
+        if gateway.is_logged_out() && !wishes.finished_said {
+            wishes.finished_said = true;
+            gateway.counters().store(self.regions.gateway);
+            self.parent.say(&Reply::Finished)?;
+        }
+        Ok(false)
+    }
+
+    /// Sleeps until a packet, a report, a request or the parent wakes us.
+    fn sleep<C: Client>(&self, gateway: &mut RunningGateway<'m, C>, span: Nanos) {
+        let sources = gateway.fd();
+        let bell: BorrowedFd<'_> = self.own_bell.as_ref().map_or(sources, AsFd::as_fd);
+        let fds = [sources, bell, self.parent.fd()];
+        // Timers run once a millisecond while orders are open; a heartbeat can wait that long too.
+        let _ = wait_readable(&fds, Some(span));
+        if let Some(bell) = &self.own_bell {
+            bell.silence();
+        }
+    }
+}
+
+/// What ended the gateway, with the address where it is the address that may be wrong.
+fn failed(error: GatewayError, orders: SocketAddrV4) -> RunnerError {
+    match error {
+        GatewayError::Unreachable(_) => RunnerError::Run(format!(
+            "order entry at {orders}: {error}; does it run, and does [venue] orders name it?"
+        )),
+        other => RunnerError::Run(other.to_string()),
+    }
+}
+
+fn config(setup: &GatewaySetup) -> Result<GatewayConfig, RunnerError> {
+    let comp_id = |text: &str| {
+        let id = CompId::new(text.as_bytes());
+        id.ok_or_else(|| RunnerError::Run(format!("'{text}' is no CompID")))
+    };
+    let settings = &setup.common.settings;
+    Ok(GatewayConfig {
+        instrument: settings.instrument.build()?,
+        order_address: setup.orders,
+        sender_comp_id: comp_id(&setup.sender_comp_id)?,
+        target_comp_id: comp_id(&setup.target_comp_id)?,
+        heartbeat_interval: Nanos::from_secs(setup.heartbeat_seconds.into()),
+        order_capacity: settings.gateway.orders,
+        risk: settings.risk.limits(),
+        hot: setup.common.place.wait != Wait::Block,
+    })
+}

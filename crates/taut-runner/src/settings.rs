@@ -1,0 +1,182 @@
+//! What a run is told: mode, time, places, instrument, venue, limits.
+//!
+//! [`Settings`] is plain data, from code or from TOML; [`Settings::check`] says what is wrong
+//! before any process starts.
+
+mod instrument;
+mod risk;
+mod venue;
+
+use serde::{Deserialize, Serialize};
+use taut_sys::Wait;
+use toml::Table;
+
+pub use instrument::InstrumentSettings;
+pub use risk::RiskSettings;
+pub use venue::{FeedTransport, RemoteVenue, Replay, Simulator};
+
+pub(crate) use venue::Market;
+
+use crate::error::RunnerError;
+
+/// A file of settings with every key and its default, for people to start from.
+pub const SAMPLE: &str = include_str!("settings/sample.toml");
+
+/// The longest run that makes sense: the time axis and the sequence numbers hold far more, but a
+/// slip of the keyboard should not start a year.
+const SECONDS_MAX: f64 = 7.0 * 86_400.0;
+
+/// Where the strategy runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// In a process of its own, behind shared memory.
+    #[default]
+    Split,
+    /// In the gateway's thread.
+    Fused,
+}
+
+impl Mode {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Split => "split",
+            Self::Fused => "fused",
+        }
+    }
+}
+
+/// The CPUs of the processes; what is not named is chosen from those that this process may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Cpus {
+    /// The venue simulator's.
+    pub venue: Option<usize>,
+    /// The gateway's; in fused mode the strategy's too.
+    pub gateway: Option<usize>,
+    /// The strategy's, in split mode.
+    pub strategy: Option<usize>,
+}
+
+/// The sizes of the gateway's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Capacities {
+    /// Price levels of a side of the book.
+    pub levels: usize,
+    /// Orders that are remembered; a place is taken again when its order is done.
+    pub orders: usize,
+}
+
+impl Default for Capacities {
+    fn default() -> Self {
+        Self { levels: 1 << 13, orders: 1 << 16 }
+    }
+}
+
+/// A run's settings. Start from the default and change what differs, or read TOML. All that a file
+/// can say ([`SAMPLE`]):
+///
+/// ```toml
+#[doc = include_str!("settings/sample.toml")]
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Where the strategy runs.
+    pub mode: Mode,
+    /// How long it trades; without it until Ctrl-C, or the end of a recording.
+    pub seconds: Option<f64>,
+    /// How gateway and strategy wait; without it they spin on a CPU of their own and yield on a
+    /// shared one.
+    #[serde(with = "wait")]
+    pub wait: Option<Wait>,
+    /// Who runs where.
+    pub cpus: Cpus,
+    /// What is traded.
+    pub instrument: InstrumentSettings,
+    /// A venue simulator as a process of the run.
+    pub simulator: Option<Simulator>,
+    /// A venue that runs elsewhere. Neither it nor a simulator: the simulator by its defaults.
+    pub venue: Option<RemoteVenue>,
+    /// Sizes of the gateway.
+    pub gateway: Capacities,
+    /// Pre-trade limits.
+    pub risk: RiskSettings,
+    /// The strategy's own; see [`Runner::parameters`](crate::Runner::parameters).
+    pub parameters: Table,
+}
+
+impl Settings {
+    /// Looks at every value before anything starts.
+    ///
+    /// # Errors
+    /// The first setting that cannot be, its value and what would be right.
+    pub fn check(&self) -> Result<(), RunnerError> {
+        if let Some(seconds) = self.seconds
+            && !(seconds > 0.0 && seconds <= SECONDS_MAX)
+        {
+            return Err(RunnerError::setting(
+                "seconds",
+                seconds,
+                format!("above 0 and at most {SECONDS_MAX}"),
+            ));
+        }
+        for (key, capacity) in
+            [("gateway.levels", self.gateway.levels), ("gateway.orders", self.gateway.orders)]
+        {
+            if !(1..=1 << 24).contains(&capacity) {
+                return Err(RunnerError::setting(key, capacity, "from 1 to 16777216"));
+            }
+        }
+        self.instrument.build()?;
+        self.market()?.check()
+    }
+
+    /// The venue: exactly one.
+    pub(crate) fn market(&self) -> Result<Market, RunnerError> {
+        match (&self.simulator, &self.venue) {
+            (Some(_), Some(_)) => Err(RunnerError::Settings(
+                "[simulator] and [venue] name two venues; leave one of them out".to_owned(),
+            )),
+            (None, Some(venue)) => Ok(Market::Remote(venue.clone())),
+            (simulator, None) => Ok(Market::Simulator(simulator.clone().unwrap_or_default())),
+        }
+    }
+}
+
+/// [`Wait`] by its name.
+mod wait {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use taut_sys::Wait;
+
+    #[derive(Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Name {
+        Spin,
+        Yield,
+        Block,
+    }
+
+    #[expect(clippy::ref_option, reason = "serde hands out a reference to the field")]
+    pub fn serialize<S: Serializer>(wait: &Option<Wait>, to: S) -> Result<S::Ok, S::Error> {
+        match wait {
+            Some(wait) => to.serialize_some(wait.name()),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Wait>, D::Error> {
+        Ok(Option::<Name>::deserialize(from)?.map(|name| match name {
+            Name::Spin => Wait::Spin,
+            Name::Yield => Wait::Yield,
+            Name::Block => Wait::Block,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

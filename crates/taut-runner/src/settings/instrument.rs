@@ -1,0 +1,46 @@
+//! What is traded.
+
+use serde::{Deserialize, Serialize};
+use taut_types::{Instrument, InstrumentId, Price, Qty, Symbol};
+
+use crate::error::RunnerError;
+
+/// An instrument in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct InstrumentSettings {
+    /// Its name at the venue.
+    pub symbol: String,
+    /// Its price step, a decimal in quotes: a float would not be exact.
+    pub tick: String,
+}
+
+impl Default for InstrumentSettings {
+    fn default() -> Self {
+        Self { symbol: "TAUT".to_owned(), tick: "0.01".to_owned() }
+    }
+}
+
+impl InstrumentSettings {
+    /// The instrument, in whole units: quantities on the order session are whole numbers.
+    pub(crate) fn build(&self) -> Result<Instrument, RunnerError> {
+        let symbol = Symbol::new(self.symbol.as_bytes()).ok_or_else(|| {
+            RunnerError::setting(
+                "instrument.symbol",
+                &self.symbol,
+                "1 to 15 letters without a space",
+            )
+        })?;
+        let tick = Price::parse(self.tick.as_bytes()).map_err(|_| {
+            RunnerError::setting(
+                "instrument.tick",
+                &self.tick,
+                "a decimal of at most nine places, such as 0.01",
+            )
+        })?;
+        let lot = Qty { mantissa: 1, decimals: 0 };
+        Instrument::new(InstrumentId(1), symbol, tick, lot).map_err(|_| {
+            RunnerError::setting("instrument.tick", &self.tick, "above 0, and even at 1e-9")
+        })
+    }
+}

@@ -1,0 +1,240 @@
+//! The venue of a run: a simulator in a process of its own, or one that runs elsewhere.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::RunnerError;
+
+/// How the simulator's market data travels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FeedTransport {
+    /// Multicast on loopback, or unicast where the machine has none.
+    #[default]
+    Auto,
+    /// Multicast on loopback.
+    Multicast,
+    /// Unicast on loopback.
+    Unicast,
+}
+
+/// How fast a recording is replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "must be a number above 0, or \"max\"")]
+pub enum Replay {
+    /// A multiple of recorded time.
+    Factor(f64),
+    /// As fast as the venue can.
+    Named(AsFastAsPossible),
+}
+
+/// The one speed with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AsFastAsPossible {
+    /// `"max"`.
+    #[serde(rename = "max")]
+    Max,
+}
+
+impl Replay {
+    /// As fast as the venue can.
+    pub const MAX: Self = Self::Named(AsFastAsPossible::Max);
+}
+
+/// The venue simulator: matching engine, order entry, market data, and a crowd that trades.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Simulator {
+    /// The crowd's seed; a seed of what is lost on purpose, too.
+    pub seed: u64,
+    /// The crowd's commands a second.
+    pub commands_per_second: u32,
+    /// Price levels a side of the crowd's book.
+    pub levels: u32,
+    /// Replays this LOBSTER message file instead of the crowd.
+    pub data: Option<PathBuf>,
+    /// The replay's speed.
+    pub speed: Replay,
+    /// TCP port of order entry on 127.0.0.1; 0 picks a free one.
+    pub port: u16,
+    /// How market data travels.
+    pub feed: FeedTransport,
+    /// Datagrams that line A and line B lose on purpose, in a thousand.
+    pub lose_per_mille: [u16; 2],
+    /// Requests for lost packets are refused: snapshots must make up for them.
+    pub refuse_retransmission: bool,
+}
+
+impl Default for Simulator {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            commands_per_second: 20_000,
+            levels: 600,
+            data: None,
+            speed: Replay::Factor(1.0),
+            port: 0,
+            feed: FeedTransport::Auto,
+            lose_per_mille: [0; 2],
+            refuse_retransmission: false,
+        }
+    }
+}
+
+/// A venue that runs elsewhere: FIX 4.4 for orders, taut's own feed for market data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct RemoteVenue {
+    /// Where it takes orders.
+    pub orders: SocketAddrV4,
+    /// Line A of its feed: a multicast group, or an address of this host.
+    pub incremental: SocketAddrV4,
+    /// Line B: the same packets again.
+    #[serde(default)]
+    pub incremental_b: Option<SocketAddrV4>,
+    /// Its snapshots.
+    pub snapshot: SocketAddrV4,
+    /// Where it sends packets again; without it a snapshot closes a gap.
+    #[serde(default)]
+    pub retransmission: Option<SocketAddrV4>,
+    /// The network interface on which the groups are joined.
+    #[serde(default = "loopback")]
+    pub interface: String,
+    /// The feed's stream; without it the first one that comes.
+    #[serde(default)]
+    pub stream_id: Option<u32>,
+    /// SenderCompID (49).
+    #[serde(default = "sender")]
+    pub sender_comp_id: String,
+    /// TargetCompID (56).
+    pub target_comp_id: String,
+    /// HeartBtInt (108).
+    #[serde(default = "heartbeat")]
+    pub heartbeat_seconds: u32,
+}
+
+fn loopback() -> String {
+    "lo".to_owned()
+}
+
+fn sender() -> String {
+    "GATEWAY".to_owned()
+}
+
+const fn heartbeat() -> u32 {
+    5
+}
+
+impl RemoteVenue {
+    /// A venue at these addresses; what else there is has its default.
+    #[must_use]
+    pub fn new(
+        orders: SocketAddrV4,
+        incremental: SocketAddrV4,
+        snapshot: SocketAddrV4,
+        target_comp_id: &str,
+    ) -> Self {
+        Self {
+            orders,
+            incremental,
+            incremental_b: None,
+            snapshot,
+            retransmission: None,
+            interface: loopback(),
+            stream_id: None,
+            sender_comp_id: sender(),
+            target_comp_id: target_comp_id.to_owned(),
+            heartbeat_seconds: heartbeat(),
+        }
+    }
+}
+
+/// The venue that a run has.
+#[derive(Clone, Debug)]
+pub(crate) enum Market {
+    Simulator(Simulator),
+    Remote(RemoteVenue),
+}
+
+impl Market {
+    pub(crate) fn check(&self) -> Result<(), RunnerError> {
+        match self {
+            Self::Simulator(simulator) => simulator.check(),
+            Self::Remote(venue) => venue.check(),
+        }
+    }
+}
+
+impl Simulator {
+    fn check(&self) -> Result<(), RunnerError> {
+        let Self { commands_per_second, levels, lose_per_mille, .. } = self;
+        if !(1..=1_000_000).contains(commands_per_second) {
+            let key = "simulator.commands_per_second";
+            return Err(RunnerError::setting(key, commands_per_second, "from 1 to 1000000"));
+        }
+        if !(10..=4_000).contains(levels) {
+            return Err(RunnerError::setting("simulator.levels", levels, "from 10 to 4000"));
+        }
+        if let Some(per_mille) = lose_per_mille.iter().find(|per_mille| **per_mille > 1_000) {
+            return Err(RunnerError::setting(
+                "simulator.lose_per_mille",
+                per_mille,
+                "from 0 to 1000",
+            ));
+        }
+        if let Replay::Factor(factor) = self.speed
+            && !(factor > 0.0 && factor <= 1e6)
+        {
+            return Err(RunnerError::setting(
+                "simulator.speed",
+                factor,
+                "\"max\", or above 0 and at most 1000000",
+            ));
+        }
+        match &self.data {
+            Some(file) if !file.is_file() => Err(RunnerError::setting(
+                "simulator.data",
+                file.display(),
+                "a LOBSTER message file that exists",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl RemoteVenue {
+    fn check(&self) -> Result<(), RunnerError> {
+        for (key, text) in
+            [("sender_comp_id", &self.sender_comp_id), ("target_comp_id", &self.target_comp_id)]
+        {
+            if taut_fix::CompId::new(text.as_bytes()).is_none() {
+                return Err(RunnerError::setting(&format!("venue.{key}"), text, "a FIX CompID"));
+            }
+        }
+        for (key, at) in [
+            ("orders", Some(self.orders)),
+            ("incremental", Some(self.incremental)),
+            ("incremental_b", self.incremental_b),
+            ("snapshot", Some(self.snapshot)),
+            ("retransmission", self.retransmission),
+        ] {
+            if let Some(at) = at
+                && (at.port() == 0 || *at.ip() == Ipv4Addr::UNSPECIFIED)
+            {
+                return Err(RunnerError::setting(
+                    &format!("venue.{key}"),
+                    at,
+                    "an address with a port",
+                ));
+            }
+        }
+        if self.heartbeat_seconds == 0 {
+            return Err(RunnerError::setting("venue.heartbeat_seconds", 0, "at least 1"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,393 @@
+//! The parent's part: start, watch, drain, end.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use taut_gateway::{GatewayCounters, Regions, StrategyCounters, Views};
+use taut_ipc::Segment;
+use taut_lat::{PathSnapshot, Snapshot};
+use taut_ring::cell::CellWriter;
+use taut_sys::{
+    Anchoring, Doorbell, MAPPING_WORDS, StopSignal, Wait, available_cpus, catch_stop_signals,
+    monotonic, process_id, stop_requests, stop_signal, utc,
+};
+use taut_types::Nanos;
+use toml::Table;
+
+use crate::children::Children;
+use crate::control::{Common, GatewaySetup, Order, Reply, StrategySetup, VenuePorts, VenueSetup};
+use crate::error::RunnerError;
+use crate::feed::{Feed, FeedAddresses};
+use crate::observer::{Live, Observer, Started};
+use crate::outcome::{End, Outcome, Process, VenueOutcome};
+use crate::placement::{Place, Placement};
+use crate::role::Role;
+use crate::roles::SIMULATOR_COMP_ID;
+use crate::settings::{Market, Mode, RemoteVenue, Settings};
+
+/// How long a child may take to become ready.
+const READY: Nanos = Nanos::from_secs(20);
+/// How long open orders may take to be answered, and the gateway to catch up.
+const DRAIN: Nanos = Nanos::from_secs(10);
+/// How often the parent looks, and anchors the clock.
+const LOOK: Nanos = Nanos::from_millis(100);
+/// A stop signal this long after the first means "now".
+const STOP_NOW: Nanos = Nanos::from_secs(1);
+
+/// What the processes share.
+struct Shared {
+    segment: Segment,
+    feed: Feed,
+    gateway_bell: Doorbell,
+    strategy_bell: Doorbell,
+}
+
+/// The other side of the market.
+enum Other {
+    /// The feed's stream, and where the simulator must send.
+    Simulator(u32, FeedAddresses),
+    Remote(RemoteVenue),
+}
+
+fn open(market: Market) -> Result<(Shared, Other), RunnerError> {
+    let segment = Segment::create("taut-run", &Regions::LAYOUT)
+        .map_err(|error| RunnerError::run("shared memory", error))?;
+    let doorbell = || Doorbell::new().map_err(|error| RunnerError::run("doorbell", error));
+    let (feed, other) = match market {
+        Market::Simulator(simulator) => {
+            let (feed, addresses) = Feed::open(simulator.feed)?;
+            // Tells this run's packets from another's; not a secret, so that a clock will do.
+            let stream_id = (utc().0 / 1_000) as u32 ^ process_id().rotate_left(16);
+            (feed, Other::Simulator(stream_id, addresses))
+        }
+        Market::Remote(venue) => (Feed::join(&venue)?, Other::Remote(venue)),
+    };
+    let (gateway_bell, strategy_bell) = (doorbell()?, doorbell()?);
+    Ok((Shared { segment, feed, gateway_bell, strategy_bell }, other))
+}
+
+/// Runs to the outcome.
+pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, RunnerError> {
+    let cpus = available_cpus().map_err(|error| RunnerError::run("CPUs", error))?;
+    let placement = Placement::choose(settings, &cpus)?;
+    let parameters = toml::to_string(&settings.parameters)
+        .map_err(|error| RunnerError::Settings(format!("[parameters]: {error}")))?;
+    catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
+    let (shared, other) = open(settings.market()?)?;
+    let region = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
+    let regions = Regions::of(&shared.segment).map_err(|error| region(&error))?;
+    let mut run = Run {
+        settings,
+        placement,
+        parameters,
+        regions,
+        views: Views::new(&regions).map_err(|error| region(&error))?,
+        children: Children::default(),
+        processes: Vec::new(),
+        anchoring: Anchoring::start(),
+        clock: CellWriter::new(regions.clock).map_err(|error| region(&error))?,
+        said: Vec::new(),
+        first_stop: None,
+        stops_heard: 0,
+    };
+    run.start(&shared, &other)?;
+    observer.started(&Started { processes: &run.processes, feed: &shared.feed.description });
+    if matches!(other, Other::Simulator(..)) {
+        run.children.send(Role::Venue, &Order::Start, &[])?;
+    }
+    let (started_utc, started) = (utc(), monotonic());
+    let end = run.watch(started, observer)?;
+    let elapsed = monotonic().since(started);
+    let (drained, venue) = run.drain(&other)?;
+    observer.finished(&run.live(started));
+    run.children.end();
+    Ok(Outcome {
+        mode: settings.mode,
+        end,
+        started_utc,
+        elapsed,
+        feed: shared.feed.description.clone(),
+        venue,
+        gateway: GatewayCounters::load(regions.gateway),
+        strategy: StrategyCounters::load(regions.strategy),
+        path: PathSnapshot::of(&run.views.path),
+        round_trip: Snapshot::of(&run.views.round_trip),
+        bare_send: Snapshot::of(&run.views.bare_send),
+        clock_is_counter: run.anchoring.mapping().to_words()[0] != 0,
+        clock_error_ns_max: run.anchoring.error_ns_max(),
+        drained,
+        processes: run.processes,
+    })
+}
+
+/// A run under way.
+struct Run<'a, 'm> {
+    settings: &'a Settings,
+    placement: Placement,
+    parameters: String,
+    regions: Regions<'m>,
+    views: Views<'m>,
+    children: Children,
+    processes: Vec<Process>,
+    anchoring: Anchoring,
+    clock: CellWriter<'m, MAPPING_WORDS>,
+    said: Vec<(Role, Reply)>,
+    first_stop: Option<Nanos>,
+    stops_heard: u32,
+}
+
+impl Run<'_, '_> {
+    /// Starts the processes and waits until all are ready.
+    fn start(&mut self, shared: &Shared, other: &Other) -> Result<(), RunnerError> {
+        self.clock.set(&self.anchoring.mapping().to_words());
+        let ports = match other {
+            Other::Simulator(stream_id, feed) => Some(self.start_venue(*stream_id, feed)?),
+            Other::Remote(_) => None,
+        };
+        if self.settings.mode == Mode::Split {
+            self.start_strategy(shared)?;
+        }
+        self.start_gateway(shared, other, ports)?;
+        self.processes.sort_by_key(|process| process.role as u8);
+        Ok(())
+    }
+
+    fn start_venue(
+        &mut self,
+        stream_id: u32,
+        feed: &FeedAddresses,
+    ) -> Result<VenuePorts, RunnerError> {
+        let place = self.placement.venue.unwrap_or(self.placement.gateway);
+        let setup = VenueSetup {
+            common: self.common(place),
+            stream_id,
+            incremental: feed.incremental,
+            snapshot: feed.snapshot,
+        };
+        self.spawn(Role::Venue, place, &Order::SetUpVenue(Box::new(setup)), &[])?;
+        self.expect("the venue to listen", READY, |_, reply| match reply {
+            Reply::VenueReady(ports) => Some(*ports),
+            _ => None,
+        })
+    }
+
+    fn start_strategy(&mut self, shared: &Shared) -> Result<(), RunnerError> {
+        let place = self.placement.strategy;
+        let setup = StrategySetup {
+            common: self.common(place),
+            wake_gateway: self.placement.gateway.wait == Wait::Block,
+            parameters: self.parameters.clone(),
+        };
+        let fds =
+            [shared.segment.as_fd(), shared.gateway_bell.as_fd(), shared.strategy_bell.as_fd()];
+        self.spawn(Role::Strategy, place, &Order::SetUpStrategy(Box::new(setup)), &fds)?;
+        self.expect_ready(Role::Strategy, "the strategy to read its rings")
+    }
+
+    fn start_gateway(
+        &mut self,
+        shared: &Shared,
+        other: &Other,
+        ports: Option<VenuePorts>,
+    ) -> Result<(), RunnerError> {
+        let place = self.placement.gateway;
+        let setup = self.gateway_setup(place, other, ports)?;
+        let mut fds = vec![
+            shared.segment.as_fd(),
+            shared.gateway_bell.as_fd(),
+            shared.strategy_bell.as_fd(),
+            shared.feed.incremental.as_fd(),
+            shared.feed.snapshot.as_fd(),
+        ];
+        fds.extend(shared.feed.incremental_b.as_ref().map(AsFd::as_fd));
+        self.spawn(Role::Gateway, place, &Order::SetUpGateway(Box::new(setup)), &fds)?;
+        self.expect_ready(Role::Gateway, "the gateway to log on and to have a book")
+    }
+
+    fn gateway_setup(
+        &self,
+        place: Place,
+        other: &Other,
+        ports: Option<VenuePorts>,
+    ) -> Result<GatewaySetup, RunnerError> {
+        let missing = || RunnerError::Run("the venue did not say where it listens".to_owned());
+        let common = self.common(place);
+        let parameters = self.parameters.clone();
+        let wake_strategy = self.placement.strategy.wait == Wait::Block;
+        Ok(match other {
+            Other::Simulator(stream_id, _) => {
+                let ports = ports.ok_or_else(missing)?;
+                GatewaySetup {
+                    common,
+                    orders: ports.orders,
+                    sink: Some(ports.sink),
+                    requests: Some(ports.requests),
+                    sender_comp_id: "GATEWAY".to_owned(),
+                    target_comp_id: SIMULATOR_COMP_ID.to_owned(),
+                    heartbeat_seconds: 5,
+                    stream_id: Some(*stream_id),
+                    wake_strategy,
+                    parameters,
+                }
+            }
+            Other::Remote(venue) => GatewaySetup {
+                common,
+                orders: venue.orders,
+                sink: None,
+                requests: venue.retransmission,
+                sender_comp_id: venue.sender_comp_id.clone(),
+                target_comp_id: venue.target_comp_id.clone(),
+                heartbeat_seconds: venue.heartbeat_seconds,
+                stream_id: venue.stream_id,
+                wake_strategy,
+                parameters,
+            },
+        })
+    }
+
+    fn common(&self, place: Place) -> Common {
+        // The parameters travel as text: JSON has no infinity and no date.
+        let settings = Settings { parameters: Table::new(), ..self.settings.clone() };
+        Common { parent: process_id(), place, settings }
+    }
+
+    fn spawn(
+        &mut self,
+        role: Role,
+        place: Place,
+        setup: &Order,
+        fds: &[BorrowedFd<'_>],
+    ) -> Result<(), RunnerError> {
+        let id = self.children.spawn(role)?;
+        self.processes.push(Process { role, id, place });
+        self.children.send(role, setup, fds)
+    }
+
+    fn live(&self, started: Nanos) -> Live<'_> {
+        let now = monotonic();
+        Live {
+            now,
+            elapsed: now.since(started),
+            gateway: GatewayCounters::load(self.regions.gateway),
+            strategy: StrategyCounters::load(self.regions.strategy),
+            views: self.views,
+        }
+    }
+
+    /// Watches until the time is over, the flow ends or a stop signal comes.
+    fn watch(&mut self, started: Nanos, observer: &mut dyn Observer) -> Result<End, RunnerError> {
+        let duration = self.settings.seconds.map(|seconds| Nanos((seconds * 1e9) as i64));
+        let deadline = duration.map(|duration| started + duration);
+        loop {
+            let now = monotonic();
+            let left = deadline.map_or(LOOK, |deadline| deadline.since(now).min(LOOK));
+            self.listen(left)?;
+            observer.live(&self.live(started));
+            if self.said.iter().any(|(_, reply)| *reply == Reply::FlowEnded) {
+                return Ok(End::FlowEnded);
+            }
+            if stop_requests() > 0 {
+                return Ok(End::Signal(stop_signal().unwrap_or(StopSignal::Interrupt)));
+            }
+            let asked = self.said.iter().find(|(_, reply)| *reply == Reply::AskedToStop);
+            if let Some((role, _)) = asked {
+                return Ok(End::ChildSignal(*role));
+            }
+            if deadline.is_some_and(|deadline| monotonic() >= deadline) {
+                return Ok(End::Time);
+            }
+        }
+    }
+
+    /// Lets every open order be answered and every packet arrive. Returns whether all orders were,
+    /// and what the simulator counted.
+    fn drain(&mut self, other: &Other) -> Result<(bool, Option<VenueOutcome>), RunnerError> {
+        let trader = match self.settings.mode {
+            Mode::Fused => Role::Gateway,
+            Mode::Split => Role::Strategy,
+        };
+        self.children.send(trader, &Order::Drain, &[])?;
+        let drained = |_: Role, reply: &Reply| (*reply == Reply::Drained).then_some(());
+        let drained = self.expect_within(DRAIN, drained)?.is_some();
+        let venue = match other {
+            Other::Simulator(..) => Some(self.stop_venue()?),
+            Other::Remote(_) => None,
+        };
+        let published = venue.as_ref().map(|venue| venue.published);
+        self.children.send(Role::Gateway, &Order::Finish { published }, &[])?;
+        self.expect("the gateway to finish", DRAIN, |_, reply| {
+            (*reply == Reply::Finished).then_some(())
+        })?;
+        Ok((drained, venue))
+    }
+
+    fn stop_venue(&mut self) -> Result<VenueOutcome, RunnerError> {
+        self.children.send(Role::Venue, &Order::Stop, &[])?;
+        self.expect("the venue to come to rest", DRAIN, |_, reply| match reply {
+            Reply::Stopped { published, counters } => {
+                Some(VenueOutcome { published: *published, counters: counters.clone() })
+            }
+            _ => None,
+        })
+    }
+
+    fn expect_ready(&mut self, role: Role, what: &str) -> Result<(), RunnerError> {
+        self.expect(what, READY, |who, reply| (who == role && *reply == Reply::Ready).then_some(()))
+    }
+
+    fn expect<T>(
+        &mut self,
+        what: &str,
+        within: Nanos,
+        wanted: impl Fn(Role, &Reply) -> Option<T>,
+    ) -> Result<T, RunnerError> {
+        let seconds = within.0 / 1_000_000_000;
+        self.expect_within(within, wanted)?
+            .ok_or_else(|| RunnerError::Run(format!("waited {seconds} s for {what} in vain")))
+    }
+
+    /// Waits for a reply; nothing when it does not come in time.
+    fn expect_within<T>(
+        &mut self,
+        within: Nanos,
+        wanted: impl Fn(Role, &Reply) -> Option<T>,
+    ) -> Result<Option<T>, RunnerError> {
+        let deadline = monotonic() + within;
+        loop {
+            let found = self
+                .said
+                .iter()
+                .enumerate()
+                .find_map(|(at, (role, reply))| wanted(*role, reply).map(|value| (at, value)));
+            if let Some((at, value)) = found {
+                self.said.remove(at);
+                return Ok(Some(value));
+            }
+            let left = deadline.since(monotonic());
+            if left == Nanos::ZERO {
+                return Ok(None);
+            }
+            self.listen(left.min(LOOK))?;
+        }
+    }
+
+    /// Takes what the children say, anchors the clock, and ends at once when a second stop signal
+    /// comes.
+    fn listen(&mut self, span: Nanos) -> Result<(), RunnerError> {
+        let said = self.children.listen(span)?;
+        self.said.extend(said);
+        self.clock.set(&self.anchoring.renew().to_words());
+        // Two signals at once are one wish: `timeout` sends to a process and to its group.
+        let stops = stop_requests();
+        if stops > self.stops_heard {
+            self.stops_heard = stops;
+            let now = monotonic();
+            let first = *self.first_stop.get_or_insert(now);
+            if now.since(first) > STOP_NOW {
+                return Err(RunnerError::Run(
+                    "interrupted again; ended without a report".to_owned(),
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,36 @@
+//! A strategy of one's own: `cargo run --release -- --mode split --seconds 5`, `--help` for more.
+
+use std::process::ExitCode;
+
+use taut::prelude::*;
+
+/// Takes the offer whenever it falls.
+#[derive(Default)]
+struct Dip {
+    last: Option<Price>,
+    waiting: bool,
+}
+
+impl Strategy for Dip {
+    fn on_market(&mut self, _now: Nanos, event: &Event, orders: &mut impl OrderEntry) {
+        let EventKind::Top(BestPrices { ask: Some((price, _)), .. }) = event.kind else { return };
+        if self.last.replace(price).is_some_and(|last| price < last) && !self.waiting {
+            let (side, order_type) = (Side::Buy, OrderType::Limit);
+            let time_in_force = TimeInForce::ImmediateOrCancel;
+            let order = NewOrder { side, order_type, time_in_force, price, lots: Lots(1) };
+            self.waiting = orders.new_order(order).is_some();
+        }
+    }
+
+    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _orders: &mut impl OrderEntry) {
+        self.waiting = !update.state.is_done();
+    }
+
+    fn is_idle(&self) -> bool {
+        !self.waiting
+    }
+}
+
+fn main() -> ExitCode {
+    Runner::from_args().main(|_| Dip::default())
+}
