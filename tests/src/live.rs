@@ -18,7 +18,8 @@ use taut_venue::{Now, Venue, VenueCounters};
 use crate::books::assert_same_levels;
 use crate::ledger::{Account, Ledger};
 use crate::setup::{
-    VenueAddresses, feed, gateway_config, native_feed, open_venue, synthetic_flow, venue_config,
+    VenueAddresses, feed, gateway_config, instrument, native_feed, open_venue, synthetic_flow,
+    venue_config,
 };
 
 /// How often the synthetic market moves.

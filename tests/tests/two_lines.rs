@@ -15,7 +15,7 @@ use taut_tests::ledger::Ledger;
 use taut_tests::lockstep::{Conditions, Lockstep, START, clock};
 use taut_tests::lossy_link::faults;
 use taut_tests::setup::{
-    feed, gateway_config, link, native_feed, open_venue, synthetic_flow, venue_config,
+    feed, gateway_config, instrument, link, native_feed, open_venue, synthetic_flow, venue_config,
     venue_config_for_losses,
 };
 use taut_types::{Lots, SequenceNumber};

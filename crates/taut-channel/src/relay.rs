@@ -22,7 +22,7 @@ const LIMIT: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unheard {
     /// They wait, and with them whoever sends them.
-    Hold,
+    Wait,
     /// They are dropped, and counted.
     Drop,
 }
@@ -39,7 +39,7 @@ pub struct Relay {
     relayed: u64,
     dropped: u64,
     /// The far end did not take the last message of the last round.
-    holds: bool,
+    is_waiting: bool,
     failure: Option<OfferError>,
 }
 
@@ -47,8 +47,8 @@ impl Relay {
     /// A relay between two open ends.
     #[must_use]
     pub const fn new(from: Subscription, to: Publication, unheard: Unheard) -> Self {
-        let (drops_topics, holds, failure) = (false, false, None);
-        Self { from, to, unheard, drops_topics, relayed: 0, dropped: 0, holds, failure }
+        let (drops_topics, is_waiting, failure) = (false, false, None);
+        Self { from, to, unheard, drops_topics, relayed: 0, dropped: 0, is_waiting, failure }
     }
 
     /// The same, and messages arrive without their topics: for a far end that has none.
@@ -63,8 +63,8 @@ impl Relay {
     /// # Errors
     /// A message that the far end can never take, such as one that is too long for it.
     pub fn work(&mut self, now: Nanos) -> Result<usize, OfferError> {
-        let Self { from, to, unheard, drops_topics, relayed, dropped, holds, failure } = self;
-        (*holds, *failure) = (false, None);
+        let Self { from, to, unheard, drops_topics, relayed, dropped, is_waiting, failure } = self;
+        (*is_waiting, *failure) = (false, None);
         let taken = from.poll_controlled(now, LIMIT, |message| {
             let offered = if message.topic.is_empty() || *drops_topics {
                 to.offer(now, message.payload)
@@ -75,7 +75,7 @@ impl Relay {
                 Ok(_) => *relayed += 1,
                 Err(OfferError::NotConnected) if *unheard == Unheard::Drop => *dropped += 1,
                 Err(OfferError::NotConnected | OfferError::BackPressured) => {
-                    *holds = true;
+                    *is_waiting = true;
                     return Action::Abort;
                 }
                 Err(error) => {
@@ -121,13 +121,13 @@ impl Relay {
 
     /// Whether a message waits for the far end: for a subscriber, or for room.
     #[must_use]
-    pub const fn holds(&self) -> bool {
-        self.holds
+    pub const fn is_waiting(&self) -> bool {
+        self.is_waiting
     }
 
     /// Sleeps until there may be something to relay, or room for it, at most for `span`.
     pub fn block(&mut self, span: Nanos) {
-        if self.holds { self.to.block(span) } else { self.from.block(span) }
+        if self.is_waiting { self.to.block(span) } else { self.from.block(span) }
     }
 
     /// When the next round is due at the latest.
@@ -162,8 +162,8 @@ impl Relay {
     }
 
     /// Ends the far end in good order, within a time; returns whether everybody has everything.
-    pub fn close(&mut self, patience: Nanos) -> bool {
-        let deadline = monotonic() + patience;
+    pub fn close(&mut self, span: Nanos) -> bool {
+        let deadline = monotonic() + span;
         self.from.close(monotonic());
         self.to.close(monotonic());
         while self.to.closing() != Closing::Closed && monotonic() < deadline {

@@ -44,7 +44,8 @@ macro_rules! with {
 /// The subscribing end of a channel on a loop of the caller's; see
 /// [`PublishingEnd`](crate::PublishingEnd).
 ///
-/// Hand it what the loop completes, and poll it when that was its own.
+/// Hand it what the loop completes, and poll it when that was its own. A channel in memory (`ipc:`,
+/// `inproc:`) has nothing on the loop that would tell of a message: poll it in every turn.
 #[derive(Debug)]
 pub struct SubscribingEnd {
     driver: Driver,
@@ -101,7 +102,7 @@ impl SubscribingEnd {
 
     /// Hands over at most `limit` messages, and does the duty: acts on what the loop completed, and
     /// keeps the timers; one timer of the loop brings it round again when it must, and at once when
-    /// the limit was reached. Returns how many. With a limit of 0 nothing is read, what peers say
+    /// the limit was reached or the handler broke off. Returns how many. With a limit of 0 nothing is read, what peers say
     /// included: who wants no message now takes one and [aborts](Action::Abort) it.
     #[inline]
     pub fn poll<K: Kernel>(
@@ -125,10 +126,16 @@ impl SubscribingEnd {
         io: &mut Io<K>,
         now: Nanos,
         limit: usize,
-        handler: impl FnMut(Message<'_>) -> Action,
+        mut handler: impl FnMut(Message<'_>) -> Action,
     ) -> usize {
-        let count = self.duty(io, now, limit, handler);
-        let next = if count == limit { Some(now) } else { self.next_timeout() };
+        let mut is_cut = false;
+        let count = self.duty(io, now, limit, |message| {
+            let action = handler(message);
+            is_cut = action == Action::Break;
+            action
+        });
+        // What is left lies in the driver's memory, of which the loop knows nothing.
+        let next = if is_cut || count == limit { Some(now) } else { self.next_timeout() };
         self.alarm.follow(io, next);
         count
     }

@@ -23,7 +23,7 @@ fn ends(text: &str) -> (Publication, Subscription) {
 fn what_finds_no_room_waits_and_nothing_is_lost() {
     let (mut near, from) = ends("inproc:relay.near?capacity=64k");
     let (to, mut far) = ends("inproc:relay.far?capacity=4k");
-    let mut relay = Relay::new(from, to, Unheard::Hold);
+    let mut relay = Relay::new(from, to, Unheard::Wait);
     let mut now = monotonic() + Nanos::from_secs(1);
     for number in 0..500_u32 {
         near.offer(now, &number.to_le_bytes()).expect("room");
@@ -43,7 +43,7 @@ fn what_finds_no_room_waits_and_nothing_is_lost() {
 
 #[test]
 fn while_nobody_listens_messages_wait_or_are_dropped_as_asked() {
-    for (unheard, left) in [(Unheard::Hold, 3), (Unheard::Drop, 0)] {
+    for (unheard, left) in [(Unheard::Wait, 3), (Unheard::Drop, 0)] {
         let name = format!("inproc:relay.unheard.{unheard:?}");
         let (mut near, from) = ends(&format!("{name}.near"));
         let to = Publication::open(&uri(&format!("{name}.far")), &opening()).expect("publication");
@@ -66,7 +66,7 @@ fn while_nobody_listens_messages_wait_or_are_dropped_as_asked() {
 fn a_message_that_the_far_end_can_never_take_is_an_error() {
     let (mut near, from) = ends("inproc:relay.long.near");
     let (to, _far) = ends("inproc:relay.long.far?capacity=4k");
-    let mut relay = Relay::new(from, to, Unheard::Hold);
+    let mut relay = Relay::new(from, to, Unheard::Wait);
     let now = monotonic();
     near.offer(now, &[0; 5000]).expect("room");
     let error = relay.work(now + Nanos::from_secs(1)).expect_err("too long");
@@ -77,7 +77,7 @@ fn a_message_that_the_far_end_can_never_take_is_an_error() {
 fn a_relay_on_its_own_thread_says_why_it_ended() {
     let (mut near, from) = ends("inproc:relay.ended");
     let (to, _far) = ends("inproc:relay.ended.far?capacity=4k");
-    let thread = Relay::new(from, to, Unheard::Hold).spawn(WaitStrategy::Block).expect("thread");
+    let thread = Relay::new(from, to, Unheard::Wait).spawn(WaitStrategy::Block).expect("thread");
     near.offer(monotonic(), &[0; 5000]).expect("room");
     let deadline = monotonic() + Nanos::from_secs(10);
     while !thread.is_finished() {
@@ -94,7 +94,7 @@ fn a_relay_on_its_own_thread_drives_a_channel_over_udp() {
     let far = format!("lease:udp?endpoint={}", taut_testkit::own_address());
     let (mut near, from) = ends("inproc:relay.thread");
     let to = Publication::open(&uri(&far), &opening()).expect("publication");
-    let relay = Relay::new(from, to, Unheard::Hold);
+    let relay = Relay::new(from, to, Unheard::Wait);
     let thread = relay.spawn(WaitStrategy::Block).expect("thread");
     let mut far = Subscription::open(&uri(&far), &opening()).expect("subscription");
     for number in 0..100_u32 {
@@ -147,7 +147,7 @@ fn a_relay_bridges_any_two_channels() {
     for (near_kind, far_kind) in pairs {
         let (mut near, from) = ends_of(near_kind, "near");
         let (to, mut far) = ends_of(far_kind, "far");
-        let mut relay = Relay::new(from, to, Unheard::Hold);
+        let mut relay = Relay::new(from, to, Unheard::Wait);
         let (mut sent, mut got, begun) = (0_u32, Vec::new(), monotonic());
         while got.len() < 50 {
             let now = monotonic();
@@ -175,7 +175,7 @@ fn topics_travel_where_the_far_end_has_them_and_are_left_out_where_that_was_aske
     ] {
         let (mut near, from) = ends_of("tcp", "topics.near");
         let (to, mut far) = ends_of(far_kind, "topics.far");
-        let relay = Relay::new(from, to, Unheard::Hold);
+        let relay = Relay::new(from, to, Unheard::Wait);
         let mut relay = if drops { relay.without_topics() } else { relay };
         let (mut is_sent, mut got, mut failure, begun) = (false, None, None, monotonic());
         while got.is_none() && failure.is_none() {

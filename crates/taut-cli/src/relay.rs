@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let near = near.map_err(|error| failure::opening(&from, &error))?;
     let far = Publication::open(&to, &opening);
     let far = far.map_err(|error| failure::opening(&to, &error))?;
-    let unheard = if arguments.no_wait { Unheard::Drop } else { Unheard::Hold };
+    let unheard = if arguments.no_wait { Unheard::Drop } else { Unheard::Wait };
     let relay = Relay::new(near, far, unheard);
     let mut relay = if arguments.drop_topics { relay.without_topics() } else { relay };
     let begun = monotonic();
@@ -110,7 +110,7 @@ const NAP: Nanos = Nanos::from_millis(5);
 
 /// Sleeps until something arrives, or in steps while a message waits for somebody to hear it.
 fn nap(relay: &mut Relay) {
-    if relay.holds() {
+    if relay.is_waiting() {
         // PACE: a publication tells nobody that a subscriber has come.
         taut_sys::sleep(NAP);
     } else {

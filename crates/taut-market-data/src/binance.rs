@@ -2,6 +2,7 @@
 
 mod book;
 mod fields;
+mod handler;
 mod json;
 mod stream;
 mod stream_codec;
@@ -9,6 +10,7 @@ mod sync;
 mod usual;
 
 pub use book::{Applied, DepthBook, DepthCounters};
+pub use handler::{BinanceConfig, BinanceFeed, BinanceFrame, Encoding};
 pub use json::{BinanceJson, FrameKind};
 pub use stream::decode_stream;
 pub use sync::{DepthSync, Joined, Placement};

@@ -107,6 +107,9 @@ pub trait FeedHandler {
     /// Notices what lasts: silence, gaps.
     fn handle_timeout(&mut self, now: Nanos);
 
+    /// The connection behind a source broke: what it would have brought may be missing.
+    fn handle_disconnect(&mut self, _now: Nanos, _source: Source) {}
+
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
     fn poll_timeout(&self) -> Option<Nanos>;
 

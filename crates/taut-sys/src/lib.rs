@@ -52,7 +52,7 @@ pub use memory::{Mapping, MemoryOptions, SharedMemory};
 pub use mirror::MirroredBuffer;
 pub use multicast::interface_index;
 pub use options::{DatagramOptions, Granted, StreamOptions};
-pub use poll::{POLL_FDS_MAX, Wanted, peer_is_gone, sleep, wait_readable, wait_ready};
+pub use poll::{peer_is_gone, sleep, wait_readable};
 pub use process::{
     ProcessSignal, ProcessState, parent_process_id, process_id, process_started, process_state,
     signal_process, started_by, wake_when_parent_dies,

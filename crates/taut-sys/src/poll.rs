@@ -8,7 +8,7 @@ use taut_types::Nanos;
 use crate::error::{SysError, SysResult};
 
 /// The most descriptors that one wait takes: they live on the stack.
-pub const POLL_FDS_MAX: usize = 16;
+const FDS_MAX: usize = 16;
 
 fn timespec(span: Nanos) -> Timespec {
     let ns = span.0.max(0);
@@ -16,15 +16,15 @@ fn timespec(span: Nanos) -> Timespec {
 }
 
 /// Blocks until one of `fds` is readable (or closed, or failed), the span is over, or a signal
-/// came. Returns whether a descriptor is ready. No span waits for ever; those beyond
-/// [`POLL_FDS_MAX`] are not looked at. Cost: one system call, no allocation.
+/// came. Returns whether a descriptor is ready. No span waits for ever; those beyond the
+/// sixteenth are not looked at. Cost: one system call, no allocation.
 ///
 /// # Errors
 /// What `ppoll(2)` says; an interruption is not an error.
 pub fn wait_readable(fds: &[BorrowedFd<'_>], span: Option<Nanos>) -> Result<bool, SysError> {
     let timeout = span.map(timespec);
-    let mut wanted: [Option<PollFd<'_>>; POLL_FDS_MAX] = [const { None }; POLL_FDS_MAX];
-    let count = fds.len().min(POLL_FDS_MAX);
+    let mut wanted: [Option<PollFd<'_>>; FDS_MAX] = [const { None }; FDS_MAX];
+    let count = fds.len().min(FDS_MAX);
     for (slot, fd) in wanted.iter_mut().zip(fds) {
         *slot = Some(PollFd::new(fd, PollFlags::IN));
     }
@@ -33,35 +33,13 @@ pub fn wait_readable(fds: &[BorrowedFd<'_>], span: Option<Nanos>) -> Result<bool
     let ready = match wanted.iter().flatten().next() {
         None => poll(&mut [], timeout.as_ref()),
         Some(first) => {
-            let mut all: [PollFd<'_>; POLL_FDS_MAX] = std::array::from_fn(|at| {
+            let mut all: [PollFd<'_>; FDS_MAX] = std::array::from_fn(|at| {
                 wanted.get(at).cloned().flatten().unwrap_or_else(|| first.clone())
             });
             poll(&mut all[..count], timeout.as_ref())
         }
     };
     Ok(ready.unless_blocked("poll")?.is_some_and(|count| count > 0))
-}
-
-/// A descriptor to wait for: readable, and writable too when it says so.
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
-    /// The descriptor.
-    pub fd: BorrowedFd<'a>,
-    /// Whether room to write ends the wait as well.
-    pub write: bool,
-}
-
-/// As [`wait_readable`], for any number of descriptors and for writing too. It allocates: it is for
-/// acceptors of many connections that are not on anybody's hot path.
-///
-/// # Errors
-/// What `ppoll(2)` says; an interruption is not an error.
-pub fn wait_ready(wanted: &[Wanted<'_>], span: Option<Nanos>) -> Result<bool, SysError> {
-    let flags = |write| if write { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
-    let mut fds: Vec<_> =
-        wanted.iter().map(|wanted| PollFd::new(&wanted.fd, flags(wanted.write))).collect();
-    let timeout = span.map(timespec);
-    Ok(poll(&mut fds, timeout.as_ref()).unless_blocked("poll")?.is_some_and(|count| count > 0))
 }
 
 /// Whether the other end of a pipe, a socket or a terminal is gone. Cost: one system call.

@@ -14,7 +14,7 @@ pub const LAW: Law = Law {
 };
 
 /// What waits for one of several descriptors, and with none of them for a time.
-const WAITS: &[&str] = &["wait_readable", "wait_ready"];
+const WAITS: &[&str] = &["wait_readable"];
 /// The words of a comment above a wait whose only aim is the pace.
 const EXCUSE: &str = "PACE:";
 
@@ -64,7 +64,7 @@ mod tests {
             "fn f() { std::thread::sleep(span); }\n",
             "use std::thread::sleep;\n",
             "fn f() { let _ = wait_readable(&[], Some(span)); }\n",
-            "fn f() { let _ = taut_sys::wait_ready(&mut [], None); }\n",
+            "fn f() { let _ = taut_sys::wait_readable(&mut [], None); }\n",
         ] {
             assert_broken(&LAW, &[(MAIN, text)], "xtask/src/main.rs:1", "`");
         }

@@ -94,7 +94,7 @@ impl Memory {
 
     /// Takes the first free reader's bit.
     pub(super) fn take_seat(&self) -> Option<u32> {
-        (0..SUBSCRIBERS_MAX as u32).find(|seat| self.take(*seat))
+        (0..SUBSCRIBERS_MAX as u32).find(|slot| self.take(*slot))
     }
 
     /// How many readers' bits are taken.

@@ -11,7 +11,7 @@ use crate::driver::{Opening, PublicationDriver};
 use crate::error::ChannelError;
 use crate::event::{Event, Events};
 use crate::offer::{MessageLimit, OfferError};
-use crate::seats::Seats;
+use crate::reader_slots::ReaderSlots;
 use crate::uri::InprocUri;
 
 /// How often the places of subscriptions are looked at: a few loads.
@@ -23,7 +23,7 @@ pub(crate) struct InprocPublication {
     appender: Appender<'static>,
     control: Control<'static>,
     memory: &'static Memory,
-    seats: Seats,
+    slots: ReaderSlots,
     events: Events,
     counters: Counters,
     gathered: Vec<u8>,
@@ -45,7 +45,7 @@ impl InprocPublication {
             appender,
             control,
             memory,
-            seats: Seats::default(),
+            slots: ReaderSlots::default(),
             events: Events::at_most(64),
             counters: Counters::default(),
             gathered: Vec::with_capacity(memory.layout.capacity_bytes / 8),
@@ -59,7 +59,7 @@ impl InprocPublication {
         if now >= self.count_at {
             self.look(now);
         }
-        match (self.is_closing, self.seats.count()) {
+        match (self.is_closing, self.slots.count()) {
             (true, _) => Err(OfferError::Closed),
             (false, 0) => Err(OfferError::NotConnected),
             _ => Ok(()),
@@ -69,16 +69,16 @@ impl InprocPublication {
     #[cold]
     fn look(&mut self, now: Nanos) {
         self.count_at = now + COUNT_EVERY;
-        let active = |seat: &usize| self.control.reader(*seat).is_some_and(|view| view.active);
+        let active = |slot: &usize| self.control.reader(*slot).is_some_and(|view| view.active);
         let taken =
             (0..self.control.reader_count()).filter(active).fold(0, |bits, at| bits | 1 << at);
-        let Self { appender, control, seats, events, counters, .. } = self;
-        let behind = |seat| behind(appender, control, seat);
-        seats.look(taken, counters.sent, behind, events);
+        let Self { appender, control, slots, events, counters, .. } = self;
+        let behind = |slot| behind(appender, control, slot);
+        slots.look(taken, counters.sent, behind, events);
     }
 
-    fn behind(&self, seat: usize) -> u64 {
-        behind(&self.appender, &self.control, seat)
+    fn behind(&self, slot: usize) -> u64 {
+        behind(&self.appender, &self.control, slot)
     }
 
     fn refused(&mut self, error: ClaimError, bytes: usize) -> OfferError {
@@ -95,8 +95,8 @@ impl InprocPublication {
 }
 
 /// How many bytes a place's reader is behind, or was when it went.
-fn behind(appender: &Appender<'_>, control: &Control<'_>, seat: usize) -> u64 {
-    let cursor = control.reader(seat).map(|view| view.cursor);
+fn behind(appender: &Appender<'_>, control: &Control<'_>, slot: usize) -> u64 {
+    let cursor = control.reader(slot).map(|view| view.cursor);
     cursor.map_or(0, |cursor| appender.position().saturating_sub(cursor))
 }
 
@@ -172,12 +172,12 @@ impl PublicationDriver for InprocPublication {
     }
 
     fn subscriber_count(&self) -> usize {
-        self.seats.count()
+        self.slots.count()
     }
 
     fn unacknowledged_bytes(&self) -> u64 {
         let head = self.appender.position();
-        let readers = (0..self.control.reader_count()).filter_map(|seat| self.control.reader(seat));
+        let readers = (0..self.control.reader_count()).filter_map(|slot| self.control.reader(slot));
         let behind = readers.filter(|view| view.active).map(|view| head.wrapping_sub(view.cursor));
         behind.max().unwrap_or(0)
     }
@@ -196,7 +196,7 @@ impl PublicationDriver for InprocPublication {
     }
 
     fn subscribers(&self) -> Vec<SubscriberCounters> {
-        self.seats.subscribers(self.counters.sent, |seat| self.behind(seat))
+        self.slots.subscribers(self.counters.sent, |slot| self.behind(slot))
     }
 
     fn next_timeout(&self) -> Option<Nanos> {

@@ -81,8 +81,8 @@ impl Spies {
     }
 
     fn has_tethered(&self) -> bool {
-        let mut seats = 0..self.control.reader_count();
-        seats.any(|seat| self.control.reader(seat).is_some_and(|view| view.active))
+        let mut slots = 0..self.control.reader_count();
+        slots.any(|slot| self.control.reader(slot).is_some_and(|view| view.active))
     }
 }
 

@@ -22,10 +22,10 @@ pub(super) const HEADER_BYTES: usize = 16;
 pub(crate) struct SpySubscription {
     reader: Option<LogReader<'static>>,
     memory: &'static Memory,
-    seat: u32,
+    slot: u32,
     buffer: Box<[u8]>,
     /// The record in the buffer: its length, and the position behind it.
-    held: Option<(usize, u64)>,
+    unconsumed: Option<(usize, u64)>,
     session: u64,
     /// Up to where everything was seen or is known to be lost.
     position: u64,
@@ -40,23 +40,23 @@ impl SpySubscription {
         stream: Spied,
         is_tethered: bool,
     ) -> Result<Self, ChannelError> {
-        let seat =
+        let slot =
             memory.take_seat().ok_or(ChannelError::SubscribersFull { count: SUBSCRIBERS_MAX })?;
         let (words, layout, start) = (&memory.words, memory.layout, Start::Latest);
         let reader = match is_tethered {
-            true => LogReader::registered(words, layout, start, seat as usize),
+            true => LogReader::registered(words, layout, start, slot as usize),
             false => LogReader::passive(words, layout, start),
         };
-        let reader = reader.inspect_err(|_| memory.give_back(seat))?;
+        let reader = reader.inspect_err(|_| memory.give_back(slot))?;
         let Spied { session, position, .. } = stream;
         let mut events = Events::at_most(EVENTS_MAX);
         events.tell(Event::ImageAvailable { session, position, peer: None });
         Ok(Self {
             reader: Some(reader),
             memory,
-            seat,
+            slot,
             buffer: vec![0; message_bytes_max(layout.capacity_bytes)].into_boxed_slice(),
-            held: None,
+            unconsumed: None,
             session,
             position,
             events,
@@ -72,7 +72,7 @@ impl SpySubscription {
         let has_writer = self.memory.has_writer();
         loop {
             match reader.poll(&mut self.buffer) {
-                Polled::Message(bytes) => break self.hold(bytes),
+                Polled::Message(bytes) => break self.keep(bytes),
                 // The next record says from where to where it was overtaken.
                 Polled::Lapped(_) | Polled::NewWriter(_) => {}
                 Polled::Empty => {
@@ -89,7 +89,7 @@ impl SpySubscription {
         }
     }
 
-    fn hold(&mut self, bytes: usize) -> bool {
+    fn keep(&mut self, bytes: usize) -> bool {
         let position_at = |at: usize| {
             let bytes = self.buffer.get(at..at + 8).and_then(|bytes| bytes.first_chunk());
             bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
@@ -102,13 +102,13 @@ impl SpySubscription {
             self.events.tell(Event::Gap { session, position, length });
         }
         self.position = start;
-        self.held = Some((bytes, end));
+        self.unconsumed = Some((bytes, end));
         true
     }
 
     fn leave(&mut self) {
         if self.reader.take().is_some() {
-            self.memory.give_back(self.seat);
+            self.memory.give_back(self.slot);
         }
     }
 }
@@ -121,8 +121,8 @@ impl SubscriptionDriver for SpySubscription {
         H: FnMut(Message<'_>) -> Action,
     {
         let mut count = 0;
-        while count < limit && (self.held.is_some() || self.fetch()) {
-            let Some((bytes, position)) = self.held else { break };
+        while count < limit && (self.unconsumed.is_some() || self.fetch()) {
+            let Some((bytes, position)) = self.unconsumed else { break };
             let payload = self.buffer.get(HEADER_BYTES..bytes).unwrap_or(&[]);
             let bytes = payload.len() as u64;
             let session = self.session;
@@ -130,7 +130,7 @@ impl SubscriptionDriver for SpySubscription {
             if action == Action::Abort {
                 break;
             }
-            (self.held, self.position) = (None, position);
+            (self.unconsumed, self.position) = (None, position);
             self.counters.received += 1;
             self.counters.received_bytes += bytes;
             count += 1;

@@ -11,8 +11,8 @@ use crate::counters::Counters;
 use crate::driver::{Opening, SubscriptionDriver};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event, Events};
-use crate::held::Held;
 use crate::message::{Action, Message};
+use crate::unconsumed::Unconsumed;
 use crate::uri::InprocUri;
 
 const EVENTS_MAX: usize = 64;
@@ -22,9 +22,9 @@ const EVENTS_MAX: usize = 64;
 pub(crate) struct InprocSubscription {
     reader: Option<LogReader<'static>>,
     memory: &'static Memory,
-    seat: u32,
+    slot: u32,
     buffer: Box<[u8]>,
-    held: Held,
+    unconsumed: Unconsumed,
     events: Events,
     counters: Counters,
     writer: Option<u64>,
@@ -35,20 +35,20 @@ impl InprocSubscription {
         refuse_loss(opening)?;
         let memory = Memory::named(&uri.name, uri.capacity_bytes)?;
         let count = SUBSCRIBERS_MAX;
-        let seat = memory.take_seat().ok_or(ChannelError::SubscribersFull { count })?;
+        let slot = memory.take_seat().ok_or(ChannelError::SubscribersFull { count })?;
         let (words, layout) = (&memory.words, memory.layout);
-        let reader = LogReader::registered(words, layout, Start::Latest, seat as usize)?;
-        Ok(Self::over(reader, memory, seat))
+        let reader = LogReader::registered(words, layout, Start::Latest, slot as usize)?;
+        Ok(Self::over(reader, memory, slot))
     }
 
-    fn over(reader: LogReader<'static>, memory: &'static Memory, seat: u32) -> Self {
+    fn over(reader: LogReader<'static>, memory: &'static Memory, slot: u32) -> Self {
         let bytes_max = message_bytes_max(memory.layout.capacity_bytes);
         Self {
             reader: Some(reader),
             memory,
-            seat,
+            slot,
             buffer: vec![0; bytes_max].into_boxed_slice(),
-            held: Held::default(),
+            unconsumed: Unconsumed::default(),
             events: Events::at_most(EVENTS_MAX),
             counters: Counters::default(),
             writer: None,
@@ -86,7 +86,7 @@ impl InprocSubscription {
             let (epoch, position) = (reader.epoch(), reader.position());
             match polled {
                 Polled::Message(bytes) => {
-                    self.held.hold(bytes, epoch, position);
+                    self.unconsumed.set(bytes, epoch, position);
                     return true;
                 }
                 Polled::NewWriter(epoch) if self.writer == Some(epoch) => {}
@@ -112,7 +112,7 @@ impl InprocSubscription {
             // The writer's account of this reader shall end with what it has read.
             reader.report();
             drop(reader);
-            self.memory.give_back(self.seat);
+            self.memory.give_back(self.slot);
         }
     }
 }
@@ -125,14 +125,14 @@ impl SubscriptionDriver for InprocSubscription {
         H: FnMut(Message<'_>) -> Action,
     {
         let mut count = 0;
-        while count < limit && (self.held.is_held() || self.fetch()) {
-            let message = self.held.message(&self.buffer);
+        while count < limit && (self.unconsumed.is_some() || self.fetch()) {
+            let message = self.unconsumed.message(&self.buffer);
             let bytes = message.payload.len() as u64;
             let action = handler(message);
             if action == Action::Abort {
                 break;
             }
-            self.held.release();
+            self.unconsumed.clear();
             self.counters.received += 1;
             self.counters.received_bytes += bytes;
             count += 1;

@@ -12,7 +12,7 @@ use crate::driver::{Opening, PublicationDriver};
 use crate::error::ChannelError;
 use crate::event::{Event, Events};
 use crate::offer::{MessageLimit, OfferError};
-use crate::seats::Seats;
+use crate::reader_slots::ReaderSlots;
 use crate::uri::IpcUri;
 
 /// How often the places of subscriptions are looked at: a few loads.
@@ -22,7 +22,7 @@ const COUNT_EVERY: Nanos = Nanos::from_millis(1);
 #[derive(Debug)]
 pub(crate) struct IpcPublication {
     log: OwnedLogPublication,
-    seats: Seats,
+    slots: ReaderSlots,
     events: Events,
     counters: Counters,
     gathered: Vec<u8>,
@@ -40,7 +40,7 @@ impl IpcPublication {
         let log = OwnedLogPublication::open(channel, STREAM, 0, Policy::Block)?;
         Ok(Self {
             log,
-            seats: Seats::default(),
+            slots: ReaderSlots::default(),
             events: Events::at_most(2 * place::SUBSCRIBERS_MAX),
             counters: Counters::default(),
             gathered: Vec::with_capacity(capacity / 8),
@@ -66,18 +66,18 @@ impl IpcPublication {
             self.reap_at = now + LOOK_EVERY;
             self.log.with(|log| log.reap());
         }
-        let taken = self.log.with(|log| log.readers().fold(0, |bits, (seat, _)| bits | 1 << seat));
-        let Self { log, seats, events, counters, .. } = self;
-        seats.look(taken, counters.sent, |seat| log.behind_of(seat), events);
+        let taken = self.log.with(|log| log.readers().fold(0, |bits, (slot, _)| bits | 1 << slot));
+        let Self { log, slots, events, counters, .. } = self;
+        slots.look(taken, counters.sent, |slot| log.behind_of(slot), events);
     }
 
-    fn behind(&self, seat: usize) -> u64 {
-        self.log.behind_of(seat)
+    fn behind(&self, slot: usize) -> u64 {
+        self.log.behind_of(slot)
     }
 
     fn check(&mut self, now: Nanos) -> Result<(), OfferError> {
         self.look(now);
-        match (self.is_closing, self.seats.count()) {
+        match (self.is_closing, self.slots.count()) {
             (true, _) => Err(OfferError::Closed),
             (false, 0) => Err(OfferError::NotConnected),
             _ => Ok(()),
@@ -165,7 +165,7 @@ impl PublicationDriver for IpcPublication {
     }
 
     fn subscriber_count(&self) -> usize {
-        self.seats.count()
+        self.slots.count()
     }
 
     fn unacknowledged_bytes(&self) -> u64 {
@@ -186,7 +186,7 @@ impl PublicationDriver for IpcPublication {
     }
 
     fn subscribers(&self) -> Vec<SubscriberCounters> {
-        self.seats.subscribers(self.counters.sent, |seat| self.behind(seat))
+        self.slots.subscribers(self.counters.sent, |slot| self.behind(slot))
     }
 
     fn next_timeout(&self) -> Option<Nanos> {

@@ -12,8 +12,8 @@ use crate::counters::Counters;
 use crate::driver::{Opening, SubscriptionDriver};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event, Events};
-use crate::held::Held;
 use crate::message::{Action, Message};
+use crate::unconsumed::Unconsumed;
 use crate::uri::IpcUri;
 
 const EVENTS_MAX: usize = 64;
@@ -23,7 +23,7 @@ const EVENTS_MAX: usize = 64;
 pub(crate) struct IpcSubscription {
     log: Option<OwnedLogSubscription>,
     buffer: Box<[u8]>,
-    held: Held,
+    unconsumed: Unconsumed,
     events: Events,
     counters: Counters,
     /// The epoch of the writer that lives, or lived at the last look.
@@ -40,7 +40,7 @@ impl IpcSubscription {
         Ok(Self {
             log: Some(log),
             buffer: vec![0; bytes_max].into_boxed_slice(),
-            held: Held::default(),
+            unconsumed: Unconsumed::default(),
             events: Events::at_most(EVENTS_MAX),
             counters: Counters::default(),
             writer: None,
@@ -108,14 +108,14 @@ impl SubscriptionDriver for IpcSubscription {
     {
         let mut count = 0;
         while count < limit {
-            if !self.held.is_held() {
+            if !self.unconsumed.is_some() {
                 let Some(log) = &mut self.log else { return count };
                 let (polled, epoch, position) = log.with(|log| {
                     let polled = log.poll(&mut self.buffer);
                     (polled, log.epoch(), log.position())
                 });
                 match polled {
-                    Polled::Message(bytes) => self.held.hold(bytes, epoch, position),
+                    Polled::Message(bytes) => self.unconsumed.set(bytes, epoch, position),
                     Polled::NewWriter(epoch) => {
                         self.replaced(epoch, position);
                         continue;
@@ -133,13 +133,13 @@ impl SubscriptionDriver for IpcSubscription {
                     }
                 }
             }
-            let message = self.held.message(&self.buffer);
+            let message = self.unconsumed.message(&self.buffer);
             let bytes = message.payload.len() as u64;
             let action = handler(message);
             if action == Action::Abort {
                 return count;
             }
-            self.held.release();
+            self.unconsumed.clear();
             self.counters.received += 1;
             self.counters.received_bytes += bytes;
             count += 1;

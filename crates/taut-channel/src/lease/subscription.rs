@@ -33,7 +33,7 @@ pub(crate) struct LeaseSubscription {
     datagram: Box<[u8]>,
     question: [u8; 128],
     /// An aborted message: where it lies in the datagram, and its numbers.
-    held: Option<(usize, usize, u64, u64)>,
+    aborted: Option<(usize, usize, u64, u64)>,
     datagrams: Datagrams,
     timeout: Option<Nanos>,
     /// The last poll found nothing.
@@ -82,7 +82,7 @@ impl LeaseSubscription {
             group,
             datagram: vec![0; DATAGRAM_BYTES].into_boxed_slice(),
             question: [0; 128],
-            held: None,
+            aborted: None,
             datagrams: Datagrams::new(opening.loss),
             was_idle: false,
             look_at: opening.now,
@@ -200,8 +200,8 @@ impl SubscriptionDriver for LeaseSubscription {
         // What is no message counts too, so that a flood of them cannot hold the caller.
         let (mut count, mut others) = (0, 0);
         while count < limit && others < 64 {
-            let (start, end, session, position) = match self.held.take() {
-                Some(held) => held,
+            let (start, end, session, position) = match self.aborted.take() {
+                Some(aborted) => aborted,
                 None => match self.look(io, now) {
                     Look::Message { start, end, session, position } => {
                         (start, end, session, position)
@@ -216,7 +216,7 @@ impl SubscriptionDriver for LeaseSubscription {
             let payload = self.datagram.get(start..end).unwrap_or(&[]);
             let action = handler(Message { payload, topic: &[], session, position });
             if action == Action::Abort {
-                self.held = Some((start, end, session, position));
+                self.aborted = Some((start, end, session, position));
                 break;
             }
             self.counters.received += 1;

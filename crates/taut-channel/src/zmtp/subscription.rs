@@ -35,7 +35,7 @@ pub(crate) struct ZmtpSubscription {
     streams: Streams,
     /// Whose turn it is to be read first.
     turn: usize,
-    held: Option<Held>,
+    aborted: Option<Aborted>,
     events: Events,
     counters: Counters,
     sessions: u64,
@@ -65,7 +65,7 @@ struct Assembly {
 
 /// A message that the handler did not take.
 #[derive(Debug)]
-struct Held {
+struct Aborted {
     topic: Vec<u8>,
     payload: Vec<u8>,
     session: u64,
@@ -106,7 +106,7 @@ impl ZmtpSubscription {
             links: Vec::new(),
             streams: Streams::default(),
             turn: 0,
-            held: None,
+            aborted: None,
             events: Events::at_most(EVENTS_MAX),
             counters: Counters::default(),
             sessions: 0,
@@ -198,7 +198,7 @@ impl ZmtpSubscription {
         K: Kernel,
         H: FnMut(Message<'_>) -> Action,
     {
-        let Self { core, links, held, events, counters, transport, .. } = self;
+        let Self { core, links, aborted, events, counters, transport, .. } = self;
         let Some(link) = links.get_mut(index).and_then(Option::as_mut) else {
             return Drained::Empty;
         };
@@ -218,7 +218,7 @@ impl ZmtpSubscription {
                     if let Some((topic, payload)) = assembly.take(part, more) {
                         action = handler(Message { topic, payload, session, position });
                         if action == Action::Abort {
-                            *held = Some(Held {
+                            *aborted = Some(Aborted {
                                 topic: topic.to_vec(),
                                 payload: payload.to_vec(),
                                 session,
@@ -287,25 +287,25 @@ impl ZmtpSubscription {
 
     /// The message that was not taken, once more; whether it was taken now.
     #[cold]
-    fn offer_held<H>(&mut self, handler: &mut H) -> Option<Action>
+    fn offer_aborted<H>(&mut self, handler: &mut H) -> Option<Action>
     where
         H: FnMut(Message<'_>) -> Action,
     {
-        let held = self.held.as_ref()?;
-        let Held { topic, payload, session, position } = held;
+        let aborted = self.aborted.as_ref()?;
+        let Aborted { topic, payload, session, position } = aborted;
         let (session, position) = (*session, *position);
         let action = handler(Message { topic, payload, session, position });
         if action != Action::Abort {
             self.counters.received += 1;
             self.counters.received_bytes += (topic.len() + payload.len()) as u64;
-            self.held = None;
+            self.aborted = None;
         }
         Some(action)
     }
 
     fn is_idle(&self) -> bool {
         // A part of a frame is nothing to do: its rest brings an edge.
-        self.held.is_none() && self.links.iter().flatten().all(|link| !link.wire.is_readable)
+        self.aborted.is_none() && self.links.iter().flatten().all(|link| !link.wire.is_readable)
     }
 }
 
@@ -349,8 +349,8 @@ impl SubscriptionDriver for ZmtpSubscription {
         H: FnMut(Message<'_>) -> Action,
     {
         let mut left = limit;
-        if self.held.is_some() && left > 0 {
-            match self.offer_held(handler) {
+        if self.aborted.is_some() && left > 0 {
+            match self.offer_aborted(handler) {
                 Some(Action::Abort) => return 0,
                 Some(Action::Break) => return 1,
                 _ => left -= 1,

@@ -9,7 +9,7 @@ use taut_types::Nanos;
 
 /// Random bytes of a nonce: the least that Deribit takes.
 pub const NONCE_BYTES: usize = 32;
-/// The text of a nonce.
+/// The text of a nonce, and of a hash.
 const NONCE_TEXT_BYTES: usize = 44;
 /// Twenty digits, a point and the nonce.
 const RAW_DATA_BYTES_MAX: usize = 20 + 1 + NONCE_TEXT_BYTES;
@@ -52,10 +52,11 @@ impl<'k> DeribitLogon<'k> {
         let mut raw = [0; RAW_DATA_BYTES_MAX];
         let raw = raw_data(ms.unsigned_abs(), &self.nonce, &mut raw);
         let hash = Sha256::new().chain_update(raw).chain_update(self.secret).finalize();
-        let mut password = [0; 44];
+        let mut password = [0; NONCE_TEXT_BYTES];
+        let password = Base64::encode(&hash, &mut password).unwrap_or_default();
         writer.data::<95, 96>(raw);
         writer.text::<553>(self.client_id);
-        writer.text::<554>(text(&hash, &mut password));
+        writer.text::<554>(password.as_bytes());
     }
 }
 
@@ -66,8 +67,8 @@ pub fn check_deribit(raw_data: &[u8], password: &[u8], secret: &[u8]) -> bool {
     let nonce = raw_data.iter().position(|byte| *byte == b'.');
     let nonce = nonce.and_then(|point| raw_data.get(point + 1..)).unwrap_or_default();
     let hash = Sha256::new().chain_update(raw_data).chain_update(secret).finalize();
-    let mut expected = [0; 44];
-    let expected = text(&hash, &mut expected);
+    let mut expected = [0; NONCE_TEXT_BYTES];
+    let expected = Base64::encode(&hash, &mut expected).unwrap_or_default().as_bytes();
     // Looks at every byte, so that the time it takes says nothing about them.
     let differs = expected.iter().zip(password).fold(0, |all, (one, other)| all | (one ^ other));
     let is_long_enough = nonce.len() * 6 / 8 >= NONCE_BYTES;
@@ -87,13 +88,9 @@ fn raw_data<'o>(ms: u64, nonce: &[u8], out: &'o mut [u8; RAW_DATA_BYTES_MAX]) ->
     if let Some(point) = out.get_mut(digits) {
         *point = b'.';
     }
-    let len = text(nonce, out.get_mut(digits + 1..).unwrap_or_default()).len();
+    let text = out.get_mut(digits + 1..).unwrap_or_default();
+    let len = Base64::encode(nonce, text).map_or(0, str::len);
     out.get(..digits + 1 + len).unwrap_or_default()
-}
-
-/// Bytes in base 64; nothing when there is no room, which the callers make.
-fn text<'o>(bytes: &[u8], out: &'o mut [u8]) -> &'o [u8] {
-    Base64::encode(bytes, out).map_or(&[], str::as_bytes)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use taut_book::{BookError, LevelBook, TopOfBook};
 use taut_types::Nanos;
 
 use super::sync::{DepthSync, Joined, Placement};
-use crate::event::{Batch, Context, Event, EventKind, LevelUpdate, SequenceRange};
+use crate::event::{Batch, Context, Event, EventKind, LevelPlace, LevelUpdate, SequenceRange};
 
 /// What a book did with an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,22 @@ pub struct Applied {
     pub is_stale: bool,
     /// The book's top behind it.
     pub top: TopOfBook,
+}
+
+/// Who wants to know what a book takes.
+pub(super) trait DepthVisitor {
+    /// An update changed the book, and is whole.
+    fn applied(&mut self, update: &Applied);
+
+    /// An update that came in sequence set a level, which now stands where it says.
+    fn level(&mut self, _level: &LevelUpdate) {}
+}
+
+impl<F: FnMut(&Applied)> DepthVisitor for F {
+    #[inline]
+    fn applied(&mut self, update: &Applied) {
+        self(update);
+    }
 }
 
 /// What became of the updates.
@@ -118,6 +134,12 @@ impl DepthBook {
         self.sync.has_started()
     }
 
+    /// The last id that the book contains.
+    #[must_use]
+    pub fn last_id(&self) -> Option<u64> {
+        self.sync.last_id()
+    }
+
     /// The account so far.
     #[must_use]
     pub const fn counters(&self) -> &DepthCounters {
@@ -133,9 +155,20 @@ impl DepthBook {
         event: &Event,
         visit: &mut impl FnMut(&Applied),
     ) {
+        self.take(context, event, visit);
+    }
+
+    /// As [`on_event`](Self::on_event), for who wants to know the levels, too.
+    #[inline]
+    pub(super) fn take(
+        &mut self,
+        context: &Context<'_>,
+        event: &Event,
+        visit: &mut impl DepthVisitor,
+    ) {
         match &event.kind {
             EventKind::Begin(batch) => self.begin(*batch, context),
-            EventKind::Level(level) => self.level(level),
+            EventKind::Level(level) => self.level(level, visit),
             EventKind::End { .. } => self.end(context, event.receive_time, visit),
             _ => {}
         }
@@ -164,10 +197,17 @@ impl DepthBook {
     }
 
     #[inline]
-    fn level(&mut self, level: &LevelUpdate) {
+    fn level(&mut self, level: &LevelUpdate, visit: &mut impl DepthVisitor) {
         match self.mode {
             Mode::Skip => {}
-            Mode::Apply { keep: false } | Mode::Load => self.set(level),
+            Mode::Apply { keep: false } => {
+                if let Some(depth) = self.set(level) {
+                    visit.level(&LevelUpdate { place: LevelPlace::Behind(depth), ..*level });
+                }
+            }
+            Mode::Load => {
+                self.set(level);
+            }
             Mode::Keep => self.keep_level(level),
             Mode::Apply { keep: true } => {
                 self.set(level);
@@ -177,12 +217,7 @@ impl DepthBook {
     }
 
     #[inline]
-    fn end(
-        &mut self,
-        context: &Context<'_>,
-        receive_time: Nanos,
-        visit: &mut impl FnMut(&Applied),
-    ) {
+    fn end(&mut self, context: &Context<'_>, receive_time: Nanos, visit: &mut impl DepthVisitor) {
         let sequence = context.sequence;
         match core::mem::replace(&mut self.mode, Mode::Skip) {
             Mode::Skip => {}
@@ -191,7 +226,7 @@ impl DepthBook {
                 if keep {
                     self.keep_update(sequence, receive_time);
                 }
-                visit(&self.applied(sequence, receive_time));
+                visit.applied(&self.applied(sequence, receive_time));
             }
             Mode::Load => self.join(sequence.last, visit),
         }
@@ -199,7 +234,7 @@ impl DepthBook {
 
     /// The book is a snapshot; the updates that were kept follow it, if they do.
     #[cold]
-    fn join(&mut self, snapshot_id: u64, visit: &mut impl FnMut(&Applied)) {
+    fn join(&mut self, snapshot_id: u64, visit: &mut impl DepthVisitor) {
         self.sync.start(snapshot_id);
         self.is_stale = false;
         self.counters.snapshots += 1;
@@ -213,7 +248,7 @@ impl DepthBook {
                         let Some(&level) = self.kept.levels.get(at) else { break };
                         self.set(&level);
                     }
-                    visit(&self.applied(sequence, receive_time));
+                    visit.applied(&self.applied(sequence, receive_time));
                 }
                 Placement::Early | Placement::Outdated => self.counters.outdated += 1,
             }
@@ -233,14 +268,17 @@ impl DepthBook {
         }
     }
 
+    /// Sets a level; how many better ones there are, if the book changed.
     #[inline]
-    fn set(&mut self, level: &LevelUpdate) {
+    fn set(&mut self, level: &LevelUpdate) -> Option<u32> {
         match self.book.apply(level.side, level.price, level.lots, level.order_count) {
+            Ok(change) => Some(u32::try_from(change.depth).unwrap_or(u32::MAX)),
             // Deleting a level that is not there is normal, Binance says.
-            Ok(_) | Err(BookError::UnknownLevel) => {}
+            Err(BookError::UnknownLevel) => None,
             Err(_) => {
                 self.counters.levels_refused += 1;
                 self.is_stale = true;
+                None
             }
         }
     }
@@ -292,7 +330,7 @@ mod tests {
     use taut_types::{InstrumentId, Lots, Price, Side};
 
     use super::*;
-    use crate::event::{InstrumentKey, LevelPlace};
+    use crate::event::InstrumentKey;
 
     fn take(book: &mut DepthBook, batch: Batch, first: u64, last: u64) {
         let sequence = SequenceRange { first, last, previous: None };

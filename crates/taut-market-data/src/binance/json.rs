@@ -78,10 +78,36 @@ impl BinanceJson {
         frame: &[u8],
         sink: &mut impl MarketSink,
     ) -> Result<FrameKind, MarketDataError> {
-        if let Some(usual) = usual::read(&mut self.fields, frame) {
-            return Ok(self.hand_over(receive_time, &usual, sink));
+        match usual::read(&mut self.fields, frame) {
+            Some(usual) => Ok(self.hand_over(receive_time, &usual, sink)),
+            None => {
+                self.fields.read(frame)?;
+                self.hand_over_fields(receive_time, frame, sink)
+            }
         }
-        self.decode_any(receive_time, frame, sink)
+    }
+
+    /// The first half of [`decode`](Self::decode): takes the frame apart.
+    #[inline]
+    pub(super) fn read<'f>(&mut self, frame: &'f [u8]) -> Result<JsonFrame<'f>, MarketDataError> {
+        match usual::read(&mut self.fields, frame) {
+            Some(usual) => Ok(JsonFrame::Usual(usual)),
+            None => self.fields.read(frame).map(|()| JsonFrame::Fields(frame)),
+        }
+    }
+
+    /// The second half: says what the frame that was read last says.
+    #[inline]
+    pub(super) fn tell(
+        &self,
+        receive_time: Nanos,
+        frame: &JsonFrame<'_>,
+        sink: &mut impl MarketSink,
+    ) -> Result<FrameKind, MarketDataError> {
+        match frame {
+            JsonFrame::Usual(usual) => Ok(self.hand_over(receive_time, usual, sink)),
+            JsonFrame::Fields(frame) => self.hand_over_fields(receive_time, frame, sink),
+        }
     }
 
     #[inline]
@@ -113,14 +139,13 @@ impl BinanceJson {
         }
     }
 
-    /// Reads a frame whatever the order of its fields.
-    fn decode_any(
-        &mut self,
+    /// A frame whatever the order of its fields, which have been read.
+    fn hand_over_fields(
+        &self,
         receive_time: Nanos,
         frame: &[u8],
         sink: &mut impl MarketSink,
     ) -> Result<FrameKind, MarketDataError> {
-        self.fields.read(frame)?;
         let fields = &self.fields;
         let message = Message { frame, fields };
         let kind = message.kind();
@@ -159,6 +184,14 @@ impl BinanceJson {
         };
         Origin { context, instrument: self.instruments.id(symbol), exchange_time, receive_time }
     }
+}
+
+/// A frame that was taken apart: its numbers stand in the decoder.
+pub(super) enum JsonFrame<'f> {
+    /// In the usual order.
+    Usual(Usual<'f>),
+    /// By its fields.
+    Fields(&'f [u8]),
 }
 
 impl Default for BinanceJson {

@@ -28,19 +28,40 @@ pub fn decode_stream(
     instruments: &Instruments,
     sink: &mut impl MarketSink,
 ) -> Result<FrameKind, MarketDataError> {
-    let message = match Message::decode(message) {
-        Ok(message) => message,
-        Err(DecodeError::OtherTemplate { .. }) => return Ok(FrameKind::Other),
-        Err(DecodeError::Truncated { offset }) => return Err(wrong(offset, Expected::Bytes)),
-        Err(DecodeError::Malformed { offset }) => return Err(wrong(offset, Expected::Value)),
-        Err(_) => return Err(wrong(0, Expected::Value)),
-    };
+    match read(message)? {
+        Some(message) => tell(receive_time, &message, size_decimals, instruments, sink),
+        None => Ok(FrameKind::Other),
+    }
+}
+
+/// Checks a message as far as its template says what it must be; nothing for a template that is
+/// not known.
+#[inline]
+pub(super) fn read(message: &[u8]) -> Result<Option<Message<'_>>, MarketDataError> {
+    match Message::decode(message) {
+        Ok(message) => Ok(Some(message)),
+        Err(DecodeError::OtherTemplate { .. }) => Ok(None),
+        Err(DecodeError::Truncated { offset }) => Err(wrong(offset, Expected::Bytes)),
+        Err(DecodeError::Malformed { offset }) => Err(wrong(offset, Expected::Value)),
+        Err(_) => Err(wrong(0, Expected::Value)),
+    }
+}
+
+/// Says what a message says.
+#[inline]
+pub(super) fn tell(
+    receive_time: Nanos,
+    message: &Message<'_>,
+    size_decimals: u8,
+    instruments: &Instruments,
+    sink: &mut impl MarketSink,
+) -> Result<FrameKind, MarketDataError> {
     let of = Stream { receive_time, size_decimals, instruments };
     match message {
-        Message::Trades(trades) => of.trades(&trades, sink),
-        Message::BestBidAsk(best) => of.best(&best, sink),
-        Message::DepthSnapshot(depth) => of.snapshot(&depth, sink),
-        Message::DepthDiff(depth) => of.diff(&depth, sink),
+        Message::Trades(trades) => of.trades(trades, sink),
+        Message::BestBidAsk(best) => of.best(best, sink),
+        Message::DepthSnapshot(depth) => of.snapshot(depth, sink),
+        Message::DepthDiff(depth) => of.diff(depth, sink),
     }
 }
 

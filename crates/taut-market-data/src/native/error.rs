@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::native::codec::EncodeError;
+
 /// Why a datagram was not read or not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -32,3 +34,11 @@ impl fmt::Display for SbeError {
 }
 
 impl core::error::Error for SbeError {}
+
+/// The one thing that a message of this crate can be refused for.
+impl From<EncodeError> for SbeError {
+    #[inline]
+    fn from(_: EncodeError) -> Self {
+        Self::Full
+    }
+}

@@ -12,10 +12,11 @@ use taut_types::{InstrumentId, OrderId, Side};
 
 use crate::event::{BookOrder, EventKind, LevelPlace, LevelUpdate, Trade};
 use crate::native::codec::{
-    self, EncodeError, LevelUpdateDecoder, LevelUpdateEncoder, OrderAddDecoder, OrderAddEncoder,
+    self, LevelUpdateDecoder, LevelUpdateEncoder, OrderAddDecoder, OrderAddEncoder,
     OrderDeleteDecoder, OrderDeleteEncoder, OrderReduceDecoder, OrderReduceEncoder, TradeDecoder,
     TradeEncoder,
 };
+use crate::native::error::SbeError;
 use crate::native::value::Value;
 
 /// An event and its instrument.
@@ -73,16 +74,16 @@ pub(crate) fn trade(from: &TradeDecoder<'_>) -> Option<(InstrumentId, Trade)> {
     Some((InstrumentId(from.instrument()), trade))
 }
 
-/// Writes an event as its template, or says nothing when it has none. A trade whose taker is not
+/// Writes an event as its template; one that has none is misuse. A trade whose taker is not
 /// known is written as a purchase: the template must name a side.
 #[inline]
 pub(crate) fn write(
     instrument: InstrumentId,
     kind: &EventKind,
     buffer: &mut [u8],
-) -> Result<Option<usize>, EncodeError> {
+) -> Result<usize, SbeError> {
     let instrument = instrument.0;
-    Ok(Some(match *kind {
+    Ok(match *kind {
         EventKind::OrderAdd(order) => {
             let mut to = OrderAddEncoder::new(buffer)?;
             to.order_id(order.order_id.0).price(order.price.raw()).lots(order.lots.0);
@@ -113,8 +114,8 @@ pub(crate) fn write(
             to.aggressor_side(trade.aggressor.unwrap_or(Side::Buy).raw());
             to.finish()
         }
-        _ => return Ok(None),
-    }))
+        _ => return Err(SbeError::Misuse),
+    })
 }
 
 /// A level of a snapshot.

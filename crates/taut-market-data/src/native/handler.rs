@@ -208,18 +208,17 @@ impl FeedHandler for NativeFeed {
             if instrument != ours {
                 return true;
             }
-            let kind = match kind {
+            match kind {
                 EventKind::Level(level) => match apply_level(book, level) {
-                    Ok(kind) => kind,
+                    Ok(level) if is_told => origin.hand(EventKind::Level(level), sink),
+                    Ok(_) => {}
                     Err(error) => {
                         failed = Some(error);
                         return false;
                     }
                 },
-                other => other,
-            };
-            if is_told {
-                origin.hand(kind, sink);
+                EventKind::Trade(trade) if is_told => origin.hand(EventKind::Trade(trade), sink),
+                _ => {}
             }
             true
         });
@@ -338,11 +337,11 @@ fn read(datagram: &[u8]) -> Option<PacketReader<'_>> {
 
 /// Sets a level, and says where it stands.
 #[inline]
-fn apply_level(book: &mut LevelBook, level: LevelUpdate) -> Result<EventKind, BookError> {
+fn apply_level(book: &mut LevelBook, level: LevelUpdate) -> Result<LevelUpdate, BookError> {
     let LevelUpdate { side, price, lots, order_count, .. } = level;
     let change = book.apply(side, price, lots, order_count)?;
     let place = LevelPlace::Behind(u32::try_from(change.depth).unwrap_or(u32::MAX));
-    Ok(EventKind::Level(LevelUpdate { place, ..level }))
+    Ok(LevelUpdate { place, ..level })
 }
 
 /// Applies a packet that was kept; when it cannot be, what the book said to it.

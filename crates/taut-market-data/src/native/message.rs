@@ -4,7 +4,8 @@ use taut_types::InstrumentId;
 
 use crate::event::EventKind;
 use crate::native::block::{InstrumentDefinition, SnapshotBegin, SnapshotEnd, SnapshotPart};
-use crate::native::codec::{self, EncodeError};
+use crate::native::codec;
+use crate::native::error::SbeError;
 use crate::native::event;
 use crate::native::frame::{BLOCK, Frame, place};
 use crate::native::group::{Levels, Orders};
@@ -105,10 +106,9 @@ impl<'a> Message<'a> {
         }))
     }
 
-    /// Writes the message with its header to the start of `buffer` and returns its length; nothing
-    /// for an event that has no template.
+    /// Writes the message with its header to the start of `buffer` and returns its length.
     #[inline]
-    pub(crate) fn write(&self, buffer: &mut [u8]) -> Result<Option<usize>, EncodeError> {
+    pub(crate) fn write(&self, buffer: &mut [u8]) -> Result<usize, SbeError> {
         macro_rules! fixed {
             ($message:expr, $encoder:ident) => {{
                 let mut to = codec::$encoder::new(buffer)?;
@@ -116,7 +116,7 @@ impl<'a> Message<'a> {
                 to.finish()
             }};
         }
-        Ok(Some(match self {
+        Ok(match self {
             Self::Event(instrument, kind) => return event::write(*instrument, kind, buffer),
             Self::SnapshotBegin(m) => fixed!(m, SnapshotBeginEncoder),
             Self::SnapshotLevels(SnapshotLevels { part, levels }) => {
@@ -133,7 +133,7 @@ impl<'a> Message<'a> {
             }
             Self::SnapshotEnd(m) => fixed!(m, SnapshotEndEncoder),
             Self::InstrumentDefinition(m) => fixed!(m, InstrumentDefinitionEncoder),
-        }))
+        })
     }
 }
 

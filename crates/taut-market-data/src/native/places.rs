@@ -96,7 +96,7 @@ impl Places {
         mut visit: impl FnMut(InstrumentId, EventKind) -> bool,
     ) {
         let (_, body) = packet.body();
-        for &place in self.offsets.iter().take(self.count) {
+        for &place in self.offsets.get(..self.count).unwrap_or_default() {
             let Some(block) = body.get(usize::from(place & !TRADE)..) else { return };
             let event = if place & TRADE == 0 {
                 LevelUpdateDecoder::decode_body(block, LEVEL_BYTES, 0)

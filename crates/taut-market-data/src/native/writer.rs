@@ -51,8 +51,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> PacketWriter<B> {
         let capacity = buffer.len().min(PACKET_BYTES_MAX);
         let room = buffer.get_mut(self.len..capacity).ok_or(SbeError::Full)?;
         let (frame, body) = room.split_first_chunk_mut().ok_or(SbeError::Full)?;
-        // The one thing that a message of this crate can be refused for.
-        let len = message.write(body).map_err(|_| SbeError::Full)?.ok_or(SbeError::Misuse)?;
+        let len = message.write(body)?;
         let size = MessageFrame::BYTES + len;
         // At most a packet's 1,400 bytes.
         let word = u16::try_from(size).map_err(|_| SbeError::Full)?;

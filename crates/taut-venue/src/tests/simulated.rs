@@ -64,7 +64,7 @@ impl Peers {
         self.link.poll_transmit(self.now);
         if !self.link.unsent().is_empty() {
             io.write(stream, self.link.unsent(), None).expect("room for a message");
-            self.link.discard_unsent();
+            self.link.clear_unsent();
         }
     }
 

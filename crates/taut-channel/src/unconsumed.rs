@@ -4,25 +4,25 @@ use crate::message::Message;
 
 /// What is known of the message in a driver's buffer.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct Unconsumed {
     bytes: Option<usize>,
     session: u64,
     position: u64,
 }
 
-impl Held {
+impl Unconsumed {
     #[inline]
-    pub(crate) const fn hold(&mut self, bytes: usize, session: u64, position: u64) {
+    pub(crate) const fn set(&mut self, bytes: usize, session: u64, position: u64) {
         *self = Self { bytes: Some(bytes), session, position };
     }
 
     #[inline]
-    pub(crate) const fn is_held(&self) -> bool {
+    pub(crate) const fn is_some(&self) -> bool {
         self.bytes.is_some()
     }
 
     #[inline]
-    pub(crate) const fn release(&mut self) {
+    pub(crate) const fn clear(&mut self) {
         self.bytes = None;
     }
 

@@ -1,30 +1,30 @@
-//! Who sits at the places of a ring's registered readers, and how each of them gets on.
+//! The places of a ring's registered readers: who has come, who has gone, and what each has been sent.
 
 use std::collections::VecDeque;
 
 use crate::counters::{DEPARTED_MAX, SubscriberCounters};
 use crate::event::{EndReason, Event, Events};
 
-/// Places at most: one bit for each.
-const SEATS_MAX: usize = 64;
+/// Slots at most: one bit for each.
+const SLOTS_MAX: usize = 64;
 
 /// The places that were taken at the last look.
 #[derive(Debug)]
-pub(crate) struct Seats {
+pub(crate) struct ReaderSlots {
     taken: u64,
     /// What had been sent when each of them was taken.
-    sent_before: [u64; SEATS_MAX],
+    sent_before: [u64; SLOTS_MAX],
     departed: VecDeque<SubscriberCounters>,
 }
 
-impl Default for Seats {
+impl Default for ReaderSlots {
     fn default() -> Self {
         let departed = VecDeque::with_capacity(DEPARTED_MAX);
-        Self { taken: 0, sent_before: [0; SEATS_MAX], departed }
+        Self { taken: 0, sent_before: [0; SLOTS_MAX], departed }
     }
 }
 
-impl Seats {
+impl ReaderSlots {
     /// Takes a new look, and tells who came and who went. `sent` messages were sent so far;
     /// `behind` says how many bytes a place's reader is behind, or was when it went.
     pub(crate) fn look(
@@ -37,18 +37,18 @@ impl Seats {
         if taken == self.taken {
             return;
         }
-        for seat in seats(self.taken & !taken) {
+        for slot in slots(self.taken & !taken) {
             if self.departed.len() == DEPARTED_MAX {
                 self.departed.pop_front();
             }
-            let counters = self.counters(seat, sent, behind(seat));
+            let counters = self.counters(slot, sent, behind(slot));
             self.departed.push_back(SubscriberCounters { is_connected: false, ..counters });
-            let session = seat as u64;
+            let session = slot as u64;
             events.tell(Event::Disconnected { session, reason: EndReason::Closed });
         }
-        for seat in seats(taken & !self.taken) {
-            self.sent_before[seat] = sent;
-            events.tell(Event::Connected { session: seat as u64, peer: None });
+        for slot in slots(taken & !self.taken) {
+            self.sent_before[slot] = sent;
+            events.tell(Event::Connected { session: slot as u64, peer: None });
         }
         self.taken = taken;
     }
@@ -63,15 +63,15 @@ impl Seats {
         sent: u64,
         behind: impl Fn(usize) -> u64,
     ) -> Vec<SubscriberCounters> {
-        let present = seats(self.taken).map(|seat| self.counters(seat, sent, behind(seat)));
+        let present = slots(self.taken).map(|slot| self.counters(slot, sent, behind(slot)));
         self.departed.iter().copied().chain(present).collect()
     }
 
     /// Nothing is dropped for a registered reader, and it is never overtaken.
-    fn counters(&self, seat: usize, sent: u64, waiting_bytes: u64) -> SubscriberCounters {
-        let sent = sent.saturating_sub(self.sent_before[seat]);
+    fn counters(&self, slot: usize, sent: u64, waiting_bytes: u64) -> SubscriberCounters {
+        let sent = sent.saturating_sub(self.sent_before[slot]);
         SubscriberCounters {
-            session: seat as u64,
+            session: slot as u64,
             is_connected: true,
             sent,
             waiting_bytes,
@@ -80,8 +80,8 @@ impl Seats {
     }
 }
 
-fn seats(bits: u64) -> impl Iterator<Item = usize> {
-    (0..SEATS_MAX).filter(move |seat| bits >> seat & 1 == 1)
+fn slots(bits: u64) -> impl Iterator<Item = usize> {
+    (0..SLOTS_MAX).filter(move |slot| bits >> slot & 1 == 1)
 }
 
 #[cfg(test)]
@@ -90,17 +90,17 @@ mod tests {
 
     #[test]
     fn tells_once_who_came_and_who_went_and_counts_for_each() {
-        let (mut seats, mut events) = (Seats::default(), Events::at_most(9));
-        let behind = |seat| 100 + seat as u64;
-        seats.look(0b101, 0, behind, &mut events);
-        seats.look(0b110, 7, behind, &mut events);
-        seats.look(0b110, 9, behind, &mut events);
+        let (mut slots, mut events) = (ReaderSlots::default(), Events::at_most(9));
+        let behind = |slot| 100 + slot as u64;
+        slots.look(0b101, 0, behind, &mut events);
+        slots.look(0b110, 7, behind, &mut events);
+        slots.look(0b110, 9, behind, &mut events);
         let connected = |session| Event::Connected { session, peer: None };
         let gone = Event::Disconnected { session: 0, reason: EndReason::Closed };
         let told: Vec<_> = std::iter::from_fn(|| events.next()).collect();
         assert_eq!(told, [connected(0), connected(2), gone, connected(1)]);
-        assert_eq!(seats.count(), 2);
-        let counts = seats.subscribers(9, behind).into_iter();
+        assert_eq!(slots.count(), 2);
+        let counts = slots.subscribers(9, behind).into_iter();
         let counts = counts.map(|one| (one.session, one.is_connected, one.sent, one.waiting_bytes));
         let expected = [(0, false, 7, 100), (1, true, 2, 101), (2, true, 9, 102)];
         assert_eq!(counts.collect::<Vec<_>>(), expected);
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn of_those_who_went_only_the_last_are_remembered() {
-        let (mut seats, mut events) = (Seats::default(), Events::at_most(9));
+        let (mut slots, mut events) = (ReaderSlots::default(), Events::at_most(9));
         for round in 0..3 * DEPARTED_MAX as u64 {
-            seats.look(round % 2, round, |_| 0, &mut events);
+            slots.look(round % 2, round, |_| 0, &mut events);
         }
-        assert_eq!(seats.subscribers(0, |_| 0).len(), DEPARTED_MAX + 1);
+        assert_eq!(slots.subscribers(0, |_| 0).len(), DEPARTED_MAX + 1);
     }
 }

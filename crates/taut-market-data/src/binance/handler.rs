@@ -1,0 +1,379 @@
+//! Binance's streams as a handler: depth updates joined to a snapshot that is asked for.
+
+use core::fmt;
+
+use taut_book::LevelBook;
+use taut_types::{Instrument, InstrumentError, InstrumentId, Nanos, SequenceNumber};
+
+use super::book::{Applied, DepthBook, DepthVisitor};
+use super::json::{BinanceJson, JsonFrame};
+use super::stream::{read, tell};
+use super::stream_codec::Message;
+use crate::event::{
+    BestPrices, Context, Event, EventKind, InstrumentKey, LevelUpdate, MarketSink, Origin,
+    SequenceRange, Soundness, Staleness,
+};
+use crate::handler::{FeedCounters, FeedHandler, FeedRequest, LineCount, Source};
+use crate::instruments::Instruments;
+
+/// How a stream's messages are written. Snapshots are always JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// The JSON streams.
+    Json,
+    /// The SBE streams of spot.
+    Sbe,
+}
+
+/// How Binance's streams are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BinanceConfig {
+    /// The instrument whose book is kept. Its lot is a power of ten: sizes are counted in it.
+    pub instrument: Instrument,
+    /// How the stream is written.
+    pub encoding: Encoding,
+    /// Price levels of a side that fit.
+    pub level_capacity: usize,
+    /// Updates that are kept until a snapshot comes.
+    pub updates_kept_max: usize,
+    /// A stream that brings nothing for so long is silent, and its book stale.
+    pub silence: Nanos,
+    /// The time between two requests for a snapshot: each costs weight at the venue.
+    pub snapshot_interval: Nanos,
+}
+
+impl BinanceConfig {
+    /// The usual: JSON, books of 65,536 levels a side, ten seconds of silence, a request a second.
+    #[must_use]
+    pub const fn new(instrument: Instrument) -> Self {
+        Self {
+            instrument,
+            encoding: Encoding::Json,
+            level_capacity: 1 << 16,
+            updates_kept_max: 1 << 12,
+            silence: Nanos::from_secs(10),
+            snapshot_interval: Nanos::from_secs(1),
+        }
+    }
+}
+
+/// A book of one instrument that follows Binance's streams.
+///
+/// [`Source::LINE_A`] brings the messages of a stream, and [`Source::LINE_B`] those of a second
+/// connection to it, if there is one: whichever brings an update first is taken.
+/// [`Source::SNAPSHOT`] brings the answers to [`FeedRequest::Snapshot`]: the depth snapshot of REST
+/// or of the WebSocket API. The top that is told is the book's; a bookTicker stream, which runs
+/// ahead of it, is left out.
+#[derive(Debug)]
+pub struct BinanceFeed {
+    decoder: BinanceJson,
+    depth: DepthBook,
+    instruments: Instruments,
+    config: BinanceConfig,
+    /// As they were told last.
+    top: BestPrices,
+    soundness: Soundness,
+    staleness: Staleness,
+    heard: Nanos,
+    is_silent: bool,
+    /// When a snapshot was asked for; nothing when the next one may be asked for at once.
+    asked: Option<Nanos>,
+    wants_snapshot: bool,
+    lines: [LineCount; 2],
+    silences: u64,
+    requests: u64,
+    malformed: u64,
+}
+
+/// A message that was checked.
+pub struct BinanceFrame<'f> {
+    received: Nanos,
+    source: Source,
+    body: Body<'f>,
+}
+
+impl fmt::Debug for BinanceFrame<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { received, source, .. } = self;
+        f.debug_struct("BinanceFrame")
+            .field("received", received)
+            .field("source", source)
+            .finish_non_exhaustive()
+    }
+}
+
+enum Body<'f> {
+    Json(JsonFrame<'f>),
+    Sbe(Message<'f>),
+}
+
+impl BinanceFeed {
+    /// A handler that has heard nothing. Allocates all its memory.
+    ///
+    /// # Errors
+    /// [`InstrumentError::BadIncrement`] when the instrument's lot is no power of ten.
+    pub fn new(config: &BinanceConfig, now: Nanos) -> Result<Self, InstrumentError> {
+        let instrument = config.instrument;
+        if instrument.lot().mantissa != 1 {
+            return Err(InstrumentError::BadIncrement);
+        }
+        let instruments = Instruments::new(&[(instrument.symbol(), instrument.id())]);
+        let levels_max = config.level_capacity.saturating_mul(2).min(BinanceJson::LEVELS_MAX);
+        Ok(Self {
+            decoder: BinanceJson::new(levels_max, instrument.lot().decimals)
+                .with_instruments(instruments.clone()),
+            depth: DepthBook::new(config.level_capacity, config.updates_kept_max),
+            instruments,
+            config: *config,
+            top: BestPrices::default(),
+            soundness: Soundness::Stale(Staleness::Joining),
+            staleness: Staleness::Joining,
+            heard: now,
+            is_silent: false,
+            asked: None,
+            wants_snapshot: false,
+            lines: [LineCount::default(); 2],
+            silences: 0,
+            requests: 0,
+            malformed: 0,
+        })
+    }
+
+    /// The book by Binance's rules, to look at.
+    #[must_use]
+    pub const fn depth(&self) -> &DepthBook {
+        &self.depth
+    }
+
+    const fn current_soundness(&self) -> Soundness {
+        if self.depth.is_stale() { Soundness::Stale(self.staleness) } else { Soundness::Sound }
+    }
+
+    /// Updates may be missing: a snapshot has to join those that come from here on.
+    fn fall_silent(&mut self) {
+        self.depth.disconnected();
+        self.staleness = Staleness::Silent;
+        self.is_silent = true;
+        self.asked = None;
+        self.wants_snapshot = false;
+    }
+
+    /// A snapshot helps once updates come that it can be joined to.
+    fn ask_if_due(&mut self, now: Nanos) {
+        let interval = self.config.snapshot_interval;
+        if self.depth.is_stale() && self.asked.is_none_or(|asked| now.since(asked) >= interval) {
+            self.asked = Some(now);
+            self.wants_snapshot = true;
+        }
+    }
+
+    fn note_line(&mut self, received: Nanos, source: Source, has_changed: bool) {
+        if let Some(line) = self.lines.get_mut(usize::from(source.0)) {
+            (self.heard, self.is_silent) = (received, false);
+            line.packets += 1;
+            line.first += u64::from(has_changed);
+        }
+    }
+}
+
+/// Hands on what the book took, of the instrument that it is about.
+struct Telling<'s, S> {
+    sink: &'s mut S,
+    context: Context<'s>,
+    event: Event,
+    is_told: bool,
+    has_changed: bool,
+}
+
+impl<S: MarketSink> DepthVisitor for Telling<'_, S> {
+    #[inline]
+    fn applied(&mut self, _update: &Applied) {
+        self.has_changed = true;
+    }
+
+    #[inline]
+    fn level(&mut self, level: &LevelUpdate) {
+        if self.is_told {
+            let event = Event { kind: EventKind::Level(*level), ..self.event };
+            self.sink.on_event(&self.context, &event);
+        }
+    }
+}
+
+impl FeedHandler for BinanceFeed {
+    type Frame<'f> = BinanceFrame<'f>;
+
+    #[inline]
+    fn decode<'f>(
+        &mut self,
+        received: Nanos,
+        source: Source,
+        bytes: &'f [u8],
+    ) -> Option<BinanceFrame<'f>> {
+        let is_json = source == Source::SNAPSHOT || self.config.encoding == Encoding::Json;
+        let body = if is_json {
+            self.decoder.read(bytes).map(|frame| Some(Body::Json(frame)))
+        } else {
+            read(bytes).map(|message| message.map(Body::Sbe))
+        };
+        match body {
+            Ok(body) => body.map(|body| BinanceFrame { received, source, body }),
+            Err(_) => {
+                self.malformed += 1;
+                None
+            }
+        }
+    }
+
+    #[inline]
+    fn apply(&mut self, frame: BinanceFrame<'_>, sink: &mut impl MarketSink) {
+        let BinanceFrame { received, source, body } = frame;
+        let ours = self.config.instrument.id();
+        let is_told = self.soundness == Soundness::Sound;
+        let Self { decoder, depth, instruments, .. } = self;
+        let gaps = depth.counters().gaps;
+        let mut has_changed = false;
+        let mut last = None;
+        let mut take = |context: &Context<'_>, event: &Event| {
+            // A snapshot does not name its symbol.
+            let is_unnamed = context.instrument == InstrumentKey::Symbol(b"");
+            if event.instrument != ours && !is_unnamed {
+                return;
+            }
+            let event = Event { instrument: ours, ..*event };
+            if is_told && matches!(event.kind, EventKind::Trade(_) | EventKind::Status(_)) {
+                sink.on_event(context, &event);
+            }
+            let mut telling =
+                Telling { sink: &mut *sink, context: *context, event, is_told, has_changed: false };
+            depth.take(context, &event, &mut telling);
+            has_changed |= telling.has_changed;
+            last = Some((context.sequence, event.exchange_time));
+        };
+        let told = match &body {
+            Body::Json(frame) => decoder.tell(received, frame, &mut take),
+            Body::Sbe(message) => tell(
+                received,
+                message,
+                self.config.instrument.lot().decimals,
+                instruments,
+                &mut take,
+            ),
+        };
+        if told.is_err() {
+            self.malformed += 1;
+        }
+        self.note_line(received, source, has_changed);
+        if self.depth.counters().gaps > gaps {
+            self.staleness = Staleness::Gap;
+        } else if self.depth.counters().levels_refused > 0 && self.depth.is_stale() {
+            self.staleness = Staleness::BookFull;
+        }
+        if let Some((sequence, exchange_time)) = last {
+            self.ask_if_due(received);
+            let top = BestPrices::of(self.depth.book());
+            if is_told && !self.depth.is_stale() && top != self.top {
+                self.top = top;
+                let origin = self.origin(received, exchange_time, sequence);
+                origin.hand(EventKind::Top(top), sink);
+            }
+        }
+    }
+
+    #[inline]
+    fn is_settled(&self) -> bool {
+        self.soundness == Soundness::Sound && !self.depth.is_stale()
+    }
+
+    #[cold]
+    fn recover(&mut self, now: Nanos, sink: &mut impl MarketSink) {
+        let current = self.current_soundness();
+        if (current == Soundness::Sound) != (self.soundness == Soundness::Sound) {
+            self.top = BestPrices::of(self.depth.book());
+            let sequence = SequenceRange::one(self.depth.last_id().unwrap_or_default());
+            let origin = self.origin(now, Nanos::ZERO, sequence);
+            origin.hand(EventKind::Book(current), sink);
+            origin.hand(EventKind::Top(self.top), sink);
+        }
+        self.soundness = current;
+    }
+
+    fn handle_timeout(&mut self, now: Nanos) {
+        if now.since(self.heard) >= self.config.silence && !self.is_silent {
+            self.silences += 1;
+            self.fall_silent();
+        }
+    }
+
+    fn handle_disconnect(&mut self, _now: Nanos, _source: Source) {
+        self.fall_silent();
+    }
+
+    fn poll_timeout(&self) -> Option<Nanos> {
+        (!self.is_silent).then_some(self.heard + self.config.silence)
+    }
+
+    fn poll_request(&mut self) -> Option<FeedRequest> {
+        let wants = core::mem::replace(&mut self.wants_snapshot, false);
+        self.requests += u64::from(wants);
+        wants.then_some(FeedRequest::Snapshot(self.config.instrument.id()))
+    }
+
+    #[inline]
+    fn soundness(&self, instrument: InstrumentId) -> Soundness {
+        if instrument == self.config.instrument.id() {
+            self.soundness
+        } else {
+            Soundness::Stale(Staleness::Joining)
+        }
+    }
+
+    #[inline]
+    fn best(&self, instrument: InstrumentId) -> BestPrices {
+        if instrument == self.config.instrument.id() { self.top } else { BestPrices::default() }
+    }
+
+    fn book(&self, instrument: InstrumentId) -> Option<&LevelBook> {
+        (instrument == self.config.instrument.id()).then(|| self.depth.book())
+    }
+
+    fn lost(&self, last: SequenceNumber) -> u64 {
+        last.0.saturating_sub(self.depth.last_id().unwrap_or_default())
+    }
+
+    fn counters(&self) -> FeedCounters {
+        let depth = self.depth.counters();
+        FeedCounters {
+            applied: depth.applied,
+            recovered: depth.outdated,
+            highest_seen: self.depth.last_id().unwrap_or_default(),
+            gaps: depth.gaps,
+            snapshots: depth.snapshots,
+            lines: self.lines,
+            silences: self.silences,
+            requests: self.requests,
+            malformed: self.malformed,
+            retransmitted: 0,
+        }
+    }
+
+    fn events_max(&self) -> usize {
+        // Every level of a frame, and the top.
+        BinanceJson::LEVELS_MAX + 1
+    }
+}
+
+impl BinanceFeed {
+    fn origin(&self, now: Nanos, exchange_time: Nanos, sequence: SequenceRange) -> Origin<'static> {
+        let instrument = self.config.instrument;
+        let context = Context {
+            instrument: InstrumentKey::Id(instrument.id().0),
+            sequence,
+            lot_decimals: instrument.lot().decimals,
+        };
+        Origin { context, instrument: instrument.id(), exchange_time, receive_time: now }
+    }
+}
+
+#[cfg(test)]
+mod tests;

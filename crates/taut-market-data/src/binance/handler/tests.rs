@@ -1,0 +1,211 @@
+//! A stream, its snapshots, and what becomes of the book.
+
+use std::format;
+use std::string::String;
+use std::vec::Vec;
+
+use taut_types::{Lots, Price, Qty, Side, Symbol};
+
+use super::*;
+
+const T0: Nanos = Nanos::from_secs(100);
+const ID: InstrumentId = InstrumentId(7);
+const BOOK: fn(Soundness) -> EventKind = EventKind::Book;
+const GAP: Soundness = Soundness::Stale(Staleness::Gap);
+const SILENT: Soundness = Soundness::Stale(Staleness::Silent);
+
+fn instrument(lot: i64) -> Instrument {
+    let lot = Qty { mantissa: lot, decimals: 3 };
+    let symbol = Symbol::new(b"BTCUSDT").unwrap();
+    Instrument::new(ID, symbol, Price(10_000_000), lot).unwrap()
+}
+
+struct Rig {
+    feed: BinanceFeed,
+    now: Nanos,
+    told: Vec<Event>,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let config = BinanceConfig {
+            level_capacity: 4,
+            updates_kept_max: 4,
+            ..BinanceConfig::new(instrument(1))
+        };
+        Self { feed: BinanceFeed::new(&config, T0).unwrap(), now: T0, told: Vec::new() }
+    }
+
+    /// As whoever drives a handler does it; what was told.
+    fn take(&mut self, source: Source, frame: &str) -> Vec<EventKind> {
+        self.now = self.now + Nanos::from_millis(100);
+        let (now, told) = (self.now, &mut self.told);
+        told.clear();
+        let mut sink = |_: &Context<'_>, event: &Event| told.push(*event);
+        if let Some(frame) = self.feed.decode(now, source, frame.as_bytes()) {
+            self.feed.apply(frame, &mut sink);
+        }
+        if !self.feed.is_settled() {
+            self.feed.recover(now, &mut sink);
+        }
+        assert!(self.told.iter().all(|event| event.instrument == ID && event.receive_time == now));
+        self.told.iter().map(|event| event.kind).collect()
+    }
+
+    fn update(&mut self, first: u64, last: u64, bids: &str, asks: &str) -> Vec<EventKind> {
+        self.take(Source::LINE_A, &depth("BTCUSDT", first, last, bids, asks))
+    }
+
+    fn snapshot(&mut self, id: u64) -> Vec<EventKind> {
+        let levels = r#""bids":[["10.00","1.5"]],"asks":[["11.00","2"]]"#;
+        self.take(Source::SNAPSHOT, &format!(r#"{{"lastUpdateId":{id},{levels}}}"#))
+    }
+
+    fn asks_for_snapshot(&mut self) -> bool {
+        let request = self.feed.poll_request();
+        assert!(request.is_none_or(|request| request == FeedRequest::Snapshot(ID)));
+        request.is_some()
+    }
+}
+
+fn depth(symbol: &str, first: u64, last: u64, bids: &str, asks: &str) -> String {
+    format!(
+        r#"{{"e":"depthUpdate","E":1723161256298,"s":"{symbol}","U":{first},"u":{last},"b":[{bids}],"a":[{asks}]}}"#
+    )
+}
+
+fn quote(price: i64, lots: i64) -> Option<(Price, Lots)> {
+    Some((Price(price * Price::SCALE / 100), Lots(lots)))
+}
+
+/// A rig whose book is sound, as of update 12.
+fn sound() -> Rig {
+    let mut rig = Rig::new();
+    assert_eq!(rig.update(11, 12, r#"["10.50","1"]"#, ""), []);
+    assert!(rig.asks_for_snapshot() && !rig.asks_for_snapshot());
+    let top = BestPrices { bid: quote(1_050, 1_000), ask: quote(1_100, 2_000) };
+    assert_eq!(rig.snapshot(10), [BOOK(Soundness::Sound), EventKind::Top(top)]);
+    assert_eq!((rig.feed.soundness(ID), rig.feed.best(ID)), (Soundness::Sound, top));
+    rig
+}
+
+#[test]
+fn a_snapshot_is_asked_for_when_updates_come_and_joins_them() {
+    let mut rig = sound();
+    assert_eq!(rig.feed.book(ID).unwrap().level_count(Side::Buy), 2);
+    assert!(rig.feed.book(InstrumentId(8)).is_none());
+    assert!(!rig.asks_for_snapshot());
+}
+
+#[test]
+fn an_update_tells_its_levels_where_they_stand_and_then_the_top() {
+    let mut rig = sound();
+    let told = rig.update(13, 14, r#"["10.00","3"],["10.25","4"]"#, r#"["11.00","0"]"#);
+    let level = |side, (price, lots): (Price, Lots), depth| {
+        let place = crate::event::LevelPlace::Behind(depth);
+        EventKind::Level(LevelUpdate { side, price, lots, order_count: 0, place })
+    };
+    assert_eq!(
+        told,
+        [
+            level(Side::Buy, quote(1_000, 3_000).unwrap(), 1),
+            level(Side::Buy, quote(1_025, 4_000).unwrap(), 1),
+            level(Side::Sell, quote(1_100, 0).unwrap(), 0),
+            EventKind::Top(BestPrices { bid: quote(1_050, 1_000), ask: None }),
+        ]
+    );
+    assert_eq!(rig.told[0].exchange_time, Nanos::from_millis(1_723_161_256_298));
+    // A level that is not there is no change, and neither is the top.
+    assert_eq!(rig.update(15, 15, r#"["9.00","0"]"#, ""), []);
+    // A second line says the same again, and nothing is told twice.
+    let again = depth("BTCUSDT", 13, 14, r#"["10.00","9"]"#, "");
+    assert_eq!(rig.take(Source::LINE_B, &again), []);
+    let [a, b] = rig.feed.counters().lines;
+    assert_eq!((a.packets, a.first, b.packets, b.first), (3, 2, 1, 0));
+}
+
+#[test]
+fn trades_are_told_and_other_symbols_are_not() {
+    let mut rig = sound();
+    let trade = |symbol: &str| {
+        format!(
+            r#"{{"e":"trade","E":1,"s":"{symbol}","t":5,"p":"10.5","q":"0.25","T":1,"m":true}}"#
+        )
+    };
+    let told = rig.take(Source::LINE_A, &trade("BTCUSDT"));
+    let [EventKind::Trade(trade_told)] = told[..] else { panic!("{told:?}") };
+    assert_eq!((trade_told.lots, trade_told.aggressor), (Lots(250), Some(Side::Sell)));
+    assert_eq!(rig.take(Source::LINE_A, &trade("ETHUSDT")), []);
+    assert_eq!(rig.take(Source::LINE_A, &depth("ETHUSDT", 13, 14, r#"["99.0","1"]"#, "")), []);
+    assert_eq!(rig.feed.book(ID).unwrap().level_count(Side::Buy), 2);
+}
+
+#[test]
+fn a_gap_makes_the_book_stale_until_a_newer_snapshot_and_asks_no_more_than_it_may() {
+    let mut rig = sound();
+    let told = rig.update(15, 16, r#"["10.60","1"]"#, "");
+    assert_eq!(told.last(), Some(&EventKind::Top(rig.feed.best(ID))));
+    assert!(told.contains(&BOOK(GAP)));
+    assert_eq!(rig.feed.soundness(ID), GAP);
+    // It has been less than a second since the last request.
+    assert!(!rig.asks_for_snapshot());
+    assert_eq!(rig.update(17, 17, "", r#"["11.5","1"]"#), []);
+    rig.now = rig.now + Nanos::from_secs(1);
+    rig.update(18, 18, "", "");
+    assert!(rig.asks_for_snapshot());
+    // One from before the gap does not help; one from behind it does.
+    rig.snapshot(13);
+    assert_eq!(rig.feed.soundness(ID), GAP);
+    rig.update(19, 19, "", "");
+    assert_eq!(rig.snapshot(17).first(), Some(&BOOK(Soundness::Sound)));
+    assert!(rig.feed.counters().gaps >= 1 && rig.feed.lost(SequenceNumber(19)) == 0);
+}
+
+#[test]
+fn silence_and_a_broken_connection_make_the_book_stale() {
+    for breaks in [false, true] {
+        let mut rig = sound();
+        let due = rig.feed.poll_timeout().unwrap();
+        let mut told = Vec::new();
+        let mut sink = |_: &Context<'_>, event: &Event| told.push(event.kind);
+        if breaks {
+            rig.feed.handle_disconnect(rig.now, Source::LINE_A);
+        } else {
+            rig.feed.handle_timeout(Nanos(due.0 - 1));
+            assert!(rig.feed.is_settled());
+            rig.feed.handle_timeout(due);
+        }
+        rig.feed.recover(due, &mut sink);
+        assert_eq!(told.first(), Some(&BOOK(SILENT)));
+        assert_eq!(rig.feed.poll_timeout(), None);
+        assert_eq!(rig.feed.counters().silences, u64::from(!breaks));
+        // The stream is there again: its updates are kept, and a snapshot joins them.
+        assert_eq!(rig.update(20, 21, "", ""), []);
+        assert!(rig.asks_for_snapshot());
+        assert_eq!(rig.snapshot(20).first(), Some(&BOOK(Soundness::Sound)));
+    }
+}
+
+#[test]
+fn a_book_with_more_levels_than_there_is_room_for_says_so() {
+    let mut rig = sound();
+    let told = rig.update(13, 13, r#"["9","1"],["8","1"],["7","1"]"#, "");
+    assert!(told.contains(&BOOK(Soundness::Stale(Staleness::BookFull))), "{told:?}");
+}
+
+#[test]
+fn what_is_malformed_is_counted_and_changes_nothing() {
+    let mut rig = sound();
+    let hash = rig.feed.book(ID).unwrap().state_hash();
+    for frame in ["", "{", r#"{"e":"depthUpdate","s":"BTCUSDT","U":14,"u":13,"b":[],"a":[]}"#] {
+        assert_eq!(rig.take(Source::LINE_A, frame), []);
+    }
+    assert_eq!(rig.feed.counters().malformed, 3);
+    assert_eq!(rig.feed.book(ID).unwrap().state_hash(), hash);
+}
+
+#[test]
+fn an_instrument_whose_lot_is_no_power_of_ten_is_refused() {
+    let config = BinanceConfig::new(instrument(5));
+    assert_eq!(BinanceFeed::new(&config, T0).err(), Some(InstrumentError::BadIncrement));
+}
