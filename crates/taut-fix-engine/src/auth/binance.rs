@@ -70,12 +70,7 @@ impl<'k> BinanceLogon<'k> {
             len += part.len() + 1;
         }
         let signature = self.key.sign(payload.get(..len - 1).unwrap_or_default());
-<<<<<<< HEAD
-        // The text is as long as its room.
-        Base64::encode(&signature.to_bytes(), out).map_or(&[], str::as_bytes)
-=======
         Base64::encode(&signature.to_bytes(), out).unwrap_or_default().as_bytes()
->>>>>>> main
     }
 }
 
@@ -88,17 +83,10 @@ pub fn seed_from_pem(pem: &[u8]) -> Option<[u8; SEED_BYTES]> {
     let text = core::str::from_utf8(pem).ok()?;
     let (_, rest) = text.split_once(BEGIN)?;
     let (inner, _) = rest.split_once(END)?;
-<<<<<<< HEAD
-    let mut key = [0; PKCS8_HEAD.len() + SEED_BYTES];
-    let letters: std::string::String = inner.split_ascii_whitespace().collect();
-    let (head, seed) = Base64::decode(letters, &mut key).ok()?.split_first_chunk()?;
-    (*head == PKCS8_HEAD).then_some(*seed.as_array()?)
-=======
     let inner: String = inner.chars().filter(|letter| !letter.is_ascii_whitespace()).collect();
     let key = Base64::decode_vec(&inner).ok()?;
     let (head, seed) = key.split_first_chunk()?;
     (*head == PKCS8_HEAD).then(|| seed.try_into().ok())?
->>>>>>> main
 }
 
 fn decimal(mut number: u64, out: &mut [u8; 20]) -> &[u8] {
