@@ -6,6 +6,7 @@ use taut_engine::NewOrder;
 use taut_types::{HalfTicks, Lots, Nanos, OrderId};
 
 use crate::flow::{BinanceFlow, FlowEvent, FlowStep, LobsterFlow, SyntheticFlow, Top};
+use crate::stream::Recorded;
 
 /// How fast a recording is replayed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -152,14 +153,6 @@ impl FlowPlayer {
         }
     }
 
-    /// The book in the words of the recorded venue, between these; nothing for other flows.
-    pub fn snapshot(&self, head: &str, tail: &str) -> Option<String> {
-        match &self.flow {
-            Flow::Binance { flow, .. } => Some(flow.snapshot(head, tail)),
-            _ => None,
-        }
-    }
-
     /// Takes the next step.
     pub fn step(&mut self, best_bid: Option<HalfTicks>, best_ask: Option<HalfTicks>) -> FlowStep {
         let at = self.position;
@@ -208,6 +201,22 @@ impl FlowPlayer {
             }
             Flow::Recorded { flow, speed } => Some(speed.scale(flow.events().get(position)?.at)),
             Flow::Binance { flow, speed } => Some(speed.scale(flow.offset(position)?)),
+        }
+    }
+}
+
+impl Recorded for FlowPlayer {
+    fn last_frame(&self) -> &str {
+        match &self.flow {
+            Flow::Binance { flow, .. } => flow.last_frame(),
+            _ => "",
+        }
+    }
+
+    fn book(&self, head: &str, tail: &str) -> Option<String> {
+        match &self.flow {
+            Flow::Binance { flow, .. } => Some(flow.snapshot(head, tail)),
+            _ => None,
         }
     }
 }

@@ -17,6 +17,14 @@ const WAITING_BYTES_MAX: usize = 256 << 10;
 /// Requests are short.
 const MESSAGE_BYTES_MAX: usize = 4 << 10;
 
+/// What a recorded venue says to who asks.
+pub trait Recorded {
+    /// Its last update; empty when there is none.
+    fn last_frame(&self) -> &str;
+    /// The book, between these words.
+    fn book(&self, head: &str, tail: &str) -> Option<String>;
+}
+
 /// A listener and its clients.
 #[derive(Debug)]
 pub struct Streams {
@@ -48,13 +56,12 @@ impl Streams {
         Ok(Self { listener, config, clients: Vec::with_capacity(CLIENTS_MAX) })
     }
 
-    /// Takes a completion; false when it is somebody else's. `book` is the answer to who asks for
-    /// the book, between these words.
+    /// Takes a completion; false when it is somebody else's.
     pub fn handle<K: Kernel>(
         &mut self,
         io: &mut Io<K>,
         completion: &Completion<'_>,
-        book: impl Fn(&str, &str) -> Option<String>,
+        recorded: &impl Recorded,
     ) -> bool {
         if let Completion::Accepted { listener, stream, .. } = *completion
             && Some(listener) == self.listener
@@ -62,7 +69,8 @@ impl Streams {
             self.accept(io, stream);
             return true;
         }
-        let is_taken = self.clients.iter_mut().any(|client| client.handle(io, completion, &book));
+        let is_taken =
+            self.clients.iter_mut().any(|client| client.handle(io, completion, recorded));
         if is_taken {
             self.clients.retain(|client| !client.is_gone);
         }
@@ -116,16 +124,20 @@ impl Client {
         &mut self,
         io: &mut Io<K>,
         completion: &Completion<'_>,
-        book: impl Fn(&str, &str) -> Option<String>,
+        recorded: &impl Recorded,
     ) -> bool {
         let Self { ws, is_subscribed, is_gone } = self;
         ws.handle(io, completion, &mut |outbox, event| match event {
             WsEvent::Session(Event::Requested(request)) => {
                 *is_subscribed = !request.path().starts_with("/ws-api");
                 // Without room for the answer it just ends.
-                let _ = outbox.accept(None, &[]);
+                let is_in = outbox.accept(None, &[]).is_ok();
+                // Who follows a stream asks for the book when the stream brings something.
+                if is_in && *is_subscribed && !recorded.last_frame().is_empty() {
+                    let _ = outbox.text(recorded.last_frame());
+                }
             }
-            WsEvent::Session(Event::Text(text)) => answer(outbox, text, &book),
+            WsEvent::Session(Event::Text(text)) => answer(outbox, text, recorded),
             WsEvent::Session(_) => {}
             WsEvent::Gone(_) => *is_gone = true,
         })
@@ -133,7 +145,7 @@ impl Client {
 }
 
 /// Answers who asks for the book. What is asked besides is not answered.
-fn answer(outbox: &mut Outbox, text: &str, book: impl Fn(&str, &str) -> Option<String>) {
+fn answer(outbox: &mut Outbox, text: &str, recorded: &impl Recorded) {
     if !text.contains("\"method\":\"depth\"") {
         return;
     }
@@ -141,7 +153,7 @@ fn answer(outbox: &mut Outbox, text: &str, book: impl Fn(&str, &str) -> Option<S
         let end = rest.find([',', '}']).unwrap_or(rest.len());
         rest.get(..end).unwrap_or("null").trim()
     });
-    if let Some(answer) = book(&format!("{{\"id\":{id},\"status\":200,\"result\":"), "}") {
+    if let Some(answer) = recorded.book(&format!("{{\"id\":{id},\"status\":200,\"result\":"), "}") {
         // A client that has no room for it asks again.
         let _ = outbox.text(&answer);
     }

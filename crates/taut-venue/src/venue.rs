@@ -440,8 +440,7 @@ impl<K: Kernel, O: Observer<K>> Handler<K> for Turn<'_, O> {
             }
             _ => {}
         }
-        let book = |head: &str, tail: &str| self.player.snapshot(head, tail);
-        if !streams.handle(io, &completion, book) {
+        if !streams.handle(io, &completion, self.player) {
             self.observer.on_completion(io, &completion);
         }
     }

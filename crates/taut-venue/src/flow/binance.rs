@@ -33,6 +33,8 @@ pub struct BinanceFlow {
     steps: Vec<Step>,
     /// The frames, one behind the other.
     frames: String,
+    /// The last frame that went out; at first the last one before the snapshot.
+    last_frame: Range<usize>,
     market: Market,
 }
 
@@ -112,7 +114,10 @@ impl BinanceFlow {
             }
             Change::Trade { price, lots, aggressor } => FlowStep::Print { price, lots, aggressor },
             Change::Frame { start, end, last_id } => {
-                self.market.last_id = last_id.unwrap_or(self.market.last_id);
+                if let Some(last_id) = last_id {
+                    self.market.last_id = last_id;
+                    self.last_frame = start..end;
+                }
                 FlowStep::Frame(start..end)
             }
         }
@@ -126,6 +131,11 @@ impl BinanceFlow {
     /// A frame's text.
     pub(crate) fn frame(&self, at: Range<usize>) -> &str {
         self.frames.get(at).unwrap_or_default()
+    }
+
+    /// The last update that went out: a stream is never silent for who comes.
+    pub(crate) fn last_frame(&self) -> &str {
+        self.frame(self.last_frame.clone())
     }
 
     /// The book as it is now, in the form of a REST depth snapshot, behind `head` and before

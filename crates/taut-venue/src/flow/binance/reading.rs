@@ -20,6 +20,8 @@ pub(super) struct Reader<'c> {
     market: Market,
     steps: Vec<Step>,
     frames: String,
+    /// How long the update before the snapshot is, which is the first of the frames.
+    last_early: usize,
     /// When the first step is due.
     origin: Option<Nanos>,
 }
@@ -43,6 +45,7 @@ impl<'c> Reader<'c> {
             market: Market::new(instrument),
             steps: Vec::new(),
             frames: String::new(),
+            last_early: 0,
             origin: None,
         }
     }
@@ -56,8 +59,8 @@ impl<'c> Reader<'c> {
             return Err(capture.error(None, "there is no depth snapshot to start from"));
         }
         let initial_orders = self.rest();
-        let Self { steps, frames, market, .. } = self;
-        Ok(BinanceFlow { initial_orders, steps, frames, market })
+        let Self { steps, frames, market, last_early, .. } = self;
+        Ok(BinanceFlow { initial_orders, steps, frames, last_frame: 0..last_early, market })
     }
 
     fn frame(&mut self, frame: &Frame<'_>) -> Result<(), FileError> {
@@ -88,6 +91,9 @@ impl<'c> Reader<'c> {
             }
             FrameKind::Depth => match self.sync.place(&said.sequence) {
                 Placement::Early => {
+                    self.frames.clear();
+                    self.frames.push_str(text);
+                    self.last_early = text.len();
                     self.early.push((said.sequence, said.levels));
                     return Ok(());
                 }
