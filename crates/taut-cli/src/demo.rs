@@ -2,10 +2,9 @@
 //!
 //! The runner (`taut-runner`) starts the venue, the gateway and, in split mode, the strategy as
 //! processes of this same binary. Here are the flags ([`arguments`], [`plan`]), what is told while
-//! it runs ([`live`]) and the report ([`outcome`], [`directory`]).
+//! it runs ([`live`]) and the report ([`outcome`]).
 
 mod arguments;
-mod directory;
 mod live;
 mod outcome;
 mod plan;

@@ -6,6 +6,7 @@
 //! same bytes.
 
 mod breakdown;
+pub mod directory;
 mod hlog;
 mod html;
 mod json;

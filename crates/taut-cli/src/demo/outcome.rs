@@ -3,7 +3,6 @@
 use taut_runner::{End, Mode, Outcome, Process, Role};
 use taut_sys::StopSignal;
 
-use crate::demo::directory;
 use crate::demo::plan::Plan;
 use crate::exit::Failure;
 use crate::report::{self, Counts, Interval, Machine, Placement, RunReport};
@@ -11,7 +10,7 @@ use crate::terminal::print;
 
 /// Writes the report, prints the table and, if asked for, the JSON line.
 pub fn publish(plan: &Plan, ended: Outcome, intervals: Vec<Interval>) -> Result<(), Failure> {
-    let out = directory::choose(plan.arguments.out.as_deref(), ended.started_utc);
+    let out = report::run::directory::choose(plan.arguments.out.as_deref(), ended.started_utc);
     let report = report_of(plan, ended, intervals);
     let html = report::write_all(&out, &report)
         .map_err(|error| Failure::run(&format!("report in {}", out.display()), error))?;

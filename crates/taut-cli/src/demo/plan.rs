@@ -8,8 +8,8 @@ use taut_types::Symbol;
 use taut_venue::flow::{LobsterFlow, LobsterSummary};
 
 use crate::demo::arguments::Arguments;
-use crate::demo::directory;
 use crate::exit::Failure;
+use crate::report;
 
 /// The longest run that makes sense: a slip of the keyboard should not start a year.
 const SECONDS_MAX: f64 = 7.0 * 86_400.0;
@@ -45,7 +45,7 @@ impl Plan {
             None => arguments.data.is_none().then_some(10.0),
         };
         let source = Source::of(arguments)?;
-        directory::check(arguments.out.as_deref())?;
+        report::run::directory::check(arguments.out.as_deref())?;
         settings.simulator = Some(source.simulator);
         settings.instrument.symbol = source.symbol;
         Ok(Self { arguments: arguments.clone(), settings, source: source.description })

@@ -112,9 +112,10 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<ObservedVenue, RunnerErro
         (config.retransmit.burst_bytes, config.retransmit.bytes_per_second) = (0, 0);
     }
     let flow = flow(&simulator)?;
-    let venue = Venue::new(&config, VenueSockets { orders: orders.into(), feed }, flow)
-        .and_then(|venue| venue.with_observer(ReadAndForget::new(sink)))
-        .map_err(|error| RunnerError::Run(error.to_string()))?;
+    let venue =
+        Venue::new(&config, VenueSockets { orders: orders.into(), feed, stream: None }, flow)
+            .and_then(|venue| venue.with_observer(ReadAndForget::new(sink)))
+            .map_err(|error| RunnerError::Run(error.to_string()))?;
     parent.say(&ready)?;
     Ok(venue)
 }

@@ -6,18 +6,22 @@ use taut_sys::check_writable_directory;
 use taut_types::Nanos;
 
 use crate::exit::Failure;
-use crate::report;
+use crate::units::utc_text;
 
 /// What holds the directories of all runs that name none.
 const BASE: &str = "taut-out";
 
 /// The directory of a report: the one that was asked for, or one of this run's own, named by its
 /// start.
+#[must_use]
 pub fn choose(out: Option<&Path>, started_utc: Nanos) -> PathBuf {
     out.map_or_else(|| new_directory(Path::new(BASE), started_utc), Path::to_path_buf)
 }
 
 /// Whether a report can be written there: better to know now than after the run.
+///
+/// # Errors
+/// The directory, why it cannot be, and what to do.
 pub fn check(out: Option<&Path>) -> Result<(), Failure> {
     let out = out.unwrap_or(Path::new(BASE));
     let name = format!("--out {}", out.display());
@@ -42,7 +46,7 @@ pub fn check(out: Option<&Path>) -> Result<(), Failure> {
 
 fn new_directory(base: &Path, started_utc: Nanos) -> PathBuf {
     // 2026-11-20 10:40:03 UTC becomes 20261120-104003.
-    let text = report::utc_text(started_utc.0);
+    let text = utc_text(started_utc.0);
     let mut digits = text.chars().filter(char::is_ascii_digit);
     let date: String = digits.by_ref().take(8).collect();
     let time: String = digits.take(6).collect();
