@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use taut_runner::{Cpus, Replay, Settings, Simulator};
+use taut_market_data::binance::BinanceJson;
+use taut_recording::capture::Capture;
+use taut_runner::{Cpus, InstrumentSettings, Replay, Settings, Simulator};
 use taut_sys::available_cpus;
 use taut_types::Symbol;
-use taut_venue::flow::{LobsterFlow, LobsterSummary};
+use taut_venue::flow::{BinanceFlow, FileError, LobsterFlow, LobsterSummary};
 
 use crate::demo::arguments::Arguments;
 use crate::exit::Failure;
@@ -47,7 +49,9 @@ impl Plan {
         let source = Source::of(arguments)?;
         report::run::directory::check(arguments.out.as_deref())?;
         settings.simulator = Some(source.simulator);
-        settings.instrument.symbol = source.symbol;
+        settings.instrument = source.instrument;
+        // A stranger's book may be deeper than the crowd's.
+        settings.gateway.levels = settings.gateway.levels.max(1 << 14);
         Ok(Self { arguments: arguments.clone(), settings, source: source.description })
     }
 }
@@ -79,7 +83,7 @@ fn parse_cpus(text: &str, cpus: &[usize]) -> Result<Cpus, Failure> {
 /// The simulator, and what it trades in ticks of a cent.
 struct Source {
     simulator: Simulator,
-    symbol: String,
+    instrument: InstrumentSettings,
     description: String,
 }
 
@@ -99,7 +103,7 @@ impl Source {
         let Arguments { seed, ticks, levels, .. } = *arguments;
         Self {
             simulator: simulator(arguments),
-            symbol: "TAUT".to_owned(),
+            instrument: InstrumentSettings::default(),
             description: format!(
                 "synthetic flow, seed {seed}, {ticks} commands/s, {levels} levels a side"
             ),
@@ -111,13 +115,40 @@ impl Source {
         let full = std::path::absolute(file)
             .map_err(|error| Failure::Usage(format!("--data {}: {error}", file.display())))?;
         check_data(&full)?;
-        let flow = LobsterFlow::read(file).map_err(|error| Failure::Usage(error.to_string()))?;
         let mut simulator = simulator(arguments);
         simulator.speed = replay;
+        simulator.data = Some(full.clone());
+        let wrong = |error: FileError| Failure::Usage(error.to_string());
+        if simulator.replays_a_stream() {
+            return Self::stream(simulator, &full, speed).map_err(wrong);
+        }
+        let flow = LobsterFlow::read(file).map_err(wrong)?;
         let symbol = symbol_of(&full).as_str().to_owned();
         let description = describe(&full, speed, flow.summary(), flow.initial_orders().len());
-        simulator.data = Some(full);
-        Ok(Self { simulator, symbol, description })
+        let instrument = InstrumentSettings { symbol, ..InstrumentSettings::default() };
+        Ok(Self { simulator, instrument, description })
+    }
+
+    /// A capture of Binance's frames, which are the venue's flow and the gateway's feed.
+    fn stream(simulator: Simulator, file: &Path, speed: &str) -> Result<Self, FileError> {
+        let capture = Capture::read(file)?;
+        let symbol = BinanceFlow::symbol(&capture)
+            .ok_or_else(|| capture.error(None, "no frame of Binance's names a symbol"))?;
+        let instrument = InstrumentSettings {
+            symbol: symbol.as_str().to_owned(),
+            lot_decimals: BinanceJson::SIZE_DECIMALS,
+            ..InstrumentSettings::default()
+        };
+        let built = instrument.build().map_err(|error| capture.error(None, error))?;
+        let flow = BinanceFlow::of(&capture, built)?;
+        let description = format!(
+            "recording {}, speed {speed}: Binance's {symbol}, {} frames, which are flow and feed, \
+             {} levels before them",
+            file.file_name().unwrap_or_default().to_string_lossy(),
+            flow.frame_count(),
+            flow.initial_orders().len()
+        );
+        Ok(Self { simulator, instrument, description })
     }
 }
 
@@ -137,7 +168,7 @@ fn simulator(arguments: &Arguments) -> Simulator {
 /// The venue reads the file again: a pipe would be empty by then, and the name travels as text.
 fn check_data(file: &Path) -> Result<(), Failure> {
     let problem = if file.exists() && !file.is_file() {
-        "is not a regular file; name a LOBSTER message file"
+        "is not a regular file; name a LOBSTER message file or a capture"
     } else if file.to_str().is_none() {
         "has a name that is not valid UTF-8; rename it"
     } else {

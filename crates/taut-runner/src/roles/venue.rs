@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use taut_fix::{CompId, Now};
 use taut_io::EpollKernel;
 use taut_sys::{Address, Socket, StreamOptions, monotonic, utc};
-use taut_types::Nanos;
-use taut_venue::flow::{LobsterFlow, SyntheticConfig, SyntheticFlow};
+use taut_types::{Instrument, Nanos};
+use taut_venue::flow::{BinanceFlow, FileError, LobsterFlow, SyntheticConfig, SyntheticFlow};
 use taut_venue::{
     FeedLoss, FeedOutput, Flow, Speed, Venue, VenueConfig, VenueCounters, VenueSockets,
 };
@@ -57,8 +57,11 @@ pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), RunnerError> 
             Some(Order::Stop) => {
                 venue.stop_flow();
                 let counters = venue.counters();
-                let published = counters.published;
-                parent.say(&Reply::Stopped { published, counters: named(&counters) })?;
+                let (published, last) = match counters.stream_updates {
+                    0 => (counters.published, counters.published),
+                    updates => (updates, counters.stream_last),
+                };
+                parent.say(&Reply::Stopped { published, last, counters: named(&counters) })?;
             }
             Some(Order::Exit) => return Ok(()),
             _ => {}
@@ -82,6 +85,7 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<ObservedVenue, RunnerErro
         })
     };
     let (orders, sink) = (listen(simulator.port)?, listen(0)?);
+    let stream = simulator.replays_a_stream().then(|| listen(0)).transpose()?;
     let address = |listener: &Socket| match listener.local_address() {
         Ok(Address::Inet(SocketAddr::V4(address))) => Ok(address),
         Ok(other) => Err(RunnerError::Run(format!("order entry: {other:?} is no IPv4 address"))),
@@ -93,6 +97,7 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<ObservedVenue, RunnerErro
         orders: address(&orders)?,
         sink: address(&sink)?,
         requests: address_of(&requests).map_err(market_data)?,
+        stream: stream.as_ref().map(address).transpose()?,
     });
     let sender = |to| sender_to(to).map_err(market_data);
     let [a, b] = setup.incremental;
@@ -111,28 +116,32 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<ObservedVenue, RunnerErro
     if simulator.refuse_retransmission {
         (config.retransmit.burst_bytes, config.retransmit.bytes_per_second) = (0, 0);
     }
-    let flow = flow(&simulator)?;
-    let venue =
-        Venue::new(&config, VenueSockets { orders: orders.into(), feed, stream: None }, flow)
-            .and_then(|venue| venue.with_observer(ReadAndForget::new(sink)))
-            .map_err(|error| RunnerError::Run(error.to_string()))?;
+    let flow = flow(&simulator, instrument)?;
+    let sockets = VenueSockets { orders: orders.into(), feed, stream: stream.map(Into::into) };
+    let venue = Venue::new(&config, sockets, flow)
+        .and_then(|venue| venue.with_observer(ReadAndForget::new(sink)))
+        .map_err(|error| RunnerError::Run(error.to_string()))?;
     parent.say(&ready)?;
     Ok(venue)
 }
 
-fn flow(simulator: &Simulator) -> Result<Flow, RunnerError> {
+fn flow(simulator: &Simulator, instrument: Instrument) -> Result<Flow, RunnerError> {
     let Simulator { seed, levels, .. } = *simulator;
     let Some(file) = &simulator.data else {
         let level_count = levels as usize;
         let config = SyntheticConfig { seed, level_count, ..SyntheticConfig::default() };
         return Ok(Flow::synthetic(SyntheticFlow::new(config), simulator.commands_per_second));
     };
-    let flow = LobsterFlow::read(file).map_err(|error| RunnerError::Run(error.to_string()))?;
     let speed = match simulator.speed {
         Replay::Factor(factor) => Speed::Factor(factor),
         Replay::Named(_) => Speed::Max,
     };
-    Ok(Flow::recorded(flow, speed))
+    let unreadable = |error: FileError| RunnerError::Run(error.to_string());
+    if simulator.replays_a_stream() {
+        let flow = BinanceFlow::read(file, instrument).map_err(unreadable)?;
+        return Ok(Flow::binance(flow, speed));
+    }
+    Ok(Flow::recorded(LobsterFlow::read(file).map_err(unreadable)?, speed))
 }
 
 /// The counters that a reader of the report may ask for.

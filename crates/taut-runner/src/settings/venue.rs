@@ -54,7 +54,8 @@ pub struct Simulator {
     pub commands_per_second: u32,
     /// Price levels a side of the crowd's book.
     pub levels: u32,
-    /// Replays this LOBSTER message file instead of the crowd.
+    /// Replays this recording instead of the crowd: a LOBSTER message file, or a capture of Binance's
+    /// frames (`.gz`), which the gateway then gets as they were recorded, over WebSocket.
     pub data: Option<PathBuf>,
     /// The replay's speed.
     pub speed: Replay,
@@ -170,6 +171,12 @@ impl Market {
 }
 
 impl Simulator {
+    /// Whether it replays a venue's own stream, which is the gateway's feed then.
+    #[must_use]
+    pub fn replays_a_stream(&self) -> bool {
+        self.data.as_ref().is_some_and(|file| file.extension().is_some_and(|kind| kind == "gz"))
+    }
+
     fn check(&self) -> Result<(), RunnerError> {
         let Self { commands_per_second, levels, lose_per_mille, .. } = self;
         if !(1..=1_000_000).contains(commands_per_second) {
@@ -199,7 +206,7 @@ impl Simulator {
             Some(file) if !file.is_file() => Err(RunnerError::setting(
                 "simulator.data",
                 file.display(),
-                "a LOBSTER message file that exists",
+                "a recording that exists",
             )),
             _ => Ok(()),
         }
