@@ -20,7 +20,7 @@ fn config(kind: u8) -> ArbiterConfig {
             ..FeedConfig::default()
         },
         silence: Nanos(100),
-        patience: Nanos(5),
+        gap_timeout: Nanos(5),
         recovery: match kind % 3 {
             0 => Recovery::Snapshot,
             1 => Recovery::Retransmission { interval, attempts_max: 3, packets_max: 4 },

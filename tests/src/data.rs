@@ -11,6 +11,8 @@ pub const ORDERBOOK: &str = "lobster/AAPL_2012-06-21_34200000_57600000_orderbook
 pub const FIRST_MESSAGES: &str = "lobster/AAPL_2012-06-21_message_10.first998.csv";
 /// The ten best levels after each of those rows.
 pub const FIRST_ORDERBOOK: &str = "lobster/AAPL_2012-06-21_orderbook_10.first998.csv";
+/// Frames of Binance's spot streams with the snapshot that they join.
+pub const BINANCE_SPOT: &str = "binance/spot_btcusdt_20240808.gz";
 
 /// The path of a file of the shared data, if it is there; prints a notice if it is not.
 #[must_use]

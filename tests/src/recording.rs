@@ -7,7 +7,7 @@ use taut_types::{ClientOrderId, Nanos};
 
 /// Something that a client was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum Notice {
     /// What one packet changed.
     Market(TickStamps, Vec<Event>),
     /// What became of an order.
@@ -26,7 +26,7 @@ pub type Asked = (ClientOrderId, RequestKind);
 pub struct Recorded<C> {
     client: C,
     /// What it was told, and when.
-    pub news: Vec<(Nanos, News)>,
+    pub notices: Vec<(Nanos, Notice)>,
     /// What it asked for.
     pub asked: Vec<Asked>,
 }
@@ -34,14 +34,14 @@ pub struct Recorded<C> {
 impl<C> Recorded<C> {
     /// Writes down from here on.
     pub const fn new(client: C) -> Self {
-        Self { client, news: Vec::new(), asked: Vec::new() }
+        Self { client, notices: Vec::new(), asked: Vec::new() }
     }
 }
 
 impl<S: Strategy> Recorded<FusedClient<S>> {
     /// Tells the strategy to open nothing any more.
     pub fn stop(&mut self, now: Nanos) {
-        self.news.push((now, News::Stop));
+        self.notices.push((now, Notice::Stop));
         self.client.stop();
     }
 
@@ -53,12 +53,12 @@ impl<S: Strategy> Recorded<FusedClient<S>> {
 
 impl<C: Client> Client for Recorded<C> {
     fn market(&mut self, clock: &Clock, stamps: TickStamps, events: &[Event]) {
-        self.news.push((clock.now(), News::Market(stamps, events.to_vec())));
+        self.notices.push((clock.now(), Notice::Market(stamps, events.to_vec())));
         self.client.market(clock, stamps, events);
     }
 
     fn order_update(&mut self, clock: &Clock, now: Nanos, update: &OrderUpdate) -> bool {
-        self.news.push((now, News::Order(*update)));
+        self.notices.push((now, Notice::Order(*update)));
         self.client.order_update(clock, now, update)
     }
 
@@ -69,7 +69,7 @@ impl<C: Client> Client for Recorded<C> {
     }
 
     fn timer(&mut self, clock: &Clock, now: Nanos) {
-        self.news.push((now, News::Timer));
+        self.notices.push((now, Notice::Timer));
         self.client.timer(clock, now);
     }
 }

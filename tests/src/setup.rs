@@ -103,7 +103,7 @@ pub fn open_venue(config: &VenueConfig, flow: Flow, feed: FeedOutput) -> (Venue,
         Ok(Address::Inet(SocketAddr::V4(orders))) => VenueAddresses { orders },
         other => panic!("{other:?}"),
     };
-    let sockets = VenueSockets { orders: orders.into(), feed };
+    let sockets = VenueSockets { orders: orders.into(), feed, stream: None };
     (Venue::new(config, sockets, flow).expect("a venue"), at)
 }
 

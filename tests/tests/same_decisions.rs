@@ -12,7 +12,7 @@ use taut_tests::books::assert_same_levels;
 use taut_tests::data::{MESSAGES, shared};
 use taut_tests::lockstep::{self, Conditions, Lockstep, START, standing_at};
 use taut_tests::lossy_link::faults;
-use taut_tests::recording::{Asked, News, Recorded};
+use taut_tests::recording::{Asked, Notice, Recorded};
 use taut_tests::setup::{synthetic_flow, venue_config, venue_config_for_losses};
 use taut_types::{ClientOrderId, Lots, Nanos};
 use taut_venue::flow::LobsterFlow;
@@ -29,7 +29,7 @@ fn strategy() -> TouchStrategy {
 
 /// What a strategy was told and what it asked for, in a session with this flow.
 struct Conversation {
-    news: Vec<(Nanos, News)>,
+    notices: Vec<(Nanos, Notice)>,
     asked: Vec<Asked>,
 }
 
@@ -50,18 +50,18 @@ fn record(config: &VenueConfig, flow: Flow, conditions: Conditions) -> Conversat
     println!("{:?}", pair.gateway.counters());
     let recorded = pair.gateway.client_mut();
     Conversation {
-        news: std::mem::take(&mut recorded.news),
+        notices: std::mem::take(&mut recorded.notices),
         asked: std::mem::take(&mut recorded.asked),
     }
 }
 
 /// Tells a client what is written down.
-fn tell(client: &mut impl Client, clock: &Clock, now: Nanos, news: &News) {
-    match news {
-        News::Market(stamps, events) => client.market(clock, *stamps, events),
-        News::Order(update) => assert!(client.order_update(clock, now, update)),
-        News::Timer => client.timer(clock, now),
-        News::Stop => {}
+fn tell(client: &mut impl Client, clock: &Clock, now: Nanos, notice: &Notice) {
+    match notice {
+        Notice::Market(stamps, events) => client.market(clock, *stamps, events),
+        Notice::Order(update) => assert!(client.order_update(clock, now, update)),
+        Notice::Timer => client.timer(clock, now),
+        Notice::Stop => {}
     }
 }
 
@@ -69,13 +69,13 @@ fn drain(client: &mut impl Client, asked: &mut Vec<Asked>) {
     asked.extend(std::iter::from_fn(|| client.next_request()).map(|r| (r.id, r.kind)));
 }
 
-fn asked_fused(news: &[(Nanos, News)]) -> Vec<Asked> {
+fn asked_fused(notices: &[(Nanos, Notice)]) -> Vec<Asked> {
     let mut client = FusedClient::new(strategy());
     let (mut clock, mut asked) = (lockstep::clock(), Vec::new());
-    for (at, news) in news {
+    for (at, notice) in notices {
         clock.set_mapping(standing_at(*at));
-        tell(&mut client, &clock, *at, news);
-        if *news == News::Stop {
+        tell(&mut client, &clock, *at, notice);
+        if *notice == Notice::Stop {
             client.stop();
         }
         drain(&mut client, &mut asked);
@@ -83,19 +83,19 @@ fn asked_fused(news: &[(Nanos, News)]) -> Vec<Asked> {
     asked
 }
 
-fn asked_split(news: &[(Nanos, News)]) -> Vec<Asked> {
+fn asked_split(notices: &[(Nanos, Notice)]) -> Vec<Asked> {
     let segment = Segment::create("split-decisions", &Regions::LAYOUT).expect("a segment");
     let regions = Regions::of(&segment).expect("regions");
     let mut client = SplitClient::new(&regions, None).expect("rings");
     let mut runner = StrategyRunner::new(&regions, None, strategy()).expect("rings");
     let (mut clock, mut asked) = (lockstep::clock(), Vec::new());
-    for (at, news) in news {
+    for (at, notice) in notices {
         clock.set_mapping(standing_at(*at));
-        tell(&mut client, &clock, *at, news);
+        tell(&mut client, &clock, *at, notice);
         while runner.poll(&clock) {}
-        match news {
-            News::Timer => runner.timer(&clock),
-            News::Stop => runner.stop(),
+        match notice {
+            Notice::Timer => runner.timer(&clock),
+            Notice::Stop => runner.stop(),
             _ => {}
         }
         drain(&mut client, &mut asked);
@@ -126,16 +126,16 @@ impl OrderEntry for Simulated {
     }
 }
 
-fn asked_simulated(news: &[(Nanos, News)]) -> Vec<Asked> {
+fn asked_simulated(notices: &[(Nanos, Notice)]) -> Vec<Asked> {
     let (mut strategy, mut entry) = (strategy(), Simulated::default());
-    for (at, news) in news {
-        match news {
-            News::Market(_, events) => {
+    for (at, notice) in notices {
+        match notice {
+            Notice::Market(_, events) => {
                 events.iter().for_each(|event| strategy.on_market(*at, event, &mut entry));
             }
-            News::Order(update) => strategy.on_order(*at, update, &mut entry),
-            News::Timer => strategy.on_timer(*at, &mut entry),
-            News::Stop => strategy.stop(),
+            Notice::Order(update) => strategy.on_order(*at, update, &mut entry),
+            Notice::Timer => strategy.on_timer(*at, &mut entry),
+            Notice::Stop => strategy.stop(),
         }
     }
     entry.0
@@ -150,13 +150,13 @@ fn assert_same(way: &str, asked: &[Asked], recorded: &[Asked]) {
 }
 
 fn check(conversation: &Conversation) {
-    let Conversation { news, asked } = conversation;
+    let Conversation { notices, asked } = conversation;
     let cancels = asked.iter().filter(|(_, kind)| matches!(kind, RequestKind::Cancel(_))).count();
-    println!("{} requests, {cancels} of them cancels, on {} news", asked.len(), news.len());
+    println!("{} requests, {cancels} of them cancels, on {} notices", asked.len(), notices.len());
     assert!(asked.len() - cancels > 200 && cancels > 50);
-    assert_same("fused", &asked_fused(news), asked);
-    assert_same("split", &asked_split(news), asked);
-    assert_same("simulated", &asked_simulated(news), asked);
+    assert_same("fused", &asked_fused(notices), asked);
+    assert_same("split", &asked_split(notices), asked);
+    assert_same("simulated", &asked_simulated(notices), asked);
 }
 
 #[test]

@@ -15,8 +15,6 @@ The project's own tools.
 
   cargo xtask tidy          check the laws of the house on this tree
   cargo xtask tidy --list   list the laws, each with its reason
-  cargo xtask tidy --pending
-                            what is left to do until further laws can be checked
   cargo xtask orderings [--if-changed | PART]
                             weaken every atomic ordering of the lock-free code, one by one, and
                             run the loom models, of which one must fail; PART of a file's path
@@ -43,10 +41,9 @@ fn main() -> ExitCode {
     };
     match words[..] {
         [] | ["help" | "--help" | "-h"] => report("help", Ok(HELP.to_owned())),
-        ["tidy"] => report("tidy", tidy::run(&root, tidy::LAWS)),
-        ["tidy", "--pending"] => report("tidy", tidy::run(&root, tidy::PENDING)),
+        ["tidy"] => report("tidy", tidy::run(&root)),
         ["tidy", "--list"] => report("tidy", Ok(tidy::list())),
-        ["tidy", word, ..] => refuse(word, "`tidy` takes `--list` or `--pending`"),
+        ["tidy", word, ..] => refuse(word, "`tidy` takes `--list`"),
         ["orderings"] => weaken("", false),
         ["orderings", "--if-changed"] => weaken("", true),
         ["orderings", part] if !part.starts_with('-') => weaken(part, false),

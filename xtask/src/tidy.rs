@@ -48,28 +48,27 @@ pub const LAWS: &[Law] = &[
     errors::LAW,
     manifest::LAW,
     docs::LAW,
+    waits::LAW,
+    ports::LAW,
+    slang::LAW,
 ];
 
-/// Laws that the tree does not keep yet: `cargo xtask tidy --pending` tells what is left. A law
-/// without findings moves up.
-pub const PENDING: &[Law] = &[waits::LAW, ports::LAW, slang::LAW];
-
 /// The whole check: how many laws hold, or the violations.
-pub fn run(root: &Path, laws: &[Law]) -> Result<String, String> {
+pub fn run(root: &Path) -> Result<String, String> {
     let tree = Tree::load(root).map_err(|error| format!("{}: {error}", root.display()))?;
-    let violations = violations(&tree, laws);
+    let violations = violations(&tree);
     match violations.len() {
-        0 => Ok(format!("tidy: {} laws hold on {} files", laws.len(), tree.len())),
+        0 => Ok(format!("tidy: {} laws hold on {} files", LAWS.len(), tree.len())),
         count => {
             Err(format!("{}\n{count} violations in {} files", violations.join("\n"), tree.len()))
         }
     }
 }
 
-/// One line per violation of these laws: `path:line: law: what is wrong; what to do`.
-fn violations(tree: &Tree, laws: &[Law]) -> Vec<String> {
+/// One line per violation: `path:line: law: what is wrong; what to do`.
+fn violations(tree: &Tree) -> Vec<String> {
     let house = House::new(tree);
-    laws.iter().flat_map(|law| law.violations(&house)).collect()
+    LAWS.iter().flat_map(|law| law.violations(&house)).collect()
 }
 
 /// One line per law: its name and its reason.
@@ -80,13 +79,11 @@ pub fn list() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LAWS, PENDING, Path, Tree, fixture, list, violations};
+    use super::{LAWS, Path, Tree, fixture, list, violations};
 
     #[test]
     fn a_tree_that_keeps_every_law_has_no_violation() {
-        for laws in [LAWS, PENDING] {
-            assert_eq!(violations(&fixture::house(), laws), Vec::<String>::new());
-        }
+        assert_eq!(violations(&fixture::house()), Vec::<String>::new());
     }
 
     #[test]
@@ -107,6 +104,6 @@ mod tests {
         assert!(tree.text("xtask/src/tidy.rs").is_some());
         assert!(tree.files().all(|(path, _)| !path.starts_with("target/")));
         // The laws may be broken while somebody edits; that they run is what is tested here.
-        violations(&tree, LAWS);
+        violations(&tree);
     }
 }

@@ -39,12 +39,12 @@ pub struct Judge<'c> {
 
 /// How long a wait may take, counted while this process runs: one that was stopped itself has not
 /// seen anybody wedged.
-struct Patience {
+struct WaitBudget {
     last: Nanos,
     left: Nanos,
 }
 
-impl Patience {
+impl WaitBudget {
     const STEP_MAX: Nanos = Nanos::from_millis(10);
 
     fn start() -> Self {
@@ -109,10 +109,10 @@ impl<'c> Judge<'c> {
         mut meanwhile: impl FnMut(),
     ) -> Result<bool, Failure> {
         self.killer.order(victim, after)?;
-        let mut patience = Patience::start();
+        let mut budget = WaitBudget::start();
         while !self.killer.is_done() {
             meanwhile();
-            if !patience.lasts() {
+            if !budget.lasts() {
                 return Err(Failure::Run("the killer does not kill".to_owned()));
             }
         }
@@ -132,8 +132,8 @@ impl<'c> Judge<'c> {
         let mut reader = Reader::open(self.channel, ring).map_err(failed)?;
         let (name, notes) = (self.name, self.notes);
         let victim = self.start(|| victim::write(name, notes, ring))?;
-        let mut patience = Patience::start();
-        while self.note(FIRST_NS) == 0 && patience.lasts() {
+        let mut budget = WaitBudget::start();
+        while self.note(FIRST_NS) == 0 && budget.lasts() {
             reader.drain();
             // The victim may have to share a CPU with us before it can begin.
             taut_sys::yield_cpu();
@@ -145,9 +145,9 @@ impl<'c> Judge<'c> {
         let at_work = self.kill(victim, life, || reader.drain())?;
         self.outcome.killed_mid_write += u64::from(at_work);
         // What was committed when the victim died must come, past the claim of one before it.
-        let (mut patience, committed) = (Patience::start(), self.note(COMMITTED));
+        let (mut budget, committed) = (WaitBudget::start(), self.note(COMMITTED));
         reader.drain();
-        while reader.position() < committed && patience.lasts() {
+        while reader.position() < committed && budget.lasts() {
             reader.drain();
         }
         self.heal.record(self.note(FIRST_NS).saturating_sub(self.note(ATTACHED_NS)));
@@ -162,9 +162,9 @@ impl<'c> Judge<'c> {
         let mut writer = Writer::open(self.channel, ring).map_err(failed)?;
         let (name, notes) = (self.name, self.notes);
         let victim = self.start(|| victim::read(name, notes, ring))?;
-        let mut patience = Patience::start();
+        let mut budget = WaitBudget::start();
         // Its first message, so that it is killed while it reads.
-        while self.note(MESSAGES) == 0 && patience.lasts() {
+        while self.note(MESSAGES) == 0 && budget.lasts() {
             if !writer.send() {
                 taut_sys::yield_cpu();
             }
@@ -188,8 +188,8 @@ impl<'c> Judge<'c> {
 
     /// The dead reader holds nobody back: two rings full get through.
     fn leave_reader(&mut self, writer: &mut Writer<'_>) -> Result<(), Failure> {
-        let (mut patience, mut sent) = (Patience::start(), 0);
-        while sent < 1_024 && patience.lasts() {
+        let (mut budget, mut sent) = (WaitBudget::start(), 0);
+        while sent < 1_024 && budget.lasts() {
             sent += u64::from(writer.send());
         }
         self.outcome.wedged += u64::from(sent < 1_024);

@@ -49,17 +49,17 @@ counters! {
         snapshots,
         /// Packets that line A brought.
         line_a,
-        /// Those of them that were news.
+        /// Those of them that were new.
         line_a_first,
         /// Packets that line B brought.
         line_b,
-        /// Those of them that were news.
+        /// Those of them that were new.
         line_b_first,
         /// How often a line fell silent.
         silences,
         /// Requests for packets that both lines had lost.
         retransmit_requests,
-        /// Packets that such requests brought, and that were news.
+        /// Packets that such requests brought, and that were new.
         retransmitted,
         /// Packets that were no packets of this feed.
         malformed,

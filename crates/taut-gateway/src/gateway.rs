@@ -22,6 +22,7 @@ use crate::message::{OrderUpdate, Request, TickStamps};
 use crate::observer::Observer;
 use crate::order_entry::OrderSession;
 use crate::regions::{Recorders, Regions};
+use crate::stream::Streams;
 
 /// Packets of a channel after which the order session is looked at although more packets wait.
 const PACKETS_IN_A_ROW: usize = 8;
@@ -29,7 +30,7 @@ const PACKETS_IN_A_ROW: usize = 8;
 const REQUESTS_IN_A_ROW: usize = 64;
 /// Time between two rounds of housekeeping.
 const HOUSEKEEPING: Nanos = Nanos::from_millis(1);
-/// Orders, two lines, snapshots, packets sent again, and some of an observer.
+/// Orders, two lines, snapshots, packets sent again (or two streams), and some of an observer.
 const SOURCES: usize = 8;
 
 /// A gateway: one instrument, one feed, one order session, one client, one thread.
@@ -49,6 +50,7 @@ pub struct Gateway<'m, C, F, K: Kernel = EpollKernel, O = ()> {
 struct Core<'m, C, F, O> {
     clock: Clock,
     feed: Feed,
+    streams: Option<Box<Streams>>,
     market: Market<F>,
     orders: OrderSession,
     observer: O,
@@ -117,9 +119,16 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
         };
         let mut events = EventLoop::new(kernel, sizes)?;
         let io = events.io();
+        let (input, streams) = match input {
+            FeedInput::Streams(streams) => {
+                (FeedInput::HandedOver, Some(Box::new(Streams::new(streams, config.hot))))
+            }
+            other => (other, None),
+        };
         let core = Core {
             clock,
             feed: Feed::new(io, input, config.hot)?,
+            streams,
             market: Market::new(handler, config.instrument.id()),
             orders: OrderSession::connect(config, io, now)?,
             observer: (),
@@ -144,10 +153,11 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
         let Self { mut events, core, housekeeping_due } = self;
         observer.on_start(events.io(), &core.clock)?;
         let Core { clock, feed, market, orders, client, recorders, shared_counters, .. } = core;
-        let Core { hot, received, fault, .. } = core;
+        let Core { hot, received, fault, streams, .. } = core;
         let core = Core {
             clock,
             feed,
+            streams,
             market,
             orders,
             observer,
@@ -233,7 +243,8 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
 
     /// What the feed needs from its venue and the gateway's own sockets cannot ask for.
     pub fn poll_feed_request(&mut self) -> Option<FeedRequest> {
-        if self.core.feed.can_ask() { None } else { self.core.market.feed_mut().poll_request() }
+        let asks = self.core.feed.can_ask() || self.core.streams.is_some();
+        if asks { None } else { self.core.market.feed_mut().poll_request() }
     }
 
     /// Asks the venue to end the order session.
@@ -425,7 +436,38 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
                 self.feed.ask(io, &packets);
             }
         }
+        if let Some(streams) = &mut self.streams {
+            streams.handle_timeout(io);
+            // What cannot be asked for now is asked for again by the handler.
+            if streams.can_ask()
+                && let Some(FeedRequest::Snapshot(_)) = self.market.feed_mut().poll_request()
+            {
+                streams.ask(io);
+            }
+        }
         Ok(())
+    }
+
+    /// What the connections of the feed brought, if it was one of theirs.
+    fn handle_streams(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        completion: &Completion<'_>,
+    ) -> Result<bool, GatewayError> {
+        let Some(mut streams) = self.streams.take() else { return Ok(false) };
+        let received = self.clock.now();
+        let taken = streams.handle(io, completion);
+        let mut handled = Ok(());
+        for (source, frame) in streams.frames() {
+            handled = handled.and_then(|()| self.handle_frame(io, received, source, frame));
+        }
+        self.streams = Some(streams);
+        handled?;
+        if let Some(Some(source)) = taken {
+            self.market.handle_disconnect(received, source);
+            self.pass_on(io, TickStamps::NONE)?;
+        }
+        Ok(taken.is_some())
     }
 
     /// Tells the client what a datagram changed, and serves what it answers.
@@ -489,7 +531,10 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
                 self.feed.receive_failed(source, error);
                 Ok(())
             }
-            _ => self.observer.on_completion(io, completion),
+            _ => match self.handle_streams(io, completion)? {
+                true => Ok(()),
+                false => self.observer.on_completion(io, completion),
+            },
         }
     }
 }

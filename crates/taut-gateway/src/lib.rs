@@ -33,6 +33,7 @@ mod regions;
 mod reports;
 mod runner;
 mod strategy;
+mod stream;
 mod touch;
 
 pub use client::{Client, FusedClient, SplitClient};
@@ -46,4 +47,5 @@ pub use observer::Observer;
 pub use regions::{Regions, Views};
 pub use runner::StrategyRunner;
 pub use strategy::{OrderEntry, Strategy};
+pub use stream::{FeedStreams, StreamAddress};
 pub use touch::{TouchConfig, TouchStrategy};

@@ -59,6 +59,15 @@ impl<F: FeedHandler> Market<F> {
         }
     }
 
+    /// A connection of the feed broke; [`Market::events`] holds what that changes.
+    pub(crate) fn handle_disconnect(&mut self, now: Nanos, source: Source) {
+        self.changes.clear();
+        self.feed.handle_disconnect(now, source);
+        if !self.feed.is_settled() {
+            self.recover(now);
+        }
+    }
+
     #[cold]
     fn recover(&mut self, now: Nanos) {
         self.changes.clear_in_order();

@@ -84,8 +84,7 @@ impl OrderSession {
         io: &mut Io<impl Kernel>,
         clock: &Clock,
     ) -> Result<(), GatewayError> {
-        let mono = clock.now();
-        let now = Now { mono, utc: clock.utc_at(mono) };
+        let now = at(clock, clock.now());
         io.receive(self.stream)?;
         self.link.connect(now);
         self.transmit(io, now).map(drop)
@@ -121,7 +120,7 @@ impl OrderSession {
         recorders: &mut Recorders<'_>,
         mut tell: impl FnMut(&OrderUpdate) -> Result<(), GatewayError>,
     ) -> Result<(), GatewayError> {
-        let now = Now { mono: received, utc: clock.utc_at(received) };
+        let now = at(clock, received);
         loop {
             self.handle_messages(now, &mut bytes, recorders, &mut tell)?;
             let is_paused = self.link.is_paused();
@@ -183,9 +182,8 @@ impl OrderSession {
         io: &mut Io<impl Kernel>,
         clock: &Clock,
     ) -> Result<(), GatewayError> {
-        let mono = clock.now();
-        let now = Now { mono, utc: clock.utc_at(mono) };
-        if self.link.poll_timeout().is_some_and(|due| due <= mono)
+        let now = at(clock, clock.now());
+        if self.link.poll_timeout().is_some_and(|due| due <= now.mono)
             && let Some(delivery) = self.link.handle_timeout(now)
             && let Event::Disconnect(reason) = delivery.event
         {
@@ -200,8 +198,7 @@ impl OrderSession {
         io: &mut Io<impl Kernel>,
         clock: &Clock,
     ) -> Result<(), GatewayError> {
-        let mono = clock.now();
-        let now = Now { mono, utc: clock.utc_at(mono) };
+        let now = at(clock, clock.now());
         self.link.outbox(now).log_out("");
         self.transmit(io, now).map(drop)
     }
@@ -265,7 +262,7 @@ impl OrderSession {
         let checked = clock.now();
         mark(&mut offsets, Stage::Risk, origin, checked);
 
-        let now = Now { mono: checked, utc: clock.utc_at(checked) };
+        let now = at(clock, checked);
         self.encode_order(now, request.id, &order)?;
         let encoded = clock.now();
         mark(&mut offsets, Stage::Encode, origin, encoded);
@@ -362,8 +359,7 @@ impl OrderSession {
                 return Ok(Some(OrderUpdate { id: target, kind, state, lots_open }));
             }
         };
-        let mono = clock.now();
-        let now = Now { mono, utc: clock.utc_at(mono) };
+        let now = at(clock, clock.now());
         let message = OrderCancelRequest {
             cl_ord_id: ShortText::from_u64(id.0),
             orig_cl_ord_id: ShortText::from_u64(target.0),
@@ -416,6 +412,12 @@ fn session_config(config: &GatewayConfig) -> SessionConfig {
         reset_on_logon: true,
         ..SessionConfig::new(Role::Initiator, BeginString::Fix44, sender, target)
     }
+}
+
+/// Both clocks at a moment of the monotonic one.
+#[inline]
+fn at(clock: &Clock, mono: Nanos) -> Now {
+    Now { mono, utc: clock.utc_at(mono) }
 }
 
 /// Notes where a stage of a measured order ended.

@@ -285,7 +285,7 @@ pub enum Staleness {
     Refreshing,
     /// No line says anything, or the connection broke.
     Silent,
-    /// A line begins again with old numbers: the venue may have restarted. Its next news ends
+    /// A line begins again with old numbers: the venue may have restarted. Its next new packet ends
     /// this, or more of the same does, which makes the new run the one to follow.
     Restarting,
     /// It has more levels than there is room for.

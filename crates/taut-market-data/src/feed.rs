@@ -50,7 +50,7 @@ mod arbiter;
 mod counters;
 mod line;
 mod request;
-mod rerun;
+mod restart;
 mod retransmit;
 mod sequencer;
 mod slots;

@@ -7,7 +7,8 @@
 //! what only this feed has (snapshots in parts, definitions) has types of its own, one per template
 //! in [`Message`].
 //!
-//! [`PacketWriter`] packs messages into a buffer that it is given; [`PacketReader`] reads a
+//! [`PacketWriter`] packs messages into a buffer that it is given ([`TransactionWriter`] and
+//! [`SnapshotWriter`] those of a whole feed); [`PacketReader`] reads a
 //! datagram back message by message; on the hot path [`Places`] checks it and then reads only its
 //! level updates and trades. Templates of a newer schema are skipped by their size, blocks
 //! that a newer version made longer are read up to what is known, and nothing that a peer sends can
@@ -47,8 +48,10 @@ mod message;
 mod packet;
 mod places;
 mod reader;
+mod snapshot;
 #[cfg(test)]
 mod tests;
+mod transaction;
 mod value;
 mod writer;
 
@@ -64,4 +67,6 @@ pub use packet::{
 };
 pub use places::Places;
 pub use reader::{Messages, PacketReader};
+pub use snapshot::SnapshotWriter;
+pub use transaction::TransactionWriter;
 pub use writer::PacketWriter;

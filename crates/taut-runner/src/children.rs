@@ -123,7 +123,8 @@ impl Children {
             if monotonic() >= deadline {
                 break;
             }
-            std::thread::sleep(std::time::Duration::from_millis(2));
+            // PACE: the end of a child is asked for, not announced.
+            taut_sys::sleep(Nanos::from_millis(2));
         }
         for child in &mut self.children {
             if child.ended().is_none() {
@@ -150,7 +151,8 @@ impl Children {
             if monotonic() >= deadline {
                 return RunnerError::Run(format!("the {}: {text}", role.name()));
             }
-            std::thread::sleep(std::time::Duration::from_millis(2));
+            // PACE: the end of a child is asked for, not announced.
+            taut_sys::sleep(Nanos::from_millis(2));
         }
     }
 }

@@ -252,7 +252,7 @@ fn open_venue(
     };
     let orders = Endpoint::At(Address::Inet(at(ORDERS).into()), StreamOptions::default());
     let flow = simulator::flow(simulator)?;
-    Venue::on_kernel(host, &config, VenueSockets { orders, feed }, flow)
+    Venue::on_kernel(host, &config, VenueSockets { orders, feed, stream: None }, flow)
         .map_err(|error| RunnerError::Run(format!("the venue: {error}")))
 }
 

@@ -11,7 +11,8 @@ use crate::lines::FeedLoss;
 /// A venue's instrument, sizes and habits. Start from [`VenueConfig::new`] and change what differs.
 #[derive(Clone, Copy, Debug)]
 pub struct VenueConfig {
-    /// What is traded. Its lot is a whole number, because FIX quantities are here.
+    /// What is traded. OrderQty (38) is a whole number of its smallest decimal place: of units
+    /// where its lot has no decimals, of 0.00000001 coins where it has eight.
     pub instrument: Instrument,
     /// How many orders may rest at once.
     pub order_capacity: usize,

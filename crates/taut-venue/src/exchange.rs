@@ -3,6 +3,8 @@
 //! Reports go to the clients before the packets of the same command go to the feed, so that who
 //! traded knows it first. Real venues differ in this; it is the order that favours order entry.
 
+use std::ops::Range;
+
 use taut_book::OrderBook;
 use taut_engine::{Command, Engine, EngineConfig, Event, NewOrder};
 use taut_fix::{
@@ -18,9 +20,10 @@ use crate::config::VenueConfig;
 use crate::counters::VenueCounters;
 use crate::entry::{Refusal, check_order, check_symbol};
 use crate::error::VenueError;
+use crate::flow::FlowStep;
 use crate::lines::Lines;
 use crate::orders::{ClientOrders, Known, SessionId};
-use crate::pacing::{Flow, FlowPlayer, FlowStep};
+use crate::pacing::{Flow, FlowPlayer};
 use crate::publisher::Publisher;
 use crate::reports::{Reporter, no_order_id, ord_rej_reason};
 
@@ -101,12 +104,12 @@ impl Exchange {
         }
     }
 
-    /// Takes the flow's next step.
+    /// Takes the flow's next step; the recorded frame that the book now has, if it is one.
     pub fn step_flow(
         &mut self,
         now: Now,
         clients: &mut ClientIo<'_, impl Kernel>,
-    ) -> Result<(), VenueError> {
+    ) -> Result<Option<Range<usize>>, VenueError> {
         let book = self.engine.book();
         let command =
             match self.player.step(book.best_price(Side::Buy), book.best_price(Side::Sell)) {
@@ -114,9 +117,11 @@ impl Exchange {
                 FlowStep::Print { price, lots, aggressor } => {
                     self.counters.prints += 1;
                     let Now { mono, utc } = self.stamp(now);
-                    return self.publisher.print(clients.io, mono, utc, price, lots, aggressor);
+                    self.publisher.print(clients.io, mono, utc, price, lots, aggressor)?;
+                    return Ok(None);
                 }
-                FlowStep::Nothing => return Ok(()),
+                FlowStep::Frame(at) => return Ok(Some(at)),
+                FlowStep::Nothing => return Ok(None),
             };
         self.counters.flow_commands += 1;
         let mut is_refused = !is_for_a_flow(&self.instrument, &command);
@@ -128,7 +133,7 @@ impl Exchange {
             );
         }
         self.counters.flow_rejects += u64::from(is_refused);
-        Ok(())
+        Ok(None)
     }
 
     /// A client is in.

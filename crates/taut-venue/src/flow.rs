@@ -1,14 +1,18 @@
 //! Order flows: where the venue's orders come from when nobody trades.
 //!
-//! [`SyntheticFlow`] makes a deterministic market out of a seed; [`LobsterFlow`] is a recorded one.
-//! Both give the orders that rest before the start and then commands, know no clock, and leave the
+//! [`SyntheticFlow`] makes a deterministic market out of a seed; [`LobsterFlow`] and [`BinanceFlow`]
+//! are recorded ones. All give the orders that rest before the start and then commands, know no clock, and leave the
 //! engine to the venue.
 
+mod binance;
 mod random;
+mod step;
 mod synthetic;
 #[cfg(test)]
 mod tests;
 
+pub use binance::BinanceFlow;
 pub use random::SplitMix64;
+pub(crate) use step::FlowStep;
 pub use synthetic::{SyntheticConfig, SyntheticFlow, Top};
 pub use taut_recording::lobster::{FlowEvent, LobsterFlow, LobsterSummary};

@@ -41,6 +41,7 @@ mod pacing;
 mod publisher;
 mod reports;
 mod snapshot;
+mod stream;
 mod venue;
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! When the next step of the order flow is due, on the monotonic clock.
 
-use taut_engine::{Command, NewOrder};
-use taut_types::{HalfTicks, Lots, Nanos, OrderId, Price, Side};
+use std::ops::Range;
 
-use crate::flow::{FlowEvent, LobsterFlow, SyntheticFlow, Top};
+use taut_engine::NewOrder;
+use taut_types::{HalfTicks, Lots, Nanos, OrderId};
+
+use crate::flow::{BinanceFlow, FlowEvent, FlowStep, LobsterFlow, SyntheticFlow, Top};
+use crate::stream::Recorded;
 
 /// How fast a recording is replayed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +37,14 @@ pub enum Flow {
         /// Its pace.
         speed: Speed,
     },
+    /// A recorded Binance stream, which goes out as well: see
+    /// [`VenueSockets::stream`](crate::VenueSockets::stream).
+    Binance {
+        /// The recording.
+        flow: Box<BinanceFlow>,
+        /// Its pace.
+        speed: Speed,
+    },
 }
 
 impl Flow {
@@ -46,12 +57,13 @@ impl Flow {
     /// A recorded market. A factor that is not positive counts as 1.
     #[must_use]
     pub fn recorded(flow: LobsterFlow, speed: Speed) -> Self {
-        let speed = match speed {
-            Speed::Factor(factor) if factor > 0.0 => speed,
-            Speed::Factor(_) => Speed::Factor(1.0),
-            Speed::Max => speed,
-        };
-        Self::Recorded { flow: Box::new(flow), speed }
+        Self::Recorded { flow: Box::new(flow), speed: speed.or_recorded() }
+    }
+
+    /// A recorded Binance stream. A factor that is not positive counts as 1.
+    #[must_use]
+    pub fn binance(flow: BinanceFlow, speed: Speed) -> Self {
+        Self::Binance { flow: Box::new(flow), speed: speed.or_recorded() }
     }
 
     /// The orders that rest before the start.
@@ -61,26 +73,29 @@ impl Flow {
             Self::None => &[],
             Self::Synthetic { flow, .. } => flow.initial_orders(),
             Self::Recorded { flow, .. } => flow.initial_orders(),
+            Self::Binance { flow, .. } => flow.initial_orders(),
         }
     }
 }
 
-/// One step of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FlowStep {
-    /// For the engine.
-    Command(Command),
-    /// A trade that no order of the book took part in.
-    Print {
-        /// At which price.
-        price: Price,
-        /// How much.
-        lots: Lots,
-        /// The taker's side.
-        aggressor: Side,
-    },
-    /// Nothing for the book.
-    Nothing,
+impl Speed {
+    /// A factor that is not positive counts as 1.
+    fn or_recorded(self) -> Self {
+        match self {
+            Self::Factor(factor) if factor > 0.0 => self,
+            Self::Factor(_) => Self::Factor(1.0),
+            Self::Max => self,
+        }
+    }
+
+    /// When what was recorded at this time is due.
+    fn scale(self, at: Nanos) -> Nanos {
+        match self {
+            Self::Max => Nanos::ZERO,
+            // A pace, not money: float casts saturate.
+            Self::Factor(factor) => Nanos((at.0 as f64 / factor) as i64),
+        }
+    }
 }
 
 /// A flow and where it stands.
@@ -116,18 +131,34 @@ impl FlowPlayer {
 
     /// Whether there is no step left.
     pub fn is_finished(&self) -> bool {
-        self.offset(self.position).is_none()
+        self.offset(self.position).is_none() && !self.is_behind()
     }
 
     /// When the next step is due; `None` when the flow does not run or is finished.
     pub fn due(&self) -> Option<Nanos> {
-        Some(self.origin? + self.offset(self.position)?)
+        let origin = self.origin?;
+        if self.is_behind() { Some(origin) } else { Some(origin + self.offset(self.position)?) }
+    }
+
+    /// Whether something has to be put right before the next step.
+    fn is_behind(&self) -> bool {
+        matches!(&self.flow, Flow::Binance { flow, .. } if flow.is_behind())
+    }
+
+    /// The text of a frame of the recording.
+    pub fn frame(&self, at: Range<usize>) -> &str {
+        match &self.flow {
+            Flow::Binance { flow, .. } => flow.frame(at),
+            _ => "",
+        }
     }
 
     /// Takes the next step.
     pub fn step(&mut self, best_bid: Option<HalfTicks>, best_ask: Option<HalfTicks>) -> FlowStep {
         let at = self.position;
-        self.position += 1;
+        if !self.is_behind() {
+            self.position += 1;
+        }
         match &mut self.flow {
             Flow::None => FlowStep::Nothing,
             Flow::Synthetic { flow, .. } => {
@@ -140,13 +171,22 @@ impl FlowPlayer {
                 }
                 _ => FlowStep::Nothing,
             },
+            Flow::Binance { flow, .. } => {
+                if flow.is_behind() {
+                    flow.catch_up()
+                } else {
+                    flow.step(at)
+                }
+            }
         }
     }
 
     /// An order was filled, and this is left of it.
     pub fn on_fill(&mut self, order_id: OrderId, remaining: Lots) {
-        if let Flow::Synthetic { flow, .. } = &mut self.flow {
-            flow.on_fill(order_id, remaining);
+        match &mut self.flow {
+            Flow::Synthetic { flow, .. } => flow.on_fill(order_id, remaining),
+            Flow::Binance { flow, .. } => flow.on_fill(order_id, remaining),
+            Flow::None | Flow::Recorded { .. } => {}
         }
     }
 
@@ -159,14 +199,24 @@ impl FlowPlayer {
                 let ns = position as u128 * 1_000_000_000 / u128::from(*ticks_hz);
                 Some(Nanos(i64::try_from(ns).unwrap_or(i64::MAX)))
             }
-            Flow::Recorded { flow, speed } => {
-                let at = flow.events().get(position)?.at;
-                Some(match speed {
-                    Speed::Max => Nanos::ZERO,
-                    // A pace, not money: float casts saturate.
-                    Speed::Factor(factor) => Nanos((at.0 as f64 / factor) as i64),
-                })
-            }
+            Flow::Recorded { flow, speed } => Some(speed.scale(flow.events().get(position)?.at)),
+            Flow::Binance { flow, speed } => Some(speed.scale(flow.offset(position)?)),
+        }
+    }
+}
+
+impl Recorded for FlowPlayer {
+    fn last_frame(&self) -> &str {
+        match &self.flow {
+            Flow::Binance { flow, .. } => flow.last_frame(),
+            _ => "",
+        }
+    }
+
+    fn book(&self, head: &str, tail: &str) -> Option<String> {
+        match &self.flow {
+            Flow::Binance { flow, .. } => Some(flow.snapshot(head, tail)),
+            _ => None,
         }
     }
 }

@@ -2,27 +2,20 @@
 
 use taut_engine::{CancelReason, Event};
 use taut_io::{Io, Kernel};
-use taut_market_data::native::{
-    Message, PACKET_BYTES_MAX, PacketFlags, PacketHeader, PacketWriter, SbeError,
-};
+use taut_market_data::native::{Message, TransactionWriter};
 use taut_market_data::{BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade};
 use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Price, SequenceNumber, Side};
 
 use crate::error::VenueError;
 use crate::lines::Lines;
 
-/// Numbers packets from 1, without a hole.
+/// What the engine does, as transactions on the lines.
 #[derive(Debug)]
 pub struct Publisher {
     pub lines: Lines,
-    writer: PacketWriter<[u8; PACKET_BYTES_MAX]>,
+    writer: TransactionWriter,
     instrument: Instrument,
-    stream_id: u32,
-    /// The last sequence number sent.
-    sequence: u64,
     trade_id: u64,
-    /// Whether a packet is being filled.
-    is_open: bool,
     /// Monotonic time of the last packet.
     last_sent: Nanos,
     heartbeats: u64,
@@ -32,12 +25,9 @@ impl Publisher {
     pub const fn new(lines: Lines, instrument: Instrument, stream_id: u32) -> Self {
         Self {
             lines,
-            writer: PacketWriter::new([0; PACKET_BYTES_MAX]),
+            writer: TransactionWriter::new(stream_id),
             instrument,
-            stream_id,
-            sequence: 0,
             trade_id: 0,
-            is_open: false,
             last_sent: Nanos::ZERO,
             heartbeats: 0,
         }
@@ -45,7 +35,7 @@ impl Publisher {
 
     /// The last sequence number sent.
     pub const fn sequence(&self) -> SequenceNumber {
-        SequenceNumber(self.sequence)
+        self.writer.sequence()
     }
 
     pub const fn heartbeats(&self) -> u64 {
@@ -92,13 +82,9 @@ impl Publisher {
         mono: Nanos,
         utc: Nanos,
     ) -> Result<(), VenueError> {
-        let flags = PacketFlags::HEARTBEAT.with(PacketFlags::LAST);
-        let header = self.header(self.sequence, flags, utc);
-        // The buffer is large enough for a header: nothing can fail.
-        let _ = self.writer.begin(header);
         self.last_sent = mono;
         self.heartbeats += 1;
-        self.lines.send_unnumbered(io, self.writer.finish())
+        self.lines.send_unnumbered(io, self.writer.heartbeat(utc))
     }
 
     fn on_event(
@@ -160,19 +146,9 @@ impl Publisher {
         utc: Nanos,
         change: EventKind,
     ) -> Result<(), VenueError> {
-        let message = Message::Event(self.instrument.id(), change);
-        if self.is_open {
-            match self.writer.push(&message) {
-                Err(SbeError::Full) => self.send(io, utc, PacketFlags::EMPTY)?,
-                _ => return Ok(()),
-            }
-        }
-        let header = self.header(self.sequence.saturating_add(1), PacketFlags::EMPTY, utc);
-        let _ = self.writer.begin(header);
-        self.is_open = true;
-        // Every increment is much shorter than an empty packet's room.
-        let _ = self.writer.push(&message);
-        Ok(())
+        let Self { lines, writer, instrument, .. } = self;
+        let message = Message::Event(instrument.id(), change);
+        writer.push(utc, &message, &mut |sequence, packet| lines.send(io, sequence, packet))
     }
 
     fn end_transaction(
@@ -181,35 +157,11 @@ impl Publisher {
         mono: Nanos,
         utc: Nanos,
     ) -> Result<(), VenueError> {
-        if !self.is_open {
-            return Ok(());
+        let Self { lines, writer, .. } = self;
+        if writer.end(utc, &mut |sequence, packet| lines.send(io, sequence, packet))? {
+            self.last_sent = mono;
         }
-        self.last_sent = mono;
-        self.send(io, utc, PacketFlags::LAST)
-    }
-
-    fn send(
-        &mut self,
-        io: &mut Io<impl Kernel>,
-        utc: Nanos,
-        flags: PacketFlags,
-    ) -> Result<(), VenueError> {
-        let header = self.writer.header_mut();
-        header.flags = flags;
-        header.sending_time = utc;
-        self.is_open = false;
-        self.sequence = self.sequence.saturating_add(1);
-        self.lines.send(io, SequenceNumber(self.sequence), self.writer.finish())
-    }
-
-    const fn header(&self, sequence: u64, flags: PacketFlags, utc: Nanos) -> PacketHeader {
-        PacketHeader {
-            sequence: SequenceNumber(sequence),
-            sending_time: utc,
-            message_count: 0,
-            flags,
-            stream_id: self.stream_id,
-        }
+        Ok(())
     }
 
     /// Only prices that can be told enter the book: see `Exchange`.

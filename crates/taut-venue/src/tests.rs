@@ -10,3 +10,4 @@ mod recorded;
 mod rig;
 mod sessions;
 mod simulated;
+mod stream;

@@ -21,13 +21,14 @@ use crate::exchange::Exchange;
 use crate::lines::Lines;
 use crate::observer::Observer;
 use crate::orders::{SESSIONS_MAX, SessionId};
-use crate::pacing::Flow;
+use crate::pacing::{Flow, FlowPlayer};
 use crate::snapshot::SnapshotCycle;
+use crate::stream::{CLIENTS_MAX, Streams};
 
 /// Sources of an observer: see [`Observer`].
 const OBSERVED: usize = 8;
-/// The listener, the feed, clients, one that is turned away, and an observer's.
-const SOURCES: usize = 1 + 4 + SESSIONS_MAX + 1 + OBSERVED;
+/// Two listeners, the feed, their clients, one of each that is turned away, and an observer's.
+const SOURCES: usize = 2 + 4 + SESSIONS_MAX + CLIENTS_MAX + 2 + OBSERVED;
 /// Reports that are sent together are written in pieces of this size.
 const WRITE_BYTES: usize = 32 * 1_024;
 /// Writes that may wait for a client that reads slowly; their bytes are limited too.
@@ -40,6 +41,10 @@ pub struct VenueSockets {
     pub orders: Endpoint<StreamOptions>,
     /// Where the market data goes.
     pub feed: FeedOutput,
+    /// Where a recorded venue's own feed is served over WebSocket: its frames, as they were
+    /// recorded, to every client of `/stream`, and the book to who asks for it at `/ws-api`. Only a
+    /// flow that has frames sends any: [`Flow::Binance`].
+    pub stream: Option<Endpoint<StreamOptions>>,
 }
 
 /// Where the market data goes: sockets that are connected to a multicast group or to one peer.
@@ -75,6 +80,7 @@ struct Connections {
     orders: Handle,
     requests: Option<Handle>,
     clients: Clients,
+    streams: Streams,
     /// The time of the turn.
     now: Now,
 }
@@ -127,7 +133,7 @@ impl<K: Kernel> Venue<K> {
         };
         let mut events = EventLoop::new(kernel, sizes).during("the venue's loop")?;
         let io = events.io();
-        let VenueSockets { orders, feed } = sockets;
+        let VenueSockets { orders, feed, stream } = sockets;
         let orders = io.listen_on(orders)?;
         let line_b = feed.incremental_b.map(|socket| io.datagram_on(socket)).transpose()?;
         let lines = Lines::new(
@@ -142,10 +148,11 @@ impl<K: Kernel> Venue<K> {
         if let Some(requests) = requests {
             io.receive(requests)?;
         }
+        let streams = Streams::new(io, stream)?;
         let (clients, now) = (Clients::new(terms), Now::default());
         Ok(Self {
             events,
-            connections: Connections { orders, requests, clients, now },
+            connections: Connections { orders, requests, clients, streams, now },
             exchange: Exchange::new(config, lines, flow)?,
             observer: (),
             snapshots: SnapshotCycle::new(snapshot, config),
@@ -273,6 +280,12 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         self.connections.clients.count()
     }
 
+    /// How many clients get the frames of a recorded venue.
+    #[must_use]
+    pub fn stream_count(&self) -> usize {
+        self.connections.streams.subscribed()
+    }
+
     /// The observer, to look at.
     #[must_use]
     pub const fn observer(&self) -> &O {
@@ -329,12 +342,19 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     }
 
     fn run_flow(&mut self, now: Now) -> Result<bool, VenueError> {
-        let mut out = ClientIo { clients: &mut self.connections.clients, io: self.events.io() };
         for step in 0..self.flow_commands_per_poll {
             if self.exchange.player.due().is_none_or(|due| now.mono < due) {
                 return Ok(step > 0);
             }
-            self.exchange.step_flow(now, &mut out)?;
+            // Whoever reads slowly is waited for: a recording must not outrun its listeners.
+            if self.connections.streams.is_behind() {
+                return Ok(step > 0);
+            }
+            let Connections { clients, streams, .. } = &mut self.connections;
+            let mut out = ClientIo { clients, io: self.events.io() };
+            if let Some(frame) = self.exchange.step_flow(now, &mut out)? {
+                streams.send(out.io, self.exchange.player.frame(frame));
+            }
         }
         Ok(true)
     }
@@ -370,6 +390,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
 struct Turn<'v, O> {
     connections: &'v mut Connections,
     lines: &'v mut Lines,
+    player: &'v FlowPlayer,
     observer: &'v mut O,
 }
 
@@ -379,13 +400,14 @@ impl<'v, O> Turn<'v, O> {
         exchange: &'v mut Exchange,
         observer: &'v mut O,
     ) -> Self {
-        Self { connections, lines: &mut exchange.publisher.lines, observer }
+        let Exchange { publisher, player, .. } = exchange;
+        Self { connections, lines: &mut publisher.lines, player, observer }
     }
 }
 
 impl<K: Kernel, O: Observer<K>> Handler<K> for Turn<'_, O> {
     fn complete(&mut self, io: &mut Io<K>, completion: Completion<'_>) {
-        let Connections { orders, requests, clients, now } = &mut *self.connections;
+        let Connections { orders, requests, clients, streams, now } = &mut *self.connections;
         match completion {
             Completion::Datagram { socket, bytes, info } if *requests == Some(socket) => {
                 let Some(from) = info.from else { return };
@@ -418,6 +440,8 @@ impl<K: Kernel, O: Observer<K>> Handler<K> for Turn<'_, O> {
             }
             _ => {}
         }
-        self.observer.on_completion(io, &completion);
+        if !streams.handle(io, &completion, self.player) {
+            self.observer.on_completion(io, &completion);
+        }
     }
 }

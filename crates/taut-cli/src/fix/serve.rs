@@ -17,7 +17,7 @@ use crate::fix::echo::{Echo, Scope};
 use crate::terminal::{print, tell};
 
 /// How long the peers may take to answer our Logouts.
-const PATIENCE: Nanos = Nanos::from_secs(2);
+const LOGOUT_TIMEOUT: Nanos = Nanos::from_secs(2);
 /// Connections at the most, and the listener.
 const SOURCES: usize = 4096;
 
@@ -79,7 +79,7 @@ pub fn echo(arguments: &EchoArguments) -> Result<(), Failure> {
         }
         if taut_sys::stop_requests() > 0 && until.is_none() {
             acceptor.log_out_all(io);
-            until = Some(io.now() + PATIENCE);
+            until = Some(io.now() + LOGOUT_TIMEOUT);
         }
         if until.is_some_and(|until| acceptor.is_idle() || io.now() >= until) {
             io.stop();

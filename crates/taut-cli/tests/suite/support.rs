@@ -184,8 +184,9 @@ pub fn send(process: u32, signal: ProcessSignal) {
     signal_process(process, signal).expect("send a signal");
 }
 
-/// Lets time pass: real processes do what they do in it.
+/// Lets time pass.
 pub fn pause(span: Nanos) {
+    // PACE: when a signal comes, and for how long a process stands still, is what the tests vary.
     std::thread::sleep(std::time::Duration::from_nanos(span.0.unsigned_abs()));
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use strsim::levenshtein;
+
 /// What is wrong with settings, in words for their writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsError(String);
@@ -26,7 +28,8 @@ pub fn explained(error: &toml::de::Error) -> SettingsError {
     let mut quoted = error.message().split('`').skip(1).step_by(2);
     let nearest = quoted.next().filter(|_| error.message().starts_with("unknown field"));
     let nearest = nearest.and_then(|unknown| {
-        let far = |known: &str| if is_begin(unknown, known) { 0 } else { distance(unknown, known) };
+        let far =
+            |known: &str| if is_begin(unknown, known) { 0 } else { levenshtein(unknown, known) };
         let known = quoted.map(|known| (far(known), known));
         known.min().filter(|(distance, known)| *distance <= known.len() / 2)
     });
@@ -39,23 +42,4 @@ pub fn explained(error: &toml::de::Error) -> SettingsError {
 /// Whether one word is the other cut short.
 fn is_begin(one: &str, other: &str) -> bool {
     one.len() >= 3 && other.starts_with(one)
-}
-
-/// How many letters must be put in, left out or changed to make one of the other.
-fn distance(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, letter) in one.bytes().enumerate() {
-        let mut diagonal = at;
-        let mut left = at + 1;
-        for (cell, other) in row.iter_mut().skip(1).zip(other.bytes()) {
-            let changed = diagonal + usize::from(letter != other);
-            diagonal = *cell;
-            left = changed.min(diagonal + 1).min(left + 1);
-            *cell = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = at + 1;
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }

@@ -5,10 +5,10 @@ use taut_types::{Nanos, SequenceNumber};
 use crate::event::{Soundness, Staleness};
 use crate::feed::line::{Line, LineCounters, Lines};
 use crate::feed::request::{RequestPlan, RetransmitRequest};
-use crate::feed::rerun::{Patience, Rerun};
+use crate::feed::restart::{RestartDetector, RestartTimeouts};
 use crate::feed::sequencer::{FeedConfig, FeedState, Replay, Sequencer, SnapshotVerdict, Verdict};
 use crate::feed::snapshot::SnapshotHead;
-use crate::feed::streams::{Streams, Whose};
+use crate::feed::streams::{StreamStanding, Streams};
 
 /// How a feed is followed. Times are spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,18 +18,18 @@ pub struct ArbiterConfig {
     /// A line that says nothing for so long is silent; when all are, the book is stale.
     pub silence: Nanos,
     /// How long a gap may wait for the other line before something is done about it.
-    pub patience: Nanos,
+    pub gap_timeout: Nanos,
     /// What is done.
     pub recovery: Recovery,
     /// No line is later than another by so much. A line that repeats itself after that long
-    /// without news tells of a restart under the same stream. A restart in which this time has not
+    /// without anything new tells of a restart under the same stream. A restart in which this time has not
     /// passed when the new numbers reach the old ones goes unnoticed: a venue should give each of
     /// its runs a stream of its own.
     pub lag: Nanos,
     /// A feed that restarts has another stream: so many packets of it, with none of the old one
     /// between them, make it the one to follow. When [`feed`](Self::feed) names the stream, that
     /// one has no successor, except by [`Arbiter::handle_reset`]. A feed may restart with the same
-    /// stream, too: so many packets or heartbeats of old numbers, with no news between them, and
+    /// stream, too: so many packets or heartbeats of old numbers, with nothing new between them, and
     /// its new run is followed.
     pub restart_packets: u32,
 }
@@ -58,7 +58,7 @@ impl Default for ArbiterConfig {
         Self {
             feed: FeedConfig::default(),
             silence: Nanos::from_secs(3),
-            patience: Nanos::from_micros(500),
+            gap_timeout: Nanos::from_micros(500),
             recovery: Recovery::Snapshot,
             lag: Nanos::from_millis(50),
             restart_packets: 3,
@@ -77,7 +77,7 @@ pub struct Arbiter {
     sequencer: Sequencer,
     lines: Lines,
     streams: Streams,
-    rerun: Rerun,
+    restart: RestartDetector,
     plan: RequestPlan,
     /// When the feed stopped to be live, while it is not.
     gap_since: Option<Nanos>,
@@ -97,7 +97,7 @@ impl Arbiter {
             streams: Streams::new(
                 config.feed.stream_id.is_none().then_some(config.restart_packets),
             ),
-            rerun: Rerun::new(now),
+            restart: RestartDetector::new(now),
             plan: RequestPlan::default(),
             gap_since: None,
             is_refreshing: false,
@@ -122,8 +122,8 @@ impl Arbiter {
         }
         self.hear(now, line);
         let mut verdict = self.sequencer.handle_packet(stream_id, sequence, packet);
-        let (patience, next) = (self.rerun_patience(), self.sequencer.next());
-        if self.rerun.packet(now, patience, (line, sequence), next, verdict)
+        let (timeouts, next) = (self.restart_timeouts(), self.sequencer.next());
+        if self.restart.packet(now, timeouts, (line, sequence), next, verdict)
             && self.is_new_run(now, stream_id)
         {
             verdict = self.sequencer.handle_packet(stream_id, sequence, packet);
@@ -143,8 +143,8 @@ impl Arbiter {
     ) {
         if self.is_followed(now, stream_id) {
             self.hear(now, line);
-            let (patience, next) = (self.rerun_patience(), self.sequencer.next());
-            if self.rerun.heartbeat(now, patience, (line, last_sequence), next) {
+            let (timeouts, next) = (self.restart_timeouts(), self.sequencer.next());
+            if self.restart.heartbeat(now, timeouts, (line, last_sequence), next) {
                 self.is_new_run(now, stream_id);
             }
             self.sequencer.handle_heartbeat(stream_id, last_sequence);
@@ -200,7 +200,7 @@ impl Arbiter {
         self.is_silent = self.lines.check(now, self.config.silence);
         self.watch(now);
         let Some(since) = self.gap_since else { return };
-        if now.since(since) < self.config.patience {
+        if now.since(since) < self.config.gap_timeout {
             return;
         }
         match self.config.recovery {
@@ -229,9 +229,9 @@ impl Arbiter {
         let gap_since = self.gap_since.filter(|_| self.sequencer.has_gap());
         let gap = gap_since.and_then(|since| match self.config.recovery {
             Recovery::Snapshot => None,
-            Recovery::NaturalRefresh => Some(since + self.config.patience),
+            Recovery::NaturalRefresh => Some(since + self.config.gap_timeout),
             Recovery::Retransmission { attempts_max, .. } => {
-                let first = since + self.config.patience;
+                let first = since + self.config.gap_timeout;
                 self.plan.next(attempts_max).map(|next| next.max(first))
             }
         });
@@ -262,7 +262,7 @@ impl Arbiter {
             _ if self.is_silent => Soundness::Stale(Staleness::Silent),
             FeedState::Recovering { has_base: false, .. } => Soundness::Stale(Staleness::Joining),
             FeedState::Recovering { .. } => Soundness::Stale(Staleness::Gap),
-            FeedState::Live { .. } if self.rerun.signs() > 0 => {
+            FeedState::Live { .. } if self.restart.signs() > 0 => {
                 Soundness::Stale(Staleness::Restarting)
             }
             FeedState::Live { .. } if self.is_refreshing => Soundness::Stale(Staleness::Refreshing),
@@ -313,10 +313,10 @@ impl Arbiter {
     /// them is a restart.
     #[inline]
     fn is_followed(&mut self, now: Nanos, stream_id: u32) -> bool {
-        match self.streams.whose(stream_id, self.sequencer.stream_id()) {
-            Whose::Followed => true,
-            Whose::Foreign => false,
-            Whose::Successor => {
+        match self.streams.classify(stream_id, self.sequencer.stream_id()) {
+            StreamStanding::Followed => true,
+            StreamStanding::Foreign => false,
+            StreamStanding::Successor => {
                 self.follow(now, Some(stream_id));
                 true
             }
@@ -324,14 +324,14 @@ impl Arbiter {
     }
 
     #[inline]
-    const fn rerun_patience(&self) -> Patience {
-        Patience { lag: self.config.lag, silence: self.config.silence }
+    const fn restart_timeouts(&self) -> RestartTimeouts {
+        RestartTimeouts { lag: self.config.lag, silence: self.config.silence }
     }
 
     /// The stream shows signs of a new run; whether they are enough to follow it.
     #[cold]
     fn is_new_run(&mut self, now: Nanos, stream_id: u32) -> bool {
-        let is_new = self.rerun.signs() >= self.config.restart_packets;
+        let is_new = self.restart.signs() >= self.config.restart_packets;
         if is_new {
             self.streams.note_restart();
             self.follow(now, Some(stream_id));
@@ -345,7 +345,7 @@ impl Arbiter {
             self.streams.leave(self.sequencer.stream_id());
         }
         self.sequencer.restart(stream_id);
-        self.rerun = Rerun::new(now);
+        self.restart = RestartDetector::new(now);
         self.plan.clear();
         self.gap_since = None;
         self.is_refreshing = false;

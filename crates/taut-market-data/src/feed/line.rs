@@ -20,7 +20,7 @@ pub enum Line {
 pub struct LineCounters {
     /// Its packets.
     pub packets: u64,
-    /// Those that were news: the line was the first, or the only one, to bring them.
+    /// Those that were new: the line was the first, or the only one, to bring them.
     pub first: u64,
     /// How often it fell silent.
     pub silences: u64,

@@ -3,9 +3,9 @@
 /// How many streams that were left are remembered: their late packets start nothing.
 const LEFT_MAX: usize = 4;
 
-/// Whose packet it is.
+/// StreamStanding packet it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whose {
+pub(crate) enum StreamStanding {
     /// The stream that is followed, or the first one heard.
     Followed,
     /// Another one, which is left alone.
@@ -32,19 +32,19 @@ impl Streams {
     }
 
     #[inline]
-    pub(crate) fn whose(&mut self, stream_id: u32, followed: Option<u32>) -> Whose {
+    pub(crate) fn classify(&mut self, stream_id: u32, followed: Option<u32>) -> StreamStanding {
         if followed.is_none_or(|followed| followed == stream_id) {
             self.candidate = None;
-            return Whose::Followed;
+            return StreamStanding::Followed;
         }
-        self.judge(stream_id)
+        self.classify_other(stream_id)
     }
 
     #[cold]
-    fn judge(&mut self, stream_id: u32) -> Whose {
-        let Some(successor_after) = self.successor_after else { return Whose::Foreign };
+    fn classify_other(&mut self, stream_id: u32) -> StreamStanding {
+        let Some(successor_after) = self.successor_after else { return StreamStanding::Foreign };
         if self.left.contains(&Some(stream_id)) {
-            return Whose::Foreign;
+            return StreamStanding::Foreign;
         }
         let count = match self.candidate {
             Some((candidate, count)) if candidate == stream_id => count.saturating_add(1),
@@ -52,10 +52,10 @@ impl Streams {
         };
         self.candidate = Some((stream_id, count));
         if count < successor_after {
-            return Whose::Foreign;
+            return StreamStanding::Foreign;
         }
         self.restarts += 1;
-        Whose::Successor
+        StreamStanding::Successor
     }
 
     /// A stream is not followed any more.

@@ -1,7 +1,7 @@
 //! The sequencer: every state with every event, single stories, and whole runs over a bad link.
 
 mod arbiter;
-mod rerun;
+mod restart;
 mod retransmit;
 mod runs;
 mod stories;

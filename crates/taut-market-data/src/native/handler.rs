@@ -71,7 +71,7 @@ impl NativeFeed {
         let arbitration = ArbiterConfig {
             feed: FeedConfig { stream_id: config.stream_id, ..FeedConfig::default() },
             silence: SILENCE,
-            patience: GAP_TIMEOUT,
+            gap_timeout: GAP_TIMEOUT,
             recovery,
             ..ArbiterConfig::default()
         };

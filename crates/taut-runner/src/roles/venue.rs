@@ -99,9 +99,10 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<ObservedVenue, RunnerErro
     };
     let config = simulator::config(&setup.common.settings, &simulator, setup.stream_id)?;
     let flow = simulator::flow(&simulator)?;
-    let venue = Venue::new(&config, VenueSockets { orders: orders.into(), feed }, flow)
-        .and_then(|venue| venue.with_observer(ReadAndForget::new(sink)))
-        .map_err(|error| RunnerError::Run(error.to_string()))?;
+    let venue =
+        Venue::new(&config, VenueSockets { orders: orders.into(), feed, stream: None }, flow)
+            .and_then(|venue| venue.with_observer(ReadAndForget::new(sink)))
+            .map_err(|error| RunnerError::Run(error.to_string()))?;
     parent.say(&ready)?;
     Ok(venue)
 }

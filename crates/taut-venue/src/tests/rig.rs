@@ -70,6 +70,17 @@ fn channel() -> (Socket, Socket) {
 
 impl Rig {
     pub fn new(config: &VenueConfig, flow: Flow) -> Self {
+        Self::open(config, flow, None)
+    }
+
+    /// With a listener for the recorded venue's own feed, and where it is.
+    pub fn with_stream(config: &VenueConfig, flow: Flow) -> (Self, Address) {
+        let stream = Socket::listen(&ANY_PORT, &StreamOptions::default()).expect("listen");
+        let at = stream.local_address().expect("address");
+        (Self::open(config, flow, Some(stream)), at)
+    }
+
+    fn open(config: &VenueConfig, flow: Flow, stream: Option<Socket>) -> Self {
         let orders = Socket::listen(&ANY_PORT, &StreamOptions::default()).expect("listen");
         let orders_at = orders.local_address().expect("address");
         let ((incremental_out, incremental), (snapshot_out, snapshot)) = (channel(), channel());
@@ -82,7 +93,7 @@ impl Rig {
             retransmission: Some(requests.into()),
             snapshot: snapshot_out.into(),
         };
-        let sockets = VenueSockets { orders: orders.into(), feed };
+        let sockets = VenueSockets { orders: orders.into(), feed, stream: stream.map(Into::into) };
         let venue = Venue::new(config, sockets, flow).expect("a venue");
         let now = Now { mono: Nanos::from_secs(1_000), utc: UTC };
         Self { venue, now, incremental, line_b, snapshot, orders_at, requests_at }

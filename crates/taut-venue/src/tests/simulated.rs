@@ -134,6 +134,7 @@ fn trade(seed: u64) -> u32 {
             retransmission: None,
             snapshot: sends_to(3),
         },
+        stream: None,
     };
     let mut now = Now { mono: Nanos::from_secs(1), utc: Nanos::from_secs(1_000_000_000) };
     let venue = Venue::on_kernel(kernel, &config(), sockets, synthetic(seed)).expect("a venue");

@@ -61,12 +61,12 @@ pub trait Trades {
 
 /// For timed passes: as much as it takes that nothing is optimised away.
 #[derive(Default)]
-pub struct Tally {
+pub struct Totals {
     count: u64,
     sum: u64,
 }
 
-impl Trades for Tally {
+impl Trades for Totals {
     #[inline]
     fn trade(&mut self, maker: u64, taker: u64, price: u64, quantity: u64) {
         self.count += 1;

@@ -8,7 +8,7 @@ mod orderbook_rs_peer;
 
 use std::time::{Duration, Instant};
 
-use flow::{Flow, Operation, Tally, TradeHash, Trades};
+use flow::{Flow, Operation, Totals, TradeHash, Trades};
 
 /// An engine behind the harness.
 trait Peer {
@@ -43,15 +43,15 @@ fn measure<P: Peer>(name: &str, flow: &Flow, new: impl Fn() -> P) {
     let mut is_warm = false;
     while elapsed < Duration::from_secs(1) {
         peer.decode(prefill);
-        peer.execute(&mut Tally::default());
+        peer.execute(&mut Totals::default());
         peer.decode(timed);
-        let mut tally = Tally::default();
+        let mut tally = Totals::default();
         let started = Instant::now();
         peer.execute(&mut tally);
         let took = started.elapsed();
         std::hint::black_box(&tally);
         peer.decode(&left);
-        peer.execute(&mut Tally::default());
+        peer.execute(&mut Totals::default());
         if is_warm {
             elapsed += took;
             operations += timed.len();

@@ -15,7 +15,7 @@ pub(super) fn config(recovery: Recovery) -> ArbiterConfig {
             ..FeedConfig::default()
         },
         silence: Nanos::from_secs(1),
-        patience: MS,
+        gap_timeout: MS,
         recovery,
         lag: LAG,
         restart_packets: 3,
@@ -115,7 +115,7 @@ fn a_gap_is_stale_at_once_and_sound_when_the_other_line_fills_it() {
 }
 
 #[test]
-fn a_gap_of_both_lines_is_asked_for_after_the_patience_and_again_with_longer_waits() {
+fn a_gap_of_both_lines_is_asked_for_after_the_timeout_and_again_with_longer_waits() {
     let mut consumer = Consumer::new(retransmission());
     for line in [Line::A, Line::B] {
         consumer.take(T0, line, 4);

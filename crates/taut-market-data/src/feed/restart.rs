@@ -2,9 +2,9 @@
 //!
 //! The numbers alone do not tell: the other line brings old ones too, and late. But a line on its
 //! own goes up, but for some reordering. So a sign of a new run is a number that a line has brought
-//! before or has left far behind. What comes shortly after the last news may still be a copy that
+//! before or has left far behind. What comes shortly after the last new packet may still be a copy that
 //! the network made, and is none. A line that was not heard before has nothing to go by: for it
-//! the sign is a number from before the last news when that is longer ago than any line is late.
+//! the sign is a number from before the last new packet when that is longer ago than any line is late.
 
 use taut_types::{Nanos, SequenceNumber};
 
@@ -16,18 +16,18 @@ const REORDERED_MAX: u32 = u64::BITS;
 
 /// What looks like a new run of the stream.
 #[derive(Debug)]
-pub(crate) struct Rerun {
+pub(crate) struct RestartDetector {
     a: Trail,
     b: Trail,
     /// When a line last brought a packet that nobody had.
-    news: Nanos,
+    last_new: Nanos,
     /// Signs since then.
     signs: u32,
 }
 
 /// Spans: see [`ArbiterConfig`](crate::feed::ArbiterConfig).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct RestartTimeouts {
     pub(crate) lag: Nanos,
     pub(crate) silence: Nanos,
 }
@@ -60,9 +60,9 @@ impl Trail {
     }
 }
 
-impl Rerun {
+impl RestartDetector {
     pub(crate) fn new(now: Nanos) -> Self {
-        Self { a: Trail::default(), b: Trail::default(), news: now, signs: 0 }
+        Self { a: Trail::default(), b: Trail::default(), last_new: now, signs: 0 }
     }
 
     /// Takes note of a packet, whose turn would be `next`; whether it is a sign of a new run.
@@ -70,7 +70,7 @@ impl Rerun {
     pub(crate) fn packet(
         &mut self,
         now: Nanos,
-        patience: Patience,
+        timeouts: RestartTimeouts,
         (line, sequence): (Line, SequenceNumber),
         next: SequenceNumber,
         verdict: Verdict,
@@ -82,17 +82,17 @@ impl Rerun {
         };
         let is_repeated = trail.is_repeated(sequence.0);
         if !is_repeated && verdict != Verdict::Duplicate {
-            (self.news, self.signs) = (now, 0);
+            (self.last_new, self.signs) = (now, 0);
             return false;
         }
-        self.judge(now, patience, is_repeated, sequence < next)
+        self.judge(now, timeouts, is_repeated, sequence < next)
     }
 
     /// Takes note of a heartbeat; whether it is a sign of a new run.
     pub(crate) fn heartbeat(
         &mut self,
         now: Nanos,
-        patience: Patience,
+        timeouts: RestartTimeouts,
         (line, last): (Line, SequenceNumber),
         next: SequenceNumber,
     ) -> bool {
@@ -106,19 +106,25 @@ impl Rerun {
             self.signs = 0;
             return false;
         }
-        self.judge(now, patience, last.0 < highest, last.0.saturating_add(1) < next.0)
+        self.judge(now, timeouts, last.0 < highest, last.0.saturating_add(1) < next.0)
     }
 
-    /// How many signs there have been since the last news.
+    /// How many signs there have been since the last new packet.
     #[inline]
     pub(crate) const fn signs(&self) -> u32 {
         self.signs
     }
 
-    fn judge(&mut self, now: Nanos, patience: Patience, is_repeated: bool, is_old: bool) -> bool {
-        let since = now.since(self.news);
+    fn judge(
+        &mut self,
+        now: Nanos,
+        timeouts: RestartTimeouts,
+        is_repeated: bool,
+        is_old: bool,
+    ) -> bool {
+        let since = now.since(self.last_new);
         let is_sign =
-            since >= patience.lag && (is_repeated || (is_old && since >= patience.silence));
+            since >= timeouts.lag && (is_repeated || (is_old && since >= timeouts.silence));
         self.signs = self.signs.saturating_add(u32::from(is_sign));
         is_sign
     }

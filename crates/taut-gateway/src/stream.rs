@@ -1,0 +1,218 @@
+//! A feed over WebSocket: one connection brings the frames, another one answers who asks for the
+//! book.
+
+use std::net::SocketAddr;
+
+use taut_io::{Completion, Handle, Io, Kernel, Operation};
+use taut_market_data::Source;
+use taut_net::{TlsClientConfig, WsEvent, WsStream};
+use taut_sys::{Address, StreamOptions, SysError, random_bytes};
+use taut_types::Nanos;
+use taut_ws::{ClientRequest, Connection, Event, KeepAlive, Seed, WsConfig, WsUrl};
+
+/// From the end of a connection to the next attempt.
+const RECONNECT: Nanos = Nanos::from_secs(1);
+/// How long an attempt may take.
+const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(5);
+/// A snapshot of 5,000 levels a side has some 300 kB.
+const FRAME_BYTES_MAX: usize = 1 << 20;
+
+/// The WebSockets of a feed whose frames are messages.
+#[derive(Clone, Debug)]
+pub struct FeedStreams {
+    /// Its messages are the stream's: [`Source::LINE_A`].
+    pub stream: StreamAddress,
+    /// Its messages are answers to `snapshot_request`: [`Source::SNAPSHOT`].
+    pub snapshot: StreamAddress,
+    /// What is sent to ask for the book.
+    pub snapshot_request: String,
+    /// For `wss://`.
+    pub tls: Option<TlsClientConfig>,
+}
+
+/// Where a WebSocket is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamAddress {
+    /// The address, which the URL's host has been resolved to.
+    pub address: SocketAddr,
+    /// What is asked for there.
+    pub url: String,
+}
+
+/// The connections on the loop, and what they brought last.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    config: FeedStreams,
+    ends: [End; 2],
+    /// The frames of the completion at hand, one behind the other: who handles them needs the loop,
+    /// which the connection has until then.
+    bytes: Vec<u8>,
+    frames: Vec<(Source, usize)>,
+    hot: bool,
+}
+
+#[derive(Debug)]
+struct End {
+    source: Source,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Until the next attempt.
+    Down(Nanos),
+    Connecting(Handle),
+    Up(Box<WsStream>),
+}
+
+impl Streams {
+    pub(crate) fn new(config: FeedStreams, hot: bool) -> Self {
+        let end = |source| End { source, state: State::Down(Nanos::ZERO) };
+        Self {
+            config,
+            ends: [end(Source::LINE_A), end(Source::SNAPSHOT)],
+            bytes: Vec::with_capacity(FRAME_BYTES_MAX),
+            frames: Vec::with_capacity(64),
+            hot,
+        }
+    }
+
+    /// Connects what is down and due.
+    pub(crate) fn handle_timeout(&mut self, io: &mut Io<impl Kernel>) {
+        let now = io.now();
+        for end in &mut self.ends {
+            let State::Down(due) = end.state else { continue };
+            if now < due {
+                continue;
+            }
+            let at = Address::Inet(self.config.of(end.source).address);
+            let options = StreamOptions { no_delay: true, ..StreamOptions::default() };
+            end.state = match io.connect(&at, &options, Some(now + CONNECT_TIMEOUT)) {
+                Ok(stream) => State::Connecting(stream),
+                Err(_) => State::Down(now + RECONNECT),
+            };
+        }
+    }
+
+    /// Takes a completion, if it is one of a connection's: then [`Streams::frame`] has what it
+    /// brought, and this the source whose connection it ended.
+    pub(crate) fn handle(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        completion: &Completion<'_>,
+    ) -> Option<Option<Source>> {
+        self.bytes.clear();
+        self.frames.clear();
+        let Self { config, ends, bytes, frames, hot } = self;
+        for End { source, state } in ends {
+            match state {
+                State::Down(_) => {}
+                State::Connecting(stream) => match *completion {
+                    Completion::Connected { stream: at } if at == *stream => {
+                        *state = match open(io, at, config, *source) {
+                            Some(ws) => {
+                                // A stream that is not hot is received by the loop's wait.
+                                let _ = io.set_hot(at, *hot && *source == Source::LINE_A);
+                                State::Up(Box::new(ws))
+                            }
+                            None => {
+                                let _ = io.close(at);
+                                State::Down(io.now() + RECONNECT)
+                            }
+                        };
+                        return Some(None);
+                    }
+                    Completion::Failed { source: at, operation: Operation::Connect, .. }
+                        if at == *stream =>
+                    {
+                        return Some(None);
+                    }
+                    Completion::Closed { source: at, .. } if at == *stream => {
+                        *state = State::Down(io.now() + RECONNECT);
+                        return Some(Some(*source));
+                    }
+                    _ => {}
+                },
+                State::Up(ws) => {
+                    let mut is_gone = false;
+                    let mut take = |frame: &[u8]| {
+                        bytes.extend_from_slice(frame);
+                        frames.push((*source, frame.len()));
+                    };
+                    let is_taken = ws.handle(io, completion, &mut |_, event| match event {
+                        WsEvent::Session(Event::Text(text)) => take(text.as_bytes()),
+                        WsEvent::Session(Event::Binary(frame)) => take(frame),
+                        WsEvent::Session(_) => {}
+                        WsEvent::Gone(_) => is_gone = true,
+                    });
+                    if is_gone {
+                        *state = State::Down(io.now() + RECONNECT);
+                        return Some(Some(*source));
+                    }
+                    if is_taken {
+                        return Some(None);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// The frames that the last completion brought, in their order.
+    pub(crate) fn frames(&self) -> impl Iterator<Item = (Source, &[u8])> {
+        let mut at = 0;
+        self.frames.iter().filter_map(move |&(source, length)| {
+            let frame = self.bytes.get(at..at + length)?;
+            at += length;
+            Some((source, frame))
+        })
+    }
+
+    /// Asks for the book; whether there was somebody to ask.
+    pub(crate) fn ask(&mut self, io: &mut Io<impl Kernel>) -> bool {
+        let request = &self.config.snapshot_request;
+        let [_, End { state: State::Up(ws), .. }] = &mut self.ends else { return false };
+        if !ws.is_open() || ws.outbox().text(request).is_err() {
+            return false;
+        }
+        ws.flush(io);
+        true
+    }
+
+    /// Whether there is somebody to ask for the book.
+    pub(crate) fn can_ask(&self) -> bool {
+        matches!(&self.ends, [_, End { state: State::Up(ws), .. }] if ws.is_open())
+    }
+}
+
+impl FeedStreams {
+    fn of(&self, source: Source) -> &StreamAddress {
+        if source == Source::SNAPSHOT { &self.snapshot } else { &self.stream }
+    }
+}
+
+/// A client on a connected stream; nothing when its URL is none, or the loop has no room.
+fn open(
+    io: &mut Io<impl Kernel>,
+    stream: Handle,
+    config: &FeedStreams,
+    source: Source,
+) -> Option<WsStream> {
+    let url = WsUrl::parse(&config.of(source).url).ok()?;
+    let settings = WsConfig {
+        message_bytes_max: FRAME_BYTES_MAX,
+        keep_alive: Some(KeepAlive::DEFAULT),
+        ..WsConfig::default()
+    };
+    let seed = seed().ok()?;
+    let request = ClientRequest::new(&url);
+    let connection = Connection::client(&settings, &request, seed, io.now()).ok()?;
+    let tls = config.tls.as_ref().map(|tls| (tls, url.host()));
+    WsStream::client(io, stream, tls, connection).ok()
+}
+
+fn seed() -> Result<Seed, SysError> {
+    let mut bytes = [0; 16];
+    random_bytes(&mut bytes)?;
+    Ok(Seed::new(bytes))
+}

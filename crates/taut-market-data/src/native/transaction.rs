@@ -1,0 +1,108 @@
+//! The incremental channel: transactions as numbered packets.
+
+use taut_types::{Nanos, SequenceNumber};
+
+use crate::native::error::SbeError;
+use crate::native::message::Message;
+use crate::native::packet::{PACKET_BYTES_MAX, PacketFlags, PacketHeader};
+use crate::native::writer::PacketWriter;
+
+/// Packs transactions into packets that it numbers from 1, without a hole. The last packet of a
+/// transaction is marked as such.
+#[derive(Debug)]
+pub struct TransactionWriter {
+    writer: PacketWriter<[u8; PACKET_BYTES_MAX]>,
+    stream_id: u32,
+    /// Of the last packet that was finished.
+    sequence: u64,
+    /// Whether a packet is being filled.
+    is_open: bool,
+}
+
+impl TransactionWriter {
+    /// A writer of this stream.
+    #[must_use]
+    pub const fn new(stream_id: u32) -> Self {
+        let writer = PacketWriter::new([0; PACKET_BYTES_MAX]);
+        Self { writer, stream_id, sequence: 0, is_open: false }
+    }
+
+    /// The number of the last packet.
+    #[must_use]
+    pub const fn sequence(&self) -> SequenceNumber {
+        SequenceNumber(self.sequence)
+    }
+
+    /// Adds a message to the transaction; `send` takes the packet that it did not fit any more.
+    ///
+    /// # Errors
+    /// Those of `send`.
+    #[inline]
+    pub fn push<E>(
+        &mut self,
+        utc: Nanos,
+        message: &Message<'_>,
+        send: &mut impl FnMut(SequenceNumber, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.is_open {
+            match self.writer.push(message) {
+                Err(SbeError::Full) => self.send(utc, PacketFlags::EMPTY, send)?,
+                _ => return Ok(()),
+            }
+        }
+        let header = self.header(self.sequence.saturating_add(1), PacketFlags::EMPTY, utc);
+        // The buffer is as long as a packet can be, and every increment fits an empty one.
+        let _ = self.writer.begin(header);
+        self.is_open = true;
+        let _ = self.writer.push(message);
+        Ok(())
+    }
+
+    /// Ends the transaction: `send` takes its last packet. False when there was none.
+    ///
+    /// # Errors
+    /// Those of `send`.
+    #[inline]
+    pub fn end<E>(
+        &mut self,
+        utc: Nanos,
+        send: &mut impl FnMut(SequenceNumber, &[u8]) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        let is_open = self.is_open;
+        if is_open {
+            self.send(utc, PacketFlags::LAST, send)?;
+        }
+        Ok(is_open)
+    }
+
+    /// A packet without messages that repeats the last number; call it between transactions.
+    pub fn heartbeat(&mut self, utc: Nanos) -> &[u8] {
+        let flags = PacketFlags::HEARTBEAT.with(PacketFlags::LAST);
+        let _ = self.writer.begin(self.header(self.sequence, flags, utc));
+        self.writer.finish()
+    }
+
+    fn send<E>(
+        &mut self,
+        utc: Nanos,
+        flags: PacketFlags,
+        send: &mut impl FnMut(SequenceNumber, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let header = self.writer.header_mut();
+        header.flags = flags;
+        header.sending_time = utc;
+        self.is_open = false;
+        self.sequence = self.sequence.saturating_add(1);
+        send(SequenceNumber(self.sequence), self.writer.finish())
+    }
+
+    const fn header(&self, sequence: u64, flags: PacketFlags, utc: Nanos) -> PacketHeader {
+        PacketHeader {
+            sequence: SequenceNumber(sequence),
+            sending_time: utc,
+            message_count: 0,
+            flags,
+            stream_id: self.stream_id,
+        }
+    }
+}
