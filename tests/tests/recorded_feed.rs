@@ -12,7 +12,7 @@ use taut_recording::capture::Capture;
 use taut_testkit::Deadline;
 use taut_tests::data::{BINANCE_SPOT, shared};
 use taut_tests::lockstep::{START, clock, standing_at};
-use taut_tests::recording::{News, Recorded};
+use taut_tests::recording::{Notice, Recorded};
 use taut_tests::setup::{feed, gateway_config, open_venue, synthetic_flow, venue_config};
 use taut_types::{Instrument, InstrumentId, Lots, Nanos, Price, Qty, Symbol};
 use taut_venue::{Now, VenueConfig};
@@ -107,8 +107,8 @@ fn a_recording_of_binance_trades_through_the_gateway_that_taut_s_own_feed_trades
     assert_eq!(counters.order_rejects, 0);
 
     // What the strategy was told names the instrument and both times.
-    let events = gateway.client().news.iter().filter_map(|(_, news)| match news {
-        News::Market(_, events) => Some(events),
+    let events = gateway.client().notices.iter().filter_map(|(_, notice)| match notice {
+        Notice::Market(_, events) => Some(events),
         _ => None,
     });
     let (mut told, mut tops) = (0, 0);

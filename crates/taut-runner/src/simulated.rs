@@ -90,7 +90,11 @@ pub fn run<S: Strategy>(
         elapsed,
         processes: Vec::new(),
         feed: feed.to_owned(),
-        venue: Some(VenueOutcome { published, counters: simulator::named(&counters) }),
+        venue: Some(VenueOutcome {
+            published,
+            last: published,
+            counters: simulator::named(&counters),
+        }),
         gateway: world.gateway.counters(),
         strategy: StrategyCounters::default(),
         path: PathSnapshot::of(&world.views.path),
@@ -251,7 +255,7 @@ fn open_venue(
         snapshot: open(0, Some(SNAPSHOT)),
     };
     let orders = Endpoint::At(Address::Inet(at(ORDERS).into()), StreamOptions::default());
-    let flow = simulator::flow(simulator)?;
+    let flow = simulator::flow(simulator, config.instrument)?;
     Venue::on_kernel(host, &config, VenueSockets { orders, feed, stream: None }, flow)
         .map_err(|error| RunnerError::Run(format!("the venue: {error}")))
 }

@@ -1,7 +1,8 @@
 //! The venue simulator, from its settings.
 
 use taut_fix::CompId;
-use taut_venue::flow::{LobsterFlow, SyntheticConfig, SyntheticFlow};
+use taut_types::Instrument;
+use taut_venue::flow::{BinanceFlow, FileError, LobsterFlow, SyntheticConfig, SyntheticFlow};
 use taut_venue::{FeedLoss, Flow, Speed, VenueConfig, VenueCounters};
 
 use crate::error::RunnerError;
@@ -28,19 +29,23 @@ pub fn config(
 }
 
 /// Where its orders come from.
-pub fn flow(simulator: &Simulator) -> Result<Flow, RunnerError> {
+pub fn flow(simulator: &Simulator, instrument: Instrument) -> Result<Flow, RunnerError> {
     let Simulator { seed, levels, .. } = *simulator;
     let Some(file) = &simulator.data else {
         let level_count = levels as usize;
         let config = SyntheticConfig { seed, level_count, ..SyntheticConfig::default() };
         return Ok(Flow::synthetic(SyntheticFlow::new(config), simulator.commands_per_second));
     };
-    let flow = LobsterFlow::read(file).map_err(|error| RunnerError::Run(error.to_string()))?;
     let speed = match simulator.speed {
         Replay::Factor(factor) => Speed::Factor(factor),
         Replay::Named(_) => Speed::Max,
     };
-    Ok(Flow::recorded(flow, speed))
+    let unreadable = |error: FileError| RunnerError::Run(error.to_string());
+    if simulator.replays_a_stream() {
+        let flow = BinanceFlow::read(file, instrument).map_err(unreadable)?;
+        return Ok(Flow::binance(flow, speed));
+    }
+    Ok(Flow::recorded(LobsterFlow::read(file).map_err(unreadable)?, speed))
 }
 
 /// The counters that a reader of the report may ask for.

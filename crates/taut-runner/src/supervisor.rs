@@ -221,6 +221,7 @@ impl Run<'_, '_> {
                     orders: ports.orders,
                     sink: Some(ports.sink),
                     requests: Some(ports.requests),
+                    stream: ports.stream,
                     sender_comp_id: "GATEWAY".to_owned(),
                     target_comp_id: simulator::COMP_ID.to_owned(),
                     heartbeat_seconds: 5,
@@ -234,6 +235,7 @@ impl Run<'_, '_> {
                 orders: venue.orders,
                 sink: None,
                 requests: venue.retransmission,
+                stream: None,
                 sender_comp_id: venue.sender_comp_id.clone(),
                 target_comp_id: venue.target_comp_id.clone(),
                 heartbeat_seconds: venue.heartbeat_seconds,
@@ -312,7 +314,7 @@ impl Run<'_, '_> {
             Other::Simulator(..) => Some(self.stop_venue()?),
             Other::Remote(_) => None,
         };
-        let published = venue.as_ref().map(|venue| venue.published);
+        let published = venue.as_ref().map(|venue| venue.last);
         self.children.send(Role::Gateway, &Order::Finish { published }, &[])?;
         self.expect("the gateway to finish", DRAIN, |_, reply| {
             (*reply == Reply::Finished).then_some(())
@@ -323,9 +325,11 @@ impl Run<'_, '_> {
     fn stop_venue(&mut self) -> Result<VenueOutcome, RunnerError> {
         self.children.send(Role::Venue, &Order::Stop, &[])?;
         self.expect("the venue to come to rest", DRAIN, |_, reply| match reply {
-            Reply::Stopped { published, counters } => {
-                Some(VenueOutcome { published: *published, counters: counters.clone() })
-            }
+            Reply::Stopped { published, last, counters } => Some(VenueOutcome {
+                published: *published,
+                last: *last,
+                counters: counters.clone(),
+            }),
             _ => None,
         })
     }

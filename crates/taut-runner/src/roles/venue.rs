@@ -52,8 +52,12 @@ pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), RunnerError> 
             Some(Order::Stop) => {
                 venue.stop_flow();
                 let counters = venue.counters();
-                let published = counters.published;
-                parent.say(&Reply::Stopped { published, counters: simulator::named(&counters) })?;
+                let (published, last) = match counters.stream_updates {
+                    0 => (counters.published, counters.published),
+                    updates => (updates, counters.stream_last),
+                };
+                let counters = simulator::named(&counters);
+                parent.say(&Reply::Stopped { published, last, counters })?;
             }
             Some(Order::Exit) => return Ok(()),
             _ => {}
@@ -77,6 +81,7 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<ObservedVenue, RunnerErro
         })
     };
     let (orders, sink) = (listen(simulator.port)?, listen(0)?);
+    let stream = simulator.replays_a_stream().then(|| listen(0)).transpose()?;
     let address = |listener: &Socket| match listener.local_address() {
         Ok(Address::Inet(SocketAddr::V4(address))) => Ok(address),
         Ok(other) => Err(RunnerError::Run(format!("order entry: {other:?} is no IPv4 address"))),
@@ -88,6 +93,7 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<ObservedVenue, RunnerErro
         orders: address(&orders)?,
         sink: address(&sink)?,
         requests: address_of(&requests).map_err(market_data)?,
+        stream: stream.as_ref().map(address).transpose()?,
     });
     let sender = |to| sender_to(to).map_err(market_data);
     let [a, b] = setup.incremental;
@@ -97,12 +103,13 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<ObservedVenue, RunnerErro
         snapshot: sender(setup.snapshot)?.into(),
         retransmission: Some(requests.into()),
     };
-    let config = simulator::config(&setup.common.settings, &simulator, setup.stream_id)?;
-    let flow = simulator::flow(&simulator)?;
-    let venue =
-        Venue::new(&config, VenueSockets { orders: orders.into(), feed, stream: None }, flow)
-            .and_then(|venue| venue.with_observer(ReadAndForget::new(sink)))
-            .map_err(|error| RunnerError::Run(error.to_string()))?;
+    let settings = &setup.common.settings;
+    let config = simulator::config(settings, &simulator, setup.stream_id)?;
+    let flow = simulator::flow(&simulator, config.instrument)?;
+    let sockets = VenueSockets { orders: orders.into(), feed, stream: stream.map(Into::into) };
+    let venue = Venue::new(&config, sockets, flow)
+        .and_then(|venue| venue.with_observer(ReadAndForget::new(sink)))
+        .map_err(|error| RunnerError::Run(error.to_string()))?;
     parent.say(&ready)?;
     Ok(venue)
 }
