@@ -1,13 +1,14 @@
 //! The feed's sockets: two lines, the snapshot cycle, and requests for packets.
 
-use taut_io::{Handle, Io, IoError, Kernel, Operation};
+use taut_io::{Endpoint, Handle, Io, IoError, Kernel, Operation};
 use taut_market_data::Source;
 use taut_market_data::feed::RetransmitRequest;
 use taut_market_data::native::PACKET_BYTES_MAX;
-use taut_sys::{Address, DatagramOptions, Socket};
+use taut_sys::{DatagramOptions, Socket};
 use taut_types::Nanos;
 
 use crate::error::GatewayError;
+use crate::stream::FeedStreams;
 
 /// The sockets of a feed whose frames are datagrams.
 #[derive(Debug)]
@@ -23,36 +24,18 @@ pub struct FeedSockets {
     pub retransmission: Option<FeedSocket>,
 }
 
-/// A datagram socket.
-#[derive(Debug)]
-pub enum FeedSocket {
-    /// One that was opened elsewhere.
-    Open(Socket),
-    /// One that the kernel of the gateway's loop is to open: a simulated kernel has no others.
-    At(Address, DatagramOptions),
-}
-
-impl From<Socket> for FeedSocket {
-    fn from(socket: Socket) -> Self {
-        Self::Open(socket)
-    }
-}
-
-impl FeedSocket {
-    fn join(self, io: &mut Io<impl Kernel>) -> Result<Handle, IoError> {
-        match self {
-            Self::Open(socket) => io.adopt_datagram(socket, false),
-            Self::At(at, options) => io.datagram(&at, &options),
-        }
-    }
-}
+/// A datagram socket: one that was opened elsewhere, or that the kernel of the gateway's loop is to
+/// open.
+pub type FeedSocket = Endpoint<DatagramOptions>;
 
 /// How frames come to a gateway.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "it is built once and taken apart at once")]
+#[expect(clippy::large_enum_variant, reason = "there is one, while a gateway is built")]
 pub enum FeedInput {
     /// As datagrams.
     Datagrams(FeedSockets),
+    /// As messages of WebSockets.
+    Streams(FeedStreams),
     /// From whoever has them, with [`Gateway::handle_frame`](crate::Gateway::handle_frame): a
     /// connection that is driven elsewhere, or a recording.
     HandedOver,
@@ -112,7 +95,7 @@ impl Feed {
             receive_errors: 0,
         };
         let FeedInput::Datagrams(sockets) = input else { return Ok(feed) };
-        let incremental = sockets.incremental.join(io)?;
+        let incremental = io.datagram_on(sockets.incremental)?;
         io.set_hot(incremental, hot)?;
         io.receive(incremental)?;
         feed.incremental = Some(incremental);
@@ -123,15 +106,16 @@ impl Feed {
                 Some(LineB::Looked(Look { socket, buffer, due: Nanos::ZERO }))
             }
             Some(socket) => {
-                let line = socket.join(io)?;
+                let line = io.datagram_on(socket)?;
                 io.receive(line)?;
                 Some(LineB::OnLoop(line))
             }
         };
-        let snapshot = sockets.snapshot.join(io)?;
+        let snapshot = io.datagram_on(sockets.snapshot)?;
         io.set_priority(snapshot, 2)?;
         feed.snapshot = Some(snapshot);
-        feed.retransmission = sockets.retransmission.map(|socket| socket.join(io)).transpose()?;
+        feed.retransmission =
+            sockets.retransmission.map(|socket| io.datagram_on(socket)).transpose()?;
         feed.recover(io, true)?;
         Ok(feed)
     }
