@@ -45,6 +45,8 @@ pub struct GatewaySetup {
     pub sink: Option<SocketAddrV4>,
     /// Where the venue takes requests for packets.
     pub requests: Option<SocketAddrV4>,
+    /// Where the venue serves a recorded stream, which is the feed then.
+    pub stream: Option<SocketAddrV4>,
     /// SenderCompID (49).
     pub sender_comp_id: String,
     /// TargetCompID (56).
@@ -103,6 +105,8 @@ pub struct VenuePorts {
     pub sink: SocketAddrV4,
     /// For requests for packets.
     pub requests: SocketAddrV4,
+    /// For who follows the stream of a recorded venue, if there is one.
+    pub stream: Option<SocketAddrV4>,
 }
 
 /// From a child.
@@ -118,8 +122,10 @@ pub enum Reply {
     Drained,
     /// The flow is at rest.
     Stopped {
-        /// The last packet published.
+        /// How many packets were published; updates, where the feed is a recorded stream.
         published: u64,
+        /// The number of the last one.
+        last: u64,
         /// Counters of the venue, by name.
         counters: Vec<(String, u64)>,
     },

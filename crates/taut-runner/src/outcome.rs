@@ -41,8 +41,11 @@ pub enum End {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VenueOutcome {
-    /// Packets of the incremental feed that it published.
+    /// Packets of the incremental feed that it published; updates, where the feed is a recorded
+    /// stream.
     pub published: u64,
+    /// The number of the last one.
+    pub last: u64,
     /// Its counters, by name.
     pub counters: Vec<(String, u64)>,
 }

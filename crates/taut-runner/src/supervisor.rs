@@ -21,8 +21,8 @@ use crate::observer::{Live, Observer, Started};
 use crate::outcome::{End, Outcome, Process, VenueOutcome};
 use crate::placement::{Place, Placement};
 use crate::role::Role;
-use crate::roles::SIMULATOR_COMP_ID;
 use crate::settings::{Market, Mode, RemoteVenue, Settings};
+use crate::simulator;
 
 /// How long a child may take to become ready.
 const READY: Nanos = Nanos::from_secs(20);
@@ -221,8 +221,9 @@ impl Run<'_, '_> {
                     orders: ports.orders,
                     sink: Some(ports.sink),
                     requests: Some(ports.requests),
+                    stream: ports.stream,
                     sender_comp_id: "GATEWAY".to_owned(),
-                    target_comp_id: SIMULATOR_COMP_ID.to_owned(),
+                    target_comp_id: simulator::COMP_ID.to_owned(),
                     heartbeat_seconds: 5,
                     stream_id: Some(*stream_id),
                     wake_strategy,
@@ -234,6 +235,7 @@ impl Run<'_, '_> {
                 orders: venue.orders,
                 sink: None,
                 requests: venue.retransmission,
+                stream: None,
                 sender_comp_id: venue.sender_comp_id.clone(),
                 target_comp_id: venue.target_comp_id.clone(),
                 heartbeat_seconds: venue.heartbeat_seconds,
@@ -302,7 +304,7 @@ impl Run<'_, '_> {
     /// and what the simulator counted.
     fn drain(&mut self, other: &Other) -> Result<(bool, Option<VenueOutcome>), RunnerError> {
         let trader = match self.settings.mode {
-            Mode::Fused => Role::Gateway,
+            Mode::Fused | Mode::Simulated => Role::Gateway,
             Mode::Split => Role::Strategy,
         };
         self.children.send(trader, &Order::Drain, &[])?;
@@ -312,7 +314,7 @@ impl Run<'_, '_> {
             Other::Simulator(..) => Some(self.stop_venue()?),
             Other::Remote(_) => None,
         };
-        let published = venue.as_ref().map(|venue| venue.published);
+        let published = venue.as_ref().map(|venue| venue.last);
         self.children.send(Role::Gateway, &Order::Finish { published }, &[])?;
         self.expect("the gateway to finish", DRAIN, |_, reply| {
             (*reply == Reply::Finished).then_some(())
@@ -323,9 +325,11 @@ impl Run<'_, '_> {
     fn stop_venue(&mut self) -> Result<VenueOutcome, RunnerError> {
         self.children.send(Role::Venue, &Order::Stop, &[])?;
         self.expect("the venue to come to rest", DRAIN, |_, reply| match reply {
-            Reply::Stopped { published, counters } => {
-                Some(VenueOutcome { published: *published, counters: counters.clone() })
-            }
+            Reply::Stopped { published, last, counters } => Some(VenueOutcome {
+                published: *published,
+                last: *last,
+                counters: counters.clone(),
+            }),
             _ => None,
         })
     }

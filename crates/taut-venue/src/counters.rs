@@ -4,6 +4,11 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VenueCounters {
+    /// Updates of a recorded venue that its own stream has brought to who follows it from before
+    /// the start, and the number of the last one.
+    pub stream_updates: u64,
+    /// See [`VenueCounters::stream_updates`].
+    pub stream_last: u64,
     /// Packets on the incremental channel: the last sequence number.
     pub published: u64,
     /// Datagrams not sent on line A, on purpose: see [`FeedLoss`](crate::FeedLoss).

@@ -91,8 +91,11 @@ impl Exchange {
     pub fn counters(&self) -> VenueCounters {
         let [lost_on_a, lost_on_b] = self.publisher.lines.lost();
         let again = self.publisher.lines.retransmissions();
+        let (stream_updates, stream_last) = self.player.streamed();
         VenueCounters {
             published: self.publisher.sequence().0,
+            stream_updates,
+            stream_last,
             lost_on_a,
             lost_on_b,
             retransmit_requests: again.requests + again.foreign,

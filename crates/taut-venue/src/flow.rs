@@ -15,4 +15,5 @@ pub use binance::BinanceFlow;
 pub use random::SplitMix64;
 pub(crate) use step::FlowStep;
 pub use synthetic::{SyntheticConfig, SyntheticFlow, Top};
+pub use taut_recording::FileError;
 pub use taut_recording::lobster::{FlowEvent, LobsterFlow, LobsterSummary};

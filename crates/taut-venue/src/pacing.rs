@@ -153,6 +153,14 @@ impl FlowPlayer {
         }
     }
 
+    /// Updates that a recorded stream has brought, and the number of the last one.
+    pub fn streamed(&self) -> (u64, u64) {
+        match &self.flow {
+            Flow::Binance { flow, .. } => flow.streamed(),
+            _ => (0, 0),
+        }
+    }
+
     /// Takes the next step.
     pub fn step(&mut self, best_bid: Option<HalfTicks>, best_ask: Option<HalfTicks>) -> FlowStep {
         let at = self.position;

@@ -51,7 +51,9 @@ pub struct Arguments {
     /// The venue's order flow
     #[arg(long, value_enum, default_value = "synthetic", conflicts_with = "data")]
     pub flow: FlowArgument,
-    /// Replay a LOBSTER message file in the venue instead of the synthetic flow
+    /// Replay a recording in the venue instead of the synthetic flow: a LOBSTER message file, or a
+    /// capture of Binance's frames (.gz), whose market is the venue's flow and, frame by frame over
+    /// WebSocket, the gateway's feed
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
     /// Pace of the replay: a factor of recorded time, or `max` [default: 1]

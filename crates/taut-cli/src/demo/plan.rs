@@ -1,11 +1,13 @@
 //! What a run will be: everything checked before any process starts.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use taut_runner::{Cpus, Replay, Settings, Simulator};
+use taut_market_data::binance::BinanceJson;
+use taut_recording::capture::Capture;
+use taut_runner::{Cpus, InstrumentSettings, RunnerError, Settings, Simulator};
 use taut_sys::available_cpus;
 use taut_types::Symbol;
-use taut_venue::flow::{LobsterFlow, LobsterSummary};
+use taut_venue::flow::{BinanceFlow, FileError, LobsterFlow, LobsterSummary};
 
 use crate::demo::arguments::Arguments;
 use crate::exit::Failure;
@@ -47,7 +49,9 @@ impl Plan {
         let source = Source::of(arguments)?;
         report::run::directory::check(arguments.out.as_deref())?;
         settings.simulator = Some(source.simulator);
-        settings.instrument.symbol = source.symbol;
+        settings.instrument = source.instrument;
+        // A stranger's book may be deeper than the crowd's.
+        settings.gateway.levels = settings.gateway.levels.max(1 << 14);
         Ok(Self { arguments: arguments.clone(), settings, source: source.description })
     }
 }
@@ -79,7 +83,7 @@ fn parse_cpus(text: &str, cpus: &[usize]) -> Result<Cpus, Failure> {
 /// The simulator, and what it trades in ticks of a cent.
 struct Source {
     simulator: Simulator,
-    symbol: String,
+    instrument: InstrumentSettings,
     description: String,
 }
 
@@ -99,7 +103,7 @@ impl Source {
         let Arguments { seed, ticks, levels, .. } = *arguments;
         Self {
             simulator: simulator(arguments),
-            symbol: "TAUT".to_owned(),
+            instrument: InstrumentSettings::default(),
             description: format!(
                 "synthetic flow, seed {seed}, {ticks} commands/s, {levels} levels a side"
             ),
@@ -107,17 +111,46 @@ impl Source {
     }
 
     fn recorded(arguments: &Arguments, file: &Path, speed: &str) -> Result<Self, Failure> {
-        let replay = parse_speed(speed)?;
+        let replay = speed
+            .parse()
+            .map_err(|error: RunnerError| Failure::Usage(format!("--speed '{speed}': {error}")))?;
         let full = std::path::absolute(file)
             .map_err(|error| Failure::Usage(format!("--data {}: {error}", file.display())))?;
         check_data(&full)?;
-        let flow = LobsterFlow::read(file).map_err(|error| Failure::Usage(error.to_string()))?;
         let mut simulator = simulator(arguments);
         simulator.speed = replay;
-        let symbol = symbol_of(&full).as_str().to_owned();
+        simulator.data = Some(full.clone());
+        let wrong = |error: FileError| Failure::Usage(error.to_string());
+        if simulator.replays_a_stream() {
+            return Self::stream(simulator, &full, speed).map_err(wrong);
+        }
+        let flow = LobsterFlow::read(file).map_err(wrong)?;
+        let symbol = symbol_of(&full);
         let description = describe(&full, speed, flow.summary(), flow.initial_orders().len());
-        simulator.data = Some(full);
-        Ok(Self { simulator, symbol, description })
+        let instrument = InstrumentSettings { symbol, ..InstrumentSettings::default() };
+        Ok(Self { simulator, instrument, description })
+    }
+
+    /// A capture of Binance's frames, which are the venue's flow and the gateway's feed.
+    fn stream(simulator: Simulator, file: &Path, speed: &str) -> Result<Self, FileError> {
+        let capture = Capture::read(file)?;
+        let symbol = BinanceFlow::symbol(&capture)
+            .ok_or_else(|| capture.error(None, "no frame of Binance's names a symbol"))?;
+        let instrument = InstrumentSettings {
+            symbol: symbol.as_str().to_owned(),
+            lot_decimals: BinanceJson::SIZE_DECIMALS,
+            ..InstrumentSettings::default()
+        };
+        let built = instrument.build().map_err(|error| capture.error(None, error))?;
+        let flow = BinanceFlow::of(&capture, built)?;
+        let description = format!(
+            "recording {}, speed {speed}: Binance's {symbol}, {} frames, which are flow and feed, \
+             {} levels before them",
+            file.file_name().unwrap_or_default().to_string_lossy(),
+            flow.frame_count(),
+            flow.initial_orders().len()
+        );
+        Ok(Self { simulator, instrument, description })
     }
 }
 
@@ -137,7 +170,7 @@ fn simulator(arguments: &Arguments) -> Simulator {
 /// The venue reads the file again: a pipe would be empty by then, and the name travels as text.
 fn check_data(file: &Path) -> Result<(), Failure> {
     let problem = if file.exists() && !file.is_file() {
-        "is not a regular file; name a LOBSTER message file"
+        "is not a regular file; name a LOBSTER message file or a capture"
     } else if file.to_str().is_none() {
         "has a name that is not valid UTF-8; rename it"
     } else {
@@ -154,28 +187,12 @@ fn describe(file: &Path, speed: &str, summary: &LobsterSummary, initial: usize) 
     )
 }
 
-fn parse_speed(speed: &str) -> Result<Replay, Failure> {
-    if speed == "max" {
-        return Ok(Replay::MAX);
-    }
-    match speed.parse::<f64>() {
-        Ok(factor) if factor > 0.0 && factor <= 1e6 => Ok(Replay::Factor(factor)),
-        _ => Err(Failure::Usage(format!(
-            "--speed '{speed}': must be `max` or a number above 0 and at most 1000000"
-        ))),
-    }
-}
-
 /// LOBSTER names its files by the ticker, then an underscore.
-fn symbol_of(file: &Path) -> Symbol {
-    let name: PathBuf = file.file_name().map(PathBuf::from).unwrap_or_default();
-    let name = name.to_string_lossy();
+fn symbol_of(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
     let ticker = name.split('_').next().unwrap_or_default();
-    let fallback = || Symbol::new(b"RECORDED");
-    match Symbol::new(ticker.as_bytes()).or_else(fallback) {
-        Some(symbol) => symbol,
-        None => unreachable!("a constant name of eight letters"),
-    }
+    let is_symbol = Symbol::new(ticker.as_bytes()).is_some();
+    if is_symbol { ticker } else { "RECORDED" }.to_owned()
 }
 
 #[cfg(test)]
@@ -183,18 +200,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_speed_is_max_or_a_positive_number() {
-        assert_eq!(parse_speed("max").ok(), Some(Replay::MAX));
-        assert_eq!(parse_speed("2.5").ok(), Some(Replay::Factor(2.5)));
-        for bad in ["0", "-1", "fast", "", "NaN", "inf"] {
-            assert!(parse_speed(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
     fn the_ticker_is_what_stands_before_the_first_underscore() {
         let symbol = symbol_of(Path::new("/x/AAPL_2012-06-21_message_50.csv"));
-        assert_eq!(symbol.as_str(), "AAPL");
-        assert_eq!(symbol_of(Path::new("a very long file name.csv")).as_str(), "RECORDED");
+        assert_eq!(symbol, "AAPL");
+        assert_eq!(symbol_of(Path::new("a very long file name.csv")), "RECORDED");
     }
 }

@@ -1,17 +1,19 @@
 //! The gateway's process; in fused mode the strategy's too.
 
-use std::net::SocketAddrV4;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use taut_fix::CompId;
 use taut_gateway::{
-    Client, FeedInput, FeedSockets, FusedClient, Gateway, GatewayConfig, GatewayError, Regions,
-    SplitClient, Strategy,
+    Client, FeedInput, FeedSockets, FeedStreams, FusedClient, Gateway, GatewayConfig, GatewayError,
+    Regions, SplitClient, Strategy, StreamAddress,
 };
 use taut_io::EpollKernel;
+use taut_market_data::FeedHandler;
+use taut_market_data::binance::{BinanceConfig, BinanceFeed};
 use taut_market_data::native::{NativeConfig, NativeFeed};
 use taut_sys::{Clock, Doorbell, Socket, Wait, Waiter, monotonic, wait_readable};
-use taut_types::{Nanos, SequenceNumber};
+use taut_types::{Instrument, Nanos, SequenceNumber};
 
 use crate::child::{Parent, SharedClock, attach, regions};
 use crate::control::{GatewaySetup, Order, Reply};
@@ -41,7 +43,7 @@ pub fn play<S: Strategy>(
     let sockets = feed_sockets(setup, fds)?;
     let process = Process { setup, regions, shared_clock, own_bell, parent };
     match setup.common.settings.mode {
-        Mode::Fused => {
+        Mode::Fused | Mode::Simulated => {
             let strategy = make(clock.now())?;
             process.run(clock, sockets, FusedClient::new(strategy))
         }
@@ -115,27 +117,42 @@ struct Wishes {
 }
 
 /// A gateway whose bare send may be measured.
-type RunningGateway<'m, C> = Gateway<'m, C, NativeFeed, EpollKernel, BareSend<'m>>;
+type RunningGateway<'m, C, F> = Gateway<'m, C, F, EpollKernel, BareSend<'m>>;
 
 impl<'m> Process<'_, 'm> {
     fn run(
-        mut self,
+        self,
         clock: Clock,
         sockets: FeedSockets,
         client: impl RestingClient,
     ) -> Result<(), RunnerError> {
-        let orders = self.setup.orders;
-        let failed = |error: GatewayError| failed(error, orders);
         let config = config(self.setup)?;
+        if let Some(stream) = self.setup.stream {
+            let levels = self.setup.common.settings.gateway.levels;
+            let (input, feed) = stream_feed(stream, config.instrument, levels, clock.now())?;
+            return self.run_with(&config, clock, (input, feed), client);
+        }
         let feed = NativeConfig {
             instrument: config.instrument,
             stream_id: self.setup.stream_id,
             level_capacity: self.setup.common.settings.gateway.levels,
             has_retransmission: sockets.retransmission.is_some(),
         };
-        let (input, feed) = (FeedInput::Datagrams(sockets), NativeFeed::new(&feed, clock.now()));
+        let feed = (FeedInput::Datagrams(sockets), NativeFeed::new(&feed, clock.now()));
+        self.run_with(&config, clock, feed, client)
+    }
+
+    fn run_with<F: FeedHandler>(
+        mut self,
+        config: &GatewayConfig,
+        clock: Clock,
+        (input, feed): (FeedInput, F),
+        client: impl RestingClient,
+    ) -> Result<(), RunnerError> {
+        let orders = self.setup.orders;
+        let failed = |error: GatewayError| failed(error, orders);
         let observer = BareSend::new(self.setup.sink, &self.regions).map_err(failed)?;
-        let mut gateway = Gateway::new(&config, clock, input, feed, client, &self.regions)
+        let mut gateway = Gateway::new(config, clock, input, feed, client, &self.regions)
             .and_then(|gateway| gateway.with_observer(observer))
             .map_err(failed)?;
         let mut waiter = Waiter::new(self.setup.common.place.wait);
@@ -162,9 +179,9 @@ impl<'m> Process<'_, 'm> {
     }
 
     /// Listens to the parent and moves towards what it wants; whether it is all over.
-    fn attend<C: RestingClient>(
+    fn attend<C: RestingClient, F: FeedHandler>(
         &mut self,
-        gateway: &mut RunningGateway<'m, C>,
+        gateway: &mut RunningGateway<'m, C, F>,
         wishes: &mut Wishes,
     ) -> Result<bool, RunnerError> {
         match self.parent.order()? {
@@ -203,7 +220,11 @@ impl<'m> Process<'_, 'm> {
     }
 
     /// Sleeps until a packet, a report, a request or the parent wakes us.
-    fn sleep<C: Client>(&self, gateway: &mut RunningGateway<'m, C>, span: Nanos) {
+    fn sleep<C: Client, F: FeedHandler>(
+        &self,
+        gateway: &mut RunningGateway<'m, C, F>,
+        span: Nanos,
+    ) {
         let sources = gateway.fd();
         let bell: BorrowedFd<'_> = self.own_bell.as_ref().map_or(sources, AsFd::as_fd);
         let fds = [sources, bell, self.parent.fd()];
@@ -213,6 +234,30 @@ impl<'m> Process<'_, 'm> {
             bell.silence();
         }
     }
+}
+
+/// The stream of a recorded venue, and its handler.
+fn stream_feed(
+    at: SocketAddrV4,
+    instrument: Instrument,
+    level_capacity: usize,
+    now: Nanos,
+) -> Result<(FeedInput, BinanceFeed), RunnerError> {
+    let of =
+        |path: &str| StreamAddress { address: SocketAddr::V4(at), url: format!("ws://{at}{path}") };
+    let symbol = instrument.symbol();
+    let streams = FeedStreams {
+        stream: of(&format!("/stream?streams={}@depth", symbol.as_str().to_lowercase())),
+        snapshot: of("/ws-api/v3"),
+        snapshot_request: format!(
+            "{{\"id\":1,\"method\":\"depth\",\"params\":{{\"symbol\":\"{symbol}\",\"limit\":5000}}}}"
+        ),
+        tls: None,
+    };
+    let config = BinanceConfig { level_capacity, ..BinanceConfig::new(instrument) };
+    let feed = BinanceFeed::new(&config, now)
+        .map_err(|error| RunnerError::Run(format!("the instrument: {error}")))?;
+    Ok((FeedInput::Streams(streams), feed))
 }
 
 /// What ended the gateway, with the address where it is the address that may be wrong.

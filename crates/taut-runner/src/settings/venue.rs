@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,22 @@ impl Replay {
     pub const MAX: Self = Self::Named(AsFastAsPossible::Max);
 }
 
+/// `max`, or a number, as a user writes it.
+impl FromStr for Replay {
+    type Err = RunnerError;
+
+    fn from_str(text: &str) -> Result<Self, RunnerError> {
+        if text == "max" {
+            return Ok(Self::MAX);
+        }
+        let factor = text.parse().ok().filter(|factor| *factor > 0.0 && *factor <= 1e6);
+        factor.map(Self::Factor).ok_or_else(|| {
+            let text = "must be `max` or a number above 0 and at most 1000000";
+            RunnerError::Settings(text.to_owned())
+        })
+    }
+}
+
 /// The venue simulator: matching engine, order entry, market data, and a crowd that trades.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -54,7 +71,8 @@ pub struct Simulator {
     pub commands_per_second: u32,
     /// Price levels a side of the crowd's book.
     pub levels: u32,
-    /// Replays this LOBSTER message file instead of the crowd.
+    /// Replays this recording instead of the crowd: a LOBSTER message file, or a capture of Binance's
+    /// frames (`.gz`), which the gateway then gets as they were recorded, over WebSocket.
     pub data: Option<PathBuf>,
     /// The replay's speed.
     pub speed: Replay,
@@ -170,6 +188,12 @@ impl Market {
 }
 
 impl Simulator {
+    /// Whether it replays a venue's own stream, which is the gateway's feed then.
+    #[must_use]
+    pub fn replays_a_stream(&self) -> bool {
+        self.data.as_ref().is_some_and(|file| file.extension().is_some_and(|kind| kind == "gz"))
+    }
+
     fn check(&self) -> Result<(), RunnerError> {
         let Self { commands_per_second, levels, lose_per_mille, .. } = self;
         if !(1..=1_000_000).contains(commands_per_second) {
@@ -199,7 +223,7 @@ impl Simulator {
             Some(file) if !file.is_file() => Err(RunnerError::setting(
                 "simulator.data",
                 file.display(),
-                "a LOBSTER message file that exists",
+                "a recording that exists",
             )),
             _ => Ok(()),
         }

@@ -17,7 +17,8 @@ use taut_engine::{Command, NewOrder};
 use taut_recording::FileError;
 use taut_recording::capture::Capture;
 use taut_types::{
-    DECIMAL_BYTES_MAX, HalfTicks, Instrument, Lots, Nanos, OrderId, Price, Side, format_decimal,
+    DECIMAL_BYTES_MAX, HalfTicks, Instrument, Lots, Nanos, OrderId, Price, Side, Symbol,
+    format_decimal,
 };
 
 use crate::flow::binance::reading::Reader;
@@ -35,6 +36,8 @@ pub struct BinanceFlow {
     frames: String,
     /// The last frame that went out; at first the last one before the snapshot.
     last_frame: Range<usize>,
+    /// How many updates went out, that one counted.
+    updates: u64,
     market: Market,
 }
 
@@ -81,6 +84,12 @@ impl BinanceFlow {
         &self.initial_orders
     }
 
+    /// How many frames there are from the start on.
+    #[must_use]
+    pub fn frame_count(&self) -> usize {
+        self.steps.iter().filter(|step| matches!(step.change, Change::Frame { .. })).count()
+    }
+
     /// How many steps there are.
     #[must_use]
     pub fn step_count(&self) -> usize {
@@ -117,6 +126,7 @@ impl BinanceFlow {
                 if let Some(last_id) = last_id {
                     self.market.last_id = last_id;
                     self.last_frame = start..end;
+                    self.updates += 1;
                 }
                 FlowStep::Frame(start..end)
             }
@@ -131,6 +141,17 @@ impl BinanceFlow {
     /// A frame's text.
     pub(crate) fn frame(&self, at: Range<usize>) -> &str {
         self.frames.get(at).unwrap_or_default()
+    }
+
+    /// Updates that went out, and the number of the last one.
+    pub(crate) const fn streamed(&self) -> (u64, u64) {
+        (self.updates, self.market.last_id)
+    }
+
+    /// The symbol that a capture is about: its first frame's that names one.
+    #[must_use]
+    pub fn symbol(capture: &Capture) -> Option<Symbol> {
+        reading::symbol(capture)
     }
 
     /// The last update that went out: a stream is never silent for who comes.

@@ -2,10 +2,10 @@
 
 use taut_engine::NewOrder;
 use taut_market_data::binance::{BinanceJson, DepthSync, FrameKind, Joined, Placement};
-use taut_market_data::{Context, Event, EventKind, LevelUpdate, SequenceRange};
+use taut_market_data::{Context, Event, EventKind, InstrumentKey, LevelUpdate, SequenceRange};
 use taut_recording::FileError;
 use taut_recording::capture::{Capture, Frame};
-use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Qty, Side};
+use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Qty, Side, Symbol};
 
 use super::{BinanceFlow, Change, Key, Level, Market, OWNER, Step};
 
@@ -60,7 +60,9 @@ impl<'c> Reader<'c> {
         }
         let initial_orders = self.rest();
         let Self { steps, frames, market, last_early, .. } = self;
-        Ok(BinanceFlow { initial_orders, steps, frames, last_frame: 0..last_early, market })
+        let updates = u64::from(last_early > 0);
+        let last_frame = 0..last_early;
+        Ok(BinanceFlow { initial_orders, steps, frames, last_frame, updates, market })
     }
 
     fn frame(&mut self, frame: &Frame<'_>) -> Result<(), FileError> {
@@ -180,6 +182,21 @@ impl<'c> Reader<'c> {
         }
         orders
     }
+}
+
+/// The symbol of the first frame that names one.
+pub(super) fn symbol(capture: &Capture) -> Option<Symbol> {
+    let mut decoder = BinanceJson::default();
+    capture.frames().map_while(Result::ok).find_map(|frame| {
+        let mut symbol = None;
+        let mut sink = |context: &Context<'_>, _: &Event| {
+            if let InstrumentKey::Symbol(name) = context.instrument {
+                symbol = Symbol::new(name);
+            }
+        };
+        decoder.decode(frame.received, frame.bytes, &mut sink).ok()?;
+        symbol
+    })
 }
 
 fn key(instrument: Instrument, level: &LevelUpdate) -> Result<Key, &'static str> {
