@@ -1,5 +1,5 @@
-//! Sending and receiving datagrams on the loop, many with one call, with loss on purpose where it is
-//! asked for: the one place of channels over UDP where that is.
+//! Sending and receiving datagrams on the loop, many with one call, with loss on purpose where it
+//! is asked for: the one place of channels over UDP where that is.
 
 use std::net::SocketAddr;
 

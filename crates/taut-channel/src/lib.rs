@@ -25,9 +25,9 @@
 //! }
 //! ```
 //!
-//! Each of the two has a loop of [taut_io] of its own. [`PublishingEnd`] and [`SubscribingEnd`] are the
-//! same on a loop of the caller's: several channels, and whatever else it looks at, in one thread,
-//! over epoll, io_uring or the simulated kernel.
+//! Each of the two has a loop of [taut_io] of its own. [`PublishingEnd`] and [`SubscribingEnd`] are
+//! the same on a loop of the caller's: several channels, and whatever else it looks at, in one
+//! thread, over epoll, io_uring or the simulated kernel.
 //!
 //! What a channel guarantees is its own: see the table in [`ChannelUri`]. Shared memory and rings
 //! lose nothing and hold the publisher up; leased UDP repairs nothing and waits for nobody. What
@@ -46,7 +46,6 @@
 
 mod aeron;
 mod alarm;
-mod claim;
 mod counters;
 mod datagrams;
 mod driver;
@@ -73,7 +72,6 @@ mod uri;
 mod waiter;
 mod zmtp;
 
-pub use claim::Claim;
 pub use counters::{Counters, SubscriberCounters};
 pub use driver::Opening;
 pub use error::ChannelError;
@@ -82,7 +80,7 @@ pub use loss::Loss;
 pub use message::{Action, Decoder, Message};
 pub use offer::{MessageLimit, OfferError};
 pub use publication::Publication;
-pub use publishing_end::{Closing, PublishingEnd};
+pub use publishing_end::{Claim, Closing, PublishingEnd};
 pub use relay::{Relay, RelayThread, Unheard};
 pub use shared::SharedPublication;
 pub use subscribing_end::SubscribingEnd;

@@ -6,18 +6,17 @@ use std::os::fd::BorrowedFd;
 
 use taut_types::Nanos;
 
-use crate::claim::Claim;
 use crate::driver::Opening;
 use crate::error::ChannelError;
 use crate::event::Event;
 use crate::offer::OfferError;
 use crate::own_loop::OwnLoop;
-use crate::publishing_end::PublishingEnd;
+use crate::publishing_end::{Claim, PublishingEnd};
 use crate::subscription::Subscription;
 use crate::uri::ChannelUri;
 
-/// The publishing end of a channel, polled by the caller's thread: a [`PublishingEnd`] with a loop of
-/// its own. What it says of itself is asked of the end.
+/// The publishing end of a channel, polled by the caller's thread: a [`PublishingEnd`] with a loop
+/// of its own. What it says of itself is asked of the end.
 ///
 /// [`Publication::offer`] takes a message; what it takes is sent by then or by the next
 /// [`Publication::work`], which is also the duty: call it whenever the loop comes round, and when

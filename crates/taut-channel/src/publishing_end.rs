@@ -1,14 +1,14 @@
 //! The publishing end of any channel, on a loop of the caller's.
 
 use std::net::SocketAddr;
+use std::ops::{Deref, DerefMut};
 
-use taut_io::{Completion, Io, Kernel};
+use taut_io::{Completion, EpollKernel, Io, Kernel};
 use taut_sys::Address;
 use taut_types::Nanos;
 
-use crate::aeron::AeronPublication;
+use crate::aeron::{AeronClaim, AeronPublication};
 use crate::alarm::Alarm;
-use crate::claim::{Buffer, Claim, Room};
 use crate::counters::{Counters, PollGap, SubscriberCounters};
 use crate::driver::{Opening, PublicationDriver};
 use crate::error::ChannelError;
@@ -244,10 +244,6 @@ impl PublishingEnd {
         self.claim_buffer(io, now, bytes)
     }
 
-    pub(crate) fn give_back(&mut self, scratch: Vec<u8>) {
-        self.scratch = scratch;
-    }
-
     fn claim_buffer<'p, K: Kernel>(
         &'p mut self,
         io: &'p mut Io<K>,
@@ -376,8 +372,8 @@ impl PublishingEnd {
         self.spy_by(false)
     }
 
-    /// As [`PublishingEnd::spy`], but the publication waits for it: nothing is lost, and an offer is
-    /// back-pressured while this spy is a whole log behind (1 MiB, and at least eight of the
+    /// As [`PublishingEnd::spy`], but the publication waits for it: nothing is lost, and an offer
+    /// is back-pressured while this spy is a whole log behind (1 MiB, and at least eight of the
     /// longest messages).
     ///
     /// # Errors
@@ -423,5 +419,81 @@ impl PublishingEnd {
     #[must_use]
     pub fn local_address(&self) -> Option<Address> {
         with!(&self.driver, driver => driver.local_address())
+    }
+}
+
+/// Room for a message, to be written. Dropped without a commit it leaves no trace.
+#[derive(Debug)]
+pub struct Claim<'p, K: Kernel = EpollKernel> {
+    room: Room<'p, K>,
+}
+
+#[derive(Debug)]
+enum Room<'p, K: Kernel> {
+    Log(AeronClaim<'p>),
+    Buffer(Buffer<'p, K>),
+}
+
+#[derive(Debug)]
+struct Buffer<'p, K: Kernel> {
+    end: &'p mut PublishingEnd,
+    io: &'p mut Io<K>,
+    now: Nanos,
+    bytes: Vec<u8>,
+}
+
+impl<K: Kernel> Claim<'_, K> {
+    /// Sends the message. Returns the position behind it.
+    ///
+    /// # Errors
+    /// Only what became of the channel since: there was room.
+    #[inline]
+    pub fn commit(self) -> Result<u64, OfferError> {
+        match self.room {
+            Room::Log(claim) => Ok(claim.commit()),
+            Room::Buffer(buffer) => buffer.commit(),
+        }
+    }
+
+    /// Gives the room back.
+    pub fn abort(self) {}
+}
+
+impl<K: Kernel> Deref for Claim<'_, K> {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match &self.room {
+            Room::Log(claim) => claim.bytes(),
+            Room::Buffer(buffer) => &buffer.bytes,
+        }
+    }
+}
+
+impl<K: Kernel> DerefMut for Claim<'_, K> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match &mut self.room {
+            Room::Log(claim) => claim.bytes_mut(),
+            Room::Buffer(buffer) => &mut buffer.bytes,
+        }
+    }
+}
+
+impl<K: Kernel> Buffer<'_, K> {
+    #[inline]
+    fn commit(mut self) -> Result<u64, OfferError> {
+        let bytes = std::mem::take(&mut self.bytes);
+        let offered = self.end.offer(self.io, self.now, &bytes);
+        self.bytes = bytes;
+        offered
+    }
+}
+
+impl<K: Kernel> Drop for Buffer<'_, K> {
+    fn drop(&mut self) {
+        // The next claim needs no memory of its own.
+        self.end.scratch = std::mem::take(&mut self.bytes);
     }
 }

@@ -1,4 +1,4 @@
-//! The places of a ring's registered readers: who has come, who has gone, and what each has been sent.
+//! The places of a ring's registered readers: who has come, who has gone, and what each was sent.
 
 use std::collections::VecDeque;
 

@@ -102,8 +102,9 @@ impl SubscribingEnd {
 
     /// Hands over at most `limit` messages, and does the duty: acts on what the loop completed, and
     /// keeps the timers; one timer of the loop brings it round again when it must, and at once when
-    /// the limit was reached or the handler broke off. Returns how many. With a limit of 0 nothing is read, what peers say
-    /// included: who wants no message now takes one and [aborts](Action::Abort) it.
+    /// the limit was reached or the handler broke off. Returns how many. With a limit of 0 nothing
+    /// is read, what peers say included: who wants no message now takes one and
+    /// [aborts](Action::Abort) it.
     #[inline]
     pub fn poll<K: Kernel>(
         &mut self,

@@ -13,8 +13,8 @@ use crate::own_loop::OwnLoop;
 use crate::subscribing_end::SubscribingEnd;
 use crate::uri::ChannelUri;
 
-/// The subscribing end of a channel, polled by the caller's thread: a [`SubscribingEnd`] with a loop
-/// of its own. What it says of itself is asked of the end.
+/// The subscribing end of a channel, polled by the caller's thread: a [`SubscribingEnd`] with a
+/// loop of its own. What it says of itself is asked of the end.
 #[derive(Debug)]
 pub struct Subscription {
     end: SubscribingEnd,

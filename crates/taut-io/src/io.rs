@@ -104,8 +104,8 @@ impl<K: Kernel> Io<K> {
         Ok(handle)
     }
 
-    /// Lets a listener look once more for connections that wait, after accepting has failed for want
-    /// of something that another part of the program may have given back, such as descriptors.
+    /// Lets a listener look once more for connections that wait, after accepting has failed for
+    /// want of something that another part of the program may have given back, such as descriptors.
     ///
     /// # Errors
     /// A stale handle, what is no listener.

@@ -213,8 +213,8 @@ impl AeronPublication {
     }
 }
 
-/// Sends a run of datagrams of one length to a target. False when the kernel has no room now; on the
-/// way through a table that is a loss for the rest of it.
+/// Sends a run of datagrams of one length to a target. False when the kernel has no room now; on
+/// the way through a table that is a loss for the rest of it.
 #[inline]
 fn carry<K: Kernel>(
     datagrams: &mut Datagrams,
