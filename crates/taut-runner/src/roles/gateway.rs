@@ -250,7 +250,8 @@ fn stream_feed(
         stream: of(&format!("/stream?streams={}@depth", symbol.as_str().to_lowercase())),
         snapshot: of("/ws-api/v3"),
         snapshot_request: format!(
-            "{{\"id\":1,\"method\":\"depth\",\"params\":{{\"symbol\":\"{symbol}\",\"limit\":5000}}}}"
+            "{{\"id\":1,\"method\":\"depth\",\
+             \"params\":{{\"symbol\":\"{symbol}\",\"limit\":5000}}}}"
         ),
         tls: None,
     };

@@ -54,8 +54,8 @@ pub struct Simulator {
     pub commands_per_second: u32,
     /// Price levels a side of the crowd's book.
     pub levels: u32,
-    /// Replays this recording instead of the crowd: a LOBSTER message file, or a capture of Binance's
-    /// frames (`.gz`), which the gateway then gets as they were recorded, over WebSocket.
+    /// Replays this recording instead of the crowd: a LOBSTER message file, or a capture of
+    /// Binance's frames (`.gz`), which the gateway then gets as they were recorded, over WebSocket.
     pub data: Option<PathBuf>,
     /// The replay's speed.
     pub speed: Replay,
