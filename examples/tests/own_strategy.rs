@@ -73,7 +73,7 @@ fn expect_orders(said: &str) {
 
 #[test]
 fn it_trades_in_every_mode_and_leaves_nothing() {
-    for mode in ["split", "fused"] {
+    for mode in ["split", "fused", "simulated"] {
         let arguments = [&["--mode", mode, "--seconds", "1"], &GENTLE[..]].concat();
         let (output, said) = run(mode, &arguments);
         assert!(output.status.success(), "{said}");

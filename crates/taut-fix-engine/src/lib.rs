@@ -8,10 +8,11 @@
 //! - [`Endpoint`]: one session with all of that and its [`Application`], without a socket.
 //! - [`Acceptor`], [`Initiator`]: endpoints on a loop.
 //!
-//! The session itself is taut-fix's and pure (a [`taut_fix::Link`]); this crate gives it a stream of
-//! a loop (taut-io), a clock, a store and a log. Acceptor and initiator are drivers of the loop as those of taut-net
-//! are: each is given every completion, none owns a thread, and several share one loop, whose
-//! owner chooses the kernel and how it waits. An [`Application`] acts on what a session reports:
+//! The session itself is pure and taut-fix's (a [`taut_fix::Link`]); this crate gives it a stream
+//! of a loop (taut-io), a clock, a store and a log. Acceptor and initiator are drivers of the loop
+//! as those of taut-net are: each is given every completion, none owns a thread, and several share
+//! one loop, whose owner chooses the kernel and how it waits. An [`Application`] acts on what a
+//! session reports:
 //!
 //! ```no_run
 //! use taut_fix::{Event, Role};

@@ -1,8 +1,8 @@
 //! Events and the orders that they cause, across shared memory.
 //!
 //! An event fills its slot of the ring, and has no room for the stamps of its packet. These stay in
-//! the gateway, in a table; the event carries its packet's number there, a request brings the number
-//! back, and the order is measured from where its packet was received.
+//! the gateway, in a table; the event carries its packet's number there, a request brings the
+//! number back, and the order is measured from where its packet was received.
 
 use taut_market_data::Soundness;
 use taut_types::Nanos;

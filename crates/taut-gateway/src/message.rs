@@ -98,9 +98,10 @@ pub struct Request {
 }
 
 impl Request {
-    /// Packs it, with the mark of the event that caused it. Word 0: kind, side, type, time in force;
-    /// word 1: id; words 2 and 3: price and lots, or the order to cancel; word 4: origin; word 5:
-    /// ends of `to_strategy` and `strategy`; word 6: the mark. The other ends stay in the gateway.
+    /// Packs it, with the mark of the event that caused it. Word 0: kind, side, type, time in
+    /// force; word 1: id; words 2 and 3: price and lots, or the order to cancel; word 4: origin;
+    /// word 5: ends of `to_strategy` and `strategy`; word 6: the mark. The other ends stay in the
+    /// gateway.
     #[must_use]
     pub fn pack(&self, mark: u16) -> Payload {
         let [_, _, _, to_strategy, strategy, ..] = self.offsets.ends();

@@ -20,11 +20,11 @@ pub trait OrderEntry {
 /// `now` is when the gateway learned what the call is about, and the same wherever the strategy
 /// runs: not when the strategy is called, which is later in a process of its own.
 ///
-/// | call | `now` |
-/// |---|---|
-/// | [`on_market`](Self::on_market) | [`Event::receive_time`]: when the receive call returned that brought the packet; when silence or a gap was noticed, for what no packet says |
-/// | [`on_order`](Self::on_order) | when the receive call returned that brought the venue's report; when the gateway refused the request |
-/// | [`on_timer`](Self::on_timer) | when the timer fired |
+/// - [`on_market`](Self::on_market): [`Event::receive_time`], when the receive call returned that
+///   brought the packet; for what no packet says (silence, a gap that lasts), when it was noticed;
+/// - [`on_order`](Self::on_order): when the receive call returned that brought the venue's report,
+///   or when the gateway refused the request;
+/// - [`on_timer`](Self::on_timer): when the timer fired.
 ///
 /// All are on the monotonic clock of the host; [`Event::exchange_time`] is UTC. Market events come
 /// in the order of their times, and so do order updates; between the two, a strategy in a process

@@ -7,6 +7,7 @@
 pub mod epoll;
 pub mod linux;
 pub mod sim;
+pub mod sim_host;
 pub mod uring;
 
 use taut_sys::{

@@ -7,8 +7,8 @@ use taut_types::{InstrumentId, Lots, Nanos, OrderId, Price, Side};
 /// gateways, strategies and recorders take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The instrument: the venue's number of it, or the one that [`Instruments`](crate::Instruments)
-    /// gives its symbol.
+    /// The instrument: the venue's number of it, or the one that
+    /// [`Instruments`](crate::Instruments) gives its symbol.
     pub instrument: InstrumentId,
     /// When the venue says that it happened, UTC; [`Nanos::ZERO`] when it does not say.
     pub exchange_time: Nanos,

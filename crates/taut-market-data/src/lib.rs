@@ -2,10 +2,10 @@
 //!
 //! A decoder takes the bytes of one message and the time at which they came, and hands what they
 //! say to a [`MarketSink`]: levels, orders, trades and trading states, each an [`Event`] with its
-//! instrument and its times, beside how the venue names and numbers the message ([`Context`]). It is
-//! the language that books, gateways, strategies and recorders share. What is malformed is an error that names the byte, and then
-//! nothing of the message is handed over. Nothing here panics on any input, allocates once it is
-//! built, or takes a price for a float.
+//! instrument and its times, beside how the venue names and numbers the message ([`Context`]). It
+//! is the language that books, gateways, strategies and recorders share. What is malformed is an
+//! error that names the byte, and then nothing of the message is handed over. Nothing here panics
+//! on any input, allocates once it is built, or takes a price for a float.
 //!
 //! - [`binance::BinanceJson`]: the JSON streams of spot and USD-margined futures, read by a pull
 //!   scanner, and [`binance::decode_stream`], the SBE ones; [`binance::DepthBook`] keeps a book by
@@ -15,8 +15,9 @@
 //! - [`native`]: taut's own feed.
 //!
 //! A [`FeedHandler`] is all of a venue's market data: frames of numbered sources go in, books and
-//! events come out, and so does what has to be asked for. [`native::NativeFeed`] is one.
-//! Below it, [`feed`] has two lines, gaps, retransmission and snapshots, for any feed of numbered packets.
+//! events come out, and so does what has to be asked for. [`native::NativeFeed`] and
+//! [`binance::BinanceFeed`] are two. Below the first, [`feed`] has two lines, gaps, retransmission
+//! and snapshots, for any feed of numbered packets.
 //!
 //! The layouts of SBE messages stand in `schema/*.xml`; the build script generates their codecs
 //! from there, over the runtime in `taut-sbe`.

@@ -28,6 +28,9 @@
 //! an [`Observer`] reads them while the run goes on; so nothing has to be cleaned up. The
 //! [`Outcome`] holds them all.
 //!
+//! In [`Mode::Simulated`] nothing is started: gateway, strategy and venue take turns in this
+//! thread, on a simulated network and virtual time, and the same settings give the same run.
+//!
 //! Every wait has a deadline and says what did not happen.
 #![forbid(unsafe_code)]
 
@@ -45,6 +48,8 @@ mod role;
 mod roles;
 mod runner;
 mod settings;
+mod simulated;
+mod simulator;
 mod start;
 mod supervisor;
 

@@ -58,7 +58,7 @@ impl Placement {
         let venue = cpu("cpus.venue", venue, default[0])?;
         let gateway = cpu("cpus.gateway", gateway, default[1])?;
         let strategy = match settings.mode {
-            Mode::Fused => gateway,
+            Mode::Fused | Mode::Simulated => gateway,
             Mode::Split => cpu("cpus.strategy", strategy, default[2])?,
         };
         let busy = |own: usize, other: usize| {
@@ -84,7 +84,9 @@ fn default_cpus(mode: Mode, has_venue: bool, cpus: &[usize]) -> [usize; 3] {
         (_, 0 | 1) => [cpu(0); 3],
         (Mode::Split, 2) => [cpu(0), cpu(0), cpu(1)],
         (Mode::Split, _) => [cpu(2), cpu(0), cpu(1)],
-        (Mode::Fused, _) => [if has_venue { cpu(1) } else { cpu(0) }, cpu(0), cpu(0)],
+        (Mode::Fused | Mode::Simulated, _) => {
+            [if has_venue { cpu(1) } else { cpu(0) }, cpu(0), cpu(0)]
+        }
     }
 }
 

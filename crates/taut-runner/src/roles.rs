@@ -21,8 +21,6 @@ use crate::reading;
 use crate::role::{Role, program_name};
 use crate::start::Start;
 
-pub use venue::COMP_ID as SIMULATOR_COMP_ID;
-
 /// Plays a part until the parent says that it is over, or is gone; the process ends with it.
 pub fn play<P: DeserializeOwned, S: Strategy>(
     run: &str,

@@ -12,9 +12,9 @@ use crate::error::RunnerError;
 use crate::observer::Observer;
 use crate::outcome::Outcome;
 use crate::role::{Role, program_name};
-use crate::settings::Settings;
+use crate::settings::{Mode, Settings};
 use crate::start::{NoParameters, Start};
-use crate::{arguments, reading, roles, supervisor};
+use crate::{arguments, reading, roles, simulated, supervisor};
 
 /// Runs a strategy as its settings say, in this program's own processes.
 ///
@@ -116,10 +116,16 @@ impl<'o, P: DeserializeOwned> Runner<'o, P> {
         }
         let settings = self.settings?;
         settings.check()?;
-        reading::parsed::<P>(settings.parameters.clone())
+        let parameters = reading::parsed::<P>(settings.parameters.clone())
             .map_err(|error| RunnerError::Settings(format!("[parameters]: {error}")))?;
         let mut nobody = ();
-        supervisor::run(&settings, self.observer.unwrap_or(&mut nobody))
+        let observer = self.observer.unwrap_or(&mut nobody);
+        if settings.mode == Mode::Simulated {
+            let instrument = settings.instrument.build()?;
+            let make = |now| make(Start { now, instrument, parameters });
+            return simulated::run(&settings, make, observer);
+        }
+        supervisor::run(&settings, observer)
     }
 
     /// As [`Runner::run`], for a `main` that has nothing else to do: prints the summary of the

@@ -35,6 +35,9 @@ pub enum Mode {
     Split,
     /// In the gateway's thread.
     Fused,
+    /// In one thread with gateway and venue simulator, on a simulated network and virtual time: the
+    /// same settings give the same run.
+    Simulated,
 }
 
 impl Mode {
@@ -44,6 +47,7 @@ impl Mode {
         match self {
             Self::Split => "split",
             Self::Fused => "fused",
+            Self::Simulated => "simulated",
         }
     }
 }
@@ -133,7 +137,13 @@ impl Settings {
             }
         }
         self.instrument.build()?;
-        self.market()?.check()
+        let market = self.market()?;
+        if self.mode == Mode::Simulated && matches!(market, Market::Remote(_)) {
+            let remedy = "a venue that runs elsewhere does not live on virtual time; leave [venue] \
+                          out";
+            return Err(RunnerError::Settings(format!("mode = simulated: {remedy}")));
+        }
+        market.check()
     }
 
     /// The venue: exactly one.

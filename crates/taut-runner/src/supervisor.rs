@@ -21,8 +21,8 @@ use crate::observer::{Live, Observer, Started};
 use crate::outcome::{End, Outcome, Process, VenueOutcome};
 use crate::placement::{Place, Placement};
 use crate::role::Role;
-use crate::roles::SIMULATOR_COMP_ID;
 use crate::settings::{Market, Mode, RemoteVenue, Settings};
+use crate::simulator;
 
 /// How long a child may take to become ready.
 const READY: Nanos = Nanos::from_secs(20);
@@ -229,7 +229,7 @@ impl Run<'_, '_> {
                     requests: Some(ports.requests),
                     stream: ports.stream,
                     sender_comp_id: "GATEWAY".to_owned(),
-                    target_comp_id: SIMULATOR_COMP_ID.to_owned(),
+                    target_comp_id: simulator::COMP_ID.to_owned(),
                     heartbeat_seconds: 5,
                     stream_id: Some(*stream_id),
                     wake_strategy,
@@ -310,7 +310,7 @@ impl Run<'_, '_> {
     /// and what the simulator counted.
     fn drain(&mut self, other: &Other) -> Result<(bool, Option<VenueOutcome>), RunnerError> {
         let trader = match self.settings.mode {
-            Mode::Fused => Role::Gateway,
+            Mode::Fused | Mode::Simulated => Role::Gateway,
             Mode::Split => Role::Strategy,
         };
         self.children.send(trader, &Order::Drain, &[])?;

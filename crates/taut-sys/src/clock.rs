@@ -132,6 +132,15 @@ impl Clock {
         Self { mapping }
     }
 
+    /// A clock on which it is always `now`, for who turns the time himself: a simulation.
+    #[must_use]
+    pub const fn standing_at(now: Nanos, utc: Nanos) -> Self {
+        let utc_offset = Nanos(utc.0 - now.0);
+        let mapping =
+            TickMapping { uses_counter: false, base_ticks: 0, base: now, rate: 0, utc_offset };
+        Self { mapping }
+    }
+
     /// Takes over a newer mapping.
     pub const fn set_mapping(&mut self, mapping: TickMapping) {
         self.mapping = mapping;

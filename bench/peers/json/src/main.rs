@@ -38,9 +38,8 @@ fn frames(path: &str) -> Vec<Vec<u8>> {
 fn sum_event(sum: &mut u64, context: &Context<'_>, event: &Event) {
     let add = |value: i64| value.cast_unsigned();
     *sum = sum.wrapping_add(match event.kind {
-        EventKind::Begin(Batch::Update | Batch::Snapshot | Batch::BestLevels) | EventKind::Status(_) => {
-            context.sequence.first.wrapping_add(context.sequence.last)
-        }
+        EventKind::Begin(Batch::Update | Batch::Snapshot | Batch::BestLevels)
+        | EventKind::Status(_) => context.sequence.first.wrapping_add(context.sequence.last),
         EventKind::Level(level) => add(level.price.0.wrapping_add(level.lots.0)),
         EventKind::Top(top) => {
             let (bid, ask) = (top.bid.unwrap_or_default(), top.ask.unwrap_or_default());

@@ -1,10 +1,10 @@
 //! What a run will be: everything checked before any process starts.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use taut_market_data::binance::BinanceJson;
 use taut_recording::capture::Capture;
-use taut_runner::{Cpus, InstrumentSettings, Replay, Settings, Simulator};
+use taut_runner::{Cpus, InstrumentSettings, RunnerError, Settings, Simulator};
 use taut_sys::available_cpus;
 use taut_types::Symbol;
 use taut_venue::flow::{BinanceFlow, FileError, LobsterFlow, LobsterSummary};
@@ -111,7 +111,9 @@ impl Source {
     }
 
     fn recorded(arguments: &Arguments, file: &Path, speed: &str) -> Result<Self, Failure> {
-        let replay = parse_speed(speed)?;
+        let replay = speed
+            .parse()
+            .map_err(|error: RunnerError| Failure::Usage(format!("--speed '{speed}': {error}")))?;
         let full = std::path::absolute(file)
             .map_err(|error| Failure::Usage(format!("--data {}: {error}", file.display())))?;
         check_data(&full)?;
@@ -123,7 +125,7 @@ impl Source {
             return Self::stream(simulator, &full, speed).map_err(wrong);
         }
         let flow = LobsterFlow::read(file).map_err(wrong)?;
-        let symbol = symbol_of(&full).as_str().to_owned();
+        let symbol = symbol_of(&full);
         let description = describe(&full, speed, flow.summary(), flow.initial_orders().len());
         let instrument = InstrumentSettings { symbol, ..InstrumentSettings::default() };
         Ok(Self { simulator, instrument, description })
@@ -185,28 +187,12 @@ fn describe(file: &Path, speed: &str, summary: &LobsterSummary, initial: usize) 
     )
 }
 
-fn parse_speed(speed: &str) -> Result<Replay, Failure> {
-    if speed == "max" {
-        return Ok(Replay::MAX);
-    }
-    match speed.parse::<f64>() {
-        Ok(factor) if factor > 0.0 && factor <= 1e6 => Ok(Replay::Factor(factor)),
-        _ => Err(Failure::Usage(format!(
-            "--speed '{speed}': must be `max` or a number above 0 and at most 1000000"
-        ))),
-    }
-}
-
 /// LOBSTER names its files by the ticker, then an underscore.
-fn symbol_of(file: &Path) -> Symbol {
-    let name: PathBuf = file.file_name().map(PathBuf::from).unwrap_or_default();
-    let name = name.to_string_lossy();
+fn symbol_of(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
     let ticker = name.split('_').next().unwrap_or_default();
-    let fallback = || Symbol::new(b"RECORDED");
-    match Symbol::new(ticker.as_bytes()).or_else(fallback) {
-        Some(symbol) => symbol,
-        None => unreachable!("a constant name of eight letters"),
-    }
+    let is_symbol = Symbol::new(ticker.as_bytes()).is_some();
+    if is_symbol { ticker } else { "RECORDED" }.to_owned()
 }
 
 #[cfg(test)]
@@ -214,18 +200,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_speed_is_max_or_a_positive_number() {
-        assert_eq!(parse_speed("max").ok(), Some(Replay::MAX));
-        assert_eq!(parse_speed("2.5").ok(), Some(Replay::Factor(2.5)));
-        for bad in ["0", "-1", "fast", "", "NaN", "inf"] {
-            assert!(parse_speed(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
     fn the_ticker_is_what_stands_before_the_first_underscore() {
         let symbol = symbol_of(Path::new("/x/AAPL_2012-06-21_message_50.csv"));
-        assert_eq!(symbol.as_str(), "AAPL");
-        assert_eq!(symbol_of(Path::new("a very long file name.csv")).as_str(), "RECORDED");
+        assert_eq!(symbol, "AAPL");
+        assert_eq!(symbol_of(Path::new("a very long file name.csv")), "RECORDED");
     }
 }

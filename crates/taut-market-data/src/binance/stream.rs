@@ -15,8 +15,9 @@ use crate::instruments::Instruments;
 use crate::scale::Scale;
 
 /// Reads a message of the SBE streams (schema 1) into events. Lots have `size_decimals` decimal
-/// places. `instruments` numbers the symbols. A template that is not known is [`FrameKind::Other`]. It does not allocate; each level
-/// is read twice, so that a message with a value out of range gives no event at all.
+/// places, and `instruments` numbers the symbols. A template that is not known is
+/// [`FrameKind::Other`]. It does not allocate; each level is read twice, so that a message with a
+/// value out of range gives no event at all.
 ///
 /// # Errors
 /// [`MarketDataError::Malformed`] when the message is cut short, contradicts itself, is of another

@@ -22,15 +22,15 @@ pub struct ArbiterConfig {
     /// What is done.
     pub recovery: Recovery,
     /// No line is later than another by so much. A line that repeats itself after that long
-    /// without anything new tells of a restart under the same stream. A restart in which this time has not
+    /// without anything new tells of a restart under the same stream. A restart in which it has not
     /// passed when the new numbers reach the old ones goes unnoticed: a venue should give each of
     /// its runs a stream of its own.
     pub lag: Nanos,
     /// A feed that restarts has another stream: so many packets of it, with none of the old one
     /// between them, make it the one to follow. When [`feed`](Self::feed) names the stream, that
     /// one has no successor, except by [`Arbiter::handle_reset`]. A feed may restart with the same
-    /// stream, too: so many packets or heartbeats of old numbers, with nothing new between them, and
-    /// its new run is followed.
+    /// stream, too: so many packets or heartbeats of old numbers, with nothing new between them,
+    /// and its new run is followed.
     pub restart_packets: u32,
 }
 

@@ -2,9 +2,10 @@
 //!
 //! The numbers alone do not tell: the other line brings old ones too, and late. But a line on its
 //! own goes up, but for some reordering. So a sign of a new run is a number that a line has brought
-//! before or has left far behind. What comes shortly after the last new packet may still be a copy that
-//! the network made, and is none. A line that was not heard before has nothing to go by: for it
-//! the sign is a number from before the last new packet when that is longer ago than any line is late.
+//! before or has left far behind. What comes shortly after the last new packet may still be a copy
+//! that the network made, and is none. A line that was not heard before has nothing to go by: for
+//! it the sign is a number from before the last new packet when that is longer ago than any line is
+//! late.
 
 use taut_types::{Nanos, SequenceNumber};
 

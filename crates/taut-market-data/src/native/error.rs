@@ -27,7 +27,7 @@ impl fmt::Display for SbeError {
             Self::Malformed { offset } => write!(f, "malformed packet at byte {offset}"),
             Self::Full => f.write_str("the packet has no room for the message"),
             Self::Misuse => f.write_str(
-                "no packet was begun, the buffer is too short for one, or the event has no template",
+                "no packet was begun, the buffer is too short, or the event has no template",
             ),
         }
     }

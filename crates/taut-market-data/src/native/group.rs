@@ -7,7 +7,10 @@ use crate::native::codec;
 use crate::native::event::{snapshot_level, snapshot_order};
 
 macro_rules! group {
-    ($(#[$doc:meta])* $group:ident of $entry:ident by $read:ident, $decoder:ident, $entries:ident) => {
+    (
+        $(#[$doc:meta])*
+        $group:ident of $entry:ident by $read:ident, $decoder:ident, $entries:ident
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub struct $group<'a>(Source<&'a [$entry], codec::Group<'a, codec::$decoder<'a>>>);

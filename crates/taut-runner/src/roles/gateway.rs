@@ -43,7 +43,7 @@ pub fn play<S: Strategy>(
     let sockets = feed_sockets(setup, fds)?;
     let process = Process { setup, regions, shared_clock, own_bell, parent };
     match setup.common.settings.mode {
-        Mode::Fused => {
+        Mode::Fused | Mode::Simulated => {
             let strategy = make(clock.now())?;
             process.run(clock, sockets, FusedClient::new(strategy))
         }

@@ -2,24 +2,19 @@
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use taut_fix::{CompId, Now};
+use taut_fix::Now;
 use taut_io::EpollKernel;
 use taut_sys::{Address, Socket, StreamOptions, monotonic, utc};
-use taut_types::{Instrument, Nanos};
-use taut_venue::flow::{BinanceFlow, FileError, LobsterFlow, SyntheticConfig, SyntheticFlow};
-use taut_venue::{
-    FeedLoss, FeedOutput, Flow, Speed, Venue, VenueConfig, VenueCounters, VenueSockets,
-};
+use taut_types::Nanos;
+use taut_venue::{FeedOutput, Venue, VenueSockets};
 
 use crate::child::Parent;
 use crate::control::{Order, Reply, VenuePorts, VenueSetup};
 use crate::error::RunnerError;
 use crate::feed::{address_of, request_socket, sender_to};
 use crate::roles::read_and_forget::ReadAndForget;
-use crate::settings::{Market, Replay, Simulator};
-
-/// The simulator's name in FIX.
-pub const COMP_ID: &str = "VENUE";
+use crate::settings::Market;
+use crate::simulator;
 
 /// How often the venue listens to its parent.
 const CONTROL: Nanos = Nanos::from_millis(2);
@@ -61,7 +56,8 @@ pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), RunnerError> 
                     0 => (counters.published, counters.published),
                     updates => (updates, counters.stream_last),
                 };
-                parent.say(&Reply::Stopped { published, last, counters: named(&counters) })?;
+                let counters = simulator::named(&counters);
+                parent.say(&Reply::Stopped { published, last, counters })?;
             }
             Some(Order::Exit) => return Ok(()),
             _ => {}
@@ -107,57 +103,13 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<ObservedVenue, RunnerErro
         snapshot: sender(setup.snapshot)?.into(),
         retransmission: Some(requests.into()),
     };
-    let comp_id =
-        CompId::new(COMP_ID.as_bytes()).ok_or_else(|| RunnerError::Run("CompID".to_owned()))?;
-    let instrument = setup.common.settings.instrument.build()?;
-    let mut config = VenueConfig::new(instrument, comp_id, setup.stream_id);
-    let [a_per_mille, b_per_mille] = simulator.lose_per_mille;
-    config.loss = FeedLoss { a_per_mille, b_per_mille, seed: simulator.seed };
-    if simulator.refuse_retransmission {
-        (config.retransmit.burst_bytes, config.retransmit.bytes_per_second) = (0, 0);
-    }
-    let flow = flow(&simulator, instrument)?;
+    let settings = &setup.common.settings;
+    let config = simulator::config(settings, &simulator, setup.stream_id)?;
+    let flow = simulator::flow(&simulator, config.instrument)?;
     let sockets = VenueSockets { orders: orders.into(), feed, stream: stream.map(Into::into) };
     let venue = Venue::new(&config, sockets, flow)
         .and_then(|venue| venue.with_observer(ReadAndForget::new(sink)))
         .map_err(|error| RunnerError::Run(error.to_string()))?;
     parent.say(&ready)?;
     Ok(venue)
-}
-
-fn flow(simulator: &Simulator, instrument: Instrument) -> Result<Flow, RunnerError> {
-    let Simulator { seed, levels, .. } = *simulator;
-    let Some(file) = &simulator.data else {
-        let level_count = levels as usize;
-        let config = SyntheticConfig { seed, level_count, ..SyntheticConfig::default() };
-        return Ok(Flow::synthetic(SyntheticFlow::new(config), simulator.commands_per_second));
-    };
-    let speed = match simulator.speed {
-        Replay::Factor(factor) => Speed::Factor(factor),
-        Replay::Named(_) => Speed::Max,
-    };
-    let unreadable = |error: FileError| RunnerError::Run(error.to_string());
-    if simulator.replays_a_stream() {
-        let flow = BinanceFlow::read(file, instrument).map_err(unreadable)?;
-        return Ok(Flow::binance(flow, speed));
-    }
-    Ok(Flow::recorded(LobsterFlow::read(file).map_err(unreadable)?, speed))
-}
-
-/// The counters that a reader of the report may ask for.
-fn named(counters: &VenueCounters) -> Vec<(String, u64)> {
-    [
-        ("flow commands", counters.flow_commands),
-        ("flow commands refused", counters.flow_rejects),
-        ("trades", counters.trades),
-        ("snapshots sent", counters.snapshots),
-        ("lost on line A on purpose", counters.lost_on_a),
-        ("lost on line B on purpose", counters.lost_on_b),
-        ("packets sent again", counters.retransmitted),
-        ("requests and packets refused", counters.retransmit_refused),
-        ("datagrams sent again", counters.send_retries),
-        ("cancelled on disconnect", counters.cancels_on_disconnect),
-    ]
-    .map(|(name, count)| (name.to_owned(), count))
-    .to_vec()
 }

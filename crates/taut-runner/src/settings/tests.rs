@@ -105,3 +105,12 @@ fn arguments_stand_over_the_file() {
         assert!(said.contains(words), "{said}");
     }
 }
+
+#[test]
+fn a_speed_is_max_or_a_positive_number() {
+    assert_eq!("max".parse(), Ok(Replay::MAX));
+    assert_eq!("2.5".parse(), Ok(Replay::Factor(2.5)));
+    for bad in ["0", "-1", "fast", "", "NaN", "inf"] {
+        assert!(bad.parse::<Replay>().is_err(), "{bad}");
+    }
+}

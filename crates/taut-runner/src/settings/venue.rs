@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +42,22 @@ pub enum AsFastAsPossible {
 impl Replay {
     /// As fast as the venue can.
     pub const MAX: Self = Self::Named(AsFastAsPossible::Max);
+}
+
+/// `max`, or a number, as a user writes it.
+impl FromStr for Replay {
+    type Err = RunnerError;
+
+    fn from_str(text: &str) -> Result<Self, RunnerError> {
+        if text == "max" {
+            return Ok(Self::MAX);
+        }
+        let factor = text.parse().ok().filter(|factor| *factor > 0.0 && *factor <= 1e6);
+        factor.map(Self::Factor).ok_or_else(|| {
+            let text = "must be `max` or a number above 0 and at most 1000000";
+            RunnerError::Settings(text.to_owned())
+        })
+    }
 }
 
 /// The venue simulator: matching engine, order entry, market data, and a crowd that trades.

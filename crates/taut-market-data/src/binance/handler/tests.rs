@@ -69,9 +69,9 @@ impl Rig {
 }
 
 fn depth(symbol: &str, first: u64, last: u64, bids: &str, asks: &str) -> String {
-    format!(
-        r#"{{"e":"depthUpdate","E":1723161256298,"s":"{symbol}","U":{first},"u":{last},"b":[{bids}],"a":[{asks}]}}"#
-    )
+    let head = r#""e":"depthUpdate","E":1723161256298"#;
+    let levels = format!(r#""b":[{bids}],"a":[{asks}]"#);
+    format!(r#"{{{head},"s":"{symbol}","U":{first},"u":{last},{levels}}}"#)
 }
 
 fn quote(price: i64, lots: i64) -> Option<(Price, Lots)> {
@@ -128,9 +128,8 @@ fn an_update_tells_its_levels_where_they_stand_and_then_the_top() {
 fn trades_are_told_and_other_symbols_are_not() {
     let mut rig = sound();
     let trade = |symbol: &str| {
-        format!(
-            r#"{{"e":"trade","E":1,"s":"{symbol}","t":5,"p":"10.5","q":"0.25","T":1,"m":true}}"#
-        )
+        let body = r#""t":5,"p":"10.5","q":"0.25","T":1,"m":true"#;
+        format!(r#"{{"e":"trade","E":1,"s":"{symbol}",{body}}}"#)
     };
     let told = rig.take(Source::LINE_A, &trade("BTCUSDT"));
     let [EventKind::Trade(trade_told)] = told[..] else { panic!("{told:?}") };

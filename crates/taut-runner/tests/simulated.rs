@@ -1,0 +1,116 @@
+//! A run on virtual time: the whole path in one thread, the same every time.
+#![forbid(unsafe_code)]
+
+use taut_gateway::{OrderEntry, OrderUpdate, Strategy, TouchConfig, TouchStrategy};
+use taut_market_data::Event;
+use taut_runner::{End, Live, Mode, Observer, Outcome, RemoteVenue, Runner, Settings, Simulator};
+use taut_types::Nanos;
+
+/// What a strategy was told, and when.
+type Told = Vec<(Nanos, String)>;
+
+/// The default strategy, under the eyes of the test.
+struct Witness<'a> {
+    inner: TouchStrategy,
+    told: &'a mut Told,
+}
+
+impl Strategy for Witness<'_> {
+    fn on_market(&mut self, now: Nanos, event: &Event, orders: &mut impl OrderEntry) {
+        self.told.push((now, format!("{event:?}")));
+        self.inner.on_market(now, event, orders);
+    }
+    fn on_order(&mut self, now: Nanos, update: &OrderUpdate, orders: &mut impl OrderEntry) {
+        self.told.push((now, format!("{update:?}")));
+        self.inner.on_order(now, update, orders);
+    }
+    fn on_timer(&mut self, now: Nanos, orders: &mut impl OrderEntry) {
+        self.inner.on_timer(now, orders);
+    }
+    fn stop(&mut self) {
+        self.inner.stop();
+    }
+    fn is_idle(&self) -> bool {
+        self.inner.is_idle()
+    }
+}
+
+fn settings(seed: u64) -> Settings {
+    let mut simulator = Simulator::default();
+    simulator.seed = seed;
+    simulator.commands_per_second = 5_000;
+    let mut settings = Settings::default();
+    settings.mode = Mode::Simulated;
+    settings.seconds = Some(0.15);
+    settings.simulator = Some(simulator);
+    settings
+}
+
+fn run(settings: Settings) -> (Outcome, Told) {
+    let mut told = Told::new();
+    let config = TouchConfig { orders_per_second: 1_000, ..TouchConfig::default() };
+    let outcome = Runner::new(settings)
+        .run(|start| Witness { inner: TouchStrategy::new(config, start.now), told: &mut told });
+    (outcome.expect("a run"), told)
+}
+
+#[test]
+fn a_simulated_run_trades_loses_nothing_and_is_the_same_every_time() {
+    let (outcome, told) = run(settings(7));
+    assert_eq!((outcome.end, outcome.drained, outcome.lost()), (End::Time, true, 0));
+    let gateway = outcome.gateway;
+    assert!(gateway.orders > 50 && gateway.fills > 0 && gateway.cancels > 0, "{gateway:?}");
+    assert_eq!((gateway.unanswered, gateway.orders), (0, gateway.acks + gateway.order_rejects));
+    let elapsed = outcome.elapsed;
+    assert!(elapsed >= Nanos::from_millis(150) && elapsed < Nanos::from_millis(151), "{elapsed:?}");
+
+    let (again, told_again) = run(settings(7));
+    assert_eq!((again.gateway, again.venue), (outcome.gateway, outcome.venue));
+    assert!(told == told_again, "the strategy was told something else");
+    assert_ne!(run(settings(8)).1, told);
+}
+
+#[test]
+fn what_the_lines_lose_is_made_up_for() {
+    let mut lossy = settings(3);
+    if let Some(simulator) = &mut lossy.simulator {
+        simulator.lose_per_mille = [300, 300];
+    }
+    let (outcome, _) = run(lossy);
+    assert_eq!(outcome.lost(), 0);
+    assert!(outcome.gateway.gaps > 0 && outcome.gateway.retransmitted > 0, "{outcome}");
+}
+
+#[test]
+fn an_observer_sees_it_go_on() {
+    #[derive(Default)]
+    struct Looks {
+        live: u32,
+        orders: u64,
+    }
+    impl Observer for Looks {
+        fn live(&mut self, run: &Live<'_>) {
+            self.live += 1;
+            assert!(run.gateway.orders >= self.orders);
+        }
+        fn finished(&mut self, run: &Live<'_>) {
+            self.orders = run.gateway.orders;
+        }
+    }
+    let mut looks = Looks::default();
+    let touch =
+        |start: taut_runner::Start<_>| TouchStrategy::new(TouchConfig::default(), start.now);
+    let outcome = Runner::new(settings(1)).observer(&mut looks).run(touch).expect("a run");
+    assert_eq!(looks.live, 1);
+    assert_eq!(looks.orders, outcome.gateway.orders);
+}
+
+#[test]
+fn a_venue_elsewhere_has_no_virtual_time() {
+    let at = std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 1);
+    let mut settings = settings(1);
+    settings.simulator = None;
+    settings.venue = Some(RemoteVenue::new(at, at, at, "X"));
+    let said = settings.check().expect_err("no such thing").to_string();
+    assert!(said.contains("mode = simulated") && said.contains("leave [venue] out"), "{said}");
+}
