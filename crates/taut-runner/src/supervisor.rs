@@ -54,7 +54,13 @@ fn open(market: Market) -> Result<(Shared, Other), RunnerError> {
     let doorbell = || Doorbell::new().map_err(|error| RunnerError::run("doorbell", error));
     let (feed, other) = match market {
         Market::Simulator(simulator) => {
-            let (feed, addresses) = Feed::open(simulator.feed)?;
+            let (mut feed, addresses) = Feed::open(simulator.feed)?;
+            if simulator.replays_a_stream() {
+                let own = std::mem::take(&mut feed.description);
+                feed.description = format!(
+                    "the recorded frames over WebSocket on loopback (beside them, unread: {own})"
+                );
+            }
             // Tells this run's packets from another's; not a secret, so that a clock will do.
             let stream_id = (utc().0 / 1_000) as u32 ^ process_id().rotate_left(16);
             (feed, Other::Simulator(stream_id, addresses))

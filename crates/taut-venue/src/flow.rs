@@ -1,8 +1,8 @@
 //! Order flows: where the venue's orders come from when nobody trades.
 //!
-//! [`SyntheticFlow`] makes a deterministic market out of a seed; [`LobsterFlow`] and [`BinanceFlow`]
-//! are recorded ones. All give the orders that rest before the start and then commands, know no clock, and leave the
-//! engine to the venue.
+//! [`SyntheticFlow`] makes a deterministic market out of a seed; [`LobsterFlow`] and
+//! [`BinanceFlow`] are recorded ones. All give the orders that rest before the start and then
+//! commands, know no clock, and leave the engine to the venue.
 
 mod binance;
 mod random;

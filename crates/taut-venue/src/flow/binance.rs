@@ -5,27 +5,22 @@
 //! orders trade against it. The recorded frames go to whoever listens, unchanged, each when the
 //! book has what it says.
 
+mod market;
 mod reading;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::fmt::Write as _;
 use std::ops::Range;
+use std::path::Path;
 
-use taut_engine::{Command, NewOrder};
+use taut_engine::NewOrder;
 use taut_recording::FileError;
 use taut_recording::capture::Capture;
-use taut_types::{
-    DECIMAL_BYTES_MAX, HalfTicks, Instrument, Lots, Nanos, OrderId, Price, Side, Symbol,
-    format_decimal,
-};
+use taut_types::{Instrument, Lots, Nanos, OrderId, Symbol};
 
-use crate::flow::binance::reading::Reader;
+use crate::flow::binance::market::Market;
+use crate::flow::binance::reading::{Change, Reader, Recording, Step};
 use crate::flow::step::FlowStep;
-
-/// Whose the orders are.
-const OWNER: u32 = 0;
 
 /// A recording, validated and ready to run.
 #[derive(Clone, Debug)]
@@ -41,32 +36,14 @@ pub struct BinanceFlow {
     market: Market,
 }
 
-/// What happens, and when.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Step {
-    /// From the first step.
-    at: Nanos,
-    change: Change,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
-    /// A level shall have this total.
-    Level(Side, HalfTicks, Lots),
-    /// A trade was told.
-    Trade { price: Price, lots: Lots, aggressor: Side },
-    /// The book has what this frame says; its last update's number, if it numbers one.
-    Frame { start: usize, end: usize, last_id: Option<u64> },
-}
-
 impl BinanceFlow {
     /// Reads and validates a capture: frames of one symbol's depth stream, and a snapshot.
     ///
     /// # Errors
-    /// When the file cannot be read, a frame is malformed, updates are missing, or a price or a size
-    /// is none of the instrument's. The error prints as one line that names the file, the line and
-    /// the value.
-    pub fn read(path: &std::path::Path, instrument: Instrument) -> Result<Self, FileError> {
+    /// When the file cannot be read, a frame is malformed, updates are missing, or a price or a
+    /// size is none of the instrument's. The error prints as one line that names the file, the line
+    /// and the value.
+    pub fn read(path: &Path, instrument: Instrument) -> Result<Self, FileError> {
         Self::of(&Capture::read(path)?, instrument)
     }
 
@@ -75,7 +52,10 @@ impl BinanceFlow {
     /// # Errors
     /// As [`BinanceFlow::read`].
     pub fn of(capture: &Capture, instrument: Instrument) -> Result<Self, FileError> {
-        Reader::new(capture, instrument).read()
+        let recording = Reader::new(capture, instrument).read()?;
+        let Recording { initial_orders, steps, frames, early_bytes, market } = recording;
+        let (last_frame, updates) = (0..early_bytes, u64::from(early_bytes > 0));
+        Ok(Self { initial_orders, steps, frames, last_frame, updates, market })
     }
 
     /// The orders that rest before the first step: one for each level of the snapshot.
@@ -163,132 +143,5 @@ impl BinanceFlow {
     /// `tail`. Allocates: nobody asks twice who does not lose something.
     pub(crate) fn snapshot(&self, head: &str, tail: &str) -> String {
         self.market.snapshot(head, tail)
-    }
-}
-
-type Key = (Side, HalfTicks);
-
-/// The levels as they shall be and as they are.
-#[derive(Clone, Debug)]
-struct Market {
-    instrument: Instrument,
-    /// Bids and asks.
-    levels: [BTreeMap<HalfTicks, Level>; 2],
-    /// Where an order stands.
-    places: HashMap<OrderId, Key>,
-    /// Levels that are not what they shall be.
-    behind: VecDeque<Key>,
-    next_order: u64,
-    /// The last update that the levels contain.
-    last_id: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Level {
-    target: Lots,
-    /// The order that stands there, and what is left of it.
-    order: Option<(OrderId, Lots)>,
-}
-
-impl Market {
-    fn new(instrument: Instrument) -> Self {
-        Self {
-            instrument,
-            levels: [BTreeMap::new(), BTreeMap::new()],
-            places: HashMap::new(),
-            behind: VecDeque::new(),
-            next_order: 1,
-            last_id: 0,
-        }
-    }
-
-    /// The next command on the way to what a level shall be; nothing when it is there. A level that
-    /// grows loses its place: its order is cancelled and entered anew.
-    fn command(&mut self, key: Key) -> Option<Command> {
-        let (side, price) = key;
-        let next_order = self.next_order;
-        let levels = self.side_mut(side);
-        let level = levels.get_mut(&price)?;
-        let target = level.target;
-        match level.order {
-            None if target <= Lots::ZERO => {
-                levels.remove(&price);
-                None
-            }
-            None => {
-                let order_id = OrderId(next_order);
-                level.order = Some((order_id, target));
-                self.next_order += 1;
-                self.places.insert(order_id, key);
-                Some(Command::New(NewOrder::limit(order_id, OWNER, side, price, target)))
-            }
-            Some((_, lots)) if lots == target => None,
-            Some((order_id, lots)) if target > Lots::ZERO && target < lots => {
-                level.order = Some((order_id, target));
-                Some(Command::Reduce { order_id, by: Lots(lots.0 - target.0) })
-            }
-            Some((order_id, _)) => {
-                level.order = None;
-                if target > Lots::ZERO {
-                    self.behind.push_front(key);
-                } else {
-                    levels.remove(&price);
-                }
-                self.places.remove(&order_id);
-                Some(Command::Cancel { order_id })
-            }
-        }
-    }
-
-    fn on_fill(&mut self, order_id: OrderId, remaining: Lots) {
-        let Some(&key) = self.places.get(&order_id) else { return };
-        if let Some(level) = self.side_mut(key.0).get_mut(&key.1) {
-            level.order = (remaining > Lots::ZERO).then_some((order_id, remaining));
-        }
-        if remaining <= Lots::ZERO {
-            self.places.remove(&order_id);
-        }
-        self.behind.push_back(key);
-    }
-
-    fn snapshot(&self, head: &str, tail: &str) -> String {
-        let mut text = format!("{head}{{\"lastUpdateId\":{}", self.last_id);
-        // Best first: bids fall, asks rise.
-        self.side(&mut text, "bids", self.of(Side::Buy).rev());
-        self.side(&mut text, "asks", self.of(Side::Sell));
-        text.push('}');
-        text.push_str(tail);
-        text
-    }
-
-    fn of(&self, side: Side) -> impl DoubleEndedIterator<Item = (HalfTicks, Lots)> {
-        let [bids, asks] = &self.levels;
-        let levels = if side == Side::Buy { bids } else { asks };
-        levels.iter().map(|(&price, level)| (price, level.target))
-    }
-
-    const fn side_mut(&mut self, side: Side) -> &mut BTreeMap<HalfTicks, Level> {
-        let [bids, asks] = &mut self.levels;
-        match side {
-            Side::Buy => bids,
-            Side::Sell => asks,
-        }
-    }
-
-    fn side(&self, text: &mut String, name: &str, levels: impl Iterator<Item = (HalfTicks, Lots)>) {
-        let _ = write!(text, ",\"{name}\":[");
-        let mut comma = "";
-        let lot = self.instrument.lot();
-        for (price, lots) in levels.filter(|(_, lots)| *lots > Lots::ZERO) {
-            // Both came from prices and sizes that fit.
-            let price = self.instrument.price(price).unwrap_or(Price(0));
-            let mantissa = lots.0.saturating_mul(lot.mantissa);
-            let mut digits = [0; DECIMAL_BYTES_MAX];
-            let length = format_decimal(mantissa, lot.decimals, &mut digits);
-            let size = digits.get(..length).and_then(|size| std::str::from_utf8(size).ok());
-            let _ = write!(text, "{comma}[\"{price}\",\"{}\"]", size.unwrap_or("0"));
-            comma = ",";
-        }
-        text.push(']');
     }
 }

@@ -31,7 +31,8 @@ fn capture(updates: u64) -> Capture {
     for id in 11..11 + updates {
         let (bid, ask) = (100 - id % 7, 101 + id % 5);
         frames.push_str(&format!(
-            "{id} {{\"stream\":\"btcusdt@depth\",\"data\":{{\"e\":\"depthUpdate\",\"E\":1723161255208,\
+            "{id} {{\"stream\":\"btcusdt@depth\",\"data\":{{\"e\":\"depthUpdate\",\
+             \"E\":1723161255208,\
              \"s\":\"BTCUSDT\",\"U\":{id},\"u\":{id},\"b\":[[\"{bid}\",\"{}\"]],\
              \"a\":[[\"{ask}\",\"{}\"]]}}}}\n",
             id % 4,

@@ -5,9 +5,39 @@ use taut_market_data::binance::{BinanceJson, DepthSync, FrameKind, Joined, Place
 use taut_market_data::{Context, Event, EventKind, InstrumentKey, LevelUpdate, SequenceRange};
 use taut_recording::FileError;
 use taut_recording::capture::{Capture, Frame};
-use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Qty, Side, Symbol};
+use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Price, Qty, Side, Symbol};
 
-use super::{BinanceFlow, Change, Key, Level, Market, OWNER, Step};
+use crate::flow::binance::market::{Key, Level, Market, OWNER};
+
+/// What happens, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    /// From the first step.
+    pub(super) at: Nanos,
+    pub(super) change: Change,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// A level shall have this total.
+    Level(Side, HalfTicks, Lots),
+    /// A trade was told.
+    Trade { price: Price, lots: Lots, aggressor: Side },
+    /// The book has what this frame says; its last update's number, if it numbers one.
+    Frame { start: usize, end: usize, last_id: Option<u64> },
+}
+
+/// What was read.
+pub(super) struct Recording {
+    /// An order for each level of the book at the start.
+    pub(super) initial_orders: Vec<NewOrder>,
+    pub(super) steps: Vec<Step>,
+    /// The frames, one behind the other; the first one is the update before the snapshot.
+    pub(super) frames: String,
+    /// How long that one is; nothing when there is none.
+    pub(super) early_bytes: usize,
+    pub(super) market: Market,
+}
 
 /// The recording so far.
 pub(super) struct Reader<'c> {
@@ -21,7 +51,7 @@ pub(super) struct Reader<'c> {
     steps: Vec<Step>,
     frames: String,
     /// How long the update before the snapshot is, which is the first of the frames.
-    last_early: usize,
+    early_bytes: usize,
     /// When the first step is due.
     origin: Option<Nanos>,
 }
@@ -45,12 +75,12 @@ impl<'c> Reader<'c> {
             market: Market::new(instrument),
             steps: Vec::new(),
             frames: String::new(),
-            last_early: 0,
+            early_bytes: 0,
             origin: None,
         }
     }
 
-    pub(super) fn read(mut self) -> Result<BinanceFlow, FileError> {
+    pub(super) fn read(mut self) -> Result<Recording, FileError> {
         let capture = self.capture;
         for frame in capture.frames() {
             self.frame(&frame?)?;
@@ -59,10 +89,8 @@ impl<'c> Reader<'c> {
             return Err(capture.error(None, "there is no depth snapshot to start from"));
         }
         let initial_orders = self.rest();
-        let Self { steps, frames, market, last_early, .. } = self;
-        let updates = u64::from(last_early > 0);
-        let last_frame = 0..last_early;
-        Ok(BinanceFlow { initial_orders, steps, frames, last_frame, updates, market })
+        let Self { steps, frames, early_bytes, market, .. } = self;
+        Ok(Recording { initial_orders, steps, frames, early_bytes, market })
     }
 
     fn frame(&mut self, frame: &Frame<'_>) -> Result<(), FileError> {
@@ -95,7 +123,7 @@ impl<'c> Reader<'c> {
                 Placement::Early => {
                     self.frames.clear();
                     self.frames.push_str(text);
-                    self.last_early = text.len();
+                    self.early_bytes = text.len();
                     self.early.push((said.sequence, said.levels));
                     return Ok(());
                 }

@@ -150,16 +150,34 @@ fn the_book_is_the_recorded_one_after_every_frame_whatever_clients_take() {
     assert!(fills > 1_000 && compared > 80, "{fills} fills, {compared} books");
 }
 
-pub const FRAMES: &str = r#"1000 {"stream":"btcusdt@depth@100ms","data":{"e":"depthUpdate","E":1723161255208,"s":"BTCUSDT","U":1,"u":8,"b":[["100.00000000","1.00000000"]],"a":[]}}
-2000 {"stream":"btcusdt@depth@100ms","data":{"e":"depthUpdate","E":1723161255308,"s":"BTCUSDT","U":9,"u":11,"b":[["99.00000000","2.00000000"]],"a":[["101.00000000","0.00000000"]]}}
-3000 {"lastUpdateId":10,"bids":[["100.00000000","1.00000000"]],"asks":[["101.00000000","3.00000000"],["102.00000000","4.00000000"]]}
-5000 {"stream":"btcusdt@depth@100ms","data":{"e":"depthUpdate","E":1723161255408,"s":"BTCUSDT","U":12,"u":12,"b":[["102.00000000","5.00000000"]],"a":[["102.00000000","0.00000000"],["103.00000000","0.50000000"]]}}
-6000 {"stream":"btcusdt@trade","data":{"e":"trade","E":1723161255342,"s":"BTCUSDT","t":7,"p":"102.00000000","q":"0.02000000","T":1723161255342,"m":true,"M":true}}
-"#;
+/// Two updates, a snapshot, an update and a trade.
+fn frames() -> String {
+    let depth = |time: u32, first: u32, last: u32, bids: &str, asks: &str| {
+        format!(
+            "{time} {{\"stream\":\"btcusdt@depth@100ms\",\"data\":{{\"e\":\"depthUpdate\",\
+             \"E\":1723161255208,\"s\":\"BTCUSDT\",\"U\":{first},\"u\":{last},\
+             \"b\":[{bids}],\"a\":[{asks}]}}}}\n"
+        )
+    };
+    let snapshot = "3000 {\"lastUpdateId\":10,\"bids\":[[\"100.0\",\"1.0\"]],\
+        \"asks\":[[\"101.0\",\"3.0\"],[\"102.0\",\"4.0\"]]}\n";
+    let trade = "6000 {\"stream\":\"btcusdt@trade\",\"data\":{\"e\":\"trade\",\"E\":1723161255342,\
+        \"s\":\"BTCUSDT\",\"t\":7,\"p\":\"102.0\",\"q\":\"0.02\",\"T\":1723161255342,\"m\":true,\
+        \"M\":true}}\n";
+    let crossing = "[\"102.0\",\"0.0\"],[\"103.0\",\"0.5\"]";
+    [
+        depth(1_000, 1, 8, "[\"100.0\",\"1.0\"]", ""),
+        depth(2_000, 9, 11, "[\"99.0\",\"2.0\"]", "[\"101.0\",\"0.0\"]"),
+        snapshot.to_owned(),
+        depth(5_000, 12, 12, "[\"102.0\",\"5.0\"]", crossing),
+        trade.to_owned(),
+    ]
+    .concat()
+}
 
 #[test]
 fn the_snapshot_joins_the_updates_around_it() {
-    let flow = BinanceFlow::of(&Capture::of("f", FRAMES), bitcoin()).expect("a flow");
+    let flow = BinanceFlow::of(&Capture::of("f", frames()), bitcoin()).expect("a flow");
     let orders: Vec<_> = flow
         .initial_orders()
         .iter()
@@ -167,21 +185,22 @@ fn the_snapshot_joins_the_updates_around_it() {
         .collect();
     let (buy, sell) = (Side::Buy, Side::Sell);
     assert_eq!(orders, [(buy, 99, 200_000), (buy, 100, 100_000), (sell, 102, 400_000)]);
-    let snapshot = r#"<{"lastUpdateId":11,"bids":[["100","1"],["99","2"]],"asks":[["102","4"]]}>"#;
+    let sides = r#""bids":[["100","1"],["99","2"]],"asks":[["102","4"]]"#;
+    let snapshot = format!("<{{\"lastUpdateId\":11,{sides}}}>");
     assert_eq!(flow.snapshot("<", ">"), snapshot);
-    assert_eq!(run(&Capture::of("f", FRAMES), 1, false), (0, 2));
+    assert_eq!(run(&Capture::of("f", frames()), 1, false), (0, 2));
 }
 
 #[test]
 fn what_is_wrong_with_a_recording_is_named() {
     for (from, to, expected) in [
         ("\"U\":12,\"u\":12", "\"U\":13,\"u\":13", "f:4: updates are missing before this one"),
-        ("103.00000000", "103.00100000", "f:4: a price is no multiple of the tick"),
+        ("\"103.0\"", "\"103.001\"", "f:4: a price is no multiple of the tick"),
         ("{\"lastUpdateId\":10,", "{\"last\":10,", "f: there is no depth snapshot to start from"),
-        ("\"0.50000000\"", "\"x\"", "f:4: "),
+        ("\"0.5\"", "\"x\"", "f:4: "),
     ] {
-        let text = FRAMES.replace(from, to);
-        assert_ne!(text, FRAMES);
+        let text = frames().replace(from, to);
+        assert_ne!(text, frames());
         let told = BinanceFlow::of(&Capture::of("f", text), bitcoin()).expect_err("wrong");
         assert!(told.to_string().starts_with(expected), "{told}");
     }
