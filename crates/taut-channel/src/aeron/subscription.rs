@@ -26,6 +26,9 @@ const BUFFER_BYTES: usize = 65_536 + 192;
 /// Few: the buffers and what is copied out of them stay in the core's own cache.
 const BATCH: usize = 4;
 const FRAME_BYTES: usize = 2048;
+/// What a subscription says as it leaves is sent so often: nobody repeats it once it is lost, and a
+/// publication would wait for it until its linger time is over.
+const LAST_COPIES: usize = 3;
 /// While there is a backlog, the socket is looked at every so many polls.
 const BACKLOG_RATIO: u32 = 8;
 
@@ -152,7 +155,7 @@ impl AeronSubscription {
 
     #[inline]
     fn send_bundle<K: Kernel>(&mut self, io: &mut Io<K>) {
-        let Self { lines, routes, datagrams, frames, .. } = self;
+        let Self { lines, routes, datagrams, frames, is_closed, .. } = self;
         let Some((Target::One(source), frames, segment_bytes)) = frames.empty() else { return };
         let (line, to) = match &lines[..] {
             [line] => (line, source),
@@ -162,7 +165,10 @@ impl AeronSubscription {
                 (line, line.feedback.unwrap_or(source))
             }
         };
-        datagrams.send(io, line.socket, frames, segment_bytes, Some(&to));
+        let copies = if *is_closed { LAST_COPIES } else { 1 };
+        for _ in 0..copies {
+            datagrams.send(io, line.socket, frames, segment_bytes, Some(&to));
+        }
     }
 }
 
@@ -229,9 +235,9 @@ impl SubscriptionDriver for AeronSubscription {
     fn close<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
         if !self.is_closed {
             self.core.close(now);
+            self.is_closed = true;
             self.send_frames(io, now);
         }
-        self.is_closed = true;
     }
 
     fn is_closed(&self) -> bool {
