@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use taut_market_data::native::{
-    Message, PACKET_BYTES_MAX, PacketHeader, PacketReader, PacketWriter, Places,
+    PACKET_BYTES_MAX, PacketHeader, PacketReader, PacketWriter, Places,
 };
 use taut_market_data::{EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade};
 use taut_types::{InstrumentId, Lots, OrderId, Price, SequenceNumber, Side};
@@ -26,30 +26,31 @@ impl Sum {
     }
 }
 
-fn messages(number: i64) -> [Message<'static>; 5] {
+fn level(price: Price, lots: Lots) -> EventKind {
     let (side, place) = (Side::Sell, LevelPlace::ByPrice);
-    let (price, lots) = (Price(585_330_000_000 + number), Lots(number % 100 + 1));
-    let (order_id, by) = (OrderId(number as u64), lots);
-    let level = |price, lots| LevelUpdate { side, price, lots, order_count: 3, place };
-    let (aggressor, reason) = (Some(Side::Buy), ReduceReason::Execution);
-    let trade_id = number as u64;
-    [
-        EventKind::Trade(Trade { trade_id, price, lots, aggressor, resting_order: order_id }),
-        EventKind::OrderDelete { order_id, side },
-        EventKind::OrderReduce { order_id, side, by, remaining: by, reason },
-        EventKind::Level(level(price, Lots(0))),
-        EventKind::Level(level(Price(price.0 + 10_000_000), lots)),
-    ]
-    .map(|kind| Message::Event(InstrumentId(1), kind))
+    EventKind::Level(LevelUpdate { side, price, lots, order_count: 3, place })
 }
 
+/// As a venue does it: what changed is known one by one.
 #[inline(never)]
 fn write(writer: &mut PacketWriter<[u8; PACKET_BYTES_MAX]>, number: i64) -> &[u8] {
     let sequence = SequenceNumber(number as u64);
     let _ = writer.begin(PacketHeader { sequence, ..PacketHeader::default() });
-    for message in &black_box(messages(number)) {
-        let _ = writer.push(message);
-    }
+    let (price, lots) = (Price(585_330_000_000 + number), Lots(number % 100 + 1));
+    let (trade_id, resting_order) = (number as u64, OrderId(number as u64));
+    let (side, aggressor, reason) = (Side::Sell, Some(Side::Buy), ReduceReason::Execution);
+    let (order_id, by, remaining) = black_box((resting_order, lots, lots));
+    let trade = black_box(Trade { trade_id, price, lots, aggressor, resting_order });
+    let (price, lots) = black_box((price, lots));
+    let next = Price(price.0 + 10_000_000);
+    let mut push = |kind| {
+        let _ = writer.push_event(InstrumentId(1), &kind);
+    };
+    push(EventKind::Trade(trade));
+    push(EventKind::OrderDelete { order_id, side });
+    push(EventKind::OrderReduce { order_id, side, by, remaining, reason });
+    push(level(price, Lots(0)));
+    push(level(next, lots));
     writer.finish()
 }
 

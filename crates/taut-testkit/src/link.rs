@@ -28,6 +28,15 @@ pub struct Faults {
     pub is_cut: bool,
 }
 
+impl Faults {
+    /// Whether a datagram arrives when it is sent, once.
+    fn carry_at_once(&self) -> bool {
+        // How long a burst is, or how long one is held back, matters to none.
+        let Self { burst_max, reorder, .. } = *self;
+        *self == Self { burst_max, reorder, ..Self::default() }
+    }
+}
+
 /// What has happened to the datagrams of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounters {
@@ -86,6 +95,16 @@ impl<T: Clone> Link<T> {
             self.depart(now, datagram.clone());
         }
         self.depart(now, datagram);
+    }
+
+    /// Sends a datagram through it without taking it, if it arrives at once and as it is: without
+    /// faults, and with nothing under way that it could overtake. Draws nothing.
+    #[inline]
+    pub fn pass(&mut self) -> bool {
+        let is_clear =
+            self.burst_left == 0 && self.in_flight.is_empty() && self.faults.carry_at_once();
+        self.counters.sent += u64::from(is_clear);
+        is_clear
     }
 
     /// The next datagram that has arrived by now.
@@ -194,6 +213,20 @@ mod tests {
         link.send(Nanos(5), 'a');
         assert_eq!((link.next_due(), link.receive(Nanos(14))), (Some(Nanos(15)), None));
         assert_eq!(link.receive(Nanos(15)), Some('a'));
+    }
+
+    #[test]
+    fn a_datagram_passes_only_where_nothing_can_happen_to_it() {
+        let mut link = Link::new(Faults { reorder: Nanos(9), ..Faults::default() }, 1);
+        assert!(link.pass());
+        link.send(Nanos(0), 'a');
+        assert!(!link.pass(), "it would overtake what is under way");
+        assert_eq!((link.receive(Nanos(0)), link.pass()), (Some('a'), true));
+        for faults in [STORM, Faults { delay: Nanos(1), ..Faults::default() }] {
+            link.faults = faults;
+            assert!(!link.pass());
+        }
+        assert_eq!(link.counters(), LinkCounters { sent: 3, ..LinkCounters::default() });
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub struct Clients {
     index: FieldIndex,
     slots: [Option<Slot>; SESSIONS_MAX],
     next_serial: u64,
+    /// Whether some connection may have output that was not flushed.
+    has_output: bool,
     pub logged_on: u64,
     pub refused: u64,
     pub reports: u64,
@@ -47,6 +49,7 @@ impl Clients {
             index: FieldIndex::with_capacity(FIELDS_MAX),
             slots: [const { None }; SESSIONS_MAX],
             next_serial: 1,
+            has_output: false,
             logged_on: 0,
             refused: 0,
             reports: 0,
@@ -67,6 +70,7 @@ impl Clients {
 
     /// The connection on a stream.
     pub fn on(&mut self, stream: Handle) -> Option<&mut Connection> {
+        self.has_output = true;
         let mut connections = self.slots.iter_mut().flatten().map(|slot| &mut slot.connection);
         connections.find(|connection| connection.stream() == stream)
     }
@@ -74,13 +78,15 @@ impl Clients {
     /// The connection in a place, with its identity.
     pub fn at(&mut self, slot: usize) -> Option<(SessionId, &mut Connection)> {
         let occupied = self.slots.get_mut(slot)?.as_mut()?;
+        self.has_output = true;
         Some((SessionId { slot, serial: occupied.serial }, &mut occupied.connection))
     }
 
     /// What a client wants next.
     pub fn next_request(&mut self, now: Now, session: SessionId) -> Option<Request> {
-        let Self { slots, index, .. } = self;
+        let Self { slots, index, has_output, .. } = self;
         let slot = slots.get_mut(session.slot)?.as_mut()?;
+        *has_output = true;
         slot.connection.next_request(now, index)
     }
 
@@ -104,7 +110,14 @@ impl Clients {
     }
 
     /// Gives every output to the loop.
+    #[inline]
     pub fn flush(&mut self, io: &mut Io<impl Kernel>) {
+        if std::mem::take(&mut self.has_output) {
+            self.flush_each(io);
+        }
+    }
+
+    fn flush_each(&mut self, io: &mut Io<impl Kernel>) {
         for slot in self.slots.iter_mut().flatten() {
             slot.connection.flush(io);
         }
@@ -132,6 +145,7 @@ impl Clients {
 
     fn connection(&mut self, session: SessionId) -> Option<&mut Connection> {
         let slot = self.slots.get_mut(session.slot)?.as_mut()?;
+        self.has_output = true;
         (slot.serial == session.serial).then_some(&mut slot.connection)
     }
 }

@@ -2,7 +2,7 @@
 
 use taut_engine::{CancelReason, Event};
 use taut_io::{Io, Kernel};
-use taut_market_data::native::{Message, TransactionWriter};
+use taut_market_data::native::TransactionWriter;
 use taut_market_data::{BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade};
 use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Price, SequenceNumber, Side};
 
@@ -139,7 +139,8 @@ impl Publisher {
         )
     }
 
-    #[inline]
+    /// In line wherever it is called: each kind of change is written straight into the packet.
+    #[inline(always)]
     fn push(
         &mut self,
         io: &mut Io<impl Kernel>,
@@ -147,8 +148,8 @@ impl Publisher {
         change: EventKind,
     ) -> Result<(), VenueError> {
         let Self { lines, writer, instrument, .. } = self;
-        let message = Message::Event(instrument.id(), change);
-        writer.push(utc, &message, &mut |sequence, packet| lines.send(io, sequence, packet))
+        let send = &mut |sequence, packet: &[u8]| lines.send(io, sequence, packet);
+        writer.push_event(utc, instrument.id(), &change, send)
     }
 
     fn end_transaction(

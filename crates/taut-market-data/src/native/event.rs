@@ -76,7 +76,7 @@ pub(crate) fn trade(from: &TradeDecoder<'_>) -> Option<(InstrumentId, Trade)> {
 
 /// Writes an event as its template; one that has none is misuse. A trade whose taker is not
 /// known is written as a purchase: the template must name a side.
-#[inline]
+#[inline(always)]
 pub(crate) fn write(
     instrument: InstrumentId,
     kind: &EventKind,

@@ -7,7 +7,7 @@ use crate::event::EventKind;
 use crate::native::codec::{LevelUpdateDecoder, TradeDecoder};
 use crate::native::error::SbeError;
 use crate::native::event::{level_update, trade};
-use crate::native::frame::{BLOCK, FRAME_BYTES, Frame, place};
+use crate::native::frame::{BLOCK, FRAME_BYTES, Frame, kind_of, place};
 use crate::native::packet::{PACKET_BYTES_MAX, PACKET_HEADER_BYTES};
 use crate::native::reader::PacketReader;
 
@@ -16,6 +16,8 @@ const PLACES_MAX: usize = PACKET_BYTES_MAX / 37 + 1;
 /// A level update's block and a trade's, as far as this version knows them.
 const LEVEL_BYTES: usize = 25;
 const TRADE_BYTES: usize = 37;
+const LEVEL_KIND: u32 = kind_of(LevelUpdateDecoder::TEMPLATE_ID);
+const TRADE_KIND: u32 = kind_of(TradeDecoder::TEMPLATE_ID);
 /// Marks the place of a trade. No packet is so long that an offset has this bit.
 const TRADE: u16 = 1 << 15;
 
@@ -54,18 +56,19 @@ impl Places {
             let at = body.len() - rest.len();
             let offset = PACKET_HEADER_BYTES + at;
             let (frame, behind) = Frame::split(rest, offset)?;
+            rest = behind;
             let wrong = |at| SbeError::Malformed { offset: offset + FRAME_BYTES + at };
             let (length, version) = (frame.block_length(), frame.version());
             // Below the longest packet's length.
             let block = (at + FRAME_BYTES) as u16;
-            match frame.template() {
-                Some(LevelUpdateDecoder::TEMPLATE_ID) => {
+            match frame.kind() {
+                LEVEL_KIND => {
                     let (level, _) = LevelUpdateDecoder::decode_body(frame.body, length, version)
                         .map_err(|error| wrong(place(error)))?;
                     level_update(&level).ok_or(wrong(BLOCK))?;
                     self.note(block);
                 }
-                Some(TradeDecoder::TEMPLATE_ID) => {
+                TRADE_KIND => {
                     let (from, _) = TradeDecoder::decode_body(frame.body, length, version)
                         .map_err(|error| wrong(place(error)))?;
                     trade(&from).ok_or(wrong(BLOCK))?;
@@ -73,7 +76,6 @@ impl Places {
                 }
                 _ => {}
             }
-            rest = behind;
         }
         let offset = PACKET_HEADER_BYTES + body.len() - rest.len();
         if rest.is_empty() { Ok(()) } else { Err(SbeError::Malformed { offset }) }
@@ -97,15 +99,18 @@ impl Places {
     ) {
         let (_, body) = packet.body();
         for &place in self.offsets.get(..self.count).unwrap_or_default() {
-            let Some(block) = body.get(usize::from(place & !TRADE)..) else { return };
+            let block = |len| {
+                let at = usize::from(place & !TRADE);
+                body.get(at..at + len)
+            };
             let event = if place & TRADE == 0 {
-                LevelUpdateDecoder::decode_body(block, LEVEL_BYTES, 0)
-                    .ok()
+                block(LEVEL_BYTES)
+                    .and_then(|block| LevelUpdateDecoder::decode_body(block, LEVEL_BYTES, 0).ok())
                     .and_then(|(level, _)| level_update(&level))
                     .map(|(instrument, level)| (instrument, EventKind::Level(level)))
             } else {
-                TradeDecoder::decode_body(block, TRADE_BYTES, 0)
-                    .ok()
+                block(TRADE_BYTES)
+                    .and_then(|block| TradeDecoder::decode_body(block, TRADE_BYTES, 0).ok())
                     .and_then(|(from, _)| trade(&from))
                     .map(|(instrument, trade)| (instrument, EventKind::Trade(trade)))
             };

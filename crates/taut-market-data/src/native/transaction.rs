@@ -1,17 +1,20 @@
 //! The incremental channel: transactions as numbered packets.
 
-use taut_types::{Nanos, SequenceNumber};
+use taut_types::{InstrumentId, Nanos, SequenceNumber};
 
+use crate::event::EventKind;
 use crate::native::error::SbeError;
 use crate::native::message::Message;
 use crate::native::packet::{PACKET_BYTES_MAX, PacketFlags, PacketHeader};
 use crate::native::writer::PacketWriter;
 
+type Writer = PacketWriter<[u8; PACKET_BYTES_MAX]>;
+
 /// Packs transactions into packets that it numbers from 1, without a hole. The last packet of a
 /// transaction is marked as such.
 #[derive(Debug)]
 pub struct TransactionWriter {
-    writer: PacketWriter<[u8; PACKET_BYTES_MAX]>,
+    writer: Writer,
     stream_id: u32,
     /// Of the last packet that was finished.
     sequence: u64,
@@ -37,25 +40,56 @@ impl TransactionWriter {
     ///
     /// # Errors
     /// Those of `send`.
-    #[inline]
     pub fn push<E>(
         &mut self,
         utc: Nanos,
         message: &Message<'_>,
         send: &mut impl FnMut(SequenceNumber, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        if self.is_open {
-            match self.writer.push(message) {
-                Err(SbeError::Full) => self.send(utc, PacketFlags::EMPTY, send)?,
+        self.append(utc, |writer| writer.push(message), send)
+    }
+
+    /// As [`push`](Self::push) of a [`Message::Event`]; see [`PacketWriter::push_event`].
+    ///
+    /// # Errors
+    /// Those of `send`.
+    #[inline(always)]
+    pub fn push_event<E>(
+        &mut self,
+        utc: Nanos,
+        instrument: InstrumentId,
+        kind: &EventKind,
+        send: &mut impl FnMut(SequenceNumber, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.append(utc, |writer| writer.push_event(instrument, kind), send)
+    }
+
+    #[inline(always)]
+    fn append<E>(
+        &mut self,
+        utc: Nanos,
+        push: impl Fn(&mut Writer) -> Result<(), SbeError>,
+        send: &mut impl FnMut(SequenceNumber, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        loop {
+            if !self.is_open {
+                self.begin(utc);
+            }
+            match push(&mut self.writer) {
+                Err(SbeError::Full) if self.writer.message_count() > 0 => {
+                    self.send(utc, PacketFlags::EMPTY, send)?;
+                }
+                // Every increment fits an empty packet.
                 _ => return Ok(()),
             }
         }
+    }
+
+    fn begin(&mut self, utc: Nanos) {
         let header = self.header(self.sequence.saturating_add(1), PacketFlags::EMPTY, utc);
-        // The buffer is as long as a packet can be, and every increment fits an empty one.
+        // The buffer is as long as a packet can be: it has room for a header.
         let _ = self.writer.begin(header);
         self.is_open = true;
-        let _ = self.writer.push(message);
-        Ok(())
     }
 
     /// Ends the transaction: `send` takes its last packet. False when there was none.

@@ -1,7 +1,11 @@
 //! Writing a datagram.
 
+use taut_types::InstrumentId;
+
+use crate::event::EventKind;
 use crate::native::codec::MessageFrame;
 use crate::native::error::SbeError;
+use crate::native::event;
 use crate::native::message::Message;
 use crate::native::packet::{PACKET_BYTES_MAX, PACKET_HEADER_BYTES, PacketHeader};
 
@@ -44,6 +48,29 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> PacketWriter<B> {
     /// [`begin`](Self::begin) and for an event that the format has no template for.
     #[inline]
     pub fn push(&mut self, message: &Message<'_>) -> Result<(), SbeError> {
+        self.append(|body| message.write(body))
+    }
+
+    /// As [`push`](Self::push) of a [`Message::Event`]. Where it is called with a certain kind of
+    /// event, that kind's fields are written straight into the packet, without a look at the kind.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    #[inline(always)]
+    pub fn push_event(
+        &mut self,
+        instrument: InstrumentId,
+        kind: &EventKind,
+    ) -> Result<(), SbeError> {
+        self.append(|body| event::write(instrument, kind, body))
+    }
+
+    /// Frames what `write` writes, which says how long that is.
+    #[inline(always)]
+    fn append(
+        &mut self,
+        write: impl FnOnce(&mut [u8]) -> Result<usize, SbeError>,
+    ) -> Result<(), SbeError> {
         if self.len == 0 {
             return Err(SbeError::Misuse);
         }
@@ -51,8 +78,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> PacketWriter<B> {
         let capacity = buffer.len().min(PACKET_BYTES_MAX);
         let room = buffer.get_mut(self.len..capacity).ok_or(SbeError::Full)?;
         let (frame, body) = room.split_first_chunk_mut().ok_or(SbeError::Full)?;
-        let len = message.write(body)?;
-        let size = MessageFrame::BYTES + len;
+        let size = MessageFrame::BYTES + write(body)?;
         // At most a packet's 1,400 bytes.
         let word = u16::try_from(size).map_err(|_| SbeError::Full)?;
         *frame = MessageFrame { size: word, reserved: 0 }.bytes();

@@ -10,13 +10,26 @@ use crate::event::{BookOrder, EventKind, LevelPlace, LevelUpdate};
 use crate::native::frame::FRAME_BYTES;
 use crate::native::*;
 
-/// A packet of these messages, as many as fit.
+type Writer = PacketWriter<[u8; PACKET_BYTES_MAX]>;
+type Push = fn(&mut Writer, &Message<'_>) -> Result<(), SbeError>;
+
+/// A packet of these messages, as many as fit: the same by both ways of writing.
 fn packet(header: PacketHeader, messages: &[Owned]) -> (Vec<u8>, usize) {
-    let mut writer = PacketWriter::new([0; PACKET_BYTES_MAX]);
-    writer.begin(header).unwrap();
-    let fitted = messages.iter().take_while(|m| writer.push(&m.message()).is_ok()).count();
-    assert_eq!(usize::from(writer.message_count()), fitted);
-    (writer.finish().to_vec(), fitted)
+    let as_message: Push = |writer, message| writer.push(message);
+    let as_event: Push = |writer, message| match message {
+        Message::Event(instrument, kind) => writer.push_event(*instrument, kind),
+        other => writer.push(other),
+    };
+    let [packet, straight] = [as_message, as_event].map(|push| {
+        let mut writer = PacketWriter::new([0; PACKET_BYTES_MAX]);
+        writer.begin(header).unwrap();
+        let fits = |m: &&Owned| push(&mut writer, &m.message()).is_ok();
+        let fitted = messages.iter().take_while(fits).count();
+        assert_eq!(usize::from(writer.message_count()), fitted);
+        (writer.finish().to_vec(), fitted)
+    });
+    assert_eq!(packet, straight);
+    packet
 }
 
 /// The level updates and trades of a packet, as the hot path reads them, and whether it is sound.
