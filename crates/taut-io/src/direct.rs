@@ -44,7 +44,7 @@ impl<K: Kernel> Io<K> {
     ///
     /// # Errors
     /// A stale handle; what the system says.
-    #[inline]
+    #[inline(always)]
     pub fn read(&mut self, source: Handle, into: &mut [u8]) -> Result<Option<usize>, SysError> {
         let found = known(self.sources.get(source))?;
         match self.kernel.read(source.index, into)? {
@@ -66,7 +66,7 @@ impl<K: Kernel> Io<K> {
     ///
     /// # Errors
     /// A stale handle; what the system says, such as the echo of a datagram that nobody took.
-    #[inline]
+    #[inline(always)]
     pub fn receive_batch(
         &mut self,
         socket: Handle,
@@ -84,7 +84,7 @@ impl<K: Kernel> Io<K> {
     ///
     /// # Errors
     /// A stale handle; what the system says.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, stream: Handle, bytes: &[u8]) -> Result<Option<usize>, SysError> {
         let found = known(self.sources.get(stream))?;
         let sent = self.kernel.send(stream.index, &[bytes])?;
@@ -117,7 +117,7 @@ impl<K: Kernel> Io<K> {
     /// # Errors
     /// A stale handle; what the system says: `EINVAL`, `EIO` or `EOPNOTSUPP` where the kernel or
     /// the interface does not split.
-    #[inline]
+    #[inline(always)]
     pub fn send_segmented(
         &mut self,
         socket: Handle,
@@ -133,7 +133,7 @@ impl<K: Kernel> Io<K> {
     ///
     /// # Errors
     /// A stale handle; what the system says.
-    #[inline]
+    #[inline(always)]
     pub fn send_datagram(
         &mut self,
         socket: Handle,
@@ -167,7 +167,7 @@ impl<K: Kernel> Io<K> {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn known(found: Result<&mut Source, IoError>) -> Result<&mut Source, SysError> {
     found.map_err(|_| SysError::from_errno("source", BAD_DESCRIPTOR))
 }

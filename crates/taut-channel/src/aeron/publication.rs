@@ -254,7 +254,7 @@ fn refused(refused: Refused, bytes: usize) -> OfferError {
 }
 
 impl PublicationDriver for AeronPublication {
-    #[inline]
+    #[inline(always)]
     fn offer<K: Kernel>(
         &mut self,
         _io: &mut Io<K>,
