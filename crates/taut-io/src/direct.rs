@@ -12,9 +12,7 @@ use crate::error::{IoError, Misuse};
 use crate::handle::Handle;
 use crate::io::Io;
 use crate::kernel::{Kernel, Received};
-use crate::source::{Kind, Source};
-
-const BAD_DESCRIPTOR: i32 = 9;
+use crate::source::{Kind, STALE, Source};
 
 impl<K: Kernel> Io<K> {
     /// Completes as [`Ready`](crate::Completion::Ready) whenever a stream or datagram socket can be
@@ -107,7 +105,7 @@ impl<K: Kernel> Io<K> {
         datagrams: &[&[u8]],
         to: Option<&SocketAddr>,
     ) -> Result<usize, SysError> {
-        known(self.sources.get(socket))?;
+        self.sources.check(socket)?;
         self.kernel.send_batch(socket.index, datagrams, to)
     }
 
@@ -125,7 +123,7 @@ impl<K: Kernel> Io<K> {
         segment_bytes: u16,
         to: Option<&SocketAddr>,
     ) -> Result<usize, SysError> {
-        known(self.sources.get(socket))?;
+        self.sources.check(socket)?;
         self.kernel.send_segmented(socket.index, bytes, segment_bytes, to)
     }
 
@@ -140,7 +138,7 @@ impl<K: Kernel> Io<K> {
         bytes: &[u8],
         to: Option<&SocketAddr>,
     ) -> Result<Option<usize>, SysError> {
-        known(self.sources.get(socket))?;
+        self.sources.check(socket)?;
         self.kernel.send_to(socket.index, bytes, to)
     }
 
@@ -169,5 +167,5 @@ impl<K: Kernel> Io<K> {
 
 #[inline(always)]
 fn known(found: Result<&mut Source, IoError>) -> Result<&mut Source, SysError> {
-    found.map_err(|_| SysError::from_errno("source", BAD_DESCRIPTOR))
+    found.map_err(|_| STALE)
 }

@@ -107,6 +107,7 @@ impl LeasePublication {
     }
 
     /// Takes questions and answers them.
+    #[inline(never)]
     fn look<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
         self.look_at = now + LOOK_EVERY;
         let mut got = 0;
@@ -199,7 +200,7 @@ impl LeasePublication {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_one<K: Kernel>(
         &mut self,
         io: &mut Io<K>,

@@ -410,7 +410,7 @@ impl<N: Notifier> Kernel for Linux<N> {
                 }
                 // As in `receive`.
                 let more =
-                    entry.ended || length == into.len() || !matches!(entry.reads, Reads::All);
+                    !matches!(entry.reads, Reads::All) || entry.ended || length == into.len();
                 Ok(Received::Some { lease: length, more })
             }
             Ok(None) => {
