@@ -1,37 +1,95 @@
-//! Messages of 100 bytes through a channel in memory, offered and polled by one thread, to be
-//! counted: `valgrind --tool=callgrind channel_cost ipc|inproc COUNT`, twice with different counts;
-//! the difference is the messages' own.
+//! Messages of 100 bytes through a channel, offered and polled by one thread, to be counted:
+//! `valgrind --tool=callgrind channel_cost ipc|inproc|aeron|lease|zmtp COUNT`, twice with different
+//! counts; the difference is the messages' own. What is not in memory goes over loopback, each
+//! message by itself.
 
 use std::hint::black_box;
 
-use taut_channel::{ChannelUri, Opening, Publication, Subscription};
+use taut_channel::{ChannelUri, Message, Opening, Publication, Subscription};
 use taut_types::Nanos;
 
 /// Messages between two looks of the subscriber.
 const BATCH: u64 = 20;
+/// Rounds until both ends know each other.
+const ROUNDS_MAX: u32 = 10_000;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let scheme = arguments.next().unwrap_or_else(|| "ipc".to_owned());
     let count: u64 = arguments.next().and_then(|count| count.parse().ok()).unwrap_or(10_000);
-    let text = format!("{scheme}:channel-cost.{}?capacity=64k", taut_sys::process_id());
-    let uri: ChannelUri = text.parse().expect("a channel");
     let mut now = Nanos::from_secs(1);
-    let opening = Opening { now, ..Opening::default() };
-    let mut subscription = Subscription::open(&uri, &opening).expect("a subscription");
-    let mut publication = Publication::open(&uri, &opening).expect("a publication");
+    let (mut publication, mut subscription) = open(&scheme, now);
+    connect(&mut publication, &mut subscription, &mut now);
     // Beyond every look that a driver takes now and then.
     now = now + Nanos::from_millis(60);
-    let (mut message, mut sum) = ([7; 100], 0_u64);
+    let is_sent_by_work = !matches!(scheme.as_str(), "ipc" | "inproc");
+    let (mut message, mut sum) = ([7; 100], 0);
     for batch in 0..count / BATCH {
         now = now + Nanos::from_micros(10);
         for number in 0..BATCH {
             message[..8].copy_from_slice(&(batch * BATCH + number).to_le_bytes());
-            publication.offer(now, black_box(&message)).expect("room");
+            send(&mut publication, now, black_box(&message), is_sent_by_work);
         }
-        subscription.poll(now, usize::MAX, |message| {
-            sum += message.payload.first_chunk().map_or(0, |number| u64::from_le_bytes(*number));
-        });
+        sum += receive(&mut subscription, now);
     }
     println!("{count} messages, sum {sum}");
+}
+
+/// A function of its own, for a profile that tells the sender from the receiver.
+#[inline(never)]
+fn send(publication: &mut Publication, now: Nanos, message: &[u8], is_sent_by_work: bool) {
+    publication.offer(now, message).expect("room");
+    if is_sent_by_work {
+        publication.work(now);
+    }
+}
+
+#[inline(never)]
+fn receive(subscription: &mut Subscription, now: Nanos) -> u64 {
+    let mut sum = 0;
+    let mut take = |message: Message<'_>| {
+        sum += message.payload.first_chunk().map_or(0, |number| u64::from_le_bytes(*number));
+    };
+    while subscription.poll(now, usize::MAX, &mut take) > 0 {}
+    sum
+}
+
+/// Both ends. The one that binds has a port from the kernel.
+fn open(scheme: &str, now: Nanos) -> (Publication, Subscription) {
+    let opening = Opening { now, seed: Some(1), ..Opening::default() };
+    let uri = |text: String| -> ChannelUri { text.parse().expect("a channel") };
+    let publication = |text| Publication::open(&uri(text), &opening).expect("a publication");
+    let subscription = |text| Subscription::open(&uri(text), &opening).expect("a subscription");
+    let any = "127.0.0.1:0";
+    match scheme {
+        "aeron" => {
+            let text = |at| format!("aeron:udp?endpoint={at}|stream-id=7");
+            let receiver = subscription(text(any.to_owned()));
+            let at = receiver.local_address().expect("a port");
+            (publication(text(at.to_string())), receiver)
+        }
+        "lease" | "zmtp" => {
+            let before = if scheme == "lease" { "lease:udp?endpoint=" } else { "tcp://" };
+            let sender = publication(format!("{before}{any}"));
+            let at = sender.local_address().expect("a port");
+            (sender, subscription(format!("{before}{at}")))
+        }
+        _ => {
+            let text = format!("{scheme}:channel-cost.{}?capacity=64k", taut_sys::process_id());
+            let receiver = subscription(text.clone());
+            (publication(text), receiver)
+        }
+    }
+}
+
+fn connect(publication: &mut Publication, subscription: &mut Subscription, now: &mut Nanos) {
+    for _ in 0..ROUNDS_MAX {
+        if publication.is_connected() && subscription.image_count() > 0 {
+            return;
+        }
+        *now = *now + Nanos::from_micros(100);
+        publication.work(*now);
+        subscription.poll(*now, usize::MAX, |_| ());
+    }
+    panic!("the ends did not meet in {ROUNDS_MAX} rounds");
 }

@@ -34,7 +34,7 @@ impl Datagrams {
 
     /// Sends a run of datagrams of one length. False when the kernel has no room now; what it
     /// refuses otherwise counts as lost on the way.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send<K: Kernel>(
         &mut self,
         io: &mut Io<K>,
@@ -45,6 +45,11 @@ impl Datagrams {
     ) -> bool {
         if self.loss.is_some() {
             return self.send_with_loss(io, socket, bytes, segment_bytes, to);
+        }
+        // Most messages are sent as soon as they are offered, each as a datagram by itself.
+        if bytes.len() <= segment_bytes {
+            self.transfers += 1;
+            return self.send_one(io, socket, bytes, to);
         }
         self.send_all(io, socket, bytes, segment_bytes, to)
     }
@@ -75,7 +80,6 @@ impl Datagrams {
         true
     }
 
-    #[inline]
     fn send_all<K: Kernel>(
         &mut self,
         io: &mut Io<K>,
@@ -110,7 +114,7 @@ impl Datagrams {
     }
 
     /// One datagram. False when the kernel has no room now.
-    #[inline]
+    #[inline(always)]
     fn send_one<K: Kernel>(
         &mut self,
         io: &mut Io<K>,
@@ -118,17 +122,30 @@ impl Datagrams {
         bytes: &[u8],
         to: Option<&SocketAddr>,
     ) -> bool {
-        for _ in 0..2 {
-            match io.send_datagram(socket, bytes, to) {
-                Ok(sent) => return sent.is_some(),
-                Err(error) if is_echo(error) => {}
-                Err(_) => {
-                    self.failed += 1;
-                    return true;
-                }
+        match io.send_datagram(socket, bytes, to) {
+            Ok(sent) => sent.is_some(),
+            Err(error) => self.send_again(io, socket, bytes, to, error),
+        }
+    }
+
+    /// After an error, which an echo is not: this datagram has then not been tried.
+    #[cold]
+    fn send_again<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        socket: Handle,
+        bytes: &[u8],
+        to: Option<&SocketAddr>,
+        error: SysError,
+    ) -> bool {
+        let sent = if is_echo(error) { io.send_datagram(socket, bytes, to) } else { Err(error) };
+        match sent {
+            Ok(sent) => sent.is_some(),
+            Err(error) => {
+                self.failed += u64::from(!is_echo(error));
+                true
             }
         }
-        true
     }
 
     fn send_singly<K: Kernel>(

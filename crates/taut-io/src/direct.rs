@@ -12,9 +12,7 @@ use crate::error::{IoError, Misuse};
 use crate::handle::Handle;
 use crate::io::Io;
 use crate::kernel::{Kernel, Received};
-use crate::source::{Kind, Source};
-
-const BAD_DESCRIPTOR: i32 = 9;
+use crate::source::{Kind, STALE, Source};
 
 impl<K: Kernel> Io<K> {
     /// Completes as [`Ready`](crate::Completion::Ready) whenever a stream or datagram socket can be
@@ -44,7 +42,7 @@ impl<K: Kernel> Io<K> {
     ///
     /// # Errors
     /// A stale handle; what the system says.
-    #[inline]
+    #[inline(always)]
     pub fn read(&mut self, source: Handle, into: &mut [u8]) -> Result<Option<usize>, SysError> {
         let found = known(self.sources.get(source))?;
         match self.kernel.read(source.index, into)? {
@@ -66,7 +64,7 @@ impl<K: Kernel> Io<K> {
     ///
     /// # Errors
     /// A stale handle; what the system says, such as the echo of a datagram that nobody took.
-    #[inline]
+    #[inline(always)]
     pub fn receive_batch(
         &mut self,
         socket: Handle,
@@ -84,7 +82,7 @@ impl<K: Kernel> Io<K> {
     ///
     /// # Errors
     /// A stale handle; what the system says.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, stream: Handle, bytes: &[u8]) -> Result<Option<usize>, SysError> {
         let found = known(self.sources.get(stream))?;
         let sent = self.kernel.send(stream.index, &[bytes])?;
@@ -107,7 +105,7 @@ impl<K: Kernel> Io<K> {
         datagrams: &[&[u8]],
         to: Option<&SocketAddr>,
     ) -> Result<usize, SysError> {
-        known(self.sources.get(socket))?;
+        self.sources.check(socket)?;
         self.kernel.send_batch(socket.index, datagrams, to)
     }
 
@@ -117,7 +115,7 @@ impl<K: Kernel> Io<K> {
     /// # Errors
     /// A stale handle; what the system says: `EINVAL`, `EIO` or `EOPNOTSUPP` where the kernel or
     /// the interface does not split.
-    #[inline]
+    #[inline(always)]
     pub fn send_segmented(
         &mut self,
         socket: Handle,
@@ -125,7 +123,7 @@ impl<K: Kernel> Io<K> {
         segment_bytes: u16,
         to: Option<&SocketAddr>,
     ) -> Result<usize, SysError> {
-        known(self.sources.get(socket))?;
+        self.sources.check(socket)?;
         self.kernel.send_segmented(socket.index, bytes, segment_bytes, to)
     }
 
@@ -133,14 +131,14 @@ impl<K: Kernel> Io<K> {
     ///
     /// # Errors
     /// A stale handle; what the system says.
-    #[inline]
+    #[inline(always)]
     pub fn send_datagram(
         &mut self,
         socket: Handle,
         bytes: &[u8],
         to: Option<&SocketAddr>,
     ) -> Result<Option<usize>, SysError> {
-        known(self.sources.get(socket))?;
+        self.sources.check(socket)?;
         self.kernel.send_to(socket.index, bytes, to)
     }
 
@@ -167,7 +165,7 @@ impl<K: Kernel> Io<K> {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn known(found: Result<&mut Source, IoError>) -> Result<&mut Source, SysError> {
-    found.map_err(|_| SysError::from_errno("source", BAD_DESCRIPTOR))
+    found.map_err(|_| STALE)
 }

@@ -226,18 +226,17 @@ fn carry<K: Kernel>(
     segment_bytes: usize,
 ) -> bool {
     let data: Handle = sockets.data;
-    match to {
-        Target::One(to) => datagrams.send(io, data, bytes, segment_bytes, Some(&to)),
-        Target::All if core.config().destinations == DestinationMode::Fixed => {
-            datagrams.send(io, data, bytes, segment_bytes, sockets.to.as_ref())
-        }
+    let to = match &to {
+        Target::One(to) => Some(to),
+        Target::All if core.config().destinations == DestinationMode::Fixed => sockets.to.as_ref(),
         Target::All => {
             for to in core.destinations() {
                 datagrams.send(io, data, bytes, segment_bytes, Some(to));
             }
-            true
+            return true;
         }
-    }
+    };
+    datagrams.send(io, data, bytes, segment_bytes, to)
 }
 
 #[cold]
@@ -254,7 +253,7 @@ fn refused(refused: Refused, bytes: usize) -> OfferError {
 }
 
 impl PublicationDriver for AeronPublication {
-    #[inline]
+    #[inline(always)]
     fn offer<K: Kernel>(
         &mut self,
         _io: &mut Io<K>,

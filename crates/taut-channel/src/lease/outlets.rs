@@ -101,28 +101,13 @@ impl Outlets {
         datagram: &[u8],
         to: SocketAddr,
     ) -> Result<Option<usize>, SysError> {
-        match self.try_send(io, datagram, to) {
-            // What became of an earlier datagram; this one has not been tried.
-            Err(error) if error.is_peer_gone() || error.is_too_long() => {
-                match self.try_send(io, datagram, to) {
-                    Err(error) if error.is_peer_gone() => Ok(Some(datagram.len())),
-                    sent => sent,
-                }
-            }
-            sent => sent,
-        }
-    }
-
-    #[inline]
-    fn try_send<K: Kernel>(
-        &self,
-        io: &mut Io<K>,
-        datagram: &[u8],
-        to: SocketAddr,
-    ) -> Result<Option<usize>, SysError> {
-        match self.own(&to) {
-            Some(socket) => io.send_datagram(socket, datagram, None),
-            None => io.send_datagram(self.common, datagram, Some(&to)),
+        let (socket, to) = match self.own(&to) {
+            Some(own) => (own, None),
+            None => (self.common, Some(&to)),
+        };
+        match io.send_datagram(socket, datagram, to) {
+            Ok(sent) => Ok(sent),
+            Err(error) => again(io, socket, datagram, to, error),
         }
     }
 
@@ -147,5 +132,24 @@ impl Outlets {
         let at = Address::Inet(place::any_like(to));
         let options = DatagramOptions { peer: Some(to), ..DatagramOptions::default() };
         Socket::datagram(&at, &options).and_then(|socket| socket.path_payload_bytes()).ok()
+    }
+}
+
+/// After an error that may tell what became of an earlier datagram: this one has then not been
+/// tried.
+#[cold]
+fn again<K: Kernel>(
+    io: &mut Io<K>,
+    socket: Handle,
+    datagram: &[u8],
+    to: Option<&SocketAddr>,
+    error: SysError,
+) -> Result<Option<usize>, SysError> {
+    if !error.is_peer_gone() && !error.is_too_long() {
+        return Err(error);
+    }
+    match io.send_datagram(socket, datagram, to) {
+        Err(error) if error.is_peer_gone() => Ok(Some(datagram.len())),
+        sent => sent,
     }
 }

@@ -107,6 +107,7 @@ impl LeasePublication {
     }
 
     /// Takes questions and answers them.
+    #[inline(never)]
     fn look<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
         self.look_at = now + LOOK_EVERY;
         let mut got = 0;
@@ -168,18 +169,20 @@ impl LeasePublication {
 
     /// Sends the datagram to whoever has a lease; `None` when the kernel has no room for the first
     /// one, an error when it goes to none of them: one subscriber's path is not the others' matter.
-    #[inline]
+    #[inline(always)]
     fn send_all<K: Kernel>(
         &mut self,
         io: &mut Io<K>,
         length: usize,
     ) -> Result<Option<()>, SysError> {
-        if let Some(group) = self.group {
-            return self.send_one(io, length, group);
-        }
         let (mut is_sent, mut failure) = (false, None);
         for at in 0.. {
-            let Some(to) = self.core.subscriber(at) else { break };
+            // A group has everybody: it stands for the first subscriber, and no other follows.
+            let to = match self.group {
+                Some(group) => (at == 0).then_some(group),
+                None => self.core.subscriber(at),
+            };
+            let Some(to) = to else { break };
             match self.send_one(io, length, to) {
                 Ok(Some(())) => is_sent = true,
                 Ok(None) if at == 0 => return Ok(None),
@@ -197,7 +200,7 @@ impl LeasePublication {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_one<K: Kernel>(
         &mut self,
         io: &mut Io<K>,
@@ -247,7 +250,7 @@ impl LeasePublication {
 }
 
 impl PublicationDriver for LeasePublication {
-    #[inline]
+    #[inline(always)]
     fn offer<K: Kernel>(
         &mut self,
         io: &mut Io<K>,

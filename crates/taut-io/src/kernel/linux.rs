@@ -398,24 +398,33 @@ impl<N: Notifier> Kernel for Linux<N> {
         self.notifier.watch(place)
     }
 
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, place: u32, into: &mut [u8]) -> Result<Received<usize>, SysError> {
         let entry = self.entries.get_mut(place as usize).and_then(Option::as_mut).ok_or(GONE)?;
-        let received = entry.socket.receive(into);
-        count(&mut self.calls, entry.hot && received == Ok(None));
-        let is_datagram = matches!(entry.reads, Reads::Datagrams(_));
-        Ok(match received? {
-            None => Received::Nothing,
-            Some(0) if !is_datagram => Received::End,
-            // As in `receive`.
-            Some(length) => Received::Some {
-                lease: length,
-                more: entry.ended || length == into.len() || !matches!(entry.reads, Reads::All),
-            },
-        })
+        // One look at the result: this is once per datagram of some channels.
+        match entry.socket.receive(into) {
+            Ok(Some(length)) => {
+                self.calls.io += 1;
+                if length == 0 && !matches!(entry.reads, Reads::Datagrams(_)) {
+                    return Ok(Received::End);
+                }
+                // As in `receive`.
+                let more =
+                    !matches!(entry.reads, Reads::All) || entry.ended || length == into.len();
+                Ok(Received::Some { lease: length, more })
+            }
+            Ok(None) => {
+                count(&mut self.calls, entry.hot);
+                Ok(Received::Nothing)
+            }
+            Err(error) => {
+                self.calls.io += 1;
+                Err(error)
+            }
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     fn receive_batch(&mut self, place: u32, batch: &mut DatagramBatch) -> Result<usize, SysError> {
         let entry = self.entries.get_mut(place as usize).and_then(Option::as_mut).ok_or(GONE)?;
         let received = entry.socket.receive_batch(batch);
@@ -434,7 +443,7 @@ impl<N: Notifier> Kernel for Linux<N> {
         self.socket_at(place)?.send_batch(datagrams, to)
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_segmented(
         &mut self,
         place: u32,
@@ -446,20 +455,19 @@ impl<N: Notifier> Kernel for Linux<N> {
         self.socket_at(place)?.send_segmented_to(bytes, segment_bytes, to)
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_to(
         &mut self,
         place: u32,
         bytes: &[u8],
         to: Option<&SocketAddr>,
     ) -> Result<Option<usize>, SysError> {
-        let socket = self.socket_at(place)?;
-        let sent = match to {
-            Some(to) => socket.send_to(bytes, to)?,
-            None => socket.send(bytes)?,
-        };
         self.calls.io += 1;
-        Ok(sent)
+        let socket = self.socket_at(place)?;
+        match to {
+            Some(to) => socket.send_to(bytes, to),
+            None => socket.send(bytes),
+        }
     }
 
     fn shut_down_send(&mut self, place: u32) -> Result<(), SysError> {
