@@ -34,7 +34,7 @@
 //! else happens is an [`Event`] and a [`Counters`] field, never a silence.
 //!
 //! **Late joiners**: what was published before a subscription arrived is not received. The barrier
-//! is [`Publication::subscriber_count`]: what is offered once it is what you expect reaches them
+//! is [`PublishingEnd::subscriber_count`]: what is offered once it is what you expect reaches them
 //! all. A ZMTP publication may keep the last message of each topic for those who come later
 //! (`?cache=N`, N topics).
 //!

@@ -31,7 +31,7 @@ pub fn print(line: impl fmt::Display) -> Result<(), Failure> {
 /// Prints a report as one line of JSON, or for people.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub fn print_report(report: &(impl Serialize + fmt::Display), json: bool) -> Result<(), Failure> {
     if json { print_json(report) } else { print(report) }
 }
@@ -39,7 +39,7 @@ pub fn print_report(report: &(impl Serialize + fmt::Display), json: bool) -> Res
 /// Prints a value as one line of JSON.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(serde_json::to_string(value).map_err(|error| Failure::run("JSON", error))?)
 }
