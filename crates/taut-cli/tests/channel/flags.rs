@@ -95,17 +95,22 @@ fn send_returns_when_every_subscriber_has_everything() {
             all && (said.contains("draining ...") || said.contains("back-pressured ..."))
         })
     });
-    for (mut slow, mut sender, channel) in pairs {
-        let mut got = 0;
-        until("everything", DEADLINE, || {
-            slow.poll(monotonic(), 100, |_| got += 1);
-            // The end of the stream is a message more.
-            got == 3001
-        });
-        until("its end", DEADLINE, || {
-            slow.poll(monotonic(), 100, |_| unreachable!("that was all"));
-            !sender.is_running()
-        });
+    // All are read in turn: an end that is left alone for long counts as gone. The end of the stream
+    // is a message more.
+    let mut got = vec![0; pairs.len()];
+    until("every channel brings everything", DEADLINE, || {
+        for ((slow, ..), got) in pairs.iter_mut().zip(&mut got) {
+            slow.poll(monotonic(), 100, |_| *got += 1);
+        }
+        got.iter().all(|got| *got == 3001)
+    });
+    until("every sender ends", DEADLINE, || {
+        pairs.iter_mut().fold(true, |all, (slow, sender, channel)| {
+            slow.poll(monotonic(), 100, |_| panic!("{channel}: that was all"));
+            !sender.is_running() && all
+        })
+    });
+    for (_, sender, channel) in pairs {
         assert_eq!(count(&report(sender), "sent"), 3000, "{channel}");
     }
 }
