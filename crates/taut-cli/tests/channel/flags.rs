@@ -95,8 +95,8 @@ fn send_returns_when_every_subscriber_has_everything() {
             all && (said.contains("draining ...") || said.contains("back-pressured ..."))
         })
     });
-    // All are read in turn: an end that is left alone for long counts as gone. The end of the stream
-    // is a message more.
+    // All are read in turn: an end that is left alone for long counts as gone. The end of the
+    // stream is a message more.
     let mut got = vec![0; pairs.len()];
     until("every channel brings everything", DEADLINE, || {
         for ((slow, ..), got) in pairs.iter_mut().zip(&mut got) {
