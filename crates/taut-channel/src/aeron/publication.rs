@@ -286,7 +286,7 @@ impl PublicationDriver for AeronPublication {
         self.core.make_room(bytes).map_err(|error| refused(error, bytes))
     }
 
-    #[inline]
+    #[inline(never)]
     fn work<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
         self.turns = self.turns.wrapping_add(1);
         let mut count = self.send_data(io, now);
