@@ -13,7 +13,7 @@ use super::streams::Streams;
 use super::transport::Transport;
 use super::wire::{Read, Wire};
 use crate::counters::{Counters, DEPARTED_MAX, SubscriberCounters};
-use crate::driver::{Opening, PublicationDriver, close_source};
+use crate::driver::{Opening, PublicationDriver, close_source, joined};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event, Events};
 use crate::offer::{MessageLimit, OfferError};
@@ -349,11 +349,13 @@ impl ZmtpPublication {
 
     #[inline]
     fn check(&self) -> Result<(), OfferError> {
-        match (self.is_closing, self.subscribers) {
-            (true, _) => Err(OfferError::Closed),
-            (false, 0) if !self.caches => Err(OfferError::NotConnected),
-            _ => Ok(()),
-        }
+        let is_refused = self.is_closing || (self.subscribers == 0 && !self.caches);
+        if is_refused { Err(self.refusal()) } else { Ok(()) }
+    }
+
+    #[cold]
+    const fn refusal(&self) -> OfferError {
+        if self.is_closing { OfferError::Closed } else { OfferError::NotConnected }
     }
 
     #[cold]
@@ -396,14 +398,7 @@ impl PublicationDriver for ZmtpPublication {
         parts: &[&[u8]],
     ) -> Result<u64, OfferError> {
         self.check()?;
-        let message = match parts {
-            [message] => message,
-            parts => {
-                self.gathered.clear();
-                parts.iter().for_each(|part| self.gathered.extend_from_slice(part));
-                self.gathered.as_slice()
-            }
-        };
+        let message = joined(parts, &mut self.gathered);
         let bytes = topic.len() + message.len();
         let offered = match topic {
             [] => self.core.offer(&[message]),
