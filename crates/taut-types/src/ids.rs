@@ -13,8 +13,20 @@ id! {
     OrderId(u64)
 }
 id! {
-    /// The client's identity of an order or of a request (FIX `ClOrdID`).
+    /// The client's identity of an order: who it is for, and a number; see [`ClientOrderId::of`].
     ClientOrderId(u64)
+}
+id! {
+    /// A user of a gateway, by the number that its settings give.
+    UserId(u8)
+}
+id! {
+    /// A strategy of a user, by the number that the gateway's settings give.
+    StrategyId(u8)
+}
+id! {
+    /// An account at a venue, by the number that the gateway's settings give.
+    AccountId(u8)
 }
 id! {
     /// An instrument: a small number that its venue or the gateway gave it.
@@ -30,6 +42,41 @@ impl InstrumentId {
     pub const ALL: Self = Self(u32::MAX);
     /// An instrument that nobody has given a number.
     pub const UNKNOWN: Self = Self(u32::MAX - 1);
+}
+
+/// The bits of an order's number.
+const NUMBER_BITS: u32 = 48;
+
+impl ClientOrderId {
+    /// The largest number of an order: a strategy that sends a million a second gets there in nine
+    /// years.
+    pub const NUMBER_MAX: u64 = (1 << NUMBER_BITS) - 1;
+
+    /// An order of a strategy: 8 bits for the user, 8 for the strategy, 48 for the number; bits
+    /// above those are left out.
+    #[must_use]
+    pub const fn of(user: UserId, strategy: StrategyId, number: u64) -> Self {
+        let owner = (user.0 as u64) << 8 | strategy.0 as u64;
+        Self(owner << NUMBER_BITS | number & Self::NUMBER_MAX)
+    }
+
+    /// Whose order it is.
+    #[must_use]
+    pub const fn user(self) -> UserId {
+        UserId((self.0 >> (NUMBER_BITS + 8)) as u8)
+    }
+
+    /// Which strategy of the user sent it.
+    #[must_use]
+    pub const fn strategy(self) -> StrategyId {
+        StrategyId((self.0 >> NUMBER_BITS) as u8)
+    }
+
+    /// The strategy's number of it.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0 & Self::NUMBER_MAX
+    }
 }
 
 impl SequenceNumber {

@@ -16,6 +16,7 @@ mod instrument;
 mod nanos;
 mod order;
 mod price;
+mod request_id;
 mod side;
 mod symbol;
 
@@ -23,10 +24,13 @@ pub use decimal::{
     DECIMAL_BYTES_MAX, DecimalError, DecimalForm, format_decimal, leading_digits, parse_decimal,
     parse_decimal_prefix,
 };
-pub use ids::{ClientOrderId, InstrumentId, OrderId, SequenceNumber};
+pub use ids::{
+    AccountId, ClientOrderId, InstrumentId, OrderId, SequenceNumber, StrategyId, UserId,
+};
 pub use instrument::{Instrument, InstrumentError};
 pub use nanos::Nanos;
-pub use order::{OrderType, TimeInForce};
+pub use order::{OrderFlags, OrderTerms, OrderType, TimeInForce};
 pub use price::{HalfTicks, Lots, Price, Qty};
+pub use request_id::RequestId;
 pub use side::Side;
 pub use symbol::{SYMBOL_BYTES_MAX, Symbol};
