@@ -1,5 +1,5 @@
-//! CRC-32C (Castagnoli), as iSCSI (RFC 3720) has it: by the processor's own instruction where it has
-//! one (SSE4.2), else by tables.
+//! CRC-32C (Castagnoli), as iSCSI (RFC 3720) has it: by the processor's own instruction where it
+//! has one (SSE4.2), else by tables.
 //!
 //! It finds every error of one to three bits in records of some kilobytes, and every burst up to 32
 //! bits.

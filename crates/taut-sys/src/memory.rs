@@ -139,8 +139,8 @@ impl Mapping {
         }
     }
 
-    /// Makes the pages with these bytes present and writable, so that no store to them waits for the
-    /// file system. Whatever writes them back takes that away again.
+    /// Makes the pages with these bytes present and writable, so that no store to them waits for
+    /// the file system. Whatever writes them back takes that away again.
     ///
     /// # Errors
     /// What `MADV_POPULATE_WRITE` says; `EINVAL` for bytes that are not all in the mapping.
