@@ -16,6 +16,7 @@ mod feed;
 mod fix;
 mod input;
 mod ipc;
+mod journal;
 mod receive;
 mod relay;
 mod saturate;
@@ -50,6 +51,9 @@ enum Verb {
     /// Look at the shared-memory channels of this machine.
     #[command(subcommand)]
     Ipc(ipc::Ipc),
+    /// Look at an order journal, and check it.
+    #[command(subcommand)]
+    Journal(journal::JournalVerb),
     /// Market data from a recording, as it came.
     #[command(subcommand)]
     Feed(feed::Feed),
@@ -80,6 +84,7 @@ fn main() -> std::process::ExitCode {
         Verb::Demo(arguments) => demo::run(&arguments),
         Verb::Bench(what) => bench::run(&what),
         Verb::Ipc(what) => ipc::run(&what),
+        Verb::Journal(what) => journal::run(&what),
         Verb::Fix(what) => fix::run(&what),
         Verb::Feed(what) => feed::run(&what),
         Verb::Sbe(what) => sbe::run(&what),
