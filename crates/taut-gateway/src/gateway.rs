@@ -15,7 +15,7 @@ use taut_types::{
     AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, SequenceNumber, Side,
 };
 
-use crate::client::{Client, GatewayState, Owner};
+use crate::client::{Client, GatewayState};
 use crate::config::GatewayConfig;
 use crate::counters::GatewayCounters;
 use crate::error::GatewayError;
@@ -26,6 +26,7 @@ use crate::message::{
 };
 use crate::observer::Observer;
 use crate::order_entry::OrderSession;
+use crate::owner::Owner;
 use crate::regions::{Recorders, Regions};
 use crate::stream::Streams;
 

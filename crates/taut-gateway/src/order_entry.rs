@@ -15,10 +15,10 @@ use taut_types::{
     OrderType, Price, Qty, RequestId, Side,
 };
 
-use crate::client::Owner;
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
 use crate::message::{OpenOrder, OrderUpdate, Position, Refusal, Request, RequestKind, UpdateKind};
+use crate::owner::Owner;
 use crate::regions::Recorders;
 use crate::reports::{Reports, update};
 

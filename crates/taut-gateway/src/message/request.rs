@@ -7,7 +7,7 @@ use taut_types::{
     Side, TimeInForce,
 };
 
-use super::{Slots, byte, head, high, kind, kind_of, low, word};
+use crate::message::slots::{Slots, byte, head, high, kind, kind_of, low, word};
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
