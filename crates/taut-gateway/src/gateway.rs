@@ -22,7 +22,7 @@ use crate::error::GatewayError;
 use crate::feed::{Feed, FeedInput};
 use crate::market::Market;
 use crate::message::{
-    GatewayEvent, OpenOrder, OrderUpdate, Position, Request, RequestKind, TickStamps,
+    GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, Request, RequestKind, TickStamps,
 };
 use crate::observer::Observer;
 use crate::order_entry::OrderSession;
@@ -278,6 +278,42 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         self.core.orders.logout(self.events.io(), &self.core.clock)
     }
 
+    /// Lets no new order pass until [`Gateway::revive`], and cancels those that are open.
+    ///
+    /// # Errors
+    /// When they cannot be cancelled.
+    pub fn kill(&mut self) -> Result<(), GatewayError> {
+        self.core.orders.kill();
+        self.cancel_all(None, &OrderFilter::ALL)
+    }
+
+    /// Lets new orders pass again.
+    pub const fn revive(&mut self) {
+        self.core.orders.revive();
+    }
+
+    /// Cancels the open orders that the filter means, those of one owner or of all.
+    ///
+    /// # Errors
+    /// When they cannot be cancelled.
+    pub fn cancel_all(
+        &mut self,
+        owner: Option<Owner>,
+        filter: &OrderFilter,
+    ) -> Result<(), GatewayError> {
+        let Core { orders, clock, updates, .. } = &mut self.core;
+        orders.cancel_all(self.events.io(), clock, owner, filter, updates)?;
+        let now = self.core.clock.now();
+        self.core.tell_updates(now);
+        Ok(())
+    }
+
+    /// Shows every order that is not over.
+    pub fn visit_orders(&self, visit: impl FnMut(&OpenOrder)) {
+        let mut visit = visit;
+        self.core.orders.open_orders().for_each(|order| visit(&order));
+    }
+
     /// Whether the order session ended in good order.
     #[must_use]
     pub const fn is_logged_out(&self) -> bool {
@@ -340,6 +376,12 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     #[must_use]
     pub const fn position(&self) -> Lots {
         self.core.orders.risk().position()
+    }
+
+    /// What is held of an instrument in an account.
+    #[must_use]
+    pub fn position_of(&self, instrument: InstrumentId, account: AccountId) -> Position {
+        self.core.orders.position(Owner::default(), instrument, account)
     }
 
     /// Everything counted so far.

@@ -17,7 +17,9 @@ use taut_types::{
 
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
-use crate::message::{OpenOrder, OrderUpdate, Position, Refusal, Request, RequestKind, UpdateKind};
+use crate::message::{
+    OpenOrder, OrderFilter, OrderUpdate, Position, Refusal, Request, RequestKind, UpdateKind,
+};
 use crate::owner::Owner;
 use crate::regions::Recorders;
 use crate::reports::{Reports, update};
@@ -120,21 +122,42 @@ impl OrderSession {
             }
             RequestKind::Cancel => updates.extend(self.send_cancel(io, clock, request.id)?),
             RequestKind::CancelAll(filter) => {
-                let owner = Owner::of(request.id);
-                let meant = |order: &&Order| {
-                    Owner::of(order.id) == owner
-                        && order.state == OrderState::Working
-                        && filter.matches(&order.terms)
-                };
-                let orders: Vec<_> =
-                    self.table.open_orders().filter(meant).map(|order| order.id).collect();
-                for order in orders {
-                    updates.extend(self.send_cancel(io, clock, order)?);
-                }
+                self.cancel_all(io, clock, Some(Owner::of(request.id)), &filter, updates)?;
             }
             RequestKind::TellBooks => {}
         }
         Ok(())
+    }
+
+    /// Cancels the open orders that the filter means, those of one owner or of all; `updates` gets
+    /// what could not be.
+    pub(crate) fn cancel_all(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        clock: &Clock,
+        owner: Option<Owner>,
+        filter: &OrderFilter,
+        updates: &mut Vec<OrderUpdate>,
+    ) -> Result<(), GatewayError> {
+        let meant = |order: &&Order| {
+            order.state == OrderState::Working
+                && owner.is_none_or(|owner| owner == Owner::of(order.id))
+                && filter.matches(&order.terms)
+        };
+        let orders: Vec<_> = self.table.open_orders().filter(meant).map(|order| order.id).collect();
+        for order in orders {
+            updates.extend(self.send_cancel(io, clock, order)?);
+        }
+        Ok(())
+    }
+
+    /// No new order passes from now on.
+    pub(crate) const fn kill(&mut self) {
+        self.risk.kill();
+    }
+
+    pub(crate) const fn revive(&mut self) {
+        self.risk.revive();
     }
 
     /// Handles what the venue sent, message by message; `updates` gets what became of our
@@ -453,6 +476,11 @@ impl OrderSession {
     /// An order that is not over.
     pub(crate) fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
         self.table.get(id).filter(|order| !order.state.is_done()).map(open_order)
+    }
+
+    /// Every order that is not over.
+    pub(crate) fn open_orders(&self) -> impl Iterator<Item = OpenOrder> {
+        self.table.open_orders().map(open_order)
     }
 
     /// Shows the owner's orders that are not over.

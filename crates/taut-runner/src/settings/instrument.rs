@@ -29,6 +29,10 @@ impl InstrumentSettings {
     /// # Errors
     /// The setting that cannot be.
     pub fn build(&self) -> Result<Instrument, RunnerError> {
+        self.build_as(InstrumentId(0))
+    }
+
+    fn build_as(&self, id: InstrumentId) -> Result<Instrument, RunnerError> {
         let symbol = Symbol::new(self.symbol.as_bytes()).ok_or_else(|| {
             RunnerError::setting(
                 "instrument.symbol",
@@ -44,8 +48,15 @@ impl InstrumentSettings {
             )
         })?;
         let lot = Qty { mantissa: 1, decimals: self.lot_decimals };
-        Instrument::new(InstrumentId(0), symbol, tick, lot).map_err(|_| {
+        Instrument::new(id, symbol, tick, lot).map_err(|_| {
             RunnerError::setting("instrument.tick", &self.tick, "above 0, and even at 1e-9")
         })
     }
+}
+
+/// The instruments, numbered from 0.
+pub(crate) fn build_instruments(
+    settings: &[InstrumentSettings],
+) -> Result<Vec<Instrument>, RunnerError> {
+    (0..).zip(settings).map(|(id, settings)| settings.build_as(InstrumentId(id))).collect()
 }
