@@ -68,12 +68,12 @@ pub fn native_feed(
     now: Nanos,
 ) -> (FeedInput, NativeFeed) {
     let config = NativeConfig {
-        instrument,
+        instruments: &[instrument],
         stream_id: Some(STREAM_ID),
         level_capacity: 1 << 13,
         has_retransmission: sockets.retransmission.is_some(),
     };
-    (FeedInput::Datagrams(sockets), NativeFeed::new(&config, now))
+    (FeedInput::Datagrams(sockets), NativeFeed::new(&config, now).expect("one instrument"))
 }
 
 /// A market out of a seed.

@@ -41,9 +41,11 @@ mod block;
 mod codec;
 mod error;
 mod event;
+mod followed;
 mod frame;
 mod group;
 mod handler;
+mod loading;
 mod message;
 mod packet;
 mod places;
@@ -59,7 +61,7 @@ pub use block::{InstrumentDefinition, SnapshotBegin, SnapshotEnd, SnapshotPart};
 pub use error::SbeError;
 pub use frame::{SCHEMA_ID, SCHEMA_VERSION};
 pub use group::{LevelEntries, Levels, OrderEntries, Orders};
-pub use handler::{NativeConfig, NativeFeed, NativeFrame};
+pub use handler::{NativeConfig, NativeConfigError, NativeFeed, NativeFrame};
 pub use message::{Message, SnapshotLevels, SnapshotOrders};
 pub use packet::{
     LEVELS_PER_PACKET_MAX, ORDERS_PER_PACKET_MAX, PACKET_BYTES_MAX, PACKET_HEADER_BYTES,

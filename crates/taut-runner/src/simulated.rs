@@ -292,12 +292,13 @@ fn open_gateway<'m, S: Strategy>(
         retransmission: Some(open(0, Some(REQUESTS))),
     });
     let feed = NativeConfig {
-        instrument,
+        instruments: &[instrument],
         stream_id: Some(STREAM_ID),
         level_capacity: settings.gateway.levels,
         has_retransmission: true,
     };
-    let feed = NativeFeed::new(&feed, clock.now());
+    let feed =
+        NativeFeed::new(&feed, clock.now()).map_err(|error| RunnerError::Run(error.to_string()))?;
     let client = FusedClient::new(strategy);
     Gateway::on_kernel(host, &config, clock, input, feed, client, regions)
         .map_err(|error| RunnerError::Run(format!("the gateway: {error}")))

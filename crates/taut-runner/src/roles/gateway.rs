@@ -133,12 +133,14 @@ impl<'m> Process<'_, 'm> {
             return self.run_with(&config, clock, (input, feed), client);
         }
         let feed = NativeConfig {
-            instrument: config.instrument,
+            instruments: &[config.instrument],
             stream_id: self.setup.stream_id,
             level_capacity: self.setup.common.settings.gateway.levels,
             has_retransmission: sockets.retransmission.is_some(),
         };
-        let feed = (FeedInput::Datagrams(sockets), NativeFeed::new(&feed, clock.now()));
+        let feed = NativeFeed::new(&feed, clock.now())
+            .map_err(|error| RunnerError::Run(error.to_string()))?;
+        let feed = (FeedInput::Datagrams(sockets), feed);
         self.run_with(&config, clock, feed, client)
     }
 
