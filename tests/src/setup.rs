@@ -35,7 +35,7 @@ fn text(name: &str) -> CompId {
 /// A venue with the habits of the demo.
 #[must_use]
 pub fn venue_config() -> VenueConfig {
-    VenueConfig::new(instrument(), text("VENUE"), STREAM_ID)
+    VenueConfig::new(vec![instrument()], text("VENUE"), STREAM_ID)
 }
 
 /// A venue that sends a whole snapshot every 10 ms, for a feed that loses much.

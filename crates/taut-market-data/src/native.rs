@@ -58,10 +58,10 @@ mod value;
 mod writer;
 
 pub use block::{InstrumentDefinition, SnapshotBegin, SnapshotEnd, SnapshotPart};
-pub use error::SbeError;
+pub use error::{NativeConfigError, SbeError};
 pub use frame::{SCHEMA_ID, SCHEMA_VERSION};
 pub use group::{LevelEntries, Levels, OrderEntries, Orders};
-pub use handler::{NativeConfig, NativeConfigError, NativeFeed, NativeFrame};
+pub use handler::{NativeConfig, NativeFeed, NativeFrame};
 pub use message::{Message, SnapshotLevels, SnapshotOrders};
 pub use packet::{
     LEVELS_PER_PACKET_MAX, ORDERS_PER_PACKET_MAX, PACKET_BYTES_MAX, PACKET_HEADER_BYTES,

@@ -255,7 +255,7 @@ fn open_venue(
         snapshot: open(0, Some(SNAPSHOT)),
     };
     let orders = Endpoint::At(Address::Inet(at(ORDERS).into()), StreamOptions::default());
-    let flow = simulator::flow(simulator, config.instrument)?;
+    let flow = simulator::flow(settings, simulator, config.instruments[0])?;
     Venue::on_kernel(host, &config, VenueSockets { orders, feed, stream: None }, flow)
         .map_err(|error| RunnerError::Run(format!("the venue: {error}")))
 }
@@ -270,7 +270,7 @@ fn open_gateway<'m, S: Strategy>(
     let comp_id = |text: &str| {
         CompId::new(text.as_bytes()).ok_or_else(|| RunnerError::Run("CompID".to_owned()))
     };
-    let instrument = settings.instrument.build()?;
+    let instrument = settings.instruments()?[0];
     let config = GatewayConfig {
         instrument,
         order_address: at(ORDERS),

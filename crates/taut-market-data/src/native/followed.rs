@@ -11,7 +11,7 @@ use crate::event::{
     BestPrices, Context, EventKind, InstrumentKey, LevelPlace, LevelUpdate, MarketSink, Origin,
     SequenceRange, Soundness, Staleness,
 };
-use crate::native::handler::NativeConfigError;
+use crate::native::error::NativeConfigError;
 use crate::native::places::Places;
 use crate::native::reader::PacketReader;
 

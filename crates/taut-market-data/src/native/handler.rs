@@ -5,8 +5,6 @@
 //! goes round all instruments. While a book waits, packets are kept, so that a snapshot that is a
 //! little behind can be brought up to date.
 
-use core::fmt;
-
 use taut_book::LevelBook;
 use taut_types::{Instrument, InstrumentId, Nanos, SequenceNumber};
 
@@ -14,6 +12,7 @@ use crate::event::{BestPrices, MarketSink, Soundness, Staleness};
 use crate::feed::{Arbiter, ArbiterConfig, FeedConfig, Line, Recovery, Replay, Verdict};
 use crate::handler::{FeedCounters, FeedHandler, FeedRequest, LineCount, Source};
 use crate::native::block::SnapshotBegin;
+use crate::native::error::NativeConfigError;
 use crate::native::followed::{Failures, Followed};
 use crate::native::loading::{Loaded, Loading};
 use crate::native::message::Message;
@@ -46,34 +45,6 @@ pub struct NativeConfig<'a> {
     /// Whether there is somebody to ask for packets.
     pub has_retransmission: bool,
 }
-
-/// Why instruments cannot be followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NativeConfigError {
-    /// There is none.
-    NoInstrument,
-    /// Two have this number.
-    SameNumber(InstrumentId),
-    /// This number is above 2^20.
-    NumberTooHigh(InstrumentId),
-}
-
-impl fmt::Display for NativeConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoInstrument => f.write_str("no instrument to follow: name one at least"),
-            Self::SameNumber(InstrumentId(number)) => {
-                write!(f, "two instruments have the number {number}: give each its own")
-            }
-            Self::NumberTooHigh(InstrumentId(number)) => {
-                write!(f, "the instrument number {number} is above 2^20: choose a lower one")
-            }
-        }
-    }
-}
-
-impl core::error::Error for NativeConfigError {}
 
 /// The books of some instruments that follow the feed.
 #[derive(Debug)]

@@ -280,7 +280,7 @@ fn config(setup: &GatewaySetup) -> Result<GatewayConfig, RunnerError> {
     };
     let settings = &setup.common.settings;
     Ok(GatewayConfig {
-        instrument: settings.instrument.build()?,
+        instrument: settings.instruments()?[0],
         order_address: setup.orders,
         sender_comp_id: comp_id(&setup.sender_comp_id)?,
         target_comp_id: comp_id(&setup.target_comp_id)?,
