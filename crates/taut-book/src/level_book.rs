@@ -35,6 +35,7 @@ impl LevelBook {
     /// # Errors
     /// [`BookError::UnknownLevel`] when there is nothing to delete, [`BookError::BadLots`] for a
     /// negative total, [`BookError::Limit`] when the side has no room for another level.
+    #[inline]
     pub fn apply(
         &mut self,
         side: Side,

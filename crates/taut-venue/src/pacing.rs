@@ -163,7 +163,10 @@ impl FlowPlayer {
 
     /// When the next step is due; `None` when none runs or all are finished.
     pub fn due(&self) -> Option<Nanos> {
-        self.tracks.iter().filter_map(Track::due).min()
+        match self.tracks.as_slice() {
+            [track] => track.due(),
+            tracks => tracks.iter().filter_map(Track::due).min(),
+        }
     }
 
     /// The text of a frame of the recording.

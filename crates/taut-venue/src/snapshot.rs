@@ -3,6 +3,8 @@
 //! A book is copied at one moment, between two commands, and the copy is sent in bursts, so that no
 //! order waits for a cycle.
 
+use std::iter::empty;
+
 use taut_book::OrderBook;
 use taut_fix::Now;
 use taut_io::{Io, Kernel};
@@ -123,9 +125,11 @@ impl SnapshotCycle {
         book: Option<&OrderBook>,
         last_sequence: SequenceNumber,
     ) {
+        let Some(book) = book else {
+            return self.writer.capture(last_sequence, empty(), empty());
+        };
         let price = |half_ticks: HalfTicks| instrument.price(half_ticks).unwrap_or(Price(i64::MAX));
-        let sides = || book.into_iter().flat_map(|book| Side::BOTH.map(|side| (book, side)));
-        let levels = sides().flat_map(|(book, side)| {
+        let levels = Side::BOTH.into_iter().flat_map(|side| {
             book.levels(side).map(move |level| LevelUpdate {
                 side,
                 price: price(level.price),
@@ -134,7 +138,7 @@ impl SnapshotCycle {
                 place: LevelPlace::ByPrice,
             })
         });
-        let orders = sides().flat_map(|(book, side)| book.orders(side));
+        let orders = Side::BOTH.into_iter().flat_map(|side| book.orders(side));
         let orders = orders.map(|order| BookOrder {
             order_id: order.id,
             side: order.side,

@@ -111,9 +111,22 @@ impl FollowedBook {
     }
 
     /// Takes a change of a packet; an error makes it wait, and says what was wrong.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, level: LevelUpdate) -> Result<LevelUpdate, BookError> {
-        apply_level(&mut self.book, level).map_err(|error| self.fail(error))
+        let LevelUpdate { side, price, lots, order_count, .. } = level;
+        match self.book.apply(side, price, lots, order_count) {
+            Ok(change) => {
+                let place = LevelPlace::Behind(u32::try_from(change.depth).unwrap_or(u32::MAX));
+                Ok(LevelUpdate { place, ..level })
+            }
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    /// As [`take`](Self::take), of a packet that was kept: not in line.
+    #[cold]
+    fn take_kept(&mut self, level: LevelUpdate) -> Result<(), BookError> {
+        self.take(level).map(drop)
     }
 
     #[cold]
@@ -318,7 +331,7 @@ impl Followed {
             if let EventKind::Level(level) = kind
                 && let Some(book) = self.books.get_mut(self.place(instrument))
                 && sequence.0 > book.as_of
-                && let Err(error) = book.take(level)
+                && let Err(error) = book.take_kept(level)
             {
                 failures.count(error);
             }
@@ -339,22 +352,10 @@ impl Followed {
             if let EventKind::Level(level) = kind
                 && instrument == book.instrument
             {
-                is_well = book.take(level).is_ok();
+                is_well = book.take_kept(level).is_ok();
             }
             is_well
         });
         is_well
     }
-}
-
-/// Sets a level, and says where it stands.
-#[inline]
-pub(crate) fn apply_level(
-    book: &mut LevelBook,
-    level: LevelUpdate,
-) -> Result<LevelUpdate, BookError> {
-    let LevelUpdate { side, price, lots, order_count, .. } = level;
-    let change = book.apply(side, price, lots, order_count)?;
-    let place = LevelPlace::Behind(u32::try_from(change.depth).unwrap_or(u32::MAX));
-    Ok(LevelUpdate { place, ..level })
 }
