@@ -103,7 +103,7 @@ pub struct Settings {
     pub cpus: Cpus,
     /// What is traded, when it is one thing.
     pub instrument: InstrumentSettings,
-    /// What is traded, when it is more; not both. A gateway follows the first.
+    /// What is traded, when it is more; not both. A recorded stream is the first one's.
     pub instruments: Vec<InstrumentSettings>,
     /// A venue simulator as a process of the run.
     pub simulator: Option<Simulator>,
@@ -149,7 +149,7 @@ impl Settings {
         market.check()
     }
 
-    /// What is traded: `[[instruments]]`, numbered from 1, or else the `[instrument]`.
+    /// What is traded: `[[instruments]]`, numbered from 0, or else the `[instrument]`.
     ///
     /// # Errors
     /// The setting that cannot be.

@@ -270,9 +270,8 @@ fn open_gateway<'m, S: Strategy>(
     let comp_id = |text: &str| {
         CompId::new(text.as_bytes()).ok_or_else(|| RunnerError::Run("CompID".to_owned()))
     };
-    let instrument = settings.instruments()?[0];
     let config = GatewayConfig {
-        instrument,
+        instruments: settings.instruments()?,
         order_address: at(ORDERS),
         sender_comp_id: comp_id("GATEWAY")?,
         target_comp_id: comp_id(simulator::COMP_ID)?,
@@ -292,7 +291,7 @@ fn open_gateway<'m, S: Strategy>(
         retransmission: Some(open(0, Some(REQUESTS))),
     });
     let feed = NativeConfig {
-        instruments: &[instrument],
+        instruments: &config.instruments,
         stream_id: Some(STREAM_ID),
         level_capacity: settings.gateway.levels,
         has_retransmission: true,

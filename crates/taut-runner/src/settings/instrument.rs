@@ -36,7 +36,7 @@ impl InstrumentSettings {
     /// # Errors
     /// The setting that cannot be.
     pub fn build(&self) -> Result<Instrument, RunnerError> {
-        self.build_as(InstrumentId(1), "instrument")
+        self.build_as(InstrumentId(0), "instrument")
     }
 
     /// The instrument with this number; `key` is where it stands in the settings.
@@ -55,7 +55,7 @@ impl InstrumentSettings {
     }
 }
 
-/// These instruments, numbered from 1, or else the one.
+/// These instruments, numbered from 0, or else the one.
 pub(super) fn build_all(
     one: &InstrumentSettings,
     several: &[InstrumentSettings],
@@ -74,8 +74,8 @@ pub(super) fn build_all(
     }
     let mut symbols = BTreeSet::new();
     let mut built = Vec::with_capacity(several.len());
-    for (number, settings) in (1..).zip(several) {
-        let key = format!("instruments[{}]", number - 1);
+    for (number, settings) in (0..).zip(several) {
+        let key = format!("instruments[{number}]");
         if !symbols.insert(&settings.symbol) {
             let remedy = "another symbol: an instrument before it has this one";
             let key = format!("{key}.symbol");

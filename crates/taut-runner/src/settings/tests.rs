@@ -122,7 +122,7 @@ fn several_instruments_are_numbered_and_each_mistake_is_named() {
     let settings = parse(two).expect("two instruments");
     let built = settings.instruments().expect("two instruments");
     let names: Vec<_> = built.iter().map(|it| (it.id().0, it.symbol().to_string())).collect();
-    assert_eq!(names, [(1, "A".to_owned()), (2, "B".to_owned())]);
+    assert_eq!(names, [(0, "A".to_owned()), (1, "B".to_owned())]);
     assert_eq!(settings.weights(), [1, 3]);
     assert_eq!(parse("").expect("one").instruments().expect("one").len(), 1);
     for (text, words) in [
