@@ -10,7 +10,7 @@ use taut_io::{Handle, Io, Kernel};
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{Order, OrderEvent, OrderState, OrderTable, Reference, Risk};
 use taut_sys::{Address, Clock, StreamOptions};
-use taut_types::{ClientOrderId, Instrument, Lots, Nanos, OrderType, Qty};
+use taut_types::{ClientOrderId, Instrument, Lots, Nanos, OrderFlags, OrderType, Qty};
 
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
@@ -308,6 +308,10 @@ impl OrderSession {
     ) -> Result<(), GatewayError> {
         let message = NewOrderSingle {
             cl_ord_id: ShortText::from_u64(id.0),
+            account: None,
+            flags: OrderFlags::NONE,
+            stop_price: None,
+            max_floor: None,
             symbol: self.symbol,
             side: order.side,
             order_type: order.order_type,

@@ -1,6 +1,6 @@
 //! What the venue's reports do to our orders, each of them once.
 
-use taut_fix::{ExecType, ExecutionReport, OrderCancelReject, ShortText};
+use taut_fix::{ExecType, ExecutionReport, LongText, OrderCancelReject};
 use taut_oms::{OrderEvent, OrderTable, RecentIds, Risk};
 use taut_types::{ClientOrderId, Instrument, Lots, Nanos, Price, Qty};
 
@@ -19,9 +19,9 @@ pub(crate) struct Reports {
     /// Quantities come in its units, and orders are counted in its lots.
     instrument: Instrument,
     /// ExecID (17) of reports.
-    executions: RecentIds<ShortText>,
+    executions: RecentIds<LongText>,
     /// ClOrdID (11) of requests whose refusal was told: a refusal has no ExecID.
-    rejects: RecentIds<ShortText>,
+    rejects: RecentIds<LongText>,
     repeated: u64,
 }
 
@@ -88,7 +88,8 @@ impl Reports {
             return Ok(None);
         }
         self.rejects.insert(reject.cl_ord_id);
-        let id = reject.orig_cl_ord_id.to_u64().ok_or(GatewayError::Contradiction)?;
+        let id =
+            reject.orig_cl_ord_id.and_then(|id| id.to_u64()).ok_or(GatewayError::Contradiction)?;
         let id = ClientOrderId(id);
         let (order, closed) = table
             .apply(id, OrderEvent::CancelRejected, Lots::ZERO)
@@ -128,7 +129,7 @@ impl Reports {
 
 /// Which order of ours a report is about.
 fn order_of(report: &ExecutionReport<'_>) -> Option<ClientOrderId> {
-    report.orig_cl_ord_id.unwrap_or(report.cl_ord_id).to_u64().map(ClientOrderId)
+    report.orig_cl_ord_id.or(report.cl_ord_id)?.to_u64().map(ClientOrderId)
 }
 
 /// A report as an event of its order's life; `None` when it is none.
