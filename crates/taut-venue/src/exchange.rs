@@ -8,8 +8,8 @@ use std::ops::Range;
 use taut_book::OrderBook;
 use taut_engine::{Command, Engine, EngineConfig, Event, NewOrder, Rules};
 use taut_fix::{
-    CancelRejectReason, NewOrderSingle, Now, OrdStatus, OrderCancelReject, OrderCancelRequest,
-    ResponseTo, ShortText,
+    CancelRejectReason, LongText, NewOrderSingle, Now, OrdStatus, OrderCancelReject,
+    OrderCancelRequest, ResponseTo,
 };
 use taut_io::Kernel;
 use taut_sys::Clock;
@@ -254,8 +254,8 @@ impl Exchange {
                 let (order_id, ord_status) = self.standing(orig);
                 let reject = OrderCancelReject {
                     order_id,
-                    cl_ord_id: request.cl_ord_id,
-                    orig_cl_ord_id: request.orig_cl_ord_id,
+                    cl_ord_id: request.cl_ord_id.into(),
+                    orig_cl_ord_id: Some(request.orig_cl_ord_id.into()),
                     ord_status,
                     response_to: ResponseTo::CancelRequest,
                     reason: refusal.map(|(reason, _)| reason),
@@ -331,13 +331,13 @@ impl Exchange {
     }
 
     /// OrderID (37) and OrdStatus (39) of the order that a refused cancel named.
-    fn standing(&self, orig: Option<Known>) -> (ShortText, OrdStatus) {
+    fn standing(&self, orig: Option<Known>) -> (LongText, OrdStatus) {
         match orig {
             Some(Known::Open(order_id)) => {
                 let status = self.orders.get(order_id).map_or(OrdStatus::New, |o| o.status());
-                (ShortText::from_u64(order_id.0), status)
+                (LongText::from_u64(order_id.0), status)
             }
-            Some(Known::Done(Some(order_id), status)) => (ShortText::from_u64(order_id.0), status),
+            Some(Known::Done(Some(order_id), status)) => (LongText::from_u64(order_id.0), status),
             Some(Known::Done(None, status)) => (no_order_id(), status),
             Some(Known::Request) | None => (no_order_id(), OrdStatus::Rejected),
         }

@@ -13,15 +13,15 @@
 //! to its request.
 
 use taut_engine::{CancelReason, Event, RejectReason};
-use taut_fix::{ExecType, ExecutionReport, OrdStatus, ShortText};
+use taut_fix::{ExecType, ExecutionReport, LongText, OrdStatus};
 use taut_types::{HalfTicks, Lots, Nanos, OrderId, Price, Qty};
 
 use crate::listing::Listing;
 use crate::orders::{ClientOrder, ClientOrders, SessionId};
 
 /// By custom the OrderID (37) of what never became an order.
-pub fn no_order_id() -> ShortText {
-    ShortText::new(b"NONE").unwrap_or(ShortText::from_u64(0))
+pub fn no_order_id() -> LongText {
+    LongText::new(b"NONE").unwrap_or(LongText::from_u64(0))
 }
 
 /// OrdRejReason (103), FIX 4.4 volume 6.
@@ -109,18 +109,23 @@ impl Reporter {
         ExecutionReport {
             order_id: no_order_id(),
             exec_id: self.next_exec_id(),
-            cl_ord_id: request.cl_ord_id,
+            exec_ref_id: None,
+            exec_trans_type: None,
+            account: None,
+            price: None,
+            mass_status: None,
+            cl_ord_id: Some(request.cl_ord_id.into()),
             orig_cl_ord_id: None,
             exec_type: ExecType::Rejected,
             ord_status: OrdStatus::Rejected,
-            symbol: request.symbol,
+            symbol: Some(request.symbol.into()),
             side: request.side,
-            order_qty: request.qty,
+            order_qty: Some(request.qty),
             last_qty: Qty::ZERO,
             last_price: None,
             leaves_qty: Qty::ZERO,
             cum_qty: Qty::ZERO,
-            avg_price: Price(0),
+            avg_price: Some(Price(0)),
             ord_rej_reason: Some(reason),
             text: text.as_bytes(),
             transact_time: Some(utc),
@@ -168,20 +173,25 @@ impl Reporter {
         // As FIX writes it. An order's lots came out of a quantity, and its parts are less.
         let qty = |lots: Lots| of.instrument.qty(lots).unwrap_or_default();
         let report = ExecutionReport {
-            order_id: ShortText::from_u64(order_id.0),
+            order_id: LongText::from_u64(order_id.0),
             exec_id: self.next_exec_id(),
-            cl_ord_id,
-            orig_cl_ord_id,
+            exec_ref_id: None,
+            exec_trans_type: None,
+            account: None,
+            price: None,
+            mass_status: None,
+            cl_ord_id: Some(cl_ord_id.into()),
+            orig_cl_ord_id: orig_cl_ord_id.map(LongText::from),
             exec_type: change.exec_type,
             ord_status: change.ord_status,
-            symbol: of.symbol,
+            symbol: Some(of.symbol.into()),
             side: order.side,
-            order_qty: qty(order.lots),
+            order_qty: Some(qty(order.lots)),
             last_qty: change.last.map_or(Qty::ZERO, |(_, lots)| qty(lots)),
             last_price: change.last.map(|(price, _)| price),
             leaves_qty: if is_open { qty(order.open_lots()) } else { Qty::ZERO },
             cum_qty: qty(order.traded),
-            avg_price: order.avg_price(),
+            avg_price: Some(order.avg_price()),
             ord_rej_reason: change.refusal.map(|(code, _)| code),
             text: change.refusal.map_or(&[], |(_, text)| text.as_bytes()),
             transact_time: Some(utc),
@@ -189,9 +199,9 @@ impl Reporter {
         send(order.session, &report);
     }
 
-    fn next_exec_id(&mut self) -> ShortText {
+    fn next_exec_id(&mut self) -> LongText {
         self.exec_count = self.exec_count.saturating_add(1);
-        ShortText::from_u64(self.exec_count)
+        LongText::from_u64(self.exec_count)
     }
 }
 
