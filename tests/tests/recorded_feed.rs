@@ -40,7 +40,7 @@ fn a_recording_of_binance_trades_through_the_gateway_that_taut_s_own_feed_trades
     let regions = Regions::of(&segment).expect("regions");
 
     let (output, _sockets) = feed();
-    let venue_config = VenueConfig { instrument: instrument(), ..venue_config() };
+    let venue_config = VenueConfig { instruments: vec![instrument()], ..venue_config() };
     let (mut venue, at) = open_venue(&venue_config, synthetic_flow(1, 1), output);
     let config =
         GatewayConfig { instruments: vec![instrument()], hot: false, ..gateway_config(at) };

@@ -364,6 +364,10 @@ impl OrderSession {
         let instrument = self.instrument(order.instrument)?;
         let message = NewOrderSingle {
             cl_ord_id: cl_ord_id(RequestId::create(id)),
+            account: None,
+            flags: OrderFlags::NONE,
+            stop_price: None,
+            max_floor: None,
             symbol: instrument.symbol().into(),
             side: order.side,
             order_type: order.order_type,

@@ -164,9 +164,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         let instruments = config.instruments.clone();
         let sockets = sockets(file)?;
         let feed = NativeConfig {
-            instrument: *instruments.first().ok_or_else(|| {
-                RunnerError::Settings("[[instruments]]: none is named".to_owned())
-            })?,
+            instruments: &instruments,
             stream_id: file.venue.stream_id,
             level_capacity: file.gateway.levels,
             has_retransmission: sockets.retransmission.is_some(),
