@@ -13,14 +13,18 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod filter;
+mod kill;
 mod recent;
-mod risk;
+mod single_risk;
 mod state;
 mod table;
 mod throttle;
 
+pub use filter::OrderFilter;
+pub use kill::{KillCause, KillScope, KillSwitch, Latched, ScopeKind};
 pub use recent::RecentIds;
-pub use risk::{Reference, Risk, RiskLimits, RiskReject};
+pub use single_risk::{Reference, Risk, RiskLimits, RiskReject};
 pub use state::{OrderEvent, OrderState};
 pub use table::{Answers, Order, OrderTable, TableError};
-pub use throttle::Throttle;
+pub use throttle::{Rate, Throttle};
