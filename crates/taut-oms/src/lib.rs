@@ -13,14 +13,17 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod amount;
 mod filter;
 mod kill;
 mod recent;
+pub mod risk;
 mod single_risk;
 mod state;
 mod table;
 mod throttle;
 
+pub use amount::Amount;
 pub use filter::OrderFilter;
 pub use kill::{KillCause, KillScope, KillSwitch, Latched, ScopeKind};
 pub use recent::RecentIds;
