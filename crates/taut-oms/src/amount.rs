@@ -22,20 +22,32 @@ impl Amount {
         Self(units as i128 * Self::SCALE)
     }
 
+    /// The sum, unless it is beyond the largest.
+    #[must_use]
+    #[inline]
+    pub(crate) const fn checked_add(self, other: Self) -> Option<Self> {
+        match self.0.checked_add(other.0) {
+            Some(sum) => Some(Self(sum)),
+            None => None,
+        }
+    }
+
     /// What lots are worth of which one is worth `lot`.
     #[must_use]
     #[inline]
     pub(crate) fn of_lots(lots: i64, lot: Self) -> Self {
-        let (size, worth) = (lots.unsigned_abs(), lot.0.unsigned_abs());
-        // One step where the product of both sizes cannot be beyond 127 bits.
-        let product = match (u64::try_from(worth), size >> 62) {
-            (Ok(worth), 0) => (u128::from(size) * u128::from(worth)).cast_signed(),
-            _ => match u128::from(size).checked_mul(worth) {
-                Some(product) => i128::try_from(product).unwrap_or(i128::MAX),
-                None => i128::MAX,
-            },
-        };
-        Self(if (lots < 0) == (lot.0 < 0) { product } else { -product })
+        let worth = Self::of_size(lots.unsigned_abs(), lot.0.unsigned_abs());
+        if (lots < 0) == (lot.0 < 0) { worth } else { -worth }
+    }
+
+    /// What so much is worth of which one is worth `unit`.
+    #[must_use]
+    #[inline]
+    pub(crate) fn of_size(size: u64, unit: u128) -> Self {
+        let [low, high] = [unit as u64, (unit >> 64) as u64].map(|half| wide(size, half));
+        let (product, is_over) = low.overflowing_add(high << 64);
+        let is_over = is_over || high >> 63 != 0 || product >> 127 != 0;
+        Self(if is_over { i128::MAX } else { product.cast_signed() })
     }
 
     /// What one lot is worth at a price; `lot_value` is its quantity at 1e-9.
@@ -44,6 +56,12 @@ impl Amount {
     pub(crate) fn of_lot(price: i64, lot_value: i64) -> Self {
         Self(i128::from(price) * i128::from(lot_value))
     }
+}
+
+/// A product that needs one instruction.
+#[inline]
+fn wide(a: u64, b: u64) -> u128 {
+    u128::from(a) * u128::from(b)
 }
 
 impl Add for Amount {

@@ -11,10 +11,7 @@
 use alloc::boxed::Box;
 use core::mem;
 
-use taut_types::{
-    AccountId, ClientOrderId, InstrumentId, Lots, Nanos, OrderFlags, OrderTerms, OrderType, Price,
-    Side, TimeInForce,
-};
+use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Price, Side};
 
 use crate::amount::Amount;
 use crate::kill::{KillCause, KillScope, KillSwitch};
@@ -23,9 +20,11 @@ mod duplicates;
 mod exposure;
 mod instrument;
 mod limits;
+mod place;
 mod rates;
 mod reference;
 mod reject;
+mod self_match;
 mod ticks;
 
 use duplicates::{Duplicates, fingerprint};
@@ -35,20 +34,11 @@ pub use instrument::{InstrumentStatus, RiskInstrument};
 pub use limits::{
     AccountLimits, LimitsError, MessageRates, OrderLimits, RiskLimits, RiskSizes, SelfMatch,
 };
+use place::Place;
 use rates::Rates;
 pub use reference::Reference;
 pub use reject::RiskReject;
-
-/// What to do with an order or a modify that passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum Permit {
-    /// It may leave.
-    Send,
-    /// The own orders that it could trade with ([`crosses`]) are cancelled first, then it may
-    /// leave.
-    CancelOwnThenSend,
-}
+pub use self_match::{Permit, crosses};
 
 /// An order that is to be changed.
 #[derive(Clone, Copy, Debug)]
@@ -68,15 +58,12 @@ pub struct Modify<'a> {
 
 /// Limits, the exposure that they are held against, and the kill switch.
 ///
-/// Memory is taken once: 96 bytes an instrument, 24 more for each of its accounts, 64 KiB for the
-/// orders that left last; 0.6 MiB for 2,000 instruments and 8 accounts.
+/// Memory is taken once: 128 bytes an instrument, 26 more for each of its accounts, 64 KiB for the
+/// orders that left last; 0.7 MiB for 2,000 instruments and 8 accounts.
 #[derive(Debug)]
 pub struct Risk {
     limits: RiskLimits,
-    instruments: Box<[InstrumentRow]>,
-    /// By instrument and account.
-    cells: Box<[Cell]>,
-    accounts: Box<[AccountExposure]>,
+    tables: Tables,
     /// Open orders of each strategy.
     open_orders: Box<[u32]>,
     rates: Rates,
@@ -84,12 +71,33 @@ pub struct Risk {
     kill_switch: KillSwitch,
 }
 
-/// Where an order's instrument and account are found.
-#[derive(Clone, Copy)]
-struct Place {
-    instrument: usize,
-    account: usize,
-    cell: usize,
+/// What is counted, in tables that an order's numbers lead to.
+#[derive(Debug)]
+struct Tables {
+    instruments: Box<[InstrumentRow]>,
+    /// By instrument and account.
+    cells: Box<[Cell]>,
+    accounts: Box<[AccountExposure]>,
+}
+
+impl Tables {
+    /// Where an order of this instrument and account is counted, if both are known.
+    #[inline]
+    fn place<'a>(
+        &'a mut self,
+        limits: &'a RiskLimits,
+        instrument: InstrumentId,
+        account: AccountId,
+    ) -> Option<Place<'a>> {
+        let cell = limits.sizes().cell(instrument, account)?;
+        Some(Place {
+            row: self.instruments.get_mut(instrument.0 as usize)?,
+            cell: self.cells.get_mut(cell)?,
+            account: self.accounts.get_mut(usize::from(account.0))?,
+            order_limits: limits.orders(cell)?,
+            account_limits: limits.account(account)?,
+        })
+    }
 }
 
 impl Risk {
@@ -101,9 +109,11 @@ impl Risk {
         }
         let sizes = limits.sizes();
         Self {
-            instruments: table(InstrumentRow::UNKNOWN, sizes.instruments),
-            cells: table(Cell::default(), sizes.instruments * sizes.accounts),
-            accounts: table(AccountExposure::default(), sizes.accounts),
+            tables: Tables {
+                instruments: table(InstrumentRow::UNKNOWN, sizes.instruments),
+                cells: table(Cell::default(), sizes.instruments * sizes.accounts),
+                accounts: table(AccountExposure::default(), sizes.accounts),
+            },
             open_orders: table(0, sizes.strategies),
             rates: Rates::new(&limits, now),
             duplicates: Duplicates::new(),
@@ -131,7 +141,7 @@ impl Risk {
         &self.limits
     }
 
-    /// Makes an instrument known, or changes what it is. It is halted until
+    /// Makes an instrument known, or changes what it is. A new one is halted until
     /// [`Risk::set_status`] says otherwise.
     ///
     /// # Errors
@@ -142,8 +152,7 @@ impl Risk {
         instrument: InstrumentId,
         definition: RiskInstrument,
     ) -> Result<(), LimitsError> {
-        let row = self.instruments.get_mut(instrument.0 as usize);
-        let row = row.ok_or(LimitsError::UnknownInstrument)?;
+        let row = self.row(instrument).ok_or(LimitsError::UnknownInstrument)?;
         if definition.lot_value <= 0 {
             return Err(LimitsError::WorthlessLot);
         }
@@ -159,7 +168,7 @@ impl Risk {
 
     /// Whether an instrument can be traded now. One that there is not cannot.
     pub fn set_status(&mut self, instrument: InstrumentId, status: InstrumentStatus) {
-        if let Some(row) = self.instruments.get_mut(instrument.0 as usize) {
+        if let Some(row) = self.row(instrument) {
             row.status = status;
         }
     }
@@ -167,13 +176,11 @@ impl Risk {
     /// Values positions in an instrument at this price from here on; an account that lost more
     /// than it may by that is killed. Cost: a few steps for each account.
     pub fn mark(&mut self, instrument: InstrumentId, price: Price) {
-        let Some(row) = self.instruments.get_mut(instrument.0 as usize) else { return };
-        if price.0 > 0 {
-            let before = row.lot();
-            row.set_mark(price);
-            let after = row.lot();
-            self.revalue(instrument, before, after);
-        }
+        let Some(row) = self.row(instrument).filter(|_| price.0 > 0) else { return };
+        let before = row.lot();
+        row.set_mark(price);
+        let after = row.lot();
+        self.revalue(instrument, before, after);
     }
 
     /// Checks a new order and, when it may leave, counts it as open.
@@ -193,28 +200,35 @@ impl Risk {
         market: &Reference,
         best_own: impl FnOnce(InstrumentId, Side) -> Option<Price>,
     ) -> Result<Permit, RiskReject> {
-        let place = self.admit(now, id, terms)?;
-        self.check_terms(place, terms, market)?;
+        self.prepare(now, id, terms, market)?;
+        let place = self.tables.place(&self.limits, terms.instrument, terms.account);
+        let mut place = place.ok_or(RiskReject::Unknown)?;
+        place.admit(&self.limits, id, terms)?;
+        place.check_terms(terms, market)?;
         let window = self.limits.duplicate_window;
         let print = if window > Nanos::ZERO { fingerprint(id, terms) } else { 0 };
         if window > Nanos::ZERO && self.duplicates.contains(print, now, window) {
             return Err(RiskReject::Duplicate);
         }
-        self.check_open_orders(place, id)?;
-        let worth = self.check_exposure(place, terms, terms.lots)?;
-        let permit = self.check_self_match(place, terms, best_own)?;
+        let strategy = id.strategy();
+        let open_orders = self.open_orders.get_mut(usize::from(strategy.0));
+        let open_orders = open_orders.ok_or(RiskReject::Unknown)?;
+        if *open_orders >= self.limits.strategy(strategy) {
+            return Err(RiskReject::StrategyOpenOrders);
+        }
+        if place.account.open_orders >= place.account_limits.open_orders_max {
+            return Err(RiskReject::AccountOpenOrders);
+        }
+        let enlarged = place.check_exposure(terms, terms.lots)?;
+        let permit = place.check_self_match(self.limits.self_match, terms, best_own)?;
         self.rates.take_order(now, id.user(), terms.account)?;
 
         if window > Nanos::ZERO {
             self.duplicates.insert(print, now);
         }
-        self.count(place, id, terms);
-        self.accounts[place.account].reserve(
-            &mut self.cells[place.cell],
-            terms.side,
-            terms.lots,
-            worth,
-        );
+        *open_orders += 1;
+        place.opened(terms);
+        place.enlarge(terms.side, &enlarged);
         Ok(permit)
     }
 
@@ -236,21 +250,21 @@ impl Risk {
         if of(old) != of(new) {
             return Err(RiskReject::OtherOrder);
         }
-        let place = self.admit(now, id, new)?;
-        self.check_terms(place, new, market)?;
-        let more = Lots(lots_left.0.saturating_sub(lots_counted.0).max(0));
-        let worth = if more > Lots::ZERO {
-            self.check_exposure(place, new, more)?
-        } else {
-            [Amount::ZERO; 2]
-        };
-        let permit = self.check_self_match(place, new, best_own)?;
+        self.prepare(now, id, new, market)?;
+        let place = self.tables.place(&self.limits, new.instrument, new.account);
+        let mut place = place.ok_or(RiskReject::Unknown)?;
+        place.admit(&self.limits, id, new)?;
+        place.check_terms(new, market)?;
+        let more = Lots(lots_left.0.saturating_sub(lots_counted.0));
+        let is_larger = more > Lots::ZERO;
+        let enlarged = is_larger.then(|| place.check_exposure(new, more)).transpose()?;
+        let permit = place.check_self_match(self.limits.self_match, new, best_own)?;
         self.rates.take_order(now, id.user(), new.account)?;
 
-        if can_rest(new) {
-            self.instruments[place.instrument].rests(new.side, new.price);
+        place.rests(new);
+        if let Some(enlarged) = enlarged {
+            place.enlarge(new.side, &enlarged);
         }
-        self.accounts[place.account].reserve(&mut self.cells[place.cell], new.side, more, worth);
         Ok(permit)
     }
 
@@ -270,12 +284,15 @@ impl Risk {
 
     /// Counts an order that is open already, as after a restart, without a check.
     pub fn restore(&mut self, id: ClientOrderId, terms: &OrderTerms, lots_left: Lots) {
-        let Some(place) = self.place(terms) else { return };
-        self.count(place, id, terms);
-        self.change(terms, |cell| {
-            let working = &mut cell.working[terms.side.index()];
-            *working = working.saturating_add(lots_left.0.max(0));
-        });
+        if !self.has_mark(terms.instrument) {
+            self.mark(terms.instrument, terms.price);
+        }
+        let Some(mut place) = self.place(terms) else { return };
+        place.opened(terms);
+        place.change(|cell| cell.work(terms.side, lots_left));
+        if let Some(open_orders) = self.open_orders.get_mut(usize::from(id.strategy().0)) {
+            *open_orders += 1;
+        }
     }
 
     /// A part of an open order traded. A loss beyond the limit kills the account.
@@ -286,21 +303,17 @@ impl Risk {
     }
 
     /// So much of an open order cannot trade any more.
-    #[inline]
     pub fn released(&mut self, terms: &OrderTerms, lots: Lots) {
-        self.change(terms, |cell| {
-            let working = &mut cell.working[terms.side.index()];
-            *working = working.saturating_sub(lots.0.max(0)).max(0);
-        });
+        let Some(mut place) = self.place(terms).filter(|_| lots > Lots::ZERO) else { return };
+        place.change(|cell| cell.work(terms.side, Lots(-lots.0)));
     }
 
     /// An open order ended with this much of it not traded.
     pub fn ended(&mut self, id: ClientOrderId, terms: &OrderTerms, lots_left: Lots) {
         self.released(terms, lots_left);
         let Some(place) = self.place(terms) else { return };
-        self.instruments[place.instrument].ended(terms.side);
-        let account = &mut self.accounts[place.account];
-        account.open_orders = account.open_orders.saturating_sub(1);
+        place.row.ended(terms.side);
+        place.account.open_orders = place.account.open_orders.saturating_sub(1);
         if let Some(open_orders) = self.open_orders.get_mut(usize::from(id.strategy().0)) {
             *open_orders = open_orders.saturating_sub(1);
         }
@@ -317,40 +330,42 @@ impl Risk {
         price: Price,
         fee: Amount,
     ) {
-        let Some(place) = self.limits.sizes().place(instrument, account) else { return };
-        if !self.instruments[place.instrument].has_mark() {
+        if !self.has_mark(instrument) {
             self.mark(instrument, price);
         }
-        let row = &self.instruments[place.instrument];
-        let sums = &mut self.accounts[place.account];
-        sums.change(&mut self.cells[place.cell], row.lot(), |cell| {
-            cell.position = cell.position.saturating_add(lots.0);
-        });
-        sums.pay(Amount::of_lots(lots.0, row.lot_at(price)) + fee);
+        let place = self.tables.place(&self.limits, instrument, account);
+        let Some(mut place) = place else { return };
+        place.change(|cell| cell.trade(lots));
+        let worth = Amount::of_lots(lots.0, place.row.lot());
+        let paid = Amount::of_lots(lots.0, place.row.lot_at(price)) + fee;
+        place.account.profit += worth - paid;
         self.stop_losses(account);
     }
 
     /// Profit and the loss limit count from here, at the marks of now.
     pub fn start_day(&mut self) {
-        self.accounts.iter_mut().for_each(AccountExposure::start_day);
+        for account in &mut self.tables.accounts {
+            account.profit = Amount::ZERO;
+        }
     }
 
     /// The position in an instrument: bought less sold.
     #[must_use]
     pub fn position(&self, instrument: InstrumentId, account: AccountId) -> Lots {
-        Lots(self.cell(instrument, account).position)
+        self.cell(instrument, account).position()
     }
 
     /// What open orders of a side may still trade.
     #[must_use]
     pub fn open_lots(&self, instrument: InstrumentId, account: AccountId, side: Side) -> Lots {
-        Lots(self.cell(instrument, account).working[side.index()])
+        self.cell(instrument, account).working(side)
     }
 
     /// Realised and unrealised profit of an account, less fees, since the day began.
     #[must_use]
     pub fn profit(&self, account: AccountId) -> Amount {
-        self.accounts.get(usize::from(account.0)).map_or(Amount::ZERO, AccountExposure::profit)
+        let account = self.tables.accounts.get(usize::from(account.0));
+        account.map_or(Amount::ZERO, |account| account.profit)
     }
 
     /// What is stopped.
@@ -364,232 +379,69 @@ impl Risk {
         &mut self.kill_switch
     }
 
-    /// Who may trade what, and whether it can be traded now.
+    /// What comes before an order's place is looked at: the kill switch, and the first mark.
     #[inline]
-    fn admit(
+    fn prepare(
         &mut self,
         now: Nanos,
         id: ClientOrderId,
         terms: &OrderTerms,
-    ) -> Result<Place, RiskReject> {
+        market: &Reference,
+    ) -> Result<(), RiskReject> {
         self.kill_switch.handle_timeout(now);
         if let Some(scope) = self.kill_switch.killed(id, terms) {
             return Err(RiskReject::Killed { scope });
         }
-        let place = self.place(terms).ok_or(RiskReject::Unknown)?;
-        let row = &self.instruments[place.instrument];
-        if row.lot_value == 0 {
-            return Err(RiskReject::Unknown);
-        }
-        if !self.limits.permits(id.user(), terms.account, row.group) {
-            return Err(RiskReject::NotPermitted);
-        }
-        if self.limits.is_restricted(place.instrument) {
-            return Err(RiskReject::Restricted);
-        }
-        match row.status {
-            InstrumentStatus::Trading => Ok(place),
-            InstrumentStatus::Halted => Err(RiskReject::Halted),
-            InstrumentStatus::StaleBook => Err(RiskReject::StaleBook),
-        }
-    }
-
-    /// Price, quantity and worth of the order alone.
-    #[inline]
-    fn check_terms(
-        &mut self,
-        place: Place,
-        terms: &OrderTerms,
-        market: &Reference,
-    ) -> Result<(), RiskReject> {
-        let row = &self.instruments[place.instrument];
-        let is_limit = terms.order_type == OrderType::Limit;
-        let is_off = |price: Price| !row.ticks.fit(price);
-        if is_limit && is_off(terms.price) || terms.stop_price.is_some_and(is_off) {
-            return Err(RiskReject::Tick);
-        }
-        let is_part = Lots::ZERO <= terms.lots_shown && terms.lots_shown <= terms.lots;
-        if terms.lots < row.lots_min.max(Lots(1)) || !is_part {
-            return Err(RiskReject::Lot);
-        }
-        let limits = self.limits.orders(place.cell).ok_or(RiskReject::Unknown)?;
-        if terms.lots > limits.lots_max {
-            return Err(RiskReject::Quantity);
-        }
-        let price = market.check(terms, limits)?;
-        if Amount::of_lots(terms.lots.0, row.lot_at(price)) > limits.notional_max {
-            return Err(RiskReject::Notional);
-        }
-        if !row.has_mark() {
+        if !self.has_mark(terms.instrument)
+            && let Some(price) = market.price_for(terms.side)
+        {
             self.mark(terms.instrument, price);
         }
         Ok(())
     }
 
-    #[inline]
-    fn check_open_orders(&self, place: Place, id: ClientOrderId) -> Result<(), RiskReject> {
-        let strategy = id.strategy();
-        let open_orders = self.open_orders.get(usize::from(strategy.0));
-        let open_orders = open_orders.ok_or(RiskReject::Unknown)?;
-        if *open_orders >= self.limits.strategy(strategy).unwrap_or(0) {
-            return Err(RiskReject::StrategyOpenOrders);
-        }
-        let limits = self.limits.account(place.account).ok_or(RiskReject::Unknown)?;
-        if self.accounts[place.account].open_orders >= limits.open_orders_max {
-            return Err(RiskReject::AccountOpenOrders);
-        }
-        Ok(())
-    }
-
-    /// What the account could have with so many lots more. Returns what they add to its sums.
-    #[inline]
-    fn check_exposure(
-        &self,
-        place: Place,
-        terms: &OrderTerms,
-        lots: Lots,
-    ) -> Result<[Amount; 2], RiskReject> {
-        let cell = &self.cells[place.cell];
-        let limits = self.limits.orders(place.cell).ok_or(RiskReject::Unknown)?;
-        let reach = cell.reach(terms.side).saturating_add(lots.0);
-        let reach_max = match terms.side {
-            Side::Buy => limits.long_lots_max,
-            Side::Sell => limits.short_lots_max,
-        };
-        if reach > reach_max.0 {
-            return Err(RiskReject::Position);
-        }
-        if terms.flags.contains(OrderFlags::REDUCE_ONLY) && reach > 0 {
-            return Err(RiskReject::ReduceOnly);
-        }
-        let lot = self.instruments[place.instrument].lot();
-        let sums = &self.accounts[place.account];
-        let limits = self.limits.account(place.account).ok_or(RiskReject::Unknown)?;
-        let gross = Amount::of_lots(cell.enlarged(terms.side, lots), lot);
-        if gross > Amount::ZERO && sums.gross + gross > limits.gross_max {
-            return Err(RiskReject::GrossNotional);
-        }
-        let directed = Amount::of_lots(lots.0, lot);
-        if sums.reach[terms.side.index()] + directed > limits.net_max {
-            return Err(RiskReject::NetNotional);
-        }
-        if sums.profit() < -limits.loss_max {
-            return Err(RiskReject::Loss);
-        }
-        Ok([directed, gross])
-    }
-
-    #[inline]
-    fn check_self_match(
-        &mut self,
-        place: Place,
-        terms: &OrderTerms,
-        best_own: impl FnOnce(InstrumentId, Side) -> Option<Price>,
-    ) -> Result<Permit, RiskReject> {
-        if self.limits.self_match == SelfMatch::Allow {
-            return Ok(Permit::Send);
-        }
-        // What waits for its stop price trades with nothing now.
-        let row = &mut self.instruments[place.instrument];
-        let price = (terms.order_type == OrderType::Limit).then_some(terms.price);
-        if terms.stop_price.is_some() || !row.may_meet(terms.side, price) {
-            return Ok(Permit::Send);
-        }
-        let other = terms.side.opposite();
-        row.set_best(other, best_own(terms.instrument, other));
-        if !row.may_meet(terms.side, price) {
-            return Ok(Permit::Send);
-        }
-        match self.limits.self_match {
-            SelfMatch::Allow => Ok(Permit::Send),
-            SelfMatch::CancelNewest => Err(RiskReject::SelfMatch),
-            SelfMatch::CancelOldest => Ok(Permit::CancelOwnThenSend),
-            SelfMatch::CancelBoth => Err(RiskReject::SelfMatchBoth),
-        }
-    }
-
-    /// An order is open.
-    #[inline]
-    fn count(&mut self, place: Place, id: ClientOrderId, terms: &OrderTerms) {
-        let row = &mut self.instruments[place.instrument];
-        row.opened(terms.side);
-        if can_rest(terms) {
-            row.rests(terms.side, terms.price);
-        }
-        self.accounts[place.account].open_orders += 1;
-        if let Some(open_orders) = self.open_orders.get_mut(usize::from(id.strategy().0)) {
-            *open_orders += 1;
-        }
-    }
-
-    /// Changes a cell, and its account's sums with it.
-    #[inline]
-    fn change(&mut self, terms: &OrderTerms, change: impl FnOnce(&mut Cell)) {
-        let Some(place) = self.place(terms) else { return };
-        let lot = self.instruments[place.instrument].lot();
-        self.accounts[place.account].change(&mut self.cells[place.cell], lot, change);
-    }
-
+    #[cold]
     fn revalue(&mut self, instrument: InstrumentId, before: Amount, after: Amount) {
         if before == after {
             return;
         }
-        for account in (0..=u8::MAX).take(self.accounts.len()).map(AccountId) {
-            let Some(place) = self.limits.sizes().place(instrument, account) else { return };
-            let cell = &self.cells[place.cell];
-            if *cell != Cell::default() {
-                self.accounts[place.account].revalue(cell, before, after);
+        for account in (0..=u8::MAX).take(self.tables.accounts.len()).map(AccountId) {
+            if let Some(place) = self.tables.place(&self.limits, instrument, account)
+                && *place.cell != Cell::default()
+            {
+                place.account.revalue(place.cell, before, after);
                 self.stop_losses(account);
             }
         }
     }
 
     /// Kills an account that lost more than it may.
+    #[inline]
     fn stop_losses(&mut self, account: AccountId) {
-        let limits = self.limits.account(usize::from(account.0));
-        if limits.is_none_or(|limits| self.profit(account) < -limits.loss_max) {
+        let limits = self.limits.account(account);
+        if limits.is_some_and(|limits| self.profit(account) < limits.profit_min()) {
             self.kill_switch.kill(KillScope::Account(account), KillCause::LossLimit);
         }
     }
 
+    #[inline]
+    fn has_mark(&self, instrument: InstrumentId) -> bool {
+        self.tables.instruments.get(instrument.0 as usize).is_some_and(InstrumentRow::has_mark)
+    }
+
+    fn row(&mut self, instrument: InstrumentId) -> Option<&mut InstrumentRow> {
+        self.tables.instruments.get_mut(instrument.0 as usize)
+    }
+
     fn cell(&self, instrument: InstrumentId, account: AccountId) -> Cell {
-        let place = self.limits.sizes().place(instrument, account);
-        place.and_then(|place| self.cells.get(place.cell)).copied().unwrap_or_default()
+        let cell = self.limits.sizes().cell(instrument, account);
+        cell.and_then(|cell| self.tables.cells.get(cell)).copied().unwrap_or_default()
     }
 
     #[inline]
-    fn place(&self, terms: &OrderTerms) -> Option<Place> {
-        self.limits.sizes().place(terms.instrument, terms.account)
+    fn place(&mut self, terms: &OrderTerms) -> Option<Place<'_>> {
+        self.tables.place(&self.limits, terms.instrument, terms.account)
     }
-}
-
-impl RiskSizes {
-    #[inline]
-    fn place(self, instrument: InstrumentId, account: AccountId) -> Option<Place> {
-        let cell = self.cell(instrument, account)?;
-        Some(Place { instrument: instrument.0 as usize, account: account.0.into(), cell })
-    }
-}
-
-/// Whether an order that arrives now could trade with one that rests: what
-/// [`Permit::CancelOwnThenSend`] and [`RiskReject::SelfMatchBoth`] want cancelled.
-#[must_use]
-pub fn crosses(resting: &OrderTerms, arriving: &OrderTerms) -> bool {
-    let is_other_side = resting.instrument == arriving.instrument && resting.side != arriving.side;
-    let reaches = arriving.order_type == OrderType::Market
-        || match arriving.side {
-            Side::Buy => arriving.price >= resting.price,
-            Side::Sell => arriving.price <= resting.price,
-        };
-    is_other_side && can_rest(resting) && arriving.stop_price.is_none() && reaches
-}
-
-/// Whether an order can wait in the book at its price.
-#[inline]
-fn can_rest(terms: &OrderTerms) -> bool {
-    let is_at_once =
-        matches!(terms.time_in_force, TimeInForce::ImmediateOrCancel | TimeInForce::FillOrKill);
-    terms.order_type == OrderType::Limit && !is_at_once && terms.stop_price.is_none()
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ pub struct Risk {
 impl Risk {
     /// A flat position under these limits.
     #[must_use]
-    pub const fn new(limits: RiskLimits, now: Nanos) -> Self {
+    pub fn new(limits: RiskLimits, now: Nanos) -> Self {
         Self {
             throttle: Throttle::new(limits.orders_per_second, limits.orders_burst, now),
             limits,

@@ -17,35 +17,40 @@ impl Rate {
 }
 
 /// Lets actions through at a [`Rate`]: the generic cell rate algorithm (ITU-T I.371), whose state
-/// is the one time at which the next action would be on schedule.
+/// is one time.
 #[derive(Clone, Copy, Debug)]
 pub struct Throttle {
+    /// When the next action is within the rate: the time at which it would be on schedule, less
+    /// the lead.
+    free_at: Nanos,
     /// Time between two actions at the rate.
     interval: Nanos,
     /// How far ahead of the schedule an action may come.
     lead: Nanos,
-    next: Nanos,
+    /// Nothing passes, at whatever time.
+    is_closed: bool,
 }
 
 impl Throttle {
     /// With the whole burst to spend at `now`.
     #[must_use]
-    pub const fn new(rate_per_second: u32, burst: u32, now: Nanos) -> Self {
-        let mut throttle = Self { interval: Nanos::ZERO, lead: Nanos::ZERO, next: now };
+    pub fn new(rate_per_second: u32, burst: u32, now: Nanos) -> Self {
+        let mut throttle =
+            Self { free_at: now, interval: Nanos::ZERO, lead: Nanos::ZERO, is_closed: false };
         throttle.set_rate(Rate { per_second: rate_per_second, burst });
         throttle
     }
 
     /// Another rate from now on; what was spent stays spent.
-    pub const fn set_rate(&mut self, rate: Rate) {
+    pub fn set_rate(&mut self, rate: Rate) {
         let Rate { per_second, burst } = rate;
-        // Nothing is ever so far ahead: no action passes.
-        self.lead = Nanos(i64::MIN);
-        if per_second > 0 && burst > 0 {
+        self.is_closed = per_second == 0 || burst == 0;
+        if !self.is_closed {
+            let scheduled = self.free_at + self.lead;
             // Rounded up: a rate that does not divide a second is never exceeded.
-            let interval = 1_000_000_000_u32.div_ceil(per_second) as i64;
-            self.interval = Nanos(interval);
-            self.lead = Nanos(interval.saturating_mul(burst as i64 - 1));
+            self.interval = Nanos(1_000_000_000_u32.div_ceil(per_second).into());
+            self.lead = Nanos(self.interval.0.saturating_mul(i64::from(burst) - 1));
+            self.free_at = scheduled - self.lead;
         }
     }
 
@@ -53,13 +58,13 @@ impl Throttle {
     #[must_use]
     #[inline]
     pub fn allows(&self, now: Nanos) -> bool {
-        self.next <= now + self.lead
+        self.free_at <= now && !self.is_closed
     }
 
-    /// Counts an action, allowed or not.
+    /// Counts an action that is within the rate.
     #[inline]
     pub fn count(&mut self, now: Nanos) {
-        self.next = self.next.max(now) + self.interval;
+        self.free_at = self.free_at.max(now - self.lead) + self.interval;
     }
 
     /// Whether one more action is within the rate at `now`; if so, it is counted.
@@ -73,10 +78,10 @@ impl Throttle {
         is_allowed
     }
 
-    /// When the next action is within the rate.
+    /// When the next action is within the rate; [`Nanos::MAX`] when none ever is.
     #[must_use]
-    pub fn free_at(&self) -> Nanos {
-        self.next - self.lead
+    pub const fn free_at(&self) -> Nanos {
+        if self.is_closed { Nanos::MAX } else { self.free_at }
     }
 }
 

@@ -6,7 +6,7 @@ use taut_types::{ClientOrderId, Nanos, OrderTerms};
 
 /// Sets of places; an order's terms choose one.
 const SETS: usize = 1_024;
-/// Places of a set; one that is full forgets its oldest order.
+/// Places of a set, the newest first; one that is full forgets its oldest order.
 const PLACES: usize = 4;
 
 /// Terms in 64 bits, and when they left.
@@ -45,10 +45,8 @@ impl Duplicates {
     /// These terms leave.
     #[inline]
     pub(super) fn insert(&mut self, terms: u64, now: Nanos) {
-        let Set(places) = &mut self.sets[set(terms)];
-        if let Some(oldest) = places.iter_mut().min_by_key(|left| left.at) {
-            *oldest = Left { terms, at: now };
-        }
+        let Set([a, b, c, _]) = self.sets[set(terms)];
+        self.sets[set(terms)] = Set([Left { terms, at: now }, a, b, c]);
     }
 }
 

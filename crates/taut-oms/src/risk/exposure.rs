@@ -4,33 +4,55 @@ use taut_types::{Lots, Side};
 
 use crate::amount::Amount;
 
+/// Positions and open quantities stop here, so that no sum of them overflows.
+const LOTS_MAX: i64 = 1 << 60;
+
 /// An instrument's part of an account's exposure: 24 bytes, for each of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cell {
     /// Bought less sold.
-    pub(super) position: i64,
+    position: i64,
     /// What open orders of each side may still trade.
-    pub(super) working: [i64; 2],
+    working: [i64; 2],
 }
 
 impl Cell {
+    #[inline]
+    pub(super) const fn position(&self) -> Lots {
+        Lots(self.position)
+    }
+
+    #[inline]
+    pub(super) const fn working(&self, side: Side) -> Lots {
+        Lots(self.working[side.index()])
+    }
+
+    /// Lots were bought, or sold when they are negative.
+    #[inline]
+    pub(super) fn trade(&mut self, lots: Lots) {
+        self.position = self.position.saturating_add(lots.0).clamp(-LOTS_MAX, LOTS_MAX);
+    }
+
+    /// So many more lots of a side may trade, or fewer when they are negative.
+    #[inline]
+    pub(super) fn work(&mut self, side: Side, lots: Lots) {
+        let working = &mut self.working[side.index()];
+        *working = working.saturating_add(lots.0).clamp(0, LOTS_MAX);
+    }
+
     /// The position in the direction of this side with all its open orders filled.
     #[inline]
     pub(super) const fn reach(&self, side: Side) -> i64 {
-        self.position.saturating_mul(side.sign()).saturating_add(self.working[side.index()])
+        match side {
+            Side::Buy => self.working[0] + self.position,
+            Side::Sell => self.working[1] - self.position,
+        }
     }
 
-    /// The largest position that may come of it, in either direction.
+    /// The largest position that may come of it, in either direction: never below 0.
     #[inline]
-    fn worst(&self) -> i64 {
+    pub(super) fn worst(&self) -> i64 {
         self.reach(Side::Buy).max(self.reach(Side::Sell))
-    }
-
-    /// How much larger the worst gets with so many lots more of a side.
-    #[inline]
-    pub(super) fn enlarged(&self, side: Side, lots: Lots) -> i64 {
-        let reach = self.reach(side).saturating_add(lots.0);
-        reach.saturating_sub(self.worst()).max(0)
     }
 }
 
@@ -42,46 +64,21 @@ pub(super) struct AccountExposure {
     pub(super) reach: [Amount; 2],
     /// The worst of each instrument, whatever its direction.
     pub(super) gross: Amount,
-    /// Net worth of the positions.
-    value: Amount,
-    /// Received less paid, fees too, since the day began.
-    cash: Amount,
+    /// Realised and unrealised, less fees, since the day began.
+    pub(super) profit: Amount,
 }
 
 impl AccountExposure {
-    /// Realised and unrealised profit, less fees, since the day began.
-    #[inline]
-    pub(super) fn profit(&self) -> Amount {
-        self.cash + self.value
-    }
-
-    /// Profit counts from here.
-    pub(super) fn start_day(&mut self) {
-        self.cash = -self.value;
-    }
-
     /// Changes a cell of which a lot is worth `lot`, and the sums with it.
     #[inline]
     pub(super) fn change(&mut self, cell: &mut Cell, lot: Amount, change: impl FnOnce(&mut Cell)) {
         let before = *cell;
         change(cell);
         for side in Side::BOTH {
-            let lots = cell.reach(side).saturating_sub(before.reach(side));
+            let lots = cell.reach(side) - before.reach(side);
             self.reach[side.index()] += Amount::of_lots(lots, lot);
         }
-        self.gross += Amount::of_lots(cell.worst().saturating_sub(before.worst()), lot);
-        let traded = cell.position.saturating_sub(before.position);
-        self.value += Amount::of_lots(traded, lot);
-    }
-
-    /// More lots of a side may trade, worth `enlarged` more in gross.
-    #[inline]
-    pub(super) fn reserve(&mut self, cell: &mut Cell, side: Side, lots: Lots, worth: [Amount; 2]) {
-        let [directed, gross] = worth;
-        let working = &mut cell.working[side.index()];
-        *working = working.saturating_add(lots.0);
-        self.reach[side.index()] += directed;
-        self.gross += gross;
+        self.gross += Amount::of_lots(cell.worst() - before.worst(), lot);
     }
 
     /// A lot is worth `to` where it was worth `from`.
@@ -91,11 +88,6 @@ impl AccountExposure {
             self.reach[side.index()] += difference(cell.reach(side));
         }
         self.gross += difference(cell.worst());
-        self.value += difference(cell.position);
-    }
-
-    #[inline]
-    pub(super) fn pay(&mut self, amount: Amount) {
-        self.cash -= amount;
+        self.profit += difference(cell.position);
     }
 }

@@ -76,6 +76,14 @@ pub struct AccountLimits {
     pub rates: MessageRates,
 }
 
+impl AccountLimits {
+    /// A profit below this is a loss beyond the limit.
+    #[inline]
+    pub(super) const fn profit_min(&self) -> Amount {
+        Amount(self.loss_max.0.wrapping_neg())
+    }
+}
+
 /// What happens to an order that could trade with an own one (self-match prevention).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SelfMatch {
@@ -296,13 +304,13 @@ impl RiskLimits {
     }
 
     #[inline]
-    pub(super) fn account(&self, account: usize) -> Option<&AccountLimits> {
-        self.accounts.get(account)
+    pub(super) fn account(&self, account: AccountId) -> Option<&AccountLimits> {
+        self.accounts.get(usize::from(account.0))
     }
 
     #[inline]
-    pub(super) fn strategy(&self, strategy: StrategyId) -> Option<u32> {
-        self.strategies.get(usize::from(strategy.0)).copied()
+    pub(super) fn strategy(&self, strategy: StrategyId) -> u32 {
+        self.strategies.get(usize::from(strategy.0)).copied().unwrap_or(0)
     }
 
     #[inline]
@@ -312,8 +320,8 @@ impl RiskLimits {
     }
 
     #[inline]
-    pub(super) fn is_restricted(&self, instrument: usize) -> bool {
-        self.restricted.get(instrument).is_none_or(|is_restricted| *is_restricted)
+    pub(super) fn is_restricted(&self, instrument: InstrumentId) -> bool {
+        self.restricted.get(instrument.0 as usize).is_none_or(|is_restricted| *is_restricted)
     }
 
     pub(super) fn users(&self) -> impl Iterator<Item = MessageRates> {

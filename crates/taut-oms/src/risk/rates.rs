@@ -21,7 +21,7 @@ impl Budgets {
         Self { orders: full(rates.orders), cancels: full(rates.cancels) }
     }
 
-    const fn set(&mut self, rates: MessageRates) {
+    fn set(&mut self, rates: MessageRates) {
         self.orders.set_rate(rates.orders);
         self.cancels.set_rate(rates.cancels);
     }

@@ -20,7 +20,7 @@ impl Reference {
     /// What an order of this side would trade at: the other side's best, or its own side's where
     /// that is empty.
     #[inline]
-    const fn price_for(self, side: Side) -> Option<Price> {
+    pub(super) const fn price_for(self, side: Side) -> Option<Price> {
         match (side, self.bid, self.ask) {
             (Side::Buy, _, Some(ask)) => Some(ask),
             (Side::Sell, Some(bid), _) => Some(bid),
@@ -62,6 +62,6 @@ impl Reference {
 /// |price - market| * 10^6 <= market * ppm, in 128 bits so that nothing overflows.
 #[inline]
 fn is_within(price: Price, market: Price, ppm: u32) -> bool {
-    let distance = i128::from(price.0.abs_diff(market.0));
-    distance * 1_000_000 <= i128::from(market.0) * i128::from(ppm)
+    let distance = u128::from(price.0.abs_diff(market.0)) * 1_000_000;
+    market.0 > 0 && distance <= u128::from(market.0.cast_unsigned()) * u128::from(ppm)
 }

@@ -3,12 +3,12 @@
 use super::*;
 use crate::kill::ScopeKind;
 use crate::throttle::Rate;
-use taut_types::{StrategyId, UserId};
+use taut_types::{OrderFlags, OrderType, StrategyId, TimeInForce, UserId};
 
 mod checks;
 mod model;
 mod modify;
-mod self_match;
+mod own_orders;
 
 const SIZES: RiskSizes = RiskSizes { instruments: 4, accounts: 3, users: 3, strategies: 3 };
 const USER: UserId = UserId(1);

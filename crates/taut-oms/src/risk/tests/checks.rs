@@ -5,7 +5,7 @@ use super::*;
 /// What a refused order must leave as it was.
 fn counted(risk: &Risk) -> (Lots, Lots, u32, u32) {
     let lots = |side| risk.open_lots(APPLE, ACCOUNT, side);
-    (lots(Side::Buy), lots(Side::Sell), risk.accounts[2].open_orders, risk.open_orders[2])
+    (lots(Side::Buy), lots(Side::Sell), risk.tables.accounts[2].open_orders, risk.open_orders[2])
 }
 
 /// Refused for this reason, and nothing was counted.

@@ -92,7 +92,7 @@ fn step(risk: &mut Risk, model: &mut Model, number: u64, random: &mut Random) {
         }
         _ => risk.mark(instrument, price(at)),
     }
-    for (index, row) in risk.instruments.iter().enumerate() {
+    for (index, row) in risk.tables.instruments.iter().enumerate() {
         let value = i128::from(row.lot_value.max(1));
         model.marks[index] = (row.lot().0 / value) as i64;
     }
@@ -105,11 +105,12 @@ fn the_sums_of_an_account_are_those_of_its_trades_orders_and_marks() {
         let mut model = Model::default();
         for number in 1..300 {
             step(&mut risk, &mut model, number, &mut random);
-            let lot_value = [0, 1, 2, 3].map(|index: usize| risk.instruments[index].lot_value);
-            for (index, sums) in risk.accounts.iter().enumerate() {
+            let lot_value =
+                [0, 1, 2, 3].map(|index: usize| risk.tables.instruments[index].lot_value);
+            for (index, sums) in risk.tables.accounts.iter().enumerate() {
                 let (gross, reach, profit, open) = model.account(AccountId(index as u8), lot_value);
                 assert_eq!((sums.gross.0, sums.reach.map(|amount| amount.0)), (gross, reach));
-                assert_eq!((sums.profit().0, sums.open_orders as usize), (profit, open));
+                assert_eq!((sums.profit.0, sums.open_orders as usize), (profit, open));
             }
             if number == 150 {
                 risk.define(APPLE, RiskInstrument { lots_min: Lots(1), ..DEFINITION }).unwrap();
@@ -117,7 +118,12 @@ fn the_sums_of_an_account_are_those_of_its_trades_orders_and_marks() {
         }
         let Model { open, .. } = model;
         open.iter().for_each(|(number, terms, left)| risk.ended(id(*number), terms, Lots(*left)));
-        assert!(risk.cells.iter().all(|cell| cell.working == [0, 0]));
+        assert!(
+            risk.tables
+                .cells
+                .iter()
+                .all(|cell| Side::BOTH.map(|side| cell.working(side)) == [Lots::ZERO; 2])
+        );
         assert!(risk.open_orders.iter().all(|open| *open == 0));
     });
 }
@@ -130,8 +136,8 @@ fn orders_that_are_restored_count_as_those_that_were_sent() {
     sent.filled(&terms, Lots(4), price(100), Amount::ZERO);
     restored.traded(APPLE, ACCOUNT, Lots(4), price(100), Amount::ZERO);
     restored.restore(id(1), &terms, Lots(6));
-    assert_eq!(sent.accounts, restored.accounts);
-    assert_eq!(sent.cells, restored.cells);
+    assert_eq!(sent.tables.accounts, restored.tables.accounts);
+    assert_eq!(sent.tables.cells, restored.tables.cells);
     assert_eq!(sent.open_orders, restored.open_orders);
 }
 
@@ -150,6 +156,11 @@ fn what_the_venue_says_beyond_reason_neither_panics_nor_opens_anything() {
     }
     risk.traded(InstrumentId::ALL, AccountId(255), Lots(1), Price(1), Amount(1));
     risk.ended(ClientOrderId(u64::MAX), &order(Side::Buy, 100, 10), Lots(1));
-    assert!(risk.cells.iter().all(|cell| cell.working.iter().all(|lots| *lots >= 0)));
+    assert!(
+        risk.tables
+            .cells
+            .iter()
+            .all(|cell| Side::BOTH.iter().all(|side| cell.working(*side) >= Lots::ZERO))
+    );
     assert!(risk.kill_switch().latched().count() > 0);
 }

@@ -27,8 +27,8 @@ fn the_larger_quantity_is_counted_until_the_rest_is_released() {
     assert_eq!(answer(&mut risk, &four, &twelve), SENT);
     assert_eq!(counted(&risk), Lots(12));
     risk.ended(id(1), &twelve, Lots(12));
-    assert_eq!((counted(&risk), risk.accounts[2].open_orders), (Lots(0), 0));
-    assert_eq!(risk.accounts[2], AccountExposure::default());
+    assert_eq!((counted(&risk), risk.tables.accounts[2].open_orders), (Lots(0), 0));
+    assert_eq!(risk.tables.accounts[2], AccountExposure::default());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Self-match prevention: the policies, and the bound against a naive search.
 
 use super::*;
+use crate::risk::self_match::can_rest;
 use std::vec::Vec;
 use taut_testkit::{Draw, for_each_seed};
 
