@@ -26,7 +26,7 @@ fn moved(
 }
 
 impl Strategy for Dip {
-    fn on_market(&mut self, _now: Nanos, event: &Event, orders: &mut impl OrderEntry) {
+    fn on_market(&mut self, _now: Nanos, event: &Event, trading: &mut impl Trading) {
         let EventKind::Top(top) = event.kind else { return };
         let before = std::mem::replace(&mut self.last, top);
         if self.waiting.is_some() {
@@ -39,12 +39,12 @@ impl Strategy for Dip {
             (_, Some(price)) if self.position > Lots(0) => (Side::Sell, price),
             _ => return,
         };
-        let (order_type, time_in_force) = (OrderType::Limit, TimeInForce::ImmediateOrCancel);
-        let order = NewOrder { side, order_type, time_in_force, price, lots: Lots(1) };
-        self.waiting = orders.new_order(order).map(|_id| side);
+        let limit = OrderTerms::limit(event.instrument, side, price, Lots(1));
+        let order = OrderTerms { time_in_force: TimeInForce::ImmediateOrCancel, ..limit };
+        self.waiting = trading.create(&order).map(|_id| side);
     }
 
-    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _orders: &mut impl OrderEntry) {
+    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _trading: &mut impl Trading) {
         let Some(side) = self.waiting else { return };
         if let UpdateKind::Filled { lots, .. } = update.kind {
             self.position = Lots(self.position.0 + side.sign() * lots.0);

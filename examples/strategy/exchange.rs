@@ -65,7 +65,7 @@ fn run() -> Result<(), Box<dyn Error>> {
 fn instrument() -> Result<Instrument, Box<dyn Error>> {
     let symbol = Symbol::new(SYMBOL.as_bytes()).ok_or("a symbol")?;
     let share = Qty { mantissa: 1, decimals: 0 };
-    Ok(Instrument::new(InstrumentId(1), symbol, Price::parse(TICK.as_bytes())?, share)?)
+    Ok(Instrument::new(InstrumentId(0), symbol, Price::parse(TICK.as_bytes())?, share)?)
 }
 
 fn listen(at: SocketAddrV4) -> Result<Socket, SysError> {

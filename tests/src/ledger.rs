@@ -2,9 +2,15 @@
 
 use std::collections::HashMap;
 
-use taut_gateway::{NewOrder, OrderEntry, OrderUpdate, Strategy, UpdateKind};
+use taut_book::LevelBook;
+use taut_gateway::{
+    GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, State, Strategy, Trading,
+    UpdateKind,
+};
 use taut_market_data::Event;
-use taut_types::{ClientOrderId, Lots, Nanos, Side};
+use taut_types::{
+    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Side,
+};
 
 /// What a strategy asked for and was told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,40 +74,75 @@ impl<S> Ledger<S> {
 
 /// The way out, past the book-keeper.
 struct Entered<'a, E> {
-    orders: &'a mut E,
+    trading: &'a mut E,
     account: &'a mut Account,
 }
 
-impl<E: OrderEntry> OrderEntry for Entered<'_, E> {
-    fn new_order(&mut self, order: NewOrder) -> Option<ClientOrderId> {
-        let id = self.orders.new_order(order)?;
-        assert_eq!(self.account.sides.insert(id, order.side), None, "{id:?} is given twice");
+impl<E: Trading> State for Entered<'_, E> {
+    fn instruments(&self) -> &[Instrument] {
+        self.trading.instruments()
+    }
+
+    fn book(&self, instrument: InstrumentId) -> Option<&LevelBook> {
+        self.trading.book(instrument)
+    }
+
+    fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
+        self.trading.order(id)
+    }
+
+    fn visit_orders(&self, visit: &mut dyn FnMut(&OpenOrder)) {
+        self.trading.visit_orders(visit);
+    }
+
+    fn position(&self, instrument: InstrumentId, account: AccountId) -> Position {
+        self.trading.position(instrument, account)
+    }
+}
+
+impl<E: Trading> Trading for Entered<'_, E> {
+    fn create_tagged(&mut self, terms: &OrderTerms, tag: u32) -> Option<ClientOrderId> {
+        let id = self.trading.create_tagged(terms, tag)?;
+        assert_eq!(self.account.sides.insert(id, terms.side), None, "{id:?} is given twice");
         self.account.orders += 1;
         Some(id)
     }
 
+    fn modify(&mut self, order: ClientOrderId, price: Price, lots: Lots) -> bool {
+        self.trading.modify(order, price, lots)
+    }
+
     fn cancel(&mut self, order: ClientOrderId) -> bool {
-        let asked = self.orders.cancel(order);
+        let asked = self.trading.cancel(order);
         self.account.cancels += u64::from(asked);
         asked
+    }
+
+    fn cancel_all(&mut self, filter: OrderFilter) -> bool {
+        self.trading.cancel_all(filter)
     }
 }
 
 impl<S: Strategy> Strategy for Ledger<S> {
-    fn on_market(&mut self, now: Nanos, event: &Event, orders: &mut impl OrderEntry) {
+    fn on_market(&mut self, now: Nanos, event: &Event, trading: &mut impl Trading) {
         let account = &mut self.account;
-        self.strategy.on_market(now, event, &mut Entered { orders, account });
+        self.strategy.on_market(now, event, &mut Entered { trading, account });
     }
 
-    fn on_order(&mut self, now: Nanos, update: &OrderUpdate, orders: &mut impl OrderEntry) {
+    fn on_order(&mut self, now: Nanos, update: &OrderUpdate, trading: &mut impl Trading) {
         self.account.enter(update);
         let account = &mut self.account;
-        self.strategy.on_order(now, update, &mut Entered { orders, account });
+        self.strategy.on_order(now, update, &mut Entered { trading, account });
     }
 
-    fn on_timer(&mut self, now: Nanos, orders: &mut impl OrderEntry) {
+    fn on_gateway(&mut self, now: Nanos, event: &GatewayEvent, trading: &mut impl Trading) {
         let account = &mut self.account;
-        self.strategy.on_timer(now, &mut Entered { orders, account });
+        self.strategy.on_gateway(now, event, &mut Entered { trading, account });
+    }
+
+    fn on_timer(&mut self, now: Nanos, trading: &mut impl Trading) {
+        let account = &mut self.account;
+        self.strategy.on_timer(now, &mut Entered { trading, account });
     }
 
     fn stop(&mut self) {

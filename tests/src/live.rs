@@ -5,9 +5,10 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 
 use taut_gateway::{
-    Client, FusedClient, Gateway, GatewayCounters, Regions, SplitClient, Strategy, StrategyRunner,
-    TouchConfig, TouchStrategy, Views,
+    Client, FusedClient, Gateway, GatewayCounters, Hub, Owner, Regions, Strategy, StrategyRegions,
+    StrategyRunner, TouchConfig, TouchStrategy, Views,
 };
+use taut_ipc::Segment;
 use taut_lat::{PathSnapshot, Summary};
 use taut_market_data::native::NativeFeed;
 use taut_sys::{Anchoring, Clock, monotonic, utc, yield_cpu};
@@ -147,7 +148,7 @@ impl<'m, C: Client> Session<'m, C> {
         self.gateway.logout().expect("a logout");
         self.run_until("the end of the session", |gateway| gateway.is_logged_out());
         let venue = venue.end();
-        assert_same_levels(venue.book(), self.gateway.book());
+        assert_same_levels(venue.book(), self.gateway.book(instrument().id()));
         venue.counters()
     }
 }
@@ -194,7 +195,7 @@ pub fn fused(
     session.run_until("an idle strategy", |gateway| gateway.client_mut().strategy().is_idle());
     let venue = session.close();
     let ledger = session.gateway.client_mut().strategy();
-    let told = (ledger.account().clone(), ledger.strategy().position());
+    let told = (ledger.account().clone(), ledger.strategy().position(instrument().id()));
     outcome(regions, &session, venue, told)
 }
 
@@ -208,9 +209,11 @@ pub fn split(
     enough: impl Fn(&GatewayCounters) -> bool,
 ) -> Outcome {
     let clock = clock();
-    let client = SplitClient::new(regions, None).expect("regions that hold the rings");
+    let segment = Segment::create("strategy", &StrategyRegions::LAYOUT).expect("a segment");
+    let own = StrategyRegions::of(&segment).expect("regions");
+    let client = hub(regions, &own);
     let strategy = Ledger::new(TouchStrategy::new(touch(), clock.now()));
-    let runner = StrategyRunner::new(regions, None, strategy).expect("the same regions");
+    let runner = StrategyRunner::new(regions, &own, None, strategy).expect("the same regions");
     thread::scope(|scope| {
         let mut session = Session::open(clock, seed, regions, client);
         let ((stop, wishes), (rest, resting)) = (channel(), channel());
@@ -223,6 +226,18 @@ pub fn split(
         let told = strategy.join().expect("the strategy went on");
         outcome(regions, &session, venue, told)
     })
+}
+
+/// A hub with one strategy.
+///
+/// # Panics
+/// When the regions cannot hold the rings.
+#[must_use]
+pub fn hub<'m>(regions: &Regions<'m>, own: &StrategyRegions<'m>) -> Hub<'m> {
+    let mut hub = Hub::new(regions).expect("a region that holds the ring");
+    let slot = hub.add_slot(own, None).expect("regions that hold the rings");
+    assert!(hub.attach(slot, Owner::default()));
+    hub
 }
 
 /// Runs a strategy for as long as there is somebody who may ask it to stop. Then says when it is
@@ -252,7 +267,7 @@ fn run_strategy(
     }
     while runner.poll(clock) {}
     let ledger = runner.strategy();
-    (ledger.account().clone(), ledger.strategy().position())
+    (ledger.account().clone(), ledger.strategy().position(instrument().id()))
 }
 
 /// Some hundred polls of a strategy and a look at its timer. Allocates nothing of its own.

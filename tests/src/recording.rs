@@ -1,17 +1,25 @@
 //! A client that writes down what its strategy is told and what it asks for.
 
-use taut_gateway::{Client, FusedClient, OrderUpdate, Request, RequestKind, Strategy, TickStamps};
-use taut_market_data::Event;
+use taut_book::Level;
+use taut_gateway::{
+    Client, FusedClient, GatewayEvent, GatewayState, OrderUpdate, Request, RequestKind, Strategy,
+    TickStamps,
+};
+use taut_market_data::{Event, EventKind, Soundness};
 use taut_sys::Clock;
-use taut_types::{ClientOrderId, Nanos};
+use taut_types::{ClientOrderId, InstrumentId, Nanos, Side};
 
 /// Something that a client was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// What one packet changed.
     Market(TickStamps, Vec<Event>),
+    /// A book that became sound, as it is then: it is told without its levels.
+    Book(InstrumentId, Vec<(Side, Level)>),
     /// What became of an order.
     Order(OrderUpdate),
+    /// What happened to the gateway.
+    Gateway(GatewayEvent),
     /// That time passes.
     Timer,
     /// To open nothing any more.
@@ -52,14 +60,46 @@ impl<S: Strategy> Recorded<FusedClient<S>> {
 }
 
 impl<C: Client> Client for Recorded<C> {
-    fn market(&mut self, clock: &Clock, stamps: TickStamps, events: &[Event]) {
+    fn market(
+        &mut self,
+        clock: &Clock,
+        state: &impl GatewayState,
+        stamps: TickStamps,
+        events: &[Event],
+    ) {
+        let sound = EventKind::Book(Soundness::Sound);
+        for event in events.iter().filter(|event| event.kind == sound) {
+            let levels = state.book(event.instrument).into_iter().flat_map(|book| {
+                let of = |side| book.iter(side).map(move |level| (side, level));
+                of(Side::Buy).chain(of(Side::Sell))
+            });
+            let book = Notice::Book(event.instrument, levels.collect());
+            self.notices.push((clock.now(), book));
+        }
         self.notices.push((clock.now(), Notice::Market(stamps, events.to_vec())));
-        self.client.market(clock, stamps, events);
+        self.client.market(clock, state, stamps, events);
     }
 
-    fn order_update(&mut self, clock: &Clock, now: Nanos, update: &OrderUpdate) -> bool {
+    fn order_update(
+        &mut self,
+        clock: &Clock,
+        state: &impl GatewayState,
+        now: Nanos,
+        update: &OrderUpdate,
+    ) {
         self.notices.push((now, Notice::Order(*update)));
-        self.client.order_update(clock, now, update)
+        self.client.order_update(clock, state, now, update);
+    }
+
+    fn gateway_event(
+        &mut self,
+        clock: &Clock,
+        state: &impl GatewayState,
+        now: Nanos,
+        event: &GatewayEvent,
+    ) {
+        self.notices.push((now, Notice::Gateway(*event)));
+        self.client.gateway_event(clock, state, now, event);
     }
 
     fn next_request(&mut self) -> Option<Request> {
@@ -68,8 +108,8 @@ impl<C: Client> Client for Recorded<C> {
         Some(request)
     }
 
-    fn timer(&mut self, clock: &Clock, now: Nanos) {
+    fn timer(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos) {
         self.notices.push((now, Notice::Timer));
-        self.client.timer(clock, now);
+        self.client.timer(clock, state, now);
     }
 }

@@ -25,7 +25,7 @@ pub fn instrument() -> Instrument {
     let symbol = Symbol::new(b"AAPL").expect("a symbol");
     let tick = Price::parse(b"0.01").expect("a price");
     let share = Qty { mantissa: 1, decimals: 0 };
-    Instrument::new(InstrumentId(1), symbol, tick, share).expect("an instrument")
+    Instrument::new(InstrumentId(0), symbol, tick, share).expect("an instrument")
 }
 
 fn text(name: &str) -> CompId {
@@ -49,7 +49,7 @@ pub fn venue_config_for_losses() -> VenueConfig {
 #[must_use]
 pub fn gateway_config(at: VenueAddresses) -> GatewayConfig {
     GatewayConfig {
-        instrument: instrument(),
+        instruments: vec![instrument()],
         order_address: at.orders,
         sender_comp_id: text("GATEWAY"),
         target_comp_id: text("VENUE"),

@@ -7,13 +7,13 @@ use std::thread;
 
 use allocation_counter::measure;
 use taut_gateway::{
-    Client, FusedClient, Gateway, GatewayCounters, Regions, SplitClient, StrategyCounters,
+    Client, FusedClient, Gateway, GatewayCounters, Regions, StrategyCounters, StrategyRegions,
     StrategyRunner, TouchStrategy,
 };
 use taut_ipc::Segment;
 use taut_market_data::native::NativeFeed;
 use taut_sys::Clock;
-use taut_tests::live::{Session, clock, run_rounds, touch};
+use taut_tests::live::{Session, clock, hub, run_rounds, touch};
 
 /// Orders answered before the counting begins, so that every path has been taken once.
 const WARM_ORDERS: u64 = 500;
@@ -72,7 +72,7 @@ struct StrategyRun {
 /// allocations from the first wish on.
 fn run_counted(
     mut runner: StrategyRunner<'_, TouchStrategy>,
-    regions: &Regions<'_>,
+    regions: &StrategyRegions<'_>,
     clock: &Clock,
     wishes: &Receiver<()>,
 ) -> StrategyRun {
@@ -83,12 +83,12 @@ fn run_counted(
         match wishes.try_recv() {
             Ok(()) => {
                 counting = true;
-                run.before = StrategyCounters::load(regions.strategy);
+                run.before = StrategyCounters::load(regions.counters);
             }
             Err(TryRecvError::Empty) if counting => run.allocations += spent.count_total,
             Err(TryRecvError::Empty) => {}
             Err(TryRecvError::Disconnected) => {
-                run.after = StrategyCounters::load(regions.strategy);
+                run.after = StrategyCounters::load(regions.counters);
                 return run;
             }
         }
@@ -100,13 +100,15 @@ fn a_split_gateway_and_its_strategy_allocate_nothing() {
     let segment = Segment::create("allocations-split", &Regions::LAYOUT).expect("a segment");
     let regions = Regions::of(&segment).expect("regions");
     let clock = clock();
-    let client = SplitClient::new(&regions, None).expect("rings");
+    let own = Segment::create("allocations-strategy", &StrategyRegions::LAYOUT).expect("a segment");
+    let own = StrategyRegions::of(&own).expect("regions");
+    let client = hub(&regions, &own);
     let strategy = TouchStrategy::new(touch(), clock.now());
-    let runner = StrategyRunner::new(&regions, None, strategy).expect("rings");
+    let runner = StrategyRunner::new(&regions, &own, None, strategy).expect("rings");
     thread::scope(|scope| {
         let mut session = Session::open(clock, 12, &regions, client);
         let (wish, wishes) = channel();
-        let strategy = scope.spawn(move || run_counted(runner, &regions, &clock, &wishes));
+        let strategy = scope.spawn(move || run_counted(runner, &own, &clock, &wishes));
         session.run_until("a warm gateway", |gateway| is_warm(&gateway.counters()));
         wish.send(()).expect("the strategy goes on");
         assert_eq!(allocations_of_gateway(&mut session), 0, "gateway");

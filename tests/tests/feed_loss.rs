@@ -3,8 +3,8 @@
 #![forbid(unsafe_code)]
 
 use taut_gateway::{
-    FusedClient, GatewayCounters, NewOrder, OrderEntry, OrderUpdate, Refusal, Regions, Strategy,
-    TouchConfig, TouchStrategy, UpdateKind,
+    FusedClient, GatewayCounters, OrderUpdate, Refusal, Regions, Strategy, TouchConfig,
+    TouchStrategy, Trading, UpdateKind,
 };
 use taut_ipc::Segment;
 use taut_market_data::{BestPrices, Event, EventKind, Soundness};
@@ -15,7 +15,9 @@ use taut_tests::ledger::Ledger;
 use taut_tests::lockstep::{Conditions, Lockstep, Round, START};
 use taut_tests::lossy_link::faults;
 use taut_tests::setup::{synthetic_flow, venue_config_for_losses};
-use taut_types::{Lots, Nanos, OrderType, Price, SequenceNumber, Side, TimeInForce};
+use taut_types::{
+    InstrumentId, Lots, Nanos, OrderTerms, OrderType, Price, SequenceNumber, Side, TimeInForce,
+};
 
 const STEPS: u32 = if cfg!(debug_assertions) { 1_000 } else { 10_000 };
 const TICKS_HZ: u32 = 20_000;
@@ -37,7 +39,7 @@ fn run<'m, S: Strategy>(regions: &Regions<'m>, conditions: Conditions, strategy:
         let published = SequenceNumber(pair.venue.counters().published);
         if pair.gateway.has_caught_up_with(published) {
             books += 1;
-            assert_same_levels(pair.venue.book(), pair.gateway.book());
+            assert_same_levels(pair.venue.book(), pair.gateway.book(InstrumentId(0)));
         }
     }
     pair.gateway.client_mut().stop();
@@ -47,7 +49,7 @@ fn run<'m, S: Strategy>(regions: &Regions<'m>, conditions: Conditions, strategy:
     pair.incremental.clear_up();
     pair.snapshot.clear_up();
     pair.catch_up();
-    assert_same_levels(pair.venue.book(), pair.gateway.book());
+    assert_same_levels(pair.venue.book(), pair.gateway.book(InstrumentId(0)));
     println!("seed {}: {:?}", conditions.seed, pair.gateway.counters());
     println!("{:?}, {:?}", pair.incremental.counters(), pair.snapshot.counters());
     println!("{blind_rounds} blind rounds, {books} books compared on the way");
@@ -130,7 +132,7 @@ struct Reckless {
 }
 
 impl Strategy for Reckless {
-    fn on_market(&mut self, _now: Nanos, event: &Event, _orders: &mut impl OrderEntry) {
+    fn on_market(&mut self, _now: Nanos, event: &Event, _trading: &mut impl Trading) {
         match event.kind {
             EventKind::Book(soundness) => self.live = soundness == Soundness::Sound,
             EventKind::Top(top) => self.top = top,
@@ -138,7 +140,7 @@ impl Strategy for Reckless {
         }
     }
 
-    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _orders: &mut impl OrderEntry) {
+    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _trading: &mut impl Trading) {
         self.done += u64::from(update.state.is_done());
         if let UpdateKind::Refused(why) = update.kind {
             assert_eq!(why, Refusal::Risk(RiskReject::NoReference));
@@ -146,7 +148,7 @@ impl Strategy for Reckless {
         }
     }
 
-    fn on_timer(&mut self, _now: Nanos, orders: &mut impl OrderEntry) {
+    fn on_timer(&mut self, _now: Nanos, trading: &mut impl Trading) {
         if self.stopped {
             return;
         }
@@ -155,8 +157,9 @@ impl Strategy for Reckless {
         let price = best.map_or(Price(585_330_000_000), |(price, _)| price);
         let time_in_force = TimeInForce::ImmediateOrCancel;
         let (order_type, lots) = (OrderType::Limit, Lots(1));
-        let order = NewOrder { side, order_type, time_in_force, price, lots };
-        assert!(orders.new_order(order).is_some());
+        let limit = OrderTerms::limit(InstrumentId(0), side, price, lots);
+        let order = OrderTerms { order_type, time_in_force, ..limit };
+        assert!(trading.create(&order).is_some());
         self.asked += 1;
         self.asked_blind += u64::from(!self.live);
     }

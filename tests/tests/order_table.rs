@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use taut_gateway::{
-    FusedClient, GatewayCounters, NewOrder, OrderEntry, OrderUpdate, Refusal, Regions, Strategy,
-    UpdateKind,
+    FusedClient, GatewayCounters, OrderUpdate, Refusal, Regions, Strategy, Trading, UpdateKind,
 };
 use taut_ipc::Segment;
 use taut_market_data::{BestPrices, Event, EventKind};
@@ -14,7 +13,8 @@ use taut_tests::live::{Outcome, fused, split};
 use taut_tests::lockstep::{Conditions, Lockstep};
 use taut_tests::setup::{synthetic_flow, venue_config};
 use taut_types::{
-    ClientOrderId, Instrument, Lots, Nanos, OrderType, Price, Qty, Side, TimeInForce,
+    ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, OrderType, Price, Qty, Side,
+    TimeInForce,
 };
 use taut_venue::{VenueConfig, VenueCounters};
 
@@ -94,7 +94,7 @@ struct Unruly {
 
 impl Unruly {
     /// One of many kinds of orders, most of which are no good.
-    fn next_order(&mut self) -> Option<NewOrder> {
+    fn next_order(&mut self) -> Option<OrderTerms> {
         use TimeInForce::{FillOrKill, GoodTillCancel, ImmediateOrCancel};
         let ((bid, _), (ask, _)) = (self.top.bid?, self.top.ask?);
         self.turn += 1;
@@ -113,44 +113,45 @@ impl Unruly {
             // Far off the market, which the gateway refuses.
             _ => (OrderType::Limit, GoodTillCancel, Price(near.0 / 2), 1),
         };
-        Some(NewOrder { side, order_type, time_in_force, price, lots: Lots(lots) })
+        let limit = OrderTerms::limit(InstrumentId(0), side, price, Lots(lots));
+        Some(OrderTerms { order_type, time_in_force, ..limit })
     }
 }
 
 impl Strategy for Unruly {
-    fn on_market(&mut self, _now: Nanos, event: &Event, orders: &mut impl OrderEntry) {
+    fn on_market(&mut self, _now: Nanos, event: &Event, trading: &mut impl Trading) {
         match event.kind {
             EventKind::Top(top) => self.top = top,
             // A trade at the price of an order of ours: it is too late now, at least in part.
             EventKind::Trade(trade) => {
                 let hit = self.open.iter().filter(|(_, price)| **price == trade.price);
-                hit.for_each(|(id, _)| assert!(orders.cancel(*id)));
+                hit.for_each(|(id, _)| assert!(trading.cancel(*id)));
             }
             _ => {}
         }
     }
 
-    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _orders: &mut impl OrderEntry) {
+    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _trading: &mut impl Trading) {
         if update.state.is_done() {
             self.open.remove(&update.id);
         }
     }
 
-    fn on_timer(&mut self, _now: Nanos, orders: &mut impl OrderEntry) {
+    fn on_timer(&mut self, _now: Nanos, trading: &mut impl Trading) {
         // The oldest order goes, and nobody looks whether it is going already.
         if let Some(id) = self.open.keys().next()
             && (self.stopped || self.open.len() > 6)
         {
-            assert!(orders.cancel(*id));
+            assert!(trading.cancel(*id));
         }
         if !self.stopped
             && let Some(order) = self.next_order()
-            && let Some(id) = orders.new_order(order)
+            && let Some(id) = trading.create(&order)
         {
             self.open.insert(id, order.price);
         }
         if !self.stopped && self.turn % 50 == 49 {
-            assert!(orders.cancel(ClientOrderId(u64::MAX)));
+            assert!(trading.cancel(ClientOrderId(ClientOrderId::NUMBER_MAX)));
         }
     }
 

@@ -1,12 +1,12 @@
 //! When a tick began: at the receive call that brought it, whatever was sent since.
 #![forbid(unsafe_code)]
 
-use taut_gateway::{FusedClient, NewOrder, OrderEntry, OrderUpdate, Regions, Strategy};
+use taut_gateway::{FusedClient, OrderUpdate, Regions, Strategy, Trading};
 use taut_ipc::Segment;
 use taut_market_data::{Event, EventKind};
 use taut_tests::lockstep::{Conditions, Lockstep, standing_at};
 use taut_tests::setup::{synthetic_flow, venue_config};
-use taut_types::{Lots, Nanos, OrderType, Side, TimeInForce};
+use taut_types::{Lots, Nanos, OrderTerms, Side, TimeInForce};
 use taut_venue::Now;
 
 /// Sends an order for each change of the top, and notes when the tick began.
@@ -17,23 +17,19 @@ struct Hasty {
 }
 
 impl Strategy for Hasty {
-    fn on_market(&mut self, now: Nanos, event: &Event, orders: &mut impl OrderEntry) {
+    fn on_market(&mut self, now: Nanos, event: &Event, trading: &mut impl Trading) {
         let EventKind::Top(top) = event.kind else { return };
         self.began.push(now);
         let Some((price, _)) = top.ask else { return };
-        let sent = orders.new_order(NewOrder {
-            side: Side::Buy,
-            order_type: OrderType::Limit,
-            time_in_force: TimeInForce::ImmediateOrCancel,
-            price,
-            lots: Lots(1),
-        });
+        let limit = OrderTerms::limit(event.instrument, Side::Buy, price, Lots(1));
+        let time_in_force = TimeInForce::ImmediateOrCancel;
+        let sent = trading.create(&OrderTerms { time_in_force, ..limit });
         self.sent += usize::from(sent.is_some());
     }
 
-    fn on_order(&mut self, _: Nanos, _: &OrderUpdate, _: &mut impl OrderEntry) {}
+    fn on_order(&mut self, _: Nanos, _: &OrderUpdate, _: &mut impl Trading) {}
 
-    fn on_timer(&mut self, _: Nanos, _: &mut impl OrderEntry) {}
+    fn on_timer(&mut self, _: Nanos, _: &mut impl Trading) {}
 
     fn stop(&mut self) {}
 

@@ -24,7 +24,7 @@ const RECORDING: &str = "binance/spot_btcusdt_20240808.gz";
 fn bitcoin() -> Instrument {
     let symbol = Symbol::new(b"BTCUSDT").expect("a symbol");
     let tick = Price::parse(b"0.01").expect("a price");
-    Instrument::new(InstrumentId(1), symbol, tick, Qty { mantissa: 1, decimals: 8 }).expect("valid")
+    Instrument::new(InstrumentId(0), symbol, tick, Qty { mantissa: 1, decimals: 8 }).expect("valid")
 }
 
 fn listen() -> (Socket, SocketAddrV4) {
@@ -66,7 +66,7 @@ fn a_gateway_trades_in_a_recorded_binance_market() {
     });
     let handler = BinanceFeed::new(&BinanceConfig::new(bitcoin()), clock.now()).expect("a handler");
     let config = GatewayConfig {
-        instrument: bitcoin(),
+        instruments: vec![bitcoin()],
         hot: false,
         ..gateway_config(taut_tests::setup::VenueAddresses { orders: orders_at })
     };
@@ -92,7 +92,7 @@ fn a_gateway_trades_in_a_recorded_binance_market() {
     gateway.client_mut().stop();
     let deadline = Deadline::default();
     let has_all = |gateway: &Gateway<'_, _, BinanceFeed>| {
-        let book = gateway.book().expect("a book");
+        let book = gateway.book(InstrumentId(0)).expect("a book");
         Side::BOTH.into_iter().all(|side| book.level_count(side) > 0)
             && gateway.counters().unanswered == 0
     };
@@ -117,7 +117,7 @@ fn same_levels<C>(venue: &Venue, gateway: &Gateway<'_, C, BinanceFeed>) -> bool
 where
     C: taut_gateway::Client,
 {
-    let book = gateway.book().expect("a book");
+    let book = gateway.book(InstrumentId(0)).expect("a book");
     Side::BOTH.into_iter().all(|side| {
         let theirs = venue
             .book()

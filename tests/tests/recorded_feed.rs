@@ -42,7 +42,8 @@ fn a_recording_of_binance_trades_through_the_gateway_that_taut_s_own_feed_trades
     let (output, _sockets) = feed();
     let venue_config = VenueConfig { instrument: instrument(), ..venue_config() };
     let (mut venue, at) = open_venue(&venue_config, synthetic_flow(1, 1), output);
-    let config = GatewayConfig { instrument: instrument(), hot: false, ..gateway_config(at) };
+    let config =
+        GatewayConfig { instruments: vec![instrument()], hot: false, ..gateway_config(at) };
     let touch = TouchConfig { orders_per_second: 100, lots: Lots(10), ..TouchConfig::default() };
     let client = Recorded::new(FusedClient::new(TouchStrategy::new(touch, START)));
     let handler =
@@ -99,7 +100,7 @@ fn a_recording_of_binance_trades_through_the_gateway_that_taut_s_own_feed_trades
         (counters.live, counters.gaps, counters.snapshots, counters.malformed),
         (1, 0, 1, 0)
     );
-    let own = gateway.book().expect("a book");
+    let own = gateway.book(InstrumentId(0)).expect("a book");
     assert_eq!(own.state_hash(), book.book().state_hash());
     assert!(requests >= 1);
     assert!(counters.orders > 50, "{}", counters.orders);

@@ -2,19 +2,25 @@
 //! same requests in each of them.
 #![forbid(unsafe_code)]
 
+use taut_book::LevelBook;
 use taut_gateway::{
-    Client, FusedClient, NewOrder, OrderEntry, Regions, RequestKind, SplitClient, Strategy,
-    StrategyRunner, TouchConfig, TouchStrategy,
+    Client, FusedClient, GatewayState, OpenOrder, OrderFilter, Owner, Position, Regions,
+    RequestKind, State, Strategy, StrategyRegions, StrategyRunner, TouchConfig, TouchStrategy,
+    Trading,
 };
 use taut_ipc::Segment;
+use taut_market_data::{BestPrices, EventKind, LevelUpdate, Soundness, Staleness};
 use taut_sys::Clock;
 use taut_tests::books::assert_same_levels;
 use taut_tests::data::{MESSAGES, shared};
+use taut_tests::live::hub;
 use taut_tests::lockstep::{self, Conditions, Lockstep, START, standing_at};
 use taut_tests::lossy_link::faults;
 use taut_tests::recording::{Asked, Notice, Recorded};
-use taut_tests::setup::{synthetic_flow, venue_config, venue_config_for_losses};
-use taut_types::{ClientOrderId, Lots, Nanos};
+use taut_tests::setup::{instrument, synthetic_flow, venue_config, venue_config_for_losses};
+use taut_types::{
+    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price,
+};
 use taut_venue::flow::LobsterFlow;
 use taut_venue::{Flow, Speed, VenueConfig};
 
@@ -46,7 +52,7 @@ fn record(config: &VenueConfig, flow: Flow, conditions: Conditions) -> Conversat
     pair.step_until("an idle strategy", |pair| pair.gateway.client_mut().is_idle());
     pair.incremental.clear_up();
     pair.catch_up();
-    assert_same_levels(pair.venue.book(), pair.gateway.book());
+    assert_same_levels(pair.venue.book(), pair.gateway.book(InstrumentId(0)));
     println!("{:?}", pair.gateway.counters());
     let recorded = pair.gateway.client_mut();
     Conversation {
@@ -55,12 +61,80 @@ fn record(config: &VenueConfig, flow: Flow, conditions: Conditions) -> Conversat
     }
 }
 
+/// What the gateway knew of its one instrument.
+struct Known {
+    instruments: [Instrument; 1],
+    book: LevelBook,
+    soundness: Soundness,
+}
+
+impl Known {
+    fn new() -> Self {
+        let soundness = Soundness::Stale(Staleness::Joining);
+        let book = LevelBook::with_capacity(1 << 13);
+        Self { instruments: [instrument()], book, soundness }
+    }
+
+    fn note(&mut self, notice: &Notice) {
+        match notice {
+            Notice::Book(_, levels) => {
+                self.book.clear();
+                for (side, level) in levels {
+                    let set = self.book.apply(*side, level.price, level.lots, level.order_count);
+                    set.expect("room for a level");
+                }
+            }
+            Notice::Market(_, events) => {
+                for event in events {
+                    match event.kind {
+                        EventKind::Book(soundness) => self.soundness = soundness,
+                        EventKind::Level(level) => {
+                            let LevelUpdate { side, price, lots, order_count, .. } = level;
+                            let set = self.book.apply(side, price, lots, order_count);
+                            set.expect("a level of the book");
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl GatewayState for Known {
+    fn instruments(&self) -> &[Instrument] {
+        &self.instruments
+    }
+    fn book(&self, _: InstrumentId) -> Option<&LevelBook> {
+        Some(&self.book)
+    }
+    fn soundness(&self, _: InstrumentId) -> Soundness {
+        self.soundness
+    }
+    fn best(&self, _: InstrumentId) -> BestPrices {
+        BestPrices::of(&self.book)
+    }
+    fn order(&self, _: ClientOrderId) -> Option<OpenOrder> {
+        None
+    }
+    fn visit_orders(&self, _: Owner, _: &mut dyn FnMut(&OpenOrder)) {}
+    fn position(&self, _: Owner, _: InstrumentId, _: AccountId) -> Position {
+        Position::default()
+    }
+    fn is_order_entry_up(&self) -> bool {
+        true
+    }
+}
+
 /// Tells a client what is written down.
-fn tell(client: &mut impl Client, clock: &Clock, now: Nanos, notice: &Notice) {
+fn tell(client: &mut impl Client, known: &Known, clock: &Clock, now: Nanos, notice: &Notice) {
     match notice {
-        Notice::Market(stamps, events) => client.market(clock, *stamps, events),
-        Notice::Order(update) => assert!(client.order_update(clock, now, update)),
-        Notice::Timer => client.timer(clock, now),
+        Notice::Book(..) => {}
+        Notice::Market(stamps, events) => client.market(clock, known, *stamps, events),
+        Notice::Order(update) => client.order_update(clock, known, now, update),
+        Notice::Gateway(event) => client.gateway_event(clock, known, now, event),
+        Notice::Timer => client.timer(clock, known, now),
         Notice::Stop => {}
     }
 }
@@ -71,10 +145,11 @@ fn drain(client: &mut impl Client, asked: &mut Vec<Asked>) {
 
 fn asked_fused(notices: &[(Nanos, Notice)]) -> Vec<Asked> {
     let mut client = FusedClient::new(strategy());
-    let (mut clock, mut asked) = (lockstep::clock(), Vec::new());
+    let (mut clock, mut known, mut asked) = (lockstep::clock(), Known::new(), Vec::new());
     for (at, notice) in notices {
         clock.set_mapping(standing_at(*at));
-        tell(&mut client, &clock, *at, notice);
+        known.note(notice);
+        tell(&mut client, &known, &clock, *at, notice);
         if *notice == Notice::Stop {
             client.stop();
         }
@@ -86,13 +161,16 @@ fn asked_fused(notices: &[(Nanos, Notice)]) -> Vec<Asked> {
 fn asked_split(notices: &[(Nanos, Notice)]) -> Vec<Asked> {
     let segment = Segment::create("split-decisions", &Regions::LAYOUT).expect("a segment");
     let regions = Regions::of(&segment).expect("regions");
-    let mut client = SplitClient::new(&regions, None).expect("rings");
-    let mut runner = StrategyRunner::new(&regions, None, strategy()).expect("rings");
-    let (mut clock, mut asked) = (lockstep::clock(), Vec::new());
+    let own = Segment::create("split-strategy", &StrategyRegions::LAYOUT).expect("a segment");
+    let own = StrategyRegions::of(&own).expect("regions");
+    let mut client = hub(&regions, &own);
+    let mut runner = StrategyRunner::new(&regions, &own, None, strategy()).expect("rings");
+    let (mut clock, mut known, mut asked) = (lockstep::clock(), Known::new(), Vec::new());
     for (at, notice) in notices {
         clock.set_mapping(standing_at(*at));
-        tell(&mut client, &clock, *at, notice);
-        while runner.poll(&clock) {}
+        known.note(notice);
+        tell(&mut client, &known, &clock, *at, notice);
+        while runner.poll(&clock) | client.idle(&known, &clock) {}
         match notice {
             Notice::Timer => runner.timer(&clock),
             Notice::Stop => runner.stop(),
@@ -105,23 +183,44 @@ fn asked_split(notices: &[(Nanos, Notice)]) -> Vec<Asked> {
 
 /// An order entry without a gateway behind it.
 #[derive(Default)]
-struct Simulated(Vec<Asked>);
+struct Simulated {
+    orders: u64,
+    asked: Vec<Asked>,
+}
 
-impl Simulated {
-    fn ask(&mut self, kind: RequestKind) -> ClientOrderId {
-        let id = ClientOrderId(self.0.len() as u64 + 1);
-        self.0.push((id, kind));
-        id
+impl State for Simulated {
+    fn instruments(&self) -> &[Instrument] {
+        &[]
+    }
+    fn book(&self, _: InstrumentId) -> Option<&LevelBook> {
+        None
+    }
+    fn order(&self, _: ClientOrderId) -> Option<OpenOrder> {
+        None
+    }
+    fn visit_orders(&self, _: &mut dyn FnMut(&OpenOrder)) {}
+    fn position(&self, _: InstrumentId, _: AccountId) -> Position {
+        Position::default()
     }
 }
 
-impl OrderEntry for Simulated {
-    fn new_order(&mut self, order: NewOrder) -> Option<ClientOrderId> {
-        Some(self.ask(RequestKind::New(order)))
+impl Trading for Simulated {
+    fn create_tagged(&mut self, terms: &OrderTerms, _tag: u32) -> Option<ClientOrderId> {
+        self.orders += 1;
+        let id = ClientOrderId(self.orders);
+        self.asked.push((id, RequestKind::Create(*terms)));
+        Some(id)
     }
-
+    fn modify(&mut self, order: ClientOrderId, price: Price, lots: Lots) -> bool {
+        self.asked.push((order, RequestKind::Modify { price, lots }));
+        true
+    }
     fn cancel(&mut self, order: ClientOrderId) -> bool {
-        self.ask(RequestKind::Cancel(order));
+        self.asked.push((order, RequestKind::Cancel));
+        true
+    }
+    fn cancel_all(&mut self, filter: OrderFilter) -> bool {
+        self.asked.push((ClientOrderId(0), RequestKind::CancelAll(filter)));
         true
     }
 }
@@ -133,12 +232,14 @@ fn asked_simulated(notices: &[(Nanos, Notice)]) -> Vec<Asked> {
             Notice::Market(_, events) => {
                 events.iter().for_each(|event| strategy.on_market(*at, event, &mut entry));
             }
+            Notice::Book(..) => {}
             Notice::Order(update) => strategy.on_order(*at, update, &mut entry),
+            Notice::Gateway(event) => strategy.on_gateway(*at, event, &mut entry),
             Notice::Timer => strategy.on_timer(*at, &mut entry),
             Notice::Stop => strategy.stop(),
         }
     }
-    entry.0
+    entry.asked
 }
 
 /// Demands that two streams of requests are the same, and names the first that differs.
@@ -151,7 +252,7 @@ fn assert_same(way: &str, asked: &[Asked], recorded: &[Asked]) {
 
 fn check(conversation: &Conversation) {
     let Conversation { notices, asked } = conversation;
-    let cancels = asked.iter().filter(|(_, kind)| matches!(kind, RequestKind::Cancel(_))).count();
+    let cancels = asked.iter().filter(|(_, kind)| *kind == RequestKind::Cancel).count();
     println!("{} requests, {cancels} of them cancels, on {} notices", asked.len(), notices.len());
     assert!(asked.len() - cancels > 200 && cancels > 50);
     assert_same("fused", &asked_fused(notices), asked);

@@ -19,7 +19,7 @@ use taut_market_data::{EventKind, LevelPlace, LevelUpdate};
 use taut_sys::{Address, Clock, DatagramOptions, StreamOptions};
 use taut_tests::lockstep::{START, clock, standing_at};
 use taut_tests::setup::{STREAM_ID, VenueAddresses, gateway_config, instrument, native_feed};
-use taut_types::{Lots, Nanos, Price, SequenceNumber, Side};
+use taut_types::{InstrumentId, Lots, Nanos, Price, SequenceNumber, Side};
 
 const PACKETS: u64 = if cfg!(debug_assertions) { 500 } else { 5_000 };
 
@@ -161,7 +161,7 @@ fn run(seed: u64) -> (u64, [u64; 6], u64) {
             break;
         }
     }
-    let own = gateway.book().expect("a book");
+    let own = gateway.book(InstrumentId(0)).expect("a book");
     assert_eq!(own.state_hash(), gateway.observer().book.state_hash(), "seed {seed}");
     let counters = gateway.counters();
     assert_eq!(counters.ticks + counters.recovered, PACKETS, "seed {seed}");

@@ -18,7 +18,7 @@ use taut_tests::setup::{
     feed, gateway_config, instrument, link, native_feed, open_venue, synthetic_flow, venue_config,
     venue_config_for_losses,
 };
-use taut_types::{Lots, SequenceNumber};
+use taut_types::{InstrumentId, Lots, SequenceNumber};
 use taut_venue::{FeedLoss, VenueConfig, VenueCounters};
 
 const STEPS: u32 = if cfg!(debug_assertions) { 1_500 } else { 10_000 };
@@ -40,7 +40,7 @@ fn run(config: &VenueConfig, conditions: Conditions) -> (GatewayCounters, VenueC
         pair.step();
         let published = SequenceNumber(pair.venue.counters().published);
         if pair.gateway.has_caught_up_with(published) {
-            assert_same_levels(pair.venue.book(), pair.gateway.book());
+            assert_same_levels(pair.venue.book(), pair.gateway.book(InstrumentId(0)));
         } else {
             blind += 1;
         }
@@ -50,7 +50,7 @@ fn run(config: &VenueConfig, conditions: Conditions) -> (GatewayCounters, VenueC
         pair.gateway.counters().unanswered == 0 && pair.gateway.client_mut().strategy().is_idle()
     });
     pair.catch_up();
-    assert_same_levels(pair.venue.book(), pair.gateway.book());
+    assert_same_levels(pair.venue.book(), pair.gateway.book(InstrumentId(0)));
     let (gateway, venue) = (pair.gateway.counters(), pair.venue.counters());
     println!("{gateway:?}\n{venue:?}\n{blind} of {STEPS} steps blind");
     assert_eq!(gateway.ticks + gateway.recovered, venue.published);

@@ -103,6 +103,14 @@ impl LevelBook {
         Some(show(side, (rank, ladder.value(at))))
     }
 
+    /// How many levels are at this price or better: the depth of the next one behind it.
+    #[must_use]
+    pub fn levels_down_to(&self, side: Side, price: Price) -> usize {
+        let ladder = &self.sides[side.index()];
+        let (Ok(at) | Err(at)) = ladder.find(rank(side, price.0));
+        ladder.len() - at
+    }
+
     /// A side's levels, best first.
     pub fn iter(
         &self,

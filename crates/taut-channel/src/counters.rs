@@ -5,11 +5,12 @@
 pub struct Counters {
     /// Messages that were offered and taken.
     pub sent: u64,
-    /// Their bytes.
-    pub sent_bytes: u64,
     /// Messages that were handed to the application.
     pub received: u64,
-    /// Their bytes.
+    // Not behind `sent`: as neighbours they are added as a vector, in six instructions, not two.
+    /// The bytes of what was sent.
+    pub sent_bytes: u64,
+    /// The bytes of what was received.
     pub received_bytes: u64,
     /// What is lost for good, in the channel's measure: messages of a lease, bytes elsewhere.
     pub lost: u64,
@@ -62,25 +63,39 @@ pub struct SubscriberCounters {
 }
 
 /// The longest time between two looks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct PollGap {
-    last_ns: Option<i64>,
-    max_ns: u64,
+    last_ns: i64,
+    max_ns: i64,
+}
+
+/// There was no look yet: no time is later.
+const NEVER: i64 = i64::MAX;
+
+impl Default for PollGap {
+    fn default() -> Self {
+        Self { last_ns: NEVER, max_ns: 0 }
+    }
 }
 
 impl PollGap {
     #[inline]
     pub(crate) const fn note(&mut self, now: taut_types::Nanos) {
-        if let Some(last) = self.last_ns {
-            let gap = now.0.saturating_sub(last).unsigned_abs();
-            if gap > self.max_ns {
-                self.max_ns = gap;
-            }
+        // Once a message, and hardly ever true: what may overflow is looked at again.
+        if now.0.wrapping_sub(self.last_ns) > self.max_ns {
+            self.widen(now.0);
         }
-        self.last_ns = Some(now.0);
+        self.last_ns = now.0;
+    }
+
+    #[cold]
+    const fn widen(&mut self, now: i64) {
+        if self.last_ns != NEVER && now > self.last_ns {
+            self.max_ns = now.saturating_sub(self.last_ns);
+        }
     }
 
     pub(crate) const fn max_ns(&self) -> u64 {
-        self.max_ns
+        self.max_ns.unsigned_abs()
     }
 }

@@ -13,6 +13,22 @@ const IO: i32 = 5;
 const NOT_SUPPORTED: i32 = 95;
 const REFUSED: i32 = 111;
 
+/// A run of datagrams of one length, the last one maybe shorter, and where they go: to the
+/// connected peer without an address.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'a> {
+    pub(crate) socket: Handle,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) segment_bytes: usize,
+    pub(crate) to: Option<&'a SocketAddr>,
+}
+
+impl<'a> Run<'a> {
+    fn datagrams(self) -> impl Iterator<Item = &'a [u8]> {
+        self.bytes.chunks(self.segment_bytes.max(1))
+    }
+}
+
 /// What becomes of a channel's datagrams besides travelling.
 #[derive(Debug)]
 pub(crate) struct Datagrams {
@@ -32,68 +48,48 @@ impl Datagrams {
         Self { loss, has_offload: true, transfers: 0, injected: 0, failed: 0 }
     }
 
-    /// Sends a run of datagrams of one length. False when the kernel has no room now; what it
+    /// Sends a run. False when the kernel has no room now; what it
     /// refuses otherwise counts as lost on the way.
     #[inline(always)]
-    pub(crate) fn send<K: Kernel>(
-        &mut self,
-        io: &mut Io<K>,
-        socket: Handle,
-        bytes: &[u8],
-        segment_bytes: usize,
-        to: Option<&SocketAddr>,
-    ) -> bool {
+    pub(crate) fn send<K: Kernel>(&mut self, io: &mut Io<K>, run: Run<'_>) -> bool {
         if self.loss.is_some() {
-            return self.send_with_loss(io, socket, bytes, segment_bytes, to);
+            return self.send_with_loss(io, run);
         }
         // Most messages are sent as soon as they are offered, each as a datagram by itself.
-        if bytes.len() <= segment_bytes {
+        if run.bytes.len() <= run.segment_bytes {
             self.transfers += 1;
-            return self.send_one(io, socket, bytes, to);
+            return self.send_one(io, run);
         }
-        self.send_all(io, socket, bytes, segment_bytes, to)
+        self.send_all(io, run)
     }
 
     /// The datagrams that the loss spares, in runs as long as they are.
     #[cold]
-    fn send_with_loss<K: Kernel>(
-        &mut self,
-        io: &mut Io<K>,
-        socket: Handle,
-        bytes: &[u8],
-        segment_bytes: usize,
-        to: Option<&SocketAddr>,
-    ) -> bool {
+    fn send_with_loss<K: Kernel>(&mut self, io: &mut Io<K>, run: Run<'_>) -> bool {
         let (mut from, mut at) = (0, 0);
-        for datagram in bytes.chunks(segment_bytes.max(1)) {
+        for datagram in run.datagrams() {
             if self.drops() {
-                if let Some(run) = bytes.get(from..at).filter(|run| !run.is_empty()) {
-                    self.send_all(io, socket, run, segment_bytes, to);
+                if let Some(bytes) = run.bytes.get(from..at).filter(|bytes| !bytes.is_empty()) {
+                    self.send_all(io, Run { bytes, ..run });
                 }
                 from = at + datagram.len();
             }
             at += datagram.len();
         }
-        if let Some(run) = bytes.get(from..).filter(|run| !run.is_empty()) {
-            self.send_all(io, socket, run, segment_bytes, to);
+        if let Some(bytes) = run.bytes.get(from..).filter(|bytes| !bytes.is_empty()) {
+            self.send_all(io, Run { bytes, ..run });
         }
         true
     }
 
-    fn send_all<K: Kernel>(
-        &mut self,
-        io: &mut Io<K>,
-        socket: Handle,
-        bytes: &[u8],
-        segment_bytes: usize,
-        to: Option<&SocketAddr>,
-    ) -> bool {
+    fn send_all<K: Kernel>(&mut self, io: &mut Io<K>, run: Run<'_>) -> bool {
+        let Run { socket, bytes, segment_bytes, to } = run;
         self.transfers += bytes.len().div_ceil(segment_bytes.max(1)) as u64;
         if bytes.len() <= segment_bytes {
-            return self.send_one(io, socket, bytes, to);
+            return self.send_one(io, run);
         }
         if !self.has_offload {
-            return self.send_singly(io, socket, bytes, segment_bytes, to);
+            return self.send_singly(io, run);
         }
         for _ in 0..2 {
             match io.send_segmented(socket, bytes, segment_bytes as u16, to) {
@@ -103,7 +99,7 @@ impl Datagrams {
                 Err(error) => {
                     if [INVALID, IO, NOT_SUPPORTED].contains(&error.errno()) {
                         self.has_offload = false;
-                        return self.send_singly(io, socket, bytes, segment_bytes, to);
+                        return self.send_singly(io, run);
                     }
                     self.failed += 1;
                     return true;
@@ -115,30 +111,20 @@ impl Datagrams {
 
     /// One datagram. False when the kernel has no room now.
     #[inline(always)]
-    fn send_one<K: Kernel>(
-        &mut self,
-        io: &mut Io<K>,
-        socket: Handle,
-        bytes: &[u8],
-        to: Option<&SocketAddr>,
-    ) -> bool {
-        match io.send_datagram(socket, bytes, to) {
+    fn send_one<K: Kernel>(&mut self, io: &mut Io<K>, run: Run<'_>) -> bool {
+        match io.send_datagram(run.socket, run.bytes, run.to) {
             Ok(sent) => sent.is_some(),
-            Err(error) => self.send_again(io, socket, bytes, to, error),
+            Err(error) => self.send_again(io, run, error),
         }
     }
 
     /// After an error, which an echo is not: this datagram has then not been tried.
     #[cold]
-    fn send_again<K: Kernel>(
-        &mut self,
-        io: &mut Io<K>,
-        socket: Handle,
-        bytes: &[u8],
-        to: Option<&SocketAddr>,
-        error: SysError,
-    ) -> bool {
-        let sent = if is_echo(error) { io.send_datagram(socket, bytes, to) } else { Err(error) };
+    fn send_again<K: Kernel>(&mut self, io: &mut Io<K>, run: Run<'_>, error: SysError) -> bool {
+        let sent = match is_echo(error) {
+            true => io.send_datagram(run.socket, run.bytes, run.to),
+            false => Err(error),
+        };
         match sent {
             Ok(sent) => sent.is_some(),
             Err(error) => {
@@ -148,15 +134,8 @@ impl Datagrams {
         }
     }
 
-    fn send_singly<K: Kernel>(
-        &mut self,
-        io: &mut Io<K>,
-        socket: Handle,
-        bytes: &[u8],
-        segment_bytes: usize,
-        to: Option<&SocketAddr>,
-    ) -> bool {
-        let mut datagrams = bytes.chunks(segment_bytes.max(1));
+    fn send_singly<K: Kernel>(&mut self, io: &mut Io<K>, run: Run<'_>) -> bool {
+        let mut datagrams = run.datagrams();
         let mut is_first = true;
         loop {
             let mut batch = [&[][..]; SEND_BATCH_MAX];
@@ -168,7 +147,7 @@ impl Datagrams {
             let Some(batch) = batch.get(..count).filter(|batch| !batch.is_empty()) else {
                 return true;
             };
-            match self.send_batch(io, socket, batch, to) {
+            match self.send_batch(io, run, batch) {
                 // Only of a run of which nothing has left yet is more to be had by waiting.
                 0 if is_first => return false,
                 sent if sent < count => return true,
@@ -177,15 +156,9 @@ impl Datagrams {
         }
     }
 
-    fn send_batch<K: Kernel>(
-        &mut self,
-        io: &mut Io<K>,
-        socket: Handle,
-        batch: &[&[u8]],
-        to: Option<&SocketAddr>,
-    ) -> usize {
+    fn send_batch<K: Kernel>(&mut self, io: &mut Io<K>, run: Run<'_>, batch: &[&[u8]]) -> usize {
         for _ in 0..2 {
-            match io.send_batch(socket, batch, to) {
+            match io.send_batch(run.socket, batch, run.to) {
                 Ok(sent) => return sent,
                 Err(error) if is_echo(error) => {}
                 Err(_) => {

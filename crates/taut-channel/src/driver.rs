@@ -167,6 +167,19 @@ pub(crate) trait SubscriptionDriver {
     }
 }
 
+/// A message as one run of bytes: gathered, where it comes in several parts.
+#[inline]
+pub(crate) fn joined<'a>(parts: &[&'a [u8]], gathered: &'a mut Vec<u8>) -> &'a [u8] {
+    match parts {
+        [message] => message,
+        parts => {
+            gathered.clear();
+            parts.iter().for_each(|part| gathered.extend_from_slice(part));
+            gathered
+        }
+    }
+}
+
 /// Takes a source off the loop. One that is gone already is what was wanted.
 pub(crate) fn close_source<K: Kernel>(io: &mut Io<K>, source: Handle) {
     let _ = io.discard(source);

@@ -95,12 +95,13 @@ impl Publication {
     #[inline]
     pub fn work(&mut self, now: Nanos) -> usize {
         // What was offered first: a turn is a system call.
-        let mut count = self.end.duty(self.own.io(), now);
-        if self.end.wants_turn(now) {
-            count += self.turn(Nanos::ZERO);
-            count += self.end.duty(self.own.io(), now);
-        }
-        count
+        let count = self.end.duty(self.own.io(), now);
+        if self.end.wants_turn(now) { count + self.work_after_turn(now) } else { count }
+    }
+
+    #[inline(never)]
+    fn work_after_turn(&mut self, now: Nanos) -> usize {
+        self.turn(Nanos::ZERO) + self.end.duty(self.own.io(), now)
     }
 
     /// The next connection event, if there is one.

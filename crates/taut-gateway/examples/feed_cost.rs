@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::net::{SocketAddr, SocketAddrV4, TcpListener};
 
 use taut_fix::CompId;
-use taut_gateway::{FeedInput, FusedClient, Gateway, GatewayConfig, OrderEntry, Regions, Strategy};
+use taut_gateway::{FeedInput, FusedClient, Gateway, GatewayConfig, Regions, Strategy, Trading};
 use taut_ipc::Segment;
 use taut_market_data::native::{
     Levels, Message, NativeConfig, NativeFeed, PACKET_BYTES_MAX, PacketFlags, PacketHeader,
@@ -18,7 +18,7 @@ use taut_types::{
     Instrument, InstrumentId, Lots, Nanos, OrderId, Price, Qty, SequenceNumber, Side, Symbol,
 };
 
-const INSTRUMENT: InstrumentId = InstrumentId(1);
+const INSTRUMENT: InstrumentId = InstrumentId(0);
 /// Of a side.
 const LEVELS: i64 = 50;
 
@@ -36,7 +36,7 @@ impl Sum {
 }
 
 impl Strategy for Sum {
-    fn on_market(&mut self, _now: Nanos, event: &Event, _orders: &mut impl OrderEntry) {
+    fn on_market(&mut self, _now: Nanos, event: &Event, _trading: &mut impl Trading) {
         self.events += 1;
         match event.kind {
             EventKind::Top(top) => {
@@ -62,7 +62,7 @@ fn open<'m>(regions: &Regions<'m>, order_address: SocketAddrV4) -> Counted<'m> {
     let instrument = Instrument::new(INSTRUMENT, symbol, Price(10_000_000), share);
     let name = |name: &[u8]| CompId::new(name).expect("a name");
     let config = GatewayConfig {
-        instrument: instrument.expect("an instrument"),
+        instruments: vec![instrument.expect("an instrument")],
         order_address,
         sender_comp_id: name(b"GATEWAY"),
         target_comp_id: name(b"VENUE"),
@@ -72,7 +72,7 @@ fn open<'m>(regions: &Regions<'m>, order_address: SocketAddrV4) -> Counted<'m> {
         hot: true,
     };
     let feed = NativeConfig {
-        instrument: config.instrument,
+        instrument: config.instruments[0],
         stream_id: Some(7),
         level_capacity: 1 << 13,
         has_retransmission: false,

@@ -1,31 +1,128 @@
-//! Where the strategy lives, as the gateway sees it.
+//! Where strategies live, as the gateway sees it.
 
-use std::collections::VecDeque;
-
+use taut_book::LevelBook;
 use taut_lat::{Stage, StageOffsets};
-use taut_market_data::{Event, EventKind, Soundness, Staleness};
-use taut_ring::{Policy, RingError, broadcast, spsc};
-use taut_sys::{Clock, Doorbell};
-use taut_types::{ClientOrderId, Nanos};
+use taut_market_data::{BestPrices, Event, Soundness, Staleness};
+use taut_sys::Clock;
+use taut_types::{
+    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, StrategyId,
+    UserId,
+};
 
-use crate::mark::{Mark, StampTable};
-use crate::message::{NewOrder, OrderUpdate, Request, RequestKind, TickStamps};
-use crate::regions::{Regions, TICKS_LAYOUT};
-use crate::strategy::{OrderEntry, Strategy};
+use crate::mark::Mark;
+use crate::message::{
+    GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, Request, RequestKind, TickStamps,
+};
+use crate::strategy::{State, Trading};
 
-/// A client of the gateway: takes events and updates, has requests.
+/// Whose orders they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Owner {
+    /// The user.
+    pub user: UserId,
+    /// Its strategy.
+    pub strategy: StrategyId,
+}
+
+impl Owner {
+    /// Whose order this is.
+    #[must_use]
+    pub const fn of(order: ClientOrderId) -> Self {
+        Self { user: order.user(), strategy: order.strategy() }
+    }
+
+    /// The id of its order with this number.
+    #[must_use]
+    pub const fn order(self, number: u64) -> ClientOrderId {
+        ClientOrderId::of(self.user, self.strategy, number)
+    }
+}
+
+/// What a gateway knows, for its clients to pass on.
+pub trait GatewayState {
+    /// Every instrument, at its number.
+    fn instruments(&self) -> &[Instrument];
+    /// The book of an instrument; nothing of one that is not followed.
+    fn book(&self, instrument: InstrumentId) -> Option<&LevelBook>;
+    /// Whether a book can be trusted.
+    fn soundness(&self, instrument: InstrumentId) -> Soundness;
+    /// The top of a book, as it was told last.
+    fn best(&self, instrument: InstrumentId) -> BestPrices;
+    /// An order that is not over.
+    fn order(&self, id: ClientOrderId) -> Option<OpenOrder>;
+    /// Shows the owner's orders that are not over.
+    fn visit_orders(&self, owner: Owner, visit: &mut dyn FnMut(&OpenOrder));
+    /// What the owner holds.
+    fn position(&self, owner: Owner, instrument: InstrumentId, account: AccountId) -> Position;
+    /// Whether orders can be sent.
+    fn is_order_entry_up(&self) -> bool;
+}
+
+/// Nothing is known: for a client without a gateway.
+impl GatewayState for () {
+    fn instruments(&self) -> &[Instrument] {
+        &[]
+    }
+    fn book(&self, _: InstrumentId) -> Option<&LevelBook> {
+        None
+    }
+    fn soundness(&self, _: InstrumentId) -> Soundness {
+        Soundness::Stale(Staleness::Joining)
+    }
+    fn best(&self, _: InstrumentId) -> BestPrices {
+        BestPrices::default()
+    }
+    fn order(&self, _: ClientOrderId) -> Option<OpenOrder> {
+        None
+    }
+    fn visit_orders(&self, _: Owner, _: &mut dyn FnMut(&OpenOrder)) {}
+    fn position(&self, _: Owner, instrument: InstrumentId, account: AccountId) -> Position {
+        Position { instrument, account, ..Position::default() }
+    }
+    fn is_order_entry_up(&self) -> bool {
+        false
+    }
+}
+
+/// A gateway's clients: they take events and updates, and have requests.
 pub trait Client {
-    /// Tells it what one packet changed. `stamps` holds the ends of `decode` and `book`.
-    fn market(&mut self, clock: &Clock, stamps: TickStamps, events: &[Event]);
+    /// Tells what one packet changed. `stamps` holds the ends of `decode` and `book`.
+    fn market(
+        &mut self,
+        clock: &Clock,
+        state: &impl GatewayState,
+        stamps: TickStamps,
+        events: &[Event],
+    );
 
-    /// Tells it what happened to one of its orders, and when; `false` when it does not take it.
-    fn order_update(&mut self, clock: &Clock, now: Nanos, update: &OrderUpdate) -> bool;
+    /// Tells the owner of an order what happened to it, and when.
+    fn order_update(
+        &mut self,
+        clock: &Clock,
+        state: &impl GatewayState,
+        now: Nanos,
+        update: &OrderUpdate,
+    );
 
-    /// Its next request.
+    /// Tells all of them what happened to the gateway, and when.
+    fn gateway_event(
+        &mut self,
+        clock: &Clock,
+        state: &impl GatewayState,
+        now: Nanos,
+        event: &GatewayEvent,
+    );
+
+    /// The next request.
     fn next_request(&mut self) -> Option<Request>;
 
+    /// There was nothing else to do: tells on what has been begun. Whether there was any.
+    fn idle(&mut self, _state: &impl GatewayState, _clock: &Clock) -> bool {
+        false
+    }
+
     /// Comes about every millisecond.
-    fn timer(&mut self, clock: &Clock, now: Nanos);
+    fn timer(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos);
 }
 
 /// Where the requests of a strategy go.
@@ -34,208 +131,71 @@ pub(crate) trait RequestQueue {
     fn push(&mut self, request: &Request, mark: Mark) -> bool;
 }
 
-/// The strategy's [`OrderEntry`]: numbers the requests and stamps them.
-pub(crate) struct Entry<'a, Q> {
+/// What a strategy is handed for one event: numbers its requests, stamps them, and looks up.
+pub(crate) struct Entry<'a, Q, S> {
     pub(crate) clock: &'a Clock,
+    pub(crate) state: &'a S,
     pub(crate) queue: &'a mut Q,
-    pub(crate) next_id: &'a mut u64,
+    pub(crate) owner: Owner,
+    pub(crate) next_number: &'a mut u64,
     pub(crate) origin: Nanos,
     pub(crate) offsets: StageOffsets,
     pub(crate) mark: Mark,
 }
 
-impl<Q: RequestQueue> Entry<'_, Q> {
-    fn send(&mut self, kind: RequestKind) -> Option<ClientOrderId> {
-        let id = ClientOrderId(*self.next_id);
+impl<Q: RequestQueue, S> Entry<'_, Q, S> {
+    fn send(&mut self, id: ClientOrderId, kind: RequestKind, tag: u32) -> bool {
         let mut offsets = self.offsets;
         if self.origin != Nanos::ZERO {
             let now = self.clock.now();
             offsets.set_end(Stage::Strategy, now.since(self.origin).0.unsigned_abs());
         }
-        let request = Request { id, kind, origin: self.origin, offsets };
-        self.queue.push(&request, self.mark).then(|| {
-            *self.next_id += 1;
+        let request = Request { id, kind, tag, origin: self.origin, offsets };
+        self.queue.push(&request, self.mark)
+    }
+}
+
+impl<Q: RequestQueue, S: GatewayState> State for Entry<'_, Q, S> {
+    fn instruments(&self) -> &[Instrument] {
+        self.state.instruments()
+    }
+
+    fn book(&self, instrument: InstrumentId) -> Option<&LevelBook> {
+        self.state.book(instrument)
+    }
+
+    fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
+        self.state.order(id).filter(|order| Owner::of(order.id) == self.owner)
+    }
+
+    fn visit_orders(&self, visit: &mut dyn FnMut(&OpenOrder)) {
+        self.state.visit_orders(self.owner, visit);
+    }
+
+    fn position(&self, instrument: InstrumentId, account: AccountId) -> Position {
+        self.state.position(self.owner, instrument, account)
+    }
+}
+
+impl<Q: RequestQueue, S: GatewayState> Trading for Entry<'_, Q, S> {
+    #[inline]
+    fn create_tagged(&mut self, terms: &OrderTerms, tag: u32) -> Option<ClientOrderId> {
+        let id = self.owner.order(*self.next_number);
+        self.send(id, RequestKind::Create(*terms), tag).then(|| {
+            *self.next_number += 1;
             id
         })
     }
-}
 
-impl<Q: RequestQueue> OrderEntry for Entry<'_, Q> {
-    fn new_order(&mut self, order: NewOrder) -> Option<ClientOrderId> {
-        self.send(RequestKind::New(order))
+    fn modify(&mut self, order: ClientOrderId, price: Price, lots: Lots) -> bool {
+        self.send(order, RequestKind::Modify { price, lots }, 0)
     }
 
     fn cancel(&mut self, order: ClientOrderId) -> bool {
-        self.send(RequestKind::Cancel(order)).is_some()
-    }
-}
-
-/// A bounded queue within the thread; it allocates when it is built and never again.
-#[derive(Debug)]
-struct LocalQueue(VecDeque<Request>);
-
-/// Requests that a fused strategy may have waiting: one packet's worth.
-const LOCAL_REQUESTS_MAX: usize = 256;
-
-impl RequestQueue for LocalQueue {
-    fn push(&mut self, request: &Request, _mark: Mark) -> bool {
-        let room = self.0.len() < LOCAL_REQUESTS_MAX;
-        if room {
-            self.0.push_back(*request);
-        }
-        room
-    }
-}
-
-/// The strategy in the gateway's own thread: no memory between them but the stack.
-#[derive(Debug)]
-pub struct FusedClient<S> {
-    strategy: S,
-    queue: LocalQueue,
-    next_id: u64,
-}
-
-impl<S: Strategy> FusedClient<S> {
-    /// A client around this strategy.
-    #[must_use]
-    pub fn new(strategy: S) -> Self {
-        let queue = LocalQueue(VecDeque::with_capacity(LOCAL_REQUESTS_MAX));
-        Self { strategy, queue, next_id: 1 }
+        self.send(order, RequestKind::Cancel, 0)
     }
 
-    /// The strategy.
-    #[must_use]
-    pub const fn strategy(&self) -> &S {
-        &self.strategy
+    fn cancel_all(&mut self, filter: OrderFilter) -> bool {
+        self.send(self.owner.order(0), RequestKind::CancelAll(filter), 0)
     }
-
-    /// No new orders from now on; what is open is cancelled.
-    pub fn stop(&mut self) {
-        self.strategy.stop();
-    }
-
-    fn with_entry(
-        &mut self,
-        clock: &Clock,
-        stamps: TickStamps,
-        act: impl FnOnce(&mut S, &mut Entry<'_, LocalQueue>),
-    ) {
-        let mut entry = Entry {
-            clock,
-            queue: &mut self.queue,
-            next_id: &mut self.next_id,
-            origin: stamps.origin,
-            offsets: stamps.offsets(),
-            mark: Mark::default(),
-        };
-        act(&mut self.strategy, &mut entry);
-    }
-}
-
-impl<S: Strategy> Client for FusedClient<S> {
-    #[inline]
-    fn market(&mut self, clock: &Clock, stamps: TickStamps, events: &[Event]) {
-        self.with_entry(clock, stamps, |strategy, entry| {
-            events.iter().for_each(|event| strategy.on_market(event.receive_time, event, entry));
-        });
-    }
-
-    fn order_update(&mut self, clock: &Clock, now: Nanos, update: &OrderUpdate) -> bool {
-        self.with_entry(clock, TickStamps::NONE, |strategy, entry| {
-            strategy.on_order(now, update, entry);
-        });
-        true
-    }
-
-    #[inline]
-    fn next_request(&mut self) -> Option<Request> {
-        self.queue.0.pop_front()
-    }
-
-    fn timer(&mut self, clock: &Clock, now: Nanos) {
-        self.with_entry(clock, TickStamps::NONE, |strategy, entry| {
-            strategy.on_timer(now, entry);
-        });
-    }
-}
-
-/// The strategy in another process, behind shared memory.
-#[derive(Debug)]
-pub struct SplitClient<'m> {
-    ticks: broadcast::Publisher<'m>,
-    requests: spsc::Consumer<'m>,
-    updates: spsc::Producer<'m>,
-    /// Whether the book can be trusted, as the strategy was told last.
-    soundness: Soundness,
-    /// What orders are measured from, while the events that may cause them are in the ring.
-    stamps: StampTable,
-    /// Rung after each publication, where the strategy sleeps in the kernel.
-    doorbell: Option<Doorbell>,
-}
-
-impl<'m> SplitClient<'m> {
-    /// A client behind these regions; `doorbell` is the strategy's, if it blocks.
-    ///
-    /// # Errors
-    /// When a region cannot hold its ring.
-    pub fn new(regions: &Regions<'m>, doorbell: Option<Doorbell>) -> Result<Self, RingError> {
-        Ok(Self {
-            ticks: broadcast::Publisher::resume(regions.ticks, TICKS_LAYOUT, Policy::Overwrite)?,
-            requests: spsc::Consumer::resume(regions.requests)?,
-            updates: spsc::Producer::resume(regions.updates)?,
-            soundness: Soundness::Stale(Staleness::Joining),
-            stamps: StampTable::default(),
-            doorbell,
-        })
-    }
-
-    fn wake(&self) {
-        if let Some(doorbell) = &self.doorbell {
-            doorbell.ring();
-        }
-    }
-}
-
-impl Client for SplitClient<'_> {
-    #[inline]
-    fn market(&mut self, clock: &Clock, mut stamps: TickStamps, events: &[Event]) {
-        let mut number = 0;
-        if stamps.is_measured() {
-            // The stage ends with the store that follows: it cannot be stamped after itself.
-            let [.., publish] = &mut stamps.ends;
-            let end = clock.now().since(stamps.origin).0;
-            *publish = u32::try_from(end).unwrap_or(u32::MAX);
-            number = self.stamps.insert(stamps);
-        }
-        for event in events {
-            if let EventKind::Book(soundness) = event.kind {
-                self.soundness = soundness;
-            }
-            let mark = Mark::new(number, self.soundness);
-            // An overwriting ring is never full.
-            let _ = self.ticks.publish(&event.to_words(mark.0));
-        }
-        if !events.is_empty() {
-            self.wake();
-        }
-    }
-
-    fn order_update(&mut self, _clock: &Clock, now: Nanos, update: &OrderUpdate) -> bool {
-        let taken = self.updates.push(&update.pack(now)).is_ok();
-        self.wake();
-        taken
-    }
-
-    #[inline]
-    fn next_request(&mut self) -> Option<Request> {
-        // Words that are no request are a broken peer's; they are passed over.
-        while let Some(payload) = self.requests.pop() {
-            if let Some((request, mark)) = Request::unpack(&payload) {
-                return Some(self.stamps.complete(request, Mark(mark)));
-            }
-        }
-        None
-    }
-
-    fn timer(&mut self, _clock: &Clock, _now: Nanos) {}
 }

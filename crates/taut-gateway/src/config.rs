@@ -9,8 +9,8 @@ use taut_types::{Instrument, Lots, Nanos};
 /// A gateway's settings.
 #[derive(Clone, Debug)]
 pub struct GatewayConfig {
-    /// What is traded.
-    pub instrument: Instrument,
+    /// What is traded: each instrument at the place that its number says, from 0.
+    pub instruments: Vec<Instrument>,
     /// Where the venue takes orders.
     pub order_address: SocketAddrV4,
     /// SenderCompID (49).

@@ -29,8 +29,6 @@ pub enum GatewayError {
     Encode(FixError),
     /// What we sent was not taken by the kernel in whole, and the venue does not read.
     VenueStalled,
-    /// The strategy does not read its order updates.
-    StrategyStalled,
     /// The venue reported something that cannot happen to the order.
     Contradiction,
 }
@@ -47,7 +45,6 @@ impl fmt::Display for GatewayError {
             Self::VenueGone => f.write_str("the venue closed the order session"),
             Self::Encode(error) => write!(f, "a message could not be encoded: {error}"),
             Self::VenueStalled => f.write_str("the venue does not read what we send"),
-            Self::StrategyStalled => f.write_str("the strategy does not read its order updates"),
             Self::Contradiction => {
                 f.write_str("the venue reported what cannot happen to one of our orders")
             }

@@ -7,18 +7,23 @@ use taut_fix::Now;
 use taut_io::{
     Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, Operation,
 };
-use taut_market_data::{FeedHandler, FeedRequest, Source};
+use taut_market_data::{BestPrices, FeedHandler, FeedRequest, Soundness, Source};
+use taut_oms::Reference;
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Clock, DatagramInfo, SysError};
-use taut_types::{Lots, Nanos, SequenceNumber, Side};
+use taut_types::{
+    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, SequenceNumber, Side,
+};
 
-use crate::client::Client;
+use crate::client::{Client, GatewayState, Owner};
 use crate::config::GatewayConfig;
 use crate::counters::GatewayCounters;
 use crate::error::GatewayError;
 use crate::feed::{Feed, FeedInput};
 use crate::market::Market;
-use crate::message::{OrderUpdate, Request, TickStamps};
+use crate::message::{
+    GatewayEvent, OpenOrder, OrderUpdate, Position, Request, RequestKind, TickStamps,
+};
 use crate::observer::Observer;
 use crate::order_entry::OrderSession;
 use crate::regions::{Recorders, Regions};
@@ -30,12 +35,14 @@ const PACKETS_IN_A_ROW: usize = 8;
 const REQUESTS_IN_A_ROW: usize = 64;
 /// Time between two rounds of housekeeping.
 const HOUSEKEEPING: Nanos = Nanos::from_millis(1);
+/// Updates of orders that one receive may bring without memory being taken for them.
+const UPDATES: usize = 1_024;
 /// Orders, two lines, snapshots, packets sent again (or two streams), and some of an observer.
 const SOURCES: usize = 8;
 
-/// A gateway: one instrument, one feed, one order session, one client, one thread.
+/// A gateway: one feed, one order session, one thread; many instruments and strategies.
 ///
-/// `F` is the venue's market data; `C` is where the strategy lives; `K` is the kernel under the
+/// `F` is the venue's market data; `C` is where the strategies live; `K` is the kernel under the
 /// loop, and `O` who looks on. All times are the [`Clock`]'s: on a simulated kernel, whoever turns
 /// its clock sets that of the gateway ([`Gateway::clock_mut`]).
 #[derive(Debug)]
@@ -51,8 +58,13 @@ struct Core<'m, C, F, O> {
     clock: Clock,
     feed: Feed,
     streams: Option<Box<Streams>>,
+    instruments: Box<[Instrument]>,
     market: Market<F>,
     orders: OrderSession,
+    /// What became of orders, until it is told.
+    updates: Vec<OrderUpdate>,
+    /// Whether orders could be sent, as the clients were told last.
+    was_up: bool,
     observer: O,
     client: C,
     recorders: Recorders<'m>,
@@ -129,8 +141,11 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
             clock,
             feed: Feed::new(io, input, config.hot)?,
             streams,
-            market: Market::new(handler, config.instrument.id()),
+            instruments: config.instruments.clone().into_boxed_slice(),
+            market: Market::new(handler),
             orders: OrderSession::connect(config, io, now)?,
+            updates: Vec::with_capacity(UPDATES),
+            was_up: false,
             observer: (),
             client,
             recorders: Recorders::new(regions)?,
@@ -152,14 +167,17 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
     ) -> Result<Gateway<'m, C, F, K, O>, GatewayError> {
         let Self { mut events, core, housekeeping_due } = self;
         observer.on_start(events.io(), &core.clock)?;
-        let Core { clock, feed, market, orders, client, recorders, shared_counters, .. } = core;
-        let Core { hot, received, fault, streams, .. } = core;
+        let Core { clock, feed, streams, instruments, market, orders, updates, was_up, .. } = core;
+        let Core { client, recorders, shared_counters, hot, received, fault, .. } = core;
         let core = Core {
             clock,
             feed,
             streams,
+            instruments,
             market,
             orders,
+            updates,
+            was_up,
             observer,
             client,
             recorders,
@@ -206,6 +224,9 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
             worked = core.look_at_line_b(events.io())?;
         }
         if !worked {
+            worked = core.idle();
+        }
+        if !worked {
             core.observer.on_idle(events.io(), &core.clock)?;
         }
         Ok(worked)
@@ -223,10 +244,11 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         }
         self.housekeeping_due = now + HOUSEKEEPING;
         self.core.watch_feed(self.events.io(), now)?;
-        let Core { clock, orders, client, shared_counters, .. } = &mut self.core;
-        orders.handle_timeout(self.events.io(), clock)?;
-        client.timer(clock, now);
-        let shared_counters = *shared_counters;
+        let core = &mut self.core;
+        core.orders.handle_timeout(self.events.io(), &core.clock)?;
+        core.with_client(|client, clock, state| client.timer(clock, state, now));
+        core.tell_order_entry(now);
+        let shared_counters = core.shared_counters;
         self.counters().store(shared_counters);
         Ok(true)
     }
@@ -261,7 +283,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         self.core.orders.is_logged_out()
     }
 
-    /// Whether the book can be trusted and orders can be sent.
+    /// Whether all books can be trusted and orders can be sent.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.core.market.is_sound() && self.core.orders.is_active()
@@ -289,10 +311,16 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         &mut self.core.client
     }
 
-    /// The book; nothing when the feed does not follow the instrument.
+    /// The instruments, each at its number.
     #[must_use]
-    pub fn book(&self) -> Option<&LevelBook> {
-        self.core.market.book()
+    pub fn instruments(&self) -> &[Instrument] {
+        &self.core.instruments
+    }
+
+    /// The book of an instrument; nothing when the feed does not follow it.
+    #[must_use]
+    pub fn book(&self, instrument: InstrumentId) -> Option<&LevelBook> {
+        self.core.market.feed().book(instrument)
     }
 
     /// The feed handler, to look at.
@@ -318,7 +346,8 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     pub fn counters(&self) -> GatewayCounters {
         let feed = self.core.market.feed().counters();
         let answers = self.core.orders.table().answers();
-        let levels = |side| self.core.market.book().map_or(0, |book| book.level_count(side) as u64);
+        let books = || self.core.instruments.iter().filter_map(|it| self.book(it.id()));
+        let levels = |side| books().map(|book| book.level_count(side) as u64).sum();
         let [a, b] = feed.lines;
         GatewayCounters {
             ticks: feed.applied,
@@ -368,13 +397,53 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
 
     #[inline]
     fn serve(&mut self, io: &mut Io<impl Kernel>, request: &Request) -> Result<(), GatewayError> {
-        let reference = self.market.reference();
-        let Self { orders, clock, recorders, observer, client, .. } = self;
+        let Self { orders, clock, recorders, observer, market, updates, .. } = self;
         let on_sent = |bytes: &[u8]| observer.on_order_sent(bytes);
-        match orders.handle_request(io, clock, request, reference, recorders, on_sent)? {
-            Some(update) => tell(client, clock, clock.now(), &update),
-            None => Ok(()),
+        let reference = match &request.kind {
+            RequestKind::Create(terms) => market.reference(terms.instrument),
+            _ => Reference::default(),
+        };
+        orders.handle_request(io, clock, request, reference, recorders, on_sent, updates)?;
+        if !self.updates.is_empty() {
+            self.tell_updates(self.clock.now());
         }
+        Ok(())
+    }
+
+    /// Tells whose orders they are what became of them.
+    fn tell_updates(&mut self, now: Nanos) {
+        let mut updates = std::mem::take(&mut self.updates);
+        self.with_client(|client, clock, state| {
+            updates.iter().for_each(|update| client.order_update(clock, state, now, update));
+        });
+        updates.clear();
+        self.updates = updates;
+    }
+
+    /// Tells the clients whether orders can be sent, when it is no longer as it was.
+    fn tell_order_entry(&mut self, now: Nanos) {
+        let is_up = self.orders.is_active();
+        if is_up != self.was_up {
+            self.was_up = is_up;
+            let event = GatewayEvent::OrderEntry { is_up };
+            self.with_client(|client, clock, state| {
+                client.gateway_event(clock, state, now, &event);
+            });
+        }
+    }
+
+    /// Nothing else is to be done: the clients are told on what has been begun.
+    #[inline]
+    fn idle(&mut self) -> bool {
+        let Self { client, clock, instruments, market, orders, .. } = self;
+        client.idle(&Known { instruments, market, orders }, clock)
+    }
+
+    /// Hands the clients what they may look up.
+    #[inline]
+    fn with_client<T>(&mut self, act: impl FnOnce(&mut C, &Clock, &Known<'_, F>) -> T) -> T {
+        let Self { client, clock, instruments, market, orders, .. } = self;
+        act(client, clock, &Known { instruments, market, orders })
     }
 
     /// Takes a frame, tells the client what it changed, and serves what the client answers.
@@ -479,7 +548,9 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
     ) -> Result<(), GatewayError> {
         // A copy and a heartbeat change nothing.
         if !self.market.events().is_empty() {
-            self.client.market(&self.clock, stamps, self.market.events());
+            self.with_client(|client, clock, known| {
+                client.market(clock, known, stamps, known.market.events());
+            });
         }
         self.serve_requests(io)?;
         self.feed.set_recovering(io, !self.market.is_sound())
@@ -508,10 +579,12 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
                 None => self.observer.on_completion(io, completion),
             },
             Completion::Received { stream, bytes } if is_order_entry(stream) => {
-                let Self { clock, client, orders, recorders, .. } = self;
+                let Self { clock, orders, recorders, updates, .. } = self;
                 let received = clock.now();
-                let pass_on = |update: &OrderUpdate| tell(client, clock, received, update);
-                orders.receive(io, (clock, received), bytes, recorders, pass_on)
+                let taken = orders.receive(io, (clock, received), bytes, recorders, updates);
+                self.tell_updates(received);
+                self.tell_order_entry(received);
+                taken
             }
             Completion::Connected { stream } if is_order_entry(stream) => self.connected(io),
             Completion::Failed { source, operation: Operation::Connect, error, .. }
@@ -549,15 +622,44 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Handler<K> for Core<'_, 
     }
 }
 
-fn tell<C: Client>(
-    client: &mut C,
-    clock: &Clock,
-    now: Nanos,
-    update: &OrderUpdate,
-) -> Result<(), GatewayError> {
-    if client.order_update(clock, now, update) {
-        Ok(())
-    } else {
-        Err(GatewayError::StrategyStalled)
+/// What a gateway knows, for its clients.
+#[derive(Debug)]
+struct Known<'a, F> {
+    instruments: &'a [Instrument],
+    market: &'a Market<F>,
+    orders: &'a OrderSession,
+}
+
+impl<F: FeedHandler> GatewayState for Known<'_, F> {
+    fn instruments(&self) -> &[Instrument] {
+        self.instruments
+    }
+
+    fn book(&self, instrument: InstrumentId) -> Option<&LevelBook> {
+        self.market.feed().book(instrument)
+    }
+
+    fn soundness(&self, instrument: InstrumentId) -> Soundness {
+        self.market.feed().soundness(instrument)
+    }
+
+    fn best(&self, instrument: InstrumentId) -> BestPrices {
+        self.market.feed().best(instrument)
+    }
+
+    fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
+        self.orders.order(id)
+    }
+
+    fn visit_orders(&self, owner: Owner, visit: &mut dyn FnMut(&OpenOrder)) {
+        self.orders.visit_orders(owner, visit);
+    }
+
+    fn position(&self, owner: Owner, instrument: InstrumentId, account: AccountId) -> Position {
+        self.orders.position(owner, instrument, account)
+    }
+
+    fn is_order_entry_up(&self) -> bool {
+        self.orders.is_active()
     }
 }

@@ -23,29 +23,37 @@ mod config;
 mod counters;
 mod error;
 mod feed;
+mod fused;
 mod gateway;
+mod hub;
 mod mark;
 mod market;
 mod message;
 mod observer;
 mod order_entry;
 mod regions;
+mod replica;
 mod reports;
 mod runner;
 mod strategy;
 mod stream;
 mod touch;
 
-pub use client::{Client, FusedClient, SplitClient};
+pub use client::{Client, GatewayState, Owner};
 pub use config::GatewayConfig;
 pub use counters::{GatewayCounters, StrategyCounters};
 pub use error::GatewayError;
 pub use feed::{FeedInput, FeedSocket, FeedSockets};
+pub use fused::FusedClient;
 pub use gateway::Gateway;
-pub use message::{NewOrder, OrderUpdate, Refusal, Request, RequestKind, TickStamps, UpdateKind};
+pub use hub::{Hub, SlotId};
+pub use message::{
+    GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, Refusal, Request, RequestKind,
+    TickStamps, UpdateKind,
+};
 pub use observer::Observer;
-pub use regions::{Regions, Views};
+pub use regions::{Regions, StrategyRegions, Views};
 pub use runner::StrategyRunner;
-pub use strategy::{OrderEntry, Strategy};
+pub use strategy::{State, Strategy, Trading};
 pub use stream::{FeedStreams, StreamAddress};
 pub use touch::{TouchConfig, TouchStrategy};

@@ -4,39 +4,18 @@
 //! the gateway, in a table; the event carries its packet's number there, a request brings the
 //! number back, and the order is measured from where its packet was received.
 
-use taut_market_data::Soundness;
 use taut_types::Nanos;
 
 use crate::message::{Request, TickStamps};
 use crate::regions::TICKS_LAYOUT;
 
-/// What an event carries beside itself: its packet's number (13 bits, 0 when it is not measured),
-/// and whether the book can be trusted (3 bits): a reader that was overtaken may have missed the
-/// [`EventKind::Book`](taut_market_data::EventKind::Book) that said so.
+/// What an event carries beside itself: its packet's number, 0 when it is not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mark(pub(crate) u16);
 
-const NUMBER_BITS: u32 = 13;
-const NUMBERS: usize = 1 << NUMBER_BITS;
-
-impl Mark {
-    pub(crate) const fn new(number: u16, soundness: Soundness) -> Self {
-        Self(number | (soundness.to_code() as u16) << NUMBER_BITS)
-    }
-
-    /// Nothing for a code that a broken peer made up.
-    pub(crate) const fn soundness(self) -> Option<Soundness> {
-        Soundness::from_code((self.0 >> NUMBER_BITS) as u8)
-    }
-
-    pub(crate) const fn number(self) -> u16 {
-        self.0 & (NUMBERS - 1) as u16
-    }
-}
-
 /// As many packets as the ring has events: what can still be read can still be measured.
 const PACKETS: usize = TICKS_LAYOUT.slot_count;
-const _: () = assert!(PACKETS.is_power_of_two() && PACKETS <= NUMBERS);
+const _: () = assert!(PACKETS.is_power_of_two() && PACKETS <= 1 << u16::BITS);
 
 /// The stamps of the last packets.
 #[derive(Debug)]
@@ -52,23 +31,23 @@ impl Default for StampTable {
 }
 
 impl StampTable {
-    /// Keeps the stamps of a packet; its number.
+    /// Keeps the stamps of a packet; its mark.
     #[inline]
-    pub(crate) fn insert(&mut self, stamps: TickStamps) -> u16 {
+    pub(crate) fn insert(&mut self, stamps: TickStamps) -> Mark {
         let next = (self.last + 1) & (PACKETS - 1) as u16;
         // Number 0 says that there is none.
         self.last = next.max(1);
         if let Some(place) = self.stamps.get_mut(usize::from(self.last)) {
             *place = stamps;
         }
-        self.last
+        Mark(self.last)
     }
 
     /// The request with the stages of the packet that caused it. It is not measured when that
     /// packet is forgotten, or when the number is one that a broken peer made up.
     #[inline]
     pub(crate) fn complete(&self, request: Request, mark: Mark) -> Request {
-        match self.stamps.get(usize::from(mark.number())) {
+        match self.stamps.get(usize::from(mark.0)) {
             Some(stamps) if stamps.is_measured() && stamps.origin == request.origin => {
                 Request { offsets: stamps.complete(request.offsets), ..request }
             }
@@ -80,7 +59,6 @@ impl StampTable {
 #[cfg(test)]
 mod tests {
     use taut_lat::StageOffsets;
-    use taut_market_data::Staleness;
     use taut_types::ClientOrderId;
 
     use super::*;
@@ -92,24 +70,21 @@ mod tests {
         let stamps = |at: u32| TickStamps { origin: Nanos(at.into()), ends: [at, at + 1, at + 2] };
         let request = |origin| Request {
             id: ClientOrderId(1),
-            kind: RequestKind::Cancel(ClientOrderId(2)),
+            kind: RequestKind::Cancel,
+            tag: 0,
             origin,
             offsets: StageOffsets::from_ends([0, 0, 0, 90_000, 90_001, 0, 0, 0, 0]),
         };
         let first = table.insert(stamps(1));
-        let known = [Soundness::Sound, Soundness::Stale(Staleness::BookFull)];
         for at in 2..20_000 {
-            let number = table.insert(stamps(at));
-            let soundness = known[at as usize % 2];
-            let mark = Mark::new(number, soundness);
-            assert_eq!((mark.number(), mark.soundness()), (number, Some(soundness)));
+            let mark = table.insert(stamps(at));
             let made = table.complete(request(Nanos(at.into())), mark);
             assert_eq!(made.offsets.ends()[..5], [at, at + 1, at + 2, 90_000, 90_001]);
             assert_eq!(made.origin, Nanos(at.into()));
         }
         // Another packet has the number by now; no packet has it; nothing was measured.
-        for (origin, mark) in [(1, first), (5, u16::MAX), (0, 0)] {
-            let made = table.complete(request(Nanos(origin)), Mark(mark));
+        for (origin, mark) in [(1, first), (5, Mark(u16::MAX)), (0, Mark(0))] {
+            let made = table.complete(request(Nanos(origin)), mark);
             assert_eq!(made.origin, Nanos::ZERO);
         }
     }

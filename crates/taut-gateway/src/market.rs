@@ -1,6 +1,5 @@
 //! Market data in: frames to a book, each step of the way timed.
 
-use taut_book::LevelBook;
 use taut_market_data::{Event, FeedHandler, Soundness, Source};
 use taut_oms::Reference;
 use taut_sys::Clock;
@@ -14,14 +13,12 @@ use crate::message::TickStamps;
 pub(crate) struct Market<F> {
     feed: F,
     changes: Changes,
-    instrument: InstrumentId,
 }
 
 impl<F: FeedHandler> Market<F> {
-    /// Follows the book of this instrument.
-    pub(crate) fn new(feed: F, instrument: InstrumentId) -> Self {
+    pub(crate) fn new(feed: F) -> Self {
         let changes = Changes::new(feed.events_max());
-        Self { feed, changes, instrument }
+        Self { feed, changes }
     }
 
     /// Takes a frame; [`Market::events`] holds what it changed. The tick began at `received`: when
@@ -82,21 +79,18 @@ impl<F: FeedHandler> Market<F> {
 
     /// The market that prices are checked against; nothing while the book cannot be trusted.
     #[inline]
-    pub(crate) fn reference(&self) -> Reference {
-        if !self.is_sound() {
+    pub(crate) fn reference(&self, instrument: InstrumentId) -> Reference {
+        if self.feed.soundness(instrument) != Soundness::Sound {
             return Reference::default();
         }
-        let best = self.feed.best(self.instrument);
+        let best = self.feed.best(instrument);
         Reference { bid: best.bid.map(|(price, _)| price), ask: best.ask.map(|(price, _)| price) }
     }
 
+    /// Whether every book can be trusted.
     #[inline]
     pub(crate) fn is_sound(&self) -> bool {
-        self.feed.soundness(self.instrument) == Soundness::Sound
-    }
-
-    pub(crate) fn book(&self) -> Option<&LevelBook> {
-        self.feed.book(self.instrument)
+        self.feed.is_settled()
     }
 
     pub(crate) const fn feed(&self) -> &F {

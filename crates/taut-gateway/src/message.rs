@@ -1,12 +1,22 @@
-//! What a strategy asks for and is answered, and how it is packed into the slots of a ring.
+//! What a strategy and its gateway tell each other, and how it is packed into the slots of a ring.
 //!
-//! Every message is one [`Payload`] of seven words. Words that a peer made up decode to nothing;
-//! they can never panic. Market data is packed by [`taut_market_data::Event::to_words`].
+//! A message is one or two [`Payload`]s of seven words. Words that a peer made up decode to
+//! nothing; they can never panic. Market data is packed by
+//! [`taut_market_data::Event::to_words`].
+
+mod reply;
+mod request;
+mod update;
 
 use taut_lat::{Stage, StageOffsets};
-use taut_oms::{OrderState, RiskReject};
 use taut_ring::Payload;
-use taut_types::{ClientOrderId, Lots, Nanos, OrderType, Price, Side, TimeInForce};
+use taut_types::Nanos;
+
+pub use reply::{GatewayEvent, OpenOrder, Position};
+pub(crate) use reply::{Reply, ReplyReader, at_position};
+pub(crate) use request::RequestReader;
+pub use request::{OrderFilter, Request, RequestKind};
+pub use update::{OrderUpdate, Refusal, UpdateKind};
 
 /// When the packet behind an event was received, and where its first stages ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +54,53 @@ impl TickStamps {
     }
 }
 
+/// One or two slots of a ring: the second has what the first has no room for, and goes before it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slots {
+    slots: [Payload; 2],
+    count: usize,
+}
+
+impl Slots {
+    const fn one(slot: Payload) -> Self {
+        Self { slots: [slot, [0; 7]], count: 1 }
+    }
+
+    const fn two(before: Payload, slot: Payload) -> Self {
+        Self { slots: [before, slot], count: 2 }
+    }
+
+    #[inline]
+    pub(crate) fn as_slice(&self) -> &[Payload] {
+        self.slots.get(..self.count).unwrap_or(&[])
+    }
+}
+
+/// Kinds of slots: requests, order updates, and what goes before one of them. Those of events stay
+/// below [`FIRST_KIND`].
+mod kind {
+    pub const CREATE: u8 = 32;
+    pub const MODIFY: u8 = 33;
+    pub const CANCEL: u8 = 34;
+    pub const CANCEL_ALL: u8 = 35;
+    pub const TELL_BOOKS: u8 = 36;
+    pub const UPDATE: u8 = 40;
+    pub const OPEN_ORDER: u8 = 41;
+    pub const INSTRUMENT: u8 = 42;
+    pub const POSITION: u8 = 43;
+    pub const STATE: u8 = 44;
+    pub const AT: u8 = 254;
+    pub const BEFORE: u8 = 255;
+}
+
+/// The kinds of [`taut_market_data::Event::to_words`] are below this.
+pub(crate) const FIRST_KIND: u8 = 32;
+
+/// The kind of a slot.
+pub(crate) const fn kind_of(payload: &Payload) -> u8 {
+    byte(payload[0], 0)
+}
+
 const fn word(low: u32, high: u32) -> u64 {
     low as u64 | (high as u64) << 32
 }
@@ -60,258 +117,7 @@ const fn byte(word: u64, index: u32) -> u8 {
     (word >> (8 * index)) as u8
 }
 
-/// A new order, as a strategy asks for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NewOrder {
-    /// Buy or sell.
-    pub side: Side,
-    /// Limit or market.
-    pub order_type: OrderType,
-    /// How long it lives.
-    pub time_in_force: TimeInForce,
-    /// The limit price; not looked at for a market order.
-    pub price: Price,
-    /// How much.
-    pub lots: Lots,
-}
-
-/// What a request asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestKind {
-    /// Send this order.
-    New(NewOrder),
-    /// Cancel the order with this id.
-    Cancel(ClientOrderId),
-}
-
-/// A strategy's request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// Its own id; that of the order, when it is a new one.
-    pub id: ClientOrderId,
-    /// What it asks for.
-    pub kind: RequestKind,
-    /// When the packet that caused it was received; 0 when none did.
-    pub origin: Nanos,
-    /// Where its stages ended so far: up to `strategy`.
-    pub offsets: StageOffsets,
-}
-
-impl Request {
-    /// Packs it, with the mark of the event that caused it. Word 0: kind, side, type, time in
-    /// force; word 1: id; words 2 and 3: price and lots, or the order to cancel; word 4: origin;
-    /// word 5: ends of `to_strategy` and `strategy`; word 6: the mark. The other ends stay in the
-    /// gateway.
-    #[must_use]
-    pub fn pack(&self, mark: u16) -> Payload {
-        let [_, _, _, to_strategy, strategy, ..] = self.offsets.ends();
-        let (head, a, b) = match self.kind {
-            RequestKind::New(order) => {
-                let (side, kind) = (order.side as u8, order.order_type as u8);
-                let head = [0, side, kind, order.time_in_force as u8];
-                (head, order.price.0.cast_unsigned(), order.lots.0.cast_unsigned())
-            }
-            RequestKind::Cancel(order) => ([1, 0, 0, 0], order.0, 0),
-        };
-        [
-            u32::from_le_bytes(head).into(),
-            self.id.0,
-            a,
-            b,
-            self.origin.0.cast_unsigned(),
-            word(to_strategy, strategy),
-            mark.into(),
-        ]
-    }
-
-    /// The request and its mark, if the words are one.
-    #[must_use]
-    pub fn unpack(payload: &Payload) -> Option<(Self, u16)> {
-        let [head, id, a, b, origin, ends, mark] = *payload;
-        let kind = match byte(head, 0) {
-            0 => RequestKind::New(NewOrder {
-                side: Side::from_index(byte(head, 1))?,
-                order_type: OrderType::from_index(byte(head, 2))?,
-                time_in_force: TimeInForce::from_index(byte(head, 3))?,
-                price: Price(a.cast_signed()),
-                lots: Lots(b.cast_signed()),
-            }),
-            1 => RequestKind::Cancel(ClientOrderId(a)),
-            _ => return None,
-        };
-        let ends = [0, 0, 0, low(ends), high(ends), 0, 0, 0, 0];
-        let offsets = StageOffsets::from_ends(ends);
-        let origin = Nanos(origin.cast_signed());
-        Some((Self { id: ClientOrderId(id), kind, origin, offsets }, low(mark) as u16))
-    }
-}
-
-/// Why the gateway itself refused a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// A pre-trade check said no.
-    Risk(RiskReject),
-    /// The order session is not logged on.
-    NotConnected,
-    /// The order table has no room, or the id was used before.
-    Table,
-    /// There is no working order to cancel.
-    NotWorking,
-}
-
-impl Refusal {
-    const fn to_code(self) -> u8 {
-        match self {
-            Self::Risk(reason) => reason as u8,
-            Self::NotConnected => 64,
-            Self::Table => 65,
-            Self::NotWorking => 66,
-        }
-    }
-
-    const fn from_code(code: u8) -> Option<Self> {
-        use RiskReject as R;
-        Some(match code {
-            1 => Self::Risk(R::Quantity),
-            2 => Self::Risk(R::PriceCollar),
-            3 => Self::Risk(R::NoReference),
-            4 => Self::Risk(R::Rate),
-            5 => Self::Risk(R::Position),
-            6 => Self::Risk(R::OpenOrders),
-            7 => Self::Risk(R::Killed),
-            64 => Self::NotConnected,
-            65 => Self::Table,
-            66 => Self::NotWorking,
-            _ => return None,
-        })
-    }
-}
-
-/// What happened to an order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UpdateKind {
-    /// The venue took it.
-    Accepted,
-    /// The venue refused it.
-    Rejected,
-    /// It traded.
-    Filled {
-        /// At this price.
-        price: Price,
-        /// This much.
-        lots: Lots,
-    },
-    /// The venue cancelled it at our request.
-    Cancelled,
-    /// The venue refused to cancel it.
-    CancelRejected,
-    /// The venue cancelled it unasked.
-    Expired,
-    /// The gateway refused the request; it never left.
-    Refused(Refusal),
-}
-
-/// An update of an order for the strategy that owns it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OrderUpdate {
-    /// Which order.
-    pub id: ClientOrderId,
-    /// What happened.
-    pub kind: UpdateKind,
-    /// Its state afterwards.
-    pub state: OrderState,
-    /// What of it may still trade.
-    pub lots_open: Lots,
-}
-
-impl OrderUpdate {
-    /// Packs it, with the time of what it tells.
-    #[must_use]
-    pub fn pack(&self, at: Nanos) -> Payload {
-        let (kind, code, price, lots) = match self.kind {
-            UpdateKind::Accepted => (0, 0, 0, 0),
-            UpdateKind::Rejected => (1, 0, 0, 0),
-            UpdateKind::Filled { price, lots } => (2, 0, price.0, lots.0),
-            UpdateKind::Cancelled => (3, 0, 0, 0),
-            UpdateKind::CancelRejected => (4, 0, 0, 0),
-            UpdateKind::Expired => (5, 0, 0, 0),
-            UpdateKind::Refused(reason) => (6, reason.to_code(), 0, 0),
-        };
-        let head = u32::from_le_bytes([kind, code, self.state as u8, 0]);
-        let open = self.lots_open.0.cast_unsigned();
-        let at = at.0.cast_unsigned();
-        [head.into(), self.id.0, price.cast_unsigned(), lots.cast_unsigned(), open, at, 0]
-    }
-
-    /// The update and its time, if the words are one.
-    #[must_use]
-    pub fn unpack(payload: &Payload) -> Option<(Self, Nanos)> {
-        let [head, id, price, lots, open, at, _] = *payload;
-        let kind = match byte(head, 0) {
-            0 => UpdateKind::Accepted,
-            1 => UpdateKind::Rejected,
-            2 => UpdateKind::Filled {
-                price: Price(price.cast_signed()),
-                lots: Lots(lots.cast_signed()),
-            },
-            3 => UpdateKind::Cancelled,
-            4 => UpdateKind::CancelRejected,
-            5 => UpdateKind::Expired,
-            6 => UpdateKind::Refused(Refusal::from_code(byte(head, 1))?),
-            _ => return None,
-        };
-        let state = OrderState::from_index(byte(head, 2))?;
-        let lots_open = Lots(open.cast_signed());
-        Some((Self { id: ClientOrderId(id), kind, state, lots_open }, Nanos(at.cast_signed())))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn every_request_unpacks_to_itself() {
-        let offsets = StageOffsets::from_ends([0, 0, 0, 4, 5, 0, 0, 0, 0]);
-        let order = NewOrder {
-            side: Side::Sell,
-            order_type: OrderType::Limit,
-            time_in_force: TimeInForce::ImmediateOrCancel,
-            price: Price(585_330_000_000),
-            lots: Lots(18),
-        };
-        for kind in [RequestKind::New(order), RequestKind::Cancel(ClientOrderId(8))] {
-            let request = Request { id: ClientOrderId(9), kind, origin: Nanos(77), offsets };
-            assert_eq!(Request::unpack(&request.pack(7)), Some((request, 7)));
-        }
-    }
-
-    #[test]
-    fn every_order_update_unpacks_to_itself() {
-        let refusals = (0..=u8::MAX).filter_map(Refusal::from_code).map(UpdateKind::Refused);
-        let kinds = [
-            UpdateKind::Accepted,
-            UpdateKind::Rejected,
-            UpdateKind::Filled { price: Price(3), lots: Lots(4) },
-            UpdateKind::Cancelled,
-            UpdateKind::CancelRejected,
-            UpdateKind::Expired,
-        ];
-        for kind in kinds.into_iter().chain(refusals) {
-            for state in OrderState::ALL {
-                let update = OrderUpdate { id: ClientOrderId(5), kind, state, lots_open: Lots(6) };
-                let at = Nanos(77);
-                assert_eq!(OrderUpdate::unpack(&update.pack(at)), Some((update, at)));
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn words_that_a_peer_made_up_never_panic(words in any::<[u64; 7]>()) {
-            let _ = Request::unpack(&words);
-            let _ = OrderUpdate::unpack(&words);
-        }
-    }
+/// Four bytes and a number of 32 bits.
+const fn head(bytes: [u8; 4], high: u32) -> u64 {
+    word(u32::from_le_bytes(bytes), high)
 }

@@ -10,13 +10,17 @@ use taut_io::{Handle, Io, Kernel};
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{Order, OrderEvent, OrderState, OrderTable, Reference, Risk};
 use taut_sys::{Address, Clock, StreamOptions};
-use taut_types::{ClientOrderId, Instrument, Lots, Nanos, OrderType, Qty};
+use taut_types::{
+    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderFlags, OrderTerms,
+    OrderType, Price, Qty, RequestId, Side,
+};
 
+use crate::client::Owner;
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
-use crate::message::{NewOrder, OrderUpdate, Refusal, Request, RequestKind, UpdateKind};
+use crate::message::{OpenOrder, OrderUpdate, Position, Refusal, Request, RequestKind, UpdateKind};
 use crate::regions::Recorders;
-use crate::reports::Reports;
+use crate::reports::{Reports, update};
 
 /// Room for what one receive of the loop brings, behind the start of a message.
 const INBOX_BYTES: usize = 64 * 1_024 + MESSAGE_BYTES_MAX;
@@ -38,14 +42,15 @@ pub(crate) struct OrderSession {
     stream: Handle,
     link: Link<MemoryStore>,
     index: FieldIndex,
-    instrument: Instrument,
-    symbol: ShortText,
+    instruments: Box<[Instrument]>,
     table: OrderTable,
     risk: Risk,
     reports: Reports,
     logged_out: bool,
     risk_rejects: u64,
     refused: u64,
+    /// Cancel requests, so that each has an id of its own.
+    cancels: u16,
 }
 
 impl OrderSession {
@@ -67,11 +72,11 @@ impl OrderSession {
             stream,
             link: Link::new(session, &sizes),
             index: FieldIndex::with_capacity(FIELDS_MAX),
-            instrument: config.instrument,
-            symbol: config.instrument.symbol().into(),
+            instruments: config.instruments.clone().into_boxed_slice(),
             table: OrderTable::with_capacity(config.order_capacity),
             risk: Risk::new(config.risk, now.mono),
-            reports: Reports::new(config.instrument),
+            reports: Reports::new(&config.instruments),
+            cancels: 0,
             logged_out: false,
             risk_rejects: 0,
             refused: 0,
@@ -90,9 +95,10 @@ impl OrderSession {
         self.transmit(io, now).map(drop)
     }
 
-    /// Handles a request of the client and returns what it must be told at once; `on_sent` gets the
-    /// bytes of a new order that has left.
+    /// Handles a request of the client; `updates` gets what its owner must be told at once, and
+    /// `on_sent` the bytes of a new order that has left.
     #[inline]
+    #[expect(clippy::too_many_arguments, reason = "all of them are of one line of the path")]
     pub(crate) fn handle_request(
         &mut self,
         io: &mut Io<impl Kernel>,
@@ -101,16 +107,37 @@ impl OrderSession {
         reference: Reference,
         recorders: &mut Recorders<'_>,
         on_sent: impl FnOnce(&[u8]),
-    ) -> Result<Option<OrderUpdate>, GatewayError> {
+        updates: &mut Vec<OrderUpdate>,
+    ) -> Result<(), GatewayError> {
         match request.kind {
-            RequestKind::New(order) => {
-                self.send_order(io, (clock, request), order, reference, recorders, on_sent)
+            RequestKind::Create(terms) => {
+                let refused =
+                    self.send_order(io, (clock, request), &terms, reference, recorders, on_sent)?;
+                updates.extend(refused);
             }
-            RequestKind::Cancel(target) => self.send_cancel(io, clock, request.id, target),
+            RequestKind::Modify { .. } => {
+                updates.push(self.refuse_known(request.id, Refusal::Unsupported));
+            }
+            RequestKind::Cancel => updates.extend(self.send_cancel(io, clock, request.id)?),
+            RequestKind::CancelAll(filter) => {
+                let owner = Owner::of(request.id);
+                let meant = |order: &&Order| {
+                    Owner::of(order.id) == owner
+                        && order.state == OrderState::Working
+                        && filter.matches(&order.terms)
+                };
+                let orders: Vec<_> =
+                    self.table.open_orders().filter(meant).map(|order| order.id).collect();
+                for order in orders {
+                    updates.extend(self.send_cancel(io, clock, order)?);
+                }
+            }
+            RequestKind::TellBooks => {}
         }
+        Ok(())
     }
 
-    /// Handles what the venue sent, message by message; `tell` passes on what became of our
+    /// Handles what the venue sent, message by message; `updates` gets what became of our
     /// orders. `received` is when the receive call returned: there a round trip ends.
     pub(crate) fn receive(
         &mut self,
@@ -118,11 +145,11 @@ impl OrderSession {
         (clock, received): (&Clock, Nanos),
         mut bytes: &[u8],
         recorders: &mut Recorders<'_>,
-        mut tell: impl FnMut(&OrderUpdate) -> Result<(), GatewayError>,
+        updates: &mut Vec<OrderUpdate>,
     ) -> Result<(), GatewayError> {
         let now = at(clock, received);
         loop {
-            self.handle_messages(now, &mut bytes, recorders, &mut tell)?;
+            self.handle_messages(now, &mut bytes, recorders, updates)?;
             let is_paused = self.link.is_paused();
             let has_written = self.transmit(io, now)?;
             if !(is_paused && has_written) {
@@ -137,7 +164,7 @@ impl OrderSession {
         now: Now,
         bytes: &mut &[u8],
         recorders: &mut Recorders<'_>,
-        tell: &mut impl FnMut(&OrderUpdate) -> Result<(), GatewayError>,
+        updates: &mut Vec<OrderUpdate>,
     ) -> Result<(), GatewayError> {
         let Self { link, index, reports, table, risk, .. } = self;
         while let Some(delivery) = link.handle_bytes(now, bytes, index) {
@@ -169,9 +196,7 @@ impl OrderSession {
                     None
                 }
             };
-            if let Some(update) = update {
-                tell(&update)?;
-            }
+            updates.extend(update);
         }
         Ok(())
     }
@@ -246,7 +271,7 @@ impl OrderSession {
         &mut self,
         io: &mut Io<impl Kernel>,
         (clock, request): (&Clock, &Request),
-        order: NewOrder,
+        order: &OrderTerms,
         reference: Reference,
         recorders: &mut Recorders<'_>,
         on_sent: impl FnOnce(&[u8]),
@@ -256,14 +281,14 @@ impl OrderSession {
         let taken = clock.now();
         mark(&mut offsets, Stage::ToGateway, origin, taken);
 
-        if let Err(refusal) = self.check(taken, request.id, &order, reference) {
-            return Ok(Some(self.refuse(request.id, refusal)));
+        if let Err(refusal) = self.check(taken, request.id, order, reference) {
+            return Ok(Some(self.refuse(request.id, order, refusal)));
         }
         let checked = clock.now();
         mark(&mut offsets, Stage::Risk, origin, checked);
 
         let now = at(clock, checked);
-        self.encode_order(now, request.id, &order)?;
+        self.encode_order(now, request.id, order)?;
         let encoded = clock.now();
         mark(&mut offsets, Stage::Encode, origin, encoded);
 
@@ -273,7 +298,7 @@ impl OrderSession {
 
         on_sent(self.link.unsent());
         self.link.clear_unsent();
-        self.remember(request.id, &order, encoded)?;
+        self.remember(request, order, encoded)?;
         if origin != Nanos::ZERO {
             recorders.path.record(&offsets);
         }
@@ -286,16 +311,23 @@ impl OrderSession {
         &mut self,
         now: Nanos,
         id: ClientOrderId,
-        order: &NewOrder,
+        order: &OrderTerms,
         reference: Reference,
     ) -> Result<(), Refusal> {
+        let is_plain = order.stop_price.is_none() && order.lots_shown == Lots::ZERO;
+        if !is_plain || order.flags != OrderFlags::NONE {
+            return Err(Refusal::Unsupported);
+        }
+        if self.instruments.get(order.instrument.0 as usize).is_none() {
+            return Err(Refusal::UnknownInstrument);
+        }
         if !self.link.session().is_active() {
             return Err(Refusal::NotConnected);
         }
         if !self.table.has_room_for(id) {
             return Err(Refusal::Table);
         }
-        let NewOrder { side, order_type, price, lots, .. } = *order;
+        let OrderTerms { side, order_type, price, lots, .. } = *order;
         self.risk.check(now, side, order_type, price, lots, reference).map_err(Refusal::Risk)
     }
 
@@ -304,16 +336,17 @@ impl OrderSession {
         &mut self,
         now: Now,
         id: ClientOrderId,
-        order: &NewOrder,
+        order: &OrderTerms,
     ) -> Result<(), GatewayError> {
+        let instrument = self.instrument(order.instrument)?;
         let message = NewOrderSingle {
-            cl_ord_id: ShortText::from_u64(id.0),
-            symbol: self.symbol,
+            cl_ord_id: cl_ord_id(RequestId::create(id)),
+            symbol: instrument.symbol().into(),
             side: order.side,
             order_type: order.order_type,
             time_in_force: order.time_in_force,
             price: (order.order_type == OrderType::Limit).then_some(order.price),
-            qty: self.qty(order.lots)?,
+            qty: quantity(instrument, order.lots)?,
             transact_time: now.utc,
         };
         self.link.outbox(now).send_message(&message).map_err(GatewayError::Encode)
@@ -321,51 +354,87 @@ impl OrderSession {
 
     fn remember(
         &mut self,
-        id: ClientOrderId,
-        order: &NewOrder,
+        request: &Request,
+        terms: &OrderTerms,
         sent_at: Nanos,
     ) -> Result<(), GatewayError> {
-        let NewOrder { side, price, lots, .. } = *order;
-        let state = OrderState::Sent;
-        let (lots_open, lots_closed) = (lots, Lots::ZERO);
-        let order = Order { id, side, price, lots, lots_open, lots_closed, sent_at, state };
+        let (lots_open, lots_closed) = (terms.lots, Lots::ZERO);
+        let order = Order {
+            id: request.id,
+            terms: *terms,
+            tag: request.tag,
+            lots_open,
+            lots_closed,
+            sent_at,
+            state: OrderState::Sent,
+        };
         self.table.insert(order).map_err(|_| GatewayError::Contradiction)
     }
 
-    fn refuse(&mut self, id: ClientOrderId, refusal: Refusal) -> OrderUpdate {
+    fn refuse(&mut self, id: ClientOrderId, terms: &OrderTerms, refusal: Refusal) -> OrderUpdate {
         match refusal {
             Refusal::Risk(_) => self.risk_rejects += 1,
             _ => self.refused += 1,
         }
-        let (kind, state) = (UpdateKind::Refused(refusal), OrderState::Rejected);
-        OrderUpdate { id, kind, state, lots_open: Lots::ZERO }
+        OrderUpdate {
+            id,
+            version: 0,
+            instrument: terms.instrument,
+            account: terms.account,
+            kind: UpdateKind::Refused(refusal),
+            state: OrderState::Rejected,
+            lots_open: Lots::ZERO,
+            lots_filled: Lots::ZERO,
+            exchange_time: Nanos::ZERO,
+        }
+    }
+
+    /// Refuses a request about an order, which stays what it is.
+    fn refuse_known(&mut self, id: ClientOrderId, refusal: Refusal) -> OrderUpdate {
+        self.refused += 1;
+        let kind = UpdateKind::Refused(refusal);
+        match self.table.get(id) {
+            Some(order) => update(order, kind, Nanos::ZERO),
+            None => {
+                let terms = OrderTerms::market(InstrumentId::UNKNOWN, Side::Buy, Lots::ZERO);
+                let OrderTerms { instrument, account, lots, .. } = terms;
+                OrderUpdate {
+                    id,
+                    version: 0,
+                    instrument,
+                    account,
+                    kind,
+                    state: OrderState::Cancelled,
+                    lots_open: lots,
+                    lots_filled: lots,
+                    exchange_time: Nanos::ZERO,
+                }
+            }
+        }
     }
 
     fn send_cancel(
         &mut self,
         io: &mut Io<impl Kernel>,
         clock: &Clock,
-        id: ClientOrderId,
         target: ClientOrderId,
     ) -> Result<Option<OrderUpdate>, GatewayError> {
         let is_active = self.is_active();
         let order = match self.table.get(target).copied() {
             Some(order) if order.state == OrderState::Working && is_active => order,
-            known => {
-                self.refused += 1;
-                let state = known.map_or(OrderState::Cancelled, |order| order.state);
-                let lots_open = known.map_or(Lots::ZERO, |order| order.lots_open);
-                let kind = UpdateKind::Refused(Refusal::NotWorking);
-                return Ok(Some(OrderUpdate { id: target, kind, state, lots_open }));
-            }
+            _ => return Ok(Some(self.refuse_known(target, Refusal::NotWorking))),
         };
+        // Version 1 is the order's own.
+        self.cancels = self.cancels.checked_add(1).unwrap_or(2).max(2);
+        let instrument = self.instrument(order.terms.instrument)?;
+        let request = RequestId { order: target, version: self.cancels };
         let now = at(clock, clock.now());
         let message = OrderCancelRequest {
-            cl_ord_id: ShortText::from_u64(id.0),
-            orig_cl_ord_id: ShortText::from_u64(target.0),
-            symbol: self.symbol,
-            side: order.side,
-            qty: self.qty(order.lots)?,
+            cl_ord_id: cl_ord_id(request),
+            orig_cl_ord_id: cl_ord_id(RequestId::create(target)),
+            symbol: instrument.symbol().into(),
+            side: order.terms.side,
+            qty: quantity(instrument, order.terms.lots)?,
             transact_time: now.utc,
         };
         self.link.outbox(now).send_message(&message).map_err(GatewayError::Encode)?;
@@ -377,10 +446,30 @@ impl OrderSession {
         Ok(None)
     }
 
-    /// The quantity of so many lots.
-    #[inline]
-    fn qty(&self, lots: Lots) -> Result<Qty, GatewayError> {
-        self.instrument.qty(lots).map_err(|_| GatewayError::Contradiction)
+    fn instrument(&self, id: InstrumentId) -> Result<&Instrument, GatewayError> {
+        self.instruments.get(id.0 as usize).ok_or(GatewayError::Contradiction)
+    }
+
+    /// An order that is not over.
+    pub(crate) fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
+        self.table.get(id).filter(|order| !order.state.is_done()).map(open_order)
+    }
+
+    /// Shows the owner's orders that are not over.
+    pub(crate) fn visit_orders(&self, owner: Owner, visit: &mut dyn FnMut(&OpenOrder)) {
+        let orders = self.table.open_orders().filter(|order| Owner::of(order.id) == owner);
+        orders.for_each(|order| visit(&open_order(order)));
+    }
+
+    /// What the gateway holds.
+    pub(crate) fn position(
+        &self,
+        _owner: Owner,
+        instrument: InstrumentId,
+        account: AccountId,
+    ) -> Position {
+        let lots = self.risk.position();
+        Position { instrument, account, lots, average_price: Price(0) }
     }
 
     /// Sends what waits in the outbox; what the kernel does not take now, the loop keeps.
@@ -399,6 +488,24 @@ impl OrderSession {
         }
         Ok(has_written)
     }
+}
+
+/// The text of a request.
+fn cl_ord_id(request: RequestId) -> ShortText {
+    // Sixteen bytes fit.
+    ShortText::new(&request.to_text()).unwrap_or_else(|| ShortText::from_u64(request.order.0))
+}
+
+/// The quantity of so many lots.
+#[inline]
+fn quantity(instrument: &Instrument, lots: Lots) -> Result<Qty, GatewayError> {
+    instrument.qty(lots).map_err(|_| GatewayError::Contradiction)
+}
+
+/// An order as its owner may look it up.
+const fn open_order(order: &Order) -> OpenOrder {
+    let Order { id, terms, tag, state, lots_open, .. } = *order;
+    OpenOrder { id, terms, state, lots_open, tag }
 }
 
 /// The venue is trusted to know its dictionary: the fields that are used are checked as they are

@@ -1,4 +1,7 @@
-//! The shared segment of a run: which region holds what.
+//! The shared memory of a gateway: which region holds what.
+//!
+//! One segment is for everybody ([`Regions`]): market events, the clock, what is measured and
+//! counted. Each strategy in a process of its own has one more ([`StrategyRegions`]).
 
 use taut_ipc::{IpcError, Region, Segment};
 use taut_lat::{HISTOGRAM_WORDS, PATH_WORDS, PathRecorder, PathView, Recorder, View};
@@ -13,39 +16,34 @@ use crate::error::GatewayError;
 /// of a busy feed.
 pub(crate) const TICKS_LAYOUT: broadcast::Layout =
     broadcast::Layout { slot_count: 8_192, reader_count: 0 };
-/// Slots of the request ring and of the order-update ring.
+/// Slots of a request ring and of a reply ring.
 const REQUEST_SLOTS: usize = 1_024;
-const UPDATE_SLOTS: usize = 8_192;
+pub(crate) const REPLY_SLOTS: usize = 8_192;
 
 const fn region(id: u32, words: usize) -> Region {
-    Region { id, version: 1, words }
+    Region { id, version: 2, words }
 }
 
 const CLOCK: Region = region(1, cell::words_for(MAPPING_WORDS));
 const TICKS: Region = region(2, broadcast::words_for(TICKS_LAYOUT.slot_count, 0));
-const REQUESTS: Region = region(3, spsc::words_for(REQUEST_SLOTS));
-const UPDATES: Region = region(4, spsc::words_for(UPDATE_SLOTS));
-const GATEWAY: Region = region(5, GatewayCounters::WORDS);
-const STRATEGY: Region = region(6, StrategyCounters::WORDS);
-const PATH: Region = region(7, PATH_WORDS);
-const ROUND_TRIP: Region = region(8, HISTOGRAM_WORDS);
-const BARE_SEND: Region = region(9, HISTOGRAM_WORDS);
+const GATEWAY: Region = region(3, GatewayCounters::WORDS);
+const PATH: Region = region(4, PATH_WORDS);
+const ROUND_TRIP: Region = region(5, HISTOGRAM_WORDS);
+const BARE_SEND: Region = region(6, HISTOGRAM_WORDS);
 
-/// The regions of a run's segment.
+const REQUESTS: Region = region(1, spsc::words_for(REQUEST_SLOTS));
+const REPLIES: Region = region(2, spsc::words_for(REPLY_SLOTS));
+const STRATEGY: Region = region(3, StrategyCounters::WORDS);
+
+/// The regions of the segment that gateway, strategies and observers share.
 #[derive(Clone, Copy, Debug)]
 pub struct Regions<'m> {
     /// Seqlock cell: how ticks become CLOCK_MONOTONIC. Written by whoever anchors the clock.
     pub clock: &'m [AtomicU64],
     /// Broadcast ring: market events, gateway to strategies.
     pub ticks: &'m [AtomicU64],
-    /// SPSC ring: requests, strategy to gateway.
-    pub requests: &'m [AtomicU64],
-    /// SPSC ring: order updates, gateway to strategy.
-    pub updates: &'m [AtomicU64],
     /// [`GatewayCounters`].
     pub gateway: &'m [AtomicU64],
-    /// [`StrategyCounters`].
-    pub strategy: &'m [AtomicU64],
     /// Histograms of the stages and of tick-to-trade.
     pub path: &'m [AtomicU64],
     /// Histogram: from the send call to the first answer.
@@ -57,8 +55,7 @@ pub struct Regions<'m> {
 
 impl<'m> Regions<'m> {
     /// Every region, for [`Segment::create`].
-    pub const LAYOUT: [Region; 9] =
-        [CLOCK, TICKS, REQUESTS, UPDATES, GATEWAY, STRATEGY, PATH, ROUND_TRIP, BARE_SEND];
+    pub const LAYOUT: [Region; 6] = [CLOCK, TICKS, GATEWAY, PATH, ROUND_TRIP, BARE_SEND];
 
     /// The regions of a segment.
     ///
@@ -68,13 +65,38 @@ impl<'m> Regions<'m> {
         Ok(Self {
             clock: segment.region(CLOCK)?,
             ticks: segment.region(TICKS)?,
-            requests: segment.region(REQUESTS)?,
-            updates: segment.region(UPDATES)?,
             gateway: segment.region(GATEWAY)?,
-            strategy: segment.region(STRATEGY)?,
             path: segment.region(PATH)?,
             round_trip: segment.region(ROUND_TRIP)?,
             bare_send: segment.region(BARE_SEND)?,
+        })
+    }
+}
+
+/// The regions of the segment that a gateway shares with one strategy.
+#[derive(Clone, Copy, Debug)]
+pub struct StrategyRegions<'m> {
+    /// SPSC ring: requests, strategy to gateway.
+    pub requests: &'m [AtomicU64],
+    /// SPSC ring: order updates and what the gateway says, gateway to strategy.
+    pub replies: &'m [AtomicU64],
+    /// [`StrategyCounters`].
+    pub counters: &'m [AtomicU64],
+}
+
+impl<'m> StrategyRegions<'m> {
+    /// Every region, for [`Segment::create`].
+    pub const LAYOUT: [Region; 3] = [REQUESTS, REPLIES, STRATEGY];
+
+    /// The regions of a segment.
+    ///
+    /// # Errors
+    /// When the segment has another layout.
+    pub fn of(segment: &'m Segment) -> Result<Self, IpcError> {
+        Ok(Self {
+            requests: segment.region(REQUESTS)?,
+            replies: segment.region(REPLIES)?,
+            counters: segment.region(STRATEGY)?,
         })
     }
 }

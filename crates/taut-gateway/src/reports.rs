@@ -1,8 +1,10 @@
 //! What the venue's reports do to our orders, each of them once.
 
 use taut_fix::{ExecType, ExecutionReport, OrderCancelReject, ShortText};
-use taut_oms::{OrderEvent, OrderTable, RecentIds, Risk};
-use taut_types::{ClientOrderId, Instrument, Lots, Nanos, Price, Qty};
+use taut_oms::{Order, OrderEvent, OrderTable, RecentIds, Risk};
+use taut_types::{
+    ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Qty, RequestId,
+};
 
 use crate::error::GatewayError;
 use crate::message::{OrderUpdate, UpdateKind};
@@ -16,8 +18,8 @@ const REJECTS_REMEMBERED: usize = 1_024;
 /// What was reported so far, so that a report marked PossResend (97) is told from a new one.
 #[derive(Debug)]
 pub(crate) struct Reports {
-    /// Quantities come in its units, and orders are counted in its lots.
-    instrument: Instrument,
+    /// Quantities come in their units, and orders are counted in their lots.
+    instruments: Box<[Instrument]>,
     /// ExecID (17) of reports.
     executions: RecentIds<ShortText>,
     /// ClOrdID (11) of requests whose refusal was told: a refusal has no ExecID.
@@ -26,9 +28,9 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    pub(crate) fn new(instrument: Instrument) -> Self {
+    pub(crate) fn new(instruments: &[Instrument]) -> Self {
         Self {
-            instrument,
+            instruments: instruments.into(),
             executions: RecentIds::with_capacity(REPORTS_REMEMBERED),
             rejects: RecentIds::with_capacity(REJECTS_REMEMBERED),
             repeated: 0,
@@ -57,7 +59,8 @@ impl Reports {
         }
         self.executions.insert(report.exec_id);
         let id = order_of(report).ok_or(GatewayError::Contradiction)?;
-        let lots = self.lots(report.last_qty)?;
+        let instrument = table.get(id).map(|order| order.terms.instrument);
+        let lots = self.lots(instrument, report.last_qty)?;
         let Some((event, kind)) = meaning(report, lots) else { return Ok(None) };
         let (order, closed) =
             table.apply(id, event, lots).map_err(|_| GatewayError::Contradiction)?;
@@ -66,13 +69,13 @@ impl Reports {
                 let round_trip = received.since(order.sent_at).0.unsigned_abs();
                 recorders.round_trip.record(round_trip);
             }
-            OrderEvent::PartlyFilled | OrderEvent::Filled => risk.filled(order.side, lots),
+            OrderEvent::PartlyFilled | OrderEvent::Filled => risk.filled(order.terms.side, lots),
             _ => {}
         }
         if order.state.is_done() {
-            risk.closed(order.side, closed);
+            risk.closed(order.terms.side, closed);
         }
-        Ok(Some(OrderUpdate { id, kind, state: order.state, lots_open: order.lots_open }))
+        Ok(Some(update(&order, kind, report.transact_time.unwrap_or_default())))
     }
 
     /// The venue refused a cancel: the order works on, or had ended before.
@@ -88,16 +91,14 @@ impl Reports {
             return Ok(None);
         }
         self.rejects.insert(reject.cl_ord_id);
-        let id = reject.orig_cl_ord_id.to_u64().ok_or(GatewayError::Contradiction)?;
-        let id = ClientOrderId(id);
+        let id = order_id(&reject.orig_cl_ord_id).ok_or(GatewayError::Contradiction)?;
         let (order, closed) = table
             .apply(id, OrderEvent::CancelRejected, Lots::ZERO)
             .map_err(|_| GatewayError::Contradiction)?;
         if order.state.is_done() {
-            risk.closed(order.side, closed);
+            risk.closed(order.terms.side, closed);
         }
-        let kind = UpdateKind::CancelRejected;
-        Ok(Some(OrderUpdate { id, kind, state: order.state, lots_open: order.lots_open }))
+        Ok(Some(update(&order, UpdateKind::CancelRejected, Nanos::ZERO)))
     }
 
     /// Whether a report that may have been sent before was applied before; counts it if so.
@@ -115,20 +116,44 @@ impl Reports {
         let order = order_of(report).and_then(|id| table.get(id));
         report.exec_type == ExecType::Trade
             && order.is_some_and(|order| {
-                let traded = order.lots.0 - order.lots_open.0 - order.lots_closed.0;
-                self.lots(report.cum_qty).is_ok_and(|total| total.0 <= traded)
+                let traded = order.terms.lots.0 - order.lots_open.0 - order.lots_closed.0;
+                let instrument = Some(order.terms.instrument);
+                self.lots(instrument, report.cum_qty).is_ok_and(|total| total.0 <= traded)
             })
     }
 
     /// A quantity of the wire in lots; what is no whole number of them is none of our orders'.
-    fn lots(&self, qty: Qty) -> Result<Lots, GatewayError> {
-        self.instrument.lots(qty).map_err(|_| GatewayError::Contradiction)
+    fn lots(&self, of: Option<InstrumentId>, qty: Qty) -> Result<Lots, GatewayError> {
+        of.and_then(|instrument| self.instruments.get(instrument.0 as usize))
+            .and_then(|instrument| instrument.lots(qty).ok())
+            .ok_or(GatewayError::Contradiction)
     }
+}
+
+/// What its owner is told of an order.
+pub(crate) fn update(order: &Order, kind: UpdateKind, exchange_time: Nanos) -> OrderUpdate {
+    let OrderTerms { instrument, account, lots, .. } = order.terms;
+    OrderUpdate {
+        id: order.id,
+        version: 1,
+        instrument,
+        account,
+        kind,
+        state: order.state,
+        lots_open: order.lots_open,
+        lots_filled: Lots(lots.0 - order.lots_open.0 - order.lots_closed.0),
+        exchange_time,
+    }
+}
+
+/// The order whose request has this ClOrdID.
+fn order_id(cl_ord_id: &ShortText) -> Option<ClientOrderId> {
+    RequestId::from_text(cl_ord_id.as_bytes()).map(|request| request.order)
 }
 
 /// Which order of ours a report is about.
 fn order_of(report: &ExecutionReport<'_>) -> Option<ClientOrderId> {
-    report.orig_cl_ord_id.unwrap_or(report.cl_ord_id).to_u64().map(ClientOrderId)
+    order_id(&report.orig_cl_ord_id.unwrap_or(report.cl_ord_id))
 }
 
 /// A report as an event of its order's life; `None` when it is none.

@@ -6,10 +6,10 @@
 
 use taut_market_data::{BestPrices, Event, EventKind, Soundness};
 use taut_oms::{OrderState, Throttle};
-use taut_types::{ClientOrderId, Lots, Nanos, OrderType, Side, TimeInForce};
+use taut_types::{ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Side, TimeInForce};
 
-use crate::message::{NewOrder, OrderUpdate, UpdateKind};
-use crate::strategy::{OrderEntry, Strategy};
+use crate::message::{OrderUpdate, UpdateKind};
+use crate::strategy::{Strategy, Trading};
 
 /// Its habits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,9 @@ impl Default for TouchConfig {
     }
 }
 
+/// Instruments that need no further memory, and the most that it trades.
+const MARKETS: usize = 256;
+const MARKETS_MAX: usize = 1 << 16;
 /// Orders that it keeps open at one time.
 const OPEN_MAX: usize = 32;
 
@@ -45,12 +48,20 @@ struct Open {
 pub struct TouchStrategy {
     config: TouchConfig,
     throttle: Throttle,
-    is_sound: bool,
     stopping: bool,
-    top: BestPrices,
+    /// By instrument.
+    markets: Vec<Market>,
     open: [Option<Open>; OPEN_MAX],
-    position: Lots,
     turn: u64,
+}
+
+/// What it knows of an instrument.
+#[derive(Clone, Copy, Debug, Default)]
+struct Market {
+    is_sound: bool,
+    top: BestPrices,
+    /// Bought less sold.
+    position: Lots,
 }
 
 impl TouchStrategy {
@@ -62,30 +73,39 @@ impl TouchStrategy {
         Self {
             config,
             throttle,
-            is_sound: false,
             stopping: false,
-            top: BestPrices::default(),
+            markets: Vec::with_capacity(MARKETS),
             open: [None; OPEN_MAX],
-            position: Lots::ZERO,
             turn: 0,
         }
     }
 
-    /// Bought less sold.
+    /// Bought less sold, of an instrument.
     #[must_use]
-    pub const fn position(&self) -> Lots {
-        self.position
+    pub fn position(&self, instrument: InstrumentId) -> Lots {
+        self.markets.get(instrument.0 as usize).map_or(Lots::ZERO, |market| market.position)
+    }
+
+    /// What is known of an instrument; nothing of one that no gateway has.
+    #[inline]
+    fn market(&mut self, instrument: InstrumentId) -> Option<&mut Market> {
+        let at = instrument.0 as usize;
+        if at >= self.markets.len() && at < MARKETS_MAX {
+            self.markets.resize(at + 1, Market::default());
+        }
+        self.markets.get_mut(at)
     }
 
     /// The next order: two passive, one aggressive, and aggressive where no room is left to rest.
-    fn decide(&self) -> Option<NewOrder> {
+    fn decide(&self, instrument: InstrumentId) -> Option<OrderTerms> {
         let room = self.open.iter().any(Option::is_none);
         if !room {
             return None;
         }
-        let (bid, ask) = (self.top.bid?, self.top.ask?);
+        let market = self.markets.get(instrument.0 as usize)?;
+        let (bid, ask) = (market.top.bid?, market.top.ask?);
         let aggressive = self.turn % 3 == 2;
-        let towards_flat = match self.position.0 {
+        let towards_flat = match market.position.0 {
             0 if self.turn.is_multiple_of(2) => Side::Buy,
             0 => Side::Sell,
             long if long > 0 => Side::Sell,
@@ -98,13 +118,13 @@ impl TouchStrategy {
             (alternating, TimeInForce::GoodTillCancel)
         };
         let (price, _) = if (side == Side::Buy) == aggressive { ask } else { bid };
-        let order_type = OrderType::Limit;
-        Some(NewOrder { side, order_type, time_in_force, price, lots: self.config.lots })
+        let limit = OrderTerms::limit(instrument, side, price, self.config.lots);
+        Some(OrderTerms { time_in_force, ..limit })
     }
 
     /// Cancels the order that has rested the longest, if it has rested long enough (or all should
     /// go).
-    fn cancel_one(&mut self, now: Nanos, orders: &mut impl OrderEntry) {
+    fn cancel_one(&mut self, now: Nanos, trading: &mut impl Trading) {
         let rest = if self.stopping { Nanos::ZERO } else { self.config.rest };
         let due = self
             .open
@@ -113,7 +133,7 @@ impl TouchStrategy {
             .filter(|open| open.cancellable && now.since(open.sent_at) >= rest)
             .min_by_key(|open| open.sent_at);
         if let Some(open) = due
-            && orders.cancel(open.id)
+            && trading.cancel(open.id)
         {
             open.cancellable = false;
         }
@@ -121,18 +141,20 @@ impl TouchStrategy {
 }
 
 impl Strategy for TouchStrategy {
-    fn on_market(&mut self, now: Nanos, event: &Event, orders: &mut impl OrderEntry) {
+    fn on_market(&mut self, now: Nanos, event: &Event, trading: &mut impl Trading) {
+        let is_stopping = self.stopping;
+        let Some(market) = self.market(event.instrument) else { return };
         match event.kind {
-            EventKind::Book(soundness) => self.is_sound = soundness == Soundness::Sound,
-            EventKind::Top(top) if top != self.top => {
-                self.top = top;
-                if !self.is_sound || self.stopping {
+            EventKind::Book(soundness) => market.is_sound = soundness == Soundness::Sound,
+            EventKind::Top(top) if top != market.top => {
+                market.top = top;
+                if !market.is_sound || is_stopping {
                     return;
                 }
-                match self.decide() {
+                match self.decide(event.instrument) {
                     Some(order) if self.throttle.take(now) => {
                         self.turn += 1;
-                        if let Some(id) = orders.new_order(order)
+                        if let Some(id) = trading.create(&order)
                             && let Some(free) = self.open.iter_mut().find(|open| open.is_none())
                         {
                             let side = order.side;
@@ -140,20 +162,22 @@ impl Strategy for TouchStrategy {
                         }
                     }
                     // A tick that brings no order has time for a cancel.
-                    _ => self.cancel_one(now, orders),
+                    _ => self.cancel_one(now, trading),
                 }
             }
             _ => {}
         }
     }
 
-    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _orders: &mut impl OrderEntry) {
+    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _trading: &mut impl Trading) {
         let ours = |open: &&mut Option<Open>| open.is_some_and(|open| open.id == update.id);
         let Some(slot) = self.open.iter_mut().find(ours) else { return };
         let Some(open) = slot else { return };
         // The gateway's table is the truth; this position only steers.
-        if let UpdateKind::Filled { lots, .. } = update.kind {
-            self.position = Lots(self.position.0.saturating_add(open.side.sign() * lots.0));
+        if let UpdateKind::Filled { lots, .. } = update.kind
+            && let Some(market) = self.markets.get_mut(update.instrument.0 as usize)
+        {
+            market.position = Lots(market.position.0.saturating_add(open.side.sign() * lots.0));
         }
         open.cancellable = update.state == OrderState::Working;
         if update.state.is_done() {
@@ -161,8 +185,8 @@ impl Strategy for TouchStrategy {
         }
     }
 
-    fn on_timer(&mut self, now: Nanos, orders: &mut impl OrderEntry) {
-        self.cancel_one(now, orders);
+    fn on_timer(&mut self, now: Nanos, trading: &mut impl Trading) {
+        self.cancel_one(now, trading);
     }
 
     fn stop(&mut self) {

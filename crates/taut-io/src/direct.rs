@@ -16,7 +16,8 @@ use crate::source::{Kind, STALE, Source};
 
 impl<K: Kernel> Io<K> {
     /// Completes as [`Ready`](crate::Completion::Ready) whenever a stream or datagram socket can be
-    /// read, in place of [`Io::receive`].
+    /// read, in place of [`Io::receive`]. What is left unread is told again: in the same turn to a
+    /// handler that made a call when it was told, otherwise in the next one.
     ///
     /// # Errors
     /// A stale handle, what is no stream and no datagram socket, what is received already; what the

@@ -103,6 +103,7 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
                 self.visit(place);
             }
         }
+        self.io.sources.resume_postponed();
     }
 
     fn visit(&mut self, place: u32) {
@@ -241,8 +242,16 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
         if writable {
             (source.blocked, source.writable) = (false, false);
         }
-        if readable || writable {
-            self.tell(Completion::Ready { source: handle, readable, writable });
+        if !readable && !writable {
+            return;
+        }
+        let calls = self.io.kernel.calls();
+        self.tell(Completion::Ready { source: handle, readable, writable });
+        // Who only takes note reads after the turn, and is told again when it has not.
+        if self.io.kernel.calls() == calls
+            && self.io.sources.get(handle).is_ok_and(|source| source.has_work())
+        {
+            self.io.sources.postpone(handle.index);
         }
     }
 

@@ -11,6 +11,8 @@ use crate::outgoing::Outgoing;
 /// Classes of priority; 0 is served first.
 pub const PRIORITIES: usize = 4;
 
+/// The queue behind those of the priorities.
+const POSTPONED: usize = PRIORITIES;
 pub(crate) const NONE: u32 = u32::MAX;
 /// A stale handle, as a call on a hot path says it: `EBADF`.
 pub(crate) const STALE: SysError = SysError::from_errno("source", 9);
@@ -127,7 +129,8 @@ pub(crate) struct Sources {
     table: Box<[Source]>,
     free: u32,
     open: usize,
-    queues: [Queue; PRIORITIES],
+    /// One for each priority, and one for those that wait for the next turn.
+    queues: [Queue; PRIORITIES + 1],
 }
 
 impl Sources {
@@ -138,7 +141,7 @@ impl Sources {
             table: (0..count).map(|index| Source::new(next(index))).collect(),
             free: if count == 0 { NONE } else { 0 },
             open: 0,
-            queues: [Queue { first: NONE, last: NONE }; PRIORITIES],
+            queues: [Queue { first: NONE, last: NONE }; PRIORITIES + 1],
         }
     }
 
@@ -177,8 +180,8 @@ impl Sources {
     /// As `remove`, for a place that may be queued: its queue forgets it.
     pub fn remove_queued(&mut self, index: u32) {
         if self.table[index as usize].queued {
-            for priority in 0..PRIORITIES {
-                self.unqueue(index, priority);
+            for queue in 0..=PRIORITIES {
+                self.unqueue(index, queue);
             }
         }
         self.remove(index);
@@ -194,17 +197,17 @@ impl Sources {
         }
     }
 
-    fn unqueue(&mut self, index: u32, priority: usize) {
-        let (mut previous, mut at) = (NONE, self.queues[priority].first);
+    fn unqueue(&mut self, index: u32, queue: usize) {
+        let (mut previous, mut at) = (NONE, self.queues[queue].first);
         while at != NONE {
             let next = self.table[at as usize].next;
             if at == index {
                 match self.table.get_mut(previous as usize) {
                     Some(before) => before.next = next,
-                    None => self.queues[priority].first = next,
+                    None => self.queues[queue].first = next,
                 }
                 if next == NONE {
-                    self.queues[priority].last = previous;
+                    self.queues[queue].last = previous;
                 }
                 return;
             }
@@ -249,13 +252,31 @@ impl Sources {
     /// Queues a place for a visit, once, behind the others of its priority.
     #[inline]
     pub fn queue(&mut self, index: u32) {
+        let priority = self.table.get(index as usize).map_or(0, |source| source.priority);
+        self.queue_in(index, usize::from(priority));
+    }
+
+    /// As `queue`, for the next turn.
+    pub fn postpone(&mut self, index: u32) {
+        self.queue_in(index, POSTPONED);
+    }
+
+    /// A turn ends: what was postponed has its place among the others of its priority.
+    pub fn resume_postponed(&mut self) {
+        while let Some(index) = self.pop(POSTPONED) {
+            self.queue(index);
+        }
+    }
+
+    #[inline]
+    fn queue_in(&mut self, index: u32, queue: usize) {
         let Some(source) = self.table.get_mut(index as usize) else { return };
         if source.queued || source.kind == Kind::Free {
             return;
         }
         source.queued = true;
         source.next = NONE;
-        let queue = &mut self.queues[usize::from(source.priority)];
+        let queue = &mut self.queues[queue];
         let last = core::mem::replace(&mut queue.last, index);
         match self.table.get_mut(last as usize) {
             Some(before) => before.next = index,
@@ -265,8 +286,8 @@ impl Sources {
 
     /// Takes the first place of a priority.
     #[inline]
-    pub fn pop(&mut self, priority: usize) -> Option<u32> {
-        let queue = &mut self.queues[priority];
+    pub fn pop(&mut self, queue: usize) -> Option<u32> {
+        let queue = &mut self.queues[queue];
         let index = queue.first;
         let source = self.table.get_mut(index as usize)?;
         source.queued = false;

@@ -42,6 +42,7 @@ macro_rules! suite {
             case!(timers_go_off_in_order_repeat_without_drift_and_cancel_themselves);
             case!(datagrams_arrive_whole_with_their_sender);
             case!(a_watched_datagram_socket_is_told_until_it_is_read_dry);
+            case!(what_is_left_unread_is_told_once_a_turn);
             case!(runs_of_datagrams_leave_with_one_call_and_arrive_one_by_one);
             case!(a_watched_stream_is_read_and_written_by_its_owner);
             case!(a_watched_stream_that_is_full_is_told_when_it_takes_more);

@@ -20,6 +20,7 @@ impl Key {
     }
 
     /// The keyed hash of parts of a whole.
+    #[inline(never)]
     pub(crate) fn hash(&self, parts: &[&[u8]]) -> [u8; TAG_BYTES] {
         let mut hasher = SipHasher24::new_with_key(&self.0);
         parts.iter().for_each(|part| hasher.write(part));
@@ -48,6 +49,7 @@ pub(crate) fn seal(key: Option<&Key>, datagram: &mut [u8], length: usize) -> Opt
 }
 
 /// The datagram without its tag; nothing when the tag is wrong or missing.
+#[inline]
 pub(crate) fn unseal<'a>(key: Option<&Key>, datagram: &'a [u8]) -> Option<&'a [u8]> {
     let Some(key) = key else { return Some(datagram) };
     let (bytes, tag) = datagram.split_last_chunk::<TAG_BYTES>()?;

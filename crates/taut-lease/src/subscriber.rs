@@ -160,7 +160,7 @@ impl LeaseSubscriber {
 
     /// A datagram came from the publisher's address; returns the message, if it is one to hand
     /// over. Nothing in it can make this panic, stop or take memory.
-    #[inline]
+    #[inline(always)]
     pub fn handle_datagram<'a>(&mut self, now: Nanos, datagram: &'a [u8]) -> Option<Incoming<'a>> {
         let Some(bytes) = unseal(self.terms.key.as_ref(), datagram) else {
             self.tally.unproved += 1;
@@ -179,7 +179,7 @@ impl LeaseSubscriber {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn message<'a>(
         &mut self,
         now: Nanos,
@@ -224,12 +224,14 @@ impl LeaseSubscriber {
         self.state == State::Held
     }
 
+    #[cold]
     fn missing(&mut self, sequence: u64, count: u64) {
         self.tally.missing = self.tally.missing.saturating_add(count);
         self.tell(SubscriberEvent::Gap { session: self.session, sequence, count });
     }
 
     /// Everything that is no message.
+    #[cold]
     fn control(&mut self, now: Nanos, header: Header, payload: &[u8]) {
         let word = |at: usize| {
             let (words, _) = payload.as_chunks::<8>();

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use taut_types::{ClientOrderId, Lots, Nanos, Price, Side};
+use taut_types::{ClientOrderId, Lots, Nanos, OrderTerms};
 
 use crate::state::{OrderEvent, OrderState};
 
@@ -12,12 +12,10 @@ use crate::state::{OrderEvent, OrderState};
 pub struct Order {
     /// The client's id; the table's key.
     pub id: ClientOrderId,
-    /// Its side.
-    pub side: Side,
-    /// Its limit price.
-    pub price: Price,
-    /// Its quantity when it was sent.
-    pub lots: Lots,
+    /// What it asks for.
+    pub terms: OrderTerms,
+    /// A number of its sender's.
+    pub tag: u32,
     /// What has not traded and may still.
     pub lots_open: Lots,
     /// What ended without a trade.
@@ -114,7 +112,7 @@ impl OrderTable {
         match slot {
             Some(held) if !held.state.is_done() || held.id == order.id => Err(TableError::Full),
             _ => {
-                let (lots_open, lots_closed) = (order.lots, Lots::ZERO);
+                let (lots_open, lots_closed) = (order.terms.lots, Lots::ZERO);
                 *slot = Some(Order { state: OrderState::Sent, lots_open, lots_closed, ..order });
                 self.answers.orders += 1;
                 Ok(())
@@ -220,15 +218,16 @@ impl OrderTable {
 
 #[cfg(test)]
 mod tests {
+    use taut_types::{InstrumentId, Price, Side};
+
     use super::*;
     use OrderEvent as E;
 
     fn order(id: u64) -> Order {
         Order {
             id: ClientOrderId(id),
-            side: Side::Buy,
-            price: Price(100),
-            lots: Lots(10),
+            terms: OrderTerms::limit(InstrumentId(0), Side::Buy, Price(100), Lots(10)),
+            tag: 0,
             lots_open: Lots::ZERO,
             lots_closed: Lots::ZERO,
             sent_at: Nanos::ZERO,

@@ -111,8 +111,10 @@ impl<'m> Producer<'m> {
         self.position
     }
 
+    /// Whether there is room for so many messages.
     #[inline]
-    fn has_room(&mut self, need: u64) -> bool {
+    #[must_use]
+    pub fn has_room(&mut self, need: u64) -> bool {
         let capacity = self.slots.len() as u64;
         let fits = |taken: u64| {
             // A position that the other side made up must not make the ring look empty for ever.

@@ -33,8 +33,9 @@ pub struct VenueSetup {
     pub snapshot: SocketAddrV4,
 }
 
-/// What the gateway is told. Descriptors: segment, the gateway's and the strategy's doorbell, then
-/// the feed's sockets: line A, the snapshots, and, where there is one, line B.
+/// What the gateway is told. Descriptors: the segment of all and that of the strategy, the gateway's
+/// and the strategy's doorbell, then the feed's sockets: line A, the snapshots, and, where there is
+/// one, line B.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GatewaySetup {
     /// For every child.
@@ -61,7 +62,8 @@ pub struct GatewaySetup {
     pub parameters: String,
 }
 
-/// What the strategy is told. Descriptors: segment, the gateway's and the strategy's doorbell.
+/// What the strategy is told. Descriptors: the segment of all and its own, the gateway's and the
+/// strategy's doorbell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StrategySetup {
     /// For every child.

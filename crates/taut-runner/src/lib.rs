@@ -5,7 +5,7 @@
 //! ```no_run
 //! use std::process::ExitCode;
 //!
-//! use taut_gateway::{OrderEntry, Strategy};
+//! use taut_gateway::{Strategy, Trading};
 //! use taut_market_data::Event;
 //! use taut_runner::Runner;
 //! use taut_types::Nanos;
@@ -13,7 +13,7 @@
 //! struct Watcher;
 //!
 //! impl Strategy for Watcher {
-//!     fn on_market(&mut self, _: Nanos, _: &Event, _: &mut impl OrderEntry) {}
+//!     fn on_market(&mut self, _: Nanos, _: &Event, _: &mut impl Trading) {}
 //! }
 //!
 //! fn main() -> ExitCode {

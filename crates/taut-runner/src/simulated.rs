@@ -272,7 +272,7 @@ fn open_gateway<'m, S: Strategy>(
     };
     let instrument = settings.instrument.build()?;
     let config = GatewayConfig {
-        instrument,
+        instruments: vec![instrument],
         order_address: at(ORDERS),
         sender_comp_id: comp_id("GATEWAY")?,
         target_comp_id: comp_id(simulator::COMP_ID)?,

@@ -2,8 +2,8 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use taut_gateway::{GatewayCounters, Regions, StrategyCounters, Views};
-use taut_ipc::Segment;
+use taut_gateway::{GatewayCounters, Regions, StrategyCounters, StrategyRegions, Views};
+use taut_ipc::{Region, Segment};
 use taut_lat::{PathSnapshot, Snapshot};
 use taut_ring::cell::CellWriter;
 use taut_sys::{
@@ -36,6 +36,7 @@ const STOP_NOW: Nanos = Nanos::from_secs(1);
 /// What the processes share.
 struct Shared {
     segment: Segment,
+    strategy_segment: Segment,
     feed: Feed,
     gateway_bell: Doorbell,
     strategy_bell: Doorbell,
@@ -49,8 +50,11 @@ enum Other {
 }
 
 fn open(market: Market) -> Result<(Shared, Other), RunnerError> {
-    let segment = Segment::create("taut-run", &Regions::LAYOUT)
-        .map_err(|error| RunnerError::run("shared memory", error))?;
+    let create = |name, layout: &[Region]| {
+        Segment::create(name, layout).map_err(|error| RunnerError::run("shared memory", error))
+    };
+    let segment = create("taut-run", &Regions::LAYOUT)?;
+    let strategy_segment = create("taut-strategy", &StrategyRegions::LAYOUT)?;
     let doorbell = || Doorbell::new().map_err(|error| RunnerError::run("doorbell", error));
     let (feed, other) = match market {
         Market::Simulator(simulator) => {
@@ -68,7 +72,7 @@ fn open(market: Market) -> Result<(Shared, Other), RunnerError> {
         Market::Remote(venue) => (Feed::join(&venue)?, Other::Remote(venue)),
     };
     let (gateway_bell, strategy_bell) = (doorbell()?, doorbell()?);
-    Ok((Shared { segment, feed, gateway_bell, strategy_bell }, other))
+    Ok((Shared { segment, strategy_segment, feed, gateway_bell, strategy_bell }, other))
 }
 
 /// Runs to the outcome.
@@ -81,11 +85,13 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
     let (shared, other) = open(settings.market()?)?;
     let region = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
     let regions = Regions::of(&shared.segment).map_err(|error| region(&error))?;
+    let strategy = StrategyRegions::of(&shared.strategy_segment).map_err(|error| region(&error))?;
     let mut run = Run {
         settings,
         placement,
         parameters,
         regions,
+        strategy,
         views: Views::new(&regions).map_err(|error| region(&error))?,
         children: Children::default(),
         processes: Vec::new(),
@@ -114,7 +120,7 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
         feed: shared.feed.description.clone(),
         venue,
         gateway: GatewayCounters::load(regions.gateway),
-        strategy: StrategyCounters::load(regions.strategy),
+        strategy: StrategyCounters::load(strategy.counters),
         path: PathSnapshot::of(&run.views.path),
         round_trip: Snapshot::of(&run.views.round_trip),
         bare_send: Snapshot::of(&run.views.bare_send),
@@ -131,6 +137,7 @@ struct Run<'a, 'm> {
     placement: Placement,
     parameters: String,
     regions: Regions<'m>,
+    strategy: StrategyRegions<'m>,
     views: Views<'m>,
     children: Children,
     processes: Vec<Process>,
@@ -183,8 +190,12 @@ impl Run<'_, '_> {
             wake_gateway: self.placement.gateway.wait == Wait::Block,
             parameters: self.parameters.clone(),
         };
-        let fds =
-            [shared.segment.as_fd(), shared.gateway_bell.as_fd(), shared.strategy_bell.as_fd()];
+        let fds = [
+            shared.segment.as_fd(),
+            shared.strategy_segment.as_fd(),
+            shared.gateway_bell.as_fd(),
+            shared.strategy_bell.as_fd(),
+        ];
         self.spawn(Role::Strategy, place, &Order::SetUpStrategy(Box::new(setup)), &fds)?;
         self.expect_ready(Role::Strategy, "the strategy to read its rings")
     }
@@ -199,6 +210,7 @@ impl Run<'_, '_> {
         let setup = self.gateway_setup(place, other, ports)?;
         let mut fds = vec![
             shared.segment.as_fd(),
+            shared.strategy_segment.as_fd(),
             shared.gateway_bell.as_fd(),
             shared.strategy_bell.as_fd(),
             shared.feed.incremental.as_fd(),
@@ -276,7 +288,7 @@ impl Run<'_, '_> {
             now,
             elapsed: now.since(started),
             gateway: GatewayCounters::load(self.regions.gateway),
-            strategy: StrategyCounters::load(self.regions.strategy),
+            strategy: StrategyCounters::load(self.strategy.counters),
             views: self.views,
         }
     }

@@ -1,7 +1,7 @@
 //! A run on virtual time: the whole path in one thread, the same every time.
 #![forbid(unsafe_code)]
 
-use taut_gateway::{OrderEntry, OrderUpdate, Strategy, TouchConfig, TouchStrategy};
+use taut_gateway::{OrderUpdate, Strategy, TouchConfig, TouchStrategy, Trading};
 use taut_market_data::Event;
 use taut_runner::{End, Live, Mode, Observer, Outcome, RemoteVenue, Runner, Settings, Simulator};
 use taut_types::Nanos;
@@ -16,16 +16,16 @@ struct Witness<'a> {
 }
 
 impl Strategy for Witness<'_> {
-    fn on_market(&mut self, now: Nanos, event: &Event, orders: &mut impl OrderEntry) {
+    fn on_market(&mut self, now: Nanos, event: &Event, trading: &mut impl Trading) {
         self.told.push((now, format!("{event:?}")));
-        self.inner.on_market(now, event, orders);
+        self.inner.on_market(now, event, trading);
     }
-    fn on_order(&mut self, now: Nanos, update: &OrderUpdate, orders: &mut impl OrderEntry) {
+    fn on_order(&mut self, now: Nanos, update: &OrderUpdate, trading: &mut impl Trading) {
         self.told.push((now, format!("{update:?}")));
-        self.inner.on_order(now, update, orders);
+        self.inner.on_order(now, update, trading);
     }
-    fn on_timer(&mut self, now: Nanos, orders: &mut impl OrderEntry) {
-        self.inner.on_timer(now, orders);
+    fn on_timer(&mut self, now: Nanos, trading: &mut impl Trading) {
+        self.inner.on_timer(now, trading);
     }
     fn stop(&mut self) {
         self.inner.stop();

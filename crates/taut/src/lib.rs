@@ -96,8 +96,8 @@ pub mod prelude {
     };
     #[cfg(feature = "gateway")]
     pub use taut_gateway::{
-        Client, FusedClient, Gateway, GatewayConfig, NewOrder, OrderEntry, OrderUpdate,
-        SplitClient, Strategy, StrategyRunner, TickStamps, UpdateKind,
+        Client, FusedClient, Gateway, GatewayConfig, GatewayEvent, Hub, OpenOrder, OrderFilter,
+        OrderUpdate, Position, State, Strategy, StrategyRunner, TickStamps, Trading, UpdateKind,
     };
     pub use taut_lat::{Stage, StageOffsets};
     #[cfg(feature = "market-data")]
@@ -107,8 +107,8 @@ pub mod prelude {
     #[cfg(feature = "sys")]
     pub use taut_sys::{Clock, Wait};
     pub use taut_types::{
-        ClientOrderId, HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, OrderType, Price,
-        Qty, SequenceNumber, Side, Symbol, TimeInForce,
+        AccountId, ClientOrderId, HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderFlags,
+        OrderId, OrderTerms, OrderType, Price, Qty, SequenceNumber, Side, Symbol, TimeInForce,
     };
 }
 

@@ -12,17 +12,16 @@ struct Dip {
 }
 
 impl Strategy for Dip {
-    fn on_market(&mut self, _now: Nanos, event: &Event, orders: &mut impl OrderEntry) {
+    fn on_market(&mut self, _now: Nanos, event: &Event, trading: &mut impl Trading) {
         let EventKind::Top(BestPrices { ask: Some((price, _)), .. }) = event.kind else { return };
         if self.last.replace(price).is_some_and(|last| price < last) && !self.waiting {
-            let (side, order_type) = (Side::Buy, OrderType::Limit);
-            let time_in_force = TimeInForce::ImmediateOrCancel;
-            let order = NewOrder { side, order_type, time_in_force, price, lots: Lots(1) };
-            self.waiting = orders.new_order(order).is_some();
+            let limit = OrderTerms::limit(event.instrument, Side::Buy, price, Lots(1));
+            let order = OrderTerms { time_in_force: TimeInForce::ImmediateOrCancel, ..limit };
+            self.waiting = trading.create(&order).is_some();
         }
     }
 
-    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _orders: &mut impl OrderEntry) {
+    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _trading: &mut impl Trading) {
         self.waiting = !update.state.is_done();
     }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use taut_aeron::{
     DestinationMode, OfferError as Refused, Publication, PublicationEvent, PublicationState, Target,
 };
-use taut_io::{Completion, Handle, Io, Kernel};
+use taut_io::{Completion, Io, Kernel};
 use taut_sys::{Address, DatagramBatch};
 use taut_types::Nanos;
 
@@ -13,7 +13,7 @@ use super::bundle::Bundle;
 use super::parameters;
 use super::sockets::{self, Sending};
 use crate::counters::{Counters, SubscriberCounters};
-use crate::datagrams::Datagrams;
+use crate::datagrams::{Datagrams, Run};
 use crate::driver::{Opening, PublicationDriver};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event};
@@ -71,6 +71,8 @@ pub(crate) struct AeronPublication {
     datagrams: Datagrams,
     batch: DatagramBatch,
     repairs: Bundle,
+    /// The control frame that is being sent.
+    frame: Box<[u8]>,
     turns: u32,
     /// When feedback was looked at.
     looked: Nanos,
@@ -104,6 +106,7 @@ impl AeronPublication {
             datagrams: Datagrams::new(opening.loss),
             batch: DatagramBatch::new(BATCH, FRAME_BYTES).asking_for_one(),
             repairs: Bundle::new(BUNDLE_BYTES),
+            frame: vec![0; FRAME_BYTES].into_boxed_slice(),
             turns: 0,
             looked: Nanos(i64::MIN / 2),
             send_at: None,
@@ -194,9 +197,9 @@ impl AeronPublication {
     }
 
     fn send_frames<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
-        let (mut frame, mut count) = ([0; FRAME_BYTES], 0);
-        let Self { core, sockets, datagrams, .. } = self;
-        while let Some(sent) = core.poll_transmit(now, &mut frame) {
+        let mut count = 0;
+        let Self { core, sockets, datagrams, frame, .. } = self;
+        while let Some(sent) = core.poll_transmit(now, frame) {
             let frame = frame.get(..sent.bytes).unwrap_or(&[]);
             carry(datagrams, io, sockets, core, sent.to, frame, frame.len());
             count += 1;
@@ -225,18 +228,18 @@ fn carry<K: Kernel>(
     bytes: &[u8],
     segment_bytes: usize,
 ) -> bool {
-    let data: Handle = sockets.data;
+    let socket = sockets.data;
     let to = match &to {
         Target::One(to) => Some(to),
         Target::All if core.config().destinations == DestinationMode::Fixed => sockets.to.as_ref(),
         Target::All => {
             for to in core.destinations() {
-                datagrams.send(io, data, bytes, segment_bytes, Some(to));
+                datagrams.send(io, Run { socket, bytes, segment_bytes, to: Some(to) });
             }
             return true;
         }
     };
-    datagrams.send(io, data, bytes, segment_bytes, to)
+    datagrams.send(io, Run { socket, bytes, segment_bytes, to })
 }
 
 #[cold]
@@ -286,7 +289,7 @@ impl PublicationDriver for AeronPublication {
         self.core.make_room(bytes).map_err(|error| refused(error, bytes))
     }
 
-    #[inline]
+    #[inline(never)]
     fn work<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
         self.turns = self.turns.wrapping_add(1);
         let mut count = self.send_data(io, now);

@@ -13,7 +13,7 @@ use super::publication::session;
 use super::routes::Routes;
 use super::sockets::{self, Receiving};
 use crate::counters::Counters;
-use crate::datagrams::Datagrams;
+use crate::datagrams::{Datagrams, Run};
 use crate::driver::{Opening, SubscriptionDriver, close_source};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event};
@@ -42,6 +42,8 @@ pub(crate) struct AeronSubscription {
     datagrams: Datagrams,
     batch: DatagramBatch,
     frames: Bundle,
+    /// The control frame that is being sent.
+    frame: Box<[u8]>,
     polls: u32,
     received_bytes: u64,
     is_closed: bool,
@@ -79,6 +81,7 @@ impl AeronSubscription {
             datagrams: Datagrams::new(opening.loss),
             batch: DatagramBatch::new(BATCH, BUFFER_BYTES).asking_for_one(),
             frames: Bundle::new(FRAME_BYTES),
+            frame: vec![0; FRAME_BYTES].into_boxed_slice(),
             polls: 0,
             received_bytes: 0,
             is_closed: false,
@@ -141,11 +144,11 @@ impl AeronSubscription {
     /// Sends what is to be said. NAKs are of one length: those of one round leave with one call.
     #[inline]
     fn send_frames<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
-        let mut frame = [0; FRAME_BYTES];
-        while let Some(sent) = self.core.poll_transmit(now, &mut frame) {
-            let frame = frame.get(..sent.bytes).unwrap_or(&[]);
+        while let Some(sent) = self.core.poll_transmit(now, &mut self.frame) {
+            let frame = self.frame.get(..sent.bytes).unwrap_or(&[]);
             if !self.frames.take(sent.to, frame, frame.len()) {
                 self.send_bundle(io);
+                let frame = self.frame.get(..sent.bytes).unwrap_or(&[]);
                 // An empty bundle takes any frame.
                 let _ = self.frames.take(sent.to, frame, frame.len());
             }
@@ -165,9 +168,11 @@ impl AeronSubscription {
                 (line, line.feedback.unwrap_or(source))
             }
         };
+        let to = Some(&to);
+        let run = Run { socket: line.socket, bytes: frames, segment_bytes, to };
         let copies = if *is_closed { LAST_COPIES } else { 1 };
         for _ in 0..copies {
-            datagrams.send(io, line.socket, frames, segment_bytes, Some(&to));
+            datagrams.send(io, run);
         }
     }
 }

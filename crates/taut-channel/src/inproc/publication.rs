@@ -7,7 +7,7 @@ use taut_types::Nanos;
 
 use super::memory::{Memory, WRITER};
 use crate::counters::{Counters, SubscriberCounters};
-use crate::driver::{Opening, PublicationDriver};
+use crate::driver::{Opening, PublicationDriver, joined};
 use crate::error::ChannelError;
 use crate::event::{Event, Events};
 use crate::offer::{MessageLimit, OfferError};
@@ -59,11 +59,13 @@ impl InprocPublication {
         if now >= self.count_at {
             self.look(now);
         }
-        match (self.is_closing, self.slots.count()) {
-            (true, _) => Err(OfferError::Closed),
-            (false, 0) => Err(OfferError::NotConnected),
-            _ => Ok(()),
-        }
+        let is_refused = self.is_closing || self.slots.count() == 0;
+        if is_refused { Err(self.refusal()) } else { Ok(()) }
+    }
+
+    #[cold]
+    const fn refusal(&self) -> OfferError {
+        if self.is_closing { OfferError::Closed } else { OfferError::NotConnected }
     }
 
     #[cold]
@@ -122,14 +124,7 @@ impl PublicationDriver for InprocPublication {
         if !topic.is_empty() {
             return Err(OfferError::NoTopics);
         }
-        let message = match parts {
-            [message] => message,
-            parts => {
-                self.gathered.clear();
-                parts.iter().for_each(|part| self.gathered.extend_from_slice(part));
-                self.gathered.as_slice()
-            }
-        };
+        let message = joined(parts, &mut self.gathered);
         let bytes = message.len();
         match self.appender.append(message) {
             Ok(()) => {

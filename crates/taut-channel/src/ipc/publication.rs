@@ -8,7 +8,7 @@ use taut_types::Nanos;
 
 use super::place::{self, LOOK_EVERY, STREAM};
 use crate::counters::{Counters, SubscriberCounters};
-use crate::driver::{Opening, PublicationDriver};
+use crate::driver::{Opening, PublicationDriver, joined};
 use crate::error::ChannelError;
 use crate::event::{Event, Events};
 use crate::offer::{MessageLimit, OfferError};
@@ -77,11 +77,13 @@ impl IpcPublication {
 
     fn check(&mut self, now: Nanos) -> Result<(), OfferError> {
         self.look(now);
-        match (self.is_closing, self.slots.count()) {
-            (true, _) => Err(OfferError::Closed),
-            (false, 0) => Err(OfferError::NotConnected),
-            _ => Ok(()),
-        }
+        let is_refused = self.is_closing || self.slots.count() == 0;
+        if is_refused { Err(self.refusal()) } else { Ok(()) }
+    }
+
+    #[cold]
+    const fn refusal(&self) -> OfferError {
+        if self.is_closing { OfferError::Closed } else { OfferError::NotConnected }
     }
 
     fn refused(&mut self, error: ClaimError, bytes: usize) -> OfferError {
@@ -119,14 +121,7 @@ impl PublicationDriver for IpcPublication {
         if !topic.is_empty() {
             return Err(OfferError::NoTopics);
         }
-        let message = match parts {
-            [message] => message,
-            parts => {
-                self.gathered.clear();
-                parts.iter().for_each(|part| self.gathered.extend_from_slice(part));
-                self.gathered.as_slice()
-            }
-        };
+        let message = joined(parts, &mut self.gathered);
         let bytes = message.len();
         match self.log.with(|log| log.append(message).map(|()| log.position())) {
             Ok(position) => {

@@ -19,8 +19,9 @@ const OWN_MAX: usize = 8;
 #[derive(Debug)]
 pub(super) struct Outlets {
     common: Handle,
+    /// Of subscribers, or of the group alone.
     own: Vec<(SocketAddr, Handle)>,
-    group: Option<(SocketAddr, Handle)>,
+    reaches_group: bool,
     options: DatagramOptions,
 }
 
@@ -32,7 +33,7 @@ impl Outlets {
     ) -> Result<Self, ChannelError> {
         let common = io.datagram(&Address::Inet(at), &options)?;
         io.watch(common).inspect_err(|_| close_source(io, common))?;
-        Ok(Self { common, own: Vec::with_capacity(OWN_MAX), group: None, options })
+        Ok(Self { common, own: Vec::with_capacity(OWN_MAX), reaches_group: false, options })
     }
 
     /// Messages go to this group, through this interface (0: the kernel's choice).
@@ -45,7 +46,8 @@ impl Outlets {
     ) -> Result<(), ChannelError> {
         let common = io.socket(self.common)?;
         let socket = common.datagram_beside_to_group(group, interface, hops, &self.options)?;
-        self.group = Some((group, io.adopt_datagram(socket, false)?));
+        self.own.push((group, io.adopt_datagram(socket, false)?));
+        self.reaches_group = true;
         Ok(())
     }
 
@@ -82,14 +84,12 @@ impl Outlets {
 
     pub(super) fn release<K: Kernel>(&self, io: &mut Io<K>) {
         close_source(io, self.common);
-        let own = self.group.iter().chain(&self.own);
-        own.for_each(|(_, socket)| close_source(io, *socket));
+        self.own.iter().for_each(|(_, socket)| close_source(io, *socket));
     }
 
     #[inline]
     fn own(&self, of: &SocketAddr) -> Option<Handle> {
-        let mut own = self.group.iter().chain(&self.own);
-        own.find(|(address, _)| address == of).map(|(_, socket)| *socket)
+        self.own.iter().find(|(address, _)| address == of).map(|(_, socket)| *socket)
     }
 
     /// Sends a datagram; `None` when the kernel has no room. That nobody takes it is no error: the
@@ -111,10 +111,12 @@ impl Outlets {
         }
     }
 
-    /// The socket of this index to take questions from; nothing behind the last one.
+    /// The socket of this index to take questions from; nothing behind the last one. To that of a
+    /// group nobody sends any.
     pub(super) fn socket(&self, index: usize) -> Option<Handle> {
         match index.checked_sub(1) {
             None => Some(self.common),
+            Some(_) if self.reaches_group => None,
             Some(own) => self.own.get(own).map(|(_, socket)| *socket),
         }
     }

@@ -175,17 +175,34 @@ impl LeasePublication {
         io: &mut Io<K>,
         length: usize,
     ) -> Result<Option<()>, SysError> {
-        let (mut is_sent, mut failure) = (false, None);
-        for at in 0.. {
-            // A group has everybody: it stands for the first subscriber, and no other follows.
-            let to = match self.group {
-                Some(group) => (at == 0).then_some(group),
-                None => self.core.subscriber(at),
-            };
+        // A group has everybody: it stands for the first subscriber, and no other follows.
+        let Some(to) = self.group.or_else(|| self.core.subscriber(0)) else { return Ok(None) };
+        let first = self.send_one(io, length, to);
+        let is_alone = self.group.is_some() || self.core.subscriber_count() == 1;
+        match first {
+            Ok(None) => Ok(None),
+            Ok(sent) if is_alone => Ok(sent),
+            first => self.send_others(io, length, first.err()),
+        }
+    }
+
+    /// As `send_all`, after the first subscriber.
+    #[inline(never)]
+    fn send_others<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        length: usize,
+        mut failure: Option<SysError>,
+    ) -> Result<Option<()>, SysError> {
+        let mut is_sent = failure.is_none();
+        if !is_sent {
+            self.accounts.miss(0);
+        }
+        for at in 1.. {
+            let to = self.core.subscriber(at).filter(|_| self.group.is_none());
             let Some(to) = to else { break };
             match self.send_one(io, length, to) {
                 Ok(Some(())) => is_sent = true,
-                Ok(None) if at == 0 => return Ok(None),
                 // The first one decides; for the others it is a drop, and counted.
                 Ok(None) => self.accounts.miss(at),
                 Err(error) => {
@@ -196,7 +213,7 @@ impl LeasePublication {
         }
         match failure {
             Some(error) if !is_sent => Err(error),
-            _ => Ok(is_sent.then_some(())),
+            _ => Ok(Some(())),
         }
     }
 
@@ -294,6 +311,7 @@ impl PublicationDriver for LeasePublication {
         self.check(io, now, bytes)
     }
 
+    #[inline]
     fn work<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
         if now < self.look_at {
             return 0;

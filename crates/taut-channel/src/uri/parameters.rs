@@ -1,5 +1,7 @@
 //! The parameters of a URI: split, known, each given once, each taken.
 
+use strsim::osa_distance;
+
 use crate::uri::error::UriError;
 
 /// The parameters of one URI, in order. Each is taken once; what a channel does not know is refused
@@ -64,53 +66,22 @@ impl<'a> Parameters<'a> {
 /// The candidate that a mistyped name is nearest to, if one is near enough to be meant.
 pub(crate) fn nearest(found: &str, candidates: &[&'static str]) -> Option<&'static str> {
     let found = found.to_ascii_lowercase().replace('_', "-");
-    let near = candidates.iter().map(|candidate| (distance(&found, candidate), *candidate)).min();
+    // Letters to insert, delete, replace or swap with their neighbour.
+    let distance = |candidate: &&'static str| (osa_distance(&found, candidate), *candidate);
+    let near = candidates.iter().map(distance).min();
     near.filter(|(distance, name)| *distance <= 1 + name.len() / 4).map(|(_, name)| name)
-}
-
-/// How many letters to insert, delete, replace or swap with their neighbour.
-fn distance(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
-    let width = to.len() + 1;
-    let mut table = vec![0; (from.len() + 1) * width];
-    for row in 0..=from.len() {
-        for column in 0..=to.len() {
-            let at = |up: usize, left: usize| table[(row - up) * width + column - left];
-            table[row * width + column] = if row == 0 || column == 0 {
-                row + column
-            } else {
-                let same = from[row - 1] == to[column - 1];
-                let near = (at(1, 0) + 1).min(at(0, 1) + 1).min(at(1, 1) + usize::from(!same));
-                let is_swap = row > 1
-                    && column > 1
-                    && from[row - 1] == to[column - 2]
-                    && from[row - 2] == to[column - 1];
-                if is_swap { near.min(at(2, 2) + 1) } else { near }
-            };
-        }
-    }
-    table[from.len() * width + to.len()]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{distance, nearest};
-
-    #[test]
-    fn counts_the_letters_that_differ() {
-        for (from, to, expected) in
-            [("", "", 0), ("mtu", "mtu", 0), ("mut", "mtu", 1), ("kitten", "sitting", 3)]
-        {
-            assert_eq!(distance(from, to), expected, "{from} {to}");
-            assert_eq!(distance(to, from), expected, "{to} {from}");
-        }
-    }
+    use super::nearest;
 
     #[test]
     fn suggests_what_is_near_and_nothing_that_is_far() {
         let known = ["endpoint", "term-length", "mtu"];
         assert_eq!(nearest("endpont", &known), Some("endpoint"));
         assert_eq!(nearest("term_length", &known), Some("term-length"));
+        assert_eq!(nearest("mut", &known), Some("mtu"), "two letters that are swapped");
         assert_eq!(nearest("colour", &known), None);
     }
 }

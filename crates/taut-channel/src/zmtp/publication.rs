@@ -13,7 +13,7 @@ use super::streams::Streams;
 use super::transport::Transport;
 use super::wire::{Read, Wire};
 use crate::counters::{Counters, DEPARTED_MAX, SubscriberCounters};
-use crate::driver::{Opening, PublicationDriver, close_source};
+use crate::driver::{Opening, PublicationDriver, close_source, joined};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event, Events};
 use crate::offer::{MessageLimit, OfferError};
@@ -149,11 +149,49 @@ impl ZmtpPublication {
     /// Whether there is something to send that must not wait for more of its kind.
     #[inline]
     fn is_due(&self, now: Nanos) -> bool {
-        self.is_urgent || self.is_closing || (self.fresh > 0 && now - self.sent_at >= BATCH_SPAN)
+        self.is_urgent || self.is_closing || (self.fresh > 0 && now >= self.sent_at + BATCH_SPAN)
     }
 
-    /// New streams, and what peers say.
+    /// Whether the core's timers are due.
+    #[inline]
+    fn is_timeout(&self, now: Nanos) -> bool {
+        self.core.poll_timeout().is_some_and(|due| now >= due)
+    }
+
+    /// Whether there may be new streams.
+    #[inline]
+    fn has_arrivals(&self, now: Nanos) -> bool {
+        self.transport.as_ref().is_some_and(|transport| transport.is_due(now))
+    }
+
+    /// The duty, where there is something to do.
+    #[inline(never)]
     fn act<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
+        // What was offered first: a read is a system call.
+        let mut work = if self.is_due(now) { self.flush(io, now) } else { 0 };
+        if self.has_arrivals(now) {
+            work += self.meet(io, now);
+        }
+        work += self.hear(io, now);
+        if self.is_timeout(now) {
+            // A heartbeat may be written.
+            self.is_urgent = true;
+            while let Some((id, reason)) = self.core.handle_timeout(now) {
+                self.over(io, now, id.index(), reason);
+                work += 1;
+            }
+        }
+        if self.is_urgent {
+            work += self.flush(io, now);
+        }
+        if self.is_closing {
+            self.drain(io, now);
+        }
+        work
+    }
+
+    /// New streams.
+    fn meet<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
         let mut work = 0;
         if let Some(transport) = &mut self.transport {
             transport.work(io, now);
@@ -162,6 +200,12 @@ impl ZmtpPublication {
             self.begin(io, now, stream);
             work += 1;
         }
+        work
+    }
+
+    /// What peers say.
+    fn hear<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
+        let mut work = 0;
         // What is left over when it is the others' turn is behind those.
         for _ in 0..self.unread.len() {
             let index = self.unread.remove(0);
@@ -305,11 +349,13 @@ impl ZmtpPublication {
 
     #[inline]
     fn check(&self) -> Result<(), OfferError> {
-        match (self.is_closing, self.subscribers) {
-            (true, _) => Err(OfferError::Closed),
-            (false, 0) if !self.caches => Err(OfferError::NotConnected),
-            _ => Ok(()),
-        }
+        let is_refused = self.is_closing || (self.subscribers == 0 && !self.caches);
+        if is_refused { Err(self.refusal()) } else { Ok(()) }
+    }
+
+    #[cold]
+    const fn refusal(&self) -> OfferError {
+        if self.is_closing { OfferError::Closed } else { OfferError::NotConnected }
     }
 
     #[cold]
@@ -352,14 +398,7 @@ impl PublicationDriver for ZmtpPublication {
         parts: &[&[u8]],
     ) -> Result<u64, OfferError> {
         self.check()?;
-        let message = match parts {
-            [message] => message,
-            parts => {
-                self.gathered.clear();
-                parts.iter().for_each(|part| self.gathered.extend_from_slice(part));
-                self.gathered.as_slice()
-            }
-        };
+        let message = joined(parts, &mut self.gathered);
         let bytes = topic.len() + message.len();
         let offered = match topic {
             [] => self.core.offer(&[message]),
@@ -392,25 +431,14 @@ impl PublicationDriver for ZmtpPublication {
         claimed.map_err(|refusal| self.refused(refusal, bytes, 1))
     }
 
+    #[inline]
     fn work<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
-        // What was offered first: a read is a system call.
-        let mut work = if self.is_due(now) { self.flush(io, now) } else { 0 };
-        work += self.act(io, now);
-        if self.core.poll_timeout().is_some_and(|due| now >= due) {
-            // A heartbeat may be written.
-            self.is_urgent = true;
-            while let Some((id, reason)) = self.core.handle_timeout(now) {
-                self.over(io, now, id.index(), reason);
-                work += 1;
-            }
-        }
-        if self.is_urgent {
-            work += self.flush(io, now);
-        }
-        if self.is_closing {
-            self.drain(io, now);
-        }
-        work
+        // Mostly it comes with a message that waits for more of its kind.
+        let is_idle = self.unread.is_empty()
+            && !self.is_due(now)
+            && !self.has_arrivals(now)
+            && !self.is_timeout(now);
+        if is_idle { 0 } else { self.act(io, now) }
     }
 
     fn poll_event(&mut self) -> Option<Event> {

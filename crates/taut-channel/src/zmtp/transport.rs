@@ -24,6 +24,8 @@ pub(super) struct Transport {
     /// A Unix socket's name, which is removed in the end.
     path: Option<PathBuf>,
     random: Random,
+    /// When there is something to do.
+    due: Nanos,
 }
 
 #[derive(Debug)]
@@ -73,7 +75,7 @@ impl Transport {
         if end == ZmtpEnd::Connect {
             let attempt = Attempt::Waiting(opening.now);
             let role = Role::Connecting { to: address, attempt, backoff: Backoff::DEFAULT };
-            return Ok(Self { role, options, arrived, path: None, random });
+            return Ok(Self { role, options, arrived, path: None, random, due: opening.now });
         }
         let listener = match (io.listen(&address, &options), &path) {
             (Err(IoError::System(_)), Some(path)) if is_stale(&address) => {
@@ -84,11 +86,19 @@ impl Transport {
         };
         let at = io.local_address(listener).ok();
         let role = Role::Listening { listener, at, has_failed: false };
-        Ok(Self { role, options, arrived, path, random })
+        Ok(Self { role, options, arrived, path, random, due: opening.now })
     }
 
     /// Notes what the loop completed; whether it was this transport's.
     pub(super) fn complete(&mut self, completion: &Completion<'_>) -> bool {
+        let is_own = self.note(completion);
+        if is_own {
+            self.due = Nanos::ZERO;
+        }
+        is_own
+    }
+
+    fn note(&mut self, completion: &Completion<'_>) -> bool {
         match (&mut self.role, completion) {
             (
                 Role::Listening { listener, .. },
@@ -125,6 +135,12 @@ impl Transport {
         }
     }
 
+    /// Whether [`Transport::work`] has something to do, or a stream stands.
+    #[inline]
+    pub(super) fn is_due(&self, now: Nanos) -> bool {
+        now >= self.due
+    }
+
     /// A stream that stands now, if there is one.
     pub(super) fn next_stream(&mut self) -> Option<Handle> {
         self.arrived.pop_front()
@@ -152,6 +168,7 @@ impl Transport {
                 _ => {}
             },
         }
+        self.due = self.next_timeout().unwrap_or(Nanos::MAX);
     }
 
     /// The stream's handshake is over: when it is lost, the next attempt comes soon.
@@ -164,7 +181,9 @@ impl Transport {
     /// A stream that was handed out is lost.
     pub(super) fn lost(&mut self, now: Nanos) {
         if let Role::Connecting { attempt, backoff, .. } = &mut self.role {
-            *attempt = Attempt::Waiting(next(now, backoff, &mut self.random));
+            let until = next(now, backoff, &mut self.random);
+            *attempt = Attempt::Waiting(until);
+            self.due = until;
         }
     }
 

@@ -12,7 +12,7 @@ use taut_ipc::Segment;
 use taut_oms::Answers;
 use taut_sys::TickMapping;
 use taut_testkit::{DEADLINE, tcp_listener, until};
-use taut_types::{InstrumentId, Price, Qty, Side, Symbol, TimeInForce};
+use taut_types::{InstrumentId, Price, Qty, Side, Symbol};
 
 use super::*;
 use crate::regions::Regions;
@@ -46,13 +46,13 @@ fn instrument(lot: i64) -> Instrument {
 
 fn with_lot(lot: Qty) -> Instrument {
     let (symbol, tick) = (Symbol::new(b"AAPL").unwrap(), Price::parse(b"0.01").unwrap());
-    Instrument::new(InstrumentId(1), symbol, tick, lot).unwrap()
+    Instrument::new(InstrumentId(0), symbol, tick, lot).unwrap()
 }
 
 fn config(order_address: SocketAddr, instrument: Instrument) -> GatewayConfig {
     let SocketAddr::V4(order_address) = order_address else { panic!("{order_address}") };
     GatewayConfig {
-        instrument,
+        instruments: vec![instrument],
         order_address,
         sender_comp_id: name("GATEWAY"),
         target_comp_id: name("VENUE"),
@@ -61,6 +61,11 @@ fn config(order_address: SocketAddr, instrument: Instrument) -> GatewayConfig {
         risk: GatewayConfig::default_risk(),
         hot: false,
     }
+}
+
+/// A buy order at 10.
+fn limit(lots: i64) -> OrderTerms {
+    OrderTerms::limit(InstrumentId(0), Side::Buy, Price::parse(b"10.00").unwrap(), Lots(lots))
 }
 
 /// An order session that is logged on to a venue of a few lines.
@@ -115,11 +120,7 @@ impl<'m> Pair<'m> {
     /// The gateway receives these bytes.
     fn take(&mut self, bytes: &[u8]) -> Result<(), GatewayError> {
         let Self { events, orders, recorders, told, .. } = self;
-        let tell = |update: &OrderUpdate| {
-            told.push(*update);
-            Ok(())
-        };
-        orders.receive(events.io(), (&clock(), MONO), bytes, recorders, tell)
+        orders.receive(events.io(), (&clock(), MONO), bytes, recorders, told)
     }
 
     /// The venue sends a message, maybe one that may have been sent before.
@@ -137,21 +138,26 @@ impl<'m> Pair<'m> {
         self.take(&out[range])
     }
 
-    fn order(&mut self, id: u64, lots: i64) {
-        let order = NewOrder {
-            side: Side::Buy,
-            order_type: OrderType::Limit,
-            time_in_force: TimeInForce::GoodTillCancel,
-            price: Price::parse(b"10.00").unwrap(),
-            lots: Lots(lots),
-        };
-        self.orders.remember(ClientOrderId(id), &order, MONO).unwrap();
+    fn remember(&mut self, id: u64, terms: &OrderTerms) {
+        let (id, kind) = (ClientOrderId(id), RequestKind::Create(*terms));
+        let (origin, offsets) = (Nanos::ZERO, StageOffsets::ZERO);
+        let request = Request { id, kind, tag: 0, origin, offsets };
+        self.orders.remember(&request, terms, MONO).unwrap();
     }
 
-    fn cancel(&mut self, id: u64, target: u64) {
-        let (id, target) = (ClientOrderId(id), ClientOrderId(target));
-        assert!(self.orders.send_cancel(self.events.io(), &clock(), id, target).unwrap().is_none());
+    fn order(&mut self, id: u64, lots: i64) {
+        self.remember(id, &limit(lots));
     }
+
+    fn cancel(&mut self, id: u64) {
+        let id = ClientOrderId(id);
+        assert!(self.orders.send_cancel(self.events.io(), &clock(), id).unwrap().is_none());
+    }
+}
+
+/// The ClOrdID of a request of an order.
+fn request(order: u64, version: u16) -> ShortText {
+    cl_ord_id(RequestId { order: ClientOrderId(order), version })
 }
 
 fn text(text: &str) -> ShortText {
@@ -167,7 +173,7 @@ fn report(
     ExecutionReport {
         order_id: text("V1"),
         exec_id: text(exec_id),
-        cl_ord_id: text("7"),
+        cl_ord_id: request(7, 1),
         orig_cl_ord_id: None,
         exec_type,
         ord_status: OrdStatus::PartiallyFilled,
@@ -226,7 +232,7 @@ fn a_fill_whose_id_is_forgotten_is_known_by_what_has_traded() {
     pair.order(7, 10);
     pair.send(false, &report("E1", ExecType::New, (0, 0))).unwrap();
     pair.send(false, &report("E2", ExecType::Trade, (4, 4))).unwrap();
-    pair.orders.reports = Reports::new(instrument(1));
+    pair.orders.reports = Reports::new(&[instrument(1)]);
     let before = state(&pair);
     pair.send(true, &report("E2", ExecType::Trade, (4, 4))).unwrap();
     assert_eq!((state(&pair), pair.orders.repeated_reports()), (before, 1));
@@ -240,17 +246,17 @@ fn a_refused_cancel_that_is_sent_again_answers_no_other_cancel() {
     pair.send(false, &report("E1", ExecType::New, (0, 0))).unwrap();
     let refused = OrderCancelReject {
         order_id: text("V1"),
-        cl_ord_id: text("8"),
-        orig_cl_ord_id: text("7"),
+        cl_ord_id: request(7, 2),
+        orig_cl_ord_id: request(7, 1),
         ord_status: OrdStatus::New,
         response_to: ResponseTo::CancelRequest,
         reason: None,
         text: b"",
     };
-    pair.cancel(8, 7);
+    pair.cancel(7);
     pair.send(false, &refused).unwrap();
     pair.send(true, &refused).unwrap();
-    pair.cancel(9, 7);
+    pair.cancel(7);
     pair.send(true, &refused).unwrap();
     let answers = *pair.orders.table().answers();
     assert_eq!((answers.cancel_requests, answers.cancel_rejects, answers.unanswered()), (2, 1, 1));
@@ -276,7 +282,7 @@ fn what_a_report_says_in_units_counts_in_lots() {
         (Lots(6), true)
     );
     // Sent again, with an id that is forgotten: the total in lots tells.
-    pair.orders.reports = Reports::new(instrument(100));
+    pair.orders.reports = Reports::new(&[instrument(100)]);
     pair.send(true, &shares("E2", 400, 400)).unwrap();
     assert_eq!((state(&pair).0, pair.orders.repeated_reports()), (Lots(4), 1));
     // Half a lot cannot trade.
@@ -289,17 +295,11 @@ fn quantities_are_decimals_of_the_lot() {
     let segment = Segment::create("fractions", &Regions::LAYOUT).unwrap();
     let mut pair = Pair::trading(&segment, with_lot(Qty { mantissa: 1, decimals: 5 }));
     let qty = |text: &str| Qty::parse(text.as_bytes()).unwrap();
-    let limit = NewOrder {
-        side: Side::Buy,
-        order_type: OrderType::Limit,
-        time_in_force: TimeInForce::GoodTillCancel,
-        price: Price::parse(b"10.00").unwrap(),
-        lots: Lots(100_012),
-    };
+    let limit = limit(100_012);
     pair.orders.encode_order(NOW, ClientOrderId(7), &limit).unwrap();
     let wire = String::from_utf8(pair.orders.link.unsent().to_vec()).unwrap();
     assert!(wire.contains("\x0138=1.00012\x01"), "{wire}");
-    pair.orders.remember(ClientOrderId(7), &limit, MONO).unwrap();
+    pair.remember(7, &limit);
     let fill = |exec_id, last, leaves, cum| ExecutionReport {
         order_qty: qty("1.00012"),
         last_qty: qty(last),

@@ -8,7 +8,7 @@ use taut_io::{
 use taut_sys::{Address, DatagramBatch, DatagramOptions, StreamOptions};
 use taut_types::Nanos;
 
-use crate::rig::{Event, Rig, any, received, received_length};
+use crate::rig::{Event, Rig, any, keep, received, received_length};
 
 const CONFIG: LoopConfig = LoopConfig {
     sources_max: 256,
@@ -447,6 +447,22 @@ pub fn a_watched_datagram_socket_is_told_until_it_is_read_dry<K: Kernel>(kernel:
         rig.until("the timer", |log| log.iter().any(|event| matches!(event, Event::Timer(7, ..))));
         assert!(!is_told(&rig.log, far), "{:?}", rig.log);
         rig.log.clear();
+    }
+}
+
+pub fn what_is_left_unread_is_told_once_a_turn<K: Kernel>(kernel: K) {
+    let mut rig = rig(kernel);
+    let (near, far, to) = watched_pair(&mut rig);
+    let back = rig.io().local_address(near).expect("address").inet().expect("inet");
+    rig.io().send_datagram(near, b"there", Some(&to)).expect("send");
+    rig.io().send_datagram(far, b"back", Some(&back)).expect("send");
+    rig.until("both", |log| is_told(log, far) && is_told(log, near));
+    for _ in 0..5 {
+        rig.log.clear();
+        let Rig { events, log } = &mut rig;
+        let mut note = |_: &mut Io<K>, completion: Completion<'_>| log.push(keep(&completion));
+        events.poll(&mut note).expect("poll");
+        assert!(rig.log.len() == 2 && is_told(&rig.log, far) && is_told(&rig.log, near));
     }
 }
 

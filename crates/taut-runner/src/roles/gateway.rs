@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use taut_fix::CompId;
 use taut_gateway::{
     Client, FeedInput, FeedSockets, FeedStreams, FusedClient, Gateway, GatewayConfig, GatewayError,
-    Regions, SplitClient, Strategy, StreamAddress,
+    Hub, Owner, Regions, Strategy, StrategyRegions, StreamAddress,
 };
 use taut_io::EpollKernel;
 use taut_market_data::FeedHandler;
@@ -38,6 +38,7 @@ pub fn play<S: Strategy>(
     let segment = attach(fds.next())?;
     let regions = regions(&segment)?;
     let (shared_clock, clock) = SharedClock::new(&regions)?;
+    let strategy_segment = attach(fds.next())?;
     let own_bell = fds.next().map(Doorbell::from);
     let strategy_bell = fds.next().map(Doorbell::from);
     let sockets = feed_sockets(setup, fds)?;
@@ -49,9 +50,13 @@ pub fn play<S: Strategy>(
         }
         Mode::Split => {
             let wake = strategy_bell.filter(|_| setup.wake_strategy);
-            let client = SplitClient::new(&process.regions, wake)
-                .map_err(|error| RunnerError::run("rings", error))?;
-            process.run(clock, sockets, client)
+            let rings = |error| RunnerError::run("rings", error);
+            let mut hub = Hub::new(&process.regions).map_err(rings)?;
+            let own = StrategyRegions::of(&strategy_segment)
+                .map_err(|error| RunnerError::run("shared memory", error))?;
+            let slot = hub.add_slot(&own, wake).map_err(rings)?;
+            hub.attach(slot, Owner::default());
+            process.run(clock, sockets, hub)
         }
     }
 }
@@ -90,7 +95,7 @@ impl<S: Strategy> RestingClient for FusedClient<S> {
     }
 }
 
-impl RestingClient for SplitClient<'_> {
+impl RestingClient for Hub<'_> {
     fn stop(&mut self) {}
     fn is_idle(&self) -> bool {
         false
@@ -127,13 +132,14 @@ impl<'m> Process<'_, 'm> {
         client: impl RestingClient,
     ) -> Result<(), RunnerError> {
         let config = config(self.setup)?;
+        let instrument = self.setup.common.settings.instrument.build()?;
         if let Some(stream) = self.setup.stream {
             let levels = self.setup.common.settings.gateway.levels;
-            let (input, feed) = stream_feed(stream, config.instrument, levels, clock.now())?;
+            let (input, feed) = stream_feed(stream, instrument, levels, clock.now())?;
             return self.run_with(&config, clock, (input, feed), client);
         }
         let feed = NativeConfig {
-            instrument: config.instrument,
+            instrument,
             stream_id: self.setup.stream_id,
             level_capacity: self.setup.common.settings.gateway.levels,
             has_retransmission: sockets.retransmission.is_some(),
@@ -278,7 +284,7 @@ fn config(setup: &GatewaySetup) -> Result<GatewayConfig, RunnerError> {
     };
     let settings = &setup.common.settings;
     Ok(GatewayConfig {
-        instrument: settings.instrument.build()?,
+        instruments: vec![settings.instrument.build()?],
         order_address: setup.orders,
         sender_comp_id: comp_id(&setup.sender_comp_id)?,
         target_comp_id: comp_id(&setup.target_comp_id)?,

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use taut_gateway::{Strategy, StrategyRunner};
+use taut_gateway::{Strategy, StrategyRegions, StrategyRunner};
 use taut_sys::{Doorbell, Waiter, wait_readable};
 use taut_types::Nanos;
 
@@ -23,12 +23,15 @@ pub fn play<S: Strategy>(
     let mut fds = fds.into_iter();
     let segment = attach(fds.next())?;
     let regions = regions(&segment)?;
+    let own = attach(fds.next())?;
+    let own =
+        StrategyRegions::of(&own).map_err(|error| RunnerError::run("shared memory", error))?;
     let gateway_bell = fds.next().map(Doorbell::from);
     let own_bell = fds.next().map(Doorbell::from);
     let (mut shared_clock, mut clock) = SharedClock::new(&regions)?;
     let strategy = make(clock.now())?;
     let wake = gateway_bell.filter(|_| setup.wake_gateway);
-    let mut runner = StrategyRunner::new(&regions, wake, strategy)
+    let mut runner = StrategyRunner::new(&regions, &own, wake, strategy)
         .map_err(|error| RunnerError::Run(format!("rings: {error}")))?;
     parent.say(&Reply::Ready)?;
 

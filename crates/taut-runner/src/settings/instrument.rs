@@ -44,7 +44,7 @@ impl InstrumentSettings {
             )
         })?;
         let lot = Qty { mantissa: 1, decimals: self.lot_decimals };
-        Instrument::new(InstrumentId(1), symbol, tick, lot).map_err(|_| {
+        Instrument::new(InstrumentId(0), symbol, tick, lot).map_err(|_| {
             RunnerError::setting("instrument.tick", &self.tick, "above 0, and even at 1e-9")
         })
     }

@@ -1,0 +1,223 @@
+//! Strategies in processes of their own: one market ring for all of them, and a ring for requests
+//! and one for replies for each.
+
+mod download;
+mod slot;
+
+use std::collections::BTreeMap;
+
+use taut_lat::StageOffsets;
+use taut_market_data::{Event, EventKind, Soundness};
+use taut_ring::{Policy, RingError, broadcast};
+use taut_sys::{Clock, Doorbell};
+use taut_types::Nanos;
+
+use crate::client::{Client, GatewayState, Owner};
+use crate::mark::{Mark, StampTable};
+use crate::message::{GatewayEvent, OrderFilter, OrderUpdate, Request, RequestKind, TickStamps};
+use crate::regions::{Regions, StrategyRegions, TICKS_LAYOUT};
+
+use slot::Slot;
+
+/// A strategy's place at a gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SlotId(usize);
+
+/// The clients of a gateway that live in other processes.
+///
+/// Market events are published once, for all of them. Whoever reads too slowly is overtaken, told
+/// what it lost, and told its books anew; nobody else notices. Replies to one strategy lose
+/// nothing: a strategy that leaves a whole ring of them unread is dropped, and its orders are
+/// cancelled.
+#[derive(Debug)]
+pub struct Hub<'m> {
+    ticks: broadcast::Publisher<'m>,
+    /// What orders are measured from, while the events that may cause them are in the ring.
+    stamps: StampTable,
+    slots: Vec<Slot<'m>>,
+    /// Whose request is looked for first.
+    turn: usize,
+    /// By owner, the number of its next order.
+    numbers: BTreeMap<Owner, u64>,
+    first_number: u64,
+}
+
+impl<'m> Hub<'m> {
+    /// A hub without a place for anybody.
+    ///
+    /// # Errors
+    /// When a region cannot hold its ring.
+    pub fn new(regions: &Regions<'m>) -> Result<Self, RingError> {
+        let ticks = broadcast::Publisher::resume(regions.ticks, TICKS_LAYOUT, Policy::Overwrite)?;
+        Ok(Self {
+            ticks,
+            stamps: StampTable::default(),
+            slots: Vec::new(),
+            turn: 0,
+            numbers: BTreeMap::new(),
+            first_number: 1,
+        })
+    }
+
+    /// The number of everybody's first order, 1 unless it is said: above all that were used before
+    /// this gateway was started.
+    pub const fn set_first_number(&mut self, number: u64) {
+        self.first_number = number;
+    }
+
+    /// A place for a strategy, behind these regions, where nobody is yet. `doorbell` is rung after
+    /// each publication, where the strategy sleeps in the kernel.
+    ///
+    /// # Errors
+    /// When a region cannot hold its ring.
+    pub fn add_slot(
+        &mut self,
+        regions: &StrategyRegions<'m>,
+        doorbell: Option<Doorbell>,
+    ) -> Result<SlotId, RingError> {
+        self.slots.push(Slot::new(regions, doorbell)?);
+        Ok(SlotId(self.slots.len() - 1))
+    }
+
+    /// A place that nobody has.
+    #[must_use]
+    pub fn vacant_slot(&self) -> Option<SlotId> {
+        self.slots.iter().position(Slot::is_vacant).map(SlotId)
+    }
+
+    /// A strategy takes the place: it is told what it begins with. False when somebody has the
+    /// place, or the owner has another one: two strategies would be told of each other's orders.
+    pub fn attach(&mut self, slot: SlotId, owner: Owner) -> bool {
+        let is_there = self.slots.iter().any(|slot| slot.owner() == Some(owner));
+        match self.slots.get_mut(slot.0) {
+            Some(slot) if slot.is_vacant() && !is_there => {
+                slot.attach(owner, *self.numbers.entry(owner).or_insert(self.first_number));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The strategy is gone: its orders are cancelled, its place is free.
+    pub fn detach(&mut self, slot: SlotId) {
+        if let Some(slot) = self.slots.get_mut(slot.0) {
+            slot.drop_strategy();
+        }
+    }
+
+    /// Who has the place.
+    #[must_use]
+    pub fn owner(&self, slot: SlotId) -> Option<Owner> {
+        self.slots.get(slot.0).and_then(Slot::owner)
+    }
+
+    /// Strategies that were dropped because they left their replies unread.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.slots.iter().map(Slot::dropped).sum()
+    }
+
+    fn wake(&self) {
+        self.slots.iter().for_each(Slot::wake);
+    }
+}
+
+impl Client for Hub<'_> {
+    #[inline]
+    fn market(
+        &mut self,
+        clock: &Clock,
+        _state: &impl GatewayState,
+        mut stamps: TickStamps,
+        events: &[Event],
+    ) {
+        let mut mark = Mark::default();
+        if stamps.is_measured() {
+            // The stage ends with the store that follows: it cannot be stamped after itself.
+            let [.., publish] = &mut stamps.ends;
+            let end = clock.now().since(stamps.origin).0;
+            *publish = u32::try_from(end).unwrap_or(u32::MAX);
+            mark = self.stamps.insert(stamps);
+        }
+        for event in events {
+            if let EventKind::Book(soundness) = event.kind {
+                let is_sound = soundness == Soundness::Sound;
+                self.slots.iter_mut().for_each(|slot| slot.book_became(event.instrument, is_sound));
+            }
+            // An overwriting ring is never full.
+            let _ = self.ticks.publish(&event.to_words(mark.0));
+        }
+        if !events.is_empty() {
+            self.wake();
+        }
+    }
+
+    fn order_update(
+        &mut self,
+        _clock: &Clock,
+        _state: &impl GatewayState,
+        now: Nanos,
+        update: &OrderUpdate,
+    ) {
+        let owner = Owner::of(update.id);
+        let position = self.ticks.position();
+        // An order of nobody who is here is told to its owner when that comes again.
+        if let Some(slot) = self.slots.iter_mut().find(|slot| slot.owner() == Some(owner)) {
+            slot.push(update.pack(now, position).as_slice());
+            slot.wake();
+        }
+    }
+
+    fn gateway_event(
+        &mut self,
+        _clock: &Clock,
+        _state: &impl GatewayState,
+        now: Nanos,
+        event: &GatewayEvent,
+    ) {
+        let position = self.ticks.position();
+        for slot in self.slots.iter_mut().filter(|slot| slot.is_told()) {
+            slot.push(event.pack(now, position).as_slice());
+            slot.wake();
+        }
+    }
+
+    #[inline]
+    fn next_request(&mut self) -> Option<Request> {
+        let count = self.slots.len();
+        for _ in 0..count {
+            let slot = self.slots.get_mut(self.turn)?;
+            // Everybody in turn: nobody's flood of requests holds up another one's.
+            self.turn = if self.turn + 1 < count { self.turn + 1 } else { 0 };
+            if let Some((owner, next_number)) = slot.take_leaving() {
+                self.numbers.insert(owner, next_number);
+                return Some(Request {
+                    id: owner.order(0),
+                    kind: RequestKind::CancelAll(OrderFilter::ALL),
+                    tag: 0,
+                    origin: Nanos::ZERO,
+                    offsets: StageOffsets::ZERO,
+                });
+            }
+            if let Some((request, mark)) = slot.next_request() {
+                return Some(self.stamps.complete(request, Mark(mark)));
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn idle(&mut self, state: &impl GatewayState, clock: &Clock) -> bool {
+        let position = self.ticks.position();
+        let mut worked = false;
+        for slot in self.slots.iter_mut().filter(|slot| slot.is_downloading()) {
+            worked |= slot.tell_on(state, clock.now(), position);
+        }
+        worked
+    }
+
+    fn timer(&mut self, clock: &Clock, state: &impl GatewayState, _now: Nanos) {
+        // Where there is never an idle turn.
+        self.idle(state, clock);
+    }
+}

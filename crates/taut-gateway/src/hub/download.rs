@@ -1,0 +1,260 @@
+//! What a strategy begins with, told piece by piece: nobody waits while one is told.
+//!
+//! A book is told level by level, best first, while it goes on moving. The replies say where in the
+//! market ring each piece belongs; of the events in between, the strategy applies those at prices
+//! that it has been told of already, and the others are in what is told later.
+
+use taut_book::LevelBook;
+use taut_market_data::{Batch, Event, EventKind, LevelPlace, LevelUpdate, Soundness};
+use taut_ring::Payload;
+use taut_types::{AccountId, ClientOrderId, InstrumentId, Nanos, Price, Side};
+
+use crate::client::{GatewayState, Owner};
+use crate::message::{GatewayEvent, at_position};
+
+/// Pieces that are told in one go: some hundred nanoseconds.
+const PIECES_IN_A_ROW: usize = 32;
+/// Accounts whose positions are told.
+const ACCOUNTS: u8 = 8;
+
+/// How far a strategy has been told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    Begin,
+    Instruments(usize),
+    Positions(usize),
+    Orders(usize),
+    End,
+    /// Everything but, perhaps, books.
+    #[default]
+    Told,
+}
+
+/// A book that is being told.
+#[derive(Clone, Copy, Debug)]
+struct BookPlace {
+    instrument: InstrumentId,
+    /// The side and the price of the last level that was told; none before the first of the side.
+    side: Side,
+    price: Option<Price>,
+    has_begun: bool,
+}
+
+/// What is still to be told.
+#[derive(Debug, Default)]
+pub struct Download {
+    owner: Owner,
+    next_number: u64,
+    stage: Stage,
+    /// The open orders when it began; what they have become meanwhile is what is told.
+    orders: Vec<ClientOrderId>,
+    /// By instrument: whether its book is to be told.
+    wanted: Vec<bool>,
+    wanted_count: usize,
+    /// Where the next book is looked for.
+    next: usize,
+    book: Option<BookPlace>,
+}
+
+/// Takes slots that belong together; false when there is no room for them.
+type Push<'a> = dyn FnMut(&[Payload]) -> bool + 'a;
+
+impl Download {
+    pub fn from_the_beginning(owner: Owner, next_number: u64) -> Self {
+        Self { owner, next_number, stage: Stage::Begin, ..Self::default() }
+    }
+
+    /// Whether something comes before the strategy is told what happens.
+    pub fn is_beginning(&self) -> bool {
+        self.stage != Stage::Told
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.stage == Stage::Told && self.wanted_count == 0 && self.book.is_none()
+    }
+
+    /// All books are to be told anew.
+    pub fn tell_books(&mut self) {
+        self.book = None;
+        self.wanted.fill(true);
+        self.wanted_count = self.wanted.len();
+    }
+
+    /// A book became sound, and is to be told; or stale, and need not be.
+    pub fn book_became(&mut self, instrument: InstrumentId, is_sound: bool) {
+        if self.book.is_some_and(|book| book.instrument == instrument) {
+            self.book = None;
+        }
+        // Not yet sized: all books are told at the end.
+        if let Some(wanted) = self.wanted.get_mut(instrument.0 as usize)
+            && *wanted != is_sound
+        {
+            *wanted = is_sound;
+            self.wanted_count =
+                if is_sound { self.wanted_count + 1 } else { self.wanted_count - 1 };
+        }
+    }
+
+    /// Tells some of it, as of `position` of the market ring; whether there was room for any.
+    pub fn tell_on(
+        &mut self,
+        state: &impl GatewayState,
+        now: Nanos,
+        position: u64,
+        push: &mut Push<'_>,
+    ) -> bool {
+        let mut tell = |event: GatewayEvent| push(event.pack(now, position).as_slice());
+        for told in 0..PIECES_IN_A_ROW {
+            let is_told = match self.stage {
+                Stage::Begin => {
+                    let (owner, next_number) = (self.owner, self.next_number);
+                    let is_told = tell(GatewayEvent::DownloadBegin { owner, next_number });
+                    if is_told {
+                        self.orders.clear();
+                        state.visit_orders(owner, &mut |order| self.orders.push(order.id));
+                        self.wanted = vec![false; state.instruments().len()];
+                        self.stage = Stage::Instruments(0);
+                    }
+                    is_told
+                }
+                Stage::Instruments(at) => match state.instruments().get(at) {
+                    Some(instrument) => {
+                        let is_told = tell(GatewayEvent::Instrument(*instrument));
+                        self.stage = Stage::Instruments(at + usize::from(is_told));
+                        is_told
+                    }
+                    None => self.go_to(Stage::Positions(0)),
+                },
+                Stage::Positions(at) => match state.instruments().get(at) {
+                    Some(instrument) => {
+                        let is_told = (0..ACCOUNTS).all(|account| {
+                            let account = AccountId(account);
+                            let held = state.position(self.owner, instrument.id(), account);
+                            let has_none = held.lots.0 == 0 && held.average_price.0 == 0;
+                            has_none || tell(GatewayEvent::Position(held))
+                        });
+                        self.stage = Stage::Positions(at + usize::from(is_told));
+                        is_told
+                    }
+                    None => self.go_to(Stage::Orders(0)),
+                },
+                Stage::Orders(at) => match self.orders.get(at) {
+                    Some(id) => {
+                        let is_told = state
+                            .order(*id)
+                            .is_none_or(|order| tell(GatewayEvent::OpenOrder(order)));
+                        self.stage = Stage::Orders(at + usize::from(is_told));
+                        is_told
+                    }
+                    None => self.go_to(Stage::End),
+                },
+                Stage::End => {
+                    let is_up = state.is_order_entry_up();
+                    let is_told =
+                        tell(GatewayEvent::OrderEntry { is_up }) && tell(GatewayEvent::DownloadEnd);
+                    if is_told {
+                        self.stage = Stage::Told;
+                        self.tell_books();
+                    }
+                    is_told
+                }
+                Stage::Told => {
+                    return self.tell_books_on(state, now, position, push) || told > 0;
+                }
+            };
+            if !is_told {
+                return told > 0;
+            }
+        }
+        true
+    }
+
+    fn go_to(&mut self, stage: Stage) -> bool {
+        self.stage = stage;
+        true
+    }
+
+    /// Tells some of the books.
+    fn tell_books_on(
+        &mut self,
+        state: &impl GatewayState,
+        now: Nanos,
+        position: u64,
+        push: &mut Push<'_>,
+    ) -> bool {
+        if self.book.is_none() && self.wanted_count == 0 {
+            return false;
+        }
+        if !push(&[at_position(position)]) {
+            return false;
+        }
+        for _ in 0..PIECES_IN_A_ROW {
+            let Some(mut place) = self.book.or_else(|| self.next_book(state)) else { return true };
+            self.book = Some(place);
+            let Some(book) = state.book(place.instrument) else {
+                self.book = None;
+                continue;
+            };
+            let event = place.advance(state, book);
+            let is_last = matches!(event, EventKind::Book(_));
+            let event = Event {
+                instrument: place.instrument,
+                exchange_time: Nanos::ZERO,
+                receive_time: now,
+                kind: event,
+            };
+            if !push(&[event.to_words(0)]) {
+                return true;
+            }
+            self.book = (!is_last).then_some(place);
+        }
+        true
+    }
+
+    /// The next book that is to be told and can be.
+    fn next_book(&mut self, state: &impl GatewayState) -> Option<BookPlace> {
+        for _ in 0..self.wanted.len() {
+            let at = self.next;
+            self.next = if at + 1 < self.wanted.len() { at + 1 } else { 0 };
+            let wanted = self.wanted.get_mut(at)?;
+            if !*wanted {
+                continue;
+            }
+            *wanted = false;
+            self.wanted_count -= 1;
+            let instrument = InstrumentId(u32::try_from(at).ok()?);
+            if state.soundness(instrument) == Soundness::Sound {
+                let (side, price, has_begun) = (Side::Buy, None, false);
+                return Some(BookPlace { instrument, side, price, has_begun });
+            }
+        }
+        None
+    }
+}
+
+impl BookPlace {
+    /// The next piece: a beginning, the levels of both sides, the top, and that it is sound.
+    fn advance(&mut self, state: &impl GatewayState, book: &LevelBook) -> EventKind {
+        if !self.has_begun {
+            self.has_begun = true;
+            return EventKind::Begin(Batch::Snapshot);
+        }
+        loop {
+            let depth = self.price.map_or(0, |price| book.levels_down_to(self.side, price));
+            if let Some(level) = book.level(self.side, depth) {
+                self.price = Some(level.price);
+                return EventKind::Level(LevelUpdate {
+                    side: self.side,
+                    price: level.price,
+                    lots: level.lots,
+                    order_count: level.order_count,
+                    place: LevelPlace::Behind(u32::try_from(depth).unwrap_or(u32::MAX)),
+                });
+            }
+            if self.side == Side::Sell {
+                return EventKind::Book(state.soundness(self.instrument));
+            }
+            (self.side, self.price) = (Side::Sell, None);
+        }
+    }
+}

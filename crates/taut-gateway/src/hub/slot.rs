@@ -1,0 +1,158 @@
+//! One strategy's place.
+
+use taut_ring::{Payload, RingError, spsc};
+use taut_sys::Doorbell;
+use taut_types::{InstrumentId, Nanos};
+
+use crate::client::{GatewayState, Owner};
+use crate::hub::download::Download;
+use crate::message::{Request, RequestKind, RequestReader};
+use crate::regions::{REPLY_SLOTS, StrategyRegions};
+
+/// Requests that are passed over in a row because they are none.
+const PASSED_OVER_MAX: usize = 64;
+
+/// Who has a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tenant {
+    Nobody,
+    /// It is told everything.
+    Strategy(Owner),
+    /// It is gone, and its orders are to be cancelled.
+    Leaving(Owner),
+}
+
+/// The rings of one strategy.
+#[derive(Debug)]
+pub struct Slot<'m> {
+    requests: spsc::Consumer<'m>,
+    reader: RequestReader,
+    replies: spsc::Producer<'m>,
+    doorbell: Option<Doorbell>,
+    tenant: Tenant,
+    /// Above the number of every order that the strategy has sent.
+    next_number: u64,
+    download: Download,
+    dropped: u64,
+}
+
+impl<'m> Slot<'m> {
+    pub fn new(
+        regions: &StrategyRegions<'m>,
+        doorbell: Option<Doorbell>,
+    ) -> Result<Self, RingError> {
+        Ok(Self {
+            requests: spsc::Consumer::resume(regions.requests)?,
+            reader: RequestReader::default(),
+            replies: spsc::Producer::resume(regions.replies)?,
+            doorbell,
+            tenant: Tenant::Nobody,
+            next_number: 1,
+            download: Download::default(),
+            dropped: 0,
+        })
+    }
+
+    pub fn is_vacant(&self) -> bool {
+        self.tenant == Tenant::Nobody
+    }
+
+    pub const fn owner(&self) -> Option<Owner> {
+        match self.tenant {
+            Tenant::Strategy(owner) => Some(owner),
+            _ => None,
+        }
+    }
+
+    pub const fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Whether it is told what happens: somebody is there, and knows what it begins with.
+    pub fn is_told(&self) -> bool {
+        self.owner().is_some() && !self.download.is_beginning()
+    }
+
+    pub fn is_downloading(&self) -> bool {
+        self.owner().is_some() && !self.download.is_done()
+    }
+
+    pub fn attach(&mut self, owner: Owner, next_number: u64) {
+        // What the one before asked for and was not served.
+        while self.requests.pop().is_some() {}
+        self.reader = RequestReader::default();
+        self.tenant = Tenant::Strategy(owner);
+        self.next_number = next_number;
+        self.download = Download::from_the_beginning(owner, next_number);
+    }
+
+    pub fn drop_strategy(&mut self) {
+        if let Tenant::Strategy(owner) = self.tenant {
+            self.tenant = Tenant::Leaving(owner);
+        }
+    }
+
+    /// Whose orders are to be cancelled, and the number of its next one; the place is free then.
+    #[inline]
+    pub fn take_leaving(&mut self) -> Option<(Owner, u64)> {
+        let Tenant::Leaving(owner) = self.tenant else { return None };
+        self.tenant = Tenant::Nobody;
+        Some((owner, self.next_number))
+    }
+
+    /// The next request of the strategy. Words that are none are a broken peer's, and so is an
+    /// order in another one's name: they are passed over.
+    #[inline]
+    pub fn next_request(&mut self) -> Option<(Request, u16)> {
+        let owner = self.owner()?;
+        for _ in 0..PASSED_OVER_MAX {
+            let payload = self.requests.pop()?;
+            match self.reader.read(&payload) {
+                Some((request, _)) if request.kind == RequestKind::TellBooks => {
+                    self.download.tell_books();
+                }
+                Some(read) if Owner::of(read.0.id) == owner => {
+                    self.next_number = self.next_number.max(read.0.id.number() + 1);
+                    return Some(read);
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Tells the strategy; one that left a whole ring unread is dropped.
+    pub fn push(&mut self, slots: &[Payload]) {
+        if self.replies.push_batch(slots).is_err() {
+            self.dropped += 1;
+            self.drop_strategy();
+        }
+    }
+
+    pub fn wake(&self) {
+        if let Some(doorbell) = &self.doorbell {
+            doorbell.ring();
+        }
+    }
+
+    /// What became of a book, as all are told now.
+    pub fn book_became(&mut self, instrument: InstrumentId, is_sound: bool) {
+        if self.owner().is_some() {
+            self.download.book_became(instrument, is_sound);
+        }
+    }
+
+    /// Tells on what the strategy begins with, as far as its ring has room; whether it did.
+    #[cold]
+    pub fn tell_on(&mut self, state: &impl GatewayState, now: Nanos, position: u64) -> bool {
+        let Self { replies, download, .. } = self;
+        // Room is kept for what happens meanwhile.
+        let told = download.tell_on(state, now, position, &mut |slots| {
+            replies.has_room((REPLY_SLOTS / 2) as u64) && replies.push_batch(slots).is_ok()
+        });
+        if told {
+            self.wake();
+        }
+        told
+    }
+}

@@ -1,0 +1,343 @@
+//! What the gateway tells one strategy: updates of its orders, and what it needs to begin with.
+//!
+//! Replies have a ring of their own for each strategy, which loses nothing. Each is behind all
+//! market events before a position of their ring and before the one at it, so that a strategy that
+//! reads both rings sees what happened in the order in which the gateway wrote it.
+
+use taut_market_data::Event;
+use taut_oms::OrderState;
+use taut_ring::Payload;
+use taut_types::{
+    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderFlags, OrderTerms,
+    OrderType, Price, Qty, Side, Symbol, TimeInForce,
+};
+
+use crate::client::Owner;
+
+use super::update::OrderUpdate;
+use super::{FIRST_KIND, Slots, byte, head, high, kind, kind_of, low, word};
+
+/// An order that is not over, as a strategy may look it up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenOrder {
+    /// Its id.
+    pub id: ClientOrderId,
+    /// What it asks for, with the price and the quantity that it has at the venue.
+    pub terms: OrderTerms,
+    /// Where it is in its life.
+    pub state: OrderState,
+    /// What of it may still trade.
+    pub lots_open: Lots,
+    /// The strategy's own number.
+    pub tag: u32,
+}
+
+/// What a strategy holds of an instrument in an account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// Of this instrument.
+    pub instrument: InstrumentId,
+    /// In this account.
+    pub account: AccountId,
+    /// Bought less sold.
+    pub lots: Lots,
+    /// What it was bought or sold at, rounded to 1e-9; 0 when there is nothing.
+    pub average_price: Price,
+}
+
+/// What a strategy is told beside the market and its orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GatewayEvent {
+    /// What it needs to begin with follows: instruments, positions, open orders. What it knew
+    /// before is no longer valid.
+    DownloadBegin {
+        /// Whose orders its orders are.
+        owner: Owner,
+        /// The number of its next order, at least: those below it may have been used.
+        next_number: u64,
+    },
+    /// An instrument of the gateway: its number, its steps, its name.
+    Instrument(Instrument),
+    /// What it holds.
+    Position(Position),
+    /// An order of its own that is open: it sent it before it was started again, or before it was
+    /// overtaken.
+    OpenOrder(OpenOrder),
+    /// All has been told.
+    DownloadEnd,
+    /// Whether orders can be sent: the session with the venue is logged on.
+    OrderEntry {
+        /// Whether they can.
+        is_up: bool,
+    },
+    /// It read too slowly, and the market ring went on without it: so many events are lost. The
+    /// books are told anew, one after the other; each is stale until then.
+    Overtaken {
+        /// How many.
+        events: u64,
+    },
+}
+
+/// A message to one strategy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reply {
+    /// Of one of its orders.
+    Order(OrderUpdate),
+    /// Of the gateway.
+    Gateway(GatewayEvent),
+    /// A part of a book that is told anew.
+    Market(Event),
+}
+
+/// Codes of [`kind::STATE`].
+const DOWNLOAD_BEGIN: u8 = 0;
+const DOWNLOAD_END: u8 = 1;
+const ORDER_ENTRY_DOWN: u8 = 2;
+const ORDER_ENTRY_UP: u8 = 3;
+
+impl GatewayEvent {
+    /// Packs it, with its time. An [`GatewayEvent::Overtaken`] is not sent: who reads notices it.
+    #[must_use]
+    pub(crate) fn pack(&self, at: Nanos, position: u64) -> Slots {
+        let unsigned = |value: i64| value.cast_unsigned();
+        let before = |a: u64, b: u64| {
+            let head = head([kind::BEFORE, 0, 0, 0], 0);
+            [head, a, b, position, unsigned(at.0), 0, 0]
+        };
+        let state = |code, events| {
+            let slot = [head([kind::STATE, code, 0, 0], 0), events, 0, 0, 0, 0, 0];
+            Slots::two(before(0, 0), slot)
+        };
+        match *self {
+            Self::DownloadBegin { owner, next_number } => {
+                state(DOWNLOAD_BEGIN, owner.order(next_number).0)
+            }
+            Self::DownloadEnd => state(DOWNLOAD_END, 0),
+            Self::OrderEntry { is_up: false } => state(ORDER_ENTRY_DOWN, 0),
+            Self::OrderEntry { is_up: true } => state(ORDER_ENTRY_UP, 0),
+            Self::Overtaken { events } => state(u8::MAX, events),
+            Self::Instrument(instrument) => {
+                let symbol = instrument.symbol();
+                let mut name = [0; 16];
+                for (place, byte) in name.iter_mut().zip(symbol.as_bytes()) {
+                    *place = *byte;
+                }
+                let name = u128::from_le_bytes(name);
+                let length = symbol.as_bytes().len() as u8;
+                let lot = instrument.lot();
+                let bytes = [kind::INSTRUMENT, lot.decimals, length, 0];
+                let (tick, lot) = (unsigned(instrument.tick().0), unsigned(lot.mantissa));
+                let (low, high) = (name as u64, (name >> 64) as u64);
+                let slot = [head(bytes, instrument.id().0), tick, lot, low, high, 0, 0];
+                Slots::two(before(0, 0), slot)
+            }
+            Self::Position(held) => {
+                let Position { instrument, account, lots, average_price } = held;
+                let head = head([kind::POSITION, 0, 0, account.0], instrument.0);
+                let slot = [head, unsigned(lots.0), unsigned(average_price.0), 0, 0, 0, 0];
+                Slots::two(before(0, 0), slot)
+            }
+            Self::OpenOrder(OpenOrder { id, terms, state, lots_open, tag }) => {
+                let packed = terms.side as u8
+                    | (terms.order_type as u8) << 1
+                    | (terms.time_in_force as u8) << 2
+                    | u8::from(terms.stop_price.is_some()) << 4;
+                let bytes = [kind::OPEN_ORDER, packed, terms.flags.bits(), terms.account.0];
+                let (price, lots) = (unsigned(terms.price.0), unsigned(terms.lots.0));
+                let last = word(tag, state as u32);
+                let head = head(bytes, terms.instrument.0);
+                let slot = [head, id.0, price, lots, unsigned(lots_open.0), last, 0];
+                let stop = unsigned(terms.stop_price.unwrap_or_default().0);
+                Slots::two(before(stop, unsigned(terms.lots_shown.0)), slot)
+            }
+        }
+    }
+
+    fn unpack(before: &Payload, slot: &Payload) -> Option<(Self, Nanos)> {
+        let [_, stop, shown, _, at, ..] = *before;
+        let [head, a, b, c, d, e, _] = *slot;
+        let account = AccountId(byte(head, 3));
+        let instrument = InstrumentId(high(head));
+        let event = match byte(head, 0) {
+            kind::STATE => match byte(head, 1) {
+                DOWNLOAD_BEGIN => {
+                    let (owner, next) = (Owner::of(ClientOrderId(a)), ClientOrderId(a));
+                    Self::DownloadBegin { owner, next_number: next.number() }
+                }
+                DOWNLOAD_END => Self::DownloadEnd,
+                ORDER_ENTRY_DOWN => Self::OrderEntry { is_up: false },
+                ORDER_ENTRY_UP => Self::OrderEntry { is_up: true },
+                _ => return None,
+            },
+            kind::INSTRUMENT => {
+                let name = (u128::from(d) << 64 | u128::from(c)).to_le_bytes();
+                let symbol = Symbol::new(name.get(..usize::from(byte(head, 2)))?)?;
+                let lot = Qty { mantissa: b.cast_signed(), decimals: byte(head, 1) };
+                let tick = Price(a.cast_signed());
+                Self::Instrument(Instrument::new(instrument, symbol, tick, lot).ok()?)
+            }
+            kind::POSITION => {
+                let (lots, average_price) = (Lots(a.cast_signed()), Price(b.cast_signed()));
+                Self::Position(Position { instrument, account, lots, average_price })
+            }
+            kind::OPEN_ORDER => {
+                let packed = byte(head, 1);
+                let (price, lots) = (Price(b.cast_signed()), Lots(c.cast_signed()));
+                let side = Side::from_index(packed & 1)?;
+                let has_stop = packed >> 4 & 1 != 0;
+                Self::OpenOrder(OpenOrder {
+                    id: ClientOrderId(a),
+                    terms: OrderTerms {
+                        account,
+                        order_type: OrderType::from_index(packed >> 1 & 1)?,
+                        time_in_force: TimeInForce::from_index(packed >> 2 & 3)?,
+                        flags: OrderFlags::from_bits(byte(head, 2))?,
+                        stop_price: has_stop.then_some(Price(stop.cast_signed())),
+                        lots_shown: Lots(shown.cast_signed()),
+                        ..OrderTerms::limit(instrument, side, price, lots)
+                    },
+                    state: OrderState::from_index(u8::try_from(high(e)).ok()?)?,
+                    lots_open: Lots(d.cast_signed()),
+                    tag: low(e),
+                })
+            }
+            _ => return None,
+        };
+        Some((event, Nanos(at.cast_signed())))
+    }
+}
+
+/// The slot that says where the market events behind it belong.
+pub(crate) const fn at_position(position: u64) -> Payload {
+    [head([kind::AT, 0, 0, 0], 0), position, 0, 0, 0, 0, 0]
+}
+
+/// Replies out of the slots of a ring.
+#[derive(Debug, Default)]
+pub(crate) struct ReplyReader {
+    before: Option<Payload>,
+    position: u64,
+}
+
+impl ReplyReader {
+    /// The reply that ends with this slot, and its time. Nothing for a slot that goes before one,
+    /// and for words that are none.
+    pub(crate) fn read(&mut self, payload: &Payload) -> Option<(Reply, Nanos)> {
+        match kind_of(payload) {
+            kind::BEFORE => {
+                self.position = payload[3];
+                self.before = Some(*payload);
+                None
+            }
+            kind::AT => {
+                self.position = payload[1];
+                None
+            }
+            of_event if of_event < FIRST_KIND => {
+                let (event, _) = Event::from_words(payload)?;
+                Some((Reply::Market(event), event.receive_time))
+            }
+            kind::UPDATE => {
+                let (update, at) = OrderUpdate::unpack(&self.before.take()?, payload)?;
+                Some((Reply::Order(update), at))
+            }
+            _ => {
+                let (event, at) = GatewayEvent::unpack(&self.before.take()?, payload)?;
+                Some((Reply::Gateway(event), at))
+            }
+        }
+    }
+
+    /// The position of the market ring that what was read last goes before.
+    pub(crate) const fn position(&self) -> u64 {
+        self.position
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use taut_market_data::{EventKind, Soundness};
+    use taut_types::{StrategyId, UserId};
+
+    use super::*;
+
+    fn read(reader: &mut ReplyReader, slots: &[Payload]) -> Option<(Reply, Nanos)> {
+        slots.iter().filter_map(|slot| reader.read(slot)).last()
+    }
+
+    #[test]
+    fn every_reply_is_itself_again() {
+        let symbol = Symbol::new(b"BTC-PERPETUAL-1").expect("a symbol");
+        let lot = Qty { mantissa: 5, decimals: 8 };
+        let instrument = Instrument::new(InstrumentId(1_999), symbol, Price(500_000_000), lot);
+        let plain = OrderTerms::limit(InstrumentId(7), Side::Sell, Price(-3), Lots(9));
+        let order = |terms| OpenOrder {
+            id: ClientOrderId(u64::MAX),
+            terms,
+            state: OrderState::PendingCancel,
+            lots_open: Lots(4),
+            tag: 77,
+        };
+        let stop = OrderTerms {
+            account: AccountId(255),
+            flags: OrderFlags::REDUCE_ONLY,
+            stop_price: Some(Price(11)),
+            lots_shown: Lots(2),
+            ..plain
+        };
+        let held = Position {
+            instrument: InstrumentId(3),
+            account: AccountId(4),
+            lots: Lots(-5),
+            average_price: Price(6),
+        };
+        let mut reader = ReplyReader::default();
+        for (position, event) in [
+            GatewayEvent::DownloadBegin {
+                owner: Owner { user: UserId(255), strategy: StrategyId(1) },
+                next_number: ClientOrderId::NUMBER_MAX,
+            },
+            GatewayEvent::Instrument(instrument.expect("an instrument")),
+            GatewayEvent::Position(held),
+            GatewayEvent::OpenOrder(order(plain)),
+            GatewayEvent::OpenOrder(order(stop)),
+            GatewayEvent::DownloadEnd,
+            GatewayEvent::OrderEntry { is_up: true },
+            GatewayEvent::OrderEntry { is_up: false },
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let slots = event.pack(Nanos(5), position as u64);
+            let expected = Some((Reply::Gateway(event), Nanos(5)));
+            assert_eq!(read(&mut reader, slots.as_slice()), expected);
+            assert_eq!(reader.position(), position as u64);
+        }
+        let event = Event {
+            instrument: InstrumentId(1),
+            exchange_time: Nanos(2),
+            receive_time: Nanos(3),
+            kind: EventKind::Book(Soundness::Sound),
+        };
+        let slots = [at_position(99), event.to_words(0)];
+        assert_eq!(read(&mut reader, &slots), Some((Reply::Market(event), Nanos(3))));
+        assert_eq!(reader.position(), 99);
+    }
+
+    proptest! {
+        #[test]
+        fn words_that_a_peer_made_up_never_panic(slots in any::<[[u64; 7]; 3]>(), kinds: [u8; 3]) {
+            let mut reader = ReplyReader::default();
+            for (slot, kind) in slots.iter().zip(kinds) {
+                let _ = reader.read(slot);
+                let [head, rest @ ..] = *slot;
+                let [a, b, c, d, e, f] = rest;
+                let _ = reader.read(&[head & !0xff | 255, a, b, c, d, e, f]);
+                let known = head & !0xff | u64::from(kind::UPDATE + kind % 5);
+                let _ = reader.read(&[known, a, b, c, d, e, f]);
+            }
+        }
+    }
+}

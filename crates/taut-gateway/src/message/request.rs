@@ -1,0 +1,240 @@
+//! What a strategy asks for.
+
+use taut_lat::StageOffsets;
+use taut_ring::Payload;
+use taut_types::{
+    AccountId, ClientOrderId, InstrumentId, Lots, Nanos, OrderFlags, OrderTerms, OrderType, Price,
+    Side, TimeInForce,
+};
+
+use super::{Slots, byte, head, high, kind, kind_of, low, word};
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestKind {
+    /// Send this order.
+    Create(OrderTerms),
+    /// Give the order another price and another quantity, which counts what has traded.
+    Modify {
+        /// The new limit price.
+        price: Price,
+        /// The new quantity.
+        lots: Lots,
+    },
+    /// Cancel the order.
+    Cancel,
+    /// Cancel all orders of the strategy that the filter means.
+    CancelAll(OrderFilter),
+    /// Tell all books anew: the strategy was overtaken.
+    TellBooks,
+}
+
+/// Which orders are meant: those that have all that is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OrderFilter {
+    /// Of this instrument.
+    pub instrument: Option<InstrumentId>,
+    /// Of this account.
+    pub account: Option<AccountId>,
+    /// Of this side.
+    pub side: Option<Side>,
+}
+
+impl OrderFilter {
+    /// Every order.
+    pub const ALL: Self = Self { instrument: None, account: None, side: None };
+
+    /// Whether an order with these terms is meant.
+    #[must_use]
+    pub fn matches(&self, terms: &OrderTerms) -> bool {
+        self.instrument.is_none_or(|instrument| instrument == terms.instrument)
+            && self.account.is_none_or(|account| account == terms.account)
+            && self.side.is_none_or(|side| side == terms.side)
+    }
+}
+
+/// A strategy's request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The order that it is about; of [`RequestKind::CancelAll`], only whose it is.
+    pub id: ClientOrderId,
+    /// What it asks for.
+    pub kind: RequestKind,
+    /// A number of the strategy's own, which stays with an order.
+    pub tag: u32,
+    /// When the packet that caused it was received; 0 when none did.
+    pub origin: Nanos,
+    /// Where its stages ended so far: up to `strategy`.
+    pub offsets: StageOffsets,
+}
+
+impl Request {
+    /// Packs it, with the mark of the event that caused it. Word 0: kind; side, type, time in force
+    /// and whether there is a slot before; flags; account; instrument. Word 1: id; words 2 and 3:
+    /// price and lots; word 4: origin; word 5: ends of `to_strategy` and `strategy`; word 6: mark
+    /// and tag. The other ends stay in the gateway. The slot before it: stop price, whether there
+    /// is one, lots shown.
+    #[must_use]
+    pub(crate) fn pack(&self, mark: u16) -> Slots {
+        let [_, _, _, to_strategy, strategy, ..] = self.offsets.ends();
+        let slot = |head: u64, a: i64, b: i64| {
+            let (a, b, origin) =
+                (a.cast_unsigned(), b.cast_unsigned(), self.origin.0.cast_unsigned());
+            [
+                head,
+                self.id.0,
+                a,
+                b,
+                origin,
+                word(to_strategy, strategy),
+                word(mark.into(), self.tag),
+            ]
+        };
+        match self.kind {
+            RequestKind::Create(terms) => {
+                let is_plain = terms.stop_price.is_none() && terms.lots_shown == Lots::ZERO;
+                let packed = terms.side as u8
+                    | (terms.order_type as u8) << 1
+                    | (terms.time_in_force as u8) << 2
+                    | u8::from(!is_plain) << 4;
+                let bytes = [kind::CREATE, packed, terms.flags.bits(), terms.account.0];
+                let slot = slot(head(bytes, terms.instrument.0), terms.price.0, terms.lots.0);
+                if is_plain {
+                    return Slots::one(slot);
+                }
+                let (stop, shown) = (terms.stop_price.unwrap_or_default(), terms.lots_shown);
+                let bytes = [kind::BEFORE, u8::from(terms.stop_price.is_some()), 0, 0];
+                let (stop, shown) = (stop.0.cast_unsigned(), shown.0.cast_unsigned());
+                Slots::two([head(bytes, 0), stop, shown, 0, 0, 0, 0], slot)
+            }
+            RequestKind::Modify { price, lots } => {
+                Slots::one(slot(head([kind::MODIFY, 0, 0, 0], 0), price.0, lots.0))
+            }
+            RequestKind::Cancel => Slots::one(slot(head([kind::CANCEL, 0, 0, 0], 0), 0, 0)),
+            RequestKind::TellBooks => Slots::one(slot(head([kind::TELL_BOOKS, 0, 0, 0], 0), 0, 0)),
+            RequestKind::CancelAll(filter) => {
+                let OrderFilter { instrument, account, side } = filter;
+                let said = u8::from(instrument.is_some())
+                    | u8::from(account.is_some()) << 1
+                    | u8::from(side.is_some()) << 2
+                    | side.map_or(0, |side| side as u8) << 3;
+                let bytes = [kind::CANCEL_ALL, said, 0, account.unwrap_or_default().0];
+                let instrument = instrument.unwrap_or_default();
+                Slots::one(slot(head(bytes, instrument.0), 0, 0))
+            }
+        }
+    }
+}
+
+/// Requests out of the slots of a ring.
+#[derive(Debug, Default)]
+pub(crate) struct RequestReader {
+    before: Option<Payload>,
+}
+
+impl RequestReader {
+    /// The request that ends with this slot and its mark. Nothing for a slot that goes before one,
+    /// and for words that are none.
+    #[inline]
+    pub(crate) fn read(&mut self, payload: &Payload) -> Option<(Request, u16)> {
+        if kind_of(payload) == kind::BEFORE {
+            self.before = Some(*payload);
+            return None;
+        }
+        let before = self.before.take();
+        let [head, id, a, b, origin, ends, last] = *payload;
+        let packed = byte(head, 1);
+        let (price, lots) = (Price(a.cast_signed()), Lots(b.cast_signed()));
+        let (instrument, account) = (InstrumentId(high(head)), AccountId(byte(head, 3)));
+        let side = Side::from_index(packed & 1);
+        let kind = match byte(head, 0) {
+            kind::CREATE => {
+                let plain = OrderTerms {
+                    account,
+                    order_type: OrderType::from_index(packed >> 1 & 1)?,
+                    time_in_force: TimeInForce::from_index(packed >> 2 & 3)?,
+                    flags: OrderFlags::from_bits(byte(head, 2))?,
+                    ..OrderTerms::limit(instrument, side?, price, lots)
+                };
+                RequestKind::Create(match (packed >> 4, before) {
+                    (0, _) => plain,
+                    (1, Some([said, stop, shown, ..])) => OrderTerms {
+                        stop_price: (byte(said, 1) != 0).then_some(Price(stop.cast_signed())),
+                        lots_shown: Lots(shown.cast_signed()),
+                        ..plain
+                    },
+                    _ => return None,
+                })
+            }
+            kind::MODIFY => RequestKind::Modify { price, lots },
+            kind::CANCEL => RequestKind::Cancel,
+            kind::TELL_BOOKS => RequestKind::TellBooks,
+            kind::CANCEL_ALL => RequestKind::CancelAll(OrderFilter {
+                instrument: (packed & 1 != 0).then_some(instrument),
+                account: (packed & 2 != 0).then_some(account),
+                side: if packed & 4 != 0 { Side::from_index(packed >> 3 & 1) } else { None },
+            }),
+            _ => return None,
+        };
+        let offsets = StageOffsets::from_ends([0, 0, 0, low(ends), high(ends), 0, 0, 0, 0]);
+        let (id, origin) = (ClientOrderId(id), Nanos(origin.cast_signed()));
+        Some((Request { id, kind, tag: high(last), origin, offsets }, low(last) as u16))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(slots: &Slots) -> Option<(Request, u16)> {
+        let mut reader = RequestReader::default();
+        slots.as_slice().iter().filter_map(|slot| reader.read(slot)).last()
+    }
+
+    #[test]
+    fn every_request_is_itself_again() {
+        let price = Price(585_330_000_000);
+        let plain = OrderTerms {
+            account: AccountId(7),
+            time_in_force: TimeInForce::Day,
+            flags: OrderFlags::POST_ONLY | OrderFlags::REDUCE_ONLY,
+            ..OrderTerms::limit(InstrumentId(1_999), Side::Sell, price, Lots(18))
+        };
+        let filter =
+            |account, side| OrderFilter { instrument: Some(InstrumentId(3)), account, side };
+        let kinds = [
+            RequestKind::Create(plain),
+            RequestKind::Create(OrderTerms { lots_shown: Lots(2), ..plain }),
+            RequestKind::Create(OrderTerms { stop_price: Some(Price(0)), ..plain }),
+            RequestKind::Create(OrderTerms::market(InstrumentId(0), Side::Buy, Lots(i64::MAX))),
+            RequestKind::Modify { price, lots: Lots(1) },
+            RequestKind::Cancel,
+            RequestKind::TellBooks,
+            RequestKind::CancelAll(OrderFilter::ALL),
+            RequestKind::CancelAll(filter(None, Some(Side::Sell))),
+            RequestKind::CancelAll(filter(Some(AccountId(0)), Some(Side::Buy))),
+        ];
+        let offsets = StageOffsets::from_ends([0, 0, 0, 4, 5, 0, 0, 0, 0]);
+        for kind in kinds {
+            let id = ClientOrderId(u64::MAX - 1);
+            let request = Request { id, kind, tag: u32::MAX, origin: Nanos(77), offsets };
+            assert_eq!(read(&request.pack(7)), Some((request, 7)));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn words_that_a_peer_made_up_never_panic(slots in any::<[[u64; 7]; 3]>(), kinds: [u8; 3]) {
+            let mut reader = RequestReader::default();
+            for (slot, kind) in slots.iter().zip(kinds) {
+                let _ = reader.read(slot);
+                let [head, rest @ ..] = *slot;
+                let [a, b, c, d, e, f] = rest;
+                let known = head & !0xff | u64::from(kind::CREATE + kind % 5);
+                let _ = reader.read(&[known, a, b, c, d, e, f]);
+            }
+        }
+    }
+}

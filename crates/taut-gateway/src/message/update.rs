@@ -1,0 +1,208 @@
+//! What became of an order.
+
+use taut_oms::{OrderState, RiskReject};
+use taut_ring::Payload;
+use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, Nanos, Price};
+
+use super::{Slots, byte, head, high, kind};
+
+/// Why the gateway itself refused a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// A pre-trade check said no.
+    Risk(RiskReject),
+    /// The order session is not logged on.
+    NotConnected,
+    /// The order table has no room, or the id was used before.
+    Table,
+    /// There is no working order to cancel or to modify.
+    NotWorking,
+    /// The gateway has no instrument with this number.
+    UnknownInstrument,
+    /// The venue takes no such request.
+    Unsupported,
+}
+
+impl Refusal {
+    const fn to_code(self) -> u8 {
+        match self {
+            Self::Risk(reason) => reason as u8,
+            Self::NotConnected => 64,
+            Self::Table => 65,
+            Self::NotWorking => 66,
+            Self::UnknownInstrument => 67,
+            Self::Unsupported => 68,
+        }
+    }
+
+    const fn from_code(code: u8) -> Option<Self> {
+        use RiskReject as R;
+        Some(match code {
+            1 => Self::Risk(R::Quantity),
+            2 => Self::Risk(R::PriceCollar),
+            3 => Self::Risk(R::NoReference),
+            4 => Self::Risk(R::Rate),
+            5 => Self::Risk(R::Position),
+            6 => Self::Risk(R::OpenOrders),
+            7 => Self::Risk(R::Killed),
+            64 => Self::NotConnected,
+            65 => Self::Table,
+            66 => Self::NotWorking,
+            67 => Self::UnknownInstrument,
+            68 => Self::Unsupported,
+            _ => return None,
+        })
+    }
+}
+
+/// What happened to an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpdateKind {
+    /// The venue took it.
+    Accepted,
+    /// The venue refused it.
+    Rejected,
+    /// It traded.
+    Filled {
+        /// At this price.
+        price: Price,
+        /// This much.
+        lots: Lots,
+    },
+    /// The venue cancelled it at our request.
+    Cancelled,
+    /// The venue refused to cancel it.
+    CancelRejected,
+    /// The venue cancelled it unasked.
+    Expired,
+    /// The gateway refused the request; it never left.
+    Refused(Refusal),
+}
+
+/// An update of an order for the strategy that owns it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderUpdate {
+    /// Which order.
+    pub id: ClientOrderId,
+    /// The version that the order has at the venue: 1 when it was created, and one more for every
+    /// modification that the venue took.
+    pub version: u16,
+    /// What it trades.
+    pub instrument: InstrumentId,
+    /// For which account.
+    pub account: AccountId,
+    /// What happened.
+    pub kind: UpdateKind,
+    /// Its state afterwards.
+    pub state: OrderState,
+    /// What of it may still trade.
+    pub lots_open: Lots,
+    /// What of it has traded.
+    pub lots_filled: Lots,
+    /// When the exchange says that it happened (UTC); 0 when it does not say.
+    pub exchange_time: Nanos,
+}
+
+impl OrderUpdate {
+    /// Packs it, with the time of what it tells and the position of the next market event: where a
+    /// strategy is that reads both in the order in which the gateway wrote them.
+    #[must_use]
+    pub(crate) fn pack(&self, at: Nanos, position: u64) -> Slots {
+        let (code, reason, price, lots) = match self.kind {
+            UpdateKind::Accepted => (0, 0, 0, 0),
+            UpdateKind::Rejected => (1, 0, 0, 0),
+            UpdateKind::Filled { price, lots } => (2, 0, price.0, lots.0),
+            UpdateKind::Cancelled => (3, 0, 0, 0),
+            UpdateKind::CancelRejected => (4, 0, 0, 0),
+            UpdateKind::Expired => (5, 0, 0, 0),
+            UpdateKind::Refused(reason) => (6, reason.to_code(), 0, 0),
+        };
+        let unsigned = |value: i64| value.cast_unsigned();
+        let before = [
+            head([kind::BEFORE, code, reason, self.state as u8], self.version.into()),
+            unsigned(self.lots_filled.0),
+            unsigned(self.exchange_time.0),
+            position,
+            0,
+            0,
+            0,
+        ];
+        let slot = [
+            head([kind::UPDATE, 0, 0, self.account.0], self.instrument.0),
+            self.id.0,
+            unsigned(price),
+            unsigned(lots),
+            unsigned(self.lots_open.0),
+            unsigned(at.0),
+            0,
+        ];
+        Slots::two(before, slot)
+    }
+
+    /// The update and its time, if the two slots are one.
+    pub(super) fn unpack(before: &Payload, slot: &Payload) -> Option<(Self, Nanos)> {
+        let [said, lots_filled, exchange_time, ..] = *before;
+        let [head, id, price, lots, lots_open, at, _] = *slot;
+        let kind = match byte(said, 1) {
+            0 => UpdateKind::Accepted,
+            1 => UpdateKind::Rejected,
+            2 => UpdateKind::Filled {
+                price: Price(price.cast_signed()),
+                lots: Lots(lots.cast_signed()),
+            },
+            3 => UpdateKind::Cancelled,
+            4 => UpdateKind::CancelRejected,
+            5 => UpdateKind::Expired,
+            6 => UpdateKind::Refused(Refusal::from_code(byte(said, 2))?),
+            _ => return None,
+        };
+        let update = Self {
+            id: ClientOrderId(id),
+            version: high(said) as u16,
+            instrument: InstrumentId(high(head)),
+            account: AccountId(byte(head, 3)),
+            kind,
+            state: OrderState::from_index(byte(said, 3))?,
+            lots_open: Lots(lots_open.cast_signed()),
+            lots_filled: Lots(lots_filled.cast_signed()),
+            exchange_time: Nanos(exchange_time.cast_signed()),
+        };
+        Some((update, Nanos(at.cast_signed())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_order_update_is_itself_again() {
+        let refusals = (0..=u8::MAX).filter_map(Refusal::from_code).map(UpdateKind::Refused);
+        let kinds = [
+            UpdateKind::Accepted,
+            UpdateKind::Rejected,
+            UpdateKind::Filled { price: Price(3), lots: Lots(4) },
+            UpdateKind::Cancelled,
+            UpdateKind::CancelRejected,
+            UpdateKind::Expired,
+        ];
+        for kind in kinds.into_iter().chain(refusals) {
+            for state in OrderState::ALL {
+                let update = OrderUpdate {
+                    id: ClientOrderId(5),
+                    version: u16::MAX,
+                    instrument: InstrumentId(1_999),
+                    account: AccountId(255),
+                    kind,
+                    state,
+                    lots_open: Lots(6),
+                    lots_filled: Lots(7),
+                    exchange_time: Nanos(8),
+                };
+                let slots = update.pack(Nanos(77), 9);
+                let [before, slot] = slots.as_slice() else { panic!("two slots") };
+                assert_eq!(OrderUpdate::unpack(before, slot), Some((update, Nanos(77))));
+            }
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! What a strategy in a process of its own knows: kept from what its gateway tells.
+
+use taut_book::LevelBook;
+use taut_market_data::{BestPrices, EventKind, LevelUpdate, Soundness, Staleness};
+use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Price, Side};
+
+use crate::client::{GatewayState, Owner};
+use crate::message::{GatewayEvent, OpenOrder, OrderUpdate, Position, UpdateKind};
+
+/// Open orders that are remembered: an order's place is its number modulo this.
+const ORDERS: usize = 1 << 13;
+/// Levels of a side of a book.
+const LEVELS: usize = 1 << 13;
+/// Accounts whose positions are kept.
+const ACCOUNTS: usize = 8;
+
+/// How much of a book has been told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Coverage {
+    Nothing,
+    /// The bids, or the offers behind all bids, down to this price.
+    DownTo(Side, Option<Price>),
+    Everything,
+}
+
+impl Coverage {
+    /// Whether a level at this price has been told.
+    fn has(self, side: Side, price: Price) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Everything => true,
+            Self::DownTo(Side::Sell, _) if side == Side::Buy => true,
+            Self::DownTo(at, last) => {
+                at == side
+                    && last.is_some_and(|last| match side {
+                        Side::Buy => price >= last,
+                        Side::Sell => price <= last,
+                    })
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct BookCopy {
+    /// None until something of it is told.
+    book: Option<Box<LevelBook>>,
+    coverage: Coverage,
+    top: BestPrices,
+    positions: [Position; ACCOUNTS],
+}
+
+/// The copy of a gateway's state.
+#[derive(Debug)]
+pub(crate) struct Replica {
+    instruments: Vec<Instrument>,
+    books: Vec<BookCopy>,
+    orders: Box<[Option<OpenOrder>]>,
+    is_order_entry_up: bool,
+}
+
+/// What the strategy is to be told of a market event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    Nothing,
+    /// As it is.
+    Event,
+    /// The book is whole: it is sound, and this is its top.
+    BookIsWhole(BestPrices),
+    /// The copy contradicts the event: all must be told anew.
+    Contradiction,
+}
+
+impl Replica {
+    pub(crate) fn new() -> Self {
+        Self {
+            instruments: Vec::new(),
+            books: Vec::new(),
+            orders: vec![None; ORDERS].into_boxed_slice(),
+            is_order_entry_up: false,
+        }
+    }
+
+    /// Takes over what the gateway says.
+    pub(crate) fn on_gateway(&mut self, event: &GatewayEvent) {
+        match *event {
+            GatewayEvent::DownloadBegin { .. } => {
+                self.instruments.clear();
+                self.books.clear();
+                self.orders.fill(None);
+                self.is_order_entry_up = false;
+            }
+            GatewayEvent::Instrument(instrument) => {
+                self.instruments.push(instrument);
+                let (instrument, coverage) = (instrument.id(), Coverage::Nothing);
+                let positions = core::array::from_fn(|account| Position {
+                    instrument,
+                    account: AccountId(account as u8),
+                    ..Position::default()
+                });
+                let top = BestPrices::default();
+                self.books.push(BookCopy { book: None, coverage, top, positions });
+            }
+            GatewayEvent::Position(held) => {
+                if let Some(place) = self.position_mut(held.instrument, held.account) {
+                    *place = held;
+                }
+            }
+            GatewayEvent::OpenOrder(order) => self.insert_order(order),
+            GatewayEvent::OrderEntry { is_up } => self.is_order_entry_up = is_up,
+            GatewayEvent::DownloadEnd | GatewayEvent::Overtaken { .. } => {}
+        }
+    }
+
+    /// An order of the strategy went out.
+    pub(crate) fn insert_order(&mut self, order: OpenOrder) {
+        *self.order_place(order.id) = Some(order);
+    }
+
+    /// Takes over what became of an order.
+    pub(crate) fn on_order(&mut self, update: &OrderUpdate) {
+        let place = self.order_place(update.id);
+        let Some(order) = place.as_mut().filter(|order| order.id == update.id) else { return };
+        (order.state, order.lots_open) = (update.state, update.lots_open);
+        let side = order.terms.side;
+        if update.state.is_done() {
+            *place = None;
+        }
+        if let UpdateKind::Filled { price, lots } = update.kind
+            && let Some(held) = self.position_mut(update.instrument, update.account)
+        {
+            held.fill(side, price, lots);
+        }
+    }
+
+    /// The market ring went on without the reader: no book can be trusted. Shows those that could.
+    pub(crate) fn overtaken(&mut self, mut was_sound: impl FnMut(InstrumentId)) {
+        for (instrument, copy) in self.instruments.iter().zip(&mut self.books) {
+            if copy.coverage == Coverage::Everything {
+                was_sound(instrument.id());
+            }
+            copy.coverage = Coverage::Nothing;
+        }
+    }
+
+    /// Takes over an event of the market ring.
+    #[inline]
+    pub(crate) fn on_ring(&mut self, instrument: InstrumentId, kind: &EventKind) -> Told {
+        let Some(copy) = self.books.get_mut(instrument.0 as usize) else { return Told::Nothing };
+        let is_whole = copy.coverage == Coverage::Everything;
+        match *kind {
+            // It is told of when its levels are here.
+            EventKind::Book(Soundness::Sound) => {
+                copy.coverage = Coverage::Nothing;
+                Told::Nothing
+            }
+            EventKind::Book(Soundness::Stale(_)) => {
+                copy.coverage = Coverage::Nothing;
+                if is_whole { Told::Event } else { Told::Nothing }
+            }
+            EventKind::Level(level) if copy.coverage.has(level.side, level.price) => {
+                match copy.apply(&level) {
+                    false => Told::Contradiction,
+                    true if is_whole => Told::Event,
+                    true => Told::Nothing,
+                }
+            }
+            EventKind::Top(top) => {
+                copy.top = top;
+                if is_whole { Told::Event } else { Told::Nothing }
+            }
+            EventKind::Status(_) => Told::Event,
+            _ if is_whole => Told::Event,
+            _ => Told::Nothing,
+        }
+    }
+
+    /// Takes over a piece of a book that is told anew.
+    #[cold]
+    pub(crate) fn on_book(&mut self, instrument: InstrumentId, kind: &EventKind) -> Told {
+        let Some(copy) = self.books.get_mut(instrument.0 as usize) else { return Told::Nothing };
+        match *kind {
+            EventKind::Begin(_) => {
+                let book =
+                    copy.book.get_or_insert_with(|| Box::new(LevelBook::with_capacity(LEVELS)));
+                book.clear();
+                copy.coverage = Coverage::DownTo(Side::Buy, None);
+            }
+            EventKind::Level(level) if copy.coverage != Coverage::Nothing => {
+                if !copy.apply(&level) {
+                    return Told::Contradiction;
+                }
+                copy.coverage = Coverage::DownTo(level.side, Some(level.price));
+            }
+            EventKind::Book(Soundness::Sound) if copy.coverage != Coverage::Nothing => {
+                copy.coverage = Coverage::Everything;
+                copy.top = copy.book.as_ref().map(|book| BestPrices::of(book)).unwrap_or_default();
+                return Told::BookIsWhole(copy.top);
+            }
+            _ => {}
+        }
+        Told::Nothing
+    }
+
+    fn order_place(&mut self, id: ClientOrderId) -> &mut Option<OpenOrder> {
+        // The remainder is below the length.
+        &mut self.orders[(id.number() % ORDERS as u64) as usize]
+    }
+
+    fn position_mut(
+        &mut self,
+        instrument: InstrumentId,
+        account: AccountId,
+    ) -> Option<&mut Position> {
+        self.books.get_mut(instrument.0 as usize)?.positions.get_mut(usize::from(account.0))
+    }
+}
+
+impl BookCopy {
+    fn apply(&mut self, level: &LevelUpdate) -> bool {
+        let LevelUpdate { side, price, lots, order_count, .. } = *level;
+        self.book.as_mut().is_some_and(|book| book.apply(side, price, lots, order_count).is_ok())
+    }
+}
+
+impl Position {
+    /// Counts a fill.
+    pub(crate) fn fill(&mut self, side: Side, price: Price, lots: Lots) {
+        let (held, bought) = (i128::from(self.lots.0), i128::from(lots.0 * side.sign()));
+        let now = held + bought;
+        let average = if held * bought >= 0 && now != 0 {
+            let cost = i128::from(self.average_price.0) * held + i128::from(price.0) * bought;
+            i64::try_from(cost / now).unwrap_or(self.average_price.0)
+        } else if now == 0 {
+            0
+        } else if held * now < 0 {
+            price.0
+        } else {
+            self.average_price.0
+        };
+        self.average_price = Price(average);
+        self.lots = Lots(i64::try_from(now).unwrap_or(self.lots.0));
+    }
+}
+
+impl GatewayState for Replica {
+    fn instruments(&self) -> &[Instrument] {
+        &self.instruments
+    }
+
+    fn book(&self, instrument: InstrumentId) -> Option<&LevelBook> {
+        let copy = self.books.get(instrument.0 as usize)?;
+        copy.book.as_deref().filter(|_| copy.coverage == Coverage::Everything)
+    }
+
+    fn soundness(&self, instrument: InstrumentId) -> Soundness {
+        match self.books.get(instrument.0 as usize) {
+            Some(copy) if copy.coverage == Coverage::Everything => Soundness::Sound,
+            _ => Soundness::Stale(Staleness::Joining),
+        }
+    }
+
+    fn best(&self, instrument: InstrumentId) -> BestPrices {
+        self.books.get(instrument.0 as usize).map_or_else(BestPrices::default, |copy| copy.top)
+    }
+
+    fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
+        let place = self.orders.get((id.number() % ORDERS as u64) as usize)?;
+        place.filter(|order| order.id == id)
+    }
+
+    fn visit_orders(&self, _owner: Owner, visit: &mut dyn FnMut(&OpenOrder)) {
+        self.orders.iter().flatten().for_each(visit);
+    }
+
+    fn position(&self, _owner: Owner, instrument: InstrumentId, account: AccountId) -> Position {
+        self.books
+            .get(instrument.0 as usize)
+            .and_then(|copy| copy.positions.get(usize::from(account.0)))
+            .copied()
+            .unwrap_or(Position { instrument, account, ..Position::default() })
+    }
+
+    fn is_order_entry_up(&self) -> bool {
+        self.is_order_entry_up
+    }
+}
