@@ -335,10 +335,10 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         &self.core.observer
     }
 
-    /// Bought less sold.
+    /// What account 0 holds in an instrument: bought less sold.
     #[must_use]
-    pub const fn position(&self) -> Lots {
-        self.core.orders.risk().position()
+    pub fn position(&self, instrument: InstrumentId) -> Lots {
+        self.core.orders.risk().position(instrument, AccountId(0))
     }
 
     /// Everything counted so far.

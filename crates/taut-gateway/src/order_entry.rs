@@ -8,7 +8,10 @@ use taut_fix::{
 };
 use taut_io::{Handle, Io, Kernel};
 use taut_lat::{Stage, StageOffsets};
-use taut_oms::{Order, OrderEvent, OrderState, OrderTable, Reference, Risk};
+use taut_oms::{
+    InstrumentStatus, Order, OrderEvent, OrderState, OrderTable, Permit, Reference, Risk,
+    RiskInstrument, RiskSizes, best_own,
+};
 use taut_sys::{Address, Clock, StreamOptions};
 use taut_types::{
     AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderFlags, OrderTerms,
@@ -74,7 +77,7 @@ impl OrderSession {
             index: FieldIndex::with_capacity(FIELDS_MAX),
             instruments: config.instruments.clone().into_boxed_slice(),
             table: OrderTable::with_capacity(config.order_capacity),
-            risk: Risk::new(config.risk, now.mono),
+            risk: risk(config, now.mono),
             reports: Reports::new(&config.instruments),
             cancels: 0,
             logged_out: false,
@@ -327,8 +330,13 @@ impl OrderSession {
         if !self.table.has_room_for(id) {
             return Err(Refusal::Table);
         }
-        let OrderTerms { side, order_type, price, lots, .. } = *order;
-        self.risk.check(now, side, order_type, price, lots, reference).map_err(Refusal::Risk)
+        let open_orders = self.table.open_orders().map(|order| &order.terms);
+        let best_own = |instrument, side| best_own(open_orders, instrument, side);
+        match self.risk.check(now, id, order, &reference, best_own) {
+            // The limits let orders meet own ones.
+            Ok(Permit::Send | Permit::CancelOwnThenSend) => Ok(()),
+            Err(reason) => Err(Refusal::Risk(reason)),
+        }
     }
 
     /// Leaves the order in the link's outbox.
@@ -468,7 +476,7 @@ impl OrderSession {
         instrument: InstrumentId,
         account: AccountId,
     ) -> Position {
-        let lots = self.risk.position();
+        let lots = self.risk.position(instrument, account);
         Position { instrument, account, lots, average_price: Price(0) }
     }
 
@@ -488,6 +496,21 @@ impl OrderSession {
         }
         Ok(has_written)
     }
+}
+
+/// The limits of a gateway that trades for one account; all its instruments are traded. One whose
+/// lot is below 1e-9 is not known to risk, which refuses its orders.
+fn risk(config: &GatewayConfig, now: Nanos) -> Risk {
+    let instruments = config.instruments.len();
+    let sizes = RiskSizes { instruments, accounts: 1, users: 256, strategies: 256 };
+    let mut risk = Risk::new(config.risk.limits(sizes), now);
+    for (id, instrument) in (0..).map(InstrumentId).zip(&config.instruments) {
+        let definition = RiskInstrument::of(instrument);
+        if definition.is_some_and(|definition| risk.define(id, definition).is_ok()) {
+            risk.set_status(id, InstrumentStatus::Trading);
+        }
+    }
+    risk
 }
 
 /// The text of a request.

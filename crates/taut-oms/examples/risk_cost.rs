@@ -4,9 +4,8 @@
 //!
 //! 2,000 instruments, 8 accounts, 4 users; every check is on, and every order passes.
 
-use taut_oms::Amount;
-use taut_oms::risk::{
-    AccountLimits, InstrumentStatus, MessageRates, OrderLimits, Permit, Reference, Risk,
+use taut_oms::{
+    AccountLimits, Amount, InstrumentStatus, MessageRates, OrderLimits, Permit, Reference, Risk,
     RiskInstrument, RiskLimits, RiskSizes, SelfMatch,
 };
 use taut_types::{

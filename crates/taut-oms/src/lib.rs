@@ -1,9 +1,10 @@
-//! Order life cycle and pre-trade risk.
+//! Order life cycle, pre-trade risk, kill switch, positions and profit.
 //!
 //! Pure and fixed in size: requests, reports and `now` go in, verdicts and updates come out. The
 //! life cycle is a table ([`OrderState::after`]); the [`OrderTable`] holds every order by its
 //! client id and counts each answer once; [`RecentIds`] tells an answer that is sent again from a
-//! new one; [`Risk`] says yes or no before an order leaves.
+//! new one; [`Risk`] says yes or no before an order leaves, and holds the [`KillSwitch`];
+//! [`Positions`] say what every account and strategy has, and what it earned.
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -18,8 +19,7 @@ mod filter;
 mod kill;
 mod position;
 mod recent;
-pub mod risk;
-mod single_risk;
+mod risk;
 mod state;
 mod table;
 mod throttle;
@@ -29,7 +29,11 @@ pub use filter::OrderFilter;
 pub use kill::{KillCause, KillScope, KillSwitch, Latched, ScopeKind};
 pub use position::{Position, PositionError, PositionKey, PositionReport, Positions, Trade};
 pub use recent::RecentIds;
-pub use single_risk::{Reference, Risk, RiskLimits, RiskReject};
+pub use risk::{
+    AccountLimits, InstrumentStatus, LimitsError, MessageRates, Modify, OrderLimits, Permit,
+    Reference, Risk, RiskInstrument, RiskLimits, RiskReject, RiskSizes, SelfMatch, UniformLimits,
+    best_own, crosses,
+};
 pub use state::{OrderEvent, OrderState};
 pub use table::{Answers, Order, OrderTable, TableError};
 pub use throttle::{Rate, Throttle};

@@ -123,7 +123,7 @@ impl Positions {
     }
 
     /// Says what a lot of an instrument is worth: its quantity at 1e-9, as in
-    /// [`RiskInstrument::lot_value`](crate::risk::RiskInstrument::lot_value). It must not change
+    /// [`RiskInstrument::lot_value`](crate::RiskInstrument::lot_value). It must not change
     /// while there are positions.
     pub fn define(&mut self, instrument: InstrumentId, lot_value: i64) {
         if let Some(worth) = self.instruments.get_mut(instrument.0 as usize) {

@@ -26,6 +26,7 @@ mod reference;
 mod reject;
 mod self_match;
 mod ticks;
+mod uniform;
 
 use duplicates::{Duplicates, fingerprint};
 use exposure::{AccountExposure, Cell};
@@ -38,7 +39,8 @@ use place::Place;
 use rates::Rates;
 pub use reference::Reference;
 pub use reject::RiskReject;
-pub use self_match::{Permit, crosses};
+pub use self_match::{Permit, best_own, crosses};
+pub use uniform::UniformLimits;
 
 /// An order that is to be changed.
 #[derive(Clone, Copy, Debug)]
@@ -186,8 +188,8 @@ impl Risk {
     /// Checks a new order and, when it may leave, counts it as open.
     ///
     /// `best_own` is asked only when the price may meet an own order of the other side: it returns
-    /// the best price at which one may rest (the highest bid, the lowest offer), with orders whose
-    /// cancel is under way and the better price of those that are being modified.
+    /// the best price at which one may rest ([`best_own`]), with orders whose cancel is under way,
+    /// and both prices of those that are being modified.
     ///
     /// # Errors
     /// The first check that it fails; then nothing is counted, not even against the rates.

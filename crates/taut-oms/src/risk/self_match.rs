@@ -1,6 +1,6 @@
 //! Orders that could trade with own ones.
 
-use taut_types::{OrderTerms, OrderType, Side, TimeInForce};
+use taut_types::{InstrumentId, OrderTerms, OrderType, Price, Side, TimeInForce};
 
 /// What to do with an order or a modify that passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,21 @@ pub fn crosses(resting: &OrderTerms, arriving: &OrderTerms) -> bool {
             Side::Sell => arriving.price <= resting.price,
         };
     is_other_side && can_rest(resting) && arriving.stop_price.is_none() && reaches
+}
+
+/// The best price at which one of these orders may rest on a side: the highest bid, or the lowest
+/// offer.
+pub fn best_own<'a>(
+    orders: impl Iterator<Item = &'a OrderTerms>,
+    instrument: InstrumentId,
+    side: Side,
+) -> Option<Price> {
+    let of = |own: &&OrderTerms| own.instrument == instrument && own.side == side && can_rest(own);
+    let prices = orders.filter(of).map(|own| own.price);
+    match side {
+        Side::Buy => prices.max(),
+        Side::Sell => prices.min(),
+    }
 }
 
 /// Whether an order can wait in the book at its price.

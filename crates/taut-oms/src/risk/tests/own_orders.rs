@@ -1,7 +1,6 @@
 //! Self-match prevention: the policies, and the bound against a naive search.
 
 use super::*;
-use crate::risk::self_match::can_rest;
 use std::vec::Vec;
 use taut_testkit::{Draw, for_each_seed};
 
@@ -71,16 +70,8 @@ fn no_order_that_meets_an_own_one_passes_and_no_other_is_refused() {
             if random.per_mille(100) {
                 terms = OrderTerms { order_type: OrderType::Market, ..terms };
             }
-            let prices = |instrument, side| {
-                let of = move |(_, own): &&(u64, OrderTerms)| {
-                    own.instrument == instrument && own.side == side && can_rest(own)
-                };
-                open.iter().filter(of).map(|(_, own)| own.price)
-            };
-            let best = |instrument, side| match side {
-                Side::Buy => prices(instrument, side).max(),
-                Side::Sell => prices(instrument, side).min(),
-            };
+            let own = open.iter().map(|(_, own)| own);
+            let best = |instrument, side| best_own(own.clone(), instrument, side);
             let now = Nanos::from_secs(number.cast_signed());
             let answer = risk.check(now, id(number), &terms, &MARKET, best);
             let meets = open.iter().any(|(_, own)| crosses(own, &terms));
