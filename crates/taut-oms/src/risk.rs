@@ -298,22 +298,26 @@ impl Risk {
     }
 
     /// A part of an open order traded. A loss beyond the limit kills the account.
+    #[inline]
     pub fn filled(&mut self, terms: &OrderTerms, lots: Lots, price: Price, fee: Amount) {
-        self.released(terms, lots);
         let signed = Lots(lots.0.saturating_mul(terms.side.sign()));
-        self.traded(terms.instrument, terms.account, signed, price, fee);
+        self.book(terms.instrument, terms.account, (signed, price, fee), |cell| {
+            cell.work(terms.side, Lots(-lots.0.max(0)));
+        });
     }
 
     /// So much of an open order cannot trade any more.
     pub fn released(&mut self, terms: &OrderTerms, lots: Lots) {
-        let Some(mut place) = self.place(terms).filter(|_| lots > Lots::ZERO) else { return };
-        place.change(|cell| cell.work(terms.side, Lots(-lots.0)));
+        if let Some(mut place) = self.place(terms) {
+            place.release(terms.side, lots);
+        }
     }
 
     /// An open order ended with this much of it not traded.
+    #[inline]
     pub fn ended(&mut self, id: ClientOrderId, terms: &OrderTerms, lots_left: Lots) {
-        self.released(terms, lots_left);
-        let Some(place) = self.place(terms) else { return };
+        let Some(mut place) = self.place(terms) else { return };
+        place.release(terms.side, lots_left);
         place.row.ended(terms.side);
         place.account.open_orders = place.account.open_orders.saturating_sub(1);
         if let Some(open_orders) = self.open_orders.get_mut(usize::from(id.strategy().0)) {
@@ -332,16 +336,7 @@ impl Risk {
         price: Price,
         fee: Amount,
     ) {
-        if !self.has_mark(instrument) {
-            self.mark(instrument, price);
-        }
-        let place = self.tables.place(&self.limits, instrument, account);
-        let Some(mut place) = place else { return };
-        place.change(|cell| cell.trade(lots));
-        let worth = Amount::of_lots(lots.0, place.row.lot());
-        let paid = Amount::of_lots(lots.0, place.row.lot_at(price)) + fee;
-        place.account.profit += worth - paid;
-        self.stop_losses(account);
+        self.book(instrument, account, (lots, price, fee), |_| {});
     }
 
     /// Profit and the loss limit count from here, at the marks of now.
@@ -402,6 +397,31 @@ impl Risk {
         Ok(())
     }
 
+    /// Books a trade of so many lots, bought or (negative) sold, and what else it changes.
+    #[inline]
+    fn book(
+        &mut self,
+        instrument: InstrumentId,
+        account: AccountId,
+        (lots, price, fee): (Lots, Price, Amount),
+        change: impl FnOnce(&mut Cell),
+    ) {
+        if !self.has_mark(instrument) {
+            self.mark(instrument, price);
+        }
+        let place = self.tables.place(&self.limits, instrument, account);
+        let Some(mut place) = place else { return };
+        place.change(|cell| {
+            change(cell);
+            cell.trade(lots);
+        });
+        let gain = place.row.lot() - place.row.lot_at(price);
+        place.account.profit += Amount::of_lots(lots.0, gain) - fee;
+        if place.has_lost() {
+            self.kill_switch.kill(KillScope::Account(account), KillCause::LossLimit);
+        }
+    }
+
     #[cold]
     fn revalue(&mut self, instrument: InstrumentId, before: Amount, after: Amount) {
         if before == after {
@@ -412,17 +432,10 @@ impl Risk {
                 && *place.cell != Cell::default()
             {
                 place.account.revalue(place.cell, before, after);
-                self.stop_losses(account);
+                if place.has_lost() {
+                    self.kill_switch.kill(KillScope::Account(account), KillCause::LossLimit);
+                }
             }
-        }
-    }
-
-    /// Kills an account that lost more than it may.
-    #[inline]
-    fn stop_losses(&mut self, account: AccountId) {
-        let limits = self.limits.account(account);
-        if limits.is_some_and(|limits| self.profit(account) < limits.profit_min()) {
-            self.kill_switch.kill(KillScope::Account(account), KillCause::LossLimit);
         }
     }
 

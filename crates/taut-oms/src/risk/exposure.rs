@@ -74,11 +74,16 @@ impl AccountExposure {
     pub(super) fn change(&mut self, cell: &mut Cell, lot: Amount, change: impl FnOnce(&mut Cell)) {
         let before = *cell;
         change(cell);
+        let add = |sum: &mut Amount, lots| {
+            // A fill leaves one direction as it is, and often the worst too.
+            if lots != 0 {
+                *sum += Amount::of_lots(lots, lot);
+            }
+        };
         for side in Side::BOTH {
-            let lots = cell.reach(side) - before.reach(side);
-            self.reach[side.index()] += Amount::of_lots(lots, lot);
+            add(&mut self.reach[side.index()], cell.reach(side) - before.reach(side));
         }
-        self.gross += Amount::of_lots(cell.worst() - before.worst(), lot);
+        add(&mut self.gross, cell.worst() - before.worst());
     }
 
     /// A lot is worth `to` where it was worth `from`.

@@ -112,7 +112,7 @@ impl Place<'_> {
         if reach > self.account_limits.net_max {
             return Err(RiskReject::NetNotional);
         }
-        if self.account.profit < self.account_limits.profit_min() {
+        if self.has_lost() {
             return Err(RiskReject::Loss);
         }
         Ok(Enlarged { lots, reach, gross })
@@ -171,6 +171,20 @@ impl Place<'_> {
         self.cell.work(side, enlarged.lots);
         self.account.reach[side.index()] = enlarged.reach;
         self.account.gross = enlarged.gross;
+    }
+
+    /// So many lots of a side cannot trade any more.
+    #[inline]
+    pub(super) fn release(&mut self, side: Side, lots: Lots) {
+        if lots > Lots::ZERO {
+            self.change(|cell| cell.work(side, Lots(-lots.0)));
+        }
+    }
+
+    /// Whether the account lost more than it may.
+    #[inline]
+    pub(super) fn has_lost(&self) -> bool {
+        self.account.profit < self.account_limits.profit_min()
     }
 
     /// Changes what is counted, and the account's sums with it.
