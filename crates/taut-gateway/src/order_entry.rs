@@ -8,7 +8,10 @@ use taut_fix::{
 };
 use taut_io::{Handle, Io, Kernel};
 use taut_lat::{Stage, StageOffsets};
-use taut_oms::{Order, OrderEvent, OrderState, OrderTable, Reference, Risk};
+use taut_oms::{
+    InstrumentStatus, KillSwitch, Order, OrderEvent, OrderState, OrderTable, Permit, Reference,
+    Risk, RiskInstrument, RiskSizes, best_own,
+};
 use taut_sys::{Address, Clock, StreamOptions};
 use taut_types::{
     AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderFlags, OrderTerms,
@@ -76,7 +79,7 @@ impl OrderSession {
             index: FieldIndex::with_capacity(FIELDS_MAX),
             instruments: config.instruments.clone().into_boxed_slice(),
             table: OrderTable::with_capacity(config.order_capacity),
-            risk: Risk::new(config.risk, now.mono),
+            risk: risk(config, now.mono),
             reports: Reports::new(&config.instruments),
             cancels: 0,
             logged_out: false,
@@ -122,27 +125,24 @@ impl OrderSession {
             }
             RequestKind::Cancel => updates.extend(self.send_cancel(io, clock, request.id)?),
             RequestKind::CancelAll(filter) => {
-                self.cancel_all(io, clock, Some(Owner::of(request.id)), &filter, updates)?;
+                let own = Owner::of(request.id).only(filter);
+                self.cancel_all(io, clock, &own, updates)?;
             }
             RequestKind::TellBooks => {}
         }
         Ok(())
     }
 
-    /// Cancels the open orders that the filter means, those of one owner or of all; `updates` gets
-    /// what could not be.
+    /// Cancels the open orders that the filter means; `updates` gets what could not be.
     pub(crate) fn cancel_all(
         &mut self,
         io: &mut Io<impl Kernel>,
         clock: &Clock,
-        owner: Option<Owner>,
         filter: &OrderFilter,
         updates: &mut Vec<OrderUpdate>,
     ) -> Result<(), GatewayError> {
         let meant = |order: &&Order| {
-            order.state == OrderState::Working
-                && owner.is_none_or(|owner| owner == Owner::of(order.id))
-                && filter.matches(&order.terms)
+            order.state == OrderState::Working && filter.matches(order.id, &order.terms)
         };
         let orders: Vec<_> = self.table.open_orders().filter(meant).map(|order| order.id).collect();
         for order in orders {
@@ -151,13 +151,12 @@ impl OrderSession {
         Ok(())
     }
 
-    /// No new order passes from now on.
-    pub(crate) const fn kill(&mut self) {
-        self.risk.kill();
+    pub(crate) const fn kill_switch(&self) -> &KillSwitch {
+        self.risk.kill_switch()
     }
 
-    pub(crate) const fn revive(&mut self) {
-        self.risk.revive();
+    pub(crate) const fn kill_switch_mut(&mut self) -> &mut KillSwitch {
+        self.risk.kill_switch_mut()
     }
 
     /// Handles what the venue sent, message by message; `updates` gets what became of our
@@ -350,8 +349,13 @@ impl OrderSession {
         if !self.table.has_room_for(id) {
             return Err(Refusal::Table);
         }
-        let OrderTerms { side, order_type, price, lots, .. } = *order;
-        self.risk.check(now, side, order_type, price, lots, reference).map_err(Refusal::Risk)
+        let open_orders = self.table.open_orders().map(|order| &order.terms);
+        let best_own = |instrument, side| best_own(open_orders, instrument, side);
+        match self.risk.check(now, id, order, &reference, best_own) {
+            // The limits let orders meet own ones.
+            Ok(Permit::Send | Permit::CancelOwnThenSend) => Ok(()),
+            Err(reason) => Err(Refusal::Risk(reason)),
+        }
     }
 
     /// Leaves the order in the link's outbox.
@@ -500,7 +504,7 @@ impl OrderSession {
         instrument: InstrumentId,
         account: AccountId,
     ) -> Position {
-        let lots = self.risk.position();
+        let lots = self.risk.position(instrument, account);
         Position { instrument, account, lots, average_price: Price(0) }
     }
 
@@ -520,6 +524,21 @@ impl OrderSession {
         }
         Ok(has_written)
     }
+}
+
+/// The limits of a gateway that trades for one account; all its instruments are traded. One whose
+/// lot is below 1e-9 is not known to risk, which refuses its orders.
+fn risk(config: &GatewayConfig, now: Nanos) -> Risk {
+    let instruments = config.instruments.len();
+    let sizes = RiskSizes { instruments, accounts: 1, users: 256, strategies: 256 };
+    let mut risk = Risk::new(config.risk.limits(sizes), now);
+    for (id, instrument) in (0..).map(InstrumentId).zip(&config.instruments) {
+        let definition = RiskInstrument::of(instrument);
+        if definition.is_some_and(|definition| risk.define(id, definition).is_ok()) {
+            risk.set_status(id, InstrumentStatus::Trading);
+        }
+    }
+    risk
 }
 
 /// The text of a request.

@@ -12,6 +12,7 @@ use taut_gateway::{
 };
 use taut_ipc::Segment;
 use taut_market_data::native::{NativeConfig, NativeFeed};
+use taut_oms::{KillCause, KillScope};
 use taut_ring::cell::CellWriter;
 use taut_sys::{
     Anchoring, Doorbell, Wait, Waiter, catch_stop_signals, monotonic, pin_to_cpu, set_timer_slack,
@@ -130,7 +131,6 @@ struct Trading<'a, 'm> {
     bell: &'a Doorbell,
     asked: Receiver<Command>,
     answers: Sender<Answer>,
-    is_killed: bool,
     /// Logged out by then, or not at all.
     ends_by: Option<Nanos>,
 }
@@ -169,7 +169,8 @@ impl<'a, 'm> Trading<'a, 'm> {
             level_capacity: file.gateway.levels,
             has_retransmission: sockets.retransmission.is_some(),
         };
-        let feed = NativeFeed::new(&feed, clock.now());
+        let feed = NativeFeed::new(&feed, clock.now())
+            .map_err(|error| RunnerError::run("[[instruments]]", error))?;
         let input = FeedInput::Datagrams(sockets);
         let orders = file.venue.orders;
         let gateway = Gateway::new(&config, clock, input, feed, hub, regions)
@@ -185,7 +186,6 @@ impl<'a, 'm> Trading<'a, 'm> {
             bell,
             asked,
             answers,
-            is_killed: false,
             ends_by: None,
         })
     }
@@ -271,20 +271,16 @@ impl<'a, 'm> Trading<'a, 'm> {
                 let held = held.map(|(id, account)| self.gateway.position_of(id, account));
                 Answer::Positions(held.filter(|held| held.lots.0 != 0).collect())
             }
-            Command::Kill => {
-                self.is_killed = true;
-                done(self.gateway.kill())
+            Command::Kill => done(self.gateway.kill(KillScope::All, KillCause::Command).map(drop)),
+            Command::Revive => Answer::Done(self.gateway.revive(KillScope::All)),
+            Command::CancelAll(owner) => {
+                let all = OrderFilter::ALL;
+                done(self.gateway.cancel_all(&owner.map_or(all, |owner| owner.only(all))))
             }
-            Command::Revive => {
-                self.is_killed = false;
-                self.gateway.revive();
-                Answer::Done(true)
-            }
-            Command::CancelAll(owner) => done(self.gateway.cancel_all(owner, &OrderFilter::ALL)),
             Command::Stop => {
                 self.ends_by = Some(monotonic() + LOGOUT);
-                let cancelled = self.gateway.kill();
-                done(cancelled.and_then(|()| self.gateway.logout()))
+                let cancelled = self.gateway.kill(KillScope::All, KillCause::Command);
+                done(cancelled.and_then(|_| self.gateway.logout()))
             }
         }
     }
@@ -298,7 +294,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         Glance {
             order_entry: counters.logged_on != 0,
             books_sound: counters.live != 0,
-            killed: self.is_killed,
+            killed: self.gateway.kill_switch().latched().next().is_some(),
             open_orders,
             attached,
             counters: counters.named().map(|(name, count)| (name.to_owned(), count)).to_vec(),
