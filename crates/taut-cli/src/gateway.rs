@@ -1,14 +1,17 @@
 //! `taut gateway`: a gateway that runs by itself, and its operator's commands.
 
 mod operator;
+mod which;
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use taut_runner::RunnerError;
 use taut_runner::service::{self, GATEWAY_SAMPLE, GatewayFile};
 
 use crate::exit::Failure;
+use which::Which;
+
+pub(crate) use which::failure;
 
 /// Run a gateway by itself, look at it and act on it while it trades.
 ///
@@ -23,17 +26,6 @@ pub struct Gateway {
     config: Option<PathBuf>,
     #[command(subcommand)]
     verb: Option<Verb>,
-}
-
-/// Which gateway.
-#[derive(Args, Clone, Debug)]
-pub struct Which {
-    /// The gateway's name, or the path of its control socket
-    #[arg(long, value_name = "NAME", default_value = "taut")]
-    gateway: String,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Subcommand, Clone, Debug)]
@@ -139,11 +131,4 @@ fn check(path: &std::path::Path) -> Result<(), Failure> {
         println!("  strategy         {}, user {user}, number {number}", strategy.name);
     }
     Ok(())
-}
-
-pub(crate) fn failure(error: RunnerError) -> Failure {
-    match error {
-        RunnerError::Settings(text) => Failure::Usage(text),
-        other => Failure::Run(other.to_string()),
-    }
 }

@@ -1,5 +1,7 @@
-//! A gateway that runs by itself, and a venue simulator that does: strategies attach and leave, and its operator looks and acts,
-//! over a control socket, while it trades.
+//! A gateway that runs by itself, and a venue simulator that does.
+//!
+//! Strategies attach and leave, and an operator looks and acts, over a control socket, while the
+//! gateway trades.
 //!
 //! The process has two threads. The gateway's own does nothing but trade; the other one listens to
 //! the control socket, anchors the clock and hears signals, and asks the first between two rounds
@@ -11,7 +13,9 @@ mod client;
 mod file;
 mod gateway;
 mod listener;
+mod place;
 mod protocol;
+mod threads;
 mod venue;
 
 pub use attach::{Attach, Attached};

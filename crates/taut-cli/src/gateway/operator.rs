@@ -4,7 +4,7 @@ use serde::Serialize;
 use taut_runner::service::{ControlClient, ControlReply, ControlRequest};
 
 use crate::exit::Failure;
-use crate::gateway::{Which, failure};
+use crate::gateway::which::{Which, failure};
 
 fn connect(which: &Which) -> Result<ControlClient, Failure> {
     ControlClient::connect(&which.gateway).map_err(failure)
