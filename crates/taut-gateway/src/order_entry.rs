@@ -9,8 +9,8 @@ use taut_fix::{
 use taut_io::{Handle, Io, Kernel};
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{
-    InstrumentStatus, Order, OrderEvent, OrderState, OrderTable, Permit, Reference, Risk,
-    RiskInstrument, RiskSizes, best_own,
+    InstrumentStatus, KillSwitch, Order, OrderEvent, OrderState, OrderTable, Permit, Reference,
+    Risk, RiskInstrument, RiskSizes, best_own,
 };
 use taut_sys::{Address, Clock, StreamOptions};
 use taut_types::{
@@ -18,10 +18,12 @@ use taut_types::{
     OrderType, Price, Qty, RequestId, Side,
 };
 
-use crate::client::Owner;
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
-use crate::message::{OpenOrder, OrderUpdate, Position, Refusal, Request, RequestKind, UpdateKind};
+use crate::message::{
+    OpenOrder, OrderFilter, OrderUpdate, Position, Refusal, Request, RequestKind, UpdateKind,
+};
+use crate::owner::Owner;
 use crate::regions::Recorders;
 use crate::reports::{Reports, update};
 
@@ -123,21 +125,38 @@ impl OrderSession {
             }
             RequestKind::Cancel => updates.extend(self.send_cancel(io, clock, request.id)?),
             RequestKind::CancelAll(filter) => {
-                let owner = Owner::of(request.id);
-                let meant = |order: &&Order| {
-                    Owner::of(order.id) == owner
-                        && order.state == OrderState::Working
-                        && filter.matches(&order.terms)
-                };
-                let orders: Vec<_> =
-                    self.table.open_orders().filter(meant).map(|order| order.id).collect();
-                for order in orders {
-                    updates.extend(self.send_cancel(io, clock, order)?);
-                }
+                let own = Owner::of(request.id).only(filter);
+                self.cancel_all(io, clock, &own, updates)?;
             }
             RequestKind::TellBooks => {}
         }
         Ok(())
+    }
+
+    /// Cancels the open orders that the filter means; `updates` gets what could not be.
+    pub(crate) fn cancel_all(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        clock: &Clock,
+        filter: &OrderFilter,
+        updates: &mut Vec<OrderUpdate>,
+    ) -> Result<(), GatewayError> {
+        let meant = |order: &&Order| {
+            order.state == OrderState::Working && filter.matches(order.id, &order.terms)
+        };
+        let orders: Vec<_> = self.table.open_orders().filter(meant).map(|order| order.id).collect();
+        for order in orders {
+            updates.extend(self.send_cancel(io, clock, order)?);
+        }
+        Ok(())
+    }
+
+    pub(crate) const fn kill_switch(&self) -> &KillSwitch {
+        self.risk.kill_switch()
+    }
+
+    pub(crate) const fn kill_switch_mut(&mut self) -> &mut KillSwitch {
+        self.risk.kill_switch_mut()
     }
 
     /// Handles what the venue sent, message by message; `updates` gets what became of our
@@ -349,6 +368,10 @@ impl OrderSession {
         let instrument = self.instrument(order.instrument)?;
         let message = NewOrderSingle {
             cl_ord_id: cl_ord_id(RequestId::create(id)),
+            account: None,
+            flags: OrderFlags::NONE,
+            stop_price: None,
+            max_floor: None,
             symbol: instrument.symbol().into(),
             side: order.side,
             order_type: order.order_type,
@@ -461,6 +484,11 @@ impl OrderSession {
     /// An order that is not over.
     pub(crate) fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
         self.table.get(id).filter(|order| !order.state.is_done()).map(open_order)
+    }
+
+    /// Every order that is not over.
+    pub(crate) fn open_orders(&self) -> impl Iterator<Item = OpenOrder> {
+        self.table.open_orders().map(open_order)
     }
 
     /// Shows the owner's orders that are not over.

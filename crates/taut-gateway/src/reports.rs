@@ -1,6 +1,6 @@
 //! What the venue's reports do to our orders, each of them once.
 
-use taut_fix::{ExecType, ExecutionReport, OrderCancelReject, ShortText};
+use taut_fix::{ExecType, ExecutionReport, LongText, OrderCancelReject};
 use taut_oms::{Amount, Order, OrderEvent, OrderTable, RecentIds, Risk};
 use taut_types::{
     ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Qty, RequestId,
@@ -21,9 +21,9 @@ pub(crate) struct Reports {
     /// Quantities come in their units, and orders are counted in their lots.
     instruments: Box<[Instrument]>,
     /// ExecID (17) of reports.
-    executions: RecentIds<ShortText>,
+    executions: RecentIds<LongText>,
     /// ClOrdID (11) of requests whose refusal was told: a refusal has no ExecID.
-    rejects: RecentIds<ShortText>,
+    rejects: RecentIds<LongText>,
     repeated: u64,
 }
 
@@ -94,7 +94,10 @@ impl Reports {
             return Ok(None);
         }
         self.rejects.insert(reject.cl_ord_id);
-        let id = order_id(&reject.orig_cl_ord_id).ok_or(GatewayError::Contradiction)?;
+        let id = reject
+            .orig_cl_ord_id
+            .and_then(|id| order_id(&id))
+            .ok_or(GatewayError::Contradiction)?;
         let (order, closed) = table
             .apply(id, OrderEvent::CancelRejected, Lots::ZERO)
             .map_err(|_| GatewayError::Contradiction)?;
@@ -150,13 +153,13 @@ pub(crate) fn update(order: &Order, kind: UpdateKind, exchange_time: Nanos) -> O
 }
 
 /// The order whose request has this ClOrdID.
-fn order_id(cl_ord_id: &ShortText) -> Option<ClientOrderId> {
+fn order_id(cl_ord_id: &LongText) -> Option<ClientOrderId> {
     RequestId::from_text(cl_ord_id.as_bytes()).map(|request| request.order)
 }
 
 /// Which order of ours a report is about.
 fn order_of(report: &ExecutionReport<'_>) -> Option<ClientOrderId> {
-    order_id(&report.orig_cl_ord_id.unwrap_or(report.cl_ord_id))
+    order_id(&report.orig_cl_ord_id.or(report.cl_ord_id)?)
 }
 
 /// A report as an event of its order's life; `None` when it is none.

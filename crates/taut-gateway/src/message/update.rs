@@ -4,7 +4,7 @@ use taut_oms::{OrderState, RiskReject};
 use taut_ring::Payload;
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, Nanos, Price};
 
-use super::{Slots, byte, head, high, kind};
+use crate::message::slots::{Slots, byte, head, high, kind};
 
 /// Why the gateway itself refused a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

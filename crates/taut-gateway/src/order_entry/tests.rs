@@ -160,8 +160,8 @@ fn request(order: u64, version: u16) -> ShortText {
     cl_ord_id(RequestId { order: ClientOrderId(order), version })
 }
 
-fn text(text: &str) -> ShortText {
-    ShortText::new(text.as_bytes()).unwrap()
+fn text<const N: usize>(text: &str) -> taut_fix::InlineText<N> {
+    taut_fix::InlineText::new(text.as_bytes()).unwrap()
 }
 
 /// A report of order 7, which is for 10.
@@ -173,18 +173,23 @@ fn report(
     ExecutionReport {
         order_id: text("V1"),
         exec_id: text(exec_id),
-        cl_ord_id: request(7, 1),
+        exec_ref_id: None,
+        exec_trans_type: None,
+        account: None,
+        price: None,
+        mass_status: None,
+        cl_ord_id: Some(request(7, 1).into()),
         orig_cl_ord_id: None,
         exec_type,
         ord_status: OrdStatus::PartiallyFilled,
-        symbol: text("AAPL"),
+        symbol: Some(text("AAPL")),
         side: Side::Buy,
-        order_qty: Qty::whole(10),
+        order_qty: Some(Qty::whole(10)),
         last_qty: Qty::whole(last),
         last_price: (last > 0).then_some(Price::parse(b"10.00").unwrap()),
         leaves_qty: Qty::whole(10 - total),
         cum_qty: Qty::whole(total),
-        avg_price: Price(0),
+        avg_price: Some(Price(0)),
         ord_rej_reason: None,
         text: b"",
         transact_time: None,
@@ -250,8 +255,8 @@ fn a_refused_cancel_that_is_sent_again_answers_no_other_cancel() {
     pair.send(false, &report("E1", ExecType::New, (0, 0))).unwrap();
     let refused = OrderCancelReject {
         order_id: text("V1"),
-        cl_ord_id: request(7, 2),
-        orig_cl_ord_id: request(7, 1),
+        cl_ord_id: request(7, 2).into(),
+        orig_cl_ord_id: Some(request(7, 1).into()),
         ord_status: OrdStatus::New,
         response_to: ResponseTo::CancelRequest,
         reason: None,
@@ -273,7 +278,7 @@ fn what_a_report_says_in_units_counts_in_lots() {
     let mut pair = Pair::trading(&segment, instrument(100));
     pair.order(7, 10);
     let shares = |exec_id, last_qty, cum_qty| ExecutionReport {
-        order_qty: Qty::whole(1_000),
+        order_qty: Some(Qty::whole(1_000)),
         leaves_qty: Qty::whole(1_000 - cum_qty),
         ..report(exec_id, ExecType::Trade, (last_qty, cum_qty))
     };
@@ -305,7 +310,7 @@ fn quantities_are_decimals_of_the_lot() {
     assert!(wire.contains("\x0138=1.00012\x01"), "{wire}");
     pair.remember(7, &limit);
     let fill = |exec_id, last, leaves, cum| ExecutionReport {
-        order_qty: qty("1.00012"),
+        order_qty: Some(qty("1.00012")),
         last_qty: qty(last),
         leaves_qty: qty(leaves),
         cum_qty: qty(cum),

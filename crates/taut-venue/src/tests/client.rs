@@ -6,7 +6,7 @@ use taut_fix::{
     SessionConfig, TypedMessage,
 };
 use taut_sys::{Address, Socket, StreamOptions};
-use taut_types::{Instrument, Nanos, OrderType, Price, Qty, Side, TimeInForce};
+use taut_types::{Instrument, Nanos, OrderFlags, OrderType, Price, Qty, Side, TimeInForce};
 
 use crate::tests::rig::{instrument, text};
 
@@ -37,7 +37,7 @@ impl Report {
     fn of(report: &ExecutionReport<'_>, instrument: &Instrument) -> Self {
         let lots = |qty| instrument.lots(qty).expect("whole lots").0;
         Self {
-            id: report.cl_ord_id.to_u64().expect("a number"),
+            id: report.cl_ord_id.and_then(|id| id.to_u64()).expect("a number"),
             orig: report.orig_cl_ord_id.and_then(|orig| orig.to_u64()),
             order_id: report.order_id.to_u64(),
             exec_type: report.exec_type,
@@ -45,7 +45,7 @@ impl Report {
             last: report.last_price.map(|price| (lots(report.last_qty), price)),
             cum: lots(report.cum_qty),
             leaves: lots(report.leaves_qty),
-            avg: report.avg_price,
+            avg: report.avg_price.expect("a price"),
             refusal: report.ord_rej_reason,
         }
     }
@@ -59,6 +59,7 @@ pub struct Client {
     pub reports: Vec<Answer>,
     pub texts: Vec<String>,
     pub exec_ids: Vec<u64>,
+    pub symbols: Vec<String>,
     pub is_closed: bool,
     pub instrument: Instrument,
 }
@@ -76,10 +77,21 @@ impl Client {
         let index = FieldIndex::with_capacity(64);
         session.connect(now);
         let (reports, texts, exec_ids) = (Vec::new(), Vec::new(), Vec::new());
+        let symbols = Vec::new();
         let (input, is_closed) = (Vec::new(), false);
         let instrument = instrument();
-        let mut client =
-            Self { stream, session, index, input, reports, texts, exec_ids, is_closed, instrument };
+        let mut client = Self {
+            stream,
+            session,
+            index,
+            input,
+            reports,
+            texts,
+            exec_ids,
+            symbols,
+            is_closed,
+            instrument,
+        };
         client.transmit(now);
         client
     }
@@ -102,13 +114,17 @@ impl Client {
                 match OrderFlow::decode(&input[..made.consumed], &self.index).expect("readable") {
                     OrderFlow::ExecutionReport(report) => {
                         self.reports.push(Answer::Report(Report::of(&report, &self.instrument)));
+                        self.symbols.push(report.symbol.expect("a symbol").to_string());
                         self.texts.push(String::from_utf8_lossy(report.text).into_owned());
                         self.exec_ids.push(report.exec_id.to_u64().expect("a number"));
                     }
                     OrderFlow::OrderCancelReject(reject) => {
                         self.reports.push(Answer::CancelReject {
                             id: reject.cl_ord_id.to_u64().expect("a number"),
-                            orig: reject.orig_cl_ord_id.to_u64().expect("a number"),
+                            orig: reject
+                                .orig_cl_ord_id
+                                .and_then(|id| id.to_u64())
+                                .expect("a number"),
                             reason: reject.reason,
                             status: reject.ord_status,
                         });
@@ -172,6 +188,10 @@ pub fn connect(to: &Address) -> Socket {
 /// A limit order that stays.
 pub fn limit(id: u64, side: Side, qty: i64, price: &str) -> NewOrderSingle {
     NewOrderSingle {
+        account: None,
+        flags: OrderFlags::NONE,
+        stop_price: None,
+        max_floor: None,
         cl_ord_id: id.into(),
         symbol: text("AAPL"),
         side,
