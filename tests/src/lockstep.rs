@@ -4,7 +4,7 @@ use taut_gateway::{Client, FeedSocket, FeedSockets, Gateway, GatewayConfig, Regi
 use taut_market_data::native::NativeFeed;
 use taut_sys::{Clock, TickMapping};
 use taut_testkit::{Deadline, Faults};
-use taut_types::{Nanos, SequenceNumber};
+use taut_types::{Instrument, Nanos, Price, SequenceNumber};
 use taut_venue::{FeedOutput, Flow, Now, Venue, VenueConfig};
 
 use crate::lossy_link::LossyLink;
@@ -42,6 +42,8 @@ pub struct Conditions {
     pub retransmission: bool,
     /// Of all.
     pub seed: u64,
+    /// What the gateway takes for the tick of the first instrument, if it is wrong about it.
+    pub order_tick: Option<Price>,
 }
 
 /// A venue and a gateway that take turns.
@@ -72,7 +74,8 @@ impl<'m, C: Client> Lockstep<'m, C> {
         regions: &Regions<'m>,
         client: C,
     ) -> Self {
-        let Conditions { incremental, line_b, snapshot, retransmission, seed } = conditions;
+        let Conditions { incremental, line_b, snapshot, retransmission, seed, order_tick } =
+            conditions;
         let (incremental_out, incremental, incremental_in) = LossyLink::new(incremental, seed);
         let (snapshot_out, snapshot, snapshot_in) = LossyLink::new(snapshot, !seed);
         let line_b = line_b.map(|weather| LossyLink::new(weather, seed ^ 0xb));
@@ -95,8 +98,12 @@ impl<'m, C: Client> Lockstep<'m, C> {
         };
         let (venue, at) = open_venue(config, flow, output);
         // How long line B waits is for the clock on the wall.
-        let instruments = config.instruments.clone();
+        let mut instruments = config.instruments.clone();
         let instrument = instruments[0];
+        if let Some(tick) = order_tick {
+            let (id, symbol, lot) = (instrument.id(), instrument.symbol(), instrument.lot());
+            instruments[0] = Instrument::new(id, symbol, tick, lot).expect("an instrument");
+        }
         let config = GatewayConfig { instruments, hot: false, ..gateway_config(at) };
         let (input, feed) = native_feed(instrument, sockets, START);
         let gateway = Gateway::new(&config, clock(), input, feed, client, regions);
