@@ -40,10 +40,11 @@ pub struct Conditions {
     pub snapshot: Faults,
     /// Whether the gateway may ask for packets.
     pub retransmission: bool,
+    /// The gateway's price step, where it does not know the venue's: finer, so that the venue
+    /// refuses what the gateway lets pass.
+    pub gateway_tick: Option<Price>,
     /// Of all.
     pub seed: u64,
-    /// What the gateway takes for the tick of the first instrument, if it is wrong about it.
-    pub order_tick: Option<Price>,
 }
 
 /// A venue and a gateway that take turns.
@@ -74,7 +75,7 @@ impl<'m, C: Client> Lockstep<'m, C> {
         regions: &Regions<'m>,
         client: C,
     ) -> Self {
-        let Conditions { incremental, line_b, snapshot, retransmission, seed, order_tick } =
+        let Conditions { incremental, line_b, snapshot, retransmission, gateway_tick, seed } =
             conditions;
         let (incremental_out, incremental, incremental_in) = LossyLink::new(incremental, seed);
         let (snapshot_out, snapshot, snapshot_in) = LossyLink::new(snapshot, !seed);
@@ -98,12 +99,13 @@ impl<'m, C: Client> Lockstep<'m, C> {
         };
         let (venue, at) = open_venue(config, flow, output);
         // How long line B waits is for the clock on the wall.
-        let mut instruments = config.instruments.clone();
+        let known = |venues: &Instrument| match gateway_tick {
+            None => *venues,
+            Some(tick) => Instrument::new(venues.id(), venues.symbol(), tick, venues.lot())
+                .expect("an instrument"),
+        };
+        let instruments: Vec<Instrument> = config.instruments.iter().map(known).collect();
         let instrument = instruments[0];
-        if let Some(tick) = order_tick {
-            let (id, symbol, lot) = (instrument.id(), instrument.symbol(), instrument.lot());
-            instruments[0] = Instrument::new(id, symbol, tick, lot).expect("an instrument");
-        }
         let config = GatewayConfig { instruments, hot: false, ..gateway_config(at) };
         let (input, feed) = native_feed(instrument, sockets, START);
         let gateway = Gateway::new(&config, clock(), input, feed, client, regions);

@@ -21,9 +21,6 @@ use taut_venue::{VenueConfig, VenueCounters};
 const ORDERS: u64 = if cfg!(debug_assertions) { 1_000 } else { 10_000 };
 const STEPS: u32 = if cfg!(debug_assertions) { 800 } else { 5_000 };
 
-/// What the gateway takes for the tick, so that it lets an order through that the venue refuses.
-const WRONG_TICK: Price = Price(1_000_000);
-
 /// What must hold when everything has come to rest.
 fn check(gateway: &GatewayCounters, venue: &VenueCounters, account: &Account, position: Lots) {
     println!("{gateway:?}\n{venue:?}");
@@ -111,8 +108,8 @@ impl Unruly {
             4 => (OrderType::Market, ImmediateOrCancel, far, 2),
             // Cannot be filled whole at this price, or just so.
             5 => (OrderType::Limit, FillOrKill, far, 200),
-            // Off the venue's tick, which it refuses.
-            6 => (OrderType::Limit, GoodTillCancel, Price(near.0 + WRONG_TICK.0), 1),
+            // Off the tick, which the venue refuses.
+            6 => (OrderType::Limit, GoodTillCancel, Price(near.0 + 1_000_000), 1),
             // Far off the market, which the gateway refuses.
             _ => (OrderType::Limit, GoodTillCancel, Price(near.0 / 2), 1),
         };
@@ -189,7 +186,8 @@ fn check_unruly(name: &str, config: &VenueConfig) {
     let regions = Regions::of(&segment).expect("regions");
     let client = FusedClient::new(Ledger::new(Unruly::default()));
     let flow = synthetic_flow(33, 20_000);
-    let conditions = Conditions { order_tick: Some(WRONG_TICK), ..Conditions::default() };
+    // The strategy's orders off the tick are the venue's to refuse.
+    let conditions = Conditions { gateway_tick: Some(Price(1_000_000)), ..Conditions::default() };
     let mut pair = Lockstep::open(config, flow, conditions, &regions, client);
     (0..STEPS).for_each(|_| pair.step());
     pair.gateway.client_mut().stop();

@@ -1,4 +1,4 @@
-//! A gateway that runs by itself: strategies attach and leave, and its operator looks and acts,
+//! A gateway that runs by itself, and a venue simulator that does: strategies attach and leave, and its operator looks and acts,
 //! over a control socket, while it trades.
 //!
 //! The process has two threads. The gateway's own does nothing but trade; the other one listens to
@@ -12,9 +12,11 @@ mod file;
 mod gateway;
 mod listener;
 mod protocol;
+mod venue;
 
 pub use attach::{Attach, Attached};
 pub use client::{ControlClient, control_path};
 pub use file::{GATEWAY_SAMPLE, GatewayFile, StrategySettings};
 pub use gateway::serve;
 pub use protocol::{ControlReply, ControlRequest, OrderLine, PositionLine, Status, StrategyLine};
+pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};

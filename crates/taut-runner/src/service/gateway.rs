@@ -23,7 +23,6 @@ use taut_types::{AccountId, Instrument, Nanos};
 use crate::child::SharedClock;
 use crate::error::RunnerError;
 use crate::feed::{Feed, asking_socket};
-use crate::service::client::control_path;
 use crate::service::file::GatewayFile;
 use crate::service::listener::{Listener, Place};
 
@@ -102,7 +101,7 @@ pub fn serve(file: &GatewayFile, ready: impl FnOnce(&str)) -> Result<(), RunnerE
     let mut clock = CellWriter::new(regions.clock).map_err(|error| failed(&error))?;
     clock.set(&anchoring.mapping().to_words());
 
-    let path = control_path(&file.name);
+    let path = file.control_path();
     let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
     let trading = Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
     let mut listener = Listener::bind(file, &path, &segment, places, &bell, (asks, answered))?;
