@@ -197,7 +197,7 @@ fn check_unruly(name: &str, config: &VenueConfig) {
     pair.step();
     pair.catch_up();
     let (gateway, venue, position) =
-        (pair.gateway.counters(), pair.venue.counters(), pair.gateway.position());
+        (pair.gateway.counters(), pair.venue.counters(), pair.gateway.position(InstrumentId(0)));
     check(&gateway, &venue, pair.gateway.client_mut().strategy().account(), position);
     let GatewayCounters { order_rejects, risk_rejects, refused, .. } = gateway;
     let GatewayCounters { fills, cancels, cancel_rejects, expired, .. } = gateway;

@@ -15,7 +15,8 @@ use taut_types::Nanos;
 pub use reply::{GatewayEvent, OpenOrder, Position};
 pub(crate) use reply::{Reply, ReplyReader, at_position};
 pub(crate) use request::RequestReader;
-pub use request::{OrderFilter, Request, RequestKind};
+pub use request::{Request, RequestKind};
+pub use taut_oms::OrderFilter;
 pub use update::{OrderUpdate, Refusal, UpdateKind};
 
 /// When the packet behind an event was received, and where its first stages ended.

@@ -8,7 +8,10 @@ use taut_fix::{
 };
 use taut_io::{Handle, Io, Kernel};
 use taut_lat::{Stage, StageOffsets};
-use taut_oms::{Order, OrderEvent, OrderState, OrderTable, Reference, Risk};
+use taut_oms::{
+    InstrumentStatus, KillSwitch, Order, OrderEvent, OrderState, OrderTable, Permit, Reference,
+    Risk, RiskInstrument, RiskSizes, best_own,
+};
 use taut_sys::{Address, Clock, StreamOptions};
 use taut_types::{
     AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderFlags, OrderTerms,
@@ -17,7 +20,9 @@ use taut_types::{
 
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
-use crate::message::{OpenOrder, OrderUpdate, Position, Refusal, Request, RequestKind, UpdateKind};
+use crate::message::{
+    OpenOrder, OrderFilter, OrderUpdate, Position, Refusal, Request, RequestKind, UpdateKind,
+};
 use crate::owner::Owner;
 use crate::regions::Recorders;
 use crate::reports::{Reports, update};
@@ -74,7 +79,7 @@ impl OrderSession {
             index: FieldIndex::with_capacity(FIELDS_MAX),
             instruments: config.instruments.clone().into_boxed_slice(),
             table: OrderTable::with_capacity(config.order_capacity),
-            risk: Risk::new(config.risk, now.mono),
+            risk: risk(config, now.mono),
             reports: Reports::new(&config.instruments),
             cancels: 0,
             logged_out: false,
@@ -120,21 +125,38 @@ impl OrderSession {
             }
             RequestKind::Cancel => updates.extend(self.send_cancel(io, clock, request.id)?),
             RequestKind::CancelAll(filter) => {
-                let owner = Owner::of(request.id);
-                let meant = |order: &&Order| {
-                    Owner::of(order.id) == owner
-                        && order.state == OrderState::Working
-                        && filter.matches(&order.terms)
-                };
-                let orders: Vec<_> =
-                    self.table.open_orders().filter(meant).map(|order| order.id).collect();
-                for order in orders {
-                    updates.extend(self.send_cancel(io, clock, order)?);
-                }
+                let own = Owner::of(request.id).only(filter);
+                self.cancel_all(io, clock, &own, updates)?;
             }
             RequestKind::TellBooks => {}
         }
         Ok(())
+    }
+
+    /// Cancels the open orders that the filter means; `updates` gets what could not be.
+    pub(crate) fn cancel_all(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        clock: &Clock,
+        filter: &OrderFilter,
+        updates: &mut Vec<OrderUpdate>,
+    ) -> Result<(), GatewayError> {
+        let meant = |order: &&Order| {
+            order.state == OrderState::Working && filter.matches(order.id, &order.terms)
+        };
+        let orders: Vec<_> = self.table.open_orders().filter(meant).map(|order| order.id).collect();
+        for order in orders {
+            updates.extend(self.send_cancel(io, clock, order)?);
+        }
+        Ok(())
+    }
+
+    pub(crate) const fn kill_switch(&self) -> &KillSwitch {
+        self.risk.kill_switch()
+    }
+
+    pub(crate) const fn kill_switch_mut(&mut self) -> &mut KillSwitch {
+        self.risk.kill_switch_mut()
     }
 
     /// Handles what the venue sent, message by message; `updates` gets what became of our
@@ -327,8 +349,13 @@ impl OrderSession {
         if !self.table.has_room_for(id) {
             return Err(Refusal::Table);
         }
-        let OrderTerms { side, order_type, price, lots, .. } = *order;
-        self.risk.check(now, side, order_type, price, lots, reference).map_err(Refusal::Risk)
+        let open_orders = self.table.open_orders().map(|order| &order.terms);
+        let best_own = |instrument, side| best_own(open_orders, instrument, side);
+        match self.risk.check(now, id, order, &reference, best_own) {
+            // The limits let orders meet own ones.
+            Ok(Permit::Send | Permit::CancelOwnThenSend) => Ok(()),
+            Err(reason) => Err(Refusal::Risk(reason)),
+        }
     }
 
     /// Leaves the order in the link's outbox.
@@ -459,6 +486,11 @@ impl OrderSession {
         self.table.get(id).filter(|order| !order.state.is_done()).map(open_order)
     }
 
+    /// Every order that is not over.
+    pub(crate) fn open_orders(&self) -> impl Iterator<Item = OpenOrder> {
+        self.table.open_orders().map(open_order)
+    }
+
     /// Shows the owner's orders that are not over.
     pub(crate) fn visit_orders(&self, owner: Owner, visit: &mut dyn FnMut(&OpenOrder)) {
         let orders = self.table.open_orders().filter(|order| Owner::of(order.id) == owner);
@@ -472,7 +504,7 @@ impl OrderSession {
         instrument: InstrumentId,
         account: AccountId,
     ) -> Position {
-        let lots = self.risk.position();
+        let lots = self.risk.position(instrument, account);
         Position { instrument, account, lots, average_price: Price(0) }
     }
 
@@ -492,6 +524,21 @@ impl OrderSession {
         }
         Ok(has_written)
     }
+}
+
+/// The limits of a gateway that trades for one account; all its instruments are traded. One whose
+/// lot is below 1e-9 is not known to risk, which refuses its orders.
+fn risk(config: &GatewayConfig, now: Nanos) -> Risk {
+    let instruments = config.instruments.len();
+    let sizes = RiskSizes { instruments, accounts: 1, users: 256, strategies: 256 };
+    let mut risk = Risk::new(config.risk.limits(sizes), now);
+    for (id, instrument) in (0..).map(InstrumentId).zip(&config.instruments) {
+        let definition = RiskInstrument::of(instrument);
+        if definition.is_some_and(|definition| risk.define(id, definition).is_ok()) {
+            risk.set_status(id, InstrumentStatus::Trading);
+        }
+    }
+    risk
 }
 
 /// The text of a request.

@@ -1,5 +1,6 @@
 //! Whose an order is.
 
+use taut_oms::OrderFilter;
 use taut_types::{ClientOrderId, StrategyId, UserId};
 
 /// Whose orders they are.
@@ -22,5 +23,11 @@ impl Owner {
     #[must_use]
     pub const fn order(self, number: u64) -> ClientOrderId {
         ClientOrderId::of(self.user, self.strategy, number)
+    }
+
+    /// Its orders, of those that the filter means.
+    #[must_use]
+    pub const fn only(self, filter: OrderFilter) -> OrderFilter {
+        OrderFilter { user: Some(self.user), strategy: Some(self.strategy), ..filter }
     }
 }

@@ -1,7 +1,7 @@
 //! What the venue's reports do to our orders, each of them once.
 
 use taut_fix::{ExecType, ExecutionReport, LongText, OrderCancelReject};
-use taut_oms::{Order, OrderEvent, OrderTable, RecentIds, Risk};
+use taut_oms::{Amount, Order, OrderEvent, OrderTable, RecentIds, Risk};
 use taut_types::{
     ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Qty, RequestId,
 };
@@ -69,11 +69,14 @@ impl Reports {
                 let round_trip = received.since(order.sent_at).0.unsigned_abs();
                 recorders.round_trip.record(round_trip);
             }
-            OrderEvent::PartlyFilled | OrderEvent::Filled => risk.filled(order.terms.side, lots),
+            OrderEvent::PartlyFilled | OrderEvent::Filled => {
+                let price = report.last_price.unwrap_or_default();
+                risk.filled(&order.terms, lots, price, Amount::ZERO);
+            }
             _ => {}
         }
         if order.state.is_done() {
-            risk.closed(order.terms.side, closed);
+            risk.ended(id, &order.terms, closed);
         }
         Ok(Some(update(&order, kind, report.transact_time.unwrap_or_default())))
     }
@@ -99,7 +102,7 @@ impl Reports {
             .apply(id, OrderEvent::CancelRejected, Lots::ZERO)
             .map_err(|_| GatewayError::Contradiction)?;
         if order.state.is_done() {
-            risk.closed(order.terms.side, closed);
+            risk.ended(id, &order.terms, closed);
         }
         Ok(Some(update(&order, UpdateKind::CancelRejected, Nanos::ZERO)))
     }

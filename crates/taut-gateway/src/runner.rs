@@ -160,6 +160,12 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
         &self.strategy
     }
 
+    /// Gives the strategy back, to run it over other rings.
+    #[must_use]
+    pub fn into_strategy(self) -> S {
+        self.strategy
+    }
+
     /// Takes a reply if it comes before the next event of the market ring.
     #[inline]
     fn take_reply(&mut self, clock: &Clock) -> bool {

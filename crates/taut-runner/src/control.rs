@@ -189,6 +189,11 @@ impl Channel {
         })
     }
 
+    /// Nothing more is said or heard: the other side sees the end.
+    pub fn close(&self) {
+        self.socket.shut_down();
+    }
+
     /// The descriptor to wait for.
     pub const fn socket(&self) -> &ControlSocket {
         &self.socket

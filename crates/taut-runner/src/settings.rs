@@ -13,6 +13,7 @@ use taut_types::Instrument;
 use toml::Table;
 
 pub use instrument::InstrumentSettings;
+pub(crate) use instrument::build_instruments;
 pub use risk::RiskSettings;
 pub use venue::{FeedTransport, RemoteVenue, Replay, Simulator};
 
@@ -178,7 +179,7 @@ impl Settings {
 }
 
 /// [`Wait`] by its name.
-mod wait {
+pub(crate) mod wait {
     use serde::{Deserialize, Deserializer, Serializer};
     use taut_sys::Wait;
 

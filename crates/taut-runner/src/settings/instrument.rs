@@ -68,6 +68,13 @@ pub(super) fn build_all(
             "[instrument] and [[instruments]] both say what is traded; leave one of them out";
         return Err(RunnerError::Settings(text.to_owned()));
     }
+    build_instruments(several)
+}
+
+/// These instruments, numbered from 0.
+pub(crate) fn build_instruments(
+    several: &[InstrumentSettings],
+) -> Result<Vec<Instrument>, RunnerError> {
     if several.len() > INSTRUMENTS_MAX {
         let (count, remedy) = (several.len(), format!("at most {INSTRUMENTS_MAX}"));
         return Err(RunnerError::setting("instruments", count, remedy));
