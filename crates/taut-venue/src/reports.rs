@@ -177,7 +177,8 @@ impl Reporter {
             cl_ord_id: cl_ord_id.map(LongText::from),
             exec_type: ExecType::OrderStatus,
             ord_status: OrdStatus::Rejected,
-            symbol: symbol.map(LongText::from),
+            // What FIX says where a Symbol is required and there is none.
+            symbol: symbol.map(LongText::from).or_else(|| LongText::new(b"[N/A]")),
             ord_rej_reason: Some(ord_rej_reason::UNKNOWN_ORDER),
             text,
             mass_status,
