@@ -145,6 +145,24 @@ impl Risk {
         self.open_orders = self.open_orders.saturating_sub(1);
     }
 
+    /// Whether an order may be so large.
+    #[must_use]
+    pub fn allows(&self, lots: Lots) -> bool {
+        lots > Lots::ZERO && lots <= self.limits.lots_max
+    }
+
+    /// Some was bought or sold, or less than zero taken back.
+    pub const fn traded(&mut self, side: Side, lots: Lots) {
+        self.position = Lots(self.position.0.saturating_add(lots.0.saturating_mul(side.sign())));
+    }
+
+    /// So much more of an order may trade, or less; and how many orders more are open, or less.
+    pub const fn open_changed(&mut self, side: Side, lots: Lots, orders: i32) {
+        let open = self.open_lots[side.index()].0.saturating_add(lots.0);
+        self.open_lots[side.index()] = Lots(open);
+        self.open_orders = self.open_orders.saturating_add_signed(orders);
+    }
+
     /// Stops all new orders, until [`Risk::revive`].
     pub const fn kill(&mut self) {
         self.killed = true;

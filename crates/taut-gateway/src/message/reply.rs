@@ -276,7 +276,7 @@ mod tests {
         let order = |terms| OpenOrder {
             id: ClientOrderId(u64::MAX),
             terms,
-            state: OrderState::PendingCancel,
+            state: OrderState::Suspended,
             lots_open: Lots(4),
             tag: 77,
         };
