@@ -95,9 +95,9 @@ impl<'m, C: Client> Lockstep<'m, C> {
         };
         let (venue, at) = open_venue(config, flow, output);
         // How long line B waits is for the clock on the wall.
-        let instrument = config.instrument;
-        let config =
-            GatewayConfig { instruments: vec![instrument], hot: false, ..gateway_config(at) };
+        let instruments = config.instruments.clone();
+        let instrument = instruments[0];
+        let config = GatewayConfig { instruments, hot: false, ..gateway_config(at) };
         let (input, feed) = native_feed(instrument, sockets, START);
         let gateway = Gateway::new(&config, clock(), input, feed, client, regions);
         let gateway = gateway.expect("a connection to the venue");

@@ -171,11 +171,14 @@ fn an_unruly_strategy_gets_every_kind_of_answer_and_all_adds_up() {
 
 #[test]
 fn all_adds_up_where_a_lot_is_a_hundred_thousandth() {
-    let shares = venue_config().instrument;
+    let shares = venue_config().instruments[0];
     let lot = Qty { mantissa: 1, decimals: 5 };
     let fractions = Instrument::new(shares.id(), shares.symbol(), shares.tick(), lot);
     let instrument = fractions.expect("an instrument");
-    check_unruly("orders-fractions", &VenueConfig { instrument, ..venue_config() });
+    check_unruly(
+        "orders-fractions",
+        &VenueConfig { instruments: vec![instrument], ..venue_config() },
+    );
 }
 
 fn check_unruly(name: &str, config: &VenueConfig) {
@@ -194,7 +197,7 @@ fn check_unruly(name: &str, config: &VenueConfig) {
     pair.step();
     pair.catch_up();
     let (gateway, venue, position) =
-        (pair.gateway.counters(), pair.venue.counters(), pair.gateway.position());
+        (pair.gateway.counters(), pair.venue.counters(), pair.gateway.position(InstrumentId(0)));
     check(&gateway, &venue, pair.gateway.client_mut().strategy().account(), position);
     let GatewayCounters { order_rejects, risk_rejects, refused, .. } = gateway;
     let GatewayCounters { fills, cancels, cancel_rejects, expired, .. } = gateway;

@@ -4,7 +4,7 @@ use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
 use taut_fix::CompId;
-use taut_oms::RiskLimits;
+use taut_oms::{Rate, UniformLimits};
 use taut_types::{Instrument, Lots, Nanos};
 
 /// A gateway's settings.
@@ -23,7 +23,7 @@ pub struct GatewayConfig {
     /// Orders that are remembered; a place is taken again when its order is done.
     pub order_capacity: usize,
     /// Pre-trade limits.
-    pub risk: RiskLimits,
+    pub risk: UniformLimits,
     /// How the order session is kept up.
     pub session: SessionSettings,
     /// Sockets are polled by receiving, without asking what is ready: for a gateway that does not
@@ -64,13 +64,12 @@ impl Default for SessionSettings {
 impl GatewayConfig {
     /// Limits that a small strategy does not meet and a runaway one does.
     #[must_use]
-    pub const fn default_risk() -> RiskLimits {
-        RiskLimits {
+    pub const fn default_risk() -> UniformLimits {
+        UniformLimits {
             collar_ppm: 50_000,
             lots_max: Lots(1_000),
             position_lots_max: Lots(1_000),
-            orders_per_second: 100_000,
-            orders_burst: 1_000,
+            orders: Rate { per_second: 100_000, burst: 1_000 },
             open_orders_max: 1_000,
         }
     }

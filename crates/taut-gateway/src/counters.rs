@@ -23,6 +23,12 @@ macro_rules! counters {
                 }
             }
 
+            /// Each with its name.
+            #[must_use]
+            pub fn named(&self) -> [(&'static str, u64); Self::WORDS] {
+                [$((stringify!($field), self.$field)),*]
+            }
+
             /// Reads what another process wrote.
             #[must_use]
             pub fn load(words: &[AtomicU64]) -> Self {

@@ -8,24 +8,25 @@ use taut_io::{
     Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, Operation,
 };
 use taut_market_data::{BestPrices, FeedHandler, FeedRequest, Soundness, Source};
-use taut_oms::Reference;
+use taut_oms::{KillCause, KillScope, KillSwitch, Reference};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Clock, DatagramInfo, SysError};
 use taut_types::{
     AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, SequenceNumber, Side,
 };
 
-use crate::client::{Client, GatewayState, Owner};
+use crate::client::{Client, GatewayState};
 use crate::config::GatewayConfig;
 use crate::counters::GatewayCounters;
 use crate::error::GatewayError;
 use crate::feed::{Feed, FeedInput};
 use crate::market::Market;
 use crate::message::{
-    GatewayEvent, OpenOrder, OrderUpdate, Position, Request, RequestKind, TickStamps,
+    GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, Request, RequestKind, TickStamps,
 };
 use crate::observer::Observer;
 use crate::order_entry::OrderSession;
+use crate::owner::Owner;
 use crate::regions::{Recorders, Regions};
 use crate::stream::Streams;
 
@@ -249,6 +250,10 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         core.tell_updates(now);
         core.with_client(|client, clock, state| client.timer(clock, state, now));
         core.tell_order_entry(now);
+        core.orders.kill_switch_mut().handle_timeout(now);
+        // A loss, a timer that nobody refreshed.
+        self.cancel_what_was_killed()?;
+        let core = &self.core;
         let shared_counters = core.shared_counters;
         self.counters().store(shared_counters);
         Ok(true)
@@ -277,6 +282,53 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     pub fn logout(&mut self) -> Result<(), GatewayError> {
         self.core.orders.logout(self.events.io(), &self.core.clock);
         Ok(())
+    }
+
+    /// Lets no new order of this scope pass until [`Gateway::revive`], and cancels those that are
+    /// open. Whether that is new.
+    ///
+    /// # Errors
+    /// When they cannot be cancelled.
+    pub fn kill(&mut self, scope: KillScope, cause: KillCause) -> Result<bool, GatewayError> {
+        let is_new = self.core.orders.kill_switch_mut().kill(scope, cause);
+        self.cancel_what_was_killed()?;
+        Ok(is_new)
+    }
+
+    /// Lets new orders of this scope pass again; whether they did not.
+    pub fn revive(&mut self, scope: KillScope) -> bool {
+        self.core.orders.kill_switch_mut().revive(scope)
+    }
+
+    /// What is killed, and by what.
+    #[must_use]
+    pub fn kill_switch(&self) -> &KillSwitch {
+        self.core.orders.kill_switch()
+    }
+
+    fn cancel_what_was_killed(&mut self) -> Result<(), GatewayError> {
+        while let Some(scope) = self.core.orders.kill_switch_mut().poll_killed() {
+            self.cancel_all(&scope.into())?;
+        }
+        Ok(())
+    }
+
+    /// Cancels the open orders that the filter means.
+    ///
+    /// # Errors
+    /// When they cannot be cancelled.
+    pub fn cancel_all(&mut self, filter: &OrderFilter) -> Result<(), GatewayError> {
+        let Core { orders, clock, updates, .. } = &mut self.core;
+        orders.cancel_all(self.events.io(), clock, filter, updates);
+        let now = self.core.clock.now();
+        self.core.tell_updates(now);
+        Ok(())
+    }
+
+    /// Shows every order that is not over.
+    pub fn visit_orders(&self, visit: impl FnMut(&OpenOrder)) {
+        let mut visit = visit;
+        self.core.orders.open_orders().for_each(|order| visit(&order));
     }
 
     /// Whether the order session ended in good order.
@@ -337,10 +389,16 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         &self.core.observer
     }
 
-    /// Bought less sold.
+    /// What account 0 holds in an instrument: bought less sold.
     #[must_use]
-    pub const fn position(&self) -> Lots {
-        self.core.orders.risk().position()
+    pub fn position(&self, instrument: InstrumentId) -> Lots {
+        self.core.orders.risk().position(instrument, AccountId(0))
+    }
+
+    /// What is held of an instrument in an account.
+    #[must_use]
+    pub fn position_of(&self, instrument: InstrumentId, account: AccountId) -> Position {
+        self.core.orders.position(Owner::default(), instrument, account)
     }
 
     /// Everything counted so far.

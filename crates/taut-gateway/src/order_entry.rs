@@ -11,16 +11,21 @@ use taut_fix::{
 use taut_fix_engine::BackOff;
 use taut_io::{Handle, Io, IoError, Kernel};
 use taut_lat::{Stage, StageOffsets};
-use taut_oms::{Order, OrderState, OrderTable, Quarantine, Reference, Risk, TableError};
+use taut_oms::{
+    KillSwitch, Modify, Order, OrderState, OrderTable, Permit, Quarantine, Reference, Risk,
+    TableError,
+};
 use taut_sys::{Address, Clock};
 use taut_types::{
     AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, OrderType, Price,
     RequestId, Side,
 };
 
-use crate::client::Owner;
 use crate::config::SessionSettings;
-use crate::message::{OpenOrder, OrderUpdate, Position, Refusal, Request, RequestKind, UpdateKind};
+use crate::message::{
+    OpenOrder, OrderFilter, OrderUpdate, Position, Refusal, Request, RequestKind, UpdateKind,
+};
+use crate::owner::Owner;
 use crate::regions::Recorders;
 use crate::reports::{Books, Reports, update};
 use reconcile::Reconcile;
@@ -116,23 +121,46 @@ impl OrderSession {
             }
             RequestKind::Cancel => updates.extend(self.send_cancel(io, clock, request.id)),
             RequestKind::CancelAll(filter) => {
-                let owner = Owner::of(request.id);
-                let meant = |order: &&Order| {
-                    Owner::of(order.id) == owner
-                        && !order.is_being_cancelled()
-                        && filter.matches(&order.terms)
-                };
-                let orders: Vec<_> =
-                    self.table.open_orders().filter(meant).map(|order| order.id).collect();
-                for order in orders {
-                    updates.extend(self.send_cancel(io, clock, order));
-                }
+                let own = Owner::of(request.id).only(filter);
+                self.cancel_all(io, clock, &own, updates);
             }
             RequestKind::TellBooks => {}
         }
         if self.is_broken {
             self.lost(io, at(clock, clock.now()), updates);
         }
+    }
+
+    /// Cancels the open orders that the filter means; `updates` gets what could not be.
+    pub(crate) fn cancel_all(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        clock: &Clock,
+        filter: &OrderFilter,
+        updates: &mut Vec<OrderUpdate>,
+    ) {
+        let meant =
+            |order: &&Order| !order.is_being_cancelled() && filter.matches(order.id, &order.terms);
+        let orders: Vec<_> = self.table.open_orders().filter(meant).map(|order| order.id).collect();
+        for order in orders {
+            updates.extend(self.send_cancel(io, clock, order));
+        }
+        if self.is_broken {
+            self.lost(io, at(clock, clock.now()), updates);
+        }
+    }
+
+    pub(crate) const fn kill_switch(&self) -> &KillSwitch {
+        self.risk.kill_switch()
+    }
+
+    pub(crate) const fn kill_switch_mut(&mut self) -> &mut KillSwitch {
+        self.risk.kill_switch_mut()
+    }
+
+    /// Every order that is not over.
+    pub(crate) fn open_orders(&self) -> impl Iterator<Item = OpenOrder> {
+        self.table.open_orders().map(open_order)
     }
 
     /// Whether orders can be sent.
@@ -200,7 +228,7 @@ impl OrderSession {
         instrument: InstrumentId,
         account: AccountId,
     ) -> Position {
-        let lots = self.risk.position();
+        let lots = self.risk.position(instrument, account);
         Position { instrument, account, lots, average_price: Price(0) }
     }
 
@@ -229,7 +257,7 @@ impl OrderSession {
         let now = at(clock, checked);
         let message = NewOrderSingle { transact_time: now.utc, ..message };
         if !self.encode(now, &message) {
-            self.risk.open_changed(order.side, Lots(-order.lots.0), -1);
+            self.risk.ended(request.id, order, order.lots);
             return Some(self.refuse(request.id, order, Refusal::NotConnected));
         }
         let encoded = clock.now();
@@ -264,9 +292,12 @@ impl OrderSession {
         if !self.table.has_room_for(id) {
             return Err(Refusal::Table);
         }
-        let OrderTerms { side, order_type, price, lots, .. } = *order;
-        self.risk.check(now, side, order_type, price, lots, reference).map_err(Refusal::Risk)?;
-        Ok(message)
+        let best_own = |instrument, side| self.table.best_own(None, instrument, side);
+        match self.risk.check(now, id, order, &reference, best_own) {
+            // The limits let orders meet own ones.
+            Ok(Permit::Send | Permit::CancelOwnThenSend) => Ok(message),
+            Err(reason) => Err(Refusal::Risk(reason)),
+        }
     }
 
     /// An order as the venue reads it, but for its time.
@@ -317,10 +348,17 @@ impl OrderSession {
         };
         let order = *self.table.get(target)?;
         let terms = OrderTerms { price, lots, ..order.terms };
-        let more = Lots((lots.0 - order.traded.lots.0 - order.lots_open_max().0).max(0));
+        let modify = Modify {
+            id: target,
+            old: &order.terms,
+            lots_counted: order.lots_open_max(),
+            new: &terms,
+            lots_left: Lots(lots.0.saturating_sub(order.traded.lots.0).max(0)),
+        };
         let now = at(clock, clock.now());
         let message = self.message(request, &terms).and_then(|message| {
-            self.check_change(now.mono, &terms, more, reference).map(|()| message)
+            let checked = self.check_modify(now.mono, modify, &reference);
+            checked.map(|()| message)
         });
         let message = match message {
             Ok(order) => NewOrderSingle { transact_time: now.utc, ..order },
@@ -328,32 +366,26 @@ impl OrderSession {
         };
         let orig_cl_ord_id = cl_ord_id(base);
         if !self.encode(now, &OrderCancelReplaceRequest { orig_cl_ord_id, order: message }) {
+            let more = Lots(modify.lots_left.0.saturating_sub(modify.lots_counted.0).max(0));
+            self.risk.released(&terms, more);
             return Some(self.refuse_known(target, Refusal::NotConnected));
         }
         self.write(io);
         self.link.clear_unsent();
-        self.risk.open_changed(terms.side, more, 0);
         self.table.modify(request, price, lots, self.last_sequence(), now.mono);
         None
     }
 
-    /// What must hold before an order becomes larger or dearer.
-    fn check_change(
+    /// What must hold before an order becomes another; then the larger of both is counted.
+    fn check_modify(
         &mut self,
         now: Nanos,
-        terms: &OrderTerms,
-        more: Lots,
-        reference: Reference,
+        modify: Modify<'_>,
+        reference: &Reference,
     ) -> Result<(), Refusal> {
-        if !self.risk.allows(terms.lots) {
-            return Err(Refusal::Risk(taut_oms::RiskReject::Quantity));
-        }
-        let OrderTerms { side, order_type, price, .. } = *terms;
-        // One lot at least: the price is looked at in any case.
-        let checked = Lots(more.0.max(1));
-        self.risk.check(now, side, order_type, price, checked, reference).map_err(Refusal::Risk)?;
-        self.risk.open_changed(side, Lots(-checked.0), -1);
-        Ok(())
+        let (table, id) = (&self.table, modify.id);
+        let best_own = |instrument, side| table.best_own(Some(id), instrument, side);
+        self.risk.check_modify(now, modify, reference, best_own).map(drop).map_err(Refusal::Risk)
     }
 
     fn send_cancel(

@@ -4,8 +4,9 @@ use taut_book::LevelBook;
 use taut_market_data::{BestPrices, EventKind, LevelUpdate, Soundness, Staleness};
 use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Price, Side};
 
-use crate::client::{GatewayState, Owner};
+use crate::client::GatewayState;
 use crate::message::{GatewayEvent, OpenOrder, OrderUpdate, Position, UpdateKind};
+use crate::owner::Owner;
 
 /// Open orders that are remembered: an order's place is its number modulo this.
 const ORDERS: usize = 1 << 13;

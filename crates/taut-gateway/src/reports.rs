@@ -4,8 +4,8 @@ pub mod meaning;
 
 use taut_fix::{ExecutionReport, LongText, OrderCancelReject};
 use taut_oms::{
-    Change, ExecId, Order, OrderEvent, OrderState, OrderTable, Quarantine, Quarantined, Report,
-    RequestKind, Risk, Trouble,
+    Amount, Change, ExecId, Order, OrderEvent, OrderState, OrderTable, Quarantine, Quarantined,
+    Report, RequestKind, Risk, Trouble,
 };
 use taut_types::{Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
 
@@ -191,12 +191,7 @@ impl Reports {
     fn apply(&mut self, books: &mut Books<'_, '_>, report: &Report, exchange_time: Nanos) -> bool {
         let Ok(change) = books.table.apply(report) else { return false };
         self.repeated += u64::from(change.is_old);
-        for fill in change.fills.iter().flatten() {
-            books.risk.traded(change.side, fill.lots);
-        }
-        let orders = i32::from(change.was.is_done()) - i32::from(change.state.is_done());
-        let exposure = Lots(change.exposure.0 - change.exposure_was.0);
-        books.risk.open_changed(change.side, exposure, orders);
+        count_exposure(books, &change);
         if let (Some(recorders), Some(answered)) = (&mut books.recorders, change.answered)
             && answered.kind == RequestKind::Create
         {
@@ -226,6 +221,37 @@ impl Reports {
         self.foreign += 1;
         let (trouble, order) = (Trouble::NotOurs, named.map(|named| named.order));
         self.quarantine.push(Quarantined { trouble, order, exec_id, at });
+    }
+}
+
+/// Moves the position by what traded, and what is counted as open to what it is now.
+fn count_exposure(books: &mut Books<'_, '_>, change: &Change) {
+    let Some(order) = books.table.get(change.id) else { return };
+    let (id, terms, risk) = (change.id, &order.terms, &mut *books.risk);
+    let mut counted = change.exposure_was;
+    for fill in change.fills.iter().flatten() {
+        let open = Lots(fill.lots.0.clamp(0, counted.0));
+        if open > Lots::ZERO {
+            risk.filled(terms, open, fill.price, Amount::ZERO);
+            counted = Lots(counted.0 - open.0);
+        }
+        let rest = Lots((fill.lots.0 - open.0).saturating_mul(fill.side.sign()));
+        if rest != Lots::ZERO {
+            risk.traded(fill.instrument, fill.account, rest, fill.price, Amount::ZERO);
+        }
+    }
+    match (change.was.is_done(), change.state.is_done()) {
+        (true, true) => {}
+        (true, false) => risk.restore(id, terms, change.exposure),
+        (false, true) => risk.ended(id, terms, counted),
+        (false, false) if change.exposure > counted => {
+            risk.ended(id, terms, counted);
+            risk.restore(id, terms, change.exposure);
+        }
+        (false, false) if change.exposure < counted => {
+            risk.released(terms, Lots(counted.0 - change.exposure.0));
+        }
+        (false, false) => {}
     }
 }
 

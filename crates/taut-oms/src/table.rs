@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use taut_types::{ClientOrderId, Lots, Nanos, OrderTerms, Price, RequestId};
+use taut_types::{ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Price, RequestId, Side};
 
 use crate::answers::Answers;
 use crate::executions::Executions;
@@ -12,6 +12,7 @@ use crate::life;
 use crate::links::List;
 use crate::order::{Order, Pending};
 use crate::report::{Change, Report, RequestKind};
+use crate::risk::best_own;
 
 /// Executions that are remembered for each order that there is room for.
 const EXECUTIONS_PER_ORDER: usize = 2;
@@ -265,6 +266,30 @@ impl OrderTable {
     /// many there is room for.
     pub fn open_orders(&self) -> impl Iterator<Item = &Order> {
         self.open.iter().filter_map(|place| self.slots[place].as_ref())
+    }
+
+    /// The best price at which one of these orders may rest on a side, but for one of them: those
+    /// whose cancel is under way too, and of those that are being modified both prices.
+    #[must_use]
+    pub fn best_own(
+        &self,
+        except: Option<ClientOrderId>,
+        instrument: InstrumentId,
+        side: Side,
+    ) -> Option<Price> {
+        let others = self.open_orders().filter(|order| Some(order.id) != except);
+        let prices = others.flat_map(|order| {
+            let asked = order.pending().filter(|it| it.kind == RequestKind::Modify);
+            let prices = asked.map(|it| it.price).chain([order.terms.price]);
+            prices.filter_map(move |price| {
+                let terms = OrderTerms { price, ..order.terms };
+                best_own(core::iter::once(&terms), instrument, side)
+            })
+        });
+        match side {
+            Side::Buy => prices.max(),
+            Side::Sell => prices.min(),
+        }
     }
 
     /// A request whose answer has been waited for since `since` or longer. Ask for it again once it

@@ -1,5 +1,7 @@
 //! What a venue is told when it is built.
 
+use std::ops::Not;
+
 use taut_fix::CompId;
 use taut_market_data::feed::RetransmitConfig;
 use taut_market_data::native::PACKET_BYTES_MAX;
@@ -8,21 +10,23 @@ use taut_types::{Instrument, Nanos};
 use crate::error::VenueError;
 use crate::lines::FeedLoss;
 
-/// A venue's instrument, sizes and habits. Start from [`VenueConfig::new`] and change what differs.
-#[derive(Clone, Copy, Debug)]
+/// A venue's instruments, sizes and habits. Start from [`VenueConfig::new`] and change what
+/// differs.
+#[derive(Clone, Debug)]
 pub struct VenueConfig {
-    /// What is traded. OrderQty (38) is a whole number of its smallest decimal place: of units
-    /// where its lot has no decimals, of 0.00000001 coins where it has eight.
-    pub instrument: Instrument,
-    /// How many orders may rest at once.
+    /// What is traded. OrderQty (38) is a whole number of the lot of its Symbol (55): of units
+    /// where that has no decimals, of 0.00000001 coins where it has eight.
+    pub instruments: Vec<Instrument>,
+    /// How many orders of an instrument may rest at once. An instrument takes its memory with its
+    /// first order.
     pub order_capacity: usize,
-    /// How many price levels a side may have.
+    /// How many price levels a side of an instrument may have.
     pub level_capacity: usize,
     /// The venue's CompID: a client's TargetCompID (56).
     pub comp_id: CompId,
     /// Names this run in every packet: a random number tells an old run's packets apart.
     pub stream_id: u32,
-    /// From the start of one snapshot cycle to the next.
+    /// From the start of one snapshot cycle, which goes round all instruments, to the next.
     pub snapshot_interval: Nanos,
     /// How many packets of a cycle are sent at once: the venue is away for that long.
     pub snapshot_burst_packets: usize,
@@ -46,12 +50,13 @@ pub struct VenueConfig {
 }
 
 impl VenueConfig {
-    /// The habits of `taut demo`: room for 65,536 orders on 8,192 levels a side, a snapshot every
-    /// 250 ms, a heartbeat after 50 ms, 2,048 packets remembered (3 MB), cancel on disconnect.
+    /// The habits of `taut demo`: room for 65,536 orders on 8,192 levels a side of an instrument,
+    /// which is for a few of them (20 MB each; 0.3 MB with 512 and 128), a snapshot every 250 ms,
+    /// a heartbeat after 50 ms, 2,048 packets remembered (3 MB), cancel on disconnect.
     #[must_use]
-    pub const fn new(instrument: Instrument, comp_id: CompId, stream_id: u32) -> Self {
+    pub fn new(instruments: Vec<Instrument>, comp_id: CompId, stream_id: u32) -> Self {
         Self {
-            instrument,
+            instruments,
             order_capacity: 1 << 16,
             level_capacity: 1 << 13,
             comp_id,
@@ -77,6 +82,17 @@ impl VenueConfig {
 
     pub(crate) fn check(&self) -> Result<(), VenueError> {
         let refuse = |setting, remedy| Err(VenueError::Config { setting, remedy });
+        let mut numbers: Vec<_> = self.instruments.iter().map(|it| it.id()).collect();
+        numbers.sort_unstable();
+        let mut symbols: Vec<_> =
+            self.instruments.iter().map(|it| it.symbol().as_bytes().to_vec()).collect();
+        symbols.sort_unstable();
+        if self.instruments.is_empty() {
+            return refuse("instruments", "one at least");
+        }
+        if numbers.is_sorted_by(|a, b| a < b).not() || symbols.is_sorted_by(|a, b| a < b).not() {
+            return refuse("instruments", "different in their numbers and in their symbols");
+        }
         if self.order_capacity == 0 || self.level_capacity == 0 {
             return refuse("order_capacity or level_capacity", "room for one order at least");
         }

@@ -3,6 +3,7 @@
 use taut_fix::{NewOrderSingle, ShortText};
 use taut_types::{HalfTicks, Instrument, InstrumentError, Lots, OrderType, Price};
 
+use crate::listing::Listings;
 use crate::reports::ord_rej_reason;
 
 /// Why an order is refused: OrdRejReason (103) and Text (58).
@@ -12,19 +13,22 @@ pub struct Refusal {
     pub text: String,
 }
 
-/// The order's price (0 for a market order) and quantity in engine units.
+/// The order's place, price (0 for a market order) and quantity in engine units.
 pub fn check_order(
-    instrument: &Instrument,
+    listings: &Listings,
     order: &NewOrderSingle,
-) -> Result<(HalfTicks, Lots), Refusal> {
-    check_symbol(instrument, &order.symbol)
-        .map_err(|text| Refusal { reason: ord_rej_reason::UNKNOWN_SYMBOL, text })?;
+) -> Result<(usize, HalfTicks, Lots), Refusal> {
+    let place = listings.place(&order.symbol).ok_or_else(|| Refusal {
+        reason: ord_rej_reason::UNKNOWN_SYMBOL,
+        text: not_traded(listings, &order.symbol),
+    })?;
+    let instrument = &listings.all()[place].instrument;
     let price = match order.order_type {
         OrderType::Market => HalfTicks(0),
         OrderType::Limit => limit_price(instrument, order.price)?,
     };
     match instrument.lots(order.qty) {
-        Ok(lots) if lots > Lots::ZERO => Ok((price, lots)),
+        Ok(lots) if lots > Lots::ZERO => Ok((place, price, lots)),
         _ => Err(Refusal {
             reason: ord_rej_reason::INCORRECT_QUANTITY,
             text: format!(
@@ -36,13 +40,11 @@ pub fn check_order(
     }
 }
 
-/// Whether the symbol is this venue's.
-pub fn check_symbol(instrument: &Instrument, symbol: &ShortText) -> Result<(), String> {
-    let traded = instrument.symbol();
-    if symbol.as_bytes() == traded.as_bytes() {
-        return Ok(());
+fn not_traded(listings: &Listings, symbol: &ShortText) -> String {
+    match listings.all() {
+        [only] => format!("Symbol {symbol} is not traded here: only {} is", only.symbol),
+        all => format!("Symbol {symbol} is not one of the {} that are traded here", all.len()),
     }
-    Err(format!("Symbol {symbol} is not traded here: only {traded} is"))
 }
 
 /// The engine takes whole ticks only.

@@ -35,6 +35,7 @@ mod error;
 mod exchange;
 pub mod flow;
 mod lines;
+mod listing;
 mod observer;
 mod orders;
 mod pacing;

@@ -31,6 +31,8 @@ impl SessionId {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientOrder {
     pub session: SessionId,
+    /// The place of its instrument.
+    pub place: usize,
     pub cl_ord_id: ShortText,
     /// The cancel request that is being executed.
     pub cancel_request: Option<ShortText>,
@@ -145,6 +147,7 @@ impl ClientOrders {
     pub fn enter(
         &mut self,
         session: SessionId,
+        place: usize,
         request: &NewOrderSingle,
         price: HalfTicks,
         lots: Lots,
@@ -153,6 +156,7 @@ impl ClientOrders {
         self.next_order_id = self.next_order_id.saturating_add(1);
         let order = ClientOrder {
             session,
+            place,
             cl_ord_id: request.cl_ord_id,
             cancel_request: None,
             side: request.side,
@@ -192,13 +196,13 @@ impl ClientOrders {
         }
     }
 
-    /// The client's open orders, oldest first.
-    pub fn open_orders(&self, session: SessionId) -> Vec<OrderId> {
-        let mut orders: Vec<OrderId> = self
+    /// The client's open orders, oldest first, and the places of their instruments.
+    pub fn open_orders(&self, session: SessionId) -> Vec<(OrderId, usize)> {
+        let mut orders: Vec<(OrderId, usize)> = self
             .open
             .iter()
             .filter(|(_, order)| order.session == session)
-            .map(|(order_id, _)| *order_id)
+            .map(|(order_id, order)| (*order_id, order.place))
             .collect();
         orders.sort_unstable();
         orders

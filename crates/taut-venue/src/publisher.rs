@@ -4,7 +4,7 @@ use taut_engine::{CancelReason, Event};
 use taut_io::{Io, Kernel};
 use taut_market_data::native::TransactionWriter;
 use taut_market_data::{BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade};
-use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Price, SequenceNumber, Side};
+use taut_types::{Instrument, Lots, Nanos, OrderId, Price, SequenceNumber, Side};
 
 use crate::error::VenueError;
 use crate::lines::Lines;
@@ -14,7 +14,6 @@ use crate::lines::Lines;
 pub struct Publisher {
     pub lines: Lines,
     writer: TransactionWriter,
-    instrument: Instrument,
     trade_id: u64,
     /// Monotonic time of the last packet.
     last_sent: Nanos,
@@ -22,11 +21,10 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    pub const fn new(lines: Lines, instrument: Instrument, stream_id: u32) -> Self {
+    pub const fn new(lines: Lines, stream_id: u32) -> Self {
         Self {
             lines,
             writer: TransactionWriter::new(stream_id),
-            instrument,
             trade_id: 0,
             last_sent: Nanos::ZERO,
             heartbeats: 0,
@@ -42,16 +40,18 @@ impl Publisher {
         self.heartbeats
     }
 
-    /// Sends what one command changed as one transaction; nothing when it changed nothing.
+    /// Sends what one command changed in an instrument as one transaction; nothing when it changed
+    /// nothing.
     pub fn publish(
         &mut self,
         io: &mut Io<impl Kernel>,
         mono: Nanos,
         utc: Nanos,
+        instrument: &Instrument,
         events: &[Event],
     ) -> Result<(), VenueError> {
         for event in events {
-            self.on_event(io, utc, event)?;
+            self.on_event(io, utc, instrument, event)?;
         }
         self.end_transaction(io, mono, utc)
     }
@@ -62,11 +62,10 @@ impl Publisher {
         io: &mut Io<impl Kernel>,
         mono: Nanos,
         utc: Nanos,
-        price: Price,
-        lots: Lots,
-        aggressor: Side,
+        instrument: &Instrument,
+        trade: Trade,
     ) -> Result<(), VenueError> {
-        self.push_trade(io, utc, price, lots, OrderId(0), aggressor)?;
+        self.push_trade(io, utc, instrument, trade)?;
         self.end_transaction(io, mono, utc)
     }
 
@@ -91,52 +90,49 @@ impl Publisher {
         &mut self,
         io: &mut Io<impl Kernel>,
         utc: Nanos,
+        of: &Instrument,
         event: &Event,
     ) -> Result<(), VenueError> {
+        // Only prices that can be told enter a book: see `Exchange`.
+        let told = |half_ticks| of.price(half_ticks).unwrap_or(Price(i64::MAX));
         match *event {
             Event::Trade { maker, price, lots, maker_remaining, aggressor, .. } => {
-                self.push_trade(io, utc, self.price(price), lots, maker, aggressor)?;
-                self.push(io, utc, maker_change(maker, aggressor.opposite(), lots, maker_remaining))
+                self.push_trade(io, utc, of, trade(told(price), lots, maker, aggressor))?;
+                let change = maker_change(maker, aggressor.opposite(), lots, maker_remaining);
+                self.push(io, utc, of, change)
             }
             Event::Rested { order_id, side, price, lots, .. } => {
-                let price = self.price(price);
-                let order = BookOrder { order_id, side, price, lots, priority: 0 };
-                self.push(io, utc, EventKind::OrderAdd(order))
+                let order = BookOrder { order_id, side, price: told(price), lots, priority: 0 };
+                self.push(io, utc, of, EventKind::OrderAdd(order))
             }
             Event::Cancelled { order_id, side, reason: CancelReason::Requested, .. } => {
-                self.push(io, utc, EventKind::OrderDelete { order_id, side })
+                self.push(io, utc, of, EventKind::OrderDelete { order_id, side })
             }
             Event::Reduced { order_id, side, by, remaining, .. } => {
                 let reason = ReduceReason::Cancel;
-                self.push(io, utc, EventKind::OrderReduce { order_id, side, by, remaining, reason })
+                let change = EventKind::OrderReduce { order_id, side, by, remaining, reason };
+                self.push(io, utc, of, change)
             }
             Event::Level { side, price, lots, order_count } => {
-                let (price, place) = (self.price(price), LevelPlace::ByPrice);
+                let (price, place) = (told(price), LevelPlace::ByPrice);
                 let level = LevelUpdate { side, price, lots, order_count, place };
-                self.push(io, utc, EventKind::Level(level))
+                self.push(io, utc, of, EventKind::Level(level))
             }
             // Answers, and remainders that never rested: the book is as it was.
             _ => Ok(()),
         }
     }
 
-    /// The feed numbers its trades itself: those of the engine and the prints are one series.
+    /// The feed numbers its trades itself: those of the engines and the prints are one series.
     fn push_trade(
         &mut self,
         io: &mut Io<impl Kernel>,
         utc: Nanos,
-        price: Price,
-        lots: Lots,
-        resting_order: OrderId,
-        aggressor: Side,
+        of: &Instrument,
+        trade: Trade,
     ) -> Result<(), VenueError> {
         self.trade_id += 1;
-        let (trade_id, aggressor) = (self.trade_id, Some(aggressor));
-        self.push(
-            io,
-            utc,
-            EventKind::Trade(Trade { trade_id, price, lots, aggressor, resting_order }),
-        )
+        self.push(io, utc, of, EventKind::Trade(Trade { trade_id: self.trade_id, ..trade }))
     }
 
     /// In line wherever it is called: each kind of change is written straight into the packet.
@@ -145,11 +141,12 @@ impl Publisher {
         &mut self,
         io: &mut Io<impl Kernel>,
         utc: Nanos,
+        of: &Instrument,
         change: EventKind,
     ) -> Result<(), VenueError> {
-        let Self { lines, writer, instrument, .. } = self;
+        let Self { lines, writer, .. } = self;
         let send = &mut |sequence, packet: &[u8]| lines.send(io, sequence, packet);
-        writer.push_event(utc, instrument.id(), &change, send)
+        writer.push_event(utc, of.id(), &change, send)
     }
 
     fn end_transaction(
@@ -164,11 +161,11 @@ impl Publisher {
         }
         Ok(())
     }
+}
 
-    /// Only prices that can be told enter the book: see `Exchange`.
-    fn price(&self, half_ticks: HalfTicks) -> Price {
-        self.instrument.price(half_ticks).unwrap_or(Price(i64::MAX))
-    }
+/// A trade, whose number the feed gives.
+pub const fn trade(price: Price, lots: Lots, resting_order: OrderId, aggressor: Side) -> Trade {
+    Trade { trade_id: 0, price, lots, aggressor: Some(aggressor), resting_order }
 }
 
 /// What a fill does to the order that rested.

@@ -13,9 +13,10 @@
 //! to its request.
 
 use taut_engine::{CancelReason, Event, RejectReason};
-use taut_fix::{ExecType, ExecutionReport, LongText, OrdStatus, ShortText};
-use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Price, Qty};
+use taut_fix::{ExecType, ExecutionReport, LongText, OrdStatus};
+use taut_types::{HalfTicks, Lots, Nanos, OrderId, Price, Qty};
 
+use crate::listing::Listing;
 use crate::orders::{ClientOrder, ClientOrders, SessionId};
 
 /// By custom the OrderID (37) of what never became an order.
@@ -35,8 +36,6 @@ pub mod ord_rej_reason {
 /// Writes reports and numbers them.
 #[derive(Debug)]
 pub struct Reporter {
-    instrument: Instrument,
-    symbol: LongText,
     exec_count: u64,
 }
 
@@ -49,14 +48,15 @@ struct Change<'a> {
 }
 
 impl Reporter {
-    pub fn new(instrument: Instrument) -> Self {
-        Self { instrument, symbol: ShortText::from(instrument.symbol()).into(), exec_count: 0 }
+    pub const fn new() -> Self {
+        Self { exec_count: 0 }
     }
 
-    /// Tells the clients about an event, and forgets their orders that are over.
+    /// Tells the clients about an event in an instrument, and forgets their orders that are over.
     pub fn on_event(
         &mut self,
         utc: Nanos,
+        of: &Listing,
         event: &Event,
         orders: &mut ClientOrders,
         send: &mut impl FnMut(SessionId, &ExecutionReport<'_>),
@@ -65,20 +65,20 @@ impl Reporter {
             Event::Accepted { order_id, .. } => {
                 if let Some(order) = orders.get(order_id) {
                     let change = Change::plain(ExecType::New, OrdStatus::New);
-                    self.report(utc, order_id, order, &change, send);
+                    self.report(utc, of, order_id, order, &change, send);
                 }
             }
             Event::Rejected { order_id, reason, .. } => {
                 if let Some(order) = orders.get(order_id) {
                     let refusal = Some(refusal(reason));
                     let plain = Change::plain(ExecType::Rejected, OrdStatus::Rejected);
-                    self.report(utc, order_id, order, &Change { refusal, ..plain }, send);
+                    self.report(utc, of, order_id, order, &Change { refusal, ..plain }, send);
                     orders.finish(order_id, OrdStatus::Rejected);
                 }
             }
             Event::Trade { maker, taker, price, lots, .. } => {
-                self.fill(utc, taker, price, lots, orders, send);
-                self.fill(utc, maker, price, lots, orders, send);
+                self.fill(utc, of, taker, (price, lots), orders, send);
+                self.fill(utc, of, maker, (price, lots), orders, send);
             }
             Event::Cancelled { order_id, reason, .. } => {
                 if let Some(order) = orders.get(order_id) {
@@ -88,7 +88,7 @@ impl Reporter {
                         }
                         _ => Change::plain(ExecType::Expired, OrdStatus::Expired),
                     };
-                    self.report(utc, order_id, order, &change, send);
+                    self.report(utc, of, order_id, order, &change, send);
                     orders.finish(order_id, change.ord_status);
                 }
             }
@@ -135,19 +135,19 @@ impl Reporter {
     fn fill(
         &mut self,
         utc: Nanos,
+        of: &Listing,
         order_id: OrderId,
-        price: HalfTicks,
-        lots: Lots,
+        (price, lots): (HalfTicks, Lots),
         orders: &mut ClientOrders,
         send: &mut impl FnMut(SessionId, &ExecutionReport<'_>),
     ) {
         let Some(order) = orders.get_mut(order_id) else { return };
-        let price = self.instrument.price(price).unwrap_or(Price(i64::MAX));
+        let price = of.instrument.price(price).unwrap_or(Price(i64::MAX));
         order.fill(price, lots);
         let (order, ord_status) = (*order, order.status());
         let last = Some((price, lots));
         let plain = Change::plain(ExecType::Trade, ord_status);
-        self.report(utc, order_id, &order, &Change { last, ..plain }, send);
+        self.report(utc, of, order_id, &order, &Change { last, ..plain }, send);
         if ord_status == OrdStatus::Filled {
             orders.finish(order_id, ord_status);
         }
@@ -156,6 +156,7 @@ impl Reporter {
     fn report(
         &mut self,
         utc: Nanos,
+        of: &Listing,
         order_id: OrderId,
         order: &ClientOrder,
         change: &Change<'_>,
@@ -169,6 +170,8 @@ impl Reporter {
             Some(request) => (request, Some(order.cl_ord_id)),
             None => (order.cl_ord_id, None),
         };
+        // As FIX writes it. An order's lots came out of a quantity, and its parts are less.
+        let qty = |lots: Lots| of.instrument.qty(lots).unwrap_or_default();
         let report = ExecutionReport {
             order_id: LongText::from_u64(order_id.0),
             exec_id: self.next_exec_id(),
@@ -181,24 +184,19 @@ impl Reporter {
             orig_cl_ord_id: orig_cl_ord_id.map(LongText::from),
             exec_type: change.exec_type,
             ord_status: change.ord_status,
-            symbol: Some(self.symbol),
+            symbol: Some(of.symbol.into()),
             side: order.side,
-            order_qty: Some(self.qty(order.lots)),
-            last_qty: change.last.map_or(Qty::ZERO, |(_, lots)| self.qty(lots)),
+            order_qty: Some(qty(order.lots)),
+            last_qty: change.last.map_or(Qty::ZERO, |(_, lots)| qty(lots)),
             last_price: change.last.map(|(price, _)| price),
-            leaves_qty: if is_open { self.qty(order.open_lots()) } else { Qty::ZERO },
-            cum_qty: self.qty(order.traded),
+            leaves_qty: if is_open { qty(order.open_lots()) } else { Qty::ZERO },
+            cum_qty: qty(order.traded),
             avg_price: Some(order.avg_price()),
             ord_rej_reason: change.refusal.map(|(code, _)| code),
             text: change.refusal.map_or(&[], |(_, text)| text.as_bytes()),
             transact_time: Some(utc),
         };
         send(order.session, &report);
-    }
-
-    /// As FIX writes it. An order's lots came out of a quantity, and its parts are less.
-    fn qty(&self, lots: Lots) -> Qty {
-        self.instrument.qty(lots).unwrap_or_default()
     }
 
     fn next_exec_id(&mut self) -> LongText {

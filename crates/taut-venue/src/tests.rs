@@ -6,6 +6,7 @@ mod consumer;
 mod entry;
 mod feed;
 mod lines;
+mod many;
 mod recorded;
 mod rig;
 mod sessions;

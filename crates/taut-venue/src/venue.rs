@@ -9,7 +9,7 @@ use taut_io::{
     WaitStrategy,
 };
 use taut_sys::{Clock, DatagramOptions, StreamOptions};
-use taut_types::Nanos;
+use taut_types::{InstrumentId, Nanos};
 
 use crate::channel::Channel;
 use crate::clients::{ClientIo, Clients, LogOn};
@@ -60,7 +60,7 @@ pub struct FeedOutput {
     pub snapshot: Endpoint<DatagramOptions>,
 }
 
-/// An exchange for one instrument, driven by one thread. `K` is the kernel under its loop, `O` who
+/// An exchange, driven by one thread. `K` is the kernel under its loop, `O` who
 /// looks on.
 #[derive(Debug)]
 pub struct Venue<K: Kernel = EpollKernel, O = ()> {
@@ -268,10 +268,19 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         self.exchange.player.is_finished()
     }
 
-    /// The book.
+    /// The book of an instrument; nothing before its first order, or when it is not traded here.
     #[must_use]
-    pub const fn book(&self) -> &OrderBook {
-        self.exchange.book()
+    pub fn book_of(&self, instrument: InstrumentId) -> Option<&OrderBook> {
+        self.exchange.book_of(instrument)
+    }
+
+    /// The first instrument's book.
+    ///
+    /// # Panics
+    /// Never: there is an instrument, and its book from the start.
+    #[must_use]
+    pub fn book(&self) -> &OrderBook {
+        self.exchange.book(0).expect("the first instrument's book")
     }
 
     /// How many clients are connected, logged on or not.
@@ -362,15 +371,11 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     fn run_feed(&mut self, now: Now) -> Result<bool, VenueError> {
         let mut worked = false;
         if now.mono >= self.snapshots.due() {
-            let Now { mono, utc } = self.exchange.stamp(now);
+            let now = self.exchange.stamp(now);
             let last_sequence = self.exchange.publisher.sequence();
-            self.snapshots.burst(
-                self.events.io(),
-                mono,
-                utc,
-                self.exchange.book(),
-                last_sequence,
-            )?;
+            let Self { events, exchange, snapshots, .. } = self;
+            let book = |place| exchange.book(place);
+            snapshots.burst(events.io(), now, exchange.listings(), book, last_sequence)?;
             worked = true;
         }
         if now.mono >= self.heartbeat_due() {

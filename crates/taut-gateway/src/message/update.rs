@@ -4,7 +4,7 @@ use taut_oms::{OrderState, RiskReject, Trouble};
 use taut_ring::Payload;
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, Nanos, Price, Side};
 
-use super::{Slots, byte, head, high, kind};
+use crate::message::slots::{Slots, byte, head, high, kind};
 
 /// Why the gateway itself refused a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +28,9 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    const fn to_code(self) -> u8 {
+    fn to_code(self) -> u8 {
         match self {
-            Self::Risk(reason) => reason as u8,
+            Self::Risk(reason) => reason.code(),
             Self::NotConnected => 64,
             Self::Table => 65,
             Self::NotWorking => 66,
@@ -41,16 +41,8 @@ impl Refusal {
         }
     }
 
-    const fn from_code(code: u8) -> Option<Self> {
-        use RiskReject as R;
+    fn from_code(code: u8) -> Option<Self> {
         Some(match code {
-            1 => Self::Risk(R::Quantity),
-            2 => Self::Risk(R::PriceCollar),
-            3 => Self::Risk(R::NoReference),
-            4 => Self::Risk(R::Rate),
-            5 => Self::Risk(R::Position),
-            6 => Self::Risk(R::OpenOrders),
-            7 => Self::Risk(R::Killed),
             64 => Self::NotConnected,
             65 => Self::Table,
             66 => Self::NotWorking,
@@ -58,7 +50,7 @@ impl Refusal {
             68 => Self::Unsupported,
             69 => Self::Busy,
             70 => Self::Quarantined,
-            _ => return None,
+            reason => Self::Risk(RiskReject::from_code(reason)?),
         })
     }
 }

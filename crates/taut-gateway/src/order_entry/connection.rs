@@ -10,9 +10,12 @@ use taut_fix::{
 };
 use taut_fix_engine::BackOff;
 use taut_io::{Io, Kernel};
-use taut_oms::{ExecId, OrderEvent, OrderTable, RequestKind, Risk, Trouble};
+use taut_oms::{
+    ExecId, InstrumentStatus, OrderEvent, OrderTable, RequestKind, Risk, RiskInstrument, RiskSizes,
+    Trouble,
+};
 use taut_sys::{Address, Clock, StreamOptions};
-use taut_types::{Nanos, RequestId};
+use taut_types::{InstrumentId, Nanos, RequestId};
 
 use super::reconcile::{MassQuestion, Question, Reconcile};
 use super::store::Numbers;
@@ -58,7 +61,7 @@ impl OrderSession {
             index: FieldIndex::with_capacity(FIELDS_MAX),
             instruments: config.instruments.clone().into_boxed_slice(),
             table: OrderTable::with_capacity(config.order_capacity),
-            risk: Risk::new(config.risk, now.mono),
+            risk: risk(config, now.mono),
             reports: Reports::new(),
             reconcile: Reconcile::default(),
             risk_rejects: 0,
@@ -376,6 +379,21 @@ impl OrderSession {
         }
         has_written
     }
+}
+
+/// The limits of a gateway that trades for one account; all its instruments are traded. One whose
+/// lot is below 1e-9 is not known to risk, which refuses its orders.
+fn risk(config: &GatewayConfig, now: Nanos) -> Risk {
+    let instruments = config.instruments.len();
+    let sizes = RiskSizes { instruments, accounts: 1, users: 256, strategies: 256 };
+    let mut risk = Risk::new(config.risk.limits(sizes), now);
+    for (id, instrument) in (0..).map(InstrumentId).zip(&config.instruments) {
+        let definition = RiskInstrument::of(instrument);
+        if definition.is_some_and(|definition| risk.define(id, definition).is_ok()) {
+            risk.set_status(id, InstrumentStatus::Trading);
+        }
+    }
+    risk
 }
 
 /// Whether a message is for who sends orders.

@@ -23,7 +23,7 @@ use venue::ScriptedVenue;
 const ADDRESS: &str = "127.0.0.1:9880";
 const ORDER: ClientOrderId = ClientOrderId(1);
 const MARKET: Reference =
-    Reference { bid: Some(Price(9_990_000_000)), ask: Some(Price(10_010_000_000)) };
+    Reference { bid: Some(Price(9_990_000_000)), ask: Some(Price(10_010_000_000)), last: None };
 const UTC_OFFSET: Nanos = Nanos::from_secs(1_340_285_400);
 
 /// The session, its venue, and the network between them.
@@ -151,7 +151,7 @@ impl<'m> World<'m> {
     }
 
     fn position(&self) -> i64 {
-        self.ends.orders.risk().position().0
+        self.ends.orders.risk().position(InstrumentId(0), AccountId(0)).0
     }
 
     /// What was told of the order, in order.

@@ -205,7 +205,11 @@ fn report(
 
 /// All that a report can change.
 fn state(pair: &Pair<'_>) -> (Lots, Answers, usize) {
-    (pair.orders.risk().position(), *pair.orders.table().answers(), pair.told.len())
+    (
+        pair.orders.risk().position(InstrumentId(0), AccountId(0)),
+        *pair.orders.table().answers(),
+        pair.told.len(),
+    )
 }
 
 #[test]

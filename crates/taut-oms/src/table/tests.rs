@@ -4,7 +4,7 @@ use super::*;
 use crate::exec_id::ExecId;
 use crate::state::{OrderEvent as E, OrderState};
 use std::vec::Vec;
-use taut_types::{AccountId, InstrumentId, Qty, Side, StrategyId, UserId};
+use taut_types::{AccountId, Qty, StrategyId, UserId};
 
 fn terms(instrument: u32) -> OrderTerms {
     OrderTerms::limit(InstrumentId(instrument), Side::Buy, Price(100), Lots(10))

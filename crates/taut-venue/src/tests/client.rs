@@ -59,6 +59,7 @@ pub struct Client {
     pub reports: Vec<Answer>,
     pub texts: Vec<String>,
     pub exec_ids: Vec<u64>,
+    pub symbols: Vec<String>,
     pub is_closed: bool,
     pub instrument: Instrument,
 }
@@ -76,10 +77,21 @@ impl Client {
         let index = FieldIndex::with_capacity(64);
         session.connect(now);
         let (reports, texts, exec_ids) = (Vec::new(), Vec::new(), Vec::new());
+        let symbols = Vec::new();
         let (input, is_closed) = (Vec::new(), false);
         let instrument = instrument();
-        let mut client =
-            Self { stream, session, index, input, reports, texts, exec_ids, is_closed, instrument };
+        let mut client = Self {
+            stream,
+            session,
+            index,
+            input,
+            reports,
+            texts,
+            exec_ids,
+            symbols,
+            is_closed,
+            instrument,
+        };
         client.transmit(now);
         client
     }
@@ -102,6 +114,7 @@ impl Client {
                 match OrderFlow::decode(&input[..made.consumed], &self.index).expect("readable") {
                     OrderFlow::ExecutionReport(report) => {
                         self.reports.push(Answer::Report(Report::of(&report, &self.instrument)));
+                        self.symbols.push(report.symbol.expect("a symbol").to_string());
                         self.texts.push(String::from_utf8_lossy(report.text).into_owned());
                         self.exec_ids.push(report.exec_id.to_u64().expect("a number"));
                     }

@@ -42,7 +42,7 @@ pub fn config() -> VenueConfig {
         order_capacity: 1 << 13,
         level_capacity: 1 << 10,
         cl_ord_id_capacity: 1 << 8,
-        ..VenueConfig::new(instrument(), CompId::new(b"VENUE").expect("a name"), STREAM)
+        ..VenueConfig::new(vec![instrument()], CompId::new(b"VENUE").expect("a name"), STREAM)
     }
 }
 
