@@ -44,7 +44,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     };
     let crowd = SyntheticFlow::new(SyntheticConfig { seed: 1, ..SyntheticConfig::default() });
     let venue = CompId::new(VENUE.as_bytes()).ok_or("a CompID")?;
-    let config = VenueConfig::new(instrument()?, venue, market.stream_id);
+    let config = VenueConfig::new(vec![instrument()?], venue, market.stream_id);
     let sockets = VenueSockets { orders: orders.into(), feed, stream: None };
     let mut venue = Venue::new(&config, sockets, Flow::synthetic(crowd, FLOW_HZ))?;
 

@@ -13,7 +13,7 @@ use taut_lat::{PathSnapshot, Summary};
 use taut_market_data::native::NativeFeed;
 use taut_sys::{Anchoring, Clock, monotonic, utc, yield_cpu};
 use taut_testkit::Deadline;
-use taut_types::{Lots, Nanos, SequenceNumber};
+use taut_types::{InstrumentId, Lots, Nanos, SequenceNumber};
 use taut_venue::{Now, Venue, VenueCounters};
 
 use crate::books::assert_same_levels;
@@ -291,7 +291,7 @@ fn outcome<C: Client>(
     Outcome {
         gateway: session.gateway.counters(),
         venue,
-        position: session.gateway.position(),
+        position: session.gateway.position(InstrumentId(0)),
         strategy_position,
         account,
         path: PathSnapshot::of(&views.path),

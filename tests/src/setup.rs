@@ -35,7 +35,7 @@ fn text(name: &str) -> CompId {
 /// A venue with the habits of the demo.
 #[must_use]
 pub fn venue_config() -> VenueConfig {
-    VenueConfig::new(instrument(), text("VENUE"), STREAM_ID)
+    VenueConfig::new(vec![instrument()], text("VENUE"), STREAM_ID)
 }
 
 /// A venue that sends a whole snapshot every 10 ms, for a feed that loses much.
@@ -54,6 +54,7 @@ pub fn gateway_config(at: VenueAddresses) -> GatewayConfig {
         sender_comp_id: text("GATEWAY"),
         target_comp_id: text("VENUE"),
         heartbeat_interval: Nanos::from_secs(5),
+        session: taut_gateway::SessionSettings::default(),
         order_capacity: 1 << 16,
         risk: GatewayConfig::default_risk(),
         hot: true,
@@ -68,12 +69,12 @@ pub fn native_feed(
     now: Nanos,
 ) -> (FeedInput, NativeFeed) {
     let config = NativeConfig {
-        instrument,
+        instruments: &[instrument],
         stream_id: Some(STREAM_ID),
         level_capacity: 1 << 13,
         has_retransmission: sockets.retransmission.is_some(),
     };
-    (FeedInput::Datagrams(sockets), NativeFeed::new(&config, now))
+    (FeedInput::Datagrams(sockets), NativeFeed::new(&config, now).expect("one instrument"))
 }
 
 /// A market out of a seed.

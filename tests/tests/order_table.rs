@@ -171,11 +171,14 @@ fn an_unruly_strategy_gets_every_kind_of_answer_and_all_adds_up() {
 
 #[test]
 fn all_adds_up_where_a_lot_is_a_hundred_thousandth() {
-    let shares = venue_config().instrument;
+    let shares = venue_config().instruments[0];
     let lot = Qty { mantissa: 1, decimals: 5 };
     let fractions = Instrument::new(shares.id(), shares.symbol(), shares.tick(), lot);
     let instrument = fractions.expect("an instrument");
-    check_unruly("orders-fractions", &VenueConfig { instrument, ..venue_config() });
+    check_unruly(
+        "orders-fractions",
+        &VenueConfig { instruments: vec![instrument], ..venue_config() },
+    );
 }
 
 fn check_unruly(name: &str, config: &VenueConfig) {
@@ -183,7 +186,8 @@ fn check_unruly(name: &str, config: &VenueConfig) {
     let regions = Regions::of(&segment).expect("regions");
     let client = FusedClient::new(Ledger::new(Unruly::default()));
     let flow = synthetic_flow(33, 20_000);
-    let conditions = Conditions::default();
+    // The strategy's orders off the tick are the venue's to refuse.
+    let conditions = Conditions { gateway_tick: Some(Price(1_000_000)), ..Conditions::default() };
     let mut pair = Lockstep::open(config, flow, conditions, &regions, client);
     (0..STEPS).for_each(|_| pair.step());
     pair.gateway.client_mut().stop();
@@ -194,7 +198,7 @@ fn check_unruly(name: &str, config: &VenueConfig) {
     pair.step();
     pair.catch_up();
     let (gateway, venue, position) =
-        (pair.gateway.counters(), pair.venue.counters(), pair.gateway.position());
+        (pair.gateway.counters(), pair.venue.counters(), pair.gateway.position(InstrumentId(0)));
     check(&gateway, &venue, pair.gateway.client_mut().strategy().account(), position);
     let GatewayCounters { order_rejects, risk_rejects, refused, .. } = gateway;
     let GatewayCounters { fills, cancels, cancel_rejects, expired, .. } = gateway;

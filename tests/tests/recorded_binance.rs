@@ -45,7 +45,7 @@ fn a_gateway_trades_in_a_recorded_binance_market() {
     // Nobody listens to the venue's own feed.
     let (output, _sockets) = feed();
     let sockets = VenueSockets { orders: orders.into(), feed: output, stream: Some(stream.into()) };
-    let config = VenueConfig { instrument: bitcoin(), ..venue_config() };
+    let config = VenueConfig { instruments: vec![bitcoin()], ..venue_config() };
     let mut venue = Venue::new(&config, sockets, Flow::binance(flow, Speed::Max)).expect("a venue");
 
     let segment = Segment::create("recorded-binance", &Regions::LAYOUT).expect("a segment");

@@ -18,7 +18,7 @@ use taut_types::{Instrument, InstrumentId, Lots, Nanos, Price, Qty, Symbol};
 use taut_venue::{Now, VenueConfig};
 
 /// The gateway's number of it; Binance has a symbol.
-const ID: InstrumentId = InstrumentId(42);
+const ID: InstrumentId = InstrumentId(0);
 
 fn instrument() -> Instrument {
     let symbol = Symbol::new(b"BTCUSDT").expect("a symbol");
@@ -40,7 +40,7 @@ fn a_recording_of_binance_trades_through_the_gateway_that_taut_s_own_feed_trades
     let regions = Regions::of(&segment).expect("regions");
 
     let (output, _sockets) = feed();
-    let venue_config = VenueConfig { instrument: instrument(), ..venue_config() };
+    let venue_config = VenueConfig { instruments: vec![instrument()], ..venue_config() };
     let (mut venue, at) = open_venue(&venue_config, synthetic_flow(1, 1), output);
     let config =
         GatewayConfig { instruments: vec![instrument()], hot: false, ..gateway_config(at) };
@@ -100,7 +100,7 @@ fn a_recording_of_binance_trades_through_the_gateway_that_taut_s_own_feed_trades
         (counters.live, counters.gaps, counters.snapshots, counters.malformed),
         (1, 0, 1, 0)
     );
-    let own = gateway.book(InstrumentId(0)).expect("a book");
+    let own = gateway.book(ID).expect("a book");
     assert_eq!(own.state_hash(), book.book().state_hash());
     assert!(requests >= 1);
     assert!(counters.orders > 50, "{}", counters.orders);

@@ -4,7 +4,7 @@
 //! walks from the best end before it bisects the rest, and an insertion moves only the levels that
 //! are better than the new one. Prices enter as *ranks*, for which greater is better on both sides.
 
-use alloc::{boxed::Box, vec};
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use taut_types::Side;
@@ -21,46 +21,44 @@ pub(crate) const fn rank(side: Side, price: i64) -> i64 {
     }
 }
 
-/// Ranks with their values, worst first, in memory of fixed size.
-#[derive(Clone, Debug)]
+/// Ranks with their values, worst first, in memory that is reserved at once and touched as the
+/// ladder grows: what was never used costs addresses and no memory.
+#[derive(Debug)]
 pub(crate) struct Ladder<V> {
     /// Apart from the values, so that a search reads eight levels in a cache line.
-    ranks: Box<[i64]>,
-    values: Box<[V]>,
-    len: usize,
+    ranks: Vec<i64>,
+    values: Vec<V>,
+    capacity: usize,
 }
 
 impl<V: Copy> Ladder<V> {
-    /// A ladder with room for `capacity` levels; `blank` fills the unused places.
-    pub(crate) fn with_capacity(capacity: usize, blank: V) -> Self {
-        Self {
-            ranks: vec![0; capacity].into_boxed_slice(),
-            values: vec![blank; capacity].into_boxed_slice(),
-            len: 0,
-        }
+    /// A ladder with room for `capacity` levels.
+    pub(crate) fn with_capacity(capacity: usize) -> Self {
+        Self { ranks: Vec::with_capacity(capacity), values: Vec::with_capacity(capacity), capacity }
     }
 
     pub(crate) const fn len(&self) -> usize {
-        self.len
-    }
-
-    pub(crate) const fn capacity(&self) -> usize {
         self.ranks.len()
     }
 
+    pub(crate) const fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     pub(crate) const fn is_full(&self) -> bool {
-        self.len == self.ranks.len()
+        self.ranks.len() >= self.capacity
     }
 
     pub(crate) fn clear(&mut self) {
-        self.len = 0;
+        self.ranks.clear();
+        self.values.clear();
     }
 
     /// Where the rank stands, or else where it would have to be inserted.
     pub(crate) fn find(&self, rank: i64) -> Result<usize, usize> {
-        let ranks = &self.ranks[..self.len];
-        let near = self.len.saturating_sub(NEAR_LEVELS);
-        for at in (near..self.len).rev() {
+        let ranks = self.ranks.as_slice();
+        let near = ranks.len().saturating_sub(NEAR_LEVELS);
+        for at in (near..ranks.len()).rev() {
             if ranks[at] <= rank {
                 return if ranks[at] == rank { Ok(at) } else { Err(at + 1) };
             }
@@ -70,18 +68,14 @@ impl<V: Copy> Ladder<V> {
 
     /// Inserts at the place that [`find`](Self::find) named. The ladder must not be full.
     pub(crate) fn insert(&mut self, at: usize, rank: i64, value: V) {
-        self.ranks.copy_within(at..self.len, at + 1);
-        self.values.copy_within(at..self.len, at + 1);
-        self.ranks[at] = rank;
-        self.values[at] = value;
-        self.len += 1;
+        self.ranks.insert(at, rank);
+        self.values.insert(at, value);
     }
 
     /// Removes the level at a place that [`find`](Self::find) found.
     pub(crate) fn remove(&mut self, at: usize) {
-        self.ranks.copy_within(at + 1..self.len, at);
-        self.values.copy_within(at + 1..self.len, at);
-        self.len -= 1;
+        self.ranks.remove(at);
+        self.values.remove(at);
     }
 
     pub(crate) fn value(&self, at: usize) -> V {
@@ -94,37 +88,35 @@ impl<V: Copy> Ladder<V> {
 
     /// How many levels are better than the place `at` (which may be the place of an insertion).
     pub(crate) const fn depth(&self, at: usize) -> usize {
-        self.len - 1 - at
+        self.ranks.len() - 1 - at
     }
 
     /// The level that `depth` others are better than.
     pub(crate) fn at_depth(&self, depth: usize) -> Option<(i64, V)> {
-        let at = self.len.checked_sub(depth)?.checked_sub(1)?;
+        let at = self.ranks.len().checked_sub(depth)?.checked_sub(1)?;
         Some((self.ranks[at], self.values[at]))
     }
 
     /// The ranks, worst first.
     pub(crate) fn ranks(&self) -> &[i64] {
-        &self.ranks[..self.len]
+        &self.ranks
     }
 
     /// Inserts a run of levels at a place; they must belong there, and there must be room.
     pub(crate) fn insert_run(&mut self, at: usize, run: impl ExactSizeIterator<Item = (i64, V)>) {
-        let end = at + run.len();
-        self.ranks.copy_within(at..self.len, end);
-        self.values.copy_within(at..self.len, end);
-        self.len += run.len();
-        for (place, (rank, value)) in (at..end).zip(run) {
-            self.ranks[place] = rank;
-            self.values[place] = value;
+        let count = run.len();
+        for (rank, value) in run {
+            self.ranks.push(rank);
+            self.values.push(value);
         }
+        self.ranks[at..].rotate_right(count);
+        self.values[at..].rotate_right(count);
     }
 
     /// Removes the levels at these places.
     pub(crate) fn remove_run(&mut self, run: Range<usize>) {
-        self.ranks.copy_within(run.end..self.len, run.start);
-        self.values.copy_within(run.end..self.len, run.start);
-        self.len -= run.len();
+        self.ranks.drain(run.clone());
+        self.values.drain(run);
     }
 
     pub(crate) fn best(&self) -> Option<(i64, V)> {
@@ -133,8 +125,18 @@ impl<V: Copy> Ladder<V> {
 
     /// Best first.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (i64, V)> + ExactSizeIterator {
-        let ranks = self.ranks[..self.len].iter().rev();
-        ranks.zip(self.values[..self.len].iter().rev()).map(|(&rank, &value)| (rank, value))
+        let values = self.values.iter().rev();
+        self.ranks.iter().rev().zip(values).map(|(&rank, &value)| (rank, value))
+    }
+}
+
+/// With the same room: a vector's own copy has none to spare.
+impl<V: Copy> Clone for Ladder<V> {
+    fn clone(&self) -> Self {
+        let mut copy = Self::with_capacity(self.capacity);
+        copy.ranks.extend_from_slice(&self.ranks);
+        copy.values.extend_from_slice(&self.values);
+        copy
     }
 }
 
@@ -156,7 +158,7 @@ mod tests {
 
     #[test]
     fn finds_near_and_far_levels_and_the_places_between_them() {
-        let mut ladder = Ladder::with_capacity(100, 0u32);
+        let mut ladder = Ladder::<u32>::with_capacity(100);
         for n in [50i64, 10, 90, 30, 70] {
             let at = ladder.find(n).expect_err("not there yet");
             ladder.insert(at, n, 0);

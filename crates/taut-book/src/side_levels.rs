@@ -42,7 +42,7 @@ impl SideLevels {
             base: 0,
             window: vec![NONE; places].into_boxed_slice(),
             used: Bitmap::new(places),
-            far: Ladder::with_capacity(capacity, NONE),
+            far: Ladder::with_capacity(capacity),
             far_work: 0,
         }
     }

@@ -11,11 +11,11 @@
 use std::hint::black_box;
 
 use taut_fix::{
-    BeginString, CompId, ExecType, ExecutionReport, FieldIndex, MemoryStore, NewOrderSingle, Now,
-    OrdStatus, OrderFlow, Role, Session, SessionConfig, ShortText,
+    BeginString, CompId, ExecType, ExecutionReport, FieldIndex, LongText, MemoryStore,
+    NewOrderSingle, Now, OrdStatus, OrderFlow, Role, Session, SessionConfig, ShortText,
 };
 use taut_sys::monotonic;
-use taut_types::{Nanos, OrderType, Price, Qty, Side, TimeInForce};
+use taut_types::{Nanos, OrderFlags, OrderType, Price, Qty, Side, TimeInForce};
 
 const MESSAGES: u64 = 1_000_000;
 const RUNS: usize = 10;
@@ -145,25 +145,34 @@ fn order(id: u64, now: Now) -> NewOrderSingle {
         price: Some(Price(585_330_000_000 + (id % 1000) as i64 * 10_000_000)),
         qty: Qty::whole(100 + (id % 100) as i64),
         transact_time: now.utc,
+        account: None,
+        flags: OrderFlags::NONE,
+        stop_price: None,
+        max_floor: None,
     }
 }
 
 fn report(id: u64, now: Now) -> ExecutionReport<'static> {
     ExecutionReport {
-        order_id: ShortText::from_u64(5_000_000 + id),
-        exec_id: ShortText::from_u64(9_000_000 + id),
-        cl_ord_id: ShortText::from_u64(1_000_000 + id),
+        order_id: LongText::from_u64(5_000_000 + id),
+        exec_id: LongText::from_u64(9_000_000 + id),
+        cl_ord_id: Some(LongText::from_u64(1_000_000 + id)),
+        exec_ref_id: None,
+        exec_trans_type: None,
+        account: None,
+        price: None,
+        mass_status: None,
         orig_cl_ord_id: None,
         exec_type: ExecType::Trade,
         ord_status: OrdStatus::PartiallyFilled,
-        symbol: text("AAPL"),
+        symbol: Some(text("AAPL").into()),
         side: Side::Buy,
-        order_qty: Qty::whole(200),
+        order_qty: Some(Qty::whole(200)),
         last_qty: Qty::whole(100),
         last_price: Some(Price(585_330_000_000)),
         leaves_qty: Qty::whole(100),
         cum_qty: Qty::whole(100),
-        avg_price: Price(585_330_000_000),
+        avg_price: Some(Price(585_330_000_000)),
         ord_rej_reason: None,
         text: b"",
         transact_time: Some(now.utc),

@@ -68,7 +68,7 @@ pub use codec::index::{FieldIndex, Slot};
 pub use codec::lead::lead_with_msg_type;
 pub use codec::tag;
 pub use codec::tag::is_header as is_header_tag;
-pub use codec::text::{CompId, InlineText, ShortText, TestReqId};
+pub use codec::text::{CompId, InlineText, LongText, ShortText, TestReqId};
 pub use codec::timestamp::{Precision, StampCache, TIMESTAMP_BYTES_MAX, parse_timestamp};
 pub use codec::writer::{BEGIN_STRING, Writer};
 pub use dictionary::builder::{BlockId, DictionaryBuilder, ListedValue, MemberDefinition};
@@ -81,11 +81,17 @@ pub use link::hooks::Hooks;
 pub use link::outbox::Outbox;
 pub use link::received::Received;
 pub use link::{Delivery, Link, LinkConfig};
-pub use messages::execution::{ExecutionReport, OrderCancelReject};
-pub use messages::order::{NewOrderSingle, OrderCancelRequest};
+pub use messages::execution::{ExecutionReport, MassStatus, OrderCancelReject};
+pub use messages::order::{NewOrderSingle, OrderCancelReplaceRequest, OrderCancelRequest};
 pub use messages::order_flow::{OrderFlow, TypedMessage, msg_type};
 pub use messages::reject::{BusinessMessageReject, BusinessRejectReason, Reject};
-pub use messages::values::{CancelRejectReason, ExecType, OrdStatus, ResponseTo};
+pub use messages::status::{
+    OrderMassCancelReport, OrderMassCancelRequest, OrderMassStatusRequest, OrderStatusRequest,
+};
+pub use messages::values::{
+    CancelRejectReason, ExecTransType, ExecType, MassCancelType, MassStatusType, OrdStatus,
+    ResponseTo,
+};
 pub use session::config::{Dictionaries, SessionConfig};
 pub use session::counters::Counters;
 pub use session::disconnect::DisconnectReason;

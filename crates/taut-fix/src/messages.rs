@@ -4,4 +4,5 @@ pub mod execution;
 pub mod order;
 pub mod order_flow;
 pub mod reject;
+pub mod status;
 pub mod values;

@@ -67,19 +67,20 @@ fn open<'m>(regions: &Regions<'m>, order_address: SocketAddrV4) -> Counted<'m> {
         sender_comp_id: name(b"GATEWAY"),
         target_comp_id: name(b"VENUE"),
         heartbeat_interval: Nanos::from_secs(5),
+        session: taut_gateway::SessionSettings::default(),
         order_capacity: 1 << 10,
         risk: GatewayConfig::default_risk(),
         hot: true,
     };
     let feed = NativeConfig {
-        instrument: config.instruments[0],
+        instruments: &config.instruments,
         stream_id: Some(7),
         level_capacity: 1 << 13,
         has_retransmission: false,
     };
     // It stands still: a count is no matter of time.
     let clock = Clock::new(TickMapping::from_words([0, 0, 1_000_000_000, 0, 0]));
-    let feed = NativeFeed::new(&feed, clock.now());
+    let feed = NativeFeed::new(&feed, clock.now()).expect("one instrument");
     let client = FusedClient::new(Sum::default());
     Gateway::new(&config, clock, FeedInput::HandedOver, feed, client, regions).expect("a gateway")
 }

@@ -5,38 +5,15 @@ use taut_lat::{Stage, StageOffsets};
 use taut_market_data::{BestPrices, Event, Soundness, Staleness};
 use taut_sys::Clock;
 use taut_types::{
-    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, StrategyId,
-    UserId,
+    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price,
 };
 
 use crate::mark::Mark;
 use crate::message::{
     GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, Request, RequestKind, TickStamps,
 };
+use crate::owner::Owner;
 use crate::strategy::{State, Trading};
-
-/// Whose orders they are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Owner {
-    /// The user.
-    pub user: UserId,
-    /// Its strategy.
-    pub strategy: StrategyId,
-}
-
-impl Owner {
-    /// Whose order this is.
-    #[must_use]
-    pub const fn of(order: ClientOrderId) -> Self {
-        Self { user: order.user(), strategy: order.strategy() }
-    }
-
-    /// The id of its order with this number.
-    #[must_use]
-    pub const fn order(self, number: u64) -> ClientOrderId {
-        ClientOrderId::of(self.user, self.strategy, number)
-    }
-}
 
 /// What a gateway knows, for its clients to pass on.
 pub trait GatewayState {

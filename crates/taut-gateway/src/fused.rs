@@ -6,9 +6,10 @@ use taut_market_data::Event;
 use taut_sys::Clock;
 use taut_types::Nanos;
 
-use crate::client::{Client, Entry, GatewayState, Owner, RequestQueue};
+use crate::client::{Client, Entry, GatewayState, RequestQueue};
 use crate::mark::Mark;
 use crate::message::{GatewayEvent, OrderUpdate, Request, TickStamps};
+use crate::owner::Owner;
 use crate::strategy::Strategy;
 
 /// A bounded queue within the thread; it allocates when it is built and never again.

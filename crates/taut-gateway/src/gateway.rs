@@ -8,24 +8,25 @@ use taut_io::{
     Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, Operation,
 };
 use taut_market_data::{BestPrices, FeedHandler, FeedRequest, Soundness, Source};
-use taut_oms::Reference;
+use taut_oms::{KillCause, KillScope, KillSwitch, Reference};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Clock, DatagramInfo, SysError};
 use taut_types::{
     AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, SequenceNumber, Side,
 };
 
-use crate::client::{Client, GatewayState, Owner};
+use crate::client::{Client, GatewayState};
 use crate::config::GatewayConfig;
 use crate::counters::GatewayCounters;
 use crate::error::GatewayError;
 use crate::feed::{Feed, FeedInput};
 use crate::market::Market;
 use crate::message::{
-    GatewayEvent, OpenOrder, OrderUpdate, Position, Request, RequestKind, TickStamps,
+    GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, Request, RequestKind, TickStamps,
 };
 use crate::observer::Observer;
 use crate::order_entry::OrderSession;
+use crate::owner::Owner;
 use crate::regions::{Recorders, Regions};
 use crate::stream::Streams;
 
@@ -245,9 +246,14 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         self.housekeeping_due = now + HOUSEKEEPING;
         self.core.watch_feed(self.events.io(), now)?;
         let core = &mut self.core;
-        core.orders.handle_timeout(self.events.io(), &core.clock)?;
+        core.orders.handle_timeout(self.events.io(), &core.clock, &mut core.updates);
+        core.tell_updates(now);
         core.with_client(|client, clock, state| client.timer(clock, state, now));
         core.tell_order_entry(now);
+        core.orders.kill_switch_mut().handle_timeout(now);
+        // A loss, a timer that nobody refreshed.
+        self.cancel_what_was_killed()?;
+        let core = &self.core;
         let shared_counters = core.shared_counters;
         self.counters().store(shared_counters);
         Ok(true)
@@ -274,7 +280,55 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     /// # Errors
     /// When it cannot be asked.
     pub fn logout(&mut self) -> Result<(), GatewayError> {
-        self.core.orders.logout(self.events.io(), &self.core.clock)
+        self.core.orders.logout(self.events.io(), &self.core.clock);
+        Ok(())
+    }
+
+    /// Lets no new order of this scope pass until [`Gateway::revive`], and cancels those that are
+    /// open. Whether that is new.
+    ///
+    /// # Errors
+    /// When they cannot be cancelled.
+    pub fn kill(&mut self, scope: KillScope, cause: KillCause) -> Result<bool, GatewayError> {
+        let is_new = self.core.orders.kill_switch_mut().kill(scope, cause);
+        self.cancel_what_was_killed()?;
+        Ok(is_new)
+    }
+
+    /// Lets new orders of this scope pass again; whether they did not.
+    pub fn revive(&mut self, scope: KillScope) -> bool {
+        self.core.orders.kill_switch_mut().revive(scope)
+    }
+
+    /// What is killed, and by what.
+    #[must_use]
+    pub fn kill_switch(&self) -> &KillSwitch {
+        self.core.orders.kill_switch()
+    }
+
+    fn cancel_what_was_killed(&mut self) -> Result<(), GatewayError> {
+        while let Some(scope) = self.core.orders.kill_switch_mut().poll_killed() {
+            self.cancel_all(&scope.into())?;
+        }
+        Ok(())
+    }
+
+    /// Cancels the open orders that the filter means.
+    ///
+    /// # Errors
+    /// When they cannot be cancelled.
+    pub fn cancel_all(&mut self, filter: &OrderFilter) -> Result<(), GatewayError> {
+        let Core { orders, clock, updates, .. } = &mut self.core;
+        orders.cancel_all(self.events.io(), clock, filter, updates);
+        let now = self.core.clock.now();
+        self.core.tell_updates(now);
+        Ok(())
+    }
+
+    /// Shows every order that is not over.
+    pub fn visit_orders(&self, visit: impl FnMut(&OpenOrder)) {
+        let mut visit = visit;
+        self.core.orders.open_orders().for_each(|order| visit(&order));
     }
 
     /// Whether the order session ended in good order.
@@ -335,10 +389,16 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         &self.core.observer
     }
 
-    /// Bought less sold.
+    /// What account 0 holds in an instrument: bought less sold.
     #[must_use]
-    pub const fn position(&self) -> Lots {
-        self.core.orders.risk().position()
+    pub fn position(&self, instrument: InstrumentId) -> Lots {
+        self.core.orders.risk().position(instrument, AccountId(0))
+    }
+
+    /// What is held of an instrument in an account.
+    #[must_use]
+    pub fn position_of(&self, instrument: InstrumentId, account: AccountId) -> Position {
+        self.core.orders.position(Owner::default(), instrument, account)
     }
 
     /// Everything counted so far.
@@ -378,8 +438,15 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
             cancels: answers.cancels,
             cancel_rejects: answers.cancel_rejects,
             expired: answers.expired,
-            repeated_reports: self.core.orders.repeated_reports(),
+            repeated_reports: self.core.orders.reports().repeated(),
             unanswered: answers.unanswered(),
+            modify_requests: answers.modify_requests,
+            replaced: answers.replaced,
+            modify_rejects: answers.modify_rejects,
+            lost_requests: answers.lost,
+            foreign_reports: self.core.orders.reports().foreign(),
+            troubles: self.core.orders.quarantine().count(),
+            disconnects: self.core.orders.disconnects(),
         }
     }
 }
@@ -401,9 +468,13 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
         let on_sent = |bytes: &[u8]| observer.on_order_sent(bytes);
         let reference = match &request.kind {
             RequestKind::Create(terms) => market.reference(terms.instrument),
+            RequestKind::Modify { .. } => match orders.order(request.id) {
+                Some(order) => market.reference(order.terms.instrument),
+                None => Reference::default(),
+            },
             _ => Reference::default(),
         };
-        orders.handle_request(io, clock, request, reference, recorders, on_sent, updates)?;
+        orders.handle_request(io, clock, request, reference, recorders, on_sent, updates);
         if !self.updates.is_empty() {
             self.tell_updates(self.clock.now());
         }
@@ -558,9 +629,10 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
 
     #[cold]
     fn connected(&mut self, io: &mut Io<impl Kernel>) -> Result<(), GatewayError> {
-        // A stream that is connected is looked at without asking, or not at all.
-        io.set_hot(self.orders.stream(), self.hot)?;
-        self.orders.connected(io, &self.clock)
+        let Self { orders, clock, updates, .. } = self;
+        orders.connected(io, clock, updates);
+        self.tell_updates(self.clock.now());
+        Ok(())
     }
 
     #[inline]
@@ -569,7 +641,7 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
         io: &mut Io<impl Kernel>,
         completion: &Completion<'_>,
     ) -> Result<(), GatewayError> {
-        let is_order_entry = |stream: Handle| stream == self.orders.stream();
+        let is_order_entry = |stream: Handle| self.orders.is_stream(stream);
         match *completion {
             Completion::Datagram { socket, bytes, info } => match self.feed.source_of(socket) {
                 Some(source) => {
@@ -581,21 +653,26 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
             Completion::Received { stream, bytes } if is_order_entry(stream) => {
                 let Self { clock, orders, recorders, updates, .. } = self;
                 let received = clock.now();
-                let taken = orders.receive(io, (clock, received), bytes, recorders, updates);
+                orders.receive(io, (clock, received), bytes, recorders, updates);
                 self.tell_updates(received);
                 self.tell_order_entry(received);
-                taken
+                Ok(())
             }
             Completion::Connected { stream } if is_order_entry(stream) => self.connected(io),
             Completion::Failed { source, operation: Operation::Connect, error, .. }
                 if is_order_entry(source) =>
             {
-                Err(GatewayError::Unreachable(error))
+                self.orders.not_connected(io, &self.clock, error)
             }
             Completion::Ended { stream: source } | Completion::Closed { source, .. }
                 if is_order_entry(source) =>
             {
-                self.orders.venue_closed()
+                let Self { orders, clock, updates, .. } = self;
+                orders.closed(io, clock, updates);
+                let now = self.clock.now();
+                self.tell_updates(now);
+                self.tell_order_entry(now);
+                Ok(())
             }
             // A socket that must not be read any more says that it is not.
             Completion::Failed { source, operation: Operation::Receive, error, .. }

@@ -12,9 +12,10 @@ use taut_ring::{Policy, RingError, broadcast};
 use taut_sys::{Clock, Doorbell};
 use taut_types::Nanos;
 
-use crate::client::{Client, GatewayState, Owner};
+use crate::client::{Client, GatewayState};
 use crate::mark::{Mark, StampTable};
 use crate::message::{GatewayEvent, OrderFilter, OrderUpdate, Request, RequestKind, TickStamps};
+use crate::owner::Owner;
 use crate::regions::{Regions, StrategyRegions, TICKS_LAYOUT};
 
 use slot::Slot;

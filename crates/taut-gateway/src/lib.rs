@@ -2,10 +2,9 @@
 //!
 //! A [`Gateway`] is one object driven by one thread: [`Gateway::poll`] serves the client's
 //! requests first, then takes a turn of the loop (`taut-io`): reports, then market data, and the
-//! client's requests again after each datagram. Its
-//! [`Client`] is where the strategy lives: in the same thread ([`FusedClient`]) or behind shared
-//! memory in another process ([`SplitClient`] here, [`StrategyRunner`] there). The [`Strategy`] is
-//! the same code.
+//! client's requests again after each datagram. Its [`Client`] is where the strategies live: one in
+//! the same thread ([`FusedClient`]), or many behind shared memory in processes of their own
+//! ([`Hub`] here, [`StrategyRunner`] there). The [`Strategy`] is the same code.
 //!
 //! Market data is a venue's [`FeedHandler`](taut_market_data::FeedHandler), chosen when the gateway
 //! is built: frames go in, [events](taut_market_data::Event) of named instruments come out, and the
@@ -31,6 +30,7 @@ mod market;
 mod message;
 mod observer;
 mod order_entry;
+mod owner;
 mod regions;
 mod replica;
 mod reports;
@@ -39,8 +39,8 @@ mod strategy;
 mod stream;
 mod touch;
 
-pub use client::{Client, GatewayState, Owner};
-pub use config::GatewayConfig;
+pub use client::{Client, GatewayState};
+pub use config::{GatewayConfig, SessionSettings};
 pub use counters::{GatewayCounters, StrategyCounters};
 pub use error::GatewayError;
 pub use feed::{FeedInput, FeedSocket, FeedSockets};
@@ -52,6 +52,7 @@ pub use message::{
     TickStamps, UpdateKind,
 };
 pub use observer::Observer;
+pub use owner::Owner;
 pub use regions::{Regions, StrategyRegions, Views};
 pub use runner::StrategyRunner;
 pub use strategy::{State, Strategy, Trading};

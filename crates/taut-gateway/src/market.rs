@@ -84,7 +84,8 @@ impl<F: FeedHandler> Market<F> {
             return Reference::default();
         }
         let best = self.feed.best(instrument);
-        Reference { bid: best.bid.map(|(price, _)| price), ask: best.ask.map(|(price, _)| price) }
+        let [bid, ask] = [best.bid, best.ask].map(|level| level.map(|(price, _)| price));
+        Reference { bid, ask, last: None }
     }
 
     /// Whether every book can be trusted.

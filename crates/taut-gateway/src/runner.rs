@@ -8,10 +8,11 @@ use taut_sync::atomic::AtomicU64;
 use taut_sys::{Clock, Doorbell};
 use taut_types::{InstrumentId, Nanos};
 
-use crate::client::{Entry, Owner, RequestQueue};
+use crate::client::{Entry, RequestQueue};
 use crate::counters::StrategyCounters;
 use crate::mark::Mark;
 use crate::message::{GatewayEvent, OpenOrder, Reply, ReplyReader, Request, RequestKind};
+use crate::owner::Owner;
 use crate::regions::{Regions, StrategyRegions, TICKS_LAYOUT};
 use crate::replica::{Replica, Told};
 use crate::strategy::Strategy;
@@ -157,6 +158,12 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
     #[must_use]
     pub const fn strategy(&self) -> &S {
         &self.strategy
+    }
+
+    /// Gives the strategy back, to run it over other rings.
+    #[must_use]
+    pub fn into_strategy(self) -> S {
+        self.strategy
     }
 
     /// Takes a reply if it comes before the next event of the market ring.
@@ -516,6 +523,7 @@ mod tests {
                 version: 1,
                 instrument: InstrumentId(0),
                 account: AccountId(0),
+                side: Side::Buy,
                 kind: UpdateKind::Accepted,
                 state: OrderState::Working,
                 lots_open: Lots(1),

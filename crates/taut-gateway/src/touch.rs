@@ -8,7 +8,7 @@ use taut_market_data::{BestPrices, Event, EventKind, Soundness};
 use taut_oms::{OrderState, Throttle};
 use taut_types::{ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Side, TimeInForce};
 
-use crate::message::{OrderUpdate, UpdateKind};
+use crate::message::{GatewayEvent, OrderUpdate, UpdateKind};
 use crate::strategy::{Strategy, Trading};
 
 /// Its habits.
@@ -174,14 +174,43 @@ impl Strategy for TouchStrategy {
         let Some(slot) = self.open.iter_mut().find(ours) else { return };
         let Some(open) = slot else { return };
         // The gateway's table is the truth; this position only steers.
-        if let UpdateKind::Filled { lots, .. } = update.kind
+        if let UpdateKind::Filled { lots, .. } | UpdateKind::Corrected { lots, .. } = update.kind
             && let Some(market) = self.markets.get_mut(update.instrument.0 as usize)
         {
             market.position = Lots(market.position.0.saturating_add(open.side.sign() * lots.0));
         }
-        open.cancellable = update.state == OrderState::Working;
+        // A cancel that is under way shows in no state.
+        open.cancellable = match update.kind {
+            UpdateKind::Accepted | UpdateKind::CancelRejected => {
+                update.state == OrderState::Working
+            }
+            _ => open.cancellable,
+        };
         if update.state.is_done() {
             *slot = None;
+        }
+    }
+
+    fn on_gateway(&mut self, now: Nanos, event: &GatewayEvent, _trading: &mut impl Trading) {
+        match *event {
+            // What was open at another gateway, or at one that was started again, is told anew.
+            GatewayEvent::DownloadBegin { .. } => {
+                self.open = [None; OPEN_MAX];
+                self.markets.clear();
+            }
+            GatewayEvent::Position(held) => {
+                if let Some(market) = self.market(held.instrument) {
+                    market.position = held.lots;
+                }
+            }
+            GatewayEvent::OpenOrder(order) => {
+                let cancellable = order.state == OrderState::Working;
+                let side = order.terms.side;
+                if let Some(free) = self.open.iter_mut().find(|open| open.is_none()) {
+                    *free = Some(Open { id: order.id, side, sent_at: now, cancellable });
+                }
+            }
+            _ => {}
         }
     }
 

@@ -1,251 +1,463 @@
-//! Pre-trade checks, in line: price collar, quantity, rate, position.
+//! Pre-trade checks, in line: what must hold before an order or a modify leaves.
+//!
+//! One call each, [`Risk::check`] and [`Risk::check_modify`]: a fixed number of steps, no I/O, no
+//! clock, no allocation, and where something is not known the answer is no. What passes is counted
+//! at once as if it were at the venue; [`Risk::filled`] and [`Risk::ended`] take it from there.
+//! Amounts are exact integers ([`Amount`]). Positions are valued at a mark, which
+//! [`Risk::mark`] moves: with every trade, or with a timer, not with every tick.
+//!
+//! A price must be positive: instruments that trade below zero are not let through.
 
-use taut_types::{Lots, Nanos, OrderType, Price, Side};
+use alloc::boxed::Box;
+use core::mem;
 
-use crate::throttle::Throttle;
+use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Price, Side};
 
-/// What an order may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RiskLimits {
-    /// How far a limit price may lie from the reference, in parts per million of it.
-    pub collar_ppm: u32,
-    /// The largest order.
-    pub lots_max: Lots,
-    /// The largest position, long or short, with all open orders of that side filled.
-    pub position_lots_max: Lots,
-    /// New orders a second.
-    pub orders_per_second: u32,
-    /// New orders at once.
-    pub orders_burst: u32,
-    /// Orders working or on their way at one time.
-    pub open_orders_max: u32,
+use crate::amount::Amount;
+use crate::kill::{KillCause, KillScope, KillSwitch};
+
+mod duplicates;
+mod exposure;
+mod instrument;
+mod limits;
+mod place;
+mod rates;
+mod reference;
+mod reject;
+mod self_match;
+mod ticks;
+mod uniform;
+
+use duplicates::{Duplicates, fingerprint};
+use exposure::{AccountExposure, Cell};
+use instrument::InstrumentRow;
+pub use instrument::{InstrumentStatus, RiskInstrument};
+pub use limits::{
+    AccountLimits, LimitsError, MessageRates, OrderLimits, RiskLimits, RiskSizes, SelfMatch,
+};
+use place::Place;
+use rates::Rates;
+pub use reference::Reference;
+pub use reject::RiskReject;
+pub use self_match::{Permit, best_own, crosses};
+pub use uniform::UniformLimits;
+
+/// An order that is to be changed.
+#[derive(Clone, Copy, Debug)]
+pub struct Modify<'a> {
+    /// Which order.
+    pub id: ClientOrderId,
+    /// Its terms so far.
+    pub old: &'a OrderTerms,
+    /// How much of it is counted as open: what may still trade, with the largest of the modifies
+    /// that are under way.
+    pub lots_counted: Lots,
+    /// Its terms once it is accepted.
+    pub new: &'a OrderTerms,
+    /// What may still trade then.
+    pub lots_left: Lots,
 }
 
-/// Why an order must not leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-#[repr(u8)]
-pub enum RiskReject {
-    /// The quantity is not positive or above the limit.
-    Quantity = 1,
-    /// The price is not positive or outside the collar.
-    PriceCollar = 2,
-    /// There is no reference price: the check fails closed.
-    NoReference = 3,
-    /// Too many orders in this time.
-    Rate = 4,
-    /// The position could grow beyond the limit.
-    Position = 5,
-    /// Too many open orders.
-    OpenOrders = 6,
-    /// Trading is stopped.
-    Killed = 7,
-}
-
-/// The market that a price is compared with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reference {
-    /// The best bid.
-    pub bid: Option<Price>,
-    /// The best offer.
-    pub ask: Option<Price>,
-}
-
-impl Reference {
-    /// What an order of this side would trade at: the other side's best, or its own side's where
-    /// that is empty.
-    const fn price_for(self, side: Side) -> Option<Price> {
-        match (side, self.bid, self.ask) {
-            (Side::Buy, _, Some(ask)) => Some(ask),
-            (Side::Sell, Some(bid), _) => Some(bid),
-            (Side::Buy, bid, None) => bid,
-            (Side::Sell, None, ask) => ask,
-        }
-    }
-}
-
-/// Limits, and the exposure that they are held against.
-#[derive(Clone, Debug)]
+/// Limits, the exposure that they are held against, and the kill switch.
+///
+/// Memory is taken once: 128 bytes an instrument, 26 more for each of its accounts, 64 KiB for the
+/// orders that left last; 0.7 MiB for 2,000 instruments and 8 accounts.
+#[derive(Debug)]
 pub struct Risk {
     limits: RiskLimits,
-    throttle: Throttle,
-    position: Lots,
-    open_lots: [Lots; 2],
-    open_orders: u32,
-    killed: bool,
+    tables: Tables,
+    /// Open orders of each strategy.
+    open_orders: Box<[u32]>,
+    rates: Rates,
+    duplicates: Duplicates,
+    kill_switch: KillSwitch,
+}
+
+/// What is counted, in tables that an order's numbers lead to.
+#[derive(Debug)]
+struct Tables {
+    instruments: Box<[InstrumentRow]>,
+    /// By instrument and account.
+    cells: Box<[Cell]>,
+    accounts: Box<[AccountExposure]>,
+}
+
+impl Tables {
+    /// Where an order of this instrument and account is counted, if both are known.
+    #[inline]
+    fn place<'a>(
+        &'a mut self,
+        limits: &'a RiskLimits,
+        instrument: InstrumentId,
+        account: AccountId,
+    ) -> Option<Place<'a>> {
+        let cell = limits.sizes().cell(instrument, account)?;
+        Some(Place {
+            row: self.instruments.get_mut(instrument.0 as usize)?,
+            cell: self.cells.get_mut(cell)?,
+            account: self.accounts.get_mut(usize::from(account.0))?,
+            order_limits: limits.orders(cell)?,
+            account_limits: limits.account(account)?,
+        })
+    }
 }
 
 impl Risk {
-    /// A flat position under these limits.
+    /// Flat, under these limits, with instruments that are not known yet ([`Risk::define`]).
     #[must_use]
-    pub const fn new(limits: RiskLimits, now: Nanos) -> Self {
+    pub fn new(limits: RiskLimits, now: Nanos) -> Self {
+        fn table<T: Clone>(value: T, len: usize) -> Box<[T]> {
+            core::iter::repeat_n(value, len).collect()
+        }
+        let sizes = limits.sizes();
         Self {
-            throttle: Throttle::new(limits.orders_per_second, limits.orders_burst, now),
+            tables: Tables {
+                instruments: table(InstrumentRow::UNKNOWN, sizes.instruments),
+                cells: table(Cell::default(), sizes.instruments * sizes.accounts),
+                accounts: table(AccountExposure::default(), sizes.accounts),
+            },
+            open_orders: table(0, sizes.strategies),
+            rates: Rates::new(&limits, now),
+            duplicates: Duplicates::new(),
+            kill_switch: KillSwitch::new(sizes.instruments),
             limits,
-            position: Lots::ZERO,
-            open_lots: [Lots::ZERO; 2],
-            open_orders: 0,
-            killed: false,
         }
     }
 
-    /// Checks a new order and, when it may leave, counts it as open. Cost: a few compares and one
-    /// multiplication; no division.
+    /// Other limits from the next order on; exposure and what was spent of the rates stay. Returns
+    /// the old ones.
     ///
     /// # Errors
-    /// The first check that it fails; then nothing is counted, not even against the rate.
+    /// [`LimitsError::OtherSizes`]; then the old ones hold on.
+    pub fn set_limits(&mut self, limits: RiskLimits) -> Result<RiskLimits, LimitsError> {
+        if limits.sizes() != self.limits.sizes() {
+            return Err(LimitsError::OtherSizes);
+        }
+        self.rates.set(&limits);
+        Ok(mem::replace(&mut self.limits, limits))
+    }
+
+    /// The limits that hold.
+    #[must_use]
+    pub const fn limits(&self) -> &RiskLimits {
+        &self.limits
+    }
+
+    /// Makes an instrument known, or changes what it is. A new one is halted until
+    /// [`Risk::set_status`] says otherwise.
+    ///
+    /// # Errors
+    /// When its number is beyond the sizes, its lots are worth nothing, or its group is not below
+    /// 64.
+    pub fn define(
+        &mut self,
+        instrument: InstrumentId,
+        definition: RiskInstrument,
+    ) -> Result<(), LimitsError> {
+        let row = self.row(instrument).ok_or(LimitsError::UnknownInstrument)?;
+        if definition.lot_value <= 0 {
+            return Err(LimitsError::WorthlessLot);
+        }
+        if definition.group >= 64 {
+            return Err(LimitsError::UnknownGroup);
+        }
+        let before = row.lot();
+        row.define(definition);
+        let after = row.lot();
+        self.revalue(instrument, before, after);
+        Ok(())
+    }
+
+    /// Whether an instrument can be traded now. One that there is not cannot.
+    pub fn set_status(&mut self, instrument: InstrumentId, status: InstrumentStatus) {
+        if let Some(row) = self.row(instrument) {
+            row.status = status;
+        }
+    }
+
+    /// Values positions in an instrument at this price from here on; an account that lost more
+    /// than it may by that is killed. Cost: a few steps for each account.
+    pub fn mark(&mut self, instrument: InstrumentId, price: Price) {
+        let Some(row) = self.row(instrument).filter(|_| price.0 > 0) else { return };
+        let before = row.lot();
+        row.set_mark(price);
+        let after = row.lot();
+        self.revalue(instrument, before, after);
+    }
+
+    /// Checks a new order and, when it may leave, counts it as open.
+    ///
+    /// `best_own` is asked only when the price may meet an own order of the other side: it returns
+    /// the best price at which one may rest ([`best_own`]), with orders whose cancel is under way,
+    /// and both prices of those that are being modified.
+    ///
+    /// # Errors
+    /// The first check that it fails; then nothing is counted, not even against the rates.
     #[inline]
     pub fn check(
         &mut self,
         now: Nanos,
-        side: Side,
-        order_type: OrderType,
-        price: Price,
-        lots: Lots,
-        reference: Reference,
-    ) -> Result<(), RiskReject> {
-        if self.killed {
-            return Err(RiskReject::Killed);
+        id: ClientOrderId,
+        terms: &OrderTerms,
+        market: &Reference,
+        best_own: impl FnOnce(InstrumentId, Side) -> Option<Price>,
+    ) -> Result<Permit, RiskReject> {
+        self.prepare(now, id, terms, market)?;
+        let place = self.tables.place(&self.limits, terms.instrument, terms.account);
+        let mut place = place.ok_or(RiskReject::Unknown)?;
+        place.admit(&self.limits, id, terms)?;
+        place.check_terms(terms, market)?;
+        let window = self.limits.duplicate_window;
+        let print = if window > Nanos::ZERO { fingerprint(id, terms) } else { 0 };
+        if window > Nanos::ZERO && self.duplicates.contains(print, now, window) {
+            return Err(RiskReject::Duplicate);
         }
-        if lots <= Lots::ZERO || lots > self.limits.lots_max {
-            return Err(RiskReject::Quantity);
+        let strategy = id.strategy();
+        let open_orders = self.open_orders.get_mut(usize::from(strategy.0));
+        let open_orders = open_orders.ok_or(RiskReject::Unknown)?;
+        if *open_orders >= self.limits.strategy(strategy) {
+            return Err(RiskReject::StrategyOpenOrders);
         }
-        let market = reference.price_for(side).ok_or(RiskReject::NoReference)?;
-        if order_type == OrderType::Limit && !self.within_collar(price, market) {
-            return Err(RiskReject::PriceCollar);
+        if place.account.open_orders >= place.account_limits.open_orders_max {
+            return Err(RiskReject::AccountOpenOrders);
         }
-        if self.open_orders >= self.limits.open_orders_max {
-            return Err(RiskReject::OpenOrders);
+        let enlarged = place.check_exposure(terms, terms.lots)?;
+        let permit = place.check_self_match(self.limits.self_match, terms, best_own)?;
+        self.rates.take_order(now, id.user(), terms.account)?;
+
+        if window > Nanos::ZERO {
+            self.duplicates.insert(print, now);
         }
-        let open = self.open_lots[side.index()].0;
-        let held = self.position.0.saturating_mul(side.sign());
-        let worst = held.saturating_add(open).saturating_add(lots.0);
-        if worst > self.limits.position_lots_max.0 {
-            return Err(RiskReject::Position);
-        }
-        if !self.throttle.take(now) {
-            return Err(RiskReject::Rate);
-        }
-        self.open_lots[side.index()] = Lots(open.saturating_add(lots.0));
-        self.open_orders += 1;
-        Ok(())
+        *open_orders += 1;
+        place.opened(terms);
+        place.enlarge(terms.side, &enlarged);
+        Ok(permit)
     }
 
-    /// A part of an open order traded.
-    pub const fn filled(&mut self, side: Side, lots: Lots) {
-        self.position = Lots(self.position.0.saturating_add(lots.0.saturating_mul(side.sign())));
-        let open = self.open_lots[side.index()].0.saturating_sub(lots.0);
-        self.open_lots[side.index()] = Lots(open);
+    /// Checks a modify and, when it may leave, counts the order with the larger of its old and new
+    /// quantities: [`Risk::released`] gives back what is too much once the venue has answered.
+    /// `best_own` is as in [`Risk::check`].
+    ///
+    /// # Errors
+    /// The first check that it fails; then nothing is counted.
+    pub fn check_modify(
+        &mut self,
+        now: Nanos,
+        modify: Modify<'_>,
+        market: &Reference,
+        best_own: impl FnOnce(InstrumentId, Side) -> Option<Price>,
+    ) -> Result<Permit, RiskReject> {
+        let Modify { id, old, lots_counted, new, lots_left } = modify;
+        let of = |terms: &OrderTerms| (terms.instrument, terms.account, terms.side);
+        if of(old) != of(new) {
+            return Err(RiskReject::OtherOrder);
+        }
+        self.prepare(now, id, new, market)?;
+        let place = self.tables.place(&self.limits, new.instrument, new.account);
+        let mut place = place.ok_or(RiskReject::Unknown)?;
+        place.admit(&self.limits, id, new)?;
+        place.check_terms(new, market)?;
+        let more = Lots(lots_left.0.saturating_sub(lots_counted.0));
+        let is_larger = more > Lots::ZERO;
+        let enlarged = is_larger.then(|| place.check_exposure(new, more)).transpose()?;
+        let permit = place.check_self_match(self.limits.self_match, new, best_own)?;
+        self.rates.take_order(now, id.user(), new.account)?;
+
+        place.rests(new);
+        if let Some(enlarged) = enlarged {
+            place.enlarge(new.side, &enlarged);
+        }
+        Ok(permit)
+    }
+
+    /// Checks a cancel, which no kill switch and no order budget stops, and counts it.
+    ///
+    /// # Errors
+    /// When it is one too many for the cancels' own budgets: when it may leave.
+    #[inline]
+    pub fn check_cancel(
+        &mut self,
+        now: Nanos,
+        id: ClientOrderId,
+        account: AccountId,
+    ) -> Result<(), Nanos> {
+        self.rates.take_cancel(now, id.user(), account)
+    }
+
+    /// Counts an order that is open already, as after a restart, without a check.
+    pub fn restore(&mut self, id: ClientOrderId, terms: &OrderTerms, lots_left: Lots) {
+        if !self.has_mark(terms.instrument) {
+            self.mark(terms.instrument, terms.price);
+        }
+        let Some(mut place) = self.place(terms) else { return };
+        place.opened(terms);
+        place.change(|cell| cell.work(terms.side, lots_left));
+        if let Some(open_orders) = self.open_orders.get_mut(usize::from(id.strategy().0)) {
+            *open_orders += 1;
+        }
+    }
+
+    /// A part of an open order traded. A loss beyond the limit kills the account.
+    #[inline]
+    pub fn filled(&mut self, terms: &OrderTerms, lots: Lots, price: Price, fee: Amount) {
+        let signed = Lots(lots.0.saturating_mul(terms.side.sign()));
+        self.book(terms.instrument, terms.account, (signed, price, fee), |cell| {
+            cell.work(terms.side, Lots(-lots.0.max(0)));
+        });
+    }
+
+    /// So much of an open order cannot trade any more.
+    pub fn released(&mut self, terms: &OrderTerms, lots: Lots) {
+        if let Some(mut place) = self.place(terms) {
+            place.release(terms.side, lots);
+        }
     }
 
     /// An open order ended with this much of it not traded.
-    pub const fn closed(&mut self, side: Side, lots_left: Lots) {
-        let open = self.open_lots[side.index()].0.saturating_sub(lots_left.0);
-        self.open_lots[side.index()] = Lots(open);
-        self.open_orders = self.open_orders.saturating_sub(1);
+    #[inline]
+    pub fn ended(&mut self, id: ClientOrderId, terms: &OrderTerms, lots_left: Lots) {
+        let Some(mut place) = self.place(terms) else { return };
+        place.release(terms.side, lots_left);
+        place.row.ended(terms.side);
+        place.account.open_orders = place.account.open_orders.saturating_sub(1);
+        if let Some(open_orders) = self.open_orders.get_mut(usize::from(id.strategy().0)) {
+            *open_orders = open_orders.saturating_sub(1);
+        }
     }
 
-    /// Stops all new orders, until [`Risk::revive`].
-    pub const fn kill(&mut self) {
-        self.killed = true;
+    /// A trade that is no open order's: of another session, or the reverse of one that was busted
+    /// or corrected. Bought lots are positive, sold ones negative. A loss beyond the limit kills
+    /// the account.
+    pub fn traded(
+        &mut self,
+        instrument: InstrumentId,
+        account: AccountId,
+        lots: Lots,
+        price: Price,
+        fee: Amount,
+    ) {
+        self.book(instrument, account, (lots, price, fee), |_| {});
     }
 
-    /// Lets new orders pass again.
-    pub const fn revive(&mut self) {
-        self.killed = false;
+    /// Profit and the loss limit count from here, at the marks of now.
+    pub fn start_day(&mut self) {
+        for account in &mut self.tables.accounts {
+            account.profit = Amount::ZERO;
+        }
     }
 
-    /// The position: bought less sold.
+    /// The position in an instrument: bought less sold.
     #[must_use]
-    pub const fn position(&self) -> Lots {
-        self.position
+    pub fn position(&self, instrument: InstrumentId, account: AccountId) -> Lots {
+        self.cell(instrument, account).position()
     }
 
-    /// Open quantity of a side.
+    /// What open orders of a side may still trade.
     #[must_use]
-    pub const fn open_lots(&self, side: Side) -> Lots {
-        self.open_lots[side.index()]
+    pub fn open_lots(&self, instrument: InstrumentId, account: AccountId, side: Side) -> Lots {
+        self.cell(instrument, account).working(side)
     }
 
-    /// |price - market| * 10^6 <= market * ppm, in 128 bits so that nothing overflows.
-    fn within_collar(&self, price: Price, market: Price) -> bool {
-        let distance = i128::from(price.0) - i128::from(market.0);
-        let allowed = i128::from(market.0) * i128::from(self.limits.collar_ppm);
-        price.0 > 0 && distance.abs() * 1_000_000 <= allowed
+    /// Realised and unrealised profit of an account, less fees, since the day began.
+    #[must_use]
+    pub fn profit(&self, account: AccountId) -> Amount {
+        let account = self.tables.accounts.get(usize::from(account.0));
+        account.map_or(Amount::ZERO, |account| account.profit)
+    }
+
+    /// What is stopped.
+    #[must_use]
+    pub const fn kill_switch(&self) -> &KillSwitch {
+        &self.kill_switch
+    }
+
+    /// To stop and to revive.
+    pub const fn kill_switch_mut(&mut self) -> &mut KillSwitch {
+        &mut self.kill_switch
+    }
+
+    /// What comes before an order's place is looked at: the kill switch, and the first mark.
+    #[inline]
+    fn prepare(
+        &mut self,
+        now: Nanos,
+        id: ClientOrderId,
+        terms: &OrderTerms,
+        market: &Reference,
+    ) -> Result<(), RiskReject> {
+        self.kill_switch.handle_timeout(now);
+        if let Some(scope) = self.kill_switch.killed(id, terms) {
+            return Err(RiskReject::Killed { scope });
+        }
+        if !self.has_mark(terms.instrument)
+            && let Some(price) = market.price_for(terms.side)
+        {
+            self.mark(terms.instrument, price);
+        }
+        Ok(())
+    }
+
+    /// Books a trade of so many lots, bought or (negative) sold, and what else it changes.
+    #[inline]
+    fn book(
+        &mut self,
+        instrument: InstrumentId,
+        account: AccountId,
+        (lots, price, fee): (Lots, Price, Amount),
+        change: impl FnOnce(&mut Cell),
+    ) {
+        if !self.has_mark(instrument) {
+            self.mark(instrument, price);
+        }
+        let place = self.tables.place(&self.limits, instrument, account);
+        let Some(mut place) = place else { return };
+        place.change(|cell| {
+            change(cell);
+            cell.trade(lots);
+        });
+        let gain = place.row.lot() - place.row.lot_at(price);
+        place.account.profit += Amount::of_lots(lots.0, gain) - fee;
+        if place.has_lost() {
+            self.kill_switch.kill(KillScope::Account(account), KillCause::LossLimit);
+        }
+    }
+
+    #[cold]
+    fn revalue(&mut self, instrument: InstrumentId, before: Amount, after: Amount) {
+        if before == after {
+            return;
+        }
+        for account in (0..=u8::MAX).take(self.tables.accounts.len()).map(AccountId) {
+            if let Some(place) = self.tables.place(&self.limits, instrument, account)
+                && *place.cell != Cell::default()
+            {
+                place.account.revalue(place.cell, before, after);
+                if place.has_lost() {
+                    self.kill_switch.kill(KillScope::Account(account), KillCause::LossLimit);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn has_mark(&self, instrument: InstrumentId) -> bool {
+        self.tables.instruments.get(instrument.0 as usize).is_some_and(InstrumentRow::has_mark)
+    }
+
+    fn row(&mut self, instrument: InstrumentId) -> Option<&mut InstrumentRow> {
+        self.tables.instruments.get_mut(instrument.0 as usize)
+    }
+
+    fn cell(&self, instrument: InstrumentId, account: AccountId) -> Cell {
+        let cell = self.limits.sizes().cell(instrument, account);
+        cell.and_then(|cell| self.tables.cells.get(cell)).copied().unwrap_or_default()
+    }
+
+    #[inline]
+    fn place(&mut self, terms: &OrderTerms) -> Option<Place<'_>> {
+        self.tables.place(&self.limits, terms.instrument, terms.account)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LIMITS: RiskLimits = RiskLimits {
-        collar_ppm: 10_000,
-        lots_max: Lots(100),
-        position_lots_max: Lots(150),
-        orders_per_second: 10,
-        orders_burst: 3,
-        open_orders_max: 2,
-    };
-    const MARKET: Reference =
-        Reference { bid: Some(Price(99 * Price::SCALE)), ask: Some(Price(100 * Price::SCALE)) };
-
-    fn buy(risk: &mut Risk, price: i64, lots: i64) -> Result<(), RiskReject> {
-        let price = Price(price * Price::SCALE);
-        risk.check(Nanos::ZERO, Side::Buy, OrderType::Limit, price, Lots(lots), MARKET)
-    }
-
-    #[test]
-    fn each_limit_refuses_with_its_own_reason() {
-        let mut risk = Risk::new(LIMITS, Nanos::ZERO);
-        assert_eq!(buy(&mut risk, 100, 0), Err(RiskReject::Quantity));
-        assert_eq!(buy(&mut risk, 100, 101), Err(RiskReject::Quantity));
-        assert_eq!(buy(&mut risk, 102, 1), Err(RiskReject::PriceCollar));
-        assert_eq!(buy(&mut risk, 98, 1), Err(RiskReject::PriceCollar));
-        assert_eq!(buy(&mut risk, -100, 1), Err(RiskReject::PriceCollar));
-        let nothing = Reference::default();
-        let (price, lots) = (Price(1), Lots(1));
-        let blind = risk.check(Nanos::ZERO, Side::Buy, OrderType::Limit, price, lots, nothing);
-        assert_eq!(blind, Err(RiskReject::NoReference));
-        assert_eq!(buy(&mut risk, 101, 100), Ok(()));
-        assert_eq!(buy(&mut risk, 100, 51), Err(RiskReject::Position));
-        assert_eq!(buy(&mut risk, 100, 50), Ok(()));
-        assert_eq!(buy(&mut risk, 100, 1), Err(RiskReject::OpenOrders));
-        risk.closed(Side::Buy, Lots(50));
-        assert_eq!(buy(&mut risk, 100, 1), Ok(()));
-        risk.closed(Side::Buy, Lots(1));
-        assert_eq!(buy(&mut risk, 100, 1), Err(RiskReject::Rate));
-        risk.kill();
-        assert_eq!(buy(&mut risk, 100, 1), Err(RiskReject::Killed));
-        risk.revive();
-    }
-
-    #[test]
-    fn fills_move_the_position_and_free_the_other_side() {
-        let mut risk = Risk::new(LIMITS, Nanos::ZERO);
-        assert_eq!(buy(&mut risk, 100, 100), Ok(()));
-        risk.filled(Side::Buy, Lots(100));
-        risk.closed(Side::Buy, Lots::ZERO);
-        assert_eq!((risk.position(), risk.open_lots(Side::Buy)), (Lots(100), Lots::ZERO));
-        assert_eq!(buy(&mut risk, 100, 51), Err(RiskReject::Position));
-        let sell = |risk: &mut Risk, lots| {
-            let price = Price(99 * Price::SCALE);
-            risk.check(Nanos::ZERO, Side::Sell, OrderType::Limit, price, Lots(lots), MARKET)
-        };
-        assert_eq!(sell(&mut risk, 100), Ok(()));
-        risk.filled(Side::Sell, Lots(100));
-        assert_eq!(risk.position(), Lots::ZERO);
-    }
-
-    #[test]
-    fn extreme_prices_do_not_overflow() {
-        let mut risk = Risk::new(RiskLimits { collar_ppm: u32::MAX, ..LIMITS }, Nanos::ZERO);
-        let extreme = Reference { bid: Some(Price(i64::MIN)), ask: Some(Price(i64::MAX)) };
-        for price in [i64::MIN, -1, 0, i64::MAX] {
-            for side in Side::BOTH {
-                let order = (OrderType::Limit, Price(price), Lots(1));
-                let _ = risk.check(Nanos::ZERO, side, order.0, order.1, order.2, extreme);
-            }
-        }
-    }
-}
+mod tests;

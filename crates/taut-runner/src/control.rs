@@ -33,7 +33,7 @@ pub struct VenueSetup {
     pub snapshot: SocketAddrV4,
 }
 
-/// What the gateway is told. Descriptors: the segment of all and that of the strategy, the gateway's
+/// What the gateway is told. Descriptors: the segment of all, that of the strategy, the gateway's
 /// and the strategy's doorbell, then the feed's sockets: line A, the snapshots, and, where there is
 /// one, line B.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -187,6 +187,11 @@ impl Channel {
                 }
             }
         })
+    }
+
+    /// Nothing more is said or heard: the other side sees the end.
+    pub fn close(&self) {
+        self.socket.shut_down();
     }
 
     /// The descriptor to wait for.

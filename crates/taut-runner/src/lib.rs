@@ -47,6 +47,7 @@ mod reading;
 mod role;
 mod roles;
 mod runner;
+pub mod service;
 mod settings;
 mod simulated;
 mod simulator;

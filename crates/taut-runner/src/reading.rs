@@ -35,6 +35,11 @@ pub fn read(text: &str, folder: &Path, overrides: &Table) -> Result<Settings, Ru
     Ok(settings)
 }
 
+/// What a text says.
+pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, RunnerError> {
+    toml::from_str(text).map_err(|error| explained(&error))
+}
+
 /// What a table says.
 pub fn parsed<T: DeserializeOwned>(table: Table) -> Result<T, RunnerError> {
     Value::Table(table).try_into().map_err(|error| explained(&error))

@@ -49,7 +49,7 @@ fn obey<P: DeserializeOwned, S: Strategy>(
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
     let mut parent = Parent::new(run, role, input);
     let make = |common: &Common, parameters: &str, now| {
-        let instrument = common.settings.instrument.build()?;
+        let instrument = common.settings.instruments()?[0];
         let table: Table = toml::from_str(parameters)
             .map_err(|error| RunnerError::run("parameters", error.message()))?;
         Ok(make(Start { now, instrument, parameters: reading::parsed(table)? }))

@@ -121,7 +121,7 @@ impl<'o, P: DeserializeOwned> Runner<'o, P> {
         let mut nobody = ();
         let observer = self.observer.unwrap_or(&mut nobody);
         if settings.mode == Mode::Simulated {
-            let instrument = settings.instrument.build()?;
+            let instrument = settings.instruments()?[0];
             let make = |now| make(Start { now, instrument, parameters });
             return simulated::run(&settings, make, observer);
         }

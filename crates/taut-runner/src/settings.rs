@@ -9,9 +9,11 @@ mod venue;
 
 use serde::{Deserialize, Serialize};
 use taut_sys::Wait;
+use taut_types::Instrument;
 use toml::Table;
 
 pub use instrument::InstrumentSettings;
+pub(crate) use instrument::build_instruments;
 pub use risk::RiskSettings;
 pub use venue::{FeedTransport, RemoteVenue, Replay, Simulator};
 
@@ -100,8 +102,10 @@ pub struct Settings {
     pub wait: Option<Wait>,
     /// Who runs where.
     pub cpus: Cpus,
-    /// What is traded.
+    /// What is traded, when it is one thing.
     pub instrument: InstrumentSettings,
+    /// What is traded, when it is more; not both. A recorded stream is the first one's.
+    pub instruments: Vec<InstrumentSettings>,
     /// A venue simulator as a process of the run.
     pub simulator: Option<Simulator>,
     /// A venue that runs elsewhere. Neither it nor a simulator: the simulator by its defaults.
@@ -136,7 +140,7 @@ impl Settings {
                 return Err(RunnerError::setting(key, capacity, "from 1 to 16777216"));
             }
         }
-        self.instrument.build()?;
+        self.instruments()?;
         let market = self.market()?;
         if self.mode == Mode::Simulated && matches!(market, Market::Remote(_)) {
             let remedy = "a venue that runs elsewhere does not live on virtual time; leave [venue] \
@@ -144,6 +148,22 @@ impl Settings {
             return Err(RunnerError::Settings(format!("mode = simulated: {remedy}")));
         }
         market.check()
+    }
+
+    /// What is traded: `[[instruments]]`, numbered from 0, or else the `[instrument]`.
+    ///
+    /// # Errors
+    /// The setting that cannot be.
+    pub fn instruments(&self) -> Result<Vec<Instrument>, RunnerError> {
+        instrument::build_all(&self.instrument, &self.instruments)
+    }
+
+    /// The instruments' parts of the simulator's commands.
+    pub(crate) fn weights(&self) -> Vec<u32> {
+        match self.instruments.as_slice() {
+            [] => vec![1],
+            all => all.iter().map(|instrument| instrument.weight).collect(),
+        }
     }
 
     /// The venue: exactly one.
@@ -159,7 +179,7 @@ impl Settings {
 }
 
 /// [`Wait`] by its name.
-mod wait {
+pub(crate) mod wait {
     use serde::{Deserialize, Deserializer, Serializer};
     use taut_sys::Wait;
 

@@ -255,7 +255,7 @@ fn open_venue(
         snapshot: open(0, Some(SNAPSHOT)),
     };
     let orders = Endpoint::At(Address::Inet(at(ORDERS).into()), StreamOptions::default());
-    let flow = simulator::flow(simulator, config.instrument)?;
+    let flow = simulator::flow(settings, simulator, config.instruments[0])?;
     Venue::on_kernel(host, &config, VenueSockets { orders, feed, stream: None }, flow)
         .map_err(|error| RunnerError::Run(format!("the venue: {error}")))
 }
@@ -270,13 +270,13 @@ fn open_gateway<'m, S: Strategy>(
     let comp_id = |text: &str| {
         CompId::new(text.as_bytes()).ok_or_else(|| RunnerError::Run("CompID".to_owned()))
     };
-    let instrument = settings.instrument.build()?;
     let config = GatewayConfig {
-        instruments: vec![instrument],
+        instruments: settings.instruments()?,
         order_address: at(ORDERS),
         sender_comp_id: comp_id("GATEWAY")?,
         target_comp_id: comp_id(simulator::COMP_ID)?,
         heartbeat_interval: Nanos::from_secs(5),
+        session: taut_gateway::SessionSettings::default(),
         order_capacity: settings.gateway.orders,
         risk: settings.risk.limits(),
         hot: false,
@@ -292,12 +292,13 @@ fn open_gateway<'m, S: Strategy>(
         retransmission: Some(open(0, Some(REQUESTS))),
     });
     let feed = NativeConfig {
-        instrument,
+        instruments: &config.instruments,
         stream_id: Some(STREAM_ID),
         level_capacity: settings.gateway.levels,
         has_retransmission: true,
     };
-    let feed = NativeFeed::new(&feed, clock.now());
+    let feed =
+        NativeFeed::new(&feed, clock.now()).map_err(|error| RunnerError::Run(error.to_string()))?;
     let client = FusedClient::new(strategy);
     Gateway::on_kernel(host, &config, clock, input, feed, client, regions)
         .map_err(|error| RunnerError::Run(format!("the gateway: {error}")))

@@ -1,8 +1,10 @@
 //! The venue simulator, from its settings.
 
+use std::path::Path;
+
 use taut_fix::CompId;
 use taut_types::Instrument;
-use taut_venue::flow::{BinanceFlow, FileError, LobsterFlow, SyntheticConfig, SyntheticFlow};
+use taut_venue::flow::{BinanceFlow, Crowd, FileError, LobsterFlow, SyntheticConfig};
 use taut_venue::{FeedLoss, Flow, Speed, VenueConfig, VenueCounters};
 
 use crate::error::RunnerError;
@@ -19,7 +21,15 @@ pub fn config(
 ) -> Result<VenueConfig, RunnerError> {
     let comp_id =
         CompId::new(COMP_ID.as_bytes()).ok_or_else(|| RunnerError::Run("CompID".to_owned()))?;
-    let mut config = VenueConfig::new(settings.instrument.build()?, comp_id, stream_id);
+    let mut config = VenueConfig::new(settings.instruments()?, comp_id, stream_id);
+    if config.instruments.len() > 1 {
+        // Many instruments are as large as their crowds need, and a client's orders beside them.
+        let fit = |per_level: usize, least: usize, most: usize| {
+            (simulator.levels as usize * per_level).next_power_of_two().clamp(least, most)
+        };
+        config.order_capacity = fit(16, 512, config.order_capacity);
+        config.level_capacity = fit(4, 128, config.level_capacity);
+    }
     let [a_per_mille, b_per_mille] = simulator.lose_per_mille;
     config.loss = FeedLoss { a_per_mille, b_per_mille, seed: simulator.seed };
     if simulator.refuse_retransmission {
@@ -29,13 +39,32 @@ pub fn config(
 }
 
 /// Where its orders come from.
-pub fn flow(simulator: &Simulator, instrument: Instrument) -> Result<Flow, RunnerError> {
+pub fn flow(
+    settings: &Settings,
+    simulator: &Simulator,
+    first: Instrument,
+) -> Result<Flow, RunnerError> {
     let Simulator { seed, levels, .. } = *simulator;
-    let Some(file) = &simulator.data else {
-        let level_count = levels as usize;
-        let config = SyntheticConfig { seed, level_count, ..SyntheticConfig::default() };
-        return Ok(Flow::synthetic(SyntheticFlow::new(config), simulator.commands_per_second));
+    let level_count = levels as usize;
+    let config = SyntheticConfig { seed, level_count, ..SyntheticConfig::default() };
+    let crowd = |place, weights| {
+        Flow::crowd(Crowd::new(config, place, weights), simulator.commands_per_second)
     };
+    let weights = settings.weights();
+    let Some(file) = &simulator.data else { return Ok(crowd(0, &weights)) };
+    let recorded = recorded(simulator, file, first)?;
+    Ok(match weights.get(1..) {
+        None | Some([]) => recorded,
+        // The recording is the first instrument's.
+        Some(others) => Flow::Several(vec![recorded, crowd(1, others)]),
+    })
+}
+
+fn recorded(
+    simulator: &Simulator,
+    file: &Path,
+    instrument: Instrument,
+) -> Result<Flow, RunnerError> {
     let speed = match simulator.speed {
         Replay::Factor(factor) => Speed::Factor(factor),
         Replay::Named(_) => Speed::Max,

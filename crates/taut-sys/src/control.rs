@@ -1,13 +1,16 @@
-//! A control socket between a process and its child: whole messages, descriptors along with them,
-//! and an end that is seen when the other side dies.
+//! A control socket between two processes: whole messages, descriptors along with them, and an end
+//! that is seen when the other side dies. A process and its child have a pair; strangers of one
+//! user meet at a path ([`ControlListener`]).
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
 
+use rustix::fs::Mode;
 use rustix::net::{
     self, AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
 };
 
 use crate::error::{SysError, SysResult};
@@ -45,6 +48,20 @@ impl ControlSocket {
         Ok((Self { fd: near }, Self { fd: far }))
     }
 
+    /// Connects to who listens at this path.
+    ///
+    /// # Errors
+    /// What `connect(2)` says: `ENOENT` and `ECONNREFUSED` when nobody listens; `EACCES` when it is
+    /// another user who does, in a folder of everybody.
+    pub fn connect(path: &Path) -> Result<Self, SysError> {
+        let fd = endpoint()?;
+        net::connect(&fd, &address(path)?).during("control connect")?;
+        if !is_ours(&fd)? {
+            return Err(SysError::new("control connect", rustix::io::Errno::ACCESS));
+        }
+        Ok(Self { fd })
+    }
+
     /// Sends a message and copies of at most eight descriptors.
     ///
     /// # Errors
@@ -59,6 +76,12 @@ impl ControlSocket {
         net::sendmsg(&self.fd, &[IoSlice::new(message)], &mut control, flags)
             .during("control send")?;
         Ok(())
+    }
+
+    /// Nothing more passes in either direction; both sides see the end.
+    pub fn shut_down(&self) {
+        // It may have ended by itself.
+        let _ = net::shutdown(&self.fd, net::Shutdown::Both);
     }
 
     /// Takes one message, if there is one.
@@ -85,6 +108,83 @@ impl ControlSocket {
     }
 }
 
+/// Where others connect to a process, for its own user alone: the file is `0600`, and removed when
+/// the listener is dropped.
+#[derive(Debug)]
+pub struct ControlListener {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 64;
+
+impl ControlListener {
+    /// Listens at this path. What a process that died has left there is removed.
+    ///
+    /// # Errors
+    /// `EADDRINUSE` when somebody listens there; what the system says.
+    pub fn bind(path: &Path) -> Result<Self, SysError> {
+        let at = address(path)?;
+        // Nobody but us may connect in between: the mode is set before anybody is listened to.
+        let bind = || {
+            let fd = endpoint()?;
+            net::bind(&fd, &at).during("control bind").map(|()| fd)
+        };
+        let fd = match bind() {
+            Err(error) if error.is_address_in_use() && ControlSocket::connect(path).is_err() => {
+                rustix::fs::unlink(path).during("control bind")?;
+                bind()?
+            }
+            other => other?,
+        };
+        let listener = Self { fd, path: path.to_owned() };
+        rustix::fs::chmod(path, Mode::RUSR | Mode::WUSR).during("control bind")?;
+        net::listen(&listener.fd, BACKLOG).during("control listen")?;
+        Ok(listener)
+    }
+
+    /// A connection that waits, if there is one, of a process of our user or of root: others are
+    /// closed.
+    ///
+    /// # Errors
+    /// What `accept(2)` says.
+    pub fn accept(&self) -> Result<Option<ControlSocket>, SysError> {
+        let accepted = net::accept_with(&self.fd, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK);
+        let Some(fd) = accepted.unless_blocked("control accept")? else { return Ok(None) };
+        Ok(is_ours(&fd)?.then_some(ControlSocket { fd }))
+    }
+}
+
+impl Drop for ControlListener {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = rustix::fs::unlink(&self.path);
+    }
+}
+
+impl AsFd for ControlListener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+fn endpoint() -> Result<OwnedFd, SysError> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
+        .during("control socket")
+}
+
+/// Whether the other end is a process of our user, or of root.
+fn is_ours(fd: &OwnedFd) -> Result<bool, SysError> {
+    let peer = net::sockopt::socket_peercred(fd).during("control peer")?;
+    Ok(peer.uid.is_root() || peer.uid == rustix::process::geteuid())
+}
+
+fn address(path: &Path) -> Result<SocketAddrUnix, SysError> {
+    SocketAddrUnix::new(path).during("control path")
+}
+
 impl AsFd for ControlSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
@@ -107,6 +207,34 @@ impl From<ControlSocket> for OwnedFd {
 mod tests {
     use super::*;
     use crate::SharedMemory;
+
+    #[test]
+    fn strangers_of_one_user_meet_at_a_path_that_is_theirs_alone() {
+        let folder = std::env::temp_dir().join(format!("taut-control-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("control");
+        assert!(ControlSocket::connect(&path).is_err());
+        let listener = ControlListener::bind(&path).expect("a listener");
+        let mode = std::os::unix::fs::PermissionsExt::mode(
+            &std::fs::metadata(&path).expect("a file").permissions(),
+        );
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(listener.accept().expect("accept").is_none());
+        let far = ControlSocket::connect(&path).expect("connect");
+        let near = listener.accept().expect("accept").expect("a connection");
+        far.send(b"hello", &[]).expect("send");
+        let mut buffer = [0; 64];
+        assert!(matches!(near.recv(&mut buffer), Ok(Received::Message(5, _))));
+        let taken = ControlListener::bind(&path).expect_err("somebody listens");
+        assert!(taken.is_address_in_use(), "{taken}");
+        drop(listener);
+        assert!(!path.exists());
+        // What a process leaves that dies.
+        std::os::unix::net::UnixListener::bind(&path).map(drop).expect("a stale file");
+        assert!(path.exists());
+        drop(ControlListener::bind(&path).expect("the stale file is no obstacle"));
+        std::fs::remove_dir(&folder).expect("nothing is left");
+    }
 
     #[test]
     fn messages_keep_their_bounds_descriptors_pass_and_the_end_is_seen() {

@@ -37,7 +37,7 @@ mod wait;
 
 pub use address::{Address, UNIX_NAME_BYTES_MAX, UnixName};
 pub use clock::{Anchoring, Clock, MAPPING_WORDS, TickMapping, monotonic, utc};
-pub use control::{CONTROL_BYTES_MAX, ControlSocket, Received};
+pub use control::{CONTROL_BYTES_MAX, ControlListener, ControlSocket, Received};
 pub use datagram::{DatagramBatch, DatagramInfo, SEND_BATCH_MAX};
 pub use directory::check_writable_directory;
 pub use doorbell::Doorbell;

@@ -1,5 +1,8 @@
 //! What a venue is told when it is built.
 
+use std::ops::Not;
+
+use taut_engine::PostOnly;
 use taut_fix::CompId;
 use taut_market_data::feed::RetransmitConfig;
 use taut_market_data::native::PACKET_BYTES_MAX;
@@ -8,21 +11,23 @@ use taut_types::{Instrument, Nanos};
 use crate::error::VenueError;
 use crate::lines::FeedLoss;
 
-/// A venue's instrument, sizes and habits. Start from [`VenueConfig::new`] and change what differs.
-#[derive(Clone, Copy, Debug)]
+/// A venue's instruments, sizes and habits. Start from [`VenueConfig::new`] and change what
+/// differs.
+#[derive(Clone, Debug)]
 pub struct VenueConfig {
-    /// What is traded. OrderQty (38) is a whole number of its smallest decimal place: of units
-    /// where its lot has no decimals, of 0.00000001 coins where it has eight.
-    pub instrument: Instrument,
-    /// How many orders may rest at once.
+    /// What is traded. OrderQty (38) is a whole number of the lot of its Symbol (55): of units
+    /// where that has no decimals, of 0.00000001 coins where it has eight.
+    pub instruments: Vec<Instrument>,
+    /// How many orders of an instrument may rest at once. An instrument takes its memory with its
+    /// first order.
     pub order_capacity: usize,
-    /// How many price levels a side may have.
+    /// How many price levels a side of an instrument may have.
     pub level_capacity: usize,
     /// The venue's CompID: a client's TargetCompID (56).
     pub comp_id: CompId,
     /// Names this run in every packet: a random number tells an old run's packets apart.
     pub stream_id: u32,
-    /// From the start of one snapshot cycle to the next.
+    /// From the start of one snapshot cycle, which goes round all instruments, to the next.
     pub snapshot_interval: Nanos,
     /// How many packets of a cycle are sent at once: the venue is away for that long.
     pub snapshot_burst_packets: usize,
@@ -37,8 +42,13 @@ pub struct VenueConfig {
     /// The most flow commands in one poll: what an order waits for at the worst.
     pub flow_commands_per_poll: u32,
     /// A client that leaves, however it does, takes its orders with it. Otherwise they stay, and
-    /// nobody is told about their fills.
+    /// are its own when it is back.
     pub cancel_on_disconnect: bool,
+    /// The FIX sequence numbers start again with every Logon. Otherwise they go on, and what a
+    /// client has missed is sent again when it asks for it.
+    pub reset_on_logon: bool,
+    /// What becomes of a post-only order (ExecInst 6) that would trade.
+    pub post_only: PostOnly,
     /// A client whose unread reports exceed this is disconnected.
     pub pending_bytes_max: usize,
     /// ClOrdIDs that a client may use before the memory for them grows.
@@ -46,12 +56,13 @@ pub struct VenueConfig {
 }
 
 impl VenueConfig {
-    /// The habits of `taut demo`: room for 65,536 orders on 8,192 levels a side, a snapshot every
-    /// 250 ms, a heartbeat after 50 ms, 2,048 packets remembered (3 MB), cancel on disconnect.
+    /// The habits of `taut demo`: room for 65,536 orders on 8,192 levels a side of an instrument,
+    /// which is for a few of them (20 MB each; 0.3 MB with 512 and 128), a snapshot every 250 ms,
+    /// a heartbeat after 50 ms, 2,048 packets remembered (3 MB), cancel on disconnect.
     #[must_use]
-    pub const fn new(instrument: Instrument, comp_id: CompId, stream_id: u32) -> Self {
+    pub fn new(instruments: Vec<Instrument>, comp_id: CompId, stream_id: u32) -> Self {
         Self {
-            instrument,
+            instruments,
             order_capacity: 1 << 16,
             level_capacity: 1 << 13,
             comp_id,
@@ -70,6 +81,8 @@ impl VenueConfig {
             loss: FeedLoss { a_per_mille: 0, b_per_mille: 0, seed: 0 },
             flow_commands_per_poll: 64,
             cancel_on_disconnect: true,
+            reset_on_logon: true,
+            post_only: PostOnly::Reject,
             pending_bytes_max: 1 << 20,
             cl_ord_id_capacity: 1 << 17,
         }
@@ -77,6 +90,17 @@ impl VenueConfig {
 
     pub(crate) fn check(&self) -> Result<(), VenueError> {
         let refuse = |setting, remedy| Err(VenueError::Config { setting, remedy });
+        let mut numbers: Vec<_> = self.instruments.iter().map(|it| it.id()).collect();
+        numbers.sort_unstable();
+        let mut symbols: Vec<_> =
+            self.instruments.iter().map(|it| it.symbol().as_bytes().to_vec()).collect();
+        symbols.sort_unstable();
+        if self.instruments.is_empty() {
+            return refuse("instruments", "one at least");
+        }
+        if numbers.is_sorted_by(|a, b| a < b).not() || symbols.is_sorted_by(|a, b| a < b).not() {
+            return refuse("instruments", "different in their numbers and in their symbols");
+        }
         if self.order_capacity == 0 || self.level_capacity == 0 {
             return refuse("order_capacity or level_capacity", "room for one order at least");
         }
@@ -88,6 +112,9 @@ impl VenueConfig {
         }
         if self.loss.a_per_mille.max(self.loss.b_per_mille) > 1_000 {
             return refuse("loss", "at most 1000 in 1000");
+        }
+        if self.post_only == PostOnly::No {
+            return refuse("post_only", "Reject or Slide");
         }
         if self.snapshot_burst_packets == 0 || self.flow_commands_per_poll == 0 {
             return refuse("snapshot_burst_packets or flow_commands_per_poll", "more than zero");

@@ -6,25 +6,26 @@
 use std::ops::Range;
 
 use taut_book::OrderBook;
-use taut_engine::{Command, Engine, EngineConfig, Event, NewOrder};
+use taut_engine::{Command, Engine, EngineConfig, Event, NewOrder, PostOnly, Rules};
 use taut_fix::{
-    CancelRejectReason, NewOrderSingle, Now, OrdStatus, OrderCancelReject, OrderCancelRequest,
-    ResponseTo, ShortText,
+    CancelRejectReason, LongText, NewOrderSingle, Now, OrdStatus, OrderCancelReject,
+    OrderCancelRequest, ResponseTo,
 };
 use taut_io::Kernel;
 use taut_sys::Clock;
-use taut_types::{HalfTicks, Instrument, Lots, OrderId, Side};
+use taut_types::{Instrument, InstrumentId, Lots, OrderId, Side};
 
 use crate::clients::ClientIo;
 use crate::config::VenueConfig;
 use crate::counters::VenueCounters;
-use crate::entry::{Refusal, check_order, check_symbol};
+use crate::entry::{Refusal, check_order};
 use crate::error::VenueError;
-use crate::flow::FlowStep;
+use crate::flow::{FlowStep, Top};
 use crate::lines::Lines;
-use crate::orders::{ClientOrders, Known, SessionId};
+use crate::listing::{Listing, Listings};
+use crate::orders::{ClientId, ClientOrders, Known};
 use crate::pacing::{Flow, FlowPlayer};
-use crate::publisher::Publisher;
+use crate::publisher::{Publisher, trade};
 use crate::reports::{Reporter, no_order_id, ord_rej_reason};
 
 /// Events of one command that need no further memory: a sweep of some hundred orders.
@@ -32,43 +33,67 @@ const EVENT_CAPACITY: usize = 4_096;
 /// Whose the flow's orders are.
 const FLOW: u32 = 0;
 
-/// The engine, everything that follows its events, and the flow that feeds it.
+/// The engines, everything that follows their events, and the flow that feeds them.
 #[derive(Debug)]
 pub struct Exchange {
-    instrument: Instrument,
-    engine: Engine,
-    events: Vec<Event>,
-    orders: ClientOrders,
+    pub(crate) listings: Listings,
+    /// In their places; there is none before the first order.
+    engines: Box<[Option<Box<Engine>>]>,
+    sizes: EngineConfig,
+    /// Of the command that was executed last.
+    pub(crate) events: Vec<Event>,
+    pub(crate) orders: ClientOrders,
+    /// What becomes of a post-only order that would trade.
+    pub(crate) post_only: PostOnly,
     reporter: Reporter,
     pub publisher: Publisher,
     pub player: FlowPlayer,
     clock: Option<Clock>,
-    counters: VenueCounters,
+    pub(crate) counters: VenueCounters,
 }
 
 impl Exchange {
-    /// An exchange whose book is the flow's initial one.
+    /// An exchange whose books are the flow's initial ones.
     pub fn new(config: &VenueConfig, lines: Lines, flow: Flow) -> Result<Self, VenueError> {
-        let VenueConfig { instrument, order_capacity, level_capacity, .. } = *config;
+        let VenueConfig { order_capacity, level_capacity, .. } = *config;
         let mut exchange = Self {
-            instrument,
-            engine: Engine::new(EngineConfig { order_capacity, level_capacity }),
+            listings: Listings::new(&config.instruments),
+            engines: config.instruments.iter().map(|_| None).collect(),
+            sizes: EngineConfig { order_capacity, level_capacity },
             events: Vec::with_capacity(EVENT_CAPACITY),
             orders: ClientOrders::with_capacity(order_capacity, config.cl_ord_id_capacity),
-            reporter: Reporter::new(instrument),
-            publisher: Publisher::new(lines, instrument, config.stream_id),
+            post_only: config.post_only,
+            reporter: Reporter::new(),
+            publisher: Publisher::new(lines, config.stream_id),
             player: FlowPlayer::new(flow),
             clock: None,
             counters: VenueCounters::default(),
         };
-        for order in exchange.player.initial_orders() {
-            rest(&instrument, &mut exchange.engine, order)?;
+        for (place, order) in exchange.player.initial_orders() {
+            let Some(engine) = exchange.engines.get_mut(place) else {
+                let (setting, remedy) = ("instruments", "one for each market of the flow");
+                return Err(VenueError::Config { setting, remedy });
+            };
+            let engine = engine.get_or_insert_with(|| new_engine(exchange.sizes));
+            rest(&exchange.listings.all()[place].instrument, engine, order)?;
         }
+        // The hot one is there from the start.
+        exchange.engines[0].get_or_insert_with(|| new_engine(exchange.sizes));
         Ok(exchange)
     }
 
-    pub const fn book(&self) -> &OrderBook {
-        self.engine.book()
+    pub fn listings(&self) -> &[Listing] {
+        self.listings.all()
+    }
+
+    /// The book in this place; nothing before the first order.
+    pub fn book(&self, place: usize) -> Option<&OrderBook> {
+        self.engines.get(place)?.as_ref().map(|engine| engine.book())
+    }
+
+    /// The book of an instrument; nothing before the first order, or when it is not traded here.
+    pub fn book_of(&self, instrument: InstrumentId) -> Option<&OrderBook> {
+        self.book(self.listings.place_of(instrument)?)
     }
 
     /// Stamps what is sent with this clock instead of the time of the poll.
@@ -102,7 +127,7 @@ impl Exchange {
             retransmitted: again.sent,
             retransmit_refused: again.over_budget + again.foreign + again.unknown,
             heartbeats: self.publisher.heartbeats(),
-            trades: self.engine.trade_count(),
+            trades: self.engines.iter().flatten().map(|engine| engine.trade_count()).sum(),
             ..self.counters
         }
     }
@@ -113,23 +138,30 @@ impl Exchange {
         now: Now,
         clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Result<Option<Range<usize>>, VenueError> {
-        let book = self.engine.book();
-        let command =
-            match self.player.step(book.best_price(Side::Buy), book.best_price(Side::Sell)) {
-                FlowStep::Command(command) => command,
-                FlowStep::Print { price, lots, aggressor } => {
-                    self.counters.prints += 1;
-                    let Now { mono, utc } = self.stamp(now);
-                    self.publisher.print(clients.io, mono, utc, price, lots, aggressor)?;
-                    return Ok(None);
-                }
-                FlowStep::Frame(at) => return Ok(Some(at)),
-                FlowStep::Nothing => return Ok(None),
-            };
+        let Self { engines, player, .. } = self;
+        let top = |place: usize| {
+            let engine = engines.get(place).and_then(Option::as_ref);
+            let best = |side| engine.and_then(|engine| engine.book().best_price(side));
+            Top { best_bid: best(Side::Buy), best_ask: best(Side::Sell) }
+        };
+        let (place, step) = player.step(top);
+        let instrument = &self.listings.all()[place].instrument;
+        let command = match step {
+            FlowStep::Command(command) => command,
+            FlowStep::Print { price, lots, aggressor } => {
+                self.counters.prints += 1;
+                let Now { mono, utc } = self.stamp(now);
+                let trade = trade(price, lots, OrderId(0), aggressor);
+                self.publisher.print(clients.io, mono, utc, instrument, trade)?;
+                return Ok(None);
+            }
+            FlowStep::Frame(at) => return Ok(Some(at)),
+            FlowStep::Nothing => return Ok(None),
+        };
         self.counters.flow_commands += 1;
-        let mut is_refused = !is_for_a_flow(&self.instrument, &command);
+        let mut is_refused = !is_for_a_flow(instrument, &command);
         if !is_refused {
-            self.execute(now, command, clients)?;
+            self.execute(now, place, command, clients)?;
             is_refused = matches!(
                 self.events.first(),
                 Some(Event::Rejected { .. } | Event::CancelRejected { .. })
@@ -139,21 +171,21 @@ impl Exchange {
         Ok(None)
     }
 
-    /// A client is in.
-    pub fn begin_session(&mut self, session: SessionId) {
-        self.orders.begin_session(session);
+    /// A client begins a session, whose numbers start anew.
+    pub fn begin_session(&mut self, client: ClientId) {
+        self.orders.begin_session(client);
     }
 
     /// A client is gone: its orders go too.
     pub fn cancel_all(
         &mut self,
         now: Now,
-        session: SessionId,
+        client: ClientId,
         clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Result<(), VenueError> {
-        for order_id in self.orders.open_orders(session) {
+        for (order_id, place) in self.orders.open_orders(client) {
             self.counters.cancels_on_disconnect += 1;
-            self.execute(now, Command::Cancel { order_id }, clients)?;
+            self.execute(now, place, Command::Cancel { order_id }, clients)?;
         }
         Ok(())
     }
@@ -162,25 +194,28 @@ impl Exchange {
     pub fn new_order(
         &mut self,
         now: Now,
-        session: SessionId,
+        client: ClientId,
         request: &NewOrderSingle,
         clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Result<(), VenueError> {
         self.counters.orders += 1;
-        match self.check_new(session, request) {
-            Ok((price, lots)) => {
-                let order = self.orders.enter(session, request, price, lots);
-                self.execute(now, Command::New(order), clients)?;
+        match self.check_new(client, request) {
+            Ok((place, order)) => {
+                let NewOrderSingle { cl_ord_id, account, .. } = *request;
+                let order = self.orders.enter(client, place, cl_ord_id, account, &order);
+                if order.terms.display() > Lots::ZERO {
+                    self.publisher.watch_iceberg(order.order_id);
+                }
+                self.execute(now, place, Command::New(order), clients)?;
                 let is_refused = matches!(self.events.first(), Some(Event::Rejected { .. }));
                 self.counters.order_rejects += u64::from(is_refused);
             }
             Err(Refusal { reason, text }) => {
                 self.counters.order_rejects += 1;
-                let never = Known::Done(None, OrdStatus::Rejected);
-                self.orders.note(session, request.cl_ord_id, never);
+                self.orders.note(client, request.cl_ord_id, Known::Refused);
                 let now = self.stamp(now);
                 let report = self.reporter.reject(now.utc, request, reason, &text);
-                clients.send(now, session, &report);
+                clients.send(now, client, &report);
             }
         }
         Ok(())
@@ -190,69 +225,67 @@ impl Exchange {
     pub fn cancel(
         &mut self,
         now: Now,
-        session: SessionId,
+        client: ClientId,
         request: &OrderCancelRequest,
         clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Result<(), VenueError> {
         self.counters.cancel_requests += 1;
-        let orig = self.orders.known(session, &request.orig_cl_ord_id);
-        let is_duplicate = self.orders.known(session, &request.cl_ord_id).is_some();
-        self.orders.note(session, request.cl_ord_id, Known::Request);
+        let orig = self.orders.known(client, &request.orig_cl_ord_id);
+        let is_duplicate = self.orders.known(client, &request.cl_ord_id).is_some();
+        self.orders.note(client, request.cl_ord_id, Known::Request);
         let refusal = if is_duplicate {
             Some((CancelRejectReason::DuplicateClOrdId, "the ClOrdID has been used before"))
-        } else if check_symbol(&self.instrument, &request.symbol).is_err() {
+        } else if self.listings.place(&request.symbol).is_none() {
             Some((CancelRejectReason::Other, "the Symbol is not traded here"))
         } else {
-            match orig {
-                Some(Known::Open(order_id)) => self.refuse_other_side(order_id, request.side),
-                Some(Known::Done(..)) => {
-                    Some((CancelRejectReason::TooLateToCancel, "the order is over"))
-                }
-                Some(Known::Request) | None => {
-                    Some((CancelRejectReason::UnknownOrder, "no order has this OrigClOrdID"))
-                }
+            match open_order(orig) {
+                Ok(order_id) => self.refuse_other_order(order_id, request),
+                Err(refusal) => Some(refusal),
             }
         };
         match (orig, refusal) {
             (Some(Known::Open(order_id)), None) => {
-                if let Some(order) = self.orders.get_mut(order_id) {
-                    order.cancel_request = Some(request.cl_ord_id);
-                }
+                let Some(order) = self.orders.get_mut(order_id) else { return Ok(()) };
+                order.request = Some(request.cl_ord_id);
+                let place = order.place;
                 self.counters.cancels += 1;
-                self.execute(now, Command::Cancel { order_id }, clients)
+                self.execute(now, place, Command::Cancel { order_id }, clients)
             }
             (_, refusal) => {
                 self.counters.cancel_rejects += 1;
                 let (order_id, ord_status) = self.standing(orig);
                 let reject = OrderCancelReject {
                     order_id,
-                    cl_ord_id: request.cl_ord_id,
-                    orig_cl_ord_id: request.orig_cl_ord_id,
+                    cl_ord_id: request.cl_ord_id.into(),
+                    orig_cl_ord_id: Some(request.orig_cl_ord_id.into()),
                     ord_status,
                     response_to: ResponseTo::CancelRequest,
                     reason: refusal.map(|(reason, _)| reason),
                     text: refusal.map_or(&[], |(_, text)| text.as_bytes()),
                 };
-                clients.send(self.stamp(now), session, &reject);
+                clients.send(self.stamp(now), client, &reject);
                 Ok(())
             }
         }
     }
 
     /// Runs a command and tells everybody: the clients, the flow, the feed.
-    fn execute(
+    pub(crate) fn execute(
         &mut self,
         now: Now,
+        place: usize,
         command: Command,
         clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Result<(), VenueError> {
         self.events.clear();
         let events = &mut self.events;
-        self.engine.execute(command, &mut |event| events.push(event));
+        let engine = self.engines[place].get_or_insert_with(|| new_engine(self.sizes));
+        engine.execute(command, &mut |event| events.push(event));
         let now = self.stamp(now);
+        let of = &self.listings.all()[place];
         for event in &self.events {
-            self.reporter.on_event(now.utc, event, &mut self.orders, &mut |session, report| {
-                clients.send(now, session, report);
+            self.reporter.on_event(now.utc, of, event, &mut self.orders, &mut |client, report| {
+                clients.send(now, client, report);
             });
             if let Event::Trade {
                 maker,
@@ -264,49 +297,76 @@ impl Exchange {
                 ..
             } = *event
             {
-                self.player.on_fill(maker, maker_remaining);
-                self.player.on_fill(taker, taker_remaining);
+                self.player.on_fill(place, maker, maker_remaining);
+                self.player.on_fill(place, taker, taker_remaining);
                 self.counters.fills +=
                     u64::from(maker_owner != FLOW) + u64::from(taker_owner != FLOW);
             }
         }
         clients.flush();
-        self.publisher.publish(clients.io, now.mono, now.utc, &self.events)
+        self.publisher.publish(clients.io, now.mono, now.utc, &of.instrument, &self.events)
     }
 
     fn check_new(
         &self,
-        session: SessionId,
+        client: ClientId,
         request: &NewOrderSingle,
-    ) -> Result<(HalfTicks, Lots), Refusal> {
-        if self.orders.known(session, &request.cl_ord_id).is_some() {
+    ) -> Result<(usize, NewOrder), Refusal> {
+        if self.orders.known(client, &request.cl_ord_id).is_some() {
             let text = format!("ClOrdID {} has been used before", request.cl_ord_id);
             return Err(Refusal { reason: ord_rej_reason::DUPLICATE, text });
         }
-        check_order(&self.instrument, request)
+        check_order(&self.listings, self.post_only, request)
     }
 
-    fn refuse_other_side(
+    fn refuse_other_order(
         &self,
         order_id: OrderId,
-        side: Side,
+        request: &OrderCancelRequest,
     ) -> Option<(CancelRejectReason, &'static str)> {
-        let is_same = self.orders.get(order_id).is_none_or(|order| order.side == side);
-        (!is_same).then_some((CancelRejectReason::Other, "the order is on the other Side"))
+        let order = self.orders.get(order_id)?;
+        if order.side() != request.side {
+            return Some((CancelRejectReason::Other, "the order is on the other Side"));
+        }
+        let is_same = self.listings.all()[order.place].symbol == request.symbol;
+        (!is_same).then_some((CancelRejectReason::Other, "the order is of another Symbol"))
     }
 
     /// OrderID (37) and OrdStatus (39) of the order that a refused cancel named.
-    fn standing(&self, orig: Option<Known>) -> (ShortText, OrdStatus) {
+    pub(crate) fn standing(&self, orig: Option<Known>) -> (LongText, OrdStatus) {
         match orig {
-            Some(Known::Open(order_id)) => {
+            Some(Known::Open(order_id) | Known::Former(order_id)) => {
                 let status = self.orders.get(order_id).map_or(OrdStatus::New, |o| o.status());
-                (ShortText::from_u64(order_id.0), status)
+                (LongText::from_u64(order_id.0), status)
             }
-            Some(Known::Done(Some(order_id), status)) => (ShortText::from_u64(order_id.0), status),
-            Some(Known::Done(None, status)) => (no_order_id(), status),
-            Some(Known::Request) | None => (no_order_id(), OrdStatus::Rejected),
+            Some(Known::Done(done)) => (LongText::from_u64(done.order_id.0), done.status),
+            Some(Known::Refused | Known::Request) | None => (no_order_id(), OrdStatus::Rejected),
         }
     }
+}
+
+/// The open order that a request names by its last ClOrdID.
+pub fn open_order(orig: Option<Known>) -> Result<OrderId, (CancelRejectReason, &'static str)> {
+    Err(match orig {
+        Some(Known::Open(order_id)) => return Ok(order_id),
+        Some(Known::Former(_)) => {
+            (CancelRejectReason::Other, "the order has another ClOrdID since")
+        }
+        Some(Known::Done(_) | Known::Refused) => {
+            (CancelRejectReason::TooLateToCancel, "the order is over")
+        }
+        Some(Known::Request) | None => {
+            (CancelRejectReason::UnknownOrder, "no order has this OrigClOrdID")
+        }
+    })
+}
+
+#[cold]
+fn new_engine(sizes: EngineConfig) -> Box<Engine> {
+    // Few orders wait outside a book: the memory for them is a part of the book's.
+    let default = Rules::default();
+    let special_capacity = (sizes.order_capacity / 16).clamp(16, default.special_capacity);
+    Box::new(Engine::with_rules(sizes, Rules { special_capacity, ..default }))
 }
 
 /// Puts an order of the initial book into the engine; nobody is told.

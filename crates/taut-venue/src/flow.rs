@@ -1,10 +1,12 @@
 //! Order flows: where the venue's orders come from when nobody trades.
 //!
-//! [`SyntheticFlow`] makes a deterministic market out of a seed; [`LobsterFlow`] and
+//! [`SyntheticFlow`] makes a deterministic market out of a seed, [`Crowd`] one for each of many
+//! instruments; [`LobsterFlow`] and
 //! [`BinanceFlow`] are recorded ones. All give the orders that rest before the start and then
 //! commands, know no clock, and leave the engine to the venue.
 
 mod binance;
+mod crowd;
 mod random;
 mod step;
 mod synthetic;
@@ -12,6 +14,7 @@ mod synthetic;
 mod tests;
 
 pub use binance::BinanceFlow;
+pub use crowd::Crowd;
 pub use random::SplitMix64;
 pub(crate) use step::FlowStep;
 pub use synthetic::{SyntheticConfig, SyntheticFlow, Top};

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use taut_engine::NewOrder;
-use taut_types::{HalfTicks, Lots, Nanos, OrderId};
+use taut_types::{Lots, Nanos, OrderId};
 
-use crate::flow::{BinanceFlow, FlowEvent, FlowStep, LobsterFlow, SyntheticFlow, Top};
+use crate::flow::{BinanceFlow, Crowd, FlowEvent, FlowStep, LobsterFlow, SyntheticFlow, Top};
 use crate::stream::Recorded;
 
 /// How fast a recording is replayed.
@@ -23,21 +23,21 @@ pub enum Speed {
 pub enum Flow {
     /// Nowhere: the book holds what clients bring.
     None,
-    /// A synthetic market.
+    /// Synthetic markets.
     Synthetic {
-        /// The market.
-        flow: Box<SyntheticFlow>,
-        /// Commands a second, evenly spaced.
+        /// The markets.
+        crowd: Box<Crowd>,
+        /// Commands a second of all of them together, evenly spaced.
         ticks_hz: u32,
     },
-    /// A recorded market.
+    /// A recorded market, of the first instrument.
     Recorded {
         /// The recording.
         flow: Box<LobsterFlow>,
         /// Its pace.
         speed: Speed,
     },
-    /// A recorded Binance stream, which goes out as well: see
+    /// A recorded Binance stream of the first instrument, which goes out as well: see
     /// [`VenueSockets::stream`](crate::VenueSockets::stream).
     Binance {
         /// The recording.
@@ -45,13 +45,21 @@ pub enum Flow {
         /// Its pace.
         speed: Speed,
     },
+    /// All of these, each at its own pace.
+    Several(Vec<Self>),
 }
 
 impl Flow {
-    /// A synthetic market at `ticks_hz` commands a second (at least one).
+    /// A synthetic market of the first instrument at `ticks_hz` commands a second (at least one).
     #[must_use]
     pub fn synthetic(flow: SyntheticFlow, ticks_hz: u32) -> Self {
-        Self::Synthetic { flow: Box::new(flow), ticks_hz: ticks_hz.max(1) }
+        Self::crowd(Crowd::one(flow), ticks_hz)
+    }
+
+    /// Synthetic markets at `ticks_hz` commands a second (at least one) together.
+    #[must_use]
+    pub fn crowd(crowd: Crowd, ticks_hz: u32) -> Self {
+        Self::Synthetic { crowd: Box::new(crowd), ticks_hz: ticks_hz.max(1) }
     }
 
     /// A recorded market. A factor that is not positive counts as 1.
@@ -66,16 +74,24 @@ impl Flow {
         Self::Binance { flow: Box::new(flow), speed: speed.or_recorded() }
     }
 
-    /// The orders that rest before the start.
-    #[must_use]
-    pub fn initial_orders(&self) -> &[NewOrder] {
+    /// The orders that rest before the start, and where.
+    pub(crate) fn initial_orders(&self) -> Vec<(usize, &NewOrder)> {
         match self {
-            Self::None => &[],
-            Self::Synthetic { flow, .. } => flow.initial_orders(),
-            Self::Recorded { flow, .. } => flow.initial_orders(),
-            Self::Binance { flow, .. } => flow.initial_orders(),
+            Self::None => Vec::new(),
+            Self::Synthetic { crowd, .. } => {
+                let on_their =
+                    |(place, flow): (usize, _)| at(place, SyntheticFlow::initial_orders(flow));
+                crowd.members().flat_map(on_their).collect()
+            }
+            Self::Recorded { flow, .. } => at(0, flow.initial_orders()),
+            Self::Binance { flow, .. } => at(0, flow.initial_orders()),
+            Self::Several(flows) => flows.iter().flat_map(Self::initial_orders).collect(),
         }
     }
+}
+
+fn at(place: usize, orders: &[NewOrder]) -> Vec<(usize, &NewOrder)> {
+    orders.iter().map(|order| (place, order)).collect()
 }
 
 impl Speed {
@@ -98,9 +114,16 @@ impl Speed {
     }
 }
 
-/// A flow and where it stands.
+/// The flows and where they stand.
 #[derive(Debug)]
 pub struct FlowPlayer {
+    /// One or a few.
+    tracks: Vec<Track>,
+}
+
+/// A flow and where it stands.
+#[derive(Debug)]
+struct Track {
     flow: Flow,
     /// How many steps have been taken.
     position: usize,
@@ -109,33 +132,94 @@ pub struct FlowPlayer {
 }
 
 impl FlowPlayer {
-    pub const fn new(flow: Flow) -> Self {
-        Self { flow, position: 0, origin: None }
+    pub fn new(flow: Flow) -> Self {
+        let track = |flow| Track { flow, position: 0, origin: None };
+        let tracks = match flow {
+            Flow::Several(flows) => flows.into_iter().map(track).collect(),
+            one => vec![track(one)],
+        };
+        Self { tracks }
     }
 
-    pub fn initial_orders(&self) -> &[NewOrder] {
-        self.flow.initial_orders()
+    /// The orders that rest before the start, with the places of their instruments.
+    pub fn initial_orders(&self) -> impl Iterator<Item = (usize, &NewOrder)> {
+        self.tracks.iter().flat_map(|track| track.flow.initial_orders())
     }
 
-    /// The next step is due now.
+    /// The next step of each is due now.
     pub fn start(&mut self, now: Nanos) {
+        self.tracks.iter_mut().for_each(|track| track.start(now));
+    }
+
+    /// No step is due any more.
+    pub fn stop(&mut self) {
+        self.tracks.iter_mut().for_each(|track| track.origin = None);
+    }
+
+    /// Whether one of them has no step left: a synthetic one always has.
+    pub fn is_finished(&self) -> bool {
+        self.tracks.iter().any(Track::is_finished)
+    }
+
+    /// When the next step is due; `None` when none runs or all are finished.
+    pub fn due(&self) -> Option<Nanos> {
+        match self.tracks.as_slice() {
+            [track] => track.due(),
+            tracks => tracks.iter().filter_map(Track::due).min(),
+        }
+    }
+
+    /// The text of a frame of the recording.
+    pub fn frame(&self, at: Range<usize>) -> &str {
+        self.stream().map_or("", |flow| flow.frame(at))
+    }
+
+    /// Updates that a recorded stream has brought, and the number of the last one.
+    pub fn streamed(&self) -> (u64, u64) {
+        self.stream().map_or((0, 0), BinanceFlow::streamed)
+    }
+
+    /// Takes the next step of the flow that is due first: where, and what. `top` says the best
+    /// prices in a place.
+    pub fn step(&mut self, top: impl FnOnce(usize) -> Top) -> (usize, FlowStep) {
+        let first = match self.tracks.as_mut_slice() {
+            [track] => Some(track),
+            tracks => tracks.iter_mut().min_by_key(|track| track.due().unwrap_or(Nanos::MAX)),
+        };
+        first.map_or((0, FlowStep::Nothing), |track| track.step(top))
+    }
+
+    /// An order of the instrument in this place was filled, and this is left of it.
+    pub fn on_fill(&mut self, place: usize, order_id: OrderId, remaining: Lots) {
+        for track in &mut self.tracks {
+            match &mut track.flow {
+                Flow::Synthetic { crowd, .. } => crowd.on_fill(place, order_id, remaining),
+                Flow::Binance { flow, .. } if place == 0 => flow.on_fill(order_id, remaining),
+                _ => {}
+            }
+        }
+    }
+
+    fn stream(&self) -> Option<&BinanceFlow> {
+        self.tracks.iter().find_map(|track| match &track.flow {
+            Flow::Binance { flow, .. } => Some(&**flow),
+            _ => None,
+        })
+    }
+}
+
+impl Track {
+    fn start(&mut self, now: Nanos) {
         if self.origin.is_none() {
             self.origin = Some(now - self.offset(self.position).unwrap_or(Nanos::ZERO));
         }
     }
 
-    /// No step is due any more.
-    pub const fn stop(&mut self) {
-        self.origin = None;
-    }
-
-    /// Whether there is no step left.
-    pub fn is_finished(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.offset(self.position).is_none() && !self.is_behind()
     }
 
-    /// When the next step is due; `None` when the flow does not run or is finished.
-    pub fn due(&self) -> Option<Nanos> {
+    fn due(&self) -> Option<Nanos> {
         let origin = self.origin?;
         if self.is_behind() { Some(origin) } else { Some(origin + self.offset(self.position)?) }
     }
@@ -145,33 +229,15 @@ impl FlowPlayer {
         matches!(&self.flow, Flow::Binance { flow, .. } if flow.is_behind())
     }
 
-    /// The text of a frame of the recording.
-    pub fn frame(&self, at: Range<usize>) -> &str {
-        match &self.flow {
-            Flow::Binance { flow, .. } => flow.frame(at),
-            _ => "",
-        }
-    }
-
-    /// Updates that a recorded stream has brought, and the number of the last one.
-    pub fn streamed(&self) -> (u64, u64) {
-        match &self.flow {
-            Flow::Binance { flow, .. } => flow.streamed(),
-            _ => (0, 0),
-        }
-    }
-
-    /// Takes the next step.
-    pub fn step(&mut self, best_bid: Option<HalfTicks>, best_ask: Option<HalfTicks>) -> FlowStep {
+    fn step(&mut self, top: impl FnOnce(usize) -> Top) -> (usize, FlowStep) {
         let at = self.position;
         if !self.is_behind() {
             self.position += 1;
         }
-        match &mut self.flow {
-            Flow::None => FlowStep::Nothing,
-            Flow::Synthetic { flow, .. } => {
-                FlowStep::Command(flow.next_command(Top { best_bid, best_ask }))
-            }
+        let step = match &mut self.flow {
+            // Their parts have tracks of their own.
+            Flow::None | Flow::Several(_) => FlowStep::Nothing,
+            Flow::Synthetic { crowd, .. } => return crowd.step(top),
             Flow::Recorded { flow, .. } => match flow.events().get(at).map(|row| row.event) {
                 Some(FlowEvent::Command(command)) => FlowStep::Command(command),
                 Some(FlowEvent::Print { price, lots, aggressor_side: aggressor }) => {
@@ -179,32 +245,25 @@ impl FlowPlayer {
                 }
                 _ => FlowStep::Nothing,
             },
-            Flow::Binance { flow, .. } => {
-                if flow.is_behind() {
-                    flow.catch_up()
-                } else {
-                    flow.step(at)
-                }
-            }
-        }
-    }
-
-    /// An order was filled, and this is left of it.
-    pub fn on_fill(&mut self, order_id: OrderId, remaining: Lots) {
-        match &mut self.flow {
-            Flow::Synthetic { flow, .. } => flow.on_fill(order_id, remaining),
-            Flow::Binance { flow, .. } => flow.on_fill(order_id, remaining),
-            Flow::None | Flow::Recorded { .. } => {}
-        }
+            Flow::Binance { flow, .. } if flow.is_behind() => flow.catch_up(),
+            Flow::Binance { flow, .. } => flow.step(at),
+        };
+        (0, step)
     }
 
     /// From step 0 to step `position`; `None` when there is no such step.
     fn offset(&self, position: usize) -> Option<Nanos> {
         match &self.flow {
-            Flow::None => None,
+            Flow::None | Flow::Several(_) => None,
+            Flow::Synthetic { crowd, .. } if crowd.is_empty() => None,
             Flow::Synthetic { ticks_hz, .. } => {
                 // From the start each time: no rounding error adds up.
-                let ns = position as u128 * 1_000_000_000 / u128::from(*ticks_hz);
+                let (position, hz) = (position as u64, u64::from(*ticks_hz));
+                let ns = match position.checked_mul(1_000_000_000) {
+                    Some(ticks) => ticks / hz,
+                    // After half a thousand years at the highest pace: a step more or less.
+                    None => (position / hz).saturating_mul(1_000_000_000),
+                };
                 Some(Nanos(i64::try_from(ns).unwrap_or(i64::MAX)))
             }
             Flow::Recorded { flow, speed } => Some(speed.scale(flow.events().get(position)?.at)),
@@ -215,16 +274,10 @@ impl FlowPlayer {
 
 impl Recorded for FlowPlayer {
     fn last_frame(&self) -> &str {
-        match &self.flow {
-            Flow::Binance { flow, .. } => flow.last_frame(),
-            _ => "",
-        }
+        self.stream().map_or("", BinanceFlow::last_frame)
     }
 
     fn book(&self, head: &str, tail: &str) -> Option<String> {
-        match &self.flow {
-            Flow::Binance { flow, .. } => Some(flow.snapshot(head, tail)),
-            _ => None,
-        }
+        self.stream().map(|flow| flow.snapshot(head, tail))
     }
 }

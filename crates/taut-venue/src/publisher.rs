@@ -1,12 +1,13 @@
 //! The incremental channel: engine events become packets.
 
-use taut_engine::{CancelReason, Event};
+use taut_engine::Event;
 use taut_io::{Io, Kernel};
 use taut_market_data::native::TransactionWriter;
 use taut_market_data::{BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade};
-use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Price, SequenceNumber, Side};
+use taut_types::{Instrument, Lots, Nanos, OrderId, Price, SequenceNumber, Side};
 
 use crate::error::VenueError;
+use crate::ids::ById;
 use crate::lines::Lines;
 
 /// What the engine does, as transactions on the lines.
@@ -14,20 +15,24 @@ use crate::lines::Lines;
 pub struct Publisher {
     pub lines: Lines,
     writer: TransactionWriter,
-    instrument: Instrument,
     trade_id: u64,
+    /// What is displayed of each iceberg: its trades say what is left of all of it.
+    icebergs: ById<Lots>,
+    /// The order that is being replaced, and what is displayed of it.
+    replaced: (OrderId, Lots),
     /// Monotonic time of the last packet.
     last_sent: Nanos,
     heartbeats: u64,
 }
 
 impl Publisher {
-    pub const fn new(lines: Lines, instrument: Instrument, stream_id: u32) -> Self {
+    pub fn new(lines: Lines, stream_id: u32) -> Self {
         Self {
             lines,
             writer: TransactionWriter::new(stream_id),
-            instrument,
             trade_id: 0,
+            icebergs: ById::default(),
+            replaced: (OrderId(0), Lots::ZERO),
             last_sent: Nanos::ZERO,
             heartbeats: 0,
         }
@@ -42,16 +47,18 @@ impl Publisher {
         self.heartbeats
     }
 
-    /// Sends what one command changed as one transaction; nothing when it changed nothing.
+    /// Sends what one command changed in an instrument as one transaction; nothing when it changed
+    /// nothing.
     pub fn publish(
         &mut self,
         io: &mut Io<impl Kernel>,
         mono: Nanos,
         utc: Nanos,
+        instrument: &Instrument,
         events: &[Event],
     ) -> Result<(), VenueError> {
         for event in events {
-            self.on_event(io, utc, event)?;
+            self.on_event(io, utc, instrument, event)?;
         }
         self.end_transaction(io, mono, utc)
     }
@@ -62,12 +69,22 @@ impl Publisher {
         io: &mut Io<impl Kernel>,
         mono: Nanos,
         utc: Nanos,
-        price: Price,
-        lots: Lots,
-        aggressor: Side,
+        instrument: &Instrument,
+        trade: Trade,
     ) -> Result<(), VenueError> {
-        self.push_trade(io, utc, price, lots, OrderId(0), aggressor)?;
+        self.push_trade(io, utc, instrument, trade)?;
         self.end_transaction(io, mono, utc)
+    }
+
+    /// An iceberg comes.
+    #[cold]
+    pub fn watch_iceberg(&mut self, order_id: OrderId) {
+        self.icebergs.insert(order_id, Lots::ZERO);
+    }
+
+    /// An order of which so much is displayed is about to be replaced.
+    pub const fn expect_replacement(&mut self, order_id: OrderId, displayed: Lots) {
+        self.replaced = (order_id, displayed);
     }
 
     /// When a heartbeat is due, if nothing is sent before.
@@ -91,52 +108,119 @@ impl Publisher {
         &mut self,
         io: &mut Io<impl Kernel>,
         utc: Nanos,
+        of: &Instrument,
         event: &Event,
     ) -> Result<(), VenueError> {
+        // Only prices that can be told enter a book: see `Exchange`.
+        let told = |half_ticks| of.price(half_ticks).unwrap_or(Price(i64::MAX));
         match *event {
             Event::Trade { maker, price, lots, maker_remaining, aggressor, .. } => {
-                self.push_trade(io, utc, self.price(price), lots, maker, aggressor)?;
-                self.push(io, utc, maker_change(maker, aggressor.opposite(), lots, maker_remaining))
+                self.push_trade(io, utc, of, trade(told(price), lots, maker, aggressor))?;
+                let left = if self.icebergs.is_empty() {
+                    maker_remaining
+                } else {
+                    self.displayed_after(maker, lots, maker_remaining)
+                };
+                self.push(io, utc, of, maker_change(maker, aggressor.opposite(), lots, left))
             }
-            Event::Rested { order_id, side, price, lots, .. } => {
-                let price = self.price(price);
-                let order = BookOrder { order_id, side, price, lots, priority: 0 };
-                self.push(io, utc, EventKind::OrderAdd(order))
+            Event::Rested { order_id, side, price, lots, hidden: false }
+            | Event::Refreshed { order_id, side, price, lots } => {
+                if !self.icebergs.is_empty() {
+                    self.display(order_id, lots);
+                }
+                let order = BookOrder { order_id, side, price: told(price), lots, priority: 0 };
+                self.push(io, utc, of, EventKind::OrderAdd(order))
             }
-            Event::Cancelled { order_id, side, reason: CancelReason::Requested, .. } => {
-                self.push(io, utc, EventKind::OrderDelete { order_id, side })
+            Event::Cancelled { order_id, side, was_resting, .. } => {
+                if !self.icebergs.is_empty() {
+                    self.icebergs.remove(&order_id);
+                }
+                // What never rested was never there.
+                if !was_resting {
+                    return Ok(());
+                }
+                self.push(io, utc, of, EventKind::OrderDelete { order_id, side })
             }
+            Event::Rejected { order_id, .. } if !self.icebergs.is_empty() => {
+                self.icebergs.remove(&order_id);
+                Ok(())
+            }
+            Event::Replaced {
+                order_id, side, displayed, kept_priority, was_resting: true, ..
+            } => self.push_replaced(
+                io,
+                utc,
+                of,
+                (order_id, side),
+                kept_priority.then_some(displayed),
+            ),
             Event::Reduced { order_id, side, by, remaining, .. } => {
                 let reason = ReduceReason::Cancel;
-                self.push(io, utc, EventKind::OrderReduce { order_id, side, by, remaining, reason })
+                let change = EventKind::OrderReduce { order_id, side, by, remaining, reason };
+                self.push(io, utc, of, change)
             }
             Event::Level { side, price, lots, order_count } => {
-                let (price, place) = (self.price(price), LevelPlace::ByPrice);
+                let (price, place) = (told(price), LevelPlace::ByPrice);
                 let level = LevelUpdate { side, price, lots, order_count, place };
-                self.push(io, utc, EventKind::Level(level))
+                self.push(io, utc, of, EventKind::Level(level))
             }
             // Answers, and remainders that never rested: the book is as it was.
             _ => Ok(()),
         }
     }
 
-    /// The feed numbers its trades itself: those of the engine and the prints are one series.
+    /// An order is no more where it stood, or has less displayed there.
+    #[cold]
+    fn push_replaced(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        utc: Nanos,
+        of: &Instrument,
+        (order_id, side): (OrderId, Side),
+        displayed: Option<Lots>,
+    ) -> Result<(), VenueError> {
+        let Some(remaining) = displayed else {
+            return self.push(io, utc, of, EventKind::OrderDelete { order_id, side });
+        };
+        self.display(order_id, remaining);
+        let (expected, before) = self.replaced;
+        if expected != order_id || before <= remaining {
+            return Ok(());
+        }
+        let (by, reason) = (Lots(before.0 - remaining.0), ReduceReason::Cancel);
+        self.push(io, utc, of, EventKind::OrderReduce { order_id, side, by, remaining, reason })
+    }
+
+    /// So much of an order is displayed now; only icebergs are remembered.
+    #[cold]
+    fn display(&mut self, order_id: OrderId, lots: Lots) {
+        if let Some(displayed) = self.icebergs.get_mut(&order_id) {
+            *displayed = lots;
+        }
+    }
+
+    /// What is displayed of a maker after a trade of so many lots.
+    #[cold]
+    fn displayed_after(&mut self, order_id: OrderId, lots: Lots, remaining: Lots) -> Lots {
+        let Some(displayed) = self.icebergs.get_mut(&order_id) else { return remaining };
+        *displayed = Lots((displayed.0 - lots.0).max(0));
+        let left = *displayed;
+        if remaining == Lots::ZERO {
+            self.icebergs.remove(&order_id);
+        }
+        left
+    }
+
+    /// The feed numbers its trades itself: those of the engines and the prints are one series.
     fn push_trade(
         &mut self,
         io: &mut Io<impl Kernel>,
         utc: Nanos,
-        price: Price,
-        lots: Lots,
-        resting_order: OrderId,
-        aggressor: Side,
+        of: &Instrument,
+        trade: Trade,
     ) -> Result<(), VenueError> {
         self.trade_id += 1;
-        let (trade_id, aggressor) = (self.trade_id, Some(aggressor));
-        self.push(
-            io,
-            utc,
-            EventKind::Trade(Trade { trade_id, price, lots, aggressor, resting_order }),
-        )
+        self.push(io, utc, of, EventKind::Trade(Trade { trade_id: self.trade_id, ..trade }))
     }
 
     /// In line wherever it is called: each kind of change is written straight into the packet.
@@ -145,11 +229,12 @@ impl Publisher {
         &mut self,
         io: &mut Io<impl Kernel>,
         utc: Nanos,
+        of: &Instrument,
         change: EventKind,
     ) -> Result<(), VenueError> {
-        let Self { lines, writer, instrument, .. } = self;
+        let Self { lines, writer, .. } = self;
         let send = &mut |sequence, packet: &[u8]| lines.send(io, sequence, packet);
-        writer.push_event(utc, instrument.id(), &change, send)
+        writer.push_event(utc, of.id(), &change, send)
     }
 
     fn end_transaction(
@@ -164,11 +249,11 @@ impl Publisher {
         }
         Ok(())
     }
+}
 
-    /// Only prices that can be told enter the book: see `Exchange`.
-    fn price(&self, half_ticks: HalfTicks) -> Price {
-        self.instrument.price(half_ticks).unwrap_or(Price(i64::MAX))
-    }
+/// A trade, whose number the feed gives.
+pub const fn trade(price: Price, lots: Lots, resting_order: OrderId, aggressor: Side) -> Trade {
+    Trade { trade_id: 0, price, lots, aggressor: Some(aggressor), resting_order }
 }
 
 /// What a fill does to the order that rested.

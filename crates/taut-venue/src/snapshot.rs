@@ -1,9 +1,12 @@
-//! The snapshot channel: the whole book, again and again.
+//! The snapshot channel: all books, one after the other, again and again.
 //!
-//! The book is copied at one moment, between two commands, and the copy is sent in bursts, so that
-//! no order waits for a cycle.
+//! A book is copied at one moment, between two commands, and the copy is sent in bursts, so that no
+//! order waits for a cycle.
+
+use std::iter::empty;
 
 use taut_book::OrderBook;
+use taut_fix::Now;
 use taut_io::{Io, Kernel};
 use taut_market_data::native::{InstrumentDefinition, SnapshotWriter};
 use taut_market_data::{BookOrder, LevelPlace, LevelUpdate};
@@ -12,17 +15,19 @@ use taut_types::{HalfTicks, Instrument, Nanos, Price, SequenceNumber, Side};
 use crate::channel::Channel;
 use crate::config::VenueConfig;
 use crate::error::VenueError;
+use crate::listing::Listing;
 
 /// The cycle and where it stands.
 #[derive(Debug)]
 pub struct SnapshotCycle {
     channel: Channel,
     writer: SnapshotWriter,
-    instrument: Instrument,
     interval: Nanos,
     burst_packets: usize,
     burst_interval: Nanos,
-    /// The next packet of the copy; `None` when it is all sent.
+    /// The place of the book whose turn it is.
+    place: usize,
+    /// The next packet of its copy; `None` when it has not been copied.
     next_packet: Option<usize>,
     /// When the next burst, or the next cycle, is due.
     due: Nanos,
@@ -37,10 +42,10 @@ impl SnapshotCycle {
         Self {
             channel,
             writer: SnapshotWriter::with_capacity(config.stream_id, levels, orders),
-            instrument: config.instrument,
             interval: config.snapshot_interval,
             burst_packets: config.snapshot_burst_packets,
             burst_interval: config.snapshot_burst_interval,
+            place: 0,
             next_packet: None,
             due: Nanos::ZERO,
             began: Nanos::ZERO,
@@ -65,42 +70,64 @@ impl SnapshotCycle {
         &self.channel
     }
 
-    /// Sends the next burst; the first of a cycle copies the book, as of `last_sequence`.
-    pub fn burst(
+    /// Sends the next burst; the first of a book copies it, as of `last_sequence`. A book that no
+    /// order has come to yet is empty.
+    pub fn burst<'b>(
         &mut self,
         io: &mut Io<impl Kernel>,
-        mono: Nanos,
-        utc: Nanos,
-        book: &OrderBook,
+        now: Now,
+        listings: &[Listing],
+        book: impl Fn(usize) -> Option<&'b OrderBook>,
         last_sequence: SequenceNumber,
     ) -> Result<(), VenueError> {
-        let first = match self.next_packet {
-            Some(next) => next,
-            None => {
-                self.capture(book, last_sequence);
-                self.began = mono;
-                0
+        let mut left = self.burst_packets;
+        while let Some(Listing { instrument, .. }) = listings.get(self.place) {
+            let first = match self.next_packet {
+                Some(next) => next,
+                None => {
+                    if self.place == 0 {
+                        self.began = now.mono;
+                    }
+                    self.capture(instrument, book(self.place), last_sequence);
+                    0
+                }
+            };
+            let end = self.writer.packet_count();
+            let stop = end.min(first + left);
+            let definition = definition(instrument);
+            for index in first..stop {
+                self.channel.send(io, self.writer.packet(index, now.utc, &definition))?;
             }
-        };
-        let end = self.writer.packet_count();
-        let stop = end.min(first + self.burst_packets);
-        let definition = definition(&self.instrument);
-        for index in first..stop {
-            self.channel.send(io, self.writer.packet(index, utc, &definition))?;
-        }
-        if stop == end {
+            left -= stop - first;
+            if stop < end {
+                self.next_packet = Some(stop);
+                break;
+            }
             self.next_packet = None;
+            self.place += 1;
+            if left == 0 {
+                break;
+            }
+        }
+        if self.place == listings.len() {
+            self.place = 0;
             self.cycles_sent += 1;
-            self.due = (self.began + self.interval).max(mono);
+            self.due = (self.began + self.interval).max(now.mono);
         } else {
-            self.next_packet = Some(stop);
-            self.due = mono + self.burst_interval;
+            self.due = now.mono + self.burst_interval;
         }
         Ok(())
     }
 
-    fn capture(&mut self, book: &OrderBook, last_sequence: SequenceNumber) {
-        let instrument = self.instrument;
+    fn capture(
+        &mut self,
+        instrument: &Instrument,
+        book: Option<&OrderBook>,
+        last_sequence: SequenceNumber,
+    ) {
+        let Some(book) = book else {
+            return self.writer.capture(last_sequence, empty(), empty());
+        };
         let price = |half_ticks: HalfTicks| instrument.price(half_ticks).unwrap_or(Price(i64::MAX));
         let levels = Side::BOTH.into_iter().flat_map(|side| {
             book.levels(side).map(move |level| LevelUpdate {

@@ -1,11 +1,13 @@
 //! The venue over real loopback sockets and on the simulated kernel, on a made-up clock.
 
 mod allocation;
+mod amend;
 mod client;
 mod consumer;
 mod entry;
 mod feed;
 mod lines;
+mod many;
 mod recorded;
 mod rig;
 mod sessions;

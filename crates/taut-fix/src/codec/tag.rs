@@ -10,12 +10,16 @@ macro_rules! tags {
 }
 
 tags! {
+    ACCOUNT = 1;
     AVG_PX = 6;
     BEGIN_SEQ_NO = 7;
     CL_ORD_ID = 11;
     CUM_QTY = 14;
     END_SEQ_NO = 16;
     EXEC_ID = 17;
+    EXEC_INST = 18;
+    EXEC_REF_ID = 19;
+    EXEC_TRANS_TYPE = 20;
     LAST_PX = 31;
     LAST_QTY = 32;
     MSG_SEQ_NUM = 34;
@@ -42,9 +46,11 @@ tags! {
     NEXT_EXPECTED_MSG_SEQ_NUM = 789;
     LAST_MSG_SEQ_NUM_PROCESSED = 369;
     ENCRYPT_METHOD = 98;
+    STOP_PX = 99;
     CXL_REJ_REASON = 102;
     ORD_REJ_REASON = 103;
     HEART_BT_INT = 108;
+    MAX_FLOOR = 111;
     TEST_REQ_ID = 112;
     ORIG_SENDING_TIME = 122;
     GAP_FILL_FLAG = 123;
@@ -57,6 +63,15 @@ tags! {
     BUSINESS_REJECT_REF_ID = 379;
     BUSINESS_REJECT_REASON = 380;
     CXL_REJ_RESPONSE_TO = 434;
+    MASS_CANCEL_REQUEST_TYPE = 530;
+    MASS_CANCEL_RESPONSE = 531;
+    MASS_CANCEL_REJECT_REASON = 532;
+    TOTAL_AFFECTED_ORDERS = 533;
+    MASS_STATUS_REQ_ID = 584;
+    MASS_STATUS_REQ_TYPE = 585;
+    ORD_STATUS_REQ_ID = 790;
+    TOT_NUM_REPORTS = 911;
+    LAST_RPT_REQUESTED = 912;
 }
 
 /// Whether the tag belongs to the standard header, which must stand before the body.

@@ -15,8 +15,12 @@ pub struct InlineText<const N: usize> {
     bytes: [u8; N],
 }
 
-/// ClOrdID, OrderID, ExecID, Symbol, CompIDs: up to 23 bytes (24 with its length).
+/// Symbol, Account, and ids of our own such as ClOrdID: up to 23 bytes (24 with its length).
 pub type ShortText = InlineText<23>;
+
+/// Ids that another side chose, such as OrderID and ExecID: up to 39 bytes (40 with its length), as
+/// much as a UUID needs.
+pub type LongText = InlineText<39>;
 
 /// A CompID of a session of any version: up to 31 bytes (32 with its length).
 pub type CompId = InlineText<31>;
@@ -70,13 +74,15 @@ impl<const N: usize> InlineText<N> {
     }
 }
 
-impl ShortText {
-    /// The decimal digits of a number.
+impl<const N: usize> InlineText<N> {
+    /// The decimal digits of a number. 20 at the most: a text with less room becomes `0`.
     #[must_use]
     pub fn from_u64(value: u64) -> Self {
         let len = number::digit_count(value);
-        let mut bytes = [0; 23];
-        // 20 digits at the most fit 23 bytes.
+        if len > N {
+            return Self::zero();
+        }
+        let mut bytes = [0; N];
         if let Some(room) = bytes.get_mut(..len) {
             number::fill(room, value);
         }
@@ -97,6 +103,16 @@ impl ShortText {
     #[must_use]
     pub fn to_symbol(&self) -> Option<Symbol> {
         Symbol::new(self.as_bytes())
+    }
+}
+
+impl From<ShortText> for LongText {
+    fn from(text: ShortText) -> Self {
+        let mut bytes = [0; 39];
+        if let Some(room) = bytes.first_chunk_mut() {
+            *room = text.bytes;
+        }
+        Self { len: text.len, bytes }
     }
 }
 

@@ -5,8 +5,11 @@ use crate::codec::index::{FieldIndex, Slot};
 use crate::codec::writer::Writer;
 use crate::error::FixError;
 use crate::messages::execution::{ExecutionReport, OrderCancelReject};
-use crate::messages::order::{NewOrderSingle, OrderCancelRequest};
+use crate::messages::order::{NewOrderSingle, OrderCancelReplaceRequest, OrderCancelRequest};
 use crate::messages::reject::{BusinessMessageReject, Reject};
+use crate::messages::status::{
+    OrderMassCancelReport, OrderMassCancelRequest, OrderMassStatusRequest, OrderStatusRequest,
+};
 
 /// A message that this crate writes.
 pub trait TypedMessage {
@@ -36,10 +39,16 @@ typed! {
     OrderCancelReject<'_> => b"9",
     NewOrderSingle => b"D",
     OrderCancelRequest => b"F",
+    OrderCancelReplaceRequest => b"G",
+    OrderStatusRequest => b"H",
+    OrderMassStatusRequest => b"AF",
+    OrderMassCancelRequest => b"q",
+    OrderMassCancelReport<'_> => b"r",
     BusinessMessageReject<'_> => b"j",
 }
 
 /// What a session delivered, when it is order flow. Texts borrow from the message.
+#[expect(clippy::large_enum_variant, reason = "the report is what comes, and nothing is kept")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OrderFlow<'a> {
@@ -53,6 +62,16 @@ pub enum OrderFlow<'a> {
     NewOrderSingle(NewOrderSingle),
     /// F
     OrderCancelRequest(OrderCancelRequest),
+    /// G
+    OrderCancelReplaceRequest(OrderCancelReplaceRequest),
+    /// H
+    OrderStatusRequest(OrderStatusRequest),
+    /// AF
+    OrderMassStatusRequest(OrderMassStatusRequest),
+    /// q
+    OrderMassCancelRequest(OrderMassCancelRequest),
+    /// r
+    OrderMassCancelReport(OrderMassCancelReport<'a>),
     /// j: the peer's application cannot do what a message of ours asked.
     BusinessMessageReject(BusinessMessageReject<'a>),
     /// Any other type.
@@ -80,6 +99,11 @@ impl<'a> OrderFlow<'a> {
             b"9" => Self::OrderCancelReject(OrderCancelReject::decode(body)?),
             b"j" => Self::BusinessMessageReject(BusinessMessageReject::decode(body)?),
             b"3" => Self::Reject(Reject::decode(body)?),
+            b"G" => Self::OrderCancelReplaceRequest(OrderCancelReplaceRequest::decode(body)?),
+            b"H" => Self::OrderStatusRequest(OrderStatusRequest::decode(body)?),
+            b"AF" => Self::OrderMassStatusRequest(OrderMassStatusRequest::decode(body)?),
+            b"q" => Self::OrderMassCancelRequest(OrderMassCancelRequest::decode(body)?),
+            b"r" => Self::OrderMassCancelReport(OrderMassCancelReport::decode(body)?),
             _ => Self::Other,
         })
     }

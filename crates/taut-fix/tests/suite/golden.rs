@@ -179,7 +179,7 @@ fn execution_report_of_a_refusal() {
         last_price: None,
         leaves_qty: Qty::whole(0),
         cum_qty: Qty::whole(0),
-        avg_price: Price(0),
+        avg_price: Some(Price(0)),
         ord_rej_reason: Some(1),
         text: b"no such symbol",
         ..report(&order(42, at(NOW)), at(NOW))
@@ -205,7 +205,7 @@ fn order_cancel_reject() {
     let reject = OrderCancelReject {
         order_id: text("V1"),
         cl_ord_id: text("43"),
-        orig_cl_ord_id: text("42"),
+        orig_cl_ord_id: Some(text("42")),
         ord_status: OrdStatus::Filled,
         response_to: ResponseTo::CancelRequest,
         reason: Some(CancelRejectReason::TooLateToCancel),
@@ -224,15 +224,12 @@ fn order_cancel_reject() {
 #[test]
 fn business_message_reject() {
     let golden = "8=FIX.4.4|9=98|35=j|34=2|49=VENUE|52=20260302-09:30:00.250|56=BUYER|45=2|\
-                  58=Unsupported Message Type|372=H|380=3|10=022|";
-    assert_eq!(
-        answer("35=H|34=2|49=BUYER|52=20260302-09:30:00.250|56=VENUE|11=1|54=1|55=A|"),
-        golden
-    );
+                  58=Unsupported Message Type|372=Y|380=3|10=039|";
+    assert_eq!(answer("35=Y|34=2|49=BUYER|52=20260302-09:30:00.250|56=VENUE|262=1|"), golden);
     let read = wire(golden);
     let event = buyer().handle_bytes(at(NOW), &read).event;
     let Some(Told::Flow(OrderFlow::BusinessMessageReject(reject))) = event else {
         panic!("{event:?}")
     };
-    assert_eq!((reject.ref_sequence, reject.ref_msg_type, reject.ref_id), (2, text("H"), None));
+    assert_eq!((reject.ref_sequence, reject.ref_msg_type, reject.ref_id), (2, text("Y"), None));
 }

@@ -118,8 +118,8 @@ fn orders_reports_cancels_and_rejects_arrive_as_they_were_sent() {
 
     let reject = OrderCancelReject {
         order_id: report.order_id,
-        cl_ord_id: cancel.cl_ord_id,
-        orig_cl_ord_id: cancel.orig_cl_ord_id,
+        cl_ord_id: cancel.cl_ord_id.into(),
+        orig_cl_ord_id: Some(cancel.orig_cl_ord_id.into()),
         ord_status: OrdStatus::Filled,
         response_to: ResponseTo::CancelRequest,
         reason: Some(CancelRejectReason::TooLateToCancel),

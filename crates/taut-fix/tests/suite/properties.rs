@@ -2,12 +2,15 @@
 
 use proptest::prelude::*;
 use taut_fix::{
-    Body, ExecType, ExecutionReport, FieldIndex, Framed, MESSAGE_BYTES_MAX, NewOrderSingle,
-    OrdStatus, OrderCancelRequest, OrderFlow, ShortText, frame,
+    Body, ExecTransType, ExecType, ExecutionReport, FieldIndex, Framed, LongText,
+    MESSAGE_BYTES_MAX, MassCancelType, MassStatus, MassStatusType, NewOrderSingle, OrdStatus,
+    OrderCancelReplaceRequest, OrderCancelRequest, OrderFlow, OrderMassCancelReport,
+    OrderMassCancelRequest, OrderMassStatusRequest, OrderStatusRequest, Role, SessionConfig,
+    ShortText, frame,
 };
-use taut_types::{Nanos, OrderType, Price, Qty, Side, TimeInForce};
+use taut_types::{Nanos, OrderFlags, OrderType, Price, Qty, Side, TimeInForce};
 
-use crate::support::{Driver, Told, acceptor, at, initiator, message, sent, told};
+use crate::support::{Driver, Told, acceptor, at, config, initiator, message, sent, told};
 
 const HEADER: &str = "49=BUYER|52=20260302-09:30:00.000|56=VENUE";
 
@@ -37,18 +40,93 @@ fn millis() -> impl Strategy<Value = Nanos> {
     (631_152_000_000i64..5_680_281_600_000).prop_map(Nanos::from_millis)
 }
 
-fn new_order() -> impl Strategy<Value = NewOrderSingle> {
-    let price = prop::option::of(any::<i64>().prop_map(Price));
-    (short(), short(), side(), 0u8..4, price, qty(1), millis()).prop_map(
-        |(cl_ord_id, symbol, side, time_in_force, price, qty, transact_time)| NewOrderSingle {
+fn long() -> impl Strategy<Value = LongText> {
+    prop::collection::vec(0x20u8..=0x7e, 1..=39)
+        .prop_map(|bytes| LongText::new(&bytes).expect("a long text"))
+}
+
+fn maybe_long() -> impl Strategy<Value = Option<LongText>> {
+    prop::option::of(long())
+}
+
+fn maybe_price() -> impl Strategy<Value = Option<Price>> {
+    prop::option::of(any::<i64>().prop_map(Price))
+}
+
+prop_compose! {
+    fn new_order()(
+        ids in (short(), prop::option::of(short()), short()),
+        side in side(),
+        time_in_force in 0u8..4,
+        flags in 0u8..4,
+        prices in [maybe_price(), maybe_price()],
+        qty in qty(1),
+        max_floor in prop::option::of(qty(0)),
+        transact_time in millis(),
+    ) -> NewOrderSingle {
+        let (cl_ord_id, account, symbol) = ids;
+        let [price, stop_price] = prices;
+        NewOrderSingle {
             cl_ord_id,
+            account,
             symbol,
             side,
             order_type: if price.is_some() { OrderType::Limit } else { OrderType::Market },
             time_in_force: TimeInForce::from_index(time_in_force).expect("an index"),
+            flags: OrderFlags::from_bits(flags).expect("known bits"),
             price,
+            stop_price,
             qty,
+            max_floor,
             transact_time,
+        }
+    }
+}
+
+fn status_request() -> impl Strategy<Value = OrderStatusRequest> {
+    (short(), short(), side(), prop::option::of(short())).prop_map(
+        |(cl_ord_id, symbol, side, request_id)| OrderStatusRequest {
+            cl_ord_id,
+            symbol,
+            side,
+            request_id,
+        },
+    )
+}
+
+fn mass_status_request() -> impl Strategy<Value = OrderMassStatusRequest> {
+    (short(), (0x21..0x7f_u8).prop_map(MassStatusType::from_byte), prop::option::of(short()))
+        .prop_map(|(request_id, scope, symbol)| OrderMassStatusRequest {
+            request_id,
+            scope,
+            symbol,
+        })
+}
+
+fn mass_cancel_request() -> impl Strategy<Value = OrderMassCancelRequest> {
+    (short(), prop::option::of(short()), prop::option::of(side()), millis()).prop_map(
+        |(cl_ord_id, symbol, side, transact_time)| OrderMassCancelRequest {
+            cl_ord_id,
+            scope: if symbol.is_some() { MassCancelType::Security } else { MassCancelType::All },
+            symbol,
+            side,
+            transact_time,
+        },
+    )
+}
+
+fn mass_cancel_report() -> impl Strategy<Value = OrderMassCancelReport<'static>> {
+    let code = || (0x21..0x7f_u8).prop_map(MassCancelType::from_byte);
+    let number = || prop::option::of(any::<u32>());
+    (maybe_long(), long(), code(), code(), number(), number()).prop_map(
+        |(cl_ord_id, order_id, scope, response, reason, affected)| OrderMassCancelReport {
+            cl_ord_id,
+            order_id,
+            scope,
+            response,
+            reason,
+            affected,
+            text: b"all of them",
         },
     )
 }
@@ -68,21 +146,32 @@ fn cancel_request() -> impl Strategy<Value = OrderCancelRequest> {
 
 prop_compose! {
     fn execution_report()(
-        ids in (short(), short(), short(), prop::option::of(short()), short()),
-        exec_type in prop::sample::select(ExecType::ALL),
-        ord_status in prop::sample::select(OrdStatus::ALL),
+        ids in (long(), long(), maybe_long(), maybe_long(), maybe_long()),
+        refs in (maybe_long(), prop::option::of(prop::sample::select(ExecTransType::ALL))),
+        mass in prop::option::of((long(), prop::option::of(any::<u32>()), any::<bool>())),
+        account in maybe_long(),
+        exec_type in (0x21..0x7f_u8).prop_map(ExecType::from_byte),
+        ord_status in (0x21..0x7f_u8).prop_map(OrdStatus::from_byte),
         side in side(),
-        quantities in (qty(0), qty(0), qty(0), qty(0)),
-        last_price in prop::option::of(any::<i64>().prop_map(Price)),
-        avg_price in any::<i64>().prop_map(Price),
+        quantities in (prop::option::of(qty(0)), qty(0), qty(0), qty(0)),
+        prices in [maybe_price(), maybe_price(), maybe_price()],
         ord_rej_reason in prop::option::of(prop::sample::select(&[0, 1, 2, 3, 6, 11, 13, 99][..])),
         transact_time in prop::option::of(millis()),
     ) -> ExecutionReport<'static> {
         let (order_id, exec_id, cl_ord_id, orig_cl_ord_id, symbol) = ids;
         let (order_qty, last_qty, leaves_qty, cum_qty) = quantities;
+        let [last_price, avg_price, price] = prices;
         ExecutionReport {
             order_id, exec_id, cl_ord_id, orig_cl_ord_id, exec_type, ord_status, symbol, side,
             order_qty, last_qty, last_price, leaves_qty, cum_qty, avg_price, ord_rej_reason,
+            account, price,
+            exec_ref_id: refs.0,
+            exec_trans_type: refs.1,
+            mass_status: mass.map(|(request_id, total, is_last)| MassStatus {
+                request_id,
+                total,
+                is_last,
+            }),
             text: b"as it was = said",
             transact_time,
         }
@@ -90,7 +179,16 @@ prop_compose! {
 }
 
 fn logged_on() -> (Driver, Driver) {
-    let (mut buyer, mut venue) = (initiator(30), acceptor());
+    log_on(initiator(30), acceptor())
+}
+
+/// Without a dictionary: codes that no version has pass, too.
+fn logged_on_to_anything() -> (Driver, Driver) {
+    let open = |role| Driver::new(SessionConfig { dictionaries: None, ..config(role) });
+    log_on(open(Role::Initiator), open(Role::Acceptor))
+}
+
+fn log_on(mut buyer: Driver, mut venue: Driver) -> (Driver, Driver) {
     buyer.connect(at(0.0));
     venue.connect(at(0.0));
     let mut out = [0; 512];
@@ -179,6 +277,35 @@ const VALUES: &[&str] = &[
 
 proptest! {
     #[test]
+    fn what_is_asked_about_many_survives_the_wire(
+        status in status_request(),
+        mass_status in mass_status_request(),
+        mass_cancel in mass_cancel_request(),
+        report in mass_cancel_report(),
+        order in new_order(),
+        orig_cl_ord_id in short(),
+    ) {
+        let replace = OrderCancelReplaceRequest { orig_cl_ord_id, order };
+        let (mut buyer, mut venue) = logged_on_to_anything();
+        let mut out = [0; 512];
+        let range = buyer.send(at(0.0), &status, &mut out).expect("room");
+        let event = venue.handle_bytes(at(0.0), &out[range]).event;
+        prop_assert_eq!(event, Some(Told::Flow(OrderFlow::OrderStatusRequest(status))));
+        let range = buyer.send(at(0.0), &mass_status, &mut out).expect("room");
+        let event = venue.handle_bytes(at(0.0), &out[range]).event;
+        prop_assert_eq!(event, Some(Told::Flow(OrderFlow::OrderMassStatusRequest(mass_status))));
+        let range = buyer.send(at(0.0), &mass_cancel, &mut out).expect("room");
+        let event = venue.handle_bytes(at(0.0), &out[range]).event;
+        prop_assert_eq!(event, Some(Told::Flow(OrderFlow::OrderMassCancelRequest(mass_cancel))));
+        let range = buyer.send(at(0.0), &replace, &mut out).expect("room");
+        let event = venue.handle_bytes(at(0.0), &out[range]).event;
+        prop_assert_eq!(event, Some(Told::Flow(OrderFlow::OrderCancelReplaceRequest(replace))));
+        let range = venue.send(at(0.0), &report, &mut out).expect("room");
+        let event = buyer.handle_bytes(at(0.0), &out[range]).event;
+        prop_assert_eq!(event, Some(Told::Flow(OrderFlow::OrderMassCancelReport(report))));
+    }
+
+    #[test]
     fn orders_survive_the_wire(order in new_order()) {
         let (mut buyer, mut venue) = logged_on();
         let mut out = [0; 512];
@@ -199,7 +326,7 @@ proptest! {
 
     #[test]
     fn reports_survive_the_wire(report in execution_report()) {
-        let (mut buyer, mut venue) = logged_on();
+        let (mut buyer, mut venue) = logged_on_to_anything();
         let mut out = [0; 1024];
         let range = venue.send(at(0.0), &report, &mut out).expect("a report");
         let event = buyer.handle_bytes(at(0.0), &out[range]).event;

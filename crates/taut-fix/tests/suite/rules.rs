@@ -250,8 +250,8 @@ fn market_orders_and_every_time_in_force_are_read() {
 fn unknown_types_are_rejected_and_unsupported_ones_left_to_the_business() {
     let (answers, _) = answer_of(&from_buyer("*", 2, ""));
     assert_eq!(answers, ["35=3|34=2|45=2|58=Invalid MsgType|372=*|373=11|"]);
-    let (answers, _) = answer_of(&from_buyer("H", 2, "11=x|54=1|55=A|"));
-    assert_eq!(answers, ["35=j|34=2|45=2|58=Unsupported Message Type|372=H|380=3|"]);
+    let (answers, _) = answer_of(&from_buyer("Y", 2, "262=x|"));
+    assert_eq!(answers, ["35=j|34=2|45=2|58=Unsupported Message Type|372=Y|380=3|"]);
 }
 
 #[test]

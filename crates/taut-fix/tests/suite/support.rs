@@ -7,17 +7,17 @@ use std::sync::{Arc, OnceLock};
 
 use taut_fix::{
     BeginString, CompId, Counters, Dictionaries, DisconnectReason, Event, ExecType,
-    ExecutionReport, FieldIndex, FixError, MESSAGE_BYTES_MAX, MemoryStore, NewOrderSingle, Now,
-    OrdStatus, OrderCancelRequest, OrderFlow, Role, Session, SessionConfig, ShortText, State,
-    Store, TypedMessage, fix44, msg_type,
+    ExecutionReport, FieldIndex, FixError, InlineText, MESSAGE_BYTES_MAX, MemoryStore,
+    NewOrderSingle, Now, OrdStatus, OrderCancelRequest, OrderFlow, Role, Session, SessionConfig,
+    ShortText, State, Store, TypedMessage, fix44, msg_type,
 };
-use taut_types::{Nanos, OrderType, Price, Qty, Side, TimeInForce};
+use taut_types::{Nanos, OrderFlags, OrderType, Price, Qty, Side, TimeInForce};
 
 /// 2026-03-02 09:30:00 UTC.
 pub const START_UTC: i64 = 1_772_443_800_000_000_000;
 
-pub fn text(text: &str) -> ShortText {
-    ShortText::new(text.as_bytes()).expect("a short text")
+pub fn text<const N: usize>(text: &str) -> InlineText<N> {
+    InlineText::new(text.as_bytes()).expect("a short text")
 }
 
 pub fn at(seconds: f64) -> Now {
@@ -221,6 +221,10 @@ pub fn body(message: &[u8]) -> String {
 
 pub fn order(id: u64, now: Now) -> NewOrderSingle {
     NewOrderSingle {
+        account: None,
+        flags: OrderFlags::NONE,
+        stop_price: None,
+        max_floor: None,
         cl_ord_id: ShortText::from_u64(id),
         symbol: text("AAPL"),
         side: Side::Buy,
@@ -247,18 +251,23 @@ pub fn report(order: &NewOrderSingle, now: Now) -> ExecutionReport<'static> {
     ExecutionReport {
         order_id: text("V1"),
         exec_id: text("E1"),
-        cl_ord_id: order.cl_ord_id,
+        cl_ord_id: Some(order.cl_ord_id.into()),
         orig_cl_ord_id: None,
+        exec_ref_id: None,
+        exec_trans_type: None,
+        account: None,
+        price: None,
+        mass_status: None,
         exec_type: ExecType::Trade,
         ord_status: OrdStatus::PartiallyFilled,
-        symbol: order.symbol,
+        symbol: Some(order.symbol.into()),
         side: order.side,
-        order_qty: order.qty,
+        order_qty: Some(order.qty),
         last_qty: Qty::whole(40),
         last_price: order.price,
         leaves_qty: Qty::whole(order.qty.mantissa - 40),
         cum_qty: Qty::whole(40),
-        avg_price: order.price.unwrap_or_default(),
+        avg_price: Some(order.price.unwrap_or_default()),
         ord_rej_reason: None,
         text: b"",
         transact_time: Some(now.utc),
@@ -410,7 +419,8 @@ pub fn told(event: &Told<'_>) -> String {
             format!("cancel of {}", cancel.orig_cl_ord_id)
         }
         Told::Flow(OrderFlow::ExecutionReport(report)) => {
-            format!("report {:?} of {}", report.exec_type, report.cl_ord_id)
+            let of = report.cl_ord_id.map_or("nothing".into(), |id| id.to_string());
+            format!("report {:?} of {of}", report.exec_type)
         }
         Told::Flow(OrderFlow::OrderCancelReject(reject)) => {
             format!("cancel reject of {}", reject.cl_ord_id)

@@ -9,8 +9,9 @@ use taut_market_data::{Batch, Event, EventKind, LevelPlace, LevelUpdate, Soundne
 use taut_ring::Payload;
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Nanos, Price, Side};
 
-use crate::client::{GatewayState, Owner};
+use crate::client::GatewayState;
 use crate::message::{GatewayEvent, at_position};
+use crate::owner::Owner;
 
 /// Pieces that are told in one go: some hundred nanoseconds.
 const PIECES_IN_A_ROW: usize = 32;

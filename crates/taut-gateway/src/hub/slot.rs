@@ -4,9 +4,10 @@ use taut_ring::{Payload, RingError, spsc};
 use taut_sys::Doorbell;
 use taut_types::{InstrumentId, Nanos};
 
-use crate::client::{GatewayState, Owner};
+use crate::client::GatewayState;
 use crate::hub::download::Download;
 use crate::message::{Request, RequestKind, RequestReader};
+use crate::owner::Owner;
 use crate::regions::{REPLY_SLOTS, StrategyRegions};
 
 /// Requests that are passed over in a row because they are none.

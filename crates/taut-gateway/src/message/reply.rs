@@ -12,10 +12,9 @@ use taut_types::{
     OrderType, Price, Qty, Side, Symbol, TimeInForce,
 };
 
-use crate::client::Owner;
-
-use super::update::OrderUpdate;
-use super::{FIRST_KIND, Slots, byte, head, high, kind, kind_of, low, word};
+use crate::message::slots::{FIRST_KIND, Slots, byte, head, high, kind, kind_of, low, word};
+use crate::message::update::OrderUpdate;
+use crate::owner::Owner;
 
 /// An order that is not over, as a strategy may look it up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -276,7 +275,7 @@ mod tests {
         let order = |terms| OpenOrder {
             id: ClientOrderId(u64::MAX),
             terms,
-            state: OrderState::PendingCancel,
+            state: OrderState::Suspended,
             lots_open: Lots(4),
             tag: 77,
         };

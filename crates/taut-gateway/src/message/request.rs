@@ -1,13 +1,14 @@
 //! What a strategy asks for.
 
 use taut_lat::StageOffsets;
+use taut_oms::OrderFilter;
 use taut_ring::Payload;
 use taut_types::{
     AccountId, ClientOrderId, InstrumentId, Lots, Nanos, OrderFlags, OrderTerms, OrderType, Price,
     Side, TimeInForce,
 };
 
-use super::{Slots, byte, head, high, kind, kind_of, low, word};
+use crate::message::slots::{Slots, byte, head, high, kind, kind_of, low, word};
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,34 +24,10 @@ pub enum RequestKind {
     },
     /// Cancel the order.
     Cancel,
-    /// Cancel all orders of the strategy that the filter means.
+    /// Cancel all orders of the strategy that the filter means. User and strategy need not be said.
     CancelAll(OrderFilter),
     /// Tell all books anew: the strategy was overtaken.
     TellBooks,
-}
-
-/// Which orders are meant: those that have all that is said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OrderFilter {
-    /// Of this instrument.
-    pub instrument: Option<InstrumentId>,
-    /// Of this account.
-    pub account: Option<AccountId>,
-    /// Of this side.
-    pub side: Option<Side>,
-}
-
-impl OrderFilter {
-    /// Every order.
-    pub const ALL: Self = Self { instrument: None, account: None, side: None };
-
-    /// Whether an order with these terms is meant.
-    #[must_use]
-    pub fn matches(&self, terms: &OrderTerms) -> bool {
-        self.instrument.is_none_or(|instrument| instrument == terms.instrument)
-            && self.account.is_none_or(|account| account == terms.account)
-            && self.side.is_none_or(|side| side == terms.side)
-    }
 }
 
 /// A strategy's request.
@@ -113,7 +90,7 @@ impl Request {
             RequestKind::Cancel => Slots::one(slot(head([kind::CANCEL, 0, 0, 0], 0), 0, 0)),
             RequestKind::TellBooks => Slots::one(slot(head([kind::TELL_BOOKS, 0, 0, 0], 0), 0, 0)),
             RequestKind::CancelAll(filter) => {
-                let OrderFilter { instrument, account, side } = filter;
+                let OrderFilter { instrument, account, side, .. } = filter;
                 let said = u8::from(instrument.is_some())
                     | u8::from(account.is_some()) << 1
                     | u8::from(side.is_some()) << 2
@@ -173,6 +150,7 @@ impl RequestReader {
                 instrument: (packed & 1 != 0).then_some(instrument),
                 account: (packed & 2 != 0).then_some(account),
                 side: if packed & 4 != 0 { Side::from_index(packed >> 3 & 1) } else { None },
+                ..OrderFilter::ALL
             }),
             _ => return None,
         };
@@ -202,8 +180,12 @@ mod tests {
             flags: OrderFlags::POST_ONLY | OrderFlags::REDUCE_ONLY,
             ..OrderTerms::limit(InstrumentId(1_999), Side::Sell, price, Lots(18))
         };
-        let filter =
-            |account, side| OrderFilter { instrument: Some(InstrumentId(3)), account, side };
+        let filter = |account, side| OrderFilter {
+            instrument: Some(InstrumentId(3)),
+            account,
+            side,
+            ..OrderFilter::ALL
+        };
         let kinds = [
             RequestKind::Create(plain),
             RequestKind::Create(OrderTerms { lots_shown: Lots(2), ..plain }),

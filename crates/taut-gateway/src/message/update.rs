@@ -1,10 +1,10 @@
 //! What became of an order.
 
-use taut_oms::{OrderState, RiskReject};
+use taut_oms::{OrderState, RiskReject, Trouble};
 use taut_ring::Payload;
-use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, Nanos, Price};
+use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, Nanos, Price, Side};
 
-use super::{Slots, byte, head, high, kind};
+use crate::message::slots::{Slots, byte, head, high, kind};
 
 /// Why the gateway itself refused a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,36 +21,36 @@ pub enum Refusal {
     UnknownInstrument,
     /// The venue takes no such request.
     Unsupported,
+    /// A cancel of the order, or as many requests as can be, are under way.
+    Busy,
+    /// Something is wrong with the order: it can only be cancelled.
+    Quarantined,
 }
 
 impl Refusal {
-    const fn to_code(self) -> u8 {
+    fn to_code(self) -> u8 {
         match self {
-            Self::Risk(reason) => reason as u8,
+            Self::Risk(reason) => reason.code(),
             Self::NotConnected => 64,
             Self::Table => 65,
             Self::NotWorking => 66,
             Self::UnknownInstrument => 67,
             Self::Unsupported => 68,
+            Self::Busy => 69,
+            Self::Quarantined => 70,
         }
     }
 
-    const fn from_code(code: u8) -> Option<Self> {
-        use RiskReject as R;
+    fn from_code(code: u8) -> Option<Self> {
         Some(match code {
-            1 => Self::Risk(R::Quantity),
-            2 => Self::Risk(R::PriceCollar),
-            3 => Self::Risk(R::NoReference),
-            4 => Self::Risk(R::Rate),
-            5 => Self::Risk(R::Position),
-            6 => Self::Risk(R::OpenOrders),
-            7 => Self::Risk(R::Killed),
             64 => Self::NotConnected,
             65 => Self::Table,
             66 => Self::NotWorking,
             67 => Self::UnknownInstrument,
             68 => Self::Unsupported,
-            _ => return None,
+            69 => Self::Busy,
+            70 => Self::Quarantined,
+            reason => Self::Risk(RiskReject::from_code(reason)?),
         })
     }
 }
@@ -69,14 +69,34 @@ pub enum UpdateKind {
         /// This much.
         lots: Lots,
     },
-    /// The venue cancelled it at our request.
+    /// The venue cancelled it, at our request or unasked.
     Cancelled,
     /// The venue refused to cancel it.
     CancelRejected,
-    /// The venue cancelled it unasked.
+    /// The venue cancelled what is left by the order's own terms.
     Expired,
     /// The gateway refused the request; it never left.
     Refused(Refusal),
+    /// It has the price and the quantity that were asked for.
+    Replaced,
+    /// The venue refused to change it.
+    ModifyRejected,
+    /// A trade was taken back (less than no lots), put right, or is known by the venue's total.
+    Corrected {
+        /// At this price.
+        price: Price,
+        /// This much.
+        lots: Lots,
+    },
+    /// The venue changed it by itself: its terms or its state.
+    Restated,
+    /// Its day is over.
+    DoneForDay,
+    /// Nobody knows what became of a request: the connection broke, or no answer came. It is not
+    /// sent again; the venue is asked.
+    Unknown,
+    /// Something is wrong with it. What is told of trades counts all the same.
+    Quarantined(Trouble),
 }
 
 /// An update of an order for the strategy that owns it.
@@ -91,6 +111,8 @@ pub struct OrderUpdate {
     pub instrument: InstrumentId,
     /// For which account.
     pub account: AccountId,
+    /// Buy or sell.
+    pub side: Side,
     /// What happened.
     pub kind: UpdateKind,
     /// Its state afterwards.
@@ -116,6 +138,13 @@ impl OrderUpdate {
             UpdateKind::CancelRejected => (4, 0, 0, 0),
             UpdateKind::Expired => (5, 0, 0, 0),
             UpdateKind::Refused(reason) => (6, reason.to_code(), 0, 0),
+            UpdateKind::Replaced => (7, 0, 0, 0),
+            UpdateKind::ModifyRejected => (8, 0, 0, 0),
+            UpdateKind::Corrected { price, lots } => (9, 0, price.0, lots.0),
+            UpdateKind::Restated => (10, 0, 0, 0),
+            UpdateKind::DoneForDay => (11, 0, 0, 0),
+            UpdateKind::Unknown => (12, 0, 0, 0),
+            UpdateKind::Quarantined(trouble) => (13, trouble as u8, 0, 0),
         };
         let unsigned = |value: i64| value.cast_unsigned();
         let before = [
@@ -128,7 +157,7 @@ impl OrderUpdate {
             0,
         ];
         let slot = [
-            head([kind::UPDATE, 0, 0, self.account.0], self.instrument.0),
+            head([kind::UPDATE, self.side as u8, 0, self.account.0], self.instrument.0),
             self.id.0,
             unsigned(price),
             unsigned(lots),
@@ -154,6 +183,16 @@ impl OrderUpdate {
             4 => UpdateKind::CancelRejected,
             5 => UpdateKind::Expired,
             6 => UpdateKind::Refused(Refusal::from_code(byte(said, 2))?),
+            7 => UpdateKind::Replaced,
+            8 => UpdateKind::ModifyRejected,
+            9 => UpdateKind::Corrected {
+                price: Price(price.cast_signed()),
+                lots: Lots(lots.cast_signed()),
+            },
+            10 => UpdateKind::Restated,
+            11 => UpdateKind::DoneForDay,
+            12 => UpdateKind::Unknown,
+            13 => UpdateKind::Quarantined(Trouble::from_code(byte(said, 2))?),
             _ => return None,
         };
         let update = Self {
@@ -161,6 +200,7 @@ impl OrderUpdate {
             version: high(said) as u16,
             instrument: InstrumentId(high(head)),
             account: AccountId(byte(head, 3)),
+            side: Side::from_index(byte(head, 1))?,
             kind,
             state: OrderState::from_index(byte(said, 3))?,
             lots_open: Lots(lots_open.cast_signed()),
@@ -185,14 +225,22 @@ mod tests {
             UpdateKind::Cancelled,
             UpdateKind::CancelRejected,
             UpdateKind::Expired,
+            UpdateKind::Replaced,
+            UpdateKind::ModifyRejected,
+            UpdateKind::Corrected { price: Price(3), lots: Lots(-4) },
+            UpdateKind::Restated,
+            UpdateKind::DoneForDay,
+            UpdateKind::Unknown,
         ];
-        for kind in kinds.into_iter().chain(refusals) {
+        let troubles = Trouble::ALL.map(UpdateKind::Quarantined);
+        for kind in kinds.into_iter().chain(refusals).chain(troubles) {
             for state in OrderState::ALL {
                 let update = OrderUpdate {
                     id: ClientOrderId(5),
                     version: u16::MAX,
                     instrument: InstrumentId(1_999),
                     account: AccountId(255),
+                    side: Side::Sell,
                     kind,
                     state,
                     lots_open: Lots(6),

@@ -167,6 +167,47 @@ impl Arbiter {
         self.conclude(now, verdict)
     }
 
+    /// Takes note of the last sequence that a snapshot contains: see
+    /// [`Sequencer::handle_snapshot_sequence`].
+    pub fn handle_snapshot_sequence(
+        &mut self,
+        now: Nanos,
+        stream_id: u32,
+        last_sequence: SequenceNumber,
+    ) -> bool {
+        let is_taken = self.is_followed(now, stream_id)
+            && self.sequencer.handle_snapshot_sequence(stream_id, last_sequence);
+        self.watch(now);
+        is_taken
+    }
+
+    /// The caller's state is good up to this sequence: see [`Sequencer::rebase`].
+    pub fn rebase(&mut self, now: Nanos, last_sequence: SequenceNumber) {
+        self.sequencer.rebase(last_sequence);
+        self.is_refreshing = false;
+        self.watch(now);
+    }
+
+    /// As [`Sequencer::keep_applied`].
+    pub const fn keep_applied(&mut self, keeps: bool) {
+        self.sequencer.keep_applied(keeps);
+    }
+
+    /// Whether there is a gap that only a snapshot can close: no line has brought what is missing
+    /// in time, and there is nobody to ask for it, or nobody has answered.
+    #[must_use]
+    pub fn is_gap_hopeless(&self, now: Nanos) -> bool {
+        let is_late = |since| now.since(since) >= self.config.gap_timeout;
+        self.sequencer.has_gap()
+            && self.gap_since.is_some_and(is_late)
+            && match self.config.recovery {
+                Recovery::Snapshot | Recovery::NaturalRefresh => true,
+                Recovery::Retransmission { attempts_max, .. } => {
+                    self.plan.is_exhausted(now, self.sequencer.next(), attempts_max)
+                }
+            }
+    }
+
     /// Takes another packet of a snapshot: see [`Sequencer::handle_snapshot_part`].
     pub fn handle_snapshot_part(
         &mut self,

@@ -109,6 +109,18 @@ impl RequestPlan {
         }
     }
 
+    /// Whether the packets from this one on were asked for as often as may be, in vain.
+    pub(crate) fn is_exhausted(
+        &self,
+        now: Nanos,
+        first: SequenceNumber,
+        attempts_max: u32,
+    ) -> bool {
+        self.asked.is_some_and(|(asked, attempts, again)| {
+            asked == first && attempts >= attempts_max && now >= again
+        })
+    }
+
     pub(crate) const fn take(&mut self) -> Option<RetransmitRequest> {
         self.due.take()
     }

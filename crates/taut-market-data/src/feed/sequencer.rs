@@ -126,6 +126,8 @@ pub struct Sequencer {
     doubted: Option<u64>,
     /// A snapshot is complete and its reset has not been handed out.
     reset: bool,
+    /// Packets that are applied at once are stored, too.
+    keeps_applied: bool,
     assembly: Assembly,
     packets: Slots,
     config: FeedConfig,
@@ -143,6 +145,7 @@ impl Sequencer {
             counters: Counters::default(),
             doubted: None,
             reset: false,
+            keeps_applied: false,
             assembly: Assembly::new(config.snapshot_packet_count, config.packet_bytes),
             packets: Slots::new(config.packet_count, config.packet_bytes),
             config,
@@ -173,6 +176,9 @@ impl Sequencer {
     ) -> Verdict {
         if self.live && sequence.0 == self.next && self.stream_id == Some(stream_id) {
             self.counters.highest_seen = sequence.0;
+            if self.keeps_applied {
+                self.keep(sequence.0, packet);
+            }
             self.apply_next();
             return Verdict::Apply;
         }
@@ -195,17 +201,31 @@ impl Sequencer {
         head: SnapshotHead,
         packet: &[u8],
     ) -> SnapshotVerdict {
-        let last = head.last_sequence.0;
-        if !self.is_ours(stream_id) || last > SEQUENCE_MAX || !self.is_credible(last, true) {
-            return SnapshotVerdict::Ignored;
-        }
-        self.note_sent(last);
-        self.update_live();
-        if self.live || !self.is_useful(head) {
+        if !self.handle_snapshot_sequence(stream_id, head.last_sequence)
+            || self.live
+            || !self.is_useful(head)
+        {
             return SnapshotVerdict::Ignored;
         }
         let part = self.assembly.begin(head, packet);
         self.conclude(part)
+    }
+
+    /// Takes note of the last sequence that a snapshot contains, for a caller that puts snapshots
+    /// together himself: see [`rebase`](Self::rebase). False when it is nonsense or of another
+    /// stream.
+    pub fn handle_snapshot_sequence(
+        &mut self,
+        stream_id: u32,
+        last_sequence: SequenceNumber,
+    ) -> bool {
+        let last = last_sequence.0;
+        if !self.is_ours(stream_id) || last > SEQUENCE_MAX || !self.is_credible(last, true) {
+            return false;
+        }
+        self.note_sent(last);
+        self.update_live();
+        true
     }
 
     /// Takes another packet of a snapshot: its index, and how many of the units announced by
@@ -238,6 +258,36 @@ impl Sequencer {
         self.live = false;
         self.reset = false;
         self.assembly.clear();
+    }
+
+    /// The caller's state is good up to this sequence, by snapshots that he has put together
+    /// himself; what was missing until then is recovered. A sequence that is behind is no news but
+    /// that the state is good. Drain [`poll_replay`](Self::poll_replay) then.
+    pub fn rebase(&mut self, last_sequence: SequenceNumber) {
+        let next = last_sequence.0.saturating_add(1).max(self.next);
+        self.counters.recovered += next - self.next;
+        self.next = next;
+        self.has_base = true;
+        self.note_sent(next - 1);
+        self.update_live();
+    }
+
+    /// Whether packets that are applied at once are stored, too, as those are that come ahead: for
+    /// a caller with states that are behind, see [`stored`](Self::stored).
+    pub const fn keep_applied(&mut self, keeps: bool) {
+        self.keeps_applied = keeps;
+    }
+
+    /// A packet that was stored and that no later one has taken the place of.
+    #[must_use]
+    pub fn stored(&self, sequence: SequenceNumber) -> Option<&[u8]> {
+        self.packets.get(sequence.0)
+    }
+
+    /// Whether the caller's state is good up to the packets that were applied last.
+    #[must_use]
+    pub const fn has_base(&self) -> bool {
+        self.has_base
     }
 
     /// Where the feed stands.
@@ -344,6 +394,12 @@ impl Sequencer {
 
 impl Sequencer {
     #[cold]
+    fn keep(&mut self, sequence: u64, packet: &[u8]) {
+        // What stands in its place is older and was applied.
+        let _ = self.packets.insert(sequence, self.next, packet);
+    }
+
+    #[cold]
     fn handle_out_of_line(&mut self, stream_id: u32, sequence: u64, packet: &[u8]) -> Verdict {
         if !self.is_ours(stream_id) {
             return Verdict::OtherStream;
@@ -361,6 +417,9 @@ impl Sequencer {
         }
         self.note_sent(sequence);
         if sequence == self.next && self.has_base && !self.is_replaying() {
+            if self.keeps_applied {
+                self.keep(sequence, packet);
+            }
             self.apply_next();
             self.update_live();
             return Verdict::Apply;

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use taut_types::InstrumentId;
+
 use crate::native::codec::EncodeError;
 
 /// Why a datagram was not read or not written.
@@ -42,3 +44,31 @@ impl From<EncodeError> for SbeError {
         Self::Full
     }
 }
+
+/// Why instruments cannot be followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NativeConfigError {
+    /// There is none.
+    NoInstrument,
+    /// Two have this number.
+    SameNumber(InstrumentId),
+    /// This number is above 2^20.
+    NumberTooHigh(InstrumentId),
+}
+
+impl fmt::Display for NativeConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoInstrument => f.write_str("no instrument to follow: name one at least"),
+            Self::SameNumber(InstrumentId(number)) => {
+                write!(f, "two instruments have the number {number}: give each its own")
+            }
+            Self::NumberTooHigh(InstrumentId(number)) => {
+                write!(f, "the instrument number {number} is above 2^20: choose a lower one")
+            }
+        }
+    }
+}
+
+impl core::error::Error for NativeConfigError {}

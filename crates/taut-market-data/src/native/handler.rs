@@ -1,58 +1,67 @@
-//! The feed as a handler: two lines, retransmission, snapshots, and the book that they make.
+//! The feed as a handler: two lines, retransmission, snapshots, and the books that they make.
+//!
+//! The venue numbers the packets of all instruments together. So a gap that nothing closes makes
+//! every book wait for its snapshot, and each is sound again when that is in: the venue's cycle
+//! goes round all instruments. While a book waits, packets are kept, so that a snapshot that is a
+//! little behind can be brought up to date.
 
-use taut_book::{BookError, LevelBook};
+use taut_book::LevelBook;
 use taut_types::{Instrument, InstrumentId, Nanos, SequenceNumber};
 
-use crate::event::{
-    BestPrices, Context, EventKind, InstrumentKey, LevelPlace, LevelUpdate, MarketSink, Origin,
-    SequenceRange, Soundness, Staleness,
-};
-use crate::feed::{
-    Arbiter, ArbiterConfig, FeedConfig, Line, Recovery, Replay, SnapshotHead, Verdict,
-};
+use crate::event::{BestPrices, MarketSink, Soundness, Staleness};
+use crate::feed::{Arbiter, ArbiterConfig, FeedConfig, Line, Recovery, Replay, Verdict};
 use crate::handler::{FeedCounters, FeedHandler, FeedRequest, LineCount, Source};
+use crate::native::block::SnapshotBegin;
+use crate::native::error::NativeConfigError;
+use crate::native::followed::{Failures, Followed};
+use crate::native::loading::{Loaded, Loading};
 use crate::native::message::Message;
 use crate::native::packet::{PACKET_BYTES_MAX, PacketFlags};
 use crate::native::places::Places;
 use crate::native::reader::PacketReader;
 
-/// The most events of a packet: what it holds of the smallest, and the top.
+/// The most events of a packet but the tops: what it holds of the smallest.
 const EVENTS_MAX: usize = 64;
 /// A gap that both lines have is asked for after this: what is late comes until then.
 const GAP_TIMEOUT: Nanos = Nanos::from_micros(500);
 /// Packets that are asked for again, and for how long: 2, 4, 8 and 16 ms, then a snapshot comes.
 const RETRANSMISSION: Recovery =
     Recovery::Retransmission { interval: Nanos::from_millis(2), attempts_max: 4, packets_max: 64 };
-/// Both lines bring a heartbeat at least so often, or the book is stale.
+/// Both lines bring a heartbeat at least so often, or the books are stale.
 const SILENCE: Nanos = Nanos::from_secs(2);
 
 /// How taut's own feed is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NativeConfig {
-    /// The instrument whose book is kept.
-    pub instrument: Instrument,
+pub struct NativeConfig<'a> {
+    /// The instruments whose books are kept. Their numbers are the venue's, at most 2^20: what
+    /// comes of others costs one comparison.
+    pub instruments: &'a [Instrument],
     /// The stream to follow; packets of others on the same group are not taken. When nothing is
     /// said, the first one heard is.
     pub stream_id: Option<u32>,
-    /// Price levels of a side that fit.
+    /// Price levels of a side of a book that fit: 48 bytes of addresses for each, and of memory
+    /// for those that were ever in use. A book of more levels is stale, and the others are not.
     pub level_capacity: usize,
     /// Whether there is somebody to ask for packets.
     pub has_retransmission: bool,
 }
 
-/// A book of one instrument that follows the feed.
+/// The books of some instruments that follow the feed.
 #[derive(Debug)]
 pub struct NativeFeed {
     arbiter: Arbiter,
     places: Places,
-    book: LevelBook,
-    instrument: InstrumentId,
-    lot_decimals: u8,
-    /// As they were told last.
-    top: BestPrices,
-    soundness: Soundness,
-    /// The feed has more levels than there is room for.
-    is_full: bool,
+    followed: Followed,
+    loading: Loading,
+    /// How far the feed as a whole could be trusted when the books were looked at last.
+    told: Soundness,
+    /// A book changed between waiting and not since then.
+    has_news: bool,
+    /// Some book was good since the feed began.
+    has_base: bool,
+    /// Packets that were jumped over while books still wait for what they changed.
+    jumped: u64,
+    snapshots: u64,
     malformed: u64,
 }
 
@@ -65,27 +74,38 @@ pub struct NativeFrame<'f> {
 
 impl NativeFeed {
     /// A handler that has heard nothing. Allocates all its memory.
-    #[must_use]
-    pub fn new(config: &NativeConfig, now: Nanos) -> Self {
+    ///
+    /// # Errors
+    /// When these instruments cannot be followed.
+    pub fn new(config: &NativeConfig<'_>, now: Nanos) -> Result<Self, NativeConfigError> {
         let recovery = if config.has_retransmission { RETRANSMISSION } else { Recovery::Snapshot };
+        // Snapshots are put together here.
+        let feed = FeedConfig {
+            stream_id: config.stream_id,
+            snapshot_packet_count: 1,
+            ..FeedConfig::default()
+        };
         let arbitration = ArbiterConfig {
-            feed: FeedConfig { stream_id: config.stream_id, ..FeedConfig::default() },
+            feed,
             silence: SILENCE,
             gap_timeout: GAP_TIMEOUT,
             recovery,
             ..ArbiterConfig::default()
         };
-        Self {
-            arbiter: Arbiter::new(arbitration, now),
+        let mut arbiter = Arbiter::new(arbitration, now);
+        arbiter.keep_applied(true);
+        Ok(Self {
+            arbiter,
             places: Places::default(),
-            book: LevelBook::with_capacity(config.level_capacity),
-            instrument: config.instrument.id(),
-            lot_decimals: config.instrument.lot().decimals,
-            top: BestPrices::default(),
-            soundness: Soundness::Stale(Staleness::Joining),
-            is_full: false,
+            followed: Followed::new(config.instruments, config.level_capacity)?,
+            loading: Loading::new(config.level_capacity),
+            told: Soundness::Stale(Staleness::Joining),
+            has_news: false,
+            has_base: false,
+            jumped: 0,
+            snapshots: 0,
             malformed: 0,
-        }
+        })
     }
 
     /// The arbiter, to look at.
@@ -94,19 +114,49 @@ impl NativeFeed {
         &self.arbiter
     }
 
-    #[inline]
-    const fn current_soundness(&self) -> Soundness {
-        if self.is_full { Soundness::Stale(Staleness::BookFull) } else { self.arbiter.soundness() }
+    /// How many books are not sound, as was told last.
+    #[must_use]
+    pub fn stale_count(&self) -> usize {
+        self.followed.books.iter().filter(|book| book.soundness != Soundness::Sound).count()
     }
 
-    /// What was taken is not what was sent, or does not fit: a snapshot has to come.
+    /// A packet is not what was sent: nobody knows what it changed.
     #[cold]
-    fn invalidate(&mut self, now: Nanos, error: Option<BookError>) {
-        match error {
-            Some(BookError::Limit(_)) => self.is_full = true,
-            _ => self.malformed += 1,
-        }
+    fn invalidate(&mut self, now: Nanos) {
+        self.malformed += 1;
         self.arbiter.invalidate(now);
+        self.check_base();
+    }
+
+    /// Books have failed: a snapshot has to come for them.
+    #[cold]
+    fn note(&mut self, failures: Failures) {
+        self.malformed += failures.malformed;
+        self.recount();
+    }
+
+    /// The feed began anew, or was invalidated: no book is good any more.
+    #[cold]
+    fn check_base(&mut self) {
+        if self.has_base && !self.arbiter.sequencer().has_base() {
+            self.has_base = false;
+            self.followed.books.iter_mut().for_each(|book| book.wait());
+            self.loading.clear();
+            self.jumped = 0;
+            self.recount();
+        }
+    }
+
+    /// Some books wait now that did not, or the other way.
+    #[cold]
+    fn recount(&mut self) {
+        self.has_news = true;
+        let waiting = || self.followed.books.iter().filter(|book| book.is_waiting());
+        self.arbiter.keep_applied(waiting().next().is_some());
+        // For a book without room nothing is missing that a packet could bring.
+        if waiting().all(|book| book.is_full()) {
+            self.jumped = 0;
+        }
     }
 
     /// Takes a datagram of the snapshot channel.
@@ -118,41 +168,102 @@ impl NativeFeed {
         };
         let stream = packet.header().stream_id;
         for message in packet.messages() {
-            match message {
-                Ok(Message::SnapshotBegin(begin)) if begin.instrument == self.instrument => {
-                    let head = SnapshotHead {
-                        id: begin.snapshot_id,
-                        last_sequence: begin.last_sequence,
-                        units: begin.level_count.into(),
-                    };
-                    self.arbiter.handle_snapshot_begin(now, stream, head, datagram);
+            let loaded = match message {
+                Ok(Message::SnapshotBegin(begin)) => self.begin_snapshot(now, stream, &begin),
+                Ok(Message::SnapshotLevels(part))
+                    if self.arbiter.sequencer().stream_id() == Some(stream) =>
+                {
+                    self.loading.part(self.followed.place(part.part.instrument), stream, &part)
                 }
-                Ok(Message::SnapshotLevels(part)) if part.part.instrument == self.instrument => {
-                    let (id, index) = (part.part.snapshot_id, part.part.packet_index);
-                    let units = part.levels.len() as u64;
-                    self.arbiter.handle_snapshot_part(now, stream, id, index, units, datagram);
-                }
-                Ok(_) => {}
+                Ok(_) => Loaded::Nothing,
                 Err(_) => {
                     self.malformed += 1;
                     break;
+                }
+            };
+            match loaded {
+                Loaded::Nothing => {}
+                Loaded::Complete(place) => self.complete(now, place),
+                Loaded::Malformed => self.malformed += 1,
+                Loaded::Full(at) => {
+                    if let Some(book) = self.followed.books.get_mut(at)
+                        && book.is_waiting()
+                    {
+                        book.overflow();
+                        self.recount();
+                    }
                 }
             }
         }
     }
 
-    fn origin(
-        &self,
-        now: Nanos,
-        exchange_time: Nanos,
-        sequence: SequenceNumber,
-    ) -> Origin<'static> {
-        let context = Context {
-            instrument: InstrumentKey::Id(self.instrument.0),
-            sequence: SequenceRange::one(sequence.0),
-            lot_decimals: self.lot_decimals,
-        };
-        Origin { context, instrument: self.instrument, exchange_time, receive_time: now }
+    fn begin_snapshot(&mut self, now: Nanos, stream: u32, begin: &SnapshotBegin) -> Loaded {
+        if !self.arbiter.handle_snapshot_sequence(now, stream, begin.last_sequence) {
+            return Loaded::Nothing;
+        }
+        self.check_base();
+        let feed = self.arbiter.sequencer();
+        let at = self.followed.place(begin.instrument);
+        let Some(book) = self.followed.books.get(at) else { return Loaded::Nothing };
+        let is_missed = !feed.is_live() && begin.last_sequence > feed.last();
+        if book.is_waiting() || (is_missed && book.is_behind(begin.last_sequence)) {
+            self.loading.begin(at, stream, begin)
+        } else {
+            Loaded::Nothing
+        }
+    }
+
+    /// A snapshot is whole: it becomes the book.
+    fn complete(&mut self, now: Nanos, place: usize) {
+        let Some((at, last, loaded)) = self.loading.take(place) else { return };
+        let Some(book) = self.followed.books.get_mut(at) else { return };
+        let applied = self.arbiter.sequencer().last();
+        // Late packets may have closed the gap meanwhile, and another snapshot been newer.
+        if !book.is_waiting() && (last <= applied || !book.is_behind(last)) {
+            return;
+        }
+        book.replace(loaded, last);
+        self.snapshots += 1;
+        for sequence in last.0 + 1..=applied.0 {
+            let kept = self.arbiter.sequencer().stored(SequenceNumber(sequence));
+            let is_well =
+                kept.is_some_and(|bytes| self.followed.catch_up(at, bytes, &mut self.places));
+            if !is_well {
+                self.followed.books.get_mut(at).into_iter().for_each(|book| {
+                    if !book.is_full() {
+                        book.wait();
+                    }
+                });
+                break;
+            }
+        }
+        self.jump(now);
+        self.recount();
+    }
+
+    /// Gives a gap up that no book needs closed, or that nothing will close: the books with a
+    /// snapshot from behind it go on there, and all others wait.
+    fn jump(&mut self, now: Nanos) {
+        let feed = self.arbiter.sequencer();
+        if feed.is_live() {
+            return;
+        }
+        let (next, has_base) = (SequenceNumber(feed.last().0 + 1), feed.has_base());
+        let ahead = self.followed.books.iter().filter_map(|book| book.ahead_of(next)).min();
+        let is_in_step = self.followed.books.iter().any(|book| book.is_in_step(next));
+        if has_base && is_in_step && !self.arbiter.is_gap_hopeless(now) {
+            return;
+        }
+        // Without a base, a book that stands where the account does is one.
+        let target = if has_base || !is_in_step { ahead } else { Some(feed.last()) };
+        let Some(target) = target else { return };
+        if has_base {
+            let books = self.followed.books.iter_mut();
+            books.filter(|book| book.is_in_step(next)).for_each(|book| book.wait());
+        }
+        self.jumped += target.0 + 1 - next.0;
+        self.has_base = true;
+        self.arbiter.rebase(now, target);
     }
 }
 
@@ -183,14 +294,16 @@ impl FeedHandler for NativeFeed {
         let (stream, sequence) = (header.stream_id, header.sequence);
         if header.flags.contains(PacketFlags::HEARTBEAT) {
             self.arbiter.handle_heartbeat(received, line, stream, sequence);
+            self.check_base();
             return None;
         }
         let verdict = self.arbiter.handle_packet(received, line, stream, sequence, bytes);
         if verdict != Verdict::Apply {
+            self.check_base();
             return None;
         }
         if self.places.check(&packet).is_err() {
-            self.invalidate(received, None);
+            self.invalidate(received);
             return None;
         }
         Some(NativeFrame { packet, received })
@@ -199,76 +312,59 @@ impl FeedHandler for NativeFeed {
     #[inline]
     fn apply(&mut self, frame: NativeFrame<'_>, sink: &mut impl MarketSink) {
         let NativeFrame { packet, received } = frame;
-        let header = packet.header();
-        let origin = self.origin(received, header.sending_time, header.sequence);
-        let is_told = self.soundness == Soundness::Sound;
-        let (book, ours) = (&mut self.book, self.instrument);
-        let mut failed = None;
-        self.places.visit(&packet, |instrument, kind| {
-            if instrument != ours {
-                return true;
-            }
-            match kind {
-                EventKind::Level(level) => match apply_level(book, level) {
-                    Ok(level) if is_told => origin.hand(EventKind::Level(level), sink),
-                    Ok(_) => {}
-                    Err(error) => {
-                        failed = Some(error);
-                        return false;
-                    }
-                },
-                EventKind::Trade(trade) if is_told => origin.hand(EventKind::Trade(trade), sink),
-                _ => {}
-            }
-            true
-        });
-        if failed.is_some() {
-            self.invalidate(received, failed);
-            return;
+        let failures = self.followed.apply(received, &packet, &self.places, sink);
+        if !failures.is_none() {
+            self.note(failures);
         }
-        if header.flags.contains(PacketFlags::LAST) {
-            let top = BestPrices::of(&self.book);
-            if top != self.top && is_told {
-                self.top = top;
-                origin.hand(EventKind::Top(top), sink);
-            }
+        if packet.header().flags.contains(PacketFlags::LAST) {
+            self.followed.end_transaction(received, &packet, sink);
         }
     }
 
     #[inline]
     fn is_settled(&self) -> bool {
-        self.soundness == Soundness::Sound && self.current_soundness() == Soundness::Sound
+        self.told == Soundness::Sound
+            && !self.has_news
+            && self.arbiter.soundness() == Soundness::Sound
     }
 
     #[cold]
     fn recover(&mut self, now: Nanos, sink: &mut impl MarketSink) {
-        let mut failed = None;
-        while let Some(replay) = self.arbiter.poll_replay() {
-            let taken = match replay {
-                Replay::Reset { .. } => {
-                    self.book.clear();
-                    // What does not fit is found again.
-                    self.is_full = false;
-                    Ok(())
+        let Self { arbiter, followed, places, .. } = self;
+        let (mut failures, mut is_well) = (Failures::default(), true);
+        while let Some(replay) = arbiter.poll_replay() {
+            // Snapshots are put together elsewhere.
+            let Replay::Packet { sequence, bytes } = replay else { continue };
+            match followed.apply_kept(sequence, bytes, places) {
+                Some(failed) => {
+                    failures.full += failed.full;
+                    failures.malformed += failed.malformed;
                 }
-                Replay::SnapshotPart(bytes) => load_part(&mut self.book, self.instrument, bytes),
-                Replay::Packet { bytes, .. } => {
-                    apply_kept(&mut self.book, &mut self.places, self.instrument, bytes)
-                }
-            };
-            failed = failed.or(taken.err());
+                None => is_well = false,
+            }
         }
-        if let Some(error) = failed {
-            self.invalidate(now, error);
+        if !is_well {
+            self.invalidate(now);
         }
-        let current = self.current_soundness();
-        if (current == Soundness::Sound) != (self.soundness == Soundness::Sound) {
-            self.top = BestPrices::of(&self.book);
-            let origin = self.origin(now, Nanos::ZERO, self.arbiter.sequencer().last());
-            origin.hand(EventKind::Book(current), sink);
-            origin.hand(EventKind::Top(self.top), sink);
+        if !failures.is_none() {
+            self.note(failures);
         }
-        self.soundness = current;
+        let current = self.arbiter.soundness();
+        if current == self.told && !self.has_news {
+            return;
+        }
+        (self.told, self.has_news) = (current, false);
+        let last = self.arbiter.sequencer().last();
+        for book in &mut self.followed.books {
+            let current = book.current_soundness(current);
+            let is_full = |soundness| soundness == Soundness::Stale(Staleness::BookFull);
+            if (current == Soundness::Sound) != (book.soundness == Soundness::Sound)
+                || is_full(current) != is_full(book.soundness)
+            {
+                book.tell(now, last, current, sink);
+            }
+            book.soundness = current;
+        }
     }
 
     fn handle_timeout(&mut self, now: Nanos) {
@@ -285,24 +381,22 @@ impl FeedHandler for NativeFeed {
 
     #[inline]
     fn soundness(&self, instrument: InstrumentId) -> Soundness {
-        if instrument == self.instrument {
-            self.soundness
-        } else {
-            Soundness::Stale(Staleness::Joining)
-        }
+        let book = self.followed.get(instrument);
+        book.map_or(Soundness::Stale(Staleness::Joining), |book| book.soundness)
     }
 
     #[inline]
     fn best(&self, instrument: InstrumentId) -> BestPrices {
-        if instrument == self.instrument { self.top } else { BestPrices::default() }
+        self.followed.get(instrument).map_or(BestPrices::default(), |book| book.top)
     }
 
     fn book(&self, instrument: InstrumentId) -> Option<&LevelBook> {
-        (instrument == self.instrument).then_some(&self.book)
+        self.followed.get(instrument).map(|book| &book.book)
     }
 
     fn lost(&self, last: SequenceNumber) -> u64 {
-        self.arbiter.sequencer().lost(last)
+        let recovered = self.arbiter.sequencer().counters().recovered;
+        self.arbiter.sequencer().lost(last) + self.jumped.min(recovered)
     }
 
     fn counters(&self) -> FeedCounters {
@@ -311,10 +405,10 @@ impl FeedHandler for NativeFeed {
             [Line::A, Line::B, Line::Retransmission].map(|line| self.arbiter.line(line));
         FeedCounters {
             applied: feed.applied,
-            recovered: feed.recovered,
+            recovered: feed.recovered - self.jumped.min(feed.recovered),
             highest_seen: feed.highest_seen,
             gaps: feed.gaps,
-            snapshots: feed.snapshots_used,
+            snapshots: self.snapshots,
             lines: [a, b].map(|line| LineCount { packets: line.packets, first: line.first }),
             retransmitted: again.first,
             silences: a.silences + b.silences,
@@ -324,7 +418,7 @@ impl FeedHandler for NativeFeed {
     }
 
     fn events_max(&self) -> usize {
-        EVENTS_MAX
+        EVENTS_MAX + 2 * self.followed.books.len()
     }
 }
 
@@ -333,53 +427,4 @@ impl FeedHandler for NativeFeed {
 fn read(datagram: &[u8]) -> Option<PacketReader<'_>> {
     let packet = PacketReader::new(datagram).ok()?;
     (datagram.len() <= PACKET_BYTES_MAX).then_some(packet)
-}
-
-/// Sets a level, and says where it stands.
-#[inline]
-fn apply_level(book: &mut LevelBook, level: LevelUpdate) -> Result<LevelUpdate, BookError> {
-    let LevelUpdate { side, price, lots, order_count, .. } = level;
-    let change = book.apply(side, price, lots, order_count)?;
-    let place = LevelPlace::Behind(u32::try_from(change.depth).unwrap_or(u32::MAX));
-    Ok(LevelUpdate { place, ..level })
-}
-
-/// Applies a packet that was kept; when it cannot be, what the book said to it.
-fn apply_kept(
-    book: &mut LevelBook,
-    places: &mut Places,
-    ours: InstrumentId,
-    bytes: &[u8],
-) -> Result<(), Option<BookError>> {
-    let packet = PacketReader::new(bytes).map_err(|_| None)?;
-    places.check(&packet).map_err(|_| None)?;
-    let mut applied = Ok(());
-    places.visit(&packet, |instrument, kind| {
-        if let EventKind::Level(level) = kind
-            && instrument == ours
-        {
-            applied = apply_level(book, level).map(|_| ()).map_err(Some);
-        }
-        applied.is_ok()
-    });
-    applied
-}
-
-/// Loads the levels of one packet of a snapshot.
-fn load_part(
-    book: &mut LevelBook,
-    instrument: InstrumentId,
-    bytes: &[u8],
-) -> Result<(), Option<BookError>> {
-    let packet = PacketReader::new(bytes).map_err(|_| None)?;
-    for message in packet.messages() {
-        let Message::SnapshotLevels(part) = message.map_err(|_| None)? else { continue };
-        if part.part.instrument != instrument {
-            continue;
-        }
-        for level in part.levels.iter() {
-            apply_level(book, level).map_err(Some)?;
-        }
-    }
-    Ok(())
 }

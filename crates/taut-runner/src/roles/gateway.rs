@@ -132,19 +132,20 @@ impl<'m> Process<'_, 'm> {
         client: impl RestingClient,
     ) -> Result<(), RunnerError> {
         let config = config(self.setup)?;
-        let instrument = self.setup.common.settings.instrument.build()?;
         if let Some(stream) = self.setup.stream {
             let levels = self.setup.common.settings.gateway.levels;
-            let (input, feed) = stream_feed(stream, instrument, levels, clock.now())?;
+            let (input, feed) = stream_feed(stream, config.instruments[0], levels, clock.now())?;
             return self.run_with(&config, clock, (input, feed), client);
         }
         let feed = NativeConfig {
-            instrument,
+            instruments: &config.instruments,
             stream_id: self.setup.stream_id,
             level_capacity: self.setup.common.settings.gateway.levels,
             has_retransmission: sockets.retransmission.is_some(),
         };
-        let feed = (FeedInput::Datagrams(sockets), NativeFeed::new(&feed, clock.now()));
+        let feed = NativeFeed::new(&feed, clock.now())
+            .map_err(|error| RunnerError::Run(error.to_string()))?;
+        let feed = (FeedInput::Datagrams(sockets), feed);
         self.run_with(&config, clock, feed, client)
     }
 
@@ -284,11 +285,12 @@ fn config(setup: &GatewaySetup) -> Result<GatewayConfig, RunnerError> {
     };
     let settings = &setup.common.settings;
     Ok(GatewayConfig {
-        instruments: vec![settings.instrument.build()?],
+        instruments: settings.instruments()?,
         order_address: setup.orders,
         sender_comp_id: comp_id(&setup.sender_comp_id)?,
         target_comp_id: comp_id(&setup.target_comp_id)?,
         heartbeat_interval: Nanos::from_secs(setup.heartbeat_seconds.into()),
+        session: taut_gateway::SessionSettings::default(),
         order_capacity: settings.gateway.orders,
         risk: settings.risk.limits(),
         hot: setup.common.place.wait != Wait::Block,

@@ -105,7 +105,7 @@ fn open(setup: &VenueSetup, parent: &Parent) -> Result<ObservedVenue, RunnerErro
     };
     let settings = &setup.common.settings;
     let config = simulator::config(settings, &simulator, setup.stream_id)?;
-    let flow = simulator::flow(&simulator, config.instrument)?;
+    let flow = simulator::flow(settings, &simulator, config.instruments[0])?;
     let sockets = VenueSockets { orders: orders.into(), feed, stream: stream.map(Into::into) };
     let venue = Venue::new(&config, sockets, flow)
         .and_then(|venue| venue.with_observer(ReadAndForget::new(sink)))

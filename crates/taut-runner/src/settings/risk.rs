@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use taut_gateway::GatewayConfig;
-use taut_oms::RiskLimits;
+use taut_oms::{Rate, UniformLimits};
 use taut_types::Lots;
 
-/// What no order passes: [`RiskLimits`] in plain numbers.
+/// What no order passes: [`UniformLimits`] in plain numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RiskSettings {
@@ -30,21 +30,20 @@ impl Default for RiskSettings {
             collar_ppm: limits.collar_ppm,
             lots_max: limits.lots_max.0,
             position_lots_max: limits.position_lots_max.0,
-            orders_per_second: limits.orders_per_second,
-            orders_burst: limits.orders_burst,
+            orders_per_second: limits.orders.per_second,
+            orders_burst: limits.orders.burst,
             open_orders_max: limits.open_orders_max,
         }
     }
 }
 
 impl RiskSettings {
-    pub(crate) const fn limits(&self) -> RiskLimits {
-        RiskLimits {
+    pub(crate) const fn limits(&self) -> UniformLimits {
+        UniformLimits {
             collar_ppm: self.collar_ppm,
             lots_max: Lots(self.lots_max),
             position_lots_max: Lots(self.position_lots_max),
-            orders_per_second: self.orders_per_second,
-            orders_burst: self.orders_burst,
+            orders: Rate { per_second: self.orders_per_second, burst: self.orders_burst },
             open_orders_max: self.open_orders_max,
         }
     }

@@ -19,7 +19,7 @@ fn the_sample_holds_every_key_with_its_default() {
     assert_eq!(sample, Settings::default());
     // What stands behind a `#` is right too.
     let keys = SAMPLE.lines().map(|line| match line.strip_prefix("# ") {
-        Some(key) if key.contains(" = ") || key == "[venue]" => key,
+        Some(key) if key.contains(" = ") || ["[venue]", "[[instruments]]"].contains(&key) => key,
         _ => line,
     });
     let whole: String = keys.map(|line| format!("{line}\n")).collect();
@@ -27,6 +27,7 @@ fn the_sample_holds_every_key_with_its_default() {
     assert_eq!(settings.seconds, Some(10.0));
     assert_eq!(settings.wait, Some(Wait::Spin));
     assert_eq!(settings.cpus.strategy, Some(1));
+    assert_eq!(settings.instruments, std::slice::from_ref(&settings.instrument));
     assert_eq!(settings.venue.expect("a venue").stream_id, Some(7));
     let data = settings.simulator.expect("a simulator").data.expect("a file");
     assert_eq!(data, Path::new("/folder/AAPL_message_50.csv"));
@@ -112,5 +113,25 @@ fn a_speed_is_max_or_a_positive_number() {
     assert_eq!("2.5".parse(), Ok(Replay::Factor(2.5)));
     for bad in ["0", "-1", "fast", "", "NaN", "inf"] {
         assert!(bad.parse::<Replay>().is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn several_instruments_are_numbered_and_each_mistake_is_named() {
+    let two = "[[instruments]]\nsymbol = \"A\"\n[[instruments]]\nsymbol = \"B\"\nweight = 3\n";
+    let settings = parse(two).expect("two instruments");
+    let built = settings.instruments().expect("two instruments");
+    let names: Vec<_> = built.iter().map(|it| (it.id().0, it.symbol().to_string())).collect();
+    assert_eq!(names, [(0, "A".to_owned()), (1, "B".to_owned())]);
+    assert_eq!(settings.weights(), [1, 3]);
+    assert_eq!(parse("").expect("one").instruments().expect("one").len(), 1);
+    for (text, words) in [
+        ("[instrument]\nsymbol = \"X\"\n", &["[instrument] and [[instruments]]"][..]),
+        ("[[instruments]]\nsymbol = \"A\"\n", &["instruments[2].symbol = A", "another symbol"]),
+        ("[[instruments]]\nsymbol = \"C\"\ntick = \"0\"\n", &["instruments[2].tick = 0"]),
+        ("[[instruments]]\nsymbl = \"C\"\n", &["did you mean `symbol`?"]),
+    ] {
+        let said = refused(&format!("{two}{text}"));
+        assert!(words.iter().all(|word| said.contains(word)), "{said}");
     }
 }

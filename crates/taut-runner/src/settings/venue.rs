@@ -231,7 +231,7 @@ impl Simulator {
 }
 
 impl RemoteVenue {
-    fn check(&self) -> Result<(), RunnerError> {
+    pub(crate) fn check(&self) -> Result<(), RunnerError> {
         for (key, text) in
             [("sender_comp_id", &self.sender_comp_id), ("target_comp_id", &self.target_comp_id)]
         {

@@ -176,7 +176,12 @@ fn a_quantity_off_the_lot_and_a_full_book_are_refused() {
         Qty { mantissa: 100, decimals: 0 },
     )
     .expect("an instrument");
-    let small = VenueConfig { instrument, order_capacity: 1, level_capacity: 1, ..config() };
+    let small = VenueConfig {
+        instruments: vec![instrument],
+        order_capacity: 1,
+        level_capacity: 1,
+        ..config()
+    };
     let mut rig = Rig::new(&small, crate::Flow::None);
     let mut client = rig.log_on("ALPHA");
     client.order(rig.now, &limit(1, Side::Buy, 150, "100.00"));
@@ -261,7 +266,8 @@ fn quantities_are_decimals_of_the_lot() {
     let symbol = Symbol::new(b"AAPL").expect("a symbol");
     let instrument =
         Instrument::new(InstrumentId(1), symbol, price("0.01"), lot).expect("an instrument");
-    let mut rig = Rig::new(&VenueConfig { instrument, ..config() }, crate::Flow::None);
+    let mut rig =
+        Rig::new(&VenueConfig { instruments: vec![instrument], ..config() }, crate::Flow::None);
     let mut client = rig.log_on("ALPHA");
     client.instrument = instrument;
     let order = |id, side, text: &str| NewOrderSingle {

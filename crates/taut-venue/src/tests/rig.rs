@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use taut_fix::{CompId, ShortText};
+use taut_fix::{CompId, InlineText};
 use taut_sys::{Address, DatagramOptions, Socket, StreamOptions};
 use taut_testkit::Deadline;
 use taut_types::{HalfTicks, Instrument, InstrumentId, Nanos, OrderId, Price, Qty, Symbol};
@@ -27,8 +27,8 @@ pub struct Rig {
     pub requests_at: Address,
 }
 
-pub fn text(name: &str) -> ShortText {
-    ShortText::new(name.as_bytes()).expect("a short text")
+pub fn text<const N: usize>(name: &str) -> InlineText<N> {
+    InlineText::new(name.as_bytes()).expect("a short text")
 }
 
 pub fn instrument() -> Instrument {
@@ -42,7 +42,7 @@ pub fn config() -> VenueConfig {
         order_capacity: 1 << 13,
         level_capacity: 1 << 10,
         cl_ord_id_capacity: 1 << 8,
-        ..VenueConfig::new(instrument(), CompId::new(b"VENUE").expect("a name"), STREAM)
+        ..VenueConfig::new(vec![instrument()], CompId::new(b"VENUE").expect("a name"), STREAM)
     }
 }
 

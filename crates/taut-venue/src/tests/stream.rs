@@ -117,7 +117,7 @@ impl Follower {
 
 fn rig(updates: u64) -> (Rig, Address) {
     let flow = BinanceFlow::of(&capture(updates), bitcoin()).expect("a flow");
-    let config = VenueConfig { instrument: bitcoin(), ..config() };
+    let config = VenueConfig { instruments: vec![bitcoin()], ..config() };
     Rig::with_stream(&config, Flow::binance(flow, Speed::Max))
 }
 

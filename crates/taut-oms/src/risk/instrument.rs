@@ -1,0 +1,151 @@
+//! What risk must know about an instrument.
+
+use taut_types::{Instrument, Lots, Price, Side};
+
+use super::ticks::Ticks;
+use crate::amount::Amount;
+
+/// Decimals of the quantities that amounts are made of.
+const QUANTITY_DECIMALS: u8 = 9;
+
+/// An instrument, as far as risk is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RiskInstrument {
+    /// Prices are whole numbers of it.
+    pub tick: Price,
+    /// The smallest order.
+    pub lots_min: Lots,
+    /// The quantity of one lot at 1e-9, times what one of it is worth at a price of 1 in the
+    /// currency of the accounts: a contract's multiplier.
+    pub lot_value: i64,
+    /// The group that it belongs to in permissions, below 64.
+    pub group: u8,
+}
+
+impl RiskInstrument {
+    /// An instrument whose lots are worth their quantity times the price, in group 0. `None` when
+    /// the lot has digits below 1e-9, or does not fit 63 bits at that.
+    #[must_use]
+    pub const fn of(instrument: &Instrument) -> Option<Self> {
+        match instrument.lot().with_decimals(QUANTITY_DECIMALS) {
+            Some(lot) => Some(Self {
+                tick: instrument.tick(),
+                lots_min: Lots(1),
+                lot_value: lot.mantissa,
+                group: 0,
+            }),
+            None => None,
+        }
+    }
+}
+
+/// Whether an instrument can be traded now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum InstrumentStatus {
+    /// The venue does not trade it, or has not said that it does.
+    #[default]
+    Halted,
+    /// The venue trades it.
+    Trading,
+    /// The venue trades it, but its book cannot be trusted.
+    StaleBook,
+}
+
+/// An instrument's row: what it is, its state, its mark and its own orders.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InstrumentRow {
+    pub(super) ticks: Ticks,
+    pub(super) lots_min: Lots,
+    /// 0 while the instrument is not known.
+    pub(super) lot_value: i64,
+    /// The price that positions are valued at; 0 before there is one.
+    mark: Price,
+    /// Own orders of each side lie here or further from the market; no price when none is open.
+    best: [Option<Price>; 2],
+    open_orders: [u32; 2],
+    pub(super) group: u8,
+    pub(super) status: InstrumentStatus,
+}
+
+impl InstrumentRow {
+    pub(super) const UNKNOWN: Self = Self {
+        ticks: Ticks::of(Price(0)),
+        lots_min: Lots(i64::MAX),
+        lot_value: 0,
+        mark: Price(0),
+        best: [None; 2],
+        open_orders: [0; 2],
+        group: 0,
+        status: InstrumentStatus::Halted,
+    };
+
+    pub(super) const fn define(&mut self, instrument: RiskInstrument) {
+        self.ticks = Ticks::of(instrument.tick);
+        self.lots_min = instrument.lots_min;
+        self.lot_value = instrument.lot_value;
+        self.group = instrument.group;
+    }
+
+    /// What a lot is worth at the mark.
+    #[inline]
+    pub(super) fn lot(&self) -> Amount {
+        self.lot_at(self.mark)
+    }
+
+    /// What a lot is worth at a price.
+    #[inline]
+    pub(super) fn lot_at(&self, price: Price) -> Amount {
+        Amount::of_lot(price.0, self.lot_value)
+    }
+
+    #[inline]
+    pub(super) const fn has_mark(&self) -> bool {
+        self.mark.0 > 0
+    }
+
+    #[inline]
+    pub(super) const fn set_mark(&mut self, price: Price) {
+        self.mark = price;
+    }
+
+    /// Whether an order of this side at this price, at any without one, may meet an own order; as
+    /// far as the row knows, which keeps a bound.
+    #[inline]
+    pub(super) fn may_meet(&self, side: Side, price: Option<Price>) -> bool {
+        let Some(best) = self.best[side.opposite().index()] else { return false };
+        price.is_none_or(|price| match side {
+            Side::Buy => price >= best,
+            Side::Sell => price <= best,
+        })
+    }
+
+    /// The best price of own orders of a side is known exactly.
+    pub(super) const fn set_best(&mut self, side: Side, best: Option<Price>) {
+        self.best[side.index()] = best;
+    }
+
+    /// An own order may rest at this price.
+    #[inline]
+    pub(super) fn rests(&mut self, side: Side, price: Price) {
+        let best = &mut self.best[side.index()];
+        *best = Some(best.map_or(price, |best| match side {
+            Side::Buy => best.max(price),
+            Side::Sell => best.min(price),
+        }));
+    }
+
+    #[inline]
+    pub(super) const fn opened(&mut self, side: Side) {
+        self.open_orders[side.index()] += 1;
+    }
+
+    #[inline]
+    pub(super) const fn ended(&mut self, side: Side) {
+        let open_orders = &mut self.open_orders[side.index()];
+        *open_orders = open_orders.saturating_sub(1);
+        if *open_orders == 0 {
+            self.best[side.index()] = None;
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Message rates of users, accounts and the venue.
+
+use alloc::boxed::Box;
+
+use taut_types::{AccountId, Nanos, UserId};
+
+use super::limits::{MessageRates, RiskLimits};
+use super::reject::RiskReject;
+use crate::throttle::Throttle;
+
+/// The budgets of one of them.
+#[derive(Clone, Copy, Debug)]
+struct Budgets {
+    orders: Throttle,
+    cancels: Throttle,
+}
+
+impl Budgets {
+    fn new(rates: MessageRates, now: Nanos) -> Self {
+        let full = |rate: crate::throttle::Rate| Throttle::new(rate.per_second, rate.burst, now);
+        Self { orders: full(rates.orders), cancels: full(rates.cancels) }
+    }
+
+    fn set(&mut self, rates: MessageRates) {
+        self.orders.set_rate(rates.orders);
+        self.cancels.set_rate(rates.cancels);
+    }
+}
+
+/// Every budget; a message is counted in three of them or in none.
+#[derive(Debug)]
+pub(super) struct Rates {
+    users: Box<[Budgets]>,
+    accounts: Box<[Budgets]>,
+    venue: Budgets,
+}
+
+impl Rates {
+    pub(super) fn new(limits: &RiskLimits, now: Nanos) -> Self {
+        Self {
+            users: limits.users().map(|rates| Budgets::new(rates, now)).collect(),
+            accounts: limits.accounts().map(|limits| Budgets::new(limits.rates, now)).collect(),
+            venue: Budgets::new(limits.venue, now),
+        }
+    }
+
+    /// Other rates; what was spent stays spent.
+    pub(super) fn set(&mut self, limits: &RiskLimits) {
+        self.users.iter_mut().zip(limits.users()).for_each(|(own, rates)| own.set(rates));
+        let accounts = self.accounts.iter_mut().zip(limits.accounts());
+        accounts.for_each(|(own, limits)| own.set(limits.rates));
+        self.venue.set(limits.venue);
+    }
+
+    /// Counts a new order or a modify, if all three budgets have it.
+    #[inline]
+    pub(super) fn take_order(
+        &mut self,
+        now: Nanos,
+        user: UserId,
+        account: AccountId,
+    ) -> Result<(), RiskReject> {
+        let user = self.users.get_mut(usize::from(user.0)).ok_or(RiskReject::NotPermitted)?;
+        let account = self.accounts.get_mut(usize::from(account.0)).ok_or(RiskReject::Unknown)?;
+        if !user.orders.allows(now) {
+            return Err(RiskReject::UserRate);
+        }
+        if !account.orders.allows(now) {
+            return Err(RiskReject::AccountRate);
+        }
+        if !self.venue.orders.take(now) {
+            return Err(RiskReject::VenueRate);
+        }
+        user.orders.count(now);
+        account.orders.count(now);
+        Ok(())
+    }
+
+    /// Counts a cancel, if all three budgets have it; else when they will.
+    #[inline]
+    pub(super) fn take_cancel(
+        &mut self,
+        now: Nanos,
+        user: UserId,
+        account: AccountId,
+    ) -> Result<(), Nanos> {
+        // An owner that is not known any more has no budget of its own.
+        let user = self.users.get_mut(usize::from(user.0));
+        let account = self.accounts.get_mut(usize::from(account.0));
+        let own = [user, account, Some(&mut self.venue)];
+        let mut free_at = now;
+        for budgets in own.iter().flatten() {
+            if !budgets.cancels.allows(now) {
+                free_at = free_at.max(budgets.cancels.free_at());
+            }
+        }
+        if free_at > now {
+            return Err(free_at);
+        }
+        own.into_iter().flatten().for_each(|budgets| budgets.cancels.count(now));
+        Ok(())
+    }
+}

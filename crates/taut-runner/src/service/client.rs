@@ -1,0 +1,136 @@
+//! The other end of the control socket.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+
+use taut_sys::{ControlSocket, monotonic, wait_readable};
+use taut_types::Nanos;
+
+use crate::control::{Channel, Incoming};
+use crate::error::RunnerError;
+use crate::service::protocol::{ControlReply, ControlRequest, OrderLine, PositionLine};
+
+/// How long a gateway may take with a reply.
+const REPLY: Nanos = Nanos::from_secs(5);
+
+/// Where a gateway of this name listens: in the user's runtime folder, or else in the folder for
+/// temporary files. A name with a slash is the path itself.
+#[must_use]
+pub fn control_path(name: &str) -> PathBuf {
+    if name.contains('/') {
+        return PathBuf::from(name);
+    }
+    let folder = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
+    let folder = folder.map_or_else(std::env::temp_dir, PathBuf::from);
+    folder.join(format!("taut-gateway-{name}"))
+}
+
+/// A connection to a gateway.
+#[derive(Debug)]
+pub struct ControlClient {
+    channel: Channel,
+    name: String,
+}
+
+impl ControlClient {
+    /// Connects to the gateway of this name, or at this path.
+    ///
+    /// # Errors
+    /// When nobody listens there.
+    pub fn connect(name: &str) -> Result<Self, RunnerError> {
+        let path = control_path(name);
+        let socket = ControlSocket::connect(&path).map_err(|error| {
+            RunnerError::Run(format!(
+                "no gateway '{name}' at {}: {error}; does it run, and for this user?",
+                path.display()
+            ))
+        })?;
+        Ok(Self { channel: Channel::new(socket), name: name.to_owned() })
+    }
+
+    /// Asks, and takes the first reply with its descriptors.
+    ///
+    /// # Errors
+    /// [`RunnerError::Run`] when it refuses, is gone, or does not reply in time.
+    pub(super) fn ask_for(
+        &mut self,
+        request: &ControlRequest,
+    ) -> Result<(ControlReply, Vec<OwnedFd>), RunnerError> {
+        self.channel.send(request, &[]).map_err(|_| self.gone())?;
+        self.reply()
+    }
+
+    /// Asks, and takes the reply.
+    ///
+    /// # Errors
+    /// [`RunnerError::Run`] when it refuses, is gone, or does not reply in time.
+    pub fn ask(&mut self, request: &ControlRequest) -> Result<ControlReply, RunnerError> {
+        self.ask_for(request).map(|(reply, _)| reply)
+    }
+
+    /// All open orders.
+    ///
+    /// # Errors
+    /// As [`ControlClient::ask`].
+    pub fn orders(&mut self) -> Result<Vec<OrderLine>, RunnerError> {
+        let (mut all, mut reply) = (Vec::new(), self.ask(&ControlRequest::Orders)?);
+        while let ControlReply::Orders { orders, more } = reply {
+            all.extend(orders);
+            if !more {
+                return Ok(all);
+            }
+            reply = self.reply()?.0;
+        }
+        Err(self.gone())
+    }
+
+    /// All that is held.
+    ///
+    /// # Errors
+    /// As [`ControlClient::ask`].
+    pub fn positions(&mut self) -> Result<Vec<PositionLine>, RunnerError> {
+        let (mut all, mut reply) = (Vec::new(), self.ask(&ControlRequest::Positions)?);
+        while let ControlReply::Positions { positions, more } = reply {
+            all.extend(positions);
+            if !more {
+                return Ok(all);
+            }
+            reply = self.reply()?.0;
+        }
+        Err(self.gone())
+    }
+
+    fn reply(&mut self) -> Result<(ControlReply, Vec<OwnedFd>), RunnerError> {
+        let deadline = monotonic() + REPLY;
+        loop {
+            match self.channel.receive::<ControlReply>() {
+                Ok(Incoming::Message(ControlReply::Failed { text }, _)) => {
+                    return Err(RunnerError::Run(format!("gateway '{}': {text}", self.name)));
+                }
+                Ok(Incoming::Message(reply, fds)) => return Ok((reply, fds)),
+                Ok(Incoming::Nothing) => {}
+                Ok(Incoming::Gone) | Err(_) => return Err(self.gone()),
+            }
+            let left = deadline.since(monotonic());
+            if left <= Nanos::ZERO {
+                let seconds = REPLY.0 / 1_000_000_000;
+                let text = format!("gateway '{}': no reply within {seconds} s", self.name);
+                return Err(RunnerError::Run(text));
+            }
+            let _ = wait_readable(&[self.channel.socket().as_fd()], Some(left));
+        }
+    }
+
+    /// Whether the gateway ended the connection.
+    pub(super) fn is_gone(&mut self) -> bool {
+        matches!(self.channel.receive::<ControlReply>(), Ok(Incoming::Gone) | Err(_))
+    }
+
+    pub(super) const fn channel(&self) -> &Channel {
+        &self.channel
+    }
+
+    fn gone(&self) -> RunnerError {
+        RunnerError::Run(format!("gateway '{}' ended the connection", self.name))
+    }
+}

@@ -1,0 +1,306 @@
+//! The process of a gateway: the thread that trades, and the one that listens.
+
+use std::net::SocketAddrV4;
+use std::os::fd::AsFd;
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::thread;
+
+use taut_fix::CompId;
+use taut_gateway::{
+    FeedInput, FeedSockets, Gateway, GatewayConfig, GatewayError, Hub, OrderFilter, Regions,
+    SessionSettings, SlotId, StrategyRegions,
+};
+use taut_ipc::Segment;
+use taut_market_data::native::{NativeConfig, NativeFeed};
+use taut_oms::{KillCause, KillScope};
+use taut_ring::cell::CellWriter;
+use taut_sys::{
+    Anchoring, Doorbell, Wait, Waiter, catch_stop_signals, monotonic, pin_to_cpu, set_timer_slack,
+    wait_readable,
+};
+use taut_types::{AccountId, Instrument, Nanos};
+
+use crate::child::SharedClock;
+use crate::error::RunnerError;
+use crate::feed::{Feed, asking_socket};
+use crate::service::file::GatewayFile;
+use crate::service::listener::Listener;
+use crate::service::place::Place;
+use crate::service::threads::{Answer, Command, Glance};
+
+/// Strategies that may be attached at one time.
+const PLACES: usize = 16;
+/// Rounds with work after which housekeeping is looked at all the same.
+const BUSY_ROUNDS: u32 = 256;
+/// How long the session may take to log out.
+const LOGOUT: Nanos = Nanos::from_secs(5);
+/// Accounts that are looked at.
+const ACCOUNTS: u8 = 8;
+
+/// Runs a gateway until a stop signal comes or its operator ends it. `ready` is called once it can
+/// be found.
+///
+/// # Errors
+/// [`RunnerError::Settings`] before anything is opened; [`RunnerError::Run`] when it cannot be
+/// opened, or ends.
+pub fn serve(file: &GatewayFile, ready: impl FnOnce(&str)) -> Result<(), RunnerError> {
+    file.check()?;
+    let failed = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
+    let segment =
+        Segment::create("taut-gateway", &Regions::LAYOUT).map_err(|error| failed(&error))?;
+    let regions = Regions::of(&segment).map_err(|error| failed(&error))?;
+    let own: Vec<Segment> = (0..PLACES)
+        .map(|_| Segment::create("taut-strategy", &StrategyRegions::LAYOUT))
+        .collect::<Result<_, _>>()
+        .map_err(|error| failed(&error))?;
+    let doorbell = || Doorbell::new().map_err(|error| RunnerError::run("doorbell", error));
+    let bell = doorbell()?;
+    let places = own
+        .iter()
+        .map(|own| Ok(Place::vacant(own, doorbell()?)))
+        .collect::<Result<Vec<_>, RunnerError>>()?;
+    catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
+    let mut anchoring = Anchoring::start();
+    let mut clock = CellWriter::new(regions.clock).map_err(|error| failed(&error))?;
+    clock.set(&anchoring.mapping().to_words());
+
+    let path = file.control_path();
+    let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
+    let trading = Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
+    let mut listener = Listener::bind(file, &path, &segment, places, &bell, (asks, answered))?;
+    ready(&format!("{}: strategies and operators meet it at {}", file.name, path.display()));
+    thread::scope(|scope| {
+        let trading = scope.spawn(move || trading.run());
+        let listened =
+            listener.run(|| clock.set(&anchoring.renew().to_words()), || trading.is_finished());
+        // Its failure is the cause, where both fail.
+        let traded = trading
+            .join()
+            .unwrap_or_else(|_| Err(RunnerError::Run("the gateway's thread panicked".to_owned())));
+        traded.and(listened)
+    })
+}
+
+/// The thread that trades.
+struct Trading<'a, 'm> {
+    wait: Wait,
+    cpu: Option<usize>,
+    orders: SocketAddrV4,
+    gateway: Gateway<'m, Hub<'m>, NativeFeed>,
+    slots: Vec<SlotId>,
+    instruments: Vec<Instrument>,
+    shared_clock: SharedClock<'m>,
+    bell: &'a Doorbell,
+    asked: Receiver<Command>,
+    answers: Sender<Answer>,
+    /// Logged out by then, or not at all.
+    ends_by: Option<Nanos>,
+}
+
+impl<'a, 'm> Trading<'a, 'm> {
+    #[expect(clippy::too_many_arguments, reason = "what a process has, once")]
+    fn open(
+        file: &GatewayFile,
+        regions: &Regions<'m>,
+        own: &'m [Segment],
+        places: &[Place<'_>],
+        bell: &'a Doorbell,
+        asked: Receiver<Command>,
+        answers: Sender<Answer>,
+    ) -> Result<Self, RunnerError> {
+        let (shared_clock, clock) = SharedClock::new(regions)?;
+        let rings = |error| RunnerError::run("rings", error);
+        let mut hub = Hub::new(regions).map_err(rings)?;
+        // Above every number that a gateway started before may have used: 65,536 orders a second
+        // of each strategy since then.
+        hub.set_first_number((taut_sys::utc().0.unsigned_abs() / 1_000_000_000) << 16);
+        let mut slots = Vec::with_capacity(own.len());
+        for (own, place) in own.iter().zip(places) {
+            let own = StrategyRegions::of(own)
+                .map_err(|error| RunnerError::run("shared memory", error))?;
+            let bell = place.another_bell().map_err(|error| RunnerError::run("doorbell", error))?;
+            slots.push(hub.add_slot(&own, Some(bell)).map_err(rings)?);
+        }
+        let wait = file.wait.unwrap_or(Wait::Block);
+        let config = config(file, wait)?;
+        let instruments = config.instruments.clone();
+        let sockets = sockets(file)?;
+        let feed = NativeConfig {
+            instruments: &instruments,
+            stream_id: file.venue.stream_id,
+            level_capacity: file.gateway.levels,
+            has_retransmission: sockets.retransmission.is_some(),
+        };
+        let feed = NativeFeed::new(&feed, clock.now())
+            .map_err(|error| RunnerError::run("[[instruments]]", error))?;
+        let input = FeedInput::Datagrams(sockets);
+        let orders = file.venue.orders;
+        let gateway = Gateway::new(&config, clock, input, feed, hub, regions)
+            .map_err(|error| failed(error, orders))?;
+        Ok(Self {
+            wait,
+            cpu: file.cpu,
+            orders,
+            gateway,
+            slots,
+            instruments,
+            shared_clock,
+            bell,
+            asked,
+            answers,
+            ends_by: None,
+        })
+    }
+
+    fn run(mut self) -> Result<(), RunnerError> {
+        if let Some(cpu) = self.cpu {
+            pin_to_cpu(cpu).map_err(|error| RunnerError::run("pinning", error))?;
+        }
+        set_timer_slack(Nanos(1)).map_err(|error| RunnerError::run("timer slack", error))?;
+        let mut waiter = Waiter::new(self.wait);
+        let mut busy_rounds = 0;
+        loop {
+            let orders = self.orders;
+            if self.gateway.poll().map_err(|error| failed(error, orders))? {
+                waiter.worked();
+                busy_rounds += 1;
+                if busy_rounds < BUSY_ROUNDS {
+                    continue;
+                }
+            } else {
+                waiter.idle(|span| {
+                    // What it says is looked at anyway.
+                    let _ = wait_readable(&[self.gateway.fd(), self.bell.as_fd()], Some(span));
+                    self.bell.silence();
+                });
+            }
+            busy_rounds = 0;
+            if self.gateway.housekeeping().map_err(|error| failed(error, orders))? {
+                self.shared_clock.refresh(self.gateway.clock_mut());
+                if self.attend()? {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Answers what the listening thread asks; whether it is over.
+    fn attend(&mut self) -> Result<bool, RunnerError> {
+        if let Some(deadline) = self.ends_by
+            && (self.gateway.is_logged_out() || monotonic() >= deadline)
+        {
+            return Ok(true);
+        }
+        loop {
+            let command = match self.asked.try_recv() {
+                Ok(command) => command,
+                Err(TryRecvError::Empty) => return Ok(false),
+                Err(TryRecvError::Disconnected) => return Ok(true),
+            };
+            let answer = self.answer(command);
+            // Who does not listen any more is over, and is seen to be at the next look.
+            let _ = self.answers.send(answer);
+        }
+    }
+
+    fn answer(&mut self, command: Command) -> Answer {
+        let done = |acted: Result<(), GatewayError>| match acted {
+            Ok(()) => Answer::Done(true),
+            Err(error) => Answer::Failed(error.to_string()),
+        };
+        match command {
+            Command::Attach(place, owner) => {
+                let slot = self.slots.get(place).copied();
+                let hub = self.gateway.client_mut();
+                Answer::Done(slot.is_some_and(|slot| hub.attach(slot, owner)))
+            }
+            Command::Detach(place) => {
+                if let Some(slot) = self.slots.get(place).copied() {
+                    self.gateway.client_mut().detach(slot);
+                }
+                Answer::Done(true)
+            }
+            Command::Status => Answer::Status(self.glance()),
+            Command::Orders => {
+                let mut orders = Vec::new();
+                self.gateway.visit_orders(|order| orders.push(*order));
+                Answer::Orders(orders)
+            }
+            Command::Positions => {
+                let accounts = || (0..ACCOUNTS).map(AccountId);
+                let of = |id| accounts().map(move |account| (id, account));
+                let held = self.instruments.iter().flat_map(|it| of(it.id()));
+                let held = held.map(|(id, account)| self.gateway.position_of(id, account));
+                Answer::Positions(held.filter(|held| held.lots.0 != 0).collect())
+            }
+            Command::Kill => done(self.gateway.kill(KillScope::All, KillCause::Command).map(drop)),
+            Command::Revive => Answer::Done(self.gateway.revive(KillScope::All)),
+            Command::CancelAll(owner) => {
+                let all = OrderFilter::ALL;
+                done(self.gateway.cancel_all(&owner.map_or(all, |owner| owner.only(all))))
+            }
+            Command::Stop => {
+                self.ends_by = Some(monotonic() + LOGOUT);
+                let cancelled = self.gateway.kill(KillScope::All, KillCause::Command);
+                done(cancelled.and_then(|_| self.gateway.logout()))
+            }
+        }
+    }
+
+    fn glance(&mut self) -> Glance {
+        let mut open_orders = 0;
+        self.gateway.visit_orders(|_| open_orders += 1);
+        let hub = self.gateway.client();
+        let attached = self.slots.iter().map(|slot| hub.owner(*slot).is_some()).collect();
+        let counters = self.gateway.counters();
+        Glance {
+            order_entry: counters.logged_on != 0,
+            books_sound: counters.live != 0,
+            killed: self.gateway.kill_switch().latched().next().is_some(),
+            open_orders,
+            attached,
+            counters: counters.named().map(|(name, count)| (name.to_owned(), count)).to_vec(),
+        }
+    }
+}
+
+fn config(file: &GatewayFile, wait: Wait) -> Result<GatewayConfig, RunnerError> {
+    let comp_id = |text: &str| {
+        let id = CompId::new(text.as_bytes());
+        id.ok_or_else(|| RunnerError::Settings(format!("'{text}' is no CompID")))
+    };
+    Ok(GatewayConfig {
+        instruments: file.instruments()?,
+        order_address: file.venue.orders,
+        sender_comp_id: comp_id(&file.venue.sender_comp_id)?,
+        target_comp_id: comp_id(&file.venue.target_comp_id)?,
+        heartbeat_interval: Nanos::from_secs(file.venue.heartbeat_seconds.into()),
+        session: SessionSettings { waits_for_venue: true, ..SessionSettings::default() },
+        order_capacity: file.gateway.orders,
+        risk: file.risk.limits(),
+        hot: wait != Wait::Block,
+    })
+}
+
+fn sockets(file: &GatewayFile) -> Result<FeedSockets, RunnerError> {
+    let feed = Feed::join(&file.venue)?;
+    let asking = file.venue.retransmission.map(asking_socket).transpose();
+    Ok(FeedSockets {
+        incremental: feed.incremental.into(),
+        incremental_b: feed.incremental_b.map(Into::into),
+        snapshot: feed.snapshot.into(),
+        retransmission: asking
+            .map_err(|error| RunnerError::run("venue.retransmission", error))?
+            .map(Into::into),
+    })
+}
+
+/// What ended the gateway, with the address where it is the address that may be wrong.
+fn failed(error: GatewayError, orders: SocketAddrV4) -> RunnerError {
+    match error {
+        GatewayError::Unreachable(_) => RunnerError::Run(format!(
+            "order entry at {orders}: {error}; does it run, and does [venue] orders name it?"
+        )),
+        other => RunnerError::Run(other.to_string()),
+    }
+}

@@ -1,0 +1,358 @@
+//! The thread that listens: the control socket, the clock, the signals.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+use taut_gateway::{OpenOrder, Owner, Position};
+use taut_ipc::Segment;
+use taut_sys::{
+    ControlListener, Doorbell, SysError, Wait, monotonic, process_id, stop_requests, wait_readable,
+};
+use taut_types::{Instrument, Nanos, RequestId, Side};
+
+use crate::control::{Channel, Incoming};
+use crate::error::RunnerError;
+use crate::service::file::GatewayFile;
+use crate::service::place::Place;
+use crate::service::protocol::{
+    ControlReply, ControlRequest, OrderLine, PositionLine, Status, StrategyLine,
+};
+use crate::service::threads::{Answer, Command, Glance};
+
+/// How often the clock is anchored and signals are looked at.
+const LOOK: Nanos = Nanos::from_millis(100);
+/// How long the trading thread may take with an answer.
+const ANSWER: Duration = Duration::from_secs(2);
+/// Connections at one time, beside those of strategies.
+const CONNECTIONS_MAX: usize = 64;
+/// Lines of a reply: they fit a message.
+const LINES: usize = 40;
+
+/// A connection, and the place that it has as a strategy.
+#[derive(Debug)]
+struct Connection {
+    channel: Channel,
+    place: Option<usize>,
+}
+
+/// The listening thread's part.
+#[derive(Debug)]
+pub struct Listener<'a> {
+    file: &'a GatewayFile,
+    instruments: Vec<Instrument>,
+    listener: ControlListener,
+    segment: &'a Segment,
+    places: Vec<Place<'a>>,
+    bell: &'a Doorbell,
+    connections: Vec<Connection>,
+    asks: Sender<Command>,
+    answers: Receiver<Answer>,
+    started: Nanos,
+    is_stopping: bool,
+}
+
+impl<'a> Listener<'a> {
+    pub fn bind(
+        file: &'a GatewayFile,
+        path: &Path,
+        segment: &'a Segment,
+        places: Vec<Place<'a>>,
+        bell: &'a Doorbell,
+        (asks, answers): (Sender<Command>, Receiver<Answer>),
+    ) -> Result<Self, RunnerError> {
+        let listener = ControlListener::bind(path).map_err(|error| {
+            let remedy = if error.is_address_in_use() {
+                "; a gateway of this name runs already: end it, or give this one another name"
+            } else {
+                ""
+            };
+            RunnerError::Run(format!("{}: {error}{remedy}", path.display()))
+        })?;
+        Ok(Self {
+            file,
+            instruments: file.instruments()?,
+            listener,
+            segment,
+            places,
+            bell,
+            connections: Vec::new(),
+            asks,
+            answers,
+            started: monotonic(),
+            is_stopping: false,
+        })
+    }
+
+    /// Listens until the trading thread `is_over`; `anchor` renews the clock.
+    pub fn run(
+        &mut self,
+        mut anchor: impl FnMut(),
+        is_over: impl Fn() -> bool,
+    ) -> Result<(), RunnerError> {
+        while !is_over() {
+            anchor();
+            if stop_requests() > 0 && !self.is_stopping {
+                self.stop();
+            }
+            let mut fds: Vec<BorrowedFd<'_>> = vec![self.listener.as_fd()];
+            fds.extend(self.connections.iter().map(|it| it.channel.socket().as_fd()));
+            // A signal ends the wait, and is looked at.
+            let _ = wait_readable(&fds, Some(LOOK));
+            self.accept().map_err(|error| RunnerError::run("control socket", error))?;
+            for at in (0..self.connections.len()).rev() {
+                if !self.listen_to(at) {
+                    self.hang_up(at);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        self.is_stopping = true;
+        // The trading thread says by its end how it went.
+        let _ = self.ask(Command::Stop);
+    }
+
+    fn accept(&mut self) -> Result<(), SysError> {
+        while let Some(socket) = self.listener.accept()? {
+            if self.connections.len() < CONNECTIONS_MAX {
+                self.connections.push(Connection { channel: Channel::new(socket), place: None });
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers what a connection asks; whether it stands.
+    fn listen_to(&mut self, at: usize) -> bool {
+        loop {
+            let Some(connection) = self.connections.get_mut(at) else { return false };
+            let request = match connection.channel.receive::<ControlRequest>() {
+                Ok(Incoming::Nothing) => return true,
+                Ok(Incoming::Message(request, _)) => request,
+                Ok(Incoming::Gone) | Err(_) => return false,
+            };
+            for (reply, fds) in self.replies(at, request) {
+                let fds: Vec<BorrowedFd<'_>> = fds.iter().map(AsFd::as_fd).collect();
+                let Some(connection) = self.connections.get(at) else { return false };
+                if connection.channel.send(&reply, &fds).is_err() {
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// A connection is over; its strategy is gone.
+    fn hang_up(&mut self, at: usize) {
+        let Connection { place, .. } = self.connections.remove(at);
+        if let Some(place) = place {
+            let _ = self.ask(Command::Detach(place));
+            if let Some(place) = self.places.get_mut(place) {
+                place.strategy = None;
+            }
+        }
+    }
+
+    fn ask(&self, command: Command) -> Result<Answer, String> {
+        self.asks.send(command).map_err(|_| "the gateway is ending".to_owned())?;
+        self.bell.ring();
+        match self.answers.recv_timeout(ANSWER) {
+            Ok(Answer::Failed(text)) => Err(text),
+            Ok(answer) => Ok(answer),
+            Err(_) => Err(format!("the gateway did not answer within {ANSWER:?}")),
+        }
+    }
+
+    fn replies(&mut self, at: usize, request: ControlRequest) -> Vec<(ControlReply, Vec<OwnedFd>)> {
+        let replied = match request {
+            ControlRequest::Attach { strategy } => {
+                return vec![self.attach(at, &strategy).unwrap_or_else(|text| failed(text))];
+            }
+            ControlRequest::Status => self.ask(Command::Status).map(|answer| match answer {
+                Answer::Status(glance) => vec![self.status(glance)],
+                _ => Vec::new(),
+            }),
+            ControlRequest::Orders => self.ask(Command::Orders).map(|answer| match answer {
+                Answer::Orders(orders) => self.orders(&orders),
+                _ => Vec::new(),
+            }),
+            ControlRequest::Positions => self.ask(Command::Positions).map(|answer| match answer {
+                Answer::Positions(held) => self.positions(&held),
+                _ => Vec::new(),
+            }),
+            ControlRequest::Kill => self.done(Command::Kill),
+            ControlRequest::Revive => self.done(Command::Revive),
+            ControlRequest::CancelAll { strategy: None } => self.done(Command::CancelAll(None)),
+            ControlRequest::CancelAll { strategy: Some(name) } => {
+                self.owner(&name).and_then(|owner| self.done(Command::CancelAll(Some(owner))))
+            }
+            ControlRequest::Drop { strategy } => self.drop_strategy(&strategy),
+            ControlRequest::Stop => {
+                self.is_stopping = true;
+                self.done(Command::Stop)
+            }
+        };
+        match replied {
+            Ok(replies) => replies.into_iter().map(|reply| (reply, Vec::new())).collect(),
+            Err(text) => vec![failed(text)],
+        }
+    }
+
+    fn done(&self, command: Command) -> Result<Vec<ControlReply>, String> {
+        self.ask(command).map(|_| vec![ControlReply::Done])
+    }
+
+    fn owner(&self, name: &str) -> Result<Owner, String> {
+        let known = self.file.strategy(name).map(|strategy| strategy.owner());
+        known.ok_or_else(|| {
+            let names: Vec<&str> =
+                self.file.strategies.iter().map(|strategy| strategy.name.as_str()).collect();
+            format!("no strategy is called '{name}' here; there are: {}", names.join(", "))
+        })
+    }
+
+    fn attach(&mut self, at: usize, name: &str) -> Result<(ControlReply, Vec<OwnedFd>), String> {
+        let owner = self.owner(name)?;
+        let is_attached = |place: &Place<'_>| place.strategy.as_deref() == Some(name);
+        if self.places.iter().any(is_attached) {
+            return Err(format!(
+                "'{name}' is attached already; two of one name would be told of each other's \
+                 orders"
+            ));
+        }
+        if self.connections.get(at).is_some_and(|connection| connection.place.is_some()) {
+            return Err("this connection is attached already".to_owned());
+        }
+        let vacant = self.places.iter().position(|place| place.strategy.is_none());
+        let count = self.places.len();
+        let vacant = vacant.ok_or_else(|| format!("all {count} places are taken"))?;
+        if !matches!(self.ask(Command::Attach(vacant, owner))?, Answer::Done(true)) {
+            return Err(format!("the orders that '{name}' left are being cancelled; try again"));
+        }
+        let place = self.places.get_mut(vacant).ok_or("the place is gone")?;
+        place.strategy = Some(name.to_owned());
+        if let Some(connection) = self.connections.get_mut(at) {
+            connection.place = Some(vacant);
+        }
+        let place = self.places.get(vacant).ok_or("the place is gone")?;
+        let fds =
+            [self.segment.as_fd(), place.segment.as_fd(), self.bell.as_fd(), place.bell.as_fd()];
+        let fds: Result<Vec<OwnedFd>, _> = fds.iter().map(BorrowedFd::try_clone_to_owned).collect();
+        let fds = fds.map_err(|error| error.to_string())?;
+        let wake_gateway = self.file.wait.unwrap_or(Wait::Block) == Wait::Block;
+        Ok((ControlReply::Attached { wake_gateway }, fds))
+    }
+
+    fn drop_strategy(&mut self, name: &str) -> Result<Vec<ControlReply>, String> {
+        self.owner(name)?;
+        let of = |place: &Place<'_>| place.strategy.as_deref() == Some(name);
+        let place = self.places.iter().position(of);
+        let place = place.ok_or_else(|| format!("'{name}' is not attached"))?;
+        let connection = self.connections.iter().position(|it| it.place == Some(place));
+        let dropped = self.done(Command::Detach(place));
+        if let Some(place) = self.places.get_mut(place) {
+            place.strategy = None;
+        }
+        if let Some(at) = connection
+            && let Some(connection) = self.connections.get_mut(at)
+        {
+            // It sees the end of its connection: nobody listens to it any more.
+            connection.place = None;
+            connection.channel.close();
+        }
+        dropped
+    }
+
+    fn status(&self, glance: Glance) -> ControlReply {
+        let strategies = self.file.strategies.iter().map(|strategy| {
+            let has = |place: &Place<'_>| place.strategy.as_deref() == Some(&strategy.name);
+            let place = self.places.iter().position(has);
+            let attached = place.and_then(|place| glance.attached.get(place));
+            StrategyLine {
+                name: strategy.name.clone(),
+                user: strategy.user,
+                strategy: strategy.number,
+                attached: attached.copied().unwrap_or(false),
+            }
+        });
+        ControlReply::Status(Box::new(Status {
+            name: self.file.name.clone(),
+            process: process_id(),
+            up_seconds: monotonic().since(self.started).0.unsigned_abs() / 1_000_000_000,
+            order_entry: glance.order_entry,
+            books_sound: glance.books_sound,
+            killed: glance.killed,
+            instruments: self.instruments.len(),
+            open_orders: glance.open_orders,
+            strategies: strategies.collect(),
+            counters: glance.counters,
+        }))
+    }
+
+    fn orders(&self, orders: &[OpenOrder]) -> Vec<ControlReply> {
+        let line = |order: &OpenOrder| {
+            let instrument = self.instruments.get(order.terms.instrument.0 as usize);
+            let qty = |lots| {
+                instrument
+                    .and_then(|instrument| instrument.qty(lots).ok())
+                    .map_or_else(|| "?".to_owned(), |qty| qty.to_string())
+            };
+            let text = RequestId::create(order.id).to_text();
+            OrderLine {
+                id: String::from_utf8_lossy(&text).into_owned(),
+                strategy: self.name_of(Owner::of(order.id)),
+                symbol: symbol(instrument),
+                account: order.terms.account.0,
+                side: if order.terms.side == Side::Buy { "buy" } else { "sell" }.to_owned(),
+                price: order.terms.price.to_string(),
+                quantity: qty(order.terms.lots),
+                open: qty(order.lots_open),
+                state: format!("{:?}", order.state),
+            }
+        };
+        in_parts(orders, line, |orders, more| ControlReply::Orders { orders, more })
+    }
+
+    fn positions(&self, held: &[Position]) -> Vec<ControlReply> {
+        let line = |held: &Position| {
+            let instrument = self.instruments.get(held.instrument.0 as usize);
+            let qty = instrument.and_then(|instrument| instrument.qty(held.lots).ok());
+            PositionLine {
+                symbol: symbol(instrument),
+                account: held.account.0,
+                quantity: qty.map_or_else(|| "?".to_owned(), |qty| qty.to_string()),
+                average_price: held.average_price.to_string(),
+            }
+        };
+        in_parts(held, line, |positions, more| ControlReply::Positions { positions, more })
+    }
+
+    fn name_of(&self, owner: Owner) -> String {
+        let known = self.file.strategies.iter().find(|strategy| strategy.owner() == owner);
+        known.map_or_else(
+            || format!("{}/{}", owner.user.0, owner.strategy.0),
+            |strategy| strategy.name.clone(),
+        )
+    }
+}
+
+fn symbol(instrument: Option<&Instrument>) -> String {
+    instrument.map_or_else(|| "?".to_owned(), |instrument| instrument.symbol().to_string())
+}
+
+fn failed(text: String) -> (ControlReply, Vec<OwnedFd>) {
+    (ControlReply::Failed { text }, Vec::new())
+}
+
+/// Lines in as many replies as they need; one at least.
+fn in_parts<T, L>(
+    all: &[T],
+    line: impl Fn(&T) -> L,
+    reply: impl Fn(Vec<L>, bool) -> ControlReply,
+) -> Vec<ControlReply> {
+    let count = all.len().div_ceil(LINES).max(1);
+    let part = |at: usize| all.iter().skip(at * LINES).take(LINES).map(&line).collect();
+    (0..count).map(|at| reply(part(at), at + 1 < count)).collect()
+}

@@ -1,0 +1,148 @@
+//! What is said over the control socket: one message of JSON for each request and each reply.
+
+use serde::{Deserialize, Serialize};
+
+/// What a strategy or an operator asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ControlRequest {
+    /// To trade as this strategy for as long as the connection stands.
+    Attach {
+        /// Its name in the gateway's settings.
+        strategy: String,
+    },
+    /// How the gateway is.
+    Status,
+    /// The open orders.
+    Orders,
+    /// What is held.
+    Positions,
+    /// No new order, and the open ones cancelled.
+    Kill,
+    /// New orders may pass again.
+    Revive,
+    /// The open orders cancelled, of one strategy or of all.
+    CancelAll {
+        /// Whose; nobody's name means everybody.
+        strategy: Option<String>,
+    },
+    /// This strategy's connection ended and its orders cancelled.
+    Drop {
+        /// Its name in the gateway's settings.
+        strategy: String,
+    },
+    /// The gateway's end: orders cancelled, the session logged out.
+    Stop,
+}
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ControlReply {
+    /// The strategy is attached. Descriptors come with it: the market's segment, the strategy's
+    /// own, the gateway's doorbell and the strategy's.
+    Attached {
+        /// Whether the gateway sleeps in the kernel and must be woken.
+        wake_gateway: bool,
+    },
+    /// It is done.
+    Done,
+    /// It is not done, and why.
+    Failed {
+        /// In words.
+        text: String,
+    },
+    /// How the gateway is.
+    Status(Box<Status>),
+    /// Some of the open orders, and whether more of them follow in another reply.
+    Orders {
+        /// One line for each.
+        orders: Vec<OrderLine>,
+        /// Whether more follow.
+        more: bool,
+    },
+    /// Some of what is held, and whether more of it follows in another reply.
+    Positions {
+        /// One line for each instrument and account.
+        positions: Vec<PositionLine>,
+        /// Whether more follow.
+        more: bool,
+    },
+}
+
+/// How a gateway is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Status {
+    /// Its name.
+    pub name: String,
+    /// Its process.
+    pub process: u32,
+    /// How long it has run, in whole seconds.
+    pub up_seconds: u64,
+    /// Whether orders can be sent.
+    pub order_entry: bool,
+    /// Whether all books can be trusted.
+    pub books_sound: bool,
+    /// Whether it was killed and not revived.
+    pub killed: bool,
+    /// Instruments.
+    pub instruments: usize,
+    /// Orders that are not over.
+    pub open_orders: usize,
+    /// Who may attach, and who has.
+    pub strategies: Vec<StrategyLine>,
+    /// What it has counted, by name.
+    pub counters: Vec<(String, u64)>,
+}
+
+/// A strategy of the settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StrategyLine {
+    /// Its name.
+    pub name: String,
+    /// Its user's number.
+    pub user: u8,
+    /// Its own.
+    pub strategy: u8,
+    /// Whether it is attached.
+    pub attached: bool,
+}
+
+/// An open order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrderLine {
+    /// The text of its id at the venue (ClOrdID).
+    pub id: String,
+    /// The name of its strategy; its numbers when the settings have none.
+    pub strategy: String,
+    /// Its instrument.
+    pub symbol: String,
+    /// Its account's number.
+    pub account: u8,
+    /// `buy` or `sell`.
+    pub side: String,
+    /// Its limit price, a decimal.
+    pub price: String,
+    /// Its quantity, a decimal.
+    pub quantity: String,
+    /// What may still trade, a decimal.
+    pub open: String,
+    /// Where it is in its life.
+    pub state: String,
+}
+
+/// What is held of an instrument in an account.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PositionLine {
+    /// The instrument.
+    pub symbol: String,
+    /// The account's number.
+    pub account: u8,
+    /// Bought less sold, a decimal.
+    pub quantity: String,
+    /// The price at which it was bought or sold, a decimal.
+    pub average_price: String,
+}
