@@ -4,6 +4,15 @@ use taut_sync::atomic::{AtomicU64, Ordering};
 use taut_sys::SysError;
 
 use crate::error::JournalError;
+use crate::lock::FolderLock;
+
+/// What both sides of a journal have.
+#[derive(Debug)]
+pub struct Shared {
+    pub fault: Fault,
+    /// Kept as long as one of them is there.
+    pub _lock: FolderLock,
+}
 
 /// Error numbers that writer and housekeeper tell each other; 0 is none.
 #[derive(Debug, Default)]

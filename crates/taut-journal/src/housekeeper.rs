@@ -8,7 +8,7 @@ use taut_sys::{SysError, random_bytes, unlink, utc};
 
 use crate::entry::Entry;
 use crate::error::{JournalError, segment_name};
-use crate::fault::Fault;
+use crate::fault::Shared;
 use crate::header::{HEADER_WORDS, Header};
 use crate::pack::{PAYLOAD_WORDS_MAX, Payload};
 use crate::record::{self, HEAD_WORDS, RECORD_WORDS_MAX};
@@ -38,7 +38,7 @@ pub struct Turn {
 pub struct Housekeeper {
     folder: PathBuf,
     settings: Settings,
-    fault: Arc<Fault>,
+    shared: Arc<Shared>,
     to_writer: SyncSender<Arc<Segment>>,
     /// The segment that is read, as far as this word.
     current: Arc<Segment>,
@@ -57,7 +57,7 @@ impl Housekeeper {
     pub(crate) fn new(
         folder: &Path,
         settings: Settings,
-        fault: Arc<Fault>,
+        shared: Arc<Shared>,
         to_writer: SyncSender<Arc<Segment>>,
         current: Arc<Segment>,
         (state, oldest): (State, u32),
@@ -65,7 +65,7 @@ impl Housekeeper {
         Self {
             folder: folder.to_owned(),
             settings,
-            fault,
+            shared,
             to_writer,
             at: current.records_at,
             durable_at: current.records_at,
@@ -102,7 +102,7 @@ impl Housekeeper {
                 Err(JournalError::File { error, .. }) => Some(error),
                 _ => None,
             };
-            self.fault.note_unprepared(error);
+            self.shared.fault.note_unprepared(error);
             prepared?;
         }
         turn.removed = self.remove_old()?;
@@ -143,7 +143,7 @@ impl Housekeeper {
             let Some(record) = read.filter(due) else {
                 // Memory that does not hold what was written is none to write orders into.
                 let error = SysError::from_errno("read what was written", 0);
-                return Err(self.fault.set(self.current.number, error));
+                return Err(self.shared.fault.set(self.current.number, error));
             };
             match Entry::unpack(record.kind, record.payload) {
                 Some(entry) => self.state.apply(&entry, self.settings.executions_max),
@@ -156,7 +156,7 @@ impl Housekeeper {
 
     fn sync(&mut self) -> Result<(), JournalError> {
         let done = self.current.sync(self.durable_at..self.at);
-        done.map_err(|error| self.fault.set(self.current.number, error))?;
+        done.map_err(|error| self.shared.fault.set(self.current.number, error))?;
         (self.durable, self.durable_at) = (self.state.as_of, self.at);
         Ok(())
     }
@@ -215,6 +215,5 @@ pub fn make(
         salt: u64::from_le_bytes(salt),
         made_at: utc(),
     };
-    let is_synced = settings.durability != Durability::None;
-    Segment::make(folder, header, state.checkpoint(), is_synced).map_err(file)
+    Segment::make(folder, header, state.checkpoint(), settings.durability).map_err(file)
 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use crate::error::JournalError;
-use crate::fault::Fault;
+use crate::fault::{Fault, Shared};
 use crate::housekeeper::{Housekeeper, make};
 use crate::lock::FolderLock;
 use crate::recovery::{Recovered, read};
 use crate::settings::Settings;
 use crate::writer::Writer;
 
-/// A journal that was opened.
+/// A journal that was opened. Nobody else opens it while writer or housekeeper is there.
 #[derive(Debug)]
 pub struct Journal {
     /// For the thread that sends orders.
@@ -21,8 +21,6 @@ pub struct Journal {
     pub housekeeper: Housekeeper,
     /// What the journal held.
     pub recovered: Recovered,
-    /// Nobody else opens it while this is kept.
-    pub lock: FolderLock,
 }
 
 impl Journal {
@@ -43,14 +41,15 @@ impl Journal {
         let number = newest.saturating_add(1);
         let state = recovered.state.clone();
         let first = Arc::new(make(folder, number, &state, &settings)?);
-        let fault = Arc::new(Fault::default());
+        let shared = Arc::new(Shared { fault: Fault::default(), _lock: lock });
         let (to_writer, prepared) = sync_channel(1);
         let next = state.as_of.saturating_add(1);
-        let writer = Writer::new(Arc::clone(&first), next, prepared, Arc::clone(&fault), &settings);
+        let writer =
+            Writer::new(Arc::clone(&first), next, prepared, Arc::clone(&shared), &settings);
         let oldest = if oldest == 0 { number } else { oldest };
         let mut housekeeper =
-            Housekeeper::new(folder, settings, fault, to_writer, first, (state, oldest));
+            Housekeeper::new(folder, settings, shared, to_writer, first, (state, oldest));
         housekeeper.turn()?;
-        Ok(Self { writer, housekeeper, recovered, lock })
+        Ok(Self { writer, housekeeper, recovered })
     }
 }

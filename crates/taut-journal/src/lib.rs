@@ -35,14 +35,13 @@
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let folder = folder.path();
 //! let settings = Settings { segment_bytes: 1 << 20, ..Settings::default() };
-//! let Journal { mut writer, mut housekeeper, recovered, lock } =
-//!     Journal::open(folder, settings)?;
+//! let Journal { mut writer, mut housekeeper, recovered } = Journal::open(folder, settings)?;
 //! assert!(recovered.state.orders.is_empty());
 //! let order = ClientOrderId(1);
 //! let terms = OrderTerms::limit(InstrumentId(3), Side::Buy, Price(585_330_000_000), Lots(5));
 //! writer.admit(Nanos(1), &Entry::Create { order, tag: 7, terms })?; // it may leave now
 //! housekeeper.turn()?;
-//! drop((writer, housekeeper, lock)); // a crash
+//! drop((writer, housekeeper)); // a crash
 //!
 //! let again = Journal::open(folder, settings)?;
 //! assert_eq!(again.recovered.state.orders[&order].order.terms, terms);
@@ -75,7 +74,7 @@ pub use entry::{Asked, Entry, Fill, OrderRecord, Position, PositionKey, VenueId}
 pub use error::{Damage, JournalError, What, segment_name};
 pub use housekeeper::{Housekeeper, Turn};
 pub use journal::Journal;
-pub use lock::{FolderLock, writing_process};
+pub use lock::writing_process;
 pub use recovery::{Recovered, SegmentReport, read};
 pub use scan::{Scanned, Shown, Tail, TailKind, scan};
 pub use settings::{Durability, OnFailure, Settings};

@@ -11,6 +11,7 @@ use crate::entry::Entry;
 use crate::error::segment_name;
 use crate::header::{HEADER_WORDS, Header};
 use crate::record::{self, RECORD_WORDS_MAX, Written};
+use crate::settings::Durability;
 
 const WORD_BYTES: usize = size_of::<u64>();
 /// `EEXIST`.
@@ -25,17 +26,19 @@ pub struct Segment {
     pub salt: u64,
     /// The word where the records begin.
     pub records_at: usize,
+    durability: Durability,
+    file: MemoryFile,
     mapping: Mapping,
 }
 
 impl Segment {
-    /// Makes a segment. The file appears under its name when it is whole and, with `is_synced`,
-    /// safe from a power cut: what has a name has a right header and checkpoint.
+    /// Makes a segment. The file appears under its name when it is whole and, unless the durability
+    /// is none, safe from a power cut: what has a name has a right header and checkpoint.
     pub fn make(
         folder: &Path,
         header: Header,
         checkpoint: impl Iterator<Item = Entry>,
-        is_synced: bool,
+        durability: Durability,
     ) -> Result<Self, SysError> {
         let Header { number, salt, records_at, words, made_at, .. } = header;
         let file = MemoryFile::unnamed(folder, (words * WORD_BYTES) as u64, MODE)?;
@@ -43,7 +46,8 @@ impl Segment {
         // Every page is there and writable before the hot path comes, and its blocks are written
         // with zeros: the file system has nothing left to decide then.
         mapping.populate(0..words * WORD_BYTES)?;
-        let segment = Self { number, salt, records_at, mapping };
+        let segment = Self { number, salt, records_at, durability, file, mapping };
+        let is_synced = durability != Durability::None;
         let mut at = HEADER_WORDS;
         for (sequence, entry) in (0..).zip(checkpoint) {
             at = segment.append(at, sequence, made_at, &entry);
@@ -52,12 +56,15 @@ impl Segment {
             place.store(word.to_le(), Ordering::Relaxed);
         }
         if is_synced {
-            segment.sync(0..words)?;
-            // What is written back is not writable without a fault any more.
+            segment.file.sync_data()?;
+        }
+        // What is written back is not writable without a fault any more. Where every order waits
+        // for the disk, that is nothing, and pages that are dirty for nothing are written too.
+        if durability == Durability::Async {
             segment.mapping.populate(0..words * WORD_BYTES)?;
         }
         let path = folder.join(segment_name(number));
-        if !file.link(&path)? {
+        if !segment.file.link(&path)? {
             return Err(SysError::from_errno("name the file", EXISTS));
         }
         if is_synced {
@@ -114,8 +121,12 @@ impl Segment {
         count
     }
 
-    /// Makes these words safe from a power cut.
+    /// Makes these words safe from a power cut: alone, so that the pages behind them stay writable,
+    /// or, where every order waits for it, the faster way.
     pub fn sync(&self, words: Range<usize>) -> Result<(), SysError> {
+        if self.durability == Durability::Sync {
+            return self.file.sync_data();
+        }
         self.mapping.sync(words.start * WORD_BYTES..words.end * WORD_BYTES)
     }
 
@@ -124,6 +135,9 @@ impl Segment {
     /// the file system.
     pub fn populate(&self, at: usize) -> Result<(), SysError> {
         const AHEAD_BYTES: usize = 1 << 20;
+        if self.durability == Durability::Sync {
+            return Ok(());
+        }
         let bytes = self.mapping.bytes();
         let start = (at * WORD_BYTES).min(bytes);
         let range: Range<usize> = start..(start + AHEAD_BYTES).min(bytes);

@@ -8,7 +8,7 @@ use taut_types::Nanos;
 
 use crate::entry::Entry;
 use crate::error::JournalError;
-use crate::fault::Fault;
+use crate::fault::Shared;
 use crate::record::{self, Written};
 use crate::segment::Segment;
 use crate::settings::{Durability, OnFailure, Settings};
@@ -23,7 +23,7 @@ pub struct Writer {
     pub(crate) sequence: u64,
     /// Segments that housekeeping has prepared: one at a time.
     pub(crate) prepared: Receiver<Arc<Segment>>,
-    pub(crate) fault: Arc<Fault>,
+    pub(crate) shared: Arc<Shared>,
     pub(crate) durability: Durability,
     pub(crate) on_failure: OnFailure,
     /// The word where the entries of this segment begin that are not safe.
@@ -38,7 +38,7 @@ impl Writer {
         segment: Arc<Segment>,
         sequence: u64,
         prepared: Receiver<Arc<Segment>>,
-        fault: Arc<Fault>,
+        shared: Arc<Shared>,
         settings: &Settings,
     ) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Writer {
             segment,
             sequence,
             prepared,
-            fault,
+            shared,
             durability: settings.durability,
             on_failure: settings.on_failure,
             uncommitted_before: None,
@@ -66,8 +66,8 @@ impl Writer {
     /// appended before could not be made safe (this stays). The entry is not journalled then.
     #[inline]
     pub fn append(&mut self, now: Nanos, entry: &Entry) -> Result<u64, JournalError> {
-        if self.fault.is_set() {
-            return Err(self.fault.poisoned(self.segment.number));
+        if self.shared.fault.is_set() {
+            return Err(self.shared.fault.poisoned(self.segment.number));
         }
         let mut words: Written = [0; _];
         let stamp = (self.sequence, now);
@@ -91,8 +91,8 @@ impl Writer {
         if self.durability != Durability::Sync || is_safe {
             return Ok(());
         }
-        if self.fault.is_set() {
-            return Err(self.fault.poisoned(self.segment.number));
+        if self.shared.fault.is_set() {
+            return Err(self.shared.fault.poisoned(self.segment.number));
         }
         let now = (Arc::clone(&self.segment), self.committed_at..self.at);
         for part in self.uncommitted_before.take().into_iter().chain([now]) {
@@ -142,7 +142,7 @@ impl Writer {
     #[cold]
     fn roll(&mut self) -> Result<(), JournalError> {
         let Ok(next) = self.prepared.try_recv() else {
-            return Err(self.fault.full(self.segment.number.saturating_add(1)));
+            return Err(self.shared.fault.full(self.segment.number.saturating_add(1)));
         };
         let uncommitted = self.committed_at..self.at;
         (self.at, self.committed_at) = (next.records_at, next.records_at);
@@ -157,6 +157,6 @@ impl Writer {
     }
 
     fn sync(&self, (segment, words): &(Arc<Segment>, Range<usize>)) -> Result<(), JournalError> {
-        segment.sync(words.clone()).map_err(|error| self.fault.set(segment.number, error))
+        segment.sync(words.clone()).map_err(|error| self.shared.fault.set(segment.number, error))
     }
 }

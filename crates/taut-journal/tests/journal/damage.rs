@@ -147,14 +147,14 @@ fn every_flipped_bit_is_found_and_named() {
     assert_eq!(found.tails[0].kind, TailKind::Damaged);
     assert!(found.requests_lost_max() >= 1);
     // It is opened all the same, and what was lost is lost from there on.
-    let Journal { mut writer, recovered, housekeeper, lock } =
+    let Journal { mut writer, recovered, housekeeper } =
         Journal::open(folder.path(), SETTINGS).expect("the journal");
     assert_eq!(recovered.state.orders, found.state.orders);
     for (owner, highest) in &recovered.state.highest {
         assert!(highest.number() > found.state.highest[owner].number(), "its number is skipped");
     }
     writer.append(Nanos(1), &all[0]).expect("room");
-    drop((writer, housekeeper, lock));
+    drop((writer, housekeeper));
     let again = reread(folder.path()).expect("it");
     assert_eq!((again.requests_lost_max(), again.tails.len()), (0, 1));
     assert_eq!(again.state.highest, recovered.state.highest);

@@ -53,7 +53,7 @@ fn a_full_disk_stops_orders_by_its_file_and_lets_cancels_leave() {
         return;
     };
     let settings = taut_journal::Settings { segments_kept: 100, ..small() };
-    let Journal { mut writer, mut housekeeper, lock, .. } =
+    let Journal { mut writer, mut housekeeper, .. } =
         Journal::open(&disk.folder, settings).expect("the journal");
     let mut flow = Flow::new(1);
     let mut failed_turn = None;
@@ -86,7 +86,7 @@ fn a_full_disk_stops_orders_by_its_file_and_lets_cancels_leave() {
     fs::remove_file(disk.folder.join(segment_name(1))).expect("the oldest");
     housekeeper.turn().expect("there is room");
     writer.admit(Nanos(1), &flow.create(1 << 21)).expect("orders leave again");
-    drop((writer, housekeeper, lock));
+    drop((writer, housekeeper));
     let error = Journal::open(&disk.folder, settings).expect_err("no room for one more");
     assert!(is_no_room(error), "{error}");
 }

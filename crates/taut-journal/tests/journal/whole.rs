@@ -20,7 +20,7 @@ fn what_was_written_is_there_again_over_rolls_and_restarts() {
         let mut written = Vec::new();
         for durability in [Durability::None, Durability::Async, Durability::Sync] {
             let settings = Settings { durability, segments_kept: 100, ..small() };
-            let Journal { mut writer, mut housekeeper, recovered, lock } =
+            let Journal { mut writer, mut housekeeper, recovered } =
                 Journal::open(folder.path(), settings).expect("the journal");
             flow::assert_same(&recovered.state, &written);
             assert!(recovered.tails.is_empty());
@@ -37,7 +37,7 @@ fn what_was_written_is_there_again_over_rolls_and_restarts() {
             }
             housekeeper.turn().expect("a turn");
             flow::assert_same(housekeeper.state(), &written);
-            drop((writer, housekeeper, lock));
+            drop((writer, housekeeper));
         }
         let mut seen = Vec::new();
         let mut visit = |shown: &taut_journal::Shown| seen.push(shown.entry.expect("known"));
@@ -54,7 +54,7 @@ fn old_segments_go_and_checkpoints_stand_for_them() {
     let mut written = Vec::new();
     let settings = Settings { segments_kept: 1, ..small() };
     for _ in 0..3 {
-        let Journal { mut writer, mut housekeeper, recovered, lock } =
+        let Journal { mut writer, mut housekeeper, recovered } =
             Journal::open(folder.path(), settings).expect("the journal");
         flow::assert_same(&recovered.state, &written);
         for at in 0..5_000 {
@@ -68,7 +68,7 @@ fn old_segments_go_and_checkpoints_stand_for_them() {
         housekeeper.turn().expect("a turn");
         let files = fs::read_dir(folder.path()).expect("it").count();
         assert!(files <= 4, "{files}: one old segment, this one, the next one, the lock");
-        drop((writer, housekeeper, lock));
+        drop((writer, housekeeper));
     }
 }
 
