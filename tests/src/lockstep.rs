@@ -4,7 +4,7 @@ use taut_gateway::{Client, FeedSocket, FeedSockets, Gateway, GatewayConfig, Regi
 use taut_market_data::native::NativeFeed;
 use taut_sys::{Clock, TickMapping};
 use taut_testkit::{Deadline, Faults};
-use taut_types::{Nanos, SequenceNumber};
+use taut_types::{Instrument, Nanos, Price, SequenceNumber};
 use taut_venue::{FeedOutput, Flow, Now, Venue, VenueConfig};
 
 use crate::lossy_link::LossyLink;
@@ -40,6 +40,9 @@ pub struct Conditions {
     pub snapshot: Faults,
     /// Whether the gateway may ask for packets.
     pub retransmission: bool,
+    /// The gateway's price step, where it does not know the venue's: finer, so that the venue
+    /// refuses what the gateway lets pass.
+    pub gateway_tick: Option<Price>,
     /// Of all.
     pub seed: u64,
 }
@@ -72,7 +75,8 @@ impl<'m, C: Client> Lockstep<'m, C> {
         regions: &Regions<'m>,
         client: C,
     ) -> Self {
-        let Conditions { incremental, line_b, snapshot, retransmission, seed } = conditions;
+        let Conditions { incremental, line_b, snapshot, retransmission, gateway_tick, seed } =
+            conditions;
         let (incremental_out, incremental, incremental_in) = LossyLink::new(incremental, seed);
         let (snapshot_out, snapshot, snapshot_in) = LossyLink::new(snapshot, !seed);
         let line_b = line_b.map(|weather| LossyLink::new(weather, seed ^ 0xb));
@@ -95,7 +99,12 @@ impl<'m, C: Client> Lockstep<'m, C> {
         };
         let (venue, at) = open_venue(config, flow, output);
         // How long line B waits is for the clock on the wall.
-        let instruments = config.instruments.clone();
+        let known = |venues: &Instrument| match gateway_tick {
+            None => *venues,
+            Some(tick) => Instrument::new(venues.id(), venues.symbol(), tick, venues.lot())
+                .expect("an instrument"),
+        };
+        let instruments: Vec<Instrument> = config.instruments.iter().map(known).collect();
         let instrument = instruments[0];
         let config = GatewayConfig { instruments, hot: false, ..gateway_config(at) };
         let (input, feed) = native_feed(instrument, sockets, START);

@@ -14,6 +14,7 @@ mod engine;
 mod event_loop;
 mod feed;
 mod fix;
+mod gateway;
 mod input;
 mod ipc;
 mod receive;
@@ -21,6 +22,8 @@ mod relay;
 mod saturate;
 mod sbe;
 mod send;
+mod strategy;
+mod venue;
 mod ws;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -41,6 +44,13 @@ enum Verb {
     Book(book::Book),
     /// Run a venue, a gateway and a strategy on this machine and report every stage.
     Demo(Box<demo::Arguments>),
+    /// Run a gateway by itself, look at it and act on it while it trades.
+    Gateway(Box<gateway::Gateway>),
+    /// Run a venue simulator by itself.
+    Venue(venue::Venue),
+    /// Attach one of taut's own strategies to a running gateway.
+    #[command(subcommand)]
+    Strategy(strategy::Strategy),
     /// Measure a part of taut on this machine, with the floor of the machine beside it.
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -78,6 +88,9 @@ fn main() -> std::process::ExitCode {
     let result = match command.verb {
         Verb::Book(what) => book::run(&what),
         Verb::Demo(arguments) => demo::run(&arguments),
+        Verb::Gateway(gateway) => gateway::run(&gateway),
+        Verb::Venue(venue) => venue::run(&venue),
+        Verb::Strategy(strategy) => strategy::run(&strategy),
         Verb::Bench(what) => bench::run(&what),
         Verb::Ipc(what) => ipc::run(&what),
         Verb::Fix(what) => fix::run(&what),

@@ -66,6 +66,8 @@ pub enum Misuse {
     LogonNotSent,
     /// A text that holds the field delimiter (SOH).
     DelimiterInText,
+    /// A message that is only to be kept while logged on: it can be sent.
+    LoggedOn,
 }
 
 /// SessionRejectReason (373), FIX 4.4 volume 2, "Reject".
@@ -213,6 +215,7 @@ impl fmt::Display for Misuse {
             Self::NotLoggedOn => "not logged on",
             Self::LogonNotSent => "the Logon must be sent first: drain `poll_transmit`",
             Self::DelimiterInText => "a text holds the field delimiter (SOH)",
+            Self::LoggedOn => "logged on: send the message",
         })
     }
 }

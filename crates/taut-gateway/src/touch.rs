@@ -8,7 +8,7 @@ use taut_market_data::{BestPrices, Event, EventKind, Soundness};
 use taut_oms::{OrderState, Throttle};
 use taut_types::{ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Side, TimeInForce};
 
-use crate::message::{OrderUpdate, UpdateKind};
+use crate::message::{GatewayEvent, OrderUpdate, UpdateKind};
 use crate::strategy::{Strategy, Trading};
 
 /// Its habits.
@@ -188,6 +188,29 @@ impl Strategy for TouchStrategy {
         };
         if update.state.is_done() {
             *slot = None;
+        }
+    }
+
+    fn on_gateway(&mut self, now: Nanos, event: &GatewayEvent, _trading: &mut impl Trading) {
+        match *event {
+            // What was open at another gateway, or at one that was started again, is told anew.
+            GatewayEvent::DownloadBegin { .. } => {
+                self.open = [None; OPEN_MAX];
+                self.markets.clear();
+            }
+            GatewayEvent::Position(held) => {
+                if let Some(market) = self.market(held.instrument) {
+                    market.position = held.lots;
+                }
+            }
+            GatewayEvent::OpenOrder(order) => {
+                let cancellable = order.state == OrderState::Working;
+                let side = order.terms.side;
+                if let Some(free) = self.open.iter_mut().find(|open| open.is_none()) {
+                    *free = Some(Open { id: order.id, side, sent_at: now, cancellable });
+                }
+            }
+            _ => {}
         }
     }
 

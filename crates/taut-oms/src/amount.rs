@@ -32,12 +32,19 @@ impl Amount {
         }
     }
 
+    /// The amount next to what is beyond all amounts.
+    #[cold]
+    const fn limit(is_below: bool) -> Self {
+        Self(if is_below { i128::MIN } else { i128::MAX })
+    }
+
     /// What lots are worth of which one is worth `lot`.
     #[must_use]
     #[inline]
     pub(crate) fn of_lots(lots: i64, lot: Self) -> Self {
         let worth = Self::of_size(lots.unsigned_abs(), lot.0.unsigned_abs());
-        if (lots < 0) == (lot.0 < 0) { worth } else { -worth }
+        // It is not below 0: its negative fits.
+        if (lots < 0) == (lot.0 < 0) { worth } else { Self(-worth.0) }
     }
 
     /// What so much is worth of which one is worth `unit`.
@@ -69,7 +76,7 @@ impl Add for Amount {
 
     #[inline]
     fn add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
+        self.checked_add(other).unwrap_or_else(|| Self::limit(other.0 < 0))
     }
 }
 
@@ -78,7 +85,8 @@ impl Sub for Amount {
 
     #[inline]
     fn sub(self, other: Self) -> Self {
-        Self(self.0.saturating_sub(other.0))
+        let difference = self.0.checked_sub(other.0).map(Self);
+        difference.unwrap_or_else(|| Self::limit(other.0 > 0))
     }
 }
 
@@ -153,6 +161,9 @@ mod tests {
             }
         }
         assert_eq!(Amount::MAX + Amount(1), Amount::MAX);
+        assert_eq!(Amount(-2) - Amount::MAX, Amount(i128::MIN));
+        assert_eq!(Amount(i128::MIN) + Amount(-1), Amount(i128::MIN));
+        assert_eq!(Amount::MAX - Amount(-1), Amount::MAX);
         assert_eq!(
             Amount::of_lot(i64::MIN, i64::MAX).0,
             i128::from(i64::MIN) * i128::from(i64::MAX)

@@ -64,7 +64,9 @@ impl Throttle {
     /// Counts an action that is within the rate.
     #[inline]
     pub fn count(&mut self, now: Nanos) {
-        self.free_at = self.free_at.max(now - self.lead) + self.interval;
+        // No time is so early that the lead, at most 136 years, goes below the first.
+        let earliest = Nanos(now.0.wrapping_sub(self.lead.0));
+        self.free_at = self.free_at.max(earliest) + self.interval;
     }
 
     /// Whether one more action is within the rate at `now`; if so, it is counted.

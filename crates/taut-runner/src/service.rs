@@ -1,5 +1,7 @@
-//! A gateway that runs by itself: strategies attach and leave, and its operator looks and acts,
-//! over a control socket, while it trades.
+//! A gateway that runs by itself, and a venue simulator that does.
+//!
+//! Strategies attach and leave, and an operator looks and acts, over a control socket, while the
+//! gateway trades.
 //!
 //! The process has two threads. The gateway's own does nothing but trade; the other one listens to
 //! the control socket, anchors the clock and hears signals, and asks the first between two rounds
@@ -11,10 +13,14 @@ mod client;
 mod file;
 mod gateway;
 mod listener;
+mod place;
 mod protocol;
+mod threads;
+mod venue;
 
 pub use attach::{Attach, Attached};
 pub use client::{ControlClient, control_path};
 pub use file::{GATEWAY_SAMPLE, GatewayFile, StrategySettings};
 pub use gateway::serve;
 pub use protocol::{ControlReply, ControlRequest, OrderLine, PositionLine, Status, StrategyLine};
+pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};

@@ -5,21 +5,33 @@ use taut_io::{Handle, Io, Kernel};
 use taut_types::Nanos;
 
 use crate::connection::{Connection, Request, Terms};
-use crate::orders::{SESSIONS_MAX, SessionId};
+use crate::orders::{ClientId, SESSIONS_MAX, SessionId};
+use crate::parked::Parked;
 
 /// What became of a logon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogOn {
     /// The client is in.
-    First,
+    First(ClientId),
     /// It was in, and has reset its sequence numbers.
     Again,
-    /// Its CompID is logged on from elsewhere.
+    /// Its CompID is logged on from elsewhere, or the venue knows too many others.
     Refused,
 }
 
+/// CompIDs that a venue remembers.
+const NAMES_MAX: usize = 64;
+
 /// Fields of a message.
 const FIELDS_MAX: usize = 128;
+
+/// A client that was here.
+#[derive(Debug)]
+struct Name {
+    comp_id: CompId,
+    /// Where it is connected.
+    slot: Option<usize>,
+}
 
 #[derive(Debug)]
 struct Slot {
@@ -34,6 +46,9 @@ pub struct Clients {
     /// One message is in work at a time.
     index: FieldIndex,
     slots: [Option<Slot>; SESSIONS_MAX],
+    /// By the clients' ids.
+    names: Vec<Name>,
+    parked: Parked,
     next_serial: u64,
     /// Whether some connection may have output that was not flushed.
     has_output: bool,
@@ -48,6 +63,8 @@ impl Clients {
             terms,
             index: FieldIndex::with_capacity(FIELDS_MAX),
             slots: [const { None }; SESSIONS_MAX],
+            names: Vec::new(),
+            parked: Parked::new(),
             next_serial: 1,
             has_output: false,
             logged_on: 0,
@@ -84,29 +101,43 @@ impl Clients {
 
     /// What a client wants next.
     pub fn next_request(&mut self, now: Now, session: SessionId) -> Option<Request> {
-        let Self { slots, index, has_output, .. } = self;
+        let Self { slots, index, has_output, parked, .. } = self;
         let slot = slots.get_mut(session.slot)?.as_mut()?;
         *has_output = true;
-        slot.connection.next_request(now, index)
+        slot.connection.next_request(now, index, parked)
+    }
+
+    /// Which client a connection was let in as.
+    #[inline]
+    pub fn client(&self, session: SessionId) -> Option<ClientId> {
+        self.names.iter().position(|name| name.slot == Some(session.slot)).map(ClientId)
     }
 
     /// Lets a client in, unless its CompID is logged on already.
     pub fn log_on(&mut self, session: SessionId, comp_id: CompId) -> LogOn {
-        let is_taken = self.slots.iter().flatten().any(|other| {
-            other.serial != session.serial && other.connection.comp_id() == Some(comp_id)
-        });
-        if is_taken {
+        let known = self.names.iter().position(|name| name.comp_id == comp_id);
+        if let Some(at) = known
+            && let Some(taken) = self.names[at].slot
+        {
+            if taken == session.slot {
+                return LogOn::Again;
+            }
             self.refused += 1;
             return LogOn::Refused;
         }
-        match self.connection(session) {
-            Some(connection) if connection.comp_id().is_none() => {
-                connection.let_in(comp_id);
-                self.logged_on += 1;
-                LogOn::First
-            }
-            _ => LogOn::Again,
+        if known.is_none() && self.names.len() == NAMES_MAX {
+            self.refused += 1;
+            return LogOn::Refused;
         }
+        let Some(connection) = self.connection(session) else { return LogOn::Refused };
+        connection.let_in(comp_id);
+        self.logged_on += 1;
+        let at = known.unwrap_or_else(|| {
+            self.names.push(Name { comp_id, slot: None });
+            self.names.len() - 1
+        });
+        self.names[at].slot = Some(session.slot);
+        LogOn::First(ClientId(at))
     }
 
     /// Gives every output to the loop.
@@ -123,14 +154,23 @@ impl Clients {
         }
     }
 
-    /// Closes a connection.
-    pub fn close(&mut self, session: SessionId, io: &mut Io<impl Kernel>) {
-        if let Some(place) = self.slots.get_mut(session.slot)
-            && let Some(slot) = place.take_if(|slot| slot.serial == session.serial)
-        {
-            // A stream that broke is closed already.
-            let _ = io.close(slot.connection.stream());
+    /// Closes a connection; which client that was.
+    pub fn close(
+        &mut self,
+        now: Now,
+        session: SessionId,
+        io: &mut Io<impl Kernel>,
+    ) -> Option<ClientId> {
+        let place = self.slots.get_mut(session.slot)?;
+        let slot = place.take_if(|slot| slot.serial == session.serial)?;
+        // A stream that broke is closed already.
+        let _ = io.close(slot.connection.stream());
+        slot.connection.park(now, &mut self.parked);
+        let client = self.client(session);
+        if let Some(ClientId(at)) = client {
+            self.names[at].slot = None;
         }
+        client
     }
 
     /// How many are connected.
@@ -158,11 +198,20 @@ pub struct ClientIo<'a, K: Kernel> {
 }
 
 impl<K: Kernel> ClientIo<'_, K> {
-    /// Sends a report or a refused cancel with the next flush, if the client is still there.
-    pub fn send(&mut self, now: Now, session: SessionId, message: &impl TypedMessage) {
-        if let Some(connection) = self.clients.connection(session) {
-            self.clients.reports += u64::from(connection.send(now, message, self.io));
-        }
+    /// Sends a report or a refused request with the next flush. One for a client that is away is
+    /// kept, if it has a session to come back to.
+    pub fn send(&mut self, now: Now, client: ClientId, message: &impl TypedMessage) {
+        let Clients { names, slots, parked, reports, has_output, .. } = &mut *self.clients;
+        let Some(name) = names.get(client.0) else { return };
+        let slot = name.slot.and_then(|slot| slots.get_mut(slot)?.as_mut());
+        let is_taken = match slot {
+            Some(slot) => {
+                *has_output = true;
+                slot.connection.send(now, message, self.io)
+            }
+            None => parked.keep(now, name.comp_id, message),
+        };
+        *reports += u64::from(is_taken);
     }
 
     /// As [`Clients::flush`].
@@ -171,7 +220,7 @@ impl<K: Kernel> ClientIo<'_, K> {
     }
 
     /// As [`Clients::close`].
-    pub fn close(&mut self, session: SessionId) {
-        self.clients.close(session, self.io);
+    pub fn close(&mut self, now: Now, session: SessionId) -> Option<ClientId> {
+        self.clients.close(now, session, self.io)
     }
 }

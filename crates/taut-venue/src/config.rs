@@ -2,6 +2,7 @@
 
 use std::ops::Not;
 
+use taut_engine::PostOnly;
 use taut_fix::CompId;
 use taut_market_data::feed::RetransmitConfig;
 use taut_market_data::native::PACKET_BYTES_MAX;
@@ -41,8 +42,13 @@ pub struct VenueConfig {
     /// The most flow commands in one poll: what an order waits for at the worst.
     pub flow_commands_per_poll: u32,
     /// A client that leaves, however it does, takes its orders with it. Otherwise they stay, and
-    /// nobody is told about their fills.
+    /// are its own when it is back.
     pub cancel_on_disconnect: bool,
+    /// The FIX sequence numbers start again with every Logon. Otherwise they go on, and what a
+    /// client has missed is sent again when it asks for it.
+    pub reset_on_logon: bool,
+    /// What becomes of a post-only order (ExecInst 6) that would trade.
+    pub post_only: PostOnly,
     /// A client whose unread reports exceed this is disconnected.
     pub pending_bytes_max: usize,
     /// ClOrdIDs that a client may use before the memory for them grows.
@@ -75,6 +81,8 @@ impl VenueConfig {
             loss: FeedLoss { a_per_mille: 0, b_per_mille: 0, seed: 0 },
             flow_commands_per_poll: 64,
             cancel_on_disconnect: true,
+            reset_on_logon: true,
+            post_only: PostOnly::Reject,
             pending_bytes_max: 1 << 20,
             cl_ord_id_capacity: 1 << 17,
         }
@@ -104,6 +112,9 @@ impl VenueConfig {
         }
         if self.loss.a_per_mille.max(self.loss.b_per_mille) > 1_000 {
             return refuse("loss", "at most 1000 in 1000");
+        }
+        if self.post_only == PostOnly::No {
+            return refuse("post_only", "Reject or Slide");
         }
         if self.snapshot_burst_packets == 0 || self.flow_commands_per_poll == 0 {
             return refuse("snapshot_burst_packets or flow_commands_per_poll", "more than zero");

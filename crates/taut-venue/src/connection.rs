@@ -3,18 +3,19 @@
 use taut_fix::{
     BeginString, BusinessMessageReject, BusinessRejectReason, CompId, DataTags, Delivery,
     Dictionaries, Event, FieldIndex, FixError, Limit, Link, LinkConfig, MESSAGE_BYTES_MAX,
-    MemoryStore, NewOrderSingle, Now, OrderCancelRequest, OrderFlow, Peek, Received, Role, Session,
-    SessionConfig, ShortText, TypedMessage, peek,
+    MemoryStore, Misuse, NewOrderSingle, Now, OrderCancelReplaceRequest, OrderCancelRequest,
+    OrderFlow, OrderMassCancelRequest, OrderMassStatusRequest, OrderStatusRequest, Peek, Received,
+    Role, Session, SessionConfig, ShortText, Store, TypedMessage, peek,
 };
 use taut_io::{Handle, Io, Kernel};
 use taut_types::Nanos;
+
+use crate::parked::{MESSAGE_BYTES, Parked};
 
 /// What one receive of the loop brings at the most.
 const RECEIVE_BYTES: usize = 64 * 1_024;
 /// Room for two receives, behind the start of a message.
 const INBOX_BYTES: usize = 2 * RECEIVE_BYTES + MESSAGE_BYTES_MAX;
-/// The longest message that is sent; the longest report has about 500 bytes.
-const MESSAGE_BYTES: usize = 1_024;
 /// The newest reports, which a client may ask for again.
 const STORE_MESSAGES: usize = 4_096;
 const STORE_BYTES: usize = 256 * STORE_MESSAGES;
@@ -25,9 +26,17 @@ const LOGON_TIMEOUT: Nanos = Nanos::from_secs(10);
 #[derive(Clone, Copy, Debug)]
 pub enum Request {
     /// To be let in under this CompID. Nothing is answered before the next call.
-    LogOn(CompId),
+    LogOn {
+        comp_id: CompId,
+        /// Its sequence numbers begin: it is not the session that it had before.
+        is_new: bool,
+    },
     NewOrder(NewOrderSingle),
     Cancel(OrderCancelRequest),
+    Replace(OrderCancelReplaceRequest),
+    Status(OrderStatusRequest),
+    MassStatus(OrderMassStatusRequest),
+    MassCancel(OrderMassCancelRequest),
     /// To leave, or it is gone.
     Leave,
 }
@@ -41,6 +50,8 @@ pub struct Terms {
     pub dictionaries: Dictionaries,
     /// The most bytes of one write, which is what waits for the loop at the most.
     pub write_bytes_max: usize,
+    /// Sequence numbers start again with every connection; otherwise sessions are parked.
+    pub reset_on_logon: bool,
 }
 
 /// A TCP connection and, from its Logon on, its FIX session.
@@ -51,6 +62,8 @@ pub struct Connection {
     /// What came before the Logon was whole.
     first: Vec<u8>,
     link: Option<Link<MemoryStore>>,
+    /// Whose session it is that was parked.
+    resumed: Option<CompId>,
     is_broken: bool,
     terms: Terms,
     /// The CompID under which it was let in.
@@ -64,15 +77,11 @@ impl Connection {
             since: now.mono,
             first: Vec::new(),
             link: None,
+            resumed: None,
             is_broken: false,
             terms,
             comp_id: None,
         }
-    }
-
-    /// The CompID under which it was let in.
-    pub const fn comp_id(&self) -> Option<CompId> {
-        self.comp_id
     }
 
     /// Lets it in.
@@ -107,9 +116,14 @@ impl Connection {
     }
 
     /// The next thing that the client wants, out of what was received.
-    pub fn next_request(&mut self, now: Now, index: &mut FieldIndex) -> Option<Request> {
+    pub fn next_request(
+        &mut self,
+        now: Now,
+        index: &mut FieldIndex,
+        parked: &mut Parked,
+    ) -> Option<Request> {
         if self.link.is_none() {
-            self.open_session(now, index);
+            self.open_session(now, index, parked);
         }
         if let Some(link) = &mut self.link {
             while let Some(delivery) = link.handle_bytes(now, &mut &[][..], index) {
@@ -120,6 +134,17 @@ impl Connection {
             }
         }
         self.is_over().then_some(Request::Leave)
+    }
+
+    /// The connection is gone: its session may be resumed on another one.
+    pub fn park(self, now: Now, parked: &mut Parked) {
+        if !self.terms.reset_on_logon
+            && let Some(client) = self.comp_id.or(self.resumed)
+            && let Some(mut link) = self.link
+        {
+            link.transport_closed(now);
+            parked.put(client, link);
+        }
     }
 
     /// Whether there is nothing more to expect from it.
@@ -159,6 +184,11 @@ impl Connection {
         let Some(link) = &mut self.link else { return false };
         match link.outbox(now).send_message(message) {
             Err(FixError::Limit(Limit::BufferBytes)) => {}
+            Err(FixError::Misuse(Misuse::NotLoggedOn)) if !self.terms.reset_on_logon => {
+                // It is logging out, and will find what it missed when it is back.
+                let mut scratch = [0; MESSAGE_BYTES];
+                return link.session_mut().keep_message(now, message, &mut scratch).is_ok();
+            }
             sent => return sent.is_ok(),
         }
         // The reports of a sweep may be more than waits at once.
@@ -198,7 +228,7 @@ impl Connection {
     /// Opens a session for whoever the Logon names. What is no Logon, or is for somebody else, is
     /// not answered.
     #[cold]
-    fn open_session(&mut self, now: Now, index: &mut FieldIndex) {
+    fn open_session(&mut self, now: Now, index: &mut FieldIndex, parked: &mut Parked) {
         let client = match peek(&self.first, MESSAGE_BYTES_MAX, index, DataTags::STANDARD) {
             Peek::NeedMore => return,
             Peek::Logon { begin: BeginString::Fix44, sender, target }
@@ -212,9 +242,9 @@ impl Connection {
             self.is_broken = true;
             return;
         };
-        let store = MemoryStore::new(STORE_MESSAGES, STORE_BYTES);
-        let sizes = LinkConfig::fixed(INBOX_BYTES, self.terms.write_bytes_max, MESSAGE_BYTES);
-        let mut link = Link::new(Session::new(self.terms.session_with(client), store), &sizes);
+        let resumed = parked.take(client);
+        self.resumed = resumed.is_some().then_some(client);
+        let mut link = resumed.unwrap_or_else(|| self.terms.link_with(client));
         link.connect(now);
         self.is_broken |= !link.receive(&std::mem::take(&mut self.first));
         self.link = Some(link);
@@ -225,11 +255,20 @@ impl Connection {
 fn request_of(delivery: Delivery<'_, MemoryStore>) -> Option<Request> {
     let Delivery { event, message, mut outbox } = delivery;
     match event {
-        Event::LoggedOn => Some(Request::LogOn(outbox.session().config().target_comp_id)),
+        Event::LoggedOn => {
+            let session = outbox.session();
+            let comp_id = session.config().target_comp_id;
+            // The Logon is counted: it was number 1.
+            Some(Request::LogOn { comp_id, is_new: session.store().next_incoming() <= 2 })
+        }
         Event::LoggedOut | Event::Disconnect(_) => Some(Request::Leave),
         Event::Application { sequence, .. } => match message.order_flow() {
             Ok(OrderFlow::NewOrderSingle(order)) => Some(Request::NewOrder(order)),
             Ok(OrderFlow::OrderCancelRequest(cancel)) => Some(Request::Cancel(cancel)),
+            Ok(OrderFlow::OrderCancelReplaceRequest(replace)) => Some(Request::Replace(replace)),
+            Ok(OrderFlow::OrderStatusRequest(status)) => Some(Request::Status(status)),
+            Ok(OrderFlow::OrderMassStatusRequest(status)) => Some(Request::MassStatus(status)),
+            Ok(OrderFlow::OrderMassCancelRequest(cancel)) => Some(Request::MassCancel(cancel)),
             Ok(_) => {
                 // A session that is logging out takes no answer any more.
                 let _ = type_refusal(sequence, message).map(|it| outbox.send_message(&it));
@@ -250,19 +289,25 @@ fn type_refusal(sequence: u64, message: Received<'_>) -> Option<BusinessMessageR
         ref_msg_type: ShortText::new(message.msg_type())?,
         ref_id: None,
         reason: BusinessRejectReason::UnsupportedMessageType,
-        text: b"a venue takes orders and cancel requests",
+        text: b"a venue takes orders and requests about them",
     })
 }
 
 impl Terms {
-    /// A session with this client; the numbers start again with every connection.
+    /// A new session with this client, before its connection.
+    fn link_with(&self, client: CompId) -> Link<MemoryStore> {
+        let store = MemoryStore::new(STORE_MESSAGES, STORE_BYTES);
+        let sizes = LinkConfig::fixed(INBOX_BYTES, self.write_bytes_max, MESSAGE_BYTES);
+        Link::new(Session::new(self.session_with(client), store), &sizes)
+    }
+
     fn session_with(&self, client: CompId) -> SessionConfig {
         SessionConfig {
             dictionaries: Some(self.dictionaries.clone()),
             logon_timeout: LOGON_TIMEOUT,
             logout_timeout: Nanos::from_secs(10),
             resend_timeout: Nanos::from_secs(30),
-            reset_on_logon: true,
+            reset_on_logon: self.reset_on_logon,
             ..SessionConfig::new(Role::Acceptor, BeginString::Fix44, self.comp_id, client)
         }
     }
@@ -282,7 +327,12 @@ mod tests {
     fn logged_on(stream: Handle, index: &mut FieldIndex) -> Connection {
         let name = |text: &[u8]| CompId::new(text).unwrap();
         let dictionaries = Dictionaries::one(Arc::new(fix44().unwrap()));
-        let terms = Terms { comp_id: name(b"VENUE"), dictionaries, write_bytes_max: 32 * 1_024 };
+        let terms = Terms {
+            comp_id: name(b"VENUE"),
+            dictionaries,
+            write_bytes_max: 32 * 1_024,
+            reset_on_logon: true,
+        };
         let (us, them) = (name(b"CLIENT"), name(b"VENUE"));
         let config = SessionConfig::new(Role::Initiator, BeginString::Fix44, us, them);
         let session = Session::new(config, MemoryStore::new(1, 256));
@@ -290,8 +340,8 @@ mod tests {
         client.connect(Now::default());
         let mut connection = Connection::new(stream, terms, Now::default());
         assert!(connection.receive(client.poll_transmit(Now::default())));
-        let request = connection.next_request(Now::default(), index);
-        assert!(matches!(request, Some(Request::LogOn(client)) if client == us));
+        let request = connection.next_request(Now::default(), index, &mut Parked::new());
+        assert!(matches!(request, Some(Request::LogOn { comp_id, is_new: true }) if comp_id == us));
         connection
     }
 

@@ -46,9 +46,15 @@ pub struct VenueCounters {
     pub orders: u64,
     /// Those that were refused.
     pub order_rejects: u64,
+    /// Replace requests that clients sent.
+    pub replace_requests: u64,
+    /// Those that changed an order.
+    pub replaces: u64,
+    /// Those that were refused.
+    pub replace_rejects: u64,
     /// Cancel requests that clients sent.
     pub cancel_requests: u64,
-    /// Those that cancelled an order.
+    /// Orders that were cancelled on request, one by one or together.
     pub cancels: u64,
     /// Those that were refused.
     pub cancel_rejects: u64,

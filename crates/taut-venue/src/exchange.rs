@@ -6,14 +6,14 @@
 use std::ops::Range;
 
 use taut_book::OrderBook;
-use taut_engine::{Command, Engine, EngineConfig, Event, NewOrder, Rules};
+use taut_engine::{Command, Engine, EngineConfig, Event, NewOrder, PostOnly, Rules};
 use taut_fix::{
     CancelRejectReason, LongText, NewOrderSingle, Now, OrdStatus, OrderCancelReject,
     OrderCancelRequest, ResponseTo,
 };
 use taut_io::Kernel;
 use taut_sys::Clock;
-use taut_types::{HalfTicks, Instrument, InstrumentId, Lots, OrderId, Side};
+use taut_types::{Instrument, InstrumentId, Lots, OrderId, Side};
 
 use crate::clients::ClientIo;
 use crate::config::VenueConfig;
@@ -23,7 +23,7 @@ use crate::error::VenueError;
 use crate::flow::{FlowStep, Top};
 use crate::lines::Lines;
 use crate::listing::{Listing, Listings};
-use crate::orders::{ClientOrders, Known, SessionId};
+use crate::orders::{ClientId, ClientOrders, Known};
 use crate::pacing::{Flow, FlowPlayer};
 use crate::publisher::{Publisher, trade};
 use crate::reports::{Reporter, no_order_id, ord_rej_reason};
@@ -36,17 +36,20 @@ const FLOW: u32 = 0;
 /// The engines, everything that follows their events, and the flow that feeds them.
 #[derive(Debug)]
 pub struct Exchange {
-    listings: Listings,
+    pub(crate) listings: Listings,
     /// In their places; there is none before the first order.
     engines: Box<[Option<Box<Engine>>]>,
     sizes: EngineConfig,
-    events: Vec<Event>,
-    orders: ClientOrders,
+    /// Of the command that was executed last.
+    pub(crate) events: Vec<Event>,
+    pub(crate) orders: ClientOrders,
+    /// What becomes of a post-only order that would trade.
+    pub(crate) post_only: PostOnly,
     reporter: Reporter,
     pub publisher: Publisher,
     pub player: FlowPlayer,
     clock: Option<Clock>,
-    counters: VenueCounters,
+    pub(crate) counters: VenueCounters,
 }
 
 impl Exchange {
@@ -59,6 +62,7 @@ impl Exchange {
             sizes: EngineConfig { order_capacity, level_capacity },
             events: Vec::with_capacity(EVENT_CAPACITY),
             orders: ClientOrders::with_capacity(order_capacity, config.cl_ord_id_capacity),
+            post_only: config.post_only,
             reporter: Reporter::new(),
             publisher: Publisher::new(lines, config.stream_id),
             player: FlowPlayer::new(flow),
@@ -167,19 +171,19 @@ impl Exchange {
         Ok(None)
     }
 
-    /// A client is in.
-    pub fn begin_session(&mut self, session: SessionId) {
-        self.orders.begin_session(session);
+    /// A client begins a session, whose numbers start anew.
+    pub fn begin_session(&mut self, client: ClientId) {
+        self.orders.begin_session(client);
     }
 
     /// A client is gone: its orders go too.
     pub fn cancel_all(
         &mut self,
         now: Now,
-        session: SessionId,
+        client: ClientId,
         clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Result<(), VenueError> {
-        for (order_id, place) in self.orders.open_orders(session) {
+        for (order_id, place) in self.orders.open_orders(client) {
             self.counters.cancels_on_disconnect += 1;
             self.execute(now, place, Command::Cancel { order_id }, clients)?;
         }
@@ -190,25 +194,28 @@ impl Exchange {
     pub fn new_order(
         &mut self,
         now: Now,
-        session: SessionId,
+        client: ClientId,
         request: &NewOrderSingle,
         clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Result<(), VenueError> {
         self.counters.orders += 1;
-        match self.check_new(session, request) {
-            Ok((place, price, lots)) => {
-                let order = self.orders.enter(session, place, request, price, lots);
+        match self.check_new(client, request) {
+            Ok((place, order)) => {
+                let NewOrderSingle { cl_ord_id, account, .. } = *request;
+                let order = self.orders.enter(client, place, cl_ord_id, account, &order);
+                if order.terms.display() > Lots::ZERO {
+                    self.publisher.watch_iceberg(order.order_id);
+                }
                 self.execute(now, place, Command::New(order), clients)?;
                 let is_refused = matches!(self.events.first(), Some(Event::Rejected { .. }));
                 self.counters.order_rejects += u64::from(is_refused);
             }
             Err(Refusal { reason, text }) => {
                 self.counters.order_rejects += 1;
-                let never = Known::Done(None, OrdStatus::Rejected);
-                self.orders.note(session, request.cl_ord_id, never);
+                self.orders.note(client, request.cl_ord_id, Known::Refused);
                 let now = self.stamp(now);
                 let report = self.reporter.reject(now.utc, request, reason, &text);
-                clients.send(now, session, &report);
+                clients.send(now, client, &report);
             }
         }
         Ok(())
@@ -218,33 +225,28 @@ impl Exchange {
     pub fn cancel(
         &mut self,
         now: Now,
-        session: SessionId,
+        client: ClientId,
         request: &OrderCancelRequest,
         clients: &mut ClientIo<'_, impl Kernel>,
     ) -> Result<(), VenueError> {
         self.counters.cancel_requests += 1;
-        let orig = self.orders.known(session, &request.orig_cl_ord_id);
-        let is_duplicate = self.orders.known(session, &request.cl_ord_id).is_some();
-        self.orders.note(session, request.cl_ord_id, Known::Request);
+        let orig = self.orders.known(client, &request.orig_cl_ord_id);
+        let is_duplicate = self.orders.known(client, &request.cl_ord_id).is_some();
+        self.orders.note(client, request.cl_ord_id, Known::Request);
         let refusal = if is_duplicate {
             Some((CancelRejectReason::DuplicateClOrdId, "the ClOrdID has been used before"))
         } else if self.listings.place(&request.symbol).is_none() {
             Some((CancelRejectReason::Other, "the Symbol is not traded here"))
         } else {
-            match orig {
-                Some(Known::Open(order_id)) => self.refuse_other_order(order_id, request),
-                Some(Known::Done(..)) => {
-                    Some((CancelRejectReason::TooLateToCancel, "the order is over"))
-                }
-                Some(Known::Request) | None => {
-                    Some((CancelRejectReason::UnknownOrder, "no order has this OrigClOrdID"))
-                }
+            match open_order(orig) {
+                Ok(order_id) => self.refuse_other_order(order_id, request),
+                Err(refusal) => Some(refusal),
             }
         };
         match (orig, refusal) {
             (Some(Known::Open(order_id)), None) => {
                 let Some(order) = self.orders.get_mut(order_id) else { return Ok(()) };
-                order.cancel_request = Some(request.cl_ord_id);
+                order.request = Some(request.cl_ord_id);
                 let place = order.place;
                 self.counters.cancels += 1;
                 self.execute(now, place, Command::Cancel { order_id }, clients)
@@ -261,14 +263,14 @@ impl Exchange {
                     reason: refusal.map(|(reason, _)| reason),
                     text: refusal.map_or(&[], |(_, text)| text.as_bytes()),
                 };
-                clients.send(self.stamp(now), session, &reject);
+                clients.send(self.stamp(now), client, &reject);
                 Ok(())
             }
         }
     }
 
     /// Runs a command and tells everybody: the clients, the flow, the feed.
-    fn execute(
+    pub(crate) fn execute(
         &mut self,
         now: Now,
         place: usize,
@@ -282,8 +284,8 @@ impl Exchange {
         let now = self.stamp(now);
         let of = &self.listings.all()[place];
         for event in &self.events {
-            self.reporter.on_event(now.utc, of, event, &mut self.orders, &mut |session, report| {
-                clients.send(now, session, report);
+            self.reporter.on_event(now.utc, of, event, &mut self.orders, &mut |client, report| {
+                clients.send(now, client, report);
             });
             if let Event::Trade {
                 maker,
@@ -307,14 +309,14 @@ impl Exchange {
 
     fn check_new(
         &self,
-        session: SessionId,
+        client: ClientId,
         request: &NewOrderSingle,
-    ) -> Result<(usize, HalfTicks, Lots), Refusal> {
-        if self.orders.known(session, &request.cl_ord_id).is_some() {
+    ) -> Result<(usize, NewOrder), Refusal> {
+        if self.orders.known(client, &request.cl_ord_id).is_some() {
             let text = format!("ClOrdID {} has been used before", request.cl_ord_id);
             return Err(Refusal { reason: ord_rej_reason::DUPLICATE, text });
         }
-        check_order(&self.listings, request)
+        check_order(&self.listings, self.post_only, request)
     }
 
     fn refuse_other_order(
@@ -323,7 +325,7 @@ impl Exchange {
         request: &OrderCancelRequest,
     ) -> Option<(CancelRejectReason, &'static str)> {
         let order = self.orders.get(order_id)?;
-        if order.side != request.side {
+        if order.side() != request.side {
             return Some((CancelRejectReason::Other, "the order is on the other Side"));
         }
         let is_same = self.listings.all()[order.place].symbol == request.symbol;
@@ -331,17 +333,32 @@ impl Exchange {
     }
 
     /// OrderID (37) and OrdStatus (39) of the order that a refused cancel named.
-    fn standing(&self, orig: Option<Known>) -> (LongText, OrdStatus) {
+    pub(crate) fn standing(&self, orig: Option<Known>) -> (LongText, OrdStatus) {
         match orig {
-            Some(Known::Open(order_id)) => {
+            Some(Known::Open(order_id) | Known::Former(order_id)) => {
                 let status = self.orders.get(order_id).map_or(OrdStatus::New, |o| o.status());
                 (LongText::from_u64(order_id.0), status)
             }
-            Some(Known::Done(Some(order_id), status)) => (LongText::from_u64(order_id.0), status),
-            Some(Known::Done(None, status)) => (no_order_id(), status),
-            Some(Known::Request) | None => (no_order_id(), OrdStatus::Rejected),
+            Some(Known::Done(done)) => (LongText::from_u64(done.order_id.0), done.status),
+            Some(Known::Refused | Known::Request) | None => (no_order_id(), OrdStatus::Rejected),
         }
     }
+}
+
+/// The open order that a request names by its last ClOrdID.
+pub fn open_order(orig: Option<Known>) -> Result<OrderId, (CancelRejectReason, &'static str)> {
+    Err(match orig {
+        Some(Known::Open(order_id)) => return Ok(order_id),
+        Some(Known::Former(_)) => {
+            (CancelRejectReason::Other, "the order has another ClOrdID since")
+        }
+        Some(Known::Done(_) | Known::Refused) => {
+            (CancelRejectReason::TooLateToCancel, "the order is over")
+        }
+        Some(Known::Request) | None => {
+            (CancelRejectReason::UnknownOrder, "no order has this OrigClOrdID")
+        }
+    })
 }
 
 #[cold]

@@ -25,6 +25,7 @@
 //! of its own on its loop.
 #![forbid(unsafe_code)]
 
+mod amend;
 mod channel;
 mod clients;
 mod config;
@@ -39,6 +40,7 @@ mod listing;
 mod observer;
 mod orders;
 mod pacing;
+mod parked;
 mod publisher;
 mod reports;
 mod snapshot;
@@ -55,5 +57,6 @@ pub use lines::FeedLoss;
 pub use observer::Observer;
 pub use orders::SESSIONS_MAX;
 pub use pacing::{Flow, Speed};
+pub use taut_engine::PostOnly;
 pub use taut_fix::Now;
 pub use venue::{FeedOutput, Venue, VenueSockets};

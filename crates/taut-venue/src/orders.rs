@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use taut_engine::NewOrder;
-use taut_fix::{NewOrderSingle, OrdStatus, ShortText};
-use taut_types::{HalfTicks, Lots, OrderId, OrderType, Price, Side};
+use taut_fix::{OrdStatus, ShortText};
+use taut_types::{Lots, OrderId, Price, Side};
 
 /// How many clients a venue serves at once.
 pub const SESSIONS_MAX: usize = 8;
@@ -13,32 +13,40 @@ pub const SESSIONS_MAX: usize = 8;
 /// The ids of clients' orders start here; a flow's are below.
 const FIRST_CLIENT_ORDER: u64 = 1 << 63;
 
-/// A client's connection: its place, and a number that no other connection of the place has.
+/// A connection: its place, and a number that no other connection of the place has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionId {
     pub slot: usize,
     pub serial: u64,
 }
 
-impl SessionId {
+/// A client, by its CompID: the same over all its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientId(pub usize);
+
+impl ClientId {
     /// Whose the engine says its orders are; 0 is the flow.
     pub fn owner(self) -> u32 {
-        u32::try_from(self.slot + 1).unwrap_or(u32::MAX)
+        u32::try_from(self.0 + 1).unwrap_or(u32::MAX)
     }
 }
 
 /// An order that the engine holds, or is about to take.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientOrder {
-    pub session: SessionId,
+    pub client: ClientId,
     /// The place of its instrument.
     pub place: usize,
+    /// Of the order, or of the last request that changed it.
     pub cl_ord_id: ShortText,
-    /// The cancel request that is being executed.
-    pub cancel_request: Option<ShortText>,
-    pub side: Side,
-    /// OrderQty (38).
-    pub lots: Lots,
+    /// Account (1).
+    pub account: Option<ShortText>,
+    /// As the engine was told last; its lots are OrderQty (38).
+    pub order: NewOrder,
+    /// The cancel or replace request that is being executed.
+    pub request: Option<ShortText>,
+    /// What that request makes of the order, if it replaces it, and of its Account (1).
+    pub replacement: Option<(NewOrder, Option<ShortText>)>,
     /// Traded so far: CumQty (14).
     pub traded: Lots,
     /// Of what traded, price times lots.
@@ -53,9 +61,13 @@ impl ClientOrder {
             self.notional.saturating_add(i128::from(price.0).saturating_mul(i128::from(lots.0)));
     }
 
+    pub const fn side(&self) -> Side {
+        self.order.side
+    }
+
     /// What has not traded: LeavesQty (151) of an open order.
     pub const fn open_lots(&self) -> Lots {
-        Lots(self.lots.0.saturating_sub(self.traded.0))
+        Lots(self.order.lots.0.saturating_sub(self.traded.0))
     }
 
     /// AvgPx (6), rounded to the nearest 1e-9; 0 when nothing traded.
@@ -83,23 +95,34 @@ impl ClientOrder {
 pub enum Known {
     /// An order that is open.
     Open(OrderId),
-    /// An order that is over; none when it never reached the engine.
-    Done(Option<OrderId>, OrdStatus),
-    /// A cancel request.
+    /// An open order that has another ClOrdID since.
+    Former(OrderId),
+    /// An order that is over.
+    Done(DoneOrder),
+    /// An order that never reached the engine.
+    Refused,
+    /// A request that did not become an order's.
     Request,
 }
 
-#[derive(Debug, Default)]
-struct SessionIds {
-    serial: u64,
-    known: HashMap<ShortText, Known>,
+/// What is remembered of an order that is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DoneOrder {
+    pub order_id: OrderId,
+    pub status: OrdStatus,
+    pub place: usize,
+    pub side: Side,
+    pub lots: Lots,
+    pub traded: Lots,
+    pub avg_price: Price,
 }
 
 /// All of them.
 #[derive(Debug)]
 pub struct ClientOrders {
     open: HashMap<OrderId, ClientOrder>,
-    sessions: [SessionIds; SESSIONS_MAX],
+    /// The ClOrdIDs of each client.
+    known: Vec<HashMap<ShortText, Known>>,
     cl_ord_id_capacity: usize,
     next_order_id: u64,
 }
@@ -109,7 +132,7 @@ impl ClientOrders {
     pub fn with_capacity(order_capacity: usize, cl_ord_id_capacity: usize) -> Self {
         Self {
             open: HashMap::with_capacity(order_capacity.saturating_add(1)),
-            sessions: std::array::from_fn(|_| SessionIds::default()),
+            known: Vec::new(),
             cl_ord_id_capacity,
             next_order_id: FIRST_CLIENT_ORDER,
         }
@@ -120,62 +143,57 @@ impl ClientOrders {
         order_id.0 < FIRST_CLIENT_ORDER
     }
 
-    /// A client is there: no ClOrdID is used yet.
-    pub fn begin_session(&mut self, session: SessionId) {
-        if let Some(ids) = self.sessions.get_mut(session.slot) {
-            ids.serial = session.serial;
-            ids.known.clear();
-            ids.known.reserve(self.cl_ord_id_capacity);
+    /// A client begins a new session: of the ClOrdIDs that it has used, those of open orders stay.
+    pub fn begin_session(&mut self, client: ClientId) {
+        if self.known.len() <= client.0 {
+            self.known.resize_with(client.0 + 1, HashMap::new);
+        }
+        if let Some(known) = self.known.get_mut(client.0) {
+            known.retain(|_, known| matches!(known, Known::Open(_) | Known::Former(_)));
+            known.reserve(self.cl_ord_id_capacity);
         }
     }
 
     /// What the ClOrdID stands for, if the client has used it.
-    pub fn known(&self, session: SessionId, cl_ord_id: &ShortText) -> Option<Known> {
-        self.ids(session)?.known.get(cl_ord_id).copied()
+    pub fn known(&self, client: ClientId, cl_ord_id: &ShortText) -> Option<Known> {
+        self.known.get(client.0)?.get(cl_ord_id).copied()
     }
 
     /// Remembers a ClOrdID that makes no open order. One that is in use stays what it is.
-    pub fn note(&mut self, session: SessionId, cl_ord_id: ShortText, known: Known) {
-        if let Some(ids) = self.ids_mut(session)
-            && let Entry::Vacant(vacant) = ids.known.entry(cl_ord_id)
+    pub fn note(&mut self, client: ClientId, cl_ord_id: ShortText, known: Known) {
+        if let Some(ids) = self.known.get_mut(client.0)
+            && let Entry::Vacant(vacant) = ids.entry(cl_ord_id)
         {
             vacant.insert(known);
         }
     }
 
-    /// Takes an order in and gives it to the engine's language.
+    /// Takes an order in and gives it to the engine's language, with its id and its owner.
     pub fn enter(
         &mut self,
-        session: SessionId,
+        client: ClientId,
         place: usize,
-        request: &NewOrderSingle,
-        price: HalfTicks,
-        lots: Lots,
+        cl_ord_id: ShortText,
+        account: Option<ShortText>,
+        order: &NewOrder,
     ) -> NewOrder {
         let order_id = OrderId(self.next_order_id);
         self.next_order_id = self.next_order_id.saturating_add(1);
-        let order = ClientOrder {
-            session,
+        let order = NewOrder { order_id, owner: client.owner(), ..*order };
+        let entered = ClientOrder {
+            client,
             place,
-            cl_ord_id: request.cl_ord_id,
-            cancel_request: None,
-            side: request.side,
-            lots,
+            cl_ord_id,
+            account,
+            order,
+            request: None,
+            replacement: None,
             traded: Lots::ZERO,
             notional: 0,
         };
-        self.open.insert(order_id, order);
-        self.note(session, request.cl_ord_id, Known::Open(order_id));
-        NewOrder {
-            order_id,
-            owner: session.owner(),
-            side: request.side,
-            order_type: request.order_type,
-            time_in_force: request.time_in_force,
-            price: if request.order_type == OrderType::Market { HalfTicks(0) } else { price },
-            lots,
-            ..NewOrder::default()
-        }
+        self.open.insert(order_id, entered);
+        self.note(client, cl_ord_id, Known::Open(order_id));
+        order
     }
 
     pub fn get(&self, order_id: OrderId) -> Option<&ClientOrder> {
@@ -186,33 +204,44 @@ impl ClientOrders {
         self.open.get_mut(&order_id)
     }
 
+    /// The order is what its request wanted, and has that one's ClOrdID; the one before.
+    pub fn replace(&mut self, order_id: OrderId) -> Option<ShortText> {
+        let order = self.open.get_mut(&order_id)?;
+        let (request, (replacement, account)) = (order.request.take()?, order.replacement.take()?);
+        let former = std::mem::replace(&mut order.cl_ord_id, request);
+        (order.order, order.account) = (replacement, account.or(order.account));
+        let known = self.known.get_mut(order.client.0)?;
+        known.insert(former, Known::Former(order_id));
+        known.insert(request, Known::Open(order_id));
+        Some(former)
+    }
+
     /// The order is over.
     pub fn finish(&mut self, order_id: OrderId, status: OrdStatus) {
         let Some(order) = self.open.remove(&order_id) else { return };
-        if let Some(ids) = self.ids_mut(order.session)
-            && let Some(known) = ids.known.get_mut(&order.cl_ord_id)
-        {
-            *known = Known::Done(Some(order_id), status);
+        let Some(known) = self.known.get_mut(order.client.0) else { return };
+        if let Some(known) = known.get_mut(&order.cl_ord_id) {
+            *known = Known::Done(DoneOrder {
+                order_id,
+                status,
+                place: order.place,
+                side: order.side(),
+                lots: order.order.lots,
+                traded: order.traded,
+                avg_price: order.avg_price(),
+            });
         }
     }
 
     /// The client's open orders, oldest first, and the places of their instruments.
-    pub fn open_orders(&self, session: SessionId) -> Vec<(OrderId, usize)> {
+    pub fn open_orders(&self, client: ClientId) -> Vec<(OrderId, usize)> {
         let mut orders: Vec<(OrderId, usize)> = self
             .open
             .iter()
-            .filter(|(_, order)| order.session == session)
+            .filter(|(_, order)| order.client == client)
             .map(|(order_id, order)| (*order_id, order.place))
             .collect();
         orders.sort_unstable();
         orders
-    }
-
-    fn ids(&self, session: SessionId) -> Option<&SessionIds> {
-        self.sessions.get(session.slot).filter(|ids| ids.serial == session.serial)
-    }
-
-    fn ids_mut(&mut self, session: SessionId) -> Option<&mut SessionIds> {
-        self.sessions.get_mut(session.slot).filter(|ids| ids.serial == session.serial)
     }
 }

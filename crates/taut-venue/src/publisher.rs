@@ -1,6 +1,8 @@
 //! The incremental channel: engine events become packets.
 
-use taut_engine::{CancelReason, Event};
+use std::collections::HashMap;
+
+use taut_engine::Event;
 use taut_io::{Io, Kernel};
 use taut_market_data::native::TransactionWriter;
 use taut_market_data::{BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReason, Trade};
@@ -15,17 +17,23 @@ pub struct Publisher {
     pub lines: Lines,
     writer: TransactionWriter,
     trade_id: u64,
+    /// What is displayed of each iceberg: its trades say what is left of all of it.
+    icebergs: HashMap<OrderId, Lots>,
+    /// The order that is being replaced, and what is displayed of it.
+    replaced: (OrderId, Lots),
     /// Monotonic time of the last packet.
     last_sent: Nanos,
     heartbeats: u64,
 }
 
 impl Publisher {
-    pub const fn new(lines: Lines, stream_id: u32) -> Self {
+    pub fn new(lines: Lines, stream_id: u32) -> Self {
         Self {
             lines,
             writer: TransactionWriter::new(stream_id),
             trade_id: 0,
+            icebergs: HashMap::new(),
+            replaced: (OrderId(0), Lots::ZERO),
             last_sent: Nanos::ZERO,
             heartbeats: 0,
         }
@@ -69,6 +77,17 @@ impl Publisher {
         self.end_transaction(io, mono, utc)
     }
 
+    /// An iceberg comes.
+    #[cold]
+    pub fn watch_iceberg(&mut self, order_id: OrderId) {
+        self.icebergs.insert(order_id, Lots::ZERO);
+    }
+
+    /// An order of which so much is displayed is about to be replaced.
+    pub const fn expect_replacement(&mut self, order_id: OrderId, displayed: Lots) {
+        self.replaced = (order_id, displayed);
+    }
+
     /// When a heartbeat is due, if nothing is sent before.
     pub fn heartbeat_due(&self, interval: Nanos) -> Nanos {
         self.last_sent + interval
@@ -98,16 +117,44 @@ impl Publisher {
         match *event {
             Event::Trade { maker, price, lots, maker_remaining, aggressor, .. } => {
                 self.push_trade(io, utc, of, trade(told(price), lots, maker, aggressor))?;
-                let change = maker_change(maker, aggressor.opposite(), lots, maker_remaining);
-                self.push(io, utc, of, change)
+                let left = if self.icebergs.is_empty() {
+                    maker_remaining
+                } else {
+                    self.displayed_after(maker, lots, maker_remaining)
+                };
+                self.push(io, utc, of, maker_change(maker, aggressor.opposite(), lots, left))
             }
-            Event::Rested { order_id, side, price, lots, .. } => {
+            Event::Rested { order_id, side, price, lots, hidden: false }
+            | Event::Refreshed { order_id, side, price, lots } => {
+                if !self.icebergs.is_empty() {
+                    self.display(order_id, lots);
+                }
                 let order = BookOrder { order_id, side, price: told(price), lots, priority: 0 };
                 self.push(io, utc, of, EventKind::OrderAdd(order))
             }
-            Event::Cancelled { order_id, side, reason: CancelReason::Requested, .. } => {
+            Event::Cancelled { order_id, side, was_resting, .. } => {
+                if !self.icebergs.is_empty() {
+                    self.icebergs.remove(&order_id);
+                }
+                // What never rested was never there.
+                if !was_resting {
+                    return Ok(());
+                }
                 self.push(io, utc, of, EventKind::OrderDelete { order_id, side })
             }
+            Event::Rejected { order_id, .. } if !self.icebergs.is_empty() => {
+                self.icebergs.remove(&order_id);
+                Ok(())
+            }
+            Event::Replaced {
+                order_id, side, displayed, kept_priority, was_resting: true, ..
+            } => self.push_replaced(
+                io,
+                utc,
+                of,
+                (order_id, side),
+                kept_priority.then_some(displayed),
+            ),
             Event::Reduced { order_id, side, by, remaining, .. } => {
                 let reason = ReduceReason::Cancel;
                 let change = EventKind::OrderReduce { order_id, side, by, remaining, reason };
@@ -121,6 +168,48 @@ impl Publisher {
             // Answers, and remainders that never rested: the book is as it was.
             _ => Ok(()),
         }
+    }
+
+    /// An order is no more where it stood, or has less displayed there.
+    #[cold]
+    fn push_replaced(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        utc: Nanos,
+        of: &Instrument,
+        (order_id, side): (OrderId, Side),
+        displayed: Option<Lots>,
+    ) -> Result<(), VenueError> {
+        let Some(remaining) = displayed else {
+            return self.push(io, utc, of, EventKind::OrderDelete { order_id, side });
+        };
+        self.display(order_id, remaining);
+        let (expected, before) = self.replaced;
+        if expected != order_id || before <= remaining {
+            return Ok(());
+        }
+        let (by, reason) = (Lots(before.0 - remaining.0), ReduceReason::Cancel);
+        self.push(io, utc, of, EventKind::OrderReduce { order_id, side, by, remaining, reason })
+    }
+
+    /// So much of an order is displayed now; only icebergs are remembered.
+    #[cold]
+    fn display(&mut self, order_id: OrderId, lots: Lots) {
+        if let Some(displayed) = self.icebergs.get_mut(&order_id) {
+            *displayed = lots;
+        }
+    }
+
+    /// What is displayed of a maker after a trade of so many lots.
+    #[cold]
+    fn displayed_after(&mut self, order_id: OrderId, lots: Lots, remaining: Lots) -> Lots {
+        let Some(displayed) = self.icebergs.get_mut(&order_id) else { return remaining };
+        *displayed = Lots((displayed.0 - lots.0).max(0));
+        let left = *displayed;
+        if remaining == Lots::ZERO {
+            self.icebergs.remove(&order_id);
+        }
+        left
     }
 
     /// The feed numbers its trades itself: those of the engines and the prints are one series.

@@ -5,19 +5,21 @@
 //! | accepted | New (0) | New (0), also of an order that trades at once: its trades follow |
 //! | refused | Rejected (8) | Rejected (8) |
 //! | trade, for taker and maker | Trade (F) | PartiallyFilled (1), Filled (2) |
-//! | cancelled on request | Canceled (4) with OrigClOrdID (41) | Canceled (4) |
+//! | replaced | Replaced (5) with OrigClOrdID (41) | New (0), PartiallyFilled (1) |
+//! | cancelled on request | Canceled (4), with OrigClOrdID (41) if by itself | Canceled (4) |
 //! | what is left may not rest | Expired (C) | Expired (C) |
+//! | a status request | OrderStatus (I), ExecID (17) 0 | as it is; Rejected (8) if unknown |
 //!
-//! The last row is the remainder of an immediate-or-cancel or market order and a killed
+//! The last row but one is the remainder of an immediate-or-cancel or market order and a killed
 //! fill-or-kill one. Other venues say Canceled there; Expired lets a client tell it from the answer
 //! to its request.
 
 use taut_engine::{CancelReason, Event, RejectReason};
-use taut_fix::{ExecType, ExecutionReport, LongText, OrdStatus};
-use taut_types::{HalfTicks, Lots, Nanos, OrderId, Price, Qty};
+use taut_fix::{ExecType, ExecutionReport, LongText, MassStatus, OrdStatus, ShortText};
+use taut_types::{HalfTicks, Lots, Nanos, OrderId, OrderType, Price, Qty, Side};
 
 use crate::listing::Listing;
-use crate::orders::{ClientOrder, ClientOrders, SessionId};
+use crate::orders::{ClientId, ClientOrder, ClientOrders, DoneOrder};
 
 /// By custom the OrderID (37) of what never became an order.
 pub fn no_order_id() -> LongText {
@@ -28,6 +30,7 @@ pub fn no_order_id() -> LongText {
 pub mod ord_rej_reason {
     pub const UNKNOWN_SYMBOL: u32 = 1;
     pub const EXCEEDS_LIMIT: u32 = 3;
+    pub const UNKNOWN_ORDER: u32 = 5;
     pub const DUPLICATE: u32 = 6;
     pub const INCORRECT_QUANTITY: u32 = 13;
     pub const OTHER: u32 = 99;
@@ -59,7 +62,7 @@ impl Reporter {
         of: &Listing,
         event: &Event,
         orders: &mut ClientOrders,
-        send: &mut impl FnMut(SessionId, &ExecutionReport<'_>),
+        send: &mut impl FnMut(ClientId, &ExecutionReport<'_>),
     ) {
         match *event {
             Event::Accepted { order_id, .. } => {
@@ -92,7 +95,8 @@ impl Reporter {
                     orders.finish(order_id, change.ord_status);
                 }
             }
-            // Nobody reduces a client's order, refused cancels are answered where they are asked
+            Event::Replaced { order_id, .. } => self.replaced(utc, of, order_id, orders, send),
+            // Nobody reduces a client's order, refused requests are answered where they are asked
             // for, and the rest is market data.
             _ => {}
         }
@@ -107,28 +111,78 @@ impl Reporter {
         text: &'a str,
     ) -> ExecutionReport<'a> {
         ExecutionReport {
-            order_id: no_order_id(),
-            exec_id: self.next_exec_id(),
-            exec_ref_id: None,
-            exec_trans_type: None,
-            account: None,
-            price: None,
-            mass_status: None,
             cl_ord_id: Some(request.cl_ord_id.into()),
-            orig_cl_ord_id: None,
+            account: request.account.map(LongText::from),
             exec_type: ExecType::Rejected,
             ord_status: OrdStatus::Rejected,
             symbol: Some(request.symbol.into()),
-            side: request.side,
             order_qty: Some(request.qty),
-            last_qty: Qty::ZERO,
-            last_price: None,
-            leaves_qty: Qty::ZERO,
-            cum_qty: Qty::ZERO,
-            avg_price: Some(Price(0)),
             ord_rej_reason: Some(reason),
             text: text.as_bytes(),
-            transact_time: Some(utc),
+            ..blank(utc, self.next_exec_id(), request.side)
+        }
+    }
+
+    /// How an open order stands.
+    pub fn status(utc: Nanos, of: &Listing, order: &ClientOrder) -> ExecutionReport<'static> {
+        let qty = |lots: Lots| of.instrument.qty(lots).unwrap_or_default();
+        ExecutionReport {
+            order_id: LongText::from_u64(order.order.order_id.0),
+            cl_ord_id: Some(order.cl_ord_id.into()),
+            account: order.account.map(LongText::from),
+            exec_type: ExecType::OrderStatus,
+            ord_status: order.status(),
+            symbol: Some(of.symbol.into()),
+            order_qty: Some(qty(order.order.lots)),
+            price: limit_price(of, order),
+            leaves_qty: qty(order.open_lots()),
+            cum_qty: qty(order.traded),
+            avg_price: Some(order.avg_price()),
+            ..blank(utc, LongText::from_u64(0), order.side())
+        }
+    }
+
+    /// How an order ended.
+    pub fn done(
+        utc: Nanos,
+        of: &Listing,
+        cl_ord_id: ShortText,
+        order: &DoneOrder,
+    ) -> ExecutionReport<'static> {
+        let qty = |lots: Lots| of.instrument.qty(lots).unwrap_or_default();
+        ExecutionReport {
+            order_id: LongText::from_u64(order.order_id.0),
+            cl_ord_id: Some(cl_ord_id.into()),
+            exec_type: ExecType::OrderStatus,
+            ord_status: order.status,
+            symbol: Some(of.symbol.into()),
+            order_qty: Some(qty(order.lots)),
+            cum_qty: qty(order.traded),
+            avg_price: Some(order.avg_price),
+            ..blank(utc, LongText::from_u64(0), order.side)
+        }
+    }
+
+    /// There is no such order, or no open one at all.
+    pub fn nothing(
+        utc: Nanos,
+        cl_ord_id: Option<ShortText>,
+        symbol: Option<ShortText>,
+        side: Side,
+        mass_status: Option<MassStatus>,
+    ) -> ExecutionReport<'static> {
+        let text: &[u8] =
+            if mass_status.is_some() { b"no order is open" } else { b"no order has this ClOrdID" };
+        ExecutionReport {
+            cl_ord_id: cl_ord_id.map(LongText::from),
+            exec_type: ExecType::OrderStatus,
+            ord_status: OrdStatus::Rejected,
+            // What FIX says where a Symbol is required and there is none.
+            symbol: symbol.map(LongText::from).or_else(|| LongText::new(b"[N/A]")),
+            ord_rej_reason: Some(ord_rej_reason::UNKNOWN_ORDER),
+            text,
+            mass_status,
+            ..blank(utc, LongText::from_u64(0), side)
         }
     }
 
@@ -139,8 +193,11 @@ impl Reporter {
         order_id: OrderId,
         (price, lots): (HalfTicks, Lots),
         orders: &mut ClientOrders,
-        send: &mut impl FnMut(SessionId, &ExecutionReport<'_>),
+        send: &mut impl FnMut(ClientId, &ExecutionReport<'_>),
     ) {
+        if ClientOrders::is_flow_id(order_id) {
+            return;
+        }
         let Some(order) = orders.get_mut(order_id) else { return };
         let price = of.instrument.price(price).unwrap_or(Price(i64::MAX));
         order.fill(price, lots);
@@ -153,6 +210,26 @@ impl Reporter {
         }
     }
 
+    #[cold]
+    fn replaced(
+        &mut self,
+        utc: Nanos,
+        of: &Listing,
+        order_id: OrderId,
+        orders: &mut ClientOrders,
+        send: &mut impl FnMut(ClientId, &ExecutionReport<'_>),
+    ) {
+        let Some(former) = orders.replace(order_id) else { return };
+        let Some(order) = orders.get(order_id) else { return };
+        let report = ExecutionReport {
+            exec_id: self.next_exec_id(),
+            orig_cl_ord_id: Some(former.into()),
+            exec_type: ExecType::Replaced,
+            ..Self::status(utc, of, order)
+        };
+        send(order.client, &report);
+    }
+
     fn report(
         &mut self,
         utc: Nanos,
@@ -160,13 +237,13 @@ impl Reporter {
         order_id: OrderId,
         order: &ClientOrder,
         change: &Change<'_>,
-        send: &mut impl FnMut(SessionId, &ExecutionReport<'_>),
+        send: &mut impl FnMut(ClientId, &ExecutionReport<'_>),
     ) {
         let is_open = matches!(
             change.ord_status,
             OrdStatus::New | OrdStatus::PartiallyFilled | OrdStatus::Filled
         );
-        let (cl_ord_id, orig_cl_ord_id) = match order.cancel_request {
+        let (cl_ord_id, orig_cl_ord_id) = match order.request {
             Some(request) => (request, Some(order.cl_ord_id)),
             None => (order.cl_ord_id, None),
         };
@@ -177,7 +254,7 @@ impl Reporter {
             exec_id: self.next_exec_id(),
             exec_ref_id: None,
             exec_trans_type: None,
-            account: None,
+            account: order.account.map(LongText::from),
             price: None,
             mass_status: None,
             cl_ord_id: Some(cl_ord_id.into()),
@@ -185,8 +262,8 @@ impl Reporter {
             exec_type: change.exec_type,
             ord_status: change.ord_status,
             symbol: Some(of.symbol.into()),
-            side: order.side,
-            order_qty: Some(qty(order.lots)),
+            side: order.side(),
+            order_qty: Some(qty(order.order.lots)),
             last_qty: change.last.map_or(Qty::ZERO, |(_, lots)| qty(lots)),
             last_price: change.last.map(|(price, _)| price),
             leaves_qty: if is_open { qty(order.open_lots()) } else { Qty::ZERO },
@@ -196,7 +273,7 @@ impl Reporter {
             text: change.refusal.map_or(&[], |(_, text)| text.as_bytes()),
             transact_time: Some(utc),
         };
-        send(order.session, &report);
+        send(order.client, &report);
     }
 
     fn next_exec_id(&mut self) -> LongText {
@@ -211,8 +288,44 @@ impl Change<'_> {
     }
 }
 
+/// A report that says nothing of an order.
+fn blank(utc: Nanos, exec_id: LongText, side: Side) -> ExecutionReport<'static> {
+    ExecutionReport {
+        order_id: no_order_id(),
+        exec_id,
+        exec_ref_id: None,
+        exec_trans_type: None,
+        cl_ord_id: None,
+        orig_cl_ord_id: None,
+        account: None,
+        exec_type: ExecType::OrderStatus,
+        ord_status: OrdStatus::Rejected,
+        symbol: None,
+        side,
+        order_qty: None,
+        price: None,
+        last_qty: Qty::ZERO,
+        last_price: None,
+        leaves_qty: Qty::ZERO,
+        cum_qty: Qty::ZERO,
+        avg_price: Some(Price(0)),
+        ord_rej_reason: None,
+        text: &[],
+        transact_time: Some(utc),
+        mass_status: None,
+    }
+}
+
+/// Price (44) of a limit order.
+fn limit_price(of: &Listing, order: &ClientOrder) -> Option<Price> {
+    match order.order.order_type {
+        OrderType::Limit => of.instrument.price(order.order.price).ok(),
+        OrderType::Market => None,
+    }
+}
+
 /// OrdRejReason (103) and Text (58) for what the engine refuses.
-const fn refusal(reason: RejectReason) -> (u32, &'static str) {
+pub const fn refusal(reason: RejectReason) -> (u32, &'static str) {
     match reason {
         RejectReason::NonPositiveLots => {
             (ord_rej_reason::INCORRECT_QUANTITY, "the quantity must be more than zero")
@@ -224,6 +337,14 @@ const fn refusal(reason: RejectReason) -> (u32, &'static str) {
         RejectReason::BookFull => {
             (ord_rej_reason::EXCEEDS_LIMIT, "the book is full: cancel orders and try again")
         }
+        RejectReason::WouldTrade => {
+            (ord_rej_reason::OTHER, "the order is post-only and would trade at once")
+        }
+        RejectReason::BadDisplay => {
+            (ord_rej_reason::OTHER, "MaxFloor must be from a thousandth of OrderQty to all of it")
+        }
+        RejectReason::Conflict => (ord_rej_reason::OTHER, "two terms of the order contradict"),
+        RejectReason::UnknownOrderId => (ord_rej_reason::UNKNOWN_ORDER, "the order is over"),
         _ => (ord_rej_reason::OTHER, "the engine refused the order"),
     }
 }

@@ -1,6 +1,7 @@
 //! The venue over real loopback sockets and on the simulated kernel, on a made-up clock.
 
 mod allocation;
+mod amend;
 mod client;
 mod consumer;
 mod entry;

@@ -121,6 +121,7 @@ impl<K: Kernel> Venue<K> {
             comp_id: config.comp_id,
             dictionaries: Dictionaries::one(Arc::new(dictionary)),
             write_bytes_max: config.pending_bytes_max.clamp(1, WRITE_BYTES),
+            reset_on_logon: config.reset_on_logon,
         };
         let sizes = LoopConfig {
             sources_max: SOURCES,
@@ -326,25 +327,37 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     fn serve(&mut self, now: Now, session: SessionId) -> Result<(), VenueError> {
         let mut out = ClientIo { clients: &mut self.connections.clients, io: self.events.io() };
         while let Some(request) = out.clients.next_request(now, session) {
+            if let Request::LogOn { comp_id, is_new } = request {
+                match out.clients.log_on(session, comp_id) {
+                    LogOn::First(client) if is_new => self.exchange.begin_session(client),
+                    LogOn::First(_) | LogOn::Again => {}
+                    LogOn::Refused => _ = out.close(now, session),
+                }
+                continue;
+            }
+            if matches!(request, Request::Leave) {
+                if let Some((_, connection)) = out.clients.at(session.slot) {
+                    connection.transmit(now, out.io);
+                }
+                let client = out.close(now, session);
+                if self.cancel_on_disconnect
+                    && let Some(client) = client
+                {
+                    self.exchange.cancel_all(now, client, &mut out)?;
+                }
+                continue;
+            }
+            // Nobody asks for anything before it is let in.
+            let Some(client) = out.clients.client(session) else { continue };
+            let exchange = &mut self.exchange;
             match request {
-                Request::LogOn(comp_id) => match out.clients.log_on(session, comp_id) {
-                    LogOn::First => self.exchange.begin_session(session),
-                    LogOn::Again => {}
-                    LogOn::Refused => out.close(session),
-                },
-                Request::NewOrder(order) => {
-                    self.exchange.new_order(now, session, &order, &mut out)?;
-                }
-                Request::Cancel(cancel) => self.exchange.cancel(now, session, &cancel, &mut out)?,
-                Request::Leave => {
-                    if let Some((_, connection)) = out.clients.at(session.slot) {
-                        connection.transmit(now, out.io);
-                    }
-                    out.close(session);
-                    if self.cancel_on_disconnect {
-                        self.exchange.cancel_all(now, session, &mut out)?;
-                    }
-                }
+                Request::NewOrder(order) => exchange.new_order(now, client, &order, &mut out)?,
+                Request::Cancel(cancel) => exchange.cancel(now, client, &cancel, &mut out)?,
+                Request::Replace(replace) => exchange.replace(now, client, &replace, &mut out)?,
+                Request::Status(status) => exchange.status(now, client, &status, &mut out),
+                Request::MassStatus(status) => exchange.mass_status(now, client, &status, &mut out),
+                Request::MassCancel(it) => exchange.mass_cancel(now, client, &it, &mut out)?,
+                Request::LogOn { .. } | Request::Leave => {}
             }
         }
         Ok(())

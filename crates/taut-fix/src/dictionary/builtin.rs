@@ -82,7 +82,7 @@ mod tests {
         let dictionary = fix44().unwrap();
         let (fields, messages, _) = dictionary.sizes();
         assert_eq!(fields, FIELDS.lines().count());
-        assert_eq!(messages, 18);
+        assert_eq!(messages, 21);
         assert_eq!(dictionary.message_name(b"D"), Some("NewOrderSingle"));
         assert_eq!(dictionary.value_name(59, b"3"), Some("IMMEDIATE_OR_CANCEL"));
         assert_eq!(dictionary.is_admin(b"A"), Some(true));

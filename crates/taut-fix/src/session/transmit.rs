@@ -88,6 +88,21 @@ impl<S: Store> Session<S> {
         if self.logon_queued {
             return Err(FixError::Misuse(Misuse::LogonNotSent));
         }
+        self.write(now, msg_type, extras, out, body)
+    }
+}
+
+impl<S: Store> Session<S> {
+    /// Writes an application message under the next number, whatever the state, and keeps it.
+    #[inline]
+    pub(super) fn write(
+        &mut self,
+        now: Now,
+        msg_type: &[u8],
+        extras: Extras,
+        out: &mut [u8],
+        body: impl FnOnce(&mut Writer<'_>),
+    ) -> Result<Range<usize>, FixError> {
         let sequence = self.store.next_outgoing();
         let header = HeaderFields {
             poss_resend: extras.poss_resend,
@@ -101,9 +116,7 @@ impl<S: Store> Session<S> {
         self.sent(now, kept)?;
         Ok(range)
     }
-}
 
-impl<S: Store> Session<S> {
     #[inline]
     fn header<'a>(&self, now: Now, sequence: u64) -> HeaderFields<'a> {
         let processed = || self.last_processed();

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use crate::codec::text::ShortText;
-use crate::error::{FixError, Violation};
+use crate::error::{FixError, Misuse, Violation};
 use crate::messages::order_flow::TypedMessage;
 use crate::messages::reject::BusinessRejectReason;
 use crate::session::machine::Session;
@@ -27,6 +27,26 @@ impl<S: Store> Session<S> {
     ) -> Result<Range<usize>, FixError> {
         let body = |writer: &mut crate::Writer<'_>| message.encode_body(writer);
         self.send(now, M::MSG_TYPE, Extras::default(), out, body)
+    }
+
+    /// Keeps a typed message under the next number while nobody is logged on: a peer that comes
+    /// back finds it missing, and asks for it. `scratch` is room for its bytes.
+    ///
+    /// # Errors
+    /// [`FixError::Misuse`] when the session is up: then it can be sent. Else as
+    /// [`Session::send_message`].
+    #[cold]
+    pub fn keep_message<M: TypedMessage>(
+        &mut self,
+        now: Now,
+        message: &M,
+        scratch: &mut [u8],
+    ) -> Result<(), FixError> {
+        if self.is_active() || self.logon_queued {
+            return Err(FixError::Misuse(Misuse::LoggedOn));
+        }
+        let body = |writer: &mut crate::Writer<'_>| message.encode_body(writer);
+        self.write(now, M::MSG_TYPE, Extras::default(), scratch, body).map(drop)
     }
 
     /// Tells the peer what is wrong with its application message, the last that was reported: a

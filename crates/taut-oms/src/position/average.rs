@@ -2,7 +2,7 @@
 
 use taut_types::{Lots, Price, Side};
 
-use super::{PositionKey, PositionReport, Trade};
+use super::trade::{PositionKey, PositionReport, Trade};
 use crate::amount::Amount;
 
 /// A position and what it has earned since the day began.

@@ -5,6 +5,7 @@ use std::string::ToString;
 use std::vec;
 use std::vec::Vec;
 use taut_testkit::{Draw, Random, for_each_seed};
+use taut_types::StrategyId;
 
 /// Lots of a hundredth.
 const LOT_VALUE: i64 = 10_000_000;

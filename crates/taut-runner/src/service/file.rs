@@ -1,7 +1,7 @@
 //! What a gateway that runs by itself is told.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use taut_gateway::Owner;
@@ -10,6 +10,7 @@ use taut_types::{Instrument, StrategyId, UserId};
 
 use crate::error::RunnerError;
 use crate::reading;
+use crate::service::client::control_path;
 use crate::settings::{Capacities, InstrumentSettings, RemoteVenue, RiskSettings, wait};
 
 /// A gateway's file with every key, for people to start from.
@@ -26,6 +27,9 @@ pub const GATEWAY_SAMPLE: &str = include_str!("gateway.toml");
 pub struct GatewayFile {
     /// Its name, by which strategies and operators find it.
     pub name: String,
+    /// Its control socket, in the place of the one that its name gives.
+    #[serde(default)]
+    pub control: Option<PathBuf>,
     /// How it waits when there is nothing to do.
     #[serde(default, with = "wait")]
     pub wait: Option<Wait>,
@@ -118,6 +122,12 @@ impl GatewayFile {
             }
         }
         self.venue.check()
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn control_path(&self) -> PathBuf {
+        self.control.clone().unwrap_or_else(|| control_path(&self.name))
     }
 
     /// The strategy with this name.

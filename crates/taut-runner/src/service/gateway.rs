@@ -7,8 +7,8 @@ use std::thread;
 
 use taut_fix::CompId;
 use taut_gateway::{
-    FeedInput, FeedSockets, Gateway, GatewayConfig, GatewayError, Hub, OpenOrder, OrderFilter,
-    Owner, Position, Regions, SessionSettings, SlotId, StrategyRegions,
+    FeedInput, FeedSockets, Gateway, GatewayConfig, GatewayError, Hub, OrderFilter, Regions,
+    SessionSettings, SlotId, StrategyRegions,
 };
 use taut_ipc::Segment;
 use taut_market_data::native::{NativeConfig, NativeFeed};
@@ -23,9 +23,10 @@ use taut_types::{AccountId, Instrument, Nanos};
 use crate::child::SharedClock;
 use crate::error::RunnerError;
 use crate::feed::{Feed, asking_socket};
-use crate::service::client::control_path;
 use crate::service::file::GatewayFile;
-use crate::service::listener::{Listener, Place};
+use crate::service::listener::Listener;
+use crate::service::place::Place;
+use crate::service::threads::{Answer, Command, Glance};
 
 /// Strategies that may be attached at one time.
 const PLACES: usize = 16;
@@ -35,45 +36,6 @@ const BUSY_ROUNDS: u32 = 256;
 const LOGOUT: Nanos = Nanos::from_secs(5);
 /// Accounts that are looked at.
 const ACCOUNTS: u8 = 8;
-
-/// What the listening thread asks the trading one for.
-#[derive(Debug)]
-pub enum Command {
-    /// A place for this owner; whether it got it.
-    Attach(usize, Owner),
-    /// The strategy of this place is gone.
-    Detach(usize),
-    Status,
-    Orders,
-    Positions,
-    Kill,
-    Revive,
-    CancelAll(Option<Owner>),
-    /// The end.
-    Stop,
-}
-
-/// What it answers.
-#[derive(Debug)]
-pub enum Answer {
-    Done(bool),
-    Status(Glance),
-    Orders(Vec<OpenOrder>),
-    Positions(Vec<Position>),
-    Failed(String),
-}
-
-/// How the gateway is.
-#[derive(Debug)]
-pub struct Glance {
-    pub order_entry: bool,
-    pub books_sound: bool,
-    pub killed: bool,
-    pub open_orders: usize,
-    /// By place: whether somebody is there.
-    pub attached: Vec<bool>,
-    pub counters: Vec<(String, u64)>,
-}
 
 /// Runs a gateway until a stop signal comes or its operator ends it. `ready` is called once it can
 /// be found.
@@ -102,7 +64,7 @@ pub fn serve(file: &GatewayFile, ready: impl FnOnce(&str)) -> Result<(), RunnerE
     let mut clock = CellWriter::new(regions.clock).map_err(|error| failed(&error))?;
     clock.set(&anchoring.mapping().to_words());
 
-    let path = control_path(&file.name);
+    let path = file.control_path();
     let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
     let trading = Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
     let mut listener = Listener::bind(file, &path, &segment, places, &bell, (asks, answered))?;
@@ -156,7 +118,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         for (own, place) in own.iter().zip(places) {
             let own = StrategyRegions::of(own)
                 .map_err(|error| RunnerError::run("shared memory", error))?;
-            let bell = place.bell().map_err(|error| RunnerError::run("doorbell", error))?;
+            let bell = place.another_bell().map_err(|error| RunnerError::run("doorbell", error))?;
             slots.push(hub.add_slot(&own, Some(bell)).map_err(rings)?);
         }
         let wait = file.wait.unwrap_or(Wait::Block);

@@ -15,10 +15,11 @@ use taut_types::{Instrument, Nanos, RequestId, Side};
 use crate::control::{Channel, Incoming};
 use crate::error::RunnerError;
 use crate::service::file::GatewayFile;
-use crate::service::gateway::{Answer, Command, Glance};
+use crate::service::place::Place;
 use crate::service::protocol::{
     ControlReply, ControlRequest, OrderLine, PositionLine, Status, StrategyLine,
 };
+use crate::service::threads::{Answer, Command, Glance};
 
 /// How often the clock is anchored and signals are looked at.
 const LOOK: Nanos = Nanos::from_millis(100);
@@ -28,26 +29,6 @@ const ANSWER: Duration = Duration::from_secs(2);
 const CONNECTIONS_MAX: usize = 64;
 /// Lines of a reply: they fit a message.
 const LINES: usize = 40;
-
-/// A place for a strategy, as the listening thread sees it.
-#[derive(Debug)]
-pub struct Place<'a> {
-    segment: &'a Segment,
-    bell: Doorbell,
-    /// The name of who has it.
-    strategy: Option<String>,
-}
-
-impl<'a> Place<'a> {
-    pub const fn vacant(segment: &'a Segment, bell: Doorbell) -> Self {
-        Self { segment, bell, strategy: None }
-    }
-
-    /// Another handle of the doorbell.
-    pub fn bell(&self) -> std::io::Result<Doorbell> {
-        self.bell.as_fd().try_clone_to_owned().map(Doorbell::from)
-    }
-}
 
 /// A connection, and the place that it has as a strategy.
 #[derive(Debug)]

@@ -41,8 +41,8 @@ pub enum ControlRequest {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ControlReply {
-    /// The strategy is attached. Descriptors come with it: the market's segment, the strategy's own,
-    /// the gateway's doorbell and the strategy's.
+    /// The strategy is attached. Descriptors come with it: the market's segment, the strategy's
+    /// own, the gateway's doorbell and the strategy's.
     Attached {
         /// Whether the gateway sleeps in the kernel and must be woken.
         wake_gateway: bool,

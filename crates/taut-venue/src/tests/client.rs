@@ -2,8 +2,8 @@
 
 use taut_fix::{
     BeginString, CancelRejectReason, CompId, Event, ExecType, ExecutionReport, FieldIndex,
-    MemoryStore, NewOrderSingle, Now, OrdStatus, OrderCancelRequest, OrderFlow, Role, Session,
-    SessionConfig, TypedMessage,
+    LongText, MassCancelType, MemoryStore, NewOrderSingle, Now, OrdStatus, OrderCancelRequest,
+    OrderFlow, Role, Session, SessionConfig, TypedMessage,
 };
 use taut_sys::{Address, Socket, StreamOptions};
 use taut_types::{Instrument, Nanos, OrderFlags, OrderType, Price, Qty, Side, TimeInForce};
@@ -37,7 +37,8 @@ impl Report {
     fn of(report: &ExecutionReport<'_>, instrument: &Instrument) -> Self {
         let lots = |qty| instrument.lots(qty).expect("whole lots").0;
         Self {
-            id: report.cl_ord_id.and_then(|id| id.to_u64()).expect("a number"),
+            // The answer to a question about all orders names none.
+            id: report.cl_ord_id.and_then(|id| id.to_u64()).unwrap_or(0),
             orig: report.orig_cl_ord_id.and_then(|orig| orig.to_u64()),
             order_id: report.order_id.to_u64(),
             exec_type: report.exec_type,
@@ -60,40 +61,59 @@ pub struct Client {
     pub texts: Vec<String>,
     pub exec_ids: Vec<u64>,
     pub symbols: Vec<String>,
+    pub accounts: Vec<Option<String>>,
+    /// MassStatusReqID, TotNumReports and LastRptRequested of the answers to such a request.
+    pub mass: Vec<(LongText, Option<u32>, bool)>,
+    pub mass_cancels: Vec<(MassCancelType, Option<u32>)>,
+    /// Whether the reports came again, marked as possible duplicates.
+    pub duplicates: Vec<bool>,
     pub is_closed: bool,
     pub instrument: Instrument,
 }
 
 impl Client {
     pub fn connect(address: Address, name: &str, now: Now) -> Self {
-        let stream = connect(&address);
+        Self::resume(address, Self::session(name, true), now)
+    }
+
+    /// A session before its first connection.
+    pub fn session(name: &str, reset_on_logon: bool) -> Session<MemoryStore> {
         let name = CompId::new(name.as_bytes()).expect("a name");
         let venue = CompId::new(b"VENUE").expect("a name");
         let config = SessionConfig {
-            reset_on_logon: true,
+            reset_on_logon,
             ..SessionConfig::new(Role::Initiator, BeginString::Fix44, name, venue)
         };
-        let mut session = Session::new(config, MemoryStore::new(64, 16 << 10));
-        let index = FieldIndex::with_capacity(64);
+        Session::new(config, MemoryStore::new(64, 16 << 10))
+    }
+
+    /// A connection for a session that may have had others.
+    pub fn resume(address: Address, mut session: Session<MemoryStore>, now: Now) -> Self {
         session.connect(now);
-        let (reports, texts, exec_ids) = (Vec::new(), Vec::new(), Vec::new());
-        let symbols = Vec::new();
-        let (input, is_closed) = (Vec::new(), false);
-        let instrument = instrument();
         let mut client = Self {
-            stream,
+            stream: connect(&address),
             session,
-            index,
-            input,
-            reports,
-            texts,
-            exec_ids,
-            symbols,
-            is_closed,
-            instrument,
+            index: FieldIndex::with_capacity(64),
+            input: Vec::new(),
+            reports: Vec::new(),
+            texts: Vec::new(),
+            exec_ids: Vec::new(),
+            symbols: Vec::new(),
+            accounts: Vec::new(),
+            mass: Vec::new(),
+            mass_cancels: Vec::new(),
+            duplicates: Vec::new(),
+            is_closed: false,
+            instrument: instrument(),
         };
         client.transmit(now);
         client
+    }
+
+    /// The connection breaks; the session is left.
+    pub fn break_off(mut self, now: Now) -> Session<MemoryStore> {
+        self.session.transport_closed(now);
+        self.session
     }
 
     pub fn is_logged_on(&self) -> bool {
@@ -110,11 +130,15 @@ impl Client {
         loop {
             let input = std::mem::take(&mut self.input);
             let made = self.session.handle_bytes(now, &input, &mut self.index);
-            if let Some(Event::Application { .. }) = made.event {
+            if let Some(Event::Application { poss_dup, .. }) = made.event {
                 match OrderFlow::decode(&input[..made.consumed], &self.index).expect("readable") {
                     OrderFlow::ExecutionReport(report) => {
                         self.reports.push(Answer::Report(Report::of(&report, &self.instrument)));
                         self.symbols.push(report.symbol.expect("a symbol").to_string());
+                        self.accounts.push(report.account.map(|account| account.to_string()));
+                        let mass = report.mass_status;
+                        self.mass.extend(mass.map(|it| (it.request_id, it.total, it.is_last)));
+                        self.duplicates.push(poss_dup);
                         self.texts.push(String::from_utf8_lossy(report.text).into_owned());
                         self.exec_ids.push(report.exec_id.to_u64().expect("a number"));
                     }
@@ -129,6 +153,9 @@ impl Client {
                             status: reject.ord_status,
                         });
                         self.texts.push(String::from_utf8_lossy(reject.text).into_owned());
+                    }
+                    OrderFlow::OrderMassCancelReport(report) => {
+                        self.mass_cancels.push((report.response, report.affected));
                     }
                     OrderFlow::BusinessMessageReject(_) => {
                         self.reports.push(Answer::BusinessReject);
@@ -153,6 +180,20 @@ impl Client {
     pub fn cancel(&mut self, now: Now, cancel: &OrderCancelRequest) {
         let bytes = self.encode(now, cancel);
         self.send(&bytes);
+    }
+
+    pub fn request(&mut self, now: Now, request: &impl TypedMessage) {
+        let bytes = self.encode(now, request);
+        self.send(&bytes);
+    }
+
+    /// Whether a report or a refusal has this ClOrdID.
+    pub fn is_answered(&self, id: u64) -> bool {
+        self.reports.iter().any(|answer| match answer {
+            Answer::Report(report) => report.id == id,
+            Answer::CancelReject { id: refused, .. } => *refused == id,
+            Answer::BusinessReject => false,
+        })
     }
 
     pub fn report(&mut self, now: Now, report: &ExecutionReport<'_>) {

@@ -1,10 +1,10 @@
 //! Sessions: who is let in, who leaves, and what that does to the book.
 
-use taut_fix::{ExecType, ExecutionReport, OrdStatus};
+use taut_fix::{ExecType, ExecutionReport, MemoryStore, OrdStatus, Session};
 use taut_types::{Nanos, Price, Qty, Side};
 
 use crate::flow::SplitMix64;
-use crate::tests::client::{Answer, Client, connect, limit};
+use crate::tests::client::{Answer, Client, cancel, connect, limit};
 use crate::tests::consumer::{order_consumer, order_hash};
 use crate::tests::rig::{Rig, config, drain, synthetic, text};
 use crate::{Flow, SESSIONS_MAX, VenueConfig, VenueError};
@@ -263,4 +263,112 @@ fn a_burst_of_orders_larger_than_a_connections_room_is_taken_whole() {
     rig.until(&mut client, |client| client.is_closed || client.reports.len() as u64 == ORDERS);
     assert!(!client.is_closed, "the venue hung up: {:?}", rig.venue.counters());
     assert_eq!(rig.venue.book().order_count() as u64, ORDERS);
+}
+
+/// A venue whose sessions last, and whose orders stay.
+fn lasting() -> Rig {
+    let lasting = VenueConfig { reset_on_logon: false, cancel_on_disconnect: false, ..config() };
+    Rig::new(&lasting, Flow::None)
+}
+
+/// A connection of this session that is logged on.
+fn resume(rig: &mut Rig, session: Session<MemoryStore>) -> Client {
+    let mut client = Client::resume(rig.orders_at, session, rig.now);
+    rig.advance(Nanos::from_millis(2));
+    rig.until(&mut client, Client::is_logged_on);
+    client
+}
+
+fn kinds(client: &Client) -> Vec<(u64, ExecType)> {
+    let kind = |answer: &Answer| match answer {
+        Answer::Report(report) => (report.id, report.exec_type),
+        other => panic!("{other:?}"),
+    };
+    client.reports.iter().map(kind).collect()
+}
+
+#[test]
+fn what_a_client_misses_is_sent_again_when_it_is_back() {
+    let mut rig = lasting();
+    let mut client = resume(&mut rig, Client::session("ALPHA", false));
+    client.order(rig.now, &limit(1, Side::Buy, 5, "100.00"));
+    client.order(rig.now, &limit(2, Side::Buy, 5, "99.00"));
+    rig.until(&mut client, |client| client.reports.len() == 2);
+    let mut session = client.break_off(rig.now);
+    rig.until_venue(|venue| venue.connection_count() == 0);
+    for (round, cum) in [2, 4, 5].into_iter().enumerate() {
+        // A fill while it is away.
+        let mut other = resume(&mut rig, Client::session(&format!("OTHER{round}"), false));
+        let qty = if cum == 5 { 1 } else { 2 };
+        other.order(rig.now, &limit(1, Side::Sell, qty, "100.00"));
+        rig.until(&mut other, |client| client.reports.len() == 2);
+        drop(other);
+        rig.until_venue(|venue| venue.connection_count() == 0);
+        let mut client = resume(&mut rig, session);
+        rig.until(&mut client, |client| !client.reports.is_empty());
+        assert_eq!(kinds(&client), [(1, ExecType::Trade)]);
+        assert!(matches!(client.reports[0], Answer::Report(report) if report.cum == cum));
+        assert_eq!(client.duplicates, [true]);
+        session = client.break_off(rig.now);
+        rig.until_venue(|venue| venue.connection_count() == 0);
+    }
+    // Its ClOrdIDs are as they were, and its order is its own.
+    let mut client = resume(&mut rig, session);
+    client.order(rig.now, &limit(1, Side::Buy, 1, "90.00"));
+    client.cancel(rig.now, &cancel(3, 2, Side::Buy));
+    rig.until(&mut client, |client| client.reports.len() == 2);
+    assert_eq!(kinds(&client), [(1, ExecType::Rejected), (3, ExecType::Canceled)]);
+    assert_eq!(client.duplicates, [false, false]);
+}
+
+#[test]
+fn a_client_that_begins_anew_is_not_told_what_it_missed_and_still_has_its_orders() {
+    let mut rig = lasting();
+    let mut client = resume(&mut rig, Client::session("ALPHA", false));
+    client.order(rig.now, &limit(1, Side::Buy, 5, "100.00"));
+    client.order(rig.now, &limit(2, Side::Sell, 3, "100.00"));
+    rig.until(&mut client, |client| client.reports.len() == 4);
+    drop(client);
+    rig.until_venue(|venue| venue.connection_count() == 0);
+    // Another process under the same name: its numbers start at 1, and it says so.
+    let mut client = resume(&mut rig, Client::session("ALPHA", true));
+    // The ClOrdID of what is over is free, that of what is open is not.
+    client.order(rig.now, &limit(2, Side::Buy, 1, "90.00"));
+    client.order(rig.now, &limit(1, Side::Buy, 1, "90.00"));
+    client.cancel(rig.now, &cancel(9, 1, Side::Buy));
+    rig.until(&mut client, |client| client.reports.len() == 3);
+    let expected = [(2, ExecType::New), (1, ExecType::Rejected), (9, ExecType::Canceled)];
+    assert_eq!(kinds(&client), expected);
+}
+
+#[test]
+fn cancels_on_disconnect_are_told_to_who_comes_back() {
+    let mut rig = Rig::new(&VenueConfig { reset_on_logon: false, ..config() }, Flow::None);
+    let mut client = resume(&mut rig, Client::session("ALPHA", false));
+    client.order(rig.now, &limit(1, Side::Buy, 5, "100.00"));
+    rig.until(&mut client, |client| client.reports.len() == 1);
+    let session = client.break_off(rig.now);
+    rig.until_venue(|venue| venue.book().order_count() == 0);
+    let mut client = resume(&mut rig, session);
+    rig.until(&mut client, |client| client.reports.len() == 1);
+    assert_eq!(kinds(&client), [(1, ExecType::Canceled)]);
+    assert_eq!(client.duplicates, [true]);
+}
+
+#[test]
+fn a_name_that_is_in_use_costs_the_one_who_has_it_nothing() {
+    let mut rig = lasting();
+    let mut first = resume(&mut rig, Client::session("ALPHA", false));
+    let session = Client::session("ALPHA", false);
+    let mut second = Client::resume(rig.orders_at, session, rig.now);
+    rig.advance(Nanos::from_millis(2));
+    rig.until(&mut second, |client| client.is_closed);
+    first.order(rig.now, &limit(1, Side::Buy, 1, "100.00"));
+    rig.until(&mut first, |client| client.reports.len() == 1);
+    let session = first.break_off(rig.now);
+    rig.until_venue(|venue| venue.connection_count() == 0);
+    let mut first = resume(&mut rig, session);
+    first.order(rig.now, &limit(2, Side::Buy, 1, "100.00"));
+    rig.until(&mut first, |client| client.reports.len() == 1);
+    assert_eq!((kinds(&first), &first.duplicates[..]), (vec![(2, ExecType::New)], &[false][..]));
 }

@@ -1,6 +1,7 @@
 //! The running sums against sums made anew, over random lives of orders.
 
 use super::*;
+use crate::position::{PositionKey, Positions, Trade};
 use std::vec::Vec;
 use taut_testkit::{Draw, Random, for_each_seed};
 
@@ -163,4 +164,42 @@ fn what_the_venue_says_beyond_reason_neither_panics_nor_opens_anything() {
             .all(|cell| Side::BOTH.iter().all(|side| cell.working(*side) >= Lots::ZERO))
     );
     assert!(risk.kill_switch().latched().count() > 0);
+}
+
+#[test]
+fn nothing_is_allocated_once_it_is_built() {
+    let mut risk = risk_with(wide());
+    let mut positions = Positions::with_capacity(8, 4);
+    positions.define(APPLE, DEFINITION.lot_value);
+    let allocated = allocation_counter::measure(|| {
+        for number in 1..200 {
+            let terms = order(Side::Buy, 100, 10);
+            let larger = OrderTerms { lots: Lots(20), ..terms };
+            assert_eq!(send(&mut risk, number, &terms), SENT);
+            let modify = Modify {
+                id: id(1),
+                old: &terms,
+                lots_counted: Lots(10),
+                new: &larger,
+                lots_left: Lots(20),
+            };
+            let now = Nanos::from_secs(number);
+            assert_eq!(risk.check_modify(now, modify, &MARKET, no_own), SENT);
+            assert_eq!(risk.check_cancel(now, id(1), ACCOUNT), Ok(()));
+            let trade = Trade { side: Side::Buy, lots: Lots(5), price: price(100), fee: Amount(1) };
+            risk.filled(&larger, trade.lots, trade.price, trade.fee);
+            risk.traded(APPLE, ACCOUNT, Lots(-5), trade.price, Amount::ZERO);
+            risk.ended(id(1), &larger, Lots(15));
+            risk.mark(APPLE, price(100 + number % 2));
+            let key = PositionKey { account: ACCOUNT, strategy: STRATEGY, instrument: APPLE };
+            assert!(positions.filled(key, &trade).is_ok() && positions.busted(key, &trade).is_ok());
+            let scope = KillScope::Strategy(STRATEGY);
+            risk.kill_switch_mut().arm(scope, Nanos(1), now);
+            risk.kill_switch_mut().handle_timeout(now + Nanos(1));
+            assert_eq!(risk.kill_switch_mut().poll_killed(), Some(scope));
+            risk.kill_switch_mut().revive(scope);
+            risk.kill_switch_mut().disarm(scope);
+        }
+    });
+    assert_eq!(allocated.count_total, 0);
 }

@@ -1,0 +1,253 @@
+//! Venue, gateway and strategies, each a process of its own that comes and goes by itself.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use taut_testkit::{DEADLINE, Process, own_address, until};
+use tempfile::TempDir;
+
+fn taut() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_taut"))
+}
+
+fn run(arguments: &[&str]) -> Output {
+    taut().args(arguments).output().expect("it runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn the_samples_are_right_and_what_is_wrong_in_a_file_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file.toml");
+    let path = file.to_str().expect("a path");
+    for (verb, wrongs) in [
+        (
+            "gateway",
+            &[
+                ("symbol = \"TAUT\"", "symbl = \"TAUT\"", "did you mean `symbol`?"),
+                ("tick = \"0.01\"", "tick = \"zero\"", "instruments[0].tick = zero"),
+                ("number = 1", "number = 300", "300"),
+                ("name = \"touch\"", "name = \"\"", "strategies[0].name"),
+                ("orders = \"127.0.0.1:9880\"", "orders = \"127.0.0.1:0\"", "venue.orders"),
+            ][..],
+        ),
+        (
+            "venue",
+            &[
+                ("comp_id = \"VENUE\"", "comp_id = \"\"", "comp_id"),
+                ("levels = 100", "levels = 1", "levels = 1"),
+                ("seed = 1", "sed = 1", "did you mean `seed`?"),
+            ][..],
+        ),
+    ] {
+        let sample = text(&run(&[verb, "sample"]).stdout);
+        std::fs::write(&file, &sample).expect("a file");
+        let checked = run(&[verb, "check", path]);
+        assert!(checked.status.success(), "{verb}: {}", text(&checked.stderr));
+        for (right, wrong, words) in wrongs {
+            assert!(sample.contains(right), "{right}");
+            std::fs::write(&file, sample.replacen(right, wrong, 1)).expect("a file");
+            let checked = run(&[verb, "check", path]);
+            let said = text(&checked.stderr);
+            assert_eq!(checked.status.code(), Some(2), "{wrong}: {said}");
+            assert!(said.contains(words) && said.contains(path), "{wrong}: {said}");
+        }
+    }
+    let missing = run(&["gateway", "--config", "/nowhere.toml"]);
+    assert_eq!(missing.status.code(), Some(2), "{}", text(&missing.stderr));
+    let nobody = run(&["gateway", "status", "--gateway", path]);
+    assert_eq!(nobody.status.code(), Some(1));
+    assert!(text(&nobody.stderr).contains("does it run"), "{}", text(&nobody.stderr));
+}
+
+/// A folder with the settings of a world of its own.
+struct World {
+    folder: TempDir,
+    orders: SocketAddr,
+    /// Line A, line B, snapshots, packets that are sent again.
+    feed: [SocketAddr; 4],
+}
+
+const INSTRUMENTS: &str = "[[instruments]]\nsymbol = \"ONE\"\ntick = \"0.01\"\n\
+                           [[instruments]]\nsymbol = \"TWO\"\ntick = \"0.01\"\n";
+
+impl World {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let feed = std::array::from_fn(|_| own_address());
+        Self { folder, orders: own_address(), feed }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn lines(&self) -> String {
+        let (orders, [a, b, snapshot, again]) = (self.orders, self.feed);
+        format!(
+            "orders = \"{orders}\"\nincremental = \"{a}\"\nincremental_b = \"{b}\"\n\
+             snapshot = \"{snapshot}\"\nretransmission = \"{again}\"\n"
+        )
+    }
+
+    /// Where the gateway listens.
+    fn control(&self) -> String {
+        self.path("control").to_str().expect("a path").to_owned()
+    }
+
+    fn start_venue(&self) -> Process {
+        let file = self.path("venue.toml");
+        let settings = format!(
+            "comp_id = \"VENUE\"\n{}{INSTRUMENTS}[flow]\n\
+             commands_per_second = 1000\nlevels = 40\n",
+            self.lines()
+        );
+        std::fs::write(&file, settings).expect("a file");
+        let mut venue = Process::start(taut().args(["venue", "--config"]).arg(&file));
+        venue.stderr_line("a venue that listens", |line| line.contains("orders at").then_some(()));
+        venue
+    }
+
+    fn start_gateway(&self) -> Process {
+        let file = self.path("gateway.toml");
+        let settings = format!(
+            "name = \"own\"\ncontrol = \"{}\"\nwait = \"block\"\n[venue]\n{}\
+             target_comp_id = \"VENUE\"\n{INSTRUMENTS}\
+             [[strategies]]\nname = \"first\"\nnumber = 1\n\
+             [[strategies]]\nname = \"second\"\nnumber = 2\n",
+            self.control(),
+            self.lines()
+        );
+        std::fs::write(&file, settings).expect("a file");
+        let mut gateway = Process::start(taut().args(["gateway", "--config"]).arg(&file));
+        gateway.stderr_line("a gateway that can be found", |line| {
+            line.contains("meet it at").then_some(())
+        });
+        gateway
+    }
+
+    fn start_strategy(&self, name: &str) -> Process {
+        let control = self.control();
+        let arguments = ["strategy", "touch", "--gateway", &control, "--as", name, "--rate", "200"];
+        let mut strategy = Process::start(taut().args(arguments));
+        strategy.stderr_line("an attachment", |line| line.contains("attached to").then_some(()));
+        strategy
+    }
+
+    fn ask(&self, arguments: &[&str]) -> Value {
+        let control = self.control();
+        let said = taut()
+            .arg("gateway")
+            .args(arguments)
+            .args(["--gateway", &control, "--json"])
+            .output()
+            .expect("it runs");
+        let words = format!("{arguments:?}: {}{}", text(&said.stdout), text(&said.stderr));
+        assert!(said.status.success(), "{words}");
+        serde_json::from_slice(&said.stdout).unwrap_or_else(|error| panic!("{error}: {words}"))
+    }
+
+    fn status(&self) -> Value {
+        self.ask(&["status"])
+    }
+
+    fn count(&self, counter: &str) -> u64 {
+        let status = self.status();
+        let counters = status["counters"].as_array().expect("counters");
+        let found = counters.iter().find(|pair| pair[0] == counter);
+        found.and_then(|pair| pair[1].as_u64()).unwrap_or_else(|| panic!("{counter}: {status}"))
+    }
+
+    fn is_attached(&self, name: &str) -> bool {
+        let status = self.status();
+        let strategies = status["strategies"].as_array().expect("strategies");
+        strategies.iter().any(|line| line["name"] == name && line["attached"] == true)
+    }
+
+    fn until_orders(&self, what: &str, more: u64) {
+        let before = self.count("acks");
+        until(what, DEADLINE, || self.count("acks") >= before + more);
+    }
+}
+
+fn interrupt(program: &Process) {
+    let id = program.id().to_string();
+    let sent = Command::new("kill").args(["-INT", &id]).status().expect("kill runs");
+    assert!(sent.success());
+}
+
+#[test]
+fn strategies_come_and_go_at_a_gateway_that_is_watched_stopped_and_started_again() {
+    let world = World::new();
+    let venue = world.start_venue();
+    let mut gateway = world.start_gateway();
+    until("a session and sound books", DEADLINE, || {
+        let status = world.status();
+        status["order_entry"] == true && status["books_sound"] == true
+    });
+    assert_eq!(world.status()["instruments"], 2);
+
+    // Two strategies at once; a third of a taken name, and one that nobody knows, are refused.
+    let first = world.start_strategy("first");
+    let mut second = world.start_strategy("second");
+    world.until_orders("orders of both", 100);
+    assert!(world.is_attached("first") && world.is_attached("second"));
+    let control = world.control();
+    for (name, words) in [("first", "attached already"), ("third", "there are: first, second")] {
+        let refused = run(&["strategy", "touch", "--gateway", &control, "--as", name, "--no-wait"]);
+        assert_eq!(refused.status.code(), Some(1), "{name}");
+        assert!(text(&refused.stderr).contains(words), "{}", text(&refused.stderr));
+    }
+
+    // One that dies has its orders cancelled, and the other does not notice.
+    second.kill();
+    until("the end of its attachment", DEADLINE, || !world.is_attached("second"));
+    until("no order of the one that died", DEADLINE, || {
+        let orders = world.ask(&["orders"]);
+        orders.as_array().expect("orders").iter().all(|order| order["strategy"] != "second")
+    });
+    world.until_orders("orders of the other", 50);
+    let second = world.start_strategy("second");
+    world.until_orders("orders of both again", 50);
+
+    // Killed, nothing new leaves; revived, it does.
+    world.ask(&["kill"]);
+    assert_eq!(world.status()["killed"], true);
+    until("no open order", DEADLINE, || world.status()["open_orders"] == 0);
+    let sent = world.count("orders");
+    let refused = world.count("risk_rejects");
+    until("refused orders", DEADLINE, || world.count("risk_rejects") > refused + 5);
+    assert_eq!(world.count("orders"), sent);
+    world.ask(&["revive"]);
+    world.until_orders("orders after the revival", 20);
+
+    // Dropped by its operator it attaches again by itself.
+    world.ask(&["drop", "first"]);
+    until("another attachment", DEADLINE, || world.is_attached("first"));
+
+    // The gateway dies; strategies wait for the next one.
+    gateway.kill();
+    let gateway = world.start_gateway();
+    until("both strategies at the next gateway", DEADLINE, || {
+        world.is_attached("first") && world.is_attached("second")
+    });
+    world.until_orders("orders through the next gateway", 50);
+    assert!(world.ask(&["positions"]).is_array());
+
+    for strategy in [first, second] {
+        interrupt(&strategy);
+        let said = strategy.finish();
+        assert!(said.status.success(), "{}", text(&said.stderr));
+    }
+    world.ask(&["stop"]);
+    let said = gateway.finish();
+    assert!(said.status.success(), "{}", text(&said.stderr));
+    assert!(!Path::new(&control).exists(), "the control socket is left");
+    interrupt(&venue);
+    assert!(venue.finish().status.success());
+}

@@ -1,0 +1,42 @@
+//! What the two threads of a gateway's process say to each other.
+
+use taut_gateway::{OpenOrder, Owner, Position};
+
+/// What the listening thread asks the trading one for.
+#[derive(Debug)]
+pub enum Command {
+    /// A place for this owner; whether it got it.
+    Attach(usize, Owner),
+    /// The strategy of this place is gone.
+    Detach(usize),
+    Status,
+    Orders,
+    Positions,
+    Kill,
+    Revive,
+    CancelAll(Option<Owner>),
+    /// The end.
+    Stop,
+}
+
+/// What it answers.
+#[derive(Debug)]
+pub enum Answer {
+    Done(bool),
+    Status(Glance),
+    Orders(Vec<OpenOrder>),
+    Positions(Vec<Position>),
+    Failed(String),
+}
+
+/// How the gateway is.
+#[derive(Debug)]
+pub struct Glance {
+    pub order_entry: bool,
+    pub books_sound: bool,
+    pub killed: bool,
+    pub open_orders: usize,
+    /// By place: whether somebody is there.
+    pub attached: Vec<bool>,
+    pub counters: Vec<(String, u64)>,
+}

@@ -1,0 +1,199 @@
+//! A venue simulator that runs by itself.
+
+use std::net::{SocketAddr, SocketAddrV4};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use taut_fix::{CompId, Now};
+use taut_io::EpollKernel;
+use taut_sys::{
+    Address, DatagramOptions, Socket, StreamOptions, catch_stop_signals, monotonic, process_id,
+    stop_requests, utc,
+};
+use taut_types::Nanos;
+use taut_venue::{FeedOutput, Venue, VenueSockets};
+
+use crate::error::RunnerError;
+use crate::feed::sender_to;
+use crate::reading;
+use crate::settings::{InstrumentSettings, Settings, Simulator, build_instruments};
+use crate::simulator;
+
+/// A venue's file with every key, for people to start from.
+pub const VENUE_SAMPLE: &str = include_str!("venue.toml");
+
+/// How long it sleeps at the most: what it is late with a signal.
+const WAIT: Nanos = Nanos::from_millis(50);
+
+/// A venue simulator's settings. All that a file can say ([`VENUE_SAMPLE`]):
+///
+/// ```toml
+#[doc = include_str!("venue.toml")]
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct VenueFile {
+    /// Its CompID.
+    pub comp_id: String,
+    /// Where it takes orders; port 0 picks a free one.
+    pub orders: SocketAddrV4,
+    /// Where its increments go: line A.
+    pub incremental: SocketAddrV4,
+    /// Line B.
+    pub incremental_b: Option<SocketAddrV4>,
+    /// Where its snapshots go.
+    pub snapshot: SocketAddrV4,
+    /// Where packets are asked for again.
+    pub retransmission: Option<SocketAddrV4>,
+    /// Whether a client that leaves takes its orders with it.
+    #[serde(default = "yes")]
+    pub cancel_on_disconnect: bool,
+    /// What is traded; the order gives each its number.
+    pub instruments: Vec<InstrumentSettings>,
+    /// The crowd.
+    #[serde(default)]
+    pub flow: FlowSettings,
+}
+
+/// The crowd of a venue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FlowSettings {
+    /// Its seed.
+    pub seed: u64,
+    /// Its commands a second, over all instruments; 0 is no crowd.
+    pub commands_per_second: u32,
+    /// Price levels a side of each book.
+    pub levels: u32,
+}
+
+impl Default for FlowSettings {
+    fn default() -> Self {
+        Self { seed: 1, commands_per_second: 2_000, levels: 100 }
+    }
+}
+
+const fn yes() -> bool {
+    true
+}
+
+impl VenueFile {
+    /// The settings of a file.
+    ///
+    /// # Errors
+    /// What is wrong in it: the file, the line, the key, the key that was meant.
+    pub fn read(path: &Path) -> Result<Self, RunnerError> {
+        let named = |error: &dyn std::fmt::Display| {
+            RunnerError::Settings(format!("{}: {error}", path.display()))
+        };
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| named(&format_args!("{error}; check the path")))?;
+        let file: Self = reading::from_text(&text).map_err(|error| named(&error))?;
+        file.check().map_err(|error| named(&error))?;
+        Ok(file)
+    }
+
+    /// Looks at every value.
+    ///
+    /// # Errors
+    /// The first setting that cannot be, its value and what would be right.
+    pub fn check(&self) -> Result<(), RunnerError> {
+        if CompId::new(self.comp_id.as_bytes()).is_none() {
+            return Err(RunnerError::setting("comp_id", &self.comp_id, "a FIX CompID"));
+        }
+        if self.instruments.is_empty() {
+            let text = "[[instruments]]: none is named; a venue trades at least one";
+            return Err(RunnerError::Settings(text.to_owned()));
+        }
+        build_instruments(&self.instruments)?;
+        self.settings().check()
+    }
+
+    /// The same in the words of a run.
+    fn settings(&self) -> Settings {
+        let simulator = Simulator {
+            seed: self.flow.seed,
+            commands_per_second: self.flow.commands_per_second.max(1),
+            levels: self.flow.levels,
+            ..Simulator::default()
+        };
+        Settings {
+            instruments: self.instruments.clone(),
+            simulator: Some(simulator),
+            ..Settings::default()
+        }
+    }
+}
+
+/// Runs a venue until a stop signal comes. `ready` is called once it takes orders.
+///
+/// # Errors
+/// [`RunnerError::Settings`] before anything is opened; [`RunnerError::Run`] when it cannot be
+/// opened, or fails.
+pub fn serve_venue(file: &VenueFile, ready: impl FnOnce(&str)) -> Result<(), RunnerError> {
+    file.check()?;
+    catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
+    let (mut venue, orders) = open(file)?;
+    let (name, count) = (&file.comp_id, file.instruments.len());
+    ready(&format!("{name}: {count} instruments, orders at {orders}"));
+    if file.flow.commands_per_second > 0 {
+        venue.start_flow(monotonic());
+    }
+    let failed = |error: &dyn std::fmt::Display| RunnerError::Run(format!("the venue: {error}"));
+    while stop_requests() == 0 {
+        let worked = venue.poll(Now { mono: monotonic(), utc: utc() });
+        if !worked.map_err(|error| failed(&error))? {
+            venue.wait(monotonic(), WAIT).map_err(|error| failed(&error))?;
+        }
+    }
+    Ok(())
+}
+
+/// The venue, and where it takes orders.
+fn open(file: &VenueFile) -> Result<(Venue<EpollKernel>, SocketAddrV4), RunnerError> {
+    let settings = file.settings();
+    let Some(simulator) = settings.simulator.clone() else {
+        return Err(RunnerError::Settings("[flow]: missing".to_owned()));
+    };
+    // Tells this run's packets from another's; not a secret, so that a clock will do.
+    let stream_id = (utc().0 / 1_000) as u32 ^ process_id().rotate_left(16);
+    let mut config = simulator::config(&settings, &simulator, stream_id)?;
+    config.cancel_on_disconnect = file.cancel_on_disconnect;
+    config.comp_id = CompId::new(file.comp_id.as_bytes())
+        .ok_or_else(|| RunnerError::setting("comp_id", &file.comp_id, "a FIX CompID"))?;
+    let at = |key: &str, address: SocketAddrV4| {
+        let key = format!("{key} = {address}");
+        move |error: taut_sys::SysError| {
+            let remedy =
+                if error.is_address_in_use() { "; another program has this address" } else { "" };
+            RunnerError::run(key, format!("{error}{remedy}"))
+        }
+    };
+    let inet = |address: SocketAddrV4| Address::Inet(SocketAddr::V4(address));
+    let orders = Socket::listen(&inet(file.orders), &StreamOptions::default())
+        .map_err(at("orders", file.orders))?;
+    let listens_at = match orders.local_address() {
+        Ok(Address::Inet(SocketAddr::V4(address))) => address,
+        _ => file.orders,
+    };
+    let sender = |key, to| sender_to(to).map_err(at(key, to));
+    let retransmission = file.retransmission.map(|address| {
+        Socket::datagram(&inet(address), &DatagramOptions::default())
+            .map_err(at("retransmission", address))
+    });
+    let line_b = file.incremental_b.map(|to| sender("incremental_b", to));
+    let feed = FeedOutput {
+        incremental: sender("incremental", file.incremental)?.into(),
+        incremental_b: line_b.transpose()?.map(Into::into),
+        snapshot: sender("snapshot", file.snapshot)?.into(),
+        retransmission: retransmission.transpose()?.map(Into::into),
+    };
+    let first = config.instruments.first().copied();
+    let first = first.ok_or_else(|| RunnerError::Settings("[[instruments]]: none".to_owned()))?;
+    let flow = simulator::flow(&settings, &simulator, first)?;
+    let sockets = VenueSockets { orders: orders.into(), feed, stream: None };
+    let venue = Venue::new(&config, sockets, flow)
+        .map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;
+    Ok((venue, listens_at))
+}
