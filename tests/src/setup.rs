@@ -54,6 +54,7 @@ pub fn gateway_config(at: VenueAddresses) -> GatewayConfig {
         sender_comp_id: text("GATEWAY"),
         target_comp_id: text("VENUE"),
         heartbeat_interval: Nanos::from_secs(5),
+        session: taut_gateway::SessionSettings::default(),
         order_capacity: 1 << 16,
         risk: GatewayConfig::default_risk(),
         hot: true,

@@ -67,6 +67,7 @@ fn open<'m>(regions: &Regions<'m>, order_address: SocketAddrV4) -> Counted<'m> {
         sender_comp_id: name(b"GATEWAY"),
         target_comp_id: name(b"VENUE"),
         heartbeat_interval: Nanos::from_secs(5),
+        session: taut_gateway::SessionSettings::default(),
         order_capacity: 1 << 10,
         risk: GatewayConfig::default_risk(),
         hot: true,

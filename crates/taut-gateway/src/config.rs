@@ -1,6 +1,7 @@
 //! What a gateway is told when it is built.
 
 use std::net::SocketAddrV4;
+use std::path::PathBuf;
 
 use taut_fix::CompId;
 use taut_oms::{Rate, UniformLimits};
@@ -23,9 +24,41 @@ pub struct GatewayConfig {
     pub order_capacity: usize,
     /// Pre-trade limits.
     pub risk: UniformLimits,
+    /// How the order session is kept up.
+    pub session: SessionSettings,
     /// Sockets are polled by receiving, without asking what is ready: for a gateway that does not
     /// sleep.
     pub hot: bool,
+}
+
+/// How the order session is kept up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSettings {
+    /// The file of the session's numbers. Without one they are in memory, and a gateway that is
+    /// started again asks for new ones.
+    pub store: Option<PathBuf>,
+    /// Both numbers start again at 1 with every logon: for a venue that wants it so. What was
+    /// missed while the connection was down is then told by where the orders stand alone.
+    pub reset_on_logon: bool,
+    /// A venue that is not there when the gateway starts is waited for.
+    pub waits_for_venue: bool,
+    /// How long a request may stay without an answer. Then nobody knows what became of it, and the
+    /// venue is asked.
+    pub request_timeout: Nanos,
+    /// The shortest and the longest wait before the connection is tried again.
+    pub reconnect: (Nanos, Nanos),
+}
+
+impl Default for SessionSettings {
+    fn default() -> Self {
+        Self {
+            store: None,
+            reset_on_logon: false,
+            waits_for_venue: false,
+            request_timeout: Nanos::from_secs(5),
+            reconnect: (Nanos::from_millis(100), Nanos::from_secs(30)),
+        }
+    }
 }
 
 impl GatewayConfig {

@@ -99,10 +99,24 @@ counters! {
         cancel_rejects,
         /// Orders that the venue cancelled unasked.
         expired,
-        /// Reports marked PossResend that had been applied before, and changed nothing.
+        /// Reports that said nothing new: told again, or late.
         repeated_reports,
         /// Requests without an answer.
         unanswered,
+        /// Requests for another price or quantity sent.
+        modify_requests,
+        /// Those that the venue granted.
+        replaced,
+        /// Those that it refused.
+        modify_rejects,
+        /// Requests whose outcome is not known.
+        lost_requests,
+        /// Reports of orders that are not ours.
+        foreign_reports,
+        /// Troubles with orders and reports, which are in the quarantine.
+        troubles,
+        /// Connections to the order entry that ended unasked.
+        disconnects,
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use taut_fix::{DisconnectReason, FixError};
-use taut_io::{IoError, Limit};
+use taut_io::IoError;
 use taut_ring::RingError;
 use taut_sys::SysError;
 
@@ -15,22 +14,14 @@ pub enum GatewayError {
     System(SysError),
     /// The loop could not do what it was asked to.
     Loop(IoError),
-    /// The venue could not be reached.
+    /// The venue could not be reached when the gateway started.
     Unreachable(IoError),
     /// A shared region cannot hold its ring or its histogram.
     Region(RingError),
     /// A region is too small for its histograms.
     Histograms,
-    /// The venue ended the order session.
-    SessionEnded(DisconnectReason),
-    /// The venue closed the connection or logged us out.
-    VenueGone,
-    /// A message of ours could not be encoded.
-    Encode(FixError),
-    /// What we sent was not taken by the kernel in whole, and the venue does not read.
-    VenueStalled,
-    /// The venue reported something that cannot happen to the order.
-    Contradiction,
+    /// The file of the session's numbers cannot be used: the error number of `errno(3)`.
+    Store(i32),
 }
 
 impl fmt::Display for GatewayError {
@@ -41,12 +32,8 @@ impl fmt::Display for GatewayError {
             Self::Unreachable(error) => write!(f, "the venue cannot be reached: {error}"),
             Self::Region(error) => write!(f, "shared memory region: {error}"),
             Self::Histograms => f.write_str("shared memory region: too small for its histograms"),
-            Self::SessionEnded(reason) => write!(f, "order session ended: {}", reason.as_str()),
-            Self::VenueGone => f.write_str("the venue closed the order session"),
-            Self::Encode(error) => write!(f, "a message could not be encoded: {error}"),
-            Self::VenueStalled => f.write_str("the venue does not read what we send"),
-            Self::Contradiction => {
-                f.write_str("the venue reported what cannot happen to one of our orders")
+            Self::Store(errno) => {
+                write!(f, "the file of the order session's numbers: error {errno}")
             }
         }
     }
@@ -64,8 +51,6 @@ impl From<IoError> for GatewayError {
     fn from(error: IoError) -> Self {
         match error {
             IoError::System(error) => Self::System(error),
-            // What we write goes to the venue alone.
-            IoError::Limit(Limit::WriteBytes | Limit::Writes) => Self::VenueStalled,
             other => Self::Loop(other),
         }
     }

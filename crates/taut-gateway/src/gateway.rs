@@ -246,7 +246,8 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         self.housekeeping_due = now + HOUSEKEEPING;
         self.core.watch_feed(self.events.io(), now)?;
         let core = &mut self.core;
-        core.orders.handle_timeout(self.events.io(), &core.clock)?;
+        core.orders.handle_timeout(self.events.io(), &core.clock, &mut core.updates);
+        core.tell_updates(now);
         core.with_client(|client, clock, state| client.timer(clock, state, now));
         core.tell_order_entry(now);
         core.orders.kill_switch_mut().handle_timeout(now);
@@ -279,7 +280,8 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     /// # Errors
     /// When it cannot be asked.
     pub fn logout(&mut self) -> Result<(), GatewayError> {
-        self.core.orders.logout(self.events.io(), &self.core.clock)
+        self.core.orders.logout(self.events.io(), &self.core.clock);
+        Ok(())
     }
 
     /// Lets no new order of this scope pass until [`Gateway::revive`], and cancels those that are
@@ -317,7 +319,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     /// When they cannot be cancelled.
     pub fn cancel_all(&mut self, filter: &OrderFilter) -> Result<(), GatewayError> {
         let Core { orders, clock, updates, .. } = &mut self.core;
-        orders.cancel_all(self.events.io(), clock, filter, updates)?;
+        orders.cancel_all(self.events.io(), clock, filter, updates);
         let now = self.core.clock.now();
         self.core.tell_updates(now);
         Ok(())
@@ -436,8 +438,15 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
             cancels: answers.cancels,
             cancel_rejects: answers.cancel_rejects,
             expired: answers.expired,
-            repeated_reports: self.core.orders.repeated_reports(),
+            repeated_reports: self.core.orders.reports().repeated(),
             unanswered: answers.unanswered(),
+            modify_requests: answers.modify_requests,
+            replaced: answers.replaced,
+            modify_rejects: answers.modify_rejects,
+            lost_requests: answers.lost,
+            foreign_reports: self.core.orders.reports().foreign(),
+            troubles: self.core.orders.quarantine().count(),
+            disconnects: self.core.orders.disconnects(),
         }
     }
 }
@@ -459,9 +468,13 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
         let on_sent = |bytes: &[u8]| observer.on_order_sent(bytes);
         let reference = match &request.kind {
             RequestKind::Create(terms) => market.reference(terms.instrument),
+            RequestKind::Modify { .. } => match orders.order(request.id) {
+                Some(order) => market.reference(order.terms.instrument),
+                None => Reference::default(),
+            },
             _ => Reference::default(),
         };
-        orders.handle_request(io, clock, request, reference, recorders, on_sent, updates)?;
+        orders.handle_request(io, clock, request, reference, recorders, on_sent, updates);
         if !self.updates.is_empty() {
             self.tell_updates(self.clock.now());
         }
@@ -616,9 +629,10 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
 
     #[cold]
     fn connected(&mut self, io: &mut Io<impl Kernel>) -> Result<(), GatewayError> {
-        // A stream that is connected is looked at without asking, or not at all.
-        io.set_hot(self.orders.stream(), self.hot)?;
-        self.orders.connected(io, &self.clock)
+        let Self { orders, clock, updates, .. } = self;
+        orders.connected(io, clock, updates);
+        self.tell_updates(self.clock.now());
+        Ok(())
     }
 
     #[inline]
@@ -627,7 +641,7 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
         io: &mut Io<impl Kernel>,
         completion: &Completion<'_>,
     ) -> Result<(), GatewayError> {
-        let is_order_entry = |stream: Handle| stream == self.orders.stream();
+        let is_order_entry = |stream: Handle| self.orders.is_stream(stream);
         match *completion {
             Completion::Datagram { socket, bytes, info } => match self.feed.source_of(socket) {
                 Some(source) => {
@@ -639,21 +653,26 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
             Completion::Received { stream, bytes } if is_order_entry(stream) => {
                 let Self { clock, orders, recorders, updates, .. } = self;
                 let received = clock.now();
-                let taken = orders.receive(io, (clock, received), bytes, recorders, updates);
+                orders.receive(io, (clock, received), bytes, recorders, updates);
                 self.tell_updates(received);
                 self.tell_order_entry(received);
-                taken
+                Ok(())
             }
             Completion::Connected { stream } if is_order_entry(stream) => self.connected(io),
             Completion::Failed { source, operation: Operation::Connect, error, .. }
                 if is_order_entry(source) =>
             {
-                Err(GatewayError::Unreachable(error))
+                self.orders.not_connected(io, &self.clock, error)
             }
             Completion::Ended { stream: source } | Completion::Closed { source, .. }
                 if is_order_entry(source) =>
             {
-                self.orders.venue_closed()
+                let Self { orders, clock, updates, .. } = self;
+                orders.closed(io, clock, updates);
+                let now = self.clock.now();
+                self.tell_updates(now);
+                self.tell_order_entry(now);
+                Ok(())
             }
             // A socket that must not be read any more says that it is not.
             Completion::Failed { source, operation: Operation::Receive, error, .. }

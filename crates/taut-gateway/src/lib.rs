@@ -40,7 +40,7 @@ mod stream;
 mod touch;
 
 pub use client::{Client, GatewayState};
-pub use config::GatewayConfig;
+pub use config::{GatewayConfig, SessionSettings};
 pub use counters::{GatewayCounters, StrategyCounters};
 pub use error::GatewayError;
 pub use feed::{FeedInput, FeedSocket, FeedSockets};

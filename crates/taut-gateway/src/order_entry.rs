@@ -1,31 +1,35 @@
 //! Orders out and reports in: risk, FIX session, the table of orders.
 
-use std::net::SocketAddr;
+mod connection;
+mod reconcile;
+mod store;
 
 use taut_fix::{
-    BeginString, Delivery, Event, FieldIndex, Link, LinkConfig, MESSAGE_BYTES_MAX, MemoryStore,
-    NewOrderSingle, Now, OrderCancelRequest, OrderFlow, Role, Session, SessionConfig, ShortText,
+    FieldIndex, Link, MESSAGE_BYTES_MAX, NewOrderSingle, Now, OrderCancelReplaceRequest,
+    OrderCancelRequest, ShortText, TypedMessage,
 };
-use taut_io::{Handle, Io, Kernel};
+use taut_fix_engine::BackOff;
+use taut_io::{Handle, Io, IoError, Kernel};
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{
-    InstrumentStatus, KillSwitch, Order, OrderEvent, OrderState, OrderTable, Permit, Reference,
-    Risk, RiskInstrument, RiskSizes, best_own,
+    KillSwitch, Modify, Order, OrderState, OrderTable, Permit, Quarantine, Reference, Risk,
+    TableError,
 };
-use taut_sys::{Address, Clock, StreamOptions};
+use taut_sys::{Address, Clock};
 use taut_types::{
-    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderFlags, OrderTerms,
-    OrderType, Price, Qty, RequestId, Side,
+    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, OrderType, Price,
+    RequestId, Side,
 };
 
-use crate::config::GatewayConfig;
-use crate::error::GatewayError;
+use crate::config::SessionSettings;
 use crate::message::{
     OpenOrder, OrderFilter, OrderUpdate, Position, Refusal, Request, RequestKind, UpdateKind,
 };
 use crate::owner::Owner;
 use crate::regions::Recorders;
-use crate::reports::{Reports, update};
+use crate::reports::{Books, Reports, update};
+use reconcile::Reconcile;
+use store::Numbers;
 
 /// Room for what one receive of the loop brings, behind the start of a message.
 const INBOX_BYTES: usize = 64 * 1_024 + MESSAGE_BYTES_MAX;
@@ -37,69 +41,61 @@ const MESSAGE_BYTES: usize = 1_024;
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(5);
 /// Fields of a message; a report has some 25.
 const FIELDS_MAX: usize = 128;
-/// The newest messages, which the venue may ask for again: room that stays in a core's cache.
-const STORE_MESSAGES: usize = 256;
-const STORE_BYTES: usize = 256 * STORE_MESSAGES;
+
+/// Where the session stands. Whatever the venue does, it goes on from here.
+///
+/// | phase | goes on with | to |
+/// |---|---|---|
+/// | waiting | the end of the wait | connecting |
+/// | connecting | connected; refused or too late | logging on; waiting |
+/// | logging on | logged on; anything else | reconciling; waiting |
+/// | reconciling | every open order is accounted for | up |
+/// | reconciling, up | the end of the connection | waiting |
+/// | any | our own logout, answered | ended |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// There is no connection; it is tried again then.
+    Waiting(Nanos),
+    Connecting,
+    LoggingOn,
+    /// The venue is asked where our orders stand. No new one leaves.
+    Reconciling,
+    Up,
+    /// We logged out.
+    Ended,
+}
 
 /// The order session and everything behind it.
 #[derive(Debug)]
 pub(crate) struct OrderSession {
-    stream: Handle,
-    link: Link<MemoryStore>,
+    address: Address,
+    settings: SessionSettings,
+    /// Whether its socket is polled without asking.
+    hot: bool,
+    stream: Option<Handle>,
+    phase: Phase,
+    back_off: BackOff,
+    /// Attempts to log on that failed one after the other.
+    failed_logons: u32,
+    /// Whether it was ever connected.
+    was_connected: bool,
+    /// Whether we asked to log out.
+    is_leaving: bool,
+    /// Whether the connection can not be used any more.
+    is_broken: bool,
+    disconnects: u64,
+    link: Link<Numbers>,
     index: FieldIndex,
     instruments: Box<[Instrument]>,
     table: OrderTable,
     risk: Risk,
     reports: Reports,
-    logged_out: bool,
+    reconcile: Reconcile,
     risk_rejects: u64,
     refused: u64,
-    /// Cancel requests, so that each has an id of its own.
-    cancels: u16,
 }
 
 impl OrderSession {
-    /// Starts to connect to the venue.
-    pub(crate) fn connect(
-        config: &GatewayConfig,
-        io: &mut Io<impl Kernel>,
-        now: Now,
-    ) -> Result<Self, GatewayError> {
-        let store = MemoryStore::new(STORE_MESSAGES, STORE_BYTES);
-        let to = Address::Inet(SocketAddr::V4(config.order_address));
-        let deadline = io.now() + CONNECT_TIMEOUT;
-        let stream = io.connect(&to, &StreamOptions::default(), Some(deadline))?;
-        // Order traffic comes before market data.
-        io.set_priority(stream, 0)?;
-        let sizes = LinkConfig::fixed(INBOX_BYTES, OUTBOX_BYTES, MESSAGE_BYTES);
-        let session = Session::new(session_config(config), store);
-        Ok(Self {
-            stream,
-            link: Link::new(session, &sizes),
-            index: FieldIndex::with_capacity(FIELDS_MAX),
-            instruments: config.instruments.clone().into_boxed_slice(),
-            table: OrderTable::with_capacity(config.order_capacity),
-            risk: risk(config, now.mono),
-            reports: Reports::new(&config.instruments),
-            cancels: 0,
-            logged_out: false,
-            risk_rejects: 0,
-            refused: 0,
-        })
-    }
-
-    /// The connection stands: asks to log on.
-    pub(crate) fn connected(
-        &mut self,
-        io: &mut Io<impl Kernel>,
-        clock: &Clock,
-    ) -> Result<(), GatewayError> {
-        let now = at(clock, clock.now());
-        io.receive(self.stream)?;
-        self.link.connect(now);
-        self.transmit(io, now).map(drop)
-    }
-
     /// Handles a request of the client; `updates` gets what its owner must be told at once, and
     /// `on_sent` the bytes of a new order that has left.
     #[inline]
@@ -113,24 +109,26 @@ impl OrderSession {
         recorders: &mut Recorders<'_>,
         on_sent: impl FnOnce(&[u8]),
         updates: &mut Vec<OrderUpdate>,
-    ) -> Result<(), GatewayError> {
+    ) {
         match request.kind {
             RequestKind::Create(terms) => {
                 let refused =
-                    self.send_order(io, (clock, request), &terms, reference, recorders, on_sent)?;
+                    self.send_order(io, (clock, request), &terms, reference, recorders, on_sent);
                 updates.extend(refused);
             }
-            RequestKind::Modify { .. } => {
-                updates.push(self.refuse_known(request.id, Refusal::Unsupported));
+            RequestKind::Modify { price, lots } => {
+                updates.extend(self.send_modify(io, clock, request.id, (price, lots), reference));
             }
-            RequestKind::Cancel => updates.extend(self.send_cancel(io, clock, request.id)?),
+            RequestKind::Cancel => updates.extend(self.send_cancel(io, clock, request.id)),
             RequestKind::CancelAll(filter) => {
                 let own = Owner::of(request.id).only(filter);
-                self.cancel_all(io, clock, &own, updates)?;
+                self.cancel_all(io, clock, &own, updates);
             }
             RequestKind::TellBooks => {}
         }
-        Ok(())
+        if self.is_broken {
+            self.lost(io, at(clock, clock.now()), updates);
+        }
     }
 
     /// Cancels the open orders that the filter means; `updates` gets what could not be.
@@ -140,15 +138,16 @@ impl OrderSession {
         clock: &Clock,
         filter: &OrderFilter,
         updates: &mut Vec<OrderUpdate>,
-    ) -> Result<(), GatewayError> {
-        let meant = |order: &&Order| {
-            order.state == OrderState::Working && filter.matches(order.id, &order.terms)
-        };
+    ) {
+        let meant =
+            |order: &&Order| !order.is_being_cancelled() && filter.matches(order.id, &order.terms);
         let orders: Vec<_> = self.table.open_orders().filter(meant).map(|order| order.id).collect();
         for order in orders {
-            updates.extend(self.send_cancel(io, clock, order)?);
+            updates.extend(self.send_cancel(io, clock, order));
         }
-        Ok(())
+        if self.is_broken {
+            self.lost(io, at(clock, clock.now()), updates);
+        }
     }
 
     pub(crate) const fn kill_switch(&self) -> &KillSwitch {
@@ -159,113 +158,26 @@ impl OrderSession {
         self.risk.kill_switch_mut()
     }
 
-    /// Handles what the venue sent, message by message; `updates` gets what became of our
-    /// orders. `received` is when the receive call returned: there a round trip ends.
-    pub(crate) fn receive(
-        &mut self,
-        io: &mut Io<impl Kernel>,
-        (clock, received): (&Clock, Nanos),
-        mut bytes: &[u8],
-        recorders: &mut Recorders<'_>,
-        updates: &mut Vec<OrderUpdate>,
-    ) -> Result<(), GatewayError> {
-        let now = at(clock, received);
-        loop {
-            self.handle_messages(now, &mut bytes, recorders, updates)?;
-            let is_paused = self.link.is_paused();
-            let has_written = self.transmit(io, now)?;
-            if !(is_paused && has_written) {
-                return Ok(());
-            }
-        }
+    /// Every order that is not over.
+    pub(crate) fn open_orders(&self) -> impl Iterator<Item = OpenOrder> {
+        self.table.open_orders().map(open_order)
     }
 
-    /// Handles messages until none is whole, or the outbox must be sent first.
-    fn handle_messages(
-        &mut self,
-        now: Now,
-        bytes: &mut &[u8],
-        recorders: &mut Recorders<'_>,
-        updates: &mut Vec<OrderUpdate>,
-    ) -> Result<(), GatewayError> {
-        let Self { link, index, reports, table, risk, .. } = self;
-        while let Some(delivery) = link.handle_bytes(now, bytes, index) {
-            let Delivery { event, message, mut outbox } = delivery;
-            let update = match event {
-                Event::Application { sequence, poss_resend, .. } => match message.order_flow() {
-                    Ok(OrderFlow::ExecutionReport(report)) => {
-                        reports.execution(table, risk, recorders, now.mono, poss_resend, &report)?
-                    }
-                    Ok(OrderFlow::OrderCancelReject(reject)) => {
-                        reports.cancel_reject(table, risk, poss_resend, &reject)?
-                    }
-                    // It names no order, as a session-level reject does not: what was refused stays
-                    // unanswered, and the run says so.
-                    Ok(OrderFlow::BusinessMessageReject(_)) => None,
-                    // Nothing else is for a gateway.
-                    Ok(_) => {
-                        outbox.refuse_type(sequence, message.msg_type());
-                        None
-                    }
-                    Err(error) => {
-                        outbox.refuse_content(sequence, message.msg_type(), error);
-                        None
-                    }
-                },
-                Event::Disconnect(reason) => return Err(GatewayError::SessionEnded(reason)),
-                event => {
-                    self.logged_out |= event == Event::LoggedOut;
-                    None
-                }
-            };
-            updates.extend(update);
-        }
-        Ok(())
-    }
-
-    /// Heartbeats, test requests, time-outs.
-    pub(crate) fn handle_timeout(
-        &mut self,
-        io: &mut Io<impl Kernel>,
-        clock: &Clock,
-    ) -> Result<(), GatewayError> {
-        let now = at(clock, clock.now());
-        if self.link.poll_timeout().is_some_and(|due| due <= now.mono)
-            && let Some(delivery) = self.link.handle_timeout(now)
-            && let Event::Disconnect(reason) = delivery.event
-        {
-            return Err(GatewayError::SessionEnded(reason));
-        }
-        self.transmit(io, now).map(drop)
-    }
-
-    /// Asks the venue to end the session.
-    pub(crate) fn logout(
-        &mut self,
-        io: &mut Io<impl Kernel>,
-        clock: &Clock,
-    ) -> Result<(), GatewayError> {
-        let now = at(clock, clock.now());
-        self.link.outbox(now).log_out("");
-        self.transmit(io, now).map(drop)
-    }
-
-    /// The venue sends no more, or the connection broke.
-    pub(crate) const fn venue_closed(&self) -> Result<(), GatewayError> {
-        if self.logged_out { Ok(()) } else { Err(GatewayError::VenueGone) }
-    }
-
+    /// Whether orders can be sent.
+    #[inline]
     pub(crate) fn is_active(&self) -> bool {
-        self.link.session().is_active()
+        self.phase == Phase::Up && self.link.session().is_active()
     }
 
-    /// Whether the session ended in good order.
+    /// Whether the session ended because we asked for it.
     pub(crate) const fn is_logged_out(&self) -> bool {
-        self.logged_out
+        matches!(self.phase, Phase::Ended)
     }
 
-    pub(crate) const fn stream(&self) -> Handle {
-        self.stream
+    /// Whether this is its connection.
+    #[inline]
+    pub(crate) fn is_stream(&self, source: Handle) -> bool {
+        self.stream == Some(source)
     }
 
     pub(crate) const fn table(&self) -> &OrderTable {
@@ -284,211 +196,23 @@ impl OrderSession {
         self.refused
     }
 
-    pub(crate) const fn repeated_reports(&self) -> u64 {
-        self.reports.repeated()
+    pub(crate) const fn reports(&self) -> &Reports {
+        &self.reports
     }
 
-    #[inline]
-    fn send_order(
-        &mut self,
-        io: &mut Io<impl Kernel>,
-        (clock, request): (&Clock, &Request),
-        order: &OrderTerms,
-        reference: Reference,
-        recorders: &mut Recorders<'_>,
-        on_sent: impl FnOnce(&[u8]),
-    ) -> Result<Option<OrderUpdate>, GatewayError> {
-        let mut offsets = request.offsets;
-        let origin = request.origin;
-        let taken = clock.now();
-        mark(&mut offsets, Stage::ToGateway, origin, taken);
-
-        if let Err(refusal) = self.check(taken, request.id, order, reference) {
-            return Ok(Some(self.refuse(request.id, order, refusal)));
-        }
-        let checked = clock.now();
-        mark(&mut offsets, Stage::Risk, origin, checked);
-
-        let now = at(clock, checked);
-        self.encode_order(now, request.id, order)?;
-        let encoded = clock.now();
-        mark(&mut offsets, Stage::Encode, origin, encoded);
-
-        self.write(io)?;
-        let sent = clock.now();
-        mark(&mut offsets, Stage::Send, origin, sent);
-
-        on_sent(self.link.unsent());
-        self.link.clear_unsent();
-        self.remember(request, order, encoded)?;
-        if origin != Nanos::ZERO {
-            recorders.path.record(&offsets);
-        }
-        Ok(None)
+    /// What was odd.
+    pub(crate) const fn quarantine(&self) -> &Quarantine {
+        self.reports.quarantine()
     }
 
-    /// Everything that must hold before an order leaves.
-    #[inline]
-    fn check(
-        &mut self,
-        now: Nanos,
-        id: ClientOrderId,
-        order: &OrderTerms,
-        reference: Reference,
-    ) -> Result<(), Refusal> {
-        let is_plain = order.stop_price.is_none() && order.lots_shown == Lots::ZERO;
-        if !is_plain || order.flags != OrderFlags::NONE {
-            return Err(Refusal::Unsupported);
-        }
-        if self.instruments.get(order.instrument.0 as usize).is_none() {
-            return Err(Refusal::UnknownInstrument);
-        }
-        if !self.link.session().is_active() {
-            return Err(Refusal::NotConnected);
-        }
-        if !self.table.has_room_for(id) {
-            return Err(Refusal::Table);
-        }
-        let open_orders = self.table.open_orders().map(|order| &order.terms);
-        let best_own = |instrument, side| best_own(open_orders, instrument, side);
-        match self.risk.check(now, id, order, &reference, best_own) {
-            // The limits let orders meet own ones.
-            Ok(Permit::Send | Permit::CancelOwnThenSend) => Ok(()),
-            Err(reason) => Err(Refusal::Risk(reason)),
-        }
-    }
-
-    /// Leaves the order in the link's outbox.
-    fn encode_order(
-        &mut self,
-        now: Now,
-        id: ClientOrderId,
-        order: &OrderTerms,
-    ) -> Result<(), GatewayError> {
-        let instrument = self.instrument(order.instrument)?;
-        let message = NewOrderSingle {
-            cl_ord_id: cl_ord_id(RequestId::create(id)),
-            account: None,
-            flags: OrderFlags::NONE,
-            stop_price: None,
-            max_floor: None,
-            symbol: instrument.symbol().into(),
-            side: order.side,
-            order_type: order.order_type,
-            time_in_force: order.time_in_force,
-            price: (order.order_type == OrderType::Limit).then_some(order.price),
-            qty: quantity(instrument, order.lots)?,
-            transact_time: now.utc,
-        };
-        self.link.outbox(now).send_message(&message).map_err(GatewayError::Encode)
-    }
-
-    fn remember(
-        &mut self,
-        request: &Request,
-        terms: &OrderTerms,
-        sent_at: Nanos,
-    ) -> Result<(), GatewayError> {
-        let (lots_open, lots_closed) = (terms.lots, Lots::ZERO);
-        let order = Order {
-            id: request.id,
-            terms: *terms,
-            tag: request.tag,
-            lots_open,
-            lots_closed,
-            sent_at,
-            state: OrderState::Sent,
-        };
-        self.table.insert(order).map_err(|_| GatewayError::Contradiction)
-    }
-
-    fn refuse(&mut self, id: ClientOrderId, terms: &OrderTerms, refusal: Refusal) -> OrderUpdate {
-        match refusal {
-            Refusal::Risk(_) => self.risk_rejects += 1,
-            _ => self.refused += 1,
-        }
-        OrderUpdate {
-            id,
-            version: 0,
-            instrument: terms.instrument,
-            account: terms.account,
-            kind: UpdateKind::Refused(refusal),
-            state: OrderState::Rejected,
-            lots_open: Lots::ZERO,
-            lots_filled: Lots::ZERO,
-            exchange_time: Nanos::ZERO,
-        }
-    }
-
-    /// Refuses a request about an order, which stays what it is.
-    fn refuse_known(&mut self, id: ClientOrderId, refusal: Refusal) -> OrderUpdate {
-        self.refused += 1;
-        let kind = UpdateKind::Refused(refusal);
-        match self.table.get(id) {
-            Some(order) => update(order, kind, Nanos::ZERO),
-            None => {
-                let terms = OrderTerms::market(InstrumentId::UNKNOWN, Side::Buy, Lots::ZERO);
-                let OrderTerms { instrument, account, lots, .. } = terms;
-                OrderUpdate {
-                    id,
-                    version: 0,
-                    instrument,
-                    account,
-                    kind,
-                    state: OrderState::Cancelled,
-                    lots_open: lots,
-                    lots_filled: lots,
-                    exchange_time: Nanos::ZERO,
-                }
-            }
-        }
-    }
-
-    fn send_cancel(
-        &mut self,
-        io: &mut Io<impl Kernel>,
-        clock: &Clock,
-        target: ClientOrderId,
-    ) -> Result<Option<OrderUpdate>, GatewayError> {
-        let is_active = self.is_active();
-        let order = match self.table.get(target).copied() {
-            Some(order) if order.state == OrderState::Working && is_active => order,
-            _ => return Ok(Some(self.refuse_known(target, Refusal::NotWorking))),
-        };
-        // Version 1 is the order's own.
-        self.cancels = self.cancels.checked_add(1).unwrap_or(2).max(2);
-        let instrument = self.instrument(order.terms.instrument)?;
-        let request = RequestId { order: target, version: self.cancels };
-        let now = at(clock, clock.now());
-        let message = OrderCancelRequest {
-            cl_ord_id: cl_ord_id(request),
-            orig_cl_ord_id: cl_ord_id(RequestId::create(target)),
-            symbol: instrument.symbol().into(),
-            side: order.terms.side,
-            qty: quantity(instrument, order.terms.lots)?,
-            transact_time: now.utc,
-        };
-        self.link.outbox(now).send_message(&message).map_err(GatewayError::Encode)?;
-        self.write(io)?;
-        self.link.clear_unsent();
-        self.table
-            .apply(target, OrderEvent::CancelSent, Lots::ZERO)
-            .map_err(|_| GatewayError::Contradiction)?;
-        Ok(None)
-    }
-
-    fn instrument(&self, id: InstrumentId) -> Result<&Instrument, GatewayError> {
-        self.instruments.get(id.0 as usize).ok_or(GatewayError::Contradiction)
+    /// Connections that ended unasked.
+    pub(crate) const fn disconnects(&self) -> u64 {
+        self.disconnects
     }
 
     /// An order that is not over.
     pub(crate) fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
         self.table.get(id).filter(|order| !order.state.is_done()).map(open_order)
-    }
-
-    /// Every order that is not over.
-    pub(crate) fn open_orders(&self) -> impl Iterator<Item = OpenOrder> {
-        self.table.open_orders().map(open_order)
     }
 
     /// Shows the owner's orders that are not over.
@@ -508,37 +232,258 @@ impl OrderSession {
         Position { instrument, account, lots, average_price: Price(0) }
     }
 
-    /// Sends what waits in the outbox; what the kernel does not take now, the loop keeps.
     #[inline]
-    fn write(&self, io: &mut Io<impl Kernel>) -> Result<(), GatewayError> {
-        Ok(io.write(self.stream, self.link.unsent(), None)?)
+    fn send_order(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        (clock, request): (&Clock, &Request),
+        order: &OrderTerms,
+        reference: Reference,
+        recorders: &mut Recorders<'_>,
+        on_sent: impl FnOnce(&[u8]),
+    ) -> Option<OrderUpdate> {
+        let mut offsets = request.offsets;
+        let origin = request.origin;
+        let taken = clock.now();
+        mark(&mut offsets, Stage::ToGateway, origin, taken);
+
+        let message = match self.check(taken, request.id, order, reference) {
+            Ok(message) => message,
+            Err(refusal) => return Some(self.refuse(request.id, order, refusal)),
+        };
+        let checked = clock.now();
+        mark(&mut offsets, Stage::Risk, origin, checked);
+
+        let now = at(clock, checked);
+        let message = NewOrderSingle { transact_time: now.utc, ..message };
+        if !self.encode(now, &message) {
+            self.risk.ended(request.id, order, order.lots);
+            return Some(self.refuse(request.id, order, Refusal::NotConnected));
+        }
+        let encoded = clock.now();
+        mark(&mut offsets, Stage::Encode, origin, encoded);
+
+        self.write(io);
+        let sent = clock.now();
+        mark(&mut offsets, Stage::Send, origin, sent);
+
+        on_sent(self.link.unsent());
+        self.link.clear_unsent();
+        self.remember(request, order, encoded);
+        if origin != Nanos::ZERO {
+            recorders.path.record(&offsets);
+        }
+        None
     }
 
-    /// Sends what the session wants to; whether there was anything.
-    fn transmit(&mut self, io: &mut Io<impl Kernel>, now: Now) -> Result<bool, GatewayError> {
-        let mut has_written = false;
-        while !self.link.poll_transmit(now).is_empty() {
-            self.write(io)?;
-            self.link.clear_unsent();
-            has_written = true;
+    /// Everything that must hold before an order leaves; then it is counted as open.
+    #[inline]
+    fn check(
+        &mut self,
+        now: Nanos,
+        id: ClientOrderId,
+        order: &OrderTerms,
+        reference: Reference,
+    ) -> Result<NewOrderSingle, Refusal> {
+        let message = self.message(RequestId::create(id), order)?;
+        if !self.is_active() {
+            return Err(Refusal::NotConnected);
         }
-        Ok(has_written)
+        if !self.table.has_room_for(id) {
+            return Err(Refusal::Table);
+        }
+        let best_own = |instrument, side| self.table.best_own(None, instrument, side);
+        match self.risk.check(now, id, order, &reference, best_own) {
+            // The limits let orders meet own ones.
+            Ok(Permit::Send | Permit::CancelOwnThenSend) => Ok(message),
+            Err(reason) => Err(Refusal::Risk(reason)),
+        }
     }
-}
 
-/// The limits of a gateway that trades for one account; all its instruments are traded. One whose
-/// lot is below 1e-9 is not known to risk, which refuses its orders.
-fn risk(config: &GatewayConfig, now: Nanos) -> Risk {
-    let instruments = config.instruments.len();
-    let sizes = RiskSizes { instruments, accounts: 1, users: 256, strategies: 256 };
-    let mut risk = Risk::new(config.risk.limits(sizes), now);
-    for (id, instrument) in (0..).map(InstrumentId).zip(&config.instruments) {
-        let definition = RiskInstrument::of(instrument);
-        if definition.is_some_and(|definition| risk.define(id, definition).is_ok()) {
-            risk.set_status(id, InstrumentStatus::Trading);
+    /// An order as the venue reads it, but for its time.
+    #[inline]
+    fn message(&self, id: RequestId, order: &OrderTerms) -> Result<NewOrderSingle, Refusal> {
+        let instrument = self.instruments.get(order.instrument.0 as usize);
+        let instrument = instrument.ok_or(Refusal::UnknownInstrument)?;
+        let qty = |lots| instrument.qty(lots).map_err(|_| Refusal::Table);
+        Ok(NewOrderSingle {
+            cl_ord_id: cl_ord_id(id),
+            account: None,
+            symbol: instrument.symbol().into(),
+            side: order.side,
+            order_type: order.order_type,
+            time_in_force: order.time_in_force,
+            flags: order.flags,
+            price: (order.order_type == OrderType::Limit).then_some(order.price),
+            stop_price: order.stop_price,
+            qty: qty(order.lots)?,
+            max_floor: match order.lots_shown {
+                Lots::ZERO => None,
+                shown => Some(qty(shown)?),
+            },
+            transact_time: Nanos::ZERO,
+        })
+    }
+
+    fn remember(&mut self, request: &Request, terms: &OrderTerms, sent_at: Nanos) {
+        // There was room before it left.
+        let _ = self.table.create(request.id, terms, request.tag, self.last_sequence(), sent_at);
+    }
+
+    /// Asks for another price and quantity of an order.
+    fn send_modify(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        clock: &Clock,
+        target: ClientOrderId,
+        (price, lots): (Price, Lots),
+        reference: Reference,
+    ) -> Option<OrderUpdate> {
+        if !self.is_active() {
+            return Some(self.refuse_known(target, Refusal::NotConnected));
+        }
+        let (request, base) = match self.table.check_modify(target, None) {
+            Ok(checked) => checked,
+            Err(error) => return Some(self.refuse_known(target, refusal_of(error))),
+        };
+        let order = *self.table.get(target)?;
+        let terms = OrderTerms { price, lots, ..order.terms };
+        let modify = Modify {
+            id: target,
+            old: &order.terms,
+            lots_counted: order.lots_open_max(),
+            new: &terms,
+            lots_left: Lots(lots.0.saturating_sub(order.traded.lots.0).max(0)),
+        };
+        let now = at(clock, clock.now());
+        let message = self.message(request, &terms).and_then(|message| {
+            let checked = self.check_modify(now.mono, modify, &reference);
+            checked.map(|()| message)
+        });
+        let message = match message {
+            Ok(order) => NewOrderSingle { transact_time: now.utc, ..order },
+            Err(refusal) => return Some(self.refuse_known(target, refusal)),
+        };
+        let orig_cl_ord_id = cl_ord_id(base);
+        if !self.encode(now, &OrderCancelReplaceRequest { orig_cl_ord_id, order: message }) {
+            let more = Lots(modify.lots_left.0.saturating_sub(modify.lots_counted.0).max(0));
+            self.risk.released(&terms, more);
+            return Some(self.refuse_known(target, Refusal::NotConnected));
+        }
+        self.write(io);
+        self.link.clear_unsent();
+        self.table.modify(request, price, lots, self.last_sequence(), now.mono);
+        None
+    }
+
+    /// What must hold before an order becomes another; then the larger of both is counted.
+    fn check_modify(
+        &mut self,
+        now: Nanos,
+        modify: Modify<'_>,
+        reference: &Reference,
+    ) -> Result<(), Refusal> {
+        let (table, id) = (&self.table, modify.id);
+        let best_own = |instrument, side| table.best_own(Some(id), instrument, side);
+        self.risk.check_modify(now, modify, reference, best_own).map(drop).map_err(Refusal::Risk)
+    }
+
+    fn send_cancel(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        clock: &Clock,
+        target: ClientOrderId,
+    ) -> Option<OrderUpdate> {
+        let (request, base) = match self.table.check_cancel(target) {
+            Ok(checked) => checked,
+            Err(error) => return Some(self.refuse_known(target, refusal_of(error))),
+        };
+        // A cancel need not wait until all is reconciled.
+        let is_on = matches!(self.phase, Phase::Reconciling | Phase::Up);
+        let order = *self.table.get(target)?;
+        let Some(instrument) = self.instruments.get(order.terms.instrument.0 as usize) else {
+            return Some(self.refuse_known(target, Refusal::UnknownInstrument));
+        };
+        let now = at(clock, clock.now());
+        let message = OrderCancelRequest {
+            cl_ord_id: cl_ord_id(request),
+            orig_cl_ord_id: cl_ord_id(base),
+            symbol: instrument.symbol().into(),
+            side: order.terms.side,
+            qty: instrument.qty(order.terms.lots).unwrap_or_default(),
+            transact_time: now.utc,
+        };
+        if !is_on || !self.encode(now, &message) {
+            return Some(self.refuse_known(target, Refusal::NotWorking));
+        }
+        self.write(io);
+        self.link.clear_unsent();
+        self.table.cancel(request, self.last_sequence(), now.mono);
+        None
+    }
+
+    fn refuse(&mut self, id: ClientOrderId, terms: &OrderTerms, refusal: Refusal) -> OrderUpdate {
+        match refusal {
+            Refusal::Risk(_) => self.risk_rejects += 1,
+            _ => self.refused += 1,
+        }
+        refused(id, terms, refusal, OrderState::Rejected)
+    }
+
+    /// Refuses a request about an order, which stays what it is.
+    fn refuse_known(&mut self, id: ClientOrderId, refusal: Refusal) -> OrderUpdate {
+        match self.table.get(id) {
+            Some(order) => {
+                self.refused += 1;
+                update(order, UpdateKind::Refused(refusal), Nanos::ZERO)
+            }
+            None => {
+                self.refused += 1;
+                let terms = OrderTerms::market(InstrumentId::UNKNOWN, Side::Buy, Lots::ZERO);
+                refused(id, &terms, refusal, OrderState::Cancelled)
+            }
         }
     }
-    risk
+
+    /// Leaves a message in the link's outbox; false when it cannot be sent.
+    #[inline]
+    fn encode<M: TypedMessage>(&mut self, now: Now, message: &M) -> bool {
+        match self.link.outbox(now).send_message(message) {
+            Ok(()) => true,
+            Err(error) => {
+                self.is_broken |= error == taut_fix::FixError::Store;
+                false
+            }
+        }
+    }
+
+    /// The number of the message that was sent last.
+    #[inline]
+    fn last_sequence(&self) -> u64 {
+        use taut_fix::Store;
+        self.link.session().store().next_outgoing().saturating_sub(1)
+    }
+
+    /// Sends what waits in the outbox; what the kernel does not take now, the loop keeps. Where it
+    /// can not, the venue does not read: the connection is given up.
+    #[inline]
+    fn write(&mut self, io: &mut Io<impl Kernel>) {
+        let written: Result<(), IoError> = match self.stream {
+            Some(stream) => io.write(stream, self.link.unsent(), None),
+            None => Ok(()),
+        };
+        self.is_broken |= written.is_err();
+    }
+
+    /// The orders, and who is told of them.
+    fn books<'a, 'm>(
+        (table, risk, instruments): (&'a mut OrderTable, &'a mut Risk, &'a [Instrument]),
+        recorders: Option<&'a mut Recorders<'m>>,
+        updates: &'a mut Vec<OrderUpdate>,
+        now: Nanos,
+    ) -> Books<'a, 'm> {
+        Books { table, risk, instruments, recorders, updates, now }
+    }
 }
 
 /// The text of a request.
@@ -547,29 +492,42 @@ fn cl_ord_id(request: RequestId) -> ShortText {
     ShortText::new(&request.to_text()).unwrap_or_else(|| ShortText::from_u64(request.order.0))
 }
 
-/// The quantity of so many lots.
-#[inline]
-fn quantity(instrument: &Instrument, lots: Lots) -> Result<Qty, GatewayError> {
-    instrument.qty(lots).map_err(|_| GatewayError::Contradiction)
+/// Why the table does not let a request leave.
+const fn refusal_of(error: TableError) -> Refusal {
+    match error {
+        TableError::Busy => Refusal::Busy,
+        TableError::Quarantined => Refusal::Quarantined,
+        TableError::Full => Refusal::Table,
+        _ => Refusal::NotWorking,
+    }
+}
+
+/// What the sender of a request is told that did not leave.
+const fn refused(
+    id: ClientOrderId,
+    terms: &OrderTerms,
+    refusal: Refusal,
+    state: OrderState,
+) -> OrderUpdate {
+    let OrderTerms { instrument, account, side, .. } = *terms;
+    OrderUpdate {
+        id,
+        version: 0,
+        instrument,
+        account,
+        side,
+        kind: UpdateKind::Refused(refusal),
+        state,
+        lots_open: Lots::ZERO,
+        lots_filled: Lots::ZERO,
+        exchange_time: Nanos::ZERO,
+    }
 }
 
 /// An order as its owner may look it up.
-const fn open_order(order: &Order) -> OpenOrder {
-    let Order { id, terms, tag, state, lots_open, .. } = *order;
-    OpenOrder { id, terms, state, lots_open, tag }
-}
-
-/// The venue is trusted to know its dictionary: the fields that are used are checked as they are
-/// read.
-fn session_config(config: &GatewayConfig) -> SessionConfig {
-    let (sender, target) = (config.sender_comp_id, config.target_comp_id);
-    SessionConfig {
-        heartbeat_interval: config.heartbeat_interval,
-        logout_timeout: Nanos::from_secs(10),
-        resend_timeout: Nanos::from_secs(30),
-        reset_on_logon: true,
-        ..SessionConfig::new(Role::Initiator, BeginString::Fix44, sender, target)
-    }
+fn open_order(order: &Order) -> OpenOrder {
+    let Order { id, terms, tag, state, .. } = *order;
+    OpenOrder { id, terms, state, lots_open: order.lots_open(), tag }
 }
 
 /// Both clocks at a moment of the monotonic one.
@@ -584,5 +542,7 @@ fn mark(offsets: &mut StageOffsets, stage: Stage, origin: Nanos, now: Nanos) {
     offsets.set_end(stage, now.since(origin).0.unsigned_abs());
 }
 
+#[cfg(test)]
+mod hostile;
 #[cfg(test)]
 mod tests;

@@ -121,16 +121,18 @@ impl Replica {
     /// Takes over what became of an order.
     pub(crate) fn on_order(&mut self, update: &OrderUpdate) {
         let place = self.order_place(update.id);
-        let Some(order) = place.as_mut().filter(|order| order.id == update.id) else { return };
-        (order.state, order.lots_open) = (update.state, update.lots_open);
-        let side = order.terms.side;
-        if update.state.is_done() {
-            *place = None;
+        if let Some(order) = place.as_mut().filter(|order| order.id == update.id) {
+            (order.state, order.lots_open) = (update.state, update.lots_open);
+            if update.state.is_done() {
+                *place = None;
+            }
         }
-        if let UpdateKind::Filled { price, lots } = update.kind
+        // A trade counts when its order is over, too.
+        if let UpdateKind::Filled { price, lots } | UpdateKind::Corrected { price, lots } =
+            update.kind
             && let Some(held) = self.position_mut(update.instrument, update.account)
         {
-            held.fill(side, price, lots);
+            held.fill(update.side, price, lots);
         }
     }
 

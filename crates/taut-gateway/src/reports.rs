@@ -1,185 +1,324 @@
-//! What the venue's reports do to our orders, each of them once.
+//! What the venue's reports do to our orders, and what their owners are told.
 
-use taut_fix::{ExecType, ExecutionReport, LongText, OrderCancelReject};
-use taut_oms::{Amount, Order, OrderEvent, OrderTable, RecentIds, Risk};
-use taut_types::{
-    ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Qty, RequestId,
+pub mod meaning;
+
+use taut_fix::{ExecutionReport, LongText, OrderCancelReject};
+use taut_oms::{
+    Amount, Change, ExecId, Order, OrderEvent, OrderState, OrderTable, Quarantine, Quarantined,
+    Report, RequestKind, Risk, Trouble,
 };
+use taut_types::{Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
 
-use crate::error::GatewayError;
 use crate::message::{OrderUpdate, UpdateKind};
 use crate::regions::Recorders;
+use meaning::meaning;
 
-/// Reports whose ids are remembered. A fill that is older is known by what its order has traded.
-const REPORTS_REMEMBERED: usize = 16_384;
-/// Refused cancels whose ids are remembered.
-const REJECTS_REMEMBERED: usize = 1_024;
+/// Troubles that are kept to be looked at.
+const TROUBLES_KEPT: usize = 256;
 
-/// What was reported so far, so that a report marked PossResend (97) is told from a new one.
+/// Where reports go: the orders, what they expose, and who is told.
+pub(crate) struct Books<'a, 'm> {
+    pub(crate) table: &'a mut OrderTable,
+    pub(crate) risk: &'a mut Risk,
+    pub(crate) instruments: &'a [Instrument],
+    pub(crate) recorders: Option<&'a mut Recorders<'m>>,
+    pub(crate) updates: &'a mut Vec<OrderUpdate>,
+    /// When the report was received.
+    pub(crate) now: Nanos,
+}
+
+/// What a report asks for in turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// The order that it was about, if it is one of ours.
+    pub(crate) order: Option<RequestId>,
+    /// Whether the venue should be asked where that order stands.
+    pub(crate) asks: bool,
+    /// Whether it answers that question.
+    pub(crate) is_answer: bool,
+}
+
+/// Reads reports, and counts and keeps what is odd about them.
 #[derive(Debug)]
 pub(crate) struct Reports {
-    /// Quantities come in their units, and orders are counted in their lots.
-    instruments: Box<[Instrument]>,
-    /// ExecID (17) of reports.
-    executions: RecentIds<LongText>,
-    /// ClOrdID (11) of requests whose refusal was told: a refusal has no ExecID.
-    rejects: RecentIds<LongText>,
+    quarantine: Quarantine,
     repeated: u64,
+    foreign: u64,
 }
 
 impl Reports {
-    pub(crate) fn new(instruments: &[Instrument]) -> Self {
-        Self {
-            instruments: instruments.into(),
-            executions: RecentIds::with_capacity(REPORTS_REMEMBERED),
-            rejects: RecentIds::with_capacity(REJECTS_REMEMBERED),
-            repeated: 0,
-        }
+    pub(crate) fn new() -> Self {
+        let quarantine = Quarantine::with_capacity(TROUBLES_KEPT);
+        Self { quarantine, repeated: 0, foreign: 0 }
     }
 
-    /// Reports that were sent again, and changed nothing.
+    /// Reports that said nothing new.
     pub(crate) const fn repeated(&self) -> u64 {
         self.repeated
     }
 
-    /// What an execution report does to its order; nothing when it may have been sent before
-    /// (`poss_resend`) and was. A report that answers nothing of ours ends the run: our view of our
-    /// own orders would be wrong from there on.
+    /// Reports of orders that are not ours.
+    pub(crate) const fn foreign(&self) -> u64 {
+        self.foreign
+    }
+
+    /// What was odd.
+    pub(crate) const fn quarantine(&self) -> &Quarantine {
+        &self.quarantine
+    }
+
+    /// What an execution report does to its order.
     pub(crate) fn execution(
         &mut self,
-        table: &mut OrderTable,
-        risk: &mut Risk,
-        recorders: &mut Recorders<'_>,
-        received: Nanos,
-        poss_resend: bool,
+        books: &mut Books<'_, '_>,
+        is_resend: bool,
         report: &ExecutionReport<'_>,
-    ) -> Result<Option<OrderUpdate>, GatewayError> {
-        if poss_resend && self.is_repeated(table, report) {
-            return Ok(None);
+    ) -> Outcome {
+        let exec_id = ExecId::new(report.exec_id.as_bytes());
+        let named = request_of(report.cl_ord_id.as_ref()).or_else(|| {
+            let original = request_of(report.orig_cl_ord_id.as_ref())?;
+            Some(RequestId { version: 0, ..original })
+        });
+        let Some((request, lot)) = named.and_then(|named| Some((named, lot_of(books, named)?)))
+        else {
+            self.strange(named, exec_id, books.now);
+            return Outcome::default();
+        };
+        let meaning = meaning(report);
+        let exchange_time = report.transact_time.unwrap_or_default();
+        let is_answer = matches!(meaning.event, Some(OrderEvent::Status(_) | OrderEvent::NotFound));
+        let mut outcome = Outcome { order: Some(request), asks: false, is_answer };
+        if let Some(event) = meaning.event {
+            let read = Report {
+                request,
+                event,
+                told: meaning.told,
+                last: report.last_qty,
+                price: report.last_price,
+                total: Some(report.cum_qty),
+                average: report.avg_price,
+                order_qty: report.order_qty,
+                order_price: report.price,
+                exec_id,
+                exec_ref: report.exec_ref_id.map_or(ExecId::NONE, |it| ExecId::new(it.as_bytes())),
+                lot,
+                is_resend,
+            };
+            outcome.asks = self.apply(books, &read, exchange_time);
         }
-        self.executions.insert(report.exec_id);
-        let id = order_of(report).ok_or(GatewayError::Contradiction)?;
-        let instrument = table.get(id).map(|order| order.terms.instrument);
-        let lots = self.lots(instrument, report.last_qty)?;
-        let Some((event, kind)) = meaning(report, lots) else { return Ok(None) };
-        let (order, closed) =
-            table.apply(id, event, lots).map_err(|_| GatewayError::Contradiction)?;
-        match event {
-            OrderEvent::Accepted | OrderEvent::Rejected => {
-                let round_trip = received.since(order.sent_at).0.unsigned_abs();
-                recorders.round_trip.record(round_trip);
-            }
-            OrderEvent::PartlyFilled | OrderEvent::Filled => {
-                let price = report.last_price.unwrap_or_default();
-                risk.filled(&order.terms, lots, price, Amount::ZERO);
-            }
-            _ => {}
+        if meaning.is_strange {
+            self.trouble(books, request, Trouble::UnknownCode, exec_id);
+            outcome.asks |= meaning.event.is_none();
         }
-        if order.state.is_done() {
-            risk.ended(id, &order.terms, closed);
-        }
-        Ok(Some(update(&order, kind, report.transact_time.unwrap_or_default())))
+        outcome
     }
 
-    /// The venue refused a cancel: the order works on, or had ended before.
+    /// A request to cancel or to change was refused.
     pub(crate) fn cancel_reject(
         &mut self,
-        table: &mut OrderTable,
-        risk: &mut Risk,
-        poss_resend: bool,
+        books: &mut Books<'_, '_>,
         reject: &OrderCancelReject<'_>,
-    ) -> Result<Option<OrderUpdate>, GatewayError> {
-        if poss_resend && self.rejects.contains(&reject.cl_ord_id) {
-            self.repeated += 1;
-            return Ok(None);
-        }
-        self.rejects.insert(reject.cl_ord_id);
-        let id = reject
-            .orig_cl_ord_id
-            .and_then(|id| order_id(&id))
-            .ok_or(GatewayError::Contradiction)?;
-        let (order, closed) = table
-            .apply(id, OrderEvent::CancelRejected, Lots::ZERO)
-            .map_err(|_| GatewayError::Contradiction)?;
-        if order.state.is_done() {
-            risk.ended(id, &order.terms, closed);
-        }
-        Ok(Some(update(&order, UpdateKind::CancelRejected, Nanos::ZERO)))
+    ) -> Outcome {
+        let named = request_of(Some(&reject.cl_ord_id)).or_else(|| {
+            // A venue that names the order alone: then it is the request under way.
+            let original = request_of(reject.orig_cl_ord_id.as_ref())?;
+            let order = books.table.get(original.order)?;
+            let request = order.pending().find(|it| it.kind != RequestKind::Create)?;
+            Some(RequestId { version: request.version, ..original })
+        });
+        let Some((request, lot)) = named.and_then(|named| Some((named, lot_of(books, named)?)))
+        else {
+            self.strange(named, ExecId::NONE, books.now);
+            return Outcome::default();
+        };
+        let told = meaning::state_of(reject.ord_status);
+        let report = Report { told, ..Report::plain(request, OrderEvent::ChangeRefused, lot) };
+        let asks = self.apply(books, &report, Nanos::ZERO);
+        Outcome { order: Some(request), asks, is_answer: false }
     }
 
-    /// Whether a report that may have been sent before was applied before; counts it if so.
+    /// Something happened to a request or an order that no report tells.
+    pub(crate) fn happened(
+        &mut self,
+        books: &mut Books<'_, '_>,
+        request: RequestId,
+        event: OrderEvent,
+    ) -> bool {
+        let Some(lot) = lot_of(books, request) else { return false };
+        self.apply(books, &Report::plain(request, event, lot), Nanos::ZERO)
+    }
+
+    /// Something is wrong with an order: it is kept in mind, and its owner is told once of each
+    /// kind that comes in a row.
+    pub(crate) fn trouble(
+        &mut self,
+        books: &mut Books<'_, '_>,
+        request: RequestId,
+        trouble: Trouble,
+        exec_id: ExecId,
+    ) {
+        let (order, at) = (Some(request.order), books.now);
+        self.quarantine.push(Quarantined { trouble, order, exec_id, at });
+        books.table.quarantine(request.order);
+        if let Some(order) = books.table.get(request.order) {
+            let kind = UpdateKind::Quarantined(trouble);
+            books.updates.push(update(order, kind, Nanos::ZERO));
+        }
+    }
+
+    /// A report that could not be read, and what it may be about.
+    pub(crate) fn unreadable(
+        &mut self,
+        books: &mut Books<'_, '_>,
+        cl_ord_id: Option<&[u8]>,
+    ) -> Outcome {
+        let named = cl_ord_id.and_then(RequestId::from_text);
+        match named.filter(|named| books.table.get(named.order).is_some()) {
+            Some(request) => {
+                self.trouble(books, request, Trouble::Unreadable, ExecId::NONE);
+                Outcome { order: Some(request), asks: true, is_answer: false }
+            }
+            None => {
+                let (trouble, order) = (Trouble::Unreadable, named.map(|named| named.order));
+                let (exec_id, at) = (ExecId::NONE, books.now);
+                self.quarantine.push(Quarantined { trouble, order, exec_id, at });
+                Outcome::default()
+            }
+        }
+    }
+
+    /// Applies a report and tells what came of it; whether the venue should be asked.
+    fn apply(&mut self, books: &mut Books<'_, '_>, report: &Report, exchange_time: Nanos) -> bool {
+        let Ok(change) = books.table.apply(report) else { return false };
+        self.repeated += u64::from(change.is_old);
+        count_exposure(books, &change);
+        if let (Some(recorders), Some(answered)) = (&mut books.recorders, change.answered)
+            && answered.kind == RequestKind::Create
+        {
+            recorders.round_trip.record(books.now.since(answered.sent_at).0.unsigned_abs());
+        }
+        if let Some(order) = books.table.get(change.id) {
+            for fill in change.fills.iter().flatten() {
+                let (price, lots) = (fill.price, fill.lots);
+                let kind = match fill.is_correction {
+                    false => UpdateKind::Filled { price, lots },
+                    true => UpdateKind::Corrected { price, lots },
+                };
+                books.updates.push(update(order, kind, exchange_time));
+            }
+            let kind = told_as(report.event, &change);
+            books.updates.extend(kind.map(|kind| update(order, kind, exchange_time)));
+        }
+        if let Some(trouble) = change.trouble {
+            self.trouble(books, report.request, trouble, report.exec_id);
+        }
+        change.asks
+    }
+
+    /// A report of somebody else's order, or of one that is forgotten.
     #[cold]
-    fn is_repeated(&mut self, table: &OrderTable, report: &ExecutionReport<'_>) -> bool {
-        let is_repeated =
-            self.executions.contains(&report.exec_id) || self.is_counted(table, report);
-        self.repeated += u64::from(is_repeated);
-        is_repeated
+    fn strange(&mut self, named: Option<RequestId>, exec_id: ExecId, at: Nanos) {
+        self.foreign += 1;
+        let (trouble, order) = (Trouble::NotOurs, named.map(|named| named.order));
+        self.quarantine.push(Quarantined { trouble, order, exec_id, at });
     }
+}
 
-    /// Whether a fill is in its order already: the total after it (CumQty, 14) is no more than what
-    /// has traded.
-    fn is_counted(&self, table: &OrderTable, report: &ExecutionReport<'_>) -> bool {
-        let order = order_of(report).and_then(|id| table.get(id));
-        report.exec_type == ExecType::Trade
-            && order.is_some_and(|order| {
-                let traded = order.terms.lots.0 - order.lots_open.0 - order.lots_closed.0;
-                let instrument = Some(order.terms.instrument);
-                self.lots(instrument, report.cum_qty).is_ok_and(|total| total.0 <= traded)
-            })
+/// Moves the position by what traded, and what is counted as open to what it is now.
+fn count_exposure(books: &mut Books<'_, '_>, change: &Change) {
+    let Some(order) = books.table.get(change.id) else { return };
+    let (id, terms, risk) = (change.id, &order.terms, &mut *books.risk);
+    let mut counted = change.exposure_was;
+    for fill in change.fills.iter().flatten() {
+        let open = Lots(fill.lots.0.clamp(0, counted.0));
+        if open > Lots::ZERO {
+            risk.filled(terms, open, fill.price, Amount::ZERO);
+            counted = Lots(counted.0 - open.0);
+        }
+        let rest = Lots((fill.lots.0 - open.0).saturating_mul(fill.side.sign()));
+        if rest != Lots::ZERO {
+            risk.traded(fill.instrument, fill.account, rest, fill.price, Amount::ZERO);
+        }
     }
+    match (change.was.is_done(), change.state.is_done()) {
+        (true, true) => {}
+        (true, false) => risk.restore(id, terms, change.exposure),
+        (false, true) => risk.ended(id, terms, counted),
+        (false, false) if change.exposure > counted => {
+            risk.ended(id, terms, counted);
+            risk.restore(id, terms, change.exposure);
+        }
+        (false, false) if change.exposure < counted => {
+            risk.released(terms, Lots(counted.0 - change.exposure.0));
+        }
+        (false, false) => {}
+    }
+}
 
-    /// A quantity of the wire in lots; what is no whole number of them is none of our orders'.
-    fn lots(&self, of: Option<InstrumentId>, qty: Qty) -> Result<Lots, GatewayError> {
-        of.and_then(|instrument| self.instruments.get(instrument.0 as usize))
-            .and_then(|instrument| instrument.lots(qty).ok())
-            .ok_or(GatewayError::Contradiction)
+/// What the owner of an order is told of an event, besides its trades.
+fn told_as(event: OrderEvent, change: &Change) -> Option<UpdateKind> {
+    use OrderEvent as E;
+    let is_other = change.state != change.was;
+    if change.is_old && !is_other {
+        return None;
     }
+    if is_other && change.state == OrderState::Unknown {
+        return Some(UpdateKind::Unknown);
+    }
+    Some(match event {
+        E::Traded | E::TradeCancelled | E::TradeCorrected | E::PendingNew | E::PendingChange => {
+            return None;
+        }
+        E::Accepted => UpdateKind::Accepted,
+        E::Replaced => UpdateKind::Replaced,
+        E::ChangeRefused => match change.answered?.kind {
+            RequestKind::Modify => UpdateKind::ModifyRejected,
+            _ => UpdateKind::CancelRejected,
+        },
+        E::Suspended | E::Stopped | E::Restated => UpdateKind::Restated,
+        E::Status(_) if !is_other => return None,
+        _ => match change.state {
+            OrderState::Filled => return None,
+            OrderState::Cancelled => UpdateKind::Cancelled,
+            OrderState::Expired => UpdateKind::Expired,
+            OrderState::Rejected => UpdateKind::Rejected,
+            OrderState::DoneForDay => UpdateKind::DoneForDay,
+            OrderState::Working => match change.was {
+                OrderState::Sent | OrderState::PendingNew | OrderState::Unknown => {
+                    UpdateKind::Accepted
+                }
+                _ => UpdateKind::Restated,
+            },
+            _ => UpdateKind::Restated,
+        },
+    })
 }
 
 /// What its owner is told of an order.
 pub(crate) fn update(order: &Order, kind: UpdateKind, exchange_time: Nanos) -> OrderUpdate {
-    let OrderTerms { instrument, account, lots, .. } = order.terms;
+    let OrderTerms { instrument, account, side, .. } = order.terms;
     OrderUpdate {
         id: order.id,
-        version: 1,
+        version: order.version_accepted,
         instrument,
         account,
+        side,
         kind,
         state: order.state,
-        lots_open: order.lots_open,
-        lots_filled: Lots(lots.0 - order.lots_open.0 - order.lots_closed.0),
+        lots_open: order.lots_open(),
+        lots_filled: order.traded.lots,
         exchange_time,
     }
 }
 
-/// The order whose request has this ClOrdID.
-fn order_id(cl_ord_id: &LongText) -> Option<ClientOrderId> {
-    RequestId::from_text(cl_ord_id.as_bytes()).map(|request| request.order)
+/// The request of ours with this ClOrdID.
+fn request_of(cl_ord_id: Option<&LongText>) -> Option<RequestId> {
+    cl_ord_id.and_then(|text| RequestId::from_text(text.as_bytes()))
 }
 
-/// Which order of ours a report is about.
-fn order_of(report: &ExecutionReport<'_>) -> Option<ClientOrderId> {
-    order_id(&report.orig_cl_ord_id.or(report.cl_ord_id)?)
-}
-
-/// A report as an event of its order's life; `None` when it is none.
-fn meaning(report: &ExecutionReport<'_>, lots: Lots) -> Option<(OrderEvent, UpdateKind)> {
-    Some(match report.exec_type {
-        ExecType::New => (OrderEvent::Accepted, UpdateKind::Accepted),
-        ExecType::Rejected => (OrderEvent::Rejected, UpdateKind::Rejected),
-        ExecType::Trade => {
-            let price = report.last_price.unwrap_or(Price(0));
-            let event = if report.leaves_qty.is_zero() {
-                OrderEvent::Filled
-            } else {
-                OrderEvent::PartlyFilled
-            };
-            (event, UpdateKind::Filled { price, lots })
-        }
-        ExecType::Canceled if report.orig_cl_ord_id.is_some() => {
-            (OrderEvent::Cancelled, UpdateKind::Cancelled)
-        }
-        ExecType::Canceled | ExecType::Expired => (OrderEvent::Expired, UpdateKind::Expired),
-        _ => return None,
-    })
+/// The lot of the instrument of an order that we know.
+fn lot_of(books: &Books<'_, '_>, named: RequestId) -> Option<Qty> {
+    let order = books.table.get(named.order)?;
+    let instrument = books.instruments.get(order.terms.instrument.0 as usize)?;
+    Some(instrument.lot())
 }

@@ -523,6 +523,7 @@ mod tests {
                 version: 1,
                 instrument: InstrumentId(0),
                 account: AccountId(0),
+                side: Side::Buy,
                 kind: UpdateKind::Accepted,
                 state: OrderState::Working,
                 lots_open: Lots(1),

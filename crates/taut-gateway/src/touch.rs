@@ -174,12 +174,18 @@ impl Strategy for TouchStrategy {
         let Some(slot) = self.open.iter_mut().find(ours) else { return };
         let Some(open) = slot else { return };
         // The gateway's table is the truth; this position only steers.
-        if let UpdateKind::Filled { lots, .. } = update.kind
+        if let UpdateKind::Filled { lots, .. } | UpdateKind::Corrected { lots, .. } = update.kind
             && let Some(market) = self.markets.get_mut(update.instrument.0 as usize)
         {
             market.position = Lots(market.position.0.saturating_add(open.side.sign() * lots.0));
         }
-        open.cancellable = update.state == OrderState::Working;
+        // A cancel that is under way shows in no state.
+        open.cancellable = match update.kind {
+            UpdateKind::Accepted | UpdateKind::CancelRejected => {
+                update.state == OrderState::Working
+            }
+            _ => open.cancellable,
+        };
         if update.state.is_done() {
             *slot = None;
         }

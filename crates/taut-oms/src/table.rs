@@ -1,189 +1,321 @@
-//! All orders of a gateway, by client id.
+//! Every order that was sent, found by its client id.
 
 use alloc::boxed::Box;
 use core::fmt;
 
-use taut_types::{ClientOrderId, Lots, Nanos, OrderTerms};
+use taut_types::{ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Price, RequestId, Side};
 
-use crate::state::{OrderEvent, OrderState};
+use crate::answers::Answers;
+use crate::executions::Executions;
+use crate::hash_index::HashIndex;
+use crate::life;
+use crate::links::List;
+use crate::order::{Order, Pending};
+use crate::report::{Change, Report, RequestKind};
+use crate::risk::best_own;
 
-/// An order, as far as the venue has told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Order {
-    /// The client's id; the table's key.
-    pub id: ClientOrderId,
-    /// What it asks for.
-    pub terms: OrderTerms,
-    /// A number of its sender's.
-    pub tag: u32,
-    /// What has not traded and may still.
-    pub lots_open: Lots,
-    /// What ended without a trade.
-    pub lots_closed: Lots,
-    /// When its send call began.
-    pub sent_at: Nanos,
-    /// Where it is in its life.
-    pub state: OrderState,
-}
+/// Executions that are remembered for each order that there is room for.
+const EXECUTIONS_PER_ORDER: usize = 2;
+const EXECUTIONS_MIN: usize = 8_192;
 
-/// Why the table refuses.
+/// Why a request must not leave, or a report has nobody to go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TableError {
-    /// An order with this id is here already, or its place is held by one that still works.
+    /// There is no room, or the id was used before.
     Full,
-    /// There is no order with this id.
+    /// No order has this id, or it is forgotten.
     UnknownOrder,
-    /// The life cycle knows no such event in the order's state.
-    UnexpectedEvent {
-        /// The state in which it came.
-        state: OrderState,
-        /// The event.
-        event: OrderEvent,
+    /// The order is over.
+    Done,
+    /// As many requests as can be are under way.
+    Busy,
+    /// A cancel is under way.
+    BeingCancelled,
+    /// The version that the request depends on is not the one that the venue accepted last.
+    Version {
+        /// Which one that is.
+        accepted: u16,
     },
+    /// Something is wrong with the order: it can only be cancelled.
+    Quarantined,
 }
 
 impl fmt::Display for TableError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Full => f.write_str("no place for this order: its id or its place is in use"),
+            Self::Full => f.write_str("no place for this order: its id or every place is in use"),
             Self::UnknownOrder => f.write_str("there is no order with this id"),
-            Self::UnexpectedEvent { state, event } => {
-                write!(f, "{event:?} cannot happen to an order that is {state:?}")
-            }
+            Self::Done => f.write_str("the order is over"),
+            Self::Busy => f.write_str("too many requests are under way"),
+            Self::BeingCancelled => f.write_str("a cancel is under way"),
+            Self::Version { accepted } => write!(f, "the accepted version is {accepted}"),
+            Self::Quarantined => f.write_str("the order is in quarantine: it can be cancelled"),
         }
     }
 }
 
 impl core::error::Error for TableError {}
 
-/// Every request and every answer, counted once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Answers {
-    /// New orders sent.
-    pub orders: u64,
-    /// Acknowledgements of them.
-    pub acks: u64,
-    /// Refusals of them.
-    pub order_rejects: u64,
-    /// Fills, partial ones too.
-    pub fills: u64,
-    /// Cancel requests sent.
-    pub cancel_requests: u64,
-    /// Orders cancelled at our request.
-    pub cancels: u64,
-    /// Cancel requests refused.
-    pub cancel_rejects: u64,
-    /// Orders that the venue cancelled unasked (what an immediate-or-cancel left).
-    pub expired: u64,
+/// A request whose time was over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overdue {
+    /// Which one.
+    pub request: RequestId,
+    /// What it asked for.
+    pub kind: RequestKind,
 }
 
-impl Answers {
-    /// Requests that have no answer yet.
-    #[must_use]
-    pub const fn unanswered(&self) -> u64 {
-        (self.orders + self.cancel_requests)
-            - (self.acks + self.order_rejects + self.cancels + self.cancel_rejects)
-    }
-}
-
-/// A table of fixed size. An order lives at its id modulo the capacity, which a new order takes
-/// over once the old one is done: with ids that count upwards, that is the one `capacity` ago.
+/// A table of fixed size, of orders of many instruments and accounts. An order keeps its place when
+/// it is done, so that late trades are told from strangers, until a new one needs the room: then
+/// the one that has been done for the longest goes, unless an answer is still waited for.
 #[derive(Debug)]
 pub struct OrderTable {
     slots: Box<[Option<Order>]>,
+    index: HashIndex,
+    executions: Executions,
     answers: Answers,
+    /// Places that were never used.
+    unused: usize,
+    /// Orders that may still trade, the oldest first.
+    open: List,
+    /// Orders that are done and wait for nothing.
+    done: List,
+    /// Orders with requests whose answers are waited for, the longest first.
+    waiting: List,
 }
 
 impl OrderTable {
     /// Room for this many orders, at least one.
     #[must_use]
     pub fn with_capacity(order_capacity: usize) -> Self {
-        let slots = core::iter::repeat_n(None, order_capacity.max(1)).collect();
-        Self { slots, answers: Answers::default() }
-    }
-
-    /// Takes a new order up, before it is sent.
-    ///
-    /// # Errors
-    /// [`TableError::Full`] when its place is held by an order that is not done.
-    pub fn insert(&mut self, order: Order) -> Result<(), TableError> {
-        let slot = self.slot_mut(order.id);
-        match slot {
-            Some(held) if !held.state.is_done() || held.id == order.id => Err(TableError::Full),
-            _ => {
-                let (lots_open, lots_closed) = (order.terms.lots, Lots::ZERO);
-                *slot = Some(Order { state: OrderState::Sent, lots_open, lots_closed, ..order });
-                self.answers.orders += 1;
-                Ok(())
-            }
+        let capacity = order_capacity.max(1);
+        let executions = capacity.saturating_mul(EXECUTIONS_PER_ORDER).max(EXECUTIONS_MIN);
+        Self {
+            slots: core::iter::repeat_n(None, capacity).collect(),
+            index: HashIndex::with_capacity(capacity),
+            executions: Executions::with_capacity(executions),
+            answers: Answers::default(),
+            unused: capacity,
+            open: List::with_capacity(capacity),
+            done: List::with_capacity(capacity),
+            waiting: List::with_capacity(capacity),
         }
     }
 
-    /// Whether [`OrderTable::insert`] would take this id now.
-    #[must_use]
-    pub fn has_room_for(&self, id: ClientOrderId) -> bool {
-        match self.slots.get(self.index(id)) {
-            Some(Some(held)) => held.state.is_done() && held.id != id,
-            _ => true,
-        }
-    }
-
-    /// Applies what happened to an order; `filled` is the quantity of a fill. Returns the order as
-    /// it is afterwards and, when that is its end, how much of it ended without a trade.
+    /// Takes a new order up, with a number of its sender's, as it is sent under this number of the
+    /// session.
     ///
     /// # Errors
-    /// When there is no such order, the event cannot happen in its state, or the quantity is not
-    /// what the event says: then nothing changes.
-    pub fn apply(
+    /// [`TableError::Full`].
+    pub fn create(
         &mut self,
         id: ClientOrderId,
-        event: OrderEvent,
-        filled: Lots,
-    ) -> Result<(Order, Lots), TableError> {
-        let Some(order) = self.slot_mut(id).as_mut().filter(|order| order.id == id) else {
-            return Err(TableError::UnknownOrder);
-        };
-        let unexpected = TableError::UnexpectedEvent { state: order.state, event };
-        let Some(mut state) = order.state.after(event) else { return Err(unexpected) };
-        let is_over = order.lots_open == Lots::ZERO;
-        match event {
-            OrderEvent::PartlyFilled | OrderEvent::Filled => {
-                let left = order.lots_open.0.saturating_sub(filled.0);
-                let is_last = event == OrderEvent::Filled;
-                if filled <= Lots::ZERO || left < 0 || (left == 0) != is_last {
-                    return Err(unexpected);
-                }
-                order.lots_open = Lots(left);
-            }
-            OrderEvent::Rejected | OrderEvent::Cancelled | OrderEvent::Expired => {
-                if is_over {
-                    return Err(unexpected);
-                }
-                order.lots_closed = core::mem::replace(&mut order.lots_open, Lots::ZERO);
-            }
-            // Too late: the order had ended while the request was under way.
-            OrderEvent::CancelRejected if is_over => {
-                let has_expired = order.lots_closed > Lots::ZERO;
-                state = if has_expired { OrderState::Expired } else { OrderState::Filled };
-            }
-            OrderEvent::Accepted | OrderEvent::CancelSent | OrderEvent::CancelRejected => {}
-        }
-        order.state = state;
-        let order = *order;
-        self.count(event);
-        Ok((order, if state.is_done() { order.lots_closed } else { Lots::ZERO }))
+        terms: &OrderTerms,
+        tag: u32,
+        sequence: u64,
+        now: Nanos,
+    ) -> Result<(), TableError> {
+        self.adopt(Order::new(id, terms, tag, sequence, now))?;
+        self.answers.orders += 1;
+        Ok(())
     }
 
-    /// The order with this id, done or not, if it has not been replaced.
+    /// Takes an order up as it stands: out of a journal.
+    ///
+    /// # Errors
+    /// [`TableError::Full`].
+    pub fn adopt(&mut self, order: Order) -> Result<(), TableError> {
+        if self.place(order.id).is_some() {
+            return Err(TableError::Full);
+        }
+        let place = self.make_room().ok_or(TableError::Full)?;
+        self.slots[place] = Some(order);
+        self.index.insert(mixed(order.id), place);
+        self.sort_in(place);
+        Ok(())
+    }
+
+    /// Whether [`OrderTable::create`] would take this id now.
+    #[must_use]
+    pub fn has_room_for(&self, id: ClientOrderId) -> bool {
+        (self.unused > 0 || self.done.first().is_some()) && self.place(id).is_none()
+    }
+
+    /// The version and the base of a request for another price or quantity, if it may leave.
+    /// `only_if` makes it depend on the version that the venue accepted last.
+    ///
+    /// # Errors
+    /// Why it must not leave.
+    pub fn check_modify(
+        &self,
+        id: ClientOrderId,
+        only_if: Option<u16>,
+    ) -> Result<(RequestId, RequestId), TableError> {
+        let order = self.get(id).ok_or(TableError::UnknownOrder)?;
+        let accepted = order.version_accepted;
+        if order.is_quarantined {
+            return Err(TableError::Quarantined);
+        }
+        if only_if.is_some_and(|version| version != accepted) {
+            return Err(TableError::Version { accepted });
+        }
+        Self::check_request(order)
+    }
+
+    /// The version and the base of a cancel request, if it may leave.
+    ///
+    /// # Errors
+    /// Why it must not leave.
+    pub fn check_cancel(&self, id: ClientOrderId) -> Result<(RequestId, RequestId), TableError> {
+        Self::check_request(self.get(id).ok_or(TableError::UnknownOrder)?)
+    }
+
+    fn check_request(order: &Order) -> Result<(RequestId, RequestId), TableError> {
+        if order.state.is_done() {
+            return Err(TableError::Done);
+        }
+        let is_full = order.awaited().count() >= order.requests.len();
+        let version = order.version_sent.checked_add(1).ok_or(TableError::Busy)?;
+        if order.is_being_cancelled() {
+            return Err(TableError::BeingCancelled);
+        }
+        if is_full {
+            return Err(TableError::Busy);
+        }
+        let of = |version| RequestId { order: order.id, version };
+        Ok((of(version), of(order.version_base())))
+    }
+
+    /// A request for this price and quantity leaves, which was checked.
+    pub fn modify(
+        &mut self,
+        request: RequestId,
+        price: Price,
+        lots: Lots,
+        sequence: u64,
+        now: Nanos,
+    ) {
+        self.sent(request, RequestKind::Modify, (price, lots), (sequence, now));
+    }
+
+    /// A cancel request leaves, which was checked.
+    pub fn cancel(&mut self, request: RequestId, sequence: u64, now: Nanos) {
+        self.sent(request, RequestKind::Cancel, (Price(0), Lots::ZERO), (sequence, now));
+    }
+
+    fn sent(
+        &mut self,
+        request: RequestId,
+        kind: RequestKind,
+        (price, lots): (Price, Lots),
+        (sequence, sent_at): (u64, Nanos),
+    ) {
+        let Some(place) = self.place(request.order) else { return };
+        let Some(order) = &mut self.slots[place] else { return };
+        let version = request.version;
+        let pending = Pending { version, kind, is_lost: false, sequence, sent_at, price, lots };
+        if order.keep(pending) {
+            order.version_sent = version;
+            let count = match kind {
+                RequestKind::Create => &mut self.answers.orders,
+                RequestKind::Modify => &mut self.answers.modify_requests,
+                RequestKind::Cancel => &mut self.answers.cancel_requests,
+            };
+            *count += 1;
+            self.sort_in(place);
+        }
+    }
+
+    /// Applies what the venue says of an order, and tells what it came to.
+    ///
+    /// # Errors
+    /// [`TableError::UnknownOrder`]: then nothing changes.
+    pub fn apply(&mut self, report: &Report) -> Result<Change, TableError> {
+        let place = self.place(report.request.order).ok_or(TableError::UnknownOrder)?;
+        let Some(order) = &mut self.slots[place] else { return Err(TableError::UnknownOrder) };
+        let change = life::apply(order, report, &mut self.executions, &mut self.answers);
+        if change.answered.is_some() {
+            // If it waits for another answer, then for a shorter time.
+            self.waiting.remove(place);
+        }
+        self.sort_in(place);
+        Ok(change)
+    }
+
+    /// Marks an order as one that somebody should look at; whether it was none before.
+    pub fn quarantine(&mut self, id: ClientOrderId) -> bool {
+        let place = self.place(id);
+        let order = place.and_then(|place| self.slots[place].as_mut());
+        order.is_some_and(|order| !core::mem::replace(&mut order.is_quarantined, true))
+    }
+
+    /// The order with this id, done or not, if it is not forgotten.
     #[must_use]
     pub fn get(&self, id: ClientOrderId) -> Option<&Order> {
-        self.slots.get(self.index(id))?.as_ref().filter(|order| order.id == id)
+        self.slots[self.place(id)?].as_ref()
     }
 
-    /// All orders that are not done. Walks the whole table: not for the hot path.
+    /// How many orders may still trade.
+    #[must_use]
+    pub const fn open_count(&self) -> usize {
+        self.open.len()
+    }
+
+    /// The orders that may still trade, the oldest first. Cost: one step for each of them, however
+    /// many there is room for.
     pub fn open_orders(&self) -> impl Iterator<Item = &Order> {
-        self.slots.iter().flatten().filter(|order| !order.state.is_done())
+        self.open.iter().filter_map(|place| self.slots[place].as_ref())
+    }
+
+    /// The best price at which one of these orders may rest on a side, but for one of them: those
+    /// whose cancel is under way too, and of those that are being modified both prices.
+    #[must_use]
+    pub fn best_own(
+        &self,
+        except: Option<ClientOrderId>,
+        instrument: InstrumentId,
+        side: Side,
+    ) -> Option<Price> {
+        let others = self.open_orders().filter(|order| Some(order.id) != except);
+        let prices = others.flat_map(|order| {
+            let asked = order.pending().filter(|it| it.kind == RequestKind::Modify);
+            let prices = asked.map(|it| it.price).chain([order.terms.price]);
+            prices.filter_map(move |price| {
+                let terms = OrderTerms { price, ..order.terms };
+                best_own(core::iter::once(&terms), instrument, side)
+            })
+        });
+        match side {
+            Side::Buy => prices.max(),
+            Side::Sell => prices.min(),
+        }
+    }
+
+    /// A request whose answer has been waited for since `since` or longer. Ask for it again once it
+    /// is settled: [`OrderEvent::Lost`](crate::OrderEvent::Lost) of its version.
+    #[must_use]
+    pub fn overdue(&self, since: Nanos) -> Option<Overdue> {
+        let order = self.slots[self.waiting.first()?].as_ref()?;
+        let late = order.awaited().find(|request| request.sent_at <= since)?;
+        let request = RequestId { order: order.id, version: late.version };
+        Some(Overdue { request, kind: late.kind })
+    }
+
+    /// An order that waits for an answer, if any: for who settles them all.
+    #[must_use]
+    pub fn next_waiting(&self) -> Option<&Order> {
+        self.slots[self.waiting.first()?].as_ref()
+    }
+
+    /// The request that was sent under this number of the session. Walks those that wait.
+    #[must_use]
+    pub fn request_of(&self, sequence: u64) -> Option<Overdue> {
+        self.waiting.iter().filter_map(|place| self.slots[place].as_ref()).find_map(|order| {
+            let sent = order.awaited().find(|request| request.sequence == sequence)?;
+            let request = RequestId { order: order.id, version: sent.version };
+            Some(Overdue { request, kind: sent.kind })
+        })
     }
 
     /// What was asked and answered so far.
@@ -192,155 +324,58 @@ impl OrderTable {
         &self.answers
     }
 
-    fn index(&self, id: ClientOrderId) -> usize {
-        // The remainder is below the length, which is a usize.
-        (id.0 % self.slots.len() as u64) as usize
+    fn make_room(&mut self) -> Option<usize> {
+        if let Some(place) = self.unused.checked_sub(1) {
+            self.unused = place;
+            return Some(place);
+        }
+        let place = self.done.first()?;
+        self.done.remove(place);
+        if let Some(old) = self.slots[place].take() {
+            // Of requests that were lost the outcome stays unknown.
+            let slots = &self.slots;
+            let mixed_of = |at: usize| match &slots[at] {
+                Some(order) => mixed(order.id),
+                None => mixed(old.id),
+            };
+            self.index.remove(mixed(old.id), place, mixed_of);
+        }
+        Some(place)
     }
 
-    fn slot_mut(&mut self, id: ClientOrderId) -> &mut Option<Order> {
-        let index = self.index(id);
-        &mut self.slots[index]
+    /// Puts a place into the lists that it belongs to.
+    fn sort_in(&mut self, place: usize) {
+        let Some(order) = &self.slots[place] else { return };
+        let (is_done, waits) = (order.state.is_done(), order.awaited().next().is_some());
+        if is_done {
+            self.open.remove(place);
+        } else {
+            self.open.push(place);
+        }
+        if waits {
+            self.waiting.push(place);
+        } else {
+            self.waiting.remove(place);
+        }
+        if is_done && !waits {
+            self.done.push(place);
+        } else {
+            self.done.remove(place);
+        }
     }
 
-    const fn count(&mut self, event: OrderEvent) {
-        let counter = match event {
-            OrderEvent::Accepted => &mut self.answers.acks,
-            OrderEvent::Rejected => &mut self.answers.order_rejects,
-            OrderEvent::PartlyFilled | OrderEvent::Filled => &mut self.answers.fills,
-            OrderEvent::CancelSent => &mut self.answers.cancel_requests,
-            OrderEvent::Cancelled => &mut self.answers.cancels,
-            OrderEvent::CancelRejected => &mut self.answers.cancel_rejects,
-            OrderEvent::Expired => &mut self.answers.expired,
-        };
-        *counter += 1;
+    #[inline]
+    fn place(&self, id: ClientOrderId) -> Option<usize> {
+        let is_it = |at: usize| self.slots[at].as_ref().is_some_and(|order| order.id == id);
+        self.index.find(mixed(id), is_it)
     }
+}
+
+/// Ids of one strategy differ in their last bits, which the index mixes.
+#[inline]
+const fn mixed(id: ClientOrderId) -> u64 {
+    id.0 ^ (id.0 >> 47)
 }
 
 #[cfg(test)]
-mod tests {
-    use taut_types::{InstrumentId, Price, Side};
-
-    use super::*;
-    use OrderEvent as E;
-
-    fn order(id: u64) -> Order {
-        Order {
-            id: ClientOrderId(id),
-            terms: OrderTerms::limit(InstrumentId(0), Side::Buy, Price(100), Lots(10)),
-            tag: 0,
-            lots_open: Lots::ZERO,
-            lots_closed: Lots::ZERO,
-            sent_at: Nanos::ZERO,
-            state: OrderState::Filled,
-        }
-    }
-
-    fn run(table: &mut OrderTable, id: u64, events: &[(E, i64)]) -> Option<OrderState> {
-        for &(event, lots) in events {
-            table.apply(ClientOrderId(id), event, Lots(lots)).unwrap();
-        }
-        table.get(ClientOrderId(id)).map(|order| order.state)
-    }
-
-    #[test]
-    fn every_request_is_answered_once_in_each_way_of_a_life() {
-        let mut table = OrderTable::with_capacity(8);
-        (1..=5).for_each(|id| table.insert(order(id)).unwrap());
-        assert_eq!(table.answers().unanswered(), 5);
-        let ends = [
-            run(&mut table, 1, &[(E::Accepted, 0), (E::PartlyFilled, 4), (E::Filled, 6)]),
-            run(&mut table, 2, &[(E::Accepted, 0), (E::CancelSent, 0), (E::Cancelled, 0)]),
-            run(&mut table, 3, &[(E::Rejected, 0)]),
-            run(&mut table, 4, &[(E::Accepted, 0), (E::PartlyFilled, 1), (E::Expired, 0)]),
-            // The fill that crosses the cancel: the cancel is refused, the order is filled.
-            run(
-                &mut table,
-                5,
-                &[(E::Accepted, 0), (E::CancelSent, 0), (E::Filled, 10), (E::CancelRejected, 0)],
-            ),
-        ];
-        use OrderState as S;
-        let expected = [S::Filled, S::Cancelled, S::Rejected, S::Expired, S::Filled];
-        assert_eq!(ends, expected.map(Some));
-        assert_eq!(table.answers().unanswered(), 0);
-        assert_eq!(table.answers().fills, 4);
-        assert_eq!(table.open_orders().count(), 0);
-    }
-
-    #[test]
-    fn what_is_closed_without_a_trade_is_told_once() {
-        let mut table = OrderTable::with_capacity(1);
-        table.insert(order(1)).unwrap();
-        run(&mut table, 1, &[(E::Accepted, 0), (E::PartlyFilled, 4), (E::CancelSent, 0)]);
-        let (after, closed) = table.apply(ClientOrderId(1), E::Cancelled, Lots::ZERO).unwrap();
-        assert_eq!((after.lots_open, closed), (Lots::ZERO, Lots(6)));
-    }
-
-    #[test]
-    fn an_overfill_or_an_event_out_of_its_place_changes_nothing() {
-        let mut table = OrderTable::with_capacity(4);
-        table.insert(order(1)).unwrap();
-        let id = ClientOrderId(1);
-        assert!(table.apply(id, E::Filled, Lots(10)).is_err());
-        table.apply(id, E::Accepted, Lots::ZERO).unwrap();
-        for lots in [-1, 0, 11] {
-            assert!(table.apply(id, E::Filled, Lots(lots)).is_err());
-        }
-        assert_eq!(
-            table.apply(ClientOrderId(9), E::Accepted, Lots(0)),
-            Err(TableError::UnknownOrder)
-        );
-        assert_eq!(table.answers().acks, 1);
-        assert_eq!(table.answers().fills, 0);
-    }
-
-    #[test]
-    fn an_order_that_expires_while_its_cancel_is_under_way_frees_its_quantity_once() {
-        let mut table = OrderTable::with_capacity(1);
-        table.insert(order(1)).unwrap();
-        run(&mut table, 1, &[(E::Accepted, 0), (E::PartlyFilled, 4), (E::CancelSent, 0)]);
-        let id = ClientOrderId(1);
-        let (open, closed) = table.apply(id, E::Expired, Lots::ZERO).unwrap();
-        assert_eq!((open.state, closed), (OrderState::PendingCancel, Lots::ZERO));
-        let (over, closed) = table.apply(id, E::CancelRejected, Lots::ZERO).unwrap();
-        assert_eq!((over.state, closed), (OrderState::Expired, Lots(6)));
-    }
-
-    #[test]
-    fn an_order_that_is_over_takes_nothing_but_the_answer_to_its_cancel() {
-        for end in [(E::Filled, 10), (E::Expired, 0)] {
-            let mut table = OrderTable::with_capacity(1);
-            table.insert(order(1)).unwrap();
-            run(&mut table, 1, &[(E::Accepted, 0), (E::CancelSent, 0), end]);
-            for event in [E::PartlyFilled, E::Filled, E::Cancelled, E::Expired] {
-                assert!(table.apply(ClientOrderId(1), event, Lots(1)).is_err(), "{event:?}");
-            }
-            assert!(table.apply(ClientOrderId(1), E::CancelRejected, Lots::ZERO).is_ok());
-        }
-    }
-
-    #[test]
-    fn a_fill_that_lies_about_what_it_leaves_changes_nothing() {
-        let mut table = OrderTable::with_capacity(1);
-        table.insert(order(1)).unwrap();
-        let id = ClientOrderId(1);
-        table.apply(id, E::Accepted, Lots::ZERO).unwrap();
-        assert!(table.apply(id, E::Filled, Lots(9)).is_err(), "one lot is left");
-        assert!(table.apply(id, E::PartlyFilled, Lots(10)).is_err(), "no lot is left");
-        assert_eq!(table.answers().fills, 0);
-    }
-
-    #[test]
-    fn a_place_is_reused_only_after_its_order_is_done() {
-        let mut table = OrderTable::with_capacity(2);
-        table.insert(order(1)).unwrap();
-        assert!(!table.has_room_for(ClientOrderId(3)));
-        assert_eq!(table.insert(order(3)), Err(TableError::Full));
-        assert_eq!(table.insert(order(1)), Err(TableError::Full));
-        run(&mut table, 1, &[(E::Rejected, 0)]);
-        assert_eq!(table.insert(order(1)), Err(TableError::Full));
-        assert!(table.has_room_for(ClientOrderId(3)));
-        table.insert(order(3)).unwrap();
-        assert!(table.get(ClientOrderId(1)).is_none());
-    }
-}
+mod tests;

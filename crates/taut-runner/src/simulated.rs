@@ -276,6 +276,7 @@ fn open_gateway<'m, S: Strategy>(
         sender_comp_id: comp_id("GATEWAY")?,
         target_comp_id: comp_id(simulator::COMP_ID)?,
         heartbeat_interval: Nanos::from_secs(5),
+        session: taut_gateway::SessionSettings::default(),
         order_capacity: settings.gateway.orders,
         risk: settings.risk.limits(),
         hot: false,

@@ -48,6 +48,7 @@ typed! {
 }
 
 /// What a session delivered, when it is order flow. Texts borrow from the message.
+#[expect(clippy::large_enum_variant, reason = "the report is what comes, and nothing is kept")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OrderFlow<'a> {

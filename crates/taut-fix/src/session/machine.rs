@@ -135,6 +135,11 @@ impl<S: Store> Session<S> {
         self.apply(now, input, Cause::Logon { reset });
     }
 
+    /// Whether both numbers start again at 1 with the next Logon.
+    pub const fn set_reset_on_logon(&mut self, reset: bool) {
+        self.config.reset_on_logon = reset;
+    }
+
     /// The transport is gone.
     pub fn transport_closed(&mut self, now: Now) {
         self.confirm(now);

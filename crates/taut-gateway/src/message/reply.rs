@@ -275,7 +275,7 @@ mod tests {
         let order = |terms| OpenOrder {
             id: ClientOrderId(u64::MAX),
             terms,
-            state: OrderState::PendingCancel,
+            state: OrderState::Suspended,
             lots_open: Lots(4),
             tag: 77,
         };

@@ -1,8 +1,8 @@
 //! What became of an order.
 
-use taut_oms::{OrderState, RiskReject};
+use taut_oms::{OrderState, RiskReject, Trouble};
 use taut_ring::Payload;
-use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, Nanos, Price};
+use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, Nanos, Price, Side};
 
 use crate::message::slots::{Slots, byte, head, high, kind};
 
@@ -21,6 +21,10 @@ pub enum Refusal {
     UnknownInstrument,
     /// The venue takes no such request.
     Unsupported,
+    /// A cancel of the order, or as many requests as can be, are under way.
+    Busy,
+    /// Something is wrong with the order: it can only be cancelled.
+    Quarantined,
 }
 
 impl Refusal {
@@ -32,6 +36,8 @@ impl Refusal {
             Self::NotWorking => 66,
             Self::UnknownInstrument => 67,
             Self::Unsupported => 68,
+            Self::Busy => 69,
+            Self::Quarantined => 70,
         }
     }
 
@@ -42,6 +48,8 @@ impl Refusal {
             66 => Self::NotWorking,
             67 => Self::UnknownInstrument,
             68 => Self::Unsupported,
+            69 => Self::Busy,
+            70 => Self::Quarantined,
             reason => Self::Risk(RiskReject::from_code(reason)?),
         })
     }
@@ -61,14 +69,34 @@ pub enum UpdateKind {
         /// This much.
         lots: Lots,
     },
-    /// The venue cancelled it at our request.
+    /// The venue cancelled it, at our request or unasked.
     Cancelled,
     /// The venue refused to cancel it.
     CancelRejected,
-    /// The venue cancelled it unasked.
+    /// The venue cancelled what is left by the order's own terms.
     Expired,
     /// The gateway refused the request; it never left.
     Refused(Refusal),
+    /// It has the price and the quantity that were asked for.
+    Replaced,
+    /// The venue refused to change it.
+    ModifyRejected,
+    /// A trade was taken back (less than no lots), put right, or is known by the venue's total.
+    Corrected {
+        /// At this price.
+        price: Price,
+        /// This much.
+        lots: Lots,
+    },
+    /// The venue changed it by itself: its terms or its state.
+    Restated,
+    /// Its day is over.
+    DoneForDay,
+    /// Nobody knows what became of a request: the connection broke, or no answer came. It is not
+    /// sent again; the venue is asked.
+    Unknown,
+    /// Something is wrong with it. What is told of trades counts all the same.
+    Quarantined(Trouble),
 }
 
 /// An update of an order for the strategy that owns it.
@@ -83,6 +111,8 @@ pub struct OrderUpdate {
     pub instrument: InstrumentId,
     /// For which account.
     pub account: AccountId,
+    /// Buy or sell.
+    pub side: Side,
     /// What happened.
     pub kind: UpdateKind,
     /// Its state afterwards.
@@ -108,6 +138,13 @@ impl OrderUpdate {
             UpdateKind::CancelRejected => (4, 0, 0, 0),
             UpdateKind::Expired => (5, 0, 0, 0),
             UpdateKind::Refused(reason) => (6, reason.to_code(), 0, 0),
+            UpdateKind::Replaced => (7, 0, 0, 0),
+            UpdateKind::ModifyRejected => (8, 0, 0, 0),
+            UpdateKind::Corrected { price, lots } => (9, 0, price.0, lots.0),
+            UpdateKind::Restated => (10, 0, 0, 0),
+            UpdateKind::DoneForDay => (11, 0, 0, 0),
+            UpdateKind::Unknown => (12, 0, 0, 0),
+            UpdateKind::Quarantined(trouble) => (13, trouble as u8, 0, 0),
         };
         let unsigned = |value: i64| value.cast_unsigned();
         let before = [
@@ -120,7 +157,7 @@ impl OrderUpdate {
             0,
         ];
         let slot = [
-            head([kind::UPDATE, 0, 0, self.account.0], self.instrument.0),
+            head([kind::UPDATE, self.side as u8, 0, self.account.0], self.instrument.0),
             self.id.0,
             unsigned(price),
             unsigned(lots),
@@ -146,6 +183,16 @@ impl OrderUpdate {
             4 => UpdateKind::CancelRejected,
             5 => UpdateKind::Expired,
             6 => UpdateKind::Refused(Refusal::from_code(byte(said, 2))?),
+            7 => UpdateKind::Replaced,
+            8 => UpdateKind::ModifyRejected,
+            9 => UpdateKind::Corrected {
+                price: Price(price.cast_signed()),
+                lots: Lots(lots.cast_signed()),
+            },
+            10 => UpdateKind::Restated,
+            11 => UpdateKind::DoneForDay,
+            12 => UpdateKind::Unknown,
+            13 => UpdateKind::Quarantined(Trouble::from_code(byte(said, 2))?),
             _ => return None,
         };
         let update = Self {
@@ -153,6 +200,7 @@ impl OrderUpdate {
             version: high(said) as u16,
             instrument: InstrumentId(high(head)),
             account: AccountId(byte(head, 3)),
+            side: Side::from_index(byte(head, 1))?,
             kind,
             state: OrderState::from_index(byte(said, 3))?,
             lots_open: Lots(lots_open.cast_signed()),
@@ -177,14 +225,22 @@ mod tests {
             UpdateKind::Cancelled,
             UpdateKind::CancelRejected,
             UpdateKind::Expired,
+            UpdateKind::Replaced,
+            UpdateKind::ModifyRejected,
+            UpdateKind::Corrected { price: Price(3), lots: Lots(-4) },
+            UpdateKind::Restated,
+            UpdateKind::DoneForDay,
+            UpdateKind::Unknown,
         ];
-        for kind in kinds.into_iter().chain(refusals) {
+        let troubles = Trouble::ALL.map(UpdateKind::Quarantined);
+        for kind in kinds.into_iter().chain(refusals).chain(troubles) {
             for state in OrderState::ALL {
                 let update = OrderUpdate {
                     id: ClientOrderId(5),
                     version: u16::MAX,
                     instrument: InstrumentId(1_999),
                     account: AccountId(255),
+                    side: Side::Sell,
                     kind,
                     state,
                     lots_open: Lots(6),

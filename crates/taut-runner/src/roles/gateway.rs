@@ -290,6 +290,7 @@ fn config(setup: &GatewaySetup) -> Result<GatewayConfig, RunnerError> {
         sender_comp_id: comp_id(&setup.sender_comp_id)?,
         target_comp_id: comp_id(&setup.target_comp_id)?,
         heartbeat_interval: Nanos::from_secs(setup.heartbeat_seconds.into()),
+        session: taut_gateway::SessionSettings::default(),
         order_capacity: settings.gateway.orders,
         risk: settings.risk.limits(),
         hot: setup.common.place.wait != Wait::Block,

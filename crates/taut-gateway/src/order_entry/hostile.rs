@@ -1,0 +1,273 @@
+//! An order session against a venue that does what it should not, on virtual time.
+//!
+//! The venue is scripted: see `hostile/behaviours.txt`. Whatever it does, the session
+//! lives on, its orders and its position are what the venue made them, the owner was told, nothing
+//! is sent twice, and the next order goes out as ever.
+
+mod venue;
+
+use std::net::SocketAddr;
+
+use taut_fix::CompId;
+use taut_io::{Completion, EventLoop, Handler, Io, LoopConfig, Operation, SimConfig, SimKernel};
+use taut_ipc::Segment;
+use taut_oms::Trouble;
+use taut_sys::TickMapping;
+use taut_types::{InstrumentId, Qty, Symbol};
+
+use super::*;
+use crate::config::GatewayConfig;
+use crate::regions::Regions;
+use venue::ScriptedVenue;
+
+const ADDRESS: &str = "127.0.0.1:9880";
+const ORDER: ClientOrderId = ClientOrderId(1);
+const MARKET: Reference =
+    Reference { bid: Some(Price(9_990_000_000)), ask: Some(Price(10_010_000_000)), last: None };
+const UTC_OFFSET: Nanos = Nanos::from_secs(1_340_285_400);
+
+/// The session, its venue, and the network between them.
+struct World<'m> {
+    events: EventLoop<SimKernel>,
+    ends: Ends<'m>,
+}
+
+struct Ends<'m> {
+    orders: OrderSession,
+    venue: ScriptedVenue,
+    recorders: Recorders<'m>,
+    updates: Vec<OrderUpdate>,
+    clock: Clock,
+}
+
+impl Handler<SimKernel> for Ends<'_> {
+    fn complete(&mut self, io: &mut Io<SimKernel>, completion: Completion<'_>) {
+        self.clock = clock_at(io.now());
+        let Self { orders, venue, recorders, updates, clock } = self;
+        match completion {
+            Completion::Received { stream, bytes } if orders.is_stream(stream) => {
+                let received = clock.now();
+                orders.receive(io, (clock, received), bytes, recorders, updates);
+            }
+            Completion::Connected { stream } if orders.is_stream(stream) => {
+                orders.connected(io, clock, updates);
+            }
+            Completion::Failed { source, operation: Operation::Connect, error, .. }
+                if orders.is_stream(source) =>
+            {
+                orders.not_connected(io, clock, error).expect("a gateway that goes on");
+            }
+            Completion::Ended { stream: source } | Completion::Closed { source, .. }
+                if orders.is_stream(source) =>
+            {
+                orders.closed(io, clock, updates);
+            }
+            other => venue.complete(io, &other),
+        }
+    }
+}
+
+/// A clock that stands at a moment of the loop's.
+fn clock_at(now: Nanos) -> Clock {
+    let words = [0, 0, (now.0 + 1_000_000_000).cast_unsigned(), 0, UTC_OFFSET.0.cast_unsigned()];
+    Clock::new(TickMapping::from_words(words))
+}
+
+impl<'m> World<'m> {
+    fn new(segment: &'m Segment) -> Self {
+        let sim = SimConfig { is_partial: false, window_bytes: 1 << 20, ..SimConfig::default() };
+        let mut events = EventLoop::new(SimKernel::new(16, sim), LoopConfig::default()).unwrap();
+        let venue = ScriptedVenue::listen(events.io(), ADDRESS);
+        let SocketAddr::V4(order_address) = ADDRESS.parse().unwrap() else { unreachable!() };
+        let symbol = Symbol::new(b"AAPL").unwrap();
+        let (id, tick) = (InstrumentId(0), Price(10_000_000));
+        let config = GatewayConfig {
+            instruments: vec![Instrument::new(id, symbol, tick, Qty::whole(1)).unwrap()],
+            order_address,
+            sender_comp_id: CompId::new(b"GATEWAY").unwrap(),
+            target_comp_id: CompId::new(b"VENUE").unwrap(),
+            heartbeat_interval: Nanos::from_secs(30),
+            session: SessionSettings {
+                waits_for_venue: true,
+                request_timeout: Nanos::from_secs(2),
+                reconnect: (Nanos::from_millis(100), Nanos::from_secs(2)),
+                ..SessionSettings::default()
+            },
+            order_capacity: 8,
+            risk: GatewayConfig::default_risk(),
+            hot: false,
+        };
+        let clock = clock_at(events.io().now());
+        let now = at(&clock, clock.now());
+        let orders = OrderSession::connect(&config, events.io(), now).unwrap();
+        let recorders = Recorders::new(&Regions::of(segment).unwrap()).unwrap();
+        let ends = Ends { orders, venue, recorders, updates: Vec::new(), clock };
+        Self { events, ends }
+    }
+
+    /// Virtual time goes by.
+    fn pass(&mut self, span: Nanos) {
+        let end = self.events.io().now() + span;
+        while self.events.io().now() < end {
+            let left = end.since(self.events.io().now()).min(Nanos::from_millis(50));
+            self.events.wait(&mut self.ends, left).unwrap();
+            let Ends { orders, updates, clock, .. } = &mut self.ends;
+            *clock = clock_at(self.events.io().now());
+            orders.handle_timeout(self.events.io(), clock, updates);
+        }
+    }
+
+    fn request(&mut self, id: ClientOrderId, kind: RequestKind) {
+        let (origin, offsets) = (Nanos::ZERO, StageOffsets::ZERO);
+        let request = Request { id, kind, tag: 0, origin, offsets };
+        let Ends { orders, recorders, updates, clock, .. } = &mut self.ends;
+        *clock = clock_at(self.events.io().now());
+        let io = self.events.io();
+        orders.handle_request(io, clock, &request, MARKET, recorders, |_| {}, updates);
+    }
+
+    fn create(&mut self, id: ClientOrderId, lots: i64) {
+        let price = Price(10_000_000_000);
+        let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, price, Lots(lots));
+        self.request(id, RequestKind::Create(terms));
+    }
+
+    /// Does one step of a script.
+    fn step(&mut self, step: &str) {
+        let (verb, rest) = step.split_once(' ').unwrap_or((step, ""));
+        match verb {
+            "order" => self.create(ORDER, 10),
+            "cancel" => self.request(ORDER, RequestKind::Cancel),
+            "all" => self.request(ORDER, RequestKind::CancelAll(Default::default())),
+            "modify" => {
+                let (price, lots) = (Price(10_000_000_000), Lots(rest.parse().unwrap()));
+                self.request(ORDER, RequestKind::Modify { price, lots });
+            }
+            "pass" => self.pass(Nanos::from_millis(rest.parse().unwrap())),
+            _ => self.ends.venue.act(self.events.io(), verb, rest),
+        }
+        // What is under way arrives.
+        self.pass(Nanos::from_millis(1));
+    }
+
+    fn position(&self) -> i64 {
+        self.ends.orders.risk().position(InstrumentId(0), AccountId(0)).0
+    }
+
+    /// What was told of the order, in order.
+    fn told(&self) -> Vec<String> {
+        let of_order = self.ends.updates.iter().filter(|update| update.id == ORDER);
+        let name = |kind: UpdateKind| match kind {
+            UpdateKind::Quarantined(trouble) => format!("{trouble:?}"),
+            UpdateKind::Refused(refusal) => format!("Refused{refusal:?}"),
+            other => {
+                let text = format!("{other:?}");
+                text.split(' ').next().unwrap_or_default().to_owned()
+            }
+        };
+        of_order.map(|update| name(update.kind)).collect()
+    }
+}
+
+const BEHAVIOURS: &str = include_str!("hostile/behaviours.txt");
+
+/// A behaviour of a venue, and what must come of it.
+struct Behaviour {
+    name: &'static str,
+    script: String,
+    position: i64,
+    state: OrderState,
+    /// What the owner is told, besides other things, in this order.
+    told: &'static str,
+}
+
+fn behaviours() -> Vec<Behaviour> {
+    let (mut all, mut name, mut script) = (Vec::new(), "", String::new());
+    for line in BEHAVIOURS.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        match (line.strip_prefix("    = "), line.strip_prefix("    ")) {
+            (Some(end), _) => {
+                let (seen, told) = end.split_once(": ").unwrap();
+                let (position, state) = seen.split_once(' ').unwrap();
+                let is_it = |it: &OrderState| format!("{it:?}") == state;
+                all.push(Behaviour {
+                    name,
+                    script: std::mem::take(&mut script),
+                    position: position.parse().unwrap(),
+                    state: OrderState::ALL.into_iter().find(is_it).unwrap(),
+                    told,
+                });
+            }
+            (None, Some(steps)) => script += steps,
+            (None, None) => name = line,
+        }
+    }
+    all
+}
+
+fn run(behaviour: &Behaviour) {
+    let &Behaviour { name, ref script, position, state, told } = behaviour;
+    let segment = Segment::create("hostile", &Regions::LAYOUT).unwrap();
+    let mut world = World::new(&segment);
+    world.pass(Nanos::from_millis(50));
+    for step in script.split(';').map(str::trim).filter(|step| !step.is_empty()) {
+        world.step(step);
+    }
+    // Time enough for every wait to end; the venue behaves from now on.
+    world.pass(Nanos::from_secs(6));
+    world.ends.venue.behave();
+    for _ in 0..60 {
+        world.pass(Nanos::from_secs(1));
+        if world.ends.orders.is_active() {
+            break;
+        }
+    }
+    let heard = world.told();
+    let order = world.ends.orders.table().get(ORDER);
+    let seen = (world.position(), order.map(|order| order.state));
+    assert_eq!(seen, (position, Some(state)), "{name}: told {heard:?}");
+    let mut rest = heard.iter();
+    for word in told.split_whitespace() {
+        assert!(rest.any(|heard| heard == word), "{name}: not told {word} in {heard:?}");
+    }
+    // The owner's own account is the gateway's.
+    let fills = world.ends.updates.iter().map(|update| match update.kind {
+        UpdateKind::Filled { lots, .. } | UpdateKind::Corrected { lots, .. } => lots.0,
+        _ => 0,
+    });
+    assert_eq!(fills.sum::<i64>(), position, "{name}: told {heard:?}");
+    // Nothing is left waiting, and nothing was sent twice.
+    assert_eq!(world.ends.orders.table().answers().unanswered(), 0, "{name}");
+    assert!(world.ends.venue.orders_of(ORDER) <= 1, "{name}: the order was sent again");
+    // And the next one goes out.
+    assert!(world.ends.orders.is_active(), "{name}: the session is not up again");
+    let next = ClientOrderId(99);
+    world.create(next, 1);
+    world.pass(Nanos::from_millis(5));
+    assert_eq!(world.ends.venue.orders_of(next), 1, "{name}: no order goes out any more");
+    let text = String::from_utf8(RequestId::create(next).to_text().to_vec()).unwrap();
+    let report = format!("0 0 X99 0 0 11={text}|38=1|151=1");
+    world.step(&format!("er {report}"));
+    let state = world.ends.orders.table().get(next).map(|order| order.state);
+    assert_eq!(state, Some(OrderState::Working), "{name}: the next order");
+    if heard.iter().any(|word| Trouble::ALL.iter().any(|it| *word == format!("{it:?}"))) {
+        assert!(world.ends.orders.quarantine().count() > 0, "{name}");
+    }
+}
+
+#[test]
+fn a_venue_may_do_what_it_likes() {
+    let behaviours = behaviours();
+    let names: Vec<_> = behaviours.iter().map(|behaviour| behaviour.name).collect();
+    let mut distinct = names.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert!(distinct.len() == names.len() && names.len() >= 60, "{} behaviours", names.len());
+    let mut failed = Vec::new();
+    for behaviour in &behaviours {
+        let outcome = std::panic::catch_unwind(|| run(behaviour));
+        if outcome.is_err() {
+            failed.push(behaviour.name);
+        }
+    }
+    assert!(failed.is_empty(), "{} of {}: {failed:#?}", failed.len(), names.len());
+}

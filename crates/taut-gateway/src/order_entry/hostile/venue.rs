@@ -1,0 +1,243 @@
+//! A venue that says what its script tells it to.
+
+use taut_io::{Completion, Handle, Io, SimKernel};
+use taut_sys::{Address, StreamOptions};
+use taut_types::{ClientOrderId, RequestId};
+
+/// How it answers a kind of message.
+#[derive(Clone, Debug, PartialEq)]
+enum Habit {
+    /// As it should: of questions, that it does not take them.
+    Plain,
+    Silent,
+    /// It closes the connection.
+    Close,
+    /// With this.
+    Say(String),
+}
+
+pub struct ScriptedVenue {
+    line: Option<Handle>,
+    inbox: Vec<u8>,
+    next: u64,
+    /// Every message that came, as text.
+    received: Vec<String>,
+    last: String,
+    logon: Habit,
+    mass: Habit,
+    status: Habit,
+    resend: Habit,
+}
+
+impl ScriptedVenue {
+    pub fn listen(io: &mut Io<SimKernel>, address: &str) -> Self {
+        let address = Address::Inet(address.parse().unwrap());
+        io.listen(&address, &StreamOptions::default()).unwrap();
+        Self {
+            line: None,
+            inbox: Vec::new(),
+            next: 1,
+            received: Vec::new(),
+            last: String::new(),
+            logon: Habit::Plain,
+            mass: Habit::Plain,
+            status: Habit::Plain,
+            resend: Habit::Plain,
+        }
+    }
+
+    /// From now on it answers as it should.
+    pub fn behave(&mut self) {
+        (self.logon, self.mass) = (Habit::Plain, Habit::Plain);
+    }
+
+    /// How often an order was received.
+    pub fn orders_of(&self, id: ClientOrderId) -> usize {
+        let field = format!("|11={}|", text_of(id, 1));
+        self.received.iter().filter(|it| it.contains("|35=D|") && it.contains(&field)).count()
+    }
+
+    pub fn complete(&mut self, io: &mut Io<SimKernel>, completion: &Completion<'_>) {
+        match *completion {
+            Completion::Accepted { stream, .. } => {
+                (self.line, self.inbox) = (Some(stream), Vec::new());
+                io.receive(stream).unwrap();
+            }
+            Completion::Received { stream, bytes } if self.line == Some(stream) => {
+                self.inbox.extend_from_slice(bytes);
+                while let Some(message) = self.take() {
+                    self.answer(io, &message);
+                    self.received.push(message);
+                }
+            }
+            Completion::Ended { stream } | Completion::Closed { source: stream, .. }
+                if self.line == Some(stream) =>
+            {
+                self.line = None;
+                let _ = io.close(stream);
+            }
+            _ => {}
+        }
+    }
+
+    /// The next whole message, `|` between its fields.
+    fn take(&mut self) -> Option<String> {
+        let end = self.inbox.windows(4).position(|bytes| bytes == b"\x0110=")? + 8;
+        if self.inbox.len() < end {
+            return None;
+        }
+        let message: Vec<u8> = self.inbox.drain(..end).collect();
+        Some(String::from_utf8(message).unwrap().replace('\x01', "|"))
+    }
+
+    fn answer(&mut self, io: &mut Io<SimKernel>, message: &str) {
+        let value = |tag: &str| {
+            let field = message.split('|').find_map(|field| field.strip_prefix(tag));
+            field.unwrap_or_default().to_owned()
+        };
+        let (kind, sequence) = (value("35="), value("34="));
+        if kind == "2" && self.resend == Habit::Plain {
+            // Nothing is sent again: the gap is filled.
+            let next = std::mem::replace(&mut self.next, value("7=").parse().unwrap());
+            self.say(io, &format!("35=4|43=Y|122=20120621-13:30:00|123=Y|36={next}"));
+            self.next = next;
+        }
+        let (habit, plain) = match kind.as_str() {
+            "A" => {
+                let reset = message.contains("|141=Y|");
+                if reset {
+                    self.next = 1;
+                }
+                let flag = if reset { "|141=Y" } else { "" };
+                (self.logon.clone(), format!("35=A|98=0|108=30{flag}"))
+            }
+            "5" => (Habit::Plain, "35=5".to_owned()),
+            "1" => (Habit::Plain, format!("35=0|112={}", value("112="))),
+            "AF" => (self.mass.clone(), format!("35=j|45={sequence}|372=AF|380=3")),
+            "H" => (self.status.clone(), format!("35=j|45={sequence}|372=H|380=3")),
+            _ => return,
+        };
+        match habit {
+            Habit::Plain => self.say(io, &plain),
+            Habit::Silent => {}
+            Habit::Close => self.cut(io),
+            Habit::Say(text) => {
+                let text = text.replace("{id}", &value("584=")).replace("{seq}", &sequence);
+                text.split('+').for_each(|text| self.act_or_say(io, text.trim()));
+            }
+        }
+    }
+
+    fn act_or_say(&mut self, io: &mut Io<SimKernel>, text: &str) {
+        match text.split_once(' ') {
+            Some((verb, rest)) => self.act(io, verb, rest),
+            None => self.say(io, text),
+        }
+    }
+
+    /// Does what a step of a script says.
+    pub fn act(&mut self, io: &mut Io<SimKernel>, verb: &str, rest: &str) {
+        match verb {
+            // ExecType, OrdStatus, ExecID, LastQty, CumQty, and other fields, which come first.
+            "er" => {
+                let words: Vec<_> = rest.splitn(6, ' ').collect();
+                let [exec_type, status, id, last, cum] = words[..5] else { panic!("{rest}") };
+                let extra = words.get(5).copied().unwrap_or_default();
+                let open = matches!(status, "0" | "1" | "5" | "6" | "7" | "9" | "A" | "E" | "D");
+                let cum_number: f64 = cum.parse().unwrap_or(0.0);
+                let leaves = if open { (10.0 - cum_number).max(0.0) } else { 0.0 };
+                let leaves = leaves.to_string();
+                let defaults = [
+                    ("150", exec_type),
+                    ("39", status),
+                    ("17", id),
+                    ("32", last),
+                    ("14", cum),
+                    ("11", "{1}"),
+                    ("37", "V1"),
+                    ("31", "10"),
+                    ("6", "10"),
+                    ("38", "10"),
+                    ("54", "1"),
+                    ("55", "AAPL"),
+                    ("151", &leaves),
+                ];
+                let mut text = format!("35=8|{extra}");
+                for (tag, value) in defaults {
+                    if !format!("|{extra}").contains(&format!("|{tag}=")) && value != "-" {
+                        text += &format!("|{tag}={value}");
+                    }
+                }
+                self.say(io, &text.replace("||", "|"));
+            }
+            "raw" => self.say(io, rest),
+            "again" => {
+                let text = self.last.clone();
+                self.say(io, &(text + rest));
+            }
+            "bytes" => self.write(io, rest.replace('|', "\x01").as_bytes()),
+            "seq" => self.next = rest.parse().unwrap(),
+            "skip" => self.next += rest.parse::<u64>().unwrap(),
+            "cut" => self.cut(io),
+            "logon" => self.logon = habit(rest),
+            "mass" => self.mass = habit(rest),
+            "status" => self.status = habit(rest),
+            "resend" => self.resend = habit(rest),
+            _ => panic!("{verb}?"),
+        }
+    }
+
+    fn cut(&mut self, io: &mut Io<SimKernel>) {
+        if let Some(line) = self.line.take() {
+            let _ = io.close(line);
+        }
+    }
+
+    /// Sends a message with the next number. `{1}` is the ClOrdID of the order, `{2}` that of its
+    /// next request.
+    fn say(&mut self, io: &mut Io<SimKernel>, text: &str) {
+        self.last = text.to_owned();
+        let mut text = text.to_owned();
+        for version in 1..=5 {
+            let name = format!("{{{version}}}");
+            text = text.replace(&name, &text_of(ClientOrderId(1), version));
+        }
+        let (kind, rest) = text.split_once('|').unwrap_or((&text, ""));
+        let sequence = self.next;
+        self.next += 1;
+        // The header's flags stand before the body.
+        let (flags, rest): (Vec<_>, Vec<_>) = rest
+            .split('|')
+            .filter(|field| !field.is_empty())
+            .partition(|field| field.starts_with("97=") || field.starts_with("43="));
+        let second = 48_600 + io.now().0 / 1_000_000_000;
+        let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+        let stamp = format!("52=20120621-{hour:02}:{minute:02}:{second:02}");
+        let header = format!("{kind}|34={sequence}|49=VENUE|{stamp}|56=GATEWAY|");
+        let join = |fields: Vec<&str>| fields.iter().map(|it| format!("{it}|")).collect::<String>();
+        let body = (header + &join(flags) + &join(rest)).replace('|', "\x01");
+        let mut message = format!("8=FIX.4.4\x019={}\x01{body}", body.len()).into_bytes();
+        let sum = message.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
+        message.extend_from_slice(format!("10={sum:03}\x01").as_bytes());
+        self.write(io, &message);
+    }
+
+    fn write(&mut self, io: &mut Io<SimKernel>, bytes: &[u8]) {
+        if let Some(line) = self.line {
+            let _ = io.write(line, bytes, None);
+        }
+    }
+}
+
+fn habit(text: &str) -> Habit {
+    match text {
+        "plain" => Habit::Plain,
+        "silent" => Habit::Silent,
+        "close" => Habit::Close,
+        other => Habit::Say(other.to_owned()),
+    }
+}
+
+fn text_of(order: ClientOrderId, version: u16) -> String {
+    String::from_utf8(RequestId { order, version }.to_text().to_vec()).unwrap()
+}

@@ -1,0 +1,123 @@
+//! Which orders the venue is asked about, and which answers are still missing.
+
+use std::collections::BTreeSet;
+
+use taut_fix::ShortText;
+use taut_types::{ClientOrderId, Nanos};
+
+/// Orders that are asked about at a time.
+const QUESTIONS_MAX: usize = 32;
+
+/// The question about all orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MassQuestion {
+    /// MassStatusReqID (584).
+    pub(super) id: ShortText,
+    /// The number of its message.
+    pub(super) sequence: u64,
+    /// When it was asked, or answered in part.
+    pub(super) since: Nanos,
+    /// Answers so far.
+    pub(super) seen: u32,
+}
+
+/// A question about one order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Question {
+    pub(super) order: ClientOrderId,
+    /// The number of its message.
+    pub(super) sequence: u64,
+    pub(super) since: Nanos,
+}
+
+/// Questions about orders: about all of them after a logon, about one when something does not fit.
+#[derive(Debug, Default)]
+pub(super) struct Reconcile {
+    /// How often all were asked about: the id of the next question.
+    count: u64,
+    mass: Option<MassQuestion>,
+    /// Orders to be asked about.
+    open: BTreeSet<ClientOrderId>,
+    asked: Vec<Question>,
+}
+
+impl Reconcile {
+    /// A session begins with these orders open. Returns the id of the question about all.
+    pub(super) fn begin(&mut self, open: impl Iterator<Item = ClientOrderId>) -> ShortText {
+        self.forget();
+        self.open.extend(open);
+        self.count += 1;
+        ShortText::from_u64(self.count)
+    }
+
+    /// The question about all was asked.
+    pub(super) const fn asked_all(&mut self, question: MassQuestion) {
+        self.mass = Some(question);
+    }
+
+    /// The connection is gone, and what was asked with it.
+    pub(super) fn forget(&mut self) {
+        self.mass = None;
+        self.open.clear();
+        self.asked.clear();
+    }
+
+    /// An order should be asked about.
+    pub(super) fn want(&mut self, order: ClientOrderId) {
+        if !self.asked.iter().any(|question| question.order == order) {
+            self.open.insert(order);
+        }
+    }
+
+    /// The venue said where an order stands, or that it will not.
+    pub(super) fn settled(&mut self, order: ClientOrderId) {
+        self.open.remove(&order);
+        self.asked.retain(|question| question.order != order);
+    }
+
+    /// An answer to the question about all: of `total`, where that is said.
+    pub(super) fn mass_answer(&mut self, id: &[u8], total: Option<u32>, is_last: bool, now: Nanos) {
+        let Some(mass) = self.mass.as_mut().filter(|mass| mass.id.as_bytes() == id) else { return };
+        (mass.seen, mass.since) = (mass.seen + 1, now);
+        if is_last || total.is_some_and(|total| mass.seen >= total) {
+            self.mass = None;
+        }
+    }
+
+    /// A message of ours was refused. The order that it asked about, if it was such a question.
+    pub(super) fn refused(&mut self, sequence: u64) -> Option<ClientOrderId> {
+        if self.mass.is_some_and(|mass| mass.sequence == sequence) {
+            self.mass = None;
+        }
+        let at = self.asked.iter().position(|question| question.sequence == sequence)?;
+        Some(self.asked.swap_remove(at).order)
+    }
+
+    /// The next order to ask about: one by one, once all were asked about.
+    pub(super) fn next(&mut self, now: Nanos, timeout: Nanos) -> Option<ClientOrderId> {
+        if self.mass.is_some_and(|mass| now.since(mass.since) >= timeout) {
+            self.mass = None;
+        }
+        if self.mass.is_some() || self.asked.len() >= QUESTIONS_MAX {
+            return None;
+        }
+        self.open.pop_first()
+    }
+
+    /// An order was asked about.
+    pub(super) fn asked(&mut self, question: Question) {
+        self.asked.push(question);
+    }
+
+    /// An order whose question has no answer for so long; it is asked no more.
+    pub(super) fn overdue(&mut self, now: Nanos, timeout: Nanos) -> Option<ClientOrderId> {
+        let is_late = |question: &Question| now.since(question.since) >= timeout;
+        let at = self.asked.iter().position(is_late)?;
+        Some(self.asked.swap_remove(at).order)
+    }
+
+    /// Whether nothing is asked, or to be.
+    pub(super) fn is_over(&self) -> bool {
+        self.mass.is_none() && self.open.is_empty() && self.asked.is_empty()
+    }
+}
