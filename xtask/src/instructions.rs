@@ -70,6 +70,7 @@ const PATHS: &[HotPath] = &[
     path("JSON, depth of 20 levels", ["taut-market-data", "json_cost"], &["depth", COUNT], 2_000),
     path("JSON, top of book", ["taut-market-data", "json_cost"], &["top", COUNT], 10_000),
     path("JSON, trade", ["taut-market-data", "json_cost"], &["trade", COUNT], 10_000),
+    path("journal, append an order", ["taut-journal", "journal_cost"], &[COUNT], 20_000),
     path("channel ipc, 100 bytes", ["taut-channel", "channel_cost"], &["ipc", COUNT], 20_000),
     path("channel inproc, 100 bytes", ["taut-channel", "channel_cost"], &["inproc", COUNT], 20_000),
     path("channel aeron, 100 bytes", ["taut-channel", "channel_cost"], &["aeron", COUNT], 20_000),

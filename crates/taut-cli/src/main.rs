@@ -17,6 +17,7 @@ mod fix;
 mod gateway;
 mod input;
 mod ipc;
+mod journal;
 mod receive;
 mod relay;
 mod saturate;
@@ -60,6 +61,9 @@ enum Verb {
     /// Look at the shared-memory channels of this machine.
     #[command(subcommand)]
     Ipc(ipc::Ipc),
+    /// Look at an order journal, and check it.
+    #[command(subcommand)]
+    Journal(journal::JournalVerb),
     /// Market data from a recording, as it came.
     #[command(subcommand)]
     Feed(feed::Feed),
@@ -93,6 +97,7 @@ fn main() -> std::process::ExitCode {
         Verb::Strategy(strategy) => strategy::run(&strategy),
         Verb::Bench(what) => bench::run(&what),
         Verb::Ipc(what) => ipc::run(&what),
+        Verb::Journal(what) => journal::run(&what),
         Verb::Fix(what) => fix::run(&what),
         Verb::Feed(what) => feed::run(&what),
         Verb::Sbe(what) => sbe::run(&what),

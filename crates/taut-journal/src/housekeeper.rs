@@ -43,6 +43,8 @@ pub struct Housekeeper {
     /// The segment that is read, as far as this word.
     current: Arc<Segment>,
     at: usize,
+    /// The word from which on it may not be safe.
+    durable_at: usize,
     /// The one that the writer has or will have next.
     prepared: Option<Arc<Segment>>,
     state: State,
@@ -66,6 +68,7 @@ impl Housekeeper {
             fault,
             to_writer,
             at: current.records_at,
+            durable_at: current.records_at,
             current,
             prepared: None,
             durable: state.as_of,
@@ -122,7 +125,7 @@ impl Housekeeper {
             if self.settings.durability == Durability::Async {
                 self.sync()?;
             }
-            self.at = next.records_at;
+            (self.at, self.durable_at) = (next.records_at, next.records_at);
             self.current = next;
         }
     }
@@ -152,8 +155,9 @@ impl Housekeeper {
     }
 
     fn sync(&mut self) -> Result<(), JournalError> {
-        self.current.sync().map_err(|error| self.fault.set(self.current.number, error))?;
-        self.durable = self.state.as_of;
+        let done = self.current.sync(self.durable_at..self.at);
+        done.map_err(|error| self.fault.set(self.current.number, error))?;
+        (self.durable, self.durable_at) = (self.state.as_of, self.at);
         Ok(())
     }
 

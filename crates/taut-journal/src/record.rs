@@ -15,14 +15,14 @@ use taut_simd::crc32c_words;
 use taut_types::Nanos;
 
 use crate::entry::Entry;
-use crate::pack::{PAYLOAD_WORDS_MAX, Payload};
+use crate::pack::PAYLOAD_WORDS_MAX;
 
 /// Words before the payload.
 pub const HEAD_WORDS: usize = 3;
 /// A longer one is no record: room for the kinds of later builds.
 pub const RECORD_WORDS_MAX: usize = 64;
-/// Words of the longest record that this build writes.
-pub const WRITTEN_WORDS_MAX: usize = HEAD_WORDS + PAYLOAD_WORDS_MAX;
+/// A record on its way into a segment, behind the salt: the longest that this build writes.
+pub type Written = [u64; 1 + HEAD_WORDS + PAYLOAD_WORDS_MAX];
 
 /// A record that was read.
 #[derive(Clone, Copy, Debug)]
@@ -40,28 +40,24 @@ impl Record<'_> {
     }
 }
 
-/// A record on its way into a segment: its words, and how many.
+/// Writes the salt and a record behind it; returns how many words the record has. Words behind it
+/// stay what they are.
 #[inline]
 pub fn write(
+    record: &mut Written,
     salt: u64,
-    sequence: u64,
-    time: Nanos,
+    (sequence, time): (u64, Nanos),
     entry: &Entry,
-) -> ([u64; WRITTEN_WORDS_MAX], usize) {
-    let mut payload: Payload = [0; PAYLOAD_WORDS_MAX];
-    let (kind, len) = entry.pack(&mut payload);
+) -> usize {
+    let [salted, first, number, stamp, payload @ ..] = &mut *record;
+    let (kind, len) = entry.pack(payload);
     let words = HEAD_WORDS + len;
-    let head = words as u64 | u64::from(kind) << 16;
-    let mut summed = [0; 1 + WRITTEN_WORDS_MAX];
-    let [salted, first, number, stamp, rest @ ..] = &mut summed;
-    (*salted, *first, *number, *stamp) = (salt, head, sequence, time.0.cast_unsigned());
-    *rest = payload;
-    let sum = crc32c_words(summed.get(..=words).unwrap_or(&[]));
-    let [_, mut record @ ..] = summed;
-    if let Some(first) = record.first_mut() {
-        *first |= u64::from(sum) << 32;
-    }
-    (record, words)
+    *first = words as u64 | u64::from(kind) << 16;
+    (*salted, *number, *stamp) = (salt, sequence, time.0.cast_unsigned());
+    let sum = crc32c_words(record.get(..=words).unwrap_or(&[]));
+    let [_, first, ..] = record;
+    *first |= u64::from(sum) << 32;
+    words
 }
 
 /// The record at the start of these words; `None` when there is no whole and right one.
@@ -94,7 +90,9 @@ mod tests {
     #[test]
     fn every_flipped_bit_is_found() {
         let entry = Entry::Expired { order: ClientOrderId(7) };
-        let (mut record, len) = write(9, 3, Nanos(5), &entry);
+        let mut salted = [0; _];
+        let len = write(&mut salted, 9, (3, Nanos(5)), &entry);
+        let [_, mut record @ ..] = salted;
         let found = read(&record[..len], 9).expect("a record");
         assert_eq!((found.sequence, found.time, found.words()), (3, Nanos(5), len));
         assert!(read(&record[..len], 8).is_none(), "of another segment");
@@ -107,10 +105,11 @@ mod tests {
 
     #[test]
     fn the_format_is_what_it_was() {
-        let (record, len) =
-            write(0x0123_4567_89ab_cdef, 1, Nanos(2), &Entry::HighestNumber(ClientOrderId(3)));
-        assert_eq!(record[..len], [record[0], 1, 2, 3]);
-        assert_eq!(record[0], GOLDEN);
+        const SALT: u64 = 0x0123_4567_89ab_cdef;
+        let mut record = [0; _];
+        let entry = Entry::HighestNumber(ClientOrderId(3));
+        let len = write(&mut record, SALT, (1, Nanos(2)), &entry);
+        assert_eq!(record[..=len], [SALT, GOLDEN, 1, 2, 3]);
     }
 
     /// Computed by hand, bit by bit.

@@ -10,7 +10,7 @@ use taut_types::Nanos;
 use crate::entry::Entry;
 use crate::error::segment_name;
 use crate::header::{HEADER_WORDS, Header};
-use crate::record::{self, RECORD_WORDS_MAX, WRITTEN_WORDS_MAX};
+use crate::record::{self, RECORD_WORDS_MAX, Written};
 
 const WORD_BYTES: usize = size_of::<u64>();
 /// `EEXIST`.
@@ -25,7 +25,6 @@ pub struct Segment {
     pub salt: u64,
     /// The word where the records begin.
     pub records_at: usize,
-    file: MemoryFile,
     mapping: Mapping,
 }
 
@@ -44,7 +43,7 @@ impl Segment {
         // Every page is there and writable before the hot path comes, and its blocks are written
         // with zeros: the file system has nothing left to decide then.
         mapping.populate(0..words * WORD_BYTES)?;
-        let segment = Self { number, salt, records_at, file, mapping };
+        let segment = Self { number, salt, records_at, mapping };
         let mut at = HEADER_WORDS;
         for (sequence, entry) in (0..).zip(checkpoint) {
             at = segment.append(at, sequence, made_at, &entry);
@@ -53,16 +52,17 @@ impl Segment {
             place.store(word.to_le(), Ordering::Relaxed);
         }
         if is_synced {
-            segment.sync()?;
+            segment.sync(0..words)?;
+            // What is written back is not writable without a fault any more.
+            segment.mapping.populate(0..words * WORD_BYTES)?;
         }
         let path = folder.join(segment_name(number));
-        if !segment.file.link(&path)? {
+        if !file.link(&path)? {
             return Err(SysError::from_errno("name the file", EXISTS));
         }
         if is_synced {
             sync_folder(folder)?;
         }
-        segment.populate(records_at)?;
         Ok(segment)
     }
 
@@ -79,15 +79,16 @@ impl Segment {
     /// Puts a record in its place, for which there is room, and returns the next place.
     #[inline]
     pub fn append(&self, at: usize, sequence: u64, now: Nanos, entry: &Entry) -> usize {
-        let (record, len) = record::write(self.salt, sequence, now, entry);
+        let mut record: Written = [0; _];
+        let len = record::write(&mut record, self.salt, (sequence, now), entry);
         self.store(at, &record, len)
     }
 
     /// Stores a record, its first word last: it is not there before the rest is.
     #[inline]
-    pub fn store(&self, at: usize, record: &[u64; WRITTEN_WORDS_MAX], len: usize) -> usize {
+    pub fn store(&self, at: usize, record: &Written, len: usize) -> usize {
         let Some(places) = self.words().get(at..at + len) else { return at };
-        let ([first, rest @ ..], [word, words @ ..]) = (places, record) else { return at };
+        let ([first, rest @ ..], [_, word, words @ ..]) = (places, record) else { return at };
         for (place, word) in rest.iter().zip(words) {
             place.store(word.to_le(), Ordering::Relaxed);
         }
@@ -113,15 +114,16 @@ impl Segment {
         count
     }
 
-    /// Makes what was written safe from a power cut.
-    pub fn sync(&self) -> Result<(), SysError> {
-        self.file.sync_data()
+    /// Makes these words safe from a power cut.
+    pub fn sync(&self, words: Range<usize>) -> Result<(), SysError> {
+        self.mapping.sync(words.start * WORD_BYTES..words.end * WORD_BYTES)
     }
 
     /// Makes the pages from a word on writable again: the kernel takes that away when it writes
-    /// them back, and the next store to each would wait for the file system.
+    /// them back, also by itself after half a minute, and the next store to each would wait for
+    /// the file system.
     pub fn populate(&self, at: usize) -> Result<(), SysError> {
-        const AHEAD_BYTES: usize = 256 << 10;
+        const AHEAD_BYTES: usize = 1 << 20;
         let bytes = self.mapping.bytes();
         let start = (at * WORD_BYTES).min(bytes);
         let range: Range<usize> = start..(start + AHEAD_BYTES).min(bytes);

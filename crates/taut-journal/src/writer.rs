@@ -1,5 +1,6 @@
 //! The hot side: entries into the mapping.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
@@ -8,7 +9,7 @@ use taut_types::Nanos;
 use crate::entry::Entry;
 use crate::error::JournalError;
 use crate::fault::Fault;
-use crate::record;
+use crate::record::{self, Written};
 use crate::segment::Segment;
 use crate::settings::{Durability, OnFailure, Settings};
 
@@ -25,9 +26,10 @@ pub struct Writer {
     pub(crate) fault: Arc<Fault>,
     pub(crate) durability: Durability,
     pub(crate) on_failure: OnFailure,
-    /// A segment before this one with entries that are not safe.
-    pub(crate) uncommitted_before: Option<Arc<Segment>>,
-    pub(crate) is_uncommitted: bool,
+    /// The word where the entries of this segment begin that are not safe.
+    pub(crate) committed_at: usize,
+    /// A segment before this one, with the words of it that are not safe.
+    pub(crate) uncommitted_before: Option<(Arc<Segment>, Range<usize>)>,
     pub(crate) unjournalled: u64,
 }
 
@@ -41,6 +43,7 @@ impl Writer {
     ) -> Self {
         Self {
             at: segment.records_at,
+            committed_at: segment.records_at,
             segment,
             sequence,
             prepared,
@@ -48,7 +51,6 @@ impl Writer {
             durability: settings.durability,
             on_failure: settings.on_failure,
             uncommitted_before: None,
-            is_uncommitted: false,
             unjournalled: 0,
         }
     }
@@ -67,13 +69,14 @@ impl Writer {
         if self.fault.is_set() {
             return Err(self.fault.poisoned(self.segment.number));
         }
-        let (mut words, mut len) = record::write(self.segment.salt, self.sequence, now, entry);
+        let mut words: Written = [0; _];
+        let stamp = (self.sequence, now);
+        let mut len = record::write(&mut words, self.segment.salt, stamp, entry);
         if !self.segment.has_room(self.at, len) {
             self.roll()?;
-            (words, len) = record::write(self.segment.salt, self.sequence, now, entry);
+            len = record::write(&mut words, self.segment.salt, stamp, entry);
         }
         self.at = self.segment.store(self.at, &words, len);
-        self.is_uncommitted = true;
         self.sequence += 1;
         Ok(self.sequence - 1)
     }
@@ -84,18 +87,18 @@ impl Writer {
     /// # Errors
     /// The disk refused; the journal takes nothing more until it is opened again.
     pub fn commit(&mut self) -> Result<(), JournalError> {
-        if self.durability != Durability::Sync || !self.is_uncommitted {
+        let is_safe = self.committed_at == self.at && self.uncommitted_before.is_none();
+        if self.durability != Durability::Sync || is_safe {
             return Ok(());
         }
         if self.fault.is_set() {
             return Err(self.fault.poisoned(self.segment.number));
         }
-        for segment in [self.uncommitted_before.as_ref(), Some(&self.segment)].into_iter().flatten()
-        {
-            segment.sync().map_err(|error| self.fault.set(segment.number, error))?;
+        let now = (Arc::clone(&self.segment), self.committed_at..self.at);
+        for part in self.uncommitted_before.take().into_iter().chain([now]) {
+            self.sync(&part)?;
         }
-        self.uncommitted_before = None;
-        self.is_uncommitted = false;
+        self.committed_at = self.at;
         Ok(())
     }
 
@@ -141,14 +144,19 @@ impl Writer {
         let Ok(next) = self.prepared.try_recv() else {
             return Err(self.fault.full(self.segment.number.saturating_add(1)));
         };
-        self.at = next.records_at;
+        let uncommitted = self.committed_at..self.at;
+        (self.at, self.committed_at) = (next.records_at, next.records_at);
         let before = std::mem::replace(&mut self.segment, next);
-        if self.durability == Durability::Sync && self.is_uncommitted {
+        if self.durability == Durability::Sync && !uncommitted.is_empty() {
             // Two rolls without a commit between them are rare: a segment outlasts a batch.
-            if let Some(earlier) = self.uncommitted_before.replace(before) {
-                earlier.sync().map_err(|error| self.fault.set(earlier.number, error))?;
+            if let Some(earlier) = self.uncommitted_before.replace((before, uncommitted)) {
+                self.sync(&earlier)?;
             }
         }
         Ok(())
+    }
+
+    fn sync(&self, (segment, words): &(Arc<Segment>, Range<usize>)) -> Result<(), JournalError> {
+        segment.sync(words.clone()).map_err(|error| self.fault.set(segment.number, error))
     }
 }

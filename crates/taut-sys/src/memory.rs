@@ -74,6 +74,9 @@ impl AsFd for SharedMemory {
     }
 }
 
+/// Bytes that are not in the mapping: `EINVAL`.
+const OUTSIDE: SysError = SysError::from_errno("range of a mapping", libc::EINVAL);
+
 /// A mapping of shared memory, undone when dropped.
 ///
 /// Other processes write to it at any time: it must be read and written with atomics only.
@@ -145,16 +148,33 @@ impl Mapping {
     /// # Errors
     /// What `MADV_POPULATE_WRITE` says; `EINVAL` for bytes that are not all in the mapping.
     pub fn populate(&self, bytes: Range<usize>) -> Result<(), SysError> {
+        let (first, len) = self.pages(&bytes).ok_or(OUTSIDE)?;
+        // SAFETY: the range lies in this mapping, and the advice changes no content.
+        unsafe { rustix::mm::madvise(first, len, rustix::mm::Advice::LinuxPopulateWrite) }
+            .during("populate")
+    }
+
+    /// Makes the pages with these bytes of its file safe from a power cut, and no others: they are
+    /// not writable without a fault afterwards.
+    ///
+    /// # Errors
+    /// What `msync(2)` says: what was not safe by then may be lost. `EINVAL` for bytes that are not
+    /// all in the mapping.
+    pub fn sync(&self, bytes: Range<usize>) -> Result<(), SysError> {
+        let (first, len) = self.pages(&bytes).ok_or(OUTSIDE)?;
+        // SAFETY: the range lies in this mapping, and synchronising changes no content.
+        unsafe { rustix::mm::msync(first, len, rustix::mm::MsyncFlags::SYNC) }.during("synchronise")
+    }
+
+    /// Address and length from the start of the page with the first byte to the last one.
+    fn pages(&self, bytes: &Range<usize>) -> Option<(*mut core::ffi::c_void, usize)> {
         if bytes.start > bytes.end || bytes.end > self.bytes {
-            return Err(SysError::new("populate", rustix::io::Errno::INVAL));
+            return None;
         }
         let start = bytes.start - bytes.start % rustix::param::page_size();
-        // SAFETY: the range lies in this mapping, and the advice changes no content.
-        unsafe {
-            let first = self.start.as_ptr().add(start).cast();
-            rustix::mm::madvise(first, bytes.end - start, rustix::mm::Advice::LinuxPopulateWrite)
-        }
-        .during("populate")
+        // SAFETY: at most `bytes`, the length of the mapping, from its start.
+        let first = unsafe { self.start.as_ptr().add(start) };
+        Some((first.cast(), bytes.end - start))
     }
 
     /// All of it in words. Who maps it read-only stores nothing.
@@ -209,6 +229,8 @@ mod tests {
         assert_eq!(first.words()[1].load(Ordering::Acquire), 9);
         assert_eq!(first.populate(1..8192), Ok(()));
         assert!(first.populate(0..8193).is_err());
+        assert_eq!(first.sync(4097..8192), Ok(()));
+        assert!(first.sync(0..8193).is_err());
         let passed_on = memory.fd.try_clone().expect("duplicate");
         let wanted = MemoryOptions { huge_pages: false, prefault: true, lock: true };
         let granted = first.tune(wanted);
