@@ -11,7 +11,7 @@ use taut_sys::{
 use crate::error::IpcError;
 use crate::header::{self, Descriptor};
 use crate::place::{Permissions, Place, reader_byte, writer_byte};
-use crate::segment::{Segment, words_of};
+use crate::segment::Segment;
 use crate::stream::{Stream, control_of};
 
 /// How a channel is created and entered.
@@ -280,7 +280,7 @@ fn create(
 ) -> Result<(), IpcError> {
     let file = place.reserve((words * size_of::<u64>()) as u64, by)?;
     let mapping = file.map(Access::Write, false)?;
-    header::write(words_of(&mapping), regions, utc().0.unsigned_abs());
+    header::write(mapping.words(), regions, utc().0.unsigned_abs());
     file.link(&place.data())?;
     Ok(())
 }

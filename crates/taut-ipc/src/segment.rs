@@ -1,6 +1,6 @@
 //! A mapped segment: header, regions, and the cast from mapped bytes to atomics.
 
-use std::mem::{align_of, size_of};
+use std::mem::size_of;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use taut_sync::atomic::{AtomicU32, AtomicU64};
@@ -59,7 +59,7 @@ impl Segment {
         let total = header::lay_out(&mut regions)?;
         let memory = SharedMemory::create(name, total * WORD_BYTES)?;
         let mapping = memory.map()?;
-        header::write(words_of(&mapping), &regions, 0);
+        header::write(mapping.words(), &regions, 0);
         Ok(Self { memory: Memory::Anonymous(memory), mapping, regions, created_ns: 0 })
     }
 
@@ -82,7 +82,7 @@ impl Segment {
     }
 
     fn checked(memory: Memory, mapping: Mapping) -> Result<Self, IpcError> {
-        let (created_ns, regions) = header::read(words_of(&mapping))?;
+        let (created_ns, regions) = header::read(mapping.words())?;
         Ok(Self { memory, mapping, regions, created_ns })
     }
 
@@ -107,7 +107,7 @@ impl Segment {
 
     /// The words of a region; the header was checked against the mapping.
     pub(crate) fn words_at(&self, region: &Descriptor) -> &[AtomicU64] {
-        words_of(&self.mapping).get(region.at..region.at + region.words).unwrap_or(&[])
+        self.mapping.words().get(region.at..region.at + region.words).unwrap_or(&[])
     }
 
     /// When it was created, nanoseconds of UTC; 0 when it is anonymous.
@@ -141,18 +141,6 @@ impl AsFd for Segment {
             Memory::Named(file) => file.as_fd(),
         }
     }
-}
-
-/// All words of a mapping.
-pub(crate) fn words_of(mapping: &Mapping) -> &[AtomicU64] {
-    const { assert!(align_of::<AtomicU64>() <= 4096) };
-    let start = mapping.start().cast::<AtomicU64>();
-    let count = mapping.bytes() / WORD_BYTES;
-    // SAFETY: the mapping covers `count` words from `start`, which is aligned to a page, for as
-    // long as it lives (the borrow); it is sealed against shrinking or its owner's alone; every bit
-    // pattern is a valid AtomicU64; and all access, here and in other processes, is by atomics, so
-    // that concurrent writes are no data races. Who maps it read-only stores nothing.
-    unsafe { std::slice::from_raw_parts(start.as_ptr(), count) }
 }
 
 /// The first half of a word, to sleep on: the kernel knows words of 32 bits only.
@@ -205,7 +193,7 @@ mod tests {
     #[test]
     fn refuses_every_single_bit_flip_of_the_header() {
         let segment = Segment::create("taut-test", &REGIONS).expect("create");
-        let words = words_of(&segment.mapping);
+        let words = segment.mapping.words();
         for (at, word) in words.iter().take(header::HEADER_WORDS).enumerate() {
             for bit in 0..64 {
                 let good = word.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Byte masks and sums over slices, with the widest instructions that the processor has.
+//! Byte masks and sums over slices, with the widest instructions that the processor has; CRC-32C.
 //!
 //! The processor is asked once, when the program runs: [`Level::best`] is AVX2 with the bit
 //! instructions that came with it, SSE2 on every other x86-64, plain 64-bit words elsewhere. All
@@ -10,6 +10,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod crc32c;
 mod lanes;
 mod level;
 mod mask;
@@ -17,6 +18,7 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
 
+pub use crc32c::{crc32c, crc32c_words};
 pub use lanes::{LaneOperation, Lanes};
 pub use level::Level;
 

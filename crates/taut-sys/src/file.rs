@@ -157,6 +157,14 @@ impl MemoryFile {
         })
     }
 
+    /// Makes what was written to it, through mappings too, safe from a power cut.
+    ///
+    /// # Errors
+    /// What `fdatasync(2)` says: what was not safe by then may be lost.
+    pub fn sync_data(&self) -> Result<(), SysError> {
+        rustix::fs::fdatasync(&self.fd).during("synchronise")
+    }
+
     /// Maps all of it.
     ///
     /// # Errors

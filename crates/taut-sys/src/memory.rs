@@ -5,11 +5,13 @@
 //! no peer can turn an access into SIGBUS.
 
 use std::ffi::CString;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 
 use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
+use taut_sync::atomic::AtomicU64;
 
 use crate::error::{SysError, SysResult};
 
@@ -137,6 +139,36 @@ impl Mapping {
         }
     }
 
+    /// Makes the pages with these bytes present and writable, so that no store to them waits for
+    /// the file system. Whatever writes them back takes that away again.
+    ///
+    /// # Errors
+    /// What `MADV_POPULATE_WRITE` says; `EINVAL` for bytes that are not all in the mapping.
+    pub fn populate(&self, bytes: Range<usize>) -> Result<(), SysError> {
+        if bytes.start > bytes.end || bytes.end > self.bytes {
+            return Err(SysError::new("populate", rustix::io::Errno::INVAL));
+        }
+        let start = bytes.start - bytes.start % rustix::param::page_size();
+        // SAFETY: the range lies in this mapping, and the advice changes no content.
+        unsafe {
+            let first = self.start.as_ptr().add(start).cast();
+            rustix::mm::madvise(first, bytes.end - start, rustix::mm::Advice::LinuxPopulateWrite)
+        }
+        .during("populate")
+    }
+
+    /// All of it in words. Who maps it read-only stores nothing.
+    #[must_use]
+    pub const fn words(&self) -> &[AtomicU64] {
+        const { assert!(align_of::<AtomicU64>() <= 4096) };
+        let start = self.start.cast::<AtomicU64>();
+        // SAFETY: the mapping covers so many words from its start, which is aligned to a page, for
+        // as long as it lives (the borrow); its file is sealed against shrinking or its owner's
+        // alone; every bit pattern is a valid AtomicU64; and all access, here and in other
+        // processes, is by atomics, so that concurrent writes are no data races.
+        unsafe { std::slice::from_raw_parts(start.as_ptr(), self.bytes / size_of::<AtomicU64>()) }
+    }
+
     /// Its first byte, aligned to a page.
     #[must_use]
     pub const fn start(&self) -> NonNull<u8> {
@@ -161,6 +193,7 @@ impl Drop for Mapping {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use taut_sync::atomic::Ordering;
 
     #[test]
     fn two_mappings_show_the_same_memory_and_it_cannot_shrink() {
@@ -171,6 +204,11 @@ mod tests {
         // SAFETY: as above.
         assert_eq!(unsafe { second.start().add(4096).read_volatile() }, 7);
         assert!(rustix::fs::ftruncate(&memory, 4096).is_err());
+        assert_eq!(first.words().len(), 1024);
+        second.words()[1].store(9, Ordering::Release);
+        assert_eq!(first.words()[1].load(Ordering::Acquire), 9);
+        assert_eq!(first.populate(1..8192), Ok(()));
+        assert!(first.populate(0..8193).is_err());
         let passed_on = memory.fd.try_clone().expect("duplicate");
         let wanted = MemoryOptions { huge_pages: false, prefault: true, lock: true };
         let granted = first.tune(wanted);

@@ -7,16 +7,24 @@
 //! - **Order entry** is FIX 4.4 over TCP, up to 8 clients. A client names itself by its
 //!   SenderCompID; the same name twice is refused. Every request gets exactly one answer: a
 //!   NewOrderSingle an ExecutionReport New or Rejected, an OrderCancelRequest an ExecutionReport
-//!   Canceled or an OrderCancelReject. ClOrdIDs are unique in a session, for orders and cancel
-//!   requests together. What is left of an immediate-or-cancel, fill-or-kill or market order is
-//!   reported as Expired, never as Canceled. OrderID (37) is the order id of the feed.
+//!   Canceled or an OrderCancelReject, an OrderCancelReplaceRequest an ExecutionReport Replaced (or
+//!   Canceled, when the new total has traded already) or an OrderCancelReject. Stops (OrdType 3 and
+//!   4), icebergs (MaxFloor), post-only orders (ExecInst 6), status requests of one order or of all
+//!   and mass cancels are taken, too. ClOrdIDs are unique in a session, for all requests together;
+//!   a request names an order by its last ClOrdID. What is left of an immediate-or-cancel,
+//!   fill-or-kill or market order is reported as Expired, never as Canceled. OrderID (37) is the
+//!   order id of the feed.
+//! - **Sessions** begin anew with every Logon, or last ([`VenueConfig::reset_on_logon`]): then what
+//!   a client has missed is sent again when it asks for it. Its orders are its own over all of its
+//!   connections, if they stay ([`VenueConfig::cancel_on_disconnect`]).
 //! - **Market data** is SBE over UDP. Every command that changes the book is one transaction of one
 //!   or more packets, numbered from 1 without a hole; the last one is flagged. Within it: trades,
 //!   each with what it does to the resting order, then what joins or leaves, then the new state of
 //!   each level. Trades of hidden orders are packets of their own, with order id 0. The packets go
 //!   out on two lines, A and then B; what both have lost can be asked for, within bounds
-//!   ([`taut_market_data::feed::RetransmitServer`]). A snapshot of levels and orders repeats on
-//!   another channel.
+//!   ([`taut_market_data::feed::RetransmitServer`]). Snapshots of levels and orders go round all
+//!   instruments on another channel.
+//! - **Instruments**: any number, each with an engine of its own; an order finds its by the symbol.
 //! - **Reports go first**: a command's execution reports are handed to the kernel before its
 //!   packets.
 //! - **The flow** is the venue's own crowd, synthetic or recorded: see [`flow`].
@@ -35,6 +43,7 @@ mod entry;
 mod error;
 mod exchange;
 pub mod flow;
+mod ids;
 mod lines;
 mod listing;
 mod observer;

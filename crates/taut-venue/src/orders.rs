@@ -7,6 +7,8 @@ use taut_engine::NewOrder;
 use taut_fix::{OrdStatus, ShortText};
 use taut_types::{Lots, OrderId, Price, Side};
 
+use crate::ids::ById;
+
 /// How many clients a venue serves at once.
 pub const SESSIONS_MAX: usize = 8;
 
@@ -120,7 +122,7 @@ pub struct DoneOrder {
 /// All of them.
 #[derive(Debug)]
 pub struct ClientOrders {
-    open: HashMap<OrderId, ClientOrder>,
+    open: ById<ClientOrder>,
     /// The ClOrdIDs of each client.
     known: Vec<HashMap<ShortText, Known>>,
     cl_ord_id_capacity: usize,
@@ -131,7 +133,10 @@ impl ClientOrders {
     /// Room for so many open orders, and so many ClOrdIDs of each client.
     pub fn with_capacity(order_capacity: usize, cl_ord_id_capacity: usize) -> Self {
         Self {
-            open: HashMap::with_capacity(order_capacity.saturating_add(1)),
+            open: ById::with_capacity_and_hasher(
+                order_capacity.saturating_add(1),
+                Default::default(),
+            ),
             known: Vec::new(),
             cl_ord_id_capacity,
             next_order_id: FIRST_CLIENT_ORDER,

@@ -258,7 +258,12 @@ impl Track {
             Flow::Synthetic { crowd, .. } if crowd.is_empty() => None,
             Flow::Synthetic { ticks_hz, .. } => {
                 // From the start each time: no rounding error adds up.
-                let ns = position as u128 * 1_000_000_000 / u128::from(*ticks_hz);
+                let (position, hz) = (position as u64, u64::from(*ticks_hz));
+                let ns = match position.checked_mul(1_000_000_000) {
+                    Some(ticks) => ticks / hz,
+                    // After half a thousand years at the highest pace: a step more or less.
+                    None => (position / hz).saturating_mul(1_000_000_000),
+                };
                 Some(Nanos(i64::try_from(ns).unwrap_or(i64::MAX)))
             }
             Flow::Recorded { flow, speed } => Some(speed.scale(flow.events().get(position)?.at)),

@@ -1,7 +1,5 @@
 //! The incremental channel: engine events become packets.
 
-use std::collections::HashMap;
-
 use taut_engine::Event;
 use taut_io::{Io, Kernel};
 use taut_market_data::native::TransactionWriter;
@@ -9,6 +7,7 @@ use taut_market_data::{BookOrder, EventKind, LevelPlace, LevelUpdate, ReduceReas
 use taut_types::{Instrument, Lots, Nanos, OrderId, Price, SequenceNumber, Side};
 
 use crate::error::VenueError;
+use crate::ids::ById;
 use crate::lines::Lines;
 
 /// What the engine does, as transactions on the lines.
@@ -18,7 +17,7 @@ pub struct Publisher {
     writer: TransactionWriter,
     trade_id: u64,
     /// What is displayed of each iceberg: its trades say what is left of all of it.
-    icebergs: HashMap<OrderId, Lots>,
+    icebergs: ById<Lots>,
     /// The order that is being replaced, and what is displayed of it.
     replaced: (OrderId, Lots),
     /// Monotonic time of the last packet.
@@ -32,7 +31,7 @@ impl Publisher {
             lines,
             writer: TransactionWriter::new(stream_id),
             trade_id: 0,
-            icebergs: HashMap::new(),
+            icebergs: ById::default(),
             replaced: (OrderId(0), Lots::ZERO),
             last_sent: Nanos::ZERO,
             heartbeats: 0,

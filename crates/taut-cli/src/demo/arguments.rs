@@ -62,7 +62,11 @@ pub struct Arguments {
     /// Seed of the synthetic flow
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "data")]
     pub seed: u64,
-    /// Synthetic order-flow commands a second
+    /// Instruments of the synthetic market: what its crowd sends is shared out evenly
+    #[arg(long, value_name = "N", default_value_t = 3, conflicts_with = "data",
+        value_parser = clap::value_parser!(u32).range(1..=2_000))]
+    pub instruments: u32,
+    /// Synthetic order-flow commands a second, over all instruments
     #[arg(long, value_name = "HZ", default_value_t = 20_000, conflicts_with = "data",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub ticks: u32,

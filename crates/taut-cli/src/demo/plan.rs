@@ -49,9 +49,11 @@ impl Plan {
         let source = Source::of(arguments)?;
         report::run::directory::check(arguments.out.as_deref())?;
         settings.simulator = Some(source.simulator);
-        settings.instrument = source.instrument;
-        // A stranger's book may be deeper than the crowd's.
-        settings.gateway.levels = settings.gateway.levels.max(1 << 14);
+        settings.instruments = source.instruments;
+        if arguments.data.is_some() {
+            // A stranger's book may be deeper than the crowd's.
+            settings.gateway.levels = settings.gateway.levels.max(1 << 14);
+        }
         Ok(Self { arguments: arguments.clone(), settings, source: source.description })
     }
 }
@@ -83,7 +85,7 @@ fn parse_cpus(text: &str, cpus: &[usize]) -> Result<Cpus, Failure> {
 /// The simulator, and what it trades in ticks of a cent.
 struct Source {
     simulator: Simulator,
-    instrument: InstrumentSettings,
+    instruments: Vec<InstrumentSettings>,
     description: String,
 }
 
@@ -100,12 +102,17 @@ impl Source {
     }
 
     fn synthetic(arguments: &Arguments) -> Self {
-        let Arguments { seed, ticks, levels, .. } = *arguments;
+        let Arguments { seed, ticks, levels, instruments, .. } = *arguments;
+        let named = |number: u32| InstrumentSettings {
+            symbol: format!("TAUT{number}"),
+            ..InstrumentSettings::default()
+        };
         Self {
             simulator: simulator(arguments),
-            instrument: InstrumentSettings::default(),
+            instruments: (1..=instruments).map(named).collect(),
             description: format!(
-                "synthetic flow, seed {seed}, {ticks} commands/s, {levels} levels a side"
+                "synthetic flow, seed {seed}, {instruments} instruments, {ticks} commands/s, \
+                 {levels} levels a side"
             ),
         }
     }
@@ -128,7 +135,7 @@ impl Source {
         let symbol = symbol_of(&full);
         let description = describe(&full, speed, flow.summary(), flow.initial_orders().len());
         let instrument = InstrumentSettings { symbol, ..InstrumentSettings::default() };
-        Ok(Self { simulator, instrument, description })
+        Ok(Self { simulator, instruments: vec![instrument], description })
     }
 
     /// A capture of Binance's frames, which are the venue's flow and the gateway's feed.
@@ -150,7 +157,7 @@ impl Source {
             flow.frame_count(),
             flow.initial_orders().len()
         );
-        Ok(Self { simulator, instrument, description })
+        Ok(Self { simulator, instruments: vec![instrument], description })
     }
 }
 

@@ -1,13 +1,13 @@
 //! The flow's own view of its resting orders, on a grid of ticks.
 
-use std::collections::HashMap;
-
 use taut_types::{Lots, OrderId, Side};
+
+use crate::ids::ById;
 
 /// Orders by id, and per side and tick.
 #[derive(Clone, Debug)]
 pub(super) struct Orders {
-    orders: HashMap<OrderId, Resting>,
+    orders: ById<Resting>,
     /// Per side, the orders of every tick of the grid, in no order that means anything.
     ticks: [Vec<Vec<OrderId>>; 2],
     level_counts: [usize; 2],
@@ -32,7 +32,7 @@ impl Orders {
     pub(super) fn new(first_tick: i64, last_tick: i64) -> Self {
         let len = usize::try_from(last_tick - first_tick + 1).unwrap_or(0);
         Self {
-            orders: HashMap::new(),
+            orders: ById::default(),
             ticks: [vec![Vec::new(); len], vec![Vec::new(); len]],
             level_counts: [0; 2],
             edges: [None; 2],

@@ -1,0 +1,74 @@
+//! The first words of a segment.
+//!
+//! | word | what |
+//! |---|---|
+//! | 0 | magic: `TAUTJRNL` |
+//! | 1 | version of the format (32 bits), word where the records begin (32) |
+//! | 2 | hash of the payloads' layout |
+//! | 3 | size of the file in words |
+//! | 4 | number of the segment |
+//! | 5 | salt of the records' sums, random |
+//! | 6 | made at, UTC nanoseconds |
+//! | 7 | CRC-32C of the words before |
+//!
+//! Between header and records stands a checkpoint.
+
+use taut_simd::crc32c_words;
+use taut_types::Nanos;
+
+use crate::error::What;
+use crate::pack::SCHEMA;
+
+/// Words of a header.
+pub const HEADER_WORDS: usize = 8;
+const MAGIC: u64 = u64::from_le_bytes(*b"TAUTJRNL");
+const VERSION: u32 = 1;
+
+/// What a header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The word where the records begin, behind the checkpoint.
+    pub records_at: usize,
+    /// Whether a build with the same layout of payloads wrote it.
+    pub is_own_schema: bool,
+    /// Words of the file.
+    pub words: usize,
+    pub number: u32,
+    pub salt: u64,
+    pub made_at: Nanos,
+}
+
+impl Header {
+    pub fn to_words(self) -> [u64; HEADER_WORDS] {
+        let layout = u64::from(VERSION) | (self.records_at as u64) << 32;
+        let (size, number) = (self.words as u64, u64::from(self.number));
+        let made_at = self.made_at.0.cast_unsigned();
+        let mut words = [MAGIC, layout, SCHEMA, size, number, self.salt, made_at, 0];
+        let [said @ .., sum] = &mut words;
+        *sum = u64::from(crc32c_words(said));
+        words
+    }
+
+    /// The header at the start of a file, or what is wrong with it and in which word.
+    pub fn read(words: &[u64]) -> Result<Self, (What, usize)> {
+        let Some(header) = words.first_chunk::<HEADER_WORDS>() else {
+            return Err((What::Cut, words.len()));
+        };
+        let [magic, layout, schema, size, number, salt, made_at, sum] = *header;
+        let [said @ .., _] = header;
+        if magic != MAGIC || u64::from(crc32c_words(said)) != sum {
+            return Err((What::Header, 0));
+        }
+        if layout as u32 != VERSION {
+            return Err((What::Version(layout as u32), 1));
+        }
+        let (words, records_at) = (size as usize, (layout >> 32) as usize);
+        let number = u32::try_from(number).map_err(|_| (What::Header, 4))?;
+        if records_at < HEADER_WORDS || records_at > words {
+            return Err((What::Header, 1));
+        }
+        let is_own_schema = schema == SCHEMA;
+        let made_at = Nanos(made_at.cast_signed());
+        Ok(Self { records_at, is_own_schema, words, number, salt, made_at })
+    }
+}

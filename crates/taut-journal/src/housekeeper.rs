@@ -1,0 +1,216 @@
+//! The slow side: segments made ahead, checkpoints, synchronisation, removal.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+
+use taut_sys::{SysError, random_bytes, unlink, utc};
+
+use crate::entry::Entry;
+use crate::error::{JournalError, segment_name};
+use crate::fault::Fault;
+use crate::header::{HEADER_WORDS, Header};
+use crate::pack::{PAYLOAD_WORDS_MAX, Payload};
+use crate::record::{self, HEAD_WORDS, RECORD_WORDS_MAX};
+use crate::segment::Segment;
+use crate::settings::{Durability, Settings};
+use crate::state::State;
+
+/// What a turn found and did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Turn {
+    /// Entries that were read since the last turn.
+    pub entries: u64,
+    /// The number of the last entry that is safe from a power cut, as far as housekeeping knows.
+    pub durable: u64,
+    /// Segments that were made.
+    pub prepared: u32,
+    /// Segments that were removed.
+    pub removed: u32,
+}
+
+/// Everything that is too slow for the hot path, on a thread of its own or, where nobody minds its
+/// milliseconds, on the writer's.
+///
+/// It reads what the writer appends out of the same mapping, so that the writer does nothing for
+/// it, and folds it into a [`State`]: the checkpoint of the next segment.
+#[derive(Debug)]
+pub struct Housekeeper {
+    folder: PathBuf,
+    settings: Settings,
+    fault: Arc<Fault>,
+    to_writer: SyncSender<Arc<Segment>>,
+    /// The segment that is read, as far as this word.
+    current: Arc<Segment>,
+    at: usize,
+    /// The one that the writer has or will have next.
+    prepared: Option<Arc<Segment>>,
+    state: State,
+    durable: u64,
+    /// The oldest segment that is there.
+    oldest: u32,
+}
+
+impl Housekeeper {
+    pub(crate) fn new(
+        folder: &Path,
+        settings: Settings,
+        fault: Arc<Fault>,
+        to_writer: SyncSender<Arc<Segment>>,
+        current: Arc<Segment>,
+        (state, oldest): (State, u32),
+    ) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            settings,
+            fault,
+            to_writer,
+            at: current.records_at,
+            current,
+            prepared: None,
+            durable: state.as_of,
+            state,
+            oldest,
+        }
+    }
+
+    /// Does what is due: every 1 to 10 ms, so that a segment outlasts it. Cost: a system call
+    /// without work; with [`Durability::Async`] a write to the disk; every some hundred thousand
+    /// entries a new file, some 100 ms.
+    ///
+    /// # Errors
+    /// The disk is full or broken, with the file. A segment that could not be made is tried again
+    /// at the next turn, and the writer goes on while it has room. What could not be made safe
+    /// poisons the journal.
+    pub fn turn(&mut self) -> Result<Turn, JournalError> {
+        let mut turn = Turn::default();
+        self.read(&mut turn)?;
+        if self.settings.durability == Durability::Async && self.durable < self.state.as_of {
+            self.sync()?;
+        }
+        turn.durable = self.durable;
+        let current = self.current.number;
+        let file = |error| JournalError::File { segment: current, error };
+        self.current.populate(self.at).map_err(file)?;
+        if self.prepared.is_none() {
+            turn.prepared = 1;
+            let prepared = self.prepare();
+            let error = match prepared {
+                Err(JournalError::File { error, .. }) => Some(error),
+                _ => None,
+            };
+            self.fault.note_unprepared(error);
+            prepared?;
+        }
+        turn.removed = self.remove_old()?;
+        Ok(turn)
+    }
+
+    /// What the entries come to, as far as they were read.
+    #[must_use]
+    pub const fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Reads all that the writer has appended, over the ends of segments.
+    fn read(&mut self, turn: &mut Turn) -> Result<(), JournalError> {
+        loop {
+            // A record in the next segment: the writer has left this one for good.
+            let next = self.prepared.take_if(|next| next.has_record(next.records_at));
+            turn.entries += self.read_segment()?;
+            let Some(next) = next else { return Ok(()) };
+            if self.settings.durability == Durability::Async {
+                self.sync()?;
+            }
+            self.at = next.records_at;
+            self.current = next;
+        }
+    }
+
+    fn read_segment(&mut self) -> Result<u64, JournalError> {
+        let before = self.state.as_of;
+        let mut words = [0; RECORD_WORDS_MAX];
+        loop {
+            let count = self.current.load(self.at, &mut words);
+            if count == 0 {
+                return Ok(self.state.as_of - before);
+            }
+            let read = record::read(words.get(..count).unwrap_or(&[]), self.current.salt);
+            let due = |record: &record::Record<'_>| record.sequence == self.state.as_of + 1;
+            let Some(record) = read.filter(due) else {
+                // Memory that does not hold what was written is none to write orders into.
+                let error = SysError::from_errno("read what was written", 0);
+                return Err(self.fault.set(self.current.number, error));
+            };
+            match Entry::unpack(record.kind, record.payload) {
+                Some(entry) => self.state.apply(&entry, self.settings.executions_max),
+                None => self.state.unknown += 1,
+            }
+            self.state.as_of = record.sequence;
+            self.at += record.words();
+        }
+    }
+
+    fn sync(&mut self) -> Result<(), JournalError> {
+        self.current.sync().map_err(|error| self.fault.set(self.current.number, error))?;
+        self.durable = self.state.as_of;
+        Ok(())
+    }
+
+    /// Makes the segment after this one.
+    fn prepare(&mut self) -> Result<(), JournalError> {
+        let number = self.current.number.saturating_add(1);
+        let segment = make(&self.folder, number, &self.state, &self.settings)?;
+        let segment = Arc::new(segment);
+        // The writer takes one before the next is made, so there is room; without a writer nobody
+        // needs it.
+        let _ = self.to_writer.try_send(Arc::clone(&segment));
+        self.prepared = Some(segment);
+        Ok(())
+    }
+
+    fn remove_old(&mut self) -> Result<u32, JournalError> {
+        let keep_from = self.current.number.saturating_sub(self.settings.segments_kept);
+        let mut removed = 0;
+        while self.oldest < keep_from {
+            let path = self.folder.join(segment_name(self.oldest));
+            match unlink(&path) {
+                Err(error) if path.exists() => {
+                    return Err(JournalError::File { segment: self.oldest, error });
+                }
+                _ => removed += 1,
+            }
+            self.oldest += 1;
+        }
+        Ok(removed)
+    }
+}
+
+/// Makes a segment that begins with a checkpoint of the state.
+pub fn make(
+    folder: &Path,
+    number: u32,
+    state: &State,
+    settings: &Settings,
+) -> Result<Segment, JournalError> {
+    let mut payload: Payload = [0; PAYLOAD_WORDS_MAX];
+    let words = |entry: Entry| HEAD_WORDS + entry.pack(&mut payload).1;
+    let records_at = HEADER_WORDS + state.checkpoint().map(words).sum::<usize>();
+    let file_words = settings.segment_bytes / size_of::<u64>();
+    if records_at > file_words / 2 {
+        return Err(JournalError::CheckpointTooLarge { bytes: 8 * records_at as u64 });
+    }
+    let file = |error| JournalError::File { segment: number, error };
+    let mut salt = [0; 8];
+    random_bytes(&mut salt).map_err(file)?;
+    let header = Header {
+        records_at,
+        is_own_schema: true,
+        words: file_words,
+        number,
+        salt: u64::from_le_bytes(salt),
+        made_at: utc(),
+    };
+    let is_synced = settings.durability != Durability::None;
+    Segment::make(folder, header, state.checkpoint(), is_synced).map_err(file)
+}

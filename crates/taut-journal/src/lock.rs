@@ -1,0 +1,66 @@
+//! One writer for a folder.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+use taut_sys::{SysError, process_id};
+
+use crate::error::JournalError;
+
+const NAME: &str = "lock";
+
+/// The lock of a folder, with the process that has it in the file. The kernel takes it back when
+/// the process ends, however it ends.
+#[derive(Debug)]
+pub struct FolderLock {
+    _file: File,
+}
+
+impl FolderLock {
+    /// Makes the folder, if need be, and locks it.
+    pub fn take(folder: &Path) -> Result<Self, JournalError> {
+        let make = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        make.map_err(|error| failed("make the folder", &error))?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(folder.join(NAME))
+            .map_err(|error| failed("open the lock", &error))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(JournalError::Locked { process: holder(&mut file) });
+            }
+            Err(TryLockError::Error(error)) => return Err(failed("lock", &error)),
+        }
+        let written = file.set_len(0).and_then(|()| writeln!(file, "{}", process_id()));
+        written.map_err(|error| failed("write the lock", &error))?;
+        Ok(Self { _file: file })
+    }
+}
+
+/// The process that writes the journal of this folder now.
+#[must_use]
+pub fn writing_process(folder: &Path) -> Option<u32> {
+    let mut file = File::open(folder.join(NAME)).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some(holder(&mut file)),
+        _ => None,
+    }
+}
+
+/// Who says to have the lock; 0 when nobody has said so yet.
+fn holder(file: &mut File) -> u32 {
+    let mut text = String::new();
+    let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
+    read.ok().and_then(|_| text.trim().parse().ok()).unwrap_or(0)
+}
+
+fn failed(operation: &'static str, error: &std::io::Error) -> JournalError {
+    JournalError::Folder(SysError::from_errno(operation, error.raw_os_error().unwrap_or(0)))
+}

@@ -1,0 +1,70 @@
+//! How a journal is kept.
+
+use crate::error::JournalError;
+
+/// When what was appended is safe from a power cut. From `kill -9` it is safe at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// When the kernel likes.
+    None,
+    /// Soon: at every [`Housekeeper::turn`](crate::Housekeeper::turn).
+    #[default]
+    Async,
+    /// Before an order leaves: [`Writer::commit`](crate::Writer::commit) waits for the disk, 0.1 to
+    /// 0.5 ms each.
+    Sync,
+}
+
+/// What becomes of requests that cannot be journalled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnFailure {
+    /// Creates and modifies are refused; cancels leave, and are counted.
+    #[default]
+    StopOrders,
+    /// All of them leave, and are counted.
+    GoOn,
+}
+
+/// How a journal is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Bytes of a segment's file, a multiple of 4,096 from 64 KiB to 1 GiB. Two of them are in
+    /// memory. One must last longer than the time between two turns of housekeeping.
+    pub segment_bytes: usize,
+    /// How many full segments are kept behind the one that is written, at least 1.
+    pub segments_kept: u32,
+    /// When what was appended is safe from a power cut.
+    pub durability: Durability,
+    /// What becomes of requests that cannot be journalled.
+    pub on_failure: OnFailure,
+    /// How many of the newest executions are remembered by their names.
+    pub executions_max: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            segment_bytes: 64 << 20,
+            segments_kept: 4,
+            durability: Durability::default(),
+            on_failure: OnFailure::default(),
+            executions_max: 65_536,
+        }
+    }
+}
+
+impl Settings {
+    pub(crate) const fn check(&self) -> Result<(), JournalError> {
+        if self.segment_bytes < 64 << 10
+            || self.segment_bytes > 1 << 30
+            || !self.segment_bytes.is_multiple_of(4096)
+        {
+            let what = "segment_bytes: a multiple of 4096 from 65536 to 1073741824";
+            return Err(JournalError::Settings(what));
+        }
+        if self.segments_kept == 0 {
+            return Err(JournalError::Settings("segments_kept: at least 1"));
+        }
+        Ok(())
+    }
+}

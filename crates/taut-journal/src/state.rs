@@ -1,0 +1,235 @@
+//! What the entries come to: open orders, positions, numbers, kill switch, executions.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, RequestId};
+
+use crate::entry::{Asked, Entry, Fill, OrderRecord, Position, PositionKey};
+
+/// A request that has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// Its version.
+    pub version: u16,
+    /// What it asks for.
+    pub asked: Asked,
+}
+
+/// An order that may trade.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenOrder {
+    /// As the venue took it last.
+    pub order: OrderRecord,
+    /// Modifies and cancels without an answer: what came of them, the venue must say.
+    pub unanswered: Vec<Unanswered>,
+}
+
+impl OpenOrder {
+    /// The venue has not said that it took the order.
+    #[must_use]
+    pub const fn is_unacknowledged(&self) -> bool {
+        self.order.version_accepted == 0
+    }
+
+    /// What may still trade at the worst, with every modify granted.
+    #[must_use]
+    pub fn lots_open_max(&self) -> Lots {
+        let asked = self.unanswered.iter().filter_map(|request| match request.asked {
+            Asked::Modify { lots, .. } => Some(lots.0),
+            Asked::Cancel => None,
+        });
+        let most = asked.fold(self.order.terms.lots.0, i64::max);
+        Lots(most.saturating_sub(self.order.lots_filled.0).max(0))
+    }
+}
+
+/// The journal, folded.
+///
+/// An order is open from its create until it is filled, cancelled, expired or rejected. It counts
+/// as filled when no modify under way could leave it more to trade.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// Orders that may trade.
+    pub orders: BTreeMap<ClientOrderId, OpenOrder>,
+    /// What every owner has, flat positions included.
+    pub positions: BTreeMap<PositionKey, Position>,
+    /// The order of each user and strategy that has the highest number, by the upper 16 bits of the
+    /// id.
+    pub highest: BTreeMap<u16, ClientOrderId>,
+    /// What the kill switch has stopped, in the caller's words.
+    pub killed: BTreeSet<u64>,
+    /// The newest trades with names, the oldest first.
+    pub executions: VecDeque<Fill>,
+    /// The sequence number of the last entry.
+    pub as_of: u64,
+    /// Entries of kinds that this build does not know.
+    pub unknown: u64,
+}
+
+/// Whose order it is: user and strategy.
+const fn owner(order: ClientOrderId) -> u16 {
+    (order.user().0 as u16) << 8 | order.strategy().0 as u16
+}
+
+impl State {
+    /// Whether a trade with this name was counted for this order. Cost: a look at every execution
+    /// that is kept: for a table of the caller's to be filled, and for tests.
+    #[must_use]
+    pub fn knows(&self, order: ClientOrderId, exec_id: &[u8]) -> bool {
+        self.executions.iter().any(|it| it.order == order && it.exec_id.as_bytes() == exec_id)
+    }
+
+    /// An owner's position over all accounts.
+    #[must_use]
+    pub fn position(&self, key: PositionKey) -> Position {
+        self.positions.get(&key).copied().unwrap_or_default()
+    }
+
+    /// Takes an entry; of the executions, the newest `executions_max` are kept.
+    pub(crate) fn apply(&mut self, entry: &Entry, executions_max: usize) {
+        match *entry {
+            Entry::Create { order, tag, terms } => {
+                self.used(order);
+                let record = OrderRecord {
+                    order,
+                    tag,
+                    terms,
+                    version_sent: 1,
+                    version_accepted: 0,
+                    lots_filled: Lots::ZERO,
+                    venue_id: crate::entry::VenueId::NONE,
+                };
+                self.orders.insert(order, OpenOrder { order: record, unanswered: Vec::new() });
+            }
+            Entry::Modify { request, price, lots } => {
+                self.asked(request, Asked::Modify { price, lots });
+            }
+            Entry::Cancel { request } => self.asked(request, Asked::Cancel),
+            Entry::Acknowledged { request, venue_id } => self.change(request, |open| {
+                open.order.version_accepted = open.order.version_accepted.max(request.version);
+                open.order.venue_id = venue_id;
+            }),
+            Entry::Replaced { request, price, lots } => self.change(request, |open| {
+                open.unanswered.retain(|asked| asked.version != request.version);
+                open.order.version_accepted = open.order.version_accepted.max(request.version);
+                (open.order.terms.price, open.order.terms.lots) = (price, lots);
+            }),
+            Entry::Filled(fill) => self.filled(&fill, executions_max),
+            Entry::Cancelled { request } => self.close(request.order),
+            Entry::Expired { order } => self.close(order),
+            Entry::Rejected { request, .. } if request.version <= 1 => self.close(request.order),
+            Entry::Rejected { request, .. } => self.change(request, |open| {
+                open.unanswered.retain(|asked| asked.version != request.version);
+            }),
+            Entry::Position(key, position) => {
+                self.positions.insert(key, position);
+            }
+            Entry::KillSwitch { word, is_latched: true } => {
+                self.killed.insert(word);
+            }
+            Entry::KillSwitch { word, is_latched: false } => {
+                self.killed.remove(&word);
+            }
+            Entry::HighestNumber(order) => self.used(order),
+            Entry::OpenOrder(order) => {
+                self.orders.insert(order.order, OpenOrder { order, unanswered: Vec::new() });
+            }
+            // Not looked at by itself: the next one may be what keeps the order open.
+            Entry::Unanswered { request, asked } => {
+                if let Some(open) = self.orders.get_mut(&request.order) {
+                    open.unanswered.push(Unanswered { version: request.version, asked });
+                }
+            }
+            Entry::Execution(fill) => self.remember(&fill, executions_max),
+            Entry::CheckpointEnd { as_of } => self.as_of = as_of,
+        }
+    }
+
+    /// So many numbers of every owner may have been used besides.
+    pub(crate) fn skip_numbers(&mut self, count: u64) {
+        for order in self.highest.values_mut() {
+            let number = order.number().saturating_add(count).min(ClientOrderId::NUMBER_MAX);
+            *order = ClientOrderId::of(order.user(), order.strategy(), number);
+        }
+    }
+
+    /// The entries of a checkpoint: applied to an empty state, they give this one.
+    pub(crate) fn checkpoint(&self) -> impl Iterator<Item = Entry> {
+        let orders = self.orders.values().flat_map(|open| {
+            let record = core::iter::once(Entry::OpenOrder(open.order));
+            record.chain(open.unanswered.iter().map(|it| Entry::Unanswered {
+                request: RequestId { order: open.order.order, version: it.version },
+                asked: it.asked,
+            }))
+        });
+        let highest = self.highest.values().map(|order| Entry::HighestNumber(*order));
+        let positions = self.positions.iter().map(|(key, it)| Entry::Position(*key, *it));
+        let killed =
+            self.killed.iter().map(|word| Entry::KillSwitch { word: *word, is_latched: true });
+        let executions = self.executions.iter().map(|fill| Entry::Execution(*fill));
+        let end = core::iter::once(Entry::CheckpointEnd { as_of: self.as_of });
+        highest.chain(orders).chain(positions).chain(killed).chain(executions).chain(end)
+    }
+
+    fn used(&mut self, order: ClientOrderId) {
+        let highest = self.highest.entry(owner(order)).or_insert(order);
+        *highest = order.max(*highest);
+    }
+
+    fn asked(&mut self, request: RequestId, asked: Asked) {
+        self.change(request, |open| {
+            open.order.version_sent = open.order.version_sent.max(request.version);
+            open.unanswered.push(Unanswered { version: request.version, asked });
+        });
+    }
+
+    /// Changes an open order; one that has nothing more to trade afterwards is done.
+    fn change(&mut self, request: RequestId, change: impl FnOnce(&mut OpenOrder)) {
+        if let Some(open) = self.orders.get_mut(&request.order) {
+            change(open);
+            self.close_if_done(request.order);
+        }
+    }
+
+    fn close(&mut self, order: ClientOrderId) {
+        self.orders.remove(&order);
+    }
+
+    fn filled(&mut self, fill: &Fill, executions_max: usize) {
+        let signed = i128::from(fill.side.sign()) * i128::from(fill.lots.0);
+        let position = self.positions.entry(fill.key()).or_default();
+        let lots = fill.side.sign().saturating_mul(fill.lots.0);
+        position.lots = Lots(position.lots.0.saturating_add(lots));
+        position.paid = position.paid.saturating_add(signed * i128::from(fill.price.0));
+        if let Some(open) = self.orders.get_mut(&fill.order) {
+            let filled = open.order.lots_filled.0.saturating_add(fill.lots.0);
+            open.order.lots_filled = Lots(filled);
+            self.close_if_done(fill.order);
+        }
+        self.remember(fill, executions_max);
+    }
+
+    fn close_if_done(&mut self, order: ClientOrderId) {
+        if self.orders.get(&order).is_some_and(|open| open.lots_open_max() == Lots::ZERO) {
+            self.close(order);
+        }
+    }
+
+    fn remember(&mut self, fill: &Fill, executions_max: usize) {
+        if fill.exec_id.is_none() || executions_max == 0 {
+            return;
+        }
+        if self.executions.len() >= executions_max {
+            self.executions.pop_front();
+        }
+        self.executions.push_back(*fill);
+    }
+
+    /// The net position of an account in an instrument, over all owners.
+    #[must_use]
+    pub fn account_lots(&self, account: AccountId, instrument: InstrumentId) -> Lots {
+        let of = |key: &PositionKey| key.account == account && key.instrument == instrument;
+        let held = self.positions.iter().filter(|(key, _)| of(key));
+        Lots(held.fold(0, |sum, (_, position)| sum.saturating_add(position.lots.0)))
+    }
+}

@@ -1,0 +1,8 @@
+//! The journal from outside: whole, killed, damaged, without room.
+#![forbid(unsafe_code)]
+
+mod damage;
+mod flow;
+mod kill;
+mod room;
+mod whole;
