@@ -12,6 +12,9 @@ pub struct Usage {
     pub voluntary_switches: u64,
     /// Times that the CPU was taken from it.
     pub involuntary_switches: u64,
+    /// Times that it touched a page that was not there, or not writable, and the kernel had it
+    /// without reading a disk.
+    pub page_faults: u64,
 }
 
 /// The usage of the calling thread. Cost: two system calls.
@@ -27,6 +30,7 @@ pub fn thread_usage() -> Usage {
         cpu: Nanos::from_secs(cpu.tv_sec) + Nanos(cpu.tv_nsec),
         voluntary_switches: usage.ru_nvcsw.unsigned_abs(),
         involuntary_switches: usage.ru_nivcsw.unsigned_abs(),
+        page_faults: usage.ru_minflt.unsigned_abs(),
     }
 }
 

@@ -50,6 +50,9 @@ pub use taut_io as io;
 /// Shared memory between processes: publications by name, and segments.
 #[cfg(feature = "ipc")]
 pub use taut_ipc as ipc;
+/// The order journal: written before an order leaves, read after a crash.
+#[cfg(feature = "journal")]
+pub use taut_journal as journal;
 /// Stages, histograms, percentiles.
 pub use taut_lat as lat;
 /// Leases: typed publish and subscribe over UDP.
@@ -125,6 +128,8 @@ mod pages {
     pub struct Channels;
     #[doc = include_str!("../../../docs/shared-memory.md")]
     pub struct SharedMemory;
+    #[doc = include_str!("../../../docs/journal.md")]
+    pub struct OrderJournal;
     #[doc = include_str!("../../../docs/market-data.md")]
     pub struct MarketData;
     #[doc = include_str!("../../../docs/fix.md")]

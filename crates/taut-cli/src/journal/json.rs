@@ -61,7 +61,8 @@ pub fn entry(shown: &Shown) -> Value {
 fn said(entry: &Entry) -> Value {
     match entry {
         Entry::Create { order, tag, terms } => {
-            json!({ "kind": "create", "order": id(*order), "tag": tag, "terms": self::terms(terms) })
+            let terms = self::terms(terms);
+            json!({ "kind": "create", "order": id(*order), "tag": tag, "terms": terms })
         }
         Entry::Modify { request, price, lots } => changed("modify", *request, *price, *lots),
         Entry::Replaced { request, price, lots } => changed("replaced", *request, *price, *lots),

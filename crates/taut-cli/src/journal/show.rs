@@ -127,13 +127,12 @@ fn said(entry: &Entry) -> String {
 }
 
 fn filled(fill: &Fill) -> String {
-    let side = side(fill.side);
-    let (lots, price, instrument) = (fill.lots.0, fill.price, fill.instrument.0);
-    let (order, account, name) = (id(fill.order), fill.account.0, fill.exec_id);
-    format!(
-        "filled {order}  {side} {lots} lots at {price}  instrument {instrument}  account {account}  \
-         execution {name}"
-    )
+    let (order, side, lots) = (id(fill.order), side(fill.side), fill.lots.0);
+    let (instrument, account) = (fill.instrument.0, fill.account.0);
+    let mut text = format!("filled {order}  {side} {lots} lots at {}", fill.price);
+    let _ =
+        write!(text, "  instrument {instrument}  account {account}  execution {}", fill.exec_id);
+    text
 }
 
 fn order(open: &OpenOrder) -> String {

@@ -152,6 +152,26 @@ fn an_append_allocates_nothing_over_a_roll_either() {
 }
 
 #[test]
+fn an_append_touches_no_page_that_is_not_there() {
+    // The machine may take a page away at any time, but not each time.
+    let fewest = (0..5).map(|_| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let settings = Settings { segment_bytes: 1 << 20, ..small() };
+        let journal = Journal::open(folder.path(), settings).expect("the journal");
+        let mut writer = journal.writer;
+        let mut flow = Flow::new(3);
+        let entries: Vec<_> = (0..9_000).map(|_| flow.next()).collect();
+        // The code's own pages.
+        let (first, rest) = entries.split_at(100);
+        first.iter().for_each(|it| writer.admit(Nanos(1), it).expect("room"));
+        let before = taut_sys::thread_usage().page_faults;
+        rest.iter().for_each(|it| writer.admit(Nanos(1), it).expect("room"));
+        taut_sys::thread_usage().page_faults - before
+    });
+    assert_eq!(fewest.min(), Some(0), "in 170 pages");
+}
+
+#[test]
 fn settings_out_of_range_are_refused_in_words() {
     let folder = tempfile::tempdir().expect("a folder");
     for settings in [

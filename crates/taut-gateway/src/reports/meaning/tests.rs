@@ -9,7 +9,10 @@ use taut_types::{
 use super::*;
 
 /// ExecTypes and OrdStatuses of a version, and the ExecTransTypes (20) that go with them.
-const VERSIONS: [(&str, &[u8], &[u8], &[Option<ExecTransType>]); 3] = [
+/// Its name, its ExecTypes, its OrdStatuses, its ExecTransTypes.
+type Version = (&'static str, &'static [u8], &'static [u8], &'static [Option<ExecTransType>]);
+
+const VERSIONS: [Version; 3] = [
     (
         "FIX.4.2",
         b"0123456789ABCDE",
