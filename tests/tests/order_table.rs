@@ -38,7 +38,9 @@ fn check(gateway: &GatewayCounters, venue: &VenueCounters, account: &Account, po
     assert_eq!(venue.cancel_rejects, gateway.cancel_rejects);
     assert_eq!((venue.sessions, venue.cancels_on_disconnect), (1, 0));
     let answers = gateway.acks + gateway.order_rejects + gateway.cancels + gateway.cancel_rejects;
-    assert_eq!(venue.reports, answers + gateway.fills + gateway.expired);
+    let asked = gateway.status_reports;
+    assert_eq!(venue.reports, answers + gateway.fills + gateway.expired + asked);
+    assert_eq!((asked, gateway.foreign_reports, gateway.troubles), (1, 0, 0));
 
     // The strategy's.
     let told = |kind: UpdateKind| account.count(|other| *other == kind);

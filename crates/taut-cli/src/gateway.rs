@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use taut_runner::service::{self, GATEWAY_SAMPLE, GatewayFile};
 
 use crate::exit::Failure;
+use crate::terminal;
 use which::Which;
 
 pub(crate) use which::failure;
@@ -72,7 +73,7 @@ pub fn run(gateway: &Gateway) -> Result<(), Failure> {
         (Some(verb), _) => verb.run(),
         (None, Some(path)) => {
             let file = GatewayFile::read(path).map_err(failure)?;
-            service::serve(&file, |what| eprintln!("{what}")).map_err(failure)
+            service::serve(&file, |what| terminal::tell(what)).map_err(failure)
         }
         (None, None) => Err(Failure::Usage(
             "--config FILE names the gateway's settings; `taut gateway sample` prints such a file"
@@ -85,10 +86,7 @@ impl Verb {
     fn run(&self) -> Result<(), Failure> {
         match self {
             Self::Check { file } => check(file),
-            Self::Sample => {
-                print!("{GATEWAY_SAMPLE}");
-                Ok(())
-            }
+            Self::Sample => terminal::print(GATEWAY_SAMPLE.trim_end()),
             Self::Status(which) => operator::status(which),
             Self::Orders(which) => operator::orders(which),
             Self::Positions(which) => operator::positions(which),
@@ -111,24 +109,36 @@ impl Verb {
 fn check(path: &std::path::Path) -> Result<(), Failure> {
     let file = GatewayFile::read(path).map_err(failure)?;
     let venue = &file.venue;
-    println!("gateway '{}'", file.name);
-    println!("  control socket   {}", file.control_path().display());
-    println!("  orders           FIX 4.4 at {} as {}", venue.orders, venue.sender_comp_id);
-    println!("  market data      line A {}, snapshots {}", venue.incremental, venue.snapshot);
+    terminal::print(format_args!("gateway '{}'", file.name))?;
+    terminal::print(format_args!("  control socket   {}", file.control_path().display()))?;
+    terminal::print(format_args!(
+        "  orders           FIX 4.4 at {} as {}",
+        venue.orders, venue.sender_comp_id
+    ))?;
+    terminal::print(format_args!(
+        "  market data      line A {}, snapshots {}",
+        venue.incremental, venue.snapshot
+    ))?;
     match venue.incremental_b {
-        Some(line) => println!("                   line B {line}"),
-        None => println!("                   no line B: what line A loses, a snapshot replaces"),
+        Some(line) => terminal::print(format_args!("                   line B {line}"))?,
+        None => {
+            terminal::print("                   no line B: what line A loses, a snapshot replaces")?
+        }
     }
     for (number, instrument) in file.instruments().map_err(failure)?.iter().enumerate() {
         let (symbol, tick) = (instrument.symbol(), instrument.tick());
-        println!("  instrument {number:<5} {symbol}, tick {tick}, lot {}", instrument.lot());
+        let lot = instrument.lot();
+        terminal::print(format_args!("  instrument {number:<5} {symbol}, tick {tick}, lot {lot}"))?;
     }
     if file.strategies.is_empty() {
-        println!("  strategies       none may attach: add [[strategies]]");
+        terminal::print(format_args!("  strategies       none may attach: add [[strategies]]"))?;
     }
     for strategy in &file.strategies {
         let (user, number) = (strategy.user, strategy.number);
-        println!("  strategy         {}, user {user}, number {number}", strategy.name);
+        terminal::print(format_args!(
+            "  strategy         {}, user {user}, number {number}",
+            strategy.name
+        ))?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use taut_types::{Lots, Nanos};
 
 use crate::exit::Failure;
 use crate::gateway::failure;
+use crate::terminal;
 
 /// Attach one of taut's own strategies to a running gateway.
 ///
@@ -59,7 +60,7 @@ pub fn run(strategy: &Strategy) -> Result<(), Failure> {
     let mut attach = Attach::new(&touch.gateway, &touch.name);
     attach.waits = !touch.no_wait;
     let attached = attach
-        .run(|now| TouchStrategy::new(config, now), |what| eprintln!("{what}"))
+        .run(|now| TouchStrategy::new(config, now), |what| terminal::tell(what))
         .map_err(failure)?;
     let counters = attached.counters;
     if touch.json {
@@ -68,16 +69,16 @@ pub fn run(strategy: &Strategy) -> Result<(), Failure> {
             "events": counters.events, "lapped": counters.lapped,
             "requests": counters.requests, "updates": counters.updates,
         });
-        println!("{line}");
+        terminal::print(format_args!("{line}"))?;
     } else {
-        println!(
+        terminal::print(format_args!(
             "attached {} times; last: events {}, overtaken over {}, requests {}, updates {}",
             attached.attachments,
             counters.events,
             counters.lapped,
             counters.requests,
             counters.updates
-        );
+        ))?;
     }
     if attached.drained {
         Ok(())

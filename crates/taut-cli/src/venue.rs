@@ -7,6 +7,7 @@ use taut_runner::service::{VENUE_SAMPLE, VenueFile, serve_venue};
 
 use crate::exit::Failure;
 use crate::gateway::failure;
+use crate::terminal;
 
 /// Run a venue simulator by itself: FIX 4.4 for orders, market data by multicast on loopback, and a
 /// crowd that trades. It ends at Ctrl-C.
@@ -34,23 +35,20 @@ enum Verb {
 /// Runs it.
 pub fn run(venue: &Venue) -> Result<(), Failure> {
     match (&venue.verb, &venue.config) {
-        (Some(Verb::Sample), _) => {
-            print!("{VENUE_SAMPLE}");
-            Ok(())
-        }
+        (Some(Verb::Sample), _) => terminal::print(VENUE_SAMPLE.trim_end()),
         (Some(Verb::Check { file }), _) => {
             let file = VenueFile::read(file).map_err(failure)?;
-            println!(
+            terminal::print(format_args!(
                 "venue '{}': {} instruments, orders at {}",
                 file.comp_id,
                 file.instruments.len(),
                 file.orders
-            );
+            ))?;
             Ok(())
         }
         (None, Some(path)) => {
             let file = VenueFile::read(path).map_err(failure)?;
-            serve_venue(&file, |what| eprintln!("{what}")).map_err(failure)
+            serve_venue(&file, |what| terminal::tell(what)).map_err(failure)
         }
         (None, None) => Err(Failure::Usage(
             "--config FILE names the venue's settings; `taut venue sample` prints such a file"

@@ -111,6 +111,8 @@ counters! {
         modify_rejects,
         /// Requests whose outcome is not known.
         lost_requests,
+        /// Answers to the question where orders stand.
+        status_reports,
         /// Reports of orders that are not ours.
         foreign_reports,
         /// Troubles with orders and reports, which are in the quarantine.

@@ -44,12 +44,13 @@ pub(crate) struct Reports {
     quarantine: Quarantine,
     repeated: u64,
     foreign: u64,
+    statuses: u64,
 }
 
 impl Reports {
     pub(crate) fn new() -> Self {
         let quarantine = Quarantine::with_capacity(TROUBLES_KEPT);
-        Self { quarantine, repeated: 0, foreign: 0 }
+        Self { quarantine, repeated: 0, foreign: 0, statuses: 0 }
     }
 
     /// Reports that said nothing new.
@@ -60,6 +61,11 @@ impl Reports {
     /// Reports of orders that are not ours.
     pub(crate) const fn foreign(&self) -> u64 {
         self.foreign
+    }
+
+    /// Answers to the question where orders stand.
+    pub(crate) const fn statuses(&self) -> u64 {
+        self.statuses
     }
 
     /// What was odd.
@@ -79,14 +85,20 @@ impl Reports {
             let original = request_of(report.orig_cl_ord_id.as_ref())?;
             Some(RequestId { version: 0, ..original })
         });
+        let meaning = meaning(report);
+        let is_answer = matches!(meaning.event, Some(OrderEvent::Status(_) | OrderEvent::NotFound));
+        self.statuses += u64::from(is_answer);
         let Some((request, lot)) = named.and_then(|named| Some((named, lot_of(books, named)?)))
         else {
-            self.strange(named, exec_id, books.now);
+            // That there are no orders is an answer, too.
+            let is_nothing = meaning.told == Some(OrderState::Rejected)
+                && report.mass_status.is_some_and(|mass| mass.total.unwrap_or(0) == 0);
+            if !is_nothing {
+                self.strange(named, exec_id, books.now);
+            }
             return Outcome::default();
         };
-        let meaning = meaning(report);
         let exchange_time = report.transact_time.unwrap_or_default();
-        let is_answer = matches!(meaning.event, Some(OrderEvent::Status(_) | OrderEvent::NotFound));
         let mut outcome = Outcome { order: Some(request), asks: false, is_answer };
         if let Some(event) = meaning.event {
             let read = Report {

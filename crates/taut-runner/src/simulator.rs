@@ -10,6 +10,10 @@ use taut_venue::{FeedLoss, Flow, Speed, VenueConfig, VenueCounters};
 use crate::error::RunnerError;
 use crate::settings::{Replay, Settings, Simulator};
 
+/// Room for orders, and for price levels of a side, of several instruments together.
+const ORDERS_OF_ALL: usize = 1 << 18;
+const LEVELS_OF_ALL: usize = 1 << 15;
+
 /// Its name in FIX.
 pub const COMP_ID: &str = "VENUE";
 
@@ -22,13 +26,17 @@ pub fn config(
     let comp_id =
         CompId::new(COMP_ID.as_bytes()).ok_or_else(|| RunnerError::Run("CompID".to_owned()))?;
     let mut config = VenueConfig::new(settings.instruments()?, comp_id, stream_id);
-    if config.instruments.len() > 1 {
-        // Many instruments are as large as their crowds need, and a client's orders beside them.
-        let fit = |per_level: usize, least: usize, most: usize| {
-            (simulator.levels as usize * per_level).next_power_of_two().clamp(least, most)
+    let count = config.instruments.len();
+    if count > 1 {
+        // Each is as large as its crowd needs, or as its share of what is there for all.
+        let levels = simulator.levels as usize;
+        let fit = |crowd: usize, share: usize, [least, most]: [usize; 2]| {
+            crowd.max(share).next_power_of_two().clamp(least, most)
         };
-        config.order_capacity = fit(16, 512, config.order_capacity);
-        config.level_capacity = fit(4, 128, config.level_capacity);
+        config.order_capacity =
+            fit(16 * levels, ORDERS_OF_ALL / count, [512, config.order_capacity]);
+        config.level_capacity =
+            fit(4 * levels, LEVELS_OF_ALL / count, [128, config.level_capacity]);
     }
     let [a_per_mille, b_per_mille] = simulator.lose_per_mille;
     config.loss = FeedLoss { a_per_mille, b_per_mille, seed: simulator.seed };

@@ -3,7 +3,10 @@
 
 use taut_gateway::{OrderUpdate, Strategy, TouchConfig, TouchStrategy, Trading};
 use taut_market_data::Event;
-use taut_runner::{End, Live, Mode, Observer, Outcome, RemoteVenue, Runner, Settings, Simulator};
+use taut_runner::{
+    End, InstrumentSettings, Live, Mode, Observer, Outcome, RemoteVenue, Runner, Settings,
+    Simulator,
+};
 use taut_types::Nanos;
 
 /// What a strategy was told, and when.
@@ -79,6 +82,29 @@ fn what_the_lines_lose_is_made_up_for() {
     let (outcome, _) = run(lossy);
     assert_eq!(outcome.lost(), 0);
     assert!(outcome.gateway.gaps > 0 && outcome.gateway.retransmitted > 0, "{outcome}");
+}
+
+#[test]
+fn several_instruments_trade_and_each_is_told_over_losses() {
+    let mut several = settings(5);
+    if let Some(simulator) = &mut several.simulator {
+        simulator.lose_per_mille = [100, 100];
+        simulator.levels = 20;
+    }
+    for (symbol, weight) in [("A", 1), ("B", 5), ("C", 0), ("D", 1)] {
+        let symbol = symbol.to_owned();
+        several.instruments.push(InstrumentSettings { symbol, weight, ..Default::default() });
+    }
+    let (outcome, told) = run(several.clone());
+    assert_eq!((outcome.drained, outcome.lost()), (true, 0));
+    assert!(outcome.gateway.orders > 0 && outcome.gateway.gaps > 0, "{outcome}");
+    let of = |number: u32| {
+        let name = format!("instrument: InstrumentId({number}),");
+        told.iter().filter(|(_, event)| event.contains(&name)).count()
+    };
+    let counts = [0, 1, 2, 3].map(of);
+    assert!(counts[1] > counts[0] && counts[0] > counts[2] && counts[3] > counts[2], "{counts:?}");
+    assert!(run(several).1 == told, "the same settings gave another run");
 }
 
 #[test]

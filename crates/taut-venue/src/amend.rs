@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use taut_engine::{Command, Event, ReplaceMode};
 use taut_fix::{
-    CancelRejectReason, ExecutionReport, LongText, MassCancelType, MassStatus, MassStatusType, Now,
-    OrderCancelReject, OrderCancelReplaceRequest, OrderMassCancelReport, OrderMassCancelRequest,
-    OrderMassStatusRequest, OrderStatusRequest, ResponseTo,
+    CancelRejectReason, ExecutionReport, LongText, MassCancelType, MassStatus, MassStatusType,
+    NewOrderSingle, Now, OrderCancelReject, OrderCancelReplaceRequest, OrderMassCancelReport,
+    OrderMassCancelRequest, OrderMassStatusRequest, OrderStatusRequest, ResponseTo,
 };
 use taut_io::Kernel;
 use taut_types::{Lots, OrderId, Side};
@@ -95,6 +95,9 @@ impl Exchange {
         let Some(order) = self.orders.get(order_id) else {
             return Err((CancelRejectReason::TooLateToCancel, "the order is over".into()));
         };
+        // What has been triggered does not wait again.
+        let stop_price = wanted.stop_price.filter(|_| !order.is_triggered);
+        let wanted = &NewOrderSingle { stop_price, ..*wanted };
         let checked = check_order(&self.listings, self.post_only, wanted);
         let (place, entered) =
             checked.map_err(|refusal| (CancelRejectReason::Other, refusal.text.into()))?;

@@ -176,6 +176,11 @@ impl Exchange {
         self.orders.begin_session(client);
     }
 
+    /// A client is gone, and its session too.
+    pub fn end_session(&mut self, client: ClientId) {
+        self.orders.end_session(client);
+    }
+
     /// A client is gone: its orders go too.
     pub fn cancel_all(
         &mut self,

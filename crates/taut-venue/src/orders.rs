@@ -45,6 +45,8 @@ pub struct ClientOrder {
     pub account: Option<ShortText>,
     /// As the engine was told last; its lots are OrderQty (38).
     pub order: NewOrder,
+    /// Its stop has been reached: it waits for nothing any more.
+    pub is_triggered: bool,
     /// The cancel or replace request that is being executed.
     pub request: Option<ShortText>,
     /// What that request makes of the order, if it replaces it, and of its Account (1).
@@ -159,6 +161,14 @@ impl ClientOrders {
         }
     }
 
+    /// A client's session is over for good: only its open orders are remembered.
+    pub fn end_session(&mut self, client: ClientId) {
+        if let Some(known) = self.known.get_mut(client.0) {
+            known.retain(|_, known| matches!(known, Known::Open(_) | Known::Former(_)));
+            known.shrink_to_fit();
+        }
+    }
+
     /// What the ClOrdID stands for, if the client has used it.
     pub fn known(&self, client: ClientId, cl_ord_id: &ShortText) -> Option<Known> {
         self.known.get(client.0)?.get(cl_ord_id).copied()
@@ -191,6 +201,7 @@ impl ClientOrders {
             cl_ord_id,
             account,
             order,
+            is_triggered: false,
             request: None,
             replacement: None,
             traded: Lots::ZERO,

@@ -96,6 +96,11 @@ impl Reporter {
                 }
             }
             Event::Replaced { order_id, .. } => self.replaced(utc, of, order_id, orders, send),
+            Event::Triggered { order_id } => {
+                if let Some(order) = orders.get_mut(order_id) {
+                    order.is_triggered = true;
+                }
+            }
             // Nobody reduces a client's order, refused requests are answered where they are asked
             // for, and the rest is market data.
             _ => {}

@@ -72,6 +72,7 @@ pub struct Venue<K: Kernel = EpollKernel, O = ()> {
     flow_commands_per_poll: u32,
     heartbeat_interval: Nanos,
     cancel_on_disconnect: bool,
+    reset_on_logon: bool,
 }
 
 /// Who is connected. Requests are served between the loop's turns.
@@ -160,6 +161,7 @@ impl<K: Kernel> Venue<K> {
             flow_commands_per_poll: config.flow_commands_per_poll,
             heartbeat_interval: config.heartbeat_interval,
             cancel_on_disconnect: config.cancel_on_disconnect,
+            reset_on_logon: config.reset_on_logon,
         })
     }
 
@@ -179,6 +181,7 @@ impl<K: Kernel> Venue<K> {
             flow_commands_per_poll: self.flow_commands_per_poll,
             heartbeat_interval: self.heartbeat_interval,
             cancel_on_disconnect: self.cancel_on_disconnect,
+            reset_on_logon: self.reset_on_logon,
         })
     }
 }
@@ -339,11 +342,12 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
                 if let Some((_, connection)) = out.clients.at(session.slot) {
                     connection.transmit(now, out.io);
                 }
-                let client = out.close(now, session);
-                if self.cancel_on_disconnect
-                    && let Some(client) = client
-                {
+                let Some(client) = out.close(now, session) else { continue };
+                if self.cancel_on_disconnect {
                     self.exchange.cancel_all(now, client, &mut out)?;
+                }
+                if self.reset_on_logon {
+                    self.exchange.end_session(client);
                 }
                 continue;
             }

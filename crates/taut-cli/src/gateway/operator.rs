@@ -1,29 +1,22 @@
 //! What an operator asks of a running gateway.
 
-use serde::Serialize;
 use taut_runner::service::{ControlClient, ControlReply, ControlRequest};
 
 use crate::exit::Failure;
 use crate::gateway::which::{Which, failure};
+use crate::terminal;
 
 fn connect(which: &Which) -> Result<ControlClient, Failure> {
     ControlClient::connect(&which.gateway).map_err(failure)
 }
 
-fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string(value).map_err(|error| Failure::run("JSON", error))?;
-    println!("{text}");
-    Ok(())
-}
-
 /// Has it do something.
 pub fn act(which: &Which, request: &ControlRequest) -> Result<(), Failure> {
     match connect(which)?.ask(request).map_err(failure)? {
-        ControlReply::Done if which.json => print_json(&serde_json::json!({ "done": true })),
-        ControlReply::Done => {
-            println!("done");
-            Ok(())
+        ControlReply::Done if which.json => {
+            terminal::print_json(&serde_json::json!({ "done": true }))
         }
+        ControlReply::Done => terminal::print("done"),
         other => Err(Failure::Run(format!("{other:?} is no answer to this"))),
     }
 }
@@ -35,21 +28,31 @@ pub fn status(which: &Which) -> Result<(), Failure> {
         return Err(Failure::Run(format!("{reply:?} is no status")));
     };
     if which.json {
-        return print_json(&status);
+        return terminal::print_json(&status);
     }
     let yes = |is: bool| if is { "yes" } else { "no" };
-    println!("gateway '{}', process {}, up {} s", status.name, status.process, status.up_seconds);
-    println!("  order entry  {}", if status.order_entry { "up" } else { "down" });
-    println!("  books sound  {}, {} instruments", yes(status.books_sound), status.instruments);
-    println!("  killed       {}", yes(status.killed));
-    println!("  open orders  {}", status.open_orders);
+    terminal::print(format_args!(
+        "gateway '{}', process {}, up {} s",
+        status.name, status.process, status.up_seconds
+    ))?;
+    terminal::print(format_args!(
+        "  order entry  {}",
+        if status.order_entry { "up" } else { "down" }
+    ))?;
+    terminal::print(format_args!(
+        "  books sound  {}, {} instruments",
+        yes(status.books_sound),
+        status.instruments
+    ))?;
+    terminal::print(format_args!("  killed       {}", yes(status.killed)))?;
+    terminal::print(format_args!("  open orders  {}", status.open_orders))?;
     for strategy in &status.strategies {
         let state = if strategy.attached { "attached" } else { "not attached" };
-        println!("  strategy     {}: {state}", strategy.name);
+        terminal::print(format_args!("  strategy     {}: {state}", strategy.name))?;
     }
     let counted = status.counters.iter().filter(|(_, count)| *count > 0);
     let counted: Vec<String> = counted.map(|(name, count)| format!("{name} {count}")).collect();
-    println!("  counted      {}", counted.join(", "));
+    terminal::print(format_args!("  counted      {}", counted.join(", ")))?;
     Ok(())
 }
 
@@ -57,14 +60,14 @@ pub fn status(which: &Which) -> Result<(), Failure> {
 pub fn orders(which: &Which) -> Result<(), Failure> {
     let orders = connect(which)?.orders().map_err(failure)?;
     if which.json {
-        return print_json(&orders);
+        return terminal::print_json(&orders);
     }
-    println!(
+    terminal::print(format_args!(
         "{:<16} {:<12} {:<15} {:<4} {:>14} {:>12} {:>12} state",
         "id", "strategy", "symbol", "side", "price", "quantity", "open"
-    );
+    ))?;
     for order in &orders {
-        println!(
+        terminal::print(format_args!(
             "{:<16} {:<12} {:<15} {:<4} {:>14} {:>12} {:>12} {}",
             order.id,
             order.strategy,
@@ -74,7 +77,7 @@ pub fn orders(which: &Which) -> Result<(), Failure> {
             order.quantity,
             order.open,
             order.state
-        );
+        ))?;
     }
     Ok(())
 }
@@ -83,14 +86,17 @@ pub fn orders(which: &Which) -> Result<(), Failure> {
 pub fn positions(which: &Which) -> Result<(), Failure> {
     let positions = connect(which)?.positions().map_err(failure)?;
     if which.json {
-        return print_json(&positions);
+        return terminal::print_json(&positions);
     }
-    println!("{:<15} {:>7} {:>14} {:>16}", "symbol", "account", "quantity", "average price");
+    terminal::print(format_args!(
+        "{:<15} {:>7} {:>14} {:>16}",
+        "symbol", "account", "quantity", "average price"
+    ))?;
     for held in &positions {
-        println!(
+        terminal::print(format_args!(
             "{:<15} {:>7} {:>14} {:>16}",
             held.symbol, held.account, held.quantity, held.average_price
-        );
+        ))?;
     }
     Ok(())
 }

@@ -188,14 +188,14 @@ impl OrderSession {
                         Ok(_) => {}
                     }
                     let outcome =
-                        application(reports, &mut books, reconcile, (&message, read), is_resend);
+                        application(reports, &mut books, reconcile, (&message, &read), is_resend);
                     if let Some(order) = outcome.order.filter(|_| outcome.asks) {
                         reconcile.want(order.order);
                     }
                 }
                 Event::Rejected => {
                     let read = message.order_flow();
-                    application(reports, &mut books, reconcile, (&message, read), false);
+                    application(reports, &mut books, reconcile, (&message, &read), false);
                 }
                 Event::LoggedOn => {
                     (self.failed_logons, self.phase) = (0, Phase::Reconciling);
@@ -413,12 +413,12 @@ fn application(
     reports: &mut Reports,
     books: &mut Books<'_, '_>,
     reconcile: &mut Reconcile,
-    (message, read): (&Received<'_>, Result<OrderFlow<'_>, FixError>),
+    (message, read): (&Received<'_>, &Result<OrderFlow<'_>, FixError>),
     is_resend: bool,
 ) -> Outcome {
     match read {
         Ok(OrderFlow::ExecutionReport(report)) => {
-            let outcome = reports.execution(books, is_resend, &report);
+            let outcome = reports.execution(books, is_resend, report);
             if let Some(order) = outcome.order.filter(|_| outcome.is_answer) {
                 reconcile.settled(order.order);
             }
@@ -430,7 +430,7 @@ fn application(
             Outcome { asks: outcome.asks && !outcome.is_answer, ..outcome }
         }
         Ok(OrderFlow::OrderCancelReject(reject)) => {
-            let outcome = reports.cancel_reject(books, &reject);
+            let outcome = reports.cancel_reject(books, reject);
             let order = outcome.order.and_then(|request| books.table.get(request.order));
             // Too late, says the venue, or unknown: how the order ended is to come, or was missed.
             let is_over = reject.reason.is_some_and(|reason| reason.code() < 2);

@@ -92,3 +92,6 @@ pub fn meaning(report: &ExecutionReport<'_>) -> Meaning {
     let is_strange = matches!(report.exec_type, X::Other(_)) || told.is_none();
     Meaning { event, told, is_strange }
 }
+
+#[cfg(test)]
+mod tests;

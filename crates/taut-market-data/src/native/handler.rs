@@ -173,7 +173,14 @@ impl NativeFeed {
                 Ok(Message::SnapshotLevels(part))
                     if self.arbiter.sequencer().stream_id() == Some(stream) =>
                 {
-                    self.loading.part(self.followed.place(part.part.instrument), stream, &part)
+                    let at = self.followed.place(part.part.instrument);
+                    let is_live = self.arbiter.sequencer().is_live();
+                    match self.followed.books.get(at) {
+                        Some(book) if book.is_waiting() || !is_live => {
+                            self.loading.part(at, stream, &part)
+                        }
+                        _ => Loaded::Nothing,
+                    }
                 }
                 Ok(_) => Loaded::Nothing,
                 Err(_) => {

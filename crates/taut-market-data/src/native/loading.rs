@@ -6,9 +6,9 @@ use taut_types::SequenceNumber;
 use crate::native::block::SnapshotBegin;
 use crate::native::message::SnapshotLevels;
 
-/// Snapshots that are put together at a time. The venue sends one after the other, but the end of
-/// one may come behind the beginning of the next.
-const COUNT: usize = 2;
+/// Snapshots that are put together at a time. The venue sends one after the other, but small ones
+/// follow so closely that the network mixes them.
+const COUNT: usize = 8;
 
 /// What became of a part of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub(crate) enum Loaded {
 #[derive(Debug)]
 pub(crate) struct Loading {
     slots: [Slot; COUNT],
-    /// The slot that was begun last.
-    newest: usize,
+    /// How many were begun.
+    begun: u64,
 }
 
 /// Which snapshot it is.
@@ -45,20 +45,36 @@ struct Of {
 struct Slot {
     book: LevelBook,
     of: Option<Of>,
-    last: SequenceNumber,
-    /// Levels that have not come.
-    missing: u32,
+    /// Which of all it is, counted.
+    number: u64,
+    /// The last packet that it contains, and how many levels it has: its first packet says so,
+    /// which need not come first.
+    head: Option<(SequenceNumber, u32)>,
+    /// How many levels have come.
+    levels: u32,
+}
+
+impl Slot {
+    /// What the slot in this place is now.
+    const fn outcome(&self, place: usize) -> Loaded {
+        match self.head {
+            Some((_, levels)) if levels == self.levels => Loaded::Complete(place),
+            Some((_, levels)) if levels < self.levels => Loaded::Malformed,
+            _ => Loaded::Nothing,
+        }
+    }
 }
 
 impl Loading {
     pub(crate) fn new(level_capacity: usize) -> Self {
-        let slot = || Slot {
+        let slot = |_| Slot {
             book: LevelBook::with_capacity(level_capacity),
             of: None,
-            last: SequenceNumber(0),
-            missing: 0,
+            number: 0,
+            head: None,
+            levels: 0,
         };
-        Self { slots: core::array::from_fn(|_| slot()), newest: 0 }
+        Self { slots: core::array::from_fn(slot), begun: 0 }
     }
 
     /// Forgets all of them.
@@ -66,36 +82,23 @@ impl Loading {
         self.slots.iter_mut().for_each(|slot| slot.of = None);
     }
 
-    /// Begins with a snapshot for the book in this place.
+    /// Takes the beginning of a snapshot for the book in this place.
     pub(crate) fn begin(&mut self, at: usize, stream: u32, begin: &SnapshotBegin) -> Loaded {
-        let of = Some(Of { at, stream, id: begin.snapshot_id });
-        if self.slots.iter().any(|slot| slot.of == of) {
+        let Some((place, slot)) = self.slot(Of { at, stream, id: begin.snapshot_id }) else {
             return Loaded::Nothing;
-        }
-        // The same book's former one is of no use any more; else the older gives way.
-        let same = |slot: &Slot| slot.of.is_some_and(|of| of.at == at);
-        let place = self.slots.iter().position(same);
-        let free = || self.slots.iter().position(|slot| slot.of.is_none());
-        let place = place.or_else(free).unwrap_or((self.newest + 1) % COUNT);
-        self.newest = place;
-        let Some(slot) = self.slots.get_mut(place) else { return Loaded::Nothing };
-        slot.book.clear();
-        (slot.of, slot.last, slot.missing) = (of, begin.last_sequence, begin.level_count);
-        if slot.missing == 0 { Loaded::Complete(place) } else { Loaded::Nothing }
+        };
+        slot.head = Some((begin.last_sequence, begin.level_count));
+        self.conclude(place)
     }
 
     /// Takes levels. Those that are there already came twice and do not count.
     pub(crate) fn part(&mut self, at: usize, stream: u32, part: &SnapshotLevels<'_>) -> Loaded {
-        let of = Some(Of { at, stream, id: part.part.snapshot_id });
-        let Some(place) = self.slots.iter().position(|slot| slot.of == of) else {
+        let Some((place, slot)) = self.slot(Of { at, stream, id: part.part.snapshot_id }) else {
             return Loaded::Nothing;
         };
-        let Some(slot) = self.slots.get_mut(place) else { return Loaded::Nothing };
         for level in part.levels.iter() {
             match slot.book.apply(level.side, level.price, level.lots, level.order_count) {
-                Ok(change) if change.action == LevelAction::Inserted && slot.missing > 0 => {
-                    slot.missing -= 1;
-                }
+                Ok(change) if change.action == LevelAction::Inserted => slot.levels += 1,
                 Ok(change) if change.action == LevelAction::Updated => {}
                 Err(BookError::Limit(_)) => {
                     slot.of = None;
@@ -107,14 +110,51 @@ impl Loading {
                 }
             }
         }
-        if slot.missing == 0 { Loaded::Complete(place) } else { Loaded::Nothing }
+        self.conclude(place)
     }
 
     /// Takes a complete snapshot out: the place of the book that it is for, its last packet, and
     /// the book to exchange for that one.
     pub(crate) fn take(&mut self, place: usize) -> Option<(usize, SequenceNumber, &mut LevelBook)> {
         let slot = self.slots.get_mut(place)?;
-        let of = slot.of.take()?;
-        Some((of.at, slot.last, &mut slot.book))
+        let (of, (last, _)) = (slot.of.take()?, slot.head?);
+        Some((of.at, last, &mut slot.book))
+    }
+
+    fn conclude(&mut self, place: usize) -> Loaded {
+        let Some(slot) = self.slots.get_mut(place) else { return Loaded::Nothing };
+        let outcome = slot.outcome(place);
+        if outcome == Loaded::Malformed {
+            slot.of = None;
+        }
+        outcome
+    }
+
+    /// The slot of this snapshot; a new one gets that of the same book's former one, a free one, or
+    /// the oldest. None of one that is older than what there is for its book.
+    fn slot(&mut self, of: Of) -> Option<(usize, &mut Slot)> {
+        let of_book = |slot: &Slot| slot.of.is_some_and(|other| other.at == of.at);
+        let place = match self.slots.iter().position(of_book) {
+            Some(place) => {
+                let other = self.slots.get(place)?.of?;
+                let is_late =
+                    other.stream == of.stream && of.id.wrapping_sub(other.id).cast_signed() < 0;
+                if is_late {
+                    return None;
+                }
+                place
+            }
+            None => {
+                let by_age = |(_, slot): &(usize, &Slot)| (slot.of.is_some(), slot.number);
+                self.slots.iter().enumerate().min_by_key(by_age)?.0
+            }
+        };
+        let slot = self.slots.get_mut(place)?;
+        if slot.of != Some(of) {
+            self.begun += 1;
+            slot.book.clear();
+            (slot.of, slot.number, slot.head, slot.levels) = (Some(of), self.begun, None, 0);
+        }
+        Some((place, slot))
     }
 }

@@ -98,7 +98,6 @@ struct Trading<'a, 'm> {
 }
 
 impl<'a, 'm> Trading<'a, 'm> {
-    #[expect(clippy::too_many_arguments, reason = "what a process has, once")]
     fn open(
         file: &GatewayFile,
         regions: &Regions<'m>,

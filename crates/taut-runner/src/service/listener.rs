@@ -168,7 +168,7 @@ impl<'a> Listener<'a> {
     fn replies(&mut self, at: usize, request: ControlRequest) -> Vec<(ControlReply, Vec<OwnedFd>)> {
         let replied = match request {
             ControlRequest::Attach { strategy } => {
-                return vec![self.attach(at, &strategy).unwrap_or_else(|text| failed(text))];
+                return vec![self.attach(at, &strategy).unwrap_or_else(failed)];
             }
             ControlRequest::Status => self.ask(Command::Status).map(|answer| match answer {
                 Answer::Status(glance) => vec![self.status(glance)],

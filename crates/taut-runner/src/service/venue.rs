@@ -49,6 +49,10 @@ pub struct VenueFile {
     /// Whether a client that leaves takes its orders with it.
     #[serde(default = "yes")]
     pub cancel_on_disconnect: bool,
+    /// Whether the sequence numbers start again with every Logon; otherwise a client is sent again
+    /// what it missed.
+    #[serde(default = "yes")]
+    pub reset_on_logon: bool,
     /// What is traded; the order gives each its number.
     pub instruments: Vec<InstrumentSettings>,
     /// The crowd.
@@ -160,6 +164,7 @@ fn open(file: &VenueFile) -> Result<(Venue<EpollKernel>, SocketAddrV4), RunnerEr
     let stream_id = (utc().0 / 1_000) as u32 ^ process_id().rotate_left(16);
     let mut config = simulator::config(&settings, &simulator, stream_id)?;
     config.cancel_on_disconnect = file.cancel_on_disconnect;
+    config.reset_on_logon = file.reset_on_logon;
     config.comp_id = CompId::new(file.comp_id.as_bytes())
         .ok_or_else(|| RunnerError::setting("comp_id", &file.comp_id, "a FIX CompID"))?;
     let at = |key: &str, address: SocketAddrV4| {

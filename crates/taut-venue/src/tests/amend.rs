@@ -304,6 +304,12 @@ fn a_stop_waits_for_a_trade_at_its_price() {
     let sold: Vec<_> = sold.map(|it| (it.id, it.cum, it.leaves)).collect();
     assert_eq!(sold, [(7, 1, 0), (1, 1, 4), (3, 2, 0), (1, 3, 2), (4, 2, 7), (1, 5, 0)]);
     assert_eq!(rig.venue.book().order_count(), 2);
+    // What has been triggered does not wait again, whatever a replacement says of its stop.
+    let again = stop(0, limit(0, Side::Sell, 8, "101.00"), "95.00");
+    client.request(rig.now, &replace(70, 4, again));
+    rig.until(&mut client, |client| client.reports.len() == 8);
+    let best = rig.venue.book().best(Side::Sell).map(|level| (level.price.0, level.lots.0));
+    assert_eq!(best, Some((2 * 10_100, 6)));
     // One that waits can be replaced and cancelled.
     client.reports.clear();
     client.request(rig.now, &replace(8, 5, stop(0, market(0, Side::Sell, 3), "95.00")));

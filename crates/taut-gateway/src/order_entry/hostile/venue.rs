@@ -18,6 +18,7 @@ enum Habit {
 
 pub struct ScriptedVenue {
     line: Option<Handle>,
+    is_logged_on: bool,
     inbox: Vec<u8>,
     next: u64,
     /// Every message that came, as text.
@@ -35,6 +36,7 @@ impl ScriptedVenue {
         io.listen(&address, &StreamOptions::default()).unwrap();
         Self {
             line: None,
+            is_logged_on: false,
             inbox: Vec::new(),
             next: 1,
             received: Vec::new(),
@@ -61,6 +63,7 @@ impl ScriptedVenue {
         match *completion {
             Completion::Accepted { stream, .. } => {
                 (self.line, self.inbox) = (Some(stream), Vec::new());
+                self.is_logged_on = false;
                 io.receive(stream).unwrap();
             }
             Completion::Received { stream, bytes } if self.line == Some(stream) => {
@@ -103,7 +106,10 @@ impl ScriptedVenue {
             self.next = next;
         }
         let (habit, plain) = match kind.as_str() {
+            // One in the middle answers ours.
+            "A" if self.is_logged_on => return,
             "A" => {
+                self.is_logged_on = true;
                 let reset = message.contains("|141=Y|");
                 if reset {
                     self.next = 1;
