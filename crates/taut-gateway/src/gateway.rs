@@ -8,11 +8,11 @@ use taut_io::{
     Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, Operation,
 };
 use taut_market_data::{BestPrices, FeedHandler, FeedRequest, Soundness, Source};
-use taut_oms::{KillCause, KillScope, KillSwitch, Reference};
+use taut_oms::{KillCause, KillScope, KillSwitch, PositionReport, Reference};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Clock, DatagramInfo, SysError};
 use taut_types::{
-    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, SequenceNumber, Side,
+    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, Price, SequenceNumber, Side,
 };
 
 use crate::client::{Client, GatewayState};
@@ -36,6 +36,8 @@ const PACKETS_IN_A_ROW: usize = 8;
 const REQUESTS_IN_A_ROW: usize = 64;
 /// Time between two rounds of housekeeping.
 const HOUSEKEEPING: Nanos = Nanos::from_millis(1);
+/// Instruments whose positions are valued in one round of housekeeping.
+const MARKED_IN_A_ROW: usize = 32;
 /// Updates of orders that one receive may bring without memory being taken for them.
 const UPDATES: usize = 1_024;
 /// Orders, two lines, snapshots, packets sent again (or two streams), and some of an observer.
@@ -66,6 +68,8 @@ struct Core<'m, C, F, O> {
     updates: Vec<OrderUpdate>,
     /// Whether orders could be sent, as the clients were told last.
     was_up: bool,
+    /// The instrument whose positions were valued last.
+    marked: usize,
     observer: O,
     client: C,
     recorders: Recorders<'m>,
@@ -147,6 +151,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
             orders: OrderSession::connect(config, io, now)?,
             updates: Vec::with_capacity(UPDATES),
             was_up: false,
+            marked: 0,
             observer: (),
             client,
             recorders: Recorders::new(regions)?,
@@ -168,7 +173,9 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
     ) -> Result<Gateway<'m, C, F, K, O>, GatewayError> {
         let Self { mut events, core, housekeeping_due } = self;
         observer.on_start(events.io(), &core.clock)?;
-        let Core { clock, feed, streams, instruments, market, orders, updates, was_up, .. } = core;
+        let Core {
+            clock, feed, streams, instruments, market, orders, updates, was_up, marked, ..
+        } = core;
         let Core { client, recorders, shared_counters, hot, received, fault, .. } = core;
         let core = Core {
             clock,
@@ -179,6 +186,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
             orders,
             updates,
             was_up,
+            marked,
             observer,
             client,
             recorders,
@@ -251,6 +259,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         core.with_client(|client, clock, state| client.timer(clock, state, now));
         core.tell_order_entry(now);
         core.orders.kill_switch_mut().handle_timeout(now);
+        core.mark_some();
         // A loss, a timer that nobody refreshed.
         self.cancel_what_was_killed()?;
         let core = &self.core;
@@ -395,10 +404,9 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         self.core.orders.risk().position(instrument, AccountId(0))
     }
 
-    /// What is held of an instrument in an account.
-    #[must_use]
-    pub fn position_of(&self, instrument: InstrumentId, account: AccountId) -> Position {
-        self.core.orders.position(Owner::default(), instrument, account)
+    /// What every strategy holds, with its profit.
+    pub fn positions(&self) -> impl Iterator<Item = PositionReport> {
+        self.core.orders.positions()
     }
 
     /// Everything counted so far.
@@ -501,6 +509,23 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
             self.with_client(|client, clock, state| {
                 client.gateway_event(clock, state, now, &event);
             });
+        }
+    }
+
+    /// Values what is held at the middle of the market, some instruments at a time.
+    fn mark_some(&mut self) {
+        for _ in 0..MARKED_IN_A_ROW.min(self.instruments.len()) {
+            self.marked =
+                if self.marked + 1 < self.instruments.len() { self.marked + 1 } else { 0 };
+            let Some(instrument) = self.instruments.get(self.marked).map(Instrument::id) else {
+                return;
+            };
+            let Reference { bid: Some(bid), ask: Some(ask), .. } =
+                self.market.reference(instrument)
+            else {
+                continue;
+            };
+            self.orders.mark(instrument, Price(bid.0.midpoint(ask.0)));
         }
     }
 

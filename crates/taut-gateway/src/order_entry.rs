@@ -12,8 +12,8 @@ use taut_fix_engine::BackOff;
 use taut_io::{Handle, Io, IoError, Kernel};
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{
-    KillSwitch, Modify, Order, OrderState, OrderTable, Permit, Quarantine, Reference, Risk,
-    TableError,
+    KillSwitch, Modify, Order, OrderState, OrderTable, Permit, PositionKey, PositionReport,
+    Positions, Quarantine, Reference, Risk, RiskInstrument, TableError,
 };
 use taut_sys::{Address, Clock};
 use taut_types::{
@@ -89,6 +89,7 @@ pub(crate) struct OrderSession {
     instruments: Box<[Instrument]>,
     table: OrderTable,
     risk: Risk,
+    positions: Positions,
     reports: Reports,
     reconcile: Reconcile,
     risk_rejects: u64,
@@ -224,12 +225,27 @@ impl OrderSession {
     /// What the gateway holds.
     pub(crate) fn position(
         &self,
-        _owner: Owner,
+        owner: Owner,
         instrument: InstrumentId,
         account: AccountId,
     ) -> Position {
-        let lots = self.risk.position(instrument, account);
-        Position { instrument, account, lots, average_price: Price(0) }
+        let Owner { user, strategy } = owner;
+        let held = self.positions.get(PositionKey { account, user, strategy, instrument });
+        let lots = held.map_or(Lots::ZERO, |held| held.lots());
+        let of = self.instruments.get(instrument.0 as usize).and_then(RiskInstrument::of);
+        let average = held.zip(of).and_then(|(held, of)| held.average(of.lot_value));
+        Position { instrument, account, lots, average_price: average.unwrap_or_default() }
+    }
+
+    /// Values what is held of an instrument at this price.
+    pub(crate) fn mark(&mut self, instrument: InstrumentId, price: Price) {
+        self.risk.mark(instrument, price);
+        self.positions.mark(instrument, price);
+    }
+
+    /// Every position, with its profit.
+    pub(crate) fn positions(&self) -> impl Iterator<Item = PositionReport> {
+        self.positions.reports()
     }
 
     #[inline]
@@ -477,14 +493,17 @@ impl OrderSession {
 
     /// The orders, and who is told of them.
     fn books<'a, 'm>(
-        (table, risk, instruments): (&'a mut OrderTable, &'a mut Risk, &'a [Instrument]),
+        (table, risk, positions, instruments): Held<'a>,
         recorders: Option<&'a mut Recorders<'m>>,
         updates: &'a mut Vec<OrderUpdate>,
         now: Nanos,
     ) -> Books<'a, 'm> {
-        Books { table, risk, instruments, recorders, updates, now }
+        Books { table, risk, positions, instruments, recorders, updates, now }
     }
 }
+
+/// What a report may change, and what it is read by.
+type Held<'a> = (&'a mut OrderTable, &'a mut Risk, &'a mut Positions, &'a [Instrument]);
 
 /// The text of a request.
 fn cl_ord_id(request: RequestId) -> ShortText {

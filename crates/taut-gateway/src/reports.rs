@@ -4,8 +4,8 @@ pub mod meaning;
 
 use taut_fix::{ExecutionReport, LongText, OrderCancelReject};
 use taut_oms::{
-    Amount, Change, ExecId, Order, OrderEvent, OrderState, OrderTable, Quarantine, Quarantined,
-    Report, RequestKind, Risk, Trouble,
+    Amount, Change, ExecId, Fill, Order, OrderEvent, OrderState, OrderTable, PositionKey,
+    Positions, Quarantine, Quarantined, Report, RequestKind, Risk, Trade, Trouble,
 };
 use taut_types::{Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
 
@@ -20,6 +20,7 @@ const TROUBLES_KEPT: usize = 256;
 pub(crate) struct Books<'a, 'm> {
     pub(crate) table: &'a mut OrderTable,
     pub(crate) risk: &'a mut Risk,
+    pub(crate) positions: &'a mut Positions,
     pub(crate) instruments: &'a [Instrument],
     pub(crate) recorders: Option<&'a mut Recorders<'m>>,
     pub(crate) updates: &'a mut Vec<OrderUpdate>,
@@ -242,6 +243,7 @@ fn count_exposure(books: &mut Books<'_, '_>, change: &Change) {
     let (id, terms, risk) = (change.id, &order.terms, &mut *books.risk);
     let mut counted = change.exposure_was;
     for fill in change.fills.iter().flatten() {
+        count_position(books.positions, fill);
         let open = Lots(fill.lots.0.clamp(0, counted.0));
         if open > Lots::ZERO {
             risk.filled(terms, open, fill.price, Amount::ZERO);
@@ -265,6 +267,19 @@ fn count_exposure(books: &mut Books<'_, '_>, change: &Change) {
         }
         (false, false) => {}
     }
+}
+
+/// Moves the position of whose order it is.
+fn count_position(positions: &mut Positions, fill: &Fill) {
+    let Fill { order, instrument, account, side, price, lots, .. } = *fill;
+    let (user, strategy) = (order.user(), order.strategy());
+    let key = PositionKey { account, user, strategy, instrument };
+    let trade = Trade { side, lots: Lots(lots.0.saturating_abs()), price, fee: Amount::ZERO };
+    // There is room for every strategy in every instrument that risk knows.
+    let _ = match lots < Lots::ZERO {
+        false => positions.filled(key, &trade),
+        true => positions.busted(key, &trade),
+    };
 }
 
 /// What the owner of an order is told of an event, besides its trades.

@@ -204,7 +204,8 @@ impl Positions {
         let mask = self.places.len() - 1;
         let word = u64::from(key.instrument.0) << 16
             | u64::from(key.account.0) << 8
-            | u64::from(key.strategy.0);
+            | u64::from(key.strategy.0)
+            | u64::from(key.user.0) << 48;
         // Fibonacci hashing: the upper half of the product depends on all bits of the key.
         let mut place = (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
         // Half of the places are free: it ends.

@@ -82,20 +82,26 @@ pub fn orders(which: &Which) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is held.
+/// What is held, and its profit.
 pub fn positions(which: &Which) -> Result<(), Failure> {
     let positions = connect(which)?.positions().map_err(failure)?;
     if which.json {
         return terminal::print_json(&positions);
     }
     terminal::print(format_args!(
-        "{:<15} {:>7} {:>14} {:>16}",
-        "symbol", "account", "quantity", "average price"
+        "{:<12} {:<15} {:>7} {:>12} {:>14} {:>16} {:>16}",
+        "strategy", "symbol", "account", "quantity", "average price", "realised", "unrealised"
     ))?;
     for held in &positions {
         terminal::print(format_args!(
-            "{:<15} {:>7} {:>14} {:>16}",
-            held.symbol, held.account, held.quantity, held.average_price
+            "{:<12} {:<15} {:>7} {:>12} {:>14} {:>16} {:>16}",
+            held.strategy,
+            held.symbol,
+            held.account,
+            held.quantity,
+            held.average_price,
+            held.realised,
+            held.unrealised
         ))?;
     }
     Ok(())

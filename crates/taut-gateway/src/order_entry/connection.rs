@@ -11,8 +11,8 @@ use taut_fix::{
 use taut_fix_engine::BackOff;
 use taut_io::{Io, Kernel};
 use taut_oms::{
-    ExecId, InstrumentStatus, OrderEvent, OrderTable, RequestKind, Risk, RiskInstrument, RiskSizes,
-    Trouble,
+    ExecId, InstrumentStatus, OrderEvent, OrderTable, Positions, RequestKind, Risk, RiskInstrument,
+    RiskSizes, Trouble,
 };
 use taut_sys::{Address, Clock, StreamOptions};
 use taut_types::{InstrumentId, Nanos, RequestId};
@@ -62,6 +62,7 @@ impl OrderSession {
             instruments: config.instruments.clone().into_boxed_slice(),
             table: OrderTable::with_capacity(config.order_capacity),
             risk: risk(config, now.mono),
+            positions: positions(config),
             reports: Reports::new(),
             reconcile: Reconcile::default(),
             risk_rejects: 0,
@@ -167,11 +168,12 @@ impl OrderSession {
         recorders: &mut Recorders<'_>,
         updates: &mut Vec<OrderUpdate>,
     ) {
-        let Self { link, index, reports, table, risk, instruments, reconcile, .. } = self;
+        let Self { link, index, reports, table, risk, positions, instruments, reconcile, .. } =
+            self;
         while let Some(delivery) = link.handle_bytes(now, bytes, index) {
             let Delivery { event, message, mut outbox } = delivery;
             let recorders = Some(&mut *recorders);
-            let parts = (&mut *table, &mut *risk, &**instruments);
+            let parts = (&mut *table, &mut *risk, &mut *positions, &**instruments);
             let mut books = Self::books(parts, recorders, &mut *updates, now.mono);
             match event {
                 Event::Application { sequence, poss_dup, poss_resend } => {
@@ -352,7 +354,8 @@ impl OrderSession {
 
     /// Nobody says where an order stands.
     fn unanswered(&mut self, now: Now, request: RequestId, updates: &mut Vec<OrderUpdate>) {
-        let parts = (&mut self.table, &mut self.risk, &*self.instruments);
+        let held = &mut self.positions;
+        let parts = (&mut self.table, &mut self.risk, held, &*self.instruments);
         let mut books = Self::books(parts, None, updates, now.mono);
         self.reports.trouble(&mut books, request, Trouble::Unanswered, ExecId::NONE);
     }
@@ -364,7 +367,8 @@ impl OrderSession {
         event: OrderEvent,
         updates: &mut Vec<OrderUpdate>,
     ) {
-        let parts = (&mut self.table, &mut self.risk, &*self.instruments);
+        let held = &mut self.positions;
+        let parts = (&mut self.table, &mut self.risk, held, &*self.instruments);
         let mut books = Self::books(parts, None, updates, now.mono);
         self.reports.happened(&mut books, request, event);
     }
@@ -381,6 +385,9 @@ impl OrderSession {
     }
 }
 
+/// Positions that there is room for: of a strategy in an instrument and an account.
+const POSITIONS: usize = 1 << 14;
+
 /// The limits of a gateway that trades for one account; all its instruments are traded. One whose
 /// lot is below 1e-9 is not known to risk, which refuses its orders.
 fn risk(config: &GatewayConfig, now: Nanos) -> Risk {
@@ -394,6 +401,17 @@ fn risk(config: &GatewayConfig, now: Nanos) -> Risk {
         }
     }
     risk
+}
+
+/// Positions of every strategy, in every instrument that is held.
+fn positions(config: &GatewayConfig) -> Positions {
+    let mut positions = Positions::with_capacity(POSITIONS, config.instruments.len());
+    for instrument in &config.instruments {
+        if let Some(definition) = RiskInstrument::of(instrument) {
+            positions.define(instrument.id(), definition.lot_value);
+        }
+    }
+    positions
 }
 
 /// Whether a message is for who sends orders.

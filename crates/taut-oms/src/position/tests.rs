@@ -9,8 +9,12 @@ use taut_types::StrategyId;
 
 /// Lots of a hundredth.
 const LOT_VALUE: i64 = 10_000_000;
-const KEY: PositionKey =
-    PositionKey { account: AccountId(1), strategy: StrategyId(2), instrument: InstrumentId(3) };
+const KEY: PositionKey = PositionKey {
+    account: AccountId(1),
+    user: taut_types::UserId(0),
+    strategy: StrategyId(2),
+    instrument: InstrumentId(3),
+};
 
 fn positions() -> Positions {
     let mut positions = Positions::with_capacity(16, 8);
@@ -161,6 +165,7 @@ fn every_key_has_a_position_of_its_own() {
     let mut positions = Positions::with_capacity(4_096, 64);
     (0..64).for_each(|id| positions.define(InstrumentId(id), LOT_VALUE));
     let key = |number: u32| PositionKey {
+        user: taut_types::UserId(0),
         account: AccountId((number % 8) as u8),
         strategy: StrategyId((number / 8 % 8) as u8),
         instrument: InstrumentId(number / 64),

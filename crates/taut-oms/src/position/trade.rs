@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use taut_types::{AccountId, InstrumentId, Lots, Price, Side, StrategyId};
+use taut_types::{AccountId, InstrumentId, Lots, Price, Side, StrategyId, UserId};
 
 use crate::amount::Amount;
 
@@ -11,7 +11,9 @@ use crate::amount::Amount;
 pub struct PositionKey {
     /// The account.
     pub account: AccountId,
-    /// The strategy.
+    /// The user.
+    pub user: UserId,
+    /// The user's strategy.
     pub strategy: StrategyId,
     /// The instrument.
     pub instrument: InstrumentId,

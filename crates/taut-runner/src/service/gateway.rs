@@ -18,7 +18,7 @@ use taut_sys::{
     Anchoring, Doorbell, Wait, Waiter, catch_stop_signals, monotonic, pin_to_cpu, set_timer_slack,
     wait_readable,
 };
-use taut_types::{AccountId, Instrument, Nanos};
+use taut_types::Nanos;
 
 use crate::child::SharedClock;
 use crate::error::RunnerError;
@@ -34,8 +34,6 @@ const PLACES: usize = 16;
 const BUSY_ROUNDS: u32 = 256;
 /// How long the session may take to log out.
 const LOGOUT: Nanos = Nanos::from_secs(5);
-/// Accounts that are looked at.
-const ACCOUNTS: u8 = 8;
 
 /// Runs a gateway until a stop signal comes or its operator ends it. `ready` is called once it can
 /// be found.
@@ -88,7 +86,6 @@ struct Trading<'a, 'm> {
     orders: SocketAddrV4,
     gateway: Gateway<'m, Hub<'m>, NativeFeed>,
     slots: Vec<SlotId>,
-    instruments: Vec<Instrument>,
     shared_clock: SharedClock<'m>,
     bell: &'a Doorbell,
     asked: Receiver<Command>,
@@ -142,7 +139,6 @@ impl<'a, 'm> Trading<'a, 'm> {
             orders,
             gateway,
             slots,
-            instruments,
             shared_clock,
             bell,
             asked,
@@ -225,13 +221,7 @@ impl<'a, 'm> Trading<'a, 'm> {
                 self.gateway.visit_orders(|order| orders.push(*order));
                 Answer::Orders(orders)
             }
-            Command::Positions => {
-                let accounts = || (0..ACCOUNTS).map(AccountId);
-                let of = |id| accounts().map(move |account| (id, account));
-                let held = self.instruments.iter().flat_map(|it| of(it.id()));
-                let held = held.map(|(id, account)| self.gateway.position_of(id, account));
-                Answer::Positions(held.filter(|held| held.lots.0 != 0).collect())
-            }
+            Command::Positions => Answer::Positions(self.gateway.positions().collect()),
             Command::Kill => done(self.gateway.kill(KillScope::All, KillCause::Command).map(drop)),
             Command::Revive => Answer::Done(self.gateway.revive(KillScope::All)),
             Command::CancelAll(owner) => {

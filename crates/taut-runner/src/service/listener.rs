@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
-use taut_gateway::{OpenOrder, Owner, Position};
+use taut_gateway::{OpenOrder, Owner};
 use taut_ipc::Segment;
+use taut_oms::{PositionKey, PositionReport};
 use taut_sys::{
     ControlListener, Doorbell, SysError, Wait, monotonic, process_id, stop_requests, wait_readable,
 };
@@ -315,15 +316,19 @@ impl<'a> Listener<'a> {
         in_parts(orders, line, |orders, more| ControlReply::Orders { orders, more })
     }
 
-    fn positions(&self, held: &[Position]) -> Vec<ControlReply> {
-        let line = |held: &Position| {
-            let instrument = self.instruments.get(held.instrument.0 as usize);
+    fn positions(&self, held: &[PositionReport]) -> Vec<ControlReply> {
+        let line = |held: &PositionReport| {
+            let PositionKey { account, user, strategy, instrument } = held.key;
+            let instrument = self.instruments.get(instrument.0 as usize);
             let qty = instrument.and_then(|instrument| instrument.qty(held.lots).ok());
             PositionLine {
+                strategy: self.name_of(Owner { user, strategy }),
                 symbol: symbol(instrument),
-                account: held.account.0,
+                account: account.0,
                 quantity: qty.map_or_else(|| "?".to_owned(), |qty| qty.to_string()),
-                average_price: held.average_price.to_string(),
+                average_price: held.average.unwrap_or_default().to_string(),
+                realised: held.realised.to_string(),
+                unrealised: held.unrealised.to_string(),
             }
         };
         in_parts(held, line, |positions, more| ControlReply::Positions { positions, more })

@@ -134,9 +134,11 @@ pub struct OrderLine {
     pub state: String,
 }
 
-/// What is held of an instrument in an account.
+/// What a strategy holds of an instrument in an account.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PositionLine {
+    /// The name of the strategy; its numbers when the settings have none.
+    pub strategy: String,
     /// The instrument.
     pub symbol: String,
     /// The account's number.
@@ -145,4 +147,8 @@ pub struct PositionLine {
     pub quantity: String,
     /// The price at which it was bought or sold, a decimal.
     pub average_price: String,
+    /// Profit of what was closed since the day began, a decimal.
+    pub realised: String,
+    /// Profit of what is open, at the middle of the market, a decimal.
+    pub unrealised: String,
 }

@@ -1,6 +1,7 @@
 //! What the two threads of a gateway's process say to each other.
 
-use taut_gateway::{OpenOrder, Owner, Position};
+use taut_gateway::{OpenOrder, Owner};
+use taut_oms::PositionReport;
 
 /// What the listening thread asks the trading one for.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub enum Answer {
     Done(bool),
     Status(Glance),
     Orders(Vec<OpenOrder>),
-    Positions(Vec<Position>),
+    Positions(Vec<PositionReport>),
     Failed(String),
 }
 

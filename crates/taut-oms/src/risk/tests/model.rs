@@ -191,7 +191,12 @@ fn nothing_is_allocated_once_it_is_built() {
             risk.traded(APPLE, ACCOUNT, Lots(-5), trade.price, Amount::ZERO);
             risk.ended(id(1), &larger, Lots(15));
             risk.mark(APPLE, price(100 + number % 2));
-            let key = PositionKey { account: ACCOUNT, strategy: STRATEGY, instrument: APPLE };
+            let key = PositionKey {
+                account: ACCOUNT,
+                user: taut_types::UserId(0),
+                strategy: STRATEGY,
+                instrument: APPLE,
+            };
             assert!(positions.filled(key, &trade).is_ok() && positions.busted(key, &trade).is_ok());
             let scope = KillScope::Strategy(STRATEGY);
             risk.kill_switch_mut().arm(scope, Nanos(1), now);
