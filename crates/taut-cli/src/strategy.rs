@@ -13,7 +13,7 @@ use crate::terminal;
 ///
 /// It waits for a gateway that is not there, and attaches again to one that was started again. At
 /// Ctrl-C it has its orders cancelled and ends. A strategy of your own attaches with
-/// `taut::runner::service::Attach`: see `examples/own-strategy`.
+/// `taut::runner::service::Attach`: see docs/gateway.md and `examples/strategy/quoter.rs`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum Strategy {
     /// Trade when the top of a book changes, at a bounded rate: to be measured, not to earn

@@ -237,7 +237,14 @@ fn strategies_come_and_go_at_a_gateway_that_is_watched_stopped_and_started_again
         world.is_attached("first") && world.is_attached("second")
     });
     world.until_orders("orders through the next gateway", 50);
-    assert!(world.ask(&["positions"]).is_array());
+    until("positions of both strategies in both instruments", DEADLINE, || {
+        let held = world.ask(&["positions"]);
+        let held = held.as_array().expect("positions");
+        let has = |strategy: &str, symbol: &str| {
+            held.iter().any(|line| line["strategy"] == strategy && line["symbol"] == symbol)
+        };
+        ["first", "second"].iter().all(|name| has(name, "ONE") && has(name, "TWO"))
+    });
 
     for strategy in [first, second] {
         interrupt(&strategy);

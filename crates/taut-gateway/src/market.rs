@@ -91,7 +91,7 @@ impl<F: FeedHandler> Market<F> {
     /// Whether every book can be trusted.
     #[inline]
     pub(crate) fn is_sound(&self) -> bool {
-        self.feed.is_settled()
+        self.feed.is_whole()
     }
 
     pub(crate) const fn feed(&self) -> &F {

@@ -96,9 +96,12 @@ pub trait FeedHandler {
     /// Moves the books.
     fn apply(&mut self, frame: Self::Frame<'_>, sink: &mut impl MarketSink);
 
-    /// Whether all books are sound, known to be so, and [`recover`](Self::recover) has nothing to
-    /// do.
+    /// Whether what is known of the books was told, and [`recover`](Self::recover) has nothing to
+    /// do. A book may be waiting for its snapshot.
     fn is_settled(&self) -> bool;
+
+    /// Whether every book is sound, and no snapshot is waited for.
+    fn is_whole(&self) -> bool;
 
     /// Brings the books up to date with what was kept for it, and tells of those that became sound
     /// or stale.

@@ -108,6 +108,24 @@ fn several_instruments_trade_and_each_is_told_over_losses() {
 }
 
 #[test]
+fn each_of_several_deep_books_is_told_though_its_snapshot_comes_late() {
+    let mut several = settings(9);
+    if let Some(simulator) = &mut several.simulator {
+        simulator.levels = 600;
+    }
+    for symbol in ["A", "B", "C"] {
+        let symbol = symbol.to_owned();
+        several.instruments.push(InstrumentSettings { symbol, ..Default::default() });
+    }
+    let (_, told) = run(several);
+    for number in 0..3 {
+        let name = format!("instrument: InstrumentId({number}),");
+        let count = told.iter().filter(|(_, event)| event.contains(&name)).count();
+        assert!(count > 100, "instrument {number}: {count} events");
+    }
+}
+
+#[test]
 fn an_observer_sees_it_go_on() {
     #[derive(Default)]
     struct Looks {

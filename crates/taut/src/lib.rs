@@ -106,6 +106,8 @@ pub mod prelude {
     #[cfg(feature = "market-data")]
     pub use taut_market_data::{BestPrices, Event, EventKind, FeedHandler, Soundness};
     #[cfg(feature = "runner")]
+    pub use taut_runner::service::Attach;
+    #[cfg(feature = "runner")]
     pub use taut_runner::{Mode, Outcome, Runner, RunnerError, Settings, Start};
     #[cfg(feature = "sys")]
     pub use taut_sys::{Clock, Wait};
@@ -122,6 +124,8 @@ mod pages {
     pub struct Readme;
     #[doc = include_str!("../../../docs/strategy.md")]
     pub struct Strategy;
+    #[doc = include_str!("../../../docs/gateway.md")]
+    pub struct Gateway;
     #[doc = include_str!("../../../docs/runner.md")]
     pub struct Runner;
     #[doc = include_str!("../../../docs/channels.md")]

@@ -285,6 +285,11 @@ impl FeedHandler for BinanceFeed {
         self.soundness == Soundness::Sound && !self.depth.is_stale()
     }
 
+    #[inline]
+    fn is_whole(&self) -> bool {
+        self.is_settled()
+    }
+
     #[cold]
     fn recover(&mut self, now: Nanos, sink: &mut impl MarketSink) {
         let current = self.current_soundness();

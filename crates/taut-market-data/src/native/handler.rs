@@ -55,6 +55,8 @@ pub struct NativeFeed {
     loading: Loading,
     /// How far the feed as a whole could be trusted when the books were looked at last.
     told: Soundness,
+    /// Whether every book was told to be sound.
+    are_all_sound: bool,
     /// A book changed between waiting and not since then.
     has_news: bool,
     /// Some book was good since the feed began.
@@ -100,6 +102,7 @@ impl NativeFeed {
             followed: Followed::new(config.instruments, config.level_capacity)?,
             loading: Loading::new(config.level_capacity),
             told: Soundness::Stale(Staleness::Joining),
+            are_all_sound: false,
             has_news: false,
             has_base: false,
             jumped: 0,
@@ -335,6 +338,11 @@ impl FeedHandler for NativeFeed {
             && self.arbiter.soundness() == Soundness::Sound
     }
 
+    #[inline]
+    fn is_whole(&self) -> bool {
+        self.are_all_sound && self.is_settled()
+    }
+
     #[cold]
     fn recover(&mut self, now: Nanos, sink: &mut impl MarketSink) {
         let Self { arbiter, followed, places, .. } = self;
@@ -372,6 +380,8 @@ impl FeedHandler for NativeFeed {
             }
             book.soundness = current;
         }
+        self.are_all_sound =
+            self.followed.books.iter().all(|book| book.soundness == Soundness::Sound);
     }
 
     fn handle_timeout(&mut self, now: Nanos) {
