@@ -34,6 +34,7 @@ fn the_samples_are_right_and_what_is_wrong_in_a_file_is_named() {
                 ("number = 1", "number = 300", "300"),
                 ("name = \"touch\"", "name = \"\"", "strategies[0].name"),
                 ("orders = \"127.0.0.1:9880\"", "orders = \"127.0.0.1:0\"", "venue.orders"),
+                ("reconnect_ms = [100, 30000]", "reconnect_ms = [9, 3]", "reconnect_ms = [9, 3]"),
             ][..],
         ),
         (
@@ -184,7 +185,7 @@ fn interrupt(program: &Process) {
 #[test]
 fn strategies_come_and_go_at_a_gateway_that_is_watched_stopped_and_started_again() {
     let world = World::new();
-    let venue = world.start_venue();
+    let mut venue = world.start_venue();
     let mut gateway = world.start_gateway();
     until("a session and sound books", DEADLINE, || {
         let status = world.status();
@@ -229,6 +230,17 @@ fn strategies_come_and_go_at_a_gateway_that_is_watched_stopped_and_started_again
     // Dropped by its operator it attaches again by itself.
     world.ask(&["drop", "first"]);
     until("another attachment", DEADLINE, || world.is_attached("first"));
+
+    // The venue dies and is started again: the gateway connects anew, and nobody else need know.
+    venue.kill();
+    until("no session", DEADLINE, || world.status()["order_entry"] == false);
+    let venue = world.start_venue();
+    until("a session with the next venue, and its books", DEADLINE, || {
+        let status = world.status();
+        status["order_entry"] == true && status["books_sound"] == true
+    });
+    world.until_orders("orders to the next venue", 50);
+    assert!(world.is_attached("first") && world.is_attached("second"));
 
     // The gateway dies; strategies wait for the next one.
     gateway.kill();

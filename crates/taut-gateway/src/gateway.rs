@@ -257,7 +257,12 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         core.orders.handle_timeout(self.events.io(), &core.clock, &mut core.updates);
         core.tell_updates(now);
         core.with_client(|client, clock, state| client.timer(clock, state, now));
+        let was_up = core.was_up;
         core.tell_order_entry(now);
+        if core.was_up && !was_up {
+            self.cancel_what_stayed_killed()?;
+        }
+        let core = &mut self.core;
         core.orders.kill_switch_mut().handle_timeout(now);
         core.mark_some();
         // A loss, a timer that nobody refreshed.
@@ -320,6 +325,13 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
             self.cancel_all(&scope.into())?;
         }
         Ok(())
+    }
+
+    /// What was killed while there was no session is cancelled now that there is one.
+    #[cold]
+    fn cancel_what_stayed_killed(&mut self) -> Result<(), GatewayError> {
+        let scopes: Vec<KillScope> = self.kill_switch().latched().map(|it| it.scope).collect();
+        scopes.into_iter().try_for_each(|scope| self.cancel_all(&scope.into()))
     }
 
     /// Cancels the open orders that the filter means.

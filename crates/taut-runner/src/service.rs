@@ -20,7 +20,7 @@ mod venue;
 
 pub use attach::{Attach, Attached};
 pub use client::{ControlClient, control_path};
-pub use file::{GATEWAY_SAMPLE, GatewayFile, StrategySettings};
+pub use file::{GATEWAY_SAMPLE, GatewayFile, SessionKeys, StrategySettings};
 pub use gateway::serve;
 pub use protocol::{ControlReply, ControlRequest, OrderLine, PositionLine, Status, StrategyLine};
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};

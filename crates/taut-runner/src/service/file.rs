@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use taut_gateway::Owner;
+use taut_gateway::{Owner, SessionSettings};
 use taut_sys::Wait;
-use taut_types::{Instrument, StrategyId, UserId};
+use taut_types::{Instrument, Nanos, StrategyId, UserId};
 
 use crate::error::RunnerError;
 use crate::reading;
@@ -42,12 +42,67 @@ pub struct GatewayFile {
     pub instruments: Vec<InstrumentSettings>,
     /// Who may attach.
     pub strategies: Vec<StrategySettings>,
+    /// How the order session is kept up.
+    #[serde(default)]
+    pub session: SessionKeys,
     /// Room for levels and orders.
     #[serde(default)]
     pub gateway: Capacities,
     /// What no order passes.
     #[serde(default)]
     pub risk: RiskSettings,
+}
+
+/// How the order session is kept up: [`SessionSettings`] in plain values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SessionKeys {
+    /// The file of the session's numbers; without one every start asks for new ones.
+    pub store: Option<PathBuf>,
+    /// Both numbers start again at 1 with every logon.
+    pub reset_on_logon: bool,
+    /// How long a request may stay without an answer before the venue is asked, in milliseconds.
+    pub request_timeout_ms: u32,
+    /// The shortest and the longest wait before the connection is tried again, in milliseconds.
+    pub reconnect_ms: [u32; 2],
+}
+
+impl Default for SessionKeys {
+    fn default() -> Self {
+        Self {
+            store: None,
+            reset_on_logon: false,
+            request_timeout_ms: 5_000,
+            reconnect_ms: [100, 30_000],
+        }
+    }
+}
+
+impl SessionKeys {
+    fn check(&self) -> Result<(), RunnerError> {
+        let [shortest, longest] = self.reconnect_ms;
+        if shortest == 0 || longest < shortest {
+            let value = format!("[{shortest}, {longest}]");
+            let remedy = "the shortest wait, above 0, and the longest";
+            return Err(RunnerError::setting("session.reconnect_ms", value, remedy));
+        }
+        if self.request_timeout_ms == 0 {
+            return Err(RunnerError::setting("session.request_timeout_ms", 0, "above 0"));
+        }
+        Ok(())
+    }
+
+    /// A venue that is not there is waited for.
+    pub(super) fn settings(&self) -> SessionSettings {
+        let [shortest, longest] = self.reconnect_ms.map(|ms| Nanos::from_millis(ms.into()));
+        SessionSettings {
+            store: self.store.clone(),
+            reset_on_logon: self.reset_on_logon,
+            waits_for_venue: true,
+            request_timeout: Nanos::from_millis(self.request_timeout_ms.into()),
+            reconnect: (shortest, longest),
+        }
+    }
 }
 
 /// A strategy that may attach.
@@ -121,6 +176,7 @@ impl GatewayFile {
                 return Err(RunnerError::setting(&key("number"), strategy.number, remedy));
             }
         }
+        self.session.check()?;
         self.venue.check()
     }
 

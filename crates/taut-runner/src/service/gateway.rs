@@ -8,7 +8,7 @@ use std::thread;
 use taut_fix::CompId;
 use taut_gateway::{
     FeedInput, FeedSockets, Gateway, GatewayConfig, GatewayError, Hub, OrderFilter, Regions,
-    SessionSettings, SlotId, StrategyRegions,
+    SlotId, StrategyRegions,
 };
 use taut_ipc::Segment;
 use taut_market_data::native::{NativeConfig, NativeFeed};
@@ -264,7 +264,7 @@ fn config(file: &GatewayFile, wait: Wait) -> Result<GatewayConfig, RunnerError> 
         sender_comp_id: comp_id(&file.venue.sender_comp_id)?,
         target_comp_id: comp_id(&file.venue.target_comp_id)?,
         heartbeat_interval: Nanos::from_secs(file.venue.heartbeat_seconds.into()),
-        session: SessionSettings { waits_for_venue: true, ..SessionSettings::default() },
+        session: file.session.settings(),
         order_capacity: file.gateway.orders,
         risk: file.risk.limits(),
         hot: wait != Wait::Block,
