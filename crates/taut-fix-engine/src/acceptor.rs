@@ -251,6 +251,11 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
     fn settle<K: Kernel>(&mut self, io: &mut Io<K>, now: Now, mut connection: Box<Connection>) {
         let endpoint = connection.endpoint.and_then(|at| self.endpoints.get_mut(at));
         connection.settle(io, now, endpoint, &mut self.index);
+        if connection.endpoint.is_some() && connection.is_ending() {
+            // A peer that has our end may connect anew before it closes this connection.
+            let fault = connection.transport.fault();
+            self.release(now, &mut connection, fault);
+        }
         let place = connection.transport.stream().index();
         if self.connections.len() <= place {
             self.connections.resize_with(place + 1, || None);

@@ -107,6 +107,11 @@ impl Transport {
         self.ending.is_some()
     }
 
+    /// Why it was broken off.
+    pub const fn fault(&self) -> Option<NetError> {
+        self.fault
+    }
+
     /// Tells what a completion of its stream means.
     pub fn handle<K: Kernel>(
         &mut self,

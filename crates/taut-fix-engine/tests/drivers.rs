@@ -31,6 +31,9 @@ macro_rules! suite {
 
             case!(cases::two_hundred_sessions_share_a_port);
             case!(cases::the_second_connection_of_a_live_identity_is_closed_without_a_word);
+            case!(
+                cases::a_session_that_logged_out_logs_on_again_before_its_old_connection_is_closed
+            );
             case!(cases::an_initiator_goes_on_to_the_second_address_and_comes_back_after_a_cut);
             case!(cases::a_stranger_without_a_logon_is_closed_in_time);
             case!(cases::who_fails_to_log_on_too_often_is_not_listened_to);

@@ -140,14 +140,48 @@ pub fn a_message_beyond_the_limit_ends_the_session<K: Kernel>(kernel: K) {
 
 /// A client without a session of its own, which logs on and then reads nothing.
 fn deaf_client<K: Kernel>(rig: &mut Rig<K>, address: std::net::SocketAddr) -> taut_io::Handle {
+    let stream = connect(rig, address);
+    log_on(rig, stream, 1);
+    rig.until("its session", |rig| rig.host(0).events == [Event::LoggedOn]);
+    stream
+}
+
+fn connect<K: Kernel>(rig: &mut Rig<K>, address: std::net::SocketAddr) -> taut_io::Handle {
     let io = rig.events.io();
     let stream = io.connect(&Address::Inet(address), &StreamOptions::default(), None);
     let stream = stream.expect("a stream");
-    rig.until("it stands", |rig| rig.strays.iter().any(|it| it.starts_with("Connected")));
-    let body = "35=A\x0134=1\x0149=GUEST\x0152=20260302-09:00:00\x0156=HOST\x0198=0\x01108=30\x01";
-    rig.events.io().write(stream, wire(body).as_bytes(), None).expect("room");
-    rig.until("its session", |rig| rig.host(0).events == [Event::LoggedOn]);
+    let connected =
+        |rig: &Rig<K>| rig.strays.iter().filter(|it| it.starts_with("Connected")).count();
+    let before = connected(rig);
+    rig.until("it stands", |rig| connected(rig) > before);
     stream
+}
+
+fn log_on<K: Kernel>(rig: &mut Rig<K>, stream: taut_io::Handle, number: u32) {
+    let head = format!("35=A\x0134={number}\x0149=GUEST\x0152=20260302-09:00:00\x0156=HOST\x01");
+    let message = wire(&(head + "98=0\x01108=30\x01"));
+    rig.events.io().write(stream, message.as_bytes(), None).expect("room");
+}
+
+pub fn a_session_that_logged_out_logs_on_again_before_its_old_connection_is_closed<K: Kernel>(
+    kernel: K,
+) {
+    let mut rig = Rig::new(kernel);
+    let text = session("HOST", "GUEST", "sending_time_tolerance_seconds = 0");
+    let address = rig.accept(settings(&text, nowhere(), Role::Acceptor));
+    let old = deaf_client(&mut rig, address);
+    let head = "35=5\x0134=2\x0149=GUEST\x0152=20260302-09:00:00\x0156=HOST\x01";
+    rig.events.io().write(old, wire(head).as_bytes(), None).expect("room");
+    rig.until("the logout", |rig| rig.host(0).events.last() == Some(&Event::LoggedOut));
+    // The client has our end, and connects anew before it closes the old connection.
+    let new = connect(&mut rig, address);
+    log_on(&mut rig, new, 3);
+    rig.until("the second session", |rig| rig.host(0).events.last() == Some(&Event::LoggedOn));
+    assert_eq!(rig.host(0).disconnects, 1);
+    // The end of the old connection is none of the new session's.
+    rig.events.io().close(old).expect("open");
+    rig.pass(taut_types::Nanos::from_millis(50));
+    assert_eq!(rig.host(0).disconnects, 1);
 }
 
 fn wire(body: &str) -> String {
