@@ -6,7 +6,7 @@ use taut_market_data::Event;
 use taut_sys::Clock;
 use taut_types::Nanos;
 
-use crate::client::{Client, Entry, GatewayState, RequestQueue};
+use crate::client::{Client, Entry, GatewayState, RequestQueue, Rest};
 use crate::mark::Mark;
 use crate::message::{GatewayEvent, OrderUpdate, Request, TickStamps};
 use crate::owner::Owner;
@@ -27,6 +27,10 @@ impl RequestQueue for LocalQueue {
         }
         room
     }
+
+    fn waiting(&self) -> impl Iterator<Item = &Request> {
+        self.0.iter()
+    }
 }
 
 /// A strategy in the gateway's own thread.
@@ -36,6 +40,7 @@ pub struct FusedClient<S> {
     queue: LocalQueue,
     owner: Owner,
     next_number: u64,
+    rest: Rest,
 }
 
 impl<S: Strategy> FusedClient<S> {
@@ -43,7 +48,8 @@ impl<S: Strategy> FusedClient<S> {
     #[must_use]
     pub fn new(strategy: S) -> Self {
         let queue = LocalQueue(VecDeque::with_capacity(LOCAL_REQUESTS_MAX));
-        Self { strategy, queue, owner: Owner::default(), next_number: 1 }
+        let (owner, next_number, rest) = (Owner::default(), 1, Rest::default());
+        Self { strategy, queue, owner, next_number, rest }
     }
 
     /// The strategy.
@@ -53,8 +59,14 @@ impl<S: Strategy> FusedClient<S> {
     }
 
     /// No new orders from now on; what is open is cancelled.
-    pub fn stop(&mut self) {
-        self.strategy.stop();
+    pub const fn stop(&mut self) {
+        self.rest.begin();
+    }
+
+    /// Whether the strategy was stopped, is idle, and has no order open.
+    #[must_use]
+    pub const fn is_at_rest(&self) -> bool {
+        self.rest.is_over()
     }
 
     #[inline]
@@ -66,6 +78,7 @@ impl<S: Strategy> FusedClient<S> {
         act: impl FnOnce(&mut S, &mut Entry<'_, LocalQueue, G>),
     ) {
         let mut entry = Entry {
+            may_create: !self.rest.has_begun(),
             clock,
             state,
             queue: &mut self.queue,
@@ -73,6 +86,8 @@ impl<S: Strategy> FusedClient<S> {
             next_number: &mut self.next_number,
             origin: stamps.origin,
             offsets: stamps.offsets(),
+            exchange_time: Nanos::ZERO,
+            receive_time: Nanos::ZERO,
             mark: Mark::default(),
         };
         act(&mut self.strategy, &mut entry);
@@ -89,7 +104,12 @@ impl<S: Strategy> Client for FusedClient<S> {
         events: &[Event],
     ) {
         self.with_entry(clock, state, stamps, |strategy, entry| {
-            events.iter().for_each(|event| strategy.on_market(event.receive_time, event, entry));
+            for event in events {
+                (entry.exchange_time, entry.receive_time) =
+                    (event.exchange_time, event.receive_time);
+                strategy.on_market(event.receive_time, event, entry);
+            }
+            strategy.on_batch_end(entry.receive_time, entry);
         });
     }
 
@@ -101,6 +121,7 @@ impl<S: Strategy> Client for FusedClient<S> {
         update: &OrderUpdate,
     ) {
         self.with_entry(clock, state, TickStamps::NONE, |strategy, entry| {
+            (entry.exchange_time, entry.receive_time) = (update.exchange_time, now);
             strategy.on_order(now, update, entry);
         });
     }
@@ -113,6 +134,7 @@ impl<S: Strategy> Client for FusedClient<S> {
         event: &GatewayEvent,
     ) {
         self.with_entry(clock, state, TickStamps::NONE, |strategy, entry| {
+            entry.receive_time = now;
             strategy.on_gateway(now, event, entry);
         });
     }
@@ -123,8 +145,12 @@ impl<S: Strategy> Client for FusedClient<S> {
     }
 
     fn timer(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos) {
+        let mut rest = self.rest;
         self.with_entry(clock, state, TickStamps::NONE, |strategy, entry| {
+            entry.receive_time = now;
+            rest.approach(now, strategy, entry);
             strategy.on_timer(now, entry);
         });
+        self.rest = rest;
     }
 }

@@ -68,6 +68,8 @@ struct Core<'m, C, F, O> {
     updates: Vec<OrderUpdate>,
     /// Whether orders could be sent, as the clients were told last.
     was_up: bool,
+    /// A session has begun: what stayed killed without one is to be cancelled.
+    came_up: bool,
     /// The instrument whose positions were valued last.
     marked: usize,
     observer: O,
@@ -151,6 +153,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
             orders: OrderSession::connect(config, io, now)?,
             updates: Vec::with_capacity(UPDATES),
             was_up: false,
+            came_up: false,
             marked: 0,
             observer: (),
             client,
@@ -174,9 +177,9 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
         let Self { mut events, core, housekeeping_due } = self;
         observer.on_start(events.io(), &core.clock)?;
         let Core {
-            clock, feed, streams, instruments, market, orders, updates, was_up, marked, ..
+            clock, feed, streams, instruments, market, orders, updates, was_up, ..
         } = core;
-        let Core { client, recorders, shared_counters, hot, received, fault, .. } = core;
+        let Core { came_up, marked, client, recorders, shared_counters, hot, received, fault, .. } = core;
         let core = Core {
             clock,
             feed,
@@ -186,6 +189,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
             orders,
             updates,
             was_up,
+            came_up,
             marked,
             observer,
             client,
@@ -257,9 +261,8 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         core.orders.handle_timeout(self.events.io(), &core.clock, &mut core.updates);
         core.tell_updates(now);
         core.with_client(|client, clock, state| client.timer(clock, state, now));
-        let was_up = core.was_up;
         core.tell_order_entry(now);
-        if core.was_up && !was_up {
+        if std::mem::take(&mut core.came_up) {
             self.cancel_what_stayed_killed()?;
         }
         let core = &mut self.core;
@@ -516,7 +519,7 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
     fn tell_order_entry(&mut self, now: Nanos) {
         let is_up = self.orders.is_active();
         if is_up != self.was_up {
-            self.was_up = is_up;
+            (self.was_up, self.came_up) = (is_up, is_up);
             let event = GatewayEvent::OrderEntry { is_up };
             self.with_client(|client, clock, state| {
                 client.gateway_event(clock, state, now, &event);
@@ -689,10 +692,17 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
                 None => self.observer.on_completion(io, completion),
             },
             Completion::Received { stream, bytes } if is_order_entry(stream) => {
-                let Self { clock, orders, recorders, updates, .. } = self;
-                let received = clock.now();
-                orders.receive(io, (clock, received), bytes, recorders, updates);
-                self.tell_updates(received);
+                let (received, mut bytes) = (self.clock.now(), bytes);
+                // One message after the other: whoever is told of one finds things as it left them.
+                loop {
+                    let Self { clock, orders, recorders, updates, .. } = self;
+                    let has_more =
+                        orders.receive(io, (clock, received), &mut bytes, recorders, updates);
+                    self.tell_updates(received);
+                    if !has_more {
+                        break;
+                    }
+                }
                 self.tell_order_entry(received);
                 Ok(())
             }
@@ -778,3 +788,6 @@ impl<F: FeedHandler> GatewayState for Known<'_, F> {
         self.orders.is_active()
     }
 }
+
+#[cfg(test)]
+mod tests;

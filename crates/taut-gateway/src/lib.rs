@@ -25,6 +25,7 @@ mod feed;
 mod fused;
 mod gateway;
 mod hub;
+mod info;
 mod mark;
 mod market;
 mod message;
@@ -47,6 +48,7 @@ pub use feed::{FeedInput, FeedSocket, FeedSockets};
 pub use fused::FusedClient;
 pub use gateway::Gateway;
 pub use hub::{Hub, SlotId};
+pub use info::EventInfo;
 pub use message::{
     GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, Refusal, Request, RequestKind,
     TickStamps, UpdateKind,

@@ -4,6 +4,7 @@
 //! nothing; they can never panic. Market data is packed by
 //! [`taut_market_data::Event::to_words`].
 
+mod open_order;
 mod reply;
 mod request;
 mod slots;
@@ -12,7 +13,9 @@ mod update;
 use taut_lat::{Stage, StageOffsets};
 use taut_types::Nanos;
 
-pub use reply::{GatewayEvent, OpenOrder, Position};
+pub(crate) use open_order::asked_of;
+pub use open_order::OpenOrder;
+pub use reply::{GatewayEvent, Position};
 pub(crate) use reply::{Reply, ReplyReader, at_position};
 pub(crate) use request::RequestReader;
 pub use request::{Request, RequestKind};

@@ -2,11 +2,12 @@
 
 use taut_book::LevelBook;
 use taut_market_data::{BestPrices, EventKind, LevelUpdate, Soundness, Staleness};
-use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Price, Side};
+use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Price, Side};
 
 use crate::client::GatewayState;
-use crate::message::{GatewayEvent, OpenOrder, OrderUpdate, Position, UpdateKind};
+use crate::message::{GatewayEvent, OpenOrder, OrderUpdate, Position, Request, RequestKind};
 use crate::owner::Owner;
+use crate::regions::REQUEST_SLOTS;
 
 /// Open orders that are remembered: an order's place is its number modulo this.
 const ORDERS: usize = 1 << 13;
@@ -51,12 +52,19 @@ struct BookCopy {
     positions: [Position; ACCOUNTS],
 }
 
+/// An open order, and the number of the last request about it.
+#[derive(Clone, Copy, Debug)]
+struct OrderCopy {
+    order: OpenOrder,
+    asked: u16,
+}
+
 /// The copy of a gateway's state.
 #[derive(Debug)]
 pub(crate) struct Replica {
     instruments: Vec<Instrument>,
     books: Vec<BookCopy>,
-    orders: Box<[Option<OpenOrder>]>,
+    orders: Box<[Option<OrderCopy>]>,
     is_order_entry_up: bool,
 }
 
@@ -102,37 +110,55 @@ impl Replica {
                 let top = BestPrices::default();
                 self.books.push(BookCopy { book: None, coverage, top, positions });
             }
-            GatewayEvent::Position(held) => {
-                if let Some(place) = self.position_mut(held.instrument, held.account) {
-                    *place = held;
-                }
-            }
-            GatewayEvent::OpenOrder(order) => self.insert_order(order),
+            GatewayEvent::Position(held) => self.on_position(held),
+            GatewayEvent::OpenOrder(order) => self.insert_order(order, 0),
             GatewayEvent::OrderEntry { is_up } => self.is_order_entry_up = is_up,
             GatewayEvent::DownloadEnd | GatewayEvent::Overtaken { .. } => {}
         }
     }
 
-    /// An order of the strategy went out.
-    pub(crate) fn insert_order(&mut self, order: OpenOrder) {
-        *self.order_place(order.id) = Some(order);
+    /// What the strategy holds.
+    pub(crate) fn on_position(&mut self, held: Position) {
+        let copy = self.books.get_mut(held.instrument.0 as usize);
+        let place = copy.and_then(|copy| copy.positions.get_mut(usize::from(held.account.0)));
+        if let Some(place) = place {
+            *place = held;
+        }
     }
 
-    /// Takes over what became of an order.
-    pub(crate) fn on_order(&mut self, update: &OrderUpdate) {
-        let place = self.order_place(update.id);
-        if let Some(order) = place.as_mut().filter(|order| order.id == update.id) {
-            (order.state, order.lots_open) = (update.state, update.lots_open);
-            if update.state.is_done() {
-                *place = None;
+    /// The strategy's request with this number went out.
+    pub(crate) fn on_request(&mut self, request: &Request, number: u16) {
+        match (request.kind, request.created()) {
+            (_, Some(order)) => self.insert_order(order, number),
+            (RequestKind::CancelAll(_), _) => {
+                for copy in self.orders.iter_mut().flatten() {
+                    *copy = copy.with_request(request, number);
+                }
+            }
+            _ => {
+                let place = self.order_place(request.id);
+                if let Some(copy) = place.as_mut().filter(|copy| copy.order.id == request.id) {
+                    *copy = copy.with_request(request, number);
+                }
             }
         }
-        // A trade counts when its order is over, too.
-        if let UpdateKind::Filled { price, lots } | UpdateKind::Corrected { price, lots } =
-            update.kind
-            && let Some(held) = self.position_mut(update.instrument, update.account)
-        {
-            held.fill(update.side, price, lots);
+    }
+
+    fn insert_order(&mut self, order: OpenOrder, asked: u16) {
+        *self.order_place(order.id) = Some(OrderCopy { order, asked });
+    }
+
+    /// Takes over what became of an order. The gateway had taken the requests up to the one with
+    /// the number `taken`.
+    pub(crate) fn on_order(&mut self, update: &OrderUpdate, taken: u16) {
+        let place = self.order_place(update.id);
+        let Some(copy) = place.as_mut().filter(|copy| copy.order.id == update.id) else { return };
+        // No more of them than the ring holds are on their way.
+        let on_their_way = usize::from(copy.asked.wrapping_sub(taken));
+        let is_answered = !(1..=REQUEST_SLOTS).contains(&on_their_way);
+        copy.order = copy.order.with_update(update, is_answered);
+        if update.state.is_done() {
+            *place = None;
         }
     }
 
@@ -205,17 +231,17 @@ impl Replica {
         Told::Nothing
     }
 
-    fn order_place(&mut self, id: ClientOrderId) -> &mut Option<OpenOrder> {
+    fn order_place(&mut self, id: ClientOrderId) -> &mut Option<OrderCopy> {
         // The remainder is below the length.
         &mut self.orders[(id.number() % ORDERS as u64) as usize]
     }
+}
 
-    fn position_mut(
-        &mut self,
-        instrument: InstrumentId,
-        account: AccountId,
-    ) -> Option<&mut Position> {
-        self.books.get_mut(instrument.0 as usize)?.positions.get_mut(usize::from(account.0))
+impl OrderCopy {
+    /// The same once this request is under way; one that is not about it leaves it as it is.
+    fn with_request(self, request: &Request, number: u16) -> Self {
+        let order = self.order.with_request(request);
+        if order == self.order { self } else { Self { order, asked: number } }
     }
 }
 
@@ -223,26 +249,6 @@ impl BookCopy {
     fn apply(&mut self, level: &LevelUpdate) -> bool {
         let LevelUpdate { side, price, lots, order_count, .. } = *level;
         self.book.as_mut().is_some_and(|book| book.apply(side, price, lots, order_count).is_ok())
-    }
-}
-
-impl Position {
-    /// Counts a fill.
-    pub(crate) fn fill(&mut self, side: Side, price: Price, lots: Lots) {
-        let (held, bought) = (i128::from(self.lots.0), i128::from(lots.0 * side.sign()));
-        let now = held + bought;
-        let average = if held * bought >= 0 && now != 0 {
-            let cost = i128::from(self.average_price.0) * held + i128::from(price.0) * bought;
-            i64::try_from(cost / now).unwrap_or(self.average_price.0)
-        } else if now == 0 {
-            0
-        } else if held * now < 0 {
-            price.0
-        } else {
-            self.average_price.0
-        };
-        self.average_price = Price(average);
-        self.lots = Lots(i64::try_from(now).unwrap_or(self.lots.0));
     }
 }
 
@@ -269,11 +275,11 @@ impl GatewayState for Replica {
 
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
         let place = self.orders.get((id.number() % ORDERS as u64) as usize)?;
-        place.filter(|order| order.id == id)
+        place.map(|copy| copy.order).filter(|order| order.id == id)
     }
 
     fn visit_orders(&self, _owner: Owner, visit: &mut dyn FnMut(&OpenOrder)) {
-        self.orders.iter().flatten().for_each(visit);
+        self.orders.iter().flatten().for_each(|copy| visit(&copy.order));
     }
 
     fn position(&self, _owner: Owner, instrument: InstrumentId, account: AccountId) -> Position {

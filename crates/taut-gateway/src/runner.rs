@@ -1,24 +1,23 @@
 //! The strategy in a process of its own.
 
-use taut_lat::{Stage, StageOffsets};
+use taut_lat::StageOffsets;
 use taut_market_data::{Event, EventKind, Soundness, Staleness};
-use taut_oms::OrderState;
 use taut_ring::{RingError, broadcast, spsc};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Clock, Doorbell};
 use taut_types::{InstrumentId, Nanos};
 
-use crate::client::{Entry, RequestQueue};
+use crate::client::{Entry, RequestQueue, Rest};
 use crate::counters::StrategyCounters;
 use crate::mark::Mark;
-use crate::message::{GatewayEvent, OpenOrder, Reply, ReplyReader, Request, RequestKind};
+use crate::message::{GatewayEvent, Reply, ReplyReader, Request, RequestKind};
 use crate::owner::Owner;
-use crate::regions::{Regions, StrategyRegions, TICKS_LAYOUT};
+use crate::regions::{REQUEST_SLOTS, Regions, StrategyRegions, TICKS_LAYOUT};
 use crate::replica::{Replica, Told};
 use crate::strategy::Strategy;
 
-/// Orders of one call of the strategy that are looked up from then on.
-const CREATED_MAX: usize = 256;
+/// Requests of one call of the strategy: as many as the ring has room for.
+const REQUESTS_MAX: usize = REQUEST_SLOTS;
 
 /// The way to the gateway.
 #[derive(Debug)]
@@ -27,26 +26,28 @@ struct RequestRing<'m> {
     /// Rung after each request, where the gateway sleeps in the kernel.
     doorbell: Option<Doorbell>,
     sent: u64,
-    /// The orders that this call of the strategy created.
-    created: Vec<OpenOrder>,
+    /// The requests of this call of the strategy.
+    waiting: Vec<Request>,
 }
 
 impl RequestQueue for RequestRing<'_> {
     #[inline]
     fn push(&mut self, request: &Request, mark: Mark) -> bool {
-        let taken = self.requests.push_batch(request.pack(mark.0).as_slice()).is_ok();
+        let number = (self.sent + 1) as u16;
+        let taken = self.waiting.len() < REQUESTS_MAX
+            && self.requests.push_batch(request.pack(mark.0, number).as_slice()).is_ok();
         if let Some(doorbell) = &self.doorbell {
             doorbell.ring();
         }
-        self.sent += u64::from(taken);
-        if let RequestKind::Create(terms) = request.kind
-            && taken
-            && self.created.len() < CREATED_MAX
-        {
-            let (id, tag, lots_open) = (request.id, request.tag, terms.lots);
-            self.created.push(OpenOrder { id, terms, state: OrderState::Sent, lots_open, tag });
+        if taken {
+            self.sent += 1;
+            self.waiting.push(*request);
         }
         taken
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = &Request> {
+        self.waiting.iter()
     }
 }
 
@@ -66,10 +67,13 @@ pub struct StrategyRunner<'m, S> {
     next_number: u64,
     /// Nothing before the gateway tells this process what to begin with is for it.
     has_begun: bool,
+    /// Something of the packet at hand was told.
+    is_in_batch: bool,
     replica: Replica,
     /// The gateway is to be asked for all books, and could not be yet.
     wants_books: bool,
     strategy: S,
+    rest: Rest,
     counters: StrategyCounters,
     shared_counters: &'m [AtomicU64],
 }
@@ -86,7 +90,7 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
         strategy: S,
     ) -> Result<Self, RingError> {
         let requests = spsc::Producer::resume(own.requests)?;
-        let created = Vec::with_capacity(CREATED_MAX);
+        let waiting = Vec::with_capacity(REQUESTS_MAX);
         Ok(Self {
             ticks: broadcast::Subscriber::passive(
                 regions.ticks,
@@ -96,13 +100,15 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
             replies: spsc::Consumer::resume(own.replies)?,
             reader: ReplyReader::default(),
             reply: None,
-            queue: RequestRing { requests, doorbell, sent: 0, created },
+            queue: RequestRing { requests, doorbell, sent: 0, waiting },
             owner: Owner::default(),
             next_number: 1,
             has_begun: false,
+            is_in_batch: false,
             replica: Replica::new(),
             wants_books: false,
             strategy,
+            rest: Rest::default(),
             counters: StrategyCounters::default(),
             shared_counters: own.counters,
         })
@@ -134,8 +140,13 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
 
     /// Housekeeping, about every millisecond.
     pub fn timer(&mut self, clock: &Clock) {
-        let now = clock.now();
-        self.with_entry(clock, |strategy, entry| strategy.on_timer(now, entry));
+        let (now, mut rest) = (clock.now(), self.rest);
+        self.with_entry(clock, |strategy, entry| {
+            entry.receive_time = now;
+            rest.approach(now, strategy, entry);
+            strategy.on_timer(now, entry);
+        });
+        self.rest = rest;
         if self.wants_books {
             self.ask_for_books();
         }
@@ -144,8 +155,14 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
     }
 
     /// No new orders from now on; what is open is cancelled.
-    pub fn stop(&mut self) {
-        self.strategy.stop();
+    pub const fn stop(&mut self) {
+        self.rest.begin();
+    }
+
+    /// Whether the strategy was stopped, is idle, and has no order open.
+    #[must_use]
+    pub const fn is_at_rest(&self) -> bool {
+        self.rest.is_over()
     }
 
     /// Whether the gateway has told what the strategy begins with.
@@ -158,6 +175,11 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
     #[must_use]
     pub const fn strategy(&self) -> &S {
         &self.strategy
+    }
+
+    #[cfg(test)]
+    pub(crate) const fn strategy_mut(&mut self) -> &mut S {
+        &mut self.strategy
     }
 
     /// Gives the strategy back, to run it over other rings.
@@ -195,15 +217,19 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
             return;
         }
         match reply {
-            Reply::Order(update) => {
+            Reply::Position(held) => self.replica.on_position(*held),
+            Reply::Order(update, taken) => {
                 self.counters.updates += 1;
                 // Looked up while it is told, an order is as the update says.
-                self.replica.on_order(update);
-                self.with_entry(clock, |strategy, entry| strategy.on_order(now, update, entry));
+                self.replica.on_order(update, *taken);
+                self.with_entry(clock, |strategy, entry| {
+                    (entry.exchange_time, entry.receive_time) = (update.exchange_time, now);
+                    strategy.on_order(now, update, entry);
+                });
             }
             Reply::Gateway(event) => {
                 self.replica.on_gateway(event);
-                self.with_entry(clock, |strategy, entry| strategy.on_gateway(now, event, entry));
+                self.on_gateway(clock, now, event);
             }
             Reply::Market(event) => {
                 let told = self.replica.on_book(event.instrument, &event.kind);
@@ -212,10 +238,29 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
         }
     }
 
+    fn on_gateway(&mut self, clock: &Clock, now: Nanos, event: &GatewayEvent) {
+        self.with_entry(clock, |strategy, entry| {
+            entry.receive_time = now;
+            strategy.on_gateway(now, event, entry);
+        });
+    }
+
     #[inline]
     fn on_ring(&mut self, clock: &Clock, event: &Event, mark: Mark) {
         let told = self.replica.on_ring(event.instrument, &event.kind);
-        self.tell(clock, event, told, mark);
+        self.tell(clock, event, told, mark.packet());
+        self.is_in_batch |= told == Told::Event;
+        if mark.is_last() && std::mem::take(&mut self.is_in_batch) {
+            self.batch_end(clock, event, mark.packet());
+        }
+    }
+
+    /// All that a packet changed has been told.
+    fn batch_end(&mut self, clock: &Clock, event: &Event, mark: Mark) {
+        self.with_entry(clock, |strategy, entry| {
+            entry.tell_of(event, mark);
+            strategy.on_batch_end(event.receive_time, entry);
+        });
     }
 
     #[inline]
@@ -225,7 +270,9 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
             Told::Nothing => {}
             Told::BookIsWhole(top) => {
                 self.on_market(clock, event, mark);
-                self.on_market(clock, &Event { kind: EventKind::Top(top), ..*event }, mark);
+                let top = Event { kind: EventKind::Top(top), ..*event };
+                self.on_market(clock, &top, mark);
+                self.batch_end(clock, &top, mark);
             }
             Told::Contradiction => self.books_anew(clock, event.receive_time),
         }
@@ -233,14 +280,9 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
 
     #[inline]
     fn on_market(&mut self, clock: &Clock, event: &Event, mark: Mark) {
-        let now = event.receive_time;
         self.with_entry(clock, |strategy, entry| {
-            if mark.0 != 0 {
-                let end = clock.now().since(now).0.unsigned_abs();
-                (entry.origin, entry.mark) = (now, mark);
-                entry.offsets.set_end(Stage::ToStrategy, end);
-            }
-            strategy.on_market(now, event, entry);
+            entry.tell_of(event, mark);
+            strategy.on_market(event.receive_time, event, entry);
         });
     }
 
@@ -252,7 +294,7 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
             return;
         }
         let (now, event) = (clock.now(), GatewayEvent::Overtaken { events });
-        self.with_entry(clock, |strategy, entry| strategy.on_gateway(now, &event, entry));
+        self.on_gateway(clock, now, &event);
         self.books_anew(clock, now);
     }
 
@@ -273,19 +315,21 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
     fn ask_for_books(&mut self) {
         let (id, kind) = (self.owner.order(0), RequestKind::TellBooks);
         let offsets = StageOffsets::ZERO;
-        let request = Request { id, kind, tag: 0, origin: Nanos::ZERO, offsets };
+        let request = Request { id, kind, only_if: None, tag: 0, origin: Nanos::ZERO, offsets };
         self.wants_books = !self.queue.push(&request, Mark::default());
+        self.queue.waiting.clear();
     }
 
-    /// Calls the strategy with its way to send, and remembers the orders that it created.
+    /// Calls the strategy with its way to send, and remembers what it asked for.
     #[inline]
     fn with_entry(
         &mut self,
         clock: &Clock,
         act: impl FnOnce(&mut S, &mut Entry<'_, RequestRing<'m>, Replica>),
     ) {
-        let Self { queue, owner, next_number, replica, strategy, .. } = self;
+        let Self { queue, owner, next_number, replica, strategy, rest, .. } = self;
         let mut entry = Entry {
+            may_create: !rest.has_begun(),
             clock,
             state: replica,
             queue,
@@ -293,11 +337,21 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
             next_number,
             origin: Nanos::ZERO,
             offsets: StageOffsets::ZERO,
+            exchange_time: Nanos::ZERO,
+            receive_time: Nanos::ZERO,
             mark: Mark::default(),
         };
         act(strategy, &mut entry);
-        for order in self.queue.created.drain(..) {
-            self.replica.insert_order(order);
+        if !self.queue.waiting.is_empty() {
+            self.remember_requests();
+        }
+    }
+
+    fn remember_requests(&mut self) {
+        let RequestRing { waiting, sent, .. } = &mut self.queue;
+        let before = sent.wrapping_sub(waiting.len() as u64);
+        for (number, request) in (before + 1..).zip(waiting.drain(..)) {
+            self.replica.on_request(&request, number as u16);
         }
     }
 }
@@ -308,6 +362,7 @@ mod tests {
     use taut_book::LevelBook;
     use taut_ipc::Segment;
     use taut_market_data::{BestPrices, LevelPlace, LevelUpdate};
+    use taut_oms::OrderState;
     use taut_types::{
         AccountId, ClientOrderId, Instrument, Lots, OrderTerms, Price, Qty, Side, Symbol,
     };
@@ -315,7 +370,7 @@ mod tests {
     use super::*;
     use crate::client::{Client, GatewayState};
     use crate::hub::{Hub, SlotId};
-    use crate::message::{OrderFilter, OrderUpdate, Position, TickStamps, UpdateKind};
+    use crate::message::{OrderFilter, OrderUpdate, TickStamps, UpdateKind};
     use crate::strategy::Trading;
 
     /// Notes what it was told of the book and of the gateway.
@@ -385,13 +440,6 @@ mod tests {
         fn best(&self, _: InstrumentId) -> BestPrices {
             BestPrices::of(&self.book)
         }
-        fn order(&self, _: ClientOrderId) -> Option<OpenOrder> {
-            None
-        }
-        fn visit_orders(&self, _: Owner, _: &mut dyn FnMut(&OpenOrder)) {}
-        fn position(&self, _: Owner, _: InstrumentId, _: AccountId) -> Position {
-            Position::default()
-        }
         fn is_order_entry_up(&self) -> bool {
             true
         }
@@ -400,6 +448,26 @@ mod tests {
     fn event(kind: EventKind) -> Event {
         let (exchange_time, receive_time) = (Nanos::ZERO, Nanos(1));
         Event { instrument: InstrumentId(0), exchange_time, receive_time, kind }
+    }
+
+    /// The venue took an order.
+    fn accepted(id: ClientOrderId) -> OrderUpdate {
+        OrderUpdate {
+            id,
+            version: 1,
+            instrument: InstrumentId(0),
+            account: AccountId(0),
+            side: Side::Buy,
+            kind: UpdateKind::Accepted,
+            state: OrderState::Working,
+            lots_open: Lots(1),
+            lots_filled: Lots(0),
+            price: Price(2),
+            lots: Lots(1),
+            price_asked: Price(2),
+            lots_asked: Lots(1),
+            exchange_time: Nanos::ZERO,
+        }
     }
 
     struct World<'m> {
@@ -518,18 +586,7 @@ mod tests {
     fn a_strategy_that_reads_nothing_is_dropped_and_its_orders_are_cancelled() {
         with_world(|world| {
             world.settle();
-            let update = OrderUpdate {
-                id: ClientOrderId(1),
-                version: 1,
-                instrument: InstrumentId(0),
-                account: AccountId(0),
-                side: Side::Buy,
-                kind: UpdateKind::Accepted,
-                state: OrderState::Working,
-                lots_open: Lots(1),
-                lots_filled: Lots(0),
-                exchange_time: Nanos::ZERO,
-            };
+            let update = accepted(ClientOrderId(1));
             for _ in 0..10_000 {
                 world.hub.order_update(&Clock::vdso(), &world.known, Nanos(1), &update);
             }

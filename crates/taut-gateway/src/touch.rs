@@ -218,7 +218,7 @@ impl Strategy for TouchStrategy {
         self.cancel_one(now, trading);
     }
 
-    fn stop(&mut self) {
+    fn on_stop(&mut self, _now: Nanos, _trading: &mut impl Trading) {
         self.stopping = true;
     }
 

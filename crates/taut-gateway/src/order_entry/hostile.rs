@@ -4,7 +4,7 @@
 //! lives on, its orders and its position are what the venue made them, the owner was told, nothing
 //! is sent twice, and the next order goes out as ever.
 
-mod venue;
+pub(crate) mod venue;
 
 use std::net::SocketAddr;
 
@@ -46,8 +46,8 @@ impl Handler<SimKernel> for Ends<'_> {
         let Self { orders, venue, recorders, updates, clock } = self;
         match completion {
             Completion::Received { stream, bytes } if orders.is_stream(stream) => {
-                let received = clock.now();
-                orders.receive(io, (clock, received), bytes, recorders, updates);
+                let (received, mut bytes) = (clock.now(), bytes);
+                while orders.receive(io, (clock, received), &mut bytes, recorders, updates) {}
             }
             Completion::Connected { stream } if orders.is_stream(stream) => {
                 orders.connected(io, clock, updates);
@@ -119,7 +119,7 @@ impl<'m> World<'m> {
 
     fn request(&mut self, id: ClientOrderId, kind: RequestKind) {
         let (origin, offsets) = (Nanos::ZERO, StageOffsets::ZERO);
-        let request = Request { id, kind, tag: 0, origin, offsets };
+        let request = Request { id, kind, only_if: None, tag: 0, origin, offsets };
         let Ends { orders, recorders, updates, clock, .. } = &mut self.ends;
         *clock = clock_at(self.events.io().now());
         let io = self.events.io();

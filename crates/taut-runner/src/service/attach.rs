@@ -162,9 +162,9 @@ impl Attach {
                 drained_by = Some(now + DRAIN);
             }
             if let Some(deadline) = drained_by
-                && (runner.strategy().is_idle() || now >= deadline)
+                && (runner.is_at_rest() || now >= deadline)
             {
-                attached.drained = runner.strategy().is_idle();
+                attached.drained = runner.is_at_rest();
                 break End::Stopped;
             }
         };
