@@ -18,7 +18,7 @@ use crate::control::{Common, GatewaySetup, Order, Reply, StrategySetup, VenuePor
 use crate::error::RunnerError;
 use crate::feed::{Feed, FeedAddresses};
 use crate::observer::{Live, Observer, Started};
-use crate::outcome::{End, Outcome, Process, VenueOutcome};
+use crate::outcome::{End, Holdings, Outcome, Process, VenueOutcome};
 use crate::placement::{Place, Placement};
 use crate::role::Role;
 use crate::settings::{Market, Mode, RemoteVenue, Settings};
@@ -109,7 +109,7 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
     let (started_utc, started) = (utc(), monotonic());
     let end = run.watch(started, observer)?;
     let elapsed = monotonic().since(started);
-    let (drained, venue) = run.drain(&other)?;
+    let (drained, venue, holdings) = run.drain(&other)?;
     observer.finished(&run.live(started));
     run.children.end();
     Ok(Outcome {
@@ -121,6 +121,7 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
         venue,
         gateway: GatewayCounters::load(regions.gateway),
         strategy: StrategyCounters::load(strategy.counters),
+        holdings,
         path: PathSnapshot::of(&run.views.path),
         round_trip: Snapshot::of(&run.views.round_trip),
         bare_send: Snapshot::of(&run.views.bare_send),
@@ -319,8 +320,11 @@ impl Run<'_, '_> {
     }
 
     /// Lets every open order be answered and every packet arrive. Returns whether all orders were,
-    /// and what the simulator counted.
-    fn drain(&mut self, other: &Other) -> Result<(bool, Option<VenueOutcome>), RunnerError> {
+    /// what the simulator counted, and what the gateway holds.
+    fn drain(
+        &mut self,
+        other: &Other,
+    ) -> Result<(bool, Option<VenueOutcome>, Holdings), RunnerError> {
         let trader = match self.settings.mode {
             Mode::Fused | Mode::Simulated => Role::Gateway,
             Mode::Split => Role::Strategy,
@@ -334,10 +338,16 @@ impl Run<'_, '_> {
         };
         let published = venue.as_ref().map(|venue| venue.last);
         self.children.send(Role::Gateway, &Order::Finish { published }, &[])?;
-        self.expect("the gateway to finish", DRAIN, |_, reply| {
-            (*reply == Reply::Finished).then_some(())
+        let profit = self.expect("the gateway to finish", DRAIN, |_, reply| match reply {
+            Reply::Finished { profit } => Some(profit.clone()),
+            _ => None,
         })?;
-        Ok((drained, venue))
+        let positions = self.said.iter().flat_map(|(_, reply)| match reply {
+            Reply::Positions(some) => some.as_slice(),
+            _ => &[],
+        });
+        let holdings = Holdings { positions: positions.cloned().collect(), profit };
+        Ok((drained, venue, holdings))
     }
 
     fn stop_venue(&mut self) -> Result<VenueOutcome, RunnerError> {

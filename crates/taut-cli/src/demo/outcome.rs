@@ -1,11 +1,12 @@
 //! From what was counted and recorded to the report.
 
+use taut_runner::service::PositionLine;
 use taut_runner::{End, Mode, Outcome, Process, Role};
 use taut_sys::StopSignal;
 
 use crate::demo::plan::Plan;
 use crate::exit::Failure;
-use crate::report::{self, Counts, Interval, Machine, Placement, RunReport};
+use crate::report::{self, Counts, Interval, Machine, Placement, Position, RunReport};
 use crate::terminal::print;
 
 /// Writes the report, prints the table and, if asked for, the JSON line.
@@ -33,6 +34,8 @@ fn report_of(plan: &Plan, ended: Outcome, intervals: Vec<Interval>) -> RunReport
         seconds: ended.elapsed.0 as f64 / 1e9,
         started_utc_ns: ended.started_utc.0,
         command_line: command_line(),
+        positions: ended.holdings.positions.iter().map(position).collect(),
+        profit: ended.holdings.profit.clone(),
         placement: ended.processes.iter().map(|process| place(process, ended.mode)).collect(),
         clock: clock_text(&ended),
         machine: Machine::read(),
@@ -156,6 +159,16 @@ fn command_line() -> String {
     let words: Vec<_> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     words.join(" ")
+}
+
+fn position(held: &PositionLine) -> Position {
+    Position {
+        symbol: held.symbol.clone(),
+        quantity: held.quantity.clone(),
+        average_price: held.average_price.clone(),
+        realised: held.realised.clone(),
+        unrealised: held.unrealised.clone(),
+    }
 }
 
 fn place(process: &Process, mode: Mode) -> Placement {

@@ -73,6 +73,36 @@ pub fn counts(report: &RunReport) -> Markup {
     }
 }
 
+/// What was held at the end.
+pub fn positions(report: &RunReport) -> Markup {
+    html! {
+        div.scroll {
+            table {
+                thead {
+                    tr {
+                        @for head in ["instrument", "position", "average price", "realised", "open"] {
+                            th scope="col" { (head) }
+                        }
+                    }
+                }
+                tbody {
+                    @for held in &report.positions {
+                        tr {
+                            th scope="row" { (held.symbol) }
+                            @for cell in
+                                [&held.quantity, &held.average_price, &held.realised, &held.unrealised]
+                            {
+                                td { (cell) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        p { "Profit in all, less fees: " b { (report.profit) } }
+    }
+}
+
 /// Which process ran where.
 pub fn placement(report: &RunReport) -> Markup {
     html! {
