@@ -135,6 +135,7 @@ impl<'m> World<'m> {
             order_capacity: 8,
             risk: GatewayConfig::default_risk(),
             hot: false,
+            keeps_warm: false,
         };
         let sim = SimConfig { is_partial: false, window_bytes: 1 << 20, ..SimConfig::default() };
         let (kernel, clock) = (SimKernel::new(16, sim), clock_at(Nanos::ZERO));
