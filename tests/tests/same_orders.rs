@@ -3,8 +3,8 @@
 #![forbid(unsafe_code)]
 
 use taut_gateway::{
-    Client, EventInfo, FusedClient, GatewayEvent, GatewayState, Hub, OpenOrder, OrderFilter, OrderUpdate,
-    Position, Regions, Request, Strategy, StrategyRegions, StrategyRunner, TickStamps,
+    Client, EventInfo, FusedClient, GatewayEvent, GatewayState, Hub, OpenOrder, OrderFilter,
+    OrderUpdate, Position, Regions, Request, Strategy, StrategyRegions, StrategyRunner, TickStamps,
     Trading,
 };
 use taut_ipc::Segment;

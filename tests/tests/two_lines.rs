@@ -3,8 +3,7 @@
 #![forbid(unsafe_code)]
 
 use taut_gateway::{
-    FusedClient, Gateway, GatewayConfig, GatewayCounters, Regions, Strategy, TouchConfig,
-    TouchStrategy,
+    FusedClient, Gateway, GatewayConfig, GatewayCounters, Regions, TouchConfig, TouchStrategy,
 };
 use taut_ipc::Segment;
 use taut_market_data::feed::RetransmitConfig;

@@ -192,9 +192,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
     ) -> Result<Gateway<'m, C, F, K, O>, GatewayError> {
         let Self { mut events, core, housekeeping_due } = self;
         observer.on_start(events.io(), &core.clock)?;
-        let Core {
-            clock, feed, streams, instruments, market, orders, updates, was_up, ..
-        } = core;
+        let Core { clock, feed, streams, instruments, market, orders, updates, was_up, .. } = core;
         let Core { client, recorders, shared_counters, hot, received, fault, .. } = core;
         let Core { came_up, marked, keeps_warm, awaits_answer, idle_rounds, .. } = core;
         let core = Core {

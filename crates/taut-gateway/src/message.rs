@@ -13,8 +13,8 @@ mod update;
 use taut_lat::{Stage, StageOffsets};
 use taut_types::Nanos;
 
-pub(crate) use open_order::asked_of;
 pub use open_order::OpenOrder;
+pub(crate) use open_order::asked_of;
 pub use reply::{GatewayEvent, Position};
 pub(crate) use reply::{Reply, ReplyReader, at_position};
 pub(crate) use request::RequestReader;

@@ -7,9 +7,7 @@ use taut_types::{
 };
 
 use crate::info::EventInfo;
-use crate::message::{
-    GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, RequestKind,
-};
+use crate::message::{GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, RequestKind};
 
 /// What a strategy may look up, as of the event that it is told of: instruments, books, its open
 /// orders and its positions. In the gateway's thread it is the gateway's own; in a process of its

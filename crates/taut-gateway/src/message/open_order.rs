@@ -65,14 +65,17 @@ impl OpenOrder {
             RequestKind::Modify { price, lots } if request.id == self.id => {
                 Self { price_asked: price, lots_asked: lots, ..self }
             }
-            RequestKind::Cancel if request.id == self.id => {
-                Self { lots_asked: Lots::ZERO, ..self }
-            }
+            RequestKind::Cancel if request.id == self.id => self.being_cancelled(),
             RequestKind::CancelAll(filter) if filter.matches(self.id, &self.terms) => {
-                Self { lots_asked: Lots::ZERO, ..self }
+                self.being_cancelled()
             }
             _ => self,
         }
+    }
+
+    /// The same with a cancel under way.
+    const fn being_cancelled(self) -> Self {
+        Self { price_asked: self.terms.price, lots_asked: Lots::ZERO, ..self }
     }
 
     /// The same after this update; `is_answered`: no request of the strategy about it is on its way
@@ -81,6 +84,7 @@ impl OpenOrder {
         let OrderUpdate { version, state, lots_open, price, lots, .. } = *update;
         let (price_asked, lots_asked) = match is_answered {
             true => (update.price_asked, update.lots_asked),
+            false if self.is_being_cancelled() => (price, Lots::ZERO),
             false => (self.price_asked, self.lots_asked),
         };
         let terms = OrderTerms { price, lots, ..self.terms };
