@@ -99,8 +99,8 @@ impl<E: Trading> State for Entered<'_, E> {
         self.trading.position(instrument, account)
     }
 
-    fn is_order_entry_up(&self) -> bool {
-        self.trading.is_order_entry_up()
+    fn is_order_entry_up(&self, instrument: InstrumentId) -> bool {
+        self.trading.is_order_entry_up(instrument)
     }
 }
 

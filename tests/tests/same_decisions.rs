@@ -112,7 +112,7 @@ impl GatewayState for Known {
     fn best(&self, _: InstrumentId) -> BestPrices {
         BestPrices::of(&self.book)
     }
-    fn is_order_entry_up(&self) -> bool {
+    fn is_order_entry_up(&self, _: InstrumentId) -> bool {
         true
     }
 }

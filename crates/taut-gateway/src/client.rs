@@ -43,8 +43,8 @@ pub trait GatewayState {
     fn position(&self, _owner: Owner, instrument: InstrumentId, account: AccountId) -> Position {
         Position { instrument, account, ..Position::default() }
     }
-    /// Whether orders can be sent.
-    fn is_order_entry_up(&self) -> bool {
+    /// Whether orders in an instrument can be sent.
+    fn is_order_entry_up(&self, _instrument: InstrumentId) -> bool {
         false
     }
 }
@@ -99,10 +99,19 @@ pub trait Client {
     fn timer(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos);
 }
 
-/// Where the requests of a strategy go.
+/// Where the requests of a strategy go: to one gateway or several, each in its place.
 pub(crate) trait RequestQueue {
+    /// How many there are.
+    fn gateways(&self) -> usize;
+
+    /// The place of an instrument's gateway.
+    fn place_of(&self, instrument: InstrumentId) -> usize;
+
+    /// Whose orders the strategy's are there.
+    fn owner(&self, place: usize) -> Owner;
+
     /// Takes a request that the event with this mark caused, unless full.
-    fn push(&mut self, request: &Request, mark: Mark) -> bool;
+    fn push(&mut self, place: usize, request: &Request, mark: Mark) -> bool;
 
     /// The requests that went out and of which the state to be looked up does not know yet.
     fn waiting(&self) -> impl Iterator<Item = &Request>;
@@ -113,8 +122,9 @@ pub(crate) struct Entry<'a, Q, S> {
     pub(crate) clock: &'a Clock,
     pub(crate) state: &'a S,
     pub(crate) queue: &'a mut Q,
-    pub(crate) owner: Owner,
     pub(crate) next_number: &'a mut u64,
+    /// The place of the gateway that tells.
+    pub(crate) gateway: usize,
     pub(crate) origin: Nanos,
     pub(crate) offsets: StageOffsets,
     pub(crate) mark: Mark,
@@ -176,10 +186,11 @@ impl Rest {
 }
 
 impl<Q: RequestQueue, S> Entry<'_, Q, S> {
-    /// The strategy is told of this event, of the packet with this mark.
+    /// The strategy is told of this event by this gateway, of the packet with this mark.
     #[inline]
-    pub(crate) fn tell_of(&mut self, event: &Event, mark: Mark) {
+    pub(crate) fn tell_of(&mut self, place: usize, event: &Event, mark: Mark) {
         let received = event.receive_time;
+        self.gateway = place;
         (self.exchange_time, self.receive_time) = (event.exchange_time, received);
         if mark != Mark::default() {
             let end = self.clock.now().since(received).0.unsigned_abs();
@@ -190,6 +201,7 @@ impl<Q: RequestQueue, S> Entry<'_, Q, S> {
 
     fn send(
         &mut self,
+        place: usize,
         id: ClientOrderId,
         kind: RequestKind,
         only_if: Option<u16>,
@@ -201,11 +213,23 @@ impl<Q: RequestQueue, S> Entry<'_, Q, S> {
             offsets.set_end(Stage::Strategy, now.since(self.origin).0.unsigned_abs());
         }
         let request = Request { id, kind, only_if, tag, origin: self.origin, offsets };
-        self.queue.push(&request, self.mark)
+        self.queue.push(place, &request, self.mark)
     }
 }
 
 impl<Q: RequestQueue, S> Entry<'_, Q, S> {
+    /// The place of the gateway that has the order; the first when none is known to have it.
+    fn place_of_order(&self, id: ClientOrderId) -> usize
+    where
+        S: GatewayState,
+    {
+        if self.queue.gateways() == 1 {
+            return 0;
+        }
+        let order = self.order(id);
+        order.map_or(0, |order| self.queue.place_of(order.terms.instrument))
+    }
+
     /// An order that a request asks for which went out just now.
     fn created(&self, id: ClientOrderId) -> Option<OpenOrder> {
         self.queue.waiting().filter_map(Request::created).find(|order| order.id == id)
@@ -227,12 +251,14 @@ impl<Q: RequestQueue, S: GatewayState> State for Entry<'_, Q, S> {
     }
 
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
-        let known = self.state.order(id).filter(|order| Owner::of(order.id) == self.owner);
+        let owner = Owner::of(id);
+        let is_own = (0..self.queue.gateways()).any(|place| self.queue.owner(place) == owner);
+        let known = if is_own { self.state.order(id) } else { None };
         known.or_else(|| self.created(id)).map(|order| self.as_asked(order))
     }
 
     fn visit_orders(&self, visit: &mut dyn FnMut(&OpenOrder)) {
-        self.state.visit_orders(self.owner, &mut |order| visit(&self.as_asked(*order)));
+        self.state.visit_orders(self.queue.owner(0), &mut |order| visit(&self.as_asked(*order)));
         for request in self.queue.waiting() {
             if let Some(order) = request.created() {
                 visit(&self.as_asked(order));
@@ -241,13 +267,15 @@ impl<Q: RequestQueue, S: GatewayState> State for Entry<'_, Q, S> {
     }
 
     fn position(&self, instrument: InstrumentId, account: AccountId) -> Position {
-        self.state.position(self.owner, instrument, account)
+        let owner = self.queue.owner(self.queue.place_of(instrument));
+        self.state.position(owner, instrument, account)
     }
 
     fn info(&self) -> EventInfo {
-        let Self { clock, exchange_time, receive_time, .. } = *self;
+        let Self { clock, gateway, exchange_time, receive_time, .. } = *self;
         let deliver_time = clock.now();
         EventInfo {
+            gateway,
             exchange_time,
             receive_time,
             receive_time_utc: clock.utc_at(receive_time),
@@ -256,16 +284,18 @@ impl<Q: RequestQueue, S: GatewayState> State for Entry<'_, Q, S> {
         }
     }
 
-    fn is_order_entry_up(&self) -> bool {
-        self.state.is_order_entry_up()
+    fn is_order_entry_up(&self, instrument: InstrumentId) -> bool {
+        self.state.is_order_entry_up(instrument)
     }
 }
 
 impl<Q: RequestQueue, S: GatewayState> Trading for Entry<'_, Q, S> {
     #[inline]
     fn create_tagged(&mut self, terms: &OrderTerms, tag: u32) -> Option<ClientOrderId> {
-        let id = self.owner.order(*self.next_number);
-        let is_sent = self.may_create && self.send(id, RequestKind::Create(*terms), None, tag);
+        let place = self.queue.place_of(terms.instrument);
+        let id = self.queue.owner(place).order(*self.next_number);
+        let kind = RequestKind::Create(*terms);
+        let is_sent = self.may_create && self.send(place, id, kind, None, tag);
         is_sent.then(|| {
             *self.next_number += 1;
             id
@@ -276,10 +306,22 @@ impl<Q: RequestQueue, S: GatewayState> Trading for Entry<'_, Q, S> {
         match kind {
             // Its number is not for the strategy to choose.
             RequestKind::Create(terms) => self.create(&terms).is_some(),
-            RequestKind::CancelAll(_) | RequestKind::TellBooks => {
-                self.send(self.owner.order(0), kind, None, 0)
+            RequestKind::CancelAll(filter) => {
+                let of = filter.instrument.map(|instrument| self.queue.place_of(instrument));
+                let meant = |place: &usize| of.is_none_or(|of| of == *place);
+                let mut is_sent = true;
+                for place in (0..self.queue.gateways()).filter(meant) {
+                    let id = self.queue.owner(place).order(0);
+                    is_sent &= self.send(place, id, kind, None, 0);
+                }
+                is_sent
             }
-            RequestKind::Modify { .. } | RequestKind::Cancel => self.send(order, kind, only_if, 0),
+            // It is the runner's to ask.
+            RequestKind::TellBooks => false,
+            RequestKind::Modify { .. } | RequestKind::Cancel => {
+                let place = self.place_of_order(order);
+                self.send(place, order, kind, only_if, 0)
+            }
         }
     }
 }

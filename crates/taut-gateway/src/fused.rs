@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use taut_market_data::Event;
 use taut_sys::Clock;
-use taut_types::Nanos;
+use taut_types::{InstrumentId, Nanos};
 
 use crate::client::{Client, Entry, GatewayState, RequestQueue, Rest};
 use crate::mark::Mark;
@@ -14,22 +14,37 @@ use crate::strategy::Strategy;
 
 /// A bounded queue within the thread; it allocates when it is built and never again.
 #[derive(Debug)]
-struct LocalQueue(VecDeque<Request>);
+struct LocalQueue {
+    requests: VecDeque<Request>,
+    owner: Owner,
+}
 
 /// Requests that a fused strategy may have waiting: one packet's worth.
 const LOCAL_REQUESTS_MAX: usize = 256;
 
 impl RequestQueue for LocalQueue {
-    fn push(&mut self, request: &Request, _mark: Mark) -> bool {
-        let room = self.0.len() < LOCAL_REQUESTS_MAX;
+    fn gateways(&self) -> usize {
+        1
+    }
+
+    fn place_of(&self, _instrument: InstrumentId) -> usize {
+        0
+    }
+
+    fn owner(&self, _place: usize) -> Owner {
+        self.owner
+    }
+
+    fn push(&mut self, _place: usize, request: &Request, _mark: Mark) -> bool {
+        let room = self.requests.len() < LOCAL_REQUESTS_MAX;
         if room {
-            self.0.push_back(*request);
+            self.requests.push_back(*request);
         }
         room
     }
 
     fn waiting(&self) -> impl Iterator<Item = &Request> {
-        self.0.iter()
+        self.requests.iter()
     }
 }
 
@@ -38,7 +53,6 @@ impl RequestQueue for LocalQueue {
 pub struct FusedClient<S> {
     strategy: S,
     queue: LocalQueue,
-    owner: Owner,
     next_number: u64,
     rest: Rest,
 }
@@ -47,9 +61,9 @@ impl<S: Strategy> FusedClient<S> {
     /// A client around this strategy.
     #[must_use]
     pub fn new(strategy: S) -> Self {
-        let queue = LocalQueue(VecDeque::with_capacity(LOCAL_REQUESTS_MAX));
-        let (owner, next_number, rest) = (Owner::default(), 1, Rest::default());
-        Self { strategy, queue, owner, next_number, rest }
+        let requests = VecDeque::with_capacity(LOCAL_REQUESTS_MAX);
+        let queue = LocalQueue { requests, owner: Owner::default() };
+        Self { strategy, queue, next_number: 1, rest: Rest::default() }
     }
 
     /// The strategy.
@@ -82,8 +96,8 @@ impl<S: Strategy> FusedClient<S> {
             clock,
             state,
             queue: &mut self.queue,
-            owner: self.owner,
             next_number: &mut self.next_number,
+            gateway: 0,
             origin: stamps.origin,
             offsets: stamps.offsets(),
             exchange_time: Nanos::ZERO,
@@ -141,7 +155,7 @@ impl<S: Strategy> Client for FusedClient<S> {
 
     #[inline]
     fn next_request(&mut self) -> Option<Request> {
-        self.queue.0.pop_front()
+        self.queue.requests.pop_front()
     }
 
     fn timer(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos) {

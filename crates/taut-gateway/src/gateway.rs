@@ -831,7 +831,7 @@ impl<F: FeedHandler> GatewayState for Known<'_, F> {
         self.orders.position(owner, instrument, account)
     }
 
-    fn is_order_entry_up(&self) -> bool {
+    fn is_order_entry_up(&self, _: InstrumentId) -> bool {
         self.orders.is_active()
     }
 }

@@ -6,6 +6,8 @@ use taut_types::Nanos;
 /// the host's clock, which gateway and strategy share; UTC is for comparing with other hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventInfo {
+    /// The gateway that tells it: its place among those that the strategy attached to, from 0.
+    pub gateway: usize,
     /// When the exchange says that it happened (UTC); 0 when it does not say.
     pub exchange_time: Nanos,
     /// When the gateway received or noticed it (monotonic): what the strategy is told as `now`.

@@ -16,6 +16,12 @@ const LEVELS: usize = 1 << 13;
 /// Accounts whose positions are kept.
 const ACCOUNTS: usize = 8;
 
+/// Where an instrument stands in the tables: its number at its gateway.
+#[inline]
+const fn index(instrument: InstrumentId) -> usize {
+    instrument.0 as u16 as usize
+}
+
 /// How much of a book has been told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Coverage {
@@ -93,7 +99,7 @@ impl Replica {
     /// Takes over what the gateway says.
     pub(crate) fn on_gateway(&mut self, event: &GatewayEvent) {
         match *event {
-            GatewayEvent::DownloadBegin { .. } => {
+            GatewayEvent::DownloadBegin { .. } | GatewayEvent::Disconnected => {
                 self.instruments.clear();
                 self.books.clear();
                 self.orders.fill(None);
@@ -119,7 +125,7 @@ impl Replica {
 
     /// What the strategy holds.
     pub(crate) fn on_position(&mut self, held: Position) {
-        let copy = self.books.get_mut(held.instrument.0 as usize);
+        let copy = self.books.get_mut(index(held.instrument));
         let place = copy.and_then(|copy| copy.positions.get_mut(usize::from(held.account.0)));
         if let Some(place) = place {
             *place = held;
@@ -175,7 +181,7 @@ impl Replica {
     /// Takes over an event of the market ring.
     #[inline]
     pub(crate) fn on_ring(&mut self, instrument: InstrumentId, kind: &EventKind) -> Told {
-        let Some(copy) = self.books.get_mut(instrument.0 as usize) else { return Told::Nothing };
+        let Some(copy) = self.books.get_mut(index(instrument)) else { return Told::Nothing };
         let is_whole = copy.coverage == Coverage::Everything;
         match *kind {
             // It is told of when its levels are here.
@@ -207,7 +213,7 @@ impl Replica {
     /// Takes over a piece of a book that is told anew.
     #[cold]
     pub(crate) fn on_book(&mut self, instrument: InstrumentId, kind: &EventKind) -> Told {
-        let Some(copy) = self.books.get_mut(instrument.0 as usize) else { return Told::Nothing };
+        let Some(copy) = self.books.get_mut(index(instrument)) else { return Told::Nothing };
         match *kind {
             EventKind::Begin(_) => {
                 let book =
@@ -258,19 +264,19 @@ impl GatewayState for Replica {
     }
 
     fn book(&self, instrument: InstrumentId) -> Option<&LevelBook> {
-        let copy = self.books.get(instrument.0 as usize)?;
+        let copy = self.books.get(index(instrument))?;
         copy.book.as_deref().filter(|_| copy.coverage == Coverage::Everything)
     }
 
     fn soundness(&self, instrument: InstrumentId) -> Soundness {
-        match self.books.get(instrument.0 as usize) {
+        match self.books.get(index(instrument)) {
             Some(copy) if copy.coverage == Coverage::Everything => Soundness::Sound,
             _ => Soundness::Stale(Staleness::Joining),
         }
     }
 
     fn best(&self, instrument: InstrumentId) -> BestPrices {
-        self.books.get(instrument.0 as usize).map_or_else(BestPrices::default, |copy| copy.top)
+        self.books.get(index(instrument)).map_or_else(BestPrices::default, |copy| copy.top)
     }
 
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
@@ -284,13 +290,13 @@ impl GatewayState for Replica {
 
     fn position(&self, _owner: Owner, instrument: InstrumentId, account: AccountId) -> Position {
         self.books
-            .get(instrument.0 as usize)
+            .get(index(instrument))
             .and_then(|copy| copy.positions.get(usize::from(account.0)))
             .copied()
             .unwrap_or(Position { instrument, account, ..Position::default() })
     }
 
-    fn is_order_entry_up(&self) -> bool {
+    fn is_order_entry_up(&self, _: InstrumentId) -> bool {
         self.is_order_entry_up
     }
 }

@@ -2,88 +2,103 @@
 
 use taut_lat::StageOffsets;
 use taut_market_data::{Event, EventKind, Soundness, Staleness};
-use taut_ring::{Bell, RingError, broadcast, spsc};
-use taut_sync::atomic::AtomicU64;
+use taut_ring::RingError;
 use taut_sys::{Clock, Doorbell, remote_barrier};
 use taut_types::{InstrumentId, Nanos};
 
 use crate::client::{Entry, RequestQueue, Rest};
 use crate::counters::StrategyCounters;
+use crate::gateways::{InstrumentNumbers, Replicas, RequestRings, RingState};
+use crate::link::{Item, Link, LinkState};
 use crate::mark::Mark;
-use crate::message::{GatewayEvent, Reply, ReplyReader, Request, RequestKind};
-use crate::owner::Owner;
-use crate::regions::{REQUEST_SLOTS, Regions, StrategyRegions, TICKS_LAYOUT};
-use crate::replica::{Replica, Told};
+use crate::message::{GatewayEvent, Reply, Request, RequestKind};
+use crate::regions::{Regions, StrategyRegions};
+use crate::replica::Told;
 use crate::strategy::Strategy;
-
-/// Requests of one call of the strategy: as many as the ring has room for.
-const REQUESTS_MAX: usize = REQUEST_SLOTS;
 
 /// How long a sleeper trusts a gateway that it cannot run a barrier on.
 const WITHOUT_BARRIER: Nanos = Nanos::from_millis(1);
 
-/// The way to the gateway.
-#[derive(Debug)]
-struct RequestRing<'m> {
-    requests: spsc::Producer<'m>,
-    /// Rung after each request, where the gateway sleeps in the kernel.
-    doorbell: Option<Doorbell>,
-    sent: u64,
-    /// The requests of this call of the strategy.
-    waiting: Vec<Request>,
-}
-
-impl RequestQueue for RequestRing<'_> {
-    #[inline]
-    fn push(&mut self, request: &Request, mark: Mark) -> bool {
-        let number = (self.sent + 1) as u16;
-        let taken = self.waiting.len() < REQUESTS_MAX
-            && self.requests.push_batch(request.pack(mark.0, number).as_slice()).is_ok();
-        if let Some(doorbell) = &self.doorbell {
-            doorbell.ring();
-        }
-        if taken {
-            self.sent += 1;
-            self.waiting.push(*request);
-        }
-        taken
-    }
-
-    fn waiting(&self) -> impl Iterator<Item = &Request> {
-        self.waiting.iter()
-    }
-}
-
-/// Runs a strategy over the rings that it shares with its gateway.
+/// Runs a strategy over the rings that it shares with its gateway, or with several.
 ///
-/// The strategy is told nothing until the gateway has told what it begins with; then what the
-/// gateway says and what happens in the market come in the order in which the gateway wrote them.
+/// The strategy is told nothing of a gateway until the gateway has told what it begins with; then
+/// what the gateway says and what happens in the market come in the order in which the gateway
+/// wrote them. Of what several have to say, the oldest comes first; nobody waits for a gateway that
+/// says nothing.
 #[derive(Debug)]
 pub struct StrategyRunner<'m, S> {
-    ticks: broadcast::Subscriber<'m>,
-    replies: spsc::Consumer<'m>,
-    reader: ReplyReader,
-    /// A reply whose turn has not come, and its time.
-    reply: Option<(Reply, Nanos)>,
-    queue: RequestRing<'m>,
-    owner: Owner,
+    /// One for each gateway, in its place.
+    links: Vec<Link<'m>>,
+    requests: RequestRings<'m>,
+    replicas: Replicas,
     next_number: u64,
-    /// Nothing before the gateway tells this process what to begin with is for it.
-    has_begun: bool,
-    /// Something of the packet at hand was told.
-    is_in_batch: bool,
-    replica: Replica,
-    /// The gateway is to be asked for all books, and could not be yet.
-    wants_books: bool,
     strategy: S,
     rest: Rest,
-    counters: StrategyCounters,
-    shared_counters: &'m [AtomicU64],
-    bell: Bell<'m>,
+}
+
+/// A strategy and all that it knows, without the memory that it shares with its gateways: they may
+/// come and go meanwhile.
+#[derive(Debug)]
+pub struct DetachedStrategy<S> {
+    links: Vec<LinkState>,
+    rings: Vec<RingState>,
+    replicas: Replicas,
+    next_number: u64,
+    strategy: S,
+    rest: Rest,
+}
+
+impl<S: Strategy> DetachedStrategy<S> {
+    /// A strategy that has so many gateways, none of which is there.
+    #[must_use]
+    pub fn new(gateways: usize, strategy: S) -> Self {
+        fn all<T: Default>(count: usize) -> Vec<T> {
+            (0..count).map(|_| T::default()).collect()
+        }
+        Self {
+            links: all(gateways),
+            rings: all(gateways),
+            replicas: Replicas::new(gateways),
+            next_number: 1,
+            strategy,
+            rest: Rest::default(),
+        }
+    }
+
+    /// The gateway in this place takes the strategy up. `doorbell` is the gateway's, if it blocks.
+    pub fn begin(&mut self, place: usize, doorbell: Option<Doorbell>) {
+        let next = (self.links.get_mut(place), self.rings.get_mut(place));
+        if let (Some(link), Some(ring)) = next {
+            *link = LinkState::default();
+            *ring = RingState { doorbell, ..RingState::default() };
+        }
+    }
+
+    /// Runs it over these regions of its gateways, each in its place; nothing for one that is not
+    /// there.
+    ///
+    /// # Errors
+    /// When a region cannot hold its ring.
+    pub fn attach<'m>(
+        self,
+        gateways: &[Option<(Regions<'m>, StrategyRegions<'m>)>],
+    ) -> Result<StrategyRunner<'m, S>, RingError> {
+        let Self { links, rings, replicas, next_number, strategy, rest } = self;
+        let link = |(place, state)| Link::closed(InstrumentNumbers::of_gateway(place), state);
+        let mut links: Vec<_> = links.into_iter().enumerate().map(link).collect();
+        let mut requests = RequestRings::closed(rings);
+        for (place, (link, gateway)) in links.iter_mut().zip(gateways).enumerate() {
+            if let Some((regions, own)) = gateway {
+                link.open(regions, own)?;
+                requests.open(place, own)?;
+            }
+        }
+        Ok(StrategyRunner { links, requests, replicas, next_number, strategy, rest })
+    }
 }
 
 impl<'m, S: Strategy> StrategyRunner<'m, S> {
-    /// A runner over these regions; `doorbell` is the gateway's, if it blocks.
+    /// A runner over the regions of one gateway; `doorbell` is the gateway's, if it blocks.
     ///
     /// # Errors
     /// When a region cannot hold its ring.
@@ -93,60 +108,29 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
         doorbell: Option<Doorbell>,
         strategy: S,
     ) -> Result<Self, RingError> {
-        let requests = spsc::Producer::resume(own.requests)?;
-        let waiting = Vec::with_capacity(REQUESTS_MAX);
-        Ok(Self {
-            ticks: broadcast::Subscriber::passive(
-                regions.ticks,
-                TICKS_LAYOUT,
-                broadcast::Start::Oldest,
-            )?,
-            replies: spsc::Consumer::resume(own.replies)?,
-            reader: ReplyReader::default(),
-            reply: None,
-            queue: RequestRing { requests, doorbell, sent: 0, waiting },
-            owner: Owner::default(),
-            next_number: 1,
-            has_begun: false,
-            is_in_batch: false,
-            replica: Replica::new(),
-            wants_books: false,
-            strategy,
-            rest: Rest::default(),
-            counters: StrategyCounters::default(),
-            shared_counters: own.counters,
-            bell: own.bell,
-        })
+        let mut detached = DetachedStrategy::new(1, strategy);
+        detached.begin(0, doorbell);
+        detached.attach(&[Some((*regions, *own))])
     }
 
-    /// Takes one market event or one reply; whether there was one.
+    /// Takes one market event or one reply: of several gateways' the oldest. Whether there was one.
     #[inline]
     pub fn poll(&mut self, clock: &Clock) -> bool {
-        if self.take_reply(clock) {
-            return true;
-        }
-        match self.ticks.poll() {
-            broadcast::Polled::Message(payload) => {
-                self.counters.events += 1;
-                if let Some((event, mark)) = Event::from_words(&payload) {
-                    self.on_ring(clock, &event, Mark(mark));
-                }
+        let place = if self.links.len() == 1 { Some(0) } else { self.oldest() };
+        let Some(place) = place else { return false };
+        match self.links.get_mut(place).and_then(Link::take) {
+            Some(item) => {
+                self.handle(clock, place, &item);
                 true
             }
-            broadcast::Polled::Lapped(lost) => {
-                self.overtaken(clock, lost);
-                true
-            }
-            // The gateway is ready: what it publishes comes next.
-            broadcast::Polled::NewWriter(_) => true,
-            broadcast::Polled::Empty => false,
+            None => false,
         }
     }
 
-    /// Sleeps in `wait`, which is told for how long at the most, until the gateway rings; looks once
+    /// Sleeps in `wait`, which is told for how long at the most, until a gateway rings; looks once
     /// more before, so that nothing published in between waits.
     pub fn sleep(&mut self, clock: &Clock, span: Nanos, wait: impl FnOnce(Nanos)) {
-        let _ = self.bell.listen();
+        self.links.iter().for_each(Link::listen);
         let span = if remote_barrier().is_ok() { span } else { span.min(WITHOUT_BARRIER) };
         if !self.poll(clock) {
             wait(span);
@@ -162,11 +146,28 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
             strategy.on_timer(now, entry);
         });
         self.rest = rest;
-        if self.wants_books {
-            self.ask_for_books();
+        for place in 0..self.links.len() {
+            self.ask_for_books(place);
+            if let Some(link) = self.links.get_mut(place) {
+                link.state.counters.requests = self.requests.sent(place);
+                link.store_counters();
+            }
         }
-        self.counters.requests = self.queue.sent;
-        self.counters.store(self.shared_counters);
+    }
+
+    /// The gateway in this place is gone: no order can be sent to it, none of its books is sound.
+    pub fn disconnected(&mut self, clock: &Clock, place: usize) {
+        let now = clock.now();
+        if !self.links.get(place).is_some_and(|link| link.state.has_begun) {
+            return;
+        }
+        self.books_became_stale(clock, place, now);
+        let event = GatewayEvent::Disconnected;
+        self.replicas.on_gateway(place, &event);
+        self.on_gateway(clock, place, now, &event);
+        if let Some(link) = self.links.get_mut(place) {
+            link.state.has_begun = false;
+        }
     }
 
     /// No new orders from now on; what is open is cancelled.
@@ -180,10 +181,10 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
         self.rest.is_over()
     }
 
-    /// Whether the gateway has told what the strategy begins with.
+    /// Whether every gateway has told what the strategy begins with.
     #[must_use]
-    pub const fn has_begun(&self) -> bool {
-        self.has_begun
+    pub fn has_begun(&self) -> bool {
+        self.links.iter().all(|link| link.state.has_begun)
     }
 
     /// The strategy.
@@ -197,142 +198,177 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
         &mut self.strategy
     }
 
-    /// Gives the strategy back, to run it over other rings.
+    /// What was counted, over all gateways.
     #[must_use]
-    pub fn into_strategy(self) -> S {
-        self.strategy
+    pub fn counters(&self) -> StrategyCounters {
+        let mut all = StrategyCounters::default();
+        for (place, link) in self.links.iter().enumerate() {
+            let counters = link.state.counters;
+            all.events += counters.events;
+            all.lapped += counters.lapped;
+            all.updates += counters.updates;
+            all.requests += self.requests.sent(place);
+        }
+        all
     }
 
-    /// Takes a reply if it comes before the next event of the market ring.
+    /// Lets the memory go that is shared with the gateways.
+    #[must_use]
+    pub fn detach(self) -> DetachedStrategy<S> {
+        let Self { links, requests, replicas, next_number, strategy, rest } = self;
+        let links = links.into_iter().map(Link::into_state).collect();
+        let rings = requests.into_states();
+        DetachedStrategy { links, rings, replicas, next_number, strategy, rest }
+    }
+
+    /// The place of the gateway that has the oldest to tell.
+    fn oldest(&mut self) -> Option<usize> {
+        let times = self.links.iter_mut().map(Link::next_time).enumerate();
+        let next = times.filter_map(|(place, at)| Some((at?, place))).min();
+        next.map(|(_, place)| place)
+    }
+
     #[inline]
-    fn take_reply(&mut self, clock: &Clock) -> bool {
-        if self.reply.is_none() {
-            let Some(payload) = self.replies.pop() else { return false };
-            self.reply = self.reader.read(&payload);
-            // A slot that goes before another one is no reply yet.
-            if self.reply.is_none() {
-                return true;
-            }
+    fn handle(&mut self, clock: &Clock, place: usize, item: &Item) {
+        match item {
+            Item::Event(event, mark) => self.on_ring(clock, place, event, *mark),
+            Item::Reply(reply, at) => self.on_reply(clock, place, reply, *at),
+            Item::Overtaken(events) => self.overtaken(clock, place, *events),
+            Item::Nothing => {}
         }
-        if self.reader.position() > self.ticks.position() {
-            return false;
-        }
-        if let Some((reply, now)) = self.reply.take() {
-            self.on_reply(clock, &reply, now);
-        }
-        true
     }
 
-    fn on_reply(&mut self, clock: &Clock, reply: &Reply, now: Nanos) {
+    fn on_reply(&mut self, clock: &Clock, place: usize, reply: &Reply, now: Nanos) {
+        let (Some(link), Some(replica)) = (self.links.get_mut(place), self.replicas.get_mut(place))
+        else {
+            return;
+        };
         if let Reply::Gateway(GatewayEvent::DownloadBegin { owner, next_number }) = *reply {
-            (self.owner, self.has_begun) = (owner, true);
+            link.state.has_begun = true;
+            self.requests.set_owner(place, owner);
             self.next_number = self.next_number.max(next_number);
         }
-        if !self.has_begun {
+        if !link.state.has_begun {
             return;
         }
         match reply {
-            Reply::Position(held) => self.replica.on_position(*held),
+            Reply::Position(held) => replica.on_position(*held),
             Reply::Order(update, taken) => {
-                self.counters.updates += 1;
+                link.state.counters.updates += 1;
                 // Looked up while it is told, an order is as the update says.
-                self.replica.on_order(update, *taken);
+                replica.on_order(update, *taken);
                 self.with_entry(clock, |strategy, entry| {
+                    entry.gateway = place;
                     (entry.exchange_time, entry.receive_time) = (update.exchange_time, now);
                     strategy.on_order(now, update, entry);
                 });
             }
             Reply::Gateway(event) => {
-                self.replica.on_gateway(event);
-                self.on_gateway(clock, now, event);
+                self.replicas.on_gateway(place, event);
+                self.on_gateway(clock, place, now, event);
             }
             Reply::Market(event) => {
-                let told = self.replica.on_book(event.instrument, &event.kind);
-                self.tell(clock, event, told, Mark::default());
+                let told = replica.on_book(event.instrument, &event.kind);
+                self.tell(clock, place, event, told, Mark::default());
             }
         }
     }
 
-    fn on_gateway(&mut self, clock: &Clock, now: Nanos, event: &GatewayEvent) {
+    fn on_gateway(&mut self, clock: &Clock, place: usize, now: Nanos, event: &GatewayEvent) {
         self.with_entry(clock, |strategy, entry| {
-            entry.receive_time = now;
+            (entry.gateway, entry.receive_time) = (place, now);
             strategy.on_gateway(now, event, entry);
         });
     }
 
     #[inline]
-    fn on_ring(&mut self, clock: &Clock, event: &Event, mark: Mark) {
-        let told = self.replica.on_ring(event.instrument, &event.kind);
-        self.tell(clock, event, told, mark.packet());
-        self.is_in_batch |= told == Told::Event;
-        if mark.is_last() && std::mem::take(&mut self.is_in_batch) {
-            self.batch_end(clock, event, mark.packet());
+    fn on_ring(&mut self, clock: &Clock, place: usize, event: &Event, mark: Mark) {
+        let Some(replica) = self.replicas.get_mut(place) else { return };
+        let told = replica.on_ring(event.instrument, &event.kind);
+        self.tell(clock, place, event, told, mark.packet());
+        let Some(link) = self.links.get_mut(place) else { return };
+        link.state.is_in_batch |= told == Told::Event;
+        if mark.is_last() && std::mem::take(&mut link.state.is_in_batch) {
+            self.batch_end(clock, place, event, mark.packet());
         }
     }
 
     /// All that a packet changed has been told.
-    fn batch_end(&mut self, clock: &Clock, event: &Event, mark: Mark) {
+    fn batch_end(&mut self, clock: &Clock, place: usize, event: &Event, mark: Mark) {
         self.with_entry(clock, |strategy, entry| {
-            entry.tell_of(event, mark);
+            entry.tell_of(place, event, mark);
             strategy.on_batch_end(event.receive_time, entry);
         });
     }
 
     #[inline]
-    fn tell(&mut self, clock: &Clock, event: &Event, told: Told, mark: Mark) {
+    fn tell(&mut self, clock: &Clock, place: usize, event: &Event, told: Told, mark: Mark) {
         match told {
-            Told::Event => self.on_market(clock, event, mark),
+            Told::Event => self.on_market(clock, place, event, mark),
             Told::Nothing => {}
             Told::BookIsWhole(top) => {
-                self.on_market(clock, event, mark);
+                self.on_market(clock, place, event, mark);
                 let top = Event { kind: EventKind::Top(top), ..*event };
-                self.on_market(clock, &top, mark);
-                self.batch_end(clock, &top, mark);
+                self.on_market(clock, place, &top, mark);
+                self.batch_end(clock, place, &top, mark);
             }
-            Told::Contradiction => self.books_anew(clock, event.receive_time),
+            Told::Contradiction => self.books_anew(clock, place, event.receive_time),
         }
     }
 
     #[inline]
-    fn on_market(&mut self, clock: &Clock, event: &Event, mark: Mark) {
+    fn on_market(&mut self, clock: &Clock, place: usize, event: &Event, mark: Mark) {
         self.with_entry(clock, |strategy, entry| {
-            entry.tell_of(event, mark);
+            entry.tell_of(place, event, mark);
             strategy.on_market(event.receive_time, event, entry);
         });
     }
 
-    /// The market ring went on without us.
+    /// A market ring went on without us.
     #[cold]
-    fn overtaken(&mut self, clock: &Clock, events: u64) {
-        self.counters.lapped += events;
-        if !self.has_begun {
+    fn overtaken(&mut self, clock: &Clock, place: usize, events: u64) {
+        let Some(link) = self.links.get_mut(place) else { return };
+        link.state.counters.lapped += events;
+        if !link.state.has_begun {
             return;
         }
         let (now, event) = (clock.now(), GatewayEvent::Overtaken { events });
-        self.on_gateway(clock, now, &event);
-        self.books_anew(clock, now);
+        self.on_gateway(clock, place, now, &event);
+        self.books_anew(clock, place, now);
     }
 
     /// No book can be trusted: the strategy is told, and the gateway asked for all of them.
     #[cold]
-    fn books_anew(&mut self, clock: &Clock, now: Nanos) {
+    fn books_anew(&mut self, clock: &Clock, place: usize, now: Nanos) {
+        self.books_became_stale(clock, place, now);
+        if let Some(link) = self.links.get_mut(place) {
+            link.state.wants_books = true;
+        }
+        self.ask_for_books(place);
+    }
+
+    #[cold]
+    fn books_became_stale(&mut self, clock: &Clock, place: usize, now: Nanos) {
         let mut were_sound: Vec<InstrumentId> = Vec::new();
-        self.replica.overtaken(|instrument| were_sound.push(instrument));
+        if let Some(replica) = self.replicas.get_mut(place) {
+            replica.overtaken(|instrument| were_sound.push(instrument));
+        }
         let kind = EventKind::Book(Soundness::Stale(Staleness::Gap));
         for instrument in were_sound {
             let event = Event { instrument, exchange_time: Nanos::ZERO, receive_time: now, kind };
-            self.on_market(clock, &event, Mark::default());
+            self.on_market(clock, place, &event, Mark::default());
         }
-        self.wants_books = true;
-        self.ask_for_books();
     }
 
-    fn ask_for_books(&mut self) {
-        let (id, kind) = (self.owner.order(0), RequestKind::TellBooks);
+    fn ask_for_books(&mut self, place: usize) {
+        let Some(link) = self.links.get_mut(place).filter(|link| link.state.wants_books) else {
+            return;
+        };
+        let (id, kind) = (self.requests.owner(place).order(0), RequestKind::TellBooks);
         let offsets = StageOffsets::ZERO;
         let request = Request { id, kind, only_if: None, tag: 0, origin: Nanos::ZERO, offsets };
-        self.wants_books = !self.queue.push(&request, Mark::default());
-        self.queue.waiting.clear();
+        link.state.wants_books = !self.requests.push(place, &request, Mark::default());
+        self.requests.remember(&mut self.replicas);
     }
 
     /// Calls the strategy with its way to send, and remembers what it asked for.
@@ -340,33 +376,25 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
     fn with_entry(
         &mut self,
         clock: &Clock,
-        act: impl FnOnce(&mut S, &mut Entry<'_, RequestRing<'m>, Replica>),
+        act: impl FnOnce(&mut S, &mut Entry<'_, RequestRings<'m>, Replicas>),
     ) {
-        let Self { queue, owner, next_number, replica, strategy, rest, .. } = self;
+        let Self { requests, next_number, replicas, strategy, rest, .. } = self;
         let mut entry = Entry {
-            may_create: !rest.has_begun(),
             clock,
-            state: replica,
-            queue,
-            owner: *owner,
+            state: replicas,
+            queue: requests,
             next_number,
+            gateway: 0,
             origin: Nanos::ZERO,
             offsets: StageOffsets::ZERO,
             exchange_time: Nanos::ZERO,
             receive_time: Nanos::ZERO,
             mark: Mark::default(),
+            may_create: !rest.has_begun(),
         };
         act(strategy, &mut entry);
-        if !self.queue.waiting.is_empty() {
-            self.remember_requests();
-        }
-    }
-
-    fn remember_requests(&mut self) {
-        let RequestRing { waiting, sent, .. } = &mut self.queue;
-        let before = sent.wrapping_sub(waiting.len() as u64);
-        for (number, request) in (before + 1..).zip(waiting.drain(..)) {
-            self.replica.on_request(&request, number as u16);
+        if !self.requests.is_empty() {
+            self.requests.remember(&mut self.replicas);
         }
     }
 }
@@ -389,7 +417,8 @@ mod tests {
     use crate::client::{Client, GatewayState};
     use crate::hub::{Hub, SlotId};
     use crate::message::{OrderFilter, OrderUpdate, TickStamps, UpdateKind};
-    use crate::strategy::Trading;
+    use crate::owner::Owner;
+    use crate::strategy::{State, Trading};
 
     /// Notes what it was told of the book and of the gateway.
     #[derive(Debug, Default)]
@@ -458,7 +487,7 @@ mod tests {
         fn best(&self, _: InstrumentId) -> BestPrices {
             BestPrices::of(&self.book)
         }
-        fn is_order_entry_up(&self) -> bool {
+        fn is_order_entry_up(&self, _: InstrumentId) -> bool {
             true
         }
     }
@@ -541,7 +570,7 @@ mod tests {
         }
 
         fn has_the_book(&self) -> bool {
-            let copy = self.runner.replica.book(InstrumentId(0));
+            let copy = self.runner.replicas.book(InstrumentId(0));
             copy.is_some_and(|copy| copy.state_hash() == self.known.book.state_hash())
         }
     }
@@ -573,7 +602,7 @@ mod tests {
             world.settle();
             assert!(world.has_the_book());
             assert!(world.runner.strategy.is_sound);
-            assert_eq!(world.runner.counters.lapped, 0);
+            assert_eq!(world.runner.counters().lapped, 0);
         });
     }
 
@@ -619,7 +648,7 @@ mod tests {
             world.market(&[event(EventKind::Book(stale))]);
             world.settle();
             assert!(!world.runner.strategy.is_sound);
-            assert!(world.runner.replica.book(InstrumentId(0)).is_none());
+            assert!(world.runner.replicas.book(InstrumentId(0)).is_none());
             world.known.book.clear();
             world.known.soundness = Soundness::Sound;
             world.market(&[event(EventKind::Book(Soundness::Sound))]);
@@ -676,5 +705,167 @@ mod tests {
         world.runner.with_entry(&clock, |_, trading| {
             assert_eq!(trading.create(&order).map(ClientOrderId::number), Some(2));
         });
+    }
+    /// Notes which gateway told it what, and when.
+    #[derive(Debug, Default)]
+    struct Merged {
+        levels: Vec<(usize, InstrumentId, Nanos)>,
+        downloads: Vec<usize>,
+        lost: Vec<usize>,
+        stale: Vec<InstrumentId>,
+        updates: Vec<(usize, InstrumentId)>,
+    }
+
+    impl Strategy for Merged {
+        fn on_market(&mut self, now: Nanos, event: &Event, trading: &mut impl Trading) {
+            let gateway = trading.info().gateway;
+            match event.kind {
+                EventKind::Level(_) => self.levels.push((gateway, event.instrument, now)),
+                EventKind::Book(Soundness::Stale(_)) => self.stale.push(event.instrument),
+                _ => {}
+            }
+        }
+
+        fn on_gateway(&mut self, _: Nanos, event: &GatewayEvent, trading: &mut impl Trading) {
+            match event {
+                GatewayEvent::DownloadEnd => self.downloads.push(trading.info().gateway),
+                GatewayEvent::Disconnected => self.lost.push(trading.info().gateway),
+                _ => {}
+            }
+        }
+
+        fn on_order(&mut self, _: Nanos, update: &OrderUpdate, trading: &mut impl Trading) {
+            self.updates.push((trading.info().gateway, update.instrument));
+        }
+    }
+
+    #[test]
+    fn two_gateways_tell_one_strategy_by_time_and_each_gets_its_own_orders() {
+        let clock = Clock::vdso();
+        let segments = ["a", "b"].map(|_| {
+            let segment = |layout: &[_]| Segment::create("taut-test", layout).expect("segment");
+            (segment(&Regions::LAYOUT), segment(&StrategyRegions::LAYOUT))
+        });
+        let regions = segments.each_ref().map(|(shared, own)| {
+            let shared = Regions::of(shared).expect("regions");
+            (shared, StrategyRegions::of(own).expect("regions"))
+        });
+        // Its numbers at the two are not the same.
+        let owners = [(0, 0), (3, 4)].map(|(user, strategy)| Owner {
+            user: taut_types::UserId(user),
+            strategy: taut_types::StrategyId(strategy),
+        });
+        let mut known = [Known::new(), Known::new()];
+        let mut hubs: Vec<Hub<'_>> = Vec::new();
+        for ((shared, own), owner) in regions.iter().zip(owners) {
+            let mut hub = Hub::new(shared).expect("a hub");
+            let slot = hub.add_slot(own, None).expect("a slot");
+            assert!(hub.attach(slot, owner));
+            hubs.push(hub);
+        }
+        let both = regions.map(Some);
+        let mut strategy = DetachedStrategy::new(2, Merged::default());
+        [0, 1].into_iter().for_each(|place| strategy.begin(place, None));
+        let mut runner = strategy.attach(&both).expect("a runner");
+        let ids = [InstrumentId(0), InstrumentId(1 << 16)];
+
+        macro_rules! settle {
+            () => {
+                loop {
+                    let mut worked = runner.poll(&clock);
+                    for (hub, known) in hubs.iter_mut().zip(&known) {
+                        worked |= hub.idle(known, &clock);
+                    }
+                    if !worked {
+                        break;
+                    }
+                }
+            };
+        }
+        settle!();
+        assert!(runner.has_begun());
+        let mut downloads = runner.strategy().downloads.clone();
+        downloads.sort_unstable();
+        assert_eq!(downloads, [0, 1]);
+        assert_eq!(
+            runner.replicas.instruments().iter().map(Instrument::id).collect::<Vec<_>>(),
+            ids
+        );
+
+        // One stream, by the time of receipt, however the gateways wrote.
+        let mut publish = |hubs: &mut Vec<Hub<'_>>, place: usize, at: i64| {
+            let known: &mut Known = &mut known[place];
+            let (side, price, lots) = (Side::Buy, Price(1_998), Lots(at));
+            known.book.apply(side, price, lots, 1).expect("a level");
+            let level =
+                LevelUpdate { side, price, lots, order_count: 1, place: LevelPlace::ByPrice };
+            let event = Event { receive_time: Nanos(at), ..event(EventKind::Level(level)) };
+            hubs[place].market(&clock, known, TickStamps::NONE, &[event]);
+        };
+        for (place, at) in [(0, 10), (0, 30), (0, 31), (1, 20), (1, 29), (1, 40)] {
+            publish(&mut hubs, place, at);
+        }
+        while runner.poll(&clock) {}
+        let told = [(0, 10), (1, 20), (1, 29), (0, 30), (0, 31), (1, 40)];
+        let told = told.map(|(place, at)| (place, ids[place], Nanos(at)));
+        assert_eq!(runner.strategy().levels, told);
+
+        // Orders go to the gateway of their instrument, by its own number and in its own name.
+        let ask = |hub: &mut Hub<'_>| {
+            let request = hub.next_request()?;
+            Some((request.id, request.kind))
+        };
+        let mut sent = Vec::new();
+        runner.with_entry(&clock, |_, trading| {
+            for instrument in ids {
+                let terms = OrderTerms::limit(instrument, Side::Buy, Price(1_998), Lots(1));
+                sent.push(trading.create(&terms).expect("room"));
+            }
+            assert!(trading.order(sent[1]).is_some_and(|it| it.terms.instrument == ids[1]));
+            assert!(trading.cancel(sent[1]));
+        });
+        assert_eq!([sent[0], sent[1]].map(Owner::of), owners);
+        let own = OrderTerms::limit(InstrumentId(0), Side::Buy, Price(1_998), Lots(1));
+        for (hub, id) in hubs.iter_mut().zip(&sent) {
+            assert_eq!(ask(hub), Some((*id, RequestKind::Create(own))));
+        }
+        assert_eq!(ask(&mut hubs[1]), Some((sent[1], RequestKind::Cancel)));
+        assert_eq!([ask(&mut hubs[0]), ask(&mut hubs[1])], [None, None]);
+        runner.with_entry(&clock, |_, trading| assert!(trading.cancel_all(OrderFilter::ALL)));
+        let all = RequestKind::CancelAll(OrderFilter::ALL);
+        for (hub, owner) in hubs.iter_mut().zip(owners) {
+            assert_eq!(ask(hub), Some((owner.order(0), all)));
+        }
+        let update = accepted(sent[1]);
+        hubs[1].order_update(&clock, &Known::new(), Nanos(41), &update);
+        while runner.poll(&clock) {}
+        assert_eq!(runner.strategy().updates, [(1, ids[1])]);
+
+        // Without its rings for a while, it goes on where it was.
+        let strategy = runner.detach();
+        publish(&mut hubs, 0, 50);
+        let mut runner = strategy.attach(&both).expect("a runner");
+        while runner.poll(&clock) {}
+        assert_eq!(runner.strategy().levels.last(), Some(&(0, ids[0], Nanos(50))));
+        assert_eq!(runner.strategy().downloads.len(), 2);
+        assert!(runner.replicas.order(sent[1]).is_some_and(|it| it.version == 1));
+
+        // One gateway goes: the other one stays.
+        runner.disconnected(&clock, 1);
+        assert_eq!(
+            (&runner.strategy().lost[..], &runner.strategy().stale[..]),
+            (&[1][..], &ids[1..])
+        );
+        let mut runner = runner.detach().attach(&[both[0], None]).expect("a runner");
+        runner.with_entry(&clock, |_, trading| {
+            assert!(trading.book(ids[0]).is_some() && trading.book(ids[1]).is_none());
+            assert!(trading.instrument_of(ids[1]).is_none());
+            let terms = |instrument| OrderTerms::limit(instrument, Side::Buy, Price(2), Lots(1));
+            assert_eq!(trading.create(&terms(ids[1])), None);
+            assert!(trading.create(&terms(ids[0])).is_some());
+        });
+        publish(&mut hubs, 0, 60);
+        while runner.poll(&clock) {}
+        assert_eq!(runner.strategy().levels.last(), Some(&(0, ids[0], Nanos(60))));
     }
 }

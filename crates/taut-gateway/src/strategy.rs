@@ -14,7 +14,7 @@ use crate::message::{GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position
 /// own it is kept there from what the gateway tells. Whoever says nothing of something knows
 /// nothing of it.
 pub trait State {
-    /// Every instrument, at its number.
+    /// Every instrument, by its number: at its number, where there is one gateway.
     fn instruments(&self) -> &[Instrument] {
         &[]
     }
@@ -42,8 +42,8 @@ pub trait State {
         EventInfo::default()
     }
 
-    /// Whether orders can be sent: the session with the venue is logged on.
-    fn is_order_entry_up(&self) -> bool {
+    /// Whether orders in an instrument can be sent: its gateway is there, and logged on to its venue.
+    fn is_order_entry_up(&self, _instrument: InstrumentId) -> bool {
         false
     }
 }
@@ -97,7 +97,7 @@ pub trait Trading: State {
     /// these. Does nothing when that would change nothing, while the order is being cancelled, and
     /// while orders cannot be sent.
     fn keep(&mut self, quote: &mut Option<ClientOrderId>, terms: &OrderTerms) {
-        if !self.is_order_entry_up() {
+        if !self.is_order_entry_up(terms.instrument) {
             return;
         }
         match quote.and_then(|id| self.order(id)) {
@@ -113,7 +113,11 @@ pub trait Trading: State {
 
     /// The instrument with this number.
     fn instrument_of(&self, id: InstrumentId) -> Option<&Instrument> {
-        self.instruments().get(id.0 as usize)
+        let all = self.instruments();
+        match all.get(id.0 as usize) {
+            Some(instrument) if instrument.id() == id => Some(instrument),
+            _ => all.get(all.binary_search_by_key(&id, Instrument::id).ok()?),
+        }
     }
 
     /// The instrument with this name.
@@ -158,9 +162,7 @@ pub trait Strategy {
     /// each timer until it is idle and none of its orders is open; cancels them all unless it is
     /// written otherwise.
     fn on_stop(&mut self, _now: Nanos, trading: &mut impl Trading) {
-        if trading.is_order_entry_up() {
-            trading.cancel_all(OrderFilter::ALL);
-        }
+        trading.cancel_all(OrderFilter::ALL);
     }
 
     /// Whether it has nothing to do any more once it is to come to rest and none of its orders is

@@ -64,6 +64,12 @@ impl Instrument {
         self.id
     }
 
+    /// The same instrument by another number.
+    #[must_use]
+    pub const fn with_id(self, id: InstrumentId) -> Self {
+        Self { id, ..self }
+    }
+
     /// Its name.
     #[must_use]
     pub const fn symbol(&self) -> Symbol {

@@ -26,7 +26,7 @@ struct Standing;
 impl FeedHandler for Standing {
     type Frame<'f> = ();
 
-    fn decode<'f>(&mut self, _: Nanos, _: Source, _: &'f [u8]) -> Option<()> {
+    fn decode(&mut self, _: Nanos, _: Source, _: &[u8]) -> Option<()> {
         None
     }
     fn apply(&mut self, (): (), _: &mut impl MarketSink) {}
@@ -95,7 +95,7 @@ impl Strategy for Once {
     fn on_market(&mut self, _: Nanos, _: &Event, _: &mut impl Trading) {}
 
     fn on_gateway(&mut self, _: Nanos, _: &GatewayEvent, trading: &mut impl Trading) {
-        if trading.is_order_entry_up() && self.sent.is_none() {
+        if trading.is_order_entry_up(InstrumentId(0)) && self.sent.is_none() {
             let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, PRICE, Lots(10));
             self.sent = trading.create(&terms);
         }

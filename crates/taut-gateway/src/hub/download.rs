@@ -150,7 +150,7 @@ impl Download {
                     None => self.go_to(Stage::End),
                 },
                 Stage::End => {
-                    let is_up = state.is_order_entry_up();
+                    let is_up = state.is_order_entry_up(InstrumentId(0));
                     let is_told =
                         tell(GatewayEvent::OrderEntry { is_up }) && tell(GatewayEvent::DownloadEnd);
                     if is_told {

@@ -56,6 +56,9 @@ pub enum GatewayEvent {
         /// Whether they can.
         is_up: bool,
     },
+    /// The gateway is gone, and what was known of it no longer valid. Its orders are cancelled or
+    /// told anew by the next one.
+    Disconnected,
     /// It read too slowly, and the market ring went on without it: so many events are lost. The
     /// books are told anew, one after the other; each is stale until then.
     Overtaken {
@@ -84,7 +87,8 @@ const ORDER_ENTRY_DOWN: u8 = 2;
 const ORDER_ENTRY_UP: u8 = 3;
 
 impl GatewayEvent {
-    /// Packs it, with its time. An [`GatewayEvent::Overtaken`] is not sent: who reads notices it.
+    /// Packs it, with its time. What the reader notices itself is not
+    /// sent: that it was overtaken, and that the gateway is gone.
     #[must_use]
     pub(crate) fn pack(&self, at: Nanos, position: u64) -> Slots {
         let unsigned = |value: i64| value.cast_unsigned();
@@ -104,6 +108,7 @@ impl GatewayEvent {
             Self::OrderEntry { is_up: false } => state(ORDER_ENTRY_DOWN, 0),
             Self::OrderEntry { is_up: true } => state(ORDER_ENTRY_UP, 0),
             Self::Overtaken { events } => state(u8::MAX, events),
+            Self::Disconnected => state(u8::MAX, 0),
             Self::Instrument(instrument) => {
                 let symbol = instrument.symbol();
                 let mut name = [0; 16];
