@@ -5,7 +5,7 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use taut_gateway::{
-    FeedInput, FeedStreams, FusedClient, Gateway, GatewayConfig, Regions, Strategy, StreamAddress,
+    FeedInput, FeedStreams, FusedClient, Gateway, GatewayConfig, Regions, StreamAddress,
     TouchConfig, TouchStrategy,
 };
 use taut_ipc::Segment;
