@@ -14,8 +14,8 @@ use crate::message::{
 use crate::owner::Owner;
 use crate::strategy::{State, Strategy, Trading};
 
-/// What a gateway knows, for its clients to pass on. Whoever says nothing of something knows nothing
-/// of it.
+/// What a gateway knows, for its clients to pass on. Whoever says nothing of something knows
+/// nothing of it.
 pub trait GatewayState {
     /// Every instrument, at its number.
     fn instruments(&self) -> &[Instrument] {
@@ -232,7 +232,7 @@ impl<Q: RequestQueue, S> Entry<'_, Q, S> {
 
     /// An order that a request asks for which went out just now.
     fn created(&self, id: ClientOrderId) -> Option<OpenOrder> {
-        self.queue.waiting().filter_map(Request::created).find(|order| order.id == id)
+        self.queue.waiting().filter_map(OpenOrder::created).find(|order| order.id == id)
     }
 
     /// An order with the requests that went out just now.
@@ -260,7 +260,7 @@ impl<Q: RequestQueue, S: GatewayState> State for Entry<'_, Q, S> {
     fn visit_orders(&self, visit: &mut dyn FnMut(&OpenOrder)) {
         self.state.visit_orders(self.queue.owner(0), &mut |order| visit(&self.as_asked(*order)));
         for request in self.queue.waiting() {
-            if let Some(order) = request.created() {
+            if let Some(order) = OpenOrder::created(request) {
                 visit(&self.as_asked(order));
             }
         }

@@ -1,5 +1,7 @@
 //! The gateway: requests first, then what the loop brings, orders before market data.
 
+mod known;
+
 use std::os::fd::{AsFd, BorrowedFd};
 
 use taut_book::LevelBook;
@@ -7,28 +9,27 @@ use taut_fix::Now;
 use taut_io::{
     Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, Operation,
 };
-use taut_market_data::{BestPrices, FeedHandler, FeedRequest, Soundness, Source};
+use taut_market_data::{FeedHandler, FeedRequest, Source};
 use taut_oms::{KillCause, KillScope, KillSwitch, PositionReport, Reference};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Clock, DatagramInfo, SysError};
-use taut_types::{
-    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, Price, SequenceNumber, Side,
-};
+use taut_types::{AccountId, Instrument, InstrumentId, Lots, Nanos, Price, SequenceNumber, Side};
 
-use crate::client::{Client, GatewayState};
+use crate::client::Client;
 use crate::config::GatewayConfig;
 use crate::counters::GatewayCounters;
 use crate::error::GatewayError;
 use crate::feed::{Feed, FeedInput};
 use crate::market::Market;
 use crate::message::{
-    GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, Request, RequestKind, TickStamps,
+    GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Request, RequestKind, TickStamps,
 };
 use crate::observer::Observer;
 use crate::order_entry::OrderSession;
 use crate::owner::Owner;
 use crate::regions::{Recorders, Regions};
 use crate::stream::Streams;
+use known::Known;
 
 /// Packets of a channel after which the order session is looked at although more packets wait.
 const PACKETS_IN_A_ROW: usize = 8;
@@ -44,8 +45,8 @@ const UPDATES: usize = 1_024;
 /// another process that spins answers within some 300 ns; looking at the sockets takes longer, and
 /// an order overtakes the packets that wait there.
 const ANSWER_TIME: Nanos = Nanos(500);
-/// Idle rounds after which the way of an order is rehearsed: each looks at the sockets, so that this
-/// is some 20 us, and a rehearsal some hundredth of the time.
+/// Idle rounds after which the way of an order is rehearsed: each looks at the sockets, so that
+/// this is some 20 us, and a rehearsal some hundredth of the time.
 const IDLE_ROUNDS_PER_REHEARSAL: u32 = 32;
 /// Orders, two lines, snapshots, packets sent again (or two streams), and some of an observer.
 const SOURCES: usize = 8;
@@ -791,48 +792,6 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Handler<K> for Core<'_, 
             self.fault.get_or_insert(fault);
             io.stop();
         }
-    }
-}
-
-/// What a gateway knows, for its clients.
-#[derive(Debug)]
-struct Known<'a, F> {
-    instruments: &'a [Instrument],
-    market: &'a Market<F>,
-    orders: &'a OrderSession,
-}
-
-impl<F: FeedHandler> GatewayState for Known<'_, F> {
-    fn instruments(&self) -> &[Instrument] {
-        self.instruments
-    }
-
-    fn book(&self, instrument: InstrumentId) -> Option<&LevelBook> {
-        self.market.feed().book(instrument)
-    }
-
-    fn soundness(&self, instrument: InstrumentId) -> Soundness {
-        self.market.feed().soundness(instrument)
-    }
-
-    fn best(&self, instrument: InstrumentId) -> BestPrices {
-        self.market.feed().best(instrument)
-    }
-
-    fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
-        self.orders.order(id)
-    }
-
-    fn visit_orders(&self, owner: Owner, visit: &mut dyn FnMut(&OpenOrder)) {
-        self.orders.visit_orders(owner, visit);
-    }
-
-    fn position(&self, owner: Owner, instrument: InstrumentId, account: AccountId) -> Position {
-        self.orders.position(owner, instrument, account)
-    }
-
-    fn is_order_entry_up(&self, _: InstrumentId) -> bool {
-        self.orders.is_active()
     }
 }
 

@@ -47,8 +47,8 @@ pub struct Hub<'m> {
     first_number: u64,
     /// Whether orders can be sent.
     is_order_entry_up: bool,
-    /// Owners whose strategies left: their orders are cancelled again whenever a session begins, for
-    /// what was asked without one, or just before it ended, may never have arrived.
+    /// Owners whose strategies left: their orders are cancelled again whenever a session begins,
+    /// for what was asked without one, or just before it ended, may never have arrived.
     departed: Vec<Owner>,
     /// Those of them whose orders are to be cancelled now.
     to_cancel: Vec<Owner>,

@@ -134,7 +134,7 @@ impl Replica {
 
     /// The strategy's request with this number went out.
     pub(crate) fn on_request(&mut self, request: &Request, number: u16) {
-        match (request.kind, request.created()) {
+        match (request.kind, OpenOrder::created(request)) {
             (_, Some(order)) => self.insert_order(order, number),
             (RequestKind::CancelAll(_), _) => {
                 for copy in self.orders.iter_mut().flatten() {

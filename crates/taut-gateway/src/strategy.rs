@@ -42,7 +42,8 @@ pub trait State {
         EventInfo::default()
     }
 
-    /// Whether orders in an instrument can be sent: its gateway is there, and logged on to its venue.
+    /// Whether orders in an instrument can be sent: its gateway is there, and logged on to its
+    /// venue.
     fn is_order_entry_up(&self, _instrument: InstrumentId) -> bool {
         false
     }

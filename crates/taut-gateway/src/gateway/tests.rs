@@ -4,9 +4,9 @@
 use taut_fix::CompId;
 use taut_io::{SimConfig, SimKernel};
 use taut_ipc::Segment;
-use taut_market_data::{Event, FeedCounters, MarketSink};
+use taut_market_data::{BestPrices, Event, FeedCounters, MarketSink, Soundness};
 use taut_sys::TickMapping;
-use taut_types::{OrderTerms, Qty, Symbol};
+use taut_types::{ClientOrderId, OrderTerms, Qty, Symbol};
 
 use super::*;
 use crate::config::SessionSettings;

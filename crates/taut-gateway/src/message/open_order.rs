@@ -30,19 +30,13 @@ pub struct OpenOrder {
 }
 
 impl OpenOrder {
-    /// An order that was asked for just now.
-    pub(crate) const fn sent(id: ClientOrderId, terms: OrderTerms, tag: u32) -> Self {
-        let OrderTerms { price, lots, .. } = terms;
-        Self {
-            id,
-            version: 0,
-            terms,
-            price_asked: price,
-            lots_asked: lots,
-            state: OrderState::Sent,
-            lots_open: lots,
-            tag,
-        }
+    /// The order that a request asks for, if it asks for one.
+    pub(crate) fn created(request: &Request) -> Option<Self> {
+        let Request { id, tag, .. } = *request;
+        let RequestKind::Create(terms) = request.kind else { return None };
+        let (price_asked, lots_asked, lots_open) = (terms.price, terms.lots, terms.lots);
+        let (version, state) = (0, OrderState::Sent);
+        Some(Self { id, version, terms, price_asked, lots_asked, state, lots_open, tag })
     }
 
     /// An order of the gateway's table.

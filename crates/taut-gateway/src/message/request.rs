@@ -8,7 +8,6 @@ use taut_types::{
     Side, TimeInForce,
 };
 
-use crate::message::open_order::OpenOrder;
 use crate::message::slots::{Slots, byte, head, high, kind, kind_of, low, word};
 
 /// What a request asks for.
@@ -49,25 +48,18 @@ pub struct Request {
 }
 
 impl Request {
-    /// The order that it asks for, if it asks for one.
-    pub(crate) fn created(&self) -> Option<OpenOrder> {
-        match self.kind {
-            RequestKind::Create(terms) => Some(OpenOrder::sent(self.id, terms, self.tag)),
-            _ => None,
-        }
-    }
-
     /// The head of a request that may depend on the order's version.
     fn conditional(&self, kind: u8) -> u64 {
         let version = self.only_if.unwrap_or_default();
         head([kind, u8::from(self.only_if.is_some()), 0, 0], version.into())
     }
 
-    /// Packs it, with the mark of the event that caused it and its own number. Word 0: kind; side, type, time in force
-    /// and whether there is a slot before; flags; account; instrument. Word 1: id; words 2 and 3:
-    /// price and lots; word 4: origin; word 5: ends of `to_strategy` and `strategy`; word 6: mark,
-    /// number and tag. The other ends stay in the gateway. The slot before it: stop price, whether there
-    /// is one, lots shown.
+    /// Packs it, with the mark of the event that caused it and its own number. Word 0: kind; side,
+    /// type, time in force and whether there is a slot before; flags; account; instrument. Word 1:
+    /// id; words 2 and 3: price and lots; word 4: origin; word 5: ends of `to_strategy` and
+    /// `strategy`; word 6: mark, number and tag. The other ends stay in the gateway. The slot
+    /// before it: stop price, whether there is one, lots shown. Of a modify and a cancel, word 0
+    /// has the version that they depend on, and whether there is one.
     #[must_use]
     pub(crate) fn pack(&self, mark: u16, number: u16) -> Slots {
         let [_, _, _, to_strategy, strategy, ..] = self.offsets.ends();
