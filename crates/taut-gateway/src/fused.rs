@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use taut_market_data::Event;
 use taut_sys::Clock;
-use taut_types::{InstrumentId, Nanos};
+use taut_types::{AccountId, InstrumentId, Nanos};
 
 use crate::client::{Client, Entry, GatewayState, RequestQueue, Rest};
 use crate::mark::Mark;
-use crate::message::{GatewayEvent, OrderUpdate, Request, TickStamps};
+use crate::message::{ACCOUNTS, GatewayEvent, OrderUpdate, Position, Request, TickStamps};
 use crate::owner::Owner;
 use crate::strategy::Strategy;
 
@@ -54,6 +54,8 @@ pub struct FusedClient<S> {
     strategy: S,
     queue: LocalQueue,
     next_number: u64,
+    /// It has been told what it begins with.
+    has_begun: bool,
     rest: Rest,
 }
 
@@ -63,7 +65,7 @@ impl<S: Strategy> FusedClient<S> {
     pub fn new(strategy: S) -> Self {
         let requests = VecDeque::with_capacity(LOCAL_REQUESTS_MAX);
         let queue = LocalQueue { requests, owner: Owner::default() };
-        Self { strategy, queue, next_number: 1, rest: Rest::default() }
+        Self { strategy, queue, next_number: 1, has_begun: false, rest: Rest::default() }
     }
 
     /// The strategy.
@@ -83,6 +85,28 @@ impl<S: Strategy> FusedClient<S> {
         self.rest.is_over()
     }
 
+    /// Tells the strategy what it begins with, as one in a process of its own is told.
+    #[cold]
+    fn begin<G: GatewayState>(&mut self, clock: &Clock, state: &G) {
+        self.has_begun = true;
+        let (now, owner) = (clock.now(), self.queue.owner);
+        let next_number = self.next_number;
+        let mut events = vec![GatewayEvent::DownloadBegin { owner, next_number }];
+        events.extend(state.instruments().iter().copied().map(GatewayEvent::Instrument));
+        for instrument in state.instruments() {
+            let held = |account| state.position(owner, instrument.id(), AccountId(account));
+            let is_held = |held: &Position| held.lots.0 != 0 || held.average_price.0 != 0;
+            let held = (0..ACCOUNTS).map(held).filter(is_held);
+            events.extend(held.map(GatewayEvent::Position));
+        }
+        state.visit_orders(owner, &mut |order| events.push(GatewayEvent::OpenOrder(*order)));
+        let is_up = state.is_order_entry_up(InstrumentId(0));
+        events.extend([GatewayEvent::OrderEntry { is_up }, GatewayEvent::DownloadEnd]);
+        for event in events {
+            self.gateway_event(clock, state, now, &event);
+        }
+    }
+
     #[inline]
     fn with_entry<G: GatewayState>(
         &mut self,
@@ -91,6 +115,9 @@ impl<S: Strategy> FusedClient<S> {
         stamps: TickStamps,
         act: impl FnOnce(&mut S, &mut Entry<'_, LocalQueue, G>),
     ) {
+        if !self.has_begun {
+            self.begin(clock, state);
+        }
         let mut entry = Entry {
             may_create: !self.rest.has_begun(),
             clock,
@@ -166,5 +193,53 @@ impl<S: Strategy> Client for FusedClient<S> {
             strategy.on_timer(now, entry);
         });
         self.rest = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use taut_types::{Instrument, Price, Qty, Symbol};
+
+    use super::*;
+    use crate::strategy::Trading;
+
+    #[derive(Default)]
+    struct Told(Vec<GatewayEvent>);
+
+    impl Strategy for Told {
+        fn on_market(&mut self, _: Nanos, _: &Event, _: &mut impl Trading) {}
+
+        fn on_gateway(&mut self, _: Nanos, event: &GatewayEvent, _: &mut impl Trading) {
+            self.0.push(*event);
+        }
+    }
+
+    struct Known([Instrument; 1]);
+
+    impl GatewayState for Known {
+        fn instruments(&self) -> &[Instrument] {
+            &self.0
+        }
+    }
+
+    #[test]
+    fn it_is_told_what_it_begins_with_once_and_first() {
+        let symbol = Symbol::new(b"X").expect("a symbol");
+        let instrument = Instrument::new(InstrumentId(0), symbol, Price(2), Qty::whole(1));
+        let instrument = instrument.expect("an instrument");
+        let (clock, known) = (Clock::vdso(), Known([instrument]));
+        let mut client = FusedClient::new(Told::default());
+        let up = GatewayEvent::OrderEntry { is_up: true };
+        client.gateway_event(&clock, &known, Nanos(1), &up);
+        client.timer(&clock, &known, Nanos(2));
+        let owner = Owner::default();
+        let told = [
+            GatewayEvent::DownloadBegin { owner, next_number: 1 },
+            GatewayEvent::Instrument(instrument),
+            GatewayEvent::OrderEntry { is_up: false },
+            GatewayEvent::DownloadEnd,
+            up,
+        ];
+        assert_eq!(client.strategy().0, told);
     }
 }

@@ -22,6 +22,9 @@ pub use request::{Request, RequestKind};
 pub use taut_oms::OrderFilter;
 pub use update::{OrderUpdate, Refusal, UpdateKind};
 
+/// Accounts whose positions are told.
+pub(crate) const ACCOUNTS: u8 = 8;
+
 /// When the packet behind an event was received, and where its first stages ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TickStamps {

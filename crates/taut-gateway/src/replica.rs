@@ -5,7 +5,9 @@ use taut_market_data::{BestPrices, EventKind, LevelUpdate, Soundness, Staleness}
 use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Price, Side};
 
 use crate::client::GatewayState;
-use crate::message::{GatewayEvent, OpenOrder, OrderUpdate, Position, Request, RequestKind};
+use crate::message::{
+    ACCOUNTS, GatewayEvent, OpenOrder, OrderUpdate, Position, Request, RequestKind,
+};
 use crate::owner::Owner;
 use crate::regions::REQUEST_SLOTS;
 
@@ -13,8 +15,6 @@ use crate::regions::REQUEST_SLOTS;
 const ORDERS: usize = 1 << 13;
 /// Levels of a side of a book.
 const LEVELS: usize = 1 << 13;
-/// Accounts whose positions are kept.
-const ACCOUNTS: usize = 8;
 
 /// Where an instrument stands in the tables: its number at its gateway.
 #[inline]
@@ -55,7 +55,7 @@ struct BookCopy {
     book: Option<Box<LevelBook>>,
     coverage: Coverage,
     top: BestPrices,
-    positions: [Position; ACCOUNTS],
+    positions: [Position; ACCOUNTS as usize],
 }
 
 /// An open order, and the number of the last request about it.

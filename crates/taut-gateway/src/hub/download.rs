@@ -10,13 +10,11 @@ use taut_ring::Payload;
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Nanos, Price, Side};
 
 use crate::client::GatewayState;
-use crate::message::{GatewayEvent, at_position};
+use crate::message::{ACCOUNTS, GatewayEvent, at_position};
 use crate::owner::Owner;
 
 /// Pieces that are told in one go: some hundred nanoseconds.
 const PIECES_IN_A_ROW: usize = 32;
-/// Accounts whose positions are told.
-const ACCOUNTS: u8 = 8;
 
 /// How far a strategy has been told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
