@@ -26,7 +26,6 @@ use crate::message::{
 };
 use crate::observer::Observer;
 use crate::order_entry::OrderSession;
-use crate::owner::Owner;
 use crate::regions::{Recorders, Regions};
 use crate::stream::Streams;
 use known::Known;

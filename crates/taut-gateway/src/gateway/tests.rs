@@ -12,6 +12,7 @@ use super::*;
 use crate::config::SessionSettings;
 use crate::hub::{Hub, SlotId};
 use crate::order_entry::hostile::venue::ScriptedVenue;
+use crate::owner::Owner;
 use crate::regions::StrategyRegions;
 use crate::runner::StrategyRunner;
 use crate::strategy::{Strategy, Trading};
