@@ -8,7 +8,7 @@ use taut_io::{
     Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, Operation,
 };
 use taut_market_data::{BestPrices, FeedHandler, FeedRequest, Soundness, Source};
-use taut_oms::{KillCause, KillScope, KillSwitch, PositionReport, Reference};
+use taut_oms::{KillCause, KillScope, KillSwitch, LimitsError, PositionReport, Reference, Risk};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Clock, DatagramInfo, SysError};
 use taut_types::{
@@ -16,7 +16,7 @@ use taut_types::{
 };
 
 use crate::client::{Client, GatewayState};
-use crate::config::GatewayConfig;
+use crate::config::{GatewayConfig, RiskRules};
 use crate::counters::GatewayCounters;
 use crate::error::GatewayError;
 use crate::feed::{Feed, FeedInput};
@@ -160,7 +160,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
             feed: Feed::new(io, input, config.hot)?,
             streams,
             instruments: config.instruments.clone().into_boxed_slice(),
-            market: Market::new(handler),
+            market: Market::new(handler, config.instruments.len()),
             orders: OrderSession::connect(config, io, now)?,
             updates: Vec::with_capacity(UPDATES),
             was_up: false,
@@ -442,6 +442,26 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         self.core.orders.risk().position(instrument, AccountId(0))
     }
 
+    /// Orders whose cancel waits until its budget has it.
+    #[must_use]
+    pub fn waiting_cancels(&self) -> usize {
+        self.core.orders.waiting_cancels()
+    }
+
+    /// Other limits and permissions from the next order on; what is counted against them stays.
+    ///
+    /// # Errors
+    /// When they are for other sizes; then the old ones hold on.
+    pub fn set_rules(&mut self, rules: RiskRules) -> Result<(), LimitsError> {
+        self.core.orders.set_rules(rules)
+    }
+
+    /// The pre-trade limits, and how much of them is used.
+    #[must_use]
+    pub const fn risk(&self) -> &Risk {
+        self.core.orders.risk()
+    }
+
     /// What every strategy holds, with its profit.
     pub fn positions(&self) -> impl Iterator<Item = PositionReport> {
         self.core.orders.positions()
@@ -705,6 +725,8 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
     ) -> Result<(), GatewayError> {
         // A copy and a heartbeat change nothing.
         if !self.market.events().is_empty() {
+            let Self { market, orders, .. } = self;
+            market.note(|instrument, status| orders.set_status(instrument, status));
             self.with_client(|client, clock, known| {
                 client.market(clock, known, stamps, known.market.events());
             });

@@ -27,6 +27,7 @@ mod reject;
 mod self_match;
 mod ticks;
 mod uniform;
+mod usage;
 
 use duplicates::{Duplicates, fingerprint};
 use exposure::{AccountExposure, Cell};
@@ -34,6 +35,7 @@ use instrument::InstrumentRow;
 pub use instrument::{InstrumentStatus, RiskInstrument};
 pub use limits::{
     AccountLimits, LimitsError, MessageRates, OrderLimits, RiskLimits, RiskSizes, SelfMatch,
+    UserLimits,
 };
 use place::Place;
 use rates::Rates;
@@ -41,6 +43,7 @@ pub use reference::Reference;
 pub use reject::RiskReject;
 pub use self_match::{Permit, best_own, crosses};
 pub use uniform::UniformLimits;
+pub use usage::{AccountUsage, MessagesLeft, MessagesOf};
 
 /// An order that is to be changed.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +71,8 @@ pub struct Risk {
     tables: Tables,
     /// Open orders of each strategy.
     open_orders: Box<[u32]>,
+    /// Open orders of each user.
+    user_orders: Box<[u32]>,
     rates: Rates,
     duplicates: Duplicates,
     kill_switch: KillSwitch,
@@ -117,6 +122,7 @@ impl Risk {
                 accounts: table(AccountExposure::default(), sizes.accounts),
             },
             open_orders: table(0, sizes.strategies),
+            user_orders: table(0, sizes.users),
             rates: Rates::new(&limits, now),
             duplicates: Duplicates::new(),
             kill_switch: KillSwitch::new(sizes.instruments),
@@ -225,7 +231,8 @@ impl Risk {
         let place = self.tables.place(&self.limits, terms.instrument, terms.account);
         let mut place = place.ok_or(RiskReject::Unknown)?;
         place.admit(&self.limits, id, terms)?;
-        place.check_terms(terms, market)?;
+        let user = self.limits.user(id.user()).ok_or(RiskReject::NotPermitted)?;
+        place.check_terms(user, terms, market)?;
         let window = self.limits.duplicate_window;
         let print = if window > Nanos::ZERO { fingerprint(id, terms) } else { 0 };
         if window > Nanos::ZERO && self.duplicates.contains(print, now, window) {
@@ -236,6 +243,11 @@ impl Risk {
         let open_orders = open_orders.ok_or(RiskReject::Unknown)?;
         if *open_orders >= self.limits.strategy(strategy) {
             return Err(RiskReject::StrategyOpenOrders);
+        }
+        let user_orders = self.user_orders.get_mut(usize::from(id.user().0));
+        let user_orders = user_orders.ok_or(RiskReject::NotPermitted)?;
+        if *user_orders >= user.open_orders_max {
+            return Err(RiskReject::UserOpenOrders);
         }
         if place.account.open_orders >= place.account_limits.open_orders_max {
             return Err(RiskReject::AccountOpenOrders);
@@ -250,6 +262,7 @@ impl Risk {
             self.duplicates.insert(print, now);
         }
         *open_orders += 1;
+        *user_orders += 1;
         place.opened(terms);
         place.enlarge(terms.side, &enlarged);
         Ok(permit)
@@ -277,7 +290,8 @@ impl Risk {
         let place = self.tables.place(&self.limits, new.instrument, new.account);
         let mut place = place.ok_or(RiskReject::Unknown)?;
         place.admit(&self.limits, id, new)?;
-        place.check_terms(new, market)?;
+        let user = self.limits.user(id.user()).ok_or(RiskReject::NotPermitted)?;
+        place.check_terms(user, new, market)?;
         let more = Lots(lots_left.0.saturating_sub(lots_counted.0));
         let is_larger = more > Lots::ZERO;
         let enlarged = is_larger.then(|| place.check_exposure(new, more)).transpose()?;
@@ -313,7 +327,7 @@ impl Risk {
         let Some(mut place) = self.place(terms) else { return };
         place.opened(terms);
         place.change(|cell| cell.work(terms.side, lots_left));
-        if let Some(open_orders) = self.open_orders.get_mut(usize::from(id.strategy().0)) {
+        for open_orders in self.orders_of(id).into_iter().flatten() {
             *open_orders += 1;
         }
     }
@@ -341,7 +355,7 @@ impl Risk {
         place.release(terms.side, lots_left);
         place.row.ended(terms.side);
         place.account.open_orders = place.account.open_orders.saturating_sub(1);
-        if let Some(open_orders) = self.open_orders.get_mut(usize::from(id.strategy().0)) {
+        for open_orders in self.orders_of(id).into_iter().flatten() {
             *open_orders = open_orders.saturating_sub(1);
         }
     }
@@ -458,6 +472,13 @@ impl Risk {
                 }
             }
         }
+    }
+
+    /// The open orders of an order's strategy, and those of its user.
+    #[inline]
+    fn orders_of(&mut self, id: ClientOrderId) -> [Option<&mut u32>; 2] {
+        let strategy = self.open_orders.get_mut(usize::from(id.strategy().0));
+        [strategy, self.user_orders.get_mut(usize::from(id.user().0))]
     }
 
     #[inline]

@@ -9,9 +9,12 @@ use taut_sys::Wait;
 use taut_types::{Instrument, Nanos, StrategyId, UserId};
 
 use crate::error::RunnerError;
-use crate::reading;
+use crate::mistakes::{self, FileSettings, Mistake};
 use crate::service::client::control_path;
-use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, RiskSettings, wait};
+use crate::service::limits::{AccountSettings, GatewayRisk, SymbolRule, UserSettings};
+use crate::service::rules::Rules;
+use crate::service::secret::CredentialSettings;
+use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, wait};
 
 /// A gateway's file with every key, for people to start from.
 pub const GATEWAY_SAMPLE: &str = include_str!("gateway.toml");
@@ -25,6 +28,9 @@ pub const GATEWAY_SAMPLE: &str = include_str!("gateway.toml");
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GatewayFile {
+    /// The file that this was read from: a reload reads it again.
+    #[serde(skip)]
+    pub source: Option<PathBuf>,
     /// Its name, by which strategies and operators find it.
     pub name: String,
     /// Its control socket, in the place of the one that its name gives.
@@ -40,6 +46,15 @@ pub struct GatewayFile {
     pub venue: RemoteVenue,
     /// What is traded; the order gives each its number.
     pub instruments: Vec<InstrumentSettings>,
+    /// Whose strategies trade. Without any, every user number may trade everything.
+    #[serde(default)]
+    pub users: Vec<UserSettings>,
+    /// What orders are for. Without any there is account 0, which the venue is not told.
+    #[serde(default)]
+    pub accounts: Vec<AccountSettings>,
+    /// Limits of orders by instrument.
+    #[serde(default)]
+    pub symbols: Vec<SymbolRule>,
     /// Who may attach.
     pub strategies: Vec<StrategySettings>,
     /// How the order session is kept up.
@@ -48,15 +63,17 @@ pub struct GatewayFile {
     /// Room for levels and orders.
     #[serde(default)]
     pub gateway: GatewaySettings,
-    /// What no order passes.
+    /// What no order passes, where nothing else is said.
     #[serde(default)]
-    pub risk: RiskSettings,
+    pub risk: GatewayRisk,
 }
 
 /// How the order session is kept up: [`SessionSettings`] in plain values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionKeys {
+    /// What our Logon proves who we are by.
+    pub credentials: Option<CredentialSettings>,
     /// The file of the session's numbers; without one every start asks for new ones.
     pub store: Option<PathBuf>,
     /// Both numbers start again at 1 with every logon.
@@ -70,6 +87,7 @@ pub struct SessionKeys {
 impl Default for SessionKeys {
     fn default() -> Self {
         Self {
+            credentials: None,
             store: None,
             reset_on_logon: false,
             request_timeout_ms: 5_000,
@@ -79,29 +97,36 @@ impl Default for SessionKeys {
 }
 
 impl SessionKeys {
-    fn check(&self) -> Result<(), RunnerError> {
+    fn mistakes(&self) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
         let [shortest, longest] = self.reconnect_ms;
         if shortest == 0 || longest < shortest {
             let value = format!("[{shortest}, {longest}]");
             let remedy = "the shortest wait, above 0, and the longest";
-            return Err(RunnerError::setting("session.reconnect_ms", value, remedy));
+            mistakes.push(Mistake::new("session.reconnect_ms", value, remedy));
         }
         if self.request_timeout_ms == 0 {
-            return Err(RunnerError::setting("session.request_timeout_ms", 0, "above 0"));
+            mistakes.push(Mistake::new("session.request_timeout_ms", 0, "above 0"));
         }
-        Ok(())
+        mistakes.extend(self.credentials.as_ref().and_then(CredentialSettings::mistake));
+        mistakes
     }
 
     /// A venue that is not there is waited for.
-    pub(super) fn settings(&self) -> SessionSettings {
+    ///
+    /// # Errors
+    /// When the secret of the Logon cannot be read.
+    pub(super) fn settings(&self) -> Result<SessionSettings, RunnerError> {
         let [shortest, longest] = self.reconnect_ms.map(|ms| Nanos::from_millis(ms.into()));
-        SessionSettings {
+        let credentials = self.credentials.as_ref().map(CredentialSettings::build);
+        Ok(SessionSettings {
+            credentials: credentials.transpose()?,
             store: self.store.clone(),
             reset_on_logon: self.reset_on_logon,
             waits_for_venue: true,
             request_timeout: Nanos::from_millis(self.request_timeout_ms.into()),
             reconnect: (shortest, longest),
-        }
+        })
     }
 }
 
@@ -117,6 +142,9 @@ pub struct StrategySettings {
     /// Its own number: with the user's, a part of the id of each of its orders. It must stay what
     /// it is for as long as there are orders.
     pub number: u8,
+    /// Orders working or on their way at one time, where `[risk]` says another number.
+    #[serde(default)]
+    pub open_orders_max: Option<u32>,
 }
 
 impl StrategySettings {
@@ -127,19 +155,49 @@ impl StrategySettings {
     }
 }
 
+impl FileSettings for GatewayFile {
+    fn start_paths_at(&mut self, folder: &Path) {
+        for path in [&mut self.control, &mut self.session.store].into_iter().flatten() {
+            *path = folder.join(&path);
+        }
+        if let Some(credentials) = &mut self.session.credentials {
+            credentials.start_paths_at(folder);
+        }
+    }
+
+    fn mistakes(&self) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        if self.name.is_empty() || self.name.contains(['/', '\0']) {
+            mistakes.push(Mistake::new("name", &self.name, "a name without a slash"));
+        }
+        if self.instruments.is_empty() {
+            let text = "[[instruments]]: none is named; a gateway trades at least one";
+            mistakes.push(Mistake::told("instruments", text));
+        }
+        let instruments = self.instruments.iter().enumerate();
+        let wrong: Vec<Mistake> = instruments
+            .filter_map(|(at, instrument)| instrument.mistake(at).map(Mistake::from))
+            .collect();
+        if wrong.is_empty() {
+            mistakes.extend(self.instruments().err().map(Mistake::from));
+        }
+        mistakes.extend(wrong);
+        self.check_strategies(&mut mistakes);
+        mistakes.extend(Rules::build(self).err().unwrap_or_default());
+        mistakes.extend(self.session.mistakes());
+        mistakes.extend(self.venue.mistakes().into_iter().map(Mistake::from));
+        mistakes
+    }
+}
+
 impl GatewayFile {
-    /// The settings of a file.
+    /// The settings of a file; relative paths in it start at its folder.
     ///
     /// # Errors
     /// What is wrong in it: the file, the line, the key, the key that was meant.
     pub fn read(path: &Path) -> Result<Self, RunnerError> {
-        let named = |error: &dyn std::fmt::Display| {
-            RunnerError::Settings(format!("{}: {error}", path.display()))
-        };
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| named(&format_args!("{error}; check the path")))?;
-        let file: Self = reading::from_text(&text).map_err(|error| named(&error))?;
-        file.check().map_err(|error| named(&error))?;
+        let mut file: Self = mistakes::from_file(path)?;
+        file.source = std::path::absolute(path).ok();
         Ok(file)
     }
 
@@ -154,30 +212,40 @@ impl GatewayFile {
     /// Looks at every value.
     ///
     /// # Errors
-    /// The first setting that cannot be, its value and what would be right.
+    /// Every setting that cannot be, its value and what would be right, one on each line.
     pub fn check(&self) -> Result<(), RunnerError> {
-        if self.name.is_empty() || self.name.contains(['/', '\0']) {
-            return Err(RunnerError::setting("name", &self.name, "a name without a slash"));
+        match self.mistakes().as_slice() {
+            [] => Ok(()),
+            wrong => Err(mistakes::error(wrong)),
         }
-        if self.instruments.is_empty() {
-            let text = "[[instruments]]: none is named; a gateway trades at least one";
-            return Err(RunnerError::Settings(text.to_owned()));
-        }
-        self.instruments()?;
-        let (mut names, mut owners) = (BTreeSet::new(), BTreeSet::new());
+    }
+
+    /// Who may trade what.
+    pub(super) fn rules(&self) -> Result<Rules, RunnerError> {
+        Rules::build(self).map_err(|wrong| mistakes::error(&wrong))
+    }
+
+    fn check_strategies(&self, mistakes: &mut Vec<Mistake>) {
+        let (mut names, mut numbers) = (BTreeSet::new(), BTreeSet::new());
         for (at, strategy) in self.strategies.iter().enumerate() {
             let key = |what: &str| format!("strategies[{at}].{what}");
             if strategy.name.is_empty() || !names.insert(&strategy.name) {
                 let remedy = "a name that no other one has";
-                return Err(RunnerError::setting(&key("name"), &strategy.name, remedy));
+                mistakes.push(Mistake::new(&key("name"), &strategy.name, remedy));
             }
-            if !owners.insert(strategy.owner()) {
-                let remedy = "a number that no other strategy of this user has";
-                return Err(RunnerError::setting(&key("number"), strategy.number, remedy));
+            // Limits and the kill switch know a strategy by its number alone.
+            if !numbers.insert(strategy.number) {
+                let remedy = "a number that no other strategy has";
+                mistakes.push(Mistake::new(&key("number"), strategy.number, remedy));
+            }
+            let is_known =
+                self.users.is_empty() || self.users.iter().any(|user| user.id == strategy.user);
+            if !is_known {
+                let ids: Vec<String> = self.users.iter().map(|user| user.id.to_string()).collect();
+                let remedy = format!("the id of one of [[users]]: {}", ids.join(", "));
+                mistakes.push(Mistake::new(&key("user"), strategy.user, remedy));
             }
         }
-        self.session.check()?;
-        self.venue.check()
     }
 
     /// Where it listens.
