@@ -1,5 +1,7 @@
 //! The gateway: requests first, then what the loop brings, orders before market data.
 
+mod limits;
+
 use std::os::fd::{AsFd, BorrowedFd};
 
 use taut_book::LevelBook;
@@ -8,7 +10,7 @@ use taut_io::{
     Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, Operation,
 };
 use taut_market_data::{BestPrices, FeedHandler, FeedRequest, Soundness, Source};
-use taut_oms::{KillCause, KillScope, KillSwitch, LimitsError, PositionReport, Reference, Risk};
+use taut_oms::{KillCause, KillScope, KillSwitch, PositionReport, Reference};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Clock, DatagramInfo, SysError};
 use taut_types::{
@@ -16,7 +18,7 @@ use taut_types::{
 };
 
 use crate::client::{Client, GatewayState};
-use crate::config::{GatewayConfig, RiskRules};
+use crate::config::GatewayConfig;
 use crate::counters::GatewayCounters;
 use crate::error::GatewayError;
 use crate::feed::{Feed, FeedInput};
@@ -440,26 +442,6 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     #[must_use]
     pub fn position(&self, instrument: InstrumentId) -> Lots {
         self.core.orders.risk().position(instrument, AccountId(0))
-    }
-
-    /// Orders whose cancel waits until its budget has it.
-    #[must_use]
-    pub fn waiting_cancels(&self) -> usize {
-        self.core.orders.waiting_cancels()
-    }
-
-    /// Other limits and permissions from the next order on; what is counted against them stays.
-    ///
-    /// # Errors
-    /// When they are for other sizes; then the old ones hold on.
-    pub fn set_rules(&mut self, rules: RiskRules) -> Result<(), LimitsError> {
-        self.core.orders.set_rules(rules)
-    }
-
-    /// The pre-trade limits, and how much of them is used.
-    #[must_use]
-    pub const fn risk(&self) -> &Risk {
-        self.core.orders.risk()
     }
 
     /// What every strategy holds, with its profit.

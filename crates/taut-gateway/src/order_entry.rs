@@ -5,6 +5,7 @@ mod connection;
 mod logon;
 mod reconcile;
 mod store;
+mod waiting;
 
 use taut_fix::{
     FieldIndex, Link, MESSAGE_BYTES_MAX, NewOrderSingle, Now, OrderCancelReplaceRequest,
@@ -31,10 +32,10 @@ use crate::message::{
 use crate::owner::Owner;
 use crate::regions::Recorders;
 use crate::reports::{Books, Reports, update};
-use cancels::WaitingCancels;
 use logon::Logon;
 use reconcile::Reconcile;
 use store::Numbers;
+use waiting::WaitingCancels;
 
 /// Room for what one receive of the loop brings, behind the start of a message.
 const INBOX_BYTES: usize = 64 * 1_024 + MESSAGE_BYTES_MAX;

@@ -20,6 +20,7 @@ mod duplicates;
 mod exposure;
 mod instrument;
 mod limits;
+mod lookup;
 mod place;
 mod rates;
 mod reference;

@@ -138,10 +138,16 @@ impl Reading<'_> {
             let missing = missing.and_then(|rest| rest.strip_suffix('`'));
             // What was taken out is missing because of that, or its array is too short.
             let is_told = |taken: &Taken| taken.parent == span && taken.name.as_deref() == missing;
-            if !self.taken.iter().any(is_told) {
-                self.found.push(found(self.text, &error));
+            let is_told = self.taken.iter().any(is_told);
+            let taken = take_out(&mut self.table, &(0..0), &span, "");
+            if !is_told {
+                let mut found = found(self.text, &error);
+                if let Some(taken) = &taken {
+                    found.text = format!("{}: {}", taken.key, found.text);
+                }
+                self.found.push(found);
             }
-            self.taken.push(take_out(&mut self.table, &(0..0), &span, "")?);
+            self.taken.push(taken?);
         }
     }
 }

@@ -9,6 +9,7 @@
 //! its own; the connection says when it is gone.
 
 mod attach;
+mod check;
 mod client;
 mod explain;
 mod file;

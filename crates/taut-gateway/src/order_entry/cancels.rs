@@ -4,38 +4,10 @@
 use taut_io::{Io, Kernel};
 use taut_oms::{InstrumentStatus, Order, Permit, RequestKind, RiskReject, crosses};
 use taut_sys::Clock;
-use taut_types::{ClientOrderId, InstrumentId, Nanos, OrderTerms};
+use taut_types::{ClientOrderId, InstrumentId, OrderTerms};
 
 use super::{OrderSession, Phase, Prepared};
 use crate::message::{OrderUpdate, Refusal};
-
-/// Orders whose cancel is one too many for now. It leaves as soon as its budget has it: a cancel is
-/// never lost, and never refused for a rate.
-#[derive(Debug, Default)]
-pub(super) struct WaitingCancels {
-    /// In the order of their ids, each once.
-    orders: Vec<ClientOrderId>,
-    /// When the first of them may leave.
-    due: Nanos,
-}
-
-impl WaitingCancels {
-    /// A cancel that may leave then.
-    pub(super) fn push(&mut self, order: ClientOrderId, due: Nanos) {
-        self.due = if self.orders.is_empty() { due } else { self.due.min(due) };
-        if let Err(place) = self.orders.binary_search(&order) {
-            self.orders.insert(place, order);
-        }
-    }
-
-    fn holds(&self, order: ClientOrderId) -> bool {
-        self.orders.binary_search(&order).is_ok()
-    }
-
-    fn take_due(&mut self, now: Nanos) -> Vec<ClientOrderId> {
-        if self.due <= now { std::mem::take(&mut self.orders) } else { Vec::new() }
-    }
-}
 
 impl OrderSession {
     /// An instrument trades, or does not any more.
@@ -46,7 +18,7 @@ impl OrderSession {
 
     /// Orders whose cancel waits.
     pub(crate) fn waiting_cancels(&self) -> usize {
-        self.waiting_cancels.orders.len()
+        self.waiting_cancels.len()
     }
 
     /// Sends the cancels whose budget has them now.
@@ -56,8 +28,7 @@ impl OrderSession {
         clock: &Clock,
         updates: &mut Vec<OrderUpdate>,
     ) {
-        if self.waiting_cancels.orders.is_empty()
-            || !matches!(self.phase, Phase::Reconciling | Phase::Up)
+        if self.waiting_cancels.len() == 0 || !matches!(self.phase, Phase::Reconciling | Phase::Up)
         {
             return;
         }

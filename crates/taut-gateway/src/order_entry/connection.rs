@@ -17,10 +17,10 @@ use taut_oms::{
 use taut_sys::{Address, Clock, StreamOptions};
 use taut_types::{Instrument, Nanos, RequestId};
 
-use super::cancels::WaitingCancels;
 use super::logon::Logon;
 use super::reconcile::{MassQuestion, Question, Reconcile};
 use super::store::Numbers;
+use super::waiting::WaitingCancels;
 use super::{
     CONNECT_TIMEOUT, FIELDS_MAX, INBOX_BYTES, MESSAGE_BYTES, OUTBOX_BYTES, OrderSession, Phase, at,
     cl_ord_id,

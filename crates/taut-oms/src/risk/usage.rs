@@ -1,8 +1,7 @@
 //! How much of the limits is used, to be shown.
 
-use taut_types::{AccountId, Nanos, StrategyId, UserId};
+use taut_types::{AccountId, UserId};
 
-use super::Risk;
 use crate::amount::Amount;
 
 /// What an account has of what it may have.
@@ -36,37 +35,4 @@ pub struct MessagesLeft {
     pub orders: u32,
     /// Cancels.
     pub cancels: u32,
-}
-
-impl Risk {
-    /// What an account has of what it may have.
-    #[must_use]
-    pub fn account_usage(&self, account: AccountId) -> AccountUsage {
-        let account = self.tables.accounts.get(usize::from(account.0)).copied().unwrap_or_default();
-        let [long, short] = account.reach;
-        AccountUsage {
-            open_orders: account.open_orders,
-            gross: account.gross,
-            net: long.max(short),
-            profit: account.profit,
-        }
-    }
-
-    /// Open orders of a user.
-    #[must_use]
-    pub fn user_open_orders(&self, user: UserId) -> u32 {
-        self.user_orders.get(usize::from(user.0)).copied().unwrap_or(0)
-    }
-
-    /// Open orders of a strategy.
-    #[must_use]
-    pub fn strategy_open_orders(&self, strategy: StrategyId) -> u32 {
-        self.open_orders.get(usize::from(strategy.0)).copied().unwrap_or(0)
-    }
-
-    /// What is left of message rates.
-    #[must_use]
-    pub fn messages_left(&self, now: Nanos, of: MessagesOf) -> MessagesLeft {
-        self.rates.left(now, of)
-    }
 }

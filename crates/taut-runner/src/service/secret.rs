@@ -51,8 +51,8 @@ pub enum SecretSource {
 
 impl<'de> Deserialize<'de> for SecretSource {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let wrong = "must be { file = \"PATH\" }, { env = \"NAME\" } or { fd = NUMBER }: a secret does \
-                     not stand in this file";
+        let wrong = "must be { file = \"PATH\" }, { env = \"NAME\" } or { fd = NUMBER }: a secret \
+                     does not stand in this file";
         let Value::Table(table) = Value::deserialize(from)? else {
             return Err(de::Error::custom(wrong));
         };

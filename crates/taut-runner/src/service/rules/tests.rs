@@ -152,7 +152,8 @@ fn the_first_rule_that_matches_an_instrument_and_an_account_decides() {
 fn users_trade_what_they_may_for_the_accounts_that_they_have() {
     let file = file(&format!(
         "user = 1\n{ACCOUNTS}[[users]]\nname = \"alice\"\nid = 1\naccounts = [\"MM1\"]\n\
-         symbols = [\"BTC-.*\"]\nlimits = {{ lots_max = 5, notional_max = 6, open_orders_max = 7 }}\n\
+         symbols = [\"BTC-.*\"]\n\
+         limits = {{ lots_max = 5, notional_max = 6, open_orders_max = 7 }}\n\
          throttle = {{ orders_per_second = 8, orders_burst = 2, cancels_per_second = 9 }}\n\
          [[users]]\nname = \"bob\"\nid = 2\n[[users]]\nname = \"watcher\"\nid = 3\nsymbols = []\n"
     ));
