@@ -72,8 +72,8 @@ pub struct Risk {
     tables: Tables,
     /// Open orders of each strategy.
     open_orders: Box<[u32]>,
-    /// Open orders of each user.
-    user_orders: Box<[u32]>,
+    /// Open orders of each user, whatever its number.
+    user_orders: Box<[u32; 256]>,
     rates: Rates,
     duplicates: Duplicates,
     kill_switch: KillSwitch,
@@ -123,7 +123,7 @@ impl Risk {
                 accounts: table(AccountExposure::default(), sizes.accounts),
             },
             open_orders: table(0, sizes.strategies),
-            user_orders: table(0, sizes.users),
+            user_orders: Box::new([0; 256]),
             rates: Rates::new(&limits, now),
             duplicates: Duplicates::new(),
             kill_switch: KillSwitch::new(sizes.instruments),
@@ -229,11 +229,14 @@ impl Risk {
         is_rehearsal: bool,
     ) -> Result<Permit, RiskReject> {
         self.prepare(now, id, terms, market)?;
+        if self.limits.has_user_limits() {
+            let open_orders = self.user_orders[usize::from(id.user().0)];
+            self.check_user(id, terms, market, open_orders)?;
+        }
         let place = self.tables.place(&self.limits, terms.instrument, terms.account);
         let mut place = place.ok_or(RiskReject::Unknown)?;
         place.admit(&self.limits, id, terms)?;
-        let user = self.limits.user(id.user()).ok_or(RiskReject::NotPermitted)?;
-        place.check_terms(user, terms, market)?;
+        place.check_terms(terms, market)?;
         let window = self.limits.duplicate_window;
         let print = if window > Nanos::ZERO { fingerprint(id, terms) } else { 0 };
         if window > Nanos::ZERO && self.duplicates.contains(print, now, window) {
@@ -244,11 +247,6 @@ impl Risk {
         let open_orders = open_orders.ok_or(RiskReject::Unknown)?;
         if *open_orders >= self.limits.strategy(strategy) {
             return Err(RiskReject::StrategyOpenOrders);
-        }
-        let user_orders = self.user_orders.get_mut(usize::from(id.user().0));
-        let user_orders = user_orders.ok_or(RiskReject::NotPermitted)?;
-        if *user_orders >= user.open_orders_max {
-            return Err(RiskReject::UserOpenOrders);
         }
         if place.account.open_orders >= place.account_limits.open_orders_max {
             return Err(RiskReject::AccountOpenOrders);
@@ -263,7 +261,7 @@ impl Risk {
             self.duplicates.insert(print, now);
         }
         *open_orders += 1;
-        *user_orders += 1;
+        self.user_orders[usize::from(id.user().0)] += 1;
         place.opened(terms);
         place.enlarge(terms.side, &enlarged);
         Ok(permit)
@@ -288,11 +286,13 @@ impl Risk {
             return Err(RiskReject::OtherOrder);
         }
         self.prepare(now, id, new, market)?;
+        if self.limits.has_user_limits() {
+            self.check_user(id, new, market, 0)?;
+        }
         let place = self.tables.place(&self.limits, new.instrument, new.account);
         let mut place = place.ok_or(RiskReject::Unknown)?;
         place.admit(&self.limits, id, new)?;
-        let user = self.limits.user(id.user()).ok_or(RiskReject::NotPermitted)?;
-        place.check_terms(user, new, market)?;
+        place.check_terms(new, market)?;
         let more = Lots(lots_left.0.saturating_sub(lots_counted.0));
         let is_larger = more > Lots::ZERO;
         let enlarged = is_larger.then(|| place.check_exposure(new, more)).transpose()?;
@@ -328,7 +328,8 @@ impl Risk {
         let Some(mut place) = self.place(terms) else { return };
         place.opened(terms);
         place.change(|cell| cell.work(terms.side, lots_left));
-        for open_orders in self.orders_of(id).into_iter().flatten() {
+        self.user_orders[usize::from(id.user().0)] += 1;
+        if let Some(open_orders) = self.open_orders.get_mut(usize::from(id.strategy().0)) {
             *open_orders += 1;
         }
     }
@@ -356,7 +357,9 @@ impl Risk {
         place.release(terms.side, lots_left);
         place.row.ended(terms.side);
         place.account.open_orders = place.account.open_orders.saturating_sub(1);
-        for open_orders in self.orders_of(id).into_iter().flatten() {
+        let user_orders = &mut self.user_orders[usize::from(id.user().0)];
+        *user_orders = user_orders.saturating_sub(1);
+        if let Some(open_orders) = self.open_orders.get_mut(usize::from(id.strategy().0)) {
             *open_orders = open_orders.saturating_sub(1);
         }
     }
@@ -433,6 +436,34 @@ impl Risk {
         Ok(())
     }
 
+    /// Holds an order against the limits of its user, who has so many others open. Not in line: the
+    /// registers are for those who have none.
+    #[inline(never)]
+    fn check_user(
+        &self,
+        id: ClientOrderId,
+        terms: &OrderTerms,
+        market: &Reference,
+        open_orders: u32,
+    ) -> Result<(), RiskReject> {
+        let user = self.limits.user(id.user()).ok_or(RiskReject::NotPermitted)?;
+        if terms.lots > user.lots_max {
+            return Err(RiskReject::Quantity);
+        }
+        // What is not known or has no price is refused further on.
+        let row = self.tables.instruments.get(terms.instrument.0 as usize);
+        if let Some((row, price)) = row.zip(market.value_of(terms)) {
+            let lot = row.lot_at(price).0.unsigned_abs();
+            if Amount::of_size(terms.lots.0.unsigned_abs(), lot) > user.notional_max {
+                return Err(RiskReject::Notional);
+            }
+        }
+        if open_orders >= user.open_orders_max {
+            return Err(RiskReject::UserOpenOrders);
+        }
+        Ok(())
+    }
+
     /// Books a trade of so many lots, bought or (negative) sold, and what else it changes.
     #[inline]
     fn book(
@@ -473,13 +504,6 @@ impl Risk {
                 }
             }
         }
-    }
-
-    /// The open orders of an order's strategy, and those of its user.
-    #[inline]
-    fn orders_of(&mut self, id: ClientOrderId) -> [Option<&mut u32>; 2] {
-        let strategy = self.open_orders.get_mut(usize::from(id.strategy().0));
-        [strategy, self.user_orders.get_mut(usize::from(id.user().0))]
     }
 
     #[inline]

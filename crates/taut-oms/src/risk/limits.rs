@@ -105,6 +105,11 @@ impl UserLimits {
         notional_max: Amount::MAX,
         rates: MessageRates::UNLIMITED,
     };
+
+    /// Whether it limits more than messages.
+    fn limits_orders(&self) -> bool {
+        Self { rates: MessageRates::UNLIMITED, ..*self } != Self::UNLIMITED
+    }
 }
 
 /// What happens to an order that could trade with an own one (self-match prevention).
@@ -170,6 +175,8 @@ pub struct RiskLimits {
     profile_of: Box<[u16]>,
     accounts: Box<[AccountLimits]>,
     users: Box<[UserLimits]>,
+    /// Whether any of them limits more than messages.
+    has_user_limits: bool,
     /// Open orders of each strategy.
     strategies: Box<[u32]>,
     /// Groups of instruments by user and account, one bit each.
@@ -195,6 +202,7 @@ impl RiskLimits {
             profile_of: vec![0; instruments * accounts].into(),
             accounts: vec![AccountLimits::default(); accounts].into(),
             users: vec![UserLimits::default(); users].into(),
+            has_user_limits: true,
             strategies: vec![0; strategies].into(),
             permitted: vec![0; users * accounts].into(),
             restricted: vec![false; instruments].into(),
@@ -257,6 +265,7 @@ impl RiskLimits {
     /// Limits of every user.
     pub fn set_users(&mut self, limits: UserLimits) {
         self.users.fill(limits);
+        self.has_user_limits = limits.limits_orders();
     }
 
     /// Limits of a user.
@@ -264,6 +273,7 @@ impl RiskLimits {
     /// # Errors
     /// When there is no such user.
     pub fn set_user(&mut self, user: UserId, limits: UserLimits) -> Result<(), LimitsError> {
+        self.has_user_limits |= limits.limits_orders();
         set(&mut self.users, user.0.into(), limits, LimitsError::UnknownUser)
     }
 
@@ -344,6 +354,12 @@ impl RiskLimits {
     #[inline]
     pub fn user(&self, user: UserId) -> Option<&UserLimits> {
         self.users.get(usize::from(user.0))
+    }
+
+    /// Whether any user has limits of its own; where none has, no check looks for them.
+    #[inline]
+    pub(super) const fn has_user_limits(&self) -> bool {
+        self.has_user_limits
     }
 
     /// The open orders that a strategy may have.

@@ -22,7 +22,7 @@ impl Risk {
     /// Open orders of a user.
     #[must_use]
     pub fn user_open_orders(&self, user: UserId) -> u32 {
-        self.user_orders.get(usize::from(user.0)).copied().unwrap_or(0)
+        self.user_orders[usize::from(user.0)]
     }
 
     /// Open orders of a strategy.

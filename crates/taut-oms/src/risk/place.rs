@@ -6,7 +6,7 @@ use taut_types::{
 
 use super::exposure::{AccountExposure, Cell};
 use super::instrument::{InstrumentRow, InstrumentStatus};
-use super::limits::{AccountLimits, OrderLimits, RiskLimits, SelfMatch, UserLimits};
+use super::limits::{AccountLimits, OrderLimits, RiskLimits, SelfMatch};
 use super::reference::Reference;
 use super::reject::RiskReject;
 use super::self_match::{Permit, can_rest};
@@ -57,7 +57,6 @@ impl Place<'_> {
     #[inline]
     pub(super) fn check_terms(
         &self,
-        user: &UserLimits,
         terms: &OrderTerms,
         market: &Reference,
     ) -> Result<(), RiskReject> {
@@ -70,13 +69,12 @@ impl Place<'_> {
         if terms.lots < self.row.lots_min.max(Lots(1)) || !is_part {
             return Err(RiskReject::Lot);
         }
-        if terms.lots > self.order_limits.lots_max.min(user.lots_max) {
+        if terms.lots > self.order_limits.lots_max {
             return Err(RiskReject::Quantity);
         }
         let price = market.check(terms, self.order_limits)?;
         let lot = self.row.lot_at(price).0.unsigned_abs();
-        let notional_max = self.order_limits.notional_max.min(user.notional_max);
-        if Amount::of_size(terms.lots.0.unsigned_abs(), lot) > notional_max {
+        if Amount::of_size(terms.lots.0.unsigned_abs(), lot) > self.order_limits.notional_max {
             return Err(RiskReject::Notional);
         }
         Ok(())

@@ -218,14 +218,18 @@ fn account_words(limits: &AccountLimits) -> String {
 }
 
 fn user_words(limits: &UserLimits) -> String {
-    let mut text = format!("{} open orders", limits.open_orders_max);
+    let mut words = Vec::new();
+    if limits.open_orders_max < u32::MAX {
+        words.push(format!("{} open orders", limits.open_orders_max));
+    }
     if limits.lots_max < Lots(i64::MAX) {
-        text += &format!(", {} an order", lots(limits.lots_max));
+        words.push(format!("{} an order", lots(limits.lots_max)));
     }
     if limits.notional_max < Amount::MAX {
-        text += &format!(", {} an order", limits.notional_max);
+        words.push(format!("an order worth {}", limits.notional_max));
     }
-    format!("{text}; {}", rates(&limits.rates))
+    words.push(rates(&limits.rates));
+    words.join("; ")
 }
 
 fn rates(rates: &MessageRates) -> String {

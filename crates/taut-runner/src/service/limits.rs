@@ -25,7 +25,7 @@ pub struct GatewayRisk {
     pub long_lots_max: Option<i64>,
     /// The largest short position, where it is another.
     pub short_lots_max: Option<i64>,
-    /// Orders working or on their way at one time, of each user, account and strategy.
+    /// Orders working or on their way at one time, of each account and strategy.
     pub open_orders_max: u32,
     /// Worth of all positions of an account, whatever their direction.
     pub gross_max: Option<Money>,

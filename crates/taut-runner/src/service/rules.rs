@@ -190,8 +190,7 @@ impl Building<'_> {
         accounts: &[AccountId],
     ) -> Vec<Vec<AccountId>> {
         let file = self.file;
-        let common =
-            UserLimits { open_orders_max: file.risk.open_orders_max, ..UserLimits::UNLIMITED };
+        let common = UserLimits::UNLIMITED;
         limits.set_users(common);
         let mut trades_for = Vec::with_capacity(file.users.len());
         for (at, user) in file.users.iter().enumerate() {

@@ -116,7 +116,7 @@ fn every_limit_of_the_gateway_is_taken() {
     assert_eq!(account.open_orders_max, 6);
     let worth = [account.gross_max, account.net_max, account.loss_max];
     assert_eq!(worth, [7, 8, 9].map(Amount::whole));
-    assert_eq!(limits.user(UserId(3)).expect("a user").open_orders_max, 6);
+    assert_eq!(limits.user(UserId(3)), Some(&UserLimits::UNLIMITED));
     assert_eq!(limits.strategy(StrategyId(1)), 6);
     assert_eq!(limits.venue.orders, Rate { per_second: 10, burst: 11 });
     assert_eq!(limits.venue.cancels, Rate { per_second: 12, burst: 13 });
