@@ -134,7 +134,7 @@ impl<'m> World<'m> {
                 ..SessionSettings::default()
             },
             order_capacity: 8,
-            risk: GatewayConfig::default_risk(),
+            risk: GatewayConfig::default_risk().into(),
             hot: false,
             keeps_warm: false,
         };
