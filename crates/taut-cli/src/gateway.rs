@@ -133,6 +133,13 @@ fn check(path: &std::path::Path) -> Result<(), Failure> {
         let lot = instrument.lot();
         terminal::print(format_args!("  instrument {number:<5} {symbol}, tick {tick}, lot {lot}"))?;
     }
+    if let Some(drop_copy) = &file.drop_copy {
+        let readers = drop_copy.sessions.join(", ");
+        terminal::print(format_args!(
+            "  drop copy        FIX 4.4 at {} as {}, for {readers}",
+            drop_copy.listen, drop_copy.sender_comp_id
+        ))?;
+    }
     if file.strategies.is_empty() {
         terminal::print(format_args!("  strategies       none may attach: add [[strategies]]"))?;
     }

@@ -119,6 +119,8 @@ counters! {
         troubles,
         /// Connections to the order entry that ended unasked.
         disconnects,
+        /// Drop copies that were lost because their thread was too far behind.
+        drop_copies_lost,
     }
 }
 

@@ -18,6 +18,7 @@ use taut_types::{
 use crate::client::{Client, GatewayState};
 use crate::config::GatewayConfig;
 use crate::counters::GatewayCounters;
+use crate::drop_copy::DropCopies;
 use crate::error::GatewayError;
 use crate::feed::{Feed, FeedInput};
 use crate::market::Market;
@@ -291,6 +292,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         let core = &mut self.core;
         core.orders.kill_switch_mut().handle_timeout(now);
         core.mark_some();
+        core.orders.reports_mut().hand_over_copies();
         // A loss, a timer that nobody refreshed.
         self.cancel_what_was_killed()?;
         let core = &self.core;
@@ -313,6 +315,11 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     pub fn poll_feed_request(&mut self) -> Option<FeedRequest> {
         let asks = self.core.feed.can_ask() || self.core.streams.is_some();
         if asks { None } else { self.core.market.feed_mut().poll_request() }
+    }
+
+    /// Copies of every execution go there from now on.
+    pub fn set_drop_copies(&mut self, copies: DropCopies) {
+        self.core.orders.reports_mut().set_drop_copies(copies);
     }
 
     /// Asks the venue to end the order session.
@@ -494,6 +501,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
             foreign_reports: self.core.orders.reports().foreign(),
             troubles: self.core.orders.quarantine().count(),
             disconnects: self.core.orders.disconnects(),
+            drop_copies_lost: self.core.orders.reports().drop_copies().map_or(0, DropCopies::lost),
         }
     }
 }

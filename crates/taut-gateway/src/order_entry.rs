@@ -203,6 +203,10 @@ impl OrderSession {
         &self.reports
     }
 
+    pub(crate) const fn reports_mut(&mut self) -> &mut Reports {
+        &mut self.reports
+    }
+
     /// What was odd.
     pub(crate) const fn quarantine(&self) -> &Quarantine {
         self.reports.quarantine()

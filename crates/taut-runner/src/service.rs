@@ -10,6 +10,7 @@
 
 mod attach;
 mod client;
+mod drop_copy;
 mod file;
 mod gateway;
 mod listener;
@@ -20,6 +21,7 @@ mod venue;
 
 pub use attach::{Attach, Attached};
 pub use client::{ControlClient, control_path};
+pub use drop_copy::DropCopyKeys;
 pub use file::{GATEWAY_SAMPLE, GatewayFile, SessionKeys, StrategySettings};
 pub use gateway::serve;
 pub use protocol::{

@@ -67,6 +67,66 @@ impl Venue {
     }
 }
 
+/// A reader of drop copies.
+pub struct Reader {
+    process: Process,
+}
+
+/// An ExecutionReport that it read.
+#[derive(Debug)]
+pub struct Report {
+    pub exec_id: String,
+    pub exec_type: String,
+    pub created_as: String,
+    pub symbol: String,
+    pub side: String,
+    pub last_quantity: i64,
+    pub total: i64,
+    pub text: String,
+}
+
+impl Reader {
+    pub fn start(program: &Path, at: SocketAddr) -> Self {
+        Self { process: start(program, &["reader", &at.port().to_string()]) }
+    }
+
+    pub fn said(&self) -> String {
+        self.process.stdout()
+    }
+
+    /// How often it said a line that begins so.
+    pub fn count(&self, begin: &str) -> usize {
+        self.said().lines().filter(|line| line.starts_with(begin)).count()
+    }
+
+    /// Everything that it read, told again or not.
+    pub fn reports(&self) -> Vec<Report> {
+        let said = self.said();
+        let reports = whole_lines(&said).filter_map(|line| {
+            line.strip_prefix("report ").or_else(|| line.strip_prefix("again "))
+        });
+        let read = |line: &str| {
+            let words: Vec<&str> = line.splitn(10, ' ').collect();
+            let [exec_id, exec_type, created_as, symbol, side, last, _price, total, _average, text] =
+                words[..]
+            else {
+                panic!("{line}");
+            };
+            Report {
+                exec_id: exec_id.to_owned(),
+                exec_type: exec_type.to_owned(),
+                created_as: created_as.to_owned(),
+                symbol: symbol.to_owned(),
+                side: side.to_owned(),
+                last_quantity: last.parse().unwrap_or(0),
+                total: total.parse().expect("a total"),
+                text: text.to_owned(),
+            }
+        };
+        reports.map(read).collect()
+    }
+}
+
 /// What is not yet followed by the end of its line is still being written.
 fn whole_lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'))

@@ -11,6 +11,7 @@ use taut_types::{Instrument, Nanos, StrategyId, UserId};
 use crate::error::RunnerError;
 use crate::reading;
 use crate::service::client::control_path;
+use crate::service::drop_copy::DropCopyKeys;
 use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, RiskSettings, wait};
 
 /// A gateway's file with every key, for people to start from.
@@ -45,6 +46,9 @@ pub struct GatewayFile {
     /// How the order session is kept up.
     #[serde(default)]
     pub session: SessionKeys,
+    /// Where copies of all executions can be read.
+    #[serde(default)]
+    pub drop_copy: Option<DropCopyKeys>,
     /// Room for levels and orders.
     #[serde(default)]
     pub gateway: GatewaySettings,
@@ -177,6 +181,7 @@ impl GatewayFile {
             }
         }
         self.session.check()?;
+        self.drop_copy.as_ref().map_or(Ok(()), DropCopyKeys::check)?;
         self.venue.check()
     }
 

@@ -64,10 +64,17 @@ pub fn serve(file: &GatewayFile, ready: impl FnOnce(&str)) -> Result<(), RunnerE
 
     let path = file.control_path();
     let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
-    let trading = Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
+    let mut trading = Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
+    let drop_copy = file.drop_copy.as_ref().map(|keys| keys.open(file)).transpose()?;
+    let server = drop_copy.map(|(copies, server)| {
+        trading.gateway.set_drop_copies(copies);
+        server
+    });
     let mut listener = Listener::bind(file, &path, &segment, places, &bell, (asks, answered))?;
     ready(&format!("{}: strategies and operators meet it at {}", file.name, path.display()));
     thread::scope(|scope| {
+        // It ends when the trading thread has let go of the gateway.
+        let copying = server.map(|server| scope.spawn(move || server.run()));
         let trading = scope.spawn(move || trading.run());
         let listened =
             listener.run(|| clock.set(&anchoring.renew().to_words()), || trading.is_finished());
@@ -75,7 +82,12 @@ pub fn serve(file: &GatewayFile, ready: impl FnOnce(&str)) -> Result<(), RunnerE
         let traded = trading
             .join()
             .unwrap_or_else(|_| Err(RunnerError::Run("the gateway's thread panicked".to_owned())));
-        traded.and(listened)
+        let copied = copying.map_or(Ok(Ok(())), thread::ScopedJoinHandle::join);
+        let copied = match copied {
+            Ok(copied) => copied.map_err(|error| RunnerError::run("drop_copy", error)),
+            Err(_) => Err(RunnerError::Run("the drop copy's thread panicked".to_owned())),
+        };
+        traded.and(listened).and(copied)
     })
 }
 
