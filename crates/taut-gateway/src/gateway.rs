@@ -10,7 +10,7 @@ use taut_io::{
 use taut_market_data::{BestPrices, FeedHandler, FeedRequest, Soundness, Source};
 use taut_oms::{KillCause, KillScope, KillSwitch, PositionReport, Reference};
 use taut_sync::atomic::AtomicU64;
-use taut_sys::{Clock, DatagramInfo, SysError};
+use taut_sys::{Address, Clock, DatagramInfo, SysError};
 use taut_types::{
     AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, Price, SequenceNumber, Side,
 };
@@ -389,6 +389,12 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     #[must_use]
     pub const fn is_logged_out(&self) -> bool {
         self.core.orders.is_logged_out()
+    }
+
+    /// Where orders go, or are to go, and that address's place by priority: 0 is the primary.
+    #[must_use]
+    pub fn order_address(&self) -> (usize, Address) {
+        self.core.orders.order_address()
     }
 
     /// Whether all books can be trusted and orders can be sent.

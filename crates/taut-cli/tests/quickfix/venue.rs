@@ -18,6 +18,10 @@ fn a_gateway_trades_at_a_quickfix_venue_through_a_cut_of_its_session() {
     let mut trader = Trader::attach(&world.control(), "scripted");
     let (buy, sell) = (Side::Buy, Side::Sell);
 
+    let status = world.ask("status");
+    assert_eq!(status["order_address"], world.wire.address.to_string(), "{status}");
+    assert_eq!(status["order_priority"], 0, "{status}");
+
     let (filled, _) = trader.create(buy, 1);
     assert_eq!(trader.until_done("a fill", filled), 1);
     let (in_parts, _) = trader.create(sell, 2);

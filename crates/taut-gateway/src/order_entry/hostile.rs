@@ -4,9 +4,8 @@
 //! lives on, its orders and its position are what the venue made them, the owner was told, nothing
 //! is sent twice, and the next order goes out as ever.
 
+mod backup;
 mod venue;
-
-use std::net::SocketAddr;
 
 use taut_fix::CompId;
 use taut_io::{Completion, EventLoop, Handler, Io, LoopConfig, Operation, SimConfig, SimKernel};
@@ -21,6 +20,7 @@ use crate::regions::Regions;
 use venue::ScriptedVenue;
 
 const ADDRESS: &str = "127.0.0.1:9880";
+const BACKUP: &str = "127.0.0.1:9881";
 const ORDER: ClientOrderId = ClientOrderId(1);
 const MARKET: Reference =
     Reference { bid: Some(Price(9_990_000_000)), ask: Some(Price(10_010_000_000)), last: None };
@@ -35,6 +35,8 @@ struct World<'m> {
 struct Ends<'m> {
     orders: OrderSession,
     venue: ScriptedVenue,
+    /// Its other address, for those that are told of it.
+    backup: ScriptedVenue,
     recorders: Recorders<'m>,
     updates: Vec<OrderUpdate>,
     clock: Clock,
@@ -43,7 +45,7 @@ struct Ends<'m> {
 impl Handler<SimKernel> for Ends<'_> {
     fn complete(&mut self, io: &mut Io<SimKernel>, completion: Completion<'_>) {
         self.clock = clock_at(io.now());
-        let Self { orders, venue, recorders, updates, clock } = self;
+        let Self { orders, venue, backup, recorders, updates, clock } = self;
         match completion {
             Completion::Received { stream, bytes } if orders.is_stream(stream) => {
                 let received = clock.now();
@@ -62,7 +64,10 @@ impl Handler<SimKernel> for Ends<'_> {
             {
                 orders.closed(io, clock, updates);
             }
-            other => venue.complete(io, &other),
+            other => {
+                venue.complete(io, &other);
+                backup.complete(io, &other);
+            }
         }
     }
 }
@@ -75,20 +80,25 @@ fn clock_at(now: Nanos) -> Clock {
 
 impl<'m> World<'m> {
     fn new(segment: &'m Segment) -> Self {
+        Self::with_backups(segment, &[])
+    }
+
+    fn with_backups(segment: &'m Segment, backups: &[&str]) -> Self {
         let sim = SimConfig { is_partial: false, window_bytes: 1 << 20, ..SimConfig::default() };
         let mut events = EventLoop::new(SimKernel::new(16, sim), LoopConfig::default()).unwrap();
         let venue = ScriptedVenue::listen(events.io(), ADDRESS);
-        let SocketAddr::V4(order_address) = ADDRESS.parse().unwrap() else { unreachable!() };
+        let backup = ScriptedVenue::listen(events.io(), BACKUP);
         let symbol = Symbol::new(b"AAPL").unwrap();
         let (id, tick) = (InstrumentId(0), Price(10_000_000));
         let config = GatewayConfig {
             instruments: vec![Instrument::new(id, symbol, tick, Qty::whole(1)).unwrap()],
-            order_address,
+            order_address: ADDRESS.parse().unwrap(),
             sender_comp_id: CompId::new(b"GATEWAY").unwrap(),
             target_comp_id: CompId::new(b"VENUE").unwrap(),
             heartbeat_interval: Nanos::from_secs(30),
             session: SessionSettings {
                 waits_for_venue: true,
+                backups: backups.iter().map(|it| it.parse().unwrap()).collect(),
                 request_timeout: Nanos::from_secs(2),
                 reconnect: (Nanos::from_millis(100), Nanos::from_secs(2)),
                 ..SessionSettings::default()
@@ -102,7 +112,7 @@ impl<'m> World<'m> {
         let now = at(&clock, clock.now());
         let orders = OrderSession::connect(&config, events.io(), now).unwrap();
         let recorders = Recorders::new(&Regions::of(segment).unwrap()).unwrap();
-        let ends = Ends { orders, venue, recorders, updates: Vec::new(), clock };
+        let ends = Ends { orders, venue, backup, recorders, updates: Vec::new(), clock };
         Self { events, ends }
     }
 

@@ -1,6 +1,7 @@
 //! What a gateway that runs by itself is told.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -67,6 +68,8 @@ pub struct SessionKeys {
     pub reset_on_logon: bool,
     /// How long a request may stay without an answer before the venue is asked, in milliseconds.
     pub request_timeout_ms: u32,
+    /// Where else the venue takes orders, by priority, when `venue.orders` cannot be reached.
+    pub backups: Vec<SocketAddrV4>,
     /// The shortest and the longest wait before the connection is tried again, in milliseconds.
     pub reconnect_ms: [u32; 2],
 }
@@ -77,6 +80,7 @@ impl Default for SessionKeys {
             store: None,
             reset_on_logon: false,
             request_timeout_ms: 5_000,
+            backups: Vec::new(),
             reconnect_ms: [100, 30_000],
         }
     }
@@ -89,6 +93,9 @@ impl SessionKeys {
             let value = format!("[{shortest}, {longest}]");
             let remedy = "the shortest wait, above 0, and the longest";
             return Err(RunnerError::setting("session.reconnect_ms", value, remedy));
+        }
+        if let Some(backup) = self.backups.iter().find(|backup| backup.port() == 0) {
+            return Err(RunnerError::setting("session.backups", backup, "an address with a port"));
         }
         if self.request_timeout_ms == 0 {
             return Err(RunnerError::setting("session.request_timeout_ms", 0, "above 0"));
@@ -104,6 +111,7 @@ impl SessionKeys {
             reset_on_logon: self.reset_on_logon,
             waits_for_venue: true,
             request_timeout: Nanos::from_millis(self.request_timeout_ms.into()),
+            backups: self.backups.clone(),
             reconnect: (shortest, longest),
         }
     }

@@ -256,6 +256,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         let counters = self.gateway.counters();
         Glance {
             order_entry: counters.logged_on != 0,
+            order_address: self.gateway.order_address(),
             books_sound: counters.live != 0,
             killed: self.gateway.kill_switch().latched().next().is_some(),
             open_orders,

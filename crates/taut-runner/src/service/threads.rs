@@ -2,6 +2,7 @@
 
 use taut_gateway::{OpenOrder, Owner};
 use taut_oms::PositionReport;
+use taut_sys::Address;
 
 /// What the listening thread asks the trading one for.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub enum Answer {
 #[derive(Debug)]
 pub struct Glance {
     pub order_entry: bool,
+    /// Where orders go, and its place by priority.
+    pub order_address: (usize, Address),
     pub books_sound: bool,
     pub killed: bool,
     pub open_orders: usize,
