@@ -128,6 +128,12 @@ fn check(path: &std::path::Path) -> Result<(), Failure> {
             terminal::print("                   no line B: what line A loses, a snapshot replaces")?
         }
     }
+    if let Some(backup) = &file.feed_backup {
+        terminal::print(format_args!(
+            "                   backup: line A {}, snapshots {}, after {} ms",
+            backup.incremental, backup.snapshot, backup.after_ms
+        ))?;
+    }
     for (number, instrument) in file.instruments().map_err(failure)?.iter().enumerate() {
         let (symbol, tick) = (instrument.symbol(), instrument.tick());
         let lot = instrument.lot();

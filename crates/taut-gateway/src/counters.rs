@@ -71,6 +71,8 @@ counters! {
         malformed,
         /// Receive calls of the feed's sockets that failed: such a line is silent for now.
         receive_errors,
+        /// How often the feed's other addresses were taken.
+        feed_backups,
         /// 1 while the book can be trusted.
         live,
         /// Price levels of the bid side.

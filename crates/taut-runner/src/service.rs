@@ -11,6 +11,7 @@
 mod attach;
 mod client;
 mod drop_copy;
+mod feed_backup;
 mod file;
 mod gateway;
 mod listener;
@@ -22,6 +23,7 @@ mod venue;
 pub use attach::{Attach, Attached};
 pub use client::{ControlClient, control_path};
 pub use drop_copy::DropCopyKeys;
+pub use feed_backup::FeedBackupKeys;
 pub use file::{GATEWAY_SAMPLE, GatewayFile, SessionKeys, StrategySettings};
 pub use gateway::serve;
 pub use protocol::{

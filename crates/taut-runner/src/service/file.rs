@@ -13,6 +13,7 @@ use crate::error::RunnerError;
 use crate::reading;
 use crate::service::client::control_path;
 use crate::service::drop_copy::DropCopyKeys;
+use crate::service::feed_backup::FeedBackupKeys;
 use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, RiskSettings, wait};
 
 /// A gateway's file with every key, for people to start from.
@@ -40,6 +41,9 @@ pub struct GatewayFile {
     pub cpu: Option<usize>,
     /// Where orders go and market data comes from.
     pub venue: RemoteVenue,
+    /// Where market data comes from when it does not come from there.
+    #[serde(default)]
+    pub feed_backup: Option<FeedBackupKeys>,
     /// What is traded; the order gives each its number.
     pub instruments: Vec<InstrumentSettings>,
     /// Who may attach.
@@ -189,6 +193,7 @@ impl GatewayFile {
             }
         }
         self.session.check()?;
+        self.feed_backup.as_ref().map_or(Ok(()), FeedBackupKeys::check)?;
         self.drop_copy.as_ref().map_or(Ok(()), DropCopyKeys::check)?;
         self.venue.check()
     }

@@ -27,6 +27,7 @@ use crate::service::file::GatewayFile;
 use crate::service::listener::Listener;
 use crate::service::place::Place;
 use crate::service::threads::{Answer, Command, Glance};
+use crate::settings::RemoteVenue;
 
 /// Strategies that may be attached at one time.
 const PLACES: usize = 16;
@@ -132,7 +133,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         let wait = file.wait.unwrap_or(Wait::Block);
         let config = config(file, wait)?;
         let instruments = config.instruments.clone();
-        let sockets = sockets(file)?;
+        let sockets = sockets(&file.venue)?;
         let feed = NativeConfig {
             instruments: &instruments,
             stream_id: file.venue.stream_id,
@@ -143,8 +144,13 @@ impl<'a, 'm> Trading<'a, 'm> {
             .map_err(|error| RunnerError::run("[[instruments]]", error))?;
         let input = FeedInput::Datagrams(sockets);
         let orders = file.venue.orders;
-        let gateway = Gateway::new(&config, clock, input, feed, hub, regions)
+        let mut gateway = Gateway::new(&config, clock, input, feed, hub, regions)
             .map_err(|error| failed(error, orders))?;
+        if let Some(backup) = &file.feed_backup {
+            let sockets = self::sockets(&backup.of(&file.venue))?;
+            let added = gateway.add_feed_backup(sockets, backup.after());
+            added.map_err(|error| failed(error, orders))?;
+        }
         Ok(Self {
             wait,
             cpu: file.cpu,
@@ -285,9 +291,9 @@ fn config(file: &GatewayFile, wait: Wait) -> Result<GatewayConfig, RunnerError> 
     })
 }
 
-fn sockets(file: &GatewayFile) -> Result<FeedSockets, RunnerError> {
-    let feed = Feed::join(&file.venue)?;
-    let asking = file.venue.retransmission.map(asking_socket).transpose();
+fn sockets(venue: &RemoteVenue) -> Result<FeedSockets, RunnerError> {
+    let feed = Feed::join(venue)?;
+    let asking = venue.retransmission.map(asking_socket).transpose();
     Ok(FeedSockets {
         incremental: feed.incremental.into(),
         incremental_b: feed.incremental_b.map(Into::into),
