@@ -84,6 +84,8 @@ pub(crate) struct OrderSession {
     /// Whether the connection can not be used any more.
     is_broken: bool,
     disconnects: u64,
+    /// Requests of the venue to send again that are known here.
+    resends: u64,
     link: Link<Numbers>,
     index: FieldIndex,
     instruments: Box<[Instrument]>,

@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use taut_fix::{
     BeginString, Delivery, Event, FieldIndex, FixError, Link, LinkConfig, MassStatusType, Now,
     OrderFlow, OrderMassStatusRequest, OrderStatusRequest, Received, Role, Session, SessionConfig,
-    Store,
 };
 use taut_fix_engine::BackOff;
 use taut_io::{Io, Kernel};
@@ -59,6 +58,7 @@ impl OrderSession {
             is_leaving: false,
             is_broken: false,
             disconnects: 0,
+            resends: 0,
             link: Link::new(session, &sizes),
             index: FieldIndex::with_capacity(FIELDS_MAX),
             instruments: config.instruments.clone().into_boxed_slice(),
@@ -217,17 +217,7 @@ impl OrderSession {
                     self.phase = Phase::Reconciling;
                     self.back_off.reset();
                     let open = table.open_orders().map(|order| order.id);
-                    let id = reconcile.begin(open);
-                    let question = OrderMassStatusRequest {
-                        request_id: id,
-                        scope: MassStatusType::All,
-                        symbol: None,
-                    };
-                    if outbox.send_message(&question).is_ok() {
-                        let sequence = outbox.session().store().next_outgoing().saturating_sub(1);
-                        let since = now.mono;
-                        reconcile.asked_all(MassQuestion { id, sequence, since, seen: 0 });
-                    }
+                    reconcile.begin(open);
                 }
                 Event::LoggedOut if self.is_leaving => self.phase = Phase::Ended,
                 Event::LoggedOut | Event::Disconnect(_) => self.is_broken = true,
@@ -279,6 +269,20 @@ impl OrderSession {
         }
         if !matches!(self.phase, Phase::Reconciling | Phase::Up) {
             return;
+        }
+        let resends = self.link.session().counters().resends;
+        if std::mem::replace(&mut self.resends, resends) != resends {
+            self.reconcile.missed();
+        }
+        if let Some(id) = self.reconcile.next_mass() {
+            let scope = MassStatusType::All;
+            let question = OrderMassStatusRequest { request_id: id, scope, symbol: None };
+            if self.encode(now, &question) {
+                self.write(io);
+                self.link.clear_unsent();
+                let (sequence, since) = (self.last_sequence(), now.mono);
+                self.reconcile.asked_all(MassQuestion { id, sequence, since, seen: 0 });
+            }
         }
         while let Some(order) = self.reconcile.next(now.mono, self.settings.request_timeout) {
             let known = self.table.get(order).copied();

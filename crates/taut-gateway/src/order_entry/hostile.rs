@@ -180,6 +180,27 @@ impl<'m> World<'m> {
     }
 }
 
+/// A venue that missed something asks for it, and gets a gap fill that reaches to the end.
+#[test]
+fn a_question_that_a_gap_fill_covers_is_asked_again() {
+    let segment = Segment::create("hostile", &Regions::LAYOUT).unwrap();
+    let mut world = World::new(&segment);
+    world.pass(Nanos::from_millis(50));
+    world.step("order");
+    world.step("er 0 0 E1 0 0");
+    world.step("mass silent");
+    world.step("logon 35=A|98=0|108=30");
+    let asked = world.ends.venue.all_of("AF").count();
+    world.step("cut");
+    world.pass(Nanos::from_millis(200));
+    assert_eq!(world.ends.venue.all_of("AF").count(), asked + 1);
+    world.step("mass plain");
+    world.step("raw 35=2|7=1|16=0");
+    assert_eq!(world.ends.venue.all_of("AF").count(), asked + 2);
+    // Its refusal of that question is an answer, too: the order is asked about by itself.
+    assert!(world.ends.venue.first_of("H").is_some());
+}
+
 const BEHAVIOURS: &str = include_str!("hostile/behaviours.txt");
 
 /// A behaviour of a venue, and what must come of it.
