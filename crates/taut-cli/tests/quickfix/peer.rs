@@ -107,8 +107,7 @@ impl Reader {
         });
         let read = |line: &str| {
             let words: Vec<&str> = line.splitn(10, ' ').collect();
-            let [exec_id, exec_type, created_as, symbol, side, last, _price, total, _average, text] =
-                words[..]
+            let [exec_id, exec_type, created_as, symbol, side, last, _, total, _, text] = words[..]
             else {
                 panic!("{line}");
             };

@@ -2,10 +2,10 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use taut_sync::atomic::{AtomicBool, Ordering};
 use taut_testkit::tcp_listener;
 
 /// Passes connections on to a target, until it is cut.

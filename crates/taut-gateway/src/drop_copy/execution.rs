@@ -4,13 +4,32 @@ use taut_fix::{ExecType, ExecutionReport, LongText, OrdStatus, TypedMessage, Wri
 use taut_oms::{Change, ExecId, Order, OrderState};
 use taut_types::{Instrument, Lots, Nanos, OrderTerms, OrderType, Price, Qty, RequestId};
 
-use crate::drop_copy::Origin;
 use crate::message::UpdateKind;
 
 /// SecondaryClOrdID (526): the ClOrdID that the order was created with, through all its changes.
 const SECONDARY_CL_ORD_ID: u32 = 526;
 /// SecondaryExecID (527): the venue's ExecID.
 const SECONDARY_EXEC_ID: u32 = 527;
+
+/// Which message of the venue a copy is of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    /// The request that it names.
+    pub(crate) request: RequestId,
+    /// OrderID (37).
+    pub(crate) order_id: Option<LongText>,
+    /// ExecID (17).
+    pub(crate) exec_id: ExecId,
+    /// TransactTime (60), UTC; 0 when it does not say.
+    pub(crate) exchange_time: Nanos,
+}
+
+impl Origin {
+    /// No message: the gateway itself noticed.
+    pub(crate) const fn none(request: RequestId) -> Self {
+        Self { request, order_id: None, exec_id: ExecId::NONE, exchange_time: Nanos::ZERO }
+    }
+}
 
 /// What happened to an order, as it stood then.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use taut_io::{Completion, EpollKernel, EventLoop, Handler, Io, LoopConfig, WaitS
 use taut_types::{Instrument, Nanos};
 
 use crate::drop_copy::execution::Execution;
-use crate::drop_copy::{DropCopies, END, WAITING};
+use crate::drop_copy::notes::{DropCopies, END, WAITING};
 use crate::owner::Owner;
 
 /// Copies that are stored together: one synchronisation of the disk for all of them.

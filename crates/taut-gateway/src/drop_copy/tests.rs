@@ -9,10 +9,11 @@ use std::thread;
 use taut_fix::{BeginString, CompId, Event, ExecType, OrderFlow, Role, SessionConfig};
 use taut_fix_engine::{Application, Initiator, Outbox, Received, SessionSettings};
 use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig};
-use taut_oms::{OrderEvent, OrderTable, Report};
+use taut_oms::{ExecId, OrderEvent, OrderTable, Report};
 use taut_testkit::Deadline;
 use taut_types::{
-    ClientOrderId, Instrument, InstrumentId, Lots, OrderTerms, Price, Qty, Side, Symbol,
+    ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Qty, RequestId, Side,
+    Symbol,
 };
 
 use super::*;

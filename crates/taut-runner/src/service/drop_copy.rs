@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use taut_fix::CompId;
-use taut_gateway::{DropCopies, DropCopyServer, DropCopySettings};
+use taut_gateway::{DropCopies, DropCopyServer, DropCopySettings, Owner};
+use taut_types::Instrument;
 
 use crate::error::RunnerError;
-use crate::service::file::GatewayFile;
 
 /// Where copies of all executions can be read, and by whom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,17 +55,17 @@ impl DropCopyKeys {
     /// Listens; the first half is the trading thread's, the second one's own.
     pub(super) fn open(
         &self,
-        file: &GatewayFile,
+        instruments: Vec<Instrument>,
+        names: Vec<(Owner, String)>,
     ) -> Result<(DropCopies, DropCopyServer), RunnerError> {
         let readers = self.sessions.iter().map(|reader| comp_id("drop_copy.sessions", reader));
-        let names = file.strategies.iter().map(|it| (it.owner(), it.name.clone()));
         let settings = DropCopySettings {
             listen: self.listen.into(),
             sender_comp_id: comp_id("drop_copy.sender_comp_id", &self.sender_comp_id)?,
             readers: readers.collect::<Result<_, _>>()?,
             store: self.store.clone(),
-            instruments: file.instruments()?,
-            names: names.collect(),
+            instruments,
+            names,
             tell: |words| eprintln!("{words}"),
         };
         DropCopyServer::open(settings).map_err(|error| RunnerError::run("drop_copy", error))

@@ -66,7 +66,9 @@ pub fn serve(file: &GatewayFile, ready: impl FnOnce(&str)) -> Result<(), RunnerE
     let path = file.control_path();
     let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
     let mut trading = Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
-    let drop_copy = file.drop_copy.as_ref().map(|keys| keys.open(file)).transpose()?;
+    let names = || file.strategies.iter().map(|it| (it.owner(), it.name.clone())).collect();
+    let drop_copy = file.drop_copy.as_ref();
+    let drop_copy = drop_copy.map(|keys| keys.open(file.instruments()?, names())).transpose()?;
     let server = drop_copy.map(|(copies, server)| {
         trading.gateway.set_drop_copies(copies);
         server
