@@ -5,6 +5,7 @@
 //! is sent twice, and the next order goes out as ever.
 
 mod backup;
+mod limits;
 mod venue;
 
 use taut_fix::CompId;
@@ -80,17 +81,24 @@ fn clock_at(now: Nanos) -> Clock {
 
 impl<'m> World<'m> {
     fn new(segment: &'m Segment) -> Self {
-        Self::with_backups(segment, &[])
+        Self::with(segment, |_| {})
     }
 
     fn with_backups(segment: &'m Segment, backups: &[&str]) -> Self {
+        Self::with(segment, |config| {
+            config.session.backups = backups.iter().map(|it| it.parse().unwrap()).collect();
+        })
+    }
+
+    /// With other settings than the usual ones.
+    fn with(segment: &'m Segment, change: impl FnOnce(&mut GatewayConfig)) -> Self {
         let sim = SimConfig { is_partial: false, window_bytes: 1 << 20, ..SimConfig::default() };
         let mut events = EventLoop::new(SimKernel::new(16, sim), LoopConfig::default()).unwrap();
         let venue = ScriptedVenue::listen(events.io(), ADDRESS);
         let backup = ScriptedVenue::listen(events.io(), BACKUP);
         let symbol = Symbol::new(b"AAPL").unwrap();
         let (id, tick) = (InstrumentId(0), Price(10_000_000));
-        let config = GatewayConfig {
+        let mut config = GatewayConfig {
             instruments: vec![Instrument::new(id, symbol, tick, Qty::whole(1)).unwrap()],
             order_address: ADDRESS.parse().unwrap(),
             sender_comp_id: CompId::new(b"GATEWAY").unwrap(),
@@ -98,16 +106,16 @@ impl<'m> World<'m> {
             heartbeat_interval: Nanos::from_secs(30),
             session: SessionSettings {
                 waits_for_venue: true,
-                backups: backups.iter().map(|it| it.parse().unwrap()).collect(),
                 request_timeout: Nanos::from_secs(2),
                 reconnect: (Nanos::from_millis(100), Nanos::from_secs(2)),
                 ..SessionSettings::default()
             },
             order_capacity: 8,
-            risk: GatewayConfig::default_risk(),
+            risk: GatewayConfig::default_risk().into(),
             hot: false,
             keeps_warm: false,
         };
+        change(&mut config);
         let clock = clock_at(events.io().now());
         let now = at(&clock, clock.now());
         let orders = OrderSession::connect(&config, events.io(), now).unwrap();

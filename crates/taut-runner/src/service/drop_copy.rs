@@ -10,6 +10,7 @@ use taut_gateway::{DropCopies, DropCopyServer, DropCopySettings, Owner};
 use taut_types::Instrument;
 
 use crate::error::RunnerError;
+use crate::mistakes::Mistake;
 
 /// Where copies of all executions can be read, and by whom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,25 +32,30 @@ fn gateway() -> String {
 }
 
 impl DropCopyKeys {
-    pub(super) fn check(&self) -> Result<(), RunnerError> {
+    /// Every value that cannot be.
+    pub(super) fn mistakes(&self) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
         if self.listen.port() == 0 {
             let remedy = "an address with a port";
-            return Err(RunnerError::setting("drop_copy.listen", self.listen, remedy));
+            mistakes.push(Mistake::new("drop_copy.listen", self.listen, remedy));
         }
         if self.sessions.is_empty() {
             let text = "drop_copy.sessions: none is named; name the CompID of each reader";
-            return Err(RunnerError::Settings(text.to_owned()));
+            mistakes.push(Mistake::told("drop_copy.sessions", text));
         }
-        comp_id("drop_copy.sender_comp_id", &self.sender_comp_id)?;
-        let mut seen = BTreeSet::new();
-        for (at, reader) in self.sessions.iter().enumerate() {
-            let key = format!("drop_copy.sessions[{at}]");
-            comp_id(&key, reader)?;
-            if !seen.insert(reader) {
-                return Err(RunnerError::setting(&key, reader, "a CompID that no other one has"));
+        let mut comp_id = |key: &str, text: &str| {
+            if CompId::new(text.as_bytes()).is_none() {
+                mistakes.push(Mistake::new(key, text, "a FIX CompID"));
             }
+        };
+        comp_id("drop_copy.sender_comp_id", &self.sender_comp_id);
+        self.sessions.iter().for_each(|reader| comp_id("drop_copy.sessions", reader));
+        let distinct: BTreeSet<_> = self.sessions.iter().collect();
+        if distinct.len() < self.sessions.len() {
+            let (value, remedy) = (self.sessions.join(", "), "each reader once");
+            mistakes.push(Mistake::new("drop_copy.sessions", value, remedy));
         }
-        Ok(())
+        mistakes
     }
 
     /// Listens; the first half is the trading thread's, the second one's own.

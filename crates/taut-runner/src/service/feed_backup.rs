@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use serde::{Deserialize, Serialize};
 use taut_types::Nanos;
 
-use crate::error::RunnerError;
+use crate::mistakes::Mistake;
 use crate::settings::RemoteVenue;
 
 /// Where the feed arrives, too, and when it is taken from there.
@@ -32,7 +32,9 @@ const fn after() -> u32 {
 }
 
 impl FeedBackupKeys {
-    pub(super) fn check(&self) -> Result<(), RunnerError> {
+    /// Every value that cannot be.
+    pub(super) fn mistakes(&self) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
         for (key, at) in [
             ("incremental", Some(self.incremental)),
             ("incremental_b", self.incremental_b),
@@ -43,13 +45,13 @@ impl FeedBackupKeys {
                 && (at.port() == 0 || *at.ip() == Ipv4Addr::UNSPECIFIED)
             {
                 let key = format!("feed_backup.{key}");
-                return Err(RunnerError::setting(&key, at, "an address with a port"));
+                mistakes.push(Mistake::new(&key, at, "an address with a port"));
             }
         }
         if self.after_ms == 0 {
-            return Err(RunnerError::setting("feed_backup.after_ms", 0, "above 0"));
+            mistakes.push(Mistake::new("feed_backup.after_ms", 0, "above 0"));
         }
-        Ok(())
+        mistakes
     }
 
     /// The venue as it is there.
