@@ -10,6 +10,7 @@ use taut_oms::{
 use taut_types::{Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
 
 use crate::accounts::Accounts;
+use crate::drop_copy::{DropCopies, Origin};
 use crate::message::{OrderUpdate, UpdateKind, asked_of};
 use crate::regions::Recorders;
 use meaning::meaning;
@@ -44,6 +45,8 @@ pub(crate) struct Outcome {
 #[derive(Debug)]
 pub(crate) struct Reports {
     quarantine: Quarantine,
+    /// Who else is told of executions.
+    copies: Option<DropCopies>,
     accounts: Accounts,
     repeated: u64,
     foreign: u64,
@@ -53,7 +56,24 @@ pub(crate) struct Reports {
 impl Reports {
     pub(crate) fn new(accounts: Accounts) -> Self {
         let quarantine = Quarantine::with_capacity(TROUBLES_KEPT);
-        Self { quarantine, accounts, repeated: 0, foreign: 0, statuses: 0 }
+        Self { quarantine, copies: None, accounts, repeated: 0, foreign: 0, statuses: 0 }
+    }
+
+    /// Copies of executions go there from now on.
+    pub(crate) fn set_drop_copies(&mut self, copies: DropCopies) {
+        self.copies = Some(copies);
+    }
+
+    /// Where copies of executions go.
+    pub(crate) const fn drop_copies(&self) -> Option<&DropCopies> {
+        self.copies.as_ref()
+    }
+
+    /// Hands the copies over that were noted.
+    pub(crate) fn hand_over_copies(&mut self) {
+        if let Some(copies) = &mut self.copies {
+            copies.hand_over();
+        }
     }
 
     /// Reports that said nothing new.
@@ -101,7 +121,12 @@ impl Reports {
             }
             return Outcome::default();
         };
-        let exchange_time = report.transact_time.unwrap_or_default();
+        let origin = Origin {
+            request,
+            order_id: Some(report.order_id),
+            exec_id,
+            exchange_time: report.transact_time.unwrap_or_default(),
+        };
         let mut outcome = Outcome { order: Some(request), asks: false, is_answer };
         if let Some(event) = meaning.event {
             let read = Report {
@@ -119,7 +144,7 @@ impl Reports {
                 lot,
                 is_resend,
             };
-            outcome.asks = self.apply(books, &read, exchange_time);
+            outcome.asks = self.apply(books, &read, &origin);
         }
         if meaning.is_strange {
             self.trouble(books, request, Trouble::UnknownCode, exec_id);
@@ -164,7 +189,8 @@ impl Reports {
         };
         let told = meaning::state_of(reject.ord_status);
         let report = Report { told, ..Report::plain(request, OrderEvent::ChangeRefused, lot) };
-        let asks = self.apply(books, &report, Nanos::ZERO);
+        let origin = Origin { order_id: Some(reject.order_id), ..Origin::none(request) };
+        let asks = self.apply(books, &report, &origin);
         Outcome { order: Some(request), asks, is_answer: false }
     }
 
@@ -176,7 +202,8 @@ impl Reports {
         event: OrderEvent,
     ) -> bool {
         let Some(lot) = lot_of(books, request) else { return false };
-        self.apply(books, &Report::plain(request, event, lot), Nanos::ZERO)
+        let origin = Origin::none(request);
+        self.apply(books, &Report::plain(request, event, lot), &origin)
     }
 
     /// Something is wrong with an order: it is kept in mind, and its owner is told once of each
@@ -219,7 +246,8 @@ impl Reports {
     }
 
     /// Applies a report and tells what came of it; whether the venue should be asked.
-    fn apply(&mut self, books: &mut Books<'_, '_>, report: &Report, exchange_time: Nanos) -> bool {
+    fn apply(&mut self, books: &mut Books<'_, '_>, report: &Report, origin: &Origin) -> bool {
+        let exchange_time = origin.exchange_time;
         let Ok(change) = books.table.apply(report) else { return false };
         self.repeated += u64::from(change.is_old);
         count_exposure(books, &change);
@@ -239,6 +267,9 @@ impl Reports {
             }
             let kind = told_as(report.event, &change);
             books.updates.extend(kind.map(|kind| update(order, kind, exchange_time)));
+            if let Some(copies) = &mut self.copies {
+                copies.note(order, &change, kind, origin);
+            }
         }
         if let Some(trouble) = change.trouble {
             self.trouble(books, report.request, trouble, report.exec_id);

@@ -6,6 +6,7 @@ use taut_types::Side;
 
 use crate::client::Client;
 use crate::counters::GatewayCounters;
+use crate::drop_copy::DropCopies;
 use crate::gateway::Gateway;
 use crate::observer::Observer;
 
@@ -33,6 +34,7 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'_, C, F, K, O> 
             retransmitted: feed.retransmitted,
             malformed: feed.malformed,
             receive_errors: self.core.feed.receive_errors(),
+            feed_backups: self.core.feed.backups_taken(),
             live: self.core.market.is_sound().into(),
             bid_levels: levels(Side::Buy),
             ask_levels: levels(Side::Sell),
@@ -57,6 +59,7 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'_, C, F, K, O> 
             foreign_reports: self.core.orders.reports().foreign(),
             troubles: self.core.orders.quarantine().count(),
             disconnects: self.core.orders.disconnects(),
+            drop_copies_lost: self.core.orders.reports().drop_copies().map_or(0, DropCopies::lost),
         }
     }
 }

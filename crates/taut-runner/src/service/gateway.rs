@@ -28,6 +28,7 @@ use crate::service::listener::Listener;
 use crate::service::place::Place;
 use crate::service::threads::{Answer, Command, Glance};
 use crate::service::usage::Usage;
+use crate::settings::RemoteVenue;
 
 /// Strategies that may be attached at one time.
 const PLACES: usize = 16;
@@ -67,10 +68,19 @@ pub fn serve(file: &GatewayFile, mut heard: impl FnMut(&str)) -> Result<(), Runn
 
     let path = file.control_path();
     let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
-    let trading = Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
+    let mut trading = Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
+    let names = || file.strategies.iter().map(|it| (it.owner(), it.name.clone())).collect();
+    let drop_copy = file.drop_copy.as_ref();
+    let drop_copy = drop_copy.map(|keys| keys.open(file.instruments()?, names())).transpose()?;
+    let server = drop_copy.map(|(copies, server)| {
+        trading.gateway.set_drop_copies(copies);
+        server
+    });
     let mut listener = Listener::bind(file, &path, &segment, places, &bell, (asks, answered))?;
     heard(&format!("{}: strategies and operators meet it at {}", file.name, path.display()));
     thread::scope(|scope| {
+        // It ends when the trading thread has let go of the gateway.
+        let copying = server.map(|server| scope.spawn(move || server.run()));
         let trading = scope.spawn(move || trading.run());
         let anchor = || clock.set(&anchoring.renew().to_words());
         let listened = listener.run(anchor, || trading.is_finished(), &mut heard);
@@ -78,7 +88,12 @@ pub fn serve(file: &GatewayFile, mut heard: impl FnMut(&str)) -> Result<(), Runn
         let traded = trading
             .join()
             .unwrap_or_else(|_| Err(RunnerError::Run("the gateway's thread panicked".to_owned())));
-        traded.and(listened)
+        let copied = copying.map_or(Ok(Ok(())), thread::ScopedJoinHandle::join);
+        let copied = match copied {
+            Ok(copied) => copied.map_err(|error| RunnerError::run("drop_copy", error)),
+            Err(_) => Err(RunnerError::Run("the drop copy's thread panicked".to_owned())),
+        };
+        traded.and(listened).and(copied)
     })
 }
 
@@ -125,7 +140,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         let wait = file.wait.unwrap_or(Wait::Block);
         let config = config(file, wait)?;
         let instruments = config.instruments.clone();
-        let sockets = sockets(file)?;
+        let sockets = sockets(&file.venue)?;
         let feed = NativeConfig {
             instruments: &instruments,
             stream_id: file.venue.stream_id,
@@ -136,8 +151,13 @@ impl<'a, 'm> Trading<'a, 'm> {
             .map_err(|error| RunnerError::run("[[instruments]]", error))?;
         let input = FeedInput::Datagrams(sockets);
         let orders = file.venue.orders;
-        let gateway = Gateway::new(&config, clock, input, feed, hub, regions)
+        let mut gateway = Gateway::new(&config, clock, input, feed, hub, regions)
             .map_err(|error| failed(error, orders))?;
+        if let Some(backup) = &file.feed_backup {
+            let sockets = self::sockets(&backup.of(&file.venue))?;
+            let added = gateway.add_feed_backup(sockets, backup.after());
+            added.map_err(|error| failed(error, orders))?;
+        }
         Ok(Self {
             wait,
             cpu: file.cpu,
@@ -262,6 +282,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         let counters = self.gateway.counters();
         Glance {
             order_entry: counters.logged_on != 0,
+            order_address: self.gateway.order_address(),
             books_sound: counters.live != 0,
             killed: self.gateway.kill_switch().latched().next().is_some(),
             open_orders,
@@ -290,9 +311,9 @@ fn config(file: &GatewayFile, wait: Wait) -> Result<GatewayConfig, RunnerError> 
     })
 }
 
-fn sockets(file: &GatewayFile) -> Result<FeedSockets, RunnerError> {
-    let feed = Feed::join(&file.venue)?;
-    let asking = file.venue.retransmission.map(asking_socket).transpose();
+fn sockets(venue: &RemoteVenue) -> Result<FeedSockets, RunnerError> {
+    let feed = Feed::join(venue)?;
+    let asking = venue.retransmission.map(asking_socket).transpose();
     Ok(FeedSockets {
         incremental: feed.incremental.into(),
         incremental_b: feed.incremental_b.map(Into::into),
