@@ -4,7 +4,7 @@
 mod download;
 mod slot;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use taut_lat::StageOffsets;
 use taut_market_data::{Event, EventKind, Soundness};
@@ -19,6 +19,10 @@ use crate::owner::Owner;
 use crate::regions::{Regions, StrategyRegions, TICKS_LAYOUT};
 
 use slot::Slot;
+
+/// How often orders of a strategy that is gone are cancelled, until none is open: a cancel may find
+/// no session, or be refused.
+const CANCEL_AGAIN: Nanos = Nanos::from_millis(100);
 
 /// A strategy's place at a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +45,11 @@ pub struct Hub<'m> {
     /// By owner, the number of its next order.
     numbers: BTreeMap<Owner, u64>,
     first_number: u64,
+    /// Strategies that are gone and may have open orders, and those of them whose orders are to be
+    /// cancelled now.
+    gone: BTreeSet<Owner>,
+    to_cancel: Vec<Owner>,
+    cancel_due: Nanos,
 }
 
 impl<'m> Hub<'m> {
@@ -57,6 +66,9 @@ impl<'m> Hub<'m> {
             turn: 0,
             numbers: BTreeMap::new(),
             first_number: 1,
+            gone: BTreeSet::new(),
+            to_cancel: Vec::new(),
+            cancel_due: Nanos::ZERO,
         })
     }
 
@@ -93,6 +105,8 @@ impl<'m> Hub<'m> {
         match self.slots.get_mut(slot.0) {
             Some(slot) if slot.is_vacant() && !is_there => {
                 slot.attach(owner, *self.numbers.entry(owner).or_insert(self.first_number));
+                self.gone.remove(&owner);
+                self.to_cancel.retain(|other| *other != owner);
                 true
             }
             _ => false,
@@ -116,6 +130,20 @@ impl<'m> Hub<'m> {
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.slots.iter().map(Slot::dropped).sum()
+    }
+
+    /// Looks for open orders of strategies that are gone.
+    fn find_ownerless(&mut self, state: &impl GatewayState, now: Nanos) {
+        self.cancel_due = now + CANCEL_AGAIN;
+        let Self { gone, to_cancel, .. } = self;
+        gone.retain(|owner| {
+            let mut has_orders = false;
+            state.visit_orders(*owner, &mut |_| has_orders = true);
+            if has_orders {
+                to_cancel.push(*owner);
+            }
+            has_orders
+        });
     }
 
     fn wake(&self) {
@@ -192,19 +220,14 @@ impl Client for Hub<'_> {
             self.turn = if self.turn + 1 < count { self.turn + 1 } else { 0 };
             if let Some((owner, next_number)) = slot.take_leaving() {
                 self.numbers.insert(owner, next_number);
-                return Some(Request {
-                    id: owner.order(0),
-                    kind: RequestKind::CancelAll(OrderFilter::ALL),
-                    tag: 0,
-                    origin: Nanos::ZERO,
-                    offsets: StageOffsets::ZERO,
-                });
+                self.gone.insert(owner);
+                return Some(cancel_all(owner));
             }
             if let Some((request, mark)) = slot.next_request() {
                 return Some(self.stamps.complete(request, Mark(mark)));
             }
         }
-        None
+        self.to_cancel.pop().map(cancel_all)
     }
 
     #[inline]
@@ -217,8 +240,25 @@ impl Client for Hub<'_> {
         worked
     }
 
-    fn timer(&mut self, clock: &Clock, state: &impl GatewayState, _now: Nanos) {
+    fn timer(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos) {
         // Where there is never an idle turn.
         self.idle(state, clock);
+        if !self.gone.is_empty() && now >= self.cancel_due && state.is_order_entry_up() {
+            self.find_ownerless(state, now);
+        }
     }
 }
+
+/// What is asked for in the name of a strategy that is gone.
+const fn cancel_all(owner: Owner) -> Request {
+    Request {
+        id: owner.order(0),
+        kind: RequestKind::CancelAll(OrderFilter::ALL),
+        tag: 0,
+        origin: Nanos::ZERO,
+        offsets: StageOffsets::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests;
