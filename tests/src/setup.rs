@@ -58,6 +58,7 @@ pub fn gateway_config(at: VenueAddresses) -> GatewayConfig {
         order_capacity: 1 << 16,
         risk: GatewayConfig::default_risk(),
         hot: true,
+        keeps_warm: true,
     }
 }
 

@@ -14,7 +14,7 @@ use taut_runner::{Role, Runner, RunnerError, Settings, Start};
 
 use crate::exit::Failure;
 
-pub use arguments::Arguments;
+pub use arguments::{Arguments, WAITS, one_of};
 
 /// Runs the demo, or what a demo's parent has started this process for.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {

@@ -40,6 +40,8 @@ enum Verb {
     Sample,
     /// How the gateway is: sessions, books, strategies, what it counted
     Status(Which),
+    /// Where the time of a tick goes, stage by stage, since the gateway began
+    Stages(Which),
     /// The open orders
     Orders(Which),
     /// What is held
@@ -88,6 +90,7 @@ impl Verb {
             Self::Check { file } => check(file),
             Self::Sample => terminal::print(GATEWAY_SAMPLE.trim_end()),
             Self::Status(which) => operator::status(which),
+            Self::Stages(which) => operator::stages(which),
             Self::Orders(which) => operator::orders(which),
             Self::Positions(which) => operator::positions(which),
             Self::Kill(which) => operator::act(which, &service::ControlRequest::Kill),

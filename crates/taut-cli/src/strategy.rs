@@ -3,8 +3,10 @@
 use clap::{Args, Subcommand};
 use taut_gateway::{TouchConfig, TouchStrategy};
 use taut_runner::service::Attach;
+use taut_sys::Wait;
 use taut_types::{Lots, Nanos};
 
+use crate::demo::{WAITS, one_of};
 use crate::exit::Failure;
 use crate::gateway::failure;
 use crate::terminal;
@@ -38,6 +40,12 @@ pub struct Touch {
     /// Milliseconds that an order may rest
     #[arg(long, value_name = "MS", default_value_t = 10)]
     rest: u32,
+    /// How it waits when there is nothing to do
+    #[arg(long, value_parser = one_of(WAITS), default_value = "block")]
+    wait: Wait,
+    /// The CPU that it runs on [default: whichever the system gives it]
+    #[arg(long, value_name = "CPU")]
+    cpu: Option<usize>,
     /// End when there is no gateway, or when it ends
     #[arg(long)]
     no_wait: bool,
@@ -58,7 +66,7 @@ pub fn run(strategy: &Strategy) -> Result<(), Failure> {
         rest: Nanos::from_millis(touch.rest.into()),
     };
     let mut attach = Attach::new(&touch.gateway, &touch.name);
-    attach.waits = !touch.no_wait;
+    (attach.wait, attach.cpu, attach.waits) = (touch.wait, touch.cpu, !touch.no_wait);
     let attached = attach
         .run(|now| TouchStrategy::new(config, now), |what| terminal::tell(what))
         .map_err(failure)?;

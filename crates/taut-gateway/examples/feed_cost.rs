@@ -71,6 +71,7 @@ fn open<'m>(regions: &Regions<'m>, order_address: SocketAddrV4) -> Counted<'m> {
         order_capacity: 1 << 10,
         risk: GatewayConfig::default_risk(),
         hot: true,
+        keeps_warm: true,
     };
     let feed = NativeConfig {
         instruments: &config.instruments,

@@ -93,6 +93,12 @@ pub trait Client {
     /// The next request.
     fn next_request(&mut self) -> Option<Request>;
 
+    /// Whether somebody answers from another thread or process: a request may come soon after what
+    /// was told.
+    fn answers_later(&self) -> bool {
+        false
+    }
+
     /// There was nothing else to do: tells on what has been begun. Whether there was any.
     fn idle(&mut self, _state: &impl GatewayState, _clock: &Clock) -> bool {
         false

@@ -43,6 +43,13 @@ const CANCEL_AGAIN: Nanos = Nanos::from_millis(100);
 const MARKED_IN_A_ROW: usize = 32;
 /// Updates of orders that one receive may bring without memory being taken for them.
 const UPDATES: usize = 1_024;
+/// How long an answer to a tick is waited for before the sockets are looked at again. A strategy in
+/// another process that spins answers within some 300 ns; looking at the sockets takes longer, and
+/// an order overtakes the packets that wait there.
+const ANSWER_TIME: Nanos = Nanos(500);
+/// Idle rounds after which the way of an order is rehearsed: each looks at the sockets, so that this
+/// is some 20 us, and a rehearsal some hundredth of the time.
+const IDLE_ROUNDS_PER_REHEARSAL: u32 = 32;
 /// Orders, two lines, snapshots, packets sent again (or two streams), and some of an observer.
 const SOURCES: usize = 8;
 
@@ -80,6 +87,12 @@ struct Core<'m, C, F, O> {
     shared_counters: &'m [AtomicU64],
     /// See [`GatewayConfig::hot`].
     hot: bool,
+    /// See [`GatewayConfig::keeps_warm`].
+    keeps_warm: bool,
+    /// Strategies elsewhere were told of a tick, and nothing has been looked at since.
+    awaits_answer: bool,
+    /// Rounds without work since an order was rehearsed.
+    idle_rounds: u32,
     /// When the last receive call of each line returned, and of the snapshots: all its datagrams
     /// were received then, whatever is sent before their turn comes.
     received: [Nanos; Source::COUNT],
@@ -161,6 +174,9 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
             recorders: Recorders::new(regions)?,
             shared_counters: regions.gateway,
             hot: config.hot,
+            keeps_warm: config.hot && config.keeps_warm,
+            awaits_answer: false,
+            idle_rounds: 0,
             received: [mono; Source::COUNT],
             fault: None,
         };
@@ -181,6 +197,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
             clock, feed, streams, instruments, market, orders, updates, was_up, marked, ..
         } = core;
         let Core { client, recorders, shared_counters, hot, received, fault, .. } = core;
+        let Core { keeps_warm, awaits_answer, idle_rounds, .. } = core;
         let core = Core {
             clock,
             feed,
@@ -196,6 +213,9 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
             recorders,
             shared_counters,
             hot,
+            keeps_warm,
+            awaits_answer,
+            idle_rounds,
             received,
             fault,
         };
@@ -229,9 +249,14 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     ) -> Result<bool, GatewayError> {
         let Self { events, core, .. } = self;
         let mut worked = core.serve_requests(events.io())?;
-        worked |= look(events, core)? > 0;
+        let found = look(events, core)?;
+        worked |= found > 0;
         if let Some(fault) = core.fault {
             return Err(fault);
+        }
+        // Where more packets wait, they come first.
+        if core.awaits_answer && found < PACKETS_IN_A_ROW {
+            core.await_answer(events.io())?;
         }
         if !worked {
             worked = core.look_at_line_b(events.io())?;
@@ -240,6 +265,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
             worked = core.idle();
         }
         if !worked {
+            core.keep_warm();
             core.observer.on_idle(events.io(), &core.clock)?;
         }
         Ok(worked)
@@ -500,6 +526,17 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
         Ok(true)
     }
 
+    /// Gives the strategies elsewhere the time for their answers to a tick.
+    #[inline]
+    fn await_answer(&mut self, io: &mut Io<impl Kernel>) -> Result<(), GatewayError> {
+        self.awaits_answer = false;
+        let end = self.clock.now() + ANSWER_TIME;
+        while !self.serve_requests(io)? && self.clock.now() < end {
+            std::hint::spin_loop();
+        }
+        Ok(())
+    }
+
     #[inline]
     fn serve(&mut self, io: &mut Io<impl Kernel>, request: &Request) -> Result<(), GatewayError> {
         let Self { orders, clock, recorders, observer, market, updates, .. } = self;
@@ -555,6 +592,17 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
                 continue;
             };
             self.orders.mark(instrument, Price(bid.0.midpoint(ask.0)));
+        }
+    }
+
+    /// Rehearses an order, in one of many rounds without work.
+    #[inline]
+    fn keep_warm(&mut self) {
+        self.idle_rounds += u32::from(self.keeps_warm);
+        if self.idle_rounds >= IDLE_ROUNDS_PER_REHEARSAL {
+            self.idle_rounds = 0;
+            let Self { orders, clock, market, .. } = self;
+            orders.rehearse(clock, |instrument| market.reference(instrument));
         }
     }
 
@@ -677,6 +725,7 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
             self.with_client(|client, clock, known| {
                 client.market(clock, known, stamps, known.market.events());
             });
+            self.awaits_answer = self.client.answers_later();
         }
         self.serve_requests(io)?;
         self.feed.set_recovering(io, !self.market.is_sound())

@@ -9,9 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use taut_lat::StageOffsets;
 use taut_market_data::{Event, EventKind, Soundness};
 use taut_ring::{Policy, RingError, broadcast};
-use taut_sys::{Clock, Doorbell};
+use taut_sys::{Clock, Doorbell, accept_remote_barriers};
 use taut_types::Nanos;
 
+#[cfg(doc)]
+use crate::StrategyRunner;
 use crate::client::{Client, GatewayState};
 use crate::mark::{Mark, StampTable};
 use crate::message::{GatewayEvent, OrderFilter, OrderUpdate, Request, RequestKind, TickStamps};
@@ -79,7 +81,7 @@ impl<'m> Hub<'m> {
     }
 
     /// A place for a strategy, behind these regions, where nobody is yet. `doorbell` is rung after
-    /// each publication, where the strategy sleeps in the kernel.
+    /// a publication that finds the strategy asleep ([`StrategyRunner::sleep`]).
     ///
     /// # Errors
     /// When a region cannot hold its ring.
@@ -88,6 +90,8 @@ impl<'m> Hub<'m> {
         regions: &StrategyRegions<'m>,
         doorbell: Option<Doorbell>,
     ) -> Result<SlotId, RingError> {
+        // Where there are no such barriers, a sleeper looks by itself once a millisecond.
+        let _ = accept_remote_barriers();
         self.slots.push(Slot::new(regions, doorbell)?);
         Ok(SlotId(self.slots.len() - 1))
     }
@@ -209,6 +213,11 @@ impl Client for Hub<'_> {
             slot.push(event.pack(now, position).as_slice());
             slot.wake();
         }
+    }
+
+    #[inline]
+    fn answers_later(&self) -> bool {
+        self.slots.iter().any(|slot| slot.owner().is_some())
     }
 
     #[inline]

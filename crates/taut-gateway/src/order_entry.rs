@@ -94,6 +94,8 @@ pub(crate) struct OrderSession {
     reconcile: Reconcile,
     risk_rejects: u64,
     refused: u64,
+    /// The new order that left last: a rehearsal is one like it.
+    last_order: Option<(ClientOrderId, OrderTerms)>,
 }
 
 impl OrderSession {
@@ -263,20 +265,12 @@ impl OrderSession {
         let taken = clock.now();
         mark(&mut offsets, Stage::ToGateway, origin, taken);
 
-        let message = match self.check(taken, request.id, order, reference) {
-            Ok(message) => message,
+        let prepared = match self.prepare(clock, taken, request.id, order, reference, false) {
+            Ok(prepared) => prepared,
             Err(refusal) => return Some(self.refuse(request.id, order, refusal)),
         };
-        let checked = clock.now();
+        let Prepared { checked, encoded } = prepared;
         mark(&mut offsets, Stage::Risk, origin, checked);
-
-        let now = at(clock, checked);
-        let message = NewOrderSingle { transact_time: now.utc, ..message };
-        if !self.encode(now, &message) {
-            self.risk.ended(request.id, order, order.lots);
-            return Some(self.refuse(request.id, order, Refusal::NotConnected));
-        }
-        let encoded = clock.now();
         mark(&mut offsets, Stage::Encode, origin, encoded);
 
         self.write(io);
@@ -292,6 +286,56 @@ impl OrderSession {
         None
     }
 
+    /// Runs the code of a new order over its memory, up to the message, and sends nothing: an order
+    /// that comes after a pause finds both in the caches. The order is as the last one, at its own
+    /// side's best price.
+    #[inline(never)]
+    pub(crate) fn rehearse(
+        &mut self,
+        clock: &Clock,
+        reference: impl FnOnce(InstrumentId) -> Reference,
+    ) {
+        let Some((id, terms)) = self.last_order else { return };
+        let reference = reference(terms.instrument);
+        let best = match terms.side {
+            Side::Buy => reference.bid,
+            Side::Sell => reference.ask,
+        };
+        let Some(price) = best else { return };
+        let id = ClientOrderId::of(id.user(), id.strategy(), id.number() + 1);
+        let terms = OrderTerms { price, ..terms };
+        // Whether it could leave is of no interest.
+        let _ = self.prepare(clock, clock.now(), id, &terms, reference, true);
+    }
+
+    /// Checks an order and leaves its message in the outbox. A rehearsal leaves nothing there and
+    /// counts nothing; it is this very code that it keeps in the caches, so there is one copy.
+    #[inline(never)]
+    fn prepare(
+        &mut self,
+        clock: &Clock,
+        taken: Nanos,
+        id: ClientOrderId,
+        order: &OrderTerms,
+        reference: Reference,
+        is_rehearsal: bool,
+    ) -> Result<Prepared, Refusal> {
+        self.check(taken, id, order, reference, is_rehearsal)?;
+        let checked = clock.now();
+        let now = at(clock, checked);
+        let is_left = match self.message(RequestId::create(id), order, now) {
+            Ok(message) => self.encode_or_rehearse(now, &message, is_rehearsal),
+            Err(_) => false,
+        };
+        if !is_left {
+            if !is_rehearsal {
+                self.risk.ended(id, order, order.lots);
+            }
+            return Err(Refusal::NotConnected);
+        }
+        Ok(Prepared { checked, encoded: clock.now() })
+    }
+
     /// Everything that must hold before an order leaves; then it is counted as open.
     #[inline]
     fn check(
@@ -300,8 +344,12 @@ impl OrderSession {
         id: ClientOrderId,
         order: &OrderTerms,
         reference: Reference,
-    ) -> Result<NewOrderSingle, Refusal> {
-        let message = self.message(RequestId::create(id), order)?;
+        is_rehearsal: bool,
+    ) -> Result<(), Refusal> {
+        let instrument = self.instruments.get(order.instrument.0 as usize);
+        if instrument.ok_or(Refusal::UnknownInstrument)?.qty(order.lots).is_err() {
+            return Err(Refusal::Table);
+        }
         if !self.is_active() {
             return Err(Refusal::NotConnected);
         }
@@ -309,16 +357,23 @@ impl OrderSession {
             return Err(Refusal::Table);
         }
         let best_own = |instrument, side| self.table.best_own(None, instrument, side);
-        match self.risk.check(now, id, order, &reference, best_own) {
+        let checked =
+            self.risk.check_or_rehearse(now, id, order, &reference, best_own, is_rehearsal);
+        match checked {
             // The limits let orders meet own ones.
-            Ok(Permit::Send | Permit::CancelOwnThenSend) => Ok(message),
+            Ok(Permit::Send | Permit::CancelOwnThenSend) => Ok(()),
             Err(reason) => Err(Refusal::Risk(reason)),
         }
     }
 
-    /// An order as the venue reads it, but for its time.
+    /// An order as the venue reads it.
     #[inline]
-    fn message(&self, id: RequestId, order: &OrderTerms) -> Result<NewOrderSingle, Refusal> {
+    fn message(
+        &self,
+        id: RequestId,
+        order: &OrderTerms,
+        now: Now,
+    ) -> Result<NewOrderSingle, Refusal> {
         let instrument = self.instruments.get(order.instrument.0 as usize);
         let instrument = instrument.ok_or(Refusal::UnknownInstrument)?;
         let qty = |lots| instrument.qty(lots).map_err(|_| Refusal::Table);
@@ -337,11 +392,12 @@ impl OrderSession {
                 Lots::ZERO => None,
                 shown => Some(qty(shown)?),
             },
-            transact_time: Nanos::ZERO,
+            transact_time: now.utc,
         })
     }
 
     fn remember(&mut self, request: &Request, terms: &OrderTerms, sent_at: Nanos) {
+        self.last_order = Some((request.id, *terms));
         // There was room before it left.
         let _ = self.table.create(request.id, terms, request.tag, self.last_sequence(), sent_at);
     }
@@ -372,12 +428,12 @@ impl OrderSession {
             lots_left: Lots(lots.0.saturating_sub(order.traded.lots.0).max(0)),
         };
         let now = at(clock, clock.now());
-        let message = self.message(request, &terms).and_then(|message| {
+        let message = self.message(request, &terms, now).and_then(|message| {
             let checked = self.check_modify(now.mono, modify, &reference);
             checked.map(|()| message)
         });
         let message = match message {
-            Ok(order) => NewOrderSingle { transact_time: now.utc, ..order },
+            Ok(message) => message,
             Err(refusal) => return Some(self.refuse_known(target, refusal)),
         };
         let orig_cl_ord_id = cl_ord_id(base);
@@ -464,7 +520,18 @@ impl OrderSession {
     /// Leaves a message in the link's outbox; false when it cannot be sent.
     #[inline]
     fn encode<M: TypedMessage>(&mut self, now: Now, message: &M) -> bool {
-        match self.link.outbox(now).send_message(message) {
+        self.encode_or_rehearse(now, message, false)
+    }
+
+    /// As [`OrderSession::encode`]; a rehearsal leaves nothing there.
+    #[inline]
+    fn encode_or_rehearse<M: TypedMessage>(
+        &mut self,
+        now: Now,
+        message: &M,
+        is_rehearsal: bool,
+    ) -> bool {
+        match self.link.outbox(now).send_or_rehearse(message, is_rehearsal) {
             Ok(()) => true,
             Err(error) => {
                 self.is_broken |= error == taut_fix::FixError::Store;
@@ -500,6 +567,12 @@ impl OrderSession {
     ) -> Books<'a, 'm> {
         Books { table, risk, positions, instruments, recorders, updates, now }
     }
+}
+
+/// A message that can leave, and when the steps to it ended.
+struct Prepared {
+    checked: Nanos,
+    encoded: Nanos,
 }
 
 /// What a report may change, and what it is read by.

@@ -5,7 +5,7 @@
 
 use taut_ipc::{IpcError, Region, Segment};
 use taut_lat::{HISTOGRAM_WORDS, PATH_WORDS, PathRecorder, PathView, Recorder, View};
-use taut_ring::{broadcast, cell, spsc};
+use taut_ring::{Bell, broadcast, cell, spsc};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::MAPPING_WORDS;
 
@@ -34,6 +34,8 @@ const BARE_SEND: Region = region(6, HISTOGRAM_WORDS);
 const REQUESTS: Region = region(1, spsc::words_for(REQUEST_SLOTS));
 const REPLIES: Region = region(2, spsc::words_for(REPLY_SLOTS));
 const STRATEGY: Region = region(3, StrategyCounters::WORDS);
+/// A line of its own: the gateway looks at it with every publication.
+const SLEEP: Region = region(4, 8);
 
 /// The regions of the segment that gateway, strategies and observers share.
 #[derive(Clone, Copy, Debug)]
@@ -82,11 +84,13 @@ pub struct StrategyRegions<'m> {
     pub replies: &'m [AtomicU64],
     /// [`StrategyCounters`].
     pub counters: &'m [AtomicU64],
+    /// Whether the strategy sleeps, and must be woken.
+    pub bell: Bell<'m>,
 }
 
 impl<'m> StrategyRegions<'m> {
     /// Every region, for [`Segment::create`].
-    pub const LAYOUT: [Region; 3] = [REQUESTS, REPLIES, STRATEGY];
+    pub const LAYOUT: [Region; 4] = [REQUESTS, REPLIES, STRATEGY, SLEEP];
 
     /// The regions of a segment.
     ///
@@ -97,6 +101,7 @@ impl<'m> StrategyRegions<'m> {
             requests: segment.region(REQUESTS)?,
             replies: segment.region(REPLIES)?,
             counters: segment.region(STRATEGY)?,
+            bell: segment.bell(SLEEP)?,
         })
     }
 }

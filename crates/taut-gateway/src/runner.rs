@@ -3,9 +3,9 @@
 use taut_lat::{Stage, StageOffsets};
 use taut_market_data::{Event, EventKind, Soundness, Staleness};
 use taut_oms::OrderState;
-use taut_ring::{RingError, broadcast, spsc};
+use taut_ring::{Bell, RingError, broadcast, spsc};
 use taut_sync::atomic::AtomicU64;
-use taut_sys::{Clock, Doorbell};
+use taut_sys::{Clock, Doorbell, remote_barrier};
 use taut_types::{InstrumentId, Nanos};
 
 use crate::client::{Entry, RequestQueue};
@@ -19,6 +19,9 @@ use crate::strategy::Strategy;
 
 /// Orders of one call of the strategy that are looked up from then on.
 const CREATED_MAX: usize = 256;
+
+/// How long a sleeper trusts a gateway that it cannot run a barrier on.
+const WITHOUT_BARRIER: Nanos = Nanos::from_millis(1);
 
 /// The way to the gateway.
 #[derive(Debug)]
@@ -72,6 +75,7 @@ pub struct StrategyRunner<'m, S> {
     strategy: S,
     counters: StrategyCounters,
     shared_counters: &'m [AtomicU64],
+    bell: Bell<'m>,
 }
 
 impl<'m, S: Strategy> StrategyRunner<'m, S> {
@@ -105,6 +109,7 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
             strategy,
             counters: StrategyCounters::default(),
             shared_counters: own.counters,
+            bell: own.bell,
         })
     }
 
@@ -129,6 +134,16 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
             // The gateway is ready: what it publishes comes next.
             broadcast::Polled::NewWriter(_) => true,
             broadcast::Polled::Empty => false,
+        }
+    }
+
+    /// Sleeps in `wait`, which is told for how long at the most, until the gateway rings; looks once
+    /// more before, so that nothing published in between waits.
+    pub fn sleep(&mut self, clock: &Clock, span: Nanos, wait: impl FnOnce(Nanos)) {
+        let _ = self.bell.listen();
+        let span = if remote_barrier().is_ok() { span } else { span.min(WITHOUT_BARRIER) };
+        if !self.poll(clock) {
+            wait(span);
         }
     }
 
@@ -304,10 +319,13 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd;
+
     use fastrand::Rng;
     use taut_book::LevelBook;
     use taut_ipc::Segment;
     use taut_market_data::{BestPrices, LevelPlace, LevelUpdate};
+    use taut_sys::wait_readable;
     use taut_types::{
         AccountId, ClientOrderId, Instrument, Lots, OrderTerms, Price, Qty, Side, Symbol,
     };
@@ -406,16 +424,26 @@ mod tests {
         known: Known,
         hub: Hub<'m>,
         slot: SlotId,
+        doorbell: Doorbell,
         runner: StrategyRunner<'m, Witness>,
     }
 
     impl<'m> World<'m> {
         fn new(regions: &Regions<'m>, own: &StrategyRegions<'m>) -> Self {
             let mut hub = Hub::new(regions).expect("a hub");
-            let slot = hub.add_slot(own, None).expect("a slot");
+            let doorbell = Doorbell::new().expect("a doorbell");
+            let rung = doorbell.try_clone().expect("a doorbell");
+            let slot = hub.add_slot(own, Some(rung)).expect("a slot");
             assert!(hub.attach(slot, Owner::default()));
             let runner = StrategyRunner::new(regions, own, None, Witness::default());
-            Self { known: Known::new(), hub, slot, runner: runner.expect("a runner") }
+            Self { known: Known::new(), hub, slot, doorbell, runner: runner.expect("a runner") }
+        }
+
+        /// Whether the strategy was rung for since it was asked last.
+        fn was_rung_for(&self) -> bool {
+            let rung = wait_readable(&[self.doorbell.as_fd()], Some(Nanos(1)));
+            self.doorbell.silence();
+            rung == Ok(true)
         }
 
         /// Everybody has his turn until nothing is left.
@@ -478,6 +506,25 @@ mod tests {
             assert!(world.has_the_book());
             assert!(world.runner.strategy.is_sound);
             assert_eq!(world.runner.counters.lapped, 0);
+        });
+    }
+
+    #[test]
+    fn only_a_strategy_that_sleeps_is_rung_for() {
+        with_world(|world| {
+            let (clock, span) = (Clock::vdso(), Nanos::from_millis(1));
+            world.settle();
+            world.level(Side::Buy, 1_990, 1);
+            assert!(!world.was_rung_for());
+            world.runner.sleep(&clock, span, |_| panic!("there was something to do"));
+            world.settle();
+            let mut sleeps = 0;
+            world.runner.sleep(&clock, span, |_| sleeps += 1);
+            assert_eq!(sleeps, 1);
+            world.level(Side::Buy, 1_990, 2);
+            assert!(world.was_rung_for());
+            world.level(Side::Buy, 1_990, 3);
+            assert!(!world.was_rung_for(), "it is awake");
         });
     }
 

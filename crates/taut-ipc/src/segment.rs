@@ -3,6 +3,7 @@
 use std::mem::size_of;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use taut_ring::Bell;
 use taut_sync::atomic::{AtomicU32, AtomicU64};
 use taut_sys::{Mapping, MemoryFile, SharedMemory, effective_user};
 
@@ -98,6 +99,15 @@ impl Segment {
         };
         let found = self.regions.iter().find(matches);
         Ok(self.words_at(found.ok_or(IpcError::Region { id: wanted.id })?))
+    }
+
+    /// The bell in the first word of a region that is used for nothing else.
+    ///
+    /// # Errors
+    /// As [`Segment::region`]; a region without a word is as one that is absent.
+    pub fn bell(&self, wanted: Region) -> Result<Bell<'_>, IpcError> {
+        let word = self.region(wanted)?.first();
+        Ok(Bell::new(half_of(word.ok_or(IpcError::Region { id: wanted.id })?)))
     }
 
     /// What the header says.

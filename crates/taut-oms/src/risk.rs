@@ -202,6 +202,25 @@ impl Risk {
         market: &Reference,
         best_own: impl FnOnce(InstrumentId, Side) -> Option<Price>,
     ) -> Result<Permit, RiskReject> {
+        self.check_or_rehearse(now, id, terms, market, best_own, false)
+    }
+
+    /// As [`Risk::check`]; a rehearsal checks and counts nothing. Who checks seldom keeps code and
+    /// memory of the checks in the caches like this: the flag is tested behind the work, so that
+    /// both run the same code.
+    ///
+    /// # Errors
+    /// As [`Risk::check`].
+    #[inline]
+    pub fn check_or_rehearse(
+        &mut self,
+        now: Nanos,
+        id: ClientOrderId,
+        terms: &OrderTerms,
+        market: &Reference,
+        best_own: impl FnOnce(InstrumentId, Side) -> Option<Price>,
+        is_rehearsal: bool,
+    ) -> Result<Permit, RiskReject> {
         self.prepare(now, id, terms, market)?;
         let place = self.tables.place(&self.limits, terms.instrument, terms.account);
         let mut place = place.ok_or(RiskReject::Unknown)?;
@@ -223,8 +242,10 @@ impl Risk {
         }
         let enlarged = place.check_exposure(terms, terms.lots)?;
         let permit = place.check_self_match(self.limits.self_match, terms, best_own)?;
-        self.rates.take_order(now, id.user(), terms.account)?;
-
+        self.rates.take_order(now, id.user(), terms.account, is_rehearsal)?;
+        if is_rehearsal {
+            return Ok(permit);
+        }
         if window > Nanos::ZERO {
             self.duplicates.insert(print, now);
         }
@@ -261,7 +282,7 @@ impl Risk {
         let is_larger = more > Lots::ZERO;
         let enlarged = is_larger.then(|| place.check_exposure(new, more)).transpose()?;
         let permit = place.check_self_match(self.limits.self_match, new, best_own)?;
-        self.rates.take_order(now, id.user(), new.account)?;
+        self.rates.take_order(now, id.user(), new.account, false)?;
 
         place.rests(new);
         if let Some(enlarged) = enlarged {

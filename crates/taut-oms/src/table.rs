@@ -83,6 +83,9 @@ pub struct OrderTable {
     done: List,
     /// Orders with requests whose answers are waited for, the longest first.
     waiting: List,
+    /// The highest number that each strategy has used, of all users: a new one is above, and need
+    /// not be looked for.
+    highest: [u64; 1 << u8::BITS],
 }
 
 impl OrderTable {
@@ -100,6 +103,7 @@ impl OrderTable {
             open: List::with_capacity(capacity),
             done: List::with_capacity(capacity),
             waiting: List::with_capacity(capacity),
+            highest: [0; 1 << u8::BITS],
         }
     }
 
@@ -132,6 +136,8 @@ impl OrderTable {
         let place = self.make_room().ok_or(TableError::Full)?;
         self.slots[place] = Some(order);
         self.index.insert(mixed(order.id), place);
+        let highest = &mut self.highest[usize::from(order.id.strategy().0)];
+        *highest = (*highest).max(order.id.number());
         self.sort_in(place);
         Ok(())
     }
@@ -139,7 +145,8 @@ impl OrderTable {
     /// Whether [`OrderTable::create`] would take this id now.
     #[must_use]
     pub fn has_room_for(&self, id: ClientOrderId) -> bool {
-        (self.unused > 0 || self.done.first().is_some()) && self.place(id).is_none()
+        let is_new = id.number() > self.highest[usize::from(id.strategy().0)];
+        (self.unused > 0 || self.done.first().is_some()) && (is_new || self.place(id).is_none())
     }
 
     /// The version and the base of a request for another price or quantity, if it may leave.

@@ -21,5 +21,5 @@ pub use exit::Failure;
 pub use latency::{Figures, Latency, Spread};
 pub use machine::Machine;
 pub use progress::Progress;
-pub use run::{Counts, Interval, Placement, RunReport, json_line, table, write_all};
+pub use run::{Counts, Interval, Placement, Position, RunReport, json_line, table, write_all};
 pub use units::{human_count, human_ns, plain, utc_text};

@@ -22,7 +22,7 @@ use std::io;
 use std::path::{self, Path, PathBuf};
 
 pub use json::json_line;
-pub use model::{Balance, Counts, Interval, Named, Placement, RunReport};
+pub use model::{Balance, Counts, Interval, Named, Placement, Position, RunReport};
 pub use table::table;
 
 use crate::files;

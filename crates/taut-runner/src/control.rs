@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use taut_sys::{CONTROL_BYTES_MAX, ControlSocket, Received, SysError};
 
 use crate::placement::Place;
+use crate::service::PositionLine;
 use crate::settings::Settings;
 
 /// What every child is told.
@@ -131,8 +132,13 @@ pub enum Reply {
         /// Counters of the venue, by name.
         counters: Vec<(String, u64)>,
     },
+    /// Some of what the gateway holds at its end.
+    Positions(Vec<PositionLine>),
     /// The gateway is done.
-    Finished,
+    Finished {
+        /// Profit over all positions, realised and not, less fees: a decimal.
+        profit: String,
+    },
     /// The child got a stop signal, as all do when a service manager ends a whole service.
     AskedToStop,
     /// The child cannot go on.

@@ -56,12 +56,12 @@ mod supervisor;
 
 pub use error::RunnerError;
 pub use observer::{Live, Observer, Started};
-pub use outcome::{End, Outcome, Process, VenueOutcome};
+pub use outcome::{End, Holdings, Outcome, Process, VenueOutcome};
 pub use placement::Place;
 pub use role::Role;
 pub use runner::Runner;
 pub use settings::{
-    Capacities, Cpus, FeedTransport, InstrumentSettings, Mode, RemoteVenue, Replay, RiskSettings,
-    SAMPLE, Settings, Simulator,
+    Cpus, FeedTransport, GatewaySettings, InstrumentSettings, Mode, RemoteVenue, Replay,
+    RiskSettings, SAMPLE, Settings, Simulator,
 };
 pub use start::{NoParameters, Start};

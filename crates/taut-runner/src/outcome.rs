@@ -2,13 +2,17 @@
 
 use std::fmt;
 
-use taut_gateway::{GatewayCounters, StrategyCounters};
+use taut_gateway::{Client, Gateway, GatewayCounters, Observer, StrategyCounters};
+use taut_io::Kernel;
 use taut_lat::{PathSnapshot, Snapshot, Stage};
-use taut_sys::StopSignal;
+use taut_market_data::FeedHandler;
+use taut_oms::{Amount, PositionReport};
+use taut_sys::{CpuTimes, StopSignal};
 use taut_types::Nanos;
 
 use crate::placement::Place;
 use crate::role::Role;
+use crate::service::PositionLine;
 use crate::settings::Mode;
 
 /// One of a run's processes.
@@ -21,6 +25,9 @@ pub struct Process {
     pub id: u32,
     /// Where it runs, and how it waits.
     pub place: Place,
+    /// How long it had its CPU, and how long it waited for it, from its start to the end of the
+    /// run; nothing before that, and where the system does not say.
+    pub cpu_times: Option<CpuTimes>,
 }
 
 /// Why a run ended.
@@ -50,6 +57,31 @@ pub struct VenueOutcome {
     pub counters: Vec<(String, u64)>,
 }
 
+/// What a gateway holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Holdings {
+    /// A line for each strategy, instrument and account that ever traded.
+    pub positions: Vec<PositionLine>,
+    /// Profit over all of them, realised and not, less fees: a decimal.
+    pub profit: String,
+}
+
+impl Holdings {
+    /// Of a gateway with one strategy.
+    pub(crate) fn of<C: Client, F: FeedHandler, K: Kernel, O: Observer>(
+        gateway: &Gateway<'_, C, F, K, O>,
+    ) -> Self {
+        let line = |held: PositionReport| {
+            PositionLine::of(&held, "strategy".to_owned(), gateway.instruments())
+        };
+        let profit = gateway
+            .positions()
+            .fold(Amount::ZERO, |sum, held| sum + held.realised + held.unrealised - held.fees);
+        Self { positions: gateway.positions().map(line).collect(), profit: profit.to_string() }
+    }
+}
+
 /// What a finished run leaves: counters, histograms, and how it was done. Its `Display` is a short
 /// summary.
 #[derive(Clone, Debug)]
@@ -73,6 +105,8 @@ pub struct Outcome {
     pub gateway: GatewayCounters,
     /// What the strategy's process counted; zeros in fused mode.
     pub strategy: StrategyCounters,
+    /// What the gateway held at its end.
+    pub holdings: Holdings,
     /// The stages, tick-to-trade, and tick-to-trade less the send stage.
     pub path: PathSnapshot,
     /// From the send call to the first answer.
@@ -111,6 +145,11 @@ impl fmt::Display for Outcome {
             gateway.cancels,
             gateway.risk_rejects,
         )?;
+        for held in &self.holdings.positions {
+            let PositionLine { symbol, quantity, average_price, .. } = held;
+            writeln!(f, "holds {quantity} {symbol} at {average_price}")?;
+        }
+        writeln!(f, "profit {}", self.holdings.profit)?;
         let mut line = |name: &str, of: &Snapshot| {
             let summary = of.summary();
             writeln!(f, "{name:<13} p50 {:>9} ns  p99 {:>9} ns", summary.p50, summary.p99)

@@ -22,5 +22,7 @@ pub use attach::{Attach, Attached};
 pub use client::{ControlClient, control_path};
 pub use file::{GATEWAY_SAMPLE, GatewayFile, SessionKeys, StrategySettings};
 pub use gateway::serve;
-pub use protocol::{ControlReply, ControlRequest, OrderLine, PositionLine, Status, StrategyLine};
+pub use protocol::{
+    ControlReply, ControlRequest, OrderLine, PositionLine, StageLine, Status, StrategyLine,
+};
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};

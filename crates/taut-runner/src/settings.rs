@@ -66,19 +66,22 @@ pub struct Cpus {
     pub strategy: Option<usize>,
 }
 
-/// The sizes of the gateway's memory.
+/// The gateway's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Capacities {
+pub struct GatewaySettings {
     /// Price levels of a side of the book.
     pub levels: usize,
     /// Orders that are remembered; a place is taken again when its order is done.
     pub orders: usize,
+    /// A gateway that spins or yields runs the code of a new order up to its message while there is
+    /// nothing to do, without sending: an order after a pause finds code and memory in the caches.
+    pub keep_warm: bool,
 }
 
-impl Default for Capacities {
+impl Default for GatewaySettings {
     fn default() -> Self {
-        Self { levels: 1 << 13, orders: 1 << 16 }
+        Self { levels: 1 << 13, orders: 1 << 16, keep_warm: true }
     }
 }
 
@@ -111,7 +114,7 @@ pub struct Settings {
     /// A venue that runs elsewhere. Neither it nor a simulator: the simulator by its defaults.
     pub venue: Option<RemoteVenue>,
     /// Sizes of the gateway.
-    pub gateway: Capacities,
+    pub gateway: GatewaySettings,
     /// Pre-trade limits.
     pub risk: RiskSettings,
     /// The strategy's own; see [`Runner::parameters`](crate::Runner::parameters).

@@ -20,7 +20,7 @@ use taut_venue::{FeedOutput, Venue, VenueSockets};
 
 use crate::error::RunnerError;
 use crate::observer::{Live, Observer, Started};
-use crate::outcome::{End, Outcome, VenueOutcome};
+use crate::outcome::{End, Holdings, Outcome, VenueOutcome};
 use crate::settings::{Market, Settings, Simulator};
 use crate::simulator;
 
@@ -97,6 +97,7 @@ pub fn run<S: Strategy>(
         }),
         gateway: world.gateway.counters(),
         strategy: StrategyCounters::default(),
+        holdings: Holdings::of(&world.gateway),
         path: PathSnapshot::of(&world.views.path),
         round_trip: Snapshot::of(&world.views.round_trip),
         bare_send: Snapshot::of(&world.views.bare_send),
@@ -280,6 +281,7 @@ fn open_gateway<'m, S: Strategy>(
         order_capacity: settings.gateway.orders,
         risk: settings.risk.limits(),
         hot: false,
+        keeps_warm: settings.gateway.keep_warm,
     };
     let open = |port, peer| {
         let (at, options) = datagram(port, peer);

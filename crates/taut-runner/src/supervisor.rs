@@ -8,7 +8,7 @@ use taut_lat::{PathSnapshot, Snapshot};
 use taut_ring::cell::CellWriter;
 use taut_sys::{
     Anchoring, Doorbell, MAPPING_WORDS, StopSignal, Wait, available_cpus, catch_stop_signals,
-    monotonic, process_id, stop_requests, stop_signal, utc,
+    cpu_times, monotonic, process_id, stop_requests, stop_signal, utc,
 };
 use taut_types::Nanos;
 use toml::Table;
@@ -18,7 +18,7 @@ use crate::control::{Common, GatewaySetup, Order, Reply, StrategySetup, VenuePor
 use crate::error::RunnerError;
 use crate::feed::{Feed, FeedAddresses};
 use crate::observer::{Live, Observer, Started};
-use crate::outcome::{End, Outcome, Process, VenueOutcome};
+use crate::outcome::{End, Holdings, Outcome, Process, VenueOutcome};
 use crate::placement::{Place, Placement};
 use crate::role::Role;
 use crate::settings::{Market, Mode, RemoteVenue, Settings};
@@ -108,8 +108,9 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
     }
     let (started_utc, started) = (utc(), monotonic());
     let end = run.watch(started, observer)?;
+    run.processes.iter_mut().for_each(|process| process.cpu_times = cpu_times(process.id));
     let elapsed = monotonic().since(started);
-    let (drained, venue) = run.drain(&other)?;
+    let (drained, venue, holdings) = run.drain(&other)?;
     observer.finished(&run.live(started));
     run.children.end();
     Ok(Outcome {
@@ -121,6 +122,7 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
         venue,
         gateway: GatewayCounters::load(regions.gateway),
         strategy: StrategyCounters::load(strategy.counters),
+        holdings,
         path: PathSnapshot::of(&run.views.path),
         round_trip: Snapshot::of(&run.views.round_trip),
         bare_send: Snapshot::of(&run.views.bare_send),
@@ -278,7 +280,7 @@ impl Run<'_, '_> {
         fds: &[BorrowedFd<'_>],
     ) -> Result<(), RunnerError> {
         let id = self.children.spawn(role)?;
-        self.processes.push(Process { role, id, place });
+        self.processes.push(Process { role, id, place, cpu_times: None });
         self.children.send(role, setup, fds)
     }
 
@@ -319,8 +321,11 @@ impl Run<'_, '_> {
     }
 
     /// Lets every open order be answered and every packet arrive. Returns whether all orders were,
-    /// and what the simulator counted.
-    fn drain(&mut self, other: &Other) -> Result<(bool, Option<VenueOutcome>), RunnerError> {
+    /// what the simulator counted, and what the gateway holds.
+    fn drain(
+        &mut self,
+        other: &Other,
+    ) -> Result<(bool, Option<VenueOutcome>, Holdings), RunnerError> {
         let trader = match self.settings.mode {
             Mode::Fused | Mode::Simulated => Role::Gateway,
             Mode::Split => Role::Strategy,
@@ -334,10 +339,16 @@ impl Run<'_, '_> {
         };
         let published = venue.as_ref().map(|venue| venue.last);
         self.children.send(Role::Gateway, &Order::Finish { published }, &[])?;
-        self.expect("the gateway to finish", DRAIN, |_, reply| {
-            (*reply == Reply::Finished).then_some(())
+        let profit = self.expect("the gateway to finish", DRAIN, |_, reply| match reply {
+            Reply::Finished { profit } => Some(profit.clone()),
+            _ => None,
         })?;
-        Ok((drained, venue))
+        let positions = self.said.iter().flat_map(|(_, reply)| match reply {
+            Reply::Positions(some) => some.as_slice(),
+            _ => &[],
+        });
+        let holdings = Holdings { positions: positions.cloned().collect(), profit };
+        Ok((drained, venue, holdings))
     }
 
     fn stop_venue(&mut self) -> Result<VenueOutcome, RunnerError> {

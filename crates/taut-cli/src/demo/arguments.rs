@@ -7,14 +7,14 @@ use clap::{Args, ValueEnum};
 use taut_runner::{FeedTransport, Mode};
 use taut_sys::Wait;
 
-type Choices<T> = [(&'static str, T, &'static str)];
+pub type Choices<T> = [(&'static str, T, &'static str)];
 
 /// Names, what they stand for, and their help.
 const MODES: &Choices<Mode> = &[
     ("split", Mode::Split, "In a process of its own, behind shared memory"),
     ("fused", Mode::Fused, "In the gateway's thread"),
 ];
-const WAITS: &Choices<Wait> = &[
+pub const WAITS: &Choices<Wait> = &[
     ("spin", Wait::Spin, "Look again at once"),
     ("yield", Wait::Yield, "Let others of the same CPU run, then look again"),
     ("block", Wait::Block, "Sleep in the kernel"),
@@ -25,8 +25,10 @@ const FEEDS: &Choices<FeedTransport> = &[
     ("unicast", FeedTransport::Unicast, "Unicast on loopback"),
 ];
 
-/// One of these names.
-fn one_of<T: Copy + Send + Sync>(choices: &'static Choices<T>) -> impl TypedValueParser<Value = T> {
+/// One of these names, as an argument.
+pub fn one_of<T: Copy + Send + Sync>(
+    choices: &'static Choices<T>,
+) -> impl TypedValueParser<Value = T> {
     let names = choices.iter().map(|(name, _, help)| PossibleValue::new(*name).help(*help));
     PossibleValuesParser::new(names).try_map(|text| {
         let found = choices.iter().find(|(name, ..)| *name == text);
@@ -87,6 +89,9 @@ pub struct Arguments {
     /// CPUs of venue, gateway and strategy, such as 0,0,1 (in fused mode the third is not used)
     #[arg(long, value_name = "V,G,S")]
     pub cpus: Option<String>,
+    /// Do not keep the code and memory of an order in the caches while there is nothing to do
+    #[arg(long)]
+    pub cold: bool,
     /// How market data travels
     #[arg(long, value_parser = one_of(FEEDS), default_value = "auto")]
     pub feed: FeedTransport,

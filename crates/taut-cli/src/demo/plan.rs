@@ -50,6 +50,7 @@ impl Plan {
         report::run::directory::check(arguments.out.as_deref())?;
         settings.simulator = Some(source.simulator);
         settings.instruments = source.instruments;
+        settings.gateway.keep_warm = !arguments.cold;
         if arguments.data.is_some() {
             // A stranger's book may be deeper than the crowd's.
             settings.gateway.levels = settings.gateway.levels.max(1 << 14);

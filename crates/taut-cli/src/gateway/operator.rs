@@ -1,9 +1,10 @@
 //! What an operator asks of a running gateway.
 
-use taut_runner::service::{ControlClient, ControlReply, ControlRequest};
+use taut_runner::service::{ControlClient, ControlReply, ControlRequest, StageLine};
 
 use crate::exit::Failure;
 use crate::gateway::which::{Which, failure};
+use crate::report::human_ns;
 use crate::terminal;
 
 fn connect(which: &Which) -> Result<ControlClient, Failure> {
@@ -53,6 +54,28 @@ pub fn status(which: &Which) -> Result<(), Failure> {
     let counted = status.counters.iter().filter(|(_, count)| *count > 0);
     let counted: Vec<String> = counted.map(|(name, count)| format!("{name} {count}")).collect();
     terminal::print(format_args!("  counted      {}", counted.join(", ")))?;
+    Ok(())
+}
+
+/// Where the time of a tick goes.
+pub fn stages(which: &Which) -> Result<(), Failure> {
+    let reply = connect(which)?.ask(&ControlRequest::Stages).map_err(failure)?;
+    let ControlReply::Stages(stages) = reply else {
+        return Err(Failure::Run(format!("{reply:?} are no stages")));
+    };
+    if which.json {
+        return terminal::print_json(&stages);
+    }
+    terminal::print(format_args!(
+        "{:<17} {:>10} {:>10} {:>10} {:>10} {:>10}",
+        "stage", "count", "p50", "p99", "p99.9", "max"
+    ))?;
+    for StageLine { stage, count, p50_ns, p99_ns, p999_ns, max_ns } in &stages {
+        let [p50, p99, p999, max] = [p50_ns, p99_ns, p999_ns, max_ns].map(|ns| human_ns(*ns));
+        terminal::print(format_args!(
+            "{stage:<17} {count:>10} {p50:>10} {p99:>10} {p999:>10} {max:>10}"
+        ))?;
+    }
     Ok(())
 }
 

@@ -64,9 +64,27 @@ impl<S: Store, H: Hooks> Outbox<'_, S, H> {
     /// As [`Outbox::send`]; [`crate::Misuse::DelimiterInText`] for such a text.
     #[inline]
     pub fn send_message<M: TypedMessage>(&mut self, message: &M) -> Result<(), FixError> {
+        self.send_or_rehearse(message, false)
+    }
+
+    /// As [`Outbox::send_message`]; a rehearsal does all of it but the end: nothing waits for the
+    /// transport afterwards, and no number is used. Who sends seldom keeps code and memory of the
+    /// way in the caches like this: the flag is tested behind the work, so that both run the same
+    /// code.
+    ///
+    /// # Errors
+    /// As [`Outbox::send_message`].
+    #[inline]
+    pub fn send_or_rehearse<M: TypedMessage>(
+        &mut self,
+        message: &M,
+        is_rehearsal: bool,
+    ) -> Result<(), FixError> {
         let room = self.buffer.room(self.message_bytes_max);
-        let range = self.session.send_message(self.now, message, room)?;
-        self.hooks.sent(self.now, self.buffer.fill(range));
+        let range = self.session.send_or_rehearse(self.now, message, room, is_rehearsal)?;
+        if !is_rehearsal {
+            self.hooks.sent(self.now, self.buffer.fill(range));
+        }
         Ok(())
     }
 

@@ -82,20 +82,43 @@ impl<S: Store> Session<S> {
         out: &mut [u8],
         body: impl FnOnce(&mut Writer<'_>),
     ) -> Result<Range<usize>, FixError> {
+        self.must_be_up()?;
+        self.write(now, msg_type, extras, out, body)
+    }
+}
+
+impl<S: Store> Session<S> {
+    /// Whether an application may send.
+    #[inline]
+    pub(super) const fn must_be_up(&self) -> Result<(), FixError> {
         if !self.state.is_active() {
             return Err(FixError::Misuse(Misuse::NotLoggedOn));
         }
         if self.logon_queued {
             return Err(FixError::Misuse(Misuse::LogonNotSent));
         }
-        self.write(now, msg_type, extras, out, body)
+        Ok(())
     }
-}
 
-impl<S: Store> Session<S> {
     /// Writes an application message under the next number, whatever the state, and keeps it.
     #[inline]
     pub(super) fn write(
+        &mut self,
+        now: Now,
+        msg_type: &[u8],
+        extras: Extras,
+        out: &mut [u8],
+        body: impl FnOnce(&mut Writer<'_>),
+    ) -> Result<Range<usize>, FixError> {
+        let range = self.compose(now, msg_type, extras, out, body)?;
+        self.keep(now, out.get(range.clone()).unwrap_or(&[]))?;
+        Ok(range)
+    }
+
+    /// The message that [`Session::write`] would write, which is not kept: its number stays the
+    /// next one.
+    #[inline]
+    pub(super) fn compose(
         &mut self,
         now: Now,
         msg_type: &[u8],
@@ -111,10 +134,14 @@ impl<S: Store> Session<S> {
         };
         let mut writer = self.outgoing.begin(out, msg_type, &header);
         body(&mut writer);
-        let range = writer.finish()?;
-        let kept = self.store.keep(sequence, out.get(range.clone()).unwrap_or(&[]));
-        self.sent(now, kept)?;
-        Ok(range)
+        writer.finish()
+    }
+
+    /// Keeps a message that was composed, and uses its number.
+    #[inline]
+    pub(super) fn keep(&mut self, now: Now, message: &[u8]) -> Result<(), FixError> {
+        let kept = self.store.keep(self.store.next_outgoing(), message);
+        self.sent(now, kept)
     }
 
     #[inline]
@@ -167,6 +194,9 @@ impl<S: Store> Session<S> {
         let begin = self.outgoing.begin;
         let mut writer = self.outgoing.begin(out, msg_type(&queued, begin), &header);
         write_body(&mut writer, begin, &queued, &terms);
+        if queued == QueuedMessage::LongHeartbeat {
+            writer.bytes::<{ tag::TEST_REQ_ID }>(self.send_queue.long_id());
+        }
         if matches!(queued, QueuedMessage::Logon { .. }) {
             let sending_time = StampCache::new(self.config.precision).text(now.utc);
             let (sender, target) = (self.config.sender_comp_id, self.config.target_comp_id);
@@ -295,7 +325,7 @@ struct LogonTerms {
 const fn msg_type(queued: &QueuedMessage, begin: BeginString) -> &'static [u8] {
     match queued {
         QueuedMessage::Logon { .. } => b"A",
-        QueuedMessage::Heartbeat(_) => b"0",
+        QueuedMessage::Heartbeat(_) | QueuedMessage::LongHeartbeat => b"0",
         QueuedMessage::TestRequest => b"1",
         QueuedMessage::ResendRequest { .. } => b"2",
         QueuedMessage::Reject(_) => b"3",
@@ -315,7 +345,9 @@ fn write_body(
 ) {
     match queued {
         QueuedMessage::Logon { reset } => write_logon(writer, *reset, terms),
-        QueuedMessage::Heartbeat(None) | QueuedMessage::Resend { .. } => {}
+        QueuedMessage::Heartbeat(None)
+        | QueuedMessage::LongHeartbeat
+        | QueuedMessage::Resend { .. } => {}
         QueuedMessage::Heartbeat(Some(id)) => writer.short::<{ tag::TEST_REQ_ID }, 63>(id),
         QueuedMessage::TestRequest => writer.bytes::<{ tag::TEST_REQ_ID }>(TEST_REQ_ID),
         QueuedMessage::ResendRequest { begin, end } => {

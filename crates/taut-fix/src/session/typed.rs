@@ -25,8 +25,31 @@ impl<S: Store> Session<S> {
         message: &M,
         out: &mut [u8],
     ) -> Result<Range<usize>, FixError> {
+        self.send_or_rehearse(now, message, out, false)
+    }
+
+    /// As [`Session::send_message`]; a rehearsal does all of it but the end: the message is not
+    /// kept, and its number stays the next one. Returns where the message stands, nowhere after a
+    /// rehearsal.
+    ///
+    /// # Errors
+    /// As [`Session::send_message`].
+    #[inline]
+    pub fn send_or_rehearse<M: TypedMessage>(
+        &mut self,
+        now: Now,
+        message: &M,
+        out: &mut [u8],
+        is_rehearsal: bool,
+    ) -> Result<Range<usize>, FixError> {
+        self.must_be_up()?;
         let body = |writer: &mut crate::Writer<'_>| message.encode_body(writer);
-        self.send(now, M::MSG_TYPE, Extras::default(), out, body)
+        let range = self.compose(now, M::MSG_TYPE, Extras::default(), out, body)?;
+        if is_rehearsal {
+            return Ok(0..0);
+        }
+        self.keep(now, out.get(range.clone()).unwrap_or(&[]))?;
+        Ok(range)
     }
 
     /// Keeps a typed message under the next number while nobody is logged on: a peer that comes

@@ -1,6 +1,6 @@
 //! One strategy's place.
 
-use taut_ring::{Payload, RingError, spsc};
+use taut_ring::{Bell, Payload, RingError, spsc};
 use taut_sys::Doorbell;
 use taut_types::{InstrumentId, Nanos};
 
@@ -29,6 +29,8 @@ pub struct Slot<'m> {
     requests: spsc::Consumer<'m>,
     reader: RequestReader,
     replies: spsc::Producer<'m>,
+    /// Says whether the strategy sleeps.
+    bell: Bell<'m>,
     doorbell: Option<Doorbell>,
     tenant: Tenant,
     /// Above the number of every order that the strategy has sent.
@@ -46,6 +48,7 @@ impl<'m> Slot<'m> {
             requests: spsc::Consumer::resume(regions.requests)?,
             reader: RequestReader::default(),
             replies: spsc::Producer::resume(regions.replies)?,
+            bell: regions.bell,
             doorbell,
             tenant: Tenant::Nobody,
             next_number: 1,
@@ -130,8 +133,13 @@ impl<'m> Slot<'m> {
         }
     }
 
+    /// Wakes the strategy, if it sleeps. Cost, if it does not: a load.
+    #[inline]
     pub fn wake(&self) {
-        if let Some(doorbell) = &self.doorbell {
+        if let Some(doorbell) = &self.doorbell
+            && self.owner().is_some()
+            && self.bell.strike()
+        {
             doorbell.ring();
         }
     }

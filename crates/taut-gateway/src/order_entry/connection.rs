@@ -67,6 +67,7 @@ impl OrderSession {
             reconcile: Reconcile::default(),
             risk_rejects: 0,
             refused: 0,
+            last_order: None,
         };
         match orders.open(io) {
             Err(error) if !orders.settings.waits_for_venue => Err(GatewayError::Unreachable(error)),

@@ -96,6 +96,7 @@ impl<'m> World<'m> {
             order_capacity: 8,
             risk: GatewayConfig::default_risk(),
             hot: false,
+            keeps_warm: false,
         };
         let clock = clock_at(events.io().now());
         let now = at(&clock, clock.now());

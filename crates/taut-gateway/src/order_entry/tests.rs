@@ -12,7 +12,7 @@ use taut_ipc::Segment;
 use taut_oms::{Answers, Trouble};
 use taut_sys::TickMapping;
 use taut_testkit::{DEADLINE, tcp_listener, until};
-use taut_types::{InstrumentId, Price, Qty, Side, Symbol};
+use taut_types::{InstrumentId, Price, Qty, Side, StrategyId, Symbol, UserId};
 
 use super::*;
 use crate::config::{GatewayConfig, SessionSettings};
@@ -62,6 +62,7 @@ fn config(order_address: SocketAddr, instrument: Instrument) -> GatewayConfig {
         order_capacity: 8,
         risk: GatewayConfig::default_risk(),
         hot: false,
+        keeps_warm: false,
     }
 }
 
@@ -213,6 +214,34 @@ fn state(pair: &Pair<'_>) -> (Lots, Answers, usize) {
 }
 
 #[test]
+fn a_rehearsal_goes_all_the_way_and_leaves_nothing_behind() {
+    let segment = Segment::create("rehearsal", &Regions::LAYOUT).unwrap();
+    let mut pair = Pair::new(&segment);
+    let (first, terms) = (ClientOrderId::of(UserId(0), StrategyId(0), 7), limit(10));
+    let market = Reference { bid: Some(terms.price), ask: None, last: None };
+    pair.order(first.0, 10);
+    let of = |pair: &Pair<'_>| {
+        let orders = &pair.orders;
+        let open_lots = orders.risk.open_lots(InstrumentId(0), AccountId(0), Side::Buy);
+        let counted = (orders.risk_rejects, orders.refused, *orders.table.answers());
+        (orders.last_sequence(), orders.link.unsent().to_vec(), open_lots, counted)
+    };
+    let before = of(&pair);
+    let next = ClientOrderId(first.0 + 1);
+    for _ in 0..100_000 {
+        pair.orders.rehearse(&clock(), |_| market);
+    }
+    let rehearsed = pair.orders.prepare(&clock(), MONO, next, &terms, market, true);
+    assert!(rehearsed.is_ok());
+    assert_eq!(of(&pair), before);
+    // What is rehearsed can be sent then: the rates had not been touched.
+    let prepared = pair.orders.prepare(&clock(), MONO, next, &terms, market, false);
+    assert!(prepared.is_ok());
+    assert_eq!(pair.orders.last_sequence(), before.0 + 1);
+    assert_eq!(pair.orders.link.unsent().windows(5).filter(|it| it == b"\x0135=D").count(), 1);
+}
+
+#[test]
 fn a_fill_that_is_sent_again_counts_once() {
     let segment = Segment::create("resent-fill", &Regions::LAYOUT).unwrap();
     let mut pair = Pair::new(&segment);
@@ -317,7 +346,7 @@ fn quantities_are_decimals_of_the_lot() {
     let mut pair = Pair::trading(&segment, with_lot(Qty { mantissa: 1, decimals: 5 }));
     let qty = |text: &str| Qty::parse(text.as_bytes()).unwrap();
     let limit = limit(100_012);
-    let message = pair.orders.message(RequestId::create(ClientOrderId(7)), &limit).unwrap();
+    let message = pair.orders.message(RequestId::create(ClientOrderId(7)), &limit, NOW).unwrap();
     assert!(pair.orders.encode(NOW, &message));
     let wire = String::from_utf8(pair.orders.link.unsent().to_vec()).unwrap();
     assert!(wire.contains("\x0138=1.00012\x01"), "{wire}");

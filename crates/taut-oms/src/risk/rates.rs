@@ -52,13 +52,14 @@ impl Rates {
         self.venue.set(limits.venue);
     }
 
-    /// Counts a new order or a modify, if all three budgets have it.
+    /// Counts a new order or a modify, if all three budgets have it. A rehearsal counts nothing.
     #[inline]
     pub(super) fn take_order(
         &mut self,
         now: Nanos,
         user: UserId,
         account: AccountId,
+        is_rehearsal: bool,
     ) -> Result<(), RiskReject> {
         let user = self.users.get_mut(usize::from(user.0)).ok_or(RiskReject::NotPermitted)?;
         let account = self.accounts.get_mut(usize::from(account.0)).ok_or(RiskReject::Unknown)?;
@@ -68,11 +69,14 @@ impl Rates {
         if !account.orders.allows(now) {
             return Err(RiskReject::AccountRate);
         }
-        if !self.venue.orders.take(now) {
+        if !self.venue.orders.allows(now) {
             return Err(RiskReject::VenueRate);
         }
-        user.orders.count(now);
-        account.orders.count(now);
+        if !is_rehearsal {
+            self.venue.orders.count(now);
+            user.orders.count(now);
+            account.orders.count(now);
+        }
         Ok(())
     }
 

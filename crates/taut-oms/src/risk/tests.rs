@@ -82,10 +82,14 @@ fn no_own(_: InstrumentId, _: Side) -> Option<Price> {
     None
 }
 
-/// Sends an order a second after the one with the number before.
+/// Sends an order a second after the one with the number before. The rehearsal before it says what
+/// the check says then, and changes nothing.
 fn send(risk: &mut Risk, number: i64, terms: &OrderTerms) -> Result<Permit, RiskReject> {
-    let now = Nanos::from_secs(number);
-    risk.check(now, id(number.unsigned_abs()), terms, &MARKET, no_own)
+    let (now, id) = (Nanos::from_secs(number), id(number.unsigned_abs()));
+    let rehearsed = risk.check_or_rehearse(now, id, terms, &MARKET, no_own, true);
+    let checked = risk.check(now, id, terms, &MARKET, no_own);
+    assert_eq!(rehearsed, checked);
+    checked
 }
 
 const SENT: Result<Permit, RiskReject> = Ok(Permit::Send);

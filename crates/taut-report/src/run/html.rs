@@ -27,6 +27,9 @@ pub fn html(report: &RunReport) -> String {
         section { h2 { "Where the time goes" } (stage_breakdown(report)) }
         section { h2 { "Tick to trade over time" } (over_time(report)) }
         section { h2 { "Counts" } (tables::counts(report)) }
+        @if !report.positions.is_empty() {
+            section { h2 { "Positions and profit" } (tables::positions(report)) }
+        }
         section { h2 { "How it was measured" } (conditions(report)) }
     };
     page(&format!("taut: {} run, {seconds} s", report.mode), &body)

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use taut_lat::Snapshot;
 
-use super::model::{Counts, Interval, Named, Placement, RunReport};
+use super::model::{Counts, Interval, Named, Placement, Position, RunReport};
 use crate::latency::Figures;
 use crate::machine::Machine;
 use crate::units::utc_text;
@@ -27,6 +27,8 @@ pub fn run_json(report: &RunReport, html: &Path) -> String {
         intervals_ns: &report.intervals,
         extras: Extras(&report.counts.extras),
         placement: &report.placement,
+        positions: &report.positions,
+        profit: &report.profit,
         clock: &report.clock,
         notes: &report.notes,
     };
@@ -58,6 +60,8 @@ struct Detail<'a> {
     intervals_ns: &'a [Interval],
     extras: Extras<'a>,
     placement: &'a [Placement],
+    positions: &'a [Position],
+    profit: &'a str,
     clock: &'a str,
     notes: &'a [String],
 }

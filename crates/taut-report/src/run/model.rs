@@ -32,10 +32,29 @@ pub struct RunReport {
     pub placement: Vec<Placement>,
     /// Which clock, from which point to which point, with which error.
     pub clock: String,
+    /// What was held at the end.
+    pub positions: Vec<Position>,
+    /// Profit over all positions, realised and not, less fees: a decimal.
+    pub profit: String,
     /// The machine.
     pub machine: Machine,
     /// What else a reader should know, a sentence each.
     pub notes: Vec<String>,
+}
+
+/// What was held of an instrument, in decimals.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Position {
+    /// The instrument.
+    pub symbol: String,
+    /// Bought less sold.
+    pub quantity: String,
+    /// The price at which it was bought or sold.
+    pub average_price: String,
+    /// Profit of what was closed.
+    pub realised: String,
+    /// Profit of what is open, at the middle of the market.
+    pub unrealised: String,
 }
 
 /// What happened how often. [`Counts::balances`] says how the numbers must add up. The order of the
@@ -89,7 +108,7 @@ pub struct Interval {
 }
 
 /// Where one process (or thread) ran.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Placement {
     /// `venue`, `gateway`, `strategy`.
     pub process: String,
@@ -99,6 +118,8 @@ pub struct Placement {
     pub wait: String,
     /// The scheduling policy, such as `SCHED_OTHER`.
     pub scheduler: String,
+    /// Of the time that it wanted its CPU, the percentage that another task had it.
+    pub waited_percent: Option<f64>,
 }
 
 /// An equation that the counts of a sound run satisfy.

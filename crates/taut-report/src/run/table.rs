@@ -4,10 +4,12 @@ use std::fmt::Write;
 
 use taut_lat::Snapshot;
 
-use super::model::RunReport;
+use super::model::{Position, RunReport};
 use crate::units::{human_count, human_ns, percent, utc_text};
 
 const WIDTH: usize = 100;
+/// Positions that are shown.
+const POSITIONS: usize = 8;
 /// Where the text after a heading starts.
 const INDENT: usize = 12;
 
@@ -22,12 +24,16 @@ pub fn table(report: &RunReport) -> String {
     text.push('\n');
     counts(&mut text, report);
     text.push('\n');
+    positions(&mut text, report);
     section(&mut text, "Clock", &report.clock);
     for (index, placed) in report.placement.iter().enumerate() {
         let heading = if index == 0 { "Placement" } else { "" };
         let cpu = if placed.cpu == "any" { "any CPU" } else { &format!("CPU {}", placed.cpu) };
-        let place =
+        let mut place =
             format!("{}: {cpu}, wait {}, {}", placed.process, placed.wait, placed.scheduler);
+        if let Some(waited) = placed.waited_percent {
+            let _ = write!(place, ", another task had its CPU {waited:.1}% of the time");
+        }
         section(&mut text, heading, &place);
     }
     section(&mut text, "Machine", &report.machine.text());
@@ -84,6 +90,23 @@ fn counts(text: &mut String, report: &RunReport) {
 }
 
 /// A heading and, beside it, text that is broken at spaces. Nothing for empty text.
+/// The first positions, and the profit over all.
+fn positions(text: &mut String, report: &RunReport) {
+    for (at, held) in report.positions.iter().take(POSITIONS).enumerate() {
+        let Position { symbol, quantity, average_price, realised, unrealised } = held;
+        let words = format!(
+            "{symbol} {quantity} at {average_price}, profit realised {realised}, open {unrealised}"
+        );
+        section(text, if at == 0 { "Positions" } else { "" }, &words);
+    }
+    if !report.positions.is_empty() {
+        let more = report.positions.len().saturating_sub(POSITIONS);
+        let others = if more > 0 { format!("and {more} more; ") } else { String::new() };
+        section(text, "", &format!("{others}profit in all {}", report.profit));
+        text.push('\n');
+    }
+}
+
 fn section(text: &mut String, heading: &str, content: &str) {
     let mut row = format!("{heading:<INDENT$}");
     let mut is_empty = true;

@@ -73,6 +73,36 @@ pub fn counts(report: &RunReport) -> Markup {
     }
 }
 
+/// What was held at the end.
+pub fn positions(report: &RunReport) -> Markup {
+    html! {
+        div.scroll {
+            table {
+                thead {
+                    tr {
+                        @for head in ["instrument", "position", "average price", "realised", "open"] {
+                            th scope="col" { (head) }
+                        }
+                    }
+                }
+                tbody {
+                    @for held in &report.positions {
+                        tr {
+                            th scope="row" { (held.symbol) }
+                            @for cell in
+                                [&held.quantity, &held.average_price, &held.realised, &held.unrealised]
+                            {
+                                td { (cell) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        p { "Profit in all, less fees: " b { (report.profit) } }
+    }
+}
+
 /// Which process ran where.
 pub fn placement(report: &RunReport) -> Markup {
     html! {
@@ -82,7 +112,7 @@ pub fn placement(report: &RunReport) -> Markup {
                     caption { "Placement" }
                     thead {
                         tr {
-                            @for head in ["process", "CPU", "wait", "scheduler"] {
+                            @for head in ["process", "CPU", "wait", "scheduler", "CPU taken by others"] {
                                 th scope="col" { (head) }
                             }
                         }
@@ -93,6 +123,11 @@ pub fn placement(report: &RunReport) -> Markup {
                                 th scope="row" { (placed.process) }
                                 @for cell in [&placed.cpu, &placed.wait, &placed.scheduler] {
                                     td { (cell) }
+                                }
+                                td {
+                                    @if let Some(waited) = placed.waited_percent {
+                                        (format!("{waited:.1}%"))
+                                    }
                                 }
                             }
                         }

@@ -8,7 +8,7 @@ use taut_lat::{
 };
 use taut_testkit::{Draw, Random};
 
-use super::model::{Counts, Interval, Placement, RunReport};
+use super::model::{Counts, Interval, Placement, Position, RunReport};
 use super::{html, json, json_line, table};
 use crate::machine::Machine;
 
@@ -65,6 +65,14 @@ pub fn sample_report() -> RunReport {
         bare_send: histogram_of(&sends),
         intervals,
         placement: sample_placement(),
+        positions: vec![Position {
+            symbol: "A<PL".into(),
+            quantity: "-35".into(),
+            average_price: "585.33".into(),
+            realised: "12.5".into(),
+            unrealised: "-0.25".into(),
+        }],
+        profit: "12.25".into(),
         clock:
             "CLOCK_MONOTONIC by way of the TSC, mapped anew every 100 ms (largest error 38 ns), \
                 from the return of the gateway's receive call to the return of its send call"
@@ -93,6 +101,7 @@ pub fn empty_report() -> RunReport {
         order_round_trip: nothing(),
         bare_send: nothing(),
         intervals: Vec::new(),
+        positions: Vec::new(),
         counts: Counts::default(),
         ..sample_report()
     }
@@ -126,6 +135,7 @@ fn sample_placement() -> Vec<Placement> {
             cpu: cpu.into(),
             wait: wait.into(),
             scheduler: scheduler.into(),
+            waited_percent: (process == "strategy").then_some(1.25),
         })
         .collect()
 }
@@ -184,8 +194,9 @@ fn run_json_starts_with_the_json_line_and_adds_the_rest() {
         (json_line(&report, Path::new("/r")), json::run_json(&report, Path::new("/r")));
     let (line_keys, run_keys) = (keys(&line), keys(&run));
     assert_eq!(run_keys[..line_keys.len()], line_keys);
-    let rest = "started_at command_line tick_to_send_ns intervals_ns extras placement clock notes";
-    assert!(run_keys[line_keys.len()..].iter().eq(rest.split(' ')));
+    let rest = "started_at command_line tick_to_send_ns intervals_ns extras placement positions \
+                profit clock notes";
+    assert!(run_keys[line_keys.len()..].iter().eq(rest.split(' ')), "{run_keys:?}");
     let value: serde_json::Value = serde_json::from_str(&run).unwrap();
     assert_eq!(value["intervals_ns"].as_array().unwrap().len(), 10);
     assert_eq!(value["started_at"], "2026-11-20 10:55:03 UTC");
@@ -242,6 +253,18 @@ fn the_table_fits_in_100_columns_and_has_every_stage() {
             assert!(text.contains(named.label), "{}", named.label);
         }
     }
+}
+
+#[test]
+fn many_positions_are_shown_in_part_and_their_profit_in_whole() {
+    let mut report = sample_report();
+    assert!(table(&report).contains("A<PL -35 at 585.33, profit realised 12.5, open -0.25"));
+    report.positions = vec![report.positions[0].clone(); 100];
+    let text = table(&report);
+    assert_eq!(text.matches("A<PL -35").count(), 8);
+    assert!(text.contains("and 92 more; profit in all 12.25"), "{text}");
+    assert_eq!(html::html(&report).matches("A&lt;PL").count(), 100);
+    assert!(!table(&empty_report()).contains("profit in all"));
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::child::{Parent, SharedClock, attach, regions};
 use crate::control::{GatewaySetup, Order, Reply};
 use crate::error::RunnerError;
 use crate::feed::asking_socket;
+use crate::outcome::Holdings;
 use crate::roles::bare_send::BareSend;
 use crate::settings::Mode;
 
@@ -26,6 +27,9 @@ use crate::settings::Mode;
 const CATCH_UP: Nanos = Nanos::from_secs(5);
 /// Rounds with work after which housekeeping is looked at all the same.
 const BUSY_ROUNDS: u32 = 256;
+
+/// Lines of positions in one reply, which takes some 16 KiB.
+const POSITIONS_IN_A_REPLY: usize = 50;
 
 /// Runs the gateway until the parent says that it is over.
 pub fn play<S: Strategy>(
@@ -221,7 +225,11 @@ impl<'m> Process<'_, 'm> {
         if gateway.is_logged_out() && !wishes.finished_said {
             wishes.finished_said = true;
             gateway.counters().store(self.regions.gateway);
-            self.parent.say(&Reply::Finished)?;
+            let Holdings { positions, profit } = Holdings::of(gateway);
+            for some in positions.chunks(POSITIONS_IN_A_REPLY) {
+                self.parent.say(&Reply::Positions(some.to_vec()))?;
+            }
+            self.parent.say(&Reply::Finished { profit })?;
         }
         Ok(false)
     }
@@ -294,5 +302,6 @@ fn config(setup: &GatewaySetup) -> Result<GatewayConfig, RunnerError> {
         order_capacity: settings.gateway.orders,
         risk: settings.risk.limits(),
         hot: setup.common.place.wait != Wait::Block,
+        keeps_warm: settings.gateway.keep_warm,
     })
 }

@@ -42,10 +42,11 @@ pub fn play<S: Strategy>(
             waiter.worked();
         } else {
             waiter.idle(|span| {
-                if let Some(bell) = &own_bell {
+                let Some(bell) = &own_bell else { return };
+                runner.sleep(&clock, span, |span| {
                     let _ = wait_readable(&[bell.as_fd(), parent.fd()], Some(span));
                     bell.silence();
-                }
+                });
             });
         }
         let now = clock.now();

@@ -140,11 +140,12 @@ impl Attach {
                 waiter.worked();
             } else {
                 waiter.idle(|span| {
-                    if let Some(bell) = &own_bell {
+                    let Some(bell) = &own_bell else { return };
+                    runner.sleep(&clock, span, |span| {
                         let fds = [bell.as_fd(), client.channel().socket().as_fd()];
                         let _ = wait_readable(&fds, Some(span));
                         bell.silence();
-                    }
+                    });
                 });
             }
             let now = clock.now();

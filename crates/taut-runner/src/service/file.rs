@@ -11,7 +11,7 @@ use taut_types::{Instrument, Nanos, StrategyId, UserId};
 use crate::error::RunnerError;
 use crate::reading;
 use crate::service::client::control_path;
-use crate::settings::{Capacities, InstrumentSettings, RemoteVenue, RiskSettings, wait};
+use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, RiskSettings, wait};
 
 /// A gateway's file with every key, for people to start from.
 pub const GATEWAY_SAMPLE: &str = include_str!("gateway.toml");
@@ -47,7 +47,7 @@ pub struct GatewayFile {
     pub session: SessionKeys,
     /// Room for levels and orders.
     #[serde(default)]
-    pub gateway: Capacities,
+    pub gateway: GatewaySettings,
     /// What no order passes.
     #[serde(default)]
     pub risk: RiskSettings,

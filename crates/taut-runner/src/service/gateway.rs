@@ -268,6 +268,7 @@ fn config(file: &GatewayFile, wait: Wait) -> Result<GatewayConfig, RunnerError> 
         order_capacity: file.gateway.orders,
         risk: file.risk.limits(),
         hot: wait != Wait::Block,
+        keeps_warm: file.gateway.keep_warm,
     })
 }
 

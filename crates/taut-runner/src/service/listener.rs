@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
-use taut_gateway::{OpenOrder, Owner};
+use taut_gateway::{OpenOrder, Owner, Regions, Views};
 use taut_ipc::Segment;
+use taut_lat::{PathSnapshot, Stage};
 use taut_oms::{PositionKey, PositionReport};
 use taut_sys::{
     ControlListener, Doorbell, SysError, Wait, monotonic, process_id, stop_requests, wait_readable,
@@ -18,7 +19,7 @@ use crate::error::RunnerError;
 use crate::service::file::GatewayFile;
 use crate::service::place::Place;
 use crate::service::protocol::{
-    ControlReply, ControlRequest, OrderLine, PositionLine, Status, StrategyLine,
+    ControlReply, ControlRequest, OrderLine, PositionLine, StageLine, Status, StrategyLine,
 };
 use crate::service::threads::{Answer, Command, Glance};
 
@@ -183,6 +184,7 @@ impl<'a> Listener<'a> {
                 Answer::Positions(held) => self.positions(&held),
                 _ => Vec::new(),
             }),
+            ControlRequest::Stages => self.stages().map(|stages| vec![stages]),
             ControlRequest::Kill => self.done(Command::Kill),
             ControlRequest::Revive => self.done(Command::Revive),
             ControlRequest::CancelAll { strategy: None } => self.done(Command::CancelAll(None)),
@@ -292,6 +294,21 @@ impl<'a> Listener<'a> {
         }))
     }
 
+    /// The histograms are in shared memory: the thread that trades does nothing for it.
+    fn stages(&self) -> Result<ControlReply, String> {
+        let regions = Regions::of(self.segment).map_err(|error| error.to_string())?;
+        let Views { path, round_trip, .. } =
+            Views::new(&regions).map_err(|error| error.to_string())?;
+        let stages = PathSnapshot::of(&path);
+        let single = Stage::ALL.iter().zip(&stages.stages);
+        let mut lines: Vec<_> =
+            single.map(|(stage, of)| StageLine::of(stage.name(), &of.summary())).collect();
+        lines.push(StageLine::of("tick to trade", &stages.tick_to_trade.summary()));
+        lines.push(StageLine::of("less send", &stages.tick_to_send.summary()));
+        lines.push(StageLine::of("order round trip", &round_trip.summary()));
+        Ok(ControlReply::Stages(lines))
+    }
+
     fn orders(&self, orders: &[OpenOrder]) -> Vec<ControlReply> {
         let line = |order: &OpenOrder| {
             let instrument = self.instruments.get(order.terms.instrument.0 as usize);
@@ -318,18 +335,8 @@ impl<'a> Listener<'a> {
 
     fn positions(&self, held: &[PositionReport]) -> Vec<ControlReply> {
         let line = |held: &PositionReport| {
-            let PositionKey { account, user, strategy, instrument } = held.key;
-            let instrument = self.instruments.get(instrument.0 as usize);
-            let qty = instrument.and_then(|instrument| instrument.qty(held.lots).ok());
-            PositionLine {
-                strategy: self.name_of(Owner { user, strategy }),
-                symbol: symbol(instrument),
-                account: account.0,
-                quantity: qty.map_or_else(|| "?".to_owned(), |qty| qty.to_string()),
-                average_price: held.average.unwrap_or_default().to_string(),
-                realised: held.realised.to_string(),
-                unrealised: held.unrealised.to_string(),
-            }
+            let PositionKey { user, strategy, .. } = held.key;
+            PositionLine::of(held, self.name_of(Owner { user, strategy }), &self.instruments)
         };
         in_parts(held, line, |positions, more| ControlReply::Positions { positions, more })
     }

@@ -1,6 +1,9 @@
 //! What is said over the control socket: one message of JSON for each request and each reply.
 
 use serde::{Deserialize, Serialize};
+use taut_lat::Summary;
+use taut_oms::PositionReport;
+use taut_types::Instrument;
 
 /// What a strategy or an operator asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +21,8 @@ pub enum ControlRequest {
     Orders,
     /// What is held.
     Positions,
+    /// Where the time of a tick goes.
+    Stages,
     /// No new order, and the open ones cancelled.
     Kill,
     /// New orders may pass again.
@@ -56,6 +61,8 @@ pub enum ControlReply {
     },
     /// How the gateway is.
     Status(Box<Status>),
+    /// Where the time of a tick goes, stage by stage, then the wholes.
+    Stages(Vec<StageLine>),
     /// Some of the open orders, and whether more of them follow in another reply.
     Orders {
         /// One line for each.
@@ -111,6 +118,31 @@ pub struct StrategyLine {
     pub attached: bool,
 }
 
+/// How long a stage took since the gateway began, in ns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageLine {
+    /// Its name.
+    pub stage: String,
+    /// How many times.
+    pub count: u64,
+    /// Half of them took no longer.
+    pub p50_ns: u64,
+    /// 99 of 100.
+    pub p99_ns: u64,
+    /// 999 of 1,000.
+    pub p999_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+impl StageLine {
+    pub(crate) fn of(stage: &str, summary: &Summary) -> Self {
+        let Summary { count, p50, p99, p999, max, .. } = *summary;
+        let stage = stage.to_owned();
+        Self { stage, count, p50_ns: p50, p99_ns: p99, p999_ns: p999, max_ns: max }
+    }
+}
+
 /// An open order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderLine {
@@ -151,4 +183,26 @@ pub struct PositionLine {
     pub realised: String,
     /// Profit of what is open, at the middle of the market, a decimal.
     pub unrealised: String,
+    /// Fees since the day began, a decimal.
+    #[serde(default)]
+    pub fees: String,
+}
+
+impl PositionLine {
+    /// A position in words; `?` where the instrument is not one of these.
+    pub(crate) fn of(held: &PositionReport, strategy: String, instruments: &[Instrument]) -> Self {
+        let instrument = instruments.get(held.key.instrument.0 as usize);
+        let qty = instrument.and_then(|instrument| instrument.qty(held.lots).ok());
+        let unknown = || "?".to_owned();
+        Self {
+            strategy,
+            symbol: instrument.map_or_else(unknown, |it| it.symbol().to_string()),
+            account: held.key.account.0,
+            quantity: qty.map_or_else(unknown, |qty| qty.to_string()),
+            average_price: held.average.unwrap_or_default().to_string(),
+            realised: held.realised.to_string(),
+            unrealised: held.unrealised.to_string(),
+            fees: held.fees.to_string(),
+        }
+    }
 }
