@@ -392,6 +392,7 @@ fn open_gateway<'m>(
             open_orders_max: 60,
         },
         hot: false,
+        keeps_warm: false,
     };
     let open = |port, peer| {
         let (at, options) = datagram(port, peer);
