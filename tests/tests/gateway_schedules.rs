@@ -1,8 +1,8 @@
-//! Gateway, strategies and venue on one simulated network, in seeded schedules of trading and of
-//! faults: connections that break at any byte, delays, packets that are lost, doubled and overtaken,
-//! hosts that do not run for a while, clocks that jump, processes that are started again,
-//! strategies that leave and come, and the kill switch. What must hold is checked after every event
-//! of the gateway, and when all has come to rest both sides are equal, exactly.
+//! Gateway, strategies and venue on one simulated network, in seeded schedules of trading and
+//! faults: connections that break at any byte, delays, packets lost, doubled and overtaken, hosts
+//! that do not run for a while, clocks that jump, processes that are started again, strategies that
+//! leave and come, and the kill switch. What must hold is checked after every event of the gateway,
+//! and when all has come to rest both sides are equal, exactly.
 //!
 //! `cargo xtask soak schedules 100000` runs many. A seed that fails is printed with what happened
 //! last; `TAUT_SEED=n` replays it alone.

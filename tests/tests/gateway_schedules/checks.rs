@@ -79,7 +79,8 @@ impl World<'_> {
             place.shown().map(|shown| shown.books.iter().map(Option::is_some).collect::<Vec<_>>())
         });
         format!(
-            "ready {}, caught up {}, quiet {}, killed {}, books {:?}, strategies {:?}, open {:?}, {:?}, {:?}",
+            "ready {}, caught up {}, quiet {}, killed {}, books {:?}, strategies {:?}, open {:?}, \
+             {:?}, {:?}",
             self.gateway.is_ready(),
             self.gateway.has_caught_up_with(published),
             self.network.are_streams_quiet(),
