@@ -78,8 +78,8 @@ impl VenueLedger {
             format!("venue: {id:?} {exec_type:?} {status:?} {traded:?} {text}")
         });
         let symbol = report.symbol.expect("a symbol");
-        let place = self.instruments.iter();
-        let instrument = place.filter(|it| it.symbol().as_bytes() == symbol.as_bytes()).next();
+        let is_it = |it: &&Instrument| it.symbol().as_bytes() == symbol.as_bytes();
+        let instrument = self.instruments.iter().find(is_it);
         let instrument = *instrument.expect("an instrument of the venue");
         let lots = |qty: Qty| instrument.lots(qty).expect("whole lots");
         match exec_type {
