@@ -16,10 +16,12 @@
 //! receive call to the return of the send call, which add up exactly.
 #![forbid(unsafe_code)]
 
+mod accounts;
 mod changes;
 mod client;
 mod config;
 mod counters;
+mod drop_copy;
 mod error;
 mod feed;
 mod fused;
@@ -39,9 +41,11 @@ mod strategy;
 mod stream;
 mod touch;
 
+pub use accounts::Accounts;
 pub use client::{Client, GatewayState};
-pub use config::{GatewayConfig, SessionSettings};
+pub use config::{GatewayConfig, RiskConfig, RiskRules, SessionSettings};
 pub use counters::{GatewayCounters, StrategyCounters};
+pub use drop_copy::{DropCopies, DropCopyServer, DropCopySettings};
 pub use error::GatewayError;
 pub use feed::{FeedInput, FeedSocket, FeedSockets};
 pub use fused::FusedClient;

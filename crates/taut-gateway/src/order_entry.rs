@@ -1,8 +1,12 @@
 //! Orders out and reports in: risk, FIX session, the table of orders.
 
+mod addresses;
+mod cancels;
 mod connection;
+mod logon;
 mod reconcile;
 mod store;
+mod waiting;
 
 use taut_fix::{
     FieldIndex, Link, MESSAGE_BYTES_MAX, NewOrderSingle, Now, OrderCancelReplaceRequest,
@@ -13,7 +17,7 @@ use taut_io::{Handle, Io, IoError, Kernel};
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{
     KillSwitch, Modify, Order, OrderState, OrderTable, Permit, PositionKey, PositionReport,
-    Positions, Quarantine, Reference, Risk, RiskInstrument, TableError,
+    Positions, Quarantine, Reference, Risk, RiskInstrument, RiskReject, TableError,
 };
 use taut_sys::{Address, Clock};
 use taut_types::{
@@ -21,6 +25,7 @@ use taut_types::{
     RequestId, Side,
 };
 
+use crate::accounts::Accounts;
 use crate::config::SessionSettings;
 use crate::message::{
     OpenOrder, OrderFilter, OrderUpdate, Position, Refusal, Request, RequestKind, UpdateKind,
@@ -28,8 +33,11 @@ use crate::message::{
 use crate::owner::Owner;
 use crate::regions::Recorders;
 use crate::reports::{Books, Reports, update};
+use addresses::Addresses;
+use logon::Logon;
 use reconcile::Reconcile;
 use store::Numbers;
+use waiting::WaitingCancels;
 
 /// Room for what one receive of the loop brings, behind the start of a message.
 const INBOX_BYTES: usize = 64 * 1_024 + MESSAGE_BYTES_MAX;
@@ -68,15 +76,13 @@ enum Phase {
 /// The order session and everything behind it.
 #[derive(Debug)]
 pub(crate) struct OrderSession {
-    address: Address,
+    addresses: Addresses,
     settings: SessionSettings,
     /// Whether its socket is polled without asking.
     hot: bool,
     stream: Option<Handle>,
     phase: Phase,
     back_off: BackOff,
-    /// Attempts to log on that failed one after the other.
-    failed_logons: u32,
     /// Whether it was ever connected.
     was_connected: bool,
     /// Whether we asked to log out.
@@ -84,12 +90,17 @@ pub(crate) struct OrderSession {
     /// Whether the connection can not be used any more.
     is_broken: bool,
     disconnects: u64,
-    link: Link<Numbers>,
+    /// Requests of the venue to send again that are known here.
+    resends: u64,
+    link: Link<Numbers, Logon>,
     index: FieldIndex,
     instruments: Box<[Instrument]>,
     table: OrderTable,
     risk: Risk,
     positions: Positions,
+    /// Their names at the venue.
+    accounts: Accounts,
+    waiting_cancels: WaitingCancels,
     reports: Reports,
     reconcile: Reconcile,
     risk_rejects: u64,
@@ -203,6 +214,10 @@ impl OrderSession {
         &self.reports
     }
 
+    pub(crate) const fn reports_mut(&mut self) -> &mut Reports {
+        &mut self.reports
+    }
+
     /// What was odd.
     pub(crate) const fn quarantine(&self) -> &Quarantine {
         self.reports.quarantine()
@@ -211,6 +226,12 @@ impl OrderSession {
     /// Connections that ended unasked.
     pub(crate) const fn disconnects(&self) -> u64 {
         self.disconnects
+    }
+
+    /// Where it is connected, or tries to be, and that address's place by priority: 0 is the
+    /// primary.
+    pub(crate) fn order_address(&self) -> (usize, Address) {
+        (self.addresses.priority(), self.addresses.current())
     }
 
     /// An order that is not over.
@@ -266,10 +287,19 @@ impl OrderSession {
         mark(&mut offsets, Stage::ToGateway, origin, taken);
 
         let prepared = match self.prepare(clock, taken, request.id, order, reference, false) {
-            Ok(prepared) => prepared,
-            Err(refusal) => return Some(self.refuse(request.id, order, refusal)),
+            Ok(Some(prepared)) => Ok(prepared),
+            Ok(None) => self.prepare_behind_cancels(io, clock, request.id, order),
+            Err(refusal) => Err(refusal),
         };
-        let Prepared { checked, encoded } = prepared;
+        let Prepared { checked, encoded } = match prepared {
+            Ok(prepared) => prepared,
+            Err(refusal) => {
+                if refusal == Refusal::Risk(RiskReject::SelfMatchBoth) {
+                    self.cancel_own(io, clock, request.id, order);
+                }
+                return Some(self.refuse(request.id, order, refusal));
+            }
+        };
         mark(&mut offsets, Stage::Risk, origin, checked);
         mark(&mut offsets, Stage::Encode, origin, encoded);
 
@@ -308,8 +338,9 @@ impl OrderSession {
         let _ = self.prepare(clock, clock.now(), id, &terms, reference, true);
     }
 
-    /// Checks an order and leaves its message in the outbox. A rehearsal leaves nothing there and
-    /// counts nothing; it is this very code that it keeps in the caches, so there is one copy.
+    /// Checks an order and leaves its message in the outbox; nothing when own orders must be
+    /// cancelled first. A rehearsal leaves nothing there and counts nothing; it is this very code
+    /// that it keeps in the caches, so there is one copy.
     #[inline(never)]
     fn prepare(
         &mut self,
@@ -319,8 +350,23 @@ impl OrderSession {
         order: &OrderTerms,
         reference: Reference,
         is_rehearsal: bool,
+    ) -> Result<Option<Prepared>, Refusal> {
+        let permit = self.check(taken, id, order, reference, is_rehearsal)?;
+        if permit == Permit::CancelOwnThenSend && !is_rehearsal {
+            return Ok(None);
+        }
+        self.leave_message(clock, id, order, is_rehearsal).map(Some)
+    }
+
+    /// Leaves the message of an order that was checked in the outbox.
+    #[inline]
+    fn leave_message(
+        &mut self,
+        clock: &Clock,
+        id: ClientOrderId,
+        order: &OrderTerms,
+        is_rehearsal: bool,
     ) -> Result<Prepared, Refusal> {
-        self.check(taken, id, order, reference, is_rehearsal)?;
         let checked = clock.now();
         let now = at(clock, checked);
         let is_left = match self.message(RequestId::create(id), order, now) {
@@ -345,7 +391,7 @@ impl OrderSession {
         order: &OrderTerms,
         reference: Reference,
         is_rehearsal: bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Permit, Refusal> {
         let instrument = self.instruments.get(order.instrument.0 as usize);
         if instrument.ok_or(Refusal::UnknownInstrument)?.qty(order.lots).is_err() {
             return Err(Refusal::Table);
@@ -359,11 +405,7 @@ impl OrderSession {
         let best_own = |instrument, side| self.table.best_own(None, instrument, side);
         let checked =
             self.risk.check_or_rehearse(now, id, order, &reference, best_own, is_rehearsal);
-        match checked {
-            // The limits let orders meet own ones.
-            Ok(Permit::Send | Permit::CancelOwnThenSend) => Ok(()),
-            Err(reason) => Err(Refusal::Risk(reason)),
-        }
+        checked.map_err(Refusal::Risk)
     }
 
     /// An order as the venue reads it.
@@ -379,7 +421,7 @@ impl OrderSession {
         let qty = |lots| instrument.qty(lots).map_err(|_| Refusal::Table);
         Ok(NewOrderSingle {
             cl_ord_id: cl_ord_id(id),
-            account: None,
+            account: self.accounts.name(order.account),
             symbol: instrument.symbol().into(),
             side: order.side,
             order_type: order.order_type,
@@ -430,17 +472,26 @@ impl OrderSession {
         let now = at(clock, clock.now());
         let message = self.message(request, &terms, now).and_then(|message| {
             let checked = self.check_modify(now.mono, modify, &reference);
-            checked.map(|()| message)
+            checked.map(|permit| (message, permit))
         });
-        let message = match message {
-            Ok(message) => message,
-            Err(refusal) => return Some(self.refuse_known(target, refusal)),
+        let (message, permit) = match message {
+            Ok(checked) => checked,
+            Err(refusal) => {
+                if refusal == Refusal::Risk(RiskReject::SelfMatchBoth) {
+                    self.cancel_own(io, clock, target, &terms);
+                }
+                return Some(self.refuse_known(target, refusal));
+            }
         };
         let orig_cl_ord_id = cl_ord_id(base);
-        if !self.encode(now, &OrderCancelReplaceRequest { orig_cl_ord_id, order: message }) {
+        let sent = self.make_way(io, clock, (target, &terms), permit).and_then(|()| {
+            let request = OrderCancelReplaceRequest { orig_cl_ord_id, order: message };
+            if self.encode(now, &request) { Ok(()) } else { Err(Refusal::NotConnected) }
+        });
+        if let Err(refusal) = sent {
             let more = Lots(modify.lots_left.0.saturating_sub(modify.lots_counted.0).max(0));
             self.risk.released(&terms, more);
-            return Some(self.refuse_known(target, Refusal::NotConnected));
+            return Some(self.refuse_known(target, refusal));
         }
         self.write(io);
         self.link.clear_unsent();
@@ -454,10 +505,10 @@ impl OrderSession {
         now: Nanos,
         modify: Modify<'_>,
         reference: &Reference,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Permit, Refusal> {
         let (table, id) = (&self.table, modify.id);
         let best_own = |instrument, side| table.best_own(Some(id), instrument, side);
-        self.risk.check_modify(now, modify, reference, best_own).map(drop).map_err(Refusal::Risk)
+        self.risk.check_modify(now, modify, reference, best_own).map_err(Refusal::Risk)
     }
 
     fn send_cancel(
@@ -485,6 +536,10 @@ impl OrderSession {
             qty: instrument.qty(order.terms.lots).unwrap_or_default(),
             transact_time: now.utc,
         };
+        if is_on && let Err(due) = self.risk.check_cancel(now.mono, target, order.terms.account) {
+            self.waiting_cancels.push(target, due);
+            return None;
+        }
         if !is_on || !self.encode(now, &message) {
             return Some(self.refuse_known(target, Refusal::NotWorking));
         }

@@ -9,6 +9,8 @@ use taut_oms::{
 };
 use taut_types::{Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
 
+use crate::accounts::Accounts;
+use crate::drop_copy::{DropCopies, Origin};
 use crate::message::{OrderUpdate, UpdateKind};
 use crate::regions::Recorders;
 use meaning::meaning;
@@ -43,15 +45,35 @@ pub(crate) struct Outcome {
 #[derive(Debug)]
 pub(crate) struct Reports {
     quarantine: Quarantine,
+    /// Who else is told of executions.
+    copies: Option<DropCopies>,
+    accounts: Accounts,
     repeated: u64,
     foreign: u64,
     statuses: u64,
 }
 
 impl Reports {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(accounts: Accounts) -> Self {
         let quarantine = Quarantine::with_capacity(TROUBLES_KEPT);
-        Self { quarantine, repeated: 0, foreign: 0, statuses: 0 }
+        Self { quarantine, copies: None, accounts, repeated: 0, foreign: 0, statuses: 0 }
+    }
+
+    /// Copies of executions go there from now on.
+    pub(crate) fn set_drop_copies(&mut self, copies: DropCopies) {
+        self.copies = Some(copies);
+    }
+
+    /// Where copies of executions go.
+    pub(crate) const fn drop_copies(&self) -> Option<&DropCopies> {
+        self.copies.as_ref()
+    }
+
+    /// Hands the copies over that were noted.
+    pub(crate) fn hand_over_copies(&mut self) {
+        if let Some(copies) = &mut self.copies {
+            copies.hand_over();
+        }
     }
 
     /// Reports that said nothing new.
@@ -99,7 +121,12 @@ impl Reports {
             }
             return Outcome::default();
         };
-        let exchange_time = report.transact_time.unwrap_or_default();
+        let origin = Origin {
+            request,
+            order_id: Some(report.order_id),
+            exec_id,
+            exchange_time: report.transact_time.unwrap_or_default(),
+        };
         let mut outcome = Outcome { order: Some(request), asks: false, is_answer };
         if let Some(event) = meaning.event {
             let read = Report {
@@ -117,13 +144,29 @@ impl Reports {
                 lot,
                 is_resend,
             };
-            outcome.asks = self.apply(books, &read, exchange_time);
+            outcome.asks = self.apply(books, &read, &origin);
         }
         if meaning.is_strange {
             self.trouble(books, request, Trouble::UnknownCode, exec_id);
             outcome.asks |= meaning.event.is_none();
         }
+        if report.account.is_some_and(|named| self.is_other_account(books, request, &named)) {
+            self.trouble(books, request, Trouble::Contradiction, exec_id);
+        }
         outcome
+    }
+
+    /// Whether the venue names another account than that of the order. What traded counts for the
+    /// order's all the same.
+    fn is_other_account(
+        &self,
+        books: &Books<'_, '_>,
+        request: RequestId,
+        named: &LongText,
+    ) -> bool {
+        let own = books.table.get(request.order).map(|order| order.terms.account);
+        let own = own.and_then(|account| self.accounts.name(account));
+        own.is_some_and(|own| own.as_bytes() != named.as_bytes())
     }
 
     /// A request to cancel or to change was refused.
@@ -146,7 +189,8 @@ impl Reports {
         };
         let told = meaning::state_of(reject.ord_status);
         let report = Report { told, ..Report::plain(request, OrderEvent::ChangeRefused, lot) };
-        let asks = self.apply(books, &report, Nanos::ZERO);
+        let origin = Origin { order_id: Some(reject.order_id), ..Origin::none(request) };
+        let asks = self.apply(books, &report, &origin);
         Outcome { order: Some(request), asks, is_answer: false }
     }
 
@@ -158,7 +202,8 @@ impl Reports {
         event: OrderEvent,
     ) -> bool {
         let Some(lot) = lot_of(books, request) else { return false };
-        self.apply(books, &Report::plain(request, event, lot), Nanos::ZERO)
+        let origin = Origin::none(request);
+        self.apply(books, &Report::plain(request, event, lot), &origin)
     }
 
     /// Something is wrong with an order: it is kept in mind, and its owner is told once of each
@@ -201,7 +246,8 @@ impl Reports {
     }
 
     /// Applies a report and tells what came of it; whether the venue should be asked.
-    fn apply(&mut self, books: &mut Books<'_, '_>, report: &Report, exchange_time: Nanos) -> bool {
+    fn apply(&mut self, books: &mut Books<'_, '_>, report: &Report, origin: &Origin) -> bool {
+        let exchange_time = origin.exchange_time;
         let Ok(change) = books.table.apply(report) else { return false };
         self.repeated += u64::from(change.is_old);
         count_exposure(books, &change);
@@ -221,6 +267,9 @@ impl Reports {
             }
             let kind = told_as(report.event, &change);
             books.updates.extend(kind.map(|kind| update(order, kind, exchange_time)));
+            if let Some(copies) = &mut self.copies {
+                copies.note(order, &change, kind, origin);
+            }
         }
         if let Some(trouble) = change.trouble {
             self.trouble(books, report.request, trouble, report.exec_id);

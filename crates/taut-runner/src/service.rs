@@ -9,20 +9,40 @@
 //! its own; the connection says when it is gone.
 
 mod attach;
+mod check;
 mod client;
+mod drop_copy;
+mod explain;
+mod feed_backup;
 mod file;
 mod gateway;
+mod limits;
 mod listener;
+mod money;
+mod pattern;
 mod place;
 mod protocol;
+mod reload;
+mod rules;
+mod secret;
 mod threads;
+mod usage;
 mod venue;
 
 pub use attach::{Attach, Attached};
 pub use client::{ControlClient, control_path};
+pub use drop_copy::DropCopyKeys;
+pub use feed_backup::FeedBackupKeys;
 pub use file::{GATEWAY_SAMPLE, GatewayFile, SessionKeys, StrategySettings};
 pub use gateway::serve;
-pub use protocol::{
-    ControlReply, ControlRequest, OrderLine, PositionLine, StageLine, Status, StrategyLine,
+pub use limits::{
+    AccountLimitKeys, AccountSettings, GatewayRisk, SelfMatchMode, SymbolRule, Throttle,
+    UserLimitKeys, UserSettings,
 };
+pub use money::Money;
+pub use protocol::{
+    ControlReply, ControlRequest, LimitLine, OrderLine, PositionLine, StageLine, Status,
+    StrategyLine,
+};
+pub use secret::{CredentialKind, CredentialSettings, SecretSource};
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};

@@ -390,7 +390,8 @@ fn open_gateway<'m>(
             position_lots_max: Lots(400),
             orders: Rate { per_second: 100_000, burst: 1_000 },
             open_orders_max: 60,
-        },
+        }
+        .into(),
         hot: false,
         keeps_warm: false,
     };

@@ -15,8 +15,8 @@ use taut_market_data::native::{NativeConfig, NativeFeed};
 use taut_oms::{KillCause, KillScope};
 use taut_ring::cell::CellWriter;
 use taut_sys::{
-    Anchoring, Doorbell, Wait, Waiter, catch_stop_signals, monotonic, pin_to_cpu, set_timer_slack,
-    wait_readable,
+    Anchoring, Doorbell, Wait, Waiter, catch_reload_signals, catch_stop_signals, monotonic,
+    pin_to_cpu, set_timer_slack, wait_readable,
 };
 use taut_types::Nanos;
 
@@ -27,6 +27,8 @@ use crate::service::file::GatewayFile;
 use crate::service::listener::Listener;
 use crate::service::place::Place;
 use crate::service::threads::{Answer, Command, Glance};
+use crate::service::usage::Usage;
+use crate::settings::RemoteVenue;
 
 /// Strategies that may be attached at one time.
 const PLACES: usize = 16;
@@ -35,13 +37,13 @@ const BUSY_ROUNDS: u32 = 256;
 /// How long the session may take to log out.
 const LOGOUT: Nanos = Nanos::from_secs(5);
 
-/// Runs a gateway until a stop signal comes or its operator ends it. `ready` is called once it can
-/// be found.
+/// Runs a gateway until a stop signal comes or its operator ends it. `heard` is told once it can be
+/// found, and what a reload of its settings comes to; SIGHUP asks for one.
 ///
 /// # Errors
 /// [`RunnerError::Settings`] before anything is opened; [`RunnerError::Run`] when it cannot be
 /// opened, or ends.
-pub fn serve(file: &GatewayFile, ready: impl FnOnce(&str)) -> Result<(), RunnerError> {
+pub fn serve(file: &GatewayFile, mut heard: impl FnMut(&str)) -> Result<(), RunnerError> {
     file.check()?;
     let failed = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
     let segment =
@@ -57,25 +59,41 @@ pub fn serve(file: &GatewayFile, ready: impl FnOnce(&str)) -> Result<(), RunnerE
         .iter()
         .map(|own| Ok(Place::vacant(own, doorbell()?)))
         .collect::<Result<Vec<_>, RunnerError>>()?;
-    catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
+    catch_stop_signals()
+        .and_then(|()| catch_reload_signals())
+        .map_err(|error| RunnerError::run("signals", error))?;
     let mut anchoring = Anchoring::start();
     let mut clock = CellWriter::new(regions.clock).map_err(|error| failed(&error))?;
     clock.set(&anchoring.mapping().to_words());
 
     let path = file.control_path();
     let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
-    let trading = Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
+    let mut trading = Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
+    let names = || file.strategies.iter().map(|it| (it.owner(), it.name.clone())).collect();
+    let drop_copy = file.drop_copy.as_ref();
+    let drop_copy = drop_copy.map(|keys| keys.open(file.instruments()?, names())).transpose()?;
+    let server = drop_copy.map(|(copies, server)| {
+        trading.gateway.set_drop_copies(copies);
+        server
+    });
     let mut listener = Listener::bind(file, &path, &segment, places, &bell, (asks, answered))?;
-    ready(&format!("{}: strategies and operators meet it at {}", file.name, path.display()));
+    heard(&format!("{}: strategies and operators meet it at {}", file.name, path.display()));
     thread::scope(|scope| {
+        // It ends when the trading thread has let go of the gateway.
+        let copying = server.map(|server| scope.spawn(move || server.run()));
         let trading = scope.spawn(move || trading.run());
-        let listened =
-            listener.run(|| clock.set(&anchoring.renew().to_words()), || trading.is_finished());
+        let anchor = || clock.set(&anchoring.renew().to_words());
+        let listened = listener.run(anchor, || trading.is_finished(), &mut heard);
         // Its failure is the cause, where both fail.
         let traded = trading
             .join()
             .unwrap_or_else(|_| Err(RunnerError::Run("the gateway's thread panicked".to_owned())));
-        traded.and(listened)
+        let copied = copying.map_or(Ok(Ok(())), thread::ScopedJoinHandle::join);
+        let copied = match copied {
+            Ok(copied) => copied.map_err(|error| RunnerError::run("drop_copy", error)),
+            Err(_) => Err(RunnerError::Run("the drop copy's thread panicked".to_owned())),
+        };
+        traded.and(listened).and(copied)
     })
 }
 
@@ -92,6 +110,8 @@ struct Trading<'a, 'm> {
     answers: Sender<Answer>,
     /// Logged out by then, or not at all.
     ends_by: Option<Nanos>,
+    /// The venue was asked to end the session.
+    is_leaving: bool,
 }
 
 impl<'a, 'm> Trading<'a, 'm> {
@@ -120,7 +140,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         let wait = file.wait.unwrap_or(Wait::Block);
         let config = config(file, wait)?;
         let instruments = config.instruments.clone();
-        let sockets = sockets(file)?;
+        let sockets = sockets(&file.venue)?;
         let feed = NativeConfig {
             instruments: &instruments,
             stream_id: file.venue.stream_id,
@@ -131,8 +151,13 @@ impl<'a, 'm> Trading<'a, 'm> {
             .map_err(|error| RunnerError::run("[[instruments]]", error))?;
         let input = FeedInput::Datagrams(sockets);
         let orders = file.venue.orders;
-        let gateway = Gateway::new(&config, clock, input, feed, hub, regions)
+        let mut gateway = Gateway::new(&config, clock, input, feed, hub, regions)
             .map_err(|error| failed(error, orders))?;
+        if let Some(backup) = &file.feed_backup {
+            let sockets = self::sockets(&backup.of(&file.venue))?;
+            let added = gateway.add_feed_backup(sockets, backup.after());
+            added.map_err(|error| failed(error, orders))?;
+        }
         Ok(Self {
             wait,
             cpu: file.cpu,
@@ -144,6 +169,7 @@ impl<'a, 'm> Trading<'a, 'm> {
             asked,
             answers,
             ends_by: None,
+            is_leaving: false,
         })
     }
 
@@ -181,10 +207,15 @@ impl<'a, 'm> Trading<'a, 'm> {
 
     /// Answers what the listening thread asks; whether it is over.
     fn attend(&mut self) -> Result<bool, RunnerError> {
-        if let Some(deadline) = self.ends_by
-            && (self.gateway.is_logged_out() || monotonic() >= deadline)
-        {
-            return Ok(true);
+        if let Some(deadline) = self.ends_by {
+            if self.gateway.is_logged_out() || monotonic() >= deadline {
+                return Ok(true);
+            }
+            // Cancels that wait for their budget go first.
+            if !self.is_leaving && self.gateway.waiting_cancels() == 0 {
+                self.is_leaving = true;
+                self.gateway.logout().map_err(|error| failed(error, self.orders))?;
+            }
         }
         loop {
             let command = match self.asked.try_recv() {
@@ -222,6 +253,14 @@ impl<'a, 'm> Trading<'a, 'm> {
                 Answer::Orders(orders)
             }
             Command::Positions => Answer::Positions(self.gateway.positions().collect()),
+            Command::Usage => {
+                let now = self.gateway.clock_mut().now();
+                Answer::Usage(Box::new(Usage::of(self.gateway.risk(), now)))
+            }
+            Command::SetRules(rules) => match self.gateway.set_rules(*rules) {
+                Ok(()) => Answer::Done(true),
+                Err(error) => Answer::Failed(error.to_string()),
+            },
             Command::Kill => done(self.gateway.kill(KillScope::All, KillCause::Command).map(drop)),
             Command::Revive => Answer::Done(self.gateway.revive(KillScope::All)),
             Command::CancelAll(owner) => {
@@ -230,8 +269,7 @@ impl<'a, 'm> Trading<'a, 'm> {
             }
             Command::Stop => {
                 self.ends_by = Some(monotonic() + LOGOUT);
-                let cancelled = self.gateway.kill(KillScope::All, KillCause::Command);
-                done(cancelled.and_then(|_| self.gateway.logout()))
+                done(self.gateway.kill(KillScope::All, KillCause::Command).map(drop))
             }
         }
     }
@@ -244,6 +282,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         let counters = self.gateway.counters();
         Glance {
             order_entry: counters.logged_on != 0,
+            order_address: self.gateway.order_address(),
             books_sound: counters.live != 0,
             killed: self.gateway.kill_switch().latched().next().is_some(),
             open_orders,
@@ -264,17 +303,17 @@ fn config(file: &GatewayFile, wait: Wait) -> Result<GatewayConfig, RunnerError> 
         sender_comp_id: comp_id(&file.venue.sender_comp_id)?,
         target_comp_id: comp_id(&file.venue.target_comp_id)?,
         heartbeat_interval: Nanos::from_secs(file.venue.heartbeat_seconds.into()),
-        session: file.session.settings(),
+        session: file.session.settings()?,
         order_capacity: file.gateway.orders,
-        risk: file.risk.limits(),
+        risk: file.rules()?.config(file),
         hot: wait != Wait::Block,
         keeps_warm: file.gateway.keep_warm,
     })
 }
 
-fn sockets(file: &GatewayFile) -> Result<FeedSockets, RunnerError> {
-    let feed = Feed::join(&file.venue)?;
-    let asking = file.venue.retransmission.map(asking_socket).transpose();
+fn sockets(venue: &RemoteVenue) -> Result<FeedSockets, RunnerError> {
+    let feed = Feed::join(venue)?;
+    let asking = venue.retransmission.map(asking_socket).transpose();
     Ok(FeedSockets {
         incremental: feed.incremental.into(),
         incremental_b: feed.incremental_b.map(Into::into),

@@ -1,7 +1,10 @@
 //! What the two threads of a gateway's process say to each other.
 
-use taut_gateway::{OpenOrder, Owner};
+use taut_gateway::{OpenOrder, Owner, RiskRules};
 use taut_oms::PositionReport;
+use taut_sys::Address;
+
+use crate::service::usage::Usage;
 
 /// What the listening thread asks the trading one for.
 #[derive(Debug)]
@@ -13,6 +16,9 @@ pub enum Command {
     Status,
     Orders,
     Positions,
+    Usage,
+    /// Other limits from now on.
+    SetRules(Box<RiskRules>),
     Kill,
     Revive,
     CancelAll(Option<Owner>),
@@ -27,6 +33,7 @@ pub enum Answer {
     Status(Glance),
     Orders(Vec<OpenOrder>),
     Positions(Vec<PositionReport>),
+    Usage(Box<Usage>),
     Failed(String),
 }
 
@@ -34,6 +41,8 @@ pub enum Answer {
 #[derive(Debug)]
 pub struct Glance {
     pub order_entry: bool,
+    /// Where orders go, and its place by priority.
+    pub order_address: (usize, Address),
     pub books_sound: bool,
     pub killed: bool,
     pub open_orders: usize,

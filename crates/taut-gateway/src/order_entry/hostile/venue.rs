@@ -17,10 +17,13 @@ enum Habit {
 }
 
 pub struct ScriptedVenue {
+    address: Address,
+    listener: Option<Handle>,
     line: Option<Handle>,
     is_logged_on: bool,
     inbox: Vec<u8>,
-    next: u64,
+    /// The number of its next message.
+    pub next: u64,
     /// Every message that came, as text.
     received: Vec<String>,
     last: String,
@@ -33,8 +36,9 @@ pub struct ScriptedVenue {
 impl ScriptedVenue {
     pub fn listen(io: &mut Io<SimKernel>, address: &str) -> Self {
         let address = Address::Inet(address.parse().unwrap());
-        io.listen(&address, &StreamOptions::default()).unwrap();
-        Self {
+        let mut venue = Self {
+            address,
+            listener: None,
             line: None,
             is_logged_on: false,
             inbox: Vec::new(),
@@ -45,12 +49,65 @@ impl ScriptedVenue {
             mass: Habit::Plain,
             status: Habit::Plain,
             resend: Habit::Plain,
-        }
+        };
+        venue.open(io);
+        venue
+    }
+
+    /// It can be reached.
+    pub fn open(&mut self, io: &mut Io<SimKernel>) {
+        self.listener = io.listen(&self.address, &StreamOptions::default()).ok();
+        assert!(self.listener.is_some());
+    }
+
+    /// It cannot be reached any more; what is connected stays.
+    pub fn close(&mut self, io: &mut Io<SimKernel>) {
+        io.close(self.listener.take().unwrap()).unwrap();
+    }
+
+    /// The messages of this type that came, the oldest first.
+    pub fn all_of(&self, msg_type: &str) -> impl Iterator<Item = &String> {
+        let field = format!("|35={msg_type}|");
+        self.received.iter().filter(move |message| message.contains(&field))
+    }
+
+    /// The first message of this type that came.
+    pub fn first_of(&self, msg_type: &str) -> Option<&String> {
+        self.all_of(msg_type).next()
+    }
+
+    /// The number of the message that came last.
+    pub fn last_number(&self) -> u64 {
+        let last = self.received.last().unwrap();
+        let number = last.split('|').find_map(|field| field.strip_prefix("34=")).unwrap();
+        number.parse().unwrap()
     }
 
     /// From now on it answers as it should.
     pub fn behave(&mut self) {
         (self.logon, self.mass) = (Habit::Plain, Habit::Plain);
+    }
+
+    /// The kinds of the requests that were received, and their orders: `D 1`, `F 1`.
+    pub fn requests(&self) -> Vec<String> {
+        let kinds = ["|35=D|", "|35=F|", "|35=G|"];
+        let requests = self.received.iter().filter_map(|message| {
+            let kind = kinds.iter().find(|kind| message.contains(**kind))?;
+            let id = message.split("|11=").nth(1)?.split('|').next()?;
+            let order = RequestId::from_text(id.as_bytes())?.order;
+            Some(format!("{} {}", &kind[4..5], order.0))
+        });
+        requests.collect()
+    }
+
+    /// The last message that was received.
+    pub fn last(&self) -> &str {
+        self.received.last().map_or("", String::as_str)
+    }
+
+    /// The first message that was received: the Logon.
+    pub fn logon(&self) -> &str {
+        self.received.first().map_or("", String::as_str)
     }
 
     /// How often an order was received.
@@ -61,7 +118,7 @@ impl ScriptedVenue {
 
     pub fn complete(&mut self, io: &mut Io<SimKernel>, completion: &Completion<'_>) {
         match *completion {
-            Completion::Accepted { stream, .. } => {
+            Completion::Accepted { listener, stream, .. } if self.listener == Some(listener) => {
                 (self.line, self.inbox) = (Some(stream), Vec::new());
                 self.is_logged_on = false;
                 io.receive(stream).unwrap();
