@@ -5,6 +5,7 @@ mod api;
 mod fuzz;
 mod instructions;
 mod orderings;
+mod soak;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -26,6 +27,9 @@ The project's own tools.
                             there
   cargo xtask fuzz [--seconds N]
                             run every target of fuzz/ for 10 or N seconds (needs cargo-fuzz)
+  cargo xtask soak schedules [N]
+                            run 100,000 or N seeded schedules of gateway and venue in a simulated
+                            network, from seed 0 on
   cargo xtask help          this text
 
 Exit status: 0 when all is well, 1 on violations, 2 on bad usage.";
@@ -62,6 +66,12 @@ fn main() -> ExitCode {
             _ => refuse(seconds, "`--seconds` is a number above zero"),
         },
         ["fuzz", word, ..] => refuse(word, "`fuzz` takes `--seconds N`"),
+        ["soak", "schedules"] => report("soak", soak::schedules(&root, 100_000)),
+        ["soak", "schedules", count] => match count.parse() {
+            Ok(count @ 1..) => report("soak", soak::schedules(&root, count)),
+            _ => refuse(count, "`soak schedules` takes a number above zero"),
+        },
+        ["soak", word, ..] => refuse(word, "`soak` takes `schedules`"),
         [word, ..] => refuse(word, "see the list of tools"),
     }
 }
