@@ -229,7 +229,8 @@ fn the_schema_as_a_whole_must_make_sense() {
         "w.xml:3: the document type defines an entity; write its text where it is used",
     );
     wrong(
-        "<!-- <!ENTITY a> -->\n<!DOCTYPE m [\n<!ELEMENT m ANY>\n<!ATTLIST m id CDATA #REQUIRED>\n]>\n\
+        "<!-- <!ENTITY a> -->\n<!DOCTYPE m [\n<!ELEMENT m ANY>\n\
+         <!ATTLIST m id CDATA #REQUIRED>\n]>\n\
          <messageSchema id=\"1\"/>",
         "w.xml:6: there is no type messageHeader",
     );

@@ -73,6 +73,9 @@ pub fn counts(report: &RunReport) -> Markup {
     }
 }
 
+const POSITION_HEADS: [&str; 5] = ["instrument", "position", "average price", "realised", "open"];
+const PLACEMENT_HEADS: [&str; 5] = ["process", "CPU", "wait", "scheduler", "CPU taken by others"];
+
 /// What was held at the end.
 pub fn positions(report: &RunReport) -> Markup {
     html! {
@@ -80,7 +83,7 @@ pub fn positions(report: &RunReport) -> Markup {
             table {
                 thead {
                     tr {
-                        @for head in ["instrument", "position", "average price", "realised", "open"] {
+                        @for head in POSITION_HEADS {
                             th scope="col" { (head) }
                         }
                     }
@@ -89,11 +92,10 @@ pub fn positions(report: &RunReport) -> Markup {
                     @for held in &report.positions {
                         tr {
                             th scope="row" { (held.symbol) }
-                            @for cell in
-                                [&held.quantity, &held.average_price, &held.realised, &held.unrealised]
-                            {
-                                td { (cell) }
-                            }
+                            td { (held.quantity) }
+                            td { (held.average_price) }
+                            td { (held.realised) }
+                            td { (held.unrealised) }
                         }
                     }
                 }
@@ -112,7 +114,7 @@ pub fn placement(report: &RunReport) -> Markup {
                     caption { "Placement" }
                     thead {
                         tr {
-                            @for head in ["process", "CPU", "wait", "scheduler", "CPU taken by others"] {
+                            @for head in PLACEMENT_HEADS {
                                 th scope="col" { (head) }
                             }
                         }

@@ -218,13 +218,13 @@ fn a_stream_that_was_left_is_followed_again_when_the_other_has_fallen_silent() {
         arbiter.handle_packet(now, Line::A, stream, SequenceNumber(sequence), b"x")
     };
     let is_taken = |verdict| verdict != Verdict::OtherStream;
-    (1..=3).for_each(|sequence| drop(take(T0, next_run, sequence)));
+    (1..=3).for_each(|sequence| _ = take(T0, next_run, sequence));
     assert!(is_taken(take(T0, next_run, 4)));
     // It is followed, and then a third one.
-    (1..=3).for_each(|sequence| drop(take(T0, next_run + 1, sequence)));
+    (1..=3).for_each(|sequence| _ = take(T0, next_run + 1, sequence));
     assert!(is_taken(take(T0, next_run + 1, 4)) && !is_taken(take(T0, next_run, 5)));
     let later = T0 + Nanos::from_secs(2);
-    (6..=8).for_each(|sequence| drop(take(later, next_run, sequence)));
+    (6..=8).for_each(|sequence| _ = take(later, next_run, sequence));
     assert!(is_taken(take(later, next_run, 9)));
 }
 
