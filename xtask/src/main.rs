@@ -5,6 +5,7 @@ mod api;
 mod fuzz;
 mod instructions;
 mod orderings;
+mod soak;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -26,6 +27,9 @@ The project's own tools.
                             there
   cargo xtask fuzz [--seconds N]
                             run every target of fuzz/ for 10 or N seconds (needs cargo-fuzz)
+  cargo xtask soak gateway [--kills N] [--seed N]
+                            kill venue, gateway and strategies 20 or N times while they trade: no
+                            order is lost or doubled, positions agree, nothing is left behind
   cargo xtask help          this text
 
 Exit status: 0 when all is well, 1 on violations, 2 on bad usage.";
@@ -62,6 +66,11 @@ fn main() -> ExitCode {
             _ => refuse(seconds, "`--seconds` is a number above zero"),
         },
         ["fuzz", word, ..] => refuse(word, "`fuzz` takes `--seconds N`"),
+        ["soak", "gateway", ref words @ ..] => match soak::Soak::parse(words) {
+            Ok(soak) => report("soak", soak.run(&root, &target(&root))),
+            Err(word) => refuse(&word, "`soak gateway` takes `--kills N` and `--seed N`"),
+        },
+        ["soak", ..] => refuse("soak", "`soak` takes `gateway`"),
         [word, ..] => refuse(word, "see the list of tools"),
     }
 }

@@ -133,6 +133,16 @@ fn check(path: &std::path::Path) -> Result<(), Failure> {
         let lot = instrument.lot();
         terminal::print(format_args!("  instrument {number:<5} {symbol}, tick {tick}, lot {lot}"))?;
     }
+    match &file.journal {
+        Some(journal) => terminal::print(format_args!(
+            "  journal          {}, durability {}",
+            journal.folder.display(),
+            journal.durability.name()
+        ))?,
+        None => terminal::print(
+            "  journal          none: a gateway that is killed forgets its orders and positions",
+        )?,
+    }
     if file.strategies.is_empty() {
         terminal::print(format_args!("  strategies       none may attach: add [[strategies]]"))?;
     }

@@ -119,6 +119,8 @@ counters! {
         troubles,
         /// Connections to the order entry that ended unasked.
         disconnects,
+        /// Reports, and requests that left all the same, which the order journal could not take.
+        unjournalled,
     }
 }
 

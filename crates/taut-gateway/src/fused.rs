@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use taut_market_data::Event;
 use taut_sys::Clock;
-use taut_types::Nanos;
+use taut_types::{ClientOrderId, Nanos};
 
 use crate::client::{Client, Entry, GatewayState, RequestQueue};
 use crate::mark::Mark;
@@ -115,6 +115,12 @@ impl<S: Strategy> Client for FusedClient<S> {
         self.with_entry(clock, state, TickStamps::NONE, |strategy, entry| {
             strategy.on_gateway(now, event, entry);
         });
+    }
+
+    fn number_after(&mut self, highest: ClientOrderId) {
+        if Owner::of(highest) == self.owner {
+            self.next_number = highest.number() + 1;
+        }
     }
 
     #[inline]

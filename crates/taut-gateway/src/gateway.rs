@@ -7,6 +7,7 @@ use taut_fix::Now;
 use taut_io::{
     Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, Operation,
 };
+use taut_journal::{State as RecoveredState, Writer};
 use taut_market_data::{BestPrices, FeedHandler, FeedRequest, Soundness, Source};
 use taut_oms::{KillCause, KillScope, KillSwitch, PositionReport, Reference};
 use taut_sync::atomic::AtomicU64;
@@ -179,6 +180,22 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
         Ok(Self { events, core, housekeeping_due: mono })
     }
 
+    /// Goes on with what a journal recovered; from here on nothing leaves that is not written down
+    /// there. Before the first poll, unless the journal is new.
+    ///
+    /// # Errors
+    /// When the gateway lacks an instrument or the room for what was recovered.
+    pub fn resume(
+        &mut self,
+        writer: Writer,
+        recovered: &RecoveredState,
+    ) -> Result<(), GatewayError> {
+        let Core { orders, client, clock, .. } = &mut self.core;
+        orders.resume(writer, recovered, clock.utc_at(clock.now()))?;
+        recovered.highest.values().for_each(|highest| client.number_after(*highest));
+        Ok(())
+    }
+
     /// The same gateway under the eyes of an observer.
     ///
     /// # Errors
@@ -330,6 +347,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     /// # Errors
     /// When they cannot be cancelled.
     pub fn kill(&mut self, scope: KillScope, cause: KillCause) -> Result<bool, GatewayError> {
+        // Written down with the cancels: nothing is served between the two.
         let is_new = self.core.orders.kill_switch_mut().kill(scope, cause);
         self.cancel_what_was_killed()?;
         Ok(is_new)
@@ -337,7 +355,8 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
 
     /// Lets new orders of this scope pass again; whether they did not.
     pub fn revive(&mut self, scope: KillScope) -> bool {
-        self.core.orders.kill_switch_mut().revive(scope)
+        let utc = self.core.clock.utc_at(self.core.clock.now());
+        self.core.orders.revive(utc, scope)
     }
 
     /// What is killed, and by what.
@@ -347,7 +366,8 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     }
 
     fn cancel_what_was_killed(&mut self) -> Result<(), GatewayError> {
-        while let Some(scope) = self.core.orders.kill_switch_mut().poll_killed() {
+        let utc = self.core.clock.utc_at(self.core.clock.now());
+        while let Some(scope) = self.core.orders.poll_killed(utc) {
             self.cancel_all(&scope.into())?;
         }
         Ok(())
@@ -494,6 +514,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
             foreign_reports: self.core.orders.reports().foreign(),
             troubles: self.core.orders.quarantine().count(),
             disconnects: self.core.orders.disconnects(),
+            unjournalled: self.core.orders.journal_missed(),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Orders out and reports in: risk, FIX session, the table of orders.
 
 mod connection;
+mod journal;
 mod reconcile;
+mod recovery;
 mod store;
 
 use taut_fix::{
@@ -10,6 +12,7 @@ use taut_fix::{
 };
 use taut_fix_engine::BackOff;
 use taut_io::{Handle, Io, IoError, Kernel};
+use taut_journal::Entry;
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{
     KillSwitch, Modify, Order, OrderState, OrderTable, Permit, PositionKey, PositionReport,
@@ -28,6 +31,7 @@ use crate::message::{
 use crate::owner::Owner;
 use crate::regions::Recorders;
 use crate::reports::{Books, Reports, update};
+pub(crate) use journal::OrderJournal;
 use reconcile::Reconcile;
 use store::Numbers;
 
@@ -91,6 +95,7 @@ pub(crate) struct OrderSession {
     risk: Risk,
     positions: Positions,
     reports: Reports,
+    journal: OrderJournal,
     reconcile: Reconcile,
     risk_rejects: u64,
     refused: u64,
@@ -169,7 +174,7 @@ impl OrderSession {
     /// Whether orders can be sent.
     #[inline]
     pub(crate) fn is_active(&self) -> bool {
-        self.phase == Phase::Up && self.link.session().is_active()
+        self.phase == Phase::Up && self.link.session().is_active() && !self.is_leaving
     }
 
     /// Whether the session ended because we asked for it.
@@ -265,7 +270,8 @@ impl OrderSession {
         let taken = clock.now();
         mark(&mut offsets, Stage::ToGateway, origin, taken);
 
-        let prepared = match self.prepare(clock, taken, request.id, order, reference, false) {
+        let named = (request.id, request.tag);
+        let prepared = match self.prepare(clock, taken, named, order, reference, false) {
             Ok(prepared) => prepared,
             Err(refusal) => return Some(self.refuse(request.id, order, refusal)),
         };
@@ -305,17 +311,17 @@ impl OrderSession {
         let id = ClientOrderId::of(id.user(), id.strategy(), id.number() + 1);
         let terms = OrderTerms { price, ..terms };
         // Whether it could leave is of no interest.
-        let _ = self.prepare(clock, clock.now(), id, &terms, reference, true);
+        let _ = self.prepare(clock, clock.now(), (id, 0), &terms, reference, true);
     }
 
-    /// Checks an order and leaves its message in the outbox. A rehearsal leaves nothing there and
+    /// Checks an order, writes it down, and leaves its message in the outbox. A rehearsal leaves nothing there and
     /// counts nothing; it is this very code that it keeps in the caches, so there is one copy.
     #[inline(never)]
     fn prepare(
         &mut self,
         clock: &Clock,
         taken: Nanos,
-        id: ClientOrderId,
+        (id, tag): (ClientOrderId, u32),
         order: &OrderTerms,
         reference: Reference,
         is_rehearsal: bool,
@@ -323,12 +329,18 @@ impl OrderSession {
         self.check(taken, id, order, reference, is_rehearsal)?;
         let checked = clock.now();
         let now = at(clock, checked);
+        let entry = || Entry::Create { order: id, tag, terms: *order };
+        if !is_rehearsal && let Err(refusal) = self.journal.admit(now.utc, id, entry) {
+            self.risk.ended(id, order, order.lots);
+            return Err(refusal);
+        }
         let is_left = match self.message(RequestId::create(id), order, now) {
             Ok(message) => self.encode_or_rehearse(now, &message, is_rehearsal),
             Err(_) => false,
         };
         if !is_left {
             if !is_rehearsal {
+                self.never_left(now, RequestId::create(id));
                 self.risk.ended(id, order, order.lots);
             }
             return Err(Refusal::NotConnected);
@@ -436,9 +448,15 @@ impl OrderSession {
             Ok(message) => message,
             Err(refusal) => return Some(self.refuse_known(target, refusal)),
         };
+        let more = Lots(modify.lots_left.0.saturating_sub(modify.lots_counted.0).max(0));
+        let entry = || Entry::Modify { request, price, lots };
+        if let Err(refusal) = self.journal.admit(now.utc, target, entry) {
+            self.risk.released(&terms, more);
+            return Some(self.refuse_known(target, refusal));
+        }
         let orig_cl_ord_id = cl_ord_id(base);
         if !self.encode(now, &OrderCancelReplaceRequest { orig_cl_ord_id, order: message }) {
-            let more = Lots(modify.lots_left.0.saturating_sub(modify.lots_counted.0).max(0));
+            self.never_left(now, request);
             self.risk.released(&terms, more);
             return Some(self.refuse_known(target, Refusal::NotConnected));
         }
@@ -485,13 +503,26 @@ impl OrderSession {
             qty: instrument.qty(order.terms.lots).unwrap_or_default(),
             transact_time: now.utc,
         };
-        if !is_on || !self.encode(now, &message) {
+        if !is_on {
+            return Some(self.refuse_known(target, Refusal::NotWorking));
+        }
+        if let Err(refusal) = self.journal.admit(now.utc, target, || Entry::Cancel { request }) {
+            return Some(self.refuse_known(target, refusal));
+        }
+        if !self.encode(now, &message) {
+            self.never_left(now, request);
             return Some(self.refuse_known(target, Refusal::NotWorking));
         }
         self.write(io);
         self.link.clear_unsent();
         self.table.cancel(request, self.last_sequence(), now.mono);
         None
+    }
+
+    /// A request that was written down could not be sent.
+    #[cold]
+    fn never_left(&mut self, now: Now, request: RequestId) {
+        self.journal.note(now.utc, || Entry::Rejected { request, reason: 0 });
     }
 
     fn refuse(&mut self, id: ClientOrderId, terms: &OrderTerms, refusal: Refusal) -> OrderUpdate {
@@ -560,12 +591,13 @@ impl OrderSession {
 
     /// The orders, and who is told of them.
     fn books<'a, 'm>(
-        (table, risk, positions, instruments): Held<'a>,
+        (table, risk, positions, instruments, journal): Held<'a>,
         recorders: Option<&'a mut Recorders<'m>>,
         updates: &'a mut Vec<OrderUpdate>,
-        now: Nanos,
+        now: Now,
     ) -> Books<'a, 'm> {
-        Books { table, risk, positions, instruments, recorders, updates, now }
+        let Now { mono, utc } = now;
+        Books { table, risk, positions, instruments, journal, recorders, updates, now: mono, utc }
     }
 }
 
@@ -576,7 +608,8 @@ struct Prepared {
 }
 
 /// What a report may change, and what it is read by.
-type Held<'a> = (&'a mut OrderTable, &'a mut Risk, &'a mut Positions, &'a [Instrument]);
+type Held<'a> =
+    (&'a mut OrderTable, &'a mut Risk, &'a mut Positions, &'a [Instrument], &'a mut OrderJournal);
 
 /// The text of a request.
 fn cl_ord_id(request: RequestId) -> ShortText {

@@ -10,6 +10,7 @@ use taut_oms::{
 use taut_types::{Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
 
 use crate::message::{OrderUpdate, UpdateKind};
+use crate::order_entry::OrderJournal;
 use crate::regions::Recorders;
 use meaning::meaning;
 
@@ -22,10 +23,13 @@ pub(crate) struct Books<'a, 'm> {
     pub(crate) risk: &'a mut Risk,
     pub(crate) positions: &'a mut Positions,
     pub(crate) instruments: &'a [Instrument],
+    pub(crate) journal: &'a mut OrderJournal,
     pub(crate) recorders: Option<&'a mut Recorders<'m>>,
     pub(crate) updates: &'a mut Vec<OrderUpdate>,
     /// When the report was received.
     pub(crate) now: Nanos,
+    /// The same in UTC.
+    pub(crate) utc: Nanos,
 }
 
 /// What a report asks for in turn.
@@ -91,6 +95,14 @@ impl Reports {
         self.statuses += u64::from(is_answer);
         let Some((request, lot)) = named.and_then(|named| Some((named, lot_of(books, named)?)))
         else {
+            let is_known = |named: &RequestId| {
+                is_resend && !is_trade(meaning.event) || books.table.knows(named.order, &exec_id)
+            };
+            if named.as_ref().is_some_and(is_known) {
+                // Of an order that was over before the gateway was started again.
+                self.repeated += 1;
+                return Outcome::default();
+            }
             // That there are no orders is an answer, too.
             let is_nothing = meaning.told == Some(OrderState::Rejected)
                 && report.mass_status.is_some_and(|mass| mass.total.unwrap_or(0) == 0);
@@ -117,7 +129,8 @@ impl Reports {
                 lot,
                 is_resend,
             };
-            outcome.asks = self.apply(books, &read, exchange_time);
+            let venue_id = report.order_id.as_bytes();
+            outcome.asks = self.apply(books, (&read, venue_id), exchange_time);
         }
         if meaning.is_strange {
             self.trouble(books, request, Trouble::UnknownCode, exec_id);
@@ -146,7 +159,7 @@ impl Reports {
         };
         let told = meaning::state_of(reject.ord_status);
         let report = Report { told, ..Report::plain(request, OrderEvent::ChangeRefused, lot) };
-        let asks = self.apply(books, &report, Nanos::ZERO);
+        let asks = self.apply(books, (&report, b""), Nanos::ZERO);
         Outcome { order: Some(request), asks, is_answer: false }
     }
 
@@ -158,7 +171,7 @@ impl Reports {
         event: OrderEvent,
     ) -> bool {
         let Some(lot) = lot_of(books, request) else { return false };
-        self.apply(books, &Report::plain(request, event, lot), Nanos::ZERO)
+        self.apply(books, (&Report::plain(request, event, lot), b""), Nanos::ZERO)
     }
 
     /// Something is wrong with an order: it is kept in mind, and its owner is told once of each
@@ -201,7 +214,12 @@ impl Reports {
     }
 
     /// Applies a report and tells what came of it; whether the venue should be asked.
-    fn apply(&mut self, books: &mut Books<'_, '_>, report: &Report, exchange_time: Nanos) -> bool {
+    fn apply(
+        &mut self,
+        books: &mut Books<'_, '_>,
+        (report, venue_id): (&Report, &[u8]),
+        exchange_time: Nanos,
+    ) -> bool {
         let Ok(change) = books.table.apply(report) else { return false };
         self.repeated += u64::from(change.is_old);
         count_exposure(books, &change);
@@ -211,6 +229,7 @@ impl Reports {
             recorders.round_trip.record(books.now.since(answered.sent_at).0.unsigned_abs());
         }
         if let Some(order) = books.table.get(change.id) {
+            books.journal.heard(books.utc, order, (report, venue_id), &change);
             for fill in change.fills.iter().flatten() {
                 let (price, lots) = (fill.price, fill.lots);
                 let kind = match fill.is_correction {
@@ -336,6 +355,12 @@ pub(crate) fn update(order: &Order, kind: UpdateKind, exchange_time: Nanos) -> O
         lots_filled: order.traded.lots,
         exchange_time,
     }
+}
+
+/// Whether something traded, or did not after all.
+const fn is_trade(event: Option<OrderEvent>) -> bool {
+    use OrderEvent as E;
+    matches!(event, Some(E::Traded | E::TradeCancelled | E::TradeCorrected))
 }
 
 /// The request of ours with this ClOrdID.

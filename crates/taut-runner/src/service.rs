@@ -5,13 +5,14 @@
 //!
 //! The process has two threads. The gateway's own does nothing but trade; the other one listens to
 //! the control socket, anchors the clock and hears signals, and asks the first between two rounds
-//! of its housekeeping. A strategy that attaches is handed the market's shared memory and rings of
+//! of its housekeeping. Where there is an order journal, a third one makes its segments. A strategy that attaches is handed the market's shared memory and rings of
 //! its own; the connection says when it is gone.
 
 mod attach;
 mod client;
 mod file;
 mod gateway;
+mod journal;
 mod listener;
 mod place;
 mod protocol;
@@ -22,6 +23,7 @@ pub use attach::{Attach, Attached};
 pub use client::{ControlClient, control_path};
 pub use file::{GATEWAY_SAMPLE, GatewayFile, SessionKeys, StrategySettings};
 pub use gateway::serve;
+pub use journal::{JournalDurability, JournalKeys};
 pub use protocol::{
     ControlReply, ControlRequest, OrderLine, PositionLine, StageLine, Status, StrategyLine,
 };

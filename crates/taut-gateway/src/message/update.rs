@@ -25,6 +25,8 @@ pub enum Refusal {
     Busy,
     /// Something is wrong with the order: it can only be cancelled.
     Quarantined,
+    /// The order journal takes nothing: what leaves must be in it.
+    Journal,
 }
 
 impl Refusal {
@@ -38,6 +40,7 @@ impl Refusal {
             Self::Unsupported => 68,
             Self::Busy => 69,
             Self::Quarantined => 70,
+            Self::Journal => 71,
         }
     }
 
@@ -50,6 +53,7 @@ impl Refusal {
             68 => Self::Unsupported,
             69 => Self::Busy,
             70 => Self::Quarantined,
+            71 => Self::Journal,
             reason => Self::Risk(RiskReject::from_code(reason)?),
         })
     }

@@ -20,8 +20,8 @@ use taut_types::{InstrumentId, Nanos, RequestId};
 use super::reconcile::{MassQuestion, Question, Reconcile};
 use super::store::Numbers;
 use super::{
-    CONNECT_TIMEOUT, FIELDS_MAX, INBOX_BYTES, MESSAGE_BYTES, OUTBOX_BYTES, OrderSession, Phase, at,
-    cl_ord_id,
+    CONNECT_TIMEOUT, FIELDS_MAX, INBOX_BYTES, MESSAGE_BYTES, OUTBOX_BYTES, OrderJournal,
+    OrderSession, Phase, at, cl_ord_id,
 };
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
@@ -64,6 +64,7 @@ impl OrderSession {
             risk: risk(config, now.mono),
             positions: positions(config),
             reports: Reports::new(),
+            journal: OrderJournal::default(),
             reconcile: Reconcile::default(),
             risk_rejects: 0,
             refused: 0,
@@ -169,13 +170,13 @@ impl OrderSession {
         recorders: &mut Recorders<'_>,
         updates: &mut Vec<OrderUpdate>,
     ) {
-        let Self { link, index, reports, table, risk, positions, instruments, reconcile, .. } =
-            self;
+        let Self { link, index, reports, table, risk, positions, instruments, .. } = self;
+        let (journal, reconcile) = (&mut self.journal, &mut self.reconcile);
         while let Some(delivery) = link.handle_bytes(now, bytes, index) {
             let Delivery { event, message, mut outbox } = delivery;
             let recorders = Some(&mut *recorders);
-            let parts = (&mut *table, &mut *risk, &mut *positions, &**instruments);
-            let mut books = Self::books(parts, recorders, &mut *updates, now.mono);
+            let parts = (&mut *table, &mut *risk, &mut *positions, &**instruments, &mut *journal);
+            let mut books = Self::books(parts, recorders, &mut *updates, now);
             match event {
                 Event::Application { sequence, poss_dup, poss_resend } => {
                     let is_resend = poss_dup || poss_resend;
@@ -231,6 +232,7 @@ impl OrderSession {
         updates: &mut Vec<OrderUpdate>,
     ) {
         let now = at(clock, clock.now());
+        self.catch_up(now.utc);
         match self.phase {
             Phase::Waiting(until) => {
                 if until <= now.mono && !self.is_leaving && self.open(io).is_err() {
@@ -355,9 +357,9 @@ impl OrderSession {
 
     /// Nobody says where an order stands.
     fn unanswered(&mut self, now: Now, request: RequestId, updates: &mut Vec<OrderUpdate>) {
-        let held = &mut self.positions;
-        let parts = (&mut self.table, &mut self.risk, held, &*self.instruments);
-        let mut books = Self::books(parts, None, updates, now.mono);
+        let (held, journal) = (&mut self.positions, &mut self.journal);
+        let parts = (&mut self.table, &mut self.risk, held, &*self.instruments, journal);
+        let mut books = Self::books(parts, None, updates, now);
         self.reports.trouble(&mut books, request, Trouble::Unanswered, ExecId::NONE);
     }
 
@@ -368,9 +370,9 @@ impl OrderSession {
         event: OrderEvent,
         updates: &mut Vec<OrderUpdate>,
     ) {
-        let held = &mut self.positions;
-        let parts = (&mut self.table, &mut self.risk, held, &*self.instruments);
-        let mut books = Self::books(parts, None, updates, now.mono);
+        let (held, journal) = (&mut self.positions, &mut self.journal);
+        let parts = (&mut self.table, &mut self.risk, held, &*self.instruments, journal);
+        let mut books = Self::books(parts, None, updates, now);
         self.reports.happened(&mut books, request, event);
     }
 

@@ -11,6 +11,7 @@ use taut_types::{Instrument, Nanos, StrategyId, UserId};
 use crate::error::RunnerError;
 use crate::reading;
 use crate::service::client::control_path;
+use crate::service::journal::JournalKeys;
 use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, RiskSettings, wait};
 
 /// A gateway's file with every key, for people to start from.
@@ -45,6 +46,9 @@ pub struct GatewayFile {
     /// How the order session is kept up.
     #[serde(default)]
     pub session: SessionKeys,
+    /// Where orders are written down; without it a gateway that is killed forgets them.
+    #[serde(default)]
+    pub journal: Option<JournalKeys>,
     /// Room for levels and orders.
     #[serde(default)]
     pub gateway: GatewaySettings,
@@ -138,7 +142,10 @@ impl GatewayFile {
         };
         let text = std::fs::read_to_string(path)
             .map_err(|error| named(&format_args!("{error}; check the path")))?;
-        let file: Self = reading::from_text(&text).map_err(|error| named(&error))?;
+        let mut file: Self = reading::from_text(&text).map_err(|error| named(&error))?;
+        if let (Some(journal), Some(folder)) = (&mut file.journal, path.parent()) {
+            journal.folder = folder.join(&journal.folder);
+        }
         file.check().map_err(|error| named(&error))?;
         Ok(file)
     }
@@ -177,6 +184,7 @@ impl GatewayFile {
             }
         }
         self.session.check()?;
+        self.journal.iter().try_for_each(JournalKeys::check)?;
         self.venue.check()
     }
 

@@ -1,5 +1,6 @@
 //! The process of a gateway: the thread that trades, and the one that listens.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddrV4;
 use std::os::fd::AsFd;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
@@ -7,10 +8,11 @@ use std::thread;
 
 use taut_fix::CompId;
 use taut_gateway::{
-    FeedInput, FeedSockets, Gateway, GatewayConfig, GatewayError, Hub, OrderFilter, Regions,
+    FeedInput, FeedSockets, Gateway, GatewayConfig, GatewayError, Hub, OrderFilter, Owner, Regions,
     SlotId, StrategyRegions,
 };
 use taut_ipc::Segment;
+use taut_journal::{Housekeeper, Journal};
 use taut_market_data::native::{NativeConfig, NativeFeed};
 use taut_oms::{KillCause, KillScope};
 use taut_ring::cell::CellWriter;
@@ -24,6 +26,7 @@ use crate::child::SharedClock;
 use crate::error::RunnerError;
 use crate::feed::{Feed, asking_socket};
 use crate::service::file::GatewayFile;
+use crate::service::journal::{JournalKeys, keep};
 use crate::service::listener::Listener;
 use crate::service::place::Place;
 use crate::service::threads::{Answer, Command, Glance};
@@ -35,13 +38,13 @@ const BUSY_ROUNDS: u32 = 256;
 /// How long the session may take to log out.
 const LOGOUT: Nanos = Nanos::from_secs(5);
 
-/// Runs a gateway until a stop signal comes or its operator ends it. `ready` is called once it can
-/// be found.
+/// Runs a gateway until a stop signal comes or its operator ends it. `tell` gets what people should
+/// know: where it can be found, and what is wrong with its journal.
 ///
 /// # Errors
 /// [`RunnerError::Settings`] before anything is opened; [`RunnerError::Run`] when it cannot be
 /// opened, or ends.
-pub fn serve(file: &GatewayFile, ready: impl FnOnce(&str)) -> Result<(), RunnerError> {
+pub fn serve(file: &GatewayFile, tell: impl Fn(&str) + Sync) -> Result<(), RunnerError> {
     file.check()?;
     let failed = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
     let segment =
@@ -64,11 +67,20 @@ pub fn serve(file: &GatewayFile, ready: impl FnOnce(&str)) -> Result<(), RunnerE
 
     let path = file.control_path();
     let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
-    let trading = Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
+    let (trading, housekeeper) =
+        Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
     let mut listener = Listener::bind(file, &path, &segment, places, &bell, (asks, answered))?;
-    ready(&format!("{}: strategies and operators meet it at {}", file.name, path.display()));
+    tell(&format!("{}: strategies and operators meet it at {}", file.name, path.display()));
     thread::scope(|scope| {
-        let trading = scope.spawn(move || trading.run());
+        let (trades, over) = mpsc::channel();
+        if let Some(housekeeper) = housekeeper {
+            let tell = &tell;
+            scope.spawn(move || keep(housekeeper, &over, tell));
+        }
+        let trading = scope.spawn(move || {
+            let _trades: Sender<()> = trades;
+            trading.run()
+        });
         let listened =
             listener.run(|| clock.set(&anchoring.renew().to_words()), || trading.is_finished());
         // Its failure is the cause, where both fail.
@@ -92,6 +104,8 @@ struct Trading<'a, 'm> {
     answers: Sender<Answer>,
     /// Logged out by then, or not at all.
     ends_by: Option<Nanos>,
+    /// When orders are cancelled whose strategies have not attached since the start.
+    orphans_due: Option<Nanos>,
 }
 
 impl<'a, 'm> Trading<'a, 'm> {
@@ -103,12 +117,12 @@ impl<'a, 'm> Trading<'a, 'm> {
         bell: &'a Doorbell,
         asked: Receiver<Command>,
         answers: Sender<Answer>,
-    ) -> Result<Self, RunnerError> {
+    ) -> Result<(Self, Option<Housekeeper>), RunnerError> {
         let (shared_clock, clock) = SharedClock::new(regions)?;
         let rings = |error| RunnerError::run("rings", error);
         let mut hub = Hub::new(regions).map_err(rings)?;
         // Above every number that a gateway started before may have used: 65,536 orders a second
-        // of each strategy since then.
+        // of each strategy since then. Those that are in a journal go on behind it.
         hub.set_first_number((taut_sys::utc().0.unsigned_abs() / 1_000_000_000) << 16);
         let mut slots = Vec::with_capacity(own.len());
         for (own, place) in own.iter().zip(places) {
@@ -119,6 +133,8 @@ impl<'a, 'm> Trading<'a, 'm> {
         }
         let wait = file.wait.unwrap_or(Wait::Block);
         let config = config(file, wait)?;
+        let journal = file.journal.as_ref().map(|journal| journal.open(&config.instruments));
+        let journal = journal.transpose()?;
         let instruments = config.instruments.clone();
         let sockets = sockets(file)?;
         let feed = NativeConfig {
@@ -131,9 +147,15 @@ impl<'a, 'm> Trading<'a, 'm> {
             .map_err(|error| RunnerError::run("[[instruments]]", error))?;
         let input = FeedInput::Datagrams(sockets);
         let orders = file.venue.orders;
-        let gateway = Gateway::new(&config, clock, input, feed, hub, regions)
+        let mut gateway = Gateway::new(&config, clock, input, feed, hub, regions)
             .map_err(|error| failed(error, orders))?;
-        Ok(Self {
+        let mut housekeeper = None;
+        if let Some(Journal { writer, housekeeper: keeper, recovered }) = journal {
+            let resumed = gateway.resume(writer, &recovered.state);
+            resumed.map_err(|error| failed(error, orders))?;
+            housekeeper = Some(keeper);
+        }
+        let trading = Self {
             wait,
             cpu: file.cpu,
             orders,
@@ -144,7 +166,13 @@ impl<'a, 'm> Trading<'a, 'm> {
             asked,
             answers,
             ends_by: None,
-        })
+            orphans_due: file
+                .journal
+                .as_ref()
+                .and_then(JournalKeys::reattach)
+                .map(|span| monotonic() + span),
+        };
+        Ok((trading, housekeeper))
     }
 
     fn run(mut self) -> Result<(), RunnerError> {
@@ -172,11 +200,30 @@ impl<'a, 'm> Trading<'a, 'm> {
             busy_rounds = 0;
             if self.gateway.housekeeping().map_err(|error| failed(error, orders))? {
                 self.shared_clock.refresh(self.gateway.clock_mut());
+                self.cancel_orphans()?;
                 if self.attend()? {
                     return Ok(());
                 }
             }
         }
+    }
+
+    /// Orders that were recovered have waited for their strategies for long enough.
+    fn cancel_orphans(&mut self) -> Result<(), RunnerError> {
+        let is_due = self.orphans_due.is_some_and(|due| monotonic() >= due);
+        if !is_due || self.gateway.counters().logged_on == 0 {
+            return Ok(());
+        }
+        self.orphans_due = None;
+        let mut owners = BTreeSet::new();
+        self.gateway.visit_orders(|order| _ = owners.insert(Owner::of(order.id)));
+        let hub = self.gateway.client();
+        let attached: Vec<Owner> = self.slots.iter().filter_map(|slot| hub.owner(*slot)).collect();
+        for owner in owners.into_iter().filter(|owner| !attached.contains(owner)) {
+            let cancelled = self.gateway.cancel_all(&owner.only(OrderFilter::ALL));
+            cancelled.map_err(|error| failed(error, self.orders))?;
+        }
+        Ok(())
     }
 
     /// Answers what the listening thread asks; whether it is over.
@@ -230,8 +277,10 @@ impl<'a, 'm> Trading<'a, 'm> {
             }
             Command::Stop => {
                 self.ends_by = Some(monotonic() + LOGOUT);
-                let cancelled = self.gateway.kill(KillScope::All, KillCause::Command);
-                done(cancelled.and_then(|_| self.gateway.logout()))
+                // Not a kill, which the next gateway would find in the journal: what leaves its
+                // session gets no order past it.
+                let cancelled = self.gateway.cancel_all(&OrderFilter::ALL);
+                done(cancelled.and_then(|()| self.gateway.logout()))
             }
         }
     }
@@ -258,13 +307,16 @@ fn config(file: &GatewayFile, wait: Wait) -> Result<GatewayConfig, RunnerError> 
         let id = CompId::new(text.as_bytes());
         id.ok_or_else(|| RunnerError::Settings(format!("'{text}' is no CompID")))
     };
+    let mut session = file.session.settings();
+    let beside_journal = || file.journal.as_ref().map(JournalKeys::session_store);
+    session.store = session.store.or_else(beside_journal);
     Ok(GatewayConfig {
         instruments: file.instruments()?,
         order_address: file.venue.orders,
         sender_comp_id: comp_id(&file.venue.sender_comp_id)?,
         target_comp_id: comp_id(&file.venue.target_comp_id)?,
         heartbeat_interval: Nanos::from_secs(file.venue.heartbeat_seconds.into()),
-        session: file.session.settings(),
+        session,
         order_capacity: file.gateway.orders,
         risk: file.risk.limits(),
         hot: wait != Wait::Block,
