@@ -391,12 +391,14 @@ fn orders_whose_strategy_does_not_come_back_are_cancelled() {
     let mut gateway = world.start_journalled();
     until("a session", DEADLINE, || world.status()["order_entry"] == true);
     let strategy = world.start_strategy_with("first", &["--rest", "3000000"]);
-    until("resting orders", DEADLINE, || world.status()["open_orders"].as_u64() > Some(5));
-    // The gateway does not hear of the strategy's end.
+    until("resting orders", DEADLINE, || world.status()["open_orders"].as_u64() > Some(20));
+    // Nothing trades while there is no gateway, which does not hear of the strategy's end.
+    signal(&venue, "-STOP");
     gateway.kill();
     drop(strategy);
     let more = "[journal]\nfolder = \"journal\"\nsegment_mb = 1\nreattach_ms = 1\n";
     let gateway = world.start_gateway_with(more);
+    signal(&venue, "-CONT");
     until("cancels of all", DEADLINE, || {
         world.count("cancels") > 0 && world.status()["open_orders"] == 0
     });

@@ -72,7 +72,7 @@ fn soak(program: &str, kills: u64, seed: u64) {
     let (mut gateways, mut strategies, mut venues) = (0, 0, 0);
     for kill in 1..=kills {
         // From 20 ms to some seconds, exponential: in the middle of a start, or of steady trade.
-        let mean_ms = random.pick(&[30.0, 100.0, 300.0]);
+        let mean_ms = random.pick(&[50.0, 300.0, 1_500.0]);
         let life = -mean_ms * (1.0 - random.f64()).ln();
         // PACE: how long they live is what is tried.
         taut_sys::sleep(Nanos::from_millis(20 + life as i64));
