@@ -729,7 +729,7 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
             self.with_client(|client, clock, known| {
                 client.market(clock, known, stamps, known.market.events());
             });
-            self.awaits_answer = self.hot && self.client.answers_later();
+            self.awaits_answer = self.client.answers_later();
         }
         self.serve_requests(io)?;
         self.feed.set_recovering(io, !self.market.is_sound())

@@ -7,7 +7,7 @@ use taut_io::Kernel;
 use taut_lat::{PathSnapshot, Snapshot, Stage};
 use taut_market_data::FeedHandler;
 use taut_oms::{Amount, PositionReport};
-use taut_sys::StopSignal;
+use taut_sys::{CpuTimes, StopSignal};
 use taut_types::Nanos;
 
 use crate::placement::Place;
@@ -25,6 +25,9 @@ pub struct Process {
     pub id: u32,
     /// Where it runs, and how it waits.
     pub place: Place,
+    /// How long it had its CPU, and how long it waited for it, from its start to the end of the
+    /// run; nothing before that, and where the system does not say.
+    pub cpu_times: Option<CpuTimes>,
 }
 
 /// Why a run ended.

@@ -8,7 +8,7 @@ use taut_lat::{PathSnapshot, Snapshot};
 use taut_ring::cell::CellWriter;
 use taut_sys::{
     Anchoring, Doorbell, MAPPING_WORDS, StopSignal, Wait, available_cpus, catch_stop_signals,
-    monotonic, process_id, stop_requests, stop_signal, utc,
+    cpu_times, monotonic, process_id, stop_requests, stop_signal, utc,
 };
 use taut_types::Nanos;
 use toml::Table;
@@ -108,6 +108,7 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
     }
     let (started_utc, started) = (utc(), monotonic());
     let end = run.watch(started, observer)?;
+    run.processes.iter_mut().for_each(|process| process.cpu_times = cpu_times(process.id));
     let elapsed = monotonic().since(started);
     let (drained, venue, holdings) = run.drain(&other)?;
     observer.finished(&run.live(started));
@@ -279,7 +280,7 @@ impl Run<'_, '_> {
         fds: &[BorrowedFd<'_>],
     ) -> Result<(), RunnerError> {
         let id = self.children.spawn(role)?;
-        self.processes.push(Process { role, id, place });
+        self.processes.push(Process { role, id, place, cpu_times: None });
         self.children.send(role, setup, fds)
     }
 

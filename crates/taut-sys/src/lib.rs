@@ -54,8 +54,8 @@ pub use multicast::interface_index;
 pub use options::{DatagramOptions, Granted, StreamOptions};
 pub use poll::{peer_is_gone, sleep, wait_readable};
 pub use process::{
-    ProcessSignal, ProcessState, parent_process_id, process_id, process_started, process_state,
-    signal_process, started_by, wake_when_parent_dies,
+    CpuTimes, ProcessSignal, ProcessState, cpu_times, parent_process_id, process_id,
+    process_started, process_state, signal_process, started_by, wake_when_parent_dies,
 };
 pub use random::random_bytes;
 pub use sched::{available_cpus, pin_to_cpu, set_batch_scheduling, set_timer_slack, yield_cpu};

@@ -1,6 +1,7 @@
 //! Processes: identity, signals, and not outliving the parent.
 
 use rustix::process::{Pid, Signal, kill_process};
+use taut_types::Nanos;
 
 use crate::error::{SysError, SysResult};
 
@@ -104,6 +105,33 @@ pub fn process_state(process: u32, started: u64) -> ProcessState {
     }
 }
 
+/// How a process shared its CPU with others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTimes {
+    /// It ran.
+    pub ran: Nanos,
+    /// It could have run, and another task did.
+    pub waited: Nanos,
+}
+
+impl CpuTimes {
+    /// Of the time that it wanted a CPU, the percentage that it waited for one.
+    #[must_use]
+    pub fn waited_percent(&self) -> f64 {
+        let wanted = self.ran + self.waited;
+        if wanted > Nanos::ZERO { 100.0 * self.waited.0 as f64 / wanted.0 as f64 } else { 0.0 }
+    }
+}
+
+/// What the first thread of a process had of its CPU since it began; `None` where the system does
+/// not say (`/proc/PID/schedstat`).
+#[must_use]
+pub fn cpu_times(process: u32) -> Option<CpuTimes> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/schedstat")).ok()?;
+    let mut fields = text.split_ascii_whitespace().map_while(|field| field.parse().ok());
+    Some(CpuTimes { ran: Nanos(fields.next()?), waited: Nanos(fields.next()?) })
+}
+
 /// State letter and start time of `/proc/PID/stat`.
 fn stat_fields(process: u32) -> Option<(u8, u64)> {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
@@ -116,6 +144,14 @@ fn stat_fields(process: u32) -> Option<(u8, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_ran_has_had_its_cpu() {
+        let times = cpu_times(process_id()).expect("schedstat");
+        assert!(times.ran > Nanos::ZERO && (0.0..100.0).contains(&times.waited_percent()));
+        assert_eq!(cpu_times(u32::MAX), None);
+        assert!(CpuTimes::default().waited_percent().abs() < f64::EPSILON);
+    }
 
     #[test]
     fn this_process_is_alive_and_was_not_started_at_another_time() {

@@ -2,12 +2,15 @@
 
 use taut_runner::service::PositionLine;
 use taut_runner::{End, Mode, Outcome, Process, Role};
-use taut_sys::StopSignal;
+use taut_sys::{StopSignal, Wait};
 
 use crate::demo::plan::Plan;
 use crate::exit::Failure;
 use crate::report::{self, Counts, Interval, Machine, Placement, Position, RunReport};
 use crate::terminal::print;
+
+/// A share of the time that shows in the percentiles of the report.
+const CPU_TAKEN_PERCENT: f64 = 0.1;
 
 /// Writes the report, prints the table and, if asked for, the JSON line.
 pub fn publish(plan: &Plan, ended: Outcome, intervals: Vec<Interval>) -> Result<(), Failure> {
@@ -52,6 +55,16 @@ fn notes(plan: &Plan, ended: &Outcome, lost: u64) -> Vec<String> {
     let mut notes = vec![plan.source.clone(), format!("market data: {}", ended.feed)];
     if lost > 0 {
         notes.push(format!("{lost} packets were lost: neither received nor covered by a snapshot"));
+    }
+    for process in ended.processes.iter().filter(|it| it.place.wait == Wait::Spin) {
+        let taken = process.cpu_times.map_or(0.0, |times| times.waited_percent());
+        if taken >= CPU_TAKEN_PERCENT {
+            notes.push(format!(
+                "other programs had the {}'s CPU for {taken:.1}% of the time: so many of its times \
+                 are theirs",
+                process.role.name()
+            ));
+        }
     }
     if !ended.drained {
         notes.push("open orders were not all answered in time".to_owned());
@@ -178,6 +191,9 @@ fn place(process: &Process, mode: Mode) -> Placement {
         process: name.to_owned(),
         cpu: process.place.cpu.to_string(),
         wait: process.place.wait.name().to_owned(),
+        waited_percent: process
+            .cpu_times
+            .map(|times| (times.waited_percent() * 10.0).round() / 10.0),
         scheduler: if process.place.batch { "SCHED_BATCH" } else { "SCHED_OTHER" }.to_owned(),
     }
 }

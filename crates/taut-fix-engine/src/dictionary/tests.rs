@@ -74,6 +74,9 @@ fn each_fault_is_named_with_its_tag() {
         // Where a count and a value are wrong, the count is told.
         ("453=1|448=a|802=2|523=s|803=x|", (R::GroupCountIncorrect, Some(802))),
         ("453=2|448=a|802=2|523=s|803=x|", (R::GroupCountIncorrect, Some(453))),
+        ("453=1|447=D|", (R::GroupOutOfOrder, Some(447))),
+        ("453=2|448=a|447=D|447=D|", (R::GroupOutOfOrder, Some(447))),
+        ("453=1|448=a|802=2|803=1|523=s|", (R::GroupOutOfOrder, Some(803))),
         ("34=3|", (R::TagOutOfOrder, Some(34))),
     ] {
         assert_eq!(wrong(&format!("35=D|{HEADER}{ORDER}{extra}")), expected, "{extra}");
@@ -94,6 +97,7 @@ fn each_check_can_be_switched_off() {
         ("167=BOO|", Rules { ranges: false, ..Rules::ALL }),
         ("38=+1|", Rules { formats: false, ..Rules::ALL }),
         ("386=3|336=1|", Rules { group_counts: false, ..Rules::ALL }),
+        ("453=1|447=D|", Rules { group_starts: false, ..Rules::ALL }),
         ("122=20240229-12:34:56|", Rules { field_order: false, ..Rules::ALL }),
     ] {
         let body = format!("35=D|{HEADER}{ORDER}{extra}");

@@ -87,6 +87,7 @@ pub struct RuleKeys {
     pub formats: Option<bool>,
     pub ranges: Option<bool>,
     pub group_counts: Option<bool>,
+    pub group_starts: Option<bool>,
 }
 
 /// When the session is open.

@@ -330,6 +330,7 @@ fn rules(keys: &RuleKeys) -> Rules {
         formats: keys.formats.unwrap_or(all.formats),
         ranges: keys.ranges.unwrap_or(all.ranges),
         group_counts: keys.group_counts.unwrap_or(all.group_counts),
+        group_starts: keys.group_starts.unwrap_or(all.group_starts),
     }
 }
 

@@ -342,6 +342,9 @@ impl Check<'_> {
                     checked.and_then(|()| self.check_entry(dictionary, group, &seen, entries));
                 entries += 1;
                 seen = Seen::new();
+                if self.rules.group_starts && slot.tag.cast_unsigned() != group.first_tag {
+                    checked = checked.and(Err(fault(RejectReason::GroupOutOfOrder, slot)));
+                }
             }
             seen.mark(index);
             let value = slot.value(self.message);

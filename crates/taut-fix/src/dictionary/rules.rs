@@ -21,6 +21,8 @@ pub struct Rules {
     pub ranges: bool,
     /// A group has as many entries as it says.
     pub group_counts: bool,
+    /// Every entry of a group starts with the group's first field.
+    pub group_starts: bool,
 }
 
 impl Rules {
@@ -34,6 +36,7 @@ impl Rules {
         formats: true,
         ranges: true,
         group_counts: true,
+        group_starts: true,
     };
 }
 

@@ -55,7 +55,8 @@ pub struct SessionConfig {
     pub logon_timeout: Nanos,
     /// How long to wait for the answer to a Logout.
     pub logout_timeout: Nanos,
-    /// How long a gap may stay open after a ResendRequest; zero is for ever.
+    /// How long a gap may stand still after a ResendRequest, 30 s unless it is said; zero is for
+    /// ever.
     pub resend_timeout: Nanos,
     /// How far a peer's SendingTime (52) may be from `Now::utc`; zero switches the check off.
     pub sending_time_tolerance: Nanos,
@@ -114,7 +115,7 @@ impl SessionConfig {
             heartbeat_interval: Nanos::from_secs(30),
             logon_timeout: Nanos::from_secs(10),
             logout_timeout: Nanos::from_secs(2),
-            resend_timeout: Nanos::ZERO,
+            resend_timeout: Nanos::from_secs(30),
             sending_time_tolerance: Nanos::from_secs(120),
             check_comp_ids: true,
             reset_on_logon: false,

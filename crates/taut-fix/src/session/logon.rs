@@ -135,10 +135,13 @@ impl<S: Store> Session<S> {
         let Some(wanted) = terms.next_expected.filter(|_| self.config.next_expected) else {
             return;
         };
-        // An acceptor's own Logon takes the next number; an initiator's was the last.
+        // An acceptor's own Logon waits in front of the resend and takes the next number, an
+        // initiator's was the last: the peer, which has a gap then, cannot count either.
         let next = self.store.next_outgoing();
+        let is_acceptor = self.config.role == Role::Acceptor;
+        let last = if is_acceptor { next } else { next.saturating_sub(1) };
         if wanted > 0 && wanted < next {
-            self.send_queue.push(QueuedMessage::Resend { next: wanted, last: next - 1 });
+            self.send_queue.push(QueuedMessage::Resend { next: wanted, last });
         }
     }
 }

@@ -5,7 +5,7 @@ use core::ops::ControlFlow;
 use crate::codec::frame::{Frame, Framed, frame_at};
 use crate::codec::index::FieldIndex;
 use crate::codec::tag;
-use crate::codec::text::{ShortText, TestReqId};
+use crate::codec::text::ShortText;
 use crate::codec::timestamp::parse_timestamp;
 use crate::dictionary::rules::Fault;
 use crate::error::RejectReason;
@@ -175,12 +175,9 @@ impl<S: Store> Session<S> {
 
     /// Whether it could: an id that cannot be repeated is refused.
     fn answer_test_request(&mut self, now: Now, message: &Message<'_>) -> bool {
-        let reason = match message.value(tag::TEST_REQ_ID).map(TestReqId::new) {
-            Some(Some(id)) => {
-                self.send_queue.push(QueuedMessage::Heartbeat(Some(id)));
-                return true;
-            }
-            Some(None) => RejectReason::ValueIncorrect,
+        let reason = match message.value(tag::TEST_REQ_ID) {
+            Some(id) if self.send_queue.push_answer(id) => return true,
+            Some(_) => RejectReason::ValueIncorrect,
             None => RejectReason::RequiredTagMissing,
         };
         self.refuse_message(now, message, reason, i32::try_from(tag::TEST_REQ_ID).ok());

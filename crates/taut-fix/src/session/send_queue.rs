@@ -7,6 +7,8 @@ use crate::session::route::Route;
 
 /// How many can wait.
 pub const QUEUE_MAX: usize = 16;
+/// The longest TestReqID (112) that is repeated.
+pub const TEST_REQ_ID_MAX: usize = 512;
 
 /// One message, or one resend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +20,8 @@ pub enum QueuedMessage {
     },
     /// Heartbeat (0), with the id of the TestRequest that it answers.
     Heartbeat(Option<TestReqId>),
+    /// Heartbeat (0), with the long id of the TestRequest that it answers: [`SendQueue::long_id`].
+    LongHeartbeat,
     /// TestRequest (1).
     TestRequest,
     /// ResendRequest (2).
@@ -86,12 +90,16 @@ pub struct SendQueue {
     slots: [Option<QueuedMessage>; QUEUE_MAX],
     first: usize,
     len: usize,
+    /// The one long id that can wait.
+    long_id: [u8; TEST_REQ_ID_MAX],
+    long_id_len: usize,
 }
 
 impl SendQueue {
     /// None.
     pub const fn new() -> Self {
-        Self { slots: [None; QUEUE_MAX], first: 0, len: 0 }
+        let long_id = [0; TEST_REQ_ID_MAX];
+        Self { slots: [None; QUEUE_MAX], first: 0, len: 0, long_id, long_id_len: 0 }
     }
 
     /// Whether none waits.
@@ -99,9 +107,30 @@ impl SendQueue {
         self.len == 0
     }
 
-    /// How many more fit.
+    /// How many more fit: none while a long id waits, so that the next one has its place.
     pub const fn free(&self) -> usize {
-        QUEUE_MAX - self.len
+        if self.long_id_len > 0 { 0 } else { QUEUE_MAX - self.len }
+    }
+
+    /// Adds the answer to a TestRequest with this id; `false`, and nothing changes, when the id is
+    /// empty or too long to be repeated.
+    pub fn push_answer(&mut self, id: &[u8]) -> bool {
+        if let Some(id) = TestReqId::new(id) {
+            return self.push(QueuedMessage::Heartbeat(Some(id)));
+        }
+        match self.long_id.get_mut(..id.len()) {
+            Some(room) if !id.is_empty() && self.long_id_len == 0 => {
+                room.copy_from_slice(id);
+                self.long_id_len = id.len();
+                self.push(QueuedMessage::LongHeartbeat)
+            }
+            _ => false,
+        }
+    }
+
+    /// The id of a [`QueuedMessage::LongHeartbeat`].
+    pub fn long_id(&self) -> &[u8] {
+        self.long_id.get(..self.long_id_len).unwrap_or_default()
     }
 
     /// Adds one; `false`, and nothing changes, when it is full.
@@ -133,8 +162,11 @@ impl SendQueue {
     }
 
     /// Drops the oldest.
-    pub const fn pop(&mut self) {
+    pub fn pop(&mut self) {
         if self.len > 0 {
+            if self.front() == Some(&QueuedMessage::LongHeartbeat) {
+                self.long_id_len = 0;
+            }
             self.first = (self.first + 1) % QUEUE_MAX;
             self.len -= 1;
         }
@@ -142,6 +174,6 @@ impl SendQueue {
 
     /// Drops all.
     pub const fn clear(&mut self) {
-        self.len = 0;
+        (self.len, self.long_id_len) = (0, 0);
     }
 }

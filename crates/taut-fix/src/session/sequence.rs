@@ -64,7 +64,25 @@ impl<S: Store> Session<S> {
                 self.gap = None;
             } else if expected > gap.asked_to && !self.held.has(expected) {
                 self.ask(now, expected, gap.highest);
+            } else if let Some(gap) = &mut self.gap {
+                // It closes: the time-out is for one that stands still.
+                gap.asked_at = now.mono;
             }
+        }
+    }
+
+    /// A gap fill led up to this number. A peer that takes EndSeqNo (16) of a part for the first
+    /// number that is not wanted stops there: the rest is asked for. One that does not sends it
+    /// twice, and the second is a duplicate.
+    #[cold]
+    pub(super) fn set_expected_by_fill(&mut self, now: Now, expected: u64) {
+        self.set_expected(now, expected);
+        if let Some(gap) = self.gap
+            && expected == gap.asked_to
+            && gap.asked_from < expected
+            && !self.held.has(expected)
+        {
+            self.ask(now, expected, gap.highest);
         }
     }
 

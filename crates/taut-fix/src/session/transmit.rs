@@ -194,6 +194,9 @@ impl<S: Store> Session<S> {
         let begin = self.outgoing.begin;
         let mut writer = self.outgoing.begin(out, msg_type(&queued, begin), &header);
         write_body(&mut writer, begin, &queued, &terms);
+        if queued == QueuedMessage::LongHeartbeat {
+            writer.bytes::<{ tag::TEST_REQ_ID }>(self.send_queue.long_id());
+        }
         if matches!(queued, QueuedMessage::Logon { .. }) {
             let sending_time = StampCache::new(self.config.precision).text(now.utc);
             let (sender, target) = (self.config.sender_comp_id, self.config.target_comp_id);
@@ -322,7 +325,7 @@ struct LogonTerms {
 const fn msg_type(queued: &QueuedMessage, begin: BeginString) -> &'static [u8] {
     match queued {
         QueuedMessage::Logon { .. } => b"A",
-        QueuedMessage::Heartbeat(_) => b"0",
+        QueuedMessage::Heartbeat(_) | QueuedMessage::LongHeartbeat => b"0",
         QueuedMessage::TestRequest => b"1",
         QueuedMessage::ResendRequest { .. } => b"2",
         QueuedMessage::Reject(_) => b"3",
@@ -342,7 +345,9 @@ fn write_body(
 ) {
     match queued {
         QueuedMessage::Logon { reset } => write_logon(writer, *reset, terms),
-        QueuedMessage::Heartbeat(None) | QueuedMessage::Resend { .. } => {}
+        QueuedMessage::Heartbeat(None)
+        | QueuedMessage::LongHeartbeat
+        | QueuedMessage::Resend { .. } => {}
         QueuedMessage::Heartbeat(Some(id)) => writer.short::<{ tag::TEST_REQ_ID }, 63>(id),
         QueuedMessage::TestRequest => writer.bytes::<{ tag::TEST_REQ_ID }>(TEST_REQ_ID),
         QueuedMessage::ResendRequest { begin, end } => {

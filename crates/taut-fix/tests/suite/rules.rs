@@ -416,11 +416,100 @@ fn the_queue_full_stops_reading_until_it_is_drained() {
 }
 
 #[test]
-fn a_test_request_id_beyond_63_bytes_is_rejected() {
-    let (answers, _) = answer_of(&from_buyer("1", 2, &format!("112={}|", "x".repeat(63))));
-    assert_eq!(answers, [format!("35=0|34=2|112={}|", "x".repeat(63))]);
-    let (answers, _) = answer_of(&from_buyer("1", 2, &format!("112={}|", "x".repeat(64))));
+fn a_test_request_id_of_512_bytes_is_repeated_and_a_longer_one_rejected() {
+    for length in [1, 63, 64, 300, 512] {
+        let id = "x".repeat(length);
+        let (answers, _) = answer_of(&from_buyer("1", 2, &format!("112={id}|")));
+        assert_eq!(answers, [format!("35=0|34=2|112={id}|")]);
+    }
+    let (answers, _) = answer_of(&from_buyer("1", 2, &format!("112={}|", "x".repeat(513))));
     assert!(answers[0].ends_with("|371=112|372=1|373=5|"));
+}
+
+#[test]
+fn test_requests_with_long_ids_are_answered_one_by_one() {
+    let mut venue = venue();
+    let ids = [300, 70, 3, 512].map(|length| "x".repeat(length));
+    let of = |(sequence, id): (u64, &String)| from_buyer("1", sequence, &format!("112={id}|"));
+    let stream: Vec<u8> = (2..).zip(&ids).flat_map(of).collect();
+    let (mut at, mut told) = (0, Vec::new());
+    while at < stream.len() {
+        at += venue.handle_bytes(now(), &stream[at..]).consumed;
+        told.extend(answers(&mut venue));
+    }
+    let expected: Vec<_> =
+        (2..).zip(&ids).map(|(sequence, id)| format!("35=0|34={sequence}|112={id}|")).collect();
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn what_789_wants_again_is_filled_up_to_the_acceptors_own_logon() {
+    let config =
+        SessionConfig { next_expected: true, reset_on_logon: false, ..config(Role::Acceptor) };
+    let mut venue = Driver::new(config);
+    venue.connect(now());
+    venue.handle_bytes(now(), &from_buyer("A", 1, "98=0|108=30|789=1|"));
+    assert_eq!(answers(&mut venue), ["35=A|34=1|98=0|108=30|789=2|"]);
+    for sequence in 2..12 {
+        venue.handle_bytes(now(), &from_buyer("1", sequence, "112=x|"));
+        assert_eq!(answers(&mut venue).len(), 1);
+    }
+    venue.transport_closed(now());
+    venue.connect(now());
+    // It has all up to 4, and we have sent 11.
+    venue.handle_bytes(now(), &from_buyer("A", 12, "98=0|108=30|789=5|"));
+    let stamp = "122=20260302-09:30:00.000";
+    assert_eq!(
+        answers(&mut venue),
+        [
+            "35=A|34=12|98=0|108=30|789=13|".to_owned(),
+            format!("35=4|34=5|43=Y|{stamp}|36=13|123=Y|")
+        ]
+    );
+}
+
+/// A venue that asks for at most this many at once, and has seen number 9 where 2 comes next.
+fn venue_with_a_gap(resend_chunk: u64) -> Driver {
+    let config = SessionConfig { resend_chunk, ..config(Role::Acceptor) };
+    let mut venue = logged_on(config);
+    venue.handle_bytes(now(), &from_buyer("0", 9, ""));
+    venue
+}
+
+#[test]
+fn a_part_that_was_filled_up_to_its_last_number_is_asked_for_again_from_there() {
+    let mut venue = venue_with_a_gap(5);
+    assert_eq!(answers(&mut venue), ["35=2|34=2|7=2|16=6|"]);
+    // To this peer 6 is where the part ends.
+    venue.handle_bytes(now(), &from_buyer("4", 2, "43=Y|36=6|123=Y|"));
+    assert_eq!(answers(&mut venue), ["35=2|34=3|7=6|16=8|"]);
+    venue.handle_bytes(now(), &from_buyer("4", 6, "43=Y|36=9|123=Y|"));
+    assert_eq!(answers(&mut venue), [""; 0]);
+    assert!(venue.take_held().is_some());
+}
+
+#[test]
+fn a_gap_that_stands_still_ends_the_session_unless_it_may_for_ever() {
+    let default = SessionConfig::new(
+        Role::Acceptor,
+        config(Role::Acceptor).begin,
+        comp_id("VENUE"),
+        comp_id("BUYER"),
+    );
+    assert_eq!(default.resend_timeout, Nanos::from_secs(30));
+    let mut venue = venue_with_a_gap(0);
+    // Each message that comes again gives it time.
+    for (second, sequence) in [(20.0, 2), (40.0, 3), (60.0, 4)] {
+        let header = HEADER.replace("52=", "43=Y|122=20260302-09:30:00.000|52=");
+        let again = message(&format!("35=0|34={sequence}|{header}|"));
+        assert_eq!(venue.handle_bytes(at(second), &again).event, None);
+        assert_ne!(venue.handle_timeout(at(second + 1.0)).map(told_of), Some(true));
+    }
+    assert_eq!(venue.handle_timeout(at(91.0)).map(told_of), Some(true));
+}
+
+fn told_of(event: Event) -> bool {
+    event == Event::Disconnect(DisconnectReason::ResendTimeout)
 }
 
 #[test]

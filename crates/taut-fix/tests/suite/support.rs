@@ -203,7 +203,7 @@ pub fn shown(bytes: &[u8]) -> String {
 
 /// All that the session wants sent, without the prefix and the sum.
 pub fn sent(session: &mut Driver, now: Now) -> Vec<String> {
-    let mut out = [0; 512];
+    let mut out = [0; 1024];
     let mut bodies = Vec::new();
     while let Some(range) = session.poll_transmit(now, &mut out) {
         bodies.push(body(&out[range]));

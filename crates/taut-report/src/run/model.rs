@@ -108,7 +108,7 @@ pub struct Interval {
 }
 
 /// Where one process (or thread) ran.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Placement {
     /// `venue`, `gateway`, `strategy`.
     pub process: String,
@@ -118,6 +118,8 @@ pub struct Placement {
     pub wait: String,
     /// The scheduling policy, such as `SCHED_OTHER`.
     pub scheduler: String,
+    /// Of the time that it wanted its CPU, the percentage that another task had it.
+    pub waited_percent: Option<f64>,
 }
 
 /// An equation that the counts of a sound run satisfy.

@@ -29,8 +29,11 @@ pub fn table(report: &RunReport) -> String {
     for (index, placed) in report.placement.iter().enumerate() {
         let heading = if index == 0 { "Placement" } else { "" };
         let cpu = if placed.cpu == "any" { "any CPU" } else { &format!("CPU {}", placed.cpu) };
-        let place =
+        let mut place =
             format!("{}: {cpu}, wait {}, {}", placed.process, placed.wait, placed.scheduler);
+        if let Some(waited) = placed.waited_percent {
+            let _ = write!(place, ", another task had its CPU {waited:.1}% of the time");
+        }
         section(&mut text, heading, &place);
     }
     section(&mut text, "Machine", &report.machine.text());

@@ -112,7 +112,7 @@ pub fn placement(report: &RunReport) -> Markup {
                     caption { "Placement" }
                     thead {
                         tr {
-                            @for head in ["process", "CPU", "wait", "scheduler"] {
+                            @for head in ["process", "CPU", "wait", "scheduler", "CPU taken by others"] {
                                 th scope="col" { (head) }
                             }
                         }
@@ -123,6 +123,11 @@ pub fn placement(report: &RunReport) -> Markup {
                                 th scope="row" { (placed.process) }
                                 @for cell in [&placed.cpu, &placed.wait, &placed.scheduler] {
                                     td { (cell) }
+                                }
+                                td {
+                                    @if let Some(waited) = placed.waited_percent {
+                                        (format!("{waited:.1}%"))
+                                    }
                                 }
                             }
                         }

@@ -135,6 +135,7 @@ fn sample_placement() -> Vec<Placement> {
             cpu: cpu.into(),
             wait: wait.into(),
             scheduler: scheduler.into(),
+            waited_percent: (process == "strategy").then_some(1.25),
         })
         .collect()
 }
