@@ -1,7 +1,7 @@
 //! A venue and a fused gateway in one thread on a clock that is turned, to be counted: `valgrind
 //! --tool=callgrind tick_cost COUNT`, twice with different counts; the difference is the market
-//! events' own, from the venue's engine to the strategy's orders and back. `tick_cost COUNT journal`
-//! has an order journal.
+//! events' own, from the venue's engine to the strategy's orders and back. `tick_cost COUNT
+//! journal` has an order journal.
 #![forbid(unsafe_code)]
 
 use taut_gateway::{FusedClient, Regions, TouchConfig, TouchStrategy};

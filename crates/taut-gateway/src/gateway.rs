@@ -1,5 +1,7 @@
 //! The gateway: requests first, then what the loop brings, orders before market data.
 
+mod operator;
+
 use std::os::fd::{AsFd, BorrowedFd};
 
 use taut_book::LevelBook;
@@ -9,7 +11,7 @@ use taut_io::{
 };
 use taut_journal::{State as RecoveredState, Writer};
 use taut_market_data::{BestPrices, FeedHandler, FeedRequest, Soundness, Source};
-use taut_oms::{KillCause, KillScope, KillSwitch, PositionReport, Reference};
+use taut_oms::{PositionReport, Reference};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Clock, DatagramInfo, SysError};
 use taut_types::{
@@ -23,7 +25,7 @@ use crate::error::GatewayError;
 use crate::feed::{Feed, FeedInput};
 use crate::market::Market;
 use crate::message::{
-    GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, Request, RequestKind, TickStamps,
+    GatewayEvent, OpenOrder, OrderUpdate, Position, Request, RequestKind, TickStamps,
 };
 use crate::observer::Observer;
 use crate::order_entry::OrderSession;
@@ -339,63 +341,6 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     pub fn logout(&mut self) -> Result<(), GatewayError> {
         self.core.orders.logout(self.events.io(), &self.core.clock);
         Ok(())
-    }
-
-    /// Lets no new order of this scope pass until [`Gateway::revive`], and cancels those that are
-    /// open. Whether that is new.
-    ///
-    /// # Errors
-    /// When they cannot be cancelled.
-    pub fn kill(&mut self, scope: KillScope, cause: KillCause) -> Result<bool, GatewayError> {
-        // Written down with the cancels: nothing is served between the two.
-        let is_new = self.core.orders.kill_switch_mut().kill(scope, cause);
-        self.cancel_what_was_killed()?;
-        Ok(is_new)
-    }
-
-    /// Lets new orders of this scope pass again; whether they did not.
-    pub fn revive(&mut self, scope: KillScope) -> bool {
-        let utc = self.core.clock.utc_at(self.core.clock.now());
-        self.core.orders.revive(utc, scope)
-    }
-
-    /// What is killed, and by what.
-    #[must_use]
-    pub fn kill_switch(&self) -> &KillSwitch {
-        self.core.orders.kill_switch()
-    }
-
-    fn cancel_what_was_killed(&mut self) -> Result<(), GatewayError> {
-        let utc = self.core.clock.utc_at(self.core.clock.now());
-        while let Some(scope) = self.core.orders.poll_killed(utc) {
-            self.cancel_all(&scope.into())?;
-        }
-        Ok(())
-    }
-
-    /// What was killed while there was no session is cancelled now that there is one.
-    #[cold]
-    fn cancel_what_stayed_killed(&mut self) -> Result<(), GatewayError> {
-        let scopes: Vec<KillScope> = self.kill_switch().latched().map(|it| it.scope).collect();
-        scopes.into_iter().try_for_each(|scope| self.cancel_all(&scope.into()))
-    }
-
-    /// Cancels the open orders that the filter means.
-    ///
-    /// # Errors
-    /// When they cannot be cancelled.
-    pub fn cancel_all(&mut self, filter: &OrderFilter) -> Result<(), GatewayError> {
-        let Core { orders, clock, updates, .. } = &mut self.core;
-        orders.cancel_all(self.events.io(), clock, filter, updates);
-        let now = self.core.clock.now();
-        self.core.tell_updates(now);
-        Ok(())
-    }
-
-    /// Shows every order that is not over.
-    pub fn visit_orders(&self, visit: impl FnMut(&OpenOrder)) {
-        let mut visit = visit;
-        self.core.orders.open_orders().for_each(|order| visit(&order));
     }
 
     /// Whether the order session ended in good order.

@@ -25,6 +25,7 @@ mod feed;
 mod fused;
 mod gateway;
 mod hub;
+mod journal;
 mod mark;
 mod market;
 mod message;

@@ -1,7 +1,6 @@
 //! Orders out and reports in: risk, FIX session, the table of orders.
 
 mod connection;
-mod journal;
 mod reconcile;
 mod recovery;
 mod store;
@@ -25,13 +24,13 @@ use taut_types::{
 };
 
 use crate::config::SessionSettings;
+use crate::journal::OrderJournal;
 use crate::message::{
     OpenOrder, OrderFilter, OrderUpdate, Position, Refusal, Request, RequestKind, UpdateKind,
 };
 use crate::owner::Owner;
 use crate::regions::Recorders;
 use crate::reports::{Books, Reports, update};
-pub(crate) use journal::OrderJournal;
 use reconcile::Reconcile;
 use store::Numbers;
 
@@ -314,8 +313,9 @@ impl OrderSession {
         let _ = self.prepare(clock, clock.now(), (id, 0), &terms, reference, true);
     }
 
-    /// Checks an order, writes it down, and leaves its message in the outbox. A rehearsal leaves nothing there and
-    /// counts nothing; it is this very code that it keeps in the caches, so there is one copy.
+    /// Checks an order, writes it down, and leaves its message in the outbox. A rehearsal leaves
+    /// nothing there and counts nothing; it is this very code that it keeps in the caches, so there
+    /// is one copy.
     #[inline(never)]
     fn prepare(
         &mut self,

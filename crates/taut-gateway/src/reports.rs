@@ -9,8 +9,8 @@ use taut_oms::{
 };
 use taut_types::{Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
 
+use crate::journal::OrderJournal;
 use crate::message::{OrderUpdate, UpdateKind};
-use crate::order_entry::OrderJournal;
 use crate::regions::Recorders;
 use meaning::meaning;
 

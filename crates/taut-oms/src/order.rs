@@ -95,8 +95,8 @@ impl Order {
         }
     }
 
-    /// An order out of a journal: `filled` lots of it traded, for `worth` price times lots. While no
-    /// version of it was accepted, nobody knows what became of it.
+    /// An order out of a journal: `filled` lots of it traded, for `worth` price times lots. While
+    /// no version of it was accepted, nobody knows what became of it.
     #[must_use]
     pub fn recovered(
         id: ClientOrderId,

@@ -5,8 +5,9 @@
 //!
 //! The process has two threads. The gateway's own does nothing but trade; the other one listens to
 //! the control socket, anchors the clock and hears signals, and asks the first between two rounds
-//! of its housekeeping. Where there is an order journal, a third one makes its segments. A strategy that attaches is handed the market's shared memory and rings of
-//! its own; the connection says when it is gone.
+//! of its housekeeping. Where there is an order journal, a third one makes its segments. A strategy
+//! that attaches is handed the market's shared memory and rings of its own; the connection says
+//! when it is gone.
 
 mod attach;
 mod client;

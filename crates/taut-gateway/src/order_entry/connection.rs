@@ -20,11 +20,12 @@ use taut_types::{InstrumentId, Nanos, RequestId};
 use super::reconcile::{MassQuestion, Question, Reconcile};
 use super::store::Numbers;
 use super::{
-    CONNECT_TIMEOUT, FIELDS_MAX, INBOX_BYTES, MESSAGE_BYTES, OUTBOX_BYTES, OrderJournal,
-    OrderSession, Phase, at, cl_ord_id,
+    CONNECT_TIMEOUT, FIELDS_MAX, INBOX_BYTES, MESSAGE_BYTES, OUTBOX_BYTES, OrderSession, Phase, at,
+    cl_ord_id,
 };
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
+use crate::journal::OrderJournal;
 use crate::message::OrderUpdate;
 use crate::regions::Recorders;
 use crate::reports::{Books, Outcome, Reports};

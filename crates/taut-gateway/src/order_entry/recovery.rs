@@ -1,17 +1,17 @@
-//! A gateway takes up what its journal recovered, before it connects to the venue.
+//! The session's journal: a gateway takes up what it recovered, before it connects to the venue.
 //!
 //! Orders stand as after a disconnect: requests without an answer are lost, and after the logon the
 //! venue is asked about every order. What is killed stays killed.
 
 use taut_journal::{Asked, LOT_VALUE, OpenOrder, State, Writer};
 use taut_oms::{
-    Amount, ExecId, Latched, Order, PositionKey, RequestKind, RiskInstrument, TableError,
+    Amount, ExecId, KillScope, Latched, Order, PositionKey, RequestKind, RiskInstrument, TableError,
 };
-use taut_types::{Lots, Nanos, Price};
+use taut_types::{Lots, Nanos, OrderTerms, Price};
 
 use super::OrderSession;
-use super::journal::OrderJournal;
 use crate::error::GatewayError;
+use crate::journal::OrderJournal;
 
 const INSTRUMENTS: GatewayError =
     GatewayError::Journal("it has orders or positions in an instrument that the settings lack");
@@ -85,5 +85,46 @@ impl OrderSession {
         }
         self.risk.restore(order.id, &order.terms, order.lots_open_max());
         self.table.adopt(order).map_err(|_: TableError| ORDERS)
+    }
+}
+
+impl OrderSession {
+    /// What is not in the journal and should be.
+    pub(crate) fn journal_missed(&self) -> u64 {
+        self.journal.missed()
+    }
+
+    /// Writes down anew what the journal could not take when it happened.
+    pub(super) fn catch_up(&mut self, utc: Nanos) {
+        let Self { journal, table, positions, instruments, .. } = self;
+        journal.catch_up(utc, table, |order| {
+            let OrderTerms { instrument, account, .. } = order.terms;
+            let (user, strategy) = (order.id.user(), order.id.strategy());
+            let key = PositionKey { account, user, strategy, instrument };
+            let of = RiskInstrument::of(instruments.get(instrument.0 as usize)?)?;
+            Some((key, positions.get(key)?.rescaled(of.lot_value, LOT_VALUE)))
+        });
+    }
+
+    /// Lets a scope trade again; whether it did not.
+    pub(crate) fn revive(&mut self, utc: Nanos, scope: KillScope) -> bool {
+        if let Some(latched) = self.latched(scope) {
+            self.journal.note_kill(utc, latched, false);
+        }
+        self.risk.kill_switch_mut().revive(scope)
+    }
+
+    /// A scope that was stopped since the last call: it is written down, and its open orders are to
+    /// be cancelled.
+    pub(crate) fn poll_killed(&mut self, utc: Nanos) -> Option<KillScope> {
+        let scope = self.risk.kill_switch_mut().poll_killed()?;
+        if let Some(latched) = self.latched(scope) {
+            self.journal.note_kill(utc, latched, true);
+        }
+        Some(scope)
+    }
+
+    fn latched(&self, scope: KillScope) -> Option<Latched> {
+        self.kill_switch().latched().find(|latched| latched.scope == scope)
     }
 }

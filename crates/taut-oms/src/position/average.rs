@@ -45,8 +45,8 @@ impl Position {
         }
     }
 
-    /// The same position, whose amounts were counted for lots of `from` (their quantity at 1e-9, above
-    /// 0), with lots of `to`: within 1e-18, and exact where `from` divides `to`.
+    /// The same position, whose amounts were counted for lots of `from` (their quantity at 1e-9,
+    /// above 0), with lots of `to`: within 1e-18, and exact where `from` divides `to`.
     #[must_use]
     pub fn rescaled(self, from: i64, to: i64) -> Self {
         let (from, to) = (i128::from(from.max(1)), i128::from(to));

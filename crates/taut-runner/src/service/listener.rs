@@ -27,6 +27,8 @@ use crate::service::threads::{Answer, Command, Glance};
 const LOOK: Nanos = Nanos::from_millis(100);
 /// How long the trading thread may take with an answer.
 const ANSWER: Duration = Duration::from_secs(2);
+/// How often a place is asked for that is not free yet: about a millisecond each.
+const ATTEMPTS: u32 = 50;
 /// Connections at one time, beside those of strategies.
 const CONNECTIONS_MAX: usize = 64;
 /// Lines of a reply: they fit a message.
@@ -103,8 +105,12 @@ impl<'a> Listener<'a> {
             // A signal ends the wait, and is looked at.
             let _ = wait_readable(&fds, Some(LOOK));
             self.accept().map_err(|error| RunnerError::run("control socket", error))?;
-            for at in (0..self.connections.len()).rev() {
-                if !self.listen_to(at) {
+            // The oldest first: the end of a strategy is seen before it attaches anew.
+            let mut at = 0;
+            while at < self.connections.len() {
+                if self.listen_to(at) {
+                    at += 1;
+                } else {
                     self.hang_up(at);
                 }
             }
@@ -231,7 +237,15 @@ impl<'a> Listener<'a> {
         let vacant = self.places.iter().position(|place| place.strategy.is_none());
         let count = self.places.len();
         let vacant = vacant.ok_or_else(|| format!("all {count} places are taken"))?;
-        if !matches!(self.ask(Command::Attach(vacant, owner))?, Answer::Done(true)) {
+        // One that has just left the place has its orders cancelled first, in the next turn.
+        let mut attempts = 0..ATTEMPTS;
+        let is_attached = loop {
+            let answer = self.ask(Command::Attach(vacant, owner))?;
+            if matches!(answer, Answer::Done(true)) || attempts.next().is_none() {
+                break matches!(answer, Answer::Done(true));
+            }
+        };
+        if !is_attached {
             return Err(format!("the orders that '{name}' left are being cancelled; try again"));
         }
         let place = self.places.get_mut(vacant).ok_or("the place is gone")?;

@@ -1,11 +1,11 @@
 //! The order journal: a request is written down before it leaves, a report when it is heard.
 
-use taut_journal::{Asked, Entry, Fill, LOT_VALUE, OrderRecord, VenueId, Writer};
+use taut_journal::{Asked, Entry, Fill, OrderRecord, VenueId, Writer};
 use taut_oms::{
-    Change, ExecId, KillScope, Latched, Order, OrderEvent, OrderState, PositionKey, Report,
-    RequestKind, RiskInstrument, Traded, Trouble,
+    Change, ExecId, Latched, Order, OrderEvent, OrderState, OrderTable, Position, PositionKey,
+    Report, RequestKind, Traded, Trouble,
 };
-use taut_types::{ClientOrderId, Lots, Nanos, OrderTerms, RequestId};
+use taut_types::{ClientOrderId, Lots, Nanos, RequestId};
 
 use crate::message::Refusal;
 
@@ -22,18 +22,18 @@ pub(crate) struct OrderJournal {
 const BEHIND_MAX: usize = 4_096;
 
 impl OrderJournal {
-    pub(super) fn new(writer: Writer) -> Self {
+    pub(crate) fn new(writer: Writer) -> Self {
         Self { writer: Some(writer), missed: 0, behind: Vec::with_capacity(BEHIND_MAX) }
     }
 
     /// What is not in the journal and should be: reports, and requests that left all the same.
-    pub(super) fn missed(&self) -> u64 {
+    pub(crate) fn missed(&self) -> u64 {
         self.missed + self.writer.as_ref().map_or(0, Writer::unjournalled)
     }
 
     /// A request is about to leave; it must not when it is refused.
     #[inline]
-    pub(super) fn admit(
+    pub(crate) fn admit(
         &mut self,
         utc: Nanos,
         order: ClientOrderId,
@@ -57,14 +57,14 @@ impl OrderJournal {
 
     /// Something happened.
     #[inline]
-    pub(super) fn note(&mut self, utc: Nanos, entry: impl FnOnce() -> Entry) {
+    pub(crate) fn note(&mut self, utc: Nanos, entry: impl FnOnce() -> Entry) {
         if let Some(writer) = &mut self.writer {
             self.missed += u64::from(writer.append(utc, &entry()).is_err());
         }
     }
 
     /// A scope is stopped, or trades again.
-    pub(super) fn note_kill(&mut self, utc: Nanos, latched: Latched, is_latched: bool) {
+    pub(crate) fn note_kill(&mut self, utc: Nanos, latched: Latched, is_latched: bool) {
         self.note(utc, || Entry::KillSwitch { word: latched.to_word(), is_latched });
     }
 
@@ -121,6 +121,34 @@ impl OrderJournal {
                 }
                 _ => {}
             },
+        }
+    }
+
+    /// Writes down anew what it could not take when it happened, as it stands now; `held` is what
+    /// the owner of an order holds.
+    pub(crate) fn catch_up(
+        &mut self,
+        utc: Nanos,
+        table: &OrderTable,
+        held: impl Fn(&Order) -> Option<(PositionKey, Position)>,
+    ) {
+        while let Some(id) = self.behind.last().copied() {
+            let missed = self.missed;
+            if let Some(order) = table.get(id) {
+                match order.state.is_done() {
+                    true => self.note(utc, || Entry::Expired { order: id }),
+                    false => self.note_order(utc, order, b""),
+                }
+                if let Some((key, position)) = held(order) {
+                    self.note(utc, || Entry::Position(key, position));
+                }
+            }
+            if self.missed != missed {
+                // There is no room yet: that was no miss of something new.
+                self.missed = missed;
+                return;
+            }
+            self.behind.pop();
         }
     }
 
@@ -199,60 +227,4 @@ fn journalled(fill: &taut_oms::Fill, name: &ExecId) -> Fill {
     let taut_oms::Fill { order, instrument, account, side, price, lots, .. } = *fill;
     let exec_id = if name.is_none() { VenueId::NONE } else { VenueId::new(name.as_bytes()) };
     Fill { order, instrument, account, side, price, lots, exec_id }
-}
-
-impl super::OrderSession {
-    /// What is not in the journal and should be.
-    pub(crate) fn journal_missed(&self) -> u64 {
-        self.journal.missed()
-    }
-
-    /// Writes down anew what the journal could not take when it happened, as it stands now.
-    pub(super) fn catch_up(&mut self, utc: Nanos) {
-        while let Some(id) = self.journal.behind.last().copied() {
-            let missed = self.journal.missed;
-            if let Some(order) = self.table.get(id) {
-                match order.state.is_done() {
-                    true => self.journal.note(utc, || Entry::Expired { order: id }),
-                    false => self.journal.note_order(utc, order, b""),
-                }
-                let OrderTerms { instrument, account, .. } = order.terms;
-                let (user, strategy) = (id.user(), id.strategy());
-                let key = PositionKey { account, user, strategy, instrument };
-                let of = self.instruments.get(instrument.0 as usize).and_then(RiskInstrument::of);
-                if let Some((held, of)) = self.positions.get(key).zip(of) {
-                    let held = held.rescaled(of.lot_value, LOT_VALUE);
-                    self.journal.note(utc, || Entry::Position(key, held));
-                }
-            }
-            if self.journal.missed != missed {
-                // There is no room yet: that was no miss of something new.
-                self.journal.missed = missed;
-                return;
-            }
-            self.journal.behind.pop();
-        }
-    }
-
-    /// Lets a scope trade again; whether it did not.
-    pub(crate) fn revive(&mut self, utc: Nanos, scope: KillScope) -> bool {
-        if let Some(latched) = self.latched(scope) {
-            self.journal.note_kill(utc, latched, false);
-        }
-        self.risk.kill_switch_mut().revive(scope)
-    }
-
-    /// A scope that was stopped since the last call: it is written down, and its open orders are to
-    /// be cancelled.
-    pub(crate) fn poll_killed(&mut self, utc: Nanos) -> Option<KillScope> {
-        let scope = self.risk.kill_switch_mut().poll_killed()?;
-        if let Some(latched) = self.latched(scope) {
-            self.journal.note_kill(utc, latched, true);
-        }
-        Some(scope)
-    }
-
-    fn latched(&self, scope: KillScope) -> Option<Latched> {
-        self.kill_switch().latched().find(|latched| latched.scope == scope)
-    }
 }

@@ -1,0 +1,70 @@
+//! What an operator has a gateway do: kill, revive, cancel, look at the orders.
+
+use taut_io::Kernel;
+use taut_market_data::FeedHandler;
+use taut_oms::{KillCause, KillScope, KillSwitch};
+
+use super::{Core, Gateway};
+use crate::client::Client;
+use crate::error::GatewayError;
+use crate::message::{OpenOrder, OrderFilter};
+use crate::observer::Observer;
+
+impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'_, C, F, K, O> {
+    /// Lets no new order of this scope pass until [`Gateway::revive`], and cancels those that are
+    /// open. Whether that is new.
+    ///
+    /// # Errors
+    /// When they cannot be cancelled.
+    pub fn kill(&mut self, scope: KillScope, cause: KillCause) -> Result<bool, GatewayError> {
+        // Written down with the cancels: nothing is served between the two.
+        let is_new = self.core.orders.kill_switch_mut().kill(scope, cause);
+        self.cancel_what_was_killed()?;
+        Ok(is_new)
+    }
+
+    /// Lets new orders of this scope pass again; whether they did not.
+    pub fn revive(&mut self, scope: KillScope) -> bool {
+        let utc = self.core.clock.utc_at(self.core.clock.now());
+        self.core.orders.revive(utc, scope)
+    }
+
+    /// What is killed, and by what.
+    #[must_use]
+    pub fn kill_switch(&self) -> &KillSwitch {
+        self.core.orders.kill_switch()
+    }
+
+    pub(super) fn cancel_what_was_killed(&mut self) -> Result<(), GatewayError> {
+        let utc = self.core.clock.utc_at(self.core.clock.now());
+        while let Some(scope) = self.core.orders.poll_killed(utc) {
+            self.cancel_all(&scope.into())?;
+        }
+        Ok(())
+    }
+
+    /// What was killed while there was no session is cancelled now that there is one.
+    #[cold]
+    pub(super) fn cancel_what_stayed_killed(&mut self) -> Result<(), GatewayError> {
+        let scopes: Vec<KillScope> = self.kill_switch().latched().map(|it| it.scope).collect();
+        scopes.into_iter().try_for_each(|scope| self.cancel_all(&scope.into()))
+    }
+
+    /// Cancels the open orders that the filter means.
+    ///
+    /// # Errors
+    /// When they cannot be cancelled.
+    pub fn cancel_all(&mut self, filter: &OrderFilter) -> Result<(), GatewayError> {
+        let Core { orders, clock, updates, .. } = &mut self.core;
+        orders.cancel_all(self.events.io(), clock, filter, updates);
+        let now = self.core.clock.now();
+        self.core.tell_updates(now);
+        Ok(())
+    }
+
+    /// Shows every order that is not over.
+    pub fn visit_orders(&self, visit: impl FnMut(&OpenOrder)) {
+        let mut visit = visit;
+        self.core.orders.open_orders().for_each(|order| visit(&order));
+    }
+}
