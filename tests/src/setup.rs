@@ -56,7 +56,7 @@ pub fn gateway_config(at: VenueAddresses) -> GatewayConfig {
         heartbeat_interval: Nanos::from_secs(5),
         session: taut_gateway::SessionSettings::default(),
         order_capacity: 1 << 16,
-        risk: GatewayConfig::default_risk(),
+        risk: GatewayConfig::default_risk().into(),
         hot: true,
         keeps_warm: true,
     }

@@ -9,6 +9,7 @@
 mod bench;
 mod book;
 mod channel;
+mod config_file;
 mod demo;
 mod engine;
 mod event_loop;

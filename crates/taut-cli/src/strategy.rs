@@ -6,9 +6,9 @@ use taut_runner::service::Attach;
 use taut_sys::Wait;
 use taut_types::{Lots, Nanos};
 
+use crate::config_file::failure;
 use crate::demo::{WAITS, one_of};
 use crate::exit::Failure;
-use crate::gateway::failure;
 use crate::terminal;
 
 /// Attach one of taut's own strategies to a running gateway.

@@ -195,6 +195,35 @@ fn wrong_use_ends_with_code_2_and_says_what_was_meant() {
 }
 
 #[test]
+fn a_message_over_fixt_is_held_against_two_dictionaries() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // The transport has no order, the application no header and no trailer.
+    let replace = |text: &str, from: &str, to: &str, by: &str| {
+        let (before, rest) = text.split_once(from).expect("its start");
+        format!("{before}{by}{}", rest.split_once(to).expect("its end").1)
+    };
+    let transport = replace(DIALECT, "<message name='Order'", "</message>", "");
+    let application = replace(DIALECT, "<header>", "</header>", "<header/>");
+    let application = replace(&application, "<trailer>", "</trailer>", "<trailer/>");
+    let transport = write(folder.path(), "FIXT11.xml", &transport);
+    let application = write(folder.path(), "FIX50.xml", &application);
+    let body = "35=D\x0134=2\x0149=X\x0152=20240229-12:34:56\x0156=Y\x0111=one\x01";
+    let message = format!("8=FIXT.1.1\x019={}\x01{body}", body.len());
+    let sum = message.bytes().fold(0u8, u8::wrapping_add);
+    let file = write(folder.path(), "message", &format!("{message}10={sum:03}\x01"));
+    let check = |both: bool| {
+        let mut command = taut(&["check", "--dictionary"]);
+        command.arg(&application).arg(&file);
+        if both {
+            command.arg("--transport-dictionary").arg(&transport);
+        }
+        text(&command.run().stdout)
+    };
+    assert!(check(false).contains("1 of them wrong"));
+    assert_eq!(check(true).trim(), "1 messages, 0 of them wrong");
+}
+
+#[test]
 fn a_second_acceptor_is_told_what_is_in_use() {
     let folder = tempfile::tempdir().expect("a folder");
     let [one, two] = ["one", "two"].map(|store| {

@@ -118,26 +118,30 @@ impl World {
         venue
     }
 
-    fn start_gateway(&self) -> Process {
-        self.start_gateway_with("")
-    }
-
     /// With its journal, in small segments, beside its file.
     fn start_journalled(&self) -> Process {
         self.start_gateway_with("[journal]\nfolder = \"journal\"\nsegment_mb = 1\n")
     }
 
-    fn start_gateway_with(&self, more: &str) -> Process {
-        let file = self.path("gateway.toml");
+    /// Writes the gateway's settings: two strategies, and what else a test says.
+    fn write_settings(&self, more: &str) {
         let settings = format!(
-            "name = \"own\"\ncontrol = \"{}\"\nwait = \"block\"\n[venue]\n{}\
+            "name = \"own\"\ncontrol = \"control\"\nwait = \"block\"\n[venue]\n{}\
              target_comp_id = \"VENUE\"\n{INSTRUMENTS}\
              [[strategies]]\nname = \"first\"\nnumber = 1\n\
              [[strategies]]\nname = \"second\"\nnumber = 2\n{more}",
-            self.control(),
             self.lines()
         );
-        std::fs::write(&file, settings).expect("a file");
+        std::fs::write(self.path("gateway.toml"), settings).expect("a file");
+    }
+
+    fn start_gateway(&self) -> Process {
+        self.start_gateway_with("")
+    }
+
+    fn start_gateway_with(&self, more: &str) -> Process {
+        self.write_settings(more);
+        let file = self.path("gateway.toml");
         let mut gateway = Process::start(taut().args(["gateway", "--config"]).arg(&file));
         gateway.stderr_line("a gateway that can be found", |line| {
             line.contains("meet it at").then_some(())
@@ -197,9 +201,9 @@ fn interrupt(program: &Process) {
     signal(program, "-INT");
 }
 
-fn signal(program: &Process, signal: &str) {
+fn signal(program: &Process, name: &str) {
     let id = program.id().to_string();
-    let sent = Command::new("kill").args([signal, &id]).status().expect("kill runs");
+    let sent = Command::new("kill").args([name, &id]).status().expect("kill runs");
     assert!(sent.success());
 }
 
@@ -403,4 +407,115 @@ fn orders_whose_strategy_does_not_come_back_are_cancelled() {
         world.count("cancels") > 0 && world.status()["open_orders"] == 0
     });
     drop((gateway, venue));
+}
+
+#[test]
+fn limits_change_while_orders_go_on_all_of_them_or_none() {
+    let world = World::new();
+    let venue = world.start_venue();
+    let limits = "[[users]]\nname = \"alice\"\nid = 0\nthrottle = { orders_per_second = 100000 }\n\
+                  [risk]\nlast_trade_collar_ppm = 900000\nloss_max = 1000000\n";
+    let mut gateway = world.start_gateway_with(limits);
+    until("a session and sound books", DEADLINE, || {
+        let status = world.status();
+        status["order_entry"] == true && status["books_sound"] == true
+    });
+    // Orders pass once there was a trade to compare them with.
+    let strategy = world.start_strategy("first");
+    world.until_orders("orders within the limits", 20);
+    let lines = world.ask(&["limits"]);
+    let line = |scope: &str, limit: &str| {
+        let lines = lines.as_array().expect("limits");
+        let found = lines.iter().find(|line| line["scope"] == scope && line["limit"] == limit);
+        found.unwrap_or_else(|| panic!("{scope} {limit}: {lines:?}")).clone()
+    };
+    assert_eq!(line("account", "loss")["max"], "1000000");
+    assert_eq!(line("user", "open orders")["name"], "alice");
+    assert_eq!(line("strategy", "open orders")["max"], "1000");
+    assert_eq!(line("gateway", "orders at once")["max"], "1000, 100000 a second");
+
+    // Smaller ones hold at once, by command and by signal.
+    world.write_settings(&format!("{limits}lots_max = 0\n"));
+    let told = world.ask(&["reload"]);
+    assert_eq!(told["changes"], serde_json::json!(["risk.lots_max: 1000 -> 0"]));
+    let (sent, refused) = (world.count("orders"), world.count("risk_rejects"));
+    until("refused orders", DEADLINE, || world.count("risk_rejects") > refused + 5);
+    assert_eq!(world.count("orders"), sent);
+    world.write_settings(limits);
+    signal(&gateway, "-HUP");
+    gateway.stderr_line("a reload", |line| line.contains("risk.lots_max: 0 -> 1000").then_some(()));
+    world.until_orders("orders within the wider limits", 20);
+
+    // What cannot change is named, and nothing is taken; the same for what is wrong.
+    let control = world.control();
+    for (more, words) in [
+        ("lots_max = 0\n[session]\nrequest_timeout_ms = 7\n", "session.request_timeout_ms cannot"),
+        ("lots_max = 0\ncollar_pmm = 7\n", "did you mean `collar_ppm`?"),
+    ] {
+        world.write_settings(&format!("{limits}{more}"));
+        let said = run(&["gateway", "reload", "--gateway", &control]);
+        assert_eq!(said.status.code(), Some(1));
+        assert!(text(&said.stderr).contains(words), "{}", text(&said.stderr));
+        world.until_orders("orders within the limits that hold on", 10);
+    }
+    gateway.stderr_line("that nothing was taken", |line| {
+        line.contains("nothing was taken").then_some(())
+    });
+
+    interrupt(&strategy);
+    assert!(strategy.finish().status.success());
+    world.ask(&["stop"]);
+    assert!(gateway.finish().status.success());
+    interrupt(&venue);
+    assert!(venue.finish().status.success());
+}
+
+#[test]
+fn a_secret_is_on_the_wire_and_nowhere_else() {
+    use std::io::Read;
+    use std::os::unix::fs::PermissionsExt;
+    const SECRET: &str = "hunter2-of-the-venue";
+    let world = World::new();
+    let listener = std::net::TcpListener::bind(world.orders).expect("the venue's address");
+    let secret = world.path("secret");
+    std::fs::write(&secret, format!("{SECRET}\n")).expect("a file");
+    let set_mode = |mode| {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(&secret, permissions).expect("its mode");
+    };
+    let place =
+        |place: &str| format!("[session.credentials]\nusername = \"me\"\npassword = {place}\n");
+    let file = world.path("gateway.toml");
+    let file = file.to_str().expect("a path");
+    let mut said = String::new();
+    let mut check = |mode, at: &str, words: &str| {
+        set_mode(mode);
+        world.write_settings(&place(at));
+        let checked = taut().args(["gateway", "check", file]).env("OWN", SECRET).output();
+        let checked = checked.expect("it runs");
+        said += &(text(&checked.stdout) + &text(&checked.stderr));
+        assert!(said.contains(words), "{at}: {said}");
+        assert_eq!(checked.status.success(), words.contains("secret in"), "{at}: {said}");
+    };
+    check(0o644, "{ file = \"secret\" }", "mode 0644");
+    check(0o600, &format!("\"{SECRET}\""), "a secret does not stand in this file");
+    check(0o600, "{ env = \"NOT_SET_HERE\" }", "NOT_SET_HERE");
+    check(0o600, "{ env = \"OWN\" }", "secret in environment variable OWN");
+    check(0o600, "{ file = \"secret\" }", "secret in file");
+
+    let gateway = world.start_gateway_with(&place("{ file = \"secret\" }"));
+    let (mut line, _) = listener.accept().expect("a connection");
+    line.set_read_timeout(Some(DEADLINE)).expect("a bound");
+    let mut logon = [0; 1_024];
+    let length = line.read(&mut logon).expect("a Logon");
+    let logon = text(&logon[..length]);
+    assert!(logon.contains(&format!("\u{1}553=me\u{1}554={SECRET}\u{1}")), "{logon}");
+    for verb in ["status", "orders", "positions", "limits", "reload"] {
+        said += &world.ask(&[verb]).to_string();
+    }
+    drop(line);
+    world.ask(&["stop"]);
+    let ended = gateway.finish();
+    said += &(text(&ended.stdout) + &text(&ended.stderr));
+    assert!(!said.contains(SECRET), "{said}");
 }

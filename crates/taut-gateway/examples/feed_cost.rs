@@ -69,7 +69,7 @@ fn open<'m>(regions: &Regions<'m>, order_address: SocketAddrV4) -> Counted<'m> {
         heartbeat_interval: Nanos::from_secs(5),
         session: taut_gateway::SessionSettings::default(),
         order_capacity: 1 << 10,
-        risk: GatewayConfig::default_risk(),
+        risk: GatewayConfig::default_risk().into(),
         hot: true,
         keeps_warm: true,
     };

@@ -4,8 +4,11 @@ use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
 use taut_fix::CompId;
-use taut_oms::{Rate, UniformLimits};
+use taut_fix_engine::Credentials;
+use taut_oms::{Rate, RiskLimits, RiskSizes, UniformLimits};
 use taut_types::{Instrument, Lots, Nanos};
+
+use crate::accounts::Accounts;
 
 /// A gateway's settings.
 #[derive(Clone, Debug)]
@@ -22,8 +25,8 @@ pub struct GatewayConfig {
     pub heartbeat_interval: Nanos,
     /// Orders that are remembered; a place is taken again when its order is done.
     pub order_capacity: usize,
-    /// Pre-trade limits.
-    pub risk: UniformLimits,
+    /// Pre-trade limits, and the accounts that they are for.
+    pub risk: RiskConfig,
     /// How the order session is kept up.
     pub session: SessionSettings,
     /// Sockets are polled by receiving, without asking what is ready: for a gateway that does not
@@ -34,9 +37,66 @@ pub struct GatewayConfig {
     pub keeps_warm: bool,
 }
 
+/// Pre-trade limits, and the accounts that they are for.
+#[derive(Clone, Debug)]
+pub enum RiskConfig {
+    /// The same for everybody and everything, with one account that the venue is not told.
+    Uniform(UniformLimits),
+    /// Of each user, account, strategy and instrument.
+    Each {
+        /// Who may trade what.
+        rules: RiskRules,
+        /// The accounts' names at the venue.
+        accounts: Accounts,
+    },
+}
+
+/// Who may trade what, within which limits: what can change while a gateway runs.
+#[derive(Clone, Debug)]
+pub struct RiskRules {
+    /// The limits; their sizes stay what they are.
+    pub limits: RiskLimits,
+    /// By instrument, the group that it belongs to in permissions; 0 where nothing is said.
+    pub groups: Vec<u8>,
+}
+
+impl From<UniformLimits> for RiskConfig {
+    fn from(limits: UniformLimits) -> Self {
+        Self::Uniform(limits)
+    }
+}
+
+impl RiskConfig {
+    /// The limits of a gateway of so many instruments.
+    pub(crate) fn limits(&self, instruments: usize) -> RiskLimits {
+        match self {
+            Self::Uniform(limits) => {
+                limits.limits(RiskSizes { instruments, accounts: 1, users: 256, strategies: 256 })
+            }
+            Self::Each { rules, .. } => rules.limits.clone(),
+        }
+    }
+
+    pub(crate) fn groups(&self) -> &[u8] {
+        match self {
+            Self::Uniform(_) => &[],
+            Self::Each { rules, .. } => &rules.groups,
+        }
+    }
+
+    pub(crate) fn accounts(&self) -> Accounts {
+        match self {
+            Self::Uniform(_) => Accounts::default(),
+            Self::Each { accounts, .. } => accounts.clone(),
+        }
+    }
+}
+
 /// How the order session is kept up.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct SessionSettings {
+    /// What our Logon carries beyond the session's own fields.
+    pub credentials: Option<Credentials>,
     /// The file of the session's numbers. Without one they are in memory, and a gateway that is
     /// started again asks for new ones.
     pub store: Option<PathBuf>,
@@ -55,6 +115,7 @@ pub struct SessionSettings {
 impl Default for SessionSettings {
     fn default() -> Self {
         Self {
+            credentials: None,
             store: None,
             reset_on_logon: false,
             waits_for_venue: false,

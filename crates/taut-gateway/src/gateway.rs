@@ -1,5 +1,6 @@
 //! The gateway: requests first, then what the loop brings, orders before market data.
 
+mod limits;
 mod operator;
 
 use std::os::fd::{AsFd, BorrowedFd};
@@ -163,7 +164,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
             feed: Feed::new(io, input, config.hot)?,
             streams,
             instruments: config.instruments.clone().into_boxed_slice(),
-            market: Market::new(handler),
+            market: Market::new(handler, config.instruments.len()),
             orders: OrderSession::connect(config, io, now)?,
             updates: Vec::with_capacity(UPDATES),
             was_up: false,
@@ -671,6 +672,8 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
     ) -> Result<(), GatewayError> {
         // A copy and a heartbeat change nothing.
         if !self.market.events().is_empty() {
+            let Self { market, orders, .. } = self;
+            market.note(|instrument, status| orders.set_status(instrument, status));
             self.with_client(|client, clock, known| {
                 client.market(clock, known, stamps, known.market.events());
             });

@@ -16,6 +16,7 @@
 //! receive call to the return of the send call, which add up exactly.
 #![forbid(unsafe_code)]
 
+mod accounts;
 mod changes;
 mod client;
 mod config;
@@ -40,8 +41,9 @@ mod strategy;
 mod stream;
 mod touch;
 
+pub use accounts::Accounts;
 pub use client::{Client, GatewayState};
-pub use config::{GatewayConfig, SessionSettings};
+pub use config::{GatewayConfig, RiskConfig, RiskRules, SessionSettings};
 pub use counters::{GatewayCounters, StrategyCounters};
 pub use error::GatewayError;
 pub use feed::{FeedInput, FeedSocket, FeedSockets};

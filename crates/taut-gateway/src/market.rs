@@ -1,9 +1,9 @@
 //! Market data in: frames to a book, each step of the way timed.
 
-use taut_market_data::{Event, FeedHandler, Soundness, Source};
-use taut_oms::Reference;
+use taut_market_data::{Event, EventKind, FeedHandler, Soundness, Source, TradingStatus};
+use taut_oms::{InstrumentStatus, Reference};
 use taut_sys::Clock;
-use taut_types::{InstrumentId, Nanos};
+use taut_types::{InstrumentId, Nanos, Price};
 
 use crate::changes::Changes;
 use crate::message::TickStamps;
@@ -13,12 +13,15 @@ use crate::message::TickStamps;
 pub(crate) struct Market<F> {
     feed: F,
     changes: Changes,
+    /// The last trade of each instrument.
+    last: Box<[Option<Price>]>,
 }
 
 impl<F: FeedHandler> Market<F> {
-    pub(crate) fn new(feed: F) -> Self {
+    /// Instruments have the numbers below `instrument_count`.
+    pub(crate) fn new(feed: F, instrument_count: usize) -> Self {
         let changes = Changes::new(feed.events_max());
-        Self { feed, changes }
+        Self { feed, changes, last: vec![None; instrument_count].into_boxed_slice() }
     }
 
     /// Takes a frame; [`Market::events`] holds what it changed. The tick began at `received`: when
@@ -77,6 +80,23 @@ impl<F: FeedHandler> Market<F> {
         self.changes.events()
     }
 
+    /// Notes the last trades of what [`Market::events`] holds, and tells which instruments trade,
+    /// or do not any more.
+    #[inline]
+    pub(crate) fn note(&mut self, mut tell: impl FnMut(InstrumentId, InstrumentStatus)) {
+        for event in self.changes.events() {
+            match event.kind {
+                EventKind::Trade(trade) => {
+                    if let Some(last) = self.last.get_mut(event.instrument.0 as usize) {
+                        *last = Some(trade.price);
+                    }
+                }
+                EventKind::Status(status) => tell(event.instrument, status_of(status)),
+                _ => {}
+            }
+        }
+    }
+
     /// The market that prices are checked against; nothing while the book cannot be trusted.
     #[inline]
     pub(crate) fn reference(&self, instrument: InstrumentId) -> Reference {
@@ -85,7 +105,8 @@ impl<F: FeedHandler> Market<F> {
         }
         let best = self.feed.best(instrument);
         let [bid, ask] = [best.bid, best.ask].map(|level| level.map(|(price, _)| price));
-        Reference { bid, ask, last: None }
+        let last = self.last.get(instrument.0 as usize).copied().flatten();
+        Reference { bid, ask, last }
     }
 
     /// Whether every book can be trusted.
@@ -100,5 +121,13 @@ impl<F: FeedHandler> Market<F> {
 
     pub(crate) const fn feed_mut(&mut self) -> &mut F {
         &mut self.feed
+    }
+}
+
+/// Whether an instrument can be traded: what is not continuous trading is not.
+const fn status_of(status: TradingStatus) -> InstrumentStatus {
+    match status {
+        TradingStatus::Trading => InstrumentStatus::Trading,
+        _ => InstrumentStatus::Halted,
     }
 }

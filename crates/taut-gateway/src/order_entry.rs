@@ -1,9 +1,12 @@
 //! Orders out and reports in: risk, FIX session, the table of orders.
 
+mod cancels;
 mod connection;
+mod logon;
 mod reconcile;
 mod recovery;
 mod store;
+mod waiting;
 
 use taut_fix::{
     FieldIndex, Link, MESSAGE_BYTES_MAX, NewOrderSingle, Now, OrderCancelReplaceRequest,
@@ -15,7 +18,7 @@ use taut_journal::Entry;
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{
     KillSwitch, Modify, Order, OrderState, OrderTable, Permit, PositionKey, PositionReport,
-    Positions, Quarantine, Reference, Risk, RiskInstrument, TableError,
+    Positions, Quarantine, Reference, Risk, RiskInstrument, RiskReject, TableError,
 };
 use taut_sys::{Address, Clock};
 use taut_types::{
@@ -23,6 +26,7 @@ use taut_types::{
     RequestId, Side,
 };
 
+use crate::accounts::Accounts;
 use crate::config::SessionSettings;
 use crate::journal::OrderJournal;
 use crate::message::{
@@ -31,8 +35,10 @@ use crate::message::{
 use crate::owner::Owner;
 use crate::regions::Recorders;
 use crate::reports::{Books, Reports, update};
+use logon::Logon;
 use reconcile::Reconcile;
 use store::Numbers;
+use waiting::WaitingCancels;
 
 /// Room for what one receive of the loop brings, behind the start of a message.
 const INBOX_BYTES: usize = 64 * 1_024 + MESSAGE_BYTES_MAX;
@@ -87,12 +93,15 @@ pub(crate) struct OrderSession {
     /// Whether the connection can not be used any more.
     is_broken: bool,
     disconnects: u64,
-    link: Link<Numbers>,
+    link: Link<Numbers, Logon>,
     index: FieldIndex,
     instruments: Box<[Instrument]>,
     table: OrderTable,
     risk: Risk,
     positions: Positions,
+    /// Their names at the venue.
+    accounts: Accounts,
+    waiting_cancels: WaitingCancels,
     reports: Reports,
     journal: OrderJournal,
     reconcile: Reconcile,
@@ -271,10 +280,19 @@ impl OrderSession {
 
         let named = (request.id, request.tag);
         let prepared = match self.prepare(clock, taken, named, order, reference, false) {
-            Ok(prepared) => prepared,
-            Err(refusal) => return Some(self.refuse(request.id, order, refusal)),
+            Ok(Some(prepared)) => Ok(prepared),
+            Ok(None) => self.prepare_behind_cancels(io, clock, named, order),
+            Err(refusal) => Err(refusal),
         };
-        let Prepared { checked, encoded } = prepared;
+        let Prepared { checked, encoded } = match prepared {
+            Ok(prepared) => prepared,
+            Err(refusal) => {
+                if refusal == Refusal::Risk(RiskReject::SelfMatchBoth) {
+                    self.cancel_own(io, clock, request.id, order);
+                }
+                return Some(self.refuse(request.id, order, refusal));
+            }
+        };
         mark(&mut offsets, Stage::Risk, origin, checked);
         mark(&mut offsets, Stage::Encode, origin, encoded);
 
@@ -313,9 +331,9 @@ impl OrderSession {
         let _ = self.prepare(clock, clock.now(), (id, 0), &terms, reference, true);
     }
 
-    /// Checks an order, writes it down, and leaves its message in the outbox. A rehearsal leaves
-    /// nothing there and counts nothing; it is this very code that it keeps in the caches, so there
-    /// is one copy.
+    /// Checks an order, writes it down and leaves its message in the outbox; nothing when own
+    /// orders must be cancelled first. A rehearsal leaves nothing there and counts nothing; it is
+    /// this very code that it keeps in the caches, so there is one copy.
     #[inline(never)]
     fn prepare(
         &mut self,
@@ -325,8 +343,23 @@ impl OrderSession {
         order: &OrderTerms,
         reference: Reference,
         is_rehearsal: bool,
+    ) -> Result<Option<Prepared>, Refusal> {
+        let permit = self.check(taken, id, order, reference, is_rehearsal)?;
+        if permit == Permit::CancelOwnThenSend && !is_rehearsal {
+            return Ok(None);
+        }
+        self.leave_message(clock, (id, tag), order, is_rehearsal).map(Some)
+    }
+
+    /// Leaves the message of an order that was checked in the outbox.
+    #[inline]
+    fn leave_message(
+        &mut self,
+        clock: &Clock,
+        (id, tag): (ClientOrderId, u32),
+        order: &OrderTerms,
+        is_rehearsal: bool,
     ) -> Result<Prepared, Refusal> {
-        self.check(taken, id, order, reference, is_rehearsal)?;
         let checked = clock.now();
         let now = at(clock, checked);
         let entry = || Entry::Create { order: id, tag, terms: *order };
@@ -357,7 +390,7 @@ impl OrderSession {
         order: &OrderTerms,
         reference: Reference,
         is_rehearsal: bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Permit, Refusal> {
         let instrument = self.instruments.get(order.instrument.0 as usize);
         if instrument.ok_or(Refusal::UnknownInstrument)?.qty(order.lots).is_err() {
             return Err(Refusal::Table);
@@ -371,11 +404,7 @@ impl OrderSession {
         let best_own = |instrument, side| self.table.best_own(None, instrument, side);
         let checked =
             self.risk.check_or_rehearse(now, id, order, &reference, best_own, is_rehearsal);
-        match checked {
-            // The limits let orders meet own ones.
-            Ok(Permit::Send | Permit::CancelOwnThenSend) => Ok(()),
-            Err(reason) => Err(Refusal::Risk(reason)),
-        }
+        checked.map_err(Refusal::Risk)
     }
 
     /// An order as the venue reads it.
@@ -391,7 +420,7 @@ impl OrderSession {
         let qty = |lots| instrument.qty(lots).map_err(|_| Refusal::Table);
         Ok(NewOrderSingle {
             cl_ord_id: cl_ord_id(id),
-            account: None,
+            account: self.accounts.name(order.account),
             symbol: instrument.symbol().into(),
             side: order.side,
             order_type: order.order_type,
@@ -442,23 +471,31 @@ impl OrderSession {
         let now = at(clock, clock.now());
         let message = self.message(request, &terms, now).and_then(|message| {
             let checked = self.check_modify(now.mono, modify, &reference);
-            checked.map(|()| message)
+            checked.map(|permit| (message, permit))
         });
-        let message = match message {
-            Ok(message) => message,
-            Err(refusal) => return Some(self.refuse_known(target, refusal)),
+        let (message, permit) = match message {
+            Ok(checked) => checked,
+            Err(refusal) => {
+                if refusal == Refusal::Risk(RiskReject::SelfMatchBoth) {
+                    self.cancel_own(io, clock, target, &terms);
+                }
+                return Some(self.refuse_known(target, refusal));
+            }
         };
-        let more = Lots(modify.lots_left.0.saturating_sub(modify.lots_counted.0).max(0));
-        let entry = || Entry::Modify { request, price, lots };
-        if let Err(refusal) = self.journal.admit(now.utc, target, entry) {
+        let orig_cl_ord_id = cl_ord_id(base);
+        let sent = self.make_way(io, clock, (target, &terms), permit).and_then(|()| {
+            self.journal.admit(now.utc, target, || Entry::Modify { request, price, lots })?;
+            let message = OrderCancelReplaceRequest { orig_cl_ord_id, order: message };
+            if self.encode(now, &message) {
+                return Ok(());
+            }
+            self.never_left(now, request);
+            Err(Refusal::NotConnected)
+        });
+        if let Err(refusal) = sent {
+            let more = Lots(modify.lots_left.0.saturating_sub(modify.lots_counted.0).max(0));
             self.risk.released(&terms, more);
             return Some(self.refuse_known(target, refusal));
-        }
-        let orig_cl_ord_id = cl_ord_id(base);
-        if !self.encode(now, &OrderCancelReplaceRequest { orig_cl_ord_id, order: message }) {
-            self.never_left(now, request);
-            self.risk.released(&terms, more);
-            return Some(self.refuse_known(target, Refusal::NotConnected));
         }
         self.write(io);
         self.link.clear_unsent();
@@ -472,10 +509,10 @@ impl OrderSession {
         now: Nanos,
         modify: Modify<'_>,
         reference: &Reference,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Permit, Refusal> {
         let (table, id) = (&self.table, modify.id);
         let best_own = |instrument, side| table.best_own(Some(id), instrument, side);
-        self.risk.check_modify(now, modify, reference, best_own).map(drop).map_err(Refusal::Risk)
+        self.risk.check_modify(now, modify, reference, best_own).map_err(Refusal::Risk)
     }
 
     fn send_cancel(
@@ -505,6 +542,10 @@ impl OrderSession {
         };
         if !is_on {
             return Some(self.refuse_known(target, Refusal::NotWorking));
+        }
+        if let Err(due) = self.risk.check_cancel(now.mono, target, order.terms.account) {
+            self.waiting_cancels.push(target, due);
+            return None;
         }
         if let Err(refusal) = self.journal.admit(now.utc, target, || Entry::Cancel { request }) {
             return Some(self.refuse_known(target, refusal));

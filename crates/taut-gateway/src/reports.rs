@@ -9,6 +9,7 @@ use taut_oms::{
 };
 use taut_types::{Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
 
+use crate::accounts::Accounts;
 use crate::journal::OrderJournal;
 use crate::message::{OrderUpdate, UpdateKind};
 use crate::regions::Recorders;
@@ -47,15 +48,16 @@ pub(crate) struct Outcome {
 #[derive(Debug)]
 pub(crate) struct Reports {
     quarantine: Quarantine,
+    accounts: Accounts,
     repeated: u64,
     foreign: u64,
     statuses: u64,
 }
 
 impl Reports {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(accounts: Accounts) -> Self {
         let quarantine = Quarantine::with_capacity(TROUBLES_KEPT);
-        Self { quarantine, repeated: 0, foreign: 0, statuses: 0 }
+        Self { quarantine, accounts, repeated: 0, foreign: 0, statuses: 0 }
     }
 
     /// Reports that said nothing new.
@@ -136,7 +138,23 @@ impl Reports {
             self.trouble(books, request, Trouble::UnknownCode, exec_id);
             outcome.asks |= meaning.event.is_none();
         }
+        if report.account.is_some_and(|named| self.is_other_account(books, request, &named)) {
+            self.trouble(books, request, Trouble::Contradiction, exec_id);
+        }
         outcome
+    }
+
+    /// Whether the venue names another account than that of the order. What traded counts for the
+    /// order's all the same.
+    fn is_other_account(
+        &self,
+        books: &Books<'_, '_>,
+        request: RequestId,
+        named: &LongText,
+    ) -> bool {
+        let own = books.table.get(request.order).map(|order| order.terms.account);
+        let own = own.and_then(|account| self.accounts.name(account));
+        own.is_some_and(|own| own.as_bytes() != named.as_bytes())
     }
 
     /// A request to cancel or to change was refused.

@@ -6,7 +6,7 @@
 
 use taut_oms::{
     AccountLimits, Amount, InstrumentStatus, MessageRates, OrderLimits, Permit, Reference, Risk,
-    RiskInstrument, RiskLimits, RiskSizes, SelfMatch,
+    RiskInstrument, RiskLimits, RiskSizes, SelfMatch, UserLimits,
 };
 use taut_types::{
     AccountId, ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Price, Side, StrategyId,
@@ -37,7 +37,7 @@ fn limits() -> RiskLimits {
         loss_max: Amount::MAX,
         rates: MessageRates::UNLIMITED,
     });
-    limits.set_users(MessageRates::UNLIMITED);
+    limits.set_users(UserLimits::UNLIMITED);
     limits.set_strategies(u32::MAX);
     limits.permit_all();
     limits.venue = MessageRates::UNLIMITED;

@@ -44,9 +44,9 @@ pub use position::{Position, PositionError, PositionKey, PositionReport, Positio
 pub use quarantine::{Quarantine, Quarantined, Trouble};
 pub use report::{Answered, Change, Fill, Report, RequestKind};
 pub use risk::{
-    AccountLimits, InstrumentStatus, LimitsError, MessageRates, Modify, OrderLimits, Permit,
-    Reference, Risk, RiskInstrument, RiskLimits, RiskReject, RiskSizes, SelfMatch, UniformLimits,
-    best_own, crosses,
+    AccountLimits, AccountUsage, InstrumentStatus, LimitsError, MessageRates, MessagesLeft,
+    MessagesOf, Modify, OrderLimits, Permit, Reference, Risk, RiskInstrument, RiskLimits,
+    RiskReject, RiskSizes, SelfMatch, UniformLimits, UserLimits, best_own, crosses,
 };
 pub use state::{OrderEvent, OrderState, Verdict};
 pub use table::{OrderTable, Overdue, TableError};

@@ -20,6 +20,7 @@ mod duplicates;
 mod exposure;
 mod instrument;
 mod limits;
+mod lookup;
 mod place;
 mod rates;
 mod reference;
@@ -27,6 +28,7 @@ mod reject;
 mod self_match;
 mod ticks;
 mod uniform;
+mod usage;
 
 use duplicates::{Duplicates, fingerprint};
 use exposure::{AccountExposure, Cell};
@@ -34,6 +36,7 @@ use instrument::InstrumentRow;
 pub use instrument::{InstrumentStatus, RiskInstrument};
 pub use limits::{
     AccountLimits, LimitsError, MessageRates, OrderLimits, RiskLimits, RiskSizes, SelfMatch,
+    UserLimits,
 };
 use place::Place;
 use rates::Rates;
@@ -41,6 +44,7 @@ pub use reference::Reference;
 pub use reject::RiskReject;
 pub use self_match::{Permit, best_own, crosses};
 pub use uniform::UniformLimits;
+pub use usage::{AccountUsage, MessagesLeft, MessagesOf};
 
 /// An order that is to be changed.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +72,8 @@ pub struct Risk {
     tables: Tables,
     /// Open orders of each strategy.
     open_orders: Box<[u32]>,
+    /// Open orders of each user, whatever its number.
+    user_orders: Box<[u32; 256]>,
     rates: Rates,
     duplicates: Duplicates,
     kill_switch: KillSwitch,
@@ -117,6 +123,7 @@ impl Risk {
                 accounts: table(AccountExposure::default(), sizes.accounts),
             },
             open_orders: table(0, sizes.strategies),
+            user_orders: Box::new([0; 256]),
             rates: Rates::new(&limits, now),
             duplicates: Duplicates::new(),
             kill_switch: KillSwitch::new(sizes.instruments),
@@ -222,6 +229,10 @@ impl Risk {
         is_rehearsal: bool,
     ) -> Result<Permit, RiskReject> {
         self.prepare(now, id, terms, market)?;
+        if self.limits.has_user_limits() {
+            let open_orders = self.user_orders[usize::from(id.user().0)];
+            self.check_user(id, terms, market, open_orders)?;
+        }
         let place = self.tables.place(&self.limits, terms.instrument, terms.account);
         let mut place = place.ok_or(RiskReject::Unknown)?;
         place.admit(&self.limits, id, terms)?;
@@ -250,6 +261,7 @@ impl Risk {
             self.duplicates.insert(print, now);
         }
         *open_orders += 1;
+        self.user_orders[usize::from(id.user().0)] += 1;
         place.opened(terms);
         place.enlarge(terms.side, &enlarged);
         Ok(permit)
@@ -274,6 +286,9 @@ impl Risk {
             return Err(RiskReject::OtherOrder);
         }
         self.prepare(now, id, new, market)?;
+        if self.limits.has_user_limits() {
+            self.check_user(id, new, market, 0)?;
+        }
         let place = self.tables.place(&self.limits, new.instrument, new.account);
         let mut place = place.ok_or(RiskReject::Unknown)?;
         place.admit(&self.limits, id, new)?;
@@ -313,6 +328,7 @@ impl Risk {
         let Some(mut place) = self.place(terms) else { return };
         place.opened(terms);
         place.change(|cell| cell.work(terms.side, lots_left));
+        self.user_orders[usize::from(id.user().0)] += 1;
         if let Some(open_orders) = self.open_orders.get_mut(usize::from(id.strategy().0)) {
             *open_orders += 1;
         }
@@ -341,6 +357,8 @@ impl Risk {
         place.release(terms.side, lots_left);
         place.row.ended(terms.side);
         place.account.open_orders = place.account.open_orders.saturating_sub(1);
+        let user_orders = &mut self.user_orders[usize::from(id.user().0)];
+        *user_orders = user_orders.saturating_sub(1);
         if let Some(open_orders) = self.open_orders.get_mut(usize::from(id.strategy().0)) {
             *open_orders = open_orders.saturating_sub(1);
         }
@@ -414,6 +432,34 @@ impl Risk {
             && let Some(price) = market.price_for(terms.side)
         {
             self.mark(terms.instrument, price);
+        }
+        Ok(())
+    }
+
+    /// Holds an order against the limits of its user, who has so many others open. Not in line: the
+    /// registers are for those who have none.
+    #[inline(never)]
+    fn check_user(
+        &self,
+        id: ClientOrderId,
+        terms: &OrderTerms,
+        market: &Reference,
+        open_orders: u32,
+    ) -> Result<(), RiskReject> {
+        let user = self.limits.user(id.user()).ok_or(RiskReject::NotPermitted)?;
+        if terms.lots > user.lots_max {
+            return Err(RiskReject::Quantity);
+        }
+        // What is not known or has no price is refused further on.
+        let row = self.tables.instruments.get(terms.instrument.0 as usize);
+        if let Some((row, price)) = row.zip(market.value_of(terms)) {
+            let lot = row.lot_at(price).0.unsigned_abs();
+            if Amount::of_size(terms.lots.0.unsigned_abs(), lot) > user.notional_max {
+                return Err(RiskReject::Notional);
+            }
+        }
+        if open_orders >= user.open_orders_max {
+            return Err(RiskReject::UserOpenOrders);
         }
         Ok(())
     }

@@ -80,6 +80,17 @@ impl Throttle {
         is_allowed
     }
 
+    /// How many actions are within the rate at `now`, one after the other.
+    #[must_use]
+    pub fn left(&self, now: Nanos) -> u32 {
+        if !self.allows(now) {
+            return 0;
+        }
+        let earliest = self.free_at.max(Nanos(now.0.wrapping_sub(self.lead.0)));
+        let left = now.since(earliest).0 / self.interval.0.max(1) + 1;
+        u32::try_from(left).unwrap_or(u32::MAX)
+    }
+
     /// When the next action is within the rate; [`Nanos::MAX`] when none ever is.
     #[must_use]
     pub const fn free_at(&self) -> Nanos {
@@ -117,7 +128,14 @@ mod tests {
     #[test]
     fn it_says_when_the_next_one_passes() {
         let mut throttle = Throttle::new(10, 2, Nanos::ZERO);
-        assert!(throttle.take(Nanos::ZERO) && throttle.take(Nanos::ZERO));
+        assert_eq!(throttle.left(Nanos::ZERO), 2);
+        assert!(throttle.take(Nanos::ZERO));
+        assert_eq!(throttle.left(Nanos::ZERO), 1);
+        assert!(throttle.take(Nanos::ZERO));
+        assert_eq!(
+            [0, 99, 100, 200, 900].map(|ms| throttle.left(Nanos::from_millis(ms))),
+            [0, 0, 1, 2, 2]
+        );
         assert_eq!(throttle.free_at(), Nanos::from_millis(100));
         assert!(!throttle.take(Nanos::from_millis(99)));
         assert!(throttle.take(Nanos::from_millis(100)));

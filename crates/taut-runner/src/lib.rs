@@ -40,6 +40,7 @@ mod children;
 mod control;
 mod error;
 mod feed;
+mod mistakes;
 mod observer;
 mod outcome;
 mod placement;

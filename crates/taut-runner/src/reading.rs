@@ -35,11 +35,6 @@ pub fn read(text: &str, folder: &Path, overrides: &Table) -> Result<Settings, Ru
     Ok(settings)
 }
 
-/// What a text says.
-pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, RunnerError> {
-    toml::from_str(text).map_err(|error| explained(&error))
-}
-
 /// What a table says.
 pub fn parsed<T: DeserializeOwned>(table: Table) -> Result<T, RunnerError> {
     Value::Table(table).try_into().map_err(|error| explained(&error))
@@ -61,16 +56,22 @@ fn merge(mut below: Table, above: Table) -> Table {
 fn explained(error: &toml::de::Error) -> RunnerError {
     let text = error.to_string();
     let text = text.trim_end();
-    let mut quoted = error.message().split('`').skip(1).step_by(2);
-    let unknown = quoted.next().filter(|_| error.message().starts_with("unknown field"));
-    RunnerError::Settings(match unknown.and_then(|unknown| nearest(unknown, quoted)) {
+    RunnerError::Settings(match suggestion(error.message()) {
         Some(known) => format!("{text}; did you mean `{known}`?"),
         None => text.to_owned(),
     })
 }
 
+/// The key or name that was meant where the TOML reader says that it does not know one.
+pub fn suggestion(message: &str) -> Option<&str> {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let is_unknown = ["unknown field", "unknown variant"].iter().any(|it| message.starts_with(it));
+    let unknown = quoted.next().filter(|_| is_unknown)?;
+    nearest(unknown, quoted)
+}
+
 /// The name that is spelled most like this one, if any is.
-fn nearest<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let similar = known.map(|known| (strsim::jaro_winkler(unknown, known), known));
     let best = similar.max_by(|one, other| one.0.total_cmp(&other.0))?;
     (best.0 > 0.75).then_some(best.1)

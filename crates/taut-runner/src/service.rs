@@ -10,14 +10,23 @@
 //! when it is gone.
 
 mod attach;
+mod check;
 mod client;
+mod explain;
 mod file;
 mod gateway;
 mod journal;
+mod limits;
 mod listener;
+mod money;
+mod pattern;
 mod place;
 mod protocol;
+mod reload;
+mod rules;
+mod secret;
 mod threads;
+mod usage;
 mod venue;
 
 pub use attach::{Attach, Attached};
@@ -25,7 +34,14 @@ pub use client::{ControlClient, control_path};
 pub use file::{GATEWAY_SAMPLE, GatewayFile, SessionKeys, StrategySettings};
 pub use gateway::serve;
 pub use journal::{JournalDurability, JournalKeys};
-pub use protocol::{
-    ControlReply, ControlRequest, OrderLine, PositionLine, StageLine, Status, StrategyLine,
+pub use limits::{
+    AccountLimitKeys, AccountSettings, GatewayRisk, SelfMatchMode, SymbolRule, Throttle,
+    UserLimitKeys, UserSettings,
 };
+pub use money::Money;
+pub use protocol::{
+    ControlReply, ControlRequest, LimitLine, OrderLine, PositionLine, StageLine, Status,
+    StrategyLine,
+};
+pub use secret::{CredentialKind, CredentialSettings, SecretSource};
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};

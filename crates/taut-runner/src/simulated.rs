@@ -279,7 +279,7 @@ fn open_gateway<'m, S: Strategy>(
         heartbeat_interval: Nanos::from_secs(5),
         session: taut_gateway::SessionSettings::default(),
         order_capacity: settings.gateway.orders,
-        risk: settings.risk.limits(),
+        risk: settings.risk.limits().into(),
         hot: false,
         keeps_warm: settings.gateway.keep_warm,
     };

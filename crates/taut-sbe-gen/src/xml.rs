@@ -115,9 +115,21 @@ impl Loader {
     fn text(&self, path: &Path, text: &str, depth: Depth) -> Result<Node, SchemaError> {
         let file: Arc<Path> = Arc::from(path);
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let document = roxmltree::Document::parse(text).map_err(|error| SchemaError {
-            place: Place { file: Arc::clone(&file), line: error.pos().row },
-            problem: format!("this is not well-formed XML: {error}"),
+        // A document type (B3's schemas have one) says nothing that a schema needs; entities would
+        // be text that stands elsewhere.
+        if let Some(line) = entity_line(text) {
+            let place = Place { file, line };
+            return Err(SchemaError::new(
+                &place,
+                "the document type defines an entity; write its text where it is used",
+            ));
+        }
+        let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
+        let document = roxmltree::Document::parse_with_options(text, options).map_err(|error| {
+            SchemaError {
+                place: Place { file: Arc::clone(&file), line: error.pos().row },
+                problem: format!("this is not well-formed XML: {error}"),
+            }
         })?;
         let mut lines = Lines { text, at: 0, line: 1 };
         self.node(document.root_element(), &file, &mut lines, depth)
@@ -200,6 +212,24 @@ impl Loader {
         }
         self.file(&path, Depth { includes: depth.includes + 1, ..depth })
     }
+}
+
+/// The line of the first entity that a document type defines. What looks like one in a comment, or
+/// behind the document type, is none.
+fn entity_line(text: &str) -> Option<u32> {
+    let mut rest = text;
+    while let Some(at) = rest.find("<!") {
+        let (_, found) = rest.split_at(at);
+        if let Some(comment) = found.strip_prefix("<!--") {
+            rest = comment.split_once("-->")?.1;
+        } else if found.starts_with("<!ENTITY") {
+            let before = text.get(..text.len() - found.len()).unwrap_or_default();
+            return u32::try_from(before.matches('\n').count() + 1).ok();
+        } else {
+            rest = found.get(2..)?;
+        }
+    }
+    None
 }
 
 /// Whether the first line says that the text is in ISO 8859-1 or the like.

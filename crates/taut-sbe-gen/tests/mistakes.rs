@@ -224,6 +224,19 @@ fn the_schema_as_a_whole_must_make_sense() {
         "<a>\n<b>\n</a>",
         "w.xml:3: this is not well-formed XML: expected 'b' tag, not 'a' at 3:1",
     );
+    wrong(
+        "<!DOCTYPE m [\n<!ELEMENT m ANY>\n<!ENTITY a \"x\">\n]>\n<messageSchema id=\"1\"/>",
+        "w.xml:3: the document type defines an entity; write its text where it is used",
+    );
+    wrong(
+        "<!-- <!ENTITY a> -->\n<!DOCTYPE m [\n<!ELEMENT m ANY>\n<!ATTLIST m id CDATA #REQUIRED>\n]>\n\
+         <messageSchema id=\"1\"/>",
+        "w.xml:6: there is no type messageHeader",
+    );
+    wrong(
+        "<!DOCTYPE m SYSTEM \"m.dtd\">\n<schema/>",
+        "w.xml:2: the root is <schema>, not <messageSchema>",
+    );
     wrong("<schema/>", "w.xml:1: the root is <schema>, not <messageSchema>");
     wrong("<messageSchema/>", "w.xml:1: <messageSchema> has no attribute id");
     wrong("<messageSchema id=\"1\"/>", "w.xml:1: there is no type messageHeader");

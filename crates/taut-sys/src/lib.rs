@@ -60,7 +60,10 @@ pub use process::{
 pub use random::random_bytes;
 pub use sched::{available_cpus, pin_to_cpu, set_batch_scheduling, set_timer_slack, yield_cpu};
 pub use send_stamp::SendStamp;
-pub use signal::{StopSignal, catch_stop_signals, stop_requests, stop_signal};
+pub use signal::{
+    StopSignal, catch_reload_signals, catch_stop_signals, reload_requests, stop_requests,
+    stop_signal,
+};
 pub use socket::{ConnectProgress, PARTS_MAX, Socket};
 pub use tuning::{Tuned, Tuning, set_fifo_scheduling};
 pub use uring::{BufferLease, Uring, UringBuffers, UringCompletion, UringConfig};

@@ -1,4 +1,4 @@
-//! Stop signals as a flag that a loop looks at.
+//! Signals as flags that a loop looks at.
 
 use taut_sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
@@ -6,6 +6,7 @@ use crate::error::SysError;
 
 static STOP_REQUESTS: AtomicU32 = AtomicU32::new(0);
 static LAST_SIGNAL: AtomicI64 = AtomicI64::new(0);
+static RELOAD_REQUESTS: AtomicU32 = AtomicU32::new(0);
 
 /// A signal that asks a process to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,24 +24,45 @@ extern "C" fn note(signal: libc::c_int) {
     STOP_REQUESTS.fetch_add(1, Ordering::Relaxed);
 }
 
+extern "C" fn note_reload(_: libc::c_int) {
+    RELOAD_REQUESTS.fetch_add(1, Ordering::Relaxed);
+}
+
 /// From now on SIGINT, SIGTERM and SIGHUP only count: the loop looks at [`stop_requests`]. A
 /// blocking wait ends early, as after any signal.
 ///
 /// # Errors
 /// What `sigaction(2)` says.
 pub fn catch_stop_signals() -> Result<(), SysError> {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: a zeroed sigaction is a valid value (no flags, empty mask).
-        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        let handler: extern "C" fn(libc::c_int) = note;
-        action.sa_sigaction = handler as libc::sighandler_t;
-        // SAFETY: the handler only stores to lock-free atomics, which is async-signal-safe, and
-        // lives as long as the program; the structure outlives the call.
-        if unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } != 0 {
-            return Err(SysError::last("catch signal"));
-        }
+    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP].into_iter().try_for_each(|it| catch(it, note))
+}
+
+/// From now on SIGHUP asks a process that runs by itself for its settings once more: it counts in
+/// [`reload_requests`], and not as a stop signal.
+///
+/// # Errors
+/// What `sigaction(2)` says.
+pub fn catch_reload_signals() -> Result<(), SysError> {
+    catch(libc::SIGHUP, note_reload)
+}
+
+/// The handlers only store to lock-free atomics, which is async-signal-safe.
+fn catch(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> Result<(), SysError> {
+    // SAFETY: a zeroed sigaction is a valid value (no flags, empty mask).
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler as libc::sighandler_t;
+    // SAFETY: the handler is one of the two above: it only stores to lock-free atomics, which is
+    // async-signal-safe, and lives as long as the program; the structure outlives the call.
+    if unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } != 0 {
+        return Err(SysError::last("catch signal"));
     }
     Ok(())
+}
+
+/// Requests for the settings once more, received so far.
+#[must_use]
+pub fn reload_requests() -> u32 {
+    RELOAD_REQUESTS.load(Ordering::Relaxed)
 }
 
 /// Stop signals received so far.

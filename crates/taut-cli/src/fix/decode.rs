@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
-use taut_fix::{Dictionary, FieldIndex, Fields, Framed, Rules, frame};
+use taut_fix::{Dictionary, FieldIndex, Fields, Framed, Rules, frame, msg_type};
 
 use crate::exit::Failure;
 use crate::fix::messages::{Found, none_in, split};
@@ -34,6 +34,34 @@ pub struct CheckArguments {
     /// What they are held against; without it, the built-in dictionary of FIX 4.4.
     #[arg(long, value_name = "FILE")]
     dictionary: Option<PathBuf>,
+    /// Header, trailer and the session's messages (FIXT11.xml), where `--dictionary` has the
+    /// application's alone: FIX 5.0 and later.
+    #[arg(long, value_name = "FILE", requires = "dictionary")]
+    transport_dictionary: Option<PathBuf>,
+}
+
+/// What messages are held against.
+#[derive(Debug)]
+struct Held {
+    application: Dictionary,
+    /// Another one's header, trailer and session messages.
+    transport: Option<Dictionary>,
+}
+
+impl Held {
+    fn transport(&self) -> &Dictionary {
+        self.transport.as_ref().unwrap_or(&self.application)
+    }
+
+    /// Where the body of such a message is described.
+    fn body(&self, msg_type: &[u8]) -> &Dictionary {
+        let transport = self.transport();
+        if transport.is_admin(msg_type) == Some(true) { transport } else { &self.application }
+    }
+
+    fn field_name(&self, tag: u32) -> Option<&str> {
+        self.application.field_name(tag).or_else(|| self.transport().field_name(tag))
+    }
 }
 
 fn dictionary(path: Option<&PathBuf>) -> Result<Dictionary, Failure> {
@@ -118,7 +146,11 @@ fn verdict(found: &Found) -> Result<(), String> {
 
 /// Holds each message against the dictionary; fails when one is wrong.
 pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
-    let dictionary = dictionary(arguments.dictionary.as_ref())?;
+    let transport = arguments.transport_dictionary.as_ref();
+    let held = Held {
+        application: dictionary(arguments.dictionary.as_ref())?,
+        transport: transport.map(|path| dictionary(Some(path))).transpose()?,
+    };
     let messages = split(&read(&arguments.file)?);
     if messages.is_empty() {
         return Err(none_in(&arguments.file));
@@ -126,7 +158,7 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let mut index = FieldIndex::with_capacity(FIELDS_MAX);
     let mut wrong = 0;
     for found in &messages {
-        if let Err(fault) = check_one(&dictionary, found, &mut index) {
+        if let Err(fault) = check_one(&held, found, &mut index) {
             wrong += 1;
             print(format_args!("byte {}: {fault}", found.offset))?;
         }
@@ -135,16 +167,20 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     if wrong > 0 { Err(Failure::Told) } else { Ok(()) }
 }
 
-fn check_one(dictionary: &Dictionary, found: &Found, index: &mut FieldIndex) -> Result<(), String> {
+fn check_one(held: &Held, found: &Found, index: &mut FieldIndex) -> Result<(), String> {
     verdict(found)?;
     let Ok(Framed::Message(frame)) = frame(&found.bytes, MESSAGE_BYTES_MAX) else {
         return Err(String::from("garbled"));
     };
-    let filled = index.fill_with(&frame, dictionary.data_tags());
+    let data_tags = held.transport().data_tags().union(held.application.data_tags());
+    let filled = index.fill_with(&frame, &data_tags);
     filled.map_err(|error| format!("garbled: {error}"))?;
-    dictionary.check(frame.bytes(), index.slots(), Rules::ALL).map_err(|fault| {
+    let body = held.body(msg_type(frame.bytes(), index));
+    let checked =
+        held.transport().check_application(body, frame.bytes(), index.slots(), Rules::ALL);
+    checked.map_err(|fault| {
         let tag = fault.tag.map_or_else(String::new, |tag| {
-            let name = u32::try_from(tag).ok().and_then(|tag| dictionary.field_name(tag));
+            let name = u32::try_from(tag).ok().and_then(|tag| held.field_name(tag));
             format!(": tag {tag} {}", name.unwrap_or("?"))
         });
         let offset = fault.offset;
@@ -154,7 +190,7 @@ fn check_one(dictionary: &Dictionary, found: &Found, index: &mut FieldIndex) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::{check_one, lines, object};
+    use super::{Held, check_one, lines, object};
     use crate::fix::messages::split;
     use taut_fix::{FieldIndex, fix44};
 
@@ -174,13 +210,13 @@ mod tests {
 
     #[test]
     fn says_what_is_wrong_and_where() {
-        let dictionary = fix44().expect("the dictionary");
+        let held = Held { application: fix44().expect("the dictionary"), transport: None };
         let mut index = FieldIndex::with_capacity(64);
-        let fault = check_one(&dictionary, &split(HEARTBEAT.as_bytes())[0], &mut index);
+        let fault = check_one(&held, &split(HEARTBEAT.as_bytes())[0], &mut index);
         let fault = fault.expect_err("no header");
         assert!(fault.starts_with("Required tag missing: tag 34 MsgSeqNum"), "{fault}");
         let garbled = HEARTBEAT.replace("163", "164");
-        let fault = check_one(&dictionary, &split(garbled.as_bytes())[0], &mut index);
+        let fault = check_one(&held, &split(garbled.as_bytes())[0], &mut index);
         assert!(fault.expect_err("a wrong sum").contains("CheckSum"));
     }
 }

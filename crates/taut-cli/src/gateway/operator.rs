@@ -2,8 +2,9 @@
 
 use taut_runner::service::{ControlClient, ControlReply, ControlRequest, StageLine};
 
+use crate::config_file::failure;
 use crate::exit::Failure;
-use crate::gateway::which::{Which, failure};
+use crate::gateway::which::Which;
 use crate::report::human_ns;
 use crate::terminal;
 
@@ -128,4 +129,39 @@ pub fn positions(which: &Which) -> Result<(), Failure> {
         ))?;
     }
     Ok(())
+}
+
+/// The limits that hold, and how much of them is used.
+pub fn limits(which: &Which) -> Result<(), Failure> {
+    let limits = connect(which)?.limits().map_err(failure)?;
+    if which.json {
+        return terminal::print_json(&limits);
+    }
+    terminal::print(format_args!(
+        "{:<10} {:<20} {:<15} {:>20} of",
+        "scope", "name", "limit", "used"
+    ))?;
+    for line in &limits {
+        let max = line.max.as_deref().unwrap_or("unlimited");
+        terminal::print(format_args!(
+            "{:<10} {:<20} {:<15} {:>20} {max}",
+            line.scope, line.name, line.limit, line.used
+        ))?;
+    }
+    Ok(())
+}
+
+/// Has it read its settings again.
+pub fn reload(which: &Which) -> Result<(), Failure> {
+    let reply = connect(which)?.ask(&ControlRequest::Reload).map_err(failure)?;
+    let ControlReply::Reloaded { changes } = reply else {
+        return Err(Failure::Run(format!("{reply:?} is no answer to this")));
+    };
+    if which.json {
+        return terminal::print_json(&serde_json::json!({ "changes": changes }));
+    }
+    if changes.is_empty() {
+        return terminal::print("nothing differs");
+    }
+    changes.iter().try_for_each(terminal::print)
 }

@@ -1,9 +1,6 @@
 //! Which gateway is meant.
 
 use clap::Args;
-use taut_runner::RunnerError;
-
-use crate::exit::Failure;
 
 /// Which gateway.
 #[derive(Args, Clone, Debug)]
@@ -14,12 +11,4 @@ pub struct Which {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// A failure of the library in the words of the program.
-pub fn failure(error: RunnerError) -> Failure {
-    match error {
-        RunnerError::Settings(text) => Failure::Usage(text),
-        other => Failure::Run(other.to_string()),
-    }
 }

@@ -75,3 +75,22 @@ fn value(json: &Json) -> Value {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use taut_testkit::for_each_seed;
+
+    use super::*;
+
+    #[test]
+    fn doubles_are_read_to_the_last_bit() {
+        for_each_seed(0..5_000, |_, mut random| {
+            let double = f64::from_bits(random.u64(..));
+            if double.is_finite() {
+                let line = serde_json::to_string(&double).expect("a number");
+                let read = value(&serde_json::from_str(&line).expect("a number"));
+                assert_eq!(read, Value::Double(double), "{line}");
+            }
+        });
+    }
+}

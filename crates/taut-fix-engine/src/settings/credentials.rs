@@ -49,12 +49,25 @@ impl Credentials {
             (None, Some(path)) => read(&files.path(path))?,
             _ => return Err(wrong("credentials: give secret or secret_file, one of both")),
         };
-        let username = keys.username;
+        Self::new(&keys.kind, keys.username, secret, role)
+    }
+
+    /// Credentials of this kind: `password`, `deribit` or `binance`, whose secret is an Ed25519 key
+    /// in PEM.
+    ///
+    /// # Errors
+    /// What is wrong with them; the secret is not repeated.
+    pub fn new(
+        kind: &str,
+        username: String,
+        secret: String,
+        role: Role,
+    ) -> Result<Self, SettingsError> {
         let is_clean = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte >= b' ');
-        if keys.kind != "binance" && !(is_clean(&username) && is_clean(&secret)) {
+        if kind != "binance" && !(is_clean(&username) && is_clean(&secret)) {
             return Err(wrong("credentials: username and secret are one line of text"));
         }
-        match keys.kind.as_str() {
+        match kind {
             "password" => Ok(Self::Password { username, password: secret }),
             "deribit" => Ok(Self::Deribit { client_id: username, secret }),
             "binance" if role == Role::Initiator => {
@@ -71,12 +84,7 @@ impl Credentials {
     }
 
     /// Writes them into our Logon. `last_signed` is the time of the last one.
-    pub(crate) fn write(
-        &self,
-        last_signed: &mut Nanos,
-        context: &LogonContext,
-        writer: &mut Writer<'_>,
-    ) {
+    pub fn write(&self, last_signed: &mut Nanos, context: &LogonContext, writer: &mut Writer<'_>) {
         match self {
             Self::Password { username, password } => {
                 writer.text::<553>(username.as_bytes());

@@ -11,19 +11,21 @@ use taut_fix::{
 use taut_fix_engine::BackOff;
 use taut_io::{Io, Kernel};
 use taut_oms::{
-    ExecId, InstrumentStatus, OrderEvent, OrderTable, Positions, RequestKind, Risk, RiskInstrument,
-    RiskSizes, Trouble,
+    ExecId, InstrumentStatus, LimitsError, OrderEvent, OrderTable, Positions, RequestKind, Risk,
+    RiskInstrument, Trouble,
 };
 use taut_sys::{Address, Clock, StreamOptions};
-use taut_types::{InstrumentId, Nanos, RequestId};
+use taut_types::{Instrument, Nanos, RequestId};
 
+use super::logon::Logon;
 use super::reconcile::{MassQuestion, Question, Reconcile};
 use super::store::Numbers;
+use super::waiting::WaitingCancels;
 use super::{
     CONNECT_TIMEOUT, FIELDS_MAX, INBOX_BYTES, MESSAGE_BYTES, OUTBOX_BYTES, OrderSession, Phase, at,
     cl_ord_id,
 };
-use crate::config::GatewayConfig;
+use crate::config::{GatewayConfig, RiskRules};
 use crate::error::GatewayError;
 use crate::journal::OrderJournal;
 use crate::message::OrderUpdate;
@@ -45,6 +47,7 @@ impl OrderSession {
         let numbers = Numbers::open(settings.store.as_deref())?;
         let sizes = LinkConfig::fixed(INBOX_BYTES, OUTBOX_BYTES, MESSAGE_BYTES);
         let session = Session::new(session_config(config), numbers);
+        let logon = Logon::new(settings.credentials.clone());
         let (shortest, longest) = settings.reconnect;
         let mut orders = Self {
             address: Address::Inet(SocketAddr::V4(config.order_address)),
@@ -58,13 +61,15 @@ impl OrderSession {
             is_leaving: false,
             is_broken: false,
             disconnects: 0,
-            link: Link::new(session, &sizes),
+            link: Link::with_hooks(session, &sizes, logon),
             index: FieldIndex::with_capacity(FIELDS_MAX),
             instruments: config.instruments.clone().into_boxed_slice(),
             table: OrderTable::with_capacity(config.order_capacity),
             risk: risk(config, now.mono),
             positions: positions(config),
-            reports: Reports::new(),
+            accounts: config.risk.accounts(),
+            waiting_cancels: WaitingCancels::default(),
+            reports: Reports::new(config.risk.accounts()),
             journal: OrderJournal::default(),
             reconcile: Reconcile::default(),
             risk_rejects: 0,
@@ -258,6 +263,7 @@ impl OrderSession {
         while let Some(order) = self.reconcile.overdue(now.mono, timeout) {
             self.unanswered(now, RequestId { order, version: 0 }, updates);
         }
+        self.send_waiting_cancels(io, clock, updates);
         self.go_on(io, now, updates);
     }
 
@@ -343,6 +349,15 @@ impl OrderSession {
         }
     }
 
+    /// Other limits and permissions from the next order on.
+    pub(crate) fn set_rules(&mut self, rules: RiskRules) -> Result<(), LimitsError> {
+        self.risk.set_limits(rules.limits)?;
+        for instrument in &self.instruments {
+            define(&mut self.risk, instrument, &rules.groups);
+        }
+        Ok(())
+    }
+
     /// Asks the venue to end the session.
     pub(crate) fn logout(&mut self, io: &mut Io<impl Kernel>, clock: &Clock) {
         let now = at(clock, clock.now());
@@ -392,19 +407,25 @@ impl OrderSession {
 /// Positions that there is room for: of a strategy in an instrument and an account.
 const POSITIONS: usize = 1 << 14;
 
-/// The limits of a gateway that trades for one account; all its instruments are traded. One whose
-/// lot is below 1e-9 is not known to risk, which refuses its orders.
+/// The limits; all instruments are traded until their feed says otherwise. One whose lot is below
+/// 1e-9 is not known to risk, which refuses its orders.
 fn risk(config: &GatewayConfig, now: Nanos) -> Risk {
-    let instruments = config.instruments.len();
-    let sizes = RiskSizes { instruments, accounts: 1, users: 256, strategies: 256 };
-    let mut risk = Risk::new(config.risk.limits(sizes), now);
-    for (id, instrument) in (0..).map(InstrumentId).zip(&config.instruments) {
-        let definition = RiskInstrument::of(instrument);
-        if definition.is_some_and(|definition| risk.define(id, definition).is_ok()) {
-            risk.set_status(id, InstrumentStatus::Trading);
+    let mut risk = Risk::new(config.risk.limits(config.instruments.len()), now);
+    for instrument in &config.instruments {
+        if define(&mut risk, instrument, config.risk.groups()) {
+            risk.set_status(instrument.id(), InstrumentStatus::Trading);
         }
     }
     risk
+}
+
+/// Makes an instrument known to risk, in its group; whether it is.
+fn define(risk: &mut Risk, instrument: &Instrument, groups: &[u8]) -> bool {
+    let group = groups.get(instrument.id().0 as usize).copied().unwrap_or(0);
+    let definition = RiskInstrument::of(instrument);
+    definition.is_some_and(|definition| {
+        risk.define(instrument.id(), RiskInstrument { group, ..definition }).is_ok()
+    })
 }
 
 /// Positions of every strategy, in every instrument that is held.

@@ -4,6 +4,7 @@
 //! lives on, its orders and its position are what the venue made them, the owner was told, nothing
 //! is sent twice, and the next order goes out as ever.
 
+mod limits;
 mod restart;
 mod venue;
 
@@ -80,13 +81,27 @@ fn clock_at(now: Nanos) -> Clock {
 impl<'m> World<'m> {
     /// With a journal in this folder, of which it takes up what it recovers.
     fn new(segment: &'m Segment, folder: &Path) -> Self {
+        Self::with_journal(segment, |_| {}, folder)
+    }
+
+    /// With other settings than the usual ones, and a journal that nobody will read.
+    fn with(segment: &'m Segment, change: impl FnOnce(&mut GatewayConfig)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self::with_journal(segment, change, folder.path())
+    }
+
+    fn with_journal(
+        segment: &'m Segment,
+        change: impl FnOnce(&mut GatewayConfig),
+        folder: &Path,
+    ) -> Self {
         let sim = SimConfig { is_partial: false, window_bytes: 1 << 20, ..SimConfig::default() };
         let mut events = EventLoop::new(SimKernel::new(16, sim), LoopConfig::default()).unwrap();
         let venue = ScriptedVenue::listen(events.io(), ADDRESS);
         let SocketAddr::V4(order_address) = ADDRESS.parse().unwrap() else { unreachable!() };
         let symbol = Symbol::new(b"AAPL").unwrap();
         let (id, tick) = (InstrumentId(0), Price(10_000_000));
-        let config = GatewayConfig {
+        let mut config = GatewayConfig {
             instruments: vec![Instrument::new(id, symbol, tick, Qty::whole(1)).unwrap()],
             order_address,
             sender_comp_id: CompId::new(b"GATEWAY").unwrap(),
@@ -99,10 +114,11 @@ impl<'m> World<'m> {
                 ..SessionSettings::default()
             },
             order_capacity: 8,
-            risk: GatewayConfig::default_risk(),
+            risk: GatewayConfig::default_risk().into(),
             hot: false,
             keeps_warm: false,
         };
+        change(&mut config);
         let clock = clock_at(events.io().now());
         let now = at(&clock, clock.now());
         let mut orders = OrderSession::connect(&config, events.io(), now).unwrap();

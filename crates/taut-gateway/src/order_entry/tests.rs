@@ -60,7 +60,7 @@ fn config(order_address: SocketAddr, instrument: Instrument) -> GatewayConfig {
         heartbeat_interval: Nanos::from_secs(5),
         session: SessionSettings::default(),
         order_capacity: 8,
-        risk: GatewayConfig::default_risk(),
+        risk: GatewayConfig::default_risk().into(),
         hot: false,
         keeps_warm: false,
     }

@@ -84,6 +84,34 @@ impl AccountLimits {
     }
 }
 
+/// What a user may send, in any instrument and for any account. The default lets nothing through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UserLimits {
+    /// Orders working or on their way.
+    pub open_orders_max: u32,
+    /// The largest order.
+    pub lots_max: Lots,
+    /// The most that an order may be worth.
+    pub notional_max: Amount,
+    /// Messages.
+    pub rates: MessageRates,
+}
+
+impl UserLimits {
+    /// Nothing but what holds for everybody.
+    pub const UNLIMITED: Self = Self {
+        open_orders_max: u32::MAX,
+        lots_max: Lots(i64::MAX),
+        notional_max: Amount::MAX,
+        rates: MessageRates::UNLIMITED,
+    };
+
+    /// Whether it limits more than messages.
+    fn limits_orders(&self) -> bool {
+        Self { rates: MessageRates::UNLIMITED, ..*self } != Self::UNLIMITED
+    }
+}
+
 /// What happens to an order that could trade with an own one (self-match prevention).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SelfMatch {
@@ -146,7 +174,9 @@ pub struct RiskLimits {
     /// Which of them hold, by instrument and account.
     profile_of: Box<[u16]>,
     accounts: Box<[AccountLimits]>,
-    users: Box<[MessageRates]>,
+    users: Box<[UserLimits]>,
+    /// Whether any of them limits more than messages.
+    has_user_limits: bool,
     /// Open orders of each strategy.
     strategies: Box<[u32]>,
     /// Groups of instruments by user and account, one bit each.
@@ -171,7 +201,8 @@ impl RiskLimits {
             profiles: vec![OrderLimits::default()],
             profile_of: vec![0; instruments * accounts].into(),
             accounts: vec![AccountLimits::default(); accounts].into(),
-            users: vec![MessageRates::default(); users].into(),
+            users: vec![UserLimits::default(); users].into(),
+            has_user_limits: true,
             strategies: vec![0; strategies].into(),
             permitted: vec![0; users * accounts].into(),
             restricted: vec![false; instruments].into(),
@@ -231,17 +262,19 @@ impl RiskLimits {
         set(&mut self.accounts, account.0.into(), limits, LimitsError::UnknownAccount)
     }
 
-    /// Messages of every user.
-    pub fn set_users(&mut self, rates: MessageRates) {
-        self.users.fill(rates);
+    /// Limits of every user.
+    pub fn set_users(&mut self, limits: UserLimits) {
+        self.users.fill(limits);
+        self.has_user_limits = limits.limits_orders();
     }
 
-    /// Messages of a user.
+    /// Limits of a user.
     ///
     /// # Errors
     /// When there is no such user.
-    pub fn set_user(&mut self, user: UserId, rates: MessageRates) -> Result<(), LimitsError> {
-        set(&mut self.users, user.0.into(), rates, LimitsError::UnknownUser)
+    pub fn set_user(&mut self, user: UserId, limits: UserLimits) -> Result<(), LimitsError> {
+        self.has_user_limits |= limits.limits_orders();
+        set(&mut self.users, user.0.into(), limits, LimitsError::UnknownUser)
     }
 
     /// Open orders of every strategy.
@@ -303,29 +336,56 @@ impl RiskLimits {
         self.profiles.get(usize::from(*self.profile_of.get(cell)?))
     }
 
+    /// The limits of orders in an instrument for an account.
+    #[must_use]
+    pub fn orders_of(&self, instrument: InstrumentId, account: AccountId) -> Option<&OrderLimits> {
+        self.orders(self.sizes.cell(instrument, account)?)
+    }
+
+    /// The limits of an account.
+    #[must_use]
     #[inline]
-    pub(super) fn account(&self, account: AccountId) -> Option<&AccountLimits> {
+    pub fn account(&self, account: AccountId) -> Option<&AccountLimits> {
         self.accounts.get(usize::from(account.0))
     }
 
+    /// The limits of a user.
+    #[must_use]
     #[inline]
-    pub(super) fn strategy(&self, strategy: StrategyId) -> u32 {
+    pub fn user(&self, user: UserId) -> Option<&UserLimits> {
+        self.users.get(usize::from(user.0))
+    }
+
+    /// Whether any user has limits of its own; where none has, no check looks for them.
+    #[inline]
+    pub(super) const fn has_user_limits(&self) -> bool {
+        self.has_user_limits
+    }
+
+    /// The open orders that a strategy may have.
+    #[must_use]
+    #[inline]
+    pub fn strategy(&self, strategy: StrategyId) -> u32 {
         self.strategies.get(usize::from(strategy.0)).copied().unwrap_or(0)
     }
 
+    /// Whether a user may trade a group of instruments for an account.
+    #[must_use]
     #[inline]
-    pub(super) fn permits(&self, user: UserId, account: AccountId, group: u8) -> bool {
+    pub fn permits(&self, user: UserId, account: AccountId, group: u8) -> bool {
         let groups = self.sizes.permission(user, account).and_then(|at| self.permitted.get(at));
         groups.is_some_and(|groups| groups & 1 << (group & 63) != 0)
     }
 
+    /// Whether an instrument is on the restricted list.
+    #[must_use]
     #[inline]
-    pub(super) fn is_restricted(&self, instrument: InstrumentId) -> bool {
+    pub fn is_restricted(&self, instrument: InstrumentId) -> bool {
         self.restricted.get(instrument.0 as usize).is_none_or(|is_restricted| *is_restricted)
     }
 
-    pub(super) fn users(&self) -> impl Iterator<Item = MessageRates> {
-        self.users.iter().copied()
+    pub(super) fn users(&self) -> impl Iterator<Item = &UserLimits> {
+        self.users.iter()
     }
 
     pub(super) fn accounts(&self) -> impl Iterator<Item = &AccountLimits> {
@@ -399,7 +459,7 @@ mod tests {
         let unknown = Err(LimitsError::UnknownAccount);
         assert_eq!(limits.set_account(AccountId(8), AccountLimits::default()), unknown);
         let unknown = Err(LimitsError::UnknownUser);
-        assert_eq!(limits.set_user(UserId(4), MessageRates::default()), unknown);
+        assert_eq!(limits.set_user(UserId(4), UserLimits::default()), unknown);
         assert_eq!(limits.permit(UserId(4), AccountId(0), 0, true), unknown);
         assert_eq!(limits.permit(UserId(0), AccountId(8), 0, true), unknown);
         let group = limits.permit(UserId(0), AccountId(0), 64, true);

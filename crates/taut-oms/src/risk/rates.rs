@@ -6,6 +6,7 @@ use taut_types::{AccountId, Nanos, UserId};
 
 use super::limits::{MessageRates, RiskLimits};
 use super::reject::RiskReject;
+use super::usage::{MessagesLeft, MessagesOf};
 use crate::throttle::Throttle;
 
 /// The budgets of one of them.
@@ -19,6 +20,10 @@ impl Budgets {
     fn new(rates: MessageRates, now: Nanos) -> Self {
         let full = |rate: crate::throttle::Rate| Throttle::new(rate.per_second, rate.burst, now);
         Self { orders: full(rates.orders), cancels: full(rates.cancels) }
+    }
+
+    fn left(&self, now: Nanos) -> MessagesLeft {
+        MessagesLeft { orders: self.orders.left(now), cancels: self.cancels.left(now) }
     }
 
     fn set(&mut self, rates: MessageRates) {
@@ -38,7 +43,7 @@ pub(super) struct Rates {
 impl Rates {
     pub(super) fn new(limits: &RiskLimits, now: Nanos) -> Self {
         Self {
-            users: limits.users().map(|rates| Budgets::new(rates, now)).collect(),
+            users: limits.users().map(|limits| Budgets::new(limits.rates, now)).collect(),
             accounts: limits.accounts().map(|limits| Budgets::new(limits.rates, now)).collect(),
             venue: Budgets::new(limits.venue, now),
         }
@@ -46,10 +51,21 @@ impl Rates {
 
     /// Other rates; what was spent stays spent.
     pub(super) fn set(&mut self, limits: &RiskLimits) {
-        self.users.iter_mut().zip(limits.users()).for_each(|(own, rates)| own.set(rates));
+        let users = self.users.iter_mut().zip(limits.users());
+        users.for_each(|(own, limits)| own.set(limits.rates));
         let accounts = self.accounts.iter_mut().zip(limits.accounts());
         accounts.for_each(|(own, limits)| own.set(limits.rates));
         self.venue.set(limits.venue);
+    }
+
+    /// What is left of a budget; nothing of one that there is not.
+    pub(super) fn left(&self, now: Nanos, of: MessagesOf) -> MessagesLeft {
+        let budgets = match of {
+            MessagesOf::User(user) => self.users.get(usize::from(user.0)),
+            MessagesOf::Account(account) => self.accounts.get(usize::from(account.0)),
+            MessagesOf::Venue => Some(&self.venue),
+        };
+        budgets.map_or_else(MessagesLeft::default, |budgets| budgets.left(now))
     }
 
     /// Counts a new order or a modify, if all three budgets have it. A rehearsal counts nothing.

@@ -29,6 +29,14 @@ impl Reference {
         }
     }
 
+    /// The price that an order is valued at: its own, or without one what it would trade at.
+    pub(super) fn value_of(self, terms: &OrderTerms) -> Option<Price> {
+        match terms.order_type {
+            OrderType::Limit => Some(terms.price),
+            OrderType::Market => terms.stop_price.or_else(|| self.price_for(terms.side)),
+        }
+    }
+
     /// Holds an order's price against the market. Returns the price that the order is valued at:
     /// its own, or without one what it would trade at.
     ///

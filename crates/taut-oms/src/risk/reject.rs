@@ -65,10 +65,12 @@ pub enum RiskReject {
     AccountRate,
     /// All orders to the venue together come too fast.
     VenueRate,
+    /// The user has too many open orders.
+    UserOpenOrders,
 }
 
 /// Every reason; a reason's code is its place here plus one. New ones go to the end.
-const CODES: [RiskReject; 31] = [
+const CODES: [RiskReject; 32] = [
     RiskReject::Killed { scope: ScopeKind::All },
     RiskReject::Killed { scope: ScopeKind::User },
     RiskReject::Killed { scope: ScopeKind::Strategy },
@@ -100,13 +102,14 @@ const CODES: [RiskReject; 31] = [
     RiskReject::UserRate,
     RiskReject::AccountRate,
     RiskReject::VenueRate,
+    RiskReject::UserOpenOrders,
 ];
 
 impl RiskReject {
     /// The reason as a number for messages, from 1.
     #[must_use]
     pub fn code(self) -> u8 {
-        // Its place is below 31.
+        // Its place is below 32.
         CODES.iter().position(|reason| *reason == self).map_or(0, |place| place as u8 + 1)
     }
 
@@ -153,6 +156,7 @@ impl fmt::Display for RiskReject {
             Self::UserRate => "the user sends too fast",
             Self::AccountRate => "the account's orders come too fast",
             Self::VenueRate => "orders to the venue come too fast",
+            Self::UserOpenOrders => "the user has too many open orders",
         })
     }
 }

@@ -49,7 +49,7 @@ fn limits() -> RiskLimits {
     let mut limits = RiskLimits::closed(SIZES);
     limits.set_orders_default(ORDERS);
     limits.set_accounts(WHOLE_ACCOUNT);
-    limits.set_users(MessageRates::UNLIMITED);
+    limits.set_users(UserLimits::UNLIMITED);
     limits.set_strategies(50);
     limits.venue = MessageRates::UNLIMITED;
     limits.permit(USER, ACCOUNT, DEFINITION.group, true).unwrap();

@@ -2,7 +2,9 @@
 
 use taut_types::Lots;
 
-use super::limits::{AccountLimits, MessageRates, OrderLimits, RiskLimits, RiskSizes, SelfMatch};
+use super::limits::{
+    AccountLimits, MessageRates, OrderLimits, RiskLimits, RiskSizes, SelfMatch, UserLimits,
+};
 use crate::amount::Amount;
 use crate::throttle::Rate;
 
@@ -44,7 +46,7 @@ impl UniformLimits {
             loss_max: Amount::MAX,
             rates: MessageRates::UNLIMITED,
         });
-        limits.set_users(MessageRates::UNLIMITED);
+        limits.set_users(UserLimits::UNLIMITED);
         limits.set_strategies(self.open_orders_max);
         limits.permit_all();
         limits.venue = MessageRates { orders: self.orders, ..MessageRates::UNLIMITED };

@@ -300,7 +300,7 @@ fn config(setup: &GatewaySetup) -> Result<GatewayConfig, RunnerError> {
         heartbeat_interval: Nanos::from_secs(setup.heartbeat_seconds.into()),
         session: taut_gateway::SessionSettings::default(),
         order_capacity: settings.gateway.orders,
-        risk: settings.risk.limits(),
+        risk: settings.risk.limits().into(),
         hot: setup.common.place.wait != Wait::Block,
         keeps_warm: settings.gateway.keep_warm,
     })

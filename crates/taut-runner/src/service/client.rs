@@ -8,7 +8,7 @@ use taut_types::Nanos;
 
 use crate::control::{Channel, Incoming};
 use crate::error::RunnerError;
-use crate::service::protocol::{ControlReply, ControlRequest, OrderLine, PositionLine};
+use crate::service::protocol::{ControlReply, ControlRequest, LimitLine, OrderLine, PositionLine};
 
 /// How long a gateway may take with a reply.
 const REPLY: Nanos = Nanos::from_secs(5);
@@ -92,6 +92,22 @@ impl ControlClient {
         let (mut all, mut reply) = (Vec::new(), self.ask(&ControlRequest::Positions)?);
         while let ControlReply::Positions { positions, more } = reply {
             all.extend(positions);
+            if !more {
+                return Ok(all);
+            }
+            reply = self.reply()?.0;
+        }
+        Err(self.gone())
+    }
+
+    /// What is in force of limits, and how much of it is used.
+    ///
+    /// # Errors
+    /// As [`ControlClient::ask`].
+    pub fn limits(&mut self) -> Result<Vec<LimitLine>, RunnerError> {
+        let (mut all, mut reply) = (Vec::new(), self.ask(&ControlRequest::Limits)?);
+        while let ControlReply::Limits { limits, more } = reply {
+            all.extend(limits);
             if !more {
                 return Ok(all);
             }

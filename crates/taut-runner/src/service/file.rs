@@ -1,7 +1,6 @@
 //! What a gateway that runs by itself is told.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use taut_gateway::{Owner, SessionSettings};
@@ -9,10 +8,12 @@ use taut_sys::Wait;
 use taut_types::{Instrument, Nanos, StrategyId, UserId};
 
 use crate::error::RunnerError;
-use crate::reading;
+use crate::mistakes::Mistake;
 use crate::service::client::control_path;
 use crate::service::journal::JournalKeys;
-use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, RiskSettings, wait};
+use crate::service::limits::{AccountSettings, GatewayRisk, SymbolRule, UserSettings};
+use crate::service::secret::CredentialSettings;
+use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, wait};
 
 /// A gateway's file with every key, for people to start from.
 pub const GATEWAY_SAMPLE: &str = include_str!("gateway.toml");
@@ -26,6 +27,9 @@ pub const GATEWAY_SAMPLE: &str = include_str!("gateway.toml");
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GatewayFile {
+    /// The file that this was read from: a reload reads it again.
+    #[serde(skip)]
+    pub source: Option<PathBuf>,
     /// Its name, by which strategies and operators find it.
     pub name: String,
     /// Its control socket, in the place of the one that its name gives.
@@ -41,6 +45,15 @@ pub struct GatewayFile {
     pub venue: RemoteVenue,
     /// What is traded; the order gives each its number.
     pub instruments: Vec<InstrumentSettings>,
+    /// Whose strategies trade. Without any, every user number may trade everything.
+    #[serde(default)]
+    pub users: Vec<UserSettings>,
+    /// What orders are for. Without any there is account 0, which the venue is not told.
+    #[serde(default)]
+    pub accounts: Vec<AccountSettings>,
+    /// Limits of orders by instrument.
+    #[serde(default)]
+    pub symbols: Vec<SymbolRule>,
     /// Who may attach.
     pub strategies: Vec<StrategySettings>,
     /// How the order session is kept up.
@@ -52,15 +65,17 @@ pub struct GatewayFile {
     /// Room for levels and orders.
     #[serde(default)]
     pub gateway: GatewaySettings,
-    /// What no order passes.
+    /// What no order passes, where nothing else is said.
     #[serde(default)]
-    pub risk: RiskSettings,
+    pub risk: GatewayRisk,
 }
 
 /// How the order session is kept up: [`SessionSettings`] in plain values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionKeys {
+    /// What our Logon proves who we are by.
+    pub credentials: Option<CredentialSettings>,
     /// The file of the session's numbers; without one every start asks for new ones.
     pub store: Option<PathBuf>,
     /// Both numbers start again at 1 with every logon.
@@ -74,6 +89,7 @@ pub struct SessionKeys {
 impl Default for SessionKeys {
     fn default() -> Self {
         Self {
+            credentials: None,
             store: None,
             reset_on_logon: false,
             request_timeout_ms: 5_000,
@@ -83,29 +99,37 @@ impl Default for SessionKeys {
 }
 
 impl SessionKeys {
-    fn check(&self) -> Result<(), RunnerError> {
+    /// Every value that cannot be.
+    pub(super) fn mistakes(&self) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
         let [shortest, longest] = self.reconnect_ms;
         if shortest == 0 || longest < shortest {
             let value = format!("[{shortest}, {longest}]");
             let remedy = "the shortest wait, above 0, and the longest";
-            return Err(RunnerError::setting("session.reconnect_ms", value, remedy));
+            mistakes.push(Mistake::new("session.reconnect_ms", value, remedy));
         }
         if self.request_timeout_ms == 0 {
-            return Err(RunnerError::setting("session.request_timeout_ms", 0, "above 0"));
+            mistakes.push(Mistake::new("session.request_timeout_ms", 0, "above 0"));
         }
-        Ok(())
+        mistakes.extend(self.credentials.as_ref().and_then(CredentialSettings::mistake));
+        mistakes
     }
 
     /// A venue that is not there is waited for.
-    pub(super) fn settings(&self) -> SessionSettings {
+    ///
+    /// # Errors
+    /// When the secret of the Logon cannot be read.
+    pub(super) fn settings(&self) -> Result<SessionSettings, RunnerError> {
         let [shortest, longest] = self.reconnect_ms.map(|ms| Nanos::from_millis(ms.into()));
-        SessionSettings {
+        let credentials = self.credentials.as_ref().map(CredentialSettings::build);
+        Ok(SessionSettings {
+            credentials: credentials.transpose()?,
             store: self.store.clone(),
             reset_on_logon: self.reset_on_logon,
             waits_for_venue: true,
             request_timeout: Nanos::from_millis(self.request_timeout_ms.into()),
             reconnect: (shortest, longest),
-        }
+        })
     }
 }
 
@@ -121,6 +145,9 @@ pub struct StrategySettings {
     /// Its own number: with the user's, a part of the id of each of its orders. It must stay what
     /// it is for as long as there are orders.
     pub number: u8,
+    /// Orders working or on their way at one time, where `[risk]` says another number.
+    #[serde(default)]
+    pub open_orders_max: Option<u32>,
 }
 
 impl StrategySettings {
@@ -132,60 +159,12 @@ impl StrategySettings {
 }
 
 impl GatewayFile {
-    /// The settings of a file.
-    ///
-    /// # Errors
-    /// What is wrong in it: the file, the line, the key, the key that was meant.
-    pub fn read(path: &Path) -> Result<Self, RunnerError> {
-        let named = |error: &dyn std::fmt::Display| {
-            RunnerError::Settings(format!("{}: {error}", path.display()))
-        };
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| named(&format_args!("{error}; check the path")))?;
-        let mut file: Self = reading::from_text(&text).map_err(|error| named(&error))?;
-        if let (Some(journal), Some(folder)) = (&mut file.journal, path.parent()) {
-            journal.folder = folder.join(&journal.folder);
-        }
-        file.check().map_err(|error| named(&error))?;
-        Ok(file)
-    }
-
     /// The instruments, each at its number.
     ///
     /// # Errors
     /// The setting that cannot be.
     pub fn instruments(&self) -> Result<Vec<Instrument>, RunnerError> {
         crate::settings::build_instruments(&self.instruments)
-    }
-
-    /// Looks at every value.
-    ///
-    /// # Errors
-    /// The first setting that cannot be, its value and what would be right.
-    pub fn check(&self) -> Result<(), RunnerError> {
-        if self.name.is_empty() || self.name.contains(['/', '\0']) {
-            return Err(RunnerError::setting("name", &self.name, "a name without a slash"));
-        }
-        if self.instruments.is_empty() {
-            let text = "[[instruments]]: none is named; a gateway trades at least one";
-            return Err(RunnerError::Settings(text.to_owned()));
-        }
-        self.instruments()?;
-        let (mut names, mut owners) = (BTreeSet::new(), BTreeSet::new());
-        for (at, strategy) in self.strategies.iter().enumerate() {
-            let key = |what: &str| format!("strategies[{at}].{what}");
-            if strategy.name.is_empty() || !names.insert(&strategy.name) {
-                let remedy = "a name that no other one has";
-                return Err(RunnerError::setting(&key("name"), &strategy.name, remedy));
-            }
-            if !owners.insert(strategy.owner()) {
-                let remedy = "a number that no other strategy of this user has";
-                return Err(RunnerError::setting(&key("number"), strategy.number, remedy));
-            }
-        }
-        self.session.check()?;
-        self.journal.iter().try_for_each(JournalKeys::check)?;
-        self.venue.check()
     }
 
     /// Where it listens.

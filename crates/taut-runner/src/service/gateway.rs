@@ -17,8 +17,8 @@ use taut_market_data::native::{NativeConfig, NativeFeed};
 use taut_oms::{KillCause, KillScope};
 use taut_ring::cell::CellWriter;
 use taut_sys::{
-    Anchoring, Doorbell, Wait, Waiter, catch_stop_signals, monotonic, pin_to_cpu, set_timer_slack,
-    wait_readable,
+    Anchoring, Doorbell, Wait, Waiter, catch_reload_signals, catch_stop_signals, monotonic,
+    pin_to_cpu, set_timer_slack, wait_readable,
 };
 use taut_types::Nanos;
 
@@ -30,6 +30,7 @@ use crate::service::journal::{JournalKeys, keep};
 use crate::service::listener::Listener;
 use crate::service::place::Place;
 use crate::service::threads::{Answer, Command, Glance};
+use crate::service::usage::Usage;
 
 /// Strategies that may be attached at one time.
 const PLACES: usize = 16;
@@ -38,13 +39,14 @@ const BUSY_ROUNDS: u32 = 256;
 /// How long the session may take to log out.
 const LOGOUT: Nanos = Nanos::from_secs(5);
 
-/// Runs a gateway until a stop signal comes or its operator ends it. `tell` gets what people should
-/// know: where it can be found, and what is wrong with its journal.
+/// Runs a gateway until a stop signal comes or its operator ends it. `heard` is told once it can be
+/// found, what a reload of its settings comes to, and what is wrong with its journal; SIGHUP asks
+/// for a reload.
 ///
 /// # Errors
 /// [`RunnerError::Settings`] before anything is opened; [`RunnerError::Run`] when it cannot be
 /// opened, or ends.
-pub fn serve(file: &GatewayFile, tell: impl Fn(&str) + Sync) -> Result<(), RunnerError> {
+pub fn serve(file: &GatewayFile, heard: impl Fn(&str) + Sync) -> Result<(), RunnerError> {
     file.check()?;
     let failed = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
     let segment =
@@ -60,7 +62,9 @@ pub fn serve(file: &GatewayFile, tell: impl Fn(&str) + Sync) -> Result<(), Runne
         .iter()
         .map(|own| Ok(Place::vacant(own, doorbell()?)))
         .collect::<Result<Vec<_>, RunnerError>>()?;
-    catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
+    catch_stop_signals()
+        .and_then(|()| catch_reload_signals())
+        .map_err(|error| RunnerError::run("signals", error))?;
     let mut anchoring = Anchoring::start();
     let mut clock = CellWriter::new(regions.clock).map_err(|error| failed(&error))?;
     clock.set(&anchoring.mapping().to_words());
@@ -70,19 +74,19 @@ pub fn serve(file: &GatewayFile, tell: impl Fn(&str) + Sync) -> Result<(), Runne
     let (trading, housekeeper) =
         Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
     let mut listener = Listener::bind(file, &path, &segment, places, &bell, (asks, answered))?;
-    tell(&format!("{}: strategies and operators meet it at {}", file.name, path.display()));
+    heard(&format!("{}: strategies and operators meet it at {}", file.name, path.display()));
     thread::scope(|scope| {
         let (trades, over) = mpsc::channel();
+        let heard = &heard;
         if let Some(housekeeper) = housekeeper {
-            let tell = &tell;
-            scope.spawn(move || keep(housekeeper, &over, tell));
+            scope.spawn(move || keep(housekeeper, &over, heard));
         }
         let trading = scope.spawn(move || {
             let _trades: Sender<()> = trades;
             trading.run()
         });
-        let listened =
-            listener.run(|| clock.set(&anchoring.renew().to_words()), || trading.is_finished());
+        let anchor = || clock.set(&anchoring.renew().to_words());
+        let listened = listener.run(anchor, || trading.is_finished(), &mut |what| heard(what));
         // Its failure is the cause, where both fail.
         let traded = trading
             .join()
@@ -104,6 +108,10 @@ struct Trading<'a, 'm> {
     answers: Sender<Answer>,
     /// Logged out by then, or not at all.
     ends_by: Option<Nanos>,
+    /// The venue was asked to end the session.
+    is_leaving: bool,
+    /// Whether what was stopped for the end is to be as before for the next gateway.
+    revives: bool,
     /// When orders are cancelled whose strategies have not attached since the start.
     orphans_due: Option<Nanos>,
 }
@@ -166,6 +174,8 @@ impl<'a, 'm> Trading<'a, 'm> {
             asked,
             answers,
             ends_by: None,
+            is_leaving: false,
+            revives: false,
             orphans_due: file
                 .journal
                 .as_ref()
@@ -228,10 +238,19 @@ impl<'a, 'm> Trading<'a, 'm> {
 
     /// Answers what the listening thread asks; whether it is over.
     fn attend(&mut self) -> Result<bool, RunnerError> {
-        if let Some(deadline) = self.ends_by
-            && (self.gateway.is_logged_out() || monotonic() >= deadline)
-        {
-            return Ok(true);
+        if let Some(deadline) = self.ends_by {
+            if self.gateway.is_logged_out() || monotonic() >= deadline {
+                if self.revives {
+                    // It is in the journal, and nobody killed the next gateway.
+                    self.gateway.revive(KillScope::All);
+                }
+                return Ok(true);
+            }
+            // Cancels that wait for their budget go first.
+            if !self.is_leaving && self.gateway.waiting_cancels() == 0 {
+                self.is_leaving = true;
+                self.gateway.logout().map_err(|error| failed(error, self.orders))?;
+            }
         }
         loop {
             let command = match self.asked.try_recv() {
@@ -253,8 +272,15 @@ impl<'a, 'm> Trading<'a, 'm> {
         match command {
             Command::Attach(place, owner) => {
                 let slot = self.slots.get(place).copied();
-                let hub = self.gateway.client_mut();
-                Answer::Done(slot.is_some_and(|slot| hub.attach(slot, owner)))
+                let attach = |hub: &mut Hub<'_>| slot.is_some_and(|slot| hub.attach(slot, owner));
+                if attach(self.gateway.client_mut()) {
+                    return Answer::Done(true);
+                }
+                // Whoever has just left the place has its orders cancelled, and it is free.
+                match self.gateway.poll() {
+                    Ok(_) => Answer::Done(attach(self.gateway.client_mut())),
+                    Err(error) => Answer::Failed(error.to_string()),
+                }
             }
             Command::Detach(place) => {
                 if let Some(slot) = self.slots.get(place).copied() {
@@ -269,6 +295,14 @@ impl<'a, 'm> Trading<'a, 'm> {
                 Answer::Orders(orders)
             }
             Command::Positions => Answer::Positions(self.gateway.positions().collect()),
+            Command::Usage => {
+                let now = self.gateway.clock_mut().now();
+                Answer::Usage(Box::new(Usage::of(self.gateway.risk(), now)))
+            }
+            Command::SetRules(rules) => match self.gateway.set_rules(*rules) {
+                Ok(()) => Answer::Done(true),
+                Err(error) => Answer::Failed(error.to_string()),
+            },
             Command::Kill => done(self.gateway.kill(KillScope::All, KillCause::Command).map(drop)),
             Command::Revive => Answer::Done(self.gateway.revive(KillScope::All)),
             Command::CancelAll(owner) => {
@@ -277,10 +311,9 @@ impl<'a, 'm> Trading<'a, 'm> {
             }
             Command::Stop => {
                 self.ends_by = Some(monotonic() + LOGOUT);
-                // Not a kill, which the next gateway would find in the journal: what leaves its
-                // session gets no order past it.
-                let cancelled = self.gateway.cancel_all(&OrderFilter::ALL);
-                done(cancelled.and_then(|()| self.gateway.logout()))
+                let killed = self.gateway.kill(KillScope::All, KillCause::Command);
+                self.revives = matches!(killed, Ok(true));
+                done(killed.map(drop))
             }
         }
     }
@@ -307,7 +340,7 @@ fn config(file: &GatewayFile, wait: Wait) -> Result<GatewayConfig, RunnerError> 
         let id = CompId::new(text.as_bytes());
         id.ok_or_else(|| RunnerError::Settings(format!("'{text}' is no CompID")))
     };
-    let mut session = file.session.settings();
+    let mut session = file.session.settings()?;
     let beside_journal = || file.journal.as_ref().map(JournalKeys::session_store);
     session.store = session.store.or_else(beside_journal);
     Ok(GatewayConfig {
@@ -318,7 +351,7 @@ fn config(file: &GatewayFile, wait: Wait) -> Result<GatewayConfig, RunnerError> 
         heartbeat_interval: Nanos::from_secs(file.venue.heartbeat_seconds.into()),
         session,
         order_capacity: file.gateway.orders,
-        risk: file.risk.limits(),
+        risk: file.rules()?.config(file),
         hot: wait != Wait::Block,
         keeps_warm: file.gateway.keep_warm,
     })

@@ -11,6 +11,7 @@ use taut_journal::{Durability, Housekeeper, Journal, Settings, State};
 use taut_types::{Instrument, Lots, Nanos};
 
 use crate::error::RunnerError;
+use crate::mistakes::Mistake;
 
 /// From one turn of housekeeping to the next.
 const TURN: Duration = Duration::from_millis(5);
@@ -73,15 +74,16 @@ const fn reattach_ms() -> u32 {
 }
 
 impl JournalKeys {
-    /// Looks at every value.
-    pub(super) fn check(&self) -> Result<(), RunnerError> {
+    /// Every value that cannot be.
+    pub(super) fn mistakes(&self) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
         if self.folder.as_os_str().is_empty() {
-            return Err(RunnerError::setting("journal.folder", "\"\"", "a folder"));
+            mistakes.push(Mistake::new("journal.folder", "\"\"", "a folder"));
         }
         if !(1..=1_024).contains(&self.segment_mb) {
-            return Err(RunnerError::setting("journal.segment_mb", self.segment_mb, "1 to 1024"));
+            mistakes.push(Mistake::new("journal.segment_mb", self.segment_mb, "1 to 1024"));
         }
-        Ok(())
+        mistakes
     }
 
     /// The file of the session's numbers, where none is named.

@@ -10,7 +10,8 @@ use taut_ipc::Segment;
 use taut_lat::{PathSnapshot, Stage};
 use taut_oms::{PositionKey, PositionReport};
 use taut_sys::{
-    ControlListener, Doorbell, SysError, Wait, monotonic, process_id, stop_requests, wait_readable,
+    ControlListener, Doorbell, SysError, Wait, monotonic, process_id, reload_requests,
+    stop_requests, wait_readable,
 };
 use taut_types::{Instrument, Nanos, RequestId, Side};
 
@@ -19,16 +20,17 @@ use crate::error::RunnerError;
 use crate::service::file::GatewayFile;
 use crate::service::place::Place;
 use crate::service::protocol::{
-    ControlReply, ControlRequest, OrderLine, PositionLine, StageLine, Status, StrategyLine,
+    ControlReply, ControlRequest, LimitLine, OrderLine, PositionLine, StageLine, Status,
+    StrategyLine,
 };
+use crate::service::reload::Differences;
+use crate::service::rules::Rules;
 use crate::service::threads::{Answer, Command, Glance};
 
 /// How often the clock is anchored and signals are looked at.
 const LOOK: Nanos = Nanos::from_millis(100);
 /// How long the trading thread may take with an answer.
 const ANSWER: Duration = Duration::from_secs(2);
-/// How often a place is asked for that is not free yet: about a millisecond each.
-const ATTEMPTS: u32 = 50;
 /// Connections at one time, beside those of strategies.
 const CONNECTIONS_MAX: usize = 64;
 /// Lines of a reply: they fit a message.
@@ -44,7 +46,9 @@ struct Connection {
 /// The listening thread's part.
 #[derive(Debug)]
 pub struct Listener<'a> {
-    file: &'a GatewayFile,
+    file: GatewayFile,
+    /// The limits that hold.
+    rules: Rules,
     instruments: Vec<Instrument>,
     listener: ControlListener,
     segment: &'a Segment,
@@ -55,11 +59,15 @@ pub struct Listener<'a> {
     answers: Receiver<Answer>,
     started: Nanos,
     is_stopping: bool,
+    /// Reloads that signals asked for.
+    reloads: u32,
+    /// What is to be told to people.
+    told: Vec<String>,
 }
 
 impl<'a> Listener<'a> {
     pub fn bind(
-        file: &'a GatewayFile,
+        file: &GatewayFile,
         path: &Path,
         segment: &'a Segment,
         places: Vec<Place<'a>>,
@@ -75,8 +83,9 @@ impl<'a> Listener<'a> {
             RunnerError::Run(format!("{}: {error}{remedy}", path.display()))
         })?;
         Ok(Self {
-            file,
+            rules: file.rules()?,
             instruments: file.instruments()?,
+            file: file.clone(),
             listener,
             segment,
             places,
@@ -86,20 +95,30 @@ impl<'a> Listener<'a> {
             answers,
             started: monotonic(),
             is_stopping: false,
+            reloads: reload_requests(),
+            told: Vec::new(),
         })
     }
 
-    /// Listens until the trading thread `is_over`; `anchor` renews the clock.
+    /// Listens until the trading thread `is_over`; `anchor` renews the clock, `heard` is told what
+    /// is for people.
     pub fn run(
         &mut self,
         mut anchor: impl FnMut(),
         is_over: impl Fn() -> bool,
+        heard: &mut impl FnMut(&str),
     ) -> Result<(), RunnerError> {
         while !is_over() {
             anchor();
             if stop_requests() > 0 && !self.is_stopping {
                 self.stop();
             }
+            if self.reloads != reload_requests() {
+                self.reloads = reload_requests();
+                // It is told what came of it below.
+                let _ = self.reload();
+            }
+            self.told.drain(..).for_each(|line| heard(&line));
             let mut fds: Vec<BorrowedFd<'_>> = vec![self.listener.as_fd()];
             fds.extend(self.connections.iter().map(|it| it.channel.socket().as_fd()));
             // A signal ends the wait, and is looked at.
@@ -191,6 +210,19 @@ impl<'a> Listener<'a> {
                 _ => Vec::new(),
             }),
             ControlRequest::Stages => self.stages().map(|stages| vec![stages]),
+            ControlRequest::Limits => self.ask(Command::Usage).map(|answer| match answer {
+                Answer::Usage(usage) => {
+                    let lines = usage.lines(&self.file, &self.rules);
+                    in_parts(&lines, LimitLine::clone, |limits, more| ControlReply::Limits {
+                        limits,
+                        more,
+                    })
+                }
+                _ => Vec::new(),
+            }),
+            ControlRequest::Reload => {
+                self.reload().map(|changes| vec![ControlReply::Reloaded { changes }])
+            }
             ControlRequest::Kill => self.done(Command::Kill),
             ControlRequest::Revive => self.done(Command::Revive),
             ControlRequest::CancelAll { strategy: None } => self.done(Command::CancelAll(None)),
@@ -211,6 +243,33 @@ impl<'a> Listener<'a> {
 
     fn done(&self, command: Command) -> Result<Vec<ControlReply>, String> {
         self.ask(command).map(|_| vec![ControlReply::Done])
+    }
+
+    /// Reads the file again and takes its limits: all of them, or nothing. Returns what differs.
+    fn reload(&mut self) -> Result<Vec<String>, String> {
+        let reloaded = self.take_file();
+        self.told.push(match &reloaded {
+            Ok(changes) if changes.is_empty() => "reloaded: nothing differs".to_owned(),
+            Ok(changes) => format!("reloaded:\n  {}", changes.join("\n  ")),
+            Err(error) => format!("not reloaded, nothing was taken: {error}"),
+        });
+        reloaded
+    }
+
+    fn take_file(&mut self) -> Result<Vec<String>, String> {
+        let path = self.file.source.as_ref().ok_or("these settings did not come from a file")?;
+        let file = GatewayFile::read(path).map_err(|error| error.to_string())?;
+        let Differences { fixed, free } = Differences::between(&self.file, &file);
+        if !fixed.is_empty() {
+            return Err(format!(
+                "{} cannot change while the gateway runs; end it and start it again",
+                fixed.join(", ")
+            ));
+        }
+        let rules = file.rules().map_err(|error| error.to_string())?;
+        self.ask(Command::SetRules(Box::new(rules.risk.clone())))?;
+        (self.file, self.rules) = (file, rules);
+        Ok(free)
     }
 
     fn owner(&self, name: &str) -> Result<Owner, String> {
@@ -237,15 +296,7 @@ impl<'a> Listener<'a> {
         let vacant = self.places.iter().position(|place| place.strategy.is_none());
         let count = self.places.len();
         let vacant = vacant.ok_or_else(|| format!("all {count} places are taken"))?;
-        // One that has just left the place has its orders cancelled first, in the next turn.
-        let mut attempts = 0..ATTEMPTS;
-        let is_attached = loop {
-            let answer = self.ask(Command::Attach(vacant, owner))?;
-            if matches!(answer, Answer::Done(true)) || attempts.next().is_none() {
-                break matches!(answer, Answer::Done(true));
-            }
-        };
-        if !is_attached {
+        if !matches!(self.ask(Command::Attach(vacant, owner))?, Answer::Done(true)) {
             return Err(format!("the orders that '{name}' left are being cancelled; try again"));
         }
         let place = self.places.get_mut(vacant).ok_or("the place is gone")?;

@@ -23,6 +23,10 @@ pub enum ControlRequest {
     Positions,
     /// Where the time of a tick goes.
     Stages,
+    /// What is in force of limits, and how much of it is used.
+    Limits,
+    /// The file of settings read again, and its limits taken.
+    Reload,
     /// No new order, and the open ones cancelled.
     Kill,
     /// New orders may pass again.
@@ -63,6 +67,18 @@ pub enum ControlReply {
     Status(Box<Status>),
     /// Where the time of a tick goes, stage by stage, then the wholes.
     Stages(Vec<StageLine>),
+    /// The limits of the file hold now.
+    Reloaded {
+        /// What differs from what held before, with both values.
+        changes: Vec<String>,
+    },
+    /// Some of the limits, and whether more of them follow in another reply.
+    Limits {
+        /// One line for each.
+        limits: Vec<LimitLine>,
+        /// Whether more follow.
+        more: bool,
+    },
     /// Some of the open orders, and whether more of them follow in another reply.
     Orders {
         /// One line for each.
@@ -205,4 +221,19 @@ impl PositionLine {
             fees: held.fees.to_string(),
         }
     }
+}
+
+/// A limit, and how much of it is used now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitLine {
+    /// Of what: `gateway`, `user`, `account`, `strategy` or `instrument`.
+    pub scope: String,
+    /// Which of them.
+    pub name: String,
+    /// What is limited.
+    pub limit: String,
+    /// How much is used.
+    pub used: String,
+    /// How much may be; nothing where there is no limit.
+    pub max: Option<String>,
 }

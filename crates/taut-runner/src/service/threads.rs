@@ -1,7 +1,9 @@
 //! What the two threads of a gateway's process say to each other.
 
-use taut_gateway::{OpenOrder, Owner};
+use taut_gateway::{OpenOrder, Owner, RiskRules};
 use taut_oms::PositionReport;
+
+use crate::service::usage::Usage;
 
 /// What the listening thread asks the trading one for.
 #[derive(Debug)]
@@ -13,6 +15,9 @@ pub enum Command {
     Status,
     Orders,
     Positions,
+    Usage,
+    /// Other limits from now on.
+    SetRules(Box<RiskRules>),
     Kill,
     Revive,
     CancelAll(Option<Owner>),
@@ -27,6 +32,7 @@ pub enum Answer {
     Status(Glance),
     Orders(Vec<OpenOrder>),
     Positions(Vec<PositionReport>),
+    Usage(Box<Usage>),
     Failed(String),
 }
 

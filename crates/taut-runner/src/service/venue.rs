@@ -15,7 +15,7 @@ use taut_venue::{FeedOutput, Venue, VenueSockets};
 
 use crate::error::RunnerError;
 use crate::feed::sender_to;
-use crate::reading;
+use crate::mistakes::{self, FileSettings, Mistake};
 use crate::settings::{InstrumentSettings, Settings, Simulator, build_instruments};
 use crate::simulator;
 
@@ -82,20 +82,21 @@ const fn yes() -> bool {
     true
 }
 
+impl FileSettings for VenueFile {
+    fn start_paths_at(&mut self, _folder: &Path) {}
+
+    fn mistakes(&self) -> Vec<Mistake> {
+        self.check().err().map(Mistake::from).into_iter().collect()
+    }
+}
+
 impl VenueFile {
     /// The settings of a file.
     ///
     /// # Errors
     /// What is wrong in it: the file, the line, the key, the key that was meant.
     pub fn read(path: &Path) -> Result<Self, RunnerError> {
-        let named = |error: &dyn std::fmt::Display| {
-            RunnerError::Settings(format!("{}: {error}", path.display()))
-        };
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| named(&format_args!("{error}; check the path")))?;
-        let file: Self = reading::from_text(&text).map_err(|error| named(&error))?;
-        file.check().map_err(|error| named(&error))?;
-        Ok(file)
+        mistakes::from_file(path)
     }
 
     /// Looks at every value.

@@ -39,6 +39,11 @@ impl InstrumentSettings {
         self.build_as(InstrumentId(0), "instrument")
     }
 
+    /// What is wrong with the instrument that stands there in the settings.
+    pub(crate) fn mistake(&self, number: usize) -> Option<RunnerError> {
+        self.build_as(InstrumentId(0), &format!("instruments[{number}]")).err()
+    }
+
     /// The instrument with this number; `key` is where it stands in the settings.
     fn build_as(&self, id: InstrumentId, key: &str) -> Result<Instrument, RunnerError> {
         let (symbol_key, tick_key) = (format!("{key}.symbol"), format!("{key}.tick"));

@@ -231,12 +231,21 @@ impl Simulator {
 }
 
 impl RemoteVenue {
-    pub(crate) fn check(&self) -> Result<(), RunnerError> {
+    fn check(&self) -> Result<(), RunnerError> {
+        self.mistakes().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Every value that cannot be.
+    pub(crate) fn mistakes(&self) -> Vec<RunnerError> {
+        let mut mistakes = Vec::new();
+        let mut wrong = |key: &str, value: &dyn std::fmt::Display, must_be: &str| {
+            mistakes.push(RunnerError::setting(&format!("venue.{key}"), value, must_be));
+        };
         for (key, text) in
             [("sender_comp_id", &self.sender_comp_id), ("target_comp_id", &self.target_comp_id)]
         {
             if taut_fix::CompId::new(text.as_bytes()).is_none() {
-                return Err(RunnerError::setting(&format!("venue.{key}"), text, "a FIX CompID"));
+                wrong(key, text, "a FIX CompID");
             }
         }
         for (key, at) in [
@@ -249,16 +258,12 @@ impl RemoteVenue {
             if let Some(at) = at
                 && (at.port() == 0 || *at.ip() == Ipv4Addr::UNSPECIFIED)
             {
-                return Err(RunnerError::setting(
-                    &format!("venue.{key}"),
-                    at,
-                    "an address with a port",
-                ));
+                wrong(key, &at, "an address with a port");
             }
         }
         if self.heartbeat_seconds == 0 {
-            return Err(RunnerError::setting("venue.heartbeat_seconds", 0, "at least 1"));
+            wrong("heartbeat_seconds", &0, "at least 1");
         }
-        Ok(())
+        mistakes
     }
 }

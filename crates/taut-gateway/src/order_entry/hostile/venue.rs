@@ -53,6 +53,28 @@ impl ScriptedVenue {
         (self.logon, self.mass) = (Habit::Plain, Habit::Plain);
     }
 
+    /// The kinds of the requests that were received, and their orders: `D 1`, `F 1`.
+    pub fn requests(&self) -> Vec<String> {
+        let kinds = ["|35=D|", "|35=F|", "|35=G|"];
+        let requests = self.received.iter().filter_map(|message| {
+            let kind = kinds.iter().find(|kind| message.contains(**kind))?;
+            let id = message.split("|11=").nth(1)?.split('|').next()?;
+            let order = RequestId::from_text(id.as_bytes())?.order;
+            Some(format!("{} {}", &kind[4..5], order.0))
+        });
+        requests.collect()
+    }
+
+    /// The last message that was received.
+    pub fn last(&self) -> &str {
+        self.received.last().map_or("", String::as_str)
+    }
+
+    /// The first message that was received: the Logon.
+    pub fn logon(&self) -> &str {
+        self.received.first().map_or("", String::as_str)
+    }
+
     /// How often an order was received.
     pub fn orders_of(&self, id: ClientOrderId) -> usize {
         let field = format!("|11={}|", text_of(id, 1));

@@ -38,6 +38,12 @@ fn account(change: impl FnOnce(&mut AccountLimits)) -> Risk {
     differing(|limits| limits.set_account(ACCOUNT, own).unwrap())
 }
 
+fn user(change: impl FnOnce(&mut UserLimits)) -> Risk {
+    let mut own = UserLimits::UNLIMITED;
+    change(&mut own);
+    differing(|limits| limits.set_user(USER, own).unwrap())
+}
+
 #[test]
 fn an_order_within_all_limits_leaves_and_is_counted() {
     let mut risk = risk();
@@ -359,7 +365,7 @@ fn a_loss_beyond_the_limit_kills_the_account_and_refuses_after_a_revival() {
 fn each_rate_refuses_on_its_own_and_cancels_have_their_own() {
     let orders = Rate { per_second: 1, burst: 1 };
     let rates = MessageRates { orders, cancels: orders };
-    let user = differing(|limits| limits.set_user(USER, rates).unwrap());
+    let user = user(|user| user.rates = rates);
     let account = account(|account| account.rates = rates);
     let venue = differing(|limits| limits.venue = rates);
     let reasons = [RiskReject::UserRate, RiskReject::AccountRate, RiskReject::VenueRate];
@@ -415,4 +421,38 @@ fn two_thousand_instruments_of_eight_accounts_stay_small() {
     assert!(row <= 120 && cell == 24, "{row} and {cell} bytes");
     let bytes = 2_000 * (row + 8 * (cell + size_of::<u16>())) + 64 * 1_024;
     assert!(bytes < 750_000, "{bytes}");
+}
+
+#[test]
+fn a_user_has_limits_of_its_own() {
+    let mut small = user(|user| user.lots_max = Lots(9));
+    assert_refused(&mut small, 1, &buy(), RiskReject::Quantity);
+    assert_eq!(send(&mut small, 1, &order(Side::Buy, 100, 9)), SENT);
+    let mut cheap = user(|user| user.notional_max = Amount::whole(999));
+    assert_refused(&mut cheap, 1, &buy(), RiskReject::Notional);
+    let mut few = user(|user| user.open_orders_max = 1);
+    assert_eq!(send(&mut few, 1, &buy()), SENT);
+    assert_eq!(few.user_open_orders(USER), 1);
+    assert_refused(&mut few, 2, &buy(), RiskReject::UserOpenOrders);
+    few.ended(id(1), &buy(), Lots(10));
+    assert_eq!(send(&mut few, 3, &buy()), SENT);
+}
+
+#[test]
+fn what_is_used_can_be_looked_at() {
+    let mut risk = risk();
+    assert_eq!(send(&mut risk, 1, &buy()), SENT);
+    let usage = risk.account_usage(ACCOUNT);
+    let worth = Amount::whole(1_000);
+    assert_eq!((usage.open_orders, usage.gross, usage.net), (1, worth, worth));
+    assert_eq!(risk.strategy_open_orders(STRATEGY), 1);
+    assert_eq!(risk.account_usage(AccountId(200)), AccountUsage::default());
+    let rates =
+        MessageRates { orders: Rate { per_second: 1, burst: 3 }, ..MessageRates::UNLIMITED };
+    let mut limited = user(|user| user.rates = rates);
+    assert_eq!(send(&mut limited, 1, &buy()), SENT);
+    let left = limited.messages_left(Nanos::from_secs(1), MessagesOf::User(USER));
+    assert_eq!(left.orders, 2);
+    let nobody = limited.messages_left(Nanos::ZERO, MessagesOf::User(UserId(200)));
+    assert_eq!(nobody, MessagesLeft::default());
 }

@@ -1,0 +1,39 @@
+//! What risk has counted, for who asks.
+
+use taut_types::{AccountId, Nanos, StrategyId, UserId};
+
+use super::Risk;
+use super::usage::{AccountUsage, MessagesLeft, MessagesOf};
+
+impl Risk {
+    /// What an account has of what it may have.
+    #[must_use]
+    pub fn account_usage(&self, account: AccountId) -> AccountUsage {
+        let account = self.tables.accounts.get(usize::from(account.0)).copied().unwrap_or_default();
+        let [long, short] = account.reach;
+        AccountUsage {
+            open_orders: account.open_orders,
+            gross: account.gross,
+            net: long.max(short),
+            profit: account.profit,
+        }
+    }
+
+    /// Open orders of a user.
+    #[must_use]
+    pub fn user_open_orders(&self, user: UserId) -> u32 {
+        self.user_orders[usize::from(user.0)]
+    }
+
+    /// Open orders of a strategy.
+    #[must_use]
+    pub fn strategy_open_orders(&self, strategy: StrategyId) -> u32 {
+        self.open_orders.get(usize::from(strategy.0)).copied().unwrap_or(0)
+    }
+
+    /// What is left of message rates.
+    #[must_use]
+    pub fn messages_left(&self, now: Nanos, of: MessagesOf) -> MessagesLeft {
+        self.rates.left(now, of)
+    }
+}
