@@ -323,7 +323,7 @@ fn a_gateway_that_is_killed_comes_back_with_its_orders_positions_and_kill_switch
     until("a session and sound books", DEADLINE, is_up);
     let strategy = world.start_strategy_with("first", &["--rest", "3000000"]);
     until("resting orders and fills", DEADLINE, || {
-        world.count("fills") > 10 && world.status()["open_orders"].as_u64() > Some(5)
+        world.count("fills") > 10 && world.status()["open_orders"].as_u64() > Some(20)
     });
     // Nothing moves any more: neither the strategy nor the venue.
     signal(&strategy, "-STOP");
@@ -362,12 +362,6 @@ fn a_gateway_that_is_killed_comes_back_with_its_orders_positions_and_kill_switch
     // The venue goes on, and the strategy is told its orders: it ends them itself.
     signal(&venue, "-CONT");
     until("a session again", DEADLINE, is_up);
-    let ids = |lines: &Value| -> Vec<String> {
-        let id = |line: &Value| line["id"].as_str().expect("an id").to_owned();
-        lines.as_array().expect("orders").iter().map(id).collect()
-    };
-    let kept = ids(&world.ask(&["orders"]));
-    assert!(!kept.is_empty(), "all were gone at the venue");
     signal(&strategy, "-CONT");
     until("the strategy at the next gateway", DEADLINE, || world.is_attached("first"));
     world.until_orders("orders with numbers of their own", 20);
