@@ -6,8 +6,8 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use taut_book::LevelBook;
 use taut_gateway::{
-    FeedInput, FeedSocket, FeedSockets, FusedClient, Gateway, GatewayConfig, GatewayError,
-    Observer, Regions, TouchConfig, TouchStrategy,
+    FeedInput, FeedSocket, FeedSockets, FusedClient, Gateway, GatewayConfig, GatewayCounters,
+    GatewayError, Observer, Regions, TouchConfig, TouchStrategy,
 };
 use taut_io::{Handle, Io, Kernel, SimConfig, SimKernel};
 use taut_ipc::Segment;
@@ -31,11 +31,27 @@ const ORDERS: u16 = 1;
 const LINE_A: u16 = 2;
 const LINE_B: u16 = 3;
 const SNAPSHOTS: u16 = 4;
+/// The same at other addresses.
+const BACKUP: [u16; 3] = [5, 6, 7];
+/// How long the addresses in use may bring nothing.
+const AFTER: Nanos = Nanos::from_millis(50);
+
+/// Which addresses it sends to.
+#[derive(Clone, Copy)]
+enum Sends {
+    ToPrimary,
+    /// From this packet on to the backup alone.
+    ToBackupFrom(u64),
+    /// Lines to both, snapshots to the backup alone.
+    SnapshotsToBackup,
+}
 
 /// A venue in the gateway's own loop: it takes the connection and says nothing on it, sends a level
 /// a turn on both lines, and now and then the whole book.
 struct Publisher {
-    ends: Option<[Handle; 3]>,
+    sends: Sends,
+    /// Lines and snapshots: at the primary addresses, at the backup's.
+    ends: Option<[[Handle; 3]; 2]>,
     book: LevelBook,
     sequence: u64,
     snapshot_id: u32,
@@ -94,12 +110,19 @@ impl Observer for Publisher {
             let peer = at(port).inet();
             io.datagram(&at(0), &DatagramOptions { peer, ..DatagramOptions::default() })
         };
-        self.ends = Some([end(LINE_A)?, end(LINE_B)?, end(SNAPSHOTS)?]);
+        let primary = [end(LINE_A)?, end(LINE_B)?, end(SNAPSHOTS)?];
+        let [a, b, snapshots] = BACKUP;
+        self.ends = Some([primary, [end(a)?, end(b)?, end(snapshots)?]]);
         Ok(())
     }
 
     fn on_idle(&mut self, io: &mut Io<impl Kernel>, _clock: &Clock) -> Result<(), GatewayError> {
-        let Some([a, b, snapshots]) = self.ends else { return Ok(()) };
+        let Some([primary, backup]) = self.ends else { return Ok(()) };
+        let (lines, snapshots): (&[[Handle; 3]], _) = match self.sends {
+            Sends::ToBackupFrom(first) if self.sequence + 1 >= first => (&[backup], backup[2]),
+            Sends::ToPrimary | Sends::ToBackupFrom(_) => (&[primary], primary[2]),
+            Sends::SnapshotsToBackup => (&[primary, backup], backup[2]),
+        };
         if self.sequence < PACKETS {
             self.sequence += 1;
             let level = self.level();
@@ -108,8 +131,10 @@ impl Observer for Publisher {
             let event = Message::Event(instrument().id(), EventKind::Level(level));
             let packet = self.packet(event, PacketFlags::LAST);
             // What finds no room is lost, too.
-            let _ = io.send_to(a, &packet, None);
-            let _ = io.send_to(b, &packet, None);
+            for [a, b, _] in lines {
+                let _ = io.send_to(*a, &packet, None);
+                let _ = io.send_to(*b, &packet, None);
+            }
         }
         if self.sequence.is_multiple_of(5) || self.sequence == PACKETS {
             for packet in self.snapshot() {
@@ -122,6 +147,19 @@ impl Observer for Publisher {
 
 /// A run with this seed: the book's hash, what was counted, and how often the book was not sound.
 fn run(seed: u64) -> (u64, [u64; 6], u64) {
+    let (hash, counters, stale) = run_sending(seed, Sends::ToPrimary);
+    let counted = [
+        counters.ticks,
+        counters.recovered,
+        counters.gaps,
+        counters.snapshots,
+        counters.line_a_first,
+        counters.line_b_first,
+    ];
+    (hash, counted, stale)
+}
+
+fn run_sending(seed: u64, sends: Sends) -> (u64, GatewayCounters, u64) {
     let segment = Segment::create("simulated-gateway", &Regions::LAYOUT).expect("a segment");
     let regions = Regions::of(&segment).expect("regions");
     let faults = SimConfig {
@@ -142,12 +180,21 @@ fn run(seed: u64) -> (u64, [u64; 6], u64) {
     let config = GatewayConfig { hot: false, ..gateway_config(VenueAddresses { orders }) };
     let client = FusedClient::new(TouchStrategy::new(TouchConfig::default(), START));
     let (input, feed): (FeedInput, _) = native_feed(instrument(), sockets, START);
-    let publisher =
-        Publisher { ends: None, book: LevelBook::with_capacity(64), sequence: 0, snapshot_id: 0 };
-    let kernel = SimKernel::new(16, faults);
+    let publisher = Publisher {
+        sends,
+        ends: None,
+        book: LevelBook::with_capacity(64),
+        sequence: 0,
+        snapshot_id: 0,
+    };
+    let kernel = SimKernel::new(32, faults);
     let gateway = Gateway::on_kernel(kernel, &config, clock(), input, feed, client, &regions);
     let mut gateway =
         gateway.and_then(|gateway| gateway.with_observer(publisher)).expect("a gateway");
+    let [a, b, snapshot] = BACKUP.map(socket);
+    let backup =
+        FeedSockets { incremental: a, incremental_b: Some(b), snapshot, retransmission: None };
+    gateway.add_feed_backup(backup, AFTER).expect("a backup");
     let (mut now, mut stale) = (START, 0);
     for turn in 0.. {
         assert!(turn < 1_000_000, "the gateway does not catch up: {:?}", gateway.counters());
@@ -165,15 +212,25 @@ fn run(seed: u64) -> (u64, [u64; 6], u64) {
     assert_eq!(own.state_hash(), gateway.observer().book.state_hash(), "seed {seed}");
     let counters = gateway.counters();
     assert_eq!(counters.ticks + counters.recovered, PACKETS, "seed {seed}");
-    let counted = [
-        counters.ticks,
-        counters.recovered,
-        counters.gaps,
-        counters.snapshots,
-        counters.line_a_first,
-        counters.line_b_first,
-    ];
-    (own.state_hash(), counted, stale)
+    (own.state_hash(), counters, stale)
+}
+
+#[test]
+fn another_pair_of_lines_is_taken_when_those_in_use_fall_silent() {
+    let (_, counters, stale) = run_sending(1, Sends::ToBackupFrom(PACKETS / 2));
+    assert_eq!(counters.feed_backups, 1);
+    assert!(stale > 0 && counters.snapshots >= 2, "{counters:?}");
+}
+
+#[test]
+fn another_pair_is_taken_when_no_snapshot_makes_the_book_sound() {
+    let (_, counters, _) = run_sending(1, Sends::SnapshotsToBackup);
+    assert_eq!(counters.feed_backups, 1);
+}
+
+#[test]
+fn lines_that_speak_are_kept() {
+    assert_eq!(run_sending(1, Sends::ToPrimary).1.feed_backups, 0);
 }
 
 #[test]

@@ -35,6 +35,11 @@ fn the_samples_are_right_and_what_is_wrong_in_a_file_is_named() {
                 ("name = \"touch\"", "name = \"\"", "strategies[0].name"),
                 ("orders = \"127.0.0.1:9880\"", "orders = \"127.0.0.1:0\"", "venue.orders"),
                 ("reconnect_ms = [100, 30000]", "reconnect_ms = [9, 3]", "reconnect_ms = [9, 3]"),
+                (
+                    "# [drop_copy]",
+                    "[drop_copy]\nlisten = \"127.0.0.1:9\"\nstore = \"x\"\nsessions = []",
+                    "drop_copy.sessions: none is named",
+                ),
             ][..],
         ),
         (

@@ -108,6 +108,9 @@ pub struct SessionSettings {
     /// How long a request may stay without an answer. Then nobody knows what became of it, and the
     /// venue is asked.
     pub request_timeout: Nanos,
+    /// Where else the venue takes orders, by priority: the next one is tried when one cannot be
+    /// reached or its connection ends. All are one session: they go on with the same numbers.
+    pub backups: Vec<SocketAddrV4>,
     /// The shortest and the longest wait before the connection is tried again.
     pub reconnect: (Nanos, Nanos),
 }
@@ -120,6 +123,7 @@ impl Default for SessionSettings {
             reset_on_logon: false,
             waits_for_venue: false,
             request_timeout: Nanos::from_secs(5),
+            backups: Vec::new(),
             reconnect: (Nanos::from_millis(100), Nanos::from_secs(30)),
         }
     }

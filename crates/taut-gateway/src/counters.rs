@@ -71,6 +71,8 @@ counters! {
         malformed,
         /// Receive calls of the feed's sockets that failed: such a line is silent for now.
         receive_errors,
+        /// How often the feed's other addresses were taken.
+        feed_backups,
         /// 1 while the book can be trusted.
         live,
         /// Price levels of the bid side.
@@ -121,6 +123,8 @@ counters! {
         disconnects,
         /// Reports, and requests that left all the same, which the order journal could not take.
         unjournalled,
+        /// Drop copies that were lost because their thread was too far behind.
+        drop_copies_lost,
     }
 }
 

@@ -49,14 +49,22 @@ const LINE_B_WAITS: Nanos = Nanos::from_micros(20);
 /// The sockets on the loop.
 #[derive(Debug)]
 pub(crate) struct Feed {
-    incremental: Option<Handle>,
-    line_b: Option<LineB>,
-    snapshot: Option<Handle>,
-    retransmission: Option<Handle>,
+    /// Those that are received.
+    lines: Option<Lines>,
+    backup: Option<Backup>,
     /// Whether snapshots and answers are received: only while the book must be recovered.
     recovering: bool,
     hot: bool,
     receive_errors: u64,
+}
+
+/// Where one copy of the feed arrives.
+#[derive(Debug)]
+struct Lines {
+    incremental: Handle,
+    line_b: Option<LineB>,
+    snapshot: Handle,
+    retransmission: Option<Handle>,
 }
 
 /// How line B is received.
@@ -85,63 +93,87 @@ impl Feed {
         input: FeedInput,
         hot: bool,
     ) -> Result<Self, GatewayError> {
-        let mut feed = Self {
-            incremental: None,
-            line_b: None,
-            snapshot: None,
-            retransmission: None,
-            recovering: false,
-            hot,
-            receive_errors: 0,
-        };
+        let mut feed =
+            Self { lines: None, backup: None, recovering: false, hot, receive_errors: 0 };
         let FeedInput::Datagrams(sockets) = input else { return Ok(feed) };
-        let incremental = io.datagram_on(sockets.incremental)?;
-        io.set_hot(incremental, hot)?;
-        io.receive(incremental)?;
-        feed.incremental = Some(incremental);
-        feed.line_b = match sockets.incremental_b {
-            None => None,
-            Some(FeedSocket::Open(socket)) if hot => {
-                let buffer = Box::new([0; BUFFER_BYTES]);
-                Some(LineB::Looked(Look { socket, buffer, due: Nanos::ZERO }))
-            }
-            Some(socket) => {
-                let line = io.datagram_on(socket)?;
-                io.receive(line)?;
-                Some(LineB::OnLoop(line))
-            }
-        };
-        let snapshot = io.datagram_on(sockets.snapshot)?;
-        io.set_priority(snapshot, 2)?;
-        feed.snapshot = Some(snapshot);
-        feed.retransmission =
-            sockets.retransmission.map(|socket| io.datagram_on(socket)).transpose()?;
+        let lines = Lines::open(io, sockets, hot)?;
+        lines.start(io, hot)?;
+        feed.lines = Some(lines);
         feed.recover(io, true)?;
         Ok(feed)
+    }
+
+    /// The same feed arrives at other sockets, too: they are taken when those in use have brought
+    /// nothing for so long, or the books could not be made sound with what they brought.
+    pub(crate) fn add_backup(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        sockets: FeedSockets,
+        after: Nanos,
+        now: Nanos,
+    ) -> Result<(), GatewayError> {
+        let lines = Lines::open(io, sockets, self.hot)?;
+        lines.stop(io)?;
+        self.backup = Some(Backup { lines, after, sound_at: now, taken_at: now, taken: 0 });
+        Ok(())
+    }
+
+    /// Takes the other sockets when it is time. `heard` is when a line brought something last.
+    pub(crate) fn watch(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        now: Nanos,
+        heard: Nanos,
+        is_sound: bool,
+    ) -> Result<(), GatewayError> {
+        let Some(backup) = &mut self.backup else { return Ok(()) };
+        if is_sound {
+            backup.sound_at = now;
+        }
+        let good_at = heard.min(backup.sound_at).max(backup.taken_at);
+        if now.since(good_at) >= backup.after { self.take_backup(io, now) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn take_backup(&mut self, io: &mut Io<impl Kernel>, now: Nanos) -> Result<(), GatewayError> {
+        let (Some(lines), Some(backup)) = (&mut self.lines, &mut self.backup) else {
+            return Ok(());
+        };
+        (backup.taken_at, backup.taken) = (now, backup.taken + 1);
+        lines.stop(io)?;
+        std::mem::swap(lines, &mut backup.lines);
+        lines.start(io, self.hot)?;
+        self.recover(io, self.recovering)
+    }
+
+    /// How often the other sockets were taken.
+    pub(crate) fn backups_taken(&self) -> u64 {
+        self.backup.as_ref().map_or(0, |backup| backup.taken)
     }
 
     /// Where a datagram came from; nothing when its socket is none of the feed's.
     #[inline]
     pub(crate) fn source_of(&self, socket: Handle) -> Option<Source> {
-        if self.incremental == Some(socket) {
+        let lines = self.lines.as_ref()?;
+        if lines.incremental == socket {
             return Some(Source::LINE_A);
         }
-        match &self.line_b {
+        match &lines.line_b {
             Some(LineB::OnLoop(line)) if socket == *line => Some(Source::LINE_B),
-            _ if self.snapshot == Some(socket) => Some(Source::SNAPSHOT),
-            _ => (self.retransmission == Some(socket)).then_some(Source::RETRANSMISSION),
+            _ if lines.snapshot == socket => Some(Source::SNAPSHOT),
+            _ => (lines.retransmission == Some(socket)).then_some(Source::RETRANSMISSION),
         }
     }
 
     /// Whether there is somebody to ask for packets.
-    pub(crate) const fn can_ask(&self) -> bool {
-        self.retransmission.is_some()
+    pub(crate) fn can_ask(&self) -> bool {
+        self.lines.as_ref().is_some_and(|lines| lines.retransmission.is_some())
     }
 
     /// A line has brought a tick: line B waits after one of line A, and not after its own.
     #[inline]
     pub(crate) const fn ticked(&mut self, source: Source, at: Nanos) {
-        if let Some(LineB::Looked(look)) = &mut self.line_b {
+        if let Some(Lines { line_b: Some(LineB::Looked(look)), .. }) = &mut self.lines {
             look.due = match source {
                 Source::LINE_A => Nanos(at.0.saturating_add(LINE_B_WAITS.0)),
                 _ => at,
@@ -166,7 +198,9 @@ impl Feed {
     /// call, or nothing.
     #[inline]
     pub(crate) fn look_at_line_b(&mut self, now: Nanos) -> Option<&[u8]> {
-        let Some(LineB::Looked(look)) = &mut self.line_b else { return None };
+        let Some(Lines { line_b: Some(LineB::Looked(look)), .. }) = &mut self.lines else {
+            return None;
+        };
         if !self.recovering && now < look.due {
             return None;
         }
@@ -193,7 +227,8 @@ impl Feed {
     #[cold]
     fn recover(&mut self, io: &mut Io<impl Kernel>, recovering: bool) -> Result<(), GatewayError> {
         self.recovering = recovering;
-        for socket in [self.snapshot, self.retransmission].into_iter().flatten() {
+        let Some(lines) = &self.lines else { return Ok(()) };
+        for socket in std::iter::once(lines.snapshot).chain(lines.retransmission) {
             io.set_hot(socket, self.hot || !recovering)?;
             if recovering {
                 io.receive(socket)?;
@@ -207,10 +242,72 @@ impl Feed {
     /// Asks for packets. A request that the kernel does not take is lost, and made again.
     pub(crate) fn ask(&self, io: &mut Io<impl Kernel>, request: &RetransmitRequest) {
         let mut datagram = [0; PACKET_BYTES_MAX];
-        if let Some(socket) = self.retransmission
+        if let Some(socket) = self.lines.as_ref().and_then(|lines| lines.retransmission)
             && request.write(&mut datagram)
         {
             let _ = io.send_to(socket, &datagram, None);
         }
     }
+}
+
+impl Lines {
+    /// Opens them on the loop; nothing is received yet.
+    fn open(
+        io: &mut Io<impl Kernel>,
+        sockets: FeedSockets,
+        hot: bool,
+    ) -> Result<Self, GatewayError> {
+        let incremental = io.datagram_on(sockets.incremental)?;
+        let line_b = match sockets.incremental_b {
+            None => None,
+            Some(FeedSocket::Open(socket)) if hot => {
+                let buffer = Box::new([0; BUFFER_BYTES]);
+                Some(LineB::Looked(Look { socket, buffer, due: Nanos::ZERO }))
+            }
+            Some(socket) => Some(LineB::OnLoop(io.datagram_on(socket)?)),
+        };
+        let snapshot = io.datagram_on(sockets.snapshot)?;
+        io.set_priority(snapshot, 2)?;
+        let retransmission =
+            sockets.retransmission.map(|socket| io.datagram_on(socket)).transpose()?;
+        Ok(Self { incremental, line_b, snapshot, retransmission })
+    }
+
+    /// Receives what the lines bring.
+    fn start(&self, io: &mut Io<impl Kernel>, hot: bool) -> Result<(), GatewayError> {
+        io.set_hot(self.incremental, hot)?;
+        io.receive(self.incremental)?;
+        if let Some(LineB::OnLoop(line)) = self.line_b {
+            io.set_hot(line, false)?;
+            io.receive(line)?;
+        }
+        Ok(())
+    }
+
+    /// Receives nothing any more, and nothing that arrives wakes a sleeper: see [`Feed::recover`].
+    fn stop(&self, io: &mut Io<impl Kernel>) -> Result<(), GatewayError> {
+        let line_b = match self.line_b {
+            Some(LineB::OnLoop(line)) => Some(line),
+            _ => None,
+        };
+        let sockets = [Some(self.incremental), line_b, Some(self.snapshot), self.retransmission];
+        for socket in sockets.into_iter().flatten() {
+            io.set_hot(socket, true)?;
+            io.cancel(socket, Operation::Receive)?;
+        }
+        Ok(())
+    }
+}
+
+/// Other sockets where the same feed arrives.
+#[derive(Debug)]
+struct Backup {
+    lines: Lines,
+    /// They are taken when those in use were no good for so long.
+    after: Nanos,
+    /// When the books could be trusted last.
+    sound_at: Nanos,
+    /// When the sockets in use were taken.
+    taken_at: Nanos,
+    taken: u64,
 }

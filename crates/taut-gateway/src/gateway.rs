@@ -14,7 +14,7 @@ use taut_journal::{State as RecoveredState, Writer};
 use taut_market_data::{BestPrices, FeedHandler, FeedRequest, Soundness, Source};
 use taut_oms::{PositionReport, Reference};
 use taut_sync::atomic::AtomicU64;
-use taut_sys::{Clock, DatagramInfo, SysError};
+use taut_sys::{Address, Clock, DatagramInfo, SysError};
 use taut_types::{
     AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, Price, SequenceNumber, Side,
 };
@@ -22,8 +22,9 @@ use taut_types::{
 use crate::client::{Client, GatewayState};
 use crate::config::GatewayConfig;
 use crate::counters::GatewayCounters;
+use crate::drop_copy::DropCopies;
 use crate::error::GatewayError;
-use crate::feed::{Feed, FeedInput};
+use crate::feed::{Feed, FeedInput, FeedSockets};
 use crate::market::Market;
 use crate::message::{
     GatewayEvent, OpenOrder, OrderUpdate, Position, Request, RequestKind, TickStamps,
@@ -51,8 +52,9 @@ const ANSWER_TIME: Nanos = Nanos(500);
 /// Idle rounds after which the way of an order is rehearsed: each looks at the sockets, so that this
 /// is some 20 us, and a rehearsal some hundredth of the time.
 const IDLE_ROUNDS_PER_REHEARSAL: u32 = 32;
-/// Orders, two lines, snapshots, packets sent again (or two streams), and some of an observer.
-const SOURCES: usize = 8;
+/// Orders; two lines, snapshots, packets sent again (or two streams), and the same once more for a
+/// backup; some of an observer.
+const SOURCES: usize = 16;
 
 /// A gateway: one feed, one order session, one thread; many instruments and strategies.
 ///
@@ -128,7 +130,7 @@ impl<C, F, O> Gateway<'_, C, F, EpollKernel, O> {
 }
 
 impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
-    /// As [`Gateway::new`], on any kernel with room for eight sources.
+    /// As [`Gateway::new`], on any kernel with room for sixteen sources.
     ///
     /// # Errors
     /// When the venue cannot be reached.
@@ -311,6 +313,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         let core = &mut self.core;
         core.orders.kill_switch_mut().handle_timeout(now);
         core.mark_some();
+        core.orders.reports_mut().hand_over_copies();
         // A loss, a timer that nobody refreshed.
         self.cancel_what_was_killed()?;
         let core = &self.core;
@@ -335,6 +338,25 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         if asks { None } else { self.core.market.feed_mut().poll_request() }
     }
 
+    /// The same feed arrives at other sockets, too: they are taken when those in use have brought
+    /// nothing for so long, or the books could not be made sound with what they brought.
+    ///
+    /// # Errors
+    /// When they cannot be opened.
+    pub fn add_feed_backup(
+        &mut self,
+        sockets: FeedSockets,
+        after: Nanos,
+    ) -> Result<(), GatewayError> {
+        let now = self.core.clock.now();
+        self.core.feed.add_backup(self.events.io(), sockets, after, now)
+    }
+
+    /// Copies of every execution go there from now on.
+    pub fn set_drop_copies(&mut self, copies: DropCopies) {
+        self.core.orders.reports_mut().set_drop_copies(copies);
+    }
+
     /// Asks the venue to end the order session.
     ///
     /// # Errors
@@ -348,6 +370,12 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     #[must_use]
     pub const fn is_logged_out(&self) -> bool {
         self.core.orders.is_logged_out()
+    }
+
+    /// Where orders go, or are to go, and that address's place by priority: 0 is the primary.
+    #[must_use]
+    pub fn order_address(&self) -> (usize, Address) {
+        self.core.orders.order_address()
     }
 
     /// Whether all books can be trusted and orders can be sent.
@@ -436,6 +464,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
             retransmitted: feed.retransmitted,
             malformed: feed.malformed,
             receive_errors: self.core.feed.receive_errors(),
+            feed_backups: self.core.feed.backups_taken(),
             live: self.core.market.is_sound().into(),
             bid_levels: levels(Side::Buy),
             ask_levels: levels(Side::Sell),
@@ -461,6 +490,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
             troubles: self.core.orders.quarantine().count(),
             disconnects: self.core.orders.disconnects(),
             unjournalled: self.core.orders.journal_missed(),
+            drop_copies_lost: self.core.orders.reports().drop_copies().map_or(0, DropCopies::lost),
         }
     }
 }
@@ -608,6 +638,7 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
         let (clock, market) = (&self.clock, &mut self.market);
         let Some(bytes) = self.feed.look_at_line_b(clock.now()) else { return Ok(false) };
         let received = clock.now();
+        self.received[usize::from(Source::LINE_B.0)] = received;
         let stamps = market.handle_frame(clock, received, Source::LINE_B, bytes);
         if stamps.is_measured() {
             self.feed.ticked(Source::LINE_B, received);
@@ -618,6 +649,8 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
 
     /// Silent lines and gaps that last: the client hears of the one, the venue of the other.
     fn watch_feed(&mut self, io: &mut Io<impl Kernel>, now: Nanos) -> Result<(), GatewayError> {
+        let [line_a, line_b, ..] = self.received;
+        self.feed.watch(io, now, line_a.max(line_b), self.market.is_sound())?;
         self.market.handle_timeout(now);
         if !self.market.events().is_empty() {
             self.pass_on(io, TickStamps::NONE)?;

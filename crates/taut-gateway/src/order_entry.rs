@@ -1,5 +1,6 @@
 //! Orders out and reports in: risk, FIX session, the table of orders.
 
+mod addresses;
 mod cancels;
 mod connection;
 mod logon;
@@ -35,6 +36,7 @@ use crate::message::{
 use crate::owner::Owner;
 use crate::regions::Recorders;
 use crate::reports::{Books, Reports, update};
+use addresses::Addresses;
 use logon::Logon;
 use reconcile::Reconcile;
 use store::Numbers;
@@ -77,15 +79,13 @@ enum Phase {
 /// The order session and everything behind it.
 #[derive(Debug)]
 pub(crate) struct OrderSession {
-    address: Address,
+    addresses: Addresses,
     settings: SessionSettings,
     /// Whether its socket is polled without asking.
     hot: bool,
     stream: Option<Handle>,
     phase: Phase,
     back_off: BackOff,
-    /// Attempts to log on that failed one after the other.
-    failed_logons: u32,
     /// Whether it was ever connected.
     was_connected: bool,
     /// Whether we asked to log out.
@@ -93,6 +93,8 @@ pub(crate) struct OrderSession {
     /// Whether the connection can not be used any more.
     is_broken: bool,
     disconnects: u64,
+    /// Requests of the venue to send again that are known here.
+    resends: u64,
     link: Link<Numbers, Logon>,
     index: FieldIndex,
     instruments: Box<[Instrument]>,
@@ -216,6 +218,10 @@ impl OrderSession {
         &self.reports
     }
 
+    pub(crate) const fn reports_mut(&mut self) -> &mut Reports {
+        &mut self.reports
+    }
+
     /// What was odd.
     pub(crate) const fn quarantine(&self) -> &Quarantine {
         self.reports.quarantine()
@@ -224,6 +230,12 @@ impl OrderSession {
     /// Connections that ended unasked.
     pub(crate) const fn disconnects(&self) -> u64 {
         self.disconnects
+    }
+
+    /// Where it is connected, or tries to be, and that address's place by priority: 0 is the
+    /// primary.
+    pub(crate) fn order_address(&self) -> (usize, Address) {
+        (self.addresses.priority(), self.addresses.current())
     }
 
     /// An order that is not over.

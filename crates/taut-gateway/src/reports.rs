@@ -10,6 +10,7 @@ use taut_oms::{
 use taut_types::{Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
 
 use crate::accounts::Accounts;
+use crate::drop_copy::{DropCopies, Origin};
 use crate::journal::OrderJournal;
 use crate::message::{OrderUpdate, UpdateKind};
 use crate::regions::Recorders;
@@ -48,6 +49,8 @@ pub(crate) struct Outcome {
 #[derive(Debug)]
 pub(crate) struct Reports {
     quarantine: Quarantine,
+    /// Who else is told of executions.
+    copies: Option<DropCopies>,
     accounts: Accounts,
     repeated: u64,
     foreign: u64,
@@ -57,7 +60,24 @@ pub(crate) struct Reports {
 impl Reports {
     pub(crate) fn new(accounts: Accounts) -> Self {
         let quarantine = Quarantine::with_capacity(TROUBLES_KEPT);
-        Self { quarantine, accounts, repeated: 0, foreign: 0, statuses: 0 }
+        Self { quarantine, copies: None, accounts, repeated: 0, foreign: 0, statuses: 0 }
+    }
+
+    /// Copies of executions go there from now on.
+    pub(crate) fn set_drop_copies(&mut self, copies: DropCopies) {
+        self.copies = Some(copies);
+    }
+
+    /// Where copies of executions go.
+    pub(crate) const fn drop_copies(&self) -> Option<&DropCopies> {
+        self.copies.as_ref()
+    }
+
+    /// Hands the copies over that were noted.
+    pub(crate) fn hand_over_copies(&mut self) {
+        if let Some(copies) = &mut self.copies {
+            copies.hand_over();
+        }
     }
 
     /// Reports that said nothing new.
@@ -113,7 +133,12 @@ impl Reports {
             }
             return Outcome::default();
         };
-        let exchange_time = report.transact_time.unwrap_or_default();
+        let origin = Origin {
+            request,
+            order_id: Some(report.order_id),
+            exec_id,
+            exchange_time: report.transact_time.unwrap_or_default(),
+        };
         let mut outcome = Outcome { order: Some(request), asks: false, is_answer };
         if let Some(event) = meaning.event {
             let read = Report {
@@ -131,8 +156,7 @@ impl Reports {
                 lot,
                 is_resend,
             };
-            let venue_id = report.order_id.as_bytes();
-            outcome.asks = self.apply(books, (&read, venue_id), exchange_time);
+            outcome.asks = self.apply(books, &read, &origin);
         }
         if meaning.is_strange {
             self.trouble(books, request, Trouble::UnknownCode, exec_id);
@@ -177,7 +201,8 @@ impl Reports {
         };
         let told = meaning::state_of(reject.ord_status);
         let report = Report { told, ..Report::plain(request, OrderEvent::ChangeRefused, lot) };
-        let asks = self.apply(books, (&report, b""), Nanos::ZERO);
+        let origin = Origin { order_id: Some(reject.order_id), ..Origin::none(request) };
+        let asks = self.apply(books, &report, &origin);
         Outcome { order: Some(request), asks, is_answer: false }
     }
 
@@ -189,7 +214,8 @@ impl Reports {
         event: OrderEvent,
     ) -> bool {
         let Some(lot) = lot_of(books, request) else { return false };
-        self.apply(books, (&Report::plain(request, event, lot), b""), Nanos::ZERO)
+        let origin = Origin::none(request);
+        self.apply(books, &Report::plain(request, event, lot), &origin)
     }
 
     /// Something is wrong with an order: it is kept in mind, and its owner is told once of each
@@ -232,12 +258,8 @@ impl Reports {
     }
 
     /// Applies a report and tells what came of it; whether the venue should be asked.
-    fn apply(
-        &mut self,
-        books: &mut Books<'_, '_>,
-        (report, venue_id): (&Report, &[u8]),
-        exchange_time: Nanos,
-    ) -> bool {
+    fn apply(&mut self, books: &mut Books<'_, '_>, report: &Report, origin: &Origin) -> bool {
+        let exchange_time = origin.exchange_time;
         let Ok(change) = books.table.apply(report) else { return false };
         self.repeated += u64::from(change.is_old);
         count_exposure(books, &change);
@@ -247,6 +269,7 @@ impl Reports {
             recorders.round_trip.record(books.now.since(answered.sent_at).0.unsigned_abs());
         }
         if let Some(order) = books.table.get(change.id) {
+            let venue_id = origin.order_id.as_ref().map_or(&b""[..], LongText::as_bytes);
             books.journal.heard(books.utc, order, (report, venue_id), &change);
             for fill in change.fills.iter().flatten() {
                 let (price, lots) = (fill.price, fill.lots);
@@ -258,6 +281,9 @@ impl Reports {
             }
             let kind = told_as(report.event, &change);
             books.updates.extend(kind.map(|kind| update(order, kind, exchange_time)));
+            if let Some(copies) = &mut self.copies {
+                copies.note(order, &change, kind, origin);
+            }
         }
         if let Some(trouble) = change.trouble {
             self.trouble(books, report.request, trouble, report.exec_id);

@@ -154,6 +154,14 @@ impl Order {
         Lots(most.saturating_sub(self.traded.lots.0).max(0))
     }
 
+    /// The average price of what traded, rounded towards zero; nothing when nothing did.
+    #[must_use]
+    pub fn average_price(&self) -> Option<Price> {
+        let lots = i128::from(self.traded.lots.0);
+        let average = (lots > 0).then(|| self.notional / lots)?;
+        i64::try_from(average).ok().map(Price)
+    }
+
     /// The requests under way, lost ones too.
     pub fn pending(&self) -> impl Iterator<Item = &Pending> {
         self.requests.iter().flatten()

@@ -12,7 +12,9 @@
 mod attach;
 mod check;
 mod client;
+mod drop_copy;
 mod explain;
+mod feed_backup;
 mod file;
 mod gateway;
 mod journal;
@@ -31,6 +33,8 @@ mod venue;
 
 pub use attach::{Attach, Attached};
 pub use client::{ControlClient, control_path};
+pub use drop_copy::DropCopyKeys;
+pub use feed_backup::FeedBackupKeys;
 pub use file::{GATEWAY_SAMPLE, GatewayFile, SessionKeys, StrategySettings};
 pub use gateway::serve;
 pub use journal::{JournalDurability, JournalKeys};

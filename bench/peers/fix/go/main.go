@@ -2,6 +2,8 @@
 //
 //	fix-peer-go initiator PORT DICTIONARY
 //	fix-peer-go acceptor DICTIONARY
+//	fix-peer-go venue DICTIONARY
+//	fix-peer-go reader PORT DICTIONARY
 //	fix-peer-go bench COUNT DICTIONARY
 //
 // One side of a session prints one line for what happens, the same lines as the other peers here:
@@ -27,10 +29,15 @@ func main() {
 		err = initiate(os.Args[2], os.Args[3])
 	case len(os.Args) == 3 && os.Args[1] == "acceptor":
 		err = accept(os.Args[2])
+	case len(os.Args) == 3 && os.Args[1] == "venue":
+		err = trade(os.Args[2])
+	case len(os.Args) == 4 && os.Args[1] == "reader":
+		err = readDropCopy(os.Args[2], os.Args[3])
 	case len(os.Args) == 4 && os.Args[1] == "bench":
 		err = measure(os.Args[2], os.Args[3])
 	default:
-		err = fmt.Errorf("initiator PORT DICTIONARY | acceptor DICTIONARY | bench COUNT DICTIONARY")
+		err = fmt.Errorf("initiator PORT DICTIONARY | acceptor DICTIONARY | venue DICTIONARY | " +
+			"reader PORT DICTIONARY | bench COUNT DICTIONARY")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -37,9 +37,14 @@ pub fn status(which: &Which) -> Result<(), Failure> {
         "gateway '{}', process {}, up {} s",
         status.name, status.process, status.up_seconds
     ))?;
+    let priority = match status.order_priority {
+        0 => "primary".to_owned(),
+        backup => format!("backup {backup}"),
+    };
     terminal::print(format_args!(
-        "  order entry  {}",
-        if status.order_entry { "up" } else { "down" }
+        "  order entry  {}, {} ({priority})",
+        if status.order_entry { "up" } else { "down" },
+        status.order_address
     ))?;
     terminal::print(format_args!(
         "  books sound  {}, {} instruments",

@@ -88,6 +88,19 @@ impl<S: Store, H: Hooks> Outbox<'_, S, H> {
         Ok(())
     }
 
+    /// Sends a typed message, or keeps it under the next number while nobody is logged on: a peer
+    /// that comes back finds it missing, and asks for it.
+    ///
+    /// # Errors
+    /// As [`Outbox::send_message`].
+    pub fn send_or_keep<M: TypedMessage>(&mut self, message: &M) -> Result<(), FixError> {
+        if self.session.is_active() {
+            return self.send_message(message);
+        }
+        let scratch = self.buffer.room(self.message_bytes_max);
+        self.session.keep_message(self.now, message, scratch)
+    }
+
     /// Tells the peer that nobody here reads this type; see [`Session::refuse_type`].
     pub fn refuse_type(&mut self, sequence: u64, msg_type: &[u8]) {
         self.session.refuse_type(sequence, msg_type);

@@ -17,4 +17,7 @@ pub struct Counters {
     pub out_of_sequence: u64,
     /// ResendRequests that were sent.
     pub gaps: u64,
+    /// ResendRequests that were received and are answered: the peer has missed messages, and what
+    /// the store does not have of them becomes a gap fill.
+    pub resends: u64,
 }

@@ -34,6 +34,7 @@ impl<S: Store> Session<S> {
             (None | Some(0), _) => Some(tag::BEGIN_SEQ_NO),
             (Some(begin), _) if begin > last => Some(tag::BEGIN_SEQ_NO),
             (Some(begin), Some(end)) if end == 0 || end >= begin => {
+                self.counters.resends += 1;
                 let old = self.config.begin <= BeginString::Fix42;
                 let is_all = end == 0 || end > last || (old && end == END_OF_OLD);
                 self.send_queue.push(QueuedMessage::Resend {

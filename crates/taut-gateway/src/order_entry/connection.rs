@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use taut_fix::{
     BeginString, Delivery, Event, FieldIndex, FixError, Link, LinkConfig, MassStatusType, Now,
     OrderFlow, OrderMassStatusRequest, OrderStatusRequest, Received, Role, Session, SessionConfig,
-    Store,
 };
 use taut_fix_engine::BackOff;
 use taut_io::{Io, Kernel};
@@ -17,6 +16,7 @@ use taut_oms::{
 use taut_sys::{Address, Clock, StreamOptions};
 use taut_types::{Instrument, Nanos, RequestId};
 
+use super::addresses::Addresses;
 use super::logon::Logon;
 use super::reconcile::{MassQuestion, Question, Reconcile};
 use super::store::Numbers;
@@ -32,8 +32,8 @@ use crate::message::OrderUpdate;
 use crate::regions::Recorders;
 use crate::reports::{Books, Outcome, Reports};
 
-/// Attempts to log on after which the numbers start again: the venue and we do not agree on them,
-/// and where the orders stand is asked for in any case.
+/// Attempts to log on at one address after which the numbers start again: the venue and we do not
+/// agree on them, and where the orders stand is asked for in any case.
 const FAILED_LOGONS_MAX: u32 = 2;
 
 impl OrderSession {
@@ -49,18 +49,20 @@ impl OrderSession {
         let session = Session::new(session_config(config), numbers);
         let logon = Logon::new(settings.credentials.clone());
         let (shortest, longest) = settings.reconnect;
+        let inet = |address| Address::Inet(SocketAddr::V4(address));
+        let backups = settings.backups.clone().into_iter();
         let mut orders = Self {
-            address: Address::Inet(SocketAddr::V4(config.order_address)),
+            addresses: Addresses::new(inet(config.order_address), backups.map(inet)),
             back_off: BackOff::new(shortest, longest),
             settings,
             hot: config.hot,
             stream: None,
             phase: Phase::Waiting(now.mono),
-            failed_logons: 0,
             was_connected: false,
             is_leaving: false,
             is_broken: false,
             disconnects: 0,
+            resends: 0,
             link: Link::with_hooks(session, &sizes, logon),
             index: FieldIndex::with_capacity(FIELDS_MAX),
             instruments: config.instruments.clone().into_boxed_slice(),
@@ -79,7 +81,7 @@ impl OrderSession {
         match orders.open(io) {
             Err(error) if !orders.settings.waits_for_venue => Err(GatewayError::Unreachable(error)),
             Err(_) => {
-                orders.wait(now.mono);
+                orders.try_again(now.mono);
                 Ok(orders)
             }
             Ok(()) => Ok(orders),
@@ -88,14 +90,24 @@ impl OrderSession {
 
     fn open(&mut self, io: &mut Io<impl Kernel>) -> Result<(), taut_io::IoError> {
         let deadline = io.now() + CONNECT_TIMEOUT;
-        let stream = io.connect(&self.address, &StreamOptions::default(), Some(deadline))?;
+        let stream =
+            io.connect(&self.addresses.current(), &StreamOptions::default(), Some(deadline))?;
         // Order traffic comes before market data.
         io.set_priority(stream, 0)?;
         (self.stream, self.phase) = (Some(stream), Phase::Connecting);
         Ok(())
     }
 
-    /// Tries again after a while.
+    /// An attempt came to nothing: the next address is in turn, or all of them again after a while.
+    fn try_again(&mut self, now: Nanos) {
+        if self.addresses.failed() {
+            self.phase = Phase::Waiting(now);
+        } else {
+            self.wait(now);
+        }
+    }
+
+    /// Tries after a while.
     fn wait(&mut self, now: Nanos) {
         // Any number will do, so that gateways do not all come back at once.
         let random = (now.0.unsigned_abs() ^ self.disconnects).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -119,7 +131,7 @@ impl OrderSession {
         // What remembers nothing cannot go on with anything.
         let reset = self.settings.reset_on_logon
             || !session.store().remembers()
-            || self.failed_logons >= FAILED_LOGONS_MAX;
+            || self.addresses.failed_logons() >= FAILED_LOGONS_MAX;
         session.set_reset_on_logon(reset);
         self.link.connect(now);
         self.transmit(io, now);
@@ -142,7 +154,7 @@ impl OrderSession {
         if let Some(stream) = self.stream.take() {
             let _ = io.close(stream);
         }
-        self.wait(clock.now());
+        self.try_again(clock.now());
         Ok(())
     }
 
@@ -208,20 +220,11 @@ impl OrderSession {
                     application(reports, &mut books, reconcile, (&message, &read), false);
                 }
                 Event::LoggedOn => {
-                    (self.failed_logons, self.phase) = (0, Phase::Reconciling);
+                    self.addresses.logged_on();
+                    self.phase = Phase::Reconciling;
                     self.back_off.reset();
                     let open = table.open_orders().map(|order| order.id);
-                    let id = reconcile.begin(open);
-                    let question = OrderMassStatusRequest {
-                        request_id: id,
-                        scope: MassStatusType::All,
-                        symbol: None,
-                    };
-                    if outbox.send_message(&question).is_ok() {
-                        let sequence = outbox.session().store().next_outgoing().saturating_sub(1);
-                        let since = now.mono;
-                        reconcile.asked_all(MassQuestion { id, sequence, since, seen: 0 });
-                    }
+                    reconcile.begin(open);
                 }
                 Event::LoggedOut if self.is_leaving => self.phase = Phase::Ended,
                 Event::LoggedOut | Event::Disconnect(_) => self.is_broken = true,
@@ -242,7 +245,7 @@ impl OrderSession {
         match self.phase {
             Phase::Waiting(until) => {
                 if until <= now.mono && !self.is_leaving && self.open(io).is_err() {
-                    self.wait(now.mono);
+                    self.try_again(now.mono);
                 }
                 return;
             }
@@ -275,6 +278,20 @@ impl OrderSession {
         }
         if !matches!(self.phase, Phase::Reconciling | Phase::Up) {
             return;
+        }
+        let resends = self.link.session().counters().resends;
+        if std::mem::replace(&mut self.resends, resends) != resends {
+            self.reconcile.missed();
+        }
+        if let Some(id) = self.reconcile.next_mass() {
+            let scope = MassStatusType::All;
+            let question = OrderMassStatusRequest { request_id: id, scope, symbol: None };
+            if self.encode(now, &question) {
+                self.write(io);
+                self.link.clear_unsent();
+                let (sequence, since) = (self.last_sequence(), now.mono);
+                self.reconcile.asked_all(MassQuestion { id, sequence, since, seen: 0 });
+            }
         }
         while let Some(order) = self.reconcile.next(now.mono, self.settings.request_timeout) {
             let known = self.table.get(order).copied();
@@ -338,14 +355,21 @@ impl OrderSession {
             let request = RequestId { order: order.id, version: 0 };
             self.happened(now, request, OrderEvent::Lost, updates);
         }
-        if self.phase == Phase::LoggingOn {
-            self.failed_logons += 1;
-        }
         if self.is_leaving {
             self.phase = Phase::Ended;
-        } else {
-            self.disconnects += 1;
-            self.wait(now.mono);
+            return;
+        }
+        self.disconnects += 1;
+        match self.phase {
+            Phase::Reconciling | Phase::Up => {
+                self.addresses.broke();
+                self.wait(now.mono);
+            }
+            Phase::LoggingOn => {
+                self.addresses.logon_failed();
+                self.try_again(now.mono);
+            }
+            _ => self.try_again(now.mono),
         }
     }
 

@@ -4,11 +4,11 @@
 //! lives on, its orders and its position are what the venue made them, the owner was told, nothing
 //! is sent twice, and the next order goes out as ever.
 
+mod backup;
 mod limits;
 mod restart;
 mod venue;
 
-use std::net::SocketAddr;
 use std::path::Path;
 
 use taut_fix::CompId;
@@ -25,6 +25,7 @@ use crate::regions::Regions;
 use venue::ScriptedVenue;
 
 const ADDRESS: &str = "127.0.0.1:9880";
+const BACKUP: &str = "127.0.0.1:9881";
 const ORDER: ClientOrderId = ClientOrderId(1);
 const MARKET: Reference =
     Reference { bid: Some(Price(9_990_000_000)), ask: Some(Price(10_010_000_000)), last: None };
@@ -40,6 +41,8 @@ struct World<'m> {
 struct Ends<'m> {
     orders: OrderSession,
     venue: ScriptedVenue,
+    /// Its other address, for those that are told of it.
+    backup: ScriptedVenue,
     recorders: Recorders<'m>,
     updates: Vec<OrderUpdate>,
     clock: Clock,
@@ -48,7 +51,7 @@ struct Ends<'m> {
 impl Handler<SimKernel> for Ends<'_> {
     fn complete(&mut self, io: &mut Io<SimKernel>, completion: Completion<'_>) {
         self.clock = clock_at(io.now());
-        let Self { orders, venue, recorders, updates, clock } = self;
+        let Self { orders, venue, backup, recorders, updates, clock } = self;
         match completion {
             Completion::Received { stream, bytes } if orders.is_stream(stream) => {
                 let received = clock.now();
@@ -67,7 +70,10 @@ impl Handler<SimKernel> for Ends<'_> {
             {
                 orders.closed(io, clock, updates);
             }
-            other => venue.complete(io, &other),
+            other => {
+                venue.complete(io, &other);
+                backup.complete(io, &other);
+            }
         }
     }
 }
@@ -84,6 +90,12 @@ impl<'m> World<'m> {
         Self::with_journal(segment, |_| {}, folder)
     }
 
+    fn with_backups(segment: &'m Segment, backups: &[&str]) -> Self {
+        Self::with(segment, |config| {
+            config.session.backups = backups.iter().map(|it| it.parse().unwrap()).collect();
+        })
+    }
+
     /// With other settings than the usual ones, and a journal that nobody will read.
     fn with(segment: &'m Segment, change: impl FnOnce(&mut GatewayConfig)) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -98,12 +110,12 @@ impl<'m> World<'m> {
         let sim = SimConfig { is_partial: false, window_bytes: 1 << 20, ..SimConfig::default() };
         let mut events = EventLoop::new(SimKernel::new(16, sim), LoopConfig::default()).unwrap();
         let venue = ScriptedVenue::listen(events.io(), ADDRESS);
-        let SocketAddr::V4(order_address) = ADDRESS.parse().unwrap() else { unreachable!() };
+        let backup = ScriptedVenue::listen(events.io(), BACKUP);
         let symbol = Symbol::new(b"AAPL").unwrap();
         let (id, tick) = (InstrumentId(0), Price(10_000_000));
         let mut config = GatewayConfig {
             instruments: vec![Instrument::new(id, symbol, tick, Qty::whole(1)).unwrap()],
-            order_address,
+            order_address: ADDRESS.parse().unwrap(),
             sender_comp_id: CompId::new(b"GATEWAY").unwrap(),
             target_comp_id: CompId::new(b"VENUE").unwrap(),
             heartbeat_interval: Nanos::from_secs(30),
@@ -126,7 +138,7 @@ impl<'m> World<'m> {
             Journal::open(folder, restart::SETTINGS).unwrap();
         orders.resume(writer, &recovered.state, now.utc).unwrap();
         let recorders = Recorders::new(&Regions::of(segment).unwrap()).unwrap();
-        let ends = Ends { orders, venue, recorders, updates: Vec::new(), clock };
+        let ends = Ends { orders, venue, backup, recorders, updates: Vec::new(), clock };
         Self { events, ends, housekeeper }
     }
 
@@ -192,6 +204,27 @@ impl<'m> World<'m> {
         };
         of_order.map(|update| name(update.kind)).collect()
     }
+}
+
+/// A venue that missed something asks for it, and gets a gap fill that reaches to the end.
+#[test]
+fn a_question_that_a_gap_fill_covers_is_asked_again() {
+    let segment = Segment::create("hostile", &Regions::LAYOUT).unwrap();
+    let mut world = World::new(&segment);
+    world.pass(Nanos::from_millis(50));
+    world.step("order");
+    world.step("er 0 0 E1 0 0");
+    world.step("mass silent");
+    world.step("logon 35=A|98=0|108=30");
+    let asked = world.ends.venue.all_of("AF").count();
+    world.step("cut");
+    world.pass(Nanos::from_millis(200));
+    assert_eq!(world.ends.venue.all_of("AF").count(), asked + 1);
+    world.step("mass plain");
+    world.step("raw 35=2|7=1|16=0");
+    assert_eq!(world.ends.venue.all_of("AF").count(), asked + 2);
+    // Its refusal of that question is an answer, too: the order is asked about by itself.
+    assert!(world.ends.venue.first_of("H").is_some());
 }
 
 const BEHAVIOURS: &str = include_str!("hostile/behaviours.txt");

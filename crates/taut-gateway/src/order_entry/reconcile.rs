@@ -36,18 +36,34 @@ pub(super) struct Reconcile {
     /// How often all were asked about: the id of the next question.
     count: u64,
     mass: Option<MassQuestion>,
+    /// Whether all are to be asked about.
+    asks_all: bool,
     /// Orders to be asked about.
     open: BTreeSet<ClientOrderId>,
     asked: Vec<Question>,
 }
 
 impl Reconcile {
-    /// A session begins with these orders open. Returns the id of the question about all.
-    pub(super) fn begin(&mut self, open: impl Iterator<Item = ClientOrderId>) -> ShortText {
+    /// A session begins with these orders open.
+    pub(super) fn begin(&mut self, open: impl Iterator<Item = ClientOrderId>) {
         self.forget();
         self.open.extend(open);
-        self.count += 1;
-        ShortText::from_u64(self.count)
+        self.asks_all = true;
+    }
+
+    /// The id of the question about all, when it is to be asked.
+    pub(super) fn next_mass(&mut self) -> Option<ShortText> {
+        std::mem::take(&mut self.asks_all).then(|| {
+            self.count += 1;
+            ShortText::from_u64(self.count)
+        })
+    }
+
+    /// The venue has missed messages, which are not sent again: a question may be among them. What
+    /// has no answer yet is asked once more.
+    pub(super) fn missed(&mut self) {
+        self.asks_all |= self.mass.take().is_some();
+        self.open.extend(self.asked.drain(..).map(|question| question.order));
     }
 
     /// The question about all was asked.
@@ -57,7 +73,7 @@ impl Reconcile {
 
     /// The connection is gone, and what was asked with it.
     pub(super) fn forget(&mut self) {
-        self.mass = None;
+        (self.mass, self.asks_all) = (None, false);
         self.open.clear();
         self.asked.clear();
     }
@@ -98,7 +114,7 @@ impl Reconcile {
         if self.mass.is_some_and(|mass| now.since(mass.since) >= timeout) {
             self.mass = None;
         }
-        if self.mass.is_some() || self.asked.len() >= QUESTIONS_MAX {
+        if self.mass.is_some() || self.asks_all || self.asked.len() >= QUESTIONS_MAX {
             return None;
         }
         self.open.pop_first()
@@ -118,6 +134,6 @@ impl Reconcile {
 
     /// Whether nothing is asked, or to be.
     pub(super) fn is_over(&self) -> bool {
-        self.mass.is_none() && self.open.is_empty() && self.asked.is_empty()
+        self.mass.is_none() && !self.asks_all && self.open.is_empty() && self.asked.is_empty()
     }
 }

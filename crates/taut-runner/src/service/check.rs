@@ -5,6 +5,8 @@ use std::path::Path;
 
 use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings, Mistake};
+use crate::service::drop_copy::DropCopyKeys;
+use crate::service::feed_backup::FeedBackupKeys;
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 use crate::service::rules::Rules;
@@ -16,6 +18,9 @@ impl FileSettings for GatewayFile {
         }
         if let Some(journal) = &mut self.journal {
             journal.folder = folder.join(&journal.folder);
+        }
+        if let Some(drop_copy) = &mut self.drop_copy {
+            drop_copy.store = folder.join(&drop_copy.store);
         }
         if let Some(credentials) = &mut self.session.credentials {
             credentials.start_paths_at(folder);
@@ -43,6 +48,8 @@ impl FileSettings for GatewayFile {
         mistakes.extend(Rules::build(self).err().unwrap_or_default());
         mistakes.extend(self.session.mistakes());
         mistakes.extend(self.journal.iter().flat_map(JournalKeys::mistakes));
+        mistakes.extend(self.feed_backup.iter().flat_map(FeedBackupKeys::mistakes));
+        mistakes.extend(self.drop_copy.iter().flat_map(DropCopyKeys::mistakes));
         mistakes.extend(self.venue.mistakes().into_iter().map(Mistake::from));
         mistakes
     }

@@ -36,6 +36,9 @@ impl GatewayFile {
         let venue = &self.venue;
         say("control socket", self.control_path().display().to_string());
         say("orders", format!("FIX 4.4 at {} as {}", venue.orders, venue.sender_comp_id));
+        for backup in &self.session.backups {
+            say("", format!("backup: {backup}"));
+        }
         if let Some(credentials) = &self.session.credentials {
             let (user, place) = (&credentials.username, credentials.password.words());
             say("logon", format!("as {user}, with the secret in {place}"));
@@ -49,6 +52,15 @@ impl GatewayFile {
                 None => "no line B: what line A loses, a snapshot replaces".to_owned(),
             },
         );
+        if let Some(backup) = &self.feed_backup {
+            let (line_a, snapshots, after) = (backup.incremental, backup.snapshot, backup.after_ms);
+            say("", format!("backup: line A {line_a}, snapshots {snapshots}, after {after} ms"));
+        }
+        if let Some(drop_copy) = &self.drop_copy {
+            let (at, us) = (drop_copy.listen, &drop_copy.sender_comp_id);
+            let readers = drop_copy.sessions.join(", ");
+            say("drop copy", format!("FIX 4.4 at {at} as {us}, for {readers}"));
+        }
         let forgets = "none: a gateway that is killed forgets its orders and positions".to_owned();
         let journal = self.journal.as_ref().map_or(forgets, |journal| {
             format!("{}, durability {}", journal.folder.display(), journal.durability.name())

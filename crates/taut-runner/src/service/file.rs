@@ -1,5 +1,6 @@
 //! What a gateway that runs by itself is told.
 
+use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,8 @@ use taut_types::{Instrument, Nanos, StrategyId, UserId};
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::client::control_path;
+use crate::service::drop_copy::DropCopyKeys;
+use crate::service::feed_backup::FeedBackupKeys;
 use crate::service::journal::JournalKeys;
 use crate::service::limits::{AccountSettings, GatewayRisk, SymbolRule, UserSettings};
 use crate::service::secret::CredentialSettings;
@@ -43,6 +46,9 @@ pub struct GatewayFile {
     pub cpu: Option<usize>,
     /// Where orders go and market data comes from.
     pub venue: RemoteVenue,
+    /// Where market data comes from when it does not come from there.
+    #[serde(default)]
+    pub feed_backup: Option<FeedBackupKeys>,
     /// What is traded; the order gives each its number.
     pub instruments: Vec<InstrumentSettings>,
     /// Whose strategies trade. Without any, every user number may trade everything.
@@ -62,6 +68,9 @@ pub struct GatewayFile {
     /// Where orders are written down; without it a gateway that is killed forgets them.
     #[serde(default)]
     pub journal: Option<JournalKeys>,
+    /// Where copies of all executions can be read.
+    #[serde(default)]
+    pub drop_copy: Option<DropCopyKeys>,
     /// Room for levels and orders.
     #[serde(default)]
     pub gateway: GatewaySettings,
@@ -82,6 +91,8 @@ pub struct SessionKeys {
     pub reset_on_logon: bool,
     /// How long a request may stay without an answer before the venue is asked, in milliseconds.
     pub request_timeout_ms: u32,
+    /// Where else the venue takes orders, by priority, when `venue.orders` cannot be reached.
+    pub backups: Vec<SocketAddrV4>,
     /// The shortest and the longest wait before the connection is tried again, in milliseconds.
     pub reconnect_ms: [u32; 2],
 }
@@ -93,6 +104,7 @@ impl Default for SessionKeys {
             store: None,
             reset_on_logon: false,
             request_timeout_ms: 5_000,
+            backups: Vec::new(),
             reconnect_ms: [100, 30_000],
         }
     }
@@ -107,6 +119,9 @@ impl SessionKeys {
             let value = format!("[{shortest}, {longest}]");
             let remedy = "the shortest wait, above 0, and the longest";
             mistakes.push(Mistake::new("session.reconnect_ms", value, remedy));
+        }
+        if let Some(backup) = self.backups.iter().find(|backup| backup.port() == 0) {
+            mistakes.push(Mistake::new("session.backups", backup, "an address with a port"));
         }
         if self.request_timeout_ms == 0 {
             mistakes.push(Mistake::new("session.request_timeout_ms", 0, "above 0"));
@@ -128,6 +143,7 @@ impl SessionKeys {
             reset_on_logon: self.reset_on_logon,
             waits_for_venue: true,
             request_timeout: Nanos::from_millis(self.request_timeout_ms.into()),
+            backups: self.backups.clone(),
             reconnect: (shortest, longest),
         })
     }

@@ -31,6 +31,7 @@ use crate::service::listener::Listener;
 use crate::service::place::Place;
 use crate::service::threads::{Answer, Command, Glance};
 use crate::service::usage::Usage;
+use crate::settings::RemoteVenue;
 
 /// Strategies that may be attached at one time.
 const PLACES: usize = 16;
@@ -71,8 +72,15 @@ pub fn serve(file: &GatewayFile, heard: impl Fn(&str) + Sync) -> Result<(), Runn
 
     let path = file.control_path();
     let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
-    let (trading, housekeeper) =
+    let (mut trading, housekeeper) =
         Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
+    let names = || file.strategies.iter().map(|it| (it.owner(), it.name.clone())).collect();
+    let drop_copy = file.drop_copy.as_ref();
+    let drop_copy = drop_copy.map(|keys| keys.open(file.instruments()?, names())).transpose()?;
+    let server = drop_copy.map(|(copies, server)| {
+        trading.gateway.set_drop_copies(copies);
+        server
+    });
     let mut listener = Listener::bind(file, &path, &segment, places, &bell, (asks, answered))?;
     heard(&format!("{}: strategies and operators meet it at {}", file.name, path.display()));
     thread::scope(|scope| {
@@ -81,6 +89,8 @@ pub fn serve(file: &GatewayFile, heard: impl Fn(&str) + Sync) -> Result<(), Runn
         if let Some(housekeeper) = housekeeper {
             scope.spawn(move || keep(housekeeper, &over, heard));
         }
+        // It ends when the trading thread has let go of the gateway.
+        let copying = server.map(|server| scope.spawn(move || server.run()));
         let trading = scope.spawn(move || {
             let _trades: Sender<()> = trades;
             trading.run()
@@ -91,7 +101,12 @@ pub fn serve(file: &GatewayFile, heard: impl Fn(&str) + Sync) -> Result<(), Runn
         let traded = trading
             .join()
             .unwrap_or_else(|_| Err(RunnerError::Run("the gateway's thread panicked".to_owned())));
-        traded.and(listened)
+        let copied = copying.map_or(Ok(Ok(())), thread::ScopedJoinHandle::join);
+        let copied = match copied {
+            Ok(copied) => copied.map_err(|error| RunnerError::run("drop_copy", error)),
+            Err(_) => Err(RunnerError::Run("the drop copy's thread panicked".to_owned())),
+        };
+        traded.and(listened).and(copied)
     })
 }
 
@@ -144,7 +159,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         let journal = file.journal.as_ref().map(|journal| journal.open(&config.instruments));
         let journal = journal.transpose()?;
         let instruments = config.instruments.clone();
-        let sockets = sockets(file)?;
+        let sockets = sockets(&file.venue)?;
         let feed = NativeConfig {
             instruments: &instruments,
             stream_id: file.venue.stream_id,
@@ -157,6 +172,11 @@ impl<'a, 'm> Trading<'a, 'm> {
         let orders = file.venue.orders;
         let mut gateway = Gateway::new(&config, clock, input, feed, hub, regions)
             .map_err(|error| failed(error, orders))?;
+        if let Some(backup) = &file.feed_backup {
+            let sockets = self::sockets(&backup.of(&file.venue))?;
+            let added = gateway.add_feed_backup(sockets, backup.after());
+            added.map_err(|error| failed(error, orders))?;
+        }
         let mut housekeeper = None;
         if let Some(Journal { writer, housekeeper: keeper, recovered }) = journal {
             let resumed = gateway.resume(writer, &recovered.state);
@@ -326,6 +346,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         let counters = self.gateway.counters();
         Glance {
             order_entry: counters.logged_on != 0,
+            order_address: self.gateway.order_address(),
             books_sound: counters.live != 0,
             killed: self.gateway.kill_switch().latched().next().is_some(),
             open_orders,
@@ -357,9 +378,9 @@ fn config(file: &GatewayFile, wait: Wait) -> Result<GatewayConfig, RunnerError> 
     })
 }
 
-fn sockets(file: &GatewayFile) -> Result<FeedSockets, RunnerError> {
-    let feed = Feed::join(&file.venue)?;
-    let asking = file.venue.retransmission.map(asking_socket).transpose();
+fn sockets(venue: &RemoteVenue) -> Result<FeedSockets, RunnerError> {
+    let feed = Feed::join(venue)?;
+    let asking = venue.retransmission.map(asking_socket).transpose();
     Ok(FeedSockets {
         incremental: feed.incremental.into(),
         incremental_b: feed.incremental_b.map(Into::into),

@@ -345,11 +345,14 @@ impl<'a> Listener<'a> {
                 attached: attached.copied().unwrap_or(false),
             }
         });
+        let (priority, address) = glance.order_address;
         ControlReply::Status(Box::new(Status {
             name: self.file.name.clone(),
             process: process_id(),
             up_seconds: monotonic().since(self.started).0.unsigned_abs() / 1_000_000_000,
             order_entry: glance.order_entry,
+            order_address: address.inet().map_or_else(String::new, |it| it.to_string()),
+            order_priority: priority,
             books_sound: glance.books_sound,
             killed: glance.killed,
             instruments: self.instruments.len(),

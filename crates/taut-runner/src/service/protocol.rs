@@ -107,6 +107,10 @@ pub struct Status {
     pub up_seconds: u64,
     /// Whether orders can be sent.
     pub order_entry: bool,
+    /// Where orders go, or are to go.
+    pub order_address: String,
+    /// The place of that address by priority: 0 is the primary.
+    pub order_priority: usize,
     /// Whether all books can be trusted.
     pub books_sound: bool,
     /// Whether it was killed and not revived.

@@ -2,6 +2,7 @@
 
 use taut_gateway::{OpenOrder, Owner, RiskRules};
 use taut_oms::PositionReport;
+use taut_sys::Address;
 
 use crate::service::usage::Usage;
 
@@ -40,6 +41,8 @@ pub enum Answer {
 #[derive(Debug)]
 pub struct Glance {
     pub order_entry: bool,
+    /// Where orders go, and its place by priority.
+    pub order_address: (usize, Address),
     pub books_sound: bool,
     pub killed: bool,
     pub open_orders: usize,

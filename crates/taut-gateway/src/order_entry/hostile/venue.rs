@@ -17,10 +17,13 @@ enum Habit {
 }
 
 pub struct ScriptedVenue {
+    address: Address,
+    listener: Option<Handle>,
     line: Option<Handle>,
     is_logged_on: bool,
     inbox: Vec<u8>,
-    next: u64,
+    /// The number of its next message.
+    pub next: u64,
     /// Every message that came, as text.
     received: Vec<String>,
     last: String,
@@ -33,8 +36,9 @@ pub struct ScriptedVenue {
 impl ScriptedVenue {
     pub fn listen(io: &mut Io<SimKernel>, address: &str) -> Self {
         let address = Address::Inet(address.parse().unwrap());
-        io.listen(&address, &StreamOptions::default()).unwrap();
-        Self {
+        let mut venue = Self {
+            address,
+            listener: None,
             line: None,
             is_logged_on: false,
             inbox: Vec::new(),
@@ -45,7 +49,38 @@ impl ScriptedVenue {
             mass: Habit::Plain,
             status: Habit::Plain,
             resend: Habit::Plain,
-        }
+        };
+        venue.open(io);
+        venue
+    }
+
+    /// It can be reached.
+    pub fn open(&mut self, io: &mut Io<SimKernel>) {
+        self.listener = io.listen(&self.address, &StreamOptions::default()).ok();
+        assert!(self.listener.is_some());
+    }
+
+    /// It cannot be reached any more; what is connected stays.
+    pub fn close(&mut self, io: &mut Io<SimKernel>) {
+        io.close(self.listener.take().unwrap()).unwrap();
+    }
+
+    /// The messages of this type that came, the oldest first.
+    pub fn all_of(&self, msg_type: &str) -> impl Iterator<Item = &String> {
+        let field = format!("|35={msg_type}|");
+        self.received.iter().filter(move |message| message.contains(&field))
+    }
+
+    /// The first message of this type that came.
+    pub fn first_of(&self, msg_type: &str) -> Option<&String> {
+        self.all_of(msg_type).next()
+    }
+
+    /// The number of the message that came last.
+    pub fn last_number(&self) -> u64 {
+        let last = self.received.last().unwrap();
+        let number = last.split('|').find_map(|field| field.strip_prefix("34=")).unwrap();
+        number.parse().unwrap()
     }
 
     /// From now on it answers as it should.
@@ -83,7 +118,7 @@ impl ScriptedVenue {
 
     pub fn complete(&mut self, io: &mut Io<SimKernel>, completion: &Completion<'_>) {
         match *completion {
-            Completion::Accepted { stream, .. } => {
+            Completion::Accepted { listener, stream, .. } if self.listener == Some(listener) => {
                 (self.line, self.inbox) = (Some(stream), Vec::new());
                 self.is_logged_on = false;
                 io.receive(stream).unwrap();
