@@ -210,7 +210,7 @@ impl<'m> World<'m> {
 #[test]
 fn a_question_that_a_gap_fill_covers_is_asked_again() {
     let segment = Segment::create("hostile", &Regions::LAYOUT).unwrap();
-    let mut world = World::new(&segment);
+    let mut world = World::with(&segment, |_| {});
     world.pass(Nanos::from_millis(50));
     world.step("order");
     world.step("er 0 0 E1 0 0");
