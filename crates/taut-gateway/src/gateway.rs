@@ -10,13 +10,12 @@ use taut_fix::Now;
 use taut_io::{
     Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, Operation,
 };
-use taut_journal::{State as RecoveredState, Writer};
 use taut_market_data::{BestPrices, FeedHandler, FeedRequest, Soundness, Source};
-use taut_oms::{PositionReport, Reference};
+use taut_oms::Reference;
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Address, Clock, DatagramInfo, SysError};
 use taut_types::{
-    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, Price, SequenceNumber, Side,
+    AccountId, ClientOrderId, Instrument, InstrumentId, Nanos, Price, SequenceNumber, Side,
 };
 
 use crate::client::{Client, GatewayState};
@@ -185,22 +184,6 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
         Ok(Self { events, core, housekeeping_due: mono })
     }
 
-    /// Goes on with what a journal recovered; from here on nothing leaves that is not written down
-    /// there. Before the first poll, unless the journal is new.
-    ///
-    /// # Errors
-    /// When the gateway lacks an instrument or the room for what was recovered.
-    pub fn resume(
-        &mut self,
-        writer: Writer,
-        recovered: &RecoveredState,
-    ) -> Result<(), GatewayError> {
-        let Core { orders, client, clock, .. } = &mut self.core;
-        orders.resume(writer, recovered, clock.utc_at(clock.now()))?;
-        recovered.highest.values().for_each(|highest| client.number_after(*highest));
-        Ok(())
-    }
-
     /// The same gateway under the eyes of an observer.
     ///
     /// # Errors
@@ -357,15 +340,6 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         self.core.orders.reports_mut().set_drop_copies(copies);
     }
 
-    /// Asks the venue to end the order session.
-    ///
-    /// # Errors
-    /// When it cannot be asked.
-    pub fn logout(&mut self) -> Result<(), GatewayError> {
-        self.core.orders.logout(self.events.io(), &self.core.clock);
-        Ok(())
-    }
-
     /// Whether the order session ended in good order.
     #[must_use]
     pub const fn is_logged_out(&self) -> bool {
@@ -428,17 +402,6 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     #[must_use]
     pub const fn observer(&self) -> &O {
         &self.core.observer
-    }
-
-    /// What account 0 holds in an instrument: bought less sold.
-    #[must_use]
-    pub fn position(&self, instrument: InstrumentId) -> Lots {
-        self.core.orders.risk().position(instrument, AccountId(0))
-    }
-
-    /// What every strategy holds, with its profit.
-    pub fn positions(&self) -> impl Iterator<Item = PositionReport> {
-        self.core.orders.positions()
     }
 
     /// Everything counted so far.

@@ -1,8 +1,10 @@
-//! What an operator has a gateway do: kill, revive, cancel, look at the orders.
+//! What an operator has a gateway do: resume, kill, revive, cancel, log out, show what is held.
 
 use taut_io::Kernel;
+use taut_journal::{State as RecoveredState, Writer};
 use taut_market_data::FeedHandler;
-use taut_oms::{KillCause, KillScope, KillSwitch};
+use taut_oms::{KillCause, KillScope, KillSwitch, PositionReport};
+use taut_types::{AccountId, InstrumentId, Lots};
 
 use super::{Core, Gateway};
 use crate::client::Client;
@@ -66,5 +68,41 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'_, C, F, K, O> 
     pub fn visit_orders(&self, visit: impl FnMut(&OpenOrder)) {
         let mut visit = visit;
         self.core.orders.open_orders().for_each(|order| visit(&order));
+    }
+
+    /// Goes on with what a journal recovered; from here on nothing leaves that is not written down
+    /// there. Before the first poll, unless the journal is new.
+    ///
+    /// # Errors
+    /// When the gateway lacks an instrument or the room for what was recovered.
+    pub fn resume(
+        &mut self,
+        writer: Writer,
+        recovered: &RecoveredState,
+    ) -> Result<(), GatewayError> {
+        let Core { orders, client, clock, .. } = &mut self.core;
+        orders.resume(writer, recovered, clock.utc_at(clock.now()))?;
+        recovered.highest.values().for_each(|highest| client.number_after(*highest));
+        Ok(())
+    }
+
+    /// What account 0 holds in an instrument: bought less sold.
+    #[must_use]
+    pub fn position(&self, instrument: InstrumentId) -> Lots {
+        self.core.orders.risk().position(instrument, AccountId(0))
+    }
+
+    /// What every strategy holds, with its profit.
+    pub fn positions(&self) -> impl Iterator<Item = PositionReport> {
+        self.core.orders.positions()
+    }
+
+    /// Asks the venue to end the order session.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn logout(&mut self) -> Result<(), GatewayError> {
+        self.core.orders.logout(self.events.io(), &self.core.clock);
+        Ok(())
     }
 }
