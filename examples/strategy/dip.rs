@@ -53,8 +53,4 @@ impl Strategy for Dip {
             self.waiting = None;
         }
     }
-
-    fn is_idle(&self) -> bool {
-        self.waiting.is_none()
-    }
 }

@@ -5,11 +5,10 @@ use std::process::ExitCode;
 
 use taut::prelude::*;
 
-/// Its quotes, by instrument and side.
+/// Its quotes, by symbol and side.
 struct Quoter {
     symbols: [String; 2],
     quotes: [[Option<ClientOrderId>; 2]; 2],
-    is_stopping: bool,
 }
 
 impl Strategy for Quoter {
@@ -17,34 +16,14 @@ impl Strategy for Quoter {
         let EventKind::Top(BestPrices { bid: Some(bid), ask: Some(ask) }) = event.kind else {
             return;
         };
-        let is_it = |symbol: &String| {
-            trading.instrument(symbol).is_some_and(|instrument| instrument.id() == event.instrument)
-        };
-        let Some(place) = self.symbols.iter().position(is_it).filter(|_| !self.is_stopping) else {
-            return;
-        };
-        let tick = trading.instruments()[event.instrument.0 as usize].tick().0;
-        for (side, best) in [(Side::Buy, bid.0), (Side::Sell, ask.0)] {
-            let price = Price(best.0 - side.sign() * tick);
-            let quote = &mut self.quotes[place][side.index()];
-            match quote.map(|id| trading.order(id)) {
-                None => {
-                    let limit = OrderTerms::limit(event.instrument, side, price, Lots(1));
-                    *quote = trading.create(&OrderTerms { flags: OrderFlags::POST_ONLY, ..limit });
-                }
-                // One change at a time: what is under way is answered first.
-                Some(Some(order)) if order.terms.price != price => {
-                    trading.modify(order.id, price, order.terms.lots);
-                }
-                Some(_) => {}
-            }
-        }
-    }
-
-    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _trading: &mut impl Trading) {
-        let quote = self.quotes.iter_mut().flatten().find(|quote| **quote == Some(update.id));
-        if let Some(quote) = quote.filter(|_| update.state.is_done()) {
-            *quote = None;
+        let Some(instrument) = trading.instrument_of(event.instrument).copied() else { return };
+        let is_it = |symbol: &String| symbol == instrument.symbol().as_str();
+        let Some(place) = self.symbols.iter().position(is_it) else { return };
+        for (side, (best, _)) in [(Side::Buy, bid), (Side::Sell, ask)] {
+            let price = instrument.behind(side, best, 1);
+            let limit = OrderTerms::limit(event.instrument, side, price, Lots(1));
+            let terms = OrderTerms { flags: OrderFlags::POST_ONLY, ..limit };
+            trading.keep(&mut self.quotes[place][side.index()], &terms);
         }
     }
 
@@ -55,20 +34,6 @@ impl Strategy for Quoter {
             trading.cancel_all(OrderFilter::ALL);
         }
     }
-
-    fn on_timer(&mut self, _now: Nanos, trading: &mut impl Trading) {
-        if self.is_stopping && !self.is_idle() {
-            trading.cancel_all(OrderFilter::ALL);
-        }
-    }
-
-    fn stop(&mut self) {
-        self.is_stopping = true;
-    }
-
-    fn is_idle(&self) -> bool {
-        self.quotes.iter().flatten().all(Option::is_none)
-    }
 }
 
 fn main() -> ExitCode {
@@ -77,8 +42,7 @@ fn main() -> ExitCode {
         eprintln!("usage: quoter GATEWAY NAME ONE TWO, such as quoter taut touch TAUT1 TAUT2");
         return ExitCode::from(2);
     };
-    let symbols = [one.clone(), two.clone()];
-    let quoter = Quoter { symbols, quotes: Default::default(), is_stopping: false };
+    let quoter = Quoter { symbols: [one.clone(), two.clone()], quotes: Default::default() };
     match Attach::new(gateway, name).run(|_| quoter, |what| eprintln!("{what}")) {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use taut_book::LevelBook;
 use taut_gateway::{
-    GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, State, Strategy, Trading,
+    GatewayEvent, OpenOrder, OrderUpdate, Position, RequestKind, State, Strategy, Trading,
     UpdateKind,
 };
 use taut_market_data::Event;
 use taut_types::{
-    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Side,
+    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Side,
 };
 
 /// What a strategy asked for and was told.
@@ -98,6 +98,10 @@ impl<E: Trading> State for Entered<'_, E> {
     fn position(&self, instrument: InstrumentId, account: AccountId) -> Position {
         self.trading.position(instrument, account)
     }
+
+    fn is_order_entry_up(&self, instrument: InstrumentId) -> bool {
+        self.trading.is_order_entry_up(instrument)
+    }
 }
 
 impl<E: Trading> Trading for Entered<'_, E> {
@@ -108,18 +112,10 @@ impl<E: Trading> Trading for Entered<'_, E> {
         Some(id)
     }
 
-    fn modify(&mut self, order: ClientOrderId, price: Price, lots: Lots) -> bool {
-        self.trading.modify(order, price, lots)
-    }
-
-    fn cancel(&mut self, order: ClientOrderId) -> bool {
-        let asked = self.trading.cancel(order);
-        self.account.cancels += u64::from(asked);
+    fn request(&mut self, order: ClientOrderId, kind: RequestKind, only_if: Option<u16>) -> bool {
+        let asked = self.trading.request(order, kind, only_if);
+        self.account.cancels += u64::from(asked && kind == RequestKind::Cancel);
         asked
-    }
-
-    fn cancel_all(&mut self, filter: OrderFilter) -> bool {
-        self.trading.cancel_all(filter)
     }
 }
 
@@ -145,8 +141,9 @@ impl<S: Strategy> Strategy for Ledger<S> {
         self.strategy.on_timer(now, &mut Entered { trading, account });
     }
 
-    fn stop(&mut self) {
-        self.strategy.stop();
+    fn on_stop(&mut self, now: Nanos, trading: &mut impl Trading) {
+        let account = &mut self.account;
+        self.strategy.on_stop(now, &mut Entered { trading, account });
     }
 
     fn is_idle(&self) -> bool {

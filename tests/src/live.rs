@@ -192,7 +192,7 @@ pub fn fused(
     let mut session = Session::open(clock, seed, regions, client);
     session.run_until("enough orders", |gateway| enough(&gateway.counters()));
     session.gateway.client_mut().stop();
-    session.run_until("an idle strategy", |gateway| gateway.client_mut().strategy().is_idle());
+    session.run_until("an idle strategy", |gateway| gateway.client().is_at_rest());
     let venue = session.close();
     let ledger = session.gateway.client_mut().strategy();
     let told = (ledger.account().clone(), ledger.strategy().position(instrument().id()));
@@ -259,7 +259,7 @@ fn run_strategy(
             Err(TryRecvError::Empty) => {}
             Err(TryRecvError::Disconnected) => break,
         }
-        if stopping && runner.strategy().is_idle() {
+        if stopping && runner.is_at_rest() {
             stopping = false;
             // Nobody may be waiting any more.
             let _ = rest.send(());

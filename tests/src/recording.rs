@@ -55,7 +55,7 @@ impl<S: Strategy> Recorded<FusedClient<S>> {
 
     /// Whether the strategy has no order open.
     pub fn is_idle(&self) -> bool {
-        self.client.strategy().is_idle()
+        self.client.is_at_rest()
     }
 }
 

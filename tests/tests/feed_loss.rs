@@ -44,7 +44,7 @@ fn run<'m, S: Strategy>(regions: &Regions<'m>, conditions: Conditions, strategy:
     }
     pair.gateway.client_mut().stop();
     pair.step_until("the last answer", |pair| {
-        pair.gateway.counters().unanswered == 0 && pair.gateway.client_mut().strategy().is_idle()
+        pair.gateway.counters().unanswered == 0 && pair.gateway.client().is_at_rest()
     });
     pair.incremental.clear_up();
     pair.snapshot.clear_up();
@@ -164,7 +164,7 @@ impl Strategy for Reckless {
         self.asked_blind += u64::from(!self.live);
     }
 
-    fn stop(&mut self) {
+    fn on_stop(&mut self, _: Nanos, _: &mut impl Trading) {
         self.stopped = true;
     }
 

@@ -157,7 +157,7 @@ impl Strategy for Unruly {
         }
     }
 
-    fn stop(&mut self) {
+    fn on_stop(&mut self, _: Nanos, _: &mut impl Trading) {
         self.stopped = true;
     }
 
@@ -194,7 +194,7 @@ fn check_unruly(name: &str, config: &VenueConfig) {
     (0..STEPS).for_each(|_| pair.step());
     pair.gateway.client_mut().stop();
     pair.step_until("an idle strategy", |pair| {
-        pair.gateway.client_mut().strategy().is_idle() && pair.gateway.counters().unanswered == 0
+        pair.gateway.client().is_at_rest() && pair.gateway.counters().unanswered == 0
     });
     // What it asked for last is answered too.
     pair.step();

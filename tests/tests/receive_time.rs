@@ -31,7 +31,7 @@ impl Strategy for Hasty {
 
     fn on_timer(&mut self, _: Nanos, _: &mut impl Trading) {}
 
-    fn stop(&mut self) {}
+    fn on_stop(&mut self, _: Nanos, _: &mut impl Trading) {}
 
     fn is_idle(&self) -> bool {
         true

@@ -5,7 +5,7 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use taut_gateway::{
-    FeedInput, FeedStreams, FusedClient, Gateway, GatewayConfig, Regions, Strategy, StreamAddress,
+    FeedInput, FeedStreams, FusedClient, Gateway, GatewayConfig, Regions, StreamAddress,
     TouchConfig, TouchStrategy,
 };
 use taut_ipc::Segment;
@@ -96,7 +96,7 @@ fn a_gateway_trades_in_a_recorded_binance_market() {
         Side::BOTH.into_iter().all(|side| book.level_count(side) > 0)
             && gateway.counters().unanswered == 0
     };
-    while !(gateway.client_mut().strategy().is_idle()
+    while !(gateway.client().is_at_rest()
         && has_all(&gateway)
         && venue.flow_finished()
         && same_levels(&venue, &gateway))

@@ -4,9 +4,8 @@
 
 use taut_book::LevelBook;
 use taut_gateway::{
-    Client, FusedClient, GatewayState, OpenOrder, OrderFilter, Owner, Position, Regions,
-    RequestKind, State, Strategy, StrategyRegions, StrategyRunner, TouchConfig, TouchStrategy,
-    Trading,
+    Client, FusedClient, GatewayState, Regions, RequestKind, State, Strategy, StrategyRegions,
+    StrategyRunner, TouchConfig, TouchStrategy, Trading,
 };
 use taut_ipc::Segment;
 use taut_market_data::{BestPrices, EventKind, LevelUpdate, Soundness, Staleness};
@@ -18,9 +17,7 @@ use taut_tests::lockstep::{self, Conditions, Lockstep, START, standing_at};
 use taut_tests::lossy_link::faults;
 use taut_tests::recording::{Asked, Notice, Recorded};
 use taut_tests::setup::{instrument, synthetic_flow, venue_config, venue_config_for_losses};
-use taut_types::{
-    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price,
-};
+use taut_types::{ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms};
 use taut_venue::flow::LobsterFlow;
 use taut_venue::{Flow, Speed, VenueConfig};
 
@@ -115,14 +112,7 @@ impl GatewayState for Known {
     fn best(&self, _: InstrumentId) -> BestPrices {
         BestPrices::of(&self.book)
     }
-    fn order(&self, _: ClientOrderId) -> Option<OpenOrder> {
-        None
-    }
-    fn visit_orders(&self, _: Owner, _: &mut dyn FnMut(&OpenOrder)) {}
-    fn position(&self, _: Owner, _: InstrumentId, _: AccountId) -> Position {
-        Position::default()
-    }
-    fn is_order_entry_up(&self) -> bool {
+    fn is_order_entry_up(&self, _: InstrumentId) -> bool {
         true
     }
 }
@@ -185,42 +175,24 @@ fn asked_split(notices: &[(Nanos, Notice)]) -> Vec<Asked> {
 #[derive(Default)]
 struct Simulated {
     orders: u64,
+    is_stopping: bool,
     asked: Vec<Asked>,
 }
 
-impl State for Simulated {
-    fn instruments(&self) -> &[Instrument] {
-        &[]
-    }
-    fn book(&self, _: InstrumentId) -> Option<&LevelBook> {
-        None
-    }
-    fn order(&self, _: ClientOrderId) -> Option<OpenOrder> {
-        None
-    }
-    fn visit_orders(&self, _: &mut dyn FnMut(&OpenOrder)) {}
-    fn position(&self, _: InstrumentId, _: AccountId) -> Position {
-        Position::default()
-    }
-}
+impl State for Simulated {}
 
 impl Trading for Simulated {
     fn create_tagged(&mut self, terms: &OrderTerms, _tag: u32) -> Option<ClientOrderId> {
+        if self.is_stopping {
+            return None;
+        }
         self.orders += 1;
         let id = ClientOrderId(self.orders);
         self.asked.push((id, RequestKind::Create(*terms)));
         Some(id)
     }
-    fn modify(&mut self, order: ClientOrderId, price: Price, lots: Lots) -> bool {
-        self.asked.push((order, RequestKind::Modify { price, lots }));
-        true
-    }
-    fn cancel(&mut self, order: ClientOrderId) -> bool {
-        self.asked.push((order, RequestKind::Cancel));
-        true
-    }
-    fn cancel_all(&mut self, filter: OrderFilter) -> bool {
-        self.asked.push((ClientOrderId(0), RequestKind::CancelAll(filter)));
+    fn request(&mut self, order: ClientOrderId, kind: RequestKind, _: Option<u16>) -> bool {
+        self.asked.push((order, kind));
         true
     }
 }
@@ -235,8 +207,13 @@ fn asked_simulated(notices: &[(Nanos, Notice)]) -> Vec<Asked> {
             Notice::Book(..) => {}
             Notice::Order(update) => strategy.on_order(*at, update, &mut entry),
             Notice::Gateway(event) => strategy.on_gateway(*at, event, &mut entry),
-            Notice::Timer => strategy.on_timer(*at, &mut entry),
-            Notice::Stop => strategy.stop(),
+            Notice::Timer => {
+                if entry.is_stopping {
+                    strategy.on_stop(*at, &mut entry);
+                }
+                strategy.on_timer(*at, &mut entry);
+            }
+            Notice::Stop => entry.is_stopping = true,
         }
     }
     entry.asked

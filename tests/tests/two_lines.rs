@@ -3,8 +3,7 @@
 #![forbid(unsafe_code)]
 
 use taut_gateway::{
-    FusedClient, Gateway, GatewayConfig, GatewayCounters, Regions, Strategy, TouchConfig,
-    TouchStrategy,
+    FusedClient, Gateway, GatewayConfig, GatewayCounters, Regions, TouchConfig, TouchStrategy,
 };
 use taut_ipc::Segment;
 use taut_market_data::feed::RetransmitConfig;
@@ -47,7 +46,7 @@ fn run(config: &VenueConfig, conditions: Conditions) -> (GatewayCounters, VenueC
     }
     pair.gateway.client_mut().stop();
     pair.step_until("the last answer", |pair| {
-        pair.gateway.counters().unanswered == 0 && pair.gateway.client_mut().strategy().is_idle()
+        pair.gateway.counters().unanswered == 0 && pair.gateway.client().is_at_rest()
     });
     pair.catch_up();
     assert_same_levels(pair.venue.book(), pair.gateway.book(InstrumentId(0)));

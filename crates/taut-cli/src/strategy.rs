@@ -25,9 +25,9 @@ pub enum Strategy {
 /// The flags of `taut strategy touch`.
 #[derive(Args, Clone, Debug)]
 pub struct Touch {
-    /// The gateway's name, or the path of its control socket
+    /// The gateway's name, or the path of its control socket; several for several gateways
     #[arg(long, value_name = "NAME", default_value = "taut")]
-    gateway: String,
+    gateway: Vec<String>,
     /// The strategy's name in the gateway's settings
     #[arg(long = "as", value_name = "NAME", default_value = "touch")]
     name: String,
@@ -65,7 +65,12 @@ pub fn run(strategy: &Strategy) -> Result<(), Failure> {
         lots: Lots(touch.lots),
         rest: Nanos::from_millis(touch.rest.into()),
     };
-    let mut attach = Attach::new(&touch.gateway, &touch.name);
+    let (first, more) = touch
+        .gateway
+        .split_first()
+        .map_or(("taut", &[][..]), |(first, more)| (first.as_str(), more));
+    let attach = Attach::new(first, &touch.name);
+    let mut attach = more.iter().fold(attach, |attach, gateway| attach.and(gateway));
     (attach.wait, attach.cpu, attach.waits) = (touch.wait, touch.cpu, !touch.no_wait);
     let attached = attach
         .run(|now| TouchStrategy::new(config, now), |what| terminal::tell(what))

@@ -409,6 +409,35 @@ fn orders_whose_strategy_does_not_come_back_are_cancelled() {
 }
 
 #[test]
+fn one_strategy_trades_at_two_gateways_of_which_one_goes_and_comes_again() {
+    let worlds = [World::new(), World::new()];
+    let _venues = worlds.each_ref().map(World::start_venue);
+    let [_one, two] = worlds.each_ref().map(World::start_gateway);
+    let controls = worlds.each_ref().map(World::control);
+    let mut arguments = vec!["strategy", "touch", "--as", "first", "--rate", "200"];
+    controls.iter().for_each(|control| arguments.extend(["--gateway", control]));
+    let mut strategy = Process::start(taut().args(arguments));
+    for world in &worlds {
+        until("a strategy at both", DEADLINE, || world.is_attached("first"));
+        world.until_orders("orders at both", 50);
+    }
+
+    interrupt(&two);
+    strategy.stderr_line("the loss of one", |line| line.contains("is gone").then_some(()));
+    worlds[0].until_orders("orders at the one that stayed", 50);
+    drop(two);
+    let _two = worlds[1].start_gateway();
+    until("its return", DEADLINE, || worlds[1].is_attached("first"));
+    worlds.iter().for_each(|world| world.until_orders("orders at both again", 50));
+
+    interrupt(&strategy);
+    assert!(strategy.end().success());
+    for world in &worlds {
+        until("no order open", DEADLINE, || world.status()["open_orders"] == 0);
+    }
+}
+
+#[test]
 fn limits_change_while_orders_go_on_all_of_them_or_none() {
     let world = World::new();
     let venue = world.start_venue();

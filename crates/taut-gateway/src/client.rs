@@ -4,62 +4,53 @@ use taut_book::LevelBook;
 use taut_lat::{Stage, StageOffsets};
 use taut_market_data::{BestPrices, Event, Soundness, Staleness};
 use taut_sys::Clock;
-use taut_types::{
-    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price,
-};
+use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Nanos, OrderTerms};
 
+use crate::info::EventInfo;
 use crate::mark::Mark;
 use crate::message::{
-    GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, Request, RequestKind, TickStamps,
+    GatewayEvent, OpenOrder, OrderUpdate, Position, Request, RequestKind, TickStamps,
 };
 use crate::owner::Owner;
-use crate::strategy::{State, Trading};
+use crate::strategy::{State, Strategy, Trading};
 
-/// What a gateway knows, for its clients to pass on.
+/// What a gateway knows, for its clients to pass on. Whoever says nothing of something knows
+/// nothing of it.
 pub trait GatewayState {
     /// Every instrument, at its number.
-    fn instruments(&self) -> &[Instrument];
-    /// The book of an instrument; nothing of one that is not followed.
-    fn book(&self, instrument: InstrumentId) -> Option<&LevelBook>;
-    /// Whether a book can be trusted.
-    fn soundness(&self, instrument: InstrumentId) -> Soundness;
-    /// The top of a book, as it was told last.
-    fn best(&self, instrument: InstrumentId) -> BestPrices;
-    /// An order that is not over.
-    fn order(&self, id: ClientOrderId) -> Option<OpenOrder>;
-    /// Shows the owner's orders that are not over.
-    fn visit_orders(&self, owner: Owner, visit: &mut dyn FnMut(&OpenOrder));
-    /// What the owner holds.
-    fn position(&self, owner: Owner, instrument: InstrumentId, account: AccountId) -> Position;
-    /// Whether orders can be sent.
-    fn is_order_entry_up(&self) -> bool;
-}
-
-/// Nothing is known: for a client without a gateway.
-impl GatewayState for () {
     fn instruments(&self) -> &[Instrument] {
         &[]
     }
-    fn book(&self, _: InstrumentId) -> Option<&LevelBook> {
+    /// The book of an instrument; nothing of one that is not followed.
+    fn book(&self, _instrument: InstrumentId) -> Option<&LevelBook> {
         None
     }
-    fn soundness(&self, _: InstrumentId) -> Soundness {
+    /// Whether a book can be trusted.
+    fn soundness(&self, _instrument: InstrumentId) -> Soundness {
         Soundness::Stale(Staleness::Joining)
     }
-    fn best(&self, _: InstrumentId) -> BestPrices {
+    /// The top of a book, as it was told last.
+    fn best(&self, _instrument: InstrumentId) -> BestPrices {
         BestPrices::default()
     }
-    fn order(&self, _: ClientOrderId) -> Option<OpenOrder> {
+    /// An order that is not over.
+    fn order(&self, _id: ClientOrderId) -> Option<OpenOrder> {
         None
     }
-    fn visit_orders(&self, _: Owner, _: &mut dyn FnMut(&OpenOrder)) {}
-    fn position(&self, _: Owner, instrument: InstrumentId, account: AccountId) -> Position {
+    /// Shows the owner's orders that are not over.
+    fn visit_orders(&self, _owner: Owner, _visit: &mut dyn FnMut(&OpenOrder)) {}
+    /// What the owner holds.
+    fn position(&self, _owner: Owner, instrument: InstrumentId, account: AccountId) -> Position {
         Position { instrument, account, ..Position::default() }
     }
-    fn is_order_entry_up(&self) -> bool {
+    /// Whether orders in an instrument can be sent.
+    fn is_order_entry_up(&self, _instrument: InstrumentId) -> bool {
         false
     }
 }
+
+/// Nothing is known: for a client without a gateway.
+impl GatewayState for () {}
 
 /// A gateway's clients: they take events and updates, and have requests.
 pub trait Client {
@@ -112,10 +103,22 @@ pub trait Client {
     fn timer(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos);
 }
 
-/// Where the requests of a strategy go.
+/// Where the requests of a strategy go: to one gateway or several, each in its place.
 pub(crate) trait RequestQueue {
+    /// How many there are.
+    fn gateways(&self) -> usize;
+
+    /// The place of an instrument's gateway.
+    fn place_of(&self, instrument: InstrumentId) -> usize;
+
+    /// Whose orders the strategy's are there.
+    fn owner(&self, place: usize) -> Owner;
+
     /// Takes a request that the event with this mark caused, unless full.
-    fn push(&mut self, request: &Request, mark: Mark) -> bool;
+    fn push(&mut self, place: usize, request: &Request, mark: Mark) -> bool;
+
+    /// The requests that went out and of which the state to be looked up does not know yet.
+    fn waiting(&self) -> impl Iterator<Item = &Request>;
 }
 
 /// What a strategy is handed for one event: numbers its requests, stamps them, and looks up.
@@ -123,22 +126,122 @@ pub(crate) struct Entry<'a, Q, S> {
     pub(crate) clock: &'a Clock,
     pub(crate) state: &'a S,
     pub(crate) queue: &'a mut Q,
-    pub(crate) owner: Owner,
     pub(crate) next_number: &'a mut u64,
+    /// The place of the gateway that tells.
+    pub(crate) gateway: usize,
     pub(crate) origin: Nanos,
     pub(crate) offsets: StageOffsets,
     pub(crate) mark: Mark,
+    /// When it happened, says the exchange, and when it was received.
+    pub(crate) exchange_time: Nanos,
+    pub(crate) receive_time: Nanos,
+    /// Whether new orders may go out.
+    pub(crate) may_create: bool,
+}
+
+/// How far a strategy has come to rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// It is not to.
+    #[default]
+    Not,
+    /// It is to.
+    Begun,
+    /// It has been told.
+    Told,
+    /// It is idle, and none of its orders is open.
+    Over,
+}
+
+impl Rest {
+    pub(crate) const fn begin(&mut self) {
+        *self = Self::Begun;
+    }
+
+    pub(crate) const fn has_begun(self) -> bool {
+        !matches!(self, Self::Not)
+    }
+
+    pub(crate) const fn is_over(self) -> bool {
+        matches!(self, Self::Over)
+    }
+
+    /// Tells the strategy that it is to come to rest, until it has.
+    pub(crate) fn approach<Q: RequestQueue, S: GatewayState>(
+        &mut self,
+        now: Nanos,
+        strategy: &mut impl Strategy,
+        entry: &mut Entry<'_, Q, S>,
+    ) {
+        if !self.has_begun() {
+            return;
+        }
+        let mut has_open = false;
+        entry.visit_orders(&mut |_| has_open = true);
+        if *self != Self::Begun && !has_open && strategy.is_idle() {
+            *self = Self::Over;
+            return;
+        }
+        *self = Self::Told;
+        entry.may_create = true;
+        strategy.on_stop(now, entry);
+        entry.may_create = false;
+    }
 }
 
 impl<Q: RequestQueue, S> Entry<'_, Q, S> {
-    fn send(&mut self, id: ClientOrderId, kind: RequestKind, tag: u32) -> bool {
+    /// The strategy is told of this event by this gateway, of the packet with this mark.
+    #[inline]
+    pub(crate) fn tell_of(&mut self, place: usize, event: &Event, mark: Mark) {
+        let received = event.receive_time;
+        self.gateway = place;
+        (self.exchange_time, self.receive_time) = (event.exchange_time, received);
+        if mark != Mark::default() {
+            let end = self.clock.now().since(received).0.unsigned_abs();
+            (self.origin, self.mark) = (received, mark);
+            self.offsets.set_end(Stage::ToStrategy, end);
+        }
+    }
+
+    fn send(
+        &mut self,
+        place: usize,
+        id: ClientOrderId,
+        kind: RequestKind,
+        only_if: Option<u16>,
+        tag: u32,
+    ) -> bool {
         let mut offsets = self.offsets;
         if self.origin != Nanos::ZERO {
             let now = self.clock.now();
             offsets.set_end(Stage::Strategy, now.since(self.origin).0.unsigned_abs());
         }
-        let request = Request { id, kind, tag, origin: self.origin, offsets };
-        self.queue.push(&request, self.mark)
+        let request = Request { id, kind, only_if, tag, origin: self.origin, offsets };
+        self.queue.push(place, &request, self.mark)
+    }
+}
+
+impl<Q: RequestQueue, S> Entry<'_, Q, S> {
+    /// The place of the gateway that has the order; the first when none is known to have it.
+    fn place_of_order(&self, id: ClientOrderId) -> usize
+    where
+        S: GatewayState,
+    {
+        if self.queue.gateways() == 1 {
+            return 0;
+        }
+        let order = self.order(id);
+        order.map_or(0, |order| self.queue.place_of(order.terms.instrument))
+    }
+
+    /// An order that a request asks for which went out just now.
+    fn created(&self, id: ClientOrderId) -> Option<OpenOrder> {
+        self.queue.waiting().filter_map(OpenOrder::created).find(|order| order.id == id)
+    }
+
+    /// An order with the requests that went out just now.
+    fn as_asked(&self, order: OpenOrder) -> OpenOrder {
+        self.queue.waiting().fold(order, OpenOrder::with_request)
     }
 }
 
@@ -152,37 +255,77 @@ impl<Q: RequestQueue, S: GatewayState> State for Entry<'_, Q, S> {
     }
 
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
-        self.state.order(id).filter(|order| Owner::of(order.id) == self.owner)
+        let owner = Owner::of(id);
+        let is_own = (0..self.queue.gateways()).any(|place| self.queue.owner(place) == owner);
+        let known = if is_own { self.state.order(id) } else { None };
+        known.or_else(|| self.created(id)).map(|order| self.as_asked(order))
     }
 
     fn visit_orders(&self, visit: &mut dyn FnMut(&OpenOrder)) {
-        self.state.visit_orders(self.owner, visit);
+        self.state.visit_orders(self.queue.owner(0), &mut |order| visit(&self.as_asked(*order)));
+        for request in self.queue.waiting() {
+            if let Some(order) = OpenOrder::created(request) {
+                visit(&self.as_asked(order));
+            }
+        }
     }
 
     fn position(&self, instrument: InstrumentId, account: AccountId) -> Position {
-        self.state.position(self.owner, instrument, account)
+        let owner = self.queue.owner(self.queue.place_of(instrument));
+        self.state.position(owner, instrument, account)
+    }
+
+    fn info(&self) -> EventInfo {
+        let Self { clock, gateway, exchange_time, receive_time, .. } = *self;
+        let deliver_time = clock.now();
+        EventInfo {
+            gateway,
+            exchange_time,
+            receive_time,
+            receive_time_utc: clock.utc_at(receive_time),
+            deliver_time,
+            deliver_time_utc: clock.utc_at(deliver_time),
+        }
+    }
+
+    fn is_order_entry_up(&self, instrument: InstrumentId) -> bool {
+        self.state.is_order_entry_up(instrument)
     }
 }
 
 impl<Q: RequestQueue, S: GatewayState> Trading for Entry<'_, Q, S> {
     #[inline]
     fn create_tagged(&mut self, terms: &OrderTerms, tag: u32) -> Option<ClientOrderId> {
-        let id = self.owner.order(*self.next_number);
-        self.send(id, RequestKind::Create(*terms), tag).then(|| {
+        let place = self.queue.place_of(terms.instrument);
+        let id = self.queue.owner(place).order(*self.next_number);
+        let kind = RequestKind::Create(*terms);
+        let is_sent = self.may_create && self.send(place, id, kind, None, tag);
+        is_sent.then(|| {
             *self.next_number += 1;
             id
         })
     }
 
-    fn modify(&mut self, order: ClientOrderId, price: Price, lots: Lots) -> bool {
-        self.send(order, RequestKind::Modify { price, lots }, 0)
-    }
-
-    fn cancel(&mut self, order: ClientOrderId) -> bool {
-        self.send(order, RequestKind::Cancel, 0)
-    }
-
-    fn cancel_all(&mut self, filter: OrderFilter) -> bool {
-        self.send(self.owner.order(0), RequestKind::CancelAll(filter), 0)
+    fn request(&mut self, order: ClientOrderId, kind: RequestKind, only_if: Option<u16>) -> bool {
+        match kind {
+            // Its number is not for the strategy to choose.
+            RequestKind::Create(terms) => self.create(&terms).is_some(),
+            RequestKind::CancelAll(filter) => {
+                let of = filter.instrument.map(|instrument| self.queue.place_of(instrument));
+                let meant = |place: &usize| of.is_none_or(|of| of == *place);
+                let mut is_sent = true;
+                for place in (0..self.queue.gateways()).filter(meant) {
+                    let id = self.queue.owner(place).order(0);
+                    is_sent &= self.send(place, id, kind, None, 0);
+                }
+                is_sent
+            }
+            // It is the runner's to ask.
+            RequestKind::TellBooks => false,
+            RequestKind::Modify { .. } | RequestKind::Cancel => {
+                let place = self.place_of_order(order);
+                self.send(place, order, kind, only_if, 0)
+            }
+        }
     }
 }

@@ -4,28 +4,47 @@ use std::collections::VecDeque;
 
 use taut_market_data::Event;
 use taut_sys::Clock;
-use taut_types::{ClientOrderId, Nanos};
+use taut_types::{AccountId, ClientOrderId, InstrumentId, Nanos};
 
-use crate::client::{Client, Entry, GatewayState, RequestQueue};
+use crate::client::{Client, Entry, GatewayState, RequestQueue, Rest};
 use crate::mark::Mark;
-use crate::message::{GatewayEvent, OrderUpdate, Request, TickStamps};
+use crate::message::{ACCOUNTS, GatewayEvent, OrderUpdate, Position, Request, TickStamps};
 use crate::owner::Owner;
 use crate::strategy::Strategy;
 
 /// A bounded queue within the thread; it allocates when it is built and never again.
 #[derive(Debug)]
-struct LocalQueue(VecDeque<Request>);
+struct LocalQueue {
+    requests: VecDeque<Request>,
+    owner: Owner,
+}
 
 /// Requests that a fused strategy may have waiting: one packet's worth.
 const LOCAL_REQUESTS_MAX: usize = 256;
 
 impl RequestQueue for LocalQueue {
-    fn push(&mut self, request: &Request, _mark: Mark) -> bool {
-        let room = self.0.len() < LOCAL_REQUESTS_MAX;
+    fn gateways(&self) -> usize {
+        1
+    }
+
+    fn place_of(&self, _instrument: InstrumentId) -> usize {
+        0
+    }
+
+    fn owner(&self, _place: usize) -> Owner {
+        self.owner
+    }
+
+    fn push(&mut self, _place: usize, request: &Request, _mark: Mark) -> bool {
+        let room = self.requests.len() < LOCAL_REQUESTS_MAX;
         if room {
-            self.0.push_back(*request);
+            self.requests.push_back(*request);
         }
         room
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = &Request> {
+        self.requests.iter()
     }
 }
 
@@ -34,16 +53,19 @@ impl RequestQueue for LocalQueue {
 pub struct FusedClient<S> {
     strategy: S,
     queue: LocalQueue,
-    owner: Owner,
     next_number: u64,
+    /// It has been told what it begins with.
+    has_begun: bool,
+    rest: Rest,
 }
 
 impl<S: Strategy> FusedClient<S> {
     /// A client around this strategy.
     #[must_use]
     pub fn new(strategy: S) -> Self {
-        let queue = LocalQueue(VecDeque::with_capacity(LOCAL_REQUESTS_MAX));
-        Self { strategy, queue, owner: Owner::default(), next_number: 1 }
+        let requests = VecDeque::with_capacity(LOCAL_REQUESTS_MAX);
+        let queue = LocalQueue { requests, owner: Owner::default() };
+        Self { strategy, queue, next_number: 1, has_begun: false, rest: Rest::default() }
     }
 
     /// The strategy.
@@ -53,8 +75,36 @@ impl<S: Strategy> FusedClient<S> {
     }
 
     /// No new orders from now on; what is open is cancelled.
-    pub fn stop(&mut self) {
-        self.strategy.stop();
+    pub const fn stop(&mut self) {
+        self.rest.begin();
+    }
+
+    /// Whether the strategy was stopped, is idle, and has no order open.
+    #[must_use]
+    pub const fn is_at_rest(&self) -> bool {
+        self.rest.is_over()
+    }
+
+    /// Tells the strategy what it begins with, as one in a process of its own is told.
+    #[cold]
+    fn begin<G: GatewayState>(&mut self, clock: &Clock, state: &G) {
+        self.has_begun = true;
+        let (now, owner) = (clock.now(), self.queue.owner);
+        let next_number = self.next_number;
+        let mut events = vec![GatewayEvent::DownloadBegin { owner, next_number }];
+        events.extend(state.instruments().iter().copied().map(GatewayEvent::Instrument));
+        for instrument in state.instruments() {
+            let held = |account| state.position(owner, instrument.id(), AccountId(account));
+            let is_held = |held: &Position| held.lots.0 != 0 || held.average_price.0 != 0;
+            let held = (0..ACCOUNTS).map(held).filter(is_held);
+            events.extend(held.map(GatewayEvent::Position));
+        }
+        state.visit_orders(owner, &mut |order| events.push(GatewayEvent::OpenOrder(*order)));
+        let is_up = state.is_order_entry_up(InstrumentId(0));
+        events.extend([GatewayEvent::OrderEntry { is_up }, GatewayEvent::DownloadEnd]);
+        for event in events {
+            self.gateway_event(clock, state, now, &event);
+        }
     }
 
     #[inline]
@@ -65,14 +115,20 @@ impl<S: Strategy> FusedClient<S> {
         stamps: TickStamps,
         act: impl FnOnce(&mut S, &mut Entry<'_, LocalQueue, G>),
     ) {
+        if !self.has_begun {
+            self.begin(clock, state);
+        }
         let mut entry = Entry {
+            may_create: !self.rest.has_begun(),
             clock,
             state,
             queue: &mut self.queue,
-            owner: self.owner,
             next_number: &mut self.next_number,
+            gateway: 0,
             origin: stamps.origin,
             offsets: stamps.offsets(),
+            exchange_time: Nanos::ZERO,
+            receive_time: Nanos::ZERO,
             mark: Mark::default(),
         };
         act(&mut self.strategy, &mut entry);
@@ -89,7 +145,12 @@ impl<S: Strategy> Client for FusedClient<S> {
         events: &[Event],
     ) {
         self.with_entry(clock, state, stamps, |strategy, entry| {
-            events.iter().for_each(|event| strategy.on_market(event.receive_time, event, entry));
+            for event in events {
+                (entry.exchange_time, entry.receive_time) =
+                    (event.exchange_time, event.receive_time);
+                strategy.on_market(event.receive_time, event, entry);
+            }
+            strategy.on_batch_end(entry.receive_time, entry);
         });
     }
 
@@ -101,6 +162,7 @@ impl<S: Strategy> Client for FusedClient<S> {
         update: &OrderUpdate,
     ) {
         self.with_entry(clock, state, TickStamps::NONE, |strategy, entry| {
+            (entry.exchange_time, entry.receive_time) = (update.exchange_time, now);
             strategy.on_order(now, update, entry);
         });
     }
@@ -113,24 +175,77 @@ impl<S: Strategy> Client for FusedClient<S> {
         event: &GatewayEvent,
     ) {
         self.with_entry(clock, state, TickStamps::NONE, |strategy, entry| {
+            entry.receive_time = now;
             strategy.on_gateway(now, event, entry);
         });
     }
 
     fn number_after(&mut self, highest: ClientOrderId) {
-        if Owner::of(highest) == self.owner {
+        if Owner::of(highest) == self.queue.owner {
             self.next_number = highest.number() + 1;
         }
     }
 
     #[inline]
     fn next_request(&mut self) -> Option<Request> {
-        self.queue.0.pop_front()
+        self.queue.requests.pop_front()
     }
 
     fn timer(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos) {
+        let mut rest = self.rest;
         self.with_entry(clock, state, TickStamps::NONE, |strategy, entry| {
+            entry.receive_time = now;
+            rest.approach(now, strategy, entry);
             strategy.on_timer(now, entry);
         });
+        self.rest = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use taut_types::{Instrument, Price, Qty, Symbol};
+
+    use super::*;
+    use crate::strategy::Trading;
+
+    #[derive(Default)]
+    struct Told(Vec<GatewayEvent>);
+
+    impl Strategy for Told {
+        fn on_market(&mut self, _: Nanos, _: &Event, _: &mut impl Trading) {}
+
+        fn on_gateway(&mut self, _: Nanos, event: &GatewayEvent, _: &mut impl Trading) {
+            self.0.push(*event);
+        }
+    }
+
+    struct Known([Instrument; 1]);
+
+    impl GatewayState for Known {
+        fn instruments(&self) -> &[Instrument] {
+            &self.0
+        }
+    }
+
+    #[test]
+    fn it_is_told_what_it_begins_with_once_and_first() {
+        let symbol = Symbol::new(b"X").expect("a symbol");
+        let instrument = Instrument::new(InstrumentId(0), symbol, Price(2), Qty::whole(1));
+        let instrument = instrument.expect("an instrument");
+        let (clock, known) = (Clock::vdso(), Known([instrument]));
+        let mut client = FusedClient::new(Told::default());
+        let up = GatewayEvent::OrderEntry { is_up: true };
+        client.gateway_event(&clock, &known, Nanos(1), &up);
+        client.timer(&clock, &known, Nanos(2));
+        let owner = Owner::default();
+        let told = [
+            GatewayEvent::DownloadBegin { owner, next_number: 1 },
+            GatewayEvent::Instrument(instrument),
+            GatewayEvent::OrderEntry { is_up: false },
+            GatewayEvent::DownloadEnd,
+            up,
+        ];
+        assert_eq!(client.strategy().0, told);
     }
 }

@@ -1,5 +1,7 @@
 //! The gateway: requests first, then what the loop brings, orders before market data.
 
+mod counted;
+mod known;
 mod limits;
 mod operator;
 
@@ -10,29 +12,24 @@ use taut_fix::Now;
 use taut_io::{
     Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, Operation,
 };
-use taut_market_data::{BestPrices, FeedHandler, FeedRequest, Soundness, Source};
+use taut_market_data::{FeedHandler, FeedRequest, Source};
 use taut_oms::Reference;
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Address, Clock, DatagramInfo, SysError};
-use taut_types::{
-    AccountId, ClientOrderId, Instrument, InstrumentId, Nanos, Price, SequenceNumber, Side,
-};
+use taut_types::{Instrument, InstrumentId, Nanos, Price, SequenceNumber};
 
-use crate::client::{Client, GatewayState};
+use crate::client::Client;
 use crate::config::GatewayConfig;
-use crate::counters::GatewayCounters;
 use crate::drop_copy::DropCopies;
 use crate::error::GatewayError;
 use crate::feed::{Feed, FeedInput, FeedSockets};
 use crate::market::Market;
-use crate::message::{
-    GatewayEvent, OpenOrder, OrderUpdate, Position, Request, RequestKind, TickStamps,
-};
+use crate::message::{GatewayEvent, OrderUpdate, Request, RequestKind, TickStamps};
 use crate::observer::Observer;
 use crate::order_entry::OrderSession;
-use crate::owner::Owner;
 use crate::regions::{Recorders, Regions};
 use crate::stream::Streams;
+use known::Known;
 
 /// Packets of a channel after which the order session is looked at although more packets wait.
 const PACKETS_IN_A_ROW: usize = 8;
@@ -48,8 +45,8 @@ const UPDATES: usize = 1_024;
 /// another process that spins answers within some 300 ns; looking at the sockets takes longer, and
 /// an order overtakes the packets that wait there.
 const ANSWER_TIME: Nanos = Nanos(500);
-/// Idle rounds after which the way of an order is rehearsed: each looks at the sockets, so that this
-/// is some 20 us, and a rehearsal some hundredth of the time.
+/// Idle rounds after which the way of an order is rehearsed: each looks at the sockets, so that
+/// this is some 20 us, and a rehearsal some hundredth of the time.
 const IDLE_ROUNDS_PER_REHEARSAL: u32 = 32;
 /// Orders; two lines, snapshots, packets sent again (or two streams), and the same once more for a
 /// backup; some of an observer.
@@ -80,6 +77,8 @@ struct Core<'m, C, F, O> {
     updates: Vec<OrderUpdate>,
     /// Whether orders could be sent, as the clients were told last.
     was_up: bool,
+    /// A session has begun: what stayed killed without one is to be cancelled.
+    came_up: bool,
     /// The instrument whose positions were valued last.
     marked: usize,
     observer: O,
@@ -169,6 +168,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
             orders: OrderSession::connect(config, io, now)?,
             updates: Vec::with_capacity(UPDATES),
             was_up: false,
+            came_up: false,
             marked: 0,
             observer: (),
             client,
@@ -194,11 +194,9 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
     ) -> Result<Gateway<'m, C, F, K, O>, GatewayError> {
         let Self { mut events, core, housekeeping_due } = self;
         observer.on_start(events.io(), &core.clock)?;
-        let Core {
-            clock, feed, streams, instruments, market, orders, updates, was_up, marked, ..
-        } = core;
+        let Core { clock, feed, streams, instruments, market, orders, updates, was_up, .. } = core;
         let Core { client, recorders, shared_counters, hot, received, fault, .. } = core;
-        let Core { keeps_warm, awaits_answer, idle_rounds, .. } = core;
+        let Core { came_up, marked, keeps_warm, awaits_answer, idle_rounds, .. } = core;
         let core = Core {
             clock,
             feed,
@@ -208,6 +206,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
             orders,
             updates,
             was_up,
+            came_up,
             marked,
             observer,
             client,
@@ -288,9 +287,8 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         core.orders.handle_timeout(self.events.io(), &core.clock, &mut core.updates);
         core.tell_updates(now);
         core.with_client(|client, clock, state| client.timer(clock, state, now));
-        let was_up = core.was_up;
         core.tell_order_entry(now);
-        if core.was_up && !was_up {
+        if std::mem::take(&mut core.came_up) {
             self.cancel_what_stayed_killed()?;
         }
         let core = &mut self.core;
@@ -403,59 +401,6 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     pub const fn observer(&self) -> &O {
         &self.core.observer
     }
-
-    /// Everything counted so far.
-    #[must_use]
-    pub fn counters(&self) -> GatewayCounters {
-        let feed = self.core.market.feed().counters();
-        let answers = self.core.orders.table().answers();
-        let books = || self.core.instruments.iter().filter_map(|it| self.book(it.id()));
-        let levels = |side| books().map(|book| book.level_count(side) as u64).sum();
-        let [a, b] = feed.lines;
-        GatewayCounters {
-            ticks: feed.applied,
-            recovered: feed.recovered,
-            highest_seen: feed.highest_seen,
-            gaps: feed.gaps,
-            snapshots: feed.snapshots,
-            line_a: a.packets,
-            line_a_first: a.first,
-            line_b: b.packets,
-            line_b_first: b.first,
-            silences: feed.silences,
-            retransmit_requests: feed.requests,
-            retransmitted: feed.retransmitted,
-            malformed: feed.malformed,
-            receive_errors: self.core.feed.receive_errors(),
-            feed_backups: self.core.feed.backups_taken(),
-            live: self.core.market.is_sound().into(),
-            bid_levels: levels(Side::Buy),
-            ask_levels: levels(Side::Sell),
-            logged_on: self.core.orders.is_active().into(),
-            orders: answers.orders,
-            acks: answers.acks,
-            order_rejects: answers.order_rejects,
-            risk_rejects: self.core.orders.risk_rejects(),
-            refused: self.core.orders.refused(),
-            fills: answers.fills,
-            cancel_requests: answers.cancel_requests,
-            cancels: answers.cancels,
-            cancel_rejects: answers.cancel_rejects,
-            expired: answers.expired,
-            repeated_reports: self.core.orders.reports().repeated(),
-            unanswered: answers.unanswered(),
-            modify_requests: answers.modify_requests,
-            replaced: answers.replaced,
-            modify_rejects: answers.modify_rejects,
-            lost_requests: answers.lost,
-            status_reports: self.core.orders.reports().statuses(),
-            foreign_reports: self.core.orders.reports().foreign(),
-            troubles: self.core.orders.quarantine().count(),
-            disconnects: self.core.orders.disconnects(),
-            unjournalled: self.core.orders.journal_missed(),
-            drop_copies_lost: self.core.orders.reports().drop_copies().map_or(0, DropCopies::lost),
-        }
-    }
 }
 
 impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
@@ -513,7 +458,7 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
     fn tell_order_entry(&mut self, now: Nanos) {
         let is_up = self.orders.is_active();
         if is_up != self.was_up {
-            self.was_up = is_up;
+            (self.was_up, self.came_up) = (is_up, is_up);
             let event = GatewayEvent::OrderEntry { is_up };
             self.with_client(|client, clock, state| {
                 client.gateway_event(clock, state, now, &event);
@@ -703,10 +648,17 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
                 None => self.observer.on_completion(io, completion),
             },
             Completion::Received { stream, bytes } if is_order_entry(stream) => {
-                let Self { clock, orders, recorders, updates, .. } = self;
-                let received = clock.now();
-                orders.receive(io, (clock, received), bytes, recorders, updates);
-                self.tell_updates(received);
+                let (received, mut bytes) = (self.clock.now(), bytes);
+                // One message after the other: whoever is told of one finds things as it left them.
+                loop {
+                    let Self { clock, orders, recorders, updates, .. } = self;
+                    let has_more =
+                        orders.receive(io, (clock, received), &mut bytes, recorders, updates);
+                    self.tell_updates(received);
+                    if !has_more {
+                        break;
+                    }
+                }
                 self.tell_order_entry(received);
                 Ok(())
             }
@@ -751,44 +703,5 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Handler<K> for Core<'_, 
     }
 }
 
-/// What a gateway knows, for its clients.
-#[derive(Debug)]
-struct Known<'a, F> {
-    instruments: &'a [Instrument],
-    market: &'a Market<F>,
-    orders: &'a OrderSession,
-}
-
-impl<F: FeedHandler> GatewayState for Known<'_, F> {
-    fn instruments(&self) -> &[Instrument] {
-        self.instruments
-    }
-
-    fn book(&self, instrument: InstrumentId) -> Option<&LevelBook> {
-        self.market.feed().book(instrument)
-    }
-
-    fn soundness(&self, instrument: InstrumentId) -> Soundness {
-        self.market.feed().soundness(instrument)
-    }
-
-    fn best(&self, instrument: InstrumentId) -> BestPrices {
-        self.market.feed().best(instrument)
-    }
-
-    fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
-        self.orders.order(id)
-    }
-
-    fn visit_orders(&self, owner: Owner, visit: &mut dyn FnMut(&OpenOrder)) {
-        self.orders.visit_orders(owner, visit);
-    }
-
-    fn position(&self, owner: Owner, instrument: InstrumentId, account: AccountId) -> Position {
-        self.orders.position(owner, instrument, account)
-    }
-
-    fn is_order_entry_up(&self) -> bool {
-        self.orders.is_active()
-    }
-}
+#[cfg(test)]
+mod tests;

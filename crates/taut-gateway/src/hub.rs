@@ -16,7 +16,9 @@ use taut_types::{ClientOrderId, Nanos};
 use crate::StrategyRunner;
 use crate::client::{Client, GatewayState};
 use crate::mark::{Mark, StampTable};
-use crate::message::{GatewayEvent, OrderFilter, OrderUpdate, Request, RequestKind, TickStamps};
+use crate::message::{
+    GatewayEvent, OrderFilter, OrderUpdate, Request, RequestKind, TickStamps, UpdateKind,
+};
 use crate::owner::Owner;
 use crate::regions::{Regions, StrategyRegions, TICKS_LAYOUT};
 
@@ -43,6 +45,13 @@ pub struct Hub<'m> {
     /// By owner, the number of its next order.
     numbers: BTreeMap<Owner, u64>,
     first_number: u64,
+    /// Whether orders can be sent.
+    is_order_entry_up: bool,
+    /// Owners whose strategies left: their orders are cancelled again whenever a session begins,
+    /// for what was asked without one, or just before it ended, may never have arrived.
+    departed: Vec<Owner>,
+    /// Those of them whose orders are to be cancelled now.
+    to_cancel: Vec<Owner>,
 }
 
 impl<'m> Hub<'m> {
@@ -59,6 +68,9 @@ impl<'m> Hub<'m> {
             turn: 0,
             numbers: BTreeMap::new(),
             first_number: 1,
+            is_order_entry_up: false,
+            departed: Vec::new(),
+            to_cancel: Vec::new(),
         })
     }
 
@@ -97,6 +109,10 @@ impl<'m> Hub<'m> {
         match self.slots.get_mut(slot.0) {
             Some(slot) if slot.is_vacant() && !is_there => {
                 slot.attach(owner, *self.numbers.entry(owner).or_insert(self.first_number));
+                // While there is no session, what its predecessor left is still to be cancelled.
+                if self.is_order_entry_up {
+                    self.departed.retain(|departed| *departed != owner);
+                }
                 true
             }
             _ => false,
@@ -125,6 +141,27 @@ impl<'m> Hub<'m> {
     fn wake(&self) {
         self.slots.iter().for_each(Slot::wake);
     }
+
+    /// Orders can be sent again: those of strategies that left are cancelled first. Whoever is back
+    /// by now has not sent any yet.
+    #[cold]
+    fn session_began(&mut self) {
+        self.to_cancel.clone_from(&self.departed);
+        let Self { departed, slots, .. } = self;
+        departed.retain(|owner| !slots.iter().any(|slot| slot.owner() == Some(*owner)));
+    }
+}
+
+/// The request that a strategy which left cannot make any more.
+fn cancel_all_of(owner: Owner) -> Request {
+    Request {
+        id: owner.order(0),
+        kind: RequestKind::CancelAll(OrderFilter::ALL),
+        only_if: None,
+        tag: 0,
+        origin: Nanos::ZERO,
+        offsets: StageOffsets::ZERO,
+    }
 }
 
 impl Client for Hub<'_> {
@@ -144,12 +181,13 @@ impl Client for Hub<'_> {
             *publish = u32::try_from(end).unwrap_or(u32::MAX);
             mark = self.stamps.insert(stamps);
         }
-        for event in events {
+        for (left, event) in (0..events.len()).rev().zip(events) {
             if let EventKind::Book(soundness) = event.kind {
                 let is_sound = soundness == Soundness::Sound;
                 self.slots.iter_mut().for_each(|slot| slot.book_became(event.instrument, is_sound));
             }
             // An overwriting ring is never full.
+            let mark = if left == 0 { mark.last() } else { mark };
             let _ = self.ticks.publish(&event.to_words(mark.0));
         }
         if !events.is_empty() {
@@ -160,7 +198,7 @@ impl Client for Hub<'_> {
     fn order_update(
         &mut self,
         _clock: &Clock,
-        _state: &impl GatewayState,
+        state: &impl GatewayState,
         now: Nanos,
         update: &OrderUpdate,
     ) {
@@ -168,7 +206,11 @@ impl Client for Hub<'_> {
         let position = self.ticks.position();
         // An order of nobody who is here is told to its owner when that comes again.
         if let Some(slot) = self.slots.iter_mut().find(|slot| slot.owner() == Some(owner)) {
-            slot.push(update.pack(now, position).as_slice());
+            if let UpdateKind::Filled { .. } | UpdateKind::Corrected { .. } = update.kind {
+                let held = state.position(owner, update.instrument, update.account);
+                slot.push(held.pack_before_trade(now, position).as_slice());
+            }
+            slot.push_update(update, now, position);
             slot.wake();
         }
     }
@@ -181,6 +223,12 @@ impl Client for Hub<'_> {
         event: &GatewayEvent,
     ) {
         let position = self.ticks.position();
+        if let GatewayEvent::OrderEntry { is_up } = *event {
+            self.is_order_entry_up = is_up;
+            if is_up {
+                self.session_began();
+            }
+        }
         for slot in self.slots.iter_mut().filter(|slot| slot.is_told()) {
             slot.push(event.pack(now, position).as_slice());
             slot.wake();
@@ -198,6 +246,9 @@ impl Client for Hub<'_> {
 
     #[inline]
     fn next_request(&mut self) -> Option<Request> {
+        if let Some(owner) = self.to_cancel.pop() {
+            return Some(cancel_all_of(owner));
+        }
         let count = self.slots.len();
         for _ in 0..count {
             let slot = self.slots.get_mut(self.turn)?;
@@ -205,13 +256,8 @@ impl Client for Hub<'_> {
             self.turn = if self.turn + 1 < count { self.turn + 1 } else { 0 };
             if let Some((owner, next_number)) = slot.take_leaving() {
                 self.numbers.insert(owner, next_number);
-                return Some(Request {
-                    id: owner.order(0),
-                    kind: RequestKind::CancelAll(OrderFilter::ALL),
-                    tag: 0,
-                    origin: Nanos::ZERO,
-                    offsets: StageOffsets::ZERO,
-                });
+                self.departed.push(owner);
+                return Some(cancel_all_of(owner));
             }
             if let Some((request, mark)) = slot.next_request() {
                 return Some(self.stamps.complete(request, Mark(mark)));

@@ -26,8 +26,11 @@ mod error;
 mod feed;
 mod fused;
 mod gateway;
+mod gateways;
 mod hub;
+mod info;
 mod journal;
+mod link;
 mod mark;
 mod market;
 mod message;
@@ -52,6 +55,7 @@ pub use feed::{FeedInput, FeedSocket, FeedSockets};
 pub use fused::FusedClient;
 pub use gateway::Gateway;
 pub use hub::{Hub, SlotId};
+pub use info::EventInfo;
 pub use message::{
     GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, Refusal, Request, RequestKind,
     TickStamps, UpdateKind,
@@ -59,7 +63,7 @@ pub use message::{
 pub use observer::Observer;
 pub use owner::Owner;
 pub use regions::{Regions, StrategyRegions, Views};
-pub use runner::StrategyRunner;
+pub use runner::{DetachedStrategy, StrategyRunner};
 pub use strategy::{State, Strategy, Trading};
 pub use stream::{FeedStreams, StreamAddress};
 pub use touch::{TouchConfig, TouchStrategy};

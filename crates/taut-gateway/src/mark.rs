@@ -13,9 +13,31 @@ use crate::regions::TICKS_LAYOUT;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mark(pub(crate) u16);
 
+impl Mark {
+    /// Set in the mark of the last event of a packet.
+    const LAST: u16 = 1 << 15;
+
+    /// The same, of the packet's last event.
+    pub(crate) const fn last(self) -> Self {
+        Self(self.0 | Self::LAST)
+    }
+
+    /// Whether it is of a packet's last event.
+    #[inline]
+    pub(crate) const fn is_last(self) -> bool {
+        self.0 & Self::LAST != 0
+    }
+
+    /// The packet alone.
+    #[inline]
+    pub(crate) const fn packet(self) -> Self {
+        Self(self.0 & !Self::LAST)
+    }
+}
+
 /// As many packets as the ring has events: what can still be read can still be measured.
 const PACKETS: usize = TICKS_LAYOUT.slot_count;
-const _: () = assert!(PACKETS.is_power_of_two() && PACKETS <= 1 << u16::BITS);
+const _: () = assert!(PACKETS.is_power_of_two() && PACKETS <= Mark::LAST as usize);
 
 /// The stamps of the last packets.
 #[derive(Debug)]
@@ -71,6 +93,7 @@ mod tests {
         let request = |origin| Request {
             id: ClientOrderId(1),
             kind: RequestKind::Cancel,
+            only_if: None,
             tag: 0,
             origin,
             offsets: StageOffsets::from_ends([0, 0, 0, 90_000, 90_001, 0, 0, 0, 0]),

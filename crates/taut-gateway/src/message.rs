@@ -4,6 +4,7 @@
 //! nothing; they can never panic. Market data is packed by
 //! [`taut_market_data::Event::to_words`].
 
+mod open_order;
 mod reply;
 mod request;
 mod slots;
@@ -12,12 +13,17 @@ mod update;
 use taut_lat::{Stage, StageOffsets};
 use taut_types::Nanos;
 
-pub use reply::{GatewayEvent, OpenOrder, Position};
+pub use open_order::OpenOrder;
+pub(crate) use open_order::asked_of;
+pub use reply::{GatewayEvent, Position};
 pub(crate) use reply::{Reply, ReplyReader, at_position};
 pub(crate) use request::RequestReader;
 pub use request::{Request, RequestKind};
 pub use taut_oms::OrderFilter;
 pub use update::{OrderUpdate, Refusal, UpdateKind};
+
+/// Accounts whose positions are told.
+pub(crate) const ACCOUNTS: u8 = 8;
 
 /// When the packet behind an event was received, and where its first stages ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -134,6 +134,9 @@ impl OrderSession {
                     self.send_order(io, (clock, request), &terms, reference, recorders, on_sent);
                 updates.extend(refused);
             }
+            RequestKind::Modify { .. } | RequestKind::Cancel if self.is_outdated(request) => {
+                updates.push(self.refuse_known(request.id, Refusal::Version));
+            }
             RequestKind::Modify { price, lots } => {
                 updates.extend(self.send_modify(io, clock, request.id, (price, lots), reference));
             }
@@ -147,6 +150,12 @@ impl OrderSession {
         if self.is_broken {
             self.lost(io, at(clock, clock.now()), updates);
         }
+    }
+
+    /// Whether the order has another version than the one that the request depends on.
+    fn is_outdated(&self, request: &Request) -> bool {
+        let accepted = self.table.get(request.id).map(|order| order.version_accepted);
+        request.only_if.zip(accepted).is_some_and(|(only_if, accepted)| only_if != accepted)
     }
 
     /// Cancels the open orders that the filter means; `updates` gets what could not be.
@@ -178,7 +187,7 @@ impl OrderSession {
 
     /// Every order that is not over.
     pub(crate) fn open_orders(&self) -> impl Iterator<Item = OpenOrder> {
-        self.table.open_orders().map(open_order)
+        self.table.open_orders().map(OpenOrder::of)
     }
 
     /// Whether orders can be sent.
@@ -240,13 +249,13 @@ impl OrderSession {
 
     /// An order that is not over.
     pub(crate) fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
-        self.table.get(id).filter(|order| !order.state.is_done()).map(open_order)
+        self.table.get(id).filter(|order| !order.state.is_done()).map(OpenOrder::of)
     }
 
     /// Shows the owner's orders that are not over.
     pub(crate) fn visit_orders(&self, owner: Owner, visit: &mut dyn FnMut(&OpenOrder)) {
         let orders = self.table.open_orders().filter(|order| Owner::of(order.id) == owner);
-        orders.for_each(|order| visit(&open_order(order)));
+        orders.for_each(|order| visit(&OpenOrder::of(order)));
     }
 
     /// What the gateway holds.
@@ -687,7 +696,7 @@ const fn refused(
     refusal: Refusal,
     state: OrderState,
 ) -> OrderUpdate {
-    let OrderTerms { instrument, account, side, .. } = *terms;
+    let OrderTerms { instrument, account, side, price, lots, .. } = *terms;
     OrderUpdate {
         id,
         version: 0,
@@ -698,14 +707,12 @@ const fn refused(
         state,
         lots_open: Lots::ZERO,
         lots_filled: Lots::ZERO,
+        price,
+        lots,
+        price_asked: price,
+        lots_asked: lots,
         exchange_time: Nanos::ZERO,
     }
-}
-
-/// An order as its owner may look it up.
-fn open_order(order: &Order) -> OpenOrder {
-    let Order { id, terms, tag, state, .. } = *order;
-    OpenOrder { id, terms, state, lots_open: order.lots_open(), tag }
 }
 
 /// Both clocks at a moment of the monotonic one.
@@ -721,6 +728,6 @@ fn mark(offsets: &mut StageOffsets, stage: Stage, origin: Nanos, now: Nanos) {
 }
 
 #[cfg(test)]
-mod hostile;
+pub(crate) mod hostile;
 #[cfg(test)]
 mod tests;

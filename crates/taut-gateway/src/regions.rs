@@ -17,7 +17,7 @@ use crate::error::GatewayError;
 pub(crate) const TICKS_LAYOUT: broadcast::Layout =
     broadcast::Layout { slot_count: 8_192, reader_count: 0 };
 /// Slots of a request ring and of a reply ring.
-const REQUEST_SLOTS: usize = 1_024;
+pub(crate) const REQUEST_SLOTS: usize = 1_024;
 pub(crate) const REPLY_SLOTS: usize = 8_192;
 
 const fn region(id: u32, words: usize) -> Region {

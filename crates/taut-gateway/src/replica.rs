@@ -2,18 +2,25 @@
 
 use taut_book::LevelBook;
 use taut_market_data::{BestPrices, EventKind, LevelUpdate, Soundness, Staleness};
-use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Price, Side};
+use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Price, Side};
 
 use crate::client::GatewayState;
-use crate::message::{GatewayEvent, OpenOrder, OrderUpdate, Position, UpdateKind};
+use crate::message::{
+    ACCOUNTS, GatewayEvent, OpenOrder, OrderUpdate, Position, Request, RequestKind,
+};
 use crate::owner::Owner;
+use crate::regions::REQUEST_SLOTS;
 
 /// Open orders that are remembered: an order's place is its number modulo this.
 const ORDERS: usize = 1 << 13;
 /// Levels of a side of a book.
 const LEVELS: usize = 1 << 13;
-/// Accounts whose positions are kept.
-const ACCOUNTS: usize = 8;
+
+/// Where an instrument stands in the tables: its number at its gateway.
+#[inline]
+const fn index(instrument: InstrumentId) -> usize {
+    instrument.0 as u16 as usize
+}
 
 /// How much of a book has been told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +55,14 @@ struct BookCopy {
     book: Option<Box<LevelBook>>,
     coverage: Coverage,
     top: BestPrices,
-    positions: [Position; ACCOUNTS],
+    positions: [Position; ACCOUNTS as usize],
+}
+
+/// An open order, and the number of the last request about it.
+#[derive(Clone, Copy, Debug)]
+struct OrderCopy {
+    order: OpenOrder,
+    asked: u16,
 }
 
 /// The copy of a gateway's state.
@@ -56,7 +70,7 @@ struct BookCopy {
 pub(crate) struct Replica {
     instruments: Vec<Instrument>,
     books: Vec<BookCopy>,
-    orders: Box<[Option<OpenOrder>]>,
+    orders: Box<[Option<OrderCopy>]>,
     is_order_entry_up: bool,
 }
 
@@ -85,7 +99,7 @@ impl Replica {
     /// Takes over what the gateway says.
     pub(crate) fn on_gateway(&mut self, event: &GatewayEvent) {
         match *event {
-            GatewayEvent::DownloadBegin { .. } => {
+            GatewayEvent::DownloadBegin { .. } | GatewayEvent::Disconnected => {
                 self.instruments.clear();
                 self.books.clear();
                 self.orders.fill(None);
@@ -102,37 +116,55 @@ impl Replica {
                 let top = BestPrices::default();
                 self.books.push(BookCopy { book: None, coverage, top, positions });
             }
-            GatewayEvent::Position(held) => {
-                if let Some(place) = self.position_mut(held.instrument, held.account) {
-                    *place = held;
-                }
-            }
-            GatewayEvent::OpenOrder(order) => self.insert_order(order),
+            GatewayEvent::Position(held) => self.on_position(held),
+            GatewayEvent::OpenOrder(order) => self.insert_order(order, 0),
             GatewayEvent::OrderEntry { is_up } => self.is_order_entry_up = is_up,
             GatewayEvent::DownloadEnd | GatewayEvent::Overtaken { .. } => {}
         }
     }
 
-    /// An order of the strategy went out.
-    pub(crate) fn insert_order(&mut self, order: OpenOrder) {
-        *self.order_place(order.id) = Some(order);
+    /// What the strategy holds.
+    pub(crate) fn on_position(&mut self, held: Position) {
+        let copy = self.books.get_mut(index(held.instrument));
+        let place = copy.and_then(|copy| copy.positions.get_mut(usize::from(held.account.0)));
+        if let Some(place) = place {
+            *place = held;
+        }
     }
 
-    /// Takes over what became of an order.
-    pub(crate) fn on_order(&mut self, update: &OrderUpdate) {
-        let place = self.order_place(update.id);
-        if let Some(order) = place.as_mut().filter(|order| order.id == update.id) {
-            (order.state, order.lots_open) = (update.state, update.lots_open);
-            if update.state.is_done() {
-                *place = None;
+    /// The strategy's request with this number went out.
+    pub(crate) fn on_request(&mut self, request: &Request, number: u16) {
+        match (request.kind, OpenOrder::created(request)) {
+            (_, Some(order)) => self.insert_order(order, number),
+            (RequestKind::CancelAll(_), _) => {
+                for copy in self.orders.iter_mut().flatten() {
+                    *copy = copy.with_request(request, number);
+                }
+            }
+            _ => {
+                let place = self.order_place(request.id);
+                if let Some(copy) = place.as_mut().filter(|copy| copy.order.id == request.id) {
+                    *copy = copy.with_request(request, number);
+                }
             }
         }
-        // A trade counts when its order is over, too.
-        if let UpdateKind::Filled { price, lots } | UpdateKind::Corrected { price, lots } =
-            update.kind
-            && let Some(held) = self.position_mut(update.instrument, update.account)
-        {
-            held.fill(update.side, price, lots);
+    }
+
+    fn insert_order(&mut self, order: OpenOrder, asked: u16) {
+        *self.order_place(order.id) = Some(OrderCopy { order, asked });
+    }
+
+    /// Takes over what became of an order. The gateway had taken the requests up to the one with
+    /// the number `taken`.
+    pub(crate) fn on_order(&mut self, update: &OrderUpdate, taken: u16) {
+        let place = self.order_place(update.id);
+        let Some(copy) = place.as_mut().filter(|copy| copy.order.id == update.id) else { return };
+        // No more of them than the ring holds are on their way.
+        let on_their_way = usize::from(copy.asked.wrapping_sub(taken));
+        let is_answered = !(1..=REQUEST_SLOTS).contains(&on_their_way);
+        copy.order = copy.order.with_update(update, is_answered);
+        if update.state.is_done() {
+            *place = None;
         }
     }
 
@@ -149,7 +181,7 @@ impl Replica {
     /// Takes over an event of the market ring.
     #[inline]
     pub(crate) fn on_ring(&mut self, instrument: InstrumentId, kind: &EventKind) -> Told {
-        let Some(copy) = self.books.get_mut(instrument.0 as usize) else { return Told::Nothing };
+        let Some(copy) = self.books.get_mut(index(instrument)) else { return Told::Nothing };
         let is_whole = copy.coverage == Coverage::Everything;
         match *kind {
             // It is told of when its levels are here.
@@ -181,7 +213,7 @@ impl Replica {
     /// Takes over a piece of a book that is told anew.
     #[cold]
     pub(crate) fn on_book(&mut self, instrument: InstrumentId, kind: &EventKind) -> Told {
-        let Some(copy) = self.books.get_mut(instrument.0 as usize) else { return Told::Nothing };
+        let Some(copy) = self.books.get_mut(index(instrument)) else { return Told::Nothing };
         match *kind {
             EventKind::Begin(_) => {
                 let book =
@@ -205,17 +237,17 @@ impl Replica {
         Told::Nothing
     }
 
-    fn order_place(&mut self, id: ClientOrderId) -> &mut Option<OpenOrder> {
+    fn order_place(&mut self, id: ClientOrderId) -> &mut Option<OrderCopy> {
         // The remainder is below the length.
         &mut self.orders[(id.number() % ORDERS as u64) as usize]
     }
+}
 
-    fn position_mut(
-        &mut self,
-        instrument: InstrumentId,
-        account: AccountId,
-    ) -> Option<&mut Position> {
-        self.books.get_mut(instrument.0 as usize)?.positions.get_mut(usize::from(account.0))
+impl OrderCopy {
+    /// The same once this request is under way; one that is not about it leaves it as it is.
+    fn with_request(self, request: &Request, number: u16) -> Self {
+        let order = self.order.with_request(request);
+        if order == self.order { self } else { Self { order, asked: number } }
     }
 }
 
@@ -226,65 +258,45 @@ impl BookCopy {
     }
 }
 
-impl Position {
-    /// Counts a fill.
-    pub(crate) fn fill(&mut self, side: Side, price: Price, lots: Lots) {
-        let (held, bought) = (i128::from(self.lots.0), i128::from(lots.0 * side.sign()));
-        let now = held + bought;
-        let average = if held * bought >= 0 && now != 0 {
-            let cost = i128::from(self.average_price.0) * held + i128::from(price.0) * bought;
-            i64::try_from(cost / now).unwrap_or(self.average_price.0)
-        } else if now == 0 {
-            0
-        } else if held * now < 0 {
-            price.0
-        } else {
-            self.average_price.0
-        };
-        self.average_price = Price(average);
-        self.lots = Lots(i64::try_from(now).unwrap_or(self.lots.0));
-    }
-}
-
 impl GatewayState for Replica {
     fn instruments(&self) -> &[Instrument] {
         &self.instruments
     }
 
     fn book(&self, instrument: InstrumentId) -> Option<&LevelBook> {
-        let copy = self.books.get(instrument.0 as usize)?;
+        let copy = self.books.get(index(instrument))?;
         copy.book.as_deref().filter(|_| copy.coverage == Coverage::Everything)
     }
 
     fn soundness(&self, instrument: InstrumentId) -> Soundness {
-        match self.books.get(instrument.0 as usize) {
+        match self.books.get(index(instrument)) {
             Some(copy) if copy.coverage == Coverage::Everything => Soundness::Sound,
             _ => Soundness::Stale(Staleness::Joining),
         }
     }
 
     fn best(&self, instrument: InstrumentId) -> BestPrices {
-        self.books.get(instrument.0 as usize).map_or_else(BestPrices::default, |copy| copy.top)
+        self.books.get(index(instrument)).map_or_else(BestPrices::default, |copy| copy.top)
     }
 
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
         let place = self.orders.get((id.number() % ORDERS as u64) as usize)?;
-        place.filter(|order| order.id == id)
+        place.map(|copy| copy.order).filter(|order| order.id == id)
     }
 
     fn visit_orders(&self, _owner: Owner, visit: &mut dyn FnMut(&OpenOrder)) {
-        self.orders.iter().flatten().for_each(visit);
+        self.orders.iter().flatten().for_each(|copy| visit(&copy.order));
     }
 
     fn position(&self, _owner: Owner, instrument: InstrumentId, account: AccountId) -> Position {
         self.books
-            .get(instrument.0 as usize)
+            .get(index(instrument))
             .and_then(|copy| copy.positions.get(usize::from(account.0)))
             .copied()
             .unwrap_or(Position { instrument, account, ..Position::default() })
     }
 
-    fn is_order_entry_up(&self) -> bool {
+    fn is_order_entry_up(&self, _: InstrumentId) -> bool {
         self.is_order_entry_up
     }
 }

@@ -12,7 +12,7 @@ use taut_types::{Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
 use crate::accounts::Accounts;
 use crate::drop_copy::{DropCopies, Origin};
 use crate::journal::OrderJournal;
-use crate::message::{OrderUpdate, UpdateKind};
+use crate::message::{OrderUpdate, UpdateKind, asked_of};
 use crate::regions::Recorders;
 use meaning::meaning;
 
@@ -386,7 +386,8 @@ fn told_as(event: OrderEvent, change: &Change) -> Option<UpdateKind> {
 
 /// What its owner is told of an order.
 pub(crate) fn update(order: &Order, kind: UpdateKind, exchange_time: Nanos) -> OrderUpdate {
-    let OrderTerms { instrument, account, side, .. } = order.terms;
+    let OrderTerms { instrument, account, side, price, lots, .. } = order.terms;
+    let (price_asked, lots_asked) = asked_of(order);
     OrderUpdate {
         id: order.id,
         version: order.version_accepted,
@@ -397,6 +398,10 @@ pub(crate) fn update(order: &Order, kind: UpdateKind, exchange_time: Nanos) -> O
         state: order.state,
         lots_open: order.lots_open(),
         lots_filled: order.traded.lots,
+        price,
+        lots,
+        price_asked,
+        lots_asked,
         exchange_time,
     }
 }

@@ -6,26 +6,47 @@ use taut_types::{
     AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price,
 };
 
-use crate::message::{GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position};
+use crate::info::EventInfo;
+use crate::message::{GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, RequestKind};
 
 /// What a strategy may look up, as of the event that it is told of: instruments, books, its open
 /// orders and its positions. In the gateway's thread it is the gateway's own; in a process of its
-/// own it is kept there from what the gateway tells.
+/// own it is kept there from what the gateway tells. Whoever says nothing of something knows
+/// nothing of it.
 pub trait State {
-    /// Every instrument, at its number.
-    fn instruments(&self) -> &[Instrument];
+    /// Every instrument, by its number: at its number, where there is one gateway.
+    fn instruments(&self) -> &[Instrument] {
+        &[]
+    }
 
     /// The book of an instrument; nothing of one that is not followed.
-    fn book(&self, instrument: InstrumentId) -> Option<&LevelBook>;
+    fn book(&self, _instrument: InstrumentId) -> Option<&LevelBook> {
+        None
+    }
 
-    /// An order that is not over.
-    fn order(&self, id: ClientOrderId) -> Option<OpenOrder>;
+    /// An order that is not over, with what has been asked for up to now.
+    fn order(&self, _id: ClientOrderId) -> Option<OpenOrder> {
+        None
+    }
 
     /// Shows every order that is not over. Cost: linear in the orders that there may be.
-    fn visit_orders(&self, visit: &mut dyn FnMut(&OpenOrder));
+    fn visit_orders(&self, _visit: &mut dyn FnMut(&OpenOrder)) {}
 
     /// What the strategy holds.
-    fn position(&self, instrument: InstrumentId, account: AccountId) -> Position;
+    fn position(&self, instrument: InstrumentId, account: AccountId) -> Position {
+        Position { instrument, account, ..Position::default() }
+    }
+
+    /// When what the strategy is told of just now happened, was received and is told.
+    fn info(&self) -> EventInfo {
+        EventInfo::default()
+    }
+
+    /// Whether orders in an instrument can be sent: its gateway is there, and logged on to its
+    /// venue.
+    fn is_order_entry_up(&self, _instrument: InstrumentId) -> bool {
+        false
+    }
 }
 
 /// What a strategy can do: send requests, and look up what the gateway knows.
@@ -41,14 +62,64 @@ pub trait Trading: State {
         self.create_tagged(terms, 0)
     }
 
+    /// Asks something about an order, as the methods below do: only if the venue has the order in
+    /// the version `only_if` when the gateway takes the request, where one is named. Else it is
+    /// refused ([`Refusal::Version`](crate::Refusal::Version)), and the update says which version
+    /// there is.
+    fn request(&mut self, order: ClientOrderId, kind: RequestKind, only_if: Option<u16>) -> bool;
+
     /// Asks to give an order another price and another quantity, which counts what has traded.
-    fn modify(&mut self, order: ClientOrderId, price: Price, lots: Lots) -> bool;
+    fn modify(&mut self, order: ClientOrderId, price: Price, lots: Lots) -> bool {
+        self.request(order, RequestKind::Modify { price, lots }, None)
+    }
+
+    /// The same, only if the order is still as it was looked up.
+    fn modify_if_same(&mut self, order: &OpenOrder, price: Price, lots: Lots) -> bool {
+        self.request(order.id, RequestKind::Modify { price, lots }, Some(order.version))
+    }
 
     /// Asks to cancel an order.
-    fn cancel(&mut self, order: ClientOrderId) -> bool;
+    fn cancel(&mut self, order: ClientOrderId) -> bool {
+        self.request(order, RequestKind::Cancel, None)
+    }
+
+    /// The same, only if the order is still as it was looked up.
+    fn cancel_if_same(&mut self, order: &OpenOrder) -> bool {
+        self.request(order.id, RequestKind::Cancel, Some(order.version))
+    }
 
     /// Asks to cancel all of the strategy's orders that the filter means.
-    fn cancel_all(&mut self, filter: OrderFilter) -> bool;
+    fn cancel_all(&mut self, filter: OrderFilter) -> bool {
+        self.request(ClientOrderId::default(), RequestKind::CancelAll(filter), None)
+    }
+
+    /// Has a quote be as these terms say: where `quote` names no order that is open, asks for one
+    /// and names it there; where the order was asked for with another price or quantity, asks for
+    /// these. Does nothing when that would change nothing, while the order is being cancelled, and
+    /// while orders cannot be sent.
+    fn keep(&mut self, quote: &mut Option<ClientOrderId>, terms: &OrderTerms) {
+        if !self.is_order_entry_up(terms.instrument) {
+            return;
+        }
+        match quote.and_then(|id| self.order(id)) {
+            None => *quote = self.create(terms),
+            Some(order) => {
+                let has_other = (order.price_asked, order.lots_asked) != (terms.price, terms.lots);
+                if has_other && !order.is_being_cancelled() {
+                    self.modify(order.id, terms.price, terms.lots);
+                }
+            }
+        }
+    }
+
+    /// The instrument with this number.
+    fn instrument_of(&self, id: InstrumentId) -> Option<&Instrument> {
+        let all = self.instruments();
+        match all.get(id.0 as usize) {
+            Some(instrument) if instrument.id() == id => Some(instrument),
+            _ => all.get(all.binary_search_by_key(&id, Instrument::id).ok()?),
+        }
+    }
 
     /// The instrument with this name.
     fn instrument(&self, symbol: &str) -> Option<&Instrument> {
@@ -76,6 +147,9 @@ pub trait Strategy {
     /// Something happened in the market.
     fn on_market(&mut self, now: Nanos, event: &Event, trading: &mut impl Trading);
 
+    /// All has been told that one packet changed. Comes only where some of it was told.
+    fn on_batch_end(&mut self, _now: Nanos, _trading: &mut impl Trading) {}
+
     /// Something happened to one of its orders.
     fn on_order(&mut self, _now: Nanos, _update: &OrderUpdate, _trading: &mut impl Trading) {}
 
@@ -85,12 +159,15 @@ pub trait Strategy {
     /// Comes about every millisecond while nothing else happens.
     fn on_timer(&mut self, _now: Nanos, _trading: &mut impl Trading) {}
 
-    /// No new orders from now on; what is open is to be cancelled. A strategy that lets orders rest
-    /// must do both.
-    fn stop(&mut self) {}
+    /// It is to come to rest: outside this call no new order of it goes out any more. Comes with
+    /// each timer until it is idle and none of its orders is open; cancels them all unless it is
+    /// written otherwise.
+    fn on_stop(&mut self, _now: Nanos, trading: &mut impl Trading) {
+        trading.cancel_all(OrderFilter::ALL);
+    }
 
-    /// Whether it has no order open and no request under way. A strategy that lets orders rest must
-    /// know.
+    /// Whether it has nothing to do any more once it is to come to rest and none of its orders is
+    /// open.
     fn is_idle(&self) -> bool {
         true
     }

@@ -8,6 +8,7 @@ use taut_market_data::{BestPrices, Event, EventKind, Soundness};
 use taut_oms::{OrderState, Throttle};
 use taut_types::{ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Side, TimeInForce};
 
+use crate::gateways::gateway_of;
 use crate::message::{GatewayEvent, OrderUpdate, UpdateKind};
 use crate::strategy::{Strategy, Trading};
 
@@ -28,15 +29,17 @@ impl Default for TouchConfig {
     }
 }
 
-/// Instruments that need no further memory, and the most that it trades.
+/// Instruments that need no further memory, and the highest number that it trades: those of the
+/// sixteenth gateway.
 const MARKETS: usize = 256;
-const MARKETS_MAX: usize = 1 << 16;
+const MARKETS_MAX: usize = 1 << 20;
 /// Orders that it keeps open at one time.
 const OPEN_MAX: usize = 32;
 
 #[derive(Clone, Copy, Debug)]
 struct Open {
     id: ClientOrderId,
+    instrument: InstrumentId,
     side: Side,
     sent_at: Nanos,
     /// Acknowledged, and no cancel under way.
@@ -157,8 +160,9 @@ impl Strategy for TouchStrategy {
                         if let Some(id) = trading.create(&order)
                             && let Some(free) = self.open.iter_mut().find(|open| open.is_none())
                         {
-                            let side = order.side;
-                            *free = Some(Open { id, side, sent_at: now, cancellable: false });
+                            let OrderTerms { instrument, side, .. } = order;
+                            let (sent_at, cancellable) = (now, false);
+                            *free = Some(Open { id, instrument, side, sent_at, cancellable });
                         }
                     }
                     // A tick that brings no order has time for a cancel.
@@ -191,12 +195,20 @@ impl Strategy for TouchStrategy {
         }
     }
 
-    fn on_gateway(&mut self, now: Nanos, event: &GatewayEvent, _trading: &mut impl Trading) {
+    fn on_gateway(&mut self, now: Nanos, event: &GatewayEvent, trading: &mut impl Trading) {
         match *event {
-            // What was open at another gateway, or at one that was started again, is told anew.
-            GatewayEvent::DownloadBegin { .. } => {
-                self.open = [None; OPEN_MAX];
-                self.markets.clear();
+            // What was open at a gateway that ended is told anew by the next one.
+            GatewayEvent::DownloadBegin { .. } | GatewayEvent::Disconnected => {
+                let gateway = trading.info().gateway;
+                let is_its = |instrument| gateway_of(instrument) == gateway;
+                for open in &mut self.open {
+                    *open = open.filter(|open| !is_its(open.instrument));
+                }
+                for (id, market) in (0..).map(InstrumentId).zip(&mut self.markets) {
+                    if is_its(id) {
+                        *market = Market::default();
+                    }
+                }
             }
             GatewayEvent::Position(held) => {
                 if let Some(market) = self.market(held.instrument) {
@@ -205,9 +217,10 @@ impl Strategy for TouchStrategy {
             }
             GatewayEvent::OpenOrder(order) => {
                 let cancellable = order.state == OrderState::Working;
-                let side = order.terms.side;
+                let OrderTerms { instrument, side, .. } = order.terms;
                 if let Some(free) = self.open.iter_mut().find(|open| open.is_none()) {
-                    *free = Some(Open { id: order.id, side, sent_at: now, cancellable });
+                    let (id, sent_at) = (order.id, now);
+                    *free = Some(Open { id, instrument, side, sent_at, cancellable });
                 }
             }
             _ => {}
@@ -218,7 +231,7 @@ impl Strategy for TouchStrategy {
         self.cancel_one(now, trading);
     }
 
-    fn stop(&mut self) {
+    fn on_stop(&mut self, _now: Nanos, _trading: &mut impl Trading) {
         self.stopping = true;
     }
 

@@ -215,8 +215,7 @@ impl<'m, S: Strategy> World<'m, S> {
     /// and what the venue published.
     fn finish(&mut self) -> Result<(bool, u64), RunnerError> {
         self.gateway.client_mut().stop();
-        let drained =
-            self.holds_within(DRAIN, |world| world.gateway.client().strategy().is_idle())?;
+        let drained = self.holds_within(DRAIN, |world| world.gateway.client().is_at_rest())?;
         self.venue.stop_flow();
         let published = self.venue.counters().published;
         let last = SequenceNumber(published);

@@ -30,8 +30,8 @@ impl Strategy for Witness<'_> {
     fn on_timer(&mut self, now: Nanos, trading: &mut impl Trading) {
         self.inner.on_timer(now, trading);
     }
-    fn stop(&mut self) {
-        self.inner.stop();
+    fn on_stop(&mut self, now: Nanos, trading: &mut impl Trading) {
+        self.inner.on_stop(now, trading);
     }
     fn is_idle(&self) -> bool {
         self.inner.is_idle()

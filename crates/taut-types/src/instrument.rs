@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::{HalfTicks, InstrumentId, Lots, Price, Qty, Symbol};
+use crate::{HalfTicks, InstrumentId, Lots, Price, Qty, Side, Symbol};
 
 /// Why a price or a quantity is not one of this instrument's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,12 @@ impl Instrument {
         self.id
     }
 
+    /// The same instrument by another number.
+    #[must_use]
+    pub const fn with_id(self, id: InstrumentId) -> Self {
+        Self { id, ..self }
+    }
+
     /// Its name.
     #[must_use]
     pub const fn symbol(&self) -> Symbol {
@@ -80,6 +86,28 @@ impl Instrument {
     #[must_use]
     pub const fn lot(&self) -> Qty {
         self.lot
+    }
+
+    /// The price that is so many ticks behind this one: lower for a bid, higher for an offer; ahead
+    /// of it when there are less than none of them.
+    #[must_use]
+    pub const fn behind(&self, side: Side, price: Price, ticks: i64) -> Price {
+        let away = self.tick.0.saturating_mul(ticks);
+        match side {
+            Side::Buy => Price(price.0.saturating_sub(away)),
+            Side::Sell => Price(price.0.saturating_add(away)),
+        }
+    }
+
+    /// The nearest whole tick that is not ahead of this price: a bid is rounded down, an offer up.
+    #[must_use]
+    pub const fn rounded(&self, side: Side, price: Price) -> Price {
+        let over = price.0.rem_euclid(self.tick.0);
+        let down = price.0.saturating_sub(over);
+        match side {
+            Side::Sell if over != 0 => Price(down.saturating_add(self.tick.0)),
+            _ => Price(down),
+        }
     }
 
     /// The price in half ticks. Cost: one 64-bit division.
@@ -151,6 +179,27 @@ mod tests {
         let mid = Price::parse(b"585.335").expect("a price");
         assert_eq!(apple().half_ticks(mid), Ok(HalfTicks(117_067)));
         assert_eq!(apple().price(HalfTicks(117_067)), Ok(mid));
+    }
+
+    #[test]
+    fn a_price_is_rounded_away_from_the_other_side_and_moved_by_ticks() {
+        let price = |text: &str| Price::parse(text.as_bytes()).expect("a price");
+        for (side, from, to) in [
+            (Side::Buy, "585.339", "585.33"),
+            (Side::Sell, "585.331", "585.34"),
+            (Side::Buy, "585.33", "585.33"),
+            (Side::Sell, "585.33", "585.33"),
+            (Side::Buy, "-0.001", "-0.01"),
+            (Side::Sell, "-0.001", "0"),
+        ] {
+            assert_eq!(apple().rounded(side, price(from)), price(to), "{side:?} {from}");
+        }
+        let at = price("585.33");
+        assert_eq!(apple().behind(Side::Buy, at, 2), price("585.31"));
+        assert_eq!(apple().behind(Side::Sell, at, 2), price("585.35"));
+        assert_eq!(apple().behind(Side::Sell, at, -1), price("585.32"));
+        let most = Price(i64::MAX);
+        assert_eq!(apple().behind(Side::Sell, most, 1), most);
     }
 
     #[test]

@@ -24,10 +24,6 @@ impl Strategy for Dip {
     fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _trading: &mut impl Trading) {
         self.waiting = !update.state.is_done();
     }
-
-    fn is_idle(&self) -> bool {
-        !self.waiting
-    }
 }
 
 fn main() -> ExitCode {

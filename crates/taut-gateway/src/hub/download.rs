@@ -10,13 +10,11 @@ use taut_ring::Payload;
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Nanos, Price, Side};
 
 use crate::client::GatewayState;
-use crate::message::{GatewayEvent, at_position};
+use crate::message::{ACCOUNTS, GatewayEvent, at_position};
 use crate::owner::Owner;
 
 /// Pieces that are told in one go: some hundred nanoseconds.
 const PIECES_IN_A_ROW: usize = 32;
-/// Accounts whose positions are told.
-const ACCOUNTS: u8 = 8;
 
 /// How far a strategy has been told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -150,7 +148,7 @@ impl Download {
                     None => self.go_to(Stage::End),
                 },
                 Stage::End => {
-                    let is_up = state.is_order_entry_up();
+                    let is_up = state.is_order_entry_up(InstrumentId(0));
                     let is_told =
                         tell(GatewayEvent::OrderEntry { is_up }) && tell(GatewayEvent::DownloadEnd);
                     if is_told {

@@ -6,7 +6,7 @@ use taut_types::{InstrumentId, Nanos};
 
 use crate::client::GatewayState;
 use crate::hub::download::Download;
-use crate::message::{Request, RequestKind, RequestReader};
+use crate::message::{OrderUpdate, Request, RequestKind, RequestReader};
 use crate::owner::Owner;
 use crate::regions::{REPLY_SLOTS, StrategyRegions};
 
@@ -35,6 +35,8 @@ pub struct Slot<'m> {
     tenant: Tenant,
     /// Above the number of every order that the strategy has sent.
     next_number: u64,
+    /// The number of its last request.
+    taken: u16,
     download: Download,
     dropped: u64,
 }
@@ -52,6 +54,7 @@ impl<'m> Slot<'m> {
             doorbell,
             tenant: Tenant::Nobody,
             next_number: 1,
+            taken: 0,
             download: Download::default(),
             dropped: 0,
         })
@@ -86,7 +89,7 @@ impl<'m> Slot<'m> {
         while self.requests.pop().is_some() {}
         self.reader = RequestReader::default();
         self.tenant = Tenant::Strategy(owner);
-        self.next_number = next_number;
+        (self.next_number, self.taken) = (next_number, 0);
         self.download = Download::from_the_beginning(owner, next_number);
     }
 
@@ -112,12 +115,13 @@ impl<'m> Slot<'m> {
         for _ in 0..PASSED_OVER_MAX {
             let payload = self.requests.pop()?;
             match self.reader.read(&payload) {
-                Some((request, _)) if request.kind == RequestKind::TellBooks => {
+                Some((request, ..)) if request.kind == RequestKind::TellBooks => {
                     self.download.tell_books();
                 }
-                Some(read) if Owner::of(read.0.id) == owner => {
-                    self.next_number = self.next_number.max(read.0.id.number() + 1);
-                    return Some(read);
+                Some((request, mark, number)) if Owner::of(request.id) == owner => {
+                    self.next_number = self.next_number.max(request.id.number() + 1);
+                    self.taken = number;
+                    return Some((request, mark));
                 }
                 _ => {}
             }
@@ -131,6 +135,11 @@ impl<'m> Slot<'m> {
             self.dropped += 1;
             self.drop_strategy();
         }
+    }
+
+    /// Tells what became of an order, and up to which request that is known.
+    pub fn push_update(&mut self, update: &OrderUpdate, now: Nanos, position: u64) {
+        self.push(update.pack(now, position, self.taken).as_slice());
     }
 
     /// Wakes the strategy, if it sleeps. Cost, if it does not: a load.

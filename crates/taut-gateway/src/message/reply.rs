@@ -12,24 +12,10 @@ use taut_types::{
     OrderType, Price, Qty, Side, Symbol, TimeInForce,
 };
 
+use crate::message::open_order::OpenOrder;
 use crate::message::slots::{FIRST_KIND, Slots, byte, head, high, kind, kind_of, low, word};
 use crate::message::update::OrderUpdate;
 use crate::owner::Owner;
-
-/// An order that is not over, as a strategy may look it up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenOrder {
-    /// Its id.
-    pub id: ClientOrderId,
-    /// What it asks for, with the price and the quantity that it has at the venue.
-    pub terms: OrderTerms,
-    /// Where it is in its life.
-    pub state: OrderState,
-    /// What of it may still trade.
-    pub lots_open: Lots,
-    /// The strategy's own number.
-    pub tag: u32,
-}
 
 /// What a strategy holds of an instrument in an account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +56,9 @@ pub enum GatewayEvent {
         /// Whether they can.
         is_up: bool,
     },
+    /// The gateway is gone, and what was known of it no longer valid. Its orders are cancelled or
+    /// told anew by the next one.
+    Disconnected,
     /// It read too slowly, and the market ring went on without it: so many events are lost. The
     /// books are told anew, one after the other; each is stale until then.
     Overtaken {
@@ -81,8 +70,10 @@ pub enum GatewayEvent {
 /// A message to one strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
-    /// Of one of its orders.
-    Order(OrderUpdate),
+    /// Of one of its orders, and the number of the last request that had been taken from it.
+    Order(OrderUpdate, u16),
+    /// What it holds once it is told of the trade that comes next.
+    Position(Position),
     /// Of the gateway.
     Gateway(GatewayEvent),
     /// A part of a book that is told anew.
@@ -96,7 +87,8 @@ const ORDER_ENTRY_DOWN: u8 = 2;
 const ORDER_ENTRY_UP: u8 = 3;
 
 impl GatewayEvent {
-    /// Packs it, with its time. An [`GatewayEvent::Overtaken`] is not sent: who reads notices it.
+    /// Packs it, with its time. What the reader notices itself is not
+    /// sent: that it was overtaken, and that the gateway is gone.
     #[must_use]
     pub(crate) fn pack(&self, at: Nanos, position: u64) -> Slots {
         let unsigned = |value: i64| value.cast_unsigned();
@@ -116,6 +108,7 @@ impl GatewayEvent {
             Self::OrderEntry { is_up: false } => state(ORDER_ENTRY_DOWN, 0),
             Self::OrderEntry { is_up: true } => state(ORDER_ENTRY_UP, 0),
             Self::Overtaken { events } => state(u8::MAX, events),
+            Self::Disconnected => state(u8::MAX, 0),
             Self::Instrument(instrument) => {
                 let symbol = instrument.symbol();
                 let mut name = [0; 16];
@@ -131,13 +124,9 @@ impl GatewayEvent {
                 let slot = [head(bytes, instrument.id().0), tick, lot, low, high, 0, 0];
                 Slots::two(before(0, 0), slot)
             }
-            Self::Position(held) => {
-                let Position { instrument, account, lots, average_price } = held;
-                let head = head([kind::POSITION, 0, 0, account.0], instrument.0);
-                let slot = [head, unsigned(lots.0), unsigned(average_price.0), 0, 0, 0, 0];
-                Slots::two(before(0, 0), slot)
-            }
-            Self::OpenOrder(OpenOrder { id, terms, state, lots_open, tag }) => {
+            Self::Position(held) => held.pack(kind::POSITION, at, position),
+            Self::OpenOrder(order) => {
+                let OpenOrder { id, version, terms, state, lots_open, tag, .. } = order;
                 let packed = terms.side as u8
                     | (terms.order_type as u8) << 1
                     | (terms.time_in_force as u8) << 2
@@ -148,13 +137,17 @@ impl GatewayEvent {
                 let head = head(bytes, terms.instrument.0);
                 let slot = [head, id.0, price, lots, unsigned(lots_open.0), last, 0];
                 let stop = unsigned(terms.stop_price.unwrap_or_default().0);
-                Slots::two(before(stop, unsigned(terms.lots_shown.0)), slot)
+                let [said, rest @ .., _, _] = before(stop, unsigned(terms.lots_shown.0));
+                let [stop, shown, position, at] = rest;
+                let said = said | word(0, version.into());
+                let asked = (unsigned(order.price_asked.0), unsigned(order.lots_asked.0));
+                Slots::two([said, stop, shown, position, at, asked.0, asked.1], slot)
             }
         }
     }
 
     fn unpack(before: &Payload, slot: &Payload) -> Option<(Self, Nanos)> {
-        let [_, stop, shown, _, at, ..] = *before;
+        let [said, stop, shown, _, at, price_asked, lots_asked] = *before;
         let [head, a, b, c, d, e, _] = *slot;
         let account = AccountId(byte(head, 3));
         let instrument = InstrumentId(high(head));
@@ -176,10 +169,7 @@ impl GatewayEvent {
                 let tick = Price(a.cast_signed());
                 Self::Instrument(Instrument::new(instrument, symbol, tick, lot).ok()?)
             }
-            kind::POSITION => {
-                let (lots, average_price) = (Lots(a.cast_signed()), Price(b.cast_signed()));
-                Self::Position(Position { instrument, account, lots, average_price })
-            }
+            kind::POSITION => Self::Position(Position::unpack(slot)),
             kind::OPEN_ORDER => {
                 let packed = byte(head, 1);
                 let (price, lots) = (Price(b.cast_signed()), Lots(c.cast_signed()));
@@ -196,6 +186,9 @@ impl GatewayEvent {
                         lots_shown: Lots(shown.cast_signed()),
                         ..OrderTerms::limit(instrument, side, price, lots)
                     },
+                    version: high(said) as u16,
+                    price_asked: Price(price_asked.cast_signed()),
+                    lots_asked: Lots(lots_asked.cast_signed()),
                     state: OrderState::from_index(u8::try_from(high(e)).ok()?)?,
                     lots_open: Lots(d.cast_signed()),
                     tag: low(e),
@@ -204,6 +197,33 @@ impl GatewayEvent {
             _ => return None,
         };
         Some((event, Nanos(at.cast_signed())))
+    }
+}
+
+impl Position {
+    /// Packs it as a message of this kind, with its time.
+    fn pack(&self, kind: u8, at: Nanos, position: u64) -> Slots {
+        let unsigned = |value: i64| value.cast_unsigned();
+        let before = [head([kind::BEFORE, 0, 0, 0], 0), 0, 0, position, unsigned(at.0), 0, 0];
+        let Self { instrument, account, lots, average_price } = *self;
+        let head = head([kind, 0, 0, account.0], instrument.0);
+        let slot = [head, unsigned(lots.0), unsigned(average_price.0), 0, 0, 0, 0];
+        Slots::two(before, slot)
+    }
+
+    /// Packs it as what is held once the strategy is told of a trade, which comes next.
+    pub(crate) fn pack_before_trade(&self, at: Nanos, position: u64) -> Slots {
+        self.pack(kind::POSITION_BEFORE_TRADE, at, position)
+    }
+
+    fn unpack(slot: &Payload) -> Self {
+        let [head, lots, average_price, ..] = *slot;
+        Self {
+            instrument: InstrumentId(high(head)),
+            account: AccountId(byte(head, 3)),
+            lots: Lots(lots.cast_signed()),
+            average_price: Price(average_price.cast_signed()),
+        }
     }
 }
 
@@ -238,8 +258,12 @@ impl ReplyReader {
                 Some((Reply::Market(event), event.receive_time))
             }
             kind::UPDATE => {
-                let (update, at) = OrderUpdate::unpack(&self.before.take()?, payload)?;
-                Some((Reply::Order(update), at))
+                let (update, at, taken) = OrderUpdate::unpack(&self.before.take()?, payload)?;
+                Some((Reply::Order(update, taken), at))
+            }
+            kind::POSITION_BEFORE_TRADE => {
+                let [.., at, _, _] = self.before.take()?;
+                Some((Reply::Position(Position::unpack(payload)), Nanos(at.cast_signed())))
             }
             _ => {
                 let (event, at) = GatewayEvent::unpack(&self.before.take()?, payload)?;
@@ -274,7 +298,10 @@ mod tests {
         let plain = OrderTerms::limit(InstrumentId(7), Side::Sell, Price(-3), Lots(9));
         let order = |terms| OpenOrder {
             id: ClientOrderId(u64::MAX),
+            version: u16::MAX,
             terms,
+            price_asked: Price(-8),
+            lots_asked: Lots(12),
             state: OrderState::Suspended,
             lots_open: Lots(4),
             tag: 77,
@@ -314,6 +341,10 @@ mod tests {
             assert_eq!(read(&mut reader, slots.as_slice()), expected);
             assert_eq!(reader.position(), position as u64);
         }
+        let slots = held.pack_before_trade(Nanos(6), 98);
+        let expected = Some((Reply::Position(held), Nanos(6)));
+        assert_eq!(read(&mut reader, slots.as_slice()), expected);
+        assert_eq!(reader.position(), 98);
         let event = Event {
             instrument: InstrumentId(1),
             exchange_time: Nanos(2),
@@ -334,7 +365,7 @@ mod tests {
                 let [head, rest @ ..] = *slot;
                 let [a, b, c, d, e, f] = rest;
                 let _ = reader.read(&[head & !0xff | 255, a, b, c, d, e, f]);
-                let known = head & !0xff | u64::from(kind::UPDATE + kind % 5);
+                let known = head & !0xff | u64::from(kind::UPDATE + kind % 6);
                 let _ = reader.read(&[known, a, b, c, d, e, f]);
             }
         }

@@ -37,6 +37,8 @@ pub struct Request {
     pub id: ClientOrderId,
     /// What it asks for.
     pub kind: RequestKind,
+    /// It is refused unless the order has this version at the venue; not looked at for a new order.
+    pub only_if: Option<u16>,
     /// A number of the strategy's own, which stays with an order.
     pub tag: u32,
     /// When the packet that caused it was received; 0 when none did.
@@ -46,13 +48,20 @@ pub struct Request {
 }
 
 impl Request {
-    /// Packs it, with the mark of the event that caused it. Word 0: kind; side, type, time in force
-    /// and whether there is a slot before; flags; account; instrument. Word 1: id; words 2 and 3:
-    /// price and lots; word 4: origin; word 5: ends of `to_strategy` and `strategy`; word 6: mark
-    /// and tag. The other ends stay in the gateway. The slot before it: stop price, whether there
-    /// is one, lots shown.
+    /// The head of a request that may depend on the order's version.
+    fn conditional(&self, kind: u8) -> u64 {
+        let version = self.only_if.unwrap_or_default();
+        head([kind, u8::from(self.only_if.is_some()), 0, 0], version.into())
+    }
+
+    /// Packs it, with the mark of the event that caused it and its own number. Word 0: kind; side,
+    /// type, time in force and whether there is a slot before; flags; account; instrument. Word 1:
+    /// id; words 2 and 3: price and lots; word 4: origin; word 5: ends of `to_strategy` and
+    /// `strategy`; word 6: mark, number and tag. The other ends stay in the gateway. The slot
+    /// before it: stop price, whether there is one, lots shown. Of a modify and a cancel, word 0
+    /// has the version that they depend on, and whether there is one.
     #[must_use]
-    pub(crate) fn pack(&self, mark: u16) -> Slots {
+    pub(crate) fn pack(&self, mark: u16, number: u16) -> Slots {
         let [_, _, _, to_strategy, strategy, ..] = self.offsets.ends();
         let slot = |head: u64, a: i64, b: i64| {
             let (a, b, origin) =
@@ -64,7 +73,7 @@ impl Request {
                 b,
                 origin,
                 word(to_strategy, strategy),
-                word(mark.into(), self.tag),
+                word(u32::from(mark) | u32::from(number) << 16, self.tag),
             ]
         };
         match self.kind {
@@ -85,9 +94,9 @@ impl Request {
                 Slots::two([head(bytes, 0), stop, shown, 0, 0, 0, 0], slot)
             }
             RequestKind::Modify { price, lots } => {
-                Slots::one(slot(head([kind::MODIFY, 0, 0, 0], 0), price.0, lots.0))
+                Slots::one(slot(self.conditional(kind::MODIFY), price.0, lots.0))
             }
-            RequestKind::Cancel => Slots::one(slot(head([kind::CANCEL, 0, 0, 0], 0), 0, 0)),
+            RequestKind::Cancel => Slots::one(slot(self.conditional(kind::CANCEL), 0, 0)),
             RequestKind::TellBooks => Slots::one(slot(head([kind::TELL_BOOKS, 0, 0, 0], 0), 0, 0)),
             RequestKind::CancelAll(filter) => {
                 let OrderFilter { instrument, account, side, .. } = filter;
@@ -110,10 +119,10 @@ pub(crate) struct RequestReader {
 }
 
 impl RequestReader {
-    /// The request that ends with this slot and its mark. Nothing for a slot that goes before one,
-    /// and for words that are none.
+    /// The request that ends with this slot, its mark and its number. Nothing for a slot that goes
+    /// before one, and for words that are none.
     #[inline]
-    pub(crate) fn read(&mut self, payload: &Payload) -> Option<(Request, u16)> {
+    pub(crate) fn read(&mut self, payload: &Payload) -> Option<(Request, u16, u16)> {
         if kind_of(payload) == kind::BEFORE {
             self.before = Some(*payload);
             return None;
@@ -156,7 +165,10 @@ impl RequestReader {
         };
         let offsets = StageOffsets::from_ends([0, 0, 0, low(ends), high(ends), 0, 0, 0, 0]);
         let (id, origin) = (ClientOrderId(id), Nanos(origin.cast_signed()));
-        Some((Request { id, kind, tag: high(last), origin, offsets }, low(last) as u16))
+        let is_conditional = matches!(kind, RequestKind::Modify { .. } | RequestKind::Cancel);
+        let only_if = (is_conditional && packed & 1 != 0).then_some(high(head) as u16);
+        let request = Request { id, kind, only_if, tag: high(last), origin, offsets };
+        Some((request, low(last) as u16, (low(last) >> 16) as u16))
     }
 }
 
@@ -166,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    fn read(slots: &Slots) -> Option<(Request, u16)> {
+    fn read(slots: &Slots) -> Option<(Request, u16, u16)> {
         let mut reader = RequestReader::default();
         slots.as_slice().iter().filter_map(|slot| reader.read(slot)).last()
     }
@@ -201,8 +213,15 @@ mod tests {
         let offsets = StageOffsets::from_ends([0, 0, 0, 4, 5, 0, 0, 0, 0]);
         for kind in kinds {
             let id = ClientOrderId(u64::MAX - 1);
-            let request = Request { id, kind, tag: u32::MAX, origin: Nanos(77), offsets };
-            assert_eq!(read(&request.pack(7)), Some((request, 7)));
+            let conditions = match kind {
+                RequestKind::Modify { .. } | RequestKind::Cancel => &[None, Some(0), Some(65_535)],
+                _ => &[None][..],
+            };
+            for &only_if in conditions {
+                let (tag, origin) = (u32::MAX, Nanos(77));
+                let request = Request { id, kind, only_if, tag, origin, offsets };
+                assert_eq!(read(&request.pack(7, 60_000)), Some((request, 7, 60_000)));
+            }
         }
     }
 

@@ -25,6 +25,8 @@ pub enum Refusal {
     Busy,
     /// Something is wrong with the order: it can only be cancelled.
     Quarantined,
+    /// The order has another version than the one that the request depends on.
+    Version,
     /// The order journal takes nothing: what leaves must be in it.
     Journal,
 }
@@ -40,7 +42,8 @@ impl Refusal {
             Self::Unsupported => 68,
             Self::Busy => 69,
             Self::Quarantined => 70,
-            Self::Journal => 71,
+            Self::Version => 71,
+            Self::Journal => 72,
         }
     }
 
@@ -53,7 +56,8 @@ impl Refusal {
             68 => Self::Unsupported,
             69 => Self::Busy,
             70 => Self::Quarantined,
-            71 => Self::Journal,
+            71 => Self::Version,
+            72 => Self::Journal,
             reason => Self::Risk(RiskReject::from_code(reason)?),
         })
     }
@@ -125,15 +129,24 @@ pub struct OrderUpdate {
     pub lots_open: Lots,
     /// What of it has traded.
     pub lots_filled: Lots,
+    /// The limit price that it has at the venue.
+    pub price: Price,
+    /// The quantity that it has at the venue, with what has traded.
+    pub lots: Lots,
+    /// The price that was asked for last: another one while a modify is under way.
+    pub price_asked: Price,
+    /// The quantity that was asked for last; none while a cancel is under way.
+    pub lots_asked: Lots,
     /// When the exchange says that it happened (UTC); 0 when it does not say.
     pub exchange_time: Nanos,
 }
 
 impl OrderUpdate {
-    /// Packs it, with the time of what it tells and the position of the next market event: where a
-    /// strategy is that reads both in the order in which the gateway wrote them.
+    /// Packs it, with the time of what it tells, the position of the next market event (where a
+    /// strategy is that reads both in the order in which the gateway wrote them), and the number of
+    /// the last request that the gateway has taken from the strategy.
     #[must_use]
-    pub(crate) fn pack(&self, at: Nanos, position: u64) -> Slots {
+    pub(crate) fn pack(&self, at: Nanos, position: u64, taken: u16) -> Slots {
         let (code, reason, price, lots) = match self.kind {
             UpdateKind::Accepted => (0, 0, 0, 0),
             UpdateKind::Rejected => (1, 0, 0, 0),
@@ -152,13 +165,16 @@ impl OrderUpdate {
         };
         let unsigned = |value: i64| value.cast_unsigned();
         let before = [
-            head([kind::BEFORE, code, reason, self.state as u8], self.version.into()),
+            head(
+                [kind::BEFORE, code, reason, self.state as u8],
+                u32::from(self.version) | u32::from(taken) << 16,
+            ),
             unsigned(self.lots_filled.0),
             unsigned(self.exchange_time.0),
             position,
-            0,
-            0,
-            0,
+            unsigned(self.price.0),
+            unsigned(self.lots.0),
+            unsigned(self.price_asked.0),
         ];
         let slot = [
             head([kind::UPDATE, self.side as u8, 0, self.account.0], self.instrument.0),
@@ -167,15 +183,16 @@ impl OrderUpdate {
             unsigned(lots),
             unsigned(self.lots_open.0),
             unsigned(at.0),
-            0,
+            unsigned(self.lots_asked.0),
         ];
         Slots::two(before, slot)
     }
 
-    /// The update and its time, if the two slots are one.
-    pub(super) fn unpack(before: &Payload, slot: &Payload) -> Option<(Self, Nanos)> {
-        let [said, lots_filled, exchange_time, ..] = *before;
-        let [head, id, price, lots, lots_open, at, _] = *slot;
+    /// The update, its time, and the number of the last request that had been taken, if the two
+    /// slots are one.
+    pub(super) fn unpack(before: &Payload, slot: &Payload) -> Option<(Self, Nanos, u16)> {
+        let [said, lots_filled, exchange_time, _, order_price, order_lots, price_asked] = *before;
+        let [head, id, price, lots, lots_open, at, lots_asked] = *slot;
         let kind = match byte(said, 1) {
             0 => UpdateKind::Accepted,
             1 => UpdateKind::Rejected,
@@ -209,9 +226,13 @@ impl OrderUpdate {
             state: OrderState::from_index(byte(said, 3))?,
             lots_open: Lots(lots_open.cast_signed()),
             lots_filled: Lots(lots_filled.cast_signed()),
+            price: Price(order_price.cast_signed()),
+            lots: Lots(order_lots.cast_signed()),
+            price_asked: Price(price_asked.cast_signed()),
+            lots_asked: Lots(lots_asked.cast_signed()),
             exchange_time: Nanos(exchange_time.cast_signed()),
         };
-        Some((update, Nanos(at.cast_signed())))
+        Some((update, Nanos(at.cast_signed()), (high(said) >> 16) as u16))
     }
 }
 
@@ -249,11 +270,15 @@ mod tests {
                     state,
                     lots_open: Lots(6),
                     lots_filled: Lots(7),
+                    price: Price(-1),
+                    lots: Lots(10),
+                    price_asked: Price(11),
+                    lots_asked: Lots(12),
                     exchange_time: Nanos(8),
                 };
-                let slots = update.pack(Nanos(77), 9);
+                let slots = update.pack(Nanos(77), 9, 65_000);
                 let [before, slot] = slots.as_slice() else { panic!("two slots") };
-                assert_eq!(OrderUpdate::unpack(before, slot), Some((update, Nanos(77))));
+                assert_eq!(OrderUpdate::unpack(before, slot), Some((update, Nanos(77), 65_000)));
             }
         }
     }

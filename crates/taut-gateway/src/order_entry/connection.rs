@@ -158,36 +158,40 @@ impl OrderSession {
         Ok(())
     }
 
-    /// Handles what the venue sent, message by message; `updates` gets what became of our
-    /// orders. `received` is when the receive call returned: there a round trip ends.
+    /// Handles what the venue sent, up to the first message of which somebody must be told;
+    /// `updates` gets what became of our orders. Whether there is more to handle, once that is
+    /// told. `received` is when the receive call returned: there a round trip ends.
     pub(crate) fn receive(
         &mut self,
         io: &mut Io<impl Kernel>,
         (clock, received): (&Clock, Nanos),
-        mut bytes: &[u8],
+        bytes: &mut &[u8],
         recorders: &mut Recorders<'_>,
         updates: &mut Vec<OrderUpdate>,
-    ) {
+    ) -> bool {
         let now = at(clock, received);
-        loop {
-            self.handle_messages(now, &mut bytes, recorders, updates);
+        let must_tell = loop {
+            let must_tell = self.handle_messages(now, bytes, recorders, updates);
             let is_paused = self.link.is_paused();
             let has_written = self.transmit(io, now);
-            if !(is_paused && has_written) || self.is_broken {
-                break;
+            if must_tell || !(is_paused && has_written) || self.is_broken {
+                break must_tell;
             }
-        }
+        };
         self.go_on(io, now, updates);
+        must_tell && self.stream.is_some()
     }
 
-    /// Handles messages until none is whole, or the outbox must be sent first.
+    /// Handles messages until one has something to be told, none is whole, or the outbox must be
+    /// sent first. Whether something is to be told.
     fn handle_messages(
         &mut self,
         now: Now,
         bytes: &mut &[u8],
         recorders: &mut Recorders<'_>,
         updates: &mut Vec<OrderUpdate>,
-    ) {
+    ) -> bool {
+        let told = updates.len();
         let Self { link, index, reports, table, risk, positions, instruments, .. } = self;
         let (journal, reconcile) = (&mut self.journal, &mut self.reconcile);
         while let Some(delivery) = link.handle_bytes(now, bytes, index) {
@@ -230,7 +234,11 @@ impl OrderSession {
                 Event::LoggedOut | Event::Disconnect(_) => self.is_broken = true,
                 _ => {}
             }
+            if updates.len() > told {
+                return true;
+            }
         }
+        false
     }
 
     /// Heartbeats, time-outs, the next attempt to connect.

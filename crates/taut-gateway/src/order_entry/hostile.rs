@@ -7,7 +7,7 @@
 mod backup;
 mod limits;
 mod restart;
-mod venue;
+pub(crate) mod venue;
 
 use std::path::Path;
 
@@ -54,8 +54,8 @@ impl Handler<SimKernel> for Ends<'_> {
         let Self { orders, venue, backup, recorders, updates, clock } = self;
         match completion {
             Completion::Received { stream, bytes } if orders.is_stream(stream) => {
-                let received = clock.now();
-                orders.receive(io, (clock, received), bytes, recorders, updates);
+                let (received, mut bytes) = (clock.now(), bytes);
+                while orders.receive(io, (clock, received), &mut bytes, recorders, updates) {}
             }
             Completion::Connected { stream } if orders.is_stream(stream) => {
                 orders.connected(io, clock, updates);
@@ -156,7 +156,7 @@ impl<'m> World<'m> {
 
     fn request(&mut self, id: ClientOrderId, kind: RequestKind) {
         let (origin, offsets) = (Nanos::ZERO, StageOffsets::ZERO);
-        let request = Request { id, kind, tag: 0, origin, offsets };
+        let request = Request { id, kind, only_if: None, tag: 0, origin, offsets };
         let Ends { orders, recorders, updates, clock, .. } = &mut self.ends;
         *clock = clock_at(self.events.io().now());
         let io = self.events.io();

@@ -130,9 +130,9 @@ impl<'m> Pair<'m> {
     }
 
     /// The gateway receives these bytes.
-    fn take(&mut self, bytes: &[u8]) {
+    fn take(&mut self, mut bytes: &[u8]) {
         let Self { events, orders, recorders, told, .. } = self;
-        orders.receive(events.io(), (&clock(), MONO), bytes, recorders, told);
+        while orders.receive(events.io(), (&clock(), MONO), &mut bytes, recorders, told) {}
     }
 
     /// The venue sends a message, maybe one that may have been sent before.
@@ -149,7 +149,7 @@ impl<'m> Pair<'m> {
     fn remember(&mut self, id: u64, terms: &OrderTerms) {
         let (id, kind) = (ClientOrderId(id), RequestKind::Create(*terms));
         let (origin, offsets) = (Nanos::ZERO, StageOffsets::ZERO);
-        let request = Request { id, kind, tag: 0, origin, offsets };
+        let request = Request { id, kind, only_if: None, tag: 0, origin, offsets };
         self.orders.remember(&request, terms, MONO);
     }
 

@@ -95,7 +95,7 @@ impl<S: Strategy> RestingClient for FusedClient<S> {
         Self::stop(self);
     }
     fn is_idle(&self) -> bool {
-        self.strategy().is_idle()
+        self.is_at_rest()
     }
 }
 

@@ -64,7 +64,7 @@ pub fn play<S: Strategy>(
             Some(Order::Exit) => return Ok(()),
             _ => {}
         }
-        if draining && runner.strategy().is_idle() {
+        if draining && runner.is_at_rest() {
             draining = false;
             parent.say(&Reply::Drained)?;
         }

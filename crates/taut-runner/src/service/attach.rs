@@ -1,8 +1,8 @@
-//! A strategy that attaches to a gateway by name.
+//! A strategy that attaches to gateways by name.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
-use taut_gateway::{Strategy, StrategyCounters, StrategyRegions, StrategyRunner};
+use taut_gateway::{DetachedStrategy, Strategy, StrategyCounters, StrategyRegions, StrategyRunner};
 use taut_ipc::Segment;
 use taut_sys::{
     Doorbell, Wait, Waiter, catch_stop_signals, monotonic, pin_to_cpu, set_timer_slack,
@@ -22,13 +22,13 @@ const DRAIN: Nanos = Nanos::from_secs(10);
 /// From one attempt to attach to the next.
 const AGAIN: Nanos = Nanos::from_millis(250);
 
-/// Which gateway, as whom, and how.
+/// Which gateways, as whom, and how.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Attach {
-    /// The gateway's name, or the path of its control socket.
-    pub gateway: String,
-    /// The strategy's name in the gateway's settings.
+    /// The gateways, each in its place: by name, or by the path of its control socket.
+    pub gateways: Vec<String>,
+    /// The strategy's name in the gateways' settings.
     pub strategy: String,
     /// How it waits when there is nothing to do.
     pub wait: Wait,
@@ -55,15 +55,23 @@ impl Attach {
     /// gateway that is not there.
     #[must_use]
     pub fn new(gateway: &str, strategy: &str) -> Self {
-        let (gateway, strategy) = (gateway.to_owned(), strategy.to_owned());
-        Self { gateway, strategy, wait: Wait::Block, cpu: None, waits: true }
+        let (gateways, strategy) = (vec![gateway.to_owned()], strategy.to_owned());
+        Self { gateways, strategy, wait: Wait::Block, cpu: None, waits: true }
+    }
+
+    /// To one gateway more. What all of them tell comes in the order in which they received it; its
+    /// instruments have numbers of their own, and their orders go to it.
+    #[must_use]
+    pub fn and(mut self, gateway: &str) -> Self {
+        self.gateways.push(gateway.to_owned());
+        self
     }
 
     /// Runs the strategy until a stop signal comes: then it has its orders cancelled and answered.
     /// `heard` is told what happens, for people.
     ///
     /// # Errors
-    /// When the gateway refuses it; where it does not wait, when there is none or it ends.
+    /// When a gateway refuses it; where it does not wait, when one is not there or ends.
     pub fn run<S: Strategy>(
         &self,
         make: impl FnOnce(Nanos) -> S,
@@ -74,50 +82,70 @@ impl Attach {
             pin_to_cpu(cpu).map_err(|error| RunnerError::run("pinning", error))?;
         }
         set_timer_slack(Nanos(1)).map_err(|error| RunnerError::run("timer slack", error))?;
-        let mut strategy = make(monotonic());
+        let count = self.gateways.len();
+        let mut strategy = DetachedStrategy::new(count, make(monotonic()));
+        let mut gateways: Vec<_> = self.gateways.iter().map(|name| Place::new(name)).collect();
         let mut attached = Attached::default();
-        let mut was_told = false;
         while stop_requests() == 0 {
-            let mut client = match ControlClient::connect(&self.gateway) {
-                Ok(client) => client,
-                Err(error) if !self.waits => return Err(error),
-                Err(error) => {
-                    if !was_told {
-                        heard(&format!("{error}; waiting for it"));
-                    }
-                    was_told = true;
-                    taut_sys::sleep(AGAIN);
-                    continue;
+            for (place, gateway) in gateways.iter_mut().enumerate() {
+                let bell = self.meet(gateway, &mut heard)?;
+                if let Some(bell) = bell {
+                    strategy.begin(place, bell.0);
+                    attached.attachments += 1;
                 }
-            };
-            was_told = false;
+            }
+            if gateways.iter().all(|gateway| gateway.there.is_none()) {
+                taut_sys::sleep(AGAIN);
+                continue;
+            }
             let end;
-            (strategy, end) = self.trade(&mut client, strategy, &mut attached, &mut heard)?;
+            (strategy, end) = self.trade(&mut gateways, strategy, &mut attached)?;
             match end {
                 End::Stopped => return Ok(attached),
-                End::GatewayGone if !self.waits => {
-                    return Err(RunnerError::Run(format!("gateway '{}' is gone", self.gateway)));
+                End::Changed => {}
+                End::Gone(place) => {
+                    let Some(gateway) = gateways.get_mut(place) else { continue };
+                    gateway.there = None;
+                    if !self.waits {
+                        let text = format!("gateway '{}' is gone", gateway.name);
+                        return Err(RunnerError::Run(text));
+                    }
+                    heard(&format!("gateway '{}' is gone", gateway.name));
+                    gateway.next_attempt = monotonic() + AGAIN;
                 }
-                End::GatewayGone => heard(&format!("gateway '{}' is gone", self.gateway)),
             }
-            taut_sys::sleep(AGAIN);
         }
         attached.drained = true;
         Ok(attached)
     }
 
-    /// Runs it over one attachment.
-    fn trade<S: Strategy>(
+    /// Attaches to a gateway that was not there, if it is now: then its doorbell is returned.
+    fn meet(
         &self,
-        client: &mut ControlClient,
-        strategy: S,
-        attached: &mut Attached,
+        gateway: &mut Place<'_>,
         heard: &mut impl FnMut(&str),
-    ) -> Result<(S, End), RunnerError> {
+    ) -> Result<Option<GatewayBell>, RunnerError> {
+        if gateway.there.is_some() || monotonic() < gateway.next_attempt {
+            return Ok(None);
+        }
+        let name = gateway.name;
+        gateway.next_attempt = monotonic() + AGAIN;
+        let mut client =
+            match gateway.connected.take().map_or_else(|| ControlClient::connect(name), Ok) {
+                Ok(client) => client,
+                Err(error) if !self.waits => return Err(error),
+                Err(error) => {
+                    if !std::mem::replace(&mut gateway.was_missed, true) {
+                        heard(&format!("{error}; waiting for it"));
+                    }
+                    return Ok(None);
+                }
+            };
+        gateway.was_missed = false;
         let request = ControlRequest::Attach { strategy: self.strategy.clone() };
         let (reply, fds) = match client.ask_for(&request) {
             // It may be about to end, or its predecessor's orders are being cancelled.
-            Err(_) if self.waits && client.is_gone() => return Ok((strategy, End::GatewayGone)),
+            Err(_) if self.waits && client.is_gone() => return Ok(None),
             other => other?,
         };
         let ControlReply::Attached { wake_gateway } = reply else {
@@ -125,28 +153,46 @@ impl Attach {
         };
         let mut fds = fds.into_iter();
         let (segment, own) = (attach(fds.next())?, attach(fds.next())?);
-        let (regions, own) = (regions(&segment)?, own_regions(&own)?);
-        let gateway_bell = fds.next().map(Doorbell::from).filter(|_| wake_gateway);
+        let bell = fds.next().map(Doorbell::from).filter(|_| wake_gateway);
         let own_bell = fds.next().map(Doorbell::from);
-        let (mut shared_clock, mut clock) = SharedClock::new(&regions)?;
-        let mut runner = StrategyRunner::new(&regions, &own, gateway_bell, strategy)
-            .map_err(|error| RunnerError::run("rings", error))?;
-        attached.attachments += 1;
-        heard(&format!("attached to gateway '{}' as '{}'", self.gateway, self.strategy));
+        gateway.there = Some(There { client, segment, own, own_bell });
+        heard(&format!("attached to gateway '{name}' as '{}'", self.strategy));
+        Ok(Some(GatewayBell(bell)))
+    }
+
+    /// Runs it over the gateways that are there, until one goes or one more may be there.
+    fn trade<S: Strategy>(
+        &self,
+        gateways: &mut [Place<'_>],
+        strategy: DetachedStrategy<S>,
+        attached: &mut Attached,
+    ) -> Result<(DetachedStrategy<S>, End), RunnerError> {
+        let mut memory = Vec::with_capacity(gateways.len());
+        let mut doors = Vec::with_capacity(gateways.len());
+        for Place { name, there, next_attempt, connected, .. } in gateways {
+            let (mut client, mut bell) = (None, None);
+            memory.push(match there {
+                Some(there) => {
+                    (client, bell) = (Some(&mut there.client), there.own_bell.as_ref());
+                    Some((regions(&there.segment)?, own_regions(&there.own)?))
+                }
+                None => None,
+            });
+            doors.push(Door { name, client, bell, next_attempt, connected });
+        }
+        let nowhere = || RunnerError::Run("there is no gateway".to_owned());
+        let (first, _) = memory.iter().flatten().next().ok_or_else(nowhere)?;
+        // All gateways of a host have the same clock.
+        let (mut shared_clock, mut clock) = SharedClock::new(first)?;
+        let mut runner =
+            strategy.attach(&memory).map_err(|error| RunnerError::run("rings", error))?;
         let mut waiter = Waiter::new(self.wait);
         let (mut timer_due, mut drained_by) = (clock.now(), None);
         let end = loop {
             if runner.poll(&clock) {
                 waiter.worked();
             } else {
-                waiter.idle(|span| {
-                    let Some(bell) = &own_bell else { return };
-                    runner.sleep(&clock, span, |span| {
-                        let fds = [bell.as_fd(), client.channel().socket().as_fd()];
-                        let _ = wait_readable(&fds, Some(span));
-                        bell.silence();
-                    });
-                });
+                waiter.idle(|span| runner.sleep(&clock, span, |span| sleep(&doors, span)));
             }
             let now = clock.now();
             if now < timer_due {
@@ -155,31 +201,114 @@ impl Attach {
             timer_due = now + TIMER;
             shared_clock.refresh(&mut clock);
             runner.timer(&clock);
-            if client.is_gone() {
-                break End::GatewayGone;
+            if let Some(place) = doors.iter_mut().position(Door::is_gone) {
+                while runner.poll(&clock) {}
+                runner.disconnected(&clock, place);
+                break End::Gone(place);
             }
             if stop_requests() > 0 && drained_by.is_none() {
                 runner.stop();
                 drained_by = Some(now + DRAIN);
             }
-            if let Some(deadline) = drained_by
-                && (runner.strategy().is_idle() || now >= deadline)
-            {
-                attached.drained = runner.strategy().is_idle();
-                break End::Stopped;
+            if let Some(deadline) = drained_by {
+                if runner.is_at_rest() || now >= deadline {
+                    attached.drained = runner.is_at_rest();
+                    break End::Stopped;
+                }
+            } else if doors.iter_mut().any(Door::has_come) {
+                break End::Changed;
             }
         };
-        while runner.poll(&clock) {}
-        runner.timer(&clock);
-        attached.counters = StrategyCounters::load(own.counters);
-        Ok((runner.into_strategy(), end))
+        Self::leave(&mut runner, &clock, attached);
+        Ok((runner.detach(), end))
+    }
+
+    fn leave<S: Strategy>(
+        runner: &mut StrategyRunner<'_, S>,
+        clock: &taut_sys::Clock,
+        attached: &mut Attached,
+    ) {
+        while runner.poll(clock) {}
+        runner.timer(clock);
+        attached.counters = runner.counters();
     }
 }
 
-/// Why an attachment ended.
+/// A gateway's doorbell, if it must be woken.
+struct GatewayBell(Option<Doorbell>);
+
+/// Why it trades no longer.
 enum End {
     Stopped,
-    GatewayGone,
+    /// One more gateway may be there.
+    Changed,
+    Gone(usize),
+}
+
+/// A gateway, there or not.
+struct Place<'a> {
+    name: &'a str,
+    there: Option<There>,
+    next_attempt: Nanos,
+    /// A connection of which nothing has been asked yet.
+    connected: Option<ControlClient>,
+    /// Somebody has been told that it is not there.
+    was_missed: bool,
+}
+
+/// A gateway that is there.
+struct There {
+    client: ControlClient,
+    segment: Segment,
+    own: Segment,
+    own_bell: Option<Doorbell>,
+}
+
+impl<'a> Place<'a> {
+    const fn new(name: &'a str) -> Self {
+        let (there, connected) = (None, None);
+        Self { name, there, next_attempt: Nanos::ZERO, connected, was_missed: false }
+    }
+}
+
+/// What of a gateway is looked at while the strategy runs.
+struct Door<'a> {
+    name: &'a str,
+    client: Option<&'a mut ControlClient>,
+    bell: Option<&'a Doorbell>,
+    next_attempt: &'a mut Nanos,
+    connected: &'a mut Option<ControlClient>,
+}
+
+impl Door<'_> {
+    /// Whether the gateway was there and has ended.
+    fn is_gone(&mut self) -> bool {
+        self.client.as_mut().is_some_and(|client| client.is_gone())
+    }
+
+    /// Whether the gateway was not there and can be reached now.
+    fn has_come(&mut self) -> bool {
+        let now = monotonic();
+        if self.client.is_some() || now < *self.next_attempt {
+            return false;
+        }
+        *self.next_attempt = now + AGAIN;
+        *self.connected = ControlClient::connect(self.name).ok();
+        if self.connected.is_some() {
+            *self.next_attempt = now;
+        }
+        self.connected.is_some()
+    }
+}
+
+/// Sleeps until a gateway wakes the strategy or ends.
+fn sleep(doors: &[Door<'_>], span: Nanos) {
+    let bells = || doors.iter().filter_map(|door| door.bell);
+    let sockets = doors.iter().filter_map(|door| door.client.as_ref());
+    let sockets = sockets.map(|client| client.channel().socket().as_fd());
+    let fds: Vec<BorrowedFd<'_>> = bells().map(AsFd::as_fd).chain(sockets).collect();
+    let _ = wait_readable(&fds, Some(span));
+    bells().for_each(Doorbell::silence);
 }
 
 fn own_regions(segment: &Segment) -> Result<StrategyRegions<'_>, RunnerError> {

@@ -1,6 +1,6 @@
 //! A venue that says what its script tells it to.
 
-use taut_io::{Completion, Handle, Io, SimKernel};
+use taut_io::{Completion, Handle, Io, Kernel};
 use taut_sys::{Address, StreamOptions};
 use taut_types::{ClientOrderId, RequestId};
 
@@ -34,7 +34,7 @@ pub struct ScriptedVenue {
 }
 
 impl ScriptedVenue {
-    pub fn listen(io: &mut Io<SimKernel>, address: &str) -> Self {
+    pub fn listen(io: &mut Io<impl Kernel>, address: &str) -> Self {
         let address = Address::Inet(address.parse().unwrap());
         let mut venue = Self {
             address,
@@ -55,13 +55,13 @@ impl ScriptedVenue {
     }
 
     /// It can be reached.
-    pub fn open(&mut self, io: &mut Io<SimKernel>) {
+    pub fn open(&mut self, io: &mut Io<impl Kernel>) {
         self.listener = io.listen(&self.address, &StreamOptions::default()).ok();
         assert!(self.listener.is_some());
     }
 
     /// It cannot be reached any more; what is connected stays.
-    pub fn close(&mut self, io: &mut Io<SimKernel>) {
+    pub fn close(&mut self, io: &mut Io<impl Kernel>) {
         io.close(self.listener.take().unwrap()).unwrap();
     }
 
@@ -86,6 +86,11 @@ impl ScriptedVenue {
     /// From now on it answers as it should.
     pub fn behave(&mut self) {
         (self.logon, self.mass) = (Habit::Plain, Habit::Plain);
+    }
+
+    /// How often messages were received that have this in them.
+    pub fn count(&self, text: &str) -> usize {
+        self.received.iter().filter(|message| message.contains(text)).count()
     }
 
     /// The kinds of the requests that were received, and their orders: `D 1`, `F 1`.
@@ -116,7 +121,7 @@ impl ScriptedVenue {
         self.received.iter().filter(|it| it.contains("|35=D|") && it.contains(&field)).count()
     }
 
-    pub fn complete(&mut self, io: &mut Io<SimKernel>, completion: &Completion<'_>) {
+    pub fn complete(&mut self, io: &mut Io<impl Kernel>, completion: &Completion<'_>) {
         match *completion {
             Completion::Accepted { listener, stream, .. } if self.listener == Some(listener) => {
                 (self.line, self.inbox) = (Some(stream), Vec::new());
@@ -150,7 +155,7 @@ impl ScriptedVenue {
         Some(String::from_utf8(message).unwrap().replace('\x01', "|"))
     }
 
-    fn answer(&mut self, io: &mut Io<SimKernel>, message: &str) {
+    fn answer(&mut self, io: &mut Io<impl Kernel>, message: &str) {
         let value = |tag: &str| {
             let field = message.split('|').find_map(|field| field.strip_prefix(tag));
             field.unwrap_or_default().to_owned()
@@ -191,7 +196,7 @@ impl ScriptedVenue {
         }
     }
 
-    fn act_or_say(&mut self, io: &mut Io<SimKernel>, text: &str) {
+    fn act_or_say(&mut self, io: &mut Io<impl Kernel>, text: &str) {
         match text.split_once(' ') {
             Some((verb, rest)) => self.act(io, verb, rest),
             None => self.say(io, text),
@@ -199,7 +204,7 @@ impl ScriptedVenue {
     }
 
     /// Does what a step of a script says.
-    pub fn act(&mut self, io: &mut Io<SimKernel>, verb: &str, rest: &str) {
+    pub fn act(&mut self, io: &mut Io<impl Kernel>, verb: &str, rest: &str) {
         match verb {
             // ExecType, OrdStatus, ExecID, LastQty, CumQty, and other fields, which come first.
             "er" => {
@@ -250,7 +255,7 @@ impl ScriptedVenue {
         }
     }
 
-    fn cut(&mut self, io: &mut Io<SimKernel>) {
+    fn cut(&mut self, io: &mut Io<impl Kernel>) {
         if let Some(line) = self.line.take() {
             let _ = io.close(line);
         }
@@ -258,7 +263,7 @@ impl ScriptedVenue {
 
     /// Sends a message with the next number. `{1}` is the ClOrdID of the order, `{2}` that of its
     /// next request.
-    fn say(&mut self, io: &mut Io<SimKernel>, text: &str) {
+    fn say(&mut self, io: &mut Io<impl Kernel>, text: &str) {
         self.last = text.to_owned();
         let mut text = text.to_owned();
         for version in 1..=5 {
@@ -285,7 +290,7 @@ impl ScriptedVenue {
         self.write(io, &message);
     }
 
-    fn write(&mut self, io: &mut Io<SimKernel>, bytes: &[u8]) {
+    fn write(&mut self, io: &mut Io<impl Kernel>, bytes: &[u8]) {
         if let Some(line) = self.line {
             let _ = io.write(line, bytes, None);
         }

@@ -1,0 +1,66 @@
+//! Everything that a gateway counts.
+
+use taut_io::Kernel;
+use taut_market_data::FeedHandler;
+use taut_types::Side;
+
+use crate::client::Client;
+use crate::counters::GatewayCounters;
+use crate::drop_copy::DropCopies;
+use crate::gateway::Gateway;
+use crate::observer::Observer;
+
+impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'_, C, F, K, O> {
+    /// Everything counted so far.
+    #[must_use]
+    pub fn counters(&self) -> GatewayCounters {
+        let feed = self.core.market.feed().counters();
+        let answers = self.core.orders.table().answers();
+        let books = || self.core.instruments.iter().filter_map(|it| self.book(it.id()));
+        let levels = |side| books().map(|book| book.level_count(side) as u64).sum();
+        let [a, b] = feed.lines;
+        GatewayCounters {
+            ticks: feed.applied,
+            recovered: feed.recovered,
+            highest_seen: feed.highest_seen,
+            gaps: feed.gaps,
+            snapshots: feed.snapshots,
+            line_a: a.packets,
+            line_a_first: a.first,
+            line_b: b.packets,
+            line_b_first: b.first,
+            silences: feed.silences,
+            retransmit_requests: feed.requests,
+            retransmitted: feed.retransmitted,
+            malformed: feed.malformed,
+            receive_errors: self.core.feed.receive_errors(),
+            feed_backups: self.core.feed.backups_taken(),
+            live: self.core.market.is_sound().into(),
+            bid_levels: levels(Side::Buy),
+            ask_levels: levels(Side::Sell),
+            logged_on: self.core.orders.is_active().into(),
+            orders: answers.orders,
+            acks: answers.acks,
+            order_rejects: answers.order_rejects,
+            risk_rejects: self.core.orders.risk_rejects(),
+            refused: self.core.orders.refused(),
+            fills: answers.fills,
+            cancel_requests: answers.cancel_requests,
+            cancels: answers.cancels,
+            cancel_rejects: answers.cancel_rejects,
+            expired: answers.expired,
+            repeated_reports: self.core.orders.reports().repeated(),
+            unanswered: answers.unanswered(),
+            modify_requests: answers.modify_requests,
+            replaced: answers.replaced,
+            modify_rejects: answers.modify_rejects,
+            lost_requests: answers.lost,
+            status_reports: self.core.orders.reports().statuses(),
+            foreign_reports: self.core.orders.reports().foreign(),
+            troubles: self.core.orders.quarantine().count(),
+            disconnects: self.core.orders.disconnects(),
+            unjournalled: self.core.orders.journal_missed(),
+            drop_copies_lost: self.core.orders.reports().drop_copies().map_or(0, DropCopies::lost),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What is to be cancelled while there is no session with the venue is cancelled once there is one;
+//! on virtual time, against a venue that follows a script.
+
+use taut_fix::CompId;
+use taut_io::{SimConfig, SimKernel};
+use taut_ipc::Segment;
+use taut_market_data::{BestPrices, Event, FeedCounters, MarketSink, Soundness};
+use taut_sys::TickMapping;
+use taut_types::{ClientOrderId, Lots, OrderTerms, Qty, Side, Symbol};
+
+use super::*;
+use crate::config::SessionSettings;
+use crate::hub::{Hub, SlotId};
+use crate::order_entry::hostile::venue::ScriptedVenue;
+use crate::owner::Owner;
+use crate::regions::StrategyRegions;
+use crate::runner::StrategyRunner;
+use crate::strategy::{Strategy, Trading};
+use taut_oms::{KillCause, KillScope};
+
+const ADDRESS: &str = "127.0.0.1:9881";
+const UTC_OFFSET: Nanos = Nanos::from_secs(1_340_285_400);
+const PRICE: Price = Price(10_000_000_000);
+
+/// A market that stands still.
+struct Standing;
+
+impl FeedHandler for Standing {
+    type Frame<'f> = ();
+
+    fn decode(&mut self, _: Nanos, _: Source, _: &[u8]) -> Option<()> {
+        None
+    }
+    fn apply(&mut self, (): (), _: &mut impl MarketSink) {}
+    fn is_settled(&self) -> bool {
+        true
+    }
+    fn is_whole(&self) -> bool {
+        true
+    }
+    fn recover(&mut self, _: Nanos, _: &mut impl MarketSink) {}
+    fn handle_timeout(&mut self, _: Nanos) {}
+    fn poll_timeout(&self) -> Option<Nanos> {
+        None
+    }
+    fn poll_request(&mut self) -> Option<FeedRequest> {
+        None
+    }
+    fn soundness(&self, _: InstrumentId) -> Soundness {
+        Soundness::Sound
+    }
+    fn best(&self, _: InstrumentId) -> BestPrices {
+        let at = |price| Some((Price(price), Lots(1)));
+        BestPrices { bid: at(9_990_000_000), ask: at(10_010_000_000) }
+    }
+    fn book(&self, _: InstrumentId) -> Option<&LevelBook> {
+        None
+    }
+    fn lost(&self, _: SequenceNumber) -> u64 {
+        0
+    }
+    fn counters(&self) -> FeedCounters {
+        FeedCounters::default()
+    }
+    fn events_max(&self) -> usize {
+        1
+    }
+}
+
+/// The venue, at the gateway's own loop.
+#[derive(Default)]
+struct Venue(Option<ScriptedVenue>);
+
+impl Observer for Venue {
+    fn on_start(&mut self, io: &mut Io<impl Kernel>, _: &Clock) -> Result<(), GatewayError> {
+        self.0 = Some(ScriptedVenue::listen(io, ADDRESS));
+        Ok(())
+    }
+
+    fn on_completion(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        completion: &Completion<'_>,
+    ) -> Result<(), GatewayError> {
+        self.0.iter_mut().for_each(|venue| venue.complete(io, completion));
+        Ok(())
+    }
+}
+
+/// Has one order, sent when the first session begins.
+#[derive(Default)]
+struct Once {
+    sent: Option<ClientOrderId>,
+}
+
+impl Strategy for Once {
+    fn on_market(&mut self, _: Nanos, _: &Event, _: &mut impl Trading) {}
+
+    fn on_gateway(&mut self, _: Nanos, _: &GatewayEvent, trading: &mut impl Trading) {
+        if trading.is_order_entry_up(InstrumentId(0)) && self.sent.is_none() {
+            let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, PRICE, Lots(10));
+            self.sent = trading.create(&terms);
+        }
+    }
+}
+
+struct World<'m> {
+    gateway: Gateway<'m, Hub<'m>, Standing, SimKernel, Venue>,
+    slot: SlotId,
+    runner: StrategyRunner<'m, Once>,
+}
+
+impl<'m> World<'m> {
+    /// Its order rests at the venue.
+    fn new(regions: &Regions<'m>, own: &StrategyRegions<'m>) -> Self {
+        let mut hub = Hub::new(regions).unwrap();
+        let slot = hub.add_slot(own, None).unwrap();
+        assert!(hub.attach(slot, Owner::default()));
+        let runner = StrategyRunner::new(regions, own, None, Once::default()).unwrap();
+        let symbol = Symbol::new(b"AAPL").unwrap();
+        let instrument =
+            Instrument::new(InstrumentId(0), symbol, Price(10_000_000), Qty::whole(1)).unwrap();
+        let std::net::SocketAddr::V4(order_address) = ADDRESS.parse().unwrap() else {
+            unreachable!()
+        };
+        let config = GatewayConfig {
+            instruments: vec![instrument],
+            order_address,
+            sender_comp_id: CompId::new(b"GATEWAY").unwrap(),
+            target_comp_id: CompId::new(b"VENUE").unwrap(),
+            heartbeat_interval: Nanos::from_secs(30),
+            session: SessionSettings {
+                waits_for_venue: true,
+                reconnect: (Nanos::from_millis(100), Nanos::from_secs(1)),
+                ..SessionSettings::default()
+            },
+            order_capacity: 8,
+            risk: GatewayConfig::default_risk().into(),
+            hot: false,
+            keeps_warm: false,
+        };
+        let sim = SimConfig { is_partial: false, window_bytes: 1 << 20, ..SimConfig::default() };
+        let (kernel, clock) = (SimKernel::new(16, sim), clock_at(Nanos::ZERO));
+        let input = FeedInput::HandedOver;
+        let gateway = Gateway::on_kernel(kernel, &config, clock, input, Standing, hub, regions)
+            .and_then(|gateway| gateway.with_observer(Venue::default()))
+            .unwrap();
+        let mut world = Self { gateway, slot, runner };
+        world.pass(Nanos::from_millis(50));
+        assert_eq!(world.venue().count("|35=D|"), 1);
+        world.act("er", "0 0 X1 0 0");
+        // Asked, it says that the order stands.
+        world.act("status", "er I 0 0 0 0");
+        world
+    }
+
+    fn venue(&self) -> &ScriptedVenue {
+        self.gateway.core.observer.0.as_ref().unwrap()
+    }
+
+    fn act(&mut self, verb: &str, rest: &str) {
+        let Gateway { events, core, .. } = &mut self.gateway;
+        core.observer.0.as_mut().unwrap().act(events.io(), verb, rest);
+        self.pass(Nanos::from_millis(5));
+    }
+
+    /// Virtual time goes by.
+    fn pass(&mut self, span: Nanos) {
+        let end = self.gateway.events.io().now() + span;
+        while self.gateway.events.io().now() < end {
+            let Gateway { events, core, .. } = &mut self.gateway;
+            events.wait(core, Nanos::from_millis(1)).unwrap();
+            let now = events.io().now();
+            core.clock = clock_at(now);
+            self.gateway.poll().unwrap();
+            self.gateway.housekeeping().unwrap();
+            while self.runner.poll(&clock_at(now)) {}
+        }
+    }
+
+    fn cancels(&self) -> usize {
+        self.venue().count("|35=F|")
+    }
+
+    fn is_up(&self) -> bool {
+        self.gateway.core.orders.is_active()
+    }
+}
+
+/// A clock that stands at a moment of the loop's.
+fn clock_at(now: Nanos) -> Clock {
+    let words = [0, 0, (now.0 + 1_000_000_000).cast_unsigned(), 0, UTC_OFFSET.0.cast_unsigned()];
+    Clock::new(TickMapping::from_words(words))
+}
+
+fn with_world(act: impl FnOnce(&mut World<'_>)) {
+    let segment = Segment::create("taut-test", &Regions::LAYOUT).unwrap();
+    let own = Segment::create("taut-test", &StrategyRegions::LAYOUT).unwrap();
+    let regions = Regions::of(&segment).unwrap();
+    act(&mut World::new(&regions, &StrategyRegions::of(&own).unwrap()));
+}
+
+#[test]
+fn the_orders_of_a_strategy_that_left_without_a_session_are_cancelled_in_the_next_one() {
+    with_world(|world| {
+        world.act("cut", "");
+        assert!(!world.is_up());
+        world.gateway.client_mut().detach(world.slot);
+        world.pass(Nanos::from_millis(10));
+        assert!(!world.is_up() && world.cancels() == 0);
+        world.pass(Nanos::from_secs(3));
+        assert!(world.is_up());
+        assert_eq!(world.cancels(), 1);
+    });
+}
+
+#[test]
+fn the_orders_of_a_strategy_that_left_are_cancelled_again_when_the_session_broke() {
+    with_world(|world| {
+        world.gateway.client_mut().detach(world.slot);
+        world.pass(Nanos::from_millis(10));
+        assert_eq!(world.cancels(), 1);
+        // Whether it arrived nobody says.
+        world.act("cut", "");
+        world.pass(Nanos::from_secs(3));
+        assert!(world.is_up());
+        assert_eq!(world.cancels(), 2);
+    });
+}
+
+#[test]
+fn a_successor_s_orders_stay_when_the_session_breaks() {
+    with_world(|world| {
+        world.gateway.client_mut().detach(world.slot);
+        world.pass(Nanos::from_millis(10));
+        world.act("er", "4 4 X2 0 0 11={2}|41={1}");
+        world.act("status", "plain");
+        assert!(world.gateway.client_mut().attach(world.slot, Owner::default()));
+        // The same process, which sends once more.
+        world.runner.strategy_mut().sent = None;
+        world.pass(Nanos::from_millis(50));
+        assert_eq!((world.venue().count("|35=D|"), world.cancels()), (2, 1));
+        world.act("cut", "");
+        world.pass(Nanos::from_secs(3));
+        assert!(world.is_up());
+        assert_eq!(world.cancels(), 1);
+    });
+}
+
+#[test]
+fn what_was_killed_without_a_session_is_cancelled_in_the_next_one() {
+    with_world(|world| {
+        world.act("cut", "");
+        assert!(world.gateway.kill(KillScope::All, KillCause::Command).unwrap());
+        assert_eq!(world.cancels(), 0);
+        world.pass(Nanos::from_secs(3));
+        assert!(world.is_up());
+        assert_eq!(world.cancels(), 1);
+    });
+}
