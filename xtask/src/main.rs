@@ -30,6 +30,9 @@ The project's own tools.
   cargo xtask soak gateway [--kills N] [--seed N]
                             kill venue, gateway and strategies 20 or N times while they trade: no
                             order is lost or doubled, positions agree, nothing is left behind
+  cargo xtask soak schedules [N]
+                            run 100,000 or N seeded schedules of gateway and venue in a simulated
+                            network, from seed 0 on
   cargo xtask help          this text
 
 Exit status: 0 when all is well, 1 on violations, 2 on bad usage.";
@@ -66,11 +69,16 @@ fn main() -> ExitCode {
             _ => refuse(seconds, "`--seconds` is a number above zero"),
         },
         ["fuzz", word, ..] => refuse(word, "`fuzz` takes `--seconds N`"),
-        ["soak", "gateway", ref words @ ..] => match soak::Soak::parse(words) {
+        ["soak", "schedules"] => report("soak", soak::schedules(&root, 100_000)),
+        ["soak", "schedules", count] => match count.parse() {
+            Ok(count @ 1..) => report("soak", soak::schedules(&root, count)),
+            _ => refuse(count, "`soak schedules` takes a number above zero"),
+        },
+        ["soak", "gateway", ref words @ ..] => match soak::Gateway::parse(words) {
             Ok(soak) => report("soak", soak.run(&root, &target(&root))),
             Err(word) => refuse(&word, "`soak gateway` takes `--kills N` and `--seed N`"),
         },
-        ["soak", ..] => refuse("soak", "`soak` takes `gateway`"),
+        ["soak", word, ..] => refuse(word, "`soak` takes `schedules` or `gateway`"),
         [word, ..] => refuse(word, "see the list of tools"),
     }
 }

@@ -1,16 +1,40 @@
-//! `cargo xtask soak gateway`: venue, gateway and strategies, killed at random while they trade.
+//! `cargo xtask soak`: what is too long for every run of the tests.
 
 use std::path::Path;
 use std::process::Command;
 
-/// What is given: how many kills, and the seed that repeats a run.
+/// Runs so many schedules of gateway and venue, from seed 0 on.
+///
+/// # Errors
+/// In words: a schedule failed.
+pub fn schedules(root: &Path, count: u64) -> Result<String, String> {
+    let test = ["test", "--release", "-p", "taut-tests", "--test", "gateway_schedules"];
+    let status = Command::new("cargo")
+        .args(test)
+        .args(["--", "--ignored", "--nocapture"])
+        .env("TAUT_SEEDS", format!("0..{count}"))
+        .current_dir(root)
+        .status()
+        .map_err(|error| format!("cargo: {error}"))?;
+    if status.success() {
+        Ok(format!("soak: {count} schedules kept gateway and venue equal"))
+    } else {
+        Err(format!(
+            "a schedule failed; alone: TAUT_SEED=n cargo {} -- --ignored --nocapture",
+            test.join(" ")
+        ))
+    }
+}
+
+/// Venue, gateway and strategies, killed at random while they trade: how often, and the seed that
+/// repeats a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Soak {
+pub struct Gateway {
     kills: u64,
     seed: u64,
 }
 
-impl Soak {
+impl Gateway {
     /// Reads `--kills N` and `--seed N`.
     ///
     /// # Errors
@@ -62,13 +86,13 @@ fn cargo(root: &Path, target: &Path, arguments: &[&str]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::Soak;
+    use super::Gateway;
 
     #[test]
     fn its_words_are_numbers_with_names() {
-        let parse = |text: &str| Soak::parse(&text.split_whitespace().collect::<Vec<_>>());
-        assert_eq!(parse(""), Ok(Soak { kills: 20, seed: 1 }));
-        assert_eq!(parse("--kills 7 --seed 3"), Ok(Soak { kills: 7, seed: 3 }));
+        let parse = |text: &str| Gateway::parse(&text.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(parse(""), Ok(Gateway { kills: 20, seed: 1 }));
+        assert_eq!(parse("--kills 7 --seed 3"), Ok(Gateway { kills: 7, seed: 3 }));
         assert_eq!(parse("--kills"), Err("--kills".to_owned()));
         assert_eq!(parse("--kill 7"), Err("--kill 7".to_owned()));
     }

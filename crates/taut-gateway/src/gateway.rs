@@ -37,6 +37,9 @@ const PACKETS_IN_A_ROW: usize = 8;
 const REQUESTS_IN_A_ROW: usize = 64;
 /// Time between two rounds of housekeeping.
 const HOUSEKEEPING: Nanos = Nanos::from_millis(1);
+/// How often the open orders of what is killed are cancelled: a cancel may find no session, or be
+/// refused.
+const CANCEL_AGAIN: Nanos = Nanos::from_millis(100);
 /// Instruments whose positions are valued in one round of housekeeping.
 const MARKED_IN_A_ROW: usize = 32;
 /// Updates of orders that one receive may bring without memory being taken for them.
@@ -62,6 +65,7 @@ pub struct Gateway<'m, C, F, K: Kernel = EpollKernel, O = ()> {
     events: EventLoop<K>,
     core: Core<'m, C, F, O>,
     housekeeping_due: Nanos,
+    cancel_due: Nanos,
 }
 
 /// What the loop's completions go to.
@@ -181,7 +185,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
             received: [mono; Source::COUNT],
             fault: None,
         };
-        Ok(Self { events, core, housekeeping_due: mono })
+        Ok(Self { events, core, housekeeping_due: mono, cancel_due: mono })
     }
 
     /// The same gateway under the eyes of an observer.
@@ -192,7 +196,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
         self,
         mut observer: O,
     ) -> Result<Gateway<'m, C, F, K, O>, GatewayError> {
-        let Self { mut events, core, housekeeping_due } = self;
+        let Self { mut events, core, housekeeping_due, cancel_due } = self;
         observer.on_start(events.io(), &core.clock)?;
         let Core { clock, feed, streams, instruments, market, orders, updates, was_up, .. } = core;
         let Core { client, recorders, shared_counters, hot, received, fault, .. } = core;
@@ -219,7 +223,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
             received,
             fault,
         };
-        Ok(Gateway { events, core, housekeeping_due })
+        Ok(Gateway { events, core, housekeeping_due, cancel_due })
     }
 }
 
@@ -288,7 +292,8 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         core.tell_updates(now);
         core.with_client(|client, clock, state| client.timer(clock, state, now));
         core.tell_order_entry(now);
-        if std::mem::take(&mut core.came_up) {
+        if std::mem::take(&mut core.came_up) || (core.was_up && now >= self.cancel_due) {
+            self.cancel_due = now + CANCEL_AGAIN;
             self.cancel_what_stayed_killed()?;
         }
         let core = &mut self.core;

@@ -4,7 +4,7 @@
 mod download;
 mod slot;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use taut_lat::StageOffsets;
 use taut_market_data::{Event, EventKind, Soundness};
@@ -23,6 +23,10 @@ use crate::owner::Owner;
 use crate::regions::{Regions, StrategyRegions, TICKS_LAYOUT};
 
 use slot::Slot;
+
+/// How often orders of a strategy that is gone are cancelled, until none is open: a cancel may find
+/// no session, or be refused.
+const CANCEL_AGAIN: Nanos = Nanos::from_millis(100);
 
 /// A strategy's place at a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,11 +51,12 @@ pub struct Hub<'m> {
     first_number: u64,
     /// Whether orders can be sent.
     is_order_entry_up: bool,
-    /// Owners whose strategies left: their orders are cancelled again whenever a session begins,
-    /// for what was asked without one, or just before it ended, may never have arrived.
-    departed: Vec<Owner>,
-    /// Those of them whose orders are to be cancelled now.
+    /// Strategies that are gone and may have open orders, and those of them whose orders are to be
+    /// cancelled now. What was asked for without a session, or just before it ended, may never have
+    /// arrived: it is asked for again whenever a session begins, and now and then.
+    gone: BTreeSet<Owner>,
     to_cancel: Vec<Owner>,
+    cancel_due: Nanos,
 }
 
 impl<'m> Hub<'m> {
@@ -69,8 +74,9 @@ impl<'m> Hub<'m> {
             numbers: BTreeMap::new(),
             first_number: 1,
             is_order_entry_up: false,
-            departed: Vec::new(),
+            gone: BTreeSet::new(),
             to_cancel: Vec::new(),
+            cancel_due: Nanos::ZERO,
         })
     }
 
@@ -111,7 +117,8 @@ impl<'m> Hub<'m> {
                 slot.attach(owner, *self.numbers.entry(owner).or_insert(self.first_number));
                 // While there is no session, what its predecessor left is still to be cancelled.
                 if self.is_order_entry_up {
-                    self.departed.retain(|departed| *departed != owner);
+                    self.gone.remove(&owner);
+                    self.to_cancel.retain(|other| *other != owner);
                 }
                 true
             }
@@ -138,6 +145,20 @@ impl<'m> Hub<'m> {
         self.slots.iter().map(Slot::dropped).sum()
     }
 
+    /// Looks for open orders of strategies that are gone.
+    fn find_ownerless(&mut self, state: &impl GatewayState, now: Nanos) {
+        self.cancel_due = now + CANCEL_AGAIN;
+        let Self { gone, to_cancel, .. } = self;
+        gone.retain(|owner| {
+            let mut has_orders = false;
+            state.visit_orders(*owner, &mut |_| has_orders = true);
+            if has_orders {
+                to_cancel.push(*owner);
+            }
+            has_orders
+        });
+    }
+
     fn wake(&self) {
         self.slots.iter().for_each(Slot::wake);
     }
@@ -145,10 +166,12 @@ impl<'m> Hub<'m> {
     /// Orders can be sent again: those of strategies that left are cancelled first. Whoever is back
     /// by now has not sent any yet.
     #[cold]
-    fn session_began(&mut self) {
-        self.to_cancel.clone_from(&self.departed);
-        let Self { departed, slots, .. } = self;
-        departed.retain(|owner| !slots.iter().any(|slot| slot.owner() == Some(*owner)));
+    fn session_began(&mut self, now: Nanos) {
+        self.cancel_due = now + CANCEL_AGAIN;
+        let Self { gone, slots, to_cancel, .. } = self;
+        to_cancel.clear();
+        to_cancel.extend(gone.iter());
+        gone.retain(|owner| !slots.iter().any(|slot| slot.owner() == Some(*owner)));
     }
 }
 
@@ -226,7 +249,7 @@ impl Client for Hub<'_> {
         if let GatewayEvent::OrderEntry { is_up } = *event {
             self.is_order_entry_up = is_up;
             if is_up {
-                self.session_began();
+                self.session_began(now);
             }
         }
         for slot in self.slots.iter_mut().filter(|slot| slot.is_told()) {
@@ -256,7 +279,7 @@ impl Client for Hub<'_> {
             self.turn = if self.turn + 1 < count { self.turn + 1 } else { 0 };
             if let Some((owner, next_number)) = slot.take_leaving() {
                 self.numbers.insert(owner, next_number);
-                self.departed.push(owner);
+                self.gone.insert(owner);
                 return Some(cancel_all_of(owner));
             }
             if let Some((request, mark)) = slot.next_request() {
@@ -276,8 +299,14 @@ impl Client for Hub<'_> {
         worked
     }
 
-    fn timer(&mut self, clock: &Clock, state: &impl GatewayState, _now: Nanos) {
+    fn timer(&mut self, clock: &Clock, state: &impl GatewayState, now: Nanos) {
         // Where there is never an idle turn.
         self.idle(state, clock);
+        if !self.gone.is_empty() && now >= self.cancel_due && self.is_order_entry_up {
+            self.find_ownerless(state, now);
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -83,7 +83,7 @@ pub use handle::{Handle, TimerId};
 pub use io::Io;
 pub use kernel::epoll::EpollKernel;
 pub use kernel::sim::{SimBell, SimBuffers, SimConfig, SimKernel};
-pub use kernel::sim_host::{SimHost, SimTime};
+pub use kernel::sim_host::{SimHost, SimNetwork};
 pub use kernel::uring::{UringKernel, UringRefused};
 pub use kernel::{Adopted, Bell, Calls, Kernel, Received};
 pub use post::Poster;

@@ -22,7 +22,10 @@ pub fn apply(
     executions: &mut Executions,
     answers: &mut Answers,
 ) -> Change {
-    let (next, verdict) = order.state.after(report.event);
+    let (mut next, verdict) = order.state.after(report.event);
+    // What the venue had and does not know any more is not as if it never arrived.
+    let is_gone = report.event == OrderEvent::NotFound
+        && (verdict == Verdict::Odd || (order.version_accepted > 0 && !order.state.is_done()));
     let mut change = Change {
         id: order.id,
         side: order.terms.side,
@@ -45,10 +48,10 @@ pub fn apply(
         change.is_old = true;
         return change;
     }
-    if verdict == Verdict::Odd {
-        let is_gone = report.event == OrderEvent::NotFound;
-        change.trouble = Some(if is_gone { Trouble::Vanished } else { Trouble::Contradiction });
-        change.asks = !is_gone;
+    if is_gone {
+        (next, change.trouble) = (OrderState::Cancelled, Some(Trouble::Vanished));
+    } else if verdict == Verdict::Odd {
+        (change.trouble, change.asks) = (Some(Trouble::Contradiction), true);
     }
     if !answer(order, report, answers, &mut change) {
         change.is_old = true;
@@ -123,7 +126,11 @@ fn answer(order: &mut Order, report: &Report, answers: &mut Answers, change: &mu
             }
             replace(order, report, asked.as_ref());
         }
-        E::Restated | E::Status(_) => restate(order, report),
+        E::Restated => restate(order, report),
+        E::Status(_) => {
+            settle_lost(order, report, answers, change);
+            restate(order, report);
+        }
         E::Cancelled => {
             let cancel = order
                 .take(|it| of_version(it) && it.kind == RequestKind::Cancel)
@@ -136,6 +143,22 @@ fn answer(order: &mut Order, report: &Report, answers: &mut Answers, change: &mu
         _ => {}
     }
     true
+}
+
+/// The answer to a question is younger than every request that was lost: such a one was granted
+/// before, or never will be.
+fn settle_lost(order: &mut Order, report: &Report, answers: &mut Answers, change: &mut Change) {
+    let version = report.request.version;
+    let is_granted =
+        |it: &Pending| it.is_lost && it.kind == RequestKind::Modify && it.version == version;
+    if let Some(request) = order.take(is_granted) {
+        answers.replaced += 1;
+        answered(&request, answers, change);
+        replace(order, report, Some(&request));
+    }
+    for request in &mut order.requests {
+        request.take_if(|it| it.is_lost);
+    }
 }
 
 fn answered(request: &Pending, answers: &mut Answers, change: &mut Change) {

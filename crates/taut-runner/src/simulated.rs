@@ -7,7 +7,7 @@ use taut_gateway::{
     FeedInput, FeedSocket, FeedSockets, FusedClient, Gateway, GatewayConfig, Regions, Strategy,
     StrategyCounters, Views,
 };
-use taut_io::{Endpoint, SimConfig, SimHost, SimTime};
+use taut_io::{Endpoint, SimConfig, SimHost, SimNetwork};
 use taut_ipc::Segment;
 use taut_lat::{PathSnapshot, Snapshot};
 use taut_market_data::native::{NativeConfig, NativeFeed};
@@ -112,7 +112,7 @@ struct World<'m, S> {
     venue: Venue<SimHost>,
     gateway: Gateway<'m, FusedClient<S>, NativeFeed, SimHost>,
     views: Views<'m>,
-    time: SimTime,
+    network: SimNetwork,
 }
 
 impl<'m, S: Strategy> World<'m, S> {
@@ -122,7 +122,7 @@ impl<'m, S: Strategy> World<'m, S> {
         make: impl FnOnce(Nanos) -> S,
         regions: Regions<'m>,
     ) -> Result<Self, RunnerError> {
-        let network = SimConfig {
+        let behaviour = SimConfig {
             seed: simulator.seed,
             delay_ns_max: DELAY_NS_MAX,
             is_partial: false,
@@ -131,18 +131,18 @@ impl<'m, S: Strategy> World<'m, S> {
             ..SimConfig::default()
         };
         let [venue_host, gateway_host] =
-            SimHost::pair([Venue::<SimHost>::SOURCES_MAX, GATEWAY_SOURCES], network);
-        let time = gateway_host.clock();
+            SimHost::pair([Venue::<SimHost>::SOURCES_MAX, GATEWAY_SOURCES], behaviour);
+        let network = gateway_host.network();
         let venue = open_venue(settings, simulator, venue_host)?;
-        let now = time.now();
+        let now = network.now();
         let clock = Clock::standing_at(now, EPOCH + now);
         let gateway = open_gateway(settings, gateway_host, clock, make(now), &regions)?;
         let views = Views::new(&regions).map_err(|error| RunnerError::run("regions", error))?;
-        Ok(Self { venue, gateway, views, time })
+        Ok(Self { venue, gateway, views, network })
     }
 
     fn now(&self) -> Nanos {
-        self.time.now()
+        self.network.now()
     }
 
     /// One turn of every loop.

@@ -1,10 +1,11 @@
 //! The clients' places: who is connected, and that nobody is twice.
 
-use taut_fix::{CompId, FieldIndex, Now, TypedMessage};
+use taut_fix::{CompId, ExecutionReport, FieldIndex, Now, TypedMessage};
 use taut_io::{Handle, Io, Kernel};
 use taut_types::Nanos;
 
 use crate::connection::{Connection, Request, Terms};
+use crate::observer::Observer;
 use crate::orders::{ClientId, SESSIONS_MAX, SessionId};
 use crate::parked::Parked;
 
@@ -190,14 +191,22 @@ impl Clients {
     }
 }
 
-/// The clients, and the loop that their reports leave by.
-#[derive(Debug)]
+/// The clients, the loop that their reports leave by, and who looks on.
 pub struct ClientIo<'a, K: Kernel> {
     pub clients: &'a mut Clients,
     pub io: &'a mut Io<K>,
+    pub observer: &'a mut dyn Observer<K>,
 }
 
 impl<K: Kernel> ClientIo<'_, K> {
+    /// Tells a client what happened to its order.
+    pub fn report(&mut self, now: Now, client: ClientId, report: &ExecutionReport<'_>) {
+        if let Some(name) = self.clients.names.get(client.0) {
+            self.observer.on_report(name.comp_id, report);
+        }
+        self.send(now, client, report);
+    }
+
     /// Sends a report or a refused request with the next flush. One for a client that is away is
     /// kept, if it has a session to come back to.
     pub fn send(&mut self, now: Now, client: ClientId, message: &impl TypedMessage) {

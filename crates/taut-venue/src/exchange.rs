@@ -220,7 +220,7 @@ impl Exchange {
                 self.orders.note(client, request.cl_ord_id, Known::Refused);
                 let now = self.stamp(now);
                 let report = self.reporter.reject(now.utc, request, reason, &text);
-                clients.send(now, client, &report);
+                clients.report(now, client, &report);
             }
         }
         Ok(())
@@ -290,7 +290,7 @@ impl Exchange {
         let of = &self.listings.all()[place];
         for event in &self.events {
             self.reporter.on_event(now.utc, of, event, &mut self.orders, &mut |client, report| {
-                clients.send(now, client, report);
+                clients.report(now, client, report);
             });
             if let Event::Trade {
                 maker,

@@ -1,5 +1,6 @@
 //! Where others may look in: what a venue does not need.
 
+use taut_fix::{CompId, ExecutionReport};
 use taut_io::{Completion, Io, Kernel};
 
 use crate::error::VenueError;
@@ -17,6 +18,9 @@ pub trait Observer<K: Kernel> {
 
     /// Something happened to a source that is not the venue's own.
     fn on_completion(&mut self, _io: &mut Io<K>, _completion: &Completion<'_>) {}
+
+    /// Something happened to an order of this client, whether or not it is there to be told.
+    fn on_report(&mut self, _client: CompId, _report: &ExecutionReport<'_>) {}
 }
 
 impl<K: Kernel> Observer<K> for () {}

@@ -328,7 +328,8 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
 
     /// Does what a client asks for, until it has nothing more to ask.
     fn serve(&mut self, now: Now, session: SessionId) -> Result<(), VenueError> {
-        let mut out = ClientIo { clients: &mut self.connections.clients, io: self.events.io() };
+        let Self { connections, events, observer, .. } = self;
+        let mut out = ClientIo { clients: &mut connections.clients, io: events.io(), observer };
         while let Some(request) = out.clients.next_request(now, session) {
             if let Request::LogOn { comp_id, is_new } = request {
                 match out.clients.log_on(session, comp_id) {
@@ -377,7 +378,8 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
                 return Ok(step > 0);
             }
             let Connections { clients, streams, .. } = &mut self.connections;
-            let mut out = ClientIo { clients, io: self.events.io() };
+            let (io, observer) = (self.events.io(), &mut self.observer);
+            let mut out = ClientIo { clients, io, observer };
             if let Some(frame) = self.exchange.step_flow(now, &mut out)? {
                 streams.send(out.io, self.exchange.player.frame(frame));
             }

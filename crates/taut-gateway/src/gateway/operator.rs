@@ -3,7 +3,7 @@
 use taut_io::Kernel;
 use taut_journal::{State as RecoveredState, Writer};
 use taut_market_data::FeedHandler;
-use taut_oms::{KillCause, KillScope, KillSwitch, PositionReport};
+use taut_oms::{KillCause, KillScope, KillSwitch, OrderTable, PositionReport};
 use taut_types::{AccountId, InstrumentId, Lots};
 
 use super::{Core, Gateway};
@@ -45,7 +45,7 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'_, C, F, K, O> 
         Ok(())
     }
 
-    /// What was killed while there was no session is cancelled now that there is one.
+    /// What was killed and is open yet is cancelled: there was no session, or the venue refused.
     #[cold]
     pub(super) fn cancel_what_stayed_killed(&mut self) -> Result<(), GatewayError> {
         let scopes: Vec<KillScope> = self.kill_switch().latched().map(|it| it.scope).collect();
@@ -90,6 +90,12 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'_, C, F, K, O> 
     #[must_use]
     pub fn position(&self, instrument: InstrumentId) -> Lots {
         self.core.orders.risk().position(instrument, AccountId(0))
+    }
+
+    /// Every order that is remembered, to look at.
+    #[must_use]
+    pub const fn order_table(&self) -> &OrderTable {
+        self.core.orders.table()
     }
 
     /// What every strategy holds, with its profit.

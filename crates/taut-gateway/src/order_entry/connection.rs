@@ -307,7 +307,8 @@ impl OrderSession {
             let Some(instrument) = self.instruments.get(known.terms.instrument.0 as usize) else {
                 continue;
             };
-            let request = RequestId { order, version: known.version_base() };
+            // By the name that it has for certain: a request that is under way may be refused.
+            let request = RequestId { order, version: known.version_accepted.max(1) };
             let question = OrderStatusRequest {
                 cl_ord_id: cl_ord_id(request),
                 symbol: instrument.symbol().into(),

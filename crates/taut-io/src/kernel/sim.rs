@@ -122,6 +122,37 @@ impl SimKernel {
         }
     }
 
+    /// From now on the network behaves like this, but for the seed.
+    pub const fn configure(&mut self, config: SimConfig) {
+        self.config = config;
+    }
+
+    /// Time passes in which nobody looks.
+    pub fn pass(&mut self, span: Nanos) {
+        self.now = self.now + span;
+    }
+
+    /// The places of streams, connected or about to be.
+    pub fn streams(&self) -> impl Iterator<Item = u32> {
+        let is_stream =
+            |socket: &Option<(u64, Socket)>| matches!(socket, Some((_, Socket::Stream(_))));
+        (0..)
+            .zip(&self.sockets)
+            .filter(move |(_, socket)| is_stream(socket))
+            .map(|(place, _)| place)
+    }
+
+    /// Whether nothing is under way on any stream and nothing waits to be read there.
+    #[must_use]
+    pub fn are_streams_quiet(&self) -> bool {
+        self.flights.values().all(|flight| matches!(flight, Flight::Datagram(..)))
+            && self.sockets.iter().flatten().all(|(_, socket)| match socket {
+                Socket::Listener(_, waiting) => waiting.is_empty(),
+                Socket::Stream(stream) => stream.inbox.is_empty(),
+                Socket::Datagram(..) => true,
+            })
+    }
+
     /// SplitMix64.
     fn draw(&mut self, below: u64) -> u64 {
         self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);

@@ -43,10 +43,10 @@ impl SimHost {
         [Self { network, host: 0, base: 0 }, Self { network: other, host: 1, base: first }]
     }
 
-    /// What tells the time of the network.
+    /// The network that it is on.
     #[must_use]
-    pub fn clock(&self) -> SimTime {
-        SimTime(Rc::clone(&self.network))
+    pub fn network(&self) -> SimNetwork {
+        SimNetwork(Rc::clone(&self.network))
     }
 
     fn time(&self) -> Nanos {
@@ -58,21 +58,62 @@ impl SimHost {
     }
 }
 
-/// The time of a simulated network.
+/// A simulated network, for whoever tells its time, and breaks it on purpose.
 #[derive(Clone)]
-pub struct SimTime(Rc<RefCell<Network>>);
+pub struct SimNetwork(Rc<RefCell<Network>>);
 
-impl SimTime {
-    /// Now.
+impl SimNetwork {
+    /// The time.
     #[must_use]
     pub fn now(&self) -> Nanos {
         self.0.borrow().kernel.now()
     }
+
+    /// Time passes in which nobody looks.
+    pub fn pass(&self, span: Nanos) {
+        self.0.borrow_mut().kernel.pass(span);
+    }
+
+    /// From now on the network behaves like this, but for the seed. What is under way arrives as it
+    /// would have.
+    pub fn configure(&self, config: SimConfig) {
+        self.0.borrow_mut().kernel.configure(config);
+    }
+
+    /// Breaks a stream, if there is any: both ends read a reset, and what is under way is lost.
+    pub fn cut(&self, choice: u64) {
+        let kernel = &mut self.0.borrow_mut().kernel;
+        let streams: Vec<u32> = kernel.streams().collect();
+        let chosen = choice.checked_rem(streams.len() as u64).unwrap_or(0);
+        if let Some(place) = streams.get(chosen as usize) {
+            kernel.reset(*place);
+        }
+    }
+
+    /// Whether nothing is under way on any stream and nothing waits to be read there.
+    #[must_use]
+    pub fn are_streams_quiet(&self) -> bool {
+        self.0.borrow().kernel.are_streams_quiet()
+    }
+
+    /// The process on a host ended: its sockets are closed. A kernel for the next one.
+    #[must_use]
+    pub fn restart(&self, host: usize) -> SimHost {
+        let mut network = self.0.borrow_mut();
+        let Network { kernel, hosts } = &mut *network;
+        let begin = host.checked_sub(1).and_then(|before| hosts.get(before));
+        let base = begin.map_or(0, |(end, _)| *end);
+        if let Some((end, ready)) = hosts.get_mut(host) {
+            (base..*end).for_each(|place| kernel.close(place));
+            ready.clear();
+        }
+        SimHost { network: Rc::clone(&self.0), host, base }
+    }
 }
 
-impl fmt::Debug for SimTime {
+impl fmt::Debug for SimNetwork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SimTime").field(&self.now()).finish()
+        f.debug_struct("SimNetwork").field("now", &self.now()).finish_non_exhaustive()
     }
 }
 

@@ -354,7 +354,7 @@ impl Arbiter {
     /// them is a restart.
     #[inline]
     fn is_followed(&mut self, now: Nanos, stream_id: u32) -> bool {
-        match self.streams.classify(stream_id, self.sequencer.stream_id()) {
+        match self.streams.classify(stream_id, self.sequencer.stream_id(), self.is_silent) {
             StreamStanding::Followed => true,
             StreamStanding::Foreign => false,
             StreamStanding::Successor => {

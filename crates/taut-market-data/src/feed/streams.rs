@@ -32,18 +32,24 @@ impl Streams {
     }
 
     #[inline]
-    pub(crate) fn classify(&mut self, stream_id: u32, followed: Option<u32>) -> StreamStanding {
+    pub(crate) fn classify(
+        &mut self,
+        stream_id: u32,
+        followed: Option<u32>,
+        is_silent: bool,
+    ) -> StreamStanding {
         if followed.is_none_or(|followed| followed == stream_id) {
             self.candidate = None;
             return StreamStanding::Followed;
         }
-        self.classify_other(stream_id)
+        self.classify_other(stream_id, is_silent)
     }
 
     #[cold]
-    fn classify_other(&mut self, stream_id: u32) -> StreamStanding {
+    fn classify_other(&mut self, stream_id: u32, is_silent: bool) -> StreamStanding {
         let Some(successor_after) = self.successor_after else { return StreamStanding::Foreign };
-        if self.left.contains(&Some(stream_id)) {
+        // One that was left for the late packets of the one before it is there yet when those end.
+        if self.left.contains(&Some(stream_id)) && !is_silent {
             return StreamStanding::Foreign;
         }
         let count = match self.candidate {

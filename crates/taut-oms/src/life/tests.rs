@@ -446,6 +446,41 @@ fn a_request_that_is_lost_and_answered_late_is_answered_once() {
     assert_eq!((life.answers.lost, life.answers.unanswered()), (0, 0));
 }
 
+#[test]
+fn the_answer_to_a_question_settles_every_request_that_was_lost() {
+    let mut life = Life::new();
+    life.event(OrderEvent::Accepted, 1);
+    life.request(RequestKind::Modify, 20);
+    life.request(RequestKind::Cancel, 0);
+    life.event(OrderEvent::Lost, 0);
+    let mut refused = life.clone();
+    // Its name at the venue is the one that the replacement gave it.
+    let request = RequestId { order: ID, version: 2 };
+    let order_qty = Some(Qty::whole(20));
+    life.apply(&Report { request, order_qty, ..status(OrderState::Working, 0) });
+    assert_eq!((life.order.terms.lots, life.order.version_base()), (Lots(20), 2));
+    assert_eq!((life.answers.replaced, life.answers.lost, life.answers.unanswered()), (1, 1, 0));
+    let order_qty = Some(Qty::whole(LOTS));
+    refused.apply(&Report { order_qty, ..status(OrderState::Working, 0) });
+    assert_eq!((refused.order.lots_open_max(), refused.order.version_base()), (Lots(LOTS), 1));
+    assert_eq!((refused.answers.replaced, refused.answers.unanswered()), (0, 0));
+}
+
+#[test]
+fn an_order_that_the_venue_had_and_does_not_know_any_more_has_vanished() {
+    let mut life = Life::new();
+    let mut never_heard_of = life.clone();
+    life.event(OrderEvent::Accepted, 1);
+    life.request(RequestKind::Modify, 20);
+    for life in [&mut life, &mut never_heard_of] {
+        life.event(OrderEvent::Lost, 0);
+    }
+    let change = life.event(OrderEvent::NotFound, 1);
+    assert_eq!((change.state, change.trouble), (OrderState::Cancelled, Some(Trouble::Vanished)));
+    let change = never_heard_of.event(OrderEvent::NotFound, 1);
+    assert_eq!((change.state, change.trouble), (OrderState::Rejected, None));
+}
+
 /// Whatever comes, in whatever order and with whatever numbers, adds up.
 #[test]
 fn no_report_breaks_the_sums() {

@@ -206,6 +206,28 @@ fn a_restart_is_followed_after_some_packets_and_its_predecessor_never_again() {
     assert_eq!(consumer.arbiter.restarts_and_requests().0, 1);
 }
 
+/// Late packets of the run before can overtake the first ones of the next: then the right one is
+/// left, and nothing comes on the wrong one.
+#[test]
+fn a_stream_that_was_left_is_followed_again_when_the_other_has_fallen_silent() {
+    let mut consumer = Consumer::new(Recovery::Snapshot);
+    let next_run = STREAM + 1;
+    let mut take = |now, stream, sequence| {
+        let arbiter = &mut consumer.arbiter;
+        arbiter.handle_timeout(now);
+        arbiter.handle_packet(now, Line::A, stream, SequenceNumber(sequence), b"x")
+    };
+    let is_taken = |verdict| verdict != Verdict::OtherStream;
+    (1..=3).for_each(|sequence| drop(take(T0, next_run, sequence)));
+    assert!(is_taken(take(T0, next_run, 4)));
+    // It is followed, and then a third one.
+    (1..=3).for_each(|sequence| drop(take(T0, next_run + 1, sequence)));
+    assert!(is_taken(take(T0, next_run + 1, 4)) && !is_taken(take(T0, next_run, 5)));
+    let later = T0 + Nanos::from_secs(2);
+    (6..=8).for_each(|sequence| drop(take(later, next_run, sequence)));
+    assert!(is_taken(take(later, next_run, 9)));
+}
+
 #[test]
 fn a_stream_that_was_configured_has_no_successor_but_by_a_reset() {
     let mut config = config(Recovery::Snapshot);
