@@ -1,10 +1,12 @@
 //! A venue and a fused gateway in one thread on a clock that is turned, to be counted: `valgrind
 //! --tool=callgrind tick_cost COUNT`, twice with different counts; the difference is the market
-//! events' own, from the venue's engine to the strategy's orders and back.
+//! events' own, from the venue's engine to the strategy's orders and back. `tick_cost COUNT
+//! journal` has an order journal.
 #![forbid(unsafe_code)]
 
 use taut_gateway::{FusedClient, Regions, TouchConfig, TouchStrategy};
 use taut_ipc::Segment;
+use taut_journal::{Durability, Journal, Settings};
 use taut_tests::lockstep::{Conditions, Lockstep, START};
 use taut_tests::setup::{synthetic_flow, venue_config};
 use taut_types::{Lots, Nanos};
@@ -22,6 +24,13 @@ fn main() {
     let client = FusedClient::new(TouchStrategy::new(config, START));
     let flow = synthetic_flow(7, EVENTS_HZ);
     let mut pair = Lockstep::open(&venue_config(), flow, Conditions::default(), &regions, client);
+    let folder = tempfile::tempdir().expect("a folder");
+    if std::env::args().nth(2).is_some() {
+        let settings = Settings { durability: Durability::None, ..Settings::default() };
+        let Journal { writer, recovered, .. } =
+            Journal::open(folder.path(), settings).expect("a journal");
+        pair.gateway.resume(writer, &recovered.state).expect("a new journal");
+    }
     for _ in 0..count / EVENTS_PER_STEP {
         pair.step();
     }

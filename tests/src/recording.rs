@@ -102,6 +102,10 @@ impl<C: Client> Client for Recorded<C> {
         self.client.gateway_event(clock, state, now, event);
     }
 
+    fn number_after(&mut self, highest: ClientOrderId) {
+        self.client.number_after(highest);
+    }
+
     fn next_request(&mut self) -> Option<Request> {
         let request = self.client.next_request()?;
         self.asked.push((request.id, request.kind));

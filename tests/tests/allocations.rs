@@ -11,6 +11,7 @@ use taut_gateway::{
     StrategyRunner, TouchStrategy,
 };
 use taut_ipc::Segment;
+use taut_journal::{Durability, Journal, Settings, read};
 use taut_market_data::native::NativeFeed;
 use taut_sys::Clock;
 use taut_tests::live::{Session, clock, hub, run_rounds, touch};
@@ -58,6 +59,23 @@ fn a_fused_gateway_allocates_nothing() {
     let client = FusedClient::new(TouchStrategy::new(touch(), clock.now()));
     let mut session = Session::open(clock, 11, &regions, client);
     assert_eq!(allocations_of_gateway(&mut session), 0);
+}
+
+#[test]
+fn a_gateway_with_a_journal_allocates_nothing() {
+    let segment = Segment::create("allocations-journal", &Regions::LAYOUT).expect("a segment");
+    let regions = Regions::of(&segment).expect("regions");
+    let clock = clock();
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = Settings { durability: Durability::None, ..Settings::default() };
+    let journal = Journal::open(folder.path(), settings).expect("a journal");
+    let client = FusedClient::new(TouchStrategy::new(touch(), clock.now()));
+    let mut session = Session::open(clock, 13, &regions, client);
+    session.gateway.resume(journal.writer, &journal.recovered.state).expect("a new journal");
+    assert_eq!(allocations_of_gateway(&mut session), 0);
+    let found = read(folder.path(), settings.executions_max, &mut |_| ()).expect("its journal");
+    assert!(found.records > 2 * ORDERS, "{} records", found.records);
+    assert_eq!(session.gateway.counters().unjournalled, 0);
 }
 
 /// What a strategy did while it was counted.

@@ -163,6 +163,11 @@ impl Client for Both<'_> {
         self.settle(clock, state);
     }
 
+    fn number_after(&mut self, highest: ClientOrderId) {
+        self.fused.number_after(highest);
+        self.hub.number_after(highest);
+    }
+
     fn next_request(&mut self) -> Option<Request> {
         let of = |request: Request| (request.id, request.kind, request.tag);
         let fused = self.fused.next_request();

@@ -51,6 +51,12 @@ const fn fix(name: &'static str, arguments: &'static [&'static str]) -> HotPath 
 
 const PATHS: &[HotPath] = &[
     path("market event, venue and fused gateway", ["taut-tests", "tick_cost"], &[COUNT], 10_000),
+    path(
+        "the same with an order journal",
+        ["taut-tests", "tick_cost"],
+        &[COUNT, "journal"],
+        10_000,
+    ),
     path("engine, command", ["taut-engine", "order_cost"], &[COUNT], 50_000),
     path("risk, order of 24 checks", ["taut-oms", "risk_cost"], &["check", COUNT], 50_000),
     path("risk, order, fill and end", ["taut-oms", "risk_cost"], &["fill", COUNT], 50_000),

@@ -27,6 +27,9 @@ The project's own tools.
                             there
   cargo xtask fuzz [--seconds N]
                             run every target of fuzz/ for 10 or N seconds (needs cargo-fuzz)
+  cargo xtask soak gateway [--kills N] [--seed N]
+                            kill venue, gateway and strategies 20 or N times while they trade: no
+                            order is lost or doubled, positions agree, nothing is left behind
   cargo xtask soak schedules [N]
                             run 100,000 or N seeded schedules of gateway and venue in a simulated
                             network, from seed 0 on
@@ -71,7 +74,11 @@ fn main() -> ExitCode {
             Ok(count @ 1..) => report("soak", soak::schedules(&root, count)),
             _ => refuse(count, "`soak schedules` takes a number above zero"),
         },
-        ["soak", word, ..] => refuse(word, "`soak` takes `schedules`"),
+        ["soak", "gateway", ref words @ ..] => match soak::Gateway::parse(words) {
+            Ok(soak) => report("soak", soak.run(&root, &target(&root))),
+            Err(word) => refuse(&word, "`soak gateway` takes `--kills N` and `--seed N`"),
+        },
+        ["soak", word, ..] => refuse(word, "`soak` takes `schedules` or `gateway`"),
         [word, ..] => refuse(word, "see the list of tools"),
     }
 }

@@ -107,9 +107,13 @@ impl World {
     }
 
     fn start_venue(&self) -> Process {
+        self.start_venue_with("")
+    }
+
+    fn start_venue_with(&self, more: &str) -> Process {
         let file = self.path("venue.toml");
         let settings = format!(
-            "comp_id = \"VENUE\"\n{}{INSTRUMENTS}[flow]\n\
+            "comp_id = \"VENUE\"\n{more}{}{INSTRUMENTS}[flow]\n\
              commands_per_second = 1000\nlevels = 40\n",
             self.lines()
         );
@@ -117,6 +121,11 @@ impl World {
         let mut venue = Process::start(taut().args(["venue", "--config"]).arg(&file));
         venue.stderr_line("a venue that listens", |line| line.contains("orders at").then_some(()));
         venue
+    }
+
+    /// With its journal, in small segments, beside its file.
+    fn start_journalled(&self) -> Process {
+        self.start_gateway_with("[journal]\nfolder = \"journal\"\nsegment_mb = 1\n")
     }
 
     /// Writes the gateway's settings: two strategies, and what else a test says.
@@ -146,9 +155,13 @@ impl World {
     }
 
     fn start_strategy(&self, name: &str) -> Process {
+        self.start_strategy_with(name, &[])
+    }
+
+    fn start_strategy_with(&self, name: &str, more: &[&str]) -> Process {
         let control = self.control();
         let arguments = ["strategy", "touch", "--gateway", &control, "--as", name, "--rate", "200"];
-        let mut strategy = Process::start(taut().args(arguments));
+        let mut strategy = Process::start(taut().args(arguments).args(more));
         strategy.stderr_line("an attachment", |line| line.contains("attached to").then_some(()));
         strategy
     }
@@ -197,6 +210,19 @@ fn signal(program: &Process, name: &str) {
     let id = program.id().to_string();
     let sent = Command::new("kill").args([name, &id]).status().expect("kill runs");
     assert!(sent.success());
+}
+
+/// What an operator sees of these lines that does not depend on the market or the session.
+fn lasting(lines: &Value) -> Vec<String> {
+    let is_lasting = |key: &&String| !matches!(key.as_str(), "unrealised" | "state");
+    let line = |line: &Value| {
+        let line = line.as_object().expect("an object");
+        let fields = line.keys().filter(is_lasting).map(|key| format!("{key} {}", line[key]));
+        fields.collect::<Vec<_>>().join(", ")
+    };
+    let mut lines: Vec<_> = lines.as_array().expect("lines").iter().map(line).collect();
+    lines.sort();
+    lines
 }
 
 #[test]
@@ -286,6 +312,100 @@ fn strategies_come_and_go_at_a_gateway_that_is_watched_stopped_and_started_again
     assert!(!Path::new(&control).exists(), "the control socket is left");
     interrupt(&venue);
     assert!(venue.finish().status.success());
+}
+
+#[test]
+fn a_gateway_that_is_killed_comes_back_with_its_orders_positions_and_kill_switch() {
+    let world = World::new();
+    // Orders and what was missed are the client's own when it is back.
+    let keeps = "cancel_on_disconnect = false\nreset_on_logon = false\n";
+    let venue = world.start_venue_with(keeps);
+    let mut gateway = world.start_journalled();
+    let is_up = || {
+        let status = world.status();
+        status["order_entry"] == true && status["books_sound"] == true
+    };
+    until("a session and sound books", DEADLINE, is_up);
+    let strategy = world.start_strategy_with("first", &["--rest", "3000000"]);
+    until("resting orders and fills", DEADLINE, || {
+        world.count("fills") > 10 && world.status()["open_orders"].as_u64() > Some(20)
+    });
+    // Nothing moves any more: neither the strategy nor the venue.
+    signal(&strategy, "-STOP");
+    until("an answer to every request", DEADLINE, || world.count("unanswered") == 0);
+    signal(&venue, "-STOP");
+    let seen = || ["orders", "positions"].map(|what| lasting(&world.ask(&[what])));
+    until("quiet", DEADLINE, || seen() == seen());
+    let before = seen();
+    assert!(before.iter().all(|lines| !lines.is_empty()), "{before:?}");
+    gateway.kill();
+
+    // An instrument that becomes another one is not taken for it.
+    let file = world.path("gateway.toml");
+    let settings = std::fs::read_to_string(&file).expect("a file");
+    let other = settings.replacen("symbol = \"ONE\"", "symbol = \"OTHER\"", 1);
+    std::fs::write(&file, other).expect("a file");
+    let refused = run(&["gateway", "--config", file.to_str().expect("a path")]);
+    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stderr));
+    assert!(text(&refused.stderr).contains("[[instruments]] says OTHER"));
+
+    let mut gateway = world.start_journalled();
+    assert_eq!(seen(), before);
+    assert_eq!(world.status()["killed"], false);
+
+    // Killed, it stays so; and it is killed before it has a session.
+    world.ask(&["kill"]);
+    gateway.kill();
+    let mut gateway = world.start_journalled();
+    assert_eq!(seen(), before);
+    assert_eq!(world.status()["killed"], true);
+    world.ask(&["revive"]);
+    gateway.kill();
+    let gateway = world.start_journalled();
+    assert_eq!((world.status()["killed"].clone(), seen()), (Value::Bool(false), before));
+
+    // The venue goes on, and the strategy is told its orders: it ends them itself.
+    signal(&venue, "-CONT");
+    until("a session again", DEADLINE, is_up);
+    signal(&strategy, "-CONT");
+    until("the strategy at the next gateway", DEADLINE, || world.is_attached("first"));
+    world.until_orders("orders with numbers of their own", 20);
+    assert_eq!(world.count("order_rejects"), 0, "a number was used twice");
+    assert_eq!(world.count("foreign_reports"), 0, "a report of an order that is forgotten");
+    interrupt(&strategy);
+    let said = strategy.finish();
+    assert!(said.status.success(), "{}", text(&said.stderr));
+    until("no order is left", DEADLINE, || world.status()["open_orders"] == 0);
+    world.ask(&["stop"]);
+    let said = gateway.finish();
+    assert!(said.status.success(), "{}", text(&said.stderr));
+
+    // Stopped is not killed: the next one may trade.
+    let gateway = world.start_journalled();
+    until("a session of the last one", DEADLINE, is_up);
+    assert_eq!(world.status()["killed"], false);
+    drop((gateway, venue));
+}
+
+#[test]
+fn orders_whose_strategy_does_not_come_back_are_cancelled() {
+    let world = World::new();
+    let venue = world.start_venue_with("cancel_on_disconnect = false\nreset_on_logon = false\n");
+    let mut gateway = world.start_journalled();
+    until("a session", DEADLINE, || world.status()["order_entry"] == true);
+    let strategy = world.start_strategy_with("first", &["--rest", "3000000"]);
+    until("resting orders", DEADLINE, || world.status()["open_orders"].as_u64() > Some(20));
+    // Nothing trades while there is no gateway, which does not hear of the strategy's end.
+    signal(&venue, "-STOP");
+    gateway.kill();
+    drop(strategy);
+    let more = "[journal]\nfolder = \"journal\"\nsegment_mb = 1\nreattach_ms = 1\n";
+    let gateway = world.start_gateway_with(more);
+    signal(&venue, "-CONT");
+    until("cancels of all", DEADLINE, || {
+        world.count("cancels") > 0 && world.status()["open_orders"] == 0
+    });
+    drop((gateway, venue));
 }
 
 #[test]

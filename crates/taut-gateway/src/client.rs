@@ -81,6 +81,10 @@ pub trait Client {
         event: &GatewayEvent,
     );
 
+    /// This order was sent before the gateway was started again, and none of its owner's with a
+    /// higher number: the next one has a higher number.
+    fn number_after(&mut self, highest: ClientOrderId);
+
     /// The next request.
     fn next_request(&mut self) -> Option<Request>;
 

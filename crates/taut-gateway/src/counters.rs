@@ -121,6 +121,8 @@ counters! {
         troubles,
         /// Connections to the order entry that ended unasked.
         disconnects,
+        /// Reports, and requests that left all the same, which the order journal could not take.
+        unjournalled,
         /// Drop copies that were lost because their thread was too far behind.
         drop_copies_lost,
     }

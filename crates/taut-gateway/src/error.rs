@@ -22,6 +22,8 @@ pub enum GatewayError {
     Histograms,
     /// The file of the session's numbers cannot be used: the error number of `errno(3)`.
     Store(i32),
+    /// What the order journal recovered cannot be taken up.
+    Journal(&'static str),
 }
 
 impl fmt::Display for GatewayError {
@@ -35,6 +37,7 @@ impl fmt::Display for GatewayError {
             Self::Store(errno) => {
                 write!(f, "the file of the order session's numbers: error {errno}")
             }
+            Self::Journal(what) => write!(f, "the order journal: {what}"),
         }
     }
 }

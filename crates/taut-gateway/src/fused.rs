@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use taut_market_data::Event;
 use taut_sys::Clock;
-use taut_types::{AccountId, InstrumentId, Nanos};
+use taut_types::{AccountId, ClientOrderId, InstrumentId, Nanos};
 
 use crate::client::{Client, Entry, GatewayState, RequestQueue, Rest};
 use crate::mark::Mark;
@@ -178,6 +178,12 @@ impl<S: Strategy> Client for FusedClient<S> {
             entry.receive_time = now;
             strategy.on_gateway(now, event, entry);
         });
+    }
+
+    fn number_after(&mut self, highest: ClientOrderId) {
+        if Owner::of(highest) == self.queue.owner {
+            self.next_number = highest.number() + 1;
+        }
     }
 
     #[inline]

@@ -3,6 +3,7 @@
 mod counted;
 mod known;
 mod limits;
+mod operator;
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -12,10 +13,10 @@ use taut_io::{
     Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, Operation,
 };
 use taut_market_data::{FeedHandler, FeedRequest, Source};
-use taut_oms::{KillCause, KillScope, KillSwitch, OrderTable, PositionReport, Reference};
+use taut_oms::Reference;
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Address, Clock, DatagramInfo, SysError};
-use taut_types::{AccountId, Instrument, InstrumentId, Lots, Nanos, Price, SequenceNumber};
+use taut_types::{Instrument, InstrumentId, Nanos, Price, SequenceNumber};
 
 use crate::client::Client;
 use crate::config::GatewayConfig;
@@ -23,9 +24,7 @@ use crate::drop_copy::DropCopies;
 use crate::error::GatewayError;
 use crate::feed::{Feed, FeedInput, FeedSockets};
 use crate::market::Market;
-use crate::message::{
-    GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Request, RequestKind, TickStamps,
-};
+use crate::message::{GatewayEvent, OrderUpdate, Request, RequestKind, TickStamps};
 use crate::observer::Observer;
 use crate::order_entry::OrderSession;
 use crate::regions::{Recorders, Regions};
@@ -344,69 +343,6 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         self.core.orders.reports_mut().set_drop_copies(copies);
     }
 
-    /// Asks the venue to end the order session.
-    ///
-    /// # Errors
-    /// When it cannot be asked.
-    pub fn logout(&mut self) -> Result<(), GatewayError> {
-        self.core.orders.logout(self.events.io(), &self.core.clock);
-        Ok(())
-    }
-
-    /// Lets no new order of this scope pass until [`Gateway::revive`], and cancels those that are
-    /// open. Whether that is new.
-    ///
-    /// # Errors
-    /// When they cannot be cancelled.
-    pub fn kill(&mut self, scope: KillScope, cause: KillCause) -> Result<bool, GatewayError> {
-        let is_new = self.core.orders.kill_switch_mut().kill(scope, cause);
-        self.cancel_what_was_killed()?;
-        Ok(is_new)
-    }
-
-    /// Lets new orders of this scope pass again; whether they did not.
-    pub fn revive(&mut self, scope: KillScope) -> bool {
-        self.core.orders.kill_switch_mut().revive(scope)
-    }
-
-    /// What is killed, and by what.
-    #[must_use]
-    pub fn kill_switch(&self) -> &KillSwitch {
-        self.core.orders.kill_switch()
-    }
-
-    fn cancel_what_was_killed(&mut self) -> Result<(), GatewayError> {
-        while let Some(scope) = self.core.orders.kill_switch_mut().poll_killed() {
-            self.cancel_all(&scope.into())?;
-        }
-        Ok(())
-    }
-
-    /// What was killed and is open yet is cancelled: there was no session, or the venue refused.
-    #[cold]
-    fn cancel_what_stayed_killed(&mut self) -> Result<(), GatewayError> {
-        let scopes: Vec<KillScope> = self.kill_switch().latched().map(|it| it.scope).collect();
-        scopes.into_iter().try_for_each(|scope| self.cancel_all(&scope.into()))
-    }
-
-    /// Cancels the open orders that the filter means.
-    ///
-    /// # Errors
-    /// When they cannot be cancelled.
-    pub fn cancel_all(&mut self, filter: &OrderFilter) -> Result<(), GatewayError> {
-        let Core { orders, clock, updates, .. } = &mut self.core;
-        orders.cancel_all(self.events.io(), clock, filter, updates);
-        let now = self.core.clock.now();
-        self.core.tell_updates(now);
-        Ok(())
-    }
-
-    /// Shows every order that is not over.
-    pub fn visit_orders(&self, visit: impl FnMut(&OpenOrder)) {
-        let mut visit = visit;
-        self.core.orders.open_orders().for_each(|order| visit(&order));
-    }
-
     /// Whether the order session ended in good order.
     #[must_use]
     pub const fn is_logged_out(&self) -> bool {
@@ -469,23 +405,6 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     #[must_use]
     pub const fn observer(&self) -> &O {
         &self.core.observer
-    }
-
-    /// What account 0 holds in an instrument: bought less sold.
-    #[must_use]
-    pub fn position(&self, instrument: InstrumentId) -> Lots {
-        self.core.orders.risk().position(instrument, AccountId(0))
-    }
-
-    /// What every strategy holds, with its profit.
-    pub fn positions(&self) -> impl Iterator<Item = PositionReport> {
-        self.core.orders.positions()
-    }
-
-    /// Every order that is remembered, to look at.
-    #[must_use]
-    pub const fn order_table(&self) -> &OrderTable {
-        self.core.orders.table()
     }
 }
 

@@ -10,7 +10,7 @@ use taut_lat::StageOffsets;
 use taut_market_data::{Event, EventKind, Soundness};
 use taut_ring::{Policy, RingError, broadcast};
 use taut_sys::{Clock, Doorbell, accept_remote_barriers};
-use taut_types::Nanos;
+use taut_types::{ClientOrderId, Nanos};
 
 #[cfg(doc)]
 use crate::StrategyRunner;
@@ -256,6 +256,10 @@ impl Client for Hub<'_> {
             slot.push(event.pack(now, position).as_slice());
             slot.wake();
         }
+    }
+
+    fn number_after(&mut self, highest: ClientOrderId) {
+        self.numbers.insert(Owner::of(highest), highest.number() + 1);
     }
 
     #[inline]

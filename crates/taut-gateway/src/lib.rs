@@ -29,6 +29,7 @@ mod gateway;
 mod gateways;
 mod hub;
 mod info;
+mod journal;
 mod link;
 mod mark;
 mod market;

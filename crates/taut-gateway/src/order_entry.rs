@@ -5,6 +5,7 @@ mod cancels;
 mod connection;
 mod logon;
 mod reconcile;
+mod recovery;
 mod store;
 mod waiting;
 
@@ -14,6 +15,7 @@ use taut_fix::{
 };
 use taut_fix_engine::BackOff;
 use taut_io::{Handle, Io, IoError, Kernel};
+use taut_journal::Entry;
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{
     KillSwitch, Modify, Order, OrderState, OrderTable, Permit, PositionKey, PositionReport,
@@ -27,6 +29,7 @@ use taut_types::{
 
 use crate::accounts::Accounts;
 use crate::config::SessionSettings;
+use crate::journal::OrderJournal;
 use crate::message::{
     OpenOrder, OrderFilter, OrderUpdate, Position, Refusal, Request, RequestKind, UpdateKind,
 };
@@ -102,6 +105,7 @@ pub(crate) struct OrderSession {
     accounts: Accounts,
     waiting_cancels: WaitingCancels,
     reports: Reports,
+    journal: OrderJournal,
     reconcile: Reconcile,
     risk_rejects: u64,
     refused: u64,
@@ -189,7 +193,7 @@ impl OrderSession {
     /// Whether orders can be sent.
     #[inline]
     pub(crate) fn is_active(&self) -> bool {
-        self.phase == Phase::Up && self.link.session().is_active()
+        self.phase == Phase::Up && self.link.session().is_active() && !self.is_leaving
     }
 
     /// Whether the session ended because we asked for it.
@@ -295,9 +299,10 @@ impl OrderSession {
         let taken = clock.now();
         mark(&mut offsets, Stage::ToGateway, origin, taken);
 
-        let prepared = match self.prepare(clock, taken, request.id, order, reference, false) {
+        let named = (request.id, request.tag);
+        let prepared = match self.prepare(clock, taken, named, order, reference, false) {
             Ok(Some(prepared)) => Ok(prepared),
-            Ok(None) => self.prepare_behind_cancels(io, clock, request.id, order),
+            Ok(None) => self.prepare_behind_cancels(io, clock, named, order),
             Err(refusal) => Err(refusal),
         };
         let Prepared { checked, encoded } = match prepared {
@@ -344,18 +349,18 @@ impl OrderSession {
         let id = ClientOrderId::of(id.user(), id.strategy(), id.number() + 1);
         let terms = OrderTerms { price, ..terms };
         // Whether it could leave is of no interest.
-        let _ = self.prepare(clock, clock.now(), id, &terms, reference, true);
+        let _ = self.prepare(clock, clock.now(), (id, 0), &terms, reference, true);
     }
 
-    /// Checks an order and leaves its message in the outbox; nothing when own orders must be
-    /// cancelled first. A rehearsal leaves nothing there and counts nothing; it is this very code
-    /// that it keeps in the caches, so there is one copy.
+    /// Checks an order, writes it down and leaves its message in the outbox; nothing when own
+    /// orders must be cancelled first. A rehearsal leaves nothing there and counts nothing; it is
+    /// this very code that it keeps in the caches, so there is one copy.
     #[inline(never)]
     fn prepare(
         &mut self,
         clock: &Clock,
         taken: Nanos,
-        id: ClientOrderId,
+        (id, tag): (ClientOrderId, u32),
         order: &OrderTerms,
         reference: Reference,
         is_rehearsal: bool,
@@ -364,7 +369,7 @@ impl OrderSession {
         if permit == Permit::CancelOwnThenSend && !is_rehearsal {
             return Ok(None);
         }
-        self.leave_message(clock, id, order, is_rehearsal).map(Some)
+        self.leave_message(clock, (id, tag), order, is_rehearsal).map(Some)
     }
 
     /// Leaves the message of an order that was checked in the outbox.
@@ -372,18 +377,24 @@ impl OrderSession {
     fn leave_message(
         &mut self,
         clock: &Clock,
-        id: ClientOrderId,
+        (id, tag): (ClientOrderId, u32),
         order: &OrderTerms,
         is_rehearsal: bool,
     ) -> Result<Prepared, Refusal> {
         let checked = clock.now();
         let now = at(clock, checked);
+        let entry = || Entry::Create { order: id, tag, terms: *order };
+        if !is_rehearsal && let Err(refusal) = self.journal.admit(now.utc, id, entry) {
+            self.risk.ended(id, order, order.lots);
+            return Err(refusal);
+        }
         let is_left = match self.message(RequestId::create(id), order, now) {
             Ok(message) => self.encode_or_rehearse(now, &message, is_rehearsal),
             Err(_) => false,
         };
         if !is_left {
             if !is_rehearsal {
+                self.never_left(now, RequestId::create(id));
                 self.risk.ended(id, order, order.lots);
             }
             return Err(Refusal::NotConnected);
@@ -494,8 +505,13 @@ impl OrderSession {
         };
         let orig_cl_ord_id = cl_ord_id(base);
         let sent = self.make_way(io, clock, (target, &terms), permit).and_then(|()| {
-            let request = OrderCancelReplaceRequest { orig_cl_ord_id, order: message };
-            if self.encode(now, &request) { Ok(()) } else { Err(Refusal::NotConnected) }
+            self.journal.admit(now.utc, target, || Entry::Modify { request, price, lots })?;
+            let message = OrderCancelReplaceRequest { orig_cl_ord_id, order: message };
+            if self.encode(now, &message) {
+                return Ok(());
+            }
+            self.never_left(now, request);
+            Err(Refusal::NotConnected)
         });
         if let Err(refusal) = sent {
             let more = Lots(modify.lots_left.0.saturating_sub(modify.lots_counted.0).max(0));
@@ -545,17 +561,30 @@ impl OrderSession {
             qty: instrument.qty(order.terms.lots).unwrap_or_default(),
             transact_time: now.utc,
         };
-        if is_on && let Err(due) = self.risk.check_cancel(now.mono, target, order.terms.account) {
+        if !is_on {
+            return Some(self.refuse_known(target, Refusal::NotWorking));
+        }
+        if let Err(due) = self.risk.check_cancel(now.mono, target, order.terms.account) {
             self.waiting_cancels.push(target, due);
             return None;
         }
-        if !is_on || !self.encode(now, &message) {
+        if let Err(refusal) = self.journal.admit(now.utc, target, || Entry::Cancel { request }) {
+            return Some(self.refuse_known(target, refusal));
+        }
+        if !self.encode(now, &message) {
+            self.never_left(now, request);
             return Some(self.refuse_known(target, Refusal::NotWorking));
         }
         self.write(io);
         self.link.clear_unsent();
         self.table.cancel(request, self.last_sequence(), now.mono);
         None
+    }
+
+    /// A request that was written down could not be sent.
+    #[cold]
+    fn never_left(&mut self, now: Now, request: RequestId) {
+        self.journal.note(now.utc, || Entry::Rejected { request, reason: 0 });
     }
 
     fn refuse(&mut self, id: ClientOrderId, terms: &OrderTerms, refusal: Refusal) -> OrderUpdate {
@@ -624,12 +653,13 @@ impl OrderSession {
 
     /// The orders, and who is told of them.
     fn books<'a, 'm>(
-        (table, risk, positions, instruments): Held<'a>,
+        (table, risk, positions, instruments, journal): Held<'a>,
         recorders: Option<&'a mut Recorders<'m>>,
         updates: &'a mut Vec<OrderUpdate>,
-        now: Nanos,
+        now: Now,
     ) -> Books<'a, 'm> {
-        Books { table, risk, positions, instruments, recorders, updates, now }
+        let Now { mono, utc } = now;
+        Books { table, risk, positions, instruments, journal, recorders, updates, now: mono, utc }
     }
 }
 
@@ -640,7 +670,8 @@ struct Prepared {
 }
 
 /// What a report may change, and what it is read by.
-type Held<'a> = (&'a mut OrderTable, &'a mut Risk, &'a mut Positions, &'a [Instrument]);
+type Held<'a> =
+    (&'a mut OrderTable, &'a mut Risk, &'a mut Positions, &'a [Instrument], &'a mut OrderJournal);
 
 /// The text of a request.
 fn cl_ord_id(request: RequestId) -> ShortText {

@@ -11,6 +11,7 @@ use taut_types::{Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
 
 use crate::accounts::Accounts;
 use crate::drop_copy::{DropCopies, Origin};
+use crate::journal::OrderJournal;
 use crate::message::{OrderUpdate, UpdateKind, asked_of};
 use crate::regions::Recorders;
 use meaning::meaning;
@@ -24,10 +25,13 @@ pub(crate) struct Books<'a, 'm> {
     pub(crate) risk: &'a mut Risk,
     pub(crate) positions: &'a mut Positions,
     pub(crate) instruments: &'a [Instrument],
+    pub(crate) journal: &'a mut OrderJournal,
     pub(crate) recorders: Option<&'a mut Recorders<'m>>,
     pub(crate) updates: &'a mut Vec<OrderUpdate>,
     /// When the report was received.
     pub(crate) now: Nanos,
+    /// The same in UTC.
+    pub(crate) utc: Nanos,
 }
 
 /// What a report asks for in turn.
@@ -113,6 +117,14 @@ impl Reports {
         self.statuses += u64::from(is_answer);
         let Some((request, lot)) = named.and_then(|named| Some((named, lot_of(books, named)?)))
         else {
+            let is_known = |named: &RequestId| {
+                is_resend && !is_trade(meaning.event) || books.table.knows(named.order, &exec_id)
+            };
+            if named.as_ref().is_some_and(is_known) {
+                // Of an order that was over before the gateway was started again.
+                self.repeated += 1;
+                return Outcome::default();
+            }
             // That there are no orders is an answer, too.
             let is_nothing = meaning.told == Some(OrderState::Rejected)
                 && report.mass_status.is_some_and(|mass| mass.total.unwrap_or(0) == 0);
@@ -257,6 +269,8 @@ impl Reports {
             recorders.round_trip.record(books.now.since(answered.sent_at).0.unsigned_abs());
         }
         if let Some(order) = books.table.get(change.id) {
+            let venue_id = origin.order_id.as_ref().map_or(&b""[..], LongText::as_bytes);
+            books.journal.heard(books.utc, order, (report, venue_id), &change);
             for fill in change.fills.iter().flatten() {
                 let (price, lots) = (fill.price, fill.lots);
                 let kind = match fill.is_correction {
@@ -390,6 +404,12 @@ pub(crate) fn update(order: &Order, kind: UpdateKind, exchange_time: Nanos) -> O
         lots_asked,
         exchange_time,
     }
+}
+
+/// Whether something traded, or did not after all.
+const fn is_trade(event: Option<OrderEvent>) -> bool {
+    use OrderEvent as E;
+    matches!(event, Some(E::Traded | E::TradeCancelled | E::TradeCorrected))
 }
 
 /// The request of ours with this ClOrdID.

@@ -2,12 +2,16 @@
 
 use core::fmt;
 
+use taut_oms::{Amount, Position, PositionKey, Trade};
 use taut_types::{
-    AccountId, ClientOrderId, InstrumentId, Lots, OrderTerms, Price, RequestId, Side, StrategyId,
-    UserId,
+    AccountId, ClientOrderId, InstrumentId, Lots, OrderTerms, Price, RequestId, Side,
 };
 
 const NAME_BYTES: usize = 39;
+
+/// A journal knows no instrument: its positions are counted for lots of 1, whose quantity at 1e-9
+/// this is. [`Position::rescaled`] gives them for the lots that they are.
+pub const LOT_VALUE: i64 = 1_000_000_000;
 
 /// A name that the venue gave: of an execution (ExecID) or an order (OrderID). Whole up to 39
 /// bytes, as much as a UUID needs; of a longer one the last 39 are kept, which is where ids that
@@ -59,29 +63,6 @@ impl fmt::Debug for VenueId {
     }
 }
 
-/// Whose position, and in what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PositionKey {
-    /// The user.
-    pub user: UserId,
-    /// The strategy of the user.
-    pub strategy: StrategyId,
-    /// The account.
-    pub account: AccountId,
-    /// The instrument.
-    pub instrument: InstrumentId,
-}
-
-/// A position.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Position {
-    /// Bought less sold.
-    pub lots: Lots,
-    /// What was paid for it less what was received: price times lots at 1e-9. The profit at a mark
-    /// is mark times lots less this, exactly.
-    pub paid: i128,
-}
-
 /// A trade of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fill {
@@ -112,6 +93,12 @@ impl Fill {
             instrument: self.instrument,
         }
     }
+
+    /// What it does to that position.
+    #[must_use]
+    pub const fn trade(&self) -> Trade {
+        Trade { side: self.side, lots: self.lots, price: self.price, fee: Amount::ZERO }
+    }
 }
 
 /// What a request that has no answer yet asks for.
@@ -128,7 +115,7 @@ pub enum Asked {
     Cancel,
 }
 
-/// An open order as it stands in a checkpoint, without the requests under way.
+/// An open order as it stands, without the requests under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderRecord {
     /// Its id.
@@ -143,6 +130,8 @@ pub struct OrderRecord {
     pub version_accepted: u16,
     /// What traded of it.
     pub lots_filled: Lots,
+    /// Price times lots of that.
+    pub worth: i128,
     /// The venue's name of it, once it is known.
     pub venue_id: VenueId,
 }
@@ -208,7 +197,8 @@ pub enum Entry {
         /// Why, in the caller's numbers.
         reason: u32,
     },
-    /// A position is this from now on: carried in, repaired, or rolled at the end of the day.
+    /// A position is this from now on: carried in, repaired, or rolled at the end of the day. Its
+    /// amounts are for lots of 1, here as in [`State`](crate::State).
     Position(PositionKey, Position),
     /// The kill switch was thrown or released for a scope.
     KillSwitch {
@@ -220,16 +210,18 @@ pub enum Entry {
     },
     /// The owner of this order has used all numbers up to the order's.
     HighestNumber(ClientOrderId),
-    /// Checkpoint only: an open order.
+    /// An open order is this, and has no request under way but those that follow: in a checkpoint,
+    /// and when the venue restates it or opens one again that was over.
     OpenOrder(OrderRecord),
-    /// Checkpoint only: a request of an open order that has no answer.
+    /// A request of an open order that has no answer.
     Unanswered {
         /// Which request of which order.
         request: RequestId,
         /// What it asks for.
         asked: Asked,
     },
-    /// Checkpoint only: a trade that positions and orders count already, for its name.
+    /// A trade that positions and orders count already, for its name: in a checkpoint, and when an
+    /// earlier one counts differently from now on.
     Execution(Fill),
     /// Checkpoint only: its end.
     CheckpointEnd {

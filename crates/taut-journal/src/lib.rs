@@ -70,7 +70,7 @@ mod settings;
 mod state;
 mod writer;
 
-pub use entry::{Asked, Entry, Fill, OrderRecord, Position, PositionKey, VenueId};
+pub use entry::{Asked, Entry, Fill, LOT_VALUE, OrderRecord, VenueId};
 pub use error::{Damage, JournalError, What, segment_name};
 pub use housekeeper::{Housekeeper, Turn};
 pub use journal::Journal;

@@ -9,9 +9,9 @@
 //! | 6, 35 | filled, execution | order; key; price; lots; name |
 //! | 8, 12 | expired, highest number | order |
 //! | 9 | rejected | order; version and (bits 32..) reason |
-//! | 10 | position | key; lots; paid, low; paid, high |
+//! | 10 | position | key; lots; bought; sold; cost, realised, fees (each low, high) |
 //! | 11 | kill switch | word; 1 when latched |
-//! | 33 | open order | order; tag, versions (bits 32.. sent, 48.. accepted); filled; terms; name |
+//! | 33 | open order | order; tag, versions (bits 32.., 48..); filled; worth (2); terms; name |
 //! | 34 | unanswered | order; version and (bit 16) whether it is a modify; price; lots |
 //! | 36 | end of the checkpoint | as of |
 //!
@@ -20,23 +20,23 @@
 //! (4); of a position instrument (32), account, strategy, user (8 each). Name: its length in the
 //! first byte, then its bytes. What a kind has no use for is 0; anything else is not that entry.
 
+use taut_oms::{Position, PositionKey};
 use taut_types::{
     AccountId, ClientOrderId, InstrumentId, Lots, OrderFlags, OrderTerms, OrderType, Price,
     RequestId, Side, StrategyId, TimeInForce, UserId,
 };
 
-use crate::entry::{Asked, Entry, Fill, OrderRecord, Position, PositionKey, VenueId};
+use crate::entry::{Asked, Entry, Fill, OrderRecord, VenueId};
 
 /// The longest payload.
-pub const PAYLOAD_WORDS_MAX: usize = 13;
+pub const PAYLOAD_WORDS_MAX: usize = 15;
 const TERMS_WORDS: usize = 5;
 const NAME_WORDS: usize = 5;
 
 /// Changes when the table above does: FNV-1a of what it says.
 pub const SCHEMA: u64 = {
-    let text =
-        b"1:o,t,T 2:o,v,p,l 3:o,v 4:o,v,N 5:o,v,p,l 6:o,k,p,l,N 7:o,v 8:o 9:o,vr 10:K,l,p,p \
-        11:w,b 12:o 33:o,tvv,f,T,N 34:o,vm,p,l 35:o,k,p,l,N 36:s";
+    let text = b"1:o,t,T 2:o,v,p,l 3:o,v 4:o,v,N 5:o,v,p,l 6:o,k,p,l,N 7:o,v 8:o 9:o,vr \
+        10:K,l,b,s,c,c,r,r,f,f 11:w,b 12:o 33:o,tvv,f,w,w,T,N 34:o,vm,p,l 35:o,k,p,l,N 36:s";
     let (mut hash, mut at) = (0xcbf2_9ce4_8422_2325_u64, 0);
     while let Some((_, rest)) = text.split_at_checked(at) {
         let Some(byte) = rest.first() else { break };
@@ -163,9 +163,10 @@ impl Entry {
                 Self::Rejected { request: RequestId { order, version }, reason }
             }
             10 => {
-                let (key, lots) = (from.position_key()?, from.lots()?);
-                let paid = u128::from(from.word()?) | u128::from(from.word()?) << 64;
-                Self::Position(key, Position { lots, paid: paid.cast_signed() })
+                let key = from.position_key()?;
+                let lots = [from.lots()?.0, from.lots()?.0, from.lots()?.0];
+                let amounts = [from.wide()?, from.wide()?, from.wide()?];
+                Self::Position(key, Position::from_numbers(lots, amounts))
             }
             11 => Self::KillSwitch { word: from.word()?, is_latched: from.flag()? },
             12 => Self::HighestNumber(from.id()?),
@@ -212,6 +213,12 @@ impl Cursor<'_> {
     #[inline(always)]
     fn signed(&mut self, word: i64) {
         self.word(word.cast_unsigned());
+    }
+
+    fn wide(&mut self, number: i128) {
+        let number = number.cast_unsigned();
+        self.word(number as u64);
+        self.word((number >> 64) as u64);
     }
 
     #[inline(always)]
@@ -267,10 +274,9 @@ impl Cursor<'_> {
     fn position(&mut self, key: &PositionKey, position: &Position) {
         let ids = [key.account.0, key.strategy.0, key.user.0].map(u64::from);
         self.word(u64::from(key.instrument.0) | ids[0] << 32 | ids[1] << 40 | ids[2] << 48);
-        self.signed(position.lots.0);
-        let paid = position.paid.cast_unsigned();
-        self.word(paid as u64);
-        self.word((paid >> 64) as u64);
+        let (lots, amounts) = position.to_numbers();
+        lots.into_iter().for_each(|lots| self.signed(lots));
+        amounts.into_iter().for_each(|amount| self.wide(amount));
     }
 
     fn order(&mut self, order: &OrderRecord) {
@@ -278,6 +284,7 @@ impl Cursor<'_> {
         let versions = u64::from(order.version_sent) | u64::from(order.version_accepted) << 16;
         self.word(u64::from(order.tag) | versions << 32);
         self.signed(order.lots_filled.0);
+        self.wide(order.worth);
         self.terms(&order.terms);
         self.name(&order.venue_id);
     }
@@ -296,6 +303,11 @@ impl Words<'_> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;
         Some(*first)
+    }
+
+    fn wide(&mut self) -> Option<i128> {
+        let number = u128::from(self.word()?) | u128::from(self.word()?) << 64;
+        Some(number.cast_signed())
     }
 
     fn flag(&mut self) -> Option<bool> {
@@ -381,17 +393,18 @@ impl Words<'_> {
     fn order(&mut self) -> Option<OrderRecord> {
         let order = self.id()?;
         let word = self.word()?;
-        let lots_filled = self.lots()?;
+        let (lots_filled, worth) = (self.lots()?, self.wide()?);
         Some(OrderRecord {
             order,
             tag: word as u32,
             version_sent: (word >> 32) as u16,
             version_accepted: (word >> 48) as u16,
             lots_filled,
+            worth,
             terms: self.terms()?,
             venue_id: self.name()?,
         })
     }
 }
 
-const _: () = assert!(3 + TERMS_WORDS + NAME_WORDS <= PAYLOAD_WORDS_MAX);
+const _: () = assert!(5 + TERMS_WORDS + NAME_WORDS <= PAYLOAD_WORDS_MAX);

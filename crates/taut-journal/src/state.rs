@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use taut_oms::{Position, PositionKey};
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, RequestId};
 
-use crate::entry::{Asked, Entry, Fill, OrderRecord, Position, PositionKey};
+use crate::entry::{Asked, Entry, Fill, LOT_VALUE, OrderRecord};
 
 /// A request that has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,7 @@ impl OpenOrder {
 pub struct State {
     /// Orders that may trade.
     pub orders: BTreeMap<ClientOrderId, OpenOrder>,
-    /// What every owner has, flat positions included.
+    /// What every owner has, flat positions included, with amounts for lots of 1.
     pub positions: BTreeMap<PositionKey, Position>,
     /// The order of each user and strategy that has the highest number, by the upper 16 bits of the
     /// id.
@@ -97,6 +98,7 @@ impl State {
                     version_sent: 1,
                     version_accepted: 0,
                     lots_filled: Lots::ZERO,
+                    worth: 0,
                     venue_id: crate::entry::VenueId::NONE,
                 };
                 self.orders.insert(order, OpenOrder { order: record, unanswered: Vec::new() });
@@ -196,14 +198,12 @@ impl State {
     }
 
     fn filled(&mut self, fill: &Fill, executions_max: usize) {
-        let signed = i128::from(fill.side.sign()) * i128::from(fill.lots.0);
-        let position = self.positions.entry(fill.key()).or_default();
-        let lots = fill.side.sign().saturating_mul(fill.lots.0);
-        position.lots = Lots(position.lots.0.saturating_add(lots));
-        position.paid = position.paid.saturating_add(signed * i128::from(fill.price.0));
+        self.positions.entry(fill.key()).or_default().count(&fill.trade(), LOT_VALUE);
         if let Some(open) = self.orders.get_mut(&fill.order) {
             let filled = open.order.lots_filled.0.saturating_add(fill.lots.0);
             open.order.lots_filled = Lots(filled);
+            let worth = i128::from(fill.price.0) * i128::from(fill.lots.0);
+            open.order.worth = open.order.worth.saturating_add(worth);
             self.close_if_done(fill.order);
         }
         self.remember(fill, executions_max);
@@ -230,6 +230,6 @@ impl State {
     pub fn account_lots(&self, account: AccountId, instrument: InstrumentId) -> Lots {
         let of = |key: &PositionKey| key.account == account && key.instrument == instrument;
         let held = self.positions.iter().filter(|(key, _)| of(key));
-        Lots(held.fold(0, |sum, (_, position)| sum.saturating_add(position.lots.0)))
+        Lots(held.fold(0, |sum, (_, position)| sum.saturating_add(position.lots().0)))
     }
 }

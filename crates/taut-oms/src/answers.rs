@@ -1,5 +1,7 @@
 //! Every request and every answer, counted once.
 
+use crate::report::RequestKind;
+
 /// What was asked and answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
@@ -30,6 +32,15 @@ pub struct Answers {
 }
 
 impl Answers {
+    /// How many requests of a kind were sent.
+    pub(crate) const fn sent(&mut self, kind: RequestKind) -> &mut u64 {
+        match kind {
+            RequestKind::Create => &mut self.orders,
+            RequestKind::Modify => &mut self.modify_requests,
+            RequestKind::Cancel => &mut self.cancel_requests,
+        }
+    }
+
     /// Requests whose answers are waited for.
     #[must_use]
     pub const fn unanswered(&self) -> u64 {

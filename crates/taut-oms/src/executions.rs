@@ -57,6 +57,15 @@ impl Executions {
         Some(self.numbered(named.root).unwrap_or(named))
     }
 
+    /// Keeps an execution out of a journal; of one that was kept before, this is how it counts now.
+    pub fn restore(&mut self, order: ClientOrderId, id: ExecId, traded: Traded, price: Price) {
+        let place = self.place(order, &id);
+        match place.and_then(|place| self.ring[place].as_mut()) {
+            Some(held) => (held.traded, held.price) = (traded, price),
+            None => self.insert(order, id, traded, price),
+        }
+    }
+
     /// Keeps an execution.
     pub fn insert(&mut self, order: ClientOrderId, id: ExecId, traded: Traded, price: Price) {
         let root = self.count;

@@ -95,6 +95,45 @@ impl Order {
         }
     }
 
+    /// An order out of a journal: `filled` lots of it traded, for `worth` price times lots. While
+    /// no version of it was accepted, nobody knows what became of it.
+    #[must_use]
+    pub fn recovered(
+        id: ClientOrderId,
+        terms: &OrderTerms,
+        tag: u32,
+        (version_sent, version_accepted): (u16, u16),
+        (filled, worth): (Lots, i128),
+    ) -> Self {
+        let mut order = Self::new(id, terms, tag, 0, Nanos::ZERO);
+        (order.version_sent, order.version_accepted) = (version_sent, version_accepted);
+        order.traded = Traded::lots(filled);
+        (order.told, order.notional) = (order.traded, worth);
+        match &mut order.requests {
+            [create, ..] if version_accepted > 0 => *create = None,
+            requests => requests.iter_mut().flatten().for_each(|request| request.is_lost = true),
+        }
+        order.state = if version_accepted > 0 { OrderState::Working } else { OrderState::Unknown };
+        order
+    }
+
+    /// The same order with a request that has no answer: nobody knows what became of it.
+    #[must_use]
+    pub fn with_lost(mut self, version: u16, kind: RequestKind, price: Price, lots: Lots) -> Self {
+        let (sequence, sent_at, is_lost) = (0, Nanos::ZERO, true);
+        let request = Pending { version, kind, is_lost, sequence, sent_at, price, lots };
+        // The oldest of more than there is room for makes room.
+        let _ = self.keep(request);
+        self.state = OrderState::Unknown;
+        self
+    }
+
+    /// Price times lots of what traded.
+    #[must_use]
+    pub const fn worth(&self) -> i128 {
+        self.notional
+    }
+
     /// What may still trade.
     #[must_use]
     pub fn lots_open(&self) -> Lots {

@@ -130,6 +130,15 @@ impl Positions {
         Ok(difference)
     }
 
+    /// Takes a position up as it stands: out of a journal.
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn restore(&mut self, key: PositionKey, position: Position) -> Result<(), PositionError> {
+        *self.position_mut(key)? = position;
+        Ok(())
+    }
+
     /// A new day: bought, sold, realised and fees count from 0. Positions are carried at the
     /// instrument's settlement price, or at their average where there is none. `closed` gets each
     /// position of the old day as it was, settled.

@@ -6,6 +6,7 @@ use core::fmt;
 use taut_types::{ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Price, RequestId, Side};
 
 use crate::answers::Answers;
+use crate::exec_id::ExecId;
 use crate::executions::Executions;
 use crate::hash_index::HashIndex;
 use crate::life;
@@ -13,6 +14,7 @@ use crate::links::List;
 use crate::order::{Order, Pending};
 use crate::report::{Change, Report, RequestKind};
 use crate::risk::best_own;
+use crate::traded::Traded;
 
 /// Executions that are remembered for each order that there is room for.
 const EXECUTIONS_PER_ORDER: usize = 2;
@@ -120,12 +122,11 @@ impl OrderTable {
         sequence: u64,
         now: Nanos,
     ) -> Result<(), TableError> {
-        self.adopt(Order::new(id, terms, tag, sequence, now))?;
-        self.answers.orders += 1;
-        Ok(())
+        self.adopt(Order::new(id, terms, tag, sequence, now))
     }
 
-    /// Takes an order up as it stands: out of a journal.
+    /// Takes an order up as it stands: out of a journal. Its requests count as sent, and those
+    /// whose answers are not waited for as lost.
     ///
     /// # Errors
     /// [`TableError::Full`].
@@ -134,6 +135,10 @@ impl OrderTable {
             return Err(TableError::Full);
         }
         let place = self.make_room().ok_or(TableError::Full)?;
+        for request in order.pending() {
+            *self.answers.sent(request.kind) += 1;
+            self.answers.lost += u64::from(request.is_lost);
+        }
         self.slots[place] = Some(order);
         self.index.insert(mixed(order.id), place);
         let highest = &mut self.highest[usize::from(order.id.strategy().0)];
@@ -224,12 +229,7 @@ impl OrderTable {
         let pending = Pending { version, kind, is_lost: false, sequence, sent_at, price, lots };
         if order.keep(pending) {
             order.version_sent = version;
-            let count = match kind {
-                RequestKind::Create => &mut self.answers.orders,
-                RequestKind::Modify => &mut self.answers.modify_requests,
-                RequestKind::Cancel => &mut self.answers.cancel_requests,
-            };
-            *count += 1;
+            *self.answers.sent(kind) += 1;
             self.sort_in(place);
         }
     }
@@ -248,6 +248,24 @@ impl OrderTable {
         }
         self.sort_in(place);
         Ok(change)
+    }
+
+    /// Takes up an execution that counts already: out of a journal. It is known when it is told
+    /// again, also when its order is forgotten.
+    pub fn restore_execution(
+        &mut self,
+        order: ClientOrderId,
+        exec_id: ExecId,
+        lots: Lots,
+        price: Price,
+    ) {
+        self.executions.restore(order, exec_id, Traded::lots(lots), price);
+    }
+
+    /// Whether this execution of an order was told before.
+    #[must_use]
+    pub fn knows(&self, order: ClientOrderId, exec_id: &ExecId) -> bool {
+        !exec_id.is_none() && self.executions.contains(order, exec_id)
     }
 
     /// Marks an order as one that somebody should look at; whether it was none before.

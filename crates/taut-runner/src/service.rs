@@ -5,8 +5,9 @@
 //!
 //! The process has two threads. The gateway's own does nothing but trade; the other one listens to
 //! the control socket, anchors the clock and hears signals, and asks the first between two rounds
-//! of its housekeeping. A strategy that attaches is handed the market's shared memory and rings of
-//! its own; the connection says when it is gone.
+//! of its housekeeping. Where there is an order journal, a third one makes its segments. A strategy
+//! that attaches is handed the market's shared memory and rings of its own; the connection says
+//! when it is gone.
 
 mod attach;
 mod check;
@@ -16,6 +17,7 @@ mod explain;
 mod feed_backup;
 mod file;
 mod gateway;
+mod journal;
 mod limits;
 mod listener;
 mod money;
@@ -35,6 +37,7 @@ pub use drop_copy::DropCopyKeys;
 pub use feed_backup::FeedBackupKeys;
 pub use file::{GATEWAY_SAMPLE, GatewayFile, SessionKeys, StrategySettings};
 pub use gateway::serve;
+pub use journal::{JournalDurability, JournalKeys};
 pub use limits::{
     AccountLimitKeys, AccountSettings, GatewayRisk, SelfMatchMode, SymbolRule, Throttle,
     UserLimitKeys, UserSettings,

@@ -116,6 +116,10 @@ impl Client for Witness<'_> {
         self.hub.gateway_event(clock, state, now, event);
     }
 
+    fn number_after(&mut self, highest: ClientOrderId) {
+        self.hub.number_after(highest);
+    }
+
     fn next_request(&mut self) -> Option<Request> {
         let request = self.hub.next_request()?;
         self.log.note(|| format!("request: {:?} {:?}", request.id, request.kind));

@@ -15,8 +15,9 @@ pub fn state(found: &Recovered, writer: Option<u32>) -> Value {
         .map(|(key, position)| {
             json!({
                 "user": key.user.0, "strategy": key.strategy.0, "account": key.account.0,
-                "instrument": key.instrument.0, "lots": position.lots.0,
-                "paid": position.paid.to_string(),
+                "instrument": key.instrument.0, "lots": position.lots().0,
+                "cost": position.to_numbers().1[0].to_string(),
+                "realised": position.realised().to_string(),
             })
         })
         .collect();
@@ -82,8 +83,8 @@ fn said(entry: &Entry) -> Value {
         Entry::Expired { order } => json!({ "kind": "expired", "order": id(*order) }),
         Entry::Position(key, position) => json!({
             "kind": "position", "user": key.user.0, "strategy": key.strategy.0,
-            "account": key.account.0, "instrument": key.instrument.0, "lots": position.lots.0,
-            "paid": position.paid.to_string(),
+            "account": key.account.0, "instrument": key.instrument.0, "lots": position.lots().0,
+            "realised": position.realised().to_string(),
         }),
         Entry::KillSwitch { word, is_latched } => {
             json!({ "kind": "kill switch", "word": format!("{word:016x}"), "latched": is_latched })

@@ -14,7 +14,7 @@ pub fn state(found: &Recovered, writer: Option<u32>) -> String {
     }
     for (key, position) in &state.positions {
         let (user, strategy) = (key.user.0, key.strategy.0);
-        let (account, instrument, lots) = (key.account.0, key.instrument.0, position.lots.0);
+        let (account, instrument, lots) = (key.account.0, key.instrument.0, position.lots().0);
         let _ = writeln!(
             text,
             "position user {user} strategy {strategy} account {account} instrument {instrument}: \
@@ -115,7 +115,11 @@ fn said(entry: &Entry) -> String {
         }
         Entry::Position(key, position) => format!(
             "position user {} strategy {} account {} instrument {}  {} lots",
-            key.user.0, key.strategy.0, key.account.0, key.instrument.0, position.lots.0
+            key.user.0,
+            key.strategy.0,
+            key.account.0,
+            key.instrument.0,
+            position.lots().0
         ),
         Entry::KillSwitch { word, is_latched } => {
             let what = if *is_latched { "thrown" } else { "released" };

@@ -59,6 +59,7 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'_, C, F, K, O> 
             foreign_reports: self.core.orders.reports().foreign(),
             troubles: self.core.orders.quarantine().count(),
             disconnects: self.core.orders.disconnects(),
+            unjournalled: self.core.orders.journal_missed(),
             drop_copies_lost: self.core.orders.reports().drop_copies().map_or(0, DropCopies::lost),
         }
     }

@@ -6,7 +6,7 @@ use taut_io::{SimConfig, SimKernel};
 use taut_ipc::Segment;
 use taut_market_data::{BestPrices, Event, FeedCounters, MarketSink, Soundness};
 use taut_sys::TickMapping;
-use taut_types::{ClientOrderId, OrderTerms, Qty, Side, Symbol};
+use taut_types::{ClientOrderId, Lots, OrderTerms, Qty, Side, Symbol};
 
 use super::*;
 use crate::config::SessionSettings;
@@ -16,6 +16,7 @@ use crate::owner::Owner;
 use crate::regions::StrategyRegions;
 use crate::runner::StrategyRunner;
 use crate::strategy::{Strategy, Trading};
+use taut_oms::{KillCause, KillScope};
 
 const ADDRESS: &str = "127.0.0.1:9881";
 const UTC_OFFSET: Nanos = Nanos::from_secs(1_340_285_400);

@@ -27,6 +27,8 @@ pub enum Refusal {
     Quarantined,
     /// The order has another version than the one that the request depends on.
     Version,
+    /// The order journal takes nothing: what leaves must be in it.
+    Journal,
 }
 
 impl Refusal {
@@ -41,6 +43,7 @@ impl Refusal {
             Self::Busy => 69,
             Self::Quarantined => 70,
             Self::Version => 71,
+            Self::Journal => 72,
         }
     }
 
@@ -54,6 +57,7 @@ impl Refusal {
             69 => Self::Busy,
             70 => Self::Quarantined,
             71 => Self::Version,
+            72 => Self::Journal,
             reason => Self::Risk(RiskReject::from_code(reason)?),
         })
     }

@@ -68,14 +68,14 @@ impl OrderSession {
         &mut self,
         io: &mut Io<impl Kernel>,
         clock: &Clock,
-        id: ClientOrderId,
+        (id, tag): (ClientOrderId, u32),
         order: &OrderTerms,
     ) -> Result<Prepared, Refusal> {
         if let Err(refusal) = self.make_way(io, clock, (id, order), Permit::CancelOwnThenSend) {
             self.risk.ended(id, order, order.lots);
             return Err(refusal);
         }
-        self.leave_message(clock, id, order, false)
+        self.leave_message(clock, (id, tag), order, false)
     }
 
     /// Cancels the own orders that this one could trade with; whether all of the cancels left.

@@ -27,6 +27,7 @@ use super::{
 };
 use crate::config::{GatewayConfig, RiskRules};
 use crate::error::GatewayError;
+use crate::journal::OrderJournal;
 use crate::message::OrderUpdate;
 use crate::regions::Recorders;
 use crate::reports::{Books, Outcome, Reports};
@@ -71,6 +72,7 @@ impl OrderSession {
             accounts: config.risk.accounts(),
             waiting_cancels: WaitingCancels::default(),
             reports: Reports::new(config.risk.accounts()),
+            journal: OrderJournal::default(),
             reconcile: Reconcile::default(),
             risk_rejects: 0,
             refused: 0,
@@ -190,13 +192,13 @@ impl OrderSession {
         updates: &mut Vec<OrderUpdate>,
     ) -> bool {
         let told = updates.len();
-        let Self { link, index, reports, table, risk, positions, instruments, reconcile, .. } =
-            self;
+        let Self { link, index, reports, table, risk, positions, instruments, .. } = self;
+        let (journal, reconcile) = (&mut self.journal, &mut self.reconcile);
         while let Some(delivery) = link.handle_bytes(now, bytes, index) {
             let Delivery { event, message, mut outbox } = delivery;
             let recorders = Some(&mut *recorders);
-            let parts = (&mut *table, &mut *risk, &mut *positions, &**instruments);
-            let mut books = Self::books(parts, recorders, &mut *updates, now.mono);
+            let parts = (&mut *table, &mut *risk, &mut *positions, &**instruments, &mut *journal);
+            let mut books = Self::books(parts, recorders, &mut *updates, now);
             match event {
                 Event::Application { sequence, poss_dup, poss_resend } => {
                     let is_resend = poss_dup || poss_resend;
@@ -247,6 +249,7 @@ impl OrderSession {
         updates: &mut Vec<OrderUpdate>,
     ) {
         let now = at(clock, clock.now());
+        self.catch_up(now.utc);
         match self.phase {
             Phase::Waiting(until) => {
                 if until <= now.mono && !self.is_leaving && self.open(io).is_err() {
@@ -403,9 +406,9 @@ impl OrderSession {
 
     /// Nobody says where an order stands.
     fn unanswered(&mut self, now: Now, request: RequestId, updates: &mut Vec<OrderUpdate>) {
-        let held = &mut self.positions;
-        let parts = (&mut self.table, &mut self.risk, held, &*self.instruments);
-        let mut books = Self::books(parts, None, updates, now.mono);
+        let (held, journal) = (&mut self.positions, &mut self.journal);
+        let parts = (&mut self.table, &mut self.risk, held, &*self.instruments, journal);
+        let mut books = Self::books(parts, None, updates, now);
         self.reports.trouble(&mut books, request, Trouble::Unanswered, ExecId::NONE);
     }
 
@@ -416,9 +419,9 @@ impl OrderSession {
         event: OrderEvent,
         updates: &mut Vec<OrderUpdate>,
     ) {
-        let held = &mut self.positions;
-        let parts = (&mut self.table, &mut self.risk, held, &*self.instruments);
-        let mut books = Self::books(parts, None, updates, now.mono);
+        let (held, journal) = (&mut self.positions, &mut self.journal);
+        let parts = (&mut self.table, &mut self.risk, held, &*self.instruments, journal);
+        let mut books = Self::books(parts, None, updates, now);
         self.reports.happened(&mut books, request, event);
     }
 

@@ -6,11 +6,15 @@
 
 mod backup;
 mod limits;
+mod restart;
 pub(crate) mod venue;
+
+use std::path::Path;
 
 use taut_fix::CompId;
 use taut_io::{Completion, EventLoop, Handler, Io, LoopConfig, Operation, SimConfig, SimKernel};
 use taut_ipc::Segment;
+use taut_journal::{Housekeeper, Journal};
 use taut_oms::Trouble;
 use taut_sys::TickMapping;
 use taut_types::{InstrumentId, Qty, Symbol};
@@ -31,6 +35,7 @@ const UTC_OFFSET: Nanos = Nanos::from_secs(1_340_285_400);
 struct World<'m> {
     events: EventLoop<SimKernel>,
     ends: Ends<'m>,
+    housekeeper: Housekeeper,
 }
 
 struct Ends<'m> {
@@ -80,8 +85,9 @@ fn clock_at(now: Nanos) -> Clock {
 }
 
 impl<'m> World<'m> {
-    fn new(segment: &'m Segment) -> Self {
-        Self::with(segment, |_| {})
+    /// With a journal in this folder, of which it takes up what it recovers.
+    fn new(segment: &'m Segment, folder: &Path) -> Self {
+        Self::with_journal(segment, |_| {}, folder)
     }
 
     fn with_backups(segment: &'m Segment, backups: &[&str]) -> Self {
@@ -90,8 +96,17 @@ impl<'m> World<'m> {
         })
     }
 
-    /// With other settings than the usual ones.
+    /// With other settings than the usual ones, and a journal that nobody will read.
     fn with(segment: &'m Segment, change: impl FnOnce(&mut GatewayConfig)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self::with_journal(segment, change, folder.path())
+    }
+
+    fn with_journal(
+        segment: &'m Segment,
+        change: impl FnOnce(&mut GatewayConfig),
+        folder: &Path,
+    ) -> Self {
         let sim = SimConfig { is_partial: false, window_bytes: 1 << 20, ..SimConfig::default() };
         let mut events = EventLoop::new(SimKernel::new(16, sim), LoopConfig::default()).unwrap();
         let venue = ScriptedVenue::listen(events.io(), ADDRESS);
@@ -118,10 +133,13 @@ impl<'m> World<'m> {
         change(&mut config);
         let clock = clock_at(events.io().now());
         let now = at(&clock, clock.now());
-        let orders = OrderSession::connect(&config, events.io(), now).unwrap();
+        let mut orders = OrderSession::connect(&config, events.io(), now).unwrap();
+        let Journal { writer, housekeeper, recovered } =
+            Journal::open(folder, restart::SETTINGS).unwrap();
+        orders.resume(writer, &recovered.state, now.utc).unwrap();
         let recorders = Recorders::new(&Regions::of(segment).unwrap()).unwrap();
         let ends = Ends { orders, venue, backup, recorders, updates: Vec::new(), clock };
-        Self { events, ends }
+        Self { events, ends, housekeeper }
     }
 
     /// Virtual time goes by.
@@ -192,7 +210,7 @@ impl<'m> World<'m> {
 #[test]
 fn a_question_that_a_gap_fill_covers_is_asked_again() {
     let segment = Segment::create("hostile", &Regions::LAYOUT).unwrap();
-    let mut world = World::new(&segment);
+    let mut world = World::with(&segment, |_| {});
     world.pass(Nanos::from_millis(50));
     world.step("order");
     world.step("er 0 0 E1 0 0");
@@ -247,10 +265,12 @@ fn behaviours() -> Vec<Behaviour> {
 fn run(behaviour: &Behaviour) {
     let &Behaviour { name, ref script, position, state, told } = behaviour;
     let segment = Segment::create("hostile", &Regions::LAYOUT).unwrap();
-    let mut world = World::new(&segment);
+    let folder = tempfile::tempdir().unwrap();
+    let mut world = World::new(&segment, folder.path());
     world.pass(Nanos::from_millis(50));
     for step in script.split(';').map(str::trim).filter(|step| !step.is_empty()) {
         world.step(step);
+        restart::assert_is_recovered(&world, folder.path(), &format!("{name}, {step}"));
     }
     // Time enough for every wait to end; the venue behaves from now on.
     world.pass(Nanos::from_secs(6));
@@ -261,6 +281,7 @@ fn run(behaviour: &Behaviour) {
             break;
         }
     }
+    restart::assert_is_recovered(&world, folder.path(), name);
     let heard = world.told();
     let order = world.ends.orders.table().get(ORDER);
     let seen = (world.position(), order.map(|order| order.state));

@@ -231,11 +231,11 @@ fn a_rehearsal_goes_all_the_way_and_leaves_nothing_behind() {
     for _ in 0..100_000 {
         pair.orders.rehearse(&clock(), |_| market);
     }
-    let rehearsed = pair.orders.prepare(&clock(), MONO, next, &terms, market, true);
+    let rehearsed = pair.orders.prepare(&clock(), MONO, (next, 0), &terms, market, true);
     assert!(rehearsed.is_ok());
     assert_eq!(of(&pair), before);
     // What is rehearsed can be sent then: the rates had not been touched.
-    let prepared = pair.orders.prepare(&clock(), MONO, next, &terms, market, false);
+    let prepared = pair.orders.prepare(&clock(), MONO, (next, 0), &terms, market, false);
     assert!(prepared.is_ok());
     assert_eq!(pair.orders.last_sequence(), before.0 + 1);
     assert_eq!(pair.orders.link.unsent().windows(5).filter(|it| it == b"\x0135=D").count(), 1);

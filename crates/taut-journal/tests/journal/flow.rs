@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use taut_journal::{
-    Asked, Entry, Fill, OpenOrder, OrderRecord, Position, PositionKey, Settings, State, Unanswered,
-    VenueId,
+    Asked, Entry, Fill, OpenOrder, OrderRecord, Settings, State, Unanswered, VenueId,
 };
+use taut_oms::{Amount, Position, PositionKey, Trade};
 use taut_testkit::{Draw, Random};
 use taut_types::{
     AccountId, ClientOrderId, InstrumentId, Lots, OrderFlags, OrderTerms, OrderType, Price,
@@ -121,9 +121,9 @@ impl Flow {
                     account: AccountId(0),
                     instrument: InstrumentId(self.below(5) as u32),
                 };
-                let lots = Lots(self.below(100) as i64 - 50);
-                let paid = i128::from(lots.0) * (1 << 70);
-                Entry::Position(key, Position { lots, paid })
+                let lots = self.below(100) as i64 - 50;
+                let cost = i128::from(lots) * (1 << 70);
+                Entry::Position(key, Position::from_numbers([lots, 50, 9], [cost, 1 << 66, -7]))
             }
         }
     }
@@ -156,6 +156,7 @@ fn live(entries: &[Entry]) -> Option<OpenOrder> {
                 version_sent: 1,
                 version_accepted: 0,
                 lots_filled: Lots(0),
+                worth: 0,
                 venue_id: VenueId::NONE,
             };
             (open, is_over) = (Some(OpenOrder { order, unanswered: Vec::new() }), false);
@@ -185,7 +186,10 @@ fn live(entries: &[Entry]) -> Option<OpenOrder> {
             Entry::Rejected { request, .. } if request.version > 1 => {
                 it.unanswered.retain(|asked| asked.version != request.version);
             }
-            Entry::Filled(fill) => it.order.lots_filled.0 += fill.lots.0,
+            Entry::Filled(fill) => {
+                it.order.lots_filled.0 += fill.lots.0;
+                it.order.worth += i128::from(fill.lots.0) * i128::from(fill.price.0);
+            }
             _ => is_over = true,
         }
         // What any request under way could make of it.
@@ -229,10 +233,9 @@ pub fn fold(entries: &[Entry]) -> State {
     for entry in entries {
         match entry {
             Entry::Filled(fill) => {
-                let signed = if fill.side == Side::Buy { fill.lots.0 } else { -fill.lots.0 };
-                let it = positions.entry(fill.key()).or_default();
-                it.lots.0 += signed;
-                it.paid += i128::from(signed) * i128::from(fill.price.0);
+                let Fill { side, lots, price, .. } = *fill;
+                let trade = Trade { side, lots, price, fee: Amount::ZERO };
+                positions.entry(fill.key()).or_default().count(&trade, 1_000_000_000);
             }
             Entry::Position(key, position) => {
                 positions.insert(*key, *position);

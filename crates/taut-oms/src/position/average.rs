@@ -19,6 +19,45 @@ pub struct Position {
 }
 
 impl Position {
+    /// Lots, bought and sold; cost, realised and fees at 1e-18: to be written down and read again.
+    #[must_use]
+    pub const fn to_numbers(&self) -> ([i64; 3], [i128; 3]) {
+        ([self.lots, self.bought, self.sold], [self.cost.0, self.realised.0, self.fees.0])
+    }
+
+    /// What [`Position::to_numbers`] said.
+    #[must_use]
+    pub const fn from_numbers(
+        [lots, bought, sold]: [i64; 3],
+        [cost, realised, fees]: [i128; 3],
+    ) -> Self {
+        let (cost, realised, fees) = (Amount(cost), Amount(realised), Amount(fees));
+        Self { lots, bought, sold, cost, realised, fees }
+    }
+
+    /// A trade of ours counts; one of less than no lots takes an earlier one back.
+    pub fn count(&mut self, trade: &Trade, lot_value: i64) {
+        let lots = Lots(trade.lots.0.saturating_abs());
+        let trade_back = Trade { lots, ..*trade };
+        match trade.lots < Lots::ZERO {
+            true => self.bust(&trade_back, lot_value),
+            false => self.fill(trade, lot_value),
+        }
+    }
+
+    /// The same position, whose amounts were counted for lots of `from` (their quantity at 1e-9,
+    /// above 0), with lots of `to`: within 1e-18, and exact where `from` divides `to`.
+    #[must_use]
+    pub fn rescaled(self, from: i64, to: i64) -> Self {
+        let (from, to) = (i128::from(from.max(1)), i128::from(to));
+        let scaled = |amount: Amount| {
+            let (whole, rest) = (amount.0 / from, amount.0 % from);
+            Amount(whole.saturating_mul(to).saturating_add(rest * to / from))
+        };
+        let (cost, realised, fees) = (scaled(self.cost), scaled(self.realised), self.fees);
+        Self { cost, realised, fees, ..self }
+    }
+
     /// Bought less sold.
     #[must_use]
     pub const fn lots(&self) -> Lots {

@@ -7,7 +7,7 @@ use taut_types::{AccountId, InstrumentId, Lots, Price, Side, StrategyId, UserId}
 use crate::amount::Amount;
 
 /// Whose position, and in what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PositionKey {
     /// The account.
     pub account: AccountId,

@@ -8,12 +8,16 @@ use crate::mistakes::{self, FileSettings, Mistake};
 use crate::service::drop_copy::DropCopyKeys;
 use crate::service::feed_backup::FeedBackupKeys;
 use crate::service::file::GatewayFile;
+use crate::service::journal::JournalKeys;
 use crate::service::rules::Rules;
 
 impl FileSettings for GatewayFile {
     fn start_paths_at(&mut self, folder: &Path) {
         for path in [&mut self.control, &mut self.session.store].into_iter().flatten() {
             *path = folder.join(&path);
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.folder = folder.join(&journal.folder);
         }
         if let Some(drop_copy) = &mut self.drop_copy {
             drop_copy.store = folder.join(&drop_copy.store);
@@ -43,6 +47,7 @@ impl FileSettings for GatewayFile {
         self.check_strategies(&mut mistakes);
         mistakes.extend(Rules::build(self).err().unwrap_or_default());
         mistakes.extend(self.session.mistakes());
+        mistakes.extend(self.journal.iter().flat_map(JournalKeys::mistakes));
         mistakes.extend(self.feed_backup.iter().flat_map(FeedBackupKeys::mistakes));
         mistakes.extend(self.drop_copy.iter().flat_map(DropCopyKeys::mistakes));
         mistakes.extend(self.venue.mistakes().into_iter().map(Mistake::from));

@@ -61,6 +61,11 @@ impl GatewayFile {
             let readers = drop_copy.sessions.join(", ");
             say("drop copy", format!("FIX 4.4 at {at} as {us}, for {readers}"));
         }
+        let forgets = "none: a gateway that is killed forgets its orders and positions".to_owned();
+        let journal = self.journal.as_ref().map_or(forgets, |journal| {
+            format!("{}, durability {}", journal.folder.display(), journal.durability.name())
+        });
+        say("journal", journal);
     }
 
     fn explain_limits(&self, rules: &Rules, say: &mut impl FnMut(&str, String)) {

@@ -13,6 +13,7 @@ use crate::mistakes::Mistake;
 use crate::service::client::control_path;
 use crate::service::drop_copy::DropCopyKeys;
 use crate::service::feed_backup::FeedBackupKeys;
+use crate::service::journal::JournalKeys;
 use crate::service::limits::{AccountSettings, GatewayRisk, SymbolRule, UserSettings};
 use crate::service::secret::CredentialSettings;
 use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, wait};
@@ -64,6 +65,9 @@ pub struct GatewayFile {
     /// How the order session is kept up.
     #[serde(default)]
     pub session: SessionKeys,
+    /// Where orders are written down; without it a gateway that is killed forgets them.
+    #[serde(default)]
+    pub journal: Option<JournalKeys>,
     /// Where copies of all executions can be read.
     #[serde(default)]
     pub drop_copy: Option<DropCopyKeys>,

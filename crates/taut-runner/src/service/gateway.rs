@@ -1,5 +1,6 @@
 //! The process of a gateway: the thread that trades, and the one that listens.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddrV4;
 use std::os::fd::AsFd;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
@@ -7,10 +8,11 @@ use std::thread;
 
 use taut_fix::CompId;
 use taut_gateway::{
-    FeedInput, FeedSockets, Gateway, GatewayConfig, GatewayError, Hub, OrderFilter, Regions,
+    FeedInput, FeedSockets, Gateway, GatewayConfig, GatewayError, Hub, OrderFilter, Owner, Regions,
     SlotId, StrategyRegions,
 };
 use taut_ipc::Segment;
+use taut_journal::{Housekeeper, Journal};
 use taut_market_data::native::{NativeConfig, NativeFeed};
 use taut_oms::{KillCause, KillScope};
 use taut_ring::cell::CellWriter;
@@ -24,6 +26,7 @@ use crate::child::SharedClock;
 use crate::error::RunnerError;
 use crate::feed::{Feed, asking_socket};
 use crate::service::file::GatewayFile;
+use crate::service::journal::{JournalKeys, keep};
 use crate::service::listener::Listener;
 use crate::service::place::Place;
 use crate::service::threads::{Answer, Command, Glance};
@@ -38,12 +41,13 @@ const BUSY_ROUNDS: u32 = 256;
 const LOGOUT: Nanos = Nanos::from_secs(5);
 
 /// Runs a gateway until a stop signal comes or its operator ends it. `heard` is told once it can be
-/// found, and what a reload of its settings comes to; SIGHUP asks for one.
+/// found, what a reload of its settings comes to, and what is wrong with its journal; SIGHUP asks
+/// for a reload.
 ///
 /// # Errors
 /// [`RunnerError::Settings`] before anything is opened; [`RunnerError::Run`] when it cannot be
 /// opened, or ends.
-pub fn serve(file: &GatewayFile, mut heard: impl FnMut(&str)) -> Result<(), RunnerError> {
+pub fn serve(file: &GatewayFile, heard: impl Fn(&str) + Sync) -> Result<(), RunnerError> {
     file.check()?;
     let failed = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
     let segment =
@@ -68,7 +72,8 @@ pub fn serve(file: &GatewayFile, mut heard: impl FnMut(&str)) -> Result<(), Runn
 
     let path = file.control_path();
     let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
-    let mut trading = Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
+    let (mut trading, housekeeper) =
+        Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
     let names = || file.strategies.iter().map(|it| (it.owner(), it.name.clone())).collect();
     let drop_copy = file.drop_copy.as_ref();
     let drop_copy = drop_copy.map(|keys| keys.open(file.instruments()?, names())).transpose()?;
@@ -79,11 +84,19 @@ pub fn serve(file: &GatewayFile, mut heard: impl FnMut(&str)) -> Result<(), Runn
     let mut listener = Listener::bind(file, &path, &segment, places, &bell, (asks, answered))?;
     heard(&format!("{}: strategies and operators meet it at {}", file.name, path.display()));
     thread::scope(|scope| {
+        let (trades, over) = mpsc::channel();
+        let heard = &heard;
+        if let Some(housekeeper) = housekeeper {
+            scope.spawn(move || keep(housekeeper, &over, heard));
+        }
         // It ends when the trading thread has let go of the gateway.
         let copying = server.map(|server| scope.spawn(move || server.run()));
-        let trading = scope.spawn(move || trading.run());
+        let trading = scope.spawn(move || {
+            let _trades: Sender<()> = trades;
+            trading.run()
+        });
         let anchor = || clock.set(&anchoring.renew().to_words());
-        let listened = listener.run(anchor, || trading.is_finished(), &mut heard);
+        let listened = listener.run(anchor, || trading.is_finished(), &mut |what| heard(what));
         // Its failure is the cause, where both fail.
         let traded = trading
             .join()
@@ -112,6 +125,10 @@ struct Trading<'a, 'm> {
     ends_by: Option<Nanos>,
     /// The venue was asked to end the session.
     is_leaving: bool,
+    /// Whether what was stopped for the end is to be as before for the next gateway.
+    revives: bool,
+    /// When orders are cancelled whose strategies have not attached since the start.
+    orphans_due: Option<Nanos>,
 }
 
 impl<'a, 'm> Trading<'a, 'm> {
@@ -123,12 +140,12 @@ impl<'a, 'm> Trading<'a, 'm> {
         bell: &'a Doorbell,
         asked: Receiver<Command>,
         answers: Sender<Answer>,
-    ) -> Result<Self, RunnerError> {
+    ) -> Result<(Self, Option<Housekeeper>), RunnerError> {
         let (shared_clock, clock) = SharedClock::new(regions)?;
         let rings = |error| RunnerError::run("rings", error);
         let mut hub = Hub::new(regions).map_err(rings)?;
         // Above every number that a gateway started before may have used: 65,536 orders a second
-        // of each strategy since then.
+        // of each strategy since then. Those that are in a journal go on behind it.
         hub.set_first_number((taut_sys::utc().0.unsigned_abs() / 1_000_000_000) << 16);
         let mut slots = Vec::with_capacity(own.len());
         for (own, place) in own.iter().zip(places) {
@@ -139,6 +156,8 @@ impl<'a, 'm> Trading<'a, 'm> {
         }
         let wait = file.wait.unwrap_or(Wait::Block);
         let config = config(file, wait)?;
+        let journal = file.journal.as_ref().map(|journal| journal.open(&config.instruments));
+        let journal = journal.transpose()?;
         let instruments = config.instruments.clone();
         let sockets = sockets(&file.venue)?;
         let feed = NativeConfig {
@@ -158,7 +177,13 @@ impl<'a, 'm> Trading<'a, 'm> {
             let added = gateway.add_feed_backup(sockets, backup.after());
             added.map_err(|error| failed(error, orders))?;
         }
-        Ok(Self {
+        let mut housekeeper = None;
+        if let Some(Journal { writer, housekeeper: keeper, recovered }) = journal {
+            let resumed = gateway.resume(writer, &recovered.state);
+            resumed.map_err(|error| failed(error, orders))?;
+            housekeeper = Some(keeper);
+        }
+        let trading = Self {
             wait,
             cpu: file.cpu,
             orders,
@@ -170,7 +195,14 @@ impl<'a, 'm> Trading<'a, 'm> {
             answers,
             ends_by: None,
             is_leaving: false,
-        })
+            revives: false,
+            orphans_due: file
+                .journal
+                .as_ref()
+                .and_then(JournalKeys::reattach)
+                .map(|span| monotonic() + span),
+        };
+        Ok((trading, housekeeper))
     }
 
     fn run(mut self) -> Result<(), RunnerError> {
@@ -198,6 +230,7 @@ impl<'a, 'm> Trading<'a, 'm> {
             busy_rounds = 0;
             if self.gateway.housekeeping().map_err(|error| failed(error, orders))? {
                 self.shared_clock.refresh(self.gateway.clock_mut());
+                self.cancel_orphans()?;
                 if self.attend()? {
                     return Ok(());
                 }
@@ -205,10 +238,32 @@ impl<'a, 'm> Trading<'a, 'm> {
         }
     }
 
+    /// Orders that were recovered have waited for their strategies for long enough.
+    fn cancel_orphans(&mut self) -> Result<(), RunnerError> {
+        let is_due = self.orphans_due.is_some_and(|due| monotonic() >= due);
+        if !is_due || self.gateway.counters().logged_on == 0 {
+            return Ok(());
+        }
+        self.orphans_due = None;
+        let mut owners = BTreeSet::new();
+        self.gateway.visit_orders(|order| _ = owners.insert(Owner::of(order.id)));
+        let hub = self.gateway.client();
+        let attached: Vec<Owner> = self.slots.iter().filter_map(|slot| hub.owner(*slot)).collect();
+        for owner in owners.into_iter().filter(|owner| !attached.contains(owner)) {
+            let cancelled = self.gateway.cancel_all(&owner.only(OrderFilter::ALL));
+            cancelled.map_err(|error| failed(error, self.orders))?;
+        }
+        Ok(())
+    }
+
     /// Answers what the listening thread asks; whether it is over.
     fn attend(&mut self) -> Result<bool, RunnerError> {
         if let Some(deadline) = self.ends_by {
             if self.gateway.is_logged_out() || monotonic() >= deadline {
+                if self.revives {
+                    // It is in the journal, and nobody killed the next gateway.
+                    self.gateway.revive(KillScope::All);
+                }
                 return Ok(true);
             }
             // Cancels that wait for their budget go first.
@@ -237,8 +292,15 @@ impl<'a, 'm> Trading<'a, 'm> {
         match command {
             Command::Attach(place, owner) => {
                 let slot = self.slots.get(place).copied();
-                let hub = self.gateway.client_mut();
-                Answer::Done(slot.is_some_and(|slot| hub.attach(slot, owner)))
+                let attach = |hub: &mut Hub<'_>| slot.is_some_and(|slot| hub.attach(slot, owner));
+                if attach(self.gateway.client_mut()) {
+                    return Answer::Done(true);
+                }
+                // Whoever has just left the place has its orders cancelled, and it is free.
+                match self.gateway.poll() {
+                    Ok(_) => Answer::Done(attach(self.gateway.client_mut())),
+                    Err(error) => Answer::Failed(error.to_string()),
+                }
             }
             Command::Detach(place) => {
                 if let Some(slot) = self.slots.get(place).copied() {
@@ -269,7 +331,9 @@ impl<'a, 'm> Trading<'a, 'm> {
             }
             Command::Stop => {
                 self.ends_by = Some(monotonic() + LOGOUT);
-                done(self.gateway.kill(KillScope::All, KillCause::Command).map(drop))
+                let killed = self.gateway.kill(KillScope::All, KillCause::Command);
+                self.revives = matches!(killed, Ok(true));
+                done(killed.map(drop))
             }
         }
     }
@@ -297,13 +361,16 @@ fn config(file: &GatewayFile, wait: Wait) -> Result<GatewayConfig, RunnerError> 
         let id = CompId::new(text.as_bytes());
         id.ok_or_else(|| RunnerError::Settings(format!("'{text}' is no CompID")))
     };
+    let mut session = file.session.settings()?;
+    let beside_journal = || file.journal.as_ref().map(JournalKeys::session_store);
+    session.store = session.store.or_else(beside_journal);
     Ok(GatewayConfig {
         instruments: file.instruments()?,
         order_address: file.venue.orders,
         sender_comp_id: comp_id(&file.venue.sender_comp_id)?,
         target_comp_id: comp_id(&file.venue.target_comp_id)?,
         heartbeat_interval: Nanos::from_secs(file.venue.heartbeat_seconds.into()),
-        session: file.session.settings()?,
+        session,
         order_capacity: file.gateway.orders,
         risk: file.rules()?.config(file),
         hot: wait != Wait::Block,

@@ -124,8 +124,12 @@ impl<'a> Listener<'a> {
             // A signal ends the wait, and is looked at.
             let _ = wait_readable(&fds, Some(LOOK));
             self.accept().map_err(|error| RunnerError::run("control socket", error))?;
-            for at in (0..self.connections.len()).rev() {
-                if !self.listen_to(at) {
+            // The oldest first: the end of a strategy is seen before it attaches anew.
+            let mut at = 0;
+            while at < self.connections.len() {
+                if self.listen_to(at) {
+                    at += 1;
+                } else {
                     self.hang_up(at);
                 }
             }

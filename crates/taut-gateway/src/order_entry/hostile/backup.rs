@@ -37,7 +37,7 @@ fn the_backup_is_taken_when_the_primary_cannot_be_reached_and_kept_when_it_is_ba
     assert_eq!((world.ends.orders.order_address().0, world.ends.orders.disconnects()), (1, 0));
     assert!(world.ends.orders.is_active());
     // Only when the backup's own connection ends.
-    let World { events, ends } = &mut world;
+    let World { events, ends, .. } = &mut world;
     hand_numbers_over(&ends.backup, &mut ends.venue);
     ends.backup.act(events.io(), "cut", "");
     until_up(&mut world, "with the primary");
@@ -54,7 +54,7 @@ fn the_backup_goes_on_with_the_numbers_and_the_orders_of_a_primary_that_died() {
     world.step("er 0 0 E1 0 0");
     let sent = world.ends.venue.last_number();
     world.ends.venue.close(world.events.io());
-    let World { events, ends } = &mut world;
+    let World { events, ends, .. } = &mut world;
     hand_numbers_over(&ends.venue, &mut ends.backup);
     ends.venue.act(events.io(), "cut", "");
     until_up(&mut world, "with the backup");
@@ -95,7 +95,7 @@ fn a_standby_that_closes_every_connection_costs_the_session_no_number() {
 #[test]
 fn without_a_backup_the_same_address_is_tried_again() {
     let segment = Segment::create("backup", &Regions::LAYOUT).unwrap();
-    let mut world = World::new(&segment);
+    let mut world = World::with(&segment, |_| {});
     until_up(&mut world, "with the only address");
     world.ends.venue.act(world.events.io(), "cut", "");
     until_up(&mut world, "with the only address again");

@@ -1,0 +1,114 @@
+//! What an operator has a gateway do: resume, kill, revive, cancel, log out, show what is held.
+
+use taut_io::Kernel;
+use taut_journal::{State as RecoveredState, Writer};
+use taut_market_data::FeedHandler;
+use taut_oms::{KillCause, KillScope, KillSwitch, OrderTable, PositionReport};
+use taut_types::{AccountId, InstrumentId, Lots};
+
+use super::{Core, Gateway};
+use crate::client::Client;
+use crate::error::GatewayError;
+use crate::message::{OpenOrder, OrderFilter};
+use crate::observer::Observer;
+
+impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'_, C, F, K, O> {
+    /// Lets no new order of this scope pass until [`Gateway::revive`], and cancels those that are
+    /// open. Whether that is new.
+    ///
+    /// # Errors
+    /// When they cannot be cancelled.
+    pub fn kill(&mut self, scope: KillScope, cause: KillCause) -> Result<bool, GatewayError> {
+        // Written down with the cancels: nothing is served between the two.
+        let is_new = self.core.orders.kill_switch_mut().kill(scope, cause);
+        self.cancel_what_was_killed()?;
+        Ok(is_new)
+    }
+
+    /// Lets new orders of this scope pass again; whether they did not.
+    pub fn revive(&mut self, scope: KillScope) -> bool {
+        let utc = self.core.clock.utc_at(self.core.clock.now());
+        self.core.orders.revive(utc, scope)
+    }
+
+    /// What is killed, and by what.
+    #[must_use]
+    pub fn kill_switch(&self) -> &KillSwitch {
+        self.core.orders.kill_switch()
+    }
+
+    pub(super) fn cancel_what_was_killed(&mut self) -> Result<(), GatewayError> {
+        let utc = self.core.clock.utc_at(self.core.clock.now());
+        while let Some(scope) = self.core.orders.poll_killed(utc) {
+            self.cancel_all(&scope.into())?;
+        }
+        Ok(())
+    }
+
+    /// What was killed and is open yet is cancelled: there was no session, or the venue refused.
+    #[cold]
+    pub(super) fn cancel_what_stayed_killed(&mut self) -> Result<(), GatewayError> {
+        let scopes: Vec<KillScope> = self.kill_switch().latched().map(|it| it.scope).collect();
+        scopes.into_iter().try_for_each(|scope| self.cancel_all(&scope.into()))
+    }
+
+    /// Cancels the open orders that the filter means.
+    ///
+    /// # Errors
+    /// When they cannot be cancelled.
+    pub fn cancel_all(&mut self, filter: &OrderFilter) -> Result<(), GatewayError> {
+        let Core { orders, clock, updates, .. } = &mut self.core;
+        orders.cancel_all(self.events.io(), clock, filter, updates);
+        let now = self.core.clock.now();
+        self.core.tell_updates(now);
+        Ok(())
+    }
+
+    /// Shows every order that is not over.
+    pub fn visit_orders(&self, visit: impl FnMut(&OpenOrder)) {
+        let mut visit = visit;
+        self.core.orders.open_orders().for_each(|order| visit(&order));
+    }
+
+    /// Goes on with what a journal recovered; from here on nothing leaves that is not written down
+    /// there. Before the first poll, unless the journal is new.
+    ///
+    /// # Errors
+    /// When the gateway lacks an instrument or the room for what was recovered.
+    pub fn resume(
+        &mut self,
+        writer: Writer,
+        recovered: &RecoveredState,
+    ) -> Result<(), GatewayError> {
+        let Core { orders, client, clock, .. } = &mut self.core;
+        orders.resume(writer, recovered, clock.utc_at(clock.now()))?;
+        recovered.highest.values().for_each(|highest| client.number_after(*highest));
+        Ok(())
+    }
+
+    /// What account 0 holds in an instrument: bought less sold.
+    #[must_use]
+    pub fn position(&self, instrument: InstrumentId) -> Lots {
+        self.core.orders.risk().position(instrument, AccountId(0))
+    }
+
+    /// Every order that is remembered, to look at.
+    #[must_use]
+    pub const fn order_table(&self) -> &OrderTable {
+        self.core.orders.table()
+    }
+
+    /// What every strategy holds, with its profit.
+    pub fn positions(&self) -> impl Iterator<Item = PositionReport> {
+        self.core.orders.positions()
+    }
+
+    /// Asks the venue to end the order session.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn logout(&mut self) -> Result<(), GatewayError> {
+        self.core.orders.logout(self.events.io(), &self.core.clock);
+        Ok(())
+    }
+}

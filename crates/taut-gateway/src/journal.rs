@@ -1,0 +1,230 @@
+//! The order journal: a request is written down before it leaves, a report when it is heard.
+
+use taut_journal::{Asked, Entry, Fill, OrderRecord, VenueId, Writer};
+use taut_oms::{
+    Change, ExecId, Latched, Order, OrderEvent, OrderState, OrderTable, Position, PositionKey,
+    Report, RequestKind, Traded, Trouble,
+};
+use taut_types::{ClientOrderId, Lots, Nanos, RequestId};
+
+use crate::message::Refusal;
+
+/// The journal of a gateway, or none: then nothing is written down, and everything may leave.
+#[derive(Debug, Default)]
+pub(crate) struct OrderJournal {
+    writer: Option<Writer>,
+    missed: u64,
+    /// Orders of which something is missed: they are written down anew when there is room again.
+    behind: Vec<ClientOrderId>,
+}
+
+/// Something of so many orders may be missed without the journal going wrong.
+const BEHIND_MAX: usize = 4_096;
+
+impl OrderJournal {
+    pub(crate) fn new(writer: Writer) -> Self {
+        Self { writer: Some(writer), missed: 0, behind: Vec::with_capacity(BEHIND_MAX) }
+    }
+
+    /// What is not in the journal and should be: reports, and requests that left all the same.
+    pub(crate) fn missed(&self) -> u64 {
+        self.missed + self.writer.as_ref().map_or(0, Writer::unjournalled)
+    }
+
+    /// A request is about to leave; it must not when it is refused.
+    #[inline]
+    pub(crate) fn admit(
+        &mut self,
+        utc: Nanos,
+        order: ClientOrderId,
+        request: impl FnOnce() -> Entry,
+    ) -> Result<(), Refusal> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        let unjournalled = writer.unjournalled();
+        writer.admit(utc, &request()).map_err(|_| Refusal::Journal)?;
+        if writer.unjournalled() != unjournalled {
+            self.is_behind_with(order);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn is_behind_with(&mut self, order: ClientOrderId) {
+        if self.behind.len() < BEHIND_MAX {
+            self.behind.push(order);
+        }
+    }
+
+    /// Something happened.
+    #[inline]
+    pub(crate) fn note(&mut self, utc: Nanos, entry: impl FnOnce() -> Entry) {
+        if let Some(writer) = &mut self.writer {
+            self.missed += u64::from(writer.append(utc, &entry()).is_err());
+        }
+    }
+
+    /// A scope is stopped, or trades again.
+    pub(crate) fn note_kill(&mut self, utc: Nanos, latched: Latched, is_latched: bool) {
+        self.note(utc, || Entry::KillSwitch { word: latched.to_word(), is_latched });
+    }
+
+    /// An order is as `change` has made it, by the venue's word or for want of it.
+    #[inline]
+    pub(crate) fn heard(
+        &mut self,
+        utc: Nanos,
+        order: &Order,
+        (report, venue_id): (&Report, &[u8]),
+        change: &Change,
+    ) {
+        if self.writer.is_none() {
+            return;
+        }
+        let missed = self.missed;
+        self.note_change(utc, order, (report, venue_id), change);
+        if self.missed != missed {
+            self.is_behind_with(order.id);
+        }
+    }
+
+    #[inline]
+    fn note_change(
+        &mut self,
+        utc: Nanos,
+        order: &Order,
+        (report, venue_id): (&Report, &[u8]),
+        change: &Change,
+    ) {
+        let request = |version| RequestId { order: order.id, version };
+        let answered = change.answered;
+        if answered.is_some_and(|it| it.kind == RequestKind::Create) && order.version_accepted > 0 {
+            let venue_id = VenueId::new(venue_id);
+            self.note(utc, || Entry::Acknowledged { request: request(1), venue_id });
+        }
+        self.note_trades(utc, report, change);
+        let price_and_lots = (order.terms.price, order.terms.lots);
+        match (change.was.is_done(), change.state.is_done()) {
+            (true, true) => {}
+            (false, true) => self.note_end(utc, order, (report.event, change)),
+            (true, false) => self.note_order(utc, order, venue_id),
+            (false, false) => match (report.event, answered) {
+                (OrderEvent::Replaced, Some(answered)) if answered.kind == RequestKind::Modify => {
+                    let ((price, lots), request) = (price_and_lots, request(answered.version));
+                    self.note(utc, || Entry::Replaced { request, price, lots });
+                }
+                (OrderEvent::ChangeRefused, Some(answered)) => {
+                    let request = request(answered.version);
+                    self.note(utc, || Entry::Rejected { request, reason: 0 });
+                }
+                (OrderEvent::Replaced | OrderEvent::Restated | OrderEvent::Status(_), _) => {
+                    self.note_order(utc, order, venue_id);
+                }
+                _ => {}
+            },
+        }
+    }
+
+    /// Writes down anew what it could not take when it happened, as it stands now; `held` is what
+    /// the owner of an order holds.
+    pub(crate) fn catch_up(
+        &mut self,
+        utc: Nanos,
+        table: &OrderTable,
+        held: impl Fn(&Order) -> Option<(PositionKey, Position)>,
+    ) {
+        while let Some(id) = self.behind.last().copied() {
+            let missed = self.missed;
+            if let Some(order) = table.get(id) {
+                match order.state.is_done() {
+                    true => self.note(utc, || Entry::Expired { order: id }),
+                    false => self.note_order(utc, order, b""),
+                }
+                if let Some((key, position)) = held(order) {
+                    self.note(utc, || Entry::Position(key, position));
+                }
+            }
+            if self.missed != missed {
+                // There is no room yet: that was no miss of something new.
+                self.missed = missed;
+                return;
+            }
+            self.behind.pop();
+        }
+    }
+
+    fn note_trades(&mut self, utc: Nanos, report: &Report, change: &Change) {
+        for fill in change.fills.iter().flatten().filter(|fill| fill.lots != Lots::ZERO) {
+            // The name of a correction stands for more than one of its trades: see below.
+            let name = if fill.is_correction { &ExecId::NONE } else { &fill.exec_id };
+            self.note(utc, || Entry::Filled(journalled(fill, name)));
+        }
+        let is_correction =
+            matches!(report.event, OrderEvent::TradeCancelled | OrderEvent::TradeCorrected);
+        if let Some(fill) = change.fills.iter().flatten().last()
+            && is_correction
+        {
+            // How much counts from now on under both names.
+            let is_trade = report.event == OrderEvent::TradeCorrected;
+            let now = Traded::of(report.last, report.lot).filter(|_| is_trade).unwrap_or_default();
+            let fill = taut_oms::Fill { lots: now.lots, ..*fill };
+            let is_known = change.trouble != Some(Trouble::UnknownTrade);
+            for name in [Some(&report.exec_ref).filter(|_| is_known), Some(&report.exec_id)] {
+                let Some(name) = name.filter(|name| !name.is_none()) else { continue };
+                self.note(utc, || Entry::Execution(journalled(&fill, name)));
+            }
+        }
+    }
+
+    fn note_end(&mut self, utc: Nanos, order: &Order, (event, change): (OrderEvent, &Change)) {
+        let Order { id, version_sent, .. } = *order;
+        match change.state {
+            // One that was never changed ends by itself with the last of its lots.
+            OrderState::Filled
+                if event == OrderEvent::Traded
+                    && version_sent == 1
+                    && order.traded.lots >= order.terms.lots => {}
+            OrderState::Cancelled => {
+                let of_cancel = change.answered.filter(|it| it.kind == RequestKind::Cancel);
+                let version = of_cancel.map_or(0, |it| it.version);
+                self.note(utc, || Entry::Cancelled { request: RequestId { order: id, version } });
+            }
+            OrderState::Rejected => {
+                let request = RequestId::create(id);
+                self.note(utc, || Entry::Rejected { request, reason: 0 });
+            }
+            _ => self.note(utc, || Entry::Expired { order: id }),
+        }
+    }
+
+    /// An open order as it stands, with the requests under way.
+    fn note_order(&mut self, utc: Nanos, order: &Order, venue_id: &[u8]) {
+        let record = OrderRecord {
+            order: order.id,
+            tag: order.tag,
+            terms: order.terms,
+            version_sent: order.version_sent,
+            version_accepted: order.version_accepted,
+            lots_filled: order.traded.lots,
+            worth: order.worth(),
+            venue_id: VenueId::new(venue_id),
+        };
+        self.note(utc, || Entry::OpenOrder(record));
+        for pending in order.pending() {
+            let (price, lots) = (pending.price, pending.lots);
+            let asked = match pending.kind {
+                RequestKind::Create => continue,
+                RequestKind::Modify => Asked::Modify { price, lots },
+                RequestKind::Cancel => Asked::Cancel,
+            };
+            let request = RequestId { order: order.id, version: pending.version };
+            self.note(utc, || Entry::Unanswered { request, asked });
+        }
+    }
+}
+
+/// A trade under this name.
+fn journalled(fill: &taut_oms::Fill, name: &ExecId) -> Fill {
+    let taut_oms::Fill { order, instrument, account, side, price, lots, .. } = *fill;
+    let exec_id = if name.is_none() { VenueId::NONE } else { VenueId::new(name.as_bytes()) };
+    Fill { order, instrument, account, side, price, lots, exec_id }
+}

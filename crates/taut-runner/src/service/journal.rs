@@ -1,0 +1,170 @@
+//! The order journal of a gateway that runs by itself: its settings, its instruments, and the
+//! thread that makes its segments.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use taut_journal::{Durability, Housekeeper, Journal, Settings, State};
+use taut_types::{Instrument, Lots, Nanos};
+
+use crate::error::RunnerError;
+use crate::mistakes::Mistake;
+
+/// From one turn of housekeeping to the next.
+const TURN: Duration = Duration::from_millis(5);
+/// Bytes of a segment for each execution whose name is remembered: a tenth of half of it.
+const BYTES_PER_EXECUTION: usize = 1 << 10;
+/// The file of the instruments, in the journal's folder.
+const INSTRUMENTS: &str = "instruments";
+/// The file of the order session's numbers, in the journal's folder.
+const SESSION: &str = "session";
+
+/// The order journal, in plain values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JournalKeys {
+    /// Its folder, as seen from the file that names it. One gateway, one journal.
+    pub folder: PathBuf,
+    /// When what was written is safe from a power cut; from `kill -9` it is at once.
+    #[serde(default)]
+    pub durability: JournalDurability,
+    /// The size of a segment in MiB: two are in memory.
+    #[serde(default = "segment_mb")]
+    pub segment_mb: u32,
+    /// How long open orders that were recovered wait for their strategy to attach before they are
+    /// cancelled, in milliseconds; 0 is for ever.
+    #[serde(default = "reattach_ms")]
+    pub reattach_ms: u32,
+}
+
+/// When what was written is safe from a power cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JournalDurability {
+    /// When the kernel likes.
+    None,
+    /// Some milliseconds later.
+    #[default]
+    Async,
+    /// Before an order leaves, which waits for the disk.
+    Sync,
+}
+
+impl JournalDurability {
+    /// As it is written in a file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Async => "async",
+            Self::Sync => "sync",
+        }
+    }
+}
+
+const fn segment_mb() -> u32 {
+    64
+}
+
+const fn reattach_ms() -> u32 {
+    30_000
+}
+
+impl JournalKeys {
+    /// Every value that cannot be.
+    pub(super) fn mistakes(&self) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        if self.folder.as_os_str().is_empty() {
+            mistakes.push(Mistake::new("journal.folder", "\"\"", "a folder"));
+        }
+        if !(1..=1_024).contains(&self.segment_mb) {
+            mistakes.push(Mistake::new("journal.segment_mb", self.segment_mb, "1 to 1024"));
+        }
+        mistakes
+    }
+
+    /// The file of the session's numbers, where none is named.
+    pub(super) fn session_store(&self) -> PathBuf {
+        self.folder.join(SESSION)
+    }
+
+    /// After so long, orders whose strategies did not attach are cancelled.
+    pub(super) fn reattach(&self) -> Option<Nanos> {
+        (self.reattach_ms > 0).then(|| Nanos::from_millis(self.reattach_ms.into()))
+    }
+
+    /// Opens it, if its instruments are these.
+    pub(super) fn open(&self, instruments: &[Instrument]) -> Result<Journal, RunnerError> {
+        let segment_bytes = (self.segment_mb as usize) << 20;
+        let settings = Settings {
+            segment_bytes,
+            durability: match self.durability {
+                JournalDurability::None => Durability::None,
+                JournalDurability::Async => Durability::Async,
+                JournalDurability::Sync => Durability::Sync,
+            },
+            executions_max: segment_bytes / BYTES_PER_EXECUTION,
+            ..Settings::default()
+        };
+        let named = |error: &dyn std::fmt::Display| {
+            RunnerError::run(format_args!("journal {}", self.folder.display()), error)
+        };
+        let journal = Journal::open(&self.folder, settings).map_err(|error| named(&error))?;
+        let file = self.folder.join(INSTRUMENTS);
+        check_instruments(&file, instruments, &journal.recovered.state)
+            .map_err(|error| named(&error))?;
+        Ok(journal)
+    }
+}
+
+/// In the journal an instrument is a number, which the order of the settings gives: while there are
+/// orders or positions, those settings may be added to, and not changed.
+fn check_instruments(
+    file: &Path,
+    instruments: &[Instrument],
+    recovered: &State,
+) -> Result<(), String> {
+    let line = |of: &Instrument| format!("{} tick {} lot {}", of.symbol(), of.tick(), of.lot());
+    let now: Vec<String> = instruments.iter().map(line).collect();
+    let before = fs::read_to_string(file).unwrap_or_default();
+    let is_flat = recovered.positions.values().all(|held| held.lots() == Lots::ZERO);
+    let is_bound = !recovered.orders.is_empty() || !is_flat;
+    for (number, before) in before.lines().enumerate().filter(|_| is_bound) {
+        let now = now.get(number).map_or("nothing", String::as_str);
+        if now != before {
+            return Err(format!(
+                "it has orders or positions, and in its numbers instrument {number} is {before}; \
+                 [[instruments]] says {now}. Keep their order, and add new ones at the end"
+            ));
+        }
+    }
+    let text = now.join("\n") + "\n";
+    if text == before {
+        return Ok(());
+    }
+    // It is whole under its name, or as it was.
+    let part = file.with_extension("part");
+    let written = fs::write(&part, text).and_then(|()| fs::rename(&part, file));
+    written.map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// Keeps a journal until its writer's thread is over: `over` has lost its other end then.
+pub fn keep(mut housekeeper: Housekeeper, over: &Receiver<()>, tell: &(dyn Fn(&str) + Sync)) {
+    let mut was_well = true;
+    loop {
+        let is_over = over.recv_timeout(TURN) != Err(RecvTimeoutError::Timeout);
+        let turned = housekeeper.turn();
+        if let Err(error) = turned
+            && was_well
+        {
+            tell(&format!("the order journal: {error}"));
+        }
+        was_well = turned.is_ok();
+        if is_over {
+            return;
+        }
+    }
+}
