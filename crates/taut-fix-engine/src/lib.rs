@@ -55,6 +55,7 @@ pub mod dictionary;
 mod endpoint;
 mod initiator;
 mod lazy_timer;
+mod owner_only;
 mod random;
 mod schedule;
 mod session_hooks;

@@ -5,6 +5,7 @@ use std::io;
 use taut_fix::{Hooks, LogonContext, Now, Role, Writer};
 use taut_types::Nanos;
 
+use crate::owner_only::create_folder;
 use crate::session_store::named;
 use crate::settings::{Credentials, SessionSettings};
 use crate::store::{Direction, MessageLog};
@@ -28,7 +29,7 @@ impl SessionHooks {
     pub(crate) fn open(settings: &SessionSettings) -> io::Result<Self> {
         let log = settings.log.as_ref().map(|folder| {
             let path = folder.join(settings.file_name() + ".log");
-            std::fs::create_dir_all(folder)
+            create_folder(folder)
                 .and_then(|()| MessageLog::open(&path, settings.rotation))
                 .map_err(|error| named(&path, &error))
         });

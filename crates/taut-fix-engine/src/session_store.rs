@@ -1,9 +1,9 @@
 //! Where a session's numbers and messages are: in memory or in a file.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
+use crate::owner_only::create_folder;
 use crate::store::FileStore;
 use taut_fix::{MemoryStore, Store, StoreError};
 use taut_types::Nanos;
@@ -33,7 +33,7 @@ impl SessionStore {
             return Ok(Self::Memory(Box::new(MemoryStore::new(MESSAGE_COUNT, MESSAGE_BYTES))));
         };
         let path = folder.join(settings.file_name() + ".store");
-        let made = fs::create_dir_all(folder);
+        let made = create_folder(folder);
         let store = made.and_then(|()| FileStore::open(&path, settings.sync));
         let mut store = store.map_err(|error| named(&path, &error))?;
         store.set_retention(settings.retention);

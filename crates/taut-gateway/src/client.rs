@@ -222,16 +222,16 @@ impl<Q: RequestQueue, S> Entry<'_, Q, S> {
 }
 
 impl<Q: RequestQueue, S> Entry<'_, Q, S> {
-    /// The place of the gateway that has the order; the first when none is known to have it.
-    fn place_of_order(&self, id: ClientOrderId) -> usize
+    /// The place of the gateway that has the order; of several, none where the order is not known:
+    /// another gateway would take it for one of its own that is over.
+    fn place_of_order(&self, id: ClientOrderId) -> Option<usize>
     where
         S: GatewayState,
     {
         if self.queue.gateways() == 1 {
-            return 0;
+            return Some(0);
         }
-        let order = self.order(id);
-        order.map_or(0, |order| self.queue.place_of(order.terms.instrument))
+        self.order(id).map(|order| self.queue.place_of(order.terms.instrument))
     }
 
     /// An order that a request asks for which went out just now.
@@ -324,7 +324,7 @@ impl<Q: RequestQueue, S: GatewayState> Trading for Entry<'_, Q, S> {
             RequestKind::TellBooks => false,
             RequestKind::Modify { .. } | RequestKind::Cancel => {
                 let place = self.place_of_order(order);
-                self.send(place, order, kind, only_if, 0)
+                place.is_some_and(|place| self.send(place, order, kind, only_if, 0))
             }
         }
     }

@@ -111,7 +111,8 @@ impl<'m> Hub<'m> {
     /// A strategy takes the place: it is told what it begins with. False when somebody has the
     /// place, or the owner has another one: two strategies would be told of each other's orders.
     pub fn attach(&mut self, slot: SlotId, owner: Owner) -> bool {
-        let is_there = self.slots.iter().any(|slot| slot.owner() == Some(owner));
+        // Whoever is leaving is there until its orders are asked to be cancelled.
+        let is_there = self.slots.iter().any(|slot| slot.is_of(owner));
         match self.slots.get_mut(slot.0) {
             Some(slot) if slot.is_vacant() && !is_there => {
                 slot.attach(owner, *self.numbers.entry(owner).or_insert(self.first_number));
@@ -130,6 +131,13 @@ impl<'m> Hub<'m> {
     pub fn detach(&mut self, slot: SlotId) {
         if let Some(slot) = self.slots.get_mut(slot.0) {
             slot.drop_strategy();
+        }
+    }
+
+    /// The orders of an owner without a place are cancelled until none is open.
+    pub fn disown(&mut self, owner: Owner) {
+        if !self.slots.iter().any(|slot| slot.is_of(owner)) {
+            self.gone.insert(owner);
         }
     }
 

@@ -16,6 +16,8 @@ pub(crate) struct OrderJournal {
     missed: u64,
     /// Orders of which something is missed: they are written down anew when there is room again.
     behind: Vec<ClientOrderId>,
+    /// What is stopped is missed, and written down anew as well.
+    misses_kills: bool,
 }
 
 /// Something of so many orders may be missed without the journal going wrong.
@@ -23,7 +25,8 @@ const BEHIND_MAX: usize = 4_096;
 
 impl OrderJournal {
     pub(crate) fn new(writer: Writer) -> Self {
-        Self { writer: Some(writer), missed: 0, behind: Vec::with_capacity(BEHIND_MAX) }
+        let behind = Vec::with_capacity(BEHIND_MAX);
+        Self { writer: Some(writer), missed: 0, behind, misses_kills: false }
     }
 
     /// What is not in the journal and should be: reports, and requests that left all the same.
@@ -65,7 +68,24 @@ impl OrderJournal {
 
     /// A scope is stopped, or trades again.
     pub(crate) fn note_kill(&mut self, utc: Nanos, latched: Latched, is_latched: bool) {
+        let missed = self.missed;
         self.note(utc, || Entry::KillSwitch { word: latched.to_word(), is_latched });
+        // A release that is missed leaves the next gateway stopped: that is told, and harmless.
+        self.misses_kills |= self.missed != missed && is_latched;
+    }
+
+    /// Writes down anew what is stopped, when that could not be written when it was.
+    pub(crate) fn catch_up_with_kills(
+        &mut self,
+        utc: Nanos,
+        latched: impl Iterator<Item = Latched>,
+    ) {
+        if std::mem::take(&mut self.misses_kills) {
+            let missed = self.missed;
+            latched.for_each(|latched| self.note_kill(utc, latched, true));
+            // There is no room yet: that was no miss of something new.
+            self.missed = missed;
+        }
     }
 
     /// An order is as `change` has made it, by the venue's word or for want of it.

@@ -118,7 +118,10 @@ impl State {
             }),
             Entry::Filled(fill) => self.filled(&fill, executions_max),
             Entry::Cancelled { request } => self.close(request.order),
-            Entry::Expired { order } => self.close(order),
+            Entry::Expired { order } => {
+                self.used(order);
+                self.close(order);
+            }
             Entry::Rejected { request, .. } if request.version <= 1 => self.close(request.order),
             Entry::Rejected { request, .. } => self.change(request, |open| {
                 open.unanswered.retain(|asked| asked.version != request.version);
@@ -134,6 +137,7 @@ impl State {
             }
             Entry::HighestNumber(order) => self.used(order),
             Entry::OpenOrder(order) => {
+                self.used(order.order);
                 self.orders.insert(order.order, OpenOrder { order, unanswered: Vec::new() });
             }
             // Not looked at by itself: the next one may be what keeps the order open.

@@ -5,6 +5,7 @@
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
@@ -132,7 +133,7 @@ impl ControlListener {
             net::bind(&fd, &at).during("control bind").map(|()| fd)
         };
         let fd = match bind() {
-            Err(error) if error.is_address_in_use() && ControlSocket::connect(path).is_err() => {
+            Err(error) if error.is_address_in_use() && is_abandoned(path) => {
                 rustix::fs::unlink(path).during("control bind")?;
                 bind()?
             }
@@ -167,6 +168,14 @@ impl AsFd for ControlListener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
+}
+
+/// Whether a socket is there that nobody listens at. A file of another kind is somebody's, and one
+/// that does not let us connect for another reason may be alive.
+fn is_abandoned(path: &Path) -> bool {
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|it| it.file_type().is_socket());
+    let refused = rustix::io::Errno::CONNREFUSED.raw_os_error();
+    is_socket && ControlSocket::connect(path).is_err_and(|error| error.errno() == refused)
 }
 
 fn endpoint() -> Result<OwnedFd, SysError> {
@@ -233,6 +242,10 @@ mod tests {
         std::os::unix::net::UnixListener::bind(&path).map(drop).expect("a stale file");
         assert!(path.exists());
         drop(ControlListener::bind(&path).expect("the stale file is no obstacle"));
+        // Another kind of file is somebody's.
+        std::fs::write(&path, "dear").expect("a file");
+        assert!(ControlListener::bind(&path).expect_err("a file").is_address_in_use());
+        std::fs::remove_file(&path).expect("it is there still");
         std::fs::remove_dir(&folder).expect("nothing is left");
     }
 

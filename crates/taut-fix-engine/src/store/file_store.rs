@@ -2,12 +2,13 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use taut_fix::{Store, StoreError};
 use taut_types::Nanos;
 
+use crate::owner_only::OWNER_ONLY;
 use crate::store::places::{Place, Places};
 use crate::store::record::{self, HEAD_BYTES, Kind, MAGIC, Numbers};
 use crate::store::recovery::{Found, recover};
@@ -256,8 +257,13 @@ impl FileStore {
     /// that in the place of the old one.
     fn rewrite(&mut self, lowest: u64, numbers: Numbers, is_synced: bool) -> io::Result<()> {
         let beside = beside(&self.path);
-        let options = OpenOptions::new().read(true).write(true).create(true).truncate(true).clone();
-        let file = options.open(&beside)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(OWNER_ONLY)
+            .open(&beside)?;
         lock(&file)?;
         let (mut out, mut places) = (MAGIC.to_vec(), Places::new());
         let kept: Vec<_> = self.places.from(lowest).map(|(sequence, _)| sequence).collect();
@@ -315,8 +321,13 @@ impl FileStore {
 /// place: then the new one is opened.
 fn open_locked(path: &Path) -> io::Result<File> {
     loop {
-        let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(OWNER_ONLY)
+            .open(path)?;
         lock(&file)?;
         let (ours, named) = (file.metadata()?, fs::metadata(path)?);
         if (ours.dev(), ours.ino()) == (named.dev(), named.ino()) {
@@ -378,6 +389,17 @@ mod tests {
         store.keep(2, b"two").expect("room");
         store.set_next_incoming(5).expect("room");
         store.keep(3, &[3; 100]).expect("room");
+    }
+
+    #[test]
+    fn nobody_else_reads_it() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("session");
+        fill(&mut open(&path));
+        let mode = fs::metadata(&path).expect("the file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
     }
 
     #[test]

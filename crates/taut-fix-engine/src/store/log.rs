@@ -2,9 +2,12 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use taut_types::Nanos;
+
+use crate::owner_only::OWNER_ONLY;
 
 const SOH: u8 = 1;
 /// RawData, Password, NewPassword: what a log must not hold.
@@ -105,7 +108,7 @@ impl MessageLog {
 }
 
 fn append_to(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).open(path)
+    OpenOptions::new().append(true).create(true).mode(OWNER_ONLY).open(path)
 }
 
 /// Overwrites the values of RawData (96), Password (554) and NewPassword (925) with `*`; lengths

@@ -60,6 +60,11 @@ impl<'m> Slot<'m> {
         })
     }
 
+    /// Whether the place is this owner's, who may be leaving.
+    pub fn is_of(&self, owner: Owner) -> bool {
+        self.tenant == Tenant::Strategy(owner) || self.tenant == Tenant::Leaving(owner)
+    }
+
     pub fn is_vacant(&self) -> bool {
         self.tenant == Tenant::Nobody
     }

@@ -21,6 +21,22 @@ impl GatewayState for Known {
 }
 
 #[test]
+fn whoever_is_leaving_takes_no_other_place() {
+    let segment = Segment::create("hub-two", &Regions::LAYOUT).expect("a segment");
+    let own =
+        [(); 2].map(|()| Segment::create("hub-two", &StrategyRegions::LAYOUT).expect("a segment"));
+    let mut hub = Hub::new(&Regions::of(&segment).expect("regions")).expect("a hub");
+    let [first, second] = [&own[0], &own[1]].map(|own| {
+        hub.add_slot(&StrategyRegions::of(own).expect("regions"), None).expect("a slot")
+    });
+    assert!(hub.attach(first, OWNER));
+    hub.detach(first);
+    assert!(!hub.attach(second, OWNER), "its orders are not asked to be cancelled yet");
+    assert!(hub.next_request().is_some_and(|it| matches!(it.kind, RequestKind::CancelAll(_))));
+    assert!(hub.attach(second, OWNER));
+}
+
+#[test]
 fn orders_of_a_strategy_that_is_gone_are_cancelled_until_none_is_open() {
     let segment = Segment::create("hub-gone", &Regions::LAYOUT).expect("a segment");
     let own = Segment::create("hub-gone", &StrategyRegions::LAYOUT).expect("a segment");

@@ -2,12 +2,15 @@
 //! trade with.
 
 use taut_io::{Io, Kernel};
-use taut_oms::{InstrumentStatus, Order, Permit, RequestKind, RiskReject, crosses};
+use taut_oms::{InstrumentStatus, Order, Permit, RequestKind, RiskReject, TableError, crosses};
 use taut_sys::Clock;
-use taut_types::{ClientOrderId, InstrumentId, OrderTerms};
+use taut_types::{ClientOrderId, InstrumentId, Nanos, OrderTerms};
 
 use super::{OrderSession, Phase, Prepared};
 use crate::message::{OrderUpdate, Refusal};
+
+/// When a cancel is tried again whose order has as many requests under way as can be.
+const BUSY_AGAIN: Nanos = Nanos::from_millis(1);
 
 impl OrderSession {
     /// An instrument trades, or does not any more.
@@ -33,9 +36,14 @@ impl OrderSession {
             return;
         }
         for order in self.waiting_cancels.take_due(clock.now()) {
-            // One that ended in the meantime, or is being cancelled, has its answer.
-            if self.table.check_cancel(order).is_ok() {
-                updates.extend(self.send_cancel(io, clock, order));
+            match self.table.check_cancel(order) {
+                Ok(_) => updates.extend(self.send_cancel(io, clock, order)),
+                // Modifies went before it: it waits for an answer to one of them.
+                Err(TableError::Busy) => {
+                    self.waiting_cancels.push(order, clock.now() + BUSY_AGAIN);
+                }
+                // One that ended in the meantime, or is being cancelled, has its answer.
+                Err(_) => {}
             }
         }
     }

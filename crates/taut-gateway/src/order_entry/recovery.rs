@@ -29,7 +29,11 @@ impl OrderSession {
         utc: Nanos,
     ) -> Result<(), GatewayError> {
         self.journal = OrderJournal::new(writer);
-        for (key, position) in &recovered.positions {
+        // Gains before losses: on the way an account has never less than in the end, and what is
+        // within its limit stops nothing.
+        let mut positions: Vec<_> = recovered.positions.iter().collect();
+        positions.sort_by_key(|(_, position)| std::cmp::Reverse(position.realised()));
+        for (key, position) in positions {
             self.resume_position(*key, position)?;
         }
         for open in recovered.orders.values() {
@@ -96,7 +100,8 @@ impl OrderSession {
 
     /// Writes down anew what the journal could not take when it happened.
     pub(super) fn catch_up(&mut self, utc: Nanos) {
-        let Self { journal, table, positions, instruments, .. } = self;
+        let Self { journal, table, positions, instruments, risk, .. } = self;
+        journal.catch_up_with_kills(utc, risk.kill_switch().latched());
         journal.catch_up(utc, table, |order| {
             let OrderTerms { instrument, account, .. } = order.terms;
             let (user, strategy) = (order.id.user(), order.id.strategy());

@@ -1,6 +1,7 @@
 //! Drop copies of a gateway that runs by itself.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
@@ -72,7 +73,8 @@ impl DropCopyKeys {
             store: self.store.clone(),
             instruments,
             names,
-            tell: |words| eprintln!("{words}"),
+            // A closed standard error is no reason to end.
+            tell: |words| _ = writeln!(std::io::stderr(), "{words}"),
         };
         DropCopyServer::open(settings).map_err(|error| RunnerError::run("drop_copy", error))
     }

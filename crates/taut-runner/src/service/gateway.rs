@@ -29,7 +29,7 @@ use crate::service::file::GatewayFile;
 use crate::service::journal::{JournalKeys, keep};
 use crate::service::listener::Listener;
 use crate::service::place::Place;
-use crate::service::threads::{Answer, Command, Glance};
+use crate::service::threads::{Answer, Command, Glance, Numbered};
 use crate::service::usage::Usage;
 use crate::settings::RemoteVenue;
 
@@ -119,8 +119,8 @@ struct Trading<'a, 'm> {
     slots: Vec<SlotId>,
     shared_clock: SharedClock<'m>,
     bell: &'a Doorbell,
-    asked: Receiver<Command>,
-    answers: Sender<Answer>,
+    asked: Receiver<Numbered<Command>>,
+    answers: Sender<Numbered<Answer>>,
     /// Logged out by then, or not at all.
     ends_by: Option<Nanos>,
     /// The venue was asked to end the session.
@@ -138,8 +138,8 @@ impl<'a, 'm> Trading<'a, 'm> {
         own: &'m [Segment],
         places: &[Place<'_>],
         bell: &'a Doorbell,
-        asked: Receiver<Command>,
-        answers: Sender<Answer>,
+        asked: Receiver<Numbered<Command>>,
+        answers: Sender<Numbered<Answer>>,
     ) -> Result<(Self, Option<Housekeeper>), RunnerError> {
         let (shared_clock, clock) = SharedClock::new(regions)?;
         let rings = |error| RunnerError::run("rings", error);
@@ -252,6 +252,8 @@ impl<'a, 'm> Trading<'a, 'm> {
         for owner in owners.into_iter().filter(|owner| !attached.contains(owner)) {
             let cancelled = self.gateway.cancel_all(&owner.only(OrderFilter::ALL));
             cancelled.map_err(|error| failed(error, self.orders))?;
+            // Until none of them is open.
+            self.gateway.client_mut().disown(owner);
         }
         Ok(())
     }
@@ -273,14 +275,14 @@ impl<'a, 'm> Trading<'a, 'm> {
             }
         }
         loop {
-            let command = match self.asked.try_recv() {
-                Ok(command) => command,
+            let (number, command) = match self.asked.try_recv() {
+                Ok(asked) => asked,
                 Err(TryRecvError::Empty) => return Ok(false),
                 Err(TryRecvError::Disconnected) => return Ok(true),
             };
             let answer = self.answer(command);
             // Who does not listen any more is over, and is seen to be at the next look.
-            let _ = self.answers.send(answer);
+            let _ = self.answers.send((number, answer));
         }
     }
 
@@ -323,7 +325,11 @@ impl<'a, 'm> Trading<'a, 'm> {
                 Ok(()) => Answer::Done(true),
                 Err(error) => Answer::Failed(error.to_string()),
             },
-            Command::Kill => done(self.gateway.kill(KillScope::All, KillCause::Command).map(drop)),
+            Command::Kill => {
+                // Meant for the next gateway too, where one is ending.
+                self.revives = false;
+                done(self.gateway.kill(KillScope::All, KillCause::Command).map(drop))
+            }
             Command::Revive => Answer::Done(self.gateway.revive(KillScope::All)),
             Command::CancelAll(owner) => {
                 let all = OrderFilter::ALL;

@@ -2,6 +2,8 @@
 //! thread that makes its segments.
 
 use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -147,7 +149,11 @@ fn check_instruments(
     }
     // It is whole under its name, or as it was.
     let part = file.with_extension("part");
-    let written = fs::write(&part, text).and_then(|()| fs::rename(&part, file));
+    let options =
+        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part);
+    let written = options
+        .and_then(|mut part| part.write_all(text.as_bytes()))
+        .and_then(|()| fs::rename(&part, file));
     written.map_err(|error| format!("{}: {error}", file.display()))
 }
 

@@ -1,5 +1,6 @@
 //! The thread that listens: the control socket, the clock, the signals.
 
+use std::cell::Cell;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender};
@@ -10,8 +11,8 @@ use taut_ipc::Segment;
 use taut_lat::{PathSnapshot, Stage};
 use taut_oms::{PositionKey, PositionReport};
 use taut_sys::{
-    ControlListener, Doorbell, SysError, Wait, monotonic, process_id, reload_requests,
-    stop_requests, wait_readable,
+    ControlListener, Doorbell, Wait, monotonic, process_id, reload_requests, stop_requests,
+    wait_readable,
 };
 use taut_types::{Instrument, Nanos, RequestId, Side};
 
@@ -25,7 +26,7 @@ use crate::service::protocol::{
 };
 use crate::service::reload::Differences;
 use crate::service::rules::Rules;
-use crate::service::threads::{Answer, Command, Glance};
+use crate::service::threads::{Answer, Command, Glance, Numbered};
 
 /// How often the clock is anchored and signals are looked at.
 const LOOK: Nanos = Nanos::from_millis(100);
@@ -55,8 +56,12 @@ pub struct Listener<'a> {
     places: Vec<Place<'a>>,
     bell: &'a Doorbell,
     connections: Vec<Connection>,
-    asks: Sender<Command>,
-    answers: Receiver<Answer>,
+    asks: Sender<Numbered<Command>>,
+    answers: Receiver<Numbered<Answer>>,
+    /// The number of the last command.
+    asked: Cell<u64>,
+    /// Whether it was told that nobody can connect.
+    cannot_accept: bool,
     started: Nanos,
     is_stopping: bool,
     /// Reloads that signals asked for.
@@ -72,7 +77,7 @@ impl<'a> Listener<'a> {
         segment: &'a Segment,
         places: Vec<Place<'a>>,
         bell: &'a Doorbell,
-        (asks, answers): (Sender<Command>, Receiver<Answer>),
+        (asks, answers): (Sender<Numbered<Command>>, Receiver<Numbered<Answer>>),
     ) -> Result<Self, RunnerError> {
         let listener = ControlListener::bind(path).map_err(|error| {
             let remedy = if error.is_address_in_use() {
@@ -93,6 +98,8 @@ impl<'a> Listener<'a> {
             connections: Vec::new(),
             asks,
             answers,
+            asked: Cell::new(0),
+            cannot_accept: false,
             started: monotonic(),
             is_stopping: false,
             reloads: reload_requests(),
@@ -123,7 +130,7 @@ impl<'a> Listener<'a> {
             fds.extend(self.connections.iter().map(|it| it.channel.socket().as_fd()));
             // A signal ends the wait, and is looked at.
             let _ = wait_readable(&fds, Some(LOOK));
-            self.accept().map_err(|error| RunnerError::run("control socket", error))?;
+            self.accept();
             // The oldest first: the end of a strategy is seen before it attaches anew.
             let mut at = 0;
             while at < self.connections.len() {
@@ -143,13 +150,29 @@ impl<'a> Listener<'a> {
         let _ = self.ask(Command::Stop);
     }
 
-    fn accept(&mut self) -> Result<(), SysError> {
-        while let Some(socket) = self.listener.accept()? {
-            if self.connections.len() < CONNECTIONS_MAX {
-                self.connections.push(Connection { channel: Channel::new(socket), place: None });
+    /// Lets those in who wait. Where the system cannot (no descriptors left, say), the gateway
+    /// trades on, those who are connected are listened to, and it is tried again.
+    fn accept(&mut self) {
+        loop {
+            match self.listener.accept() {
+                Ok(Some(socket)) if self.connections.len() < CONNECTIONS_MAX => {
+                    let channel = Channel::new(socket);
+                    self.connections.push(Connection { channel, place: None });
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => {
+                    self.cannot_accept = false;
+                    return;
+                }
+                Err(error) => {
+                    if !std::mem::replace(&mut self.cannot_accept, true) {
+                        self.told.push(format!("control socket: {error}; trying again"));
+                    }
+                    taut_sys::sleep(LOOK);
+                    return;
+                }
             }
         }
-        Ok(())
     }
 
     /// Answers what a connection asks; whether it stands.
@@ -183,12 +206,23 @@ impl<'a> Listener<'a> {
     }
 
     fn ask(&self, command: Command) -> Result<Answer, String> {
-        self.asks.send(command).map_err(|_| "the gateway is ending".to_owned())?;
+        let number = self.asked.get() + 1;
+        self.asked.set(number);
+        self.asks.send((number, command)).map_err(|_| "the gateway is ending".to_owned())?;
         self.bell.ring();
-        match self.answers.recv_timeout(ANSWER) {
-            Ok(Answer::Failed(text)) => Err(text),
-            Ok(answer) => Ok(answer),
-            Err(_) => Err(format!("the gateway did not answer within {ANSWER:?}")),
+        loop {
+            match self.answers.recv_timeout(ANSWER) {
+                // To one that was given up.
+                Ok((other, _)) if other != number => {}
+                Ok((_, Answer::Failed(text))) => return Err(text),
+                Ok((_, answer)) => return Ok(answer),
+                Err(_) => {
+                    return Err(format!(
+                        "the gateway did not answer within {ANSWER:?}; what was asked for may \
+                         still be done"
+                    ));
+                }
+            }
         }
     }
 
@@ -296,8 +330,18 @@ impl<'a> Listener<'a> {
         let vacant = self.places.iter().position(|place| place.strategy.is_none());
         let count = self.places.len();
         let vacant = vacant.ok_or_else(|| format!("all {count} places are taken"))?;
-        if !matches!(self.ask(Command::Attach(vacant, owner))?, Answer::Done(true)) {
-            return Err(format!("the orders that '{name}' left are being cancelled; try again"));
+        match self.ask(Command::Attach(vacant, owner)) {
+            Ok(Answer::Done(true)) => {}
+            Ok(_) => {
+                return Err(format!(
+                    "the orders that '{name}' left are being cancelled; try again"
+                ));
+            }
+            Err(text) => {
+                // It may get the place after all, and nobody would know.
+                let _ = self.ask(Command::Detach(vacant));
+                return Err(text);
+            }
         }
         let place = self.places.get_mut(vacant).ok_or("the place is gone")?;
         place.strategy = Some(name.to_owned());

@@ -11,17 +11,38 @@ use toml::Value;
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 
-/// `session.credentials`: who logs on, and where the proof of it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// `session.credentials`: who logs on, and where the proof of it is. What stands in a wrong place
+/// is not repeated: it may be the secret itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CredentialSettings {
     /// How the venue wants it: `password`, `deribit` or `binance`.
-    #[serde(default)]
     pub kind: CredentialKind,
     /// Username (553): a client's id or an API key.
     pub username: String,
     /// Where the password, the client's secret or the private key in PEM is.
     pub password: SecretSource,
+}
+
+/// As the file says it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CredentialKeys {
+    #[serde(default)]
+    kind: CredentialKind,
+    username: String,
+    password: SecretSource,
+}
+
+impl<'de> Deserialize<'de> for CredentialSettings {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let wrong = "must have kind = \"password\", \"deribit\" or \"binance\", \
+                     username = \"TEXT\" and password = { file = \"PATH\" }, { env = \"NAME\" } \
+                     or { fd = NUMBER }, and nothing else: a secret does not stand in this file";
+        let keys = Value::deserialize(from)?.try_into::<CredentialKeys>();
+        let CredentialKeys { kind, username, password } =
+            keys.map_err(|_| de::Error::custom(wrong))?;
+        Ok(Self { kind, username, password })
+    }
 }
 
 /// What a Logon carries.
@@ -190,6 +211,25 @@ mod tests {
         assert!(variable.read().expect_err("unset").contains("TAUT_NO_SUCH_SECRET"));
         let descriptor = SecretSource::Fd(9_999);
         assert!(descriptor.read().expect_err("closed").contains("descriptor 9999"));
+    }
+
+    #[test]
+    fn a_secret_in_the_place_of_something_else_is_not_repeated() {
+        let good = "username = \"me\", password = { fd = 3 }";
+        for keys in [
+            "\"hunter2\"".to_owned(),
+            "[\"hunter2\"]".to_owned(),
+            format!("{{ kind = \"hunter2\", {good} }}"),
+            format!("{{ hunter2 = 1, {good} }}"),
+            "{ username = [\"hunter2\"], password = { fd = 3 } }".to_owned(),
+        ] {
+            let text = format!("credentials = {keys}\n");
+            let error =
+                toml::from_str::<std::collections::BTreeMap<String, CredentialSettings>>(&text)
+                    .expect_err("no credentials");
+            assert!(error.message().contains("username = \"TEXT\""), "{error}");
+            assert!(!error.message().contains("hunter2"), "{}", error.message());
+        }
     }
 
     #[test]

@@ -6,6 +6,10 @@ use taut_sys::Address;
 
 use crate::service::usage::Usage;
 
+/// A command or an answer with the number of the command: an answer that comes when nobody waits
+/// for it any more is not taken for the next one.
+pub type Numbered<T> = (u64, T);
+
 /// What the listening thread asks the trading one for.
 #[derive(Debug)]
 pub enum Command {
