@@ -73,7 +73,7 @@ impl Processes {
 
     /// Whether orders can be sent.
     pub fn is_up(&self) -> bool {
-        self.status("order entry").is_some_and(|word| word == "up")
+        self.status("order entry").is_some_and(|word| word.starts_with("up"))
     }
 
     pub fn open_orders(&self) -> Option<u64> {
