@@ -161,7 +161,17 @@ impl Parent {
 
 /// The child's messages that have a number, as its file has them.
 fn kept(path: &Path) -> BTreeMap<u64, String> {
-    let mut store = FileStore::open(path, Sync::Never).expect("the store");
+    // A child that another test starts at this moment has this program's descriptors, and with them
+    // the lock of a store that was closed here, until it is its own program.
+    let mut opened = None;
+    until("nobody has the store open", DEADLINE, || {
+        opened = match FileStore::open(path, Sync::Never) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+            other => Some(other),
+        };
+        opened.is_some()
+    });
+    let mut store = opened.expect("an answer").expect("the store");
     let numbers = 1..store.next_outgoing();
     let id = |message: &[u8]| {
         let text = String::from_utf8_lossy(message).into_owned();
