@@ -48,8 +48,8 @@ const UPDATES: usize = 1_024;
 /// another process that spins answers within some 300 ns; looking at the sockets takes longer, and
 /// an order overtakes the packets that wait there.
 const ANSWER_TIME: Nanos = Nanos(500);
-/// Idle rounds after which the way of an order is rehearsed: each looks at the sockets, so that
-/// this is some 20 us, and a rehearsal some hundredth of the time.
+/// Idle rounds after which the way of an order is rehearsed: each looks at the sockets, in system
+/// calls, beside which one rehearsal in so many rounds takes little.
 const IDLE_ROUNDS_PER_REHEARSAL: u32 = 32;
 /// Orders; two lines, snapshots, packets sent again (or two streams), and the same once more for a
 /// backup; some of an observer.

@@ -8,14 +8,12 @@ use crate::units::{human_bytes, human_count, human_ns, percent};
 
 /// Every stage and every whole with all percentiles, mean and share.
 pub fn stages(report: &RunReport) -> Markup {
-    let heads = ["stage", "min", "p50", "p99", "p99.9", "p99.99", "max", "mean", "share", "orders"];
+    let names = ["stage", "min", "p50", "p99", "p99.9", "p99.99", "max", "mean", "share", "orders"];
     html! {
         div.scroll role="region" aria-label="stages" tabindex="0" {
             table.numbers {
                 caption { "All stages and the whole path" }
-                thead {
-                    tr { @for head in heads { th scope="col" { (head) } } }
-                }
+                (heads(&names))
                 tbody {
                     @for stage in report.stages() {
                         (row(&stage, Some(report.share(stage.histogram))))
@@ -73,21 +71,17 @@ pub fn counts(report: &RunReport) -> Markup {
     }
 }
 
-const POSITION_HEADS: [&str; 5] = ["instrument", "position", "average price", "realised", "open"];
-const PLACEMENT_HEADS: [&str; 5] = ["process", "CPU", "wait", "scheduler", "CPU taken by others"];
+/// The names of a table's columns.
+fn heads(names: &[&str]) -> Markup {
+    html! { thead { tr { @for name in names { th scope="col" { (name) } } } } }
+}
 
 /// What was held at the end.
 pub fn positions(report: &RunReport) -> Markup {
     html! {
         div.scroll {
             table {
-                thead {
-                    tr {
-                        @for head in POSITION_HEADS {
-                            th scope="col" { (head) }
-                        }
-                    }
-                }
+                (heads(&["instrument", "position", "average price", "realised", "open"]))
                 tbody {
                     @for held in &report.positions {
                         tr {
@@ -112,13 +106,7 @@ pub fn placement(report: &RunReport) -> Markup {
             div.scroll {
                 table {
                     caption { "Placement" }
-                    thead {
-                        tr {
-                            @for head in PLACEMENT_HEADS {
-                                th scope="col" { (head) }
-                            }
-                        }
-                    }
+                    (heads(&["process", "CPU", "wait", "scheduler", "CPU taken by others"]))
                     tbody {
                         @for placed in &report.placement {
                             tr {

@@ -204,7 +204,6 @@ pub struct PositionLine {
     /// Profit of what is open, at the middle of the market, a decimal.
     pub unrealised: String,
     /// Fees since the day began, a decimal.
-    #[serde(default)]
     pub fees: String,
 }
 
