@@ -10,9 +10,8 @@ use taut_fix::SimdLevel;
 
 use crate::fix::codec::Cost;
 use crate::ping_pong::print_trips;
-use taut_report::Failure;
-use taut_report::Spread;
 use taut_report::terminal::{print, print_json};
+use taut_report::{Conditions, Failure, Spread, Watch};
 
 /// The arguments of `taut-bench fix`.
 #[derive(Args, Debug)]
@@ -47,10 +46,12 @@ struct Report {
     distinct_messages: usize,
     simd: &'static str,
     msgs_per_s: f64,
+    conditions: Conditions,
 }
 
 /// Measures and reports.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let watch = Watch::start();
     let level = arguments.simd.unwrap_or_else(SimdLevel::best);
     let codec = codec::measure(level)?;
     let trips = round_trip::measure(arguments.round_trips, level)?;
@@ -64,6 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         distinct_messages: messages::DISTINCT,
         simd: level.name(),
         msgs_per_s: trips.messages_per_second.round(),
+        conditions: watch.finish(),
     };
     if arguments.json { print_json(&report) } else { print_lines(&report) }
 }
@@ -82,5 +84,6 @@ fn print_lines(report: &Report) -> Result<(), Failure> {
     print(format_args!(
         "{} distinct messages, {}; monotonic clock, one process, two threads",
         report.distinct_messages, report.simd
-    ))
+    ))?;
+    print(format_args!("conditions: {}", report.conditions))
 }

@@ -21,9 +21,9 @@ use taut_types::Nanos;
 pub use crate::ipc::plan::Arguments;
 use crate::ipc::plan::{CONTROL, GRACE, Mode, ROUND_S, Shared, streams};
 use crate::{floor, load};
-use taut_report::Failure;
 use taut_report::exit::catch_stop_signals;
 use taut_report::terminal::print;
+use taut_report::{Conditions, Failure, Watch};
 
 /// The CPUs of the writer and of the readers.
 fn cpus(arguments: &Arguments) -> Result<Vec<usize>, Failure> {
@@ -62,6 +62,7 @@ fn measure(arguments: &Arguments, cpus: &[usize], name: String) -> Result<(), Fa
         clock: Clock::new(anchoring.renew()),
         phases: 3 * rounds as u64,
     };
+    let watch = Watch::start();
     let begun = (monotonic(), load::cpu_ticks());
     let mut readers = Readers::default();
     for reader in 0..arguments.readers {
@@ -73,7 +74,7 @@ fn measure(arguments: &Arguments, cpus: &[usize], name: String) -> Result<(), Fa
     let elapsed = monotonic().since(begun.0);
     let reports = readers.reports()?;
     let ticks = load::cpu_ticks() - begun.1;
-    report(arguments, written, &reports, ticks, elapsed)
+    report(arguments, written, &reports, &Cost { ticks, elapsed, conditions: watch.finish() })
 }
 
 /// The reading processes. None of them outlives the run, however it ends.
@@ -140,13 +141,20 @@ fn report_of(socket: &ControlSocket) -> Result<Value, Failure> {
     Err(Failure::Run("a reader ended without a report".to_owned()))
 }
 
+/// What the measurement itself took of the machine, and what else did.
+struct Cost {
+    ticks: u64,
+    elapsed: Nanos,
+    conditions: Conditions,
+}
+
 fn report(
     arguments: &Arguments,
     mut written: writer::Written,
     reports: &[Value],
-    ticks: u64,
-    elapsed: Nanos,
+    cost: &Cost,
 ) -> Result<(), Failure> {
+    let &Cost { ticks, elapsed, .. } = cost;
     let sum = |key: &str| reports.iter().filter_map(|report| report[key].as_u64()).sum::<u64>();
     let first = &reports[0];
     // Ticks of 10 ms: a hundred of them are one CPU for one second.
@@ -170,13 +178,23 @@ fn report(
             Mode::Rtt => ratio(&rtt["p50"], &floor_rtt["p50"]),
             _ => ratio(&json!(written.messages_per_s), &json!(written.floor_per_s)),
         },
+        "conditions": cost.conditions,
     });
-    let said = if arguments.json { text.to_string() } else { human(&text) };
-    print(said)?;
+    if arguments.json {
+        print(&text)?;
+    } else {
+        print(format_args!("{}\nconditions: {}", human(&text), cost.conditions))?;
+    }
     if sum("torn") == 0 && (arguments.overwriting || sum("lost") == 0) {
         return Ok(());
     }
     Err(Failure::Run("messages were torn or lost".to_owned()))
+}
+
+/// A ratio, however small: never 0 when it is not.
+fn three_digits(ratio: f64) -> String {
+    let decimals = (2.0 - ratio.abs().max(1e-9).log10().floor()).clamp(0.0, 6.0) as usize;
+    format!("{ratio:.decimals$}")
 }
 
 /// The report for a reader.
@@ -194,7 +212,9 @@ fn human(report: &Value) -> String {
     let mut say = |name: &str, said: String| text.push_str(&format!("{name:<18}{said}\n"));
     say("messages/s", format!("{:.0}", per_s("msgs_per_s")));
     say("floor messages/s", format!("{:.0}", per_s("floor_msgs_per_s")));
-    say("ratio to floor", format!("{:.2}", per_s("ratio_to_floor")));
+    if let Some(ratio) = report["ratio_to_floor"].as_f64() {
+        say("ratio to floor", three_digits(ratio));
+    }
     say("lost, torn", format!("{}, {}", report["lost"], report["torn"]));
     for (name, key) in [
         ("round trip ns", "rtt_ns"),
@@ -211,4 +231,23 @@ fn human(report: &Value) -> String {
     }
     say("CPU, memory", format!("{} %, {} bytes", report["cpu_percent"], report["rss_bytes"]));
     text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_has_three_digits_however_small_it_is() {
+        let ratios = [123.4, 1.234, 0.876_6, 0.001_234, 0.0].map(three_digits);
+        assert_eq!(ratios, ["123", "1.23", "0.877", "0.00123", "0.000000"]);
+    }
+
+    /// Of a run that is measured in latency alone there is none.
+    #[test]
+    fn a_ratio_that_is_not_known_is_not_told() {
+        let report = |ratio: Value| json!({ "mode": "rtt", "ratio_to_floor": ratio });
+        assert!(!human(&report(Value::Null)).contains("ratio to floor"));
+        assert!(human(&report(json!(0.004))).contains("ratio to floor    0.00400"));
+    }
 }

@@ -9,9 +9,8 @@ use serde::Serialize;
 
 use crate::ping_pong::print_trips;
 use crate::ws::texts::{DISTINCT, PAYLOAD_BYTES, texts};
-use taut_report::Failure;
-use taut_report::Spread;
 use taut_report::terminal::{print, print_json};
+use taut_report::{Conditions, Failure, Spread, Watch};
 
 /// The arguments of `taut-bench ws`.
 #[derive(Args, Debug)]
@@ -33,10 +32,12 @@ struct Report {
     payload_bytes: usize,
     distinct_messages: usize,
     simd: &'static str,
+    conditions: Conditions,
 }
 
 /// Measures and reports.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let watch = Watch::start();
     let texts = texts();
     let codec = codec::measure(&texts)?;
     let [rtt_ns, bare_rtt_ns] = round_trip::measure(&texts, arguments.round_trips)?;
@@ -47,6 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         payload_bytes: PAYLOAD_BYTES,
         distinct_messages: DISTINCT,
         simd: taut_fix::SimdLevel::best().name(),
+        conditions: watch.finish(),
     };
     if arguments.json { print_json(&report) } else { print_lines(&report) }
 }
@@ -62,7 +64,8 @@ fn print_lines(report: &Report) -> Result<(), Failure> {
     print(format_args!(
         "{} texts of {} bytes, hash {:016x}, {}; monotonic clock, one process, two threads",
         report.distinct_messages, report.payload_bytes, codec.hash, report.simd
-    ))
+    ))?;
+    print(format_args!("conditions: {}", report.conditions))
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ fn every_benchmark_reports_all_keys_and_neither_tears_nor_loses() {
         "rss_bytes",
         "floor_rtt_ns",
         "floor_msgs_per_s",
+        "conditions",
     ];
     for (kind, mode, more) in [
         ("tick", "throughput", &["--batch", "1"][..]),

@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use taut::io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
+use taut::io::{Admission, Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
 use taut::prelude::Nanos;
 use taut::sys::{Address, StreamOptions, catch_stop_signals, stop_requests};
 use taut_examples::told;
@@ -23,7 +23,13 @@ fn run() -> Result<(), Box<dyn Error>> {
     let sizes = LoopConfig { sources_max: CONNECTIONS_MAX, ..LoopConfig::default() };
     let mut events = EventLoop::new(EpollKernel::new(CONNECTIONS_MAX)?, sizes)?;
     let io = events.io();
-    let listener = io.listen(&at, &StreamOptions::default())?;
+    // There is no handshake to wait for: whoever connects is served, from one address half of all.
+    let admission = Admission {
+        connections_max: CONNECTIONS_MAX - 1,
+        per_source_max: CONNECTIONS_MAX / 2,
+        handshake_timeout: None,
+    };
+    let listener = io.listen(&at, &StreamOptions::default(), &admission)?;
     println!("listening on {}", io.local_address(listener)?);
 
     catch_stop_signals()?;

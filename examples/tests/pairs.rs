@@ -4,8 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use taut_sys::{ProcessSignal, signal_process};
-use taut_testkit::{Process, Run, own_address};
+use taut::channel::Closing;
+use taut::market_data::native::{Message, TransactionWriter};
+use taut::market_data::{LevelPlace, LevelUpdate};
+use taut::prelude::*;
+use taut_sys::{ProcessSignal, monotonic, signal_process};
+use taut_testkit::{DEADLINE, Process, Run, own_address, until};
 
 /// A program of this package, which `cargo test` has built beside this one.
 fn program(name: &str) -> PathBuf {
@@ -69,6 +73,37 @@ fn messages_pass_over_every_channel_whoever_starts_first() {
         assert!(all.contains("sent 200 quotes, Closed"), "{uri}: {all}");
         assert!(all.contains("received 200 quotes up to number 200"), "{uri}: {all}");
     }
+}
+
+#[test]
+fn a_follower_has_the_book_that_a_feed_publishes() {
+    let channel = format!("ipc:example-feed-{}", std::process::id());
+    let follower = Process::start(Command::new(program("follower")).arg(&channel));
+    let uri: ChannelUri = channel.parse().expect("a channel");
+    let opening = Opening { now: monotonic(), ..Opening::default() };
+    let mut publication = Publication::open(&uri, &opening).expect("a publication");
+    until("the follower is there", DEADLINE, || {
+        publication.work(monotonic());
+        publication.is_connected()
+    });
+    let mut feed = TransactionWriter::new(7);
+    let mut send = |_, packet: &[u8]| publication.offer(monotonic(), packet).map(drop);
+    for price in 1..=100 {
+        let (side, place) = (Side::Buy, LevelPlace::ByPrice);
+        let price = Price(price * 1_000_000_000);
+        let level = LevelUpdate { side, price, lots: Lots(1), order_count: 0, place };
+        let message = Message::Event(InstrumentId(1), EventKind::Level(level));
+        feed.push(Nanos(0), &message, &mut send).expect("room");
+        feed.end(Nanos(0), &mut send).expect("room");
+    }
+    publication.close(monotonic());
+    until("the follower has all of it", DEADLINE, || {
+        publication.work(monotonic());
+        publication.closing() == Closing::Closed
+    });
+    let told = text(&follower.finish());
+    let expected = "100 packets, 100 changes, 0 gaps, 0 malformed; the book is sound: bid 100, ";
+    assert!(told.starts_with(expected), "{told}");
 }
 
 #[test]

@@ -57,6 +57,8 @@ fuzz_target!(|data: &[u8]| {
             }
         }
         assert!(at <= piece.len());
+        // Head and messages, both ways.
+        assert!(end.memory_bytes() <= (1 << 14) + (1 << 15));
     }
     assert_eq!(is_over, end.state() == State::Closed);
     assert!(end.poll_transmit().len() < (1 << 14) + 400);

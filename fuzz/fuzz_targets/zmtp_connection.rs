@@ -1,15 +1,17 @@
 //! A stranger's bytes, in any pieces, before and after a handshake: no panic, no end of input is
-//! passed, and what they make us say stays small.
+//! passed, what they make us say stays small, and so does a message of whatever parts.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use taut_types::Nanos;
 use taut_zmtp::{
     Account, ConnectionConfig, Publisher, PublisherConfig, SEED_BYTES, SecretKey, Security, Seed,
-    SocketType, Subscriber,
+    SocketType, Subscriber, SubscriberEvent,
 };
 
 const NOW: Nanos = Nanos(1_000_000_000);
+const PARTS_MAX: u32 = 16;
+const MESSAGE_BYTES_MAX: usize = 1_024;
 /// What a peer of ZMTP 3.1 without security says until messages pass.
 const HANDSHAKE: [&[u8]; 2] = [b"\xff\0\0\0\0\0\0\0\0\x7f\x03\x01NULL", &[0; 48]];
 const READY_SUB: &[u8] = b"\x04\x19\x05READY\x0bSocket-Type\0\0\0\x03SUB";
@@ -69,6 +71,7 @@ fn subscribe(choice: u8, bytes: &[u8]) {
     let mut config = ConnectionConfig::new(SocketType::Sub);
     config.security = security(choice, false);
     config.frame_bytes_max = 4_096;
+    (config.message_bytes_max, config.message_parts_max) = (MESSAGE_BYTES_MAX, PARTS_MAX);
     let mut subscriber = Subscriber::new(config, 1).expect("a socket");
     subscriber.subscribe(b"to").expect("a subscription");
     let link = subscriber.add(NOW, Seed::new([7; SEED_BYTES])).expect("a link");
@@ -78,7 +81,28 @@ fn subscribe(choice: u8, bytes: &[u8]) {
         }
         assert!(choice & 2 != 0 || subscriber.established_count() == 1);
     }
-    feed(bytes, |piece| subscriber.handle_bytes(link, NOW, piece).consumed);
+    let (mut parts, mut part_bytes) = (0, 0);
+    let mut handle = |piece: &[u8]| {
+        let handled = subscriber.handle_bytes(link, NOW, piece);
+        if let Some(SubscriberEvent::Message { part, more }) = handled.event {
+            (parts, part_bytes) = (parts + 1, part_bytes + part.len());
+            assert!(parts <= PARTS_MAX && part_bytes <= MESSAGE_BYTES_MAX, "a message is bounded");
+            if !more {
+                (parts, part_bytes) = (0, 0);
+            }
+        }
+        handled.consumed
+    };
+    if choice & 32 != 0 {
+        // Each byte is a part, or the end of a message: its length, and whether more follows.
+        for part in bytes {
+            let length = usize::from(part >> 1);
+            let frame = [&[part & 1, length as u8][..], &[b't'; 127][..length]].concat();
+            handle(&frame);
+        }
+    } else {
+        feed(bytes, handle);
+    }
     assert!(subscriber.poll_transmit(link).len() < 16_384 + 2 * bytes.len());
     subscriber.handle_timeout(Nanos(NOW.0 * 100));
 }

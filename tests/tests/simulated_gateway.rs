@@ -9,7 +9,7 @@ use taut_gateway::{
     FeedInput, FeedSocket, FeedSockets, FusedClient, Gateway, GatewayConfig, GatewayCounters,
     GatewayError, Observer, Regions, TouchConfig, TouchStrategy,
 };
-use taut_io::{Handle, Io, Kernel, SimConfig, SimKernel};
+use taut_io::{Admission, Handle, Io, Kernel, SimConfig, SimKernel};
 use taut_ipc::Segment;
 use taut_market_data::native::{
     Levels, Message, PACKET_BYTES_MAX, PacketFlags, PacketHeader, PacketWriter, SnapshotBegin,
@@ -105,7 +105,7 @@ impl Publisher {
 
 impl Observer for Publisher {
     fn on_start(&mut self, io: &mut Io<impl Kernel>, _clock: &Clock) -> Result<(), GatewayError> {
-        io.listen(&at(ORDERS), &StreamOptions::default())?;
+        io.listen(&at(ORDERS), &StreamOptions::default(), &Admission::OPEN)?;
         let mut end = |port| {
             let peer = at(port).inet();
             io.datagram(&at(0), &DatagramOptions { peer, ..DatagramOptions::default() })

@@ -7,7 +7,7 @@ use taut_market_data::binance::{FrameKind, decode_stream};
 use taut_market_data::mdp3::{Cell, PlacedBook, decode_packet};
 use taut_market_data::{
     BestPrices, Context, Event, EventKind, InstrumentKey, Instruments, MarketDataError,
-    TradingStatus,
+    SessionStatistics, TradingStatus,
 };
 use taut_sbe_gen::{Body, Schema};
 use taut_tests::venue_message::{Named, VenueMessage};
@@ -199,6 +199,62 @@ fn book_update(schema: &Schema, entries: &[Vec<Named<'_>>]) -> Vec<u8> {
         .group("NoMDEntries", &entries)
         .group("NoOrderIDEntries", &[])
         .finish()
+}
+
+#[test]
+fn cme_statistics_of_the_venues_schema_are_read() {
+    let Some(schema) = venue("cme-mdp3-v9.xml") else { return };
+    let message = |template, entries: &[&[Named<'_>]]| {
+        VenueMessage::new(&schema, template, &[("TransactTime", 9), ("MatchEventIndicator", 128)])
+            .group("NoMDEntries", entries)
+            .finish()
+    };
+    let priced = |kind: u8, price, flag| {
+        let entry = [("MDEntryPx", price), ("SecurityID", 11), ("RptSeq", 3)];
+        [&entry[..], &[("OpenCloseSettlFlag", flag), ("MDEntryType", kind.into())]].concat()
+    };
+    let gone = [&priced(b'8', 1, 255)[..], &[("MDUpdateAction", 2)]].concat();
+    let session = message(
+        51,
+        &[
+            &priced(b'4', 100, 0),
+            // What the opening may be, and no trade.
+            &priced(b'4', 55, 5),
+            &priced(b'7', 120, 255),
+            &priced(b'8', 90, 255),
+            &priced(b'N', 130, 255),
+            &gone,
+        ],
+    );
+    let day = message(
+        49,
+        &[
+            &[("MDEntryPx", 95), ("SecurityID", 11), ("MDEntryType", b'6'.into())],
+            &[("MDEntrySize", 7_000), ("SecurityID", 11), ("MDEntryType", b'C'.into())],
+            &[("MDEntrySize", 1), ("SecurityID", 11), ("MDEntryType", b'B'.into())],
+        ],
+    );
+    let volume = message(37, &[&[("MDEntrySize", 42), ("SecurityID", 11)]]);
+    let mut statistics = SessionStatistics::default();
+    for (instrument, event) in cme_events(&packet(1, &[session, day, volume])).unwrap() {
+        assert_eq!(
+            instrument == InstrumentKey::Id(11),
+            matches!(event, EventKind::Statistic(_)),
+            "{event:?}"
+        );
+        statistics.apply(&event);
+    }
+    let price = |price| Some(Price(price));
+    let expected = SessionStatistics {
+        open: price(100),
+        high: price(120),
+        low: price(90),
+        last: None,
+        settlement: price(95),
+        volume: Lots(42),
+        open_interest: Some(Lots(7_000)),
+    };
+    assert_eq!(statistics, expected);
 }
 
 /// The prices of a side, 0 for none and -1 where nothing is known.

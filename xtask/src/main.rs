@@ -2,7 +2,9 @@
 #![forbid(unsafe_code)]
 
 mod api;
+mod fix_suites;
 mod fuzz;
+mod hostile;
 mod instructions;
 mod orderings;
 mod soak;
@@ -20,13 +22,21 @@ The project's own tools.
                             weaken every atomic ordering of the lock-free code, one by one, and
                             run the loom models, of which one must fail; PART of a file's path
                             runs that file's only, --if-changed nothing when all is as it passed
-  cargo xtask instructions [--bless] [PART]
+  cargo xtask instructions [--bless] [PART] | --build
                             hold the hot paths' cost in instructions against instructions.txt, or
-                            write it there; PART of a name measures these only (needs valgrind)
+                            write it there; PART of a name measures these only (needs valgrind);
+                            --build builds what is measured, and no more
   cargo xtask api [--bless] hold the facade's public items against crates/taut/api, or write them
                             there
+  cargo xtask fix-suites [DEFINITIONS DICTIONARIES]
+                            play QuickFIX/Go's acceptance scripts (needs Go), or those of a folder
+                            SUITE/VERSION/*.def, against `taut fix echo`
   cargo xtask fuzz [--seconds N]
                             run every target of fuzz/ for 10 or N seconds (needs cargo-fuzz)
+  cargo xtask hostile [--long | --seconds N] [PART]
+                            play strangers, slow peers, floods and garbage against every listener,
+                            2 or N seconds each, 60 with --long, which also holds the times in which
+                            a good peer is served; PART of a name runs these stages only
   cargo xtask soak gateway [--kills N] [--seed N]
                             kill venue, gateway and strategies 20 or N times while they trade: no
                             order is lost or doubled, positions agree, nothing is left behind
@@ -56,19 +66,33 @@ fn main() -> ExitCode {
         ["orderings", part] if !part.starts_with('-') => weaken(part, false),
         ["orderings", .., word] => refuse(word, "`orderings` takes `--if-changed` or a part"),
         ["instructions"] => count("", false),
+        ["instructions", "--build"] => {
+            report("instructions", instructions::build_all(&root, &target(&root)))
+        }
         ["instructions", "--bless"] => count("", true),
         ["instructions", "--bless", part] => count(part, true),
         ["instructions", part] if !part.starts_with('-') => count(part, false),
-        ["instructions", .., word] => refuse(word, "`instructions` takes `--bless` and a part"),
+        ["instructions", .., word] => {
+            refuse(word, "`instructions` takes `--build`, or `--bless` and a part")
+        }
         ["api"] => report("api", api::run(&root, false)),
         ["api", "--bless"] => report("api", api::run(&root, true)),
         ["api", word, ..] => refuse(word, "`api` takes `--bless`"),
+        ["fix-suites"] => report("fix-suites", fix_suites::run(&root, None)),
+        ["fix-suites", scripts, dictionaries] => {
+            report("fix-suites", fix_suites::run(&root, Some([scripts, dictionaries])))
+        }
+        ["fix-suites", word, ..] => refuse(word, "`fix-suites` takes two folders, or none"),
         ["fuzz"] => report("fuzz", fuzz::run(&root, 10)),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds @ 1..) => report("fuzz", fuzz::run(&root, seconds)),
             _ => refuse(seconds, "`--seconds` is a number above zero"),
         },
         ["fuzz", word, ..] => refuse(word, "`fuzz` takes `--seconds N`"),
+        ["hostile", ref words @ ..] => match hostile::Hostile::parse(words) {
+            Ok(hostile) => report("hostile", hostile.run(&root, &target(&root))),
+            Err(word) => refuse(&word, "`hostile` takes `--long`, `--seconds N` and a stage"),
+        },
         ["soak", "schedules"] => report("soak", soak::schedules(&root, 100_000)),
         ["soak", "schedules", count] => match count.parse() {
             Ok(count @ 1..) => report("soak", soak::schedules(&root, count)),

@@ -73,7 +73,11 @@ impl Gateway {
     }
 }
 
-fn cargo(root: &Path, target: &Path, arguments: &[&str]) -> Result<(), String> {
+/// Builds a program.
+///
+/// # Errors
+/// In words, when it does not build.
+pub fn cargo(root: &Path, target: &Path, arguments: &[&str]) -> Result<(), String> {
     let status = Command::new("cargo")
         .args(["build", "--locked", "--quiet", "--target-dir"])
         .arg(target)

@@ -13,6 +13,7 @@ mod fixture;
 mod house;
 mod law;
 mod layers;
+mod listeners;
 mod manifest;
 mod module;
 mod package;
@@ -50,6 +51,7 @@ pub const LAWS: &[Law] = &[
     docs::LAW,
     waits::LAW,
     ports::LAW,
+    listeners::LAW,
     slang::LAW,
 ];
 

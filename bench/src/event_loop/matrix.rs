@@ -17,8 +17,8 @@ use super::plot::{Row, html, table};
 use super::verdict::{Verdict, judge, markdown};
 use crate::cpus;
 use taut_report::Failure;
-use taut_report::Progress;
 use taut_report::terminal;
+use taut_report::{Conditions, Progress, Watch};
 
 /// The arguments of `taut-bench loop-matrix`.
 #[derive(Args, Clone, Debug)]
@@ -103,12 +103,14 @@ impl Arguments {
 }
 
 /// What was measured, and what it says.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Report {
     rows: Vec<Row>,
     verdicts: Vec<Verdict>,
     /// Every report of every round, as its receiver printed it.
     reports: Vec<Value>,
+    /// Whether the machine was quiet meanwhile.
+    conditions: Option<Conditions>,
 }
 
 /// One receiver of a cell: a name, its program and what it is told besides.
@@ -131,7 +133,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     })?;
     // The children inherit it; the sender pins itself.
     cpus::pin("--client-cpu", Some(arguments.client_cpu))?;
-    let mut report = Report { rows: Vec::new(), verdicts: Vec::new(), reports: Vec::new() };
+    let watch = Watch::start();
+    let mut report = Report::default();
     let mut progress = Progress::start();
     for cell in arguments.cells() {
         for wait in arguments.waits.iter().map(|wait| wait.name()) {
@@ -142,7 +145,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     report.verdicts = judge(&report.rows);
-    let table = format!("{}\n\n{}", table(&report.rows).markdown(), markdown(&report.verdicts));
+    let conditions = watch.finish();
+    let table = format!(
+        "{}\n\n{}\n\nconditions: {conditions}",
+        table(&report.rows).markdown(),
+        markdown(&report.verdicts)
+    );
+    report.conditions = Some(conditions);
     let json = serde_json::to_string(&report).map_err(|error| Failure::run("write JSON", error))?;
     write(arguments, "loop-matrix.md", &table)?;
     write(arguments, "loop-matrix.html", &html(&report.rows))?;

@@ -42,6 +42,8 @@ pub struct PublicationConfig {
     pub destinations: DestinationMode,
     /// How many destinations there may be.
     pub destinations_max: usize,
+    /// How many of the receivers, and of the destinations, one host may be.
+    pub per_host_max: usize,
     /// Many receivers hear what is sent (multicast or many destinations).
     pub is_group: bool,
     /// `linger`: how long repairs are answered after the end.
@@ -72,6 +74,7 @@ impl Default for PublicationConfig {
             receivers_max: 64,
             destinations: DestinationMode::Fixed,
             destinations_max: 64,
+            per_host_max: 32,
             is_group: false,
             linger: Nanos::from_secs(5),
             announces_end: true,
@@ -130,7 +133,7 @@ pub enum Tether {
 }
 
 impl Tether {
-    /// No tether, and no patience.
+    /// No tether, and no time to catch up.
     pub const LOOSE: Self = Self::Loose { limit_timeout: Nanos(0), resting_timeout: Nanos(0) };
 }
 
@@ -169,6 +172,8 @@ pub struct SubscriptionConfig {
     pub liveness: Nanos,
     /// How many images there may be at a time.
     pub images_max: usize,
+    /// How many of them one host may send.
+    pub images_per_host_max: usize,
     /// The longest message that is put together from fragments.
     pub message_bytes_max: usize,
     /// For values that nobody can guess.
@@ -195,7 +200,8 @@ impl Default for SubscriptionConfig {
             has_many_sources: false,
             validates: true,
             liveness: Nanos::from_secs(10),
-            images_max: 16,
+            images_max: 32,
+            images_per_host_max: 16,
             message_bytes_max: 16 * 1024 * 1024,
             secret: 0,
         }

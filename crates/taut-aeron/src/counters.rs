@@ -31,6 +31,10 @@ pub struct PublicationCounters {
     pub evicted: u64,
     /// Datagrams refused: malformed, out of range, from strangers.
     pub invalid: u64,
+    /// Strangers that asked for a SETUP and made room for others.
+    pub strangers_displaced: u64,
+    /// Questions of strangers that were not answered: no more is sent to them than came from them.
+    pub unanswered: u64,
 }
 
 /// What a subscription counts, over all its images.
@@ -66,4 +70,9 @@ pub struct SubscriptionCounters {
     pub invalid: u64,
     /// Entries of unknown sessions that made room for others.
     pub sessions_displaced: u64,
+    /// Sessions of proved sources for which there was no room: all places for images, or those of
+    /// their host, are taken.
+    pub images_refused: u64,
+    /// Frames of strangers that were not answered: no more is sent to them than came from them.
+    pub unanswered: u64,
 }

@@ -5,6 +5,10 @@ use core::net::SocketAddr;
 
 use taut_types::Nanos;
 
+/// A stock receiver that repeats itself for so long, while nothing was sent and nothing asked for,
+/// has what was sent: it says where it is five times a second.
+const SETTLING: Nanos = Nanos::from_millis(450);
+
 /// Which receivers set the sender's limit (`fc`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowControl {
@@ -54,6 +58,33 @@ struct Receiver {
     heard: Nanos,
     /// Since when it has been what holds the sender.
     holding_since: Option<Nanos>,
+    /// How far it may be ahead of what it says.
+    slack: i64,
+    /// What was sent when it last said something, and since when that and its position stand.
+    sent: i64,
+    stands_since: Nanos,
+    /// It has what was sent, as far as its slack goes.
+    is_settled: bool,
+}
+
+impl Receiver {
+    /// Up to where it has the stream.
+    fn acknowledged(&self) -> i64 {
+        match self.is_settled {
+            true => (self.position + self.slack).min(self.sent).max(self.position),
+            false => self.position,
+        }
+    }
+
+    /// It said something.
+    fn settle(&mut self, now: Nanos, report: &Report) {
+        if (self.position, self.sent) != (report.position, report.sent) {
+            self.stands_since = now;
+        }
+        self.is_settled = now.since(self.stands_since) >= SETTLING;
+        self.slack = report.slack();
+        self.sent = report.sent;
+    }
 }
 
 /// A status message, with its position worked out.
@@ -65,8 +96,18 @@ pub struct Report {
     pub window: i64,
     pub group_tag: Option<i64>,
     pub has_ended: bool,
+    /// Its position is where it is; without, it may be a quarter of its window further.
+    pub is_exact: bool,
+    /// Up to where the stream was sent.
+    pub sent: i64,
     /// Messages that were taken so far.
     pub messages: u64,
+}
+
+impl Report {
+    const fn slack(&self) -> i64 {
+        if self.is_exact { 0 } else { self.window / 4 }
+    }
 }
 
 /// The receivers that are alive, and the limit that they set.
@@ -75,6 +116,7 @@ pub struct Receivers {
     strategy: FlowControl,
     entries: Vec<Receiver>,
     count_max: usize,
+    per_host_max: usize,
     timeout: Nanos,
     limit: i64,
     acknowledged: i64,
@@ -82,11 +124,17 @@ pub struct Receivers {
 }
 
 impl Receivers {
-    pub fn new(strategy: FlowControl, count_max: usize, timeout: Nanos, start: i64) -> Self {
+    pub fn new(
+        strategy: FlowControl,
+        (count_max, per_host_max): (usize, usize),
+        timeout: Nanos,
+        start: i64,
+    ) -> Self {
         Self {
             strategy,
             entries: Vec::with_capacity(count_max),
             count_max,
+            per_host_max,
             timeout,
             limit: start,
             acknowledged: start,
@@ -141,11 +189,12 @@ impl Receivers {
         }
         let known = self.entries.iter().position(|entry| entry.id == report.receiver_id);
         if report.has_ended {
-            if let Some(at) = known {
-                self.entries.swap_remove(at);
-            }
+            let last = known.map(|at| self.entries.swap_remove(at));
+            let slack = last.map_or(0, |entry| entry.slack).max(report.slack());
+            let slack = if report.is_exact { 0 } else { slack };
+            let has = (report.position + slack).min(report.sent).max(report.position);
             self.ended = true;
-            self.acknowledged = self.acknowledged.max(report.position);
+            self.acknowledged = self.acknowledged.max(has);
             self.update();
             return true;
         }
@@ -154,6 +203,7 @@ impl Receivers {
             // Status messages overtake each other.
             Some(entry) if report.position < entry.position => entry.heard = now,
             Some(entry) => {
+                entry.settle(now, report);
                 // Who repeats itself holds the others as before.
                 if edge > entry.edge {
                     entry.holding_since = None;
@@ -165,7 +215,7 @@ impl Receivers {
                 // Without receivers the limit is that of one that has gone.
                 let is_behind = !self.entries.is_empty() && edge + report.window < self.limit;
                 let is_held = !matches!(self.strategy, FlowControl::Max);
-                if self.entries.len() >= self.count_max || (is_held && is_behind) {
+                if !self.has_room(report.from) || (is_held && is_behind) {
                     return false;
                 }
                 self.entries.push(Receiver {
@@ -176,12 +226,31 @@ impl Receivers {
                     messages_before: report.messages,
                     heard: now,
                     holding_since: None,
+                    slack: report.slack(),
+                    sent: report.sent,
+                    stands_since: now,
+                    is_settled: false,
                 });
             }
         }
         self.ended = false;
         self.update();
         true
+    }
+
+    /// Somebody asks for something again: what stock receivers have is not known.
+    pub fn unsettle(&mut self, now: Nanos) {
+        for entry in &mut self.entries {
+            (entry.stands_since, entry.is_settled) = (now, false);
+        }
+        self.update();
+    }
+
+    /// Nobody is there any more.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.ended = true;
+        self.update();
     }
 
     /// A receiver refused the stream.
@@ -238,6 +307,11 @@ impl Receivers {
         evicted
     }
 
+    fn has_room(&self, from: SocketAddr) -> bool {
+        let of_host = self.entries.iter().filter(|entry| entry.address.ip() == from.ip()).count();
+        self.entries.len() < self.count_max && of_host < self.per_host_max
+    }
+
     fn counts(&self, report: &Report) -> bool {
         match self.strategy {
             FlowControl::Tagged { tag, .. } => report.group_tag == Some(tag),
@@ -253,7 +327,7 @@ impl Receivers {
             _ if is_enough => self.limit = edges.min().unwrap_or(self.limit),
             _ => {}
         }
-        let positions = self.entries.iter().map(|entry| entry.position);
+        let positions = self.entries.iter().map(Receiver::acknowledged);
         self.acknowledged = positions.min().unwrap_or(self.acknowledged);
     }
 }
@@ -265,12 +339,21 @@ mod tests {
 
     fn report(receiver_id: i64, position: i64, window: i64) -> Report {
         let from = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), receiver_id as u16);
-        let (group_tag, has_ended, messages) = (None, false, 0);
-        Report { receiver_id, from, position, window, group_tag, has_ended, messages }
+        Report {
+            receiver_id,
+            from,
+            position,
+            window,
+            group_tag: None,
+            has_ended: false,
+            is_exact: true,
+            sent: 10_000,
+            messages: 0,
+        }
     }
 
     fn receivers(strategy: FlowControl) -> Receivers {
-        Receivers::new(strategy, 4, Nanos::from_secs(5), 0)
+        Receivers::new(strategy, (4, 4), Nanos::from_secs(5), 0)
     }
 
     #[test]
@@ -356,5 +439,41 @@ mod tests {
         receivers.handle_status(Nanos(0), &end);
         assert!(receivers.all_ended() && !receivers.is_connected());
         assert_eq!(receivers.acknowledged(), 150);
+    }
+
+    #[test]
+    fn a_stock_receiver_that_repeats_itself_has_a_quarter_of_its_window_more() {
+        let ms = Nanos::from_millis;
+        for (is_exact, sent, expected) in
+            [(false, 1100, 1100), (false, 1300, 1256), (true, 1100, 1000)]
+        {
+            let mut receivers = receivers(FlowControl::Max);
+            let report = Report { is_exact, sent, ..report(1, 1000, 1024) };
+            for now in [0, 200, 400] {
+                receivers.handle_status(ms(now), &report);
+                assert_eq!(receivers.acknowledged(), 1000, "it may be under way");
+            }
+            receivers.handle_status(ms(600), &report);
+            assert_eq!(receivers.acknowledged(), expected);
+            receivers.unsettle(ms(700));
+            receivers.handle_status(ms(800), &report);
+            assert_eq!(receivers.acknowledged(), 1000, "it asked for something");
+            receivers.handle_status(ms(1000), &Report { sent: sent + 32, ..report });
+            receivers.handle_status(ms(1200), &Report { sent: sent + 32, ..report });
+            assert_eq!(receivers.acknowledged(), 1000, "something was sent");
+            receivers.handle_status(ms(1300), &Report { has_ended: true, ..report });
+            assert_eq!((receivers.acknowledged(), receivers.all_ended()), (expected, true));
+        }
+    }
+
+    #[test]
+    fn one_host_takes_no_more_than_its_share_of_the_places() {
+        let mut receivers = Receivers::new(FlowControl::Max, (4, 2), Nanos::from_secs(5), 0);
+        for id in 1..=9 {
+            assert_eq!(receivers.handle_status(Nanos(0), &report(id, 0, 100)), id <= 2);
+        }
+        let from = "10.0.0.1:1".parse().unwrap();
+        assert!(receivers.handle_status(Nanos(0), &Report { from, ..report(10, 0, 100) }));
+        assert_eq!(receivers.count(), 3);
     }
 }

@@ -19,7 +19,7 @@ use crate::assembly::{Assembled, Assembly};
 use crate::config::SubscriptionConfig;
 use crate::congestion::Congestion;
 use crate::counters::SubscriptionCounters;
-use crate::frame::control_flags::{REPLY, SETUP_PROMPT, STATUS_END_OF_STREAM};
+use crate::frame::control_flags::{REPLY, SETUP_PROMPT, STATUS_END_OF_STREAM, STATUS_EXACT};
 use crate::frame::data_flags::{END_OF_STREAM, REVOKED, UNFRAGMENTED};
 use crate::frame::{DataHeader, ErrorFrame, Nak, RoundTripFrame, Setup, Status, check_frames};
 use crate::message::{Action, ImageEnd, Message};
@@ -127,6 +127,11 @@ impl Image {
 
     pub const fn consumed(&self) -> i64 {
         self.consumed
+    }
+
+    /// Where it comes from, or came from first.
+    pub const fn source(&self) -> SocketAddr {
+        self.sources.first()
     }
 
     pub const fn initial_term_id(&self) -> i32 {
@@ -615,7 +620,7 @@ impl Image {
         let (term_id, term_offset) = self.position_of(self.status.position());
         let has_ended = self.state == ImageState::Linger;
         let status = Status {
-            flags: if has_ended { STATUS_END_OF_STREAM } else { 0 },
+            flags: STATUS_EXACT | if has_ended { STATUS_END_OF_STREAM } else { 0 },
             session_id: self.session_id,
             stream_id: config.stream_id,
             term_id,

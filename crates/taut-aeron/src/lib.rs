@@ -68,6 +68,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod allowance;
 mod assembly;
 mod config;
 mod congestion;

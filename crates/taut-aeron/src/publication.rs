@@ -17,7 +17,7 @@ use crate::destinations::{Destinations, Target};
 use crate::error::{Error, OfferError};
 use crate::flow::{ReceiverStatus, Receivers, Report};
 use crate::frame::control_flags::{
-    REPLY, SEND_SETUP, SETUP_GROUP, SETUP_PROMPT, STATUS_END_OF_STREAM,
+    REPLY, SEND_SETUP, SETUP_GROUP, SETUP_PROMPT, STATUS_END_OF_STREAM, STATUS_EXACT,
 };
 use crate::frame::data_flags::{END_OF_STREAM, REVOKED, UNFRAGMENTED};
 use crate::frame::{
@@ -146,13 +146,15 @@ impl Publication {
         let (terms, start) = config.checked()?;
         let mtu = config.mtu as usize;
         let (session_id, stream_id) = (config.session_id, config.stream_id);
-        let (count_max, timeout) = (config.receivers_max, config.receiver_timeout);
+        let (per_host, timeout) = (config.per_host_max, config.receiver_timeout);
+        let receivers_max = (config.receivers_max, per_host);
+        let (mode, destinations_max) = (config.destinations, config.destinations_max);
         Ok(Self {
             log: TermLog::new(terms, session_id, stream_id, mtu, start),
             offer_limit: i64::MIN,
             position: start,
             counters: PublicationCounters::default(),
-            receivers: Receivers::new(config.flow, count_max, timeout, start),
+            receivers: Receivers::new(config.flow, receivers_max, timeout, start),
             repairs: Repairs::new(i64::from(config.mtu), terms.length() / 4),
             pace: Pace::new(),
             rtt: RoundTrip::new(),
@@ -162,7 +164,7 @@ impl Publication {
                 // A run that waits to be sent stays inside what the log keeps.
                 bytes_max: RUN_BYTES_MAX.min(terms.length() as usize / 4),
             },
-            destinations: Destinations::new(config.destinations, config.destinations_max),
+            destinations: Destinations::new(mode, destinations_max, per_host),
             state: PublicationState::Active,
             is_connected: false,
             is_simulated: false,
@@ -234,6 +236,7 @@ impl Publication {
 
     /// Takes a datagram that is meant for a publication. False when it is meant for another one.
     pub fn handle_bytes(&mut self, now: Nanos, from: SocketAddr, datagram: &[u8]) -> bool {
+        self.destinations.hear(from, datagram.len());
         let Ok(kind) = frame_kind(datagram) else {
             self.counters.invalid += 1;
             return false;
@@ -261,13 +264,23 @@ impl Publication {
         true
     }
 
+    /// The network says, again and again, that nobody listens at the endpoint any more: a closed
+    /// publication does not wait for who has gone without a word.
+    pub fn handle_unreachable(&mut self, now: Nanos) {
+        let is_one = self.config.destinations == crate::DestinationMode::Fixed;
+        if self.is_closing() && is_one && !self.config.is_group {
+            self.receivers.clear();
+            self.check_acknowledged(now);
+        }
+    }
+
     /// Lets time pass: receivers expire, the linger time ends.
     pub fn handle_timeout(&mut self, now: Nanos) {
         if self.since == Nanos::ZERO {
             self.since = now;
         }
         self.receivers.expire(now);
-        self.destinations.expire(now, self.config.receiver_timeout);
+        self.counters.unanswered += self.destinations.expire(now, self.config.receiver_timeout);
         if self.position >= self.receivers.limit()
             && self.log.tail() > self.position
             && let Some(receiver_id) = self.receivers.evict(now)
@@ -596,7 +609,8 @@ impl Publication {
     fn handle_status(&mut self, now: Nanos, from: SocketAddr, status: &Status) -> bool {
         if status.flags & SEND_SETUP != 0 {
             if !self.is_closing() {
-                self.destinations.request_setup(now, from);
+                let has_displaced = self.destinations.request_setup(now, from);
+                self.counters.strangers_displaced += u64::from(has_displaced);
                 let is_dynamic = self.config.destinations == crate::DestinationMode::Dynamic;
                 if !is_dynamic {
                     self.pace.request_setup();
@@ -625,6 +639,8 @@ impl Publication {
             window,
             group_tag: status.group_tag,
             has_ended: status.flags & STATUS_END_OF_STREAM != 0,
+            is_exact: status.flags & STATUS_EXACT != 0,
+            sent: self.position,
             messages: self.counters.messages,
         };
         self.counters.statuses += 1;
@@ -636,13 +652,15 @@ impl Publication {
 
     fn handle_nak(&mut self, now: Nanos, from: SocketAddr, nak: &Nak) -> bool {
         let range = nak_range(self.terms(), nak).filter(|_| self.destinations.is_proved(from));
-        let Some((start, end)) = range else { return false };
+        let (Some((start, end)), Some(to)) = (range, self.destinations.answer_to(from)) else {
+            return false;
+        };
         self.counters.naks += 1;
+        self.receivers.unsettle(now);
         if start < self.oldest() || start >= self.position {
             return true;
         }
         let end = end.min(self.position);
-        let to = if self.destinations().is_empty() { Target::All } else { Target::One(from) };
         // Receivers ask again after a round trip: what was sent just before is on its way.
         let span = Nanos(self.rtt.least().0 / 4 * 3);
         if !self.repairs.request(now, Repair { start, end, to }, span) {
@@ -657,13 +675,18 @@ impl Publication {
             self.rtt.handle_echo(now, frame.echo, frame.reception_delta);
             return true;
         }
-        // An echo is as long as the question, and a table's address has asked for itself.
-        let is_table = self.config.destinations == crate::DestinationMode::Dynamic;
-        let to = if is_table { Target::One(from) } else { Target::All };
+        let Some(to) = self.destinations.answer_to(from) else {
+            self.counters.unanswered += 1;
+            return true;
+        };
         if self.echoes.len() >= ECHOES_MAX {
             return false;
         }
         let echo = RoundTripFrame { flags: 0, reception_delta: 0, ..frame };
+        if !self.destinations.may_answer(from, echo.frame().as_bytes().len()) {
+            self.counters.unanswered += 1;
+            return true;
+        }
         self.echoes.push_back((to, echo));
         true
     }

@@ -13,6 +13,8 @@ const SESSIONS_MAX: usize = 256;
 const LIFETIME: Nanos = Nanos::from_secs(1);
 /// One question per session and this long.
 const INTERVAL: Nanos = Nanos::from_millis(100);
+/// How many sessions of one host are remembered.
+const PER_HOST_MAX: usize = 64;
 
 /// What is known of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +63,15 @@ impl Sessions {
     }
 
     /// Data of an unknown session: true when its SETUP is to be asked for. The second value counts
-    /// an entry that had to make room.
-    pub fn handle_data(&mut self, now: Nanos, id: i32, source: SocketAddr) -> (bool, bool) {
+    /// an entry that had to make room: which one, `choice` says, a random number, so that a flood
+    /// does not take the place of whoever is about to prove itself.
+    pub fn handle_data(
+        &mut self,
+        now: Nanos,
+        id: i32,
+        source: SocketAddr,
+        choice: i64,
+    ) -> (bool, bool) {
         if let Some(session) = self.find(now, id, source) {
             let asks = session.stage == Stage::PendingSetup && now >= session.next;
             if asks {
@@ -70,7 +79,7 @@ impl Sessions {
             }
             return (asks, false);
         }
-        (true, self.insert(now, id, source, Stage::PendingSetup))
+        (true, self.insert(now, id, source, Stage::PendingSetup, choice))
     }
 
     /// A SETUP of an unknown session.
@@ -101,7 +110,8 @@ impl Sessions {
             None => {
                 let cookie = cookie();
                 let stage = Stage::Validating { setup: *setup, cookie, probed: now };
-                (Probe::Send(cookie), self.insert(now, id, source, stage))
+                // The cookie goes to the source alone.
+                (Probe::Send(cookie), self.insert(now, id, source, stage, cookie))
             }
         }
     }
@@ -141,21 +151,34 @@ impl Sessions {
         self.sessions.get_mut(at)
     }
 
-    /// True when the oldest entry had to make room.
-    fn insert(&mut self, now: Nanos, session_id: i32, source: SocketAddr, stage: Stage) -> bool {
+    /// True when an entry had to make room: of the same host where that has its share, or any.
+    fn insert(
+        &mut self,
+        now: Nanos,
+        session_id: i32,
+        source: SocketAddr,
+        stage: Stage,
+        choice: i64,
+    ) -> bool {
         if self.sessions.len() >= SESSIONS_MAX {
             self.sessions.retain(|session| now.since(session.since) < LIFETIME);
         }
-        let is_full = self.sessions.len() >= SESSIONS_MAX;
-        if is_full {
-            let oldest = self.sessions.iter().enumerate().min_by_key(|(_, session)| session.since);
-            if let Some((at, _)) = oldest {
-                self.sessions.swap_remove(at);
+        let is_of_host = |session: &Session| session.source.ip() == source.ip();
+        let of_host = self.sessions.iter().filter(|session| is_of_host(session)).count();
+        let is_crowd = of_host >= PER_HOST_MAX;
+        let displaces = is_crowd || self.sessions.len() >= SESSIONS_MAX;
+        if displaces {
+            let count = if is_crowd { of_host } else { self.sessions.len() };
+            let nth = (choice.unsigned_abs() % count.max(1) as u64) as usize;
+            let mut places = self.sessions.iter().enumerate();
+            let chosen = places.by_ref().filter(|(_, s)| !is_crowd || is_of_host(s)).nth(nth);
+            if let Some(place) = chosen.map(|(place, _)| place) {
+                self.sessions.swap_remove(place);
             }
         }
         let next = now + INTERVAL;
         self.sessions.push(Session { session_id, source, stage, since: now, next });
-        is_full
+        displaces
     }
 }
 
@@ -186,7 +209,7 @@ mod tests {
     fn data_of_an_unknown_session_asks_for_its_setup_once_per_100_ms() {
         let mut sessions = Sessions::new();
         let asked = (0..1000)
-            .filter(|n| sessions.handle_data(Nanos::from_millis(*n), 7, source(1)).0)
+            .filter(|n| sessions.handle_data(Nanos::from_millis(*n), 7, source(1), 0).0)
             .count();
         assert_eq!(asked, 10);
         assert_eq!(sessions.sessions.len(), 1);
@@ -218,13 +241,39 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_sessions_takes_a_fixed_table_and_displaces_the_oldest() {
-        let mut sessions = Sessions::new();
-        let mut displaced = 0;
-        for id in 0..10_000 {
-            displaced += u32::from(sessions.handle_data(Nanos(i64::from(id)), id, source(1)).1);
+    fn a_flood_of_sessions_takes_a_fixed_table_and_of_one_host_a_quarter_of_it() {
+        for (is_one, most) in [(true, PER_HOST_MAX), (false, SESSIONS_MAX)] {
+            let mut sessions = Sessions::new();
+            let mut displaced = 0;
+            let from = |id: i32| match is_one {
+                true => source(1),
+                false => SocketAddr::new(IpAddr::V4(Ipv4Addr::from(id.cast_unsigned())), 1),
+            };
+            for id in 0..10_000 {
+                let (now, choice) = (Nanos(i64::from(id)), i64::from(id) * 7919);
+                displaced += usize::from(sessions.handle_data(now, id, from(id), choice).1);
+            }
+            assert_eq!((sessions.sessions.len(), displaced), (most, 10_000 - most));
         }
-        assert_eq!((sessions.sessions.len(), displaced), (256, 10_000 - 256));
-        assert!(!sessions.handle_data(Nanos::from_secs(2), 1, source(1)).1, "the rest is too old");
+    }
+
+    #[test]
+    fn a_flood_seldom_takes_the_place_of_whoever_is_about_to_prove_itself() {
+        let mut cookies = crate::random::Cookies::new(5);
+        let mut proved = 0;
+        for _ in 0..100 {
+            let mut sessions = Sessions::new();
+            let mut forge = |sessions: &mut Sessions, at: Nanos| {
+                let choice = cookies.next();
+                let host = Ipv4Addr::from(choice as u32);
+                sessions.handle_data(at, choice as i32, SocketAddr::new(host.into(), 1), choice);
+            };
+            (0..1000).for_each(|n| forge(&mut sessions, Nanos(n)));
+            sessions.handle_setup(Nanos(1000), source(1), &setup(7), || 42);
+            // As many as the table holds come while the cookie is under way.
+            (0..256).for_each(|n| forge(&mut sessions, Nanos(1001 + n)));
+            proved += u32::from(sessions.handle_echo(Nanos(2000), 7, source(1), 42).is_some());
+        }
+        assert!((20..60).contains(&proved), "one in e of them: {proved}");
     }
 }

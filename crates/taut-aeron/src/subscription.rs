@@ -6,6 +6,7 @@ use core::net::SocketAddr;
 
 use taut_types::Nanos;
 
+use crate::allowance::Allowance;
 use crate::config::SubscriptionConfig;
 use crate::counters::SubscriptionCounters;
 use crate::destinations::Target;
@@ -32,6 +33,8 @@ const ELICIT_INTERVAL: Nanos = Nanos::from_secs(1);
 const ELICIT_FIRST_COUNT: u32 = 10;
 /// Sessions that ended, remembered.
 const ENDED_MAX: usize = 64;
+/// The length of a SETUP.
+const SETUP_BYTES: usize = 40;
 
 /// A session that ended.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +59,8 @@ pub struct Subscription {
     sessions: Sessions,
     events: VecDeque<SubscriptionEvent>,
     outbox: VecDeque<(SocketAddr, ControlFrame)>,
+    /// What strangers may be sent.
+    allowance: Allowance,
     ended: VecDeque<Ended>,
     cookies: Cookies,
     elicited: u32,
@@ -78,6 +83,7 @@ impl Subscription {
             sessions: Sessions::new(),
             events: VecDeque::with_capacity(EVENTS_MAX),
             outbox: VecDeque::with_capacity(OUTBOX_MAX),
+            allowance: Allowance::new(0),
             ended: VecDeque::with_capacity(ENDED_MAX),
             cookies: Cookies::new(config.secret),
             elicited: 0,
@@ -264,24 +270,36 @@ impl Subscription {
             None => false,
         };
         if !is_known {
-            self.handle_unknown_data(now, from, header);
+            self.handle_unknown_data(now, from, header, datagram.len());
         }
         true
     }
 
     /// Data of a session that is no image, or from a source that is not the image's.
     #[cold]
-    fn handle_unknown_data(&mut self, now: Nanos, from: SocketAddr, header: &DataHeader) {
+    fn handle_unknown_data(
+        &mut self,
+        now: Nanos,
+        from: SocketAddr,
+        header: &DataHeader,
+        bytes: usize,
+    ) {
+        self.allowance.earn(bytes);
         let may_join = self.may_join(now, header.session_id);
         if header.flags & END_OF_STREAM != 0 || !may_join {
             self.counters.invalid += u64::from(!may_join);
             return;
         }
-        let (asks, displaced) = self.sessions.handle_data(now, header.session_id, from);
+        let frame = self.ask_setup(header.session_id, self.config.stream_id);
+        if !self.allowance.covers(frame.as_bytes().len()) {
+            self.counters.unanswered += 1;
+            return;
+        }
+        let choice = self.cookies.next();
+        let (asks, displaced) = self.sessions.handle_data(now, header.session_id, from, choice);
         self.counters.sessions_displaced += u64::from(displaced);
         if asks {
-            let frame = self.ask_setup(header.session_id, self.config.stream_id);
-            self.post(self.config.feedback.unwrap_or(from), frame);
+            self.answer(from, frame);
         }
     }
 
@@ -306,6 +324,7 @@ impl Subscription {
             self.join(now, &Validated { setup, source: from, round_trip });
             return true;
         }
+        self.allowance.earn(SETUP_BYTES);
         let cookies = &mut self.cookies;
         let (probe, displaced) = self.sessions.handle_setup(now, from, setup, || cookies.next());
         self.counters.sessions_displaced += u64::from(displaced);
@@ -318,7 +337,7 @@ impl Subscription {
                 reception_delta: 0,
                 receiver_id: self.config.receiver_id,
             };
-            self.post(self.config.feedback.unwrap_or(from), frame.frame());
+            self.answer(from, frame.frame());
         }
         true
     }
@@ -362,8 +381,11 @@ impl Subscription {
         if self.images.iter().any(|image| image.session_id() == setup.session_id) {
             return;
         }
-        let has_room = self.images.len() < self.config.images_max;
-        let image = Image::new(now, setup, *source, &self.config).filter(|_| has_room);
+        if !self.has_room(*source) {
+            self.counters.images_refused += 1;
+            return;
+        }
+        let image = Image::new(now, setup, *source, &self.config);
         let Some(mut image) = image.filter(|image| !self.is_stale(now, image)) else {
             self.counters.invalid += 1;
             return;
@@ -422,9 +444,19 @@ impl Subscription {
         status.frame()
     }
 
-    fn post(&mut self, to: SocketAddr, frame: ControlFrame) {
-        if self.outbox.len() < OUTBOX_MAX {
-            self.outbox.push_back((to, frame));
+    /// Whether there is a place for an image of a source, and one of its host's.
+    fn has_room(&self, source: SocketAddr) -> bool {
+        let of_host = self.images.iter().filter(|image| image.source().ip() == source.ip());
+        self.images.len() < self.config.images_max
+            && of_host.count() < self.config.images_per_host_max
+    }
+
+    /// Answers a stranger, as far as what came from strangers allows.
+    fn answer(&mut self, to: SocketAddr, frame: ControlFrame) {
+        if self.outbox.len() < OUTBOX_MAX && self.allowance.pay(frame.as_bytes().len()) {
+            self.outbox.push_back((self.config.feedback.unwrap_or(to), frame));
+        } else {
+            self.counters.unanswered += 1;
         }
     }
 

@@ -41,11 +41,13 @@ pub(crate) struct Datagrams {
     pub(crate) injected: u64,
     /// Sends that the kernel refused.
     pub(crate) failed: u64,
+    /// Datagrams that came back from a port where nobody listens.
+    pub(crate) echoes: u64,
 }
 
 impl Datagrams {
     pub(crate) const fn new(loss: Option<Loss>) -> Self {
-        Self { loss, has_offload: true, transfers: 0, injected: 0, failed: 0 }
+        Self { loss, has_offload: true, transfers: 0, injected: 0, failed: 0, echoes: 0 }
     }
 
     /// Sends a run. False when the kernel has no room now; what it
@@ -95,7 +97,7 @@ impl Datagrams {
             match io.send_segmented(socket, bytes, segment_bytes as u16, to) {
                 Ok(0) => return false,
                 Ok(_) => return true,
-                Err(error) if is_echo(error) => {}
+                Err(error) if is_echo(error) => self.echoes += 1,
                 Err(error) => {
                     if [INVALID, IO, NOT_SUPPORTED].contains(&error.errno()) {
                         self.has_offload = false;
@@ -121,6 +123,7 @@ impl Datagrams {
     /// After an error, which an echo is not: this datagram has then not been tried.
     #[cold]
     fn send_again<K: Kernel>(&mut self, io: &mut Io<K>, run: Run<'_>, error: SysError) -> bool {
+        self.echoes += u64::from(is_echo(error));
         let sent = match is_echo(error) {
             true => io.send_datagram(run.socket, run.bytes, run.to),
             false => Err(error),
@@ -160,7 +163,7 @@ impl Datagrams {
         for _ in 0..2 {
             match io.send_batch(run.socket, batch, run.to) {
                 Ok(sent) => return sent,
-                Err(error) if is_echo(error) => {}
+                Err(error) if is_echo(error) => self.echoes += 1,
                 Err(_) => {
                     self.failed += 1;
                     return batch.len();
@@ -179,8 +182,14 @@ impl Datagrams {
         batch: &mut DatagramBatch,
         mut handle: impl FnMut(SocketAddr, &[u8]),
     ) -> usize {
-        // An error is an echo of what was sent to nobody: the next call tells what is there.
-        let count = io.receive_batch(socket, batch).unwrap_or(0);
+        let count = match io.receive_batch(socket, batch) {
+            Ok(count) => count,
+            // An echo of what was sent to nobody: the next call tells what is there.
+            Err(error) => {
+                self.echoes += u64::from(is_echo(error));
+                0
+            }
+        };
         for place in 0..count {
             let info = batch.info(place);
             let (Some(from), false) = (info.from, info.truncated) else { continue };

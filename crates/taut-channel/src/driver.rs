@@ -42,6 +42,18 @@ pub(crate) trait PublicationDriver {
         parts: &[&[u8]],
     ) -> Result<u64, OfferError>;
 
+    /// As [`PublicationDriver::offer`], and the payload's parts stay parts.
+    fn offer_multipart<K: Kernel>(
+        &mut self,
+        _io: &mut Io<K>,
+        _now: Nanos,
+        _topic: &[u8],
+        _payload: &[u8],
+        _part_ends: &[usize],
+    ) -> Result<u64, OfferError> {
+        Err(OfferError::NoParts)
+    }
+
     /// Whether a message of this length would be taken now; if so, the next offer takes it.
     fn room<K: Kernel>(
         &mut self,

@@ -26,6 +26,8 @@ pub enum OfferError {
     },
     /// The channel has no topics.
     NoTopics,
+    /// The channel has no messages of several parts.
+    NoParts,
     /// A system call failed, and will fail again.
     System(SysError),
 }
@@ -74,6 +76,9 @@ impl fmt::Display for OfferError {
             Self::NoTopics => {
                 f.write_str("this channel has no topics; use tcp:// or ipc://, or leave them out")
             }
+            Self::NoParts => f.write_str(
+                "this channel has no messages of several parts; use tcp:// or ipc:// at both ends",
+            ),
             Self::System(error) => error.fmt(f),
         }
     }

@@ -81,6 +81,20 @@ impl Publication {
         self.end.offer_topic(self.own.io(), now, topic, message)
     }
 
+    /// As [`PublishingEnd::offer_multipart`].
+    ///
+    /// # Errors
+    /// As [`Publication::offer_topic`], and [`OfferError::NoParts`].
+    pub fn offer_multipart(
+        &mut self,
+        now: Nanos,
+        topic: &[u8],
+        payload: &[u8],
+        part_ends: &[usize],
+    ) -> Result<u64, OfferError> {
+        self.end.offer_multipart(self.own.io(), now, topic, payload, part_ends)
+    }
+
     /// As [`PublishingEnd::try_claim`].
     ///
     /// # Errors

@@ -192,6 +192,29 @@ impl PublishingEnd {
         self.offer_parts(io, now, topic, &[message])
     }
 
+    /// As [`PublishingEnd::offer_topic`], of a message of several parts, which stay parts. They end
+    /// where `part_ends` says, but for the last: see [`crate::Message::part_ends`]. It allocates
+    /// when there is more than one.
+    ///
+    /// # Errors
+    /// As [`PublishingEnd::offer_topic`], and [`OfferError::NoParts`].
+    pub fn offer_multipart<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        now: Nanos,
+        topic: &[u8],
+        payload: &[u8],
+        part_ends: &[usize],
+    ) -> Result<u64, OfferError> {
+        match &self.spies {
+            _ if part_ends.is_empty() => self.offer_parts(io, now, topic, &[payload]),
+            Some(_) => Err(OfferError::NoParts),
+            None => with!(&mut self.driver, driver => {
+                driver.offer_multipart(io, now, topic, payload, part_ends)
+            }),
+        }
+    }
+
     #[inline]
     fn offer_parts<K: Kernel>(
         &mut self,

@@ -27,9 +27,10 @@ pub enum Unheard {
     Drop,
 }
 
-/// Takes messages out of one channel and offers them to another, topics included: a message with a
-/// topic is an error where the far end has none, unless they are [left
-/// out](Relay::without_topics). A message that finds no room stays where it is and comes again.
+/// Takes messages out of one channel and offers them to another, topics and parts included: a
+/// message with a topic is an error where the far end has none, unless they are [left
+/// out](Relay::without_topics), and so is one of several parts. A message that finds no room stays
+/// where it is and comes again.
 #[derive(Debug)]
 pub struct Relay {
     from: Subscription,
@@ -66,10 +67,16 @@ impl Relay {
         let Self { from, to, unheard, drops_topics, relayed, dropped, is_waiting, failure } = self;
         (*is_waiting, *failure) = (false, None);
         let taken = from.poll_controlled(now, LIMIT, |message| {
-            let offered = if message.topic.is_empty() || *drops_topics {
-                to.offer(now, message.payload)
-            } else {
-                to.offer_topic(now, message.topic, message.payload)
+            let (topic, ends) = match (message.topic, message.part_ends) {
+                // An empty topic.
+                ([], [0, ends @ ..]) if *drops_topics => (&[][..], ends),
+                (_, ends) if *drops_topics => (&[][..], ends),
+                both => both,
+            };
+            let offered = match ends {
+                [] if topic.is_empty() => to.offer(now, message.payload),
+                [] => to.offer_topic(now, topic, message.payload),
+                ends => to.offer_multipart(now, topic, message.payload, ends),
             };
             match offered {
                 Ok(_) => *relayed += 1,

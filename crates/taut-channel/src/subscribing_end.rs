@@ -105,8 +105,8 @@ impl SubscribingEnd {
     /// Hands over at most `limit` messages, and does the duty: acts on what the loop completed, and
     /// keeps the timers; one timer of the loop brings it round again when it must, and at once when
     /// the limit was reached or the handler broke off. Returns how many. With a limit of 0 nothing
-    /// is read, what peers say included: who wants no message now takes one and
-    /// [aborts](Action::Abort) it.
+    /// is handed over, and only a subscription without a tether reads its sockets: who wants no
+    /// message now takes one and [aborts](Action::Abort) it.
     #[inline]
     pub fn poll<K: Kernel>(
         &mut self,
@@ -209,6 +209,13 @@ impl SubscribingEnd {
     pub fn abandon<K: Kernel>(mut self, io: &mut Io<K>) {
         with!(&mut self.driver, driver => driver.release(io));
         self.alarm.cancel(io);
+    }
+
+    /// It is dropped: says so where nothing else would tell.
+    pub(crate) fn leave<K: Kernel>(&mut self, io: &mut Io<K>) {
+        if let Driver::Aeron(driver) = &mut self.driver {
+            driver.leave(io);
+        }
     }
 
     /// Whether it has left.

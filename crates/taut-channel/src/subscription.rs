@@ -47,8 +47,9 @@ impl Subscription {
     }
 
     /// Hands over at most `limit` messages, and does the duty: call it whenever the loop comes
-    /// round. Returns how many. With a limit of 0 nothing is read, what peers say included: who
-    /// wants no message now takes one and [aborts](Action::Abort) it.
+    /// round. Returns how many. With a limit of 0 nothing is handed over, and only a subscription
+    /// without a tether reads its sockets: who wants no message now takes one and
+    /// [aborts](Action::Abort) it.
     #[inline]
     pub fn poll(
         &mut self,
@@ -125,5 +126,11 @@ impl Subscription {
     fn turn(&mut self, span: Nanos) {
         let Self { end, own } = self;
         own.turn(span, |completion| _ = end.complete(completion));
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.end.leave(self.own.io());
     }
 }

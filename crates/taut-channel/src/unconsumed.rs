@@ -30,6 +30,7 @@ impl Unconsumed {
     #[inline]
     pub(crate) fn message<'a>(&self, buffer: &'a [u8]) -> Message<'a> {
         let payload = buffer.get(..self.bytes.unwrap_or(0)).unwrap_or(buffer);
-        Message { payload, topic: &[], session: self.session, position: self.position }
+        let (session, position) = (self.session, self.position);
+        Message { payload, part_ends: &[], topic: &[], session, position }
     }
 }

@@ -189,9 +189,14 @@ fn publish(publication: &mut Publication, peer: &Peer, from: u64, count: u64) {
     }
 }
 
-/// Ends the stream: the peer, which stays, learns it.
+/// Ends the stream: the peer, which has everything and stays, learns it. That it has everything is
+/// known before, though it repeats what it said last until it is a quarter of its window further.
 fn close(publication: &mut Publication) {
     let begun = monotonic();
+    while publication.unacknowledged_bytes() > 0 {
+        publication.work(monotonic());
+        assert!(monotonic() - begun < PATIENCE, "{} left", publication.unacknowledged_bytes());
+    }
     publication.close(monotonic());
     while publication.closing() != Closing::Closed {
         publication.work(monotonic());

@@ -4,6 +4,7 @@ use taut_channel::{
     ChannelUri, OfferError, Opening, Publication, Relay, Subscription, Unheard, WaitStrategy,
 };
 use taut_sys::monotonic;
+use taut_testkit::{DEADLINE, until};
 use taut_types::Nanos;
 
 fn uri(text: &str) -> ChannelUri {
@@ -71,6 +72,74 @@ fn a_message_that_the_far_end_can_never_take_is_an_error() {
     near.offer(now, &[0; 5000]).expect("room");
     let error = relay.work(now + Nanos::from_secs(1)).expect_err("too long");
     assert!(matches!(error, OfferError::TooLong { bytes: 5000, .. }));
+}
+
+/// `[topic, one, two, three]` stays that, over a subscriber that comes late, too.
+#[test]
+fn the_parts_of_a_message_stay_parts_and_are_refused_where_there_are_none() {
+    let at = || format!("tcp://{}?on-full=block", taut_testkit::own_address());
+    let (near_uri, far_uri) = (at(), at());
+    let (mut near, from) = ends(&near_uri);
+    let to = Publication::open(&uri(&far_uri), &opening()).expect("publication");
+    let mut relay = Relay::new(from, to, Unheard::Wait);
+    until("the relay hears", DEADLINE, || {
+        near.work(monotonic());
+        relay.work(monotonic()).expect("relay");
+        near.is_connected()
+    });
+    near.offer_multipart(monotonic(), b"topic", b"onetwothree", &[3, 6]).expect("room");
+    near.offer_topic(monotonic(), b"topic", b"whole").expect("room");
+    near.offer_multipart(monotonic(), b"topic", b"x", &[0, 1]).expect("room");
+    near.offer_multipart(monotonic(), b"", b"x", &[0]).expect("room");
+    near.offer_multipart(monotonic(), b"", b"onetwo", &[0, 3]).expect("room");
+    near.offer(monotonic(), b"alone").expect("room");
+    until("the relay has a message that nobody hears", DEADLINE, || {
+        near.work(monotonic());
+        relay.work(monotonic()).expect("relay");
+        relay.is_waiting()
+    });
+    let mut far = Subscription::open(&uri(&far_uri), &opening()).expect("subscription");
+    let mut got: Vec<(Vec<u8>, Vec<Vec<u8>>)> = Vec::new();
+    until("all messages", DEADLINE, || {
+        near.work(monotonic());
+        relay.work(monotonic()).expect("relay");
+        far.poll(monotonic(), 9, |message| {
+            let parts = message.parts().map(<[u8]>::to_vec).collect();
+            got.push((message.topic.to_vec(), parts));
+        });
+        got.len() == 6
+    });
+    let parts = |parts: &[&str]| parts.iter().map(|part| part.as_bytes().to_vec()).collect();
+    let expected = [
+        ("topic", parts(&["one", "two", "three"])),
+        ("topic", parts(&["whole"])),
+        ("topic", parts(&["", "x", ""])),
+        // An empty first part, as before every request of a REQ socket.
+        ("", parts(&["", "x"])),
+        ("", parts(&["", "one", "two"])),
+        ("", parts(&["alone"])),
+    ];
+    assert_eq!(got, expected.map(|(topic, parts)| (topic.as_bytes().to_vec(), parts)));
+
+    let (mut near, from) = ends(&at());
+    let (to, mut far) = ends("inproc:relay.parts");
+    let mut relay = Relay::new(from, to, Unheard::Wait).without_topics();
+    until("the relay hears", DEADLINE, || {
+        near.work(monotonic());
+        relay.work(monotonic()).expect("relay");
+        near.is_connected()
+    });
+    near.offer_multipart(monotonic(), b"", b"payload", &[0]).expect("room");
+    until("an empty topic is left out as others are", DEADLINE, || {
+        near.work(monotonic());
+        relay.work(monotonic()).expect("relay");
+        far.poll(monotonic(), 9, |message| assert_eq!(message.parts().count(), 1)) == 1
+    });
+    near.offer_multipart(monotonic(), b"topic", b"onetwo", &[3]).expect("room");
+    until("it is refused", DEADLINE, || {
+        near.work(monotonic());
+        relay.work(monotonic()) == Err(OfferError::NoParts)
+    });
 }
 
 #[test]

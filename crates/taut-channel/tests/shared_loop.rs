@@ -2,8 +2,8 @@
 
 use taut_channel::{ChannelUri, Closing, Opening, PublishingEnd, SubscribingEnd};
 use taut_io::{
-    Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, SimConfig,
-    SimKernel, UringKernel, WaitStrategy,
+    Admission, Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig,
+    SimConfig, SimKernel, UringKernel, WaitStrategy,
 };
 use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
@@ -24,7 +24,7 @@ impl Echo {
 
     fn open<K: Kernel>(io: &mut Io<K>) -> Self {
         let at = Address::Inet("127.0.0.1:0".parse().expect("an address"));
-        let listener = io.listen(&at, &StreamOptions::default()).expect("listen");
+        let listener = io.listen(&at, &StreamOptions::default(), &Admission::OPEN).expect("listen");
         let to = io.local_address(listener).expect("address");
         let client = io.connect(&to, &StreamOptions::default(), None).expect("connect");
         Self { client, server: None, came_back: 0 }

@@ -273,6 +273,57 @@ fn a_message_of_many_parts_is_its_first_one_as_topic_and_the_others_as_payload()
 }
 
 #[test]
+fn a_message_that_never_ends_costs_its_sender_the_connection() {
+    // Empty parts, and parts of 64 KiB: neither their number nor their sum goes on for ever.
+    let empty = b"\x01\0".repeat(512);
+    let large = [&b"\x03\0\0\0\0\0\x01\0\0"[..], &[7; 1 << 16]].concat();
+    for (frames, rounds_max) in [(empty, 4), (large, 1_000)] {
+        let (mut subscriber, mut stranger) = stranger_who_publishes(&mut monotonic());
+        let (mut rounds, mut at) = (0, 0);
+        until("the end of its connection", |now| {
+            match stranger.stream.write(&frames[at..]) {
+                Ok(written) => at += written,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => {}
+            }
+            if at == frames.len() {
+                (rounds, at) = (rounds + 1, 0);
+            }
+            subscriber.poll(now, 9, |_| panic!("no part of it is a message"));
+            subscriber.image_count() == 0
+        });
+        assert!(rounds <= rounds_max, "{rounds} rounds of {} bytes", frames.len());
+        let counters = subscriber.counters();
+        assert_eq!((counters.malformed, counters.received), (1, 0));
+    }
+}
+
+#[test]
+fn a_publication_full_of_strangers_serves_who_means_it() {
+    // More than there are slots, one after the other and all silent: the listener keeps none of
+    // them against a subscriber, and says what became of them.
+    const STRANGERS: usize = 1_200;
+    let mut publisher = publication("tcp://127.0.0.1:0");
+    let to = publisher.local_address().and_then(|at| at.inet()).expect("address");
+    let mut strangers = Vec::new();
+    for _ in 0..STRANGERS {
+        strangers.push(TcpStream::connect(to).expect("connect"));
+        publisher.work(monotonic());
+    }
+    let mut subscriber = subscription(&at(&publisher, ""));
+    connect(&mut publisher, &mut subscriber);
+    publisher.offer(monotonic(), b"served").expect("room");
+    let mut got = false;
+    until("the message", |now| {
+        publisher.work(now);
+        subscriber.poll(now, 1, |message| got = message.payload == b"served");
+        got
+    });
+    assert!(publisher.counters().refused > 600, "{}", publisher.counters().refused);
+    drop(strangers);
+}
+
+#[test]
 fn heartbeats_are_on_unless_turned_off_and_a_peer_that_is_silent_is_given_up() {
     let mut now = Nanos::from_secs(100);
     let (mut subscriber, mut stranger) = stranger_who_publishes(&mut now);

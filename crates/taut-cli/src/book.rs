@@ -16,8 +16,9 @@ use crate::exit::Failure;
 pub enum Book {
     /// Rebuild a book from recorded market data and compare it with what the recording says.
     ///
-    /// Exit code 1 when a difference has no explanation. Those that the recording itself explains,
-    /// such as an order that came from outside its levels, are counted by reason.
+    /// Exit code 1 when a difference has no explanation, or when there was nothing to verify.
+    /// Differences that the recording itself explains, such as an order that came from outside its
+    /// levels, are counted by reason.
     Verify(Verify),
 }
 

@@ -13,6 +13,7 @@ use taut_gateway::{TouchConfig, TouchStrategy};
 use taut_runner::{Role, Runner, RunnerError, Settings, Start};
 
 use crate::exit::Failure;
+use crate::report::Watch;
 
 pub use arguments::{Arguments, WAITS, one_of};
 
@@ -30,8 +31,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let plan = plan::Plan::new(arguments)?;
     let mut live = live::Live::new(&plan);
+    let watch = Watch::start();
     let ended = runner(plan.settings.clone()).observer(&mut live).run(touch).map_err(failure)?;
-    outcome::publish(&plan, ended, live.into_intervals())
+    outcome::publish(&plan, ended, watch.finish(), live.into_intervals())
 }
 
 fn runner(settings: Settings) -> Runner<'static> {

@@ -18,6 +18,7 @@ use taut_types::Nanos;
 
 use crate::exit::{Failure, catch_stop_signals};
 use crate::progress::Progress;
+use crate::report::Watch;
 use input::Input;
 use outcome::Outcome;
 use throughput::{Snapshots, Timing};
@@ -72,6 +73,7 @@ pub fn run(EngineVerb::Replay(replay): &EngineVerb) -> Result<(), Failure> {
         level_capacity: (known.peak_levels + known.peak_levels / 2).max(1 << 8),
     };
     let mut engine = Engine::new(config);
+    let watch = Watch::start();
     let mut snapshots = Snapshots { every: replay.snapshot_every, words: Vec::new() };
     let enough = Nanos::from_millis(replay.timed_ms.into());
     let timing = Timing { enough, expected: known.checksum };
@@ -83,7 +85,7 @@ pub fn run(EngineVerb::Replay(replay): &EngineVerb) -> Result<(), Failure> {
     };
     progress.tell("latency");
     let latency = latency::measure(&mut engine, &input, enough)?;
-    Outcome::new(&known, timed, latency).print(replay.json)
+    Outcome::new(&known, timed, latency, watch.finish()).print(replay.json)
 }
 
 /// The reports must not replace the order flow that they are of.

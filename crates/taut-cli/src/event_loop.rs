@@ -1,6 +1,6 @@
 //! The loop under a tool: it ends when the tool says so, and a signal reaches it.
 
-use taut_io::{EpollKernel, EventLoop, Handler, LoopConfig, WaitStrategy};
+use taut_io::{AdmissionCounters, EpollKernel, EventLoop, Handler, LoopConfig, WaitStrategy};
 use taut_types::Nanos;
 
 use crate::exit::{Failure, catch_stop_signals};
@@ -24,6 +24,14 @@ pub fn open(sources_max: usize) -> Result<EventLoop<EpollKernel>, Failure> {
     let io = events.io();
     io.timer_every(io.now() + LOOK, LOOK, 0).map_err(failed)?;
     Ok(events)
+}
+
+/// What a listener made of those who came and did not stay, if there were any.
+pub fn not_served(counters: AdmissionCounters) -> Option<String> {
+    let AdmissionCounters { refused, evicted, late, .. } = counters;
+    (refused + evicted + late > 0).then(|| {
+        format!("not served: {refused} beyond the slots, {evicted} gave way, {late} were late")
+    })
 }
 
 /// Runs it until its handler stops it.

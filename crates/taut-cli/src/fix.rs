@@ -4,6 +4,7 @@ mod acceptance;
 mod decode;
 mod echo;
 mod fields;
+mod input;
 mod messages;
 mod send;
 mod serve;
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use crate::exit::Failure;
-use crate::input;
+use crate::input::read;
 use crate::terminal::print;
 
 /// The tools.
@@ -23,6 +24,8 @@ pub enum Fix {
     Echo(serve::EchoArguments),
     /// Log on, send messages from a file, and print what comes back.
     Send(send::SendArguments),
+    /// Print a file of settings with every key.
+    Sample,
     /// Turn a QuickFIX settings file into ours, on standard output.
     Import(ImportArguments),
     /// Print messages with the names of their fields and values.
@@ -42,6 +45,7 @@ pub fn run(tool: &Fix) -> Result<(), Failure> {
     match tool {
         Fix::Echo(arguments) => serve::echo(arguments),
         Fix::Send(arguments) => send::send(arguments),
+        Fix::Sample => print(taut_fix_engine::SAMPLE.trim_end()),
         Fix::Import(arguments) => import(arguments),
         Fix::Decode(arguments) => decode::decode(arguments),
         Fix::Check(arguments) => decode::check(arguments),
@@ -49,7 +53,7 @@ pub fn run(tool: &Fix) -> Result<(), Failure> {
 }
 
 fn import(arguments: &ImportArguments) -> Result<(), Failure> {
-    let text = String::from_utf8_lossy(&input::read(&arguments.file)?).into_owned();
+    let text = String::from_utf8_lossy(&read(&arguments.file)?).into_owned();
     let ours = taut_fix_engine::import_quickfix(&text)
         .map_err(|error| Failure::in_file(&arguments.file, error))?;
     print(ours.trim_end())

@@ -13,7 +13,7 @@ use taut_ipc::{Channel, ChannelOptions, IpcError, channels, is_used, prune};
 use taut_sys::{Access, MemoryOptions};
 
 use crate::exit::Failure;
-use crate::terminal::print;
+use crate::terminal::{print, tell};
 
 /// Looking at shared-memory channels.
 #[derive(Subcommand, Debug)]
@@ -128,7 +128,11 @@ fn names(at: &Where) -> Result<Vec<String>, Failure> {
 fn list(listing: &Listing) -> Result<(), Failure> {
     let Listing { at, json } = listing;
     let mut channels = Vec::new();
-    for name in names(at)? {
+    let names_now = names(at)?;
+    if names_now.is_empty() && !*json {
+        none(at);
+    }
+    for name in names_now {
         let opened = Channel::open(&name, Access::Read, &at.options());
         // It may have gone since its name was read.
         if matches!(opened, Err(IpcError::NotFound)) && !names(at)?.contains(&name) {
@@ -144,15 +148,24 @@ fn list(listing: &Listing) -> Result<(), Failure> {
     if *json { print(json!({ "channels": channels })) } else { Ok(()) }
 }
 
+/// Nothing to list: on standard error, so that a list of nothing stays one.
+fn none(at: &Where) {
+    tell(format_args!("{}: no channels", at.dir.display()));
+}
+
 fn prune_all(at: &Where) -> Result<(), Failure> {
     let mut failed = false;
-    for name in names(at)? {
+    let names = names(at)?;
+    if names.is_empty() {
+        none(at);
+    }
+    for name in names {
         match prune(&name, &at.options()) {
             Ok(true) => print(format_args!("{name}  removed"))?,
             Ok(false) => print(format_args!("{name}  in use"))?,
             Err(error) => {
                 failed = true;
-                crate::terminal::tell(format_args!("{name}  {error}"));
+                tell(format_args!("{name}  {error}"));
             }
         }
     }

@@ -19,12 +19,14 @@ mod gateway;
 mod input;
 mod ipc;
 mod journal;
+mod listen;
 mod receive;
 mod relay;
 mod saturate;
 mod sbe;
 mod send;
 mod strategy;
+mod tell_few;
 mod venue;
 mod ws;
 

@@ -111,6 +111,26 @@ fn books_from_binance_depth_show_every_book_ticker() {
 }
 
 #[test]
+fn a_capture_without_a_ticker_verifies_nothing_with_exit_code_1() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("f");
+    let frames = concat!(
+        r#"1 {"lastUpdateId":10,"bids":[["10","1"]],"asks":[["11","1"]]}"#,
+        "\n",
+        r#"2 {"stream":"x@depth@100ms","data":{"U":11,"u":12,"b":[["10","2"]],"a":[]}}"#,
+        "\n",
+    );
+    std::fs::write(&file, frames).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_taut"))
+        .args(["book", "verify", "--format", "binance", "--capture"])
+        .arg(&file)
+        .run();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("nothing was verified"), "{told}");
+}
+
+#[test]
 fn what_cannot_be_read_is_named_with_exit_code_2() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("f.gz");

@@ -7,7 +7,7 @@ use serde_json::Value;
 use taut_book::LevelBook;
 use taut_channel::{ChannelUri, Opening, Subscription};
 use taut_market_data::EventKind;
-use taut_market_data::native::{Message, PacketFlags, PacketReader};
+use taut_market_data::native::{Book, Message, PacketFlags, PacketReader};
 use taut_sys::{ProcessSignal, monotonic, signal_process};
 use taut_testkit::{DEADLINE, Process, Run, until};
 use taut_types::Nanos;
@@ -98,6 +98,42 @@ fn a_subscriber_that_follows_the_publication_has_the_same_book() {
     assert_eq!(told["book"]["levels"], serde_json::json!(levels));
     assert_eq!(told["published"]["unheard"], 0);
     assert!(next > 3_449 && is_sound);
+}
+
+/// Whoever hears all of it applies all of it: no update is one that cannot be, and no book of it is
+/// crossed, from the first packet on.
+#[test]
+fn a_follower_that_applies_every_update_is_never_refused_one_nor_shown_a_crossed_book() {
+    for name in ["spot", "usdm"] {
+        let Some(capture) = capture(&format!("{name}_btcusdt_20240808.gz")) else { return };
+        let channel = format!("ipc:taut-feed-follow-{name}-{}", std::process::id());
+        let uri: ChannelUri = channel.parse().expect("a channel");
+        let opening = Opening { now: monotonic(), ..Opening::default() };
+        let mut subscription = Subscription::open(&uri, &opening).expect("a subscription");
+        let mut replay = replay(&capture);
+        let child = Process::start(replay.args(["--await-subscriber", "--publish", &channel]));
+        let mut book = Book::with_capacity(1 << 16);
+        let (mut had_image, mut changes) = (false, 0_u64);
+        until("the publication ends", DEADLINE, || {
+            subscription.poll(monotonic(), 64, |message| {
+                let has_changed = book.follow(message.payload).expect("a packet");
+                assert_eq!((book.refused(), book.gaps()), (0, 0), "{name}: {}", book.last().0);
+                assert!(book.is_sound() || !has_changed);
+                changes += u64::from(has_changed);
+                if let (true, top) = (has_changed, book.levels().top())
+                    && let (Some(bid), Some(ask)) = (top.bid, top.ask)
+                {
+                    assert!(bid.price < ask.price, "{name}: {}: {top:?}", book.last().0);
+                }
+            });
+            had_image |= subscription.image_count() > 0;
+            had_image && subscription.image_count() == 0
+        });
+        let told = one_line(&child.finish());
+        let levels = taut_types::Side::BOTH.map(|side| book.levels().level_count(side));
+        assert_eq!(told["book"]["levels"], serde_json::json!(levels), "{name}");
+        assert!(changes > 3_000 && book.definition().is_some(), "{name}: {changes}");
+    }
 }
 
 #[test]

@@ -2,9 +2,11 @@
 #![forbid(unsafe_code)]
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
+use taut_sys::{ProcessSignal, signal_process};
 use taut_testkit::{DEADLINE, Process, Run, own_address, until};
 
 fn taut(arguments: &[&str]) -> Command {
@@ -100,6 +102,146 @@ fn orders_come_back_and_numbers_go_on_through_restarts() {
 }
 
 #[test]
+fn the_sample_of_the_settings_is_right_and_every_key_of_it_has_a_line() {
+    let output = taut(&["sample"]).run();
+    assert!(output.status.success());
+    let sample = text(&output.stdout);
+    assert_eq!(sample.trim_end(), taut_fix_engine::SAMPLE.trim_end());
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = write(folder.path(), "sample.toml", &sample.replace("\"ME\"", "\"HOST\""));
+    let _echo = Echo::start(&config);
+}
+
+#[test]
+fn a_logon_that_is_refused_is_told_with_its_reason_on_both_sides() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = |word: &str| {
+        format!(
+            "[sessions.credentials]\nkind = \"password\"\nusername = \"u\"\nsecret = \"{word}\""
+        )
+    };
+    let acceptor = session("HOST", "GUEST", &secret("right")) + &session("HOST", "OTHER", "");
+    let acceptor = write(folder.path(), "a.toml", &acceptor);
+    let mut process =
+        Process::start(taut(&["echo", "--listen", "localhost:0", "--config"]).arg(&acceptor));
+    let at = |line: &str| Some(line.strip_prefix("listening on ")?.to_owned());
+    let connect = process.stdout_line("its address", at);
+    let file = write(folder.path(), "orders", &orders(1));
+    let quick = "reconnect_seconds = 0.05\n";
+    let older = session("OTHER", "HOST", quick).replace("FIX.4.4", "FIX.4.2");
+    for (guest, theirs, ours) in [
+        (
+            session("STRANGER", "HOST", quick),
+            "FIX.4.4 STRANGER -> HOST: there is no session",
+            "no session FIX.4.4 STRANGER -> HOST",
+        ),
+        (older, "FIX.4.2 OTHER -> HOST: there is no session", "no session FIX.4.2 OTHER -> HOST"),
+        (
+            session("GUEST", "HOST", &(quick.to_owned() + &secret("wrong"))),
+            "FIX.4.4 GUEST -> HOST: the credentials are wrong",
+            ": the credentials are wrong",
+        ),
+    ] {
+        let guest = write(folder.path(), "i.toml", &guest);
+        let output = taut(&["send", "--patience", "1", "--connect", &connect, "--config"])
+            .args([&guest, &file])
+            .run();
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains(ours), "{told}");
+        until("the acceptor's words", DEADLINE, || process.stderr().contains(theirs));
+    }
+}
+
+/// Nothing was sent: that is no success, whatever ended it.
+#[test]
+fn a_send_that_is_interrupted_before_its_session_is_up_fails() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let guest = write(folder.path(), "i.toml", &session("GUEST", "HOST", ""));
+    let file = write(folder.path(), "orders", &orders(1));
+    let nobody = own_address().to_string();
+    let sender =
+        Process::start(taut(&["send", "--connect", &nobody, "--config"]).args([&guest, &file]));
+    until("it has tried", DEADLINE, || sender.stderr().contains("cannot connect: "));
+    signal_process(sender.id(), ProcessSignal::Interrupt).expect("interrupt");
+    let output = sender.finish();
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("interrupted before the session was up: "), "{told}");
+}
+
+#[test]
+fn a_send_whose_answers_cannot_be_printed_fails() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let echo = Echo::start(&write(folder.path(), "a.toml", &session("HOST", "GUEST", "")));
+    let guest = write(folder.path(), "i.toml", &session("GUEST", "HOST", ""));
+    let file = write(folder.path(), "orders", &orders(3));
+    let full = fs::File::options().write(true).open("/dev/full").expect("/dev/full");
+    let mut command = taut(&["send", "--connect", &format!("127.0.0.1:{}", echo.port), "--config"]);
+    let command = command.args([&guest, &file]).stdout(full).stderr(Stdio::piped());
+    let output = Process::start_with_streams(command).finish();
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("standard output: No space left on device"), "{told}");
+}
+
+#[test]
+fn numbers_that_are_too_low_are_told_with_what_helps() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let echo = Echo::start(&write(folder.path(), "a.toml", &session("HOST", "GUEST", "")));
+    let connect = format!("127.0.0.1:{}", echo.port);
+    let guest = write(folder.path(), "i.toml", &session("GUEST", "HOST", ""));
+    let file = write(folder.path(), "orders", &orders(1));
+    assert_eq!(echoes(&send(&guest, Some(&connect), &file, "0.5")).len(), 1);
+    let output = send(&guest, Some(&connect), &file, "0.5");
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    for words in ["MsgSeqNum too low", "store = \"FOLDER\"", "reset_on_logon = true"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    // As it says.
+    let reset = write(folder.path(), "r.toml", &session("GUEST", "HOST", "reset_on_logon = true"));
+    assert_eq!(echoes(&send(&reset, Some(&connect), &file, "0.5")).len(), 1);
+}
+
+#[test]
+fn what_comes_on_standard_input_is_sent_as_it_comes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let echo = Echo::start(&write(folder.path(), "a.toml", &session("HOST", "GUEST", "")));
+    let guest = write(folder.path(), "i.toml", &session("GUEST", "HOST", ""));
+    let connect = format!("127.0.0.1:{}", echo.port);
+    let mut command = taut(&["send", "--wait", "0.2", "--connect", &connect, "--config"]);
+    command.arg(&guest).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut sender = Process::start_with_streams(command.stderr(Stdio::piped()));
+    let mut input = sender.take_input().expect("a pipe");
+    // The second is written when the first has come back.
+    for at in 0..2 {
+        let order = format!("8=FIX.4.4|9=0|35=D|11=order-{at}|55=BTC-USD|10=000|\n");
+        input.write_all(order.as_bytes()).expect("a reader");
+        let id = format!("|11=order-{at}|");
+        until("its echo", DEADLINE, || sender.stdout().contains(&id));
+    }
+    drop(input);
+    assert_eq!(echoes(&sender.finish()).len(), 2);
+}
+
+/// The name in a foreign file may hold anything; a terminal must not obey it.
+#[test]
+fn what_is_imported_is_shown_and_not_obeyed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let theirs = "[DEFAULT]\nConnectionType=initiator\nHeartBtInt=30\nStartTime=00:00:00\n\
+                  EndTime=00:00:00\n[SESSION]\nBeginString=FIX.4.4\nSenderCompID=G\u{1b}[2J\n\
+                  TargetCompID=HOST\nSocketConnectHost=h\u{9b}0m\nSocketConnectPort=1\n\
+                  Un\u{1b}known=1\n";
+    let output = taut(&["import"]).arg(write(folder.path(), "quickfix.cfg", theirs)).run();
+    for said in [&output.stdout, &output.stderr] {
+        let said = text(said);
+        let is_obeyed = |c: char| c.is_control() && c != '\n';
+        assert!(!said.contains(is_obeyed), "{said:?}");
+    }
+}
+
+#[test]
 fn many_sessions_share_a_port() {
     let folder = tempfile::tempdir().expect("a folder");
     let acceptor = write(folder.path(), "acceptor.toml", &session("HOST", "*", ""));
@@ -157,7 +299,12 @@ fn wrong_use_ends_with_code_2_and_says_what_was_meant() {
     let two = write(folder.path(), "two.toml", &two);
     let (here, nowhere) = (Some("127.0.0.1:1"), Path::new("/nowhere"));
     for (config, connect, file, words) in [
-        (&*typo, here, &*file, "did you mean `heartbeat_seconds`?"),
+        (
+            &*typo,
+            here,
+            &*file,
+            "line 6: unknown key `hartbeat_seconds`; did you mean `heartbeat_seconds`?\n",
+        ),
         (nowhere, here, &file, "/nowhere: cannot read it (No such file or directory"),
         (folder.path(), here, &file, "cannot read it (Is a directory"),
         (&good, here, nowhere, "/nowhere: cannot read it"),

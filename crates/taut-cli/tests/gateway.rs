@@ -33,6 +33,13 @@ fn the_samples_are_right_and_what_is_wrong_in_a_file_is_named() {
                 ("tick = \"0.01\"", "tick = \"zero\"", "instruments[0].tick = zero"),
                 ("number = 1", "number = 300", "300"),
                 ("name = \"touch\"", "name = \"\"", "strategies[0].name"),
+                ("levels = 8192", "levels = 0", "gateway.levels = 0: must be from 1"),
+                ("orders = 65536", "orders = 0", "gateway.orders = 0: must be from 1"),
+                ("# cpu = 1", "cpu = 999", "cpu = 999: must be a CPU that this process may use"),
+                ("interface = \"lo\"", "interface = \"nowhere0\"", "a network interface of this"),
+                (LONG.0, LONG.1, "strategies[0].name"),
+                ("name = \"taut\"", LONG.1, "so short that the path of the control socket"),
+                ("\"GATEWAY\"", "\"GATEWAY-GATEWAY-GATEWAY-GATEWAY-1\"", "1 to 31 printable"),
                 ("orders = \"127.0.0.1:9880\"", "orders = \"127.0.0.1:0\"", "venue.orders"),
                 ("reconnect_ms = [100, 30000]", "reconnect_ms = [9, 3]", "reconnect_ms = [9, 3]"),
                 (
@@ -62,6 +69,11 @@ fn the_samples_are_right_and_what_is_wrong_in_a_file_is_named() {
             let said = text(&checked.stderr);
             assert_eq!(checked.status.code(), Some(2), "{wrong}: {said}");
             assert!(said.contains(words) && said.contains(path), "{wrong}: {said}");
+            if verb == "gateway" && !wrong.contains('\n') {
+                let before = sample.split(right).next().unwrap_or_default();
+                let line = 1 + before.lines().count() - usize::from(!before.ends_with('\n'));
+                assert!(said.contains(&format!(":{line}: ")), "{wrong} in {line}: {said}");
+            }
         }
     }
     let missing = run(&["gateway", "--config", "/nowhere.toml"]);
@@ -70,6 +82,13 @@ fn the_samples_are_right_and_what_is_wrong_in_a_file_is_named() {
     assert_eq!(nobody.status.code(), Some(1));
     assert!(text(&nobody.stderr).contains("does it run"), "{}", text(&nobody.stderr));
 }
+
+/// A name that is too long.
+const LONG: (&str, &str) = (
+    "name = \"touch\"",
+    "name = \"a-name-of-more-than-a-hundred-and-seven-bytes-which-no-path-of-a-socket-has-room-for-\
+     not-even-in-the-root-of-all-folders\"",
+);
 
 /// A folder with the settings of a world of its own.
 struct World {
@@ -541,6 +560,9 @@ fn a_secret_is_on_the_wire_and_nowhere_else() {
     for verb in ["status", "orders", "positions", "limits", "reload"] {
         said += &world.ask(&[verb]).to_string();
     }
+    // What is in use is not read again: a file that is gone by now forbids no reload.
+    std::fs::remove_file(&secret).expect("the secret's file");
+    said += &world.ask(&["reload"]).to_string();
     drop(line);
     world.ask(&["stop"]);
     let ended = gateway.finish();

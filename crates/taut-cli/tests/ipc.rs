@@ -44,6 +44,54 @@ fn wrong_use_ends_with_code_2_and_names_flag_and_value() {
 }
 
 #[test]
+fn a_list_of_nothing_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().to_str().expect("a name");
+    for verb in ["list", "prune"] {
+        let listed = taut(&["ipc", verb, "--dir", folder]);
+        assert!(listed.status.success() && listed.stdout.is_empty(), "{verb}");
+        let said = String::from_utf8_lossy(&listed.stderr);
+        assert_eq!(said.trim_end(), format!("{folder}: no channels"), "{verb}");
+    }
+    let list = json(&["ipc", "list", "--dir", folder, "--json"]);
+    assert_eq!(list["channels"].as_array().map(Vec::len), Some(0));
+}
+
+/// A publication sends for its subscribers alone, of which a tail is none.
+#[test]
+fn a_tail_of_a_stream_without_a_subscriber_says_why_nothing_comes() {
+    let name = format!("cli-alone-{}", std::process::id());
+    let channel = format!("ipc:{name}");
+    let _sender = start(&["send", "--channel", &channel, "--rate", "1000", "--count", "100000000"]);
+    let words = "has no subscriber: a publication of";
+    until("the tail says it", DEADLINE, || {
+        let mut tail = start(&["ipc", "tail", &name]);
+        let mut is_over = false;
+        until("it says something", DEADLINE, || {
+            is_over = tail.stderr().contains("no channel of this name");
+            is_over || tail.stderr().contains(words)
+        });
+        if is_over {
+            return false;
+        }
+        signal_process(tail.id(), ProcessSignal::Interrupt).expect("interrupt");
+        assert!(tail.end().success() && tail.stdout().is_empty());
+        true
+    });
+    let _receiver = start(&["receive", "--channel", &channel]);
+    until("a tail has messages", DEADLINE, || {
+        let mut tail = start(&["ipc", "tail", &name]);
+        let mut is_silent = false;
+        until("it prints a message, or says why not", DEADLINE, || {
+            is_silent = tail.stderr().contains(words);
+            is_silent || tail.stdout().contains("  70  ")
+        });
+        tail.kill();
+        !is_silent
+    });
+}
+
+#[test]
 fn a_tail_ends_with_its_reader() {
     let options = ChannelOptions::default();
     let name = format!("taut-tail-test-{}", std::process::id());

@@ -40,12 +40,17 @@ fn every_channel_has_its_knee_and_all_five_curves() {
         assert!(output.status.success(), "{channel}: {errors}");
         let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert!(found["knee_msgs_per_s"].as_u64() >= Some(1000), "{channel}: {found}");
+        assert!(found["conditions"]["verdict"].is_string(), "{channel}: {found}");
         let steps = found["steps"].as_array().expect("steps");
         assert!(steps.len() >= 2, "{channel}: {found}");
         for step in steps {
             let value = |name: &str| step[name].as_f64().unwrap_or_else(|| panic!("{name}"));
-            for shown in ["msgs_per_s", "p50_us", "p99_us", "p999_us", "memory_mb"] {
+            for shown in ["msgs_per_s", "memory_bytes"] {
                 assert!(value(shown) > 0.0, "{channel}: {shown}: {step}");
+            }
+            for shown in ["p50", "p99", "p999"] {
+                let ns = step["intended_ns"][shown].as_u64();
+                assert!(ns > Some(0), "{channel}: {shown}: {step}");
             }
             // The kernel counts CPU time in hundredths of a second.
             assert!(value("cpus") >= 0.0, "{channel}: {step}");

@@ -6,7 +6,9 @@ use std::io::{Read, Write};
 use std::process::{Command, Output};
 use std::thread;
 
+use taut_sys::monotonic;
 use taut_testkit::{DEADLINE, Process, Run, own_address, tcp_listener};
+use taut_types::Nanos;
 
 fn taut(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
@@ -50,6 +52,7 @@ fn connect_prints_what_the_server_echoes_and_json_is_one_line() {
     assert_eq!(report["messages"], 2);
     assert_eq!(report["bytes"], 11);
     assert_eq!(report["gap_ns"]["count"], 1);
+    assert!(report["msgs_per_s"].is_f64() && report["bytes_per_s"].is_f64(), "{line}");
 }
 
 #[test]
@@ -75,7 +78,11 @@ fn wss_carries_messages_and_an_unknown_root_is_named_with_its_remedy() {
     let other = path("other.pem", other.cert.pem());
     let made = output(&["connect", &echo.url, "--tls-roots", &other]);
     assert_eq!(made.status.code(), Some(1));
-    assert!(words(&made).contains("--tls-roots"), "{}", words(&made));
+    // Which of the two depends on the names of the roots.
+    let causes = ["leads to no root that is trusted", "its issuer's name did not sign it"];
+    let told = words(&made);
+    assert!(causes.iter().any(|cause| told.contains(cause)), "{told}");
+    assert!(told.contains("give the certificate of its issuer as --tls-roots"), "{told}");
     // A plain client at a TLS port, and a TLS client at a plain one.
     let made = output(&["connect", &echo.url.replace("wss:", "ws:")]);
     assert_eq!(made.status.code(), Some(1));
@@ -84,6 +91,109 @@ fn wss_carries_messages_and_an_unknown_root_is_named_with_its_remedy() {
     let url = plain.url.replace("ws:", "wss:");
     let made = output(&["connect", &url, "--tls-roots", &chain]);
     assert!(words(&made).contains("scheme"), "{}", words(&made));
+}
+
+/// What `openssl req -x509` makes without further words is an authority's own certificate.
+#[test]
+fn a_certificate_that_is_refused_is_told_with_its_reason_and_what_helps() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let made = |name: &str, is_ca: rcgen::IsCa| {
+        let key = rcgen::KeyPair::generate().expect("a key");
+        let mut params = rcgen::CertificateParams::new(vec![name.to_owned()]).expect("names");
+        params.is_ca = is_ca;
+        let certificate = params.self_signed(&key).expect("a certificate");
+        let path = |kind: &str, text: String| {
+            let path = folder.path().join(format!("{name}.{kind}"));
+            fs::write(&path, text).expect("room");
+            path.to_str().expect("a path").to_owned()
+        };
+        (path("pem", certificate.pem()), path("key", key.serialize_pem()))
+    };
+    let authority = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    for ((chain, key), cause, remedy) in [
+        (made("127.0.0.1", authority), "a certificate authority's own", "CA:FALSE"),
+        (made("localhost", rcgen::IsCa::NoCa), "for another name", "must be for \"127.0.0.1\""),
+    ] {
+        let echo = Echo::start(&["--tls-cert", &chain, "--tls-key", &key]);
+        let made = output(&["connect", &echo.url, "--tls-roots", &chain]);
+        assert_eq!(made.status.code(), Some(1));
+        let told = words(&made);
+        assert!(told.contains(cause) && told.contains(remedy), "{told}");
+    }
+    // With what the remedy says it stands.
+    let (chain, key) = made("127.0.0.1", rcgen::IsCa::ExplicitNoCa);
+    let echo = Echo::start(&["--tls-cert", &chain, "--tls-key", &key]);
+    let sent = ["--subscribe", "sealed", "--count", "1", "--tls-roots", &chain];
+    let made = output(&[&["connect", &echo.url], &sent[..]].concat());
+    assert!(made.status.success(), "{}", words(&made));
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_waited_for_as_long_as_was_said() {
+    let (listener, address) = tcp_listener();
+    let start = monotonic();
+    let made = output(&["connect", &format!("ws://{address}/"), "--patience", "1"]);
+    let took = monotonic().since(start);
+    drop(listener);
+    assert_eq!(made.status.code(), Some(1));
+    let told = words(&made);
+    assert!(
+        told.contains("no answer to the opening handshake in time; raise --patience"),
+        "{told}"
+    );
+    assert!(took >= Nanos::from_secs(1), "{took:?}");
+}
+
+#[test]
+fn a_server_listens_at_a_name() {
+    let mut process = Process::start(&mut taut(&["echo", "--listen", "localhost:0"]));
+    let url = |line: &str| line.strip_prefix("listening on ").map(str::to_owned);
+    let url = process.stdout_line("its address", url);
+    let made = output(&["connect", &url, "--subscribe", "hello", "--count", "1"]);
+    assert!(made.status.success(), "{}", words(&made));
+}
+
+/// A text may hold anything; a terminal must not obey it.
+#[test]
+fn what_a_server_sends_is_shown_and_not_obeyed() {
+    let echo = Echo::start(&[]);
+    let sent = "a\u{1b}]0;title\u{7}b\u{9b}2J";
+    let made = output(&["connect", &echo.url, "--subscribe", sent, "--count", "1"]);
+    assert!(made.status.success(), "{}", words(&made));
+    let printed = String::from_utf8_lossy(&made.stdout).into_owned();
+    assert_eq!(printed, "a\\u001b]0;title\\u0007b\\u009b2J\n");
+}
+
+#[test]
+fn the_reason_of_a_server_that_closes_is_told_though_its_stream_is_reset() {
+    let (listener, address) = tcp_listener();
+    let url = format!("ws://{address}/");
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a deadline");
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).expect("the head");
+            head.extend(byte);
+        }
+        let config = taut_ws::WsConfig::default();
+        let connection = taut_ws::Connection::server(&config, monotonic());
+        let mut connection = connection.expect("a server");
+        connection.handle_bytes(monotonic(), &head);
+        connection.outbox().accept(None, &[]).expect("a request");
+        stream.write_all(connection.poll_transmit()).expect("a reader");
+        // The first bytes of its message, and then it is enough: what is left unread is a reset.
+        stream.read_exact(&mut [0; 8]).expect("a message");
+        stream.write_all(b"\x88\x0a\x03\xf1too much").expect("a reader");
+    });
+    // It leaves in one write: a later one would fail before the reason is read.
+    let text = "x".repeat(30_000);
+    let made = output(&["connect", &url, "--subscribe", &text]);
+    server.join().expect("the server");
+    assert_eq!(made.status.code(), Some(1));
+    let told = words(&made);
+    assert!(told.contains("closed with 1009 \"too much\""), "{told}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use alloc::vec::Vec;
 
 use taut_book::{Handle, Level, Order, OrderBook, Taken};
-use taut_types::{HalfTicks, Lots, Nanos, OrderId, Side, TimeInForce};
+use taut_types::{HalfTicks, Lots, Nanos, OrderId, TimeInForce};
 
 use crate::admission::check_plain;
 use crate::command::{Command, Phase, ReplaceMode};
@@ -177,9 +177,7 @@ impl Engine {
                 Err(RejectReason::DuplicateOrderId)
             }
             // A copy of its own: without it the caller's would have to stand in memory, always.
-            Ok(()) if self.is_marketable(order.side, limit(order)) => {
-                self.enter_marketable(&{ *order }, sink)
-            }
+            Ok(()) if self.is_marketable(order) => self.enter_marketable(&{ *order }, sink),
             Ok(()) => self.enter_passive(order, sink),
         };
         if let Err(reason) = outcome {
@@ -382,10 +380,10 @@ impl Engine {
         }
     }
 
-    /// Whether an order of this side and limit would trade now.
+    /// Whether an order without terms would trade now.
     #[inline(always)]
-    fn is_marketable(&self, side: Side, limit: HalfTicks) -> bool {
-        self.lit.book.is_met(side, limit)
-            || self.busy & DARK != 0 && self.dark.book.is_met(side, limit)
+    fn is_marketable(&self, order: &NewOrder) -> bool {
+        self.lit.book.is_met(order.side, limit(order))
+            || self.busy & DARK != 0 && self.would_trade(order, limit(order))
     }
 }

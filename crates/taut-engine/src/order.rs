@@ -128,7 +128,7 @@ impl NewOrder {
         self.with(feature::PEG)
     }
 
-    /// Never takes what rests.
+    /// Never takes what rests. An all-or-none order that is larger is nothing it could take.
     #[must_use]
     pub const fn post_only(mut self, post_only: PostOnly) -> Self {
         self.terms.post_only = post_only;
@@ -148,7 +148,8 @@ impl NewOrder {
         self.with(feature::HIDDEN)
     }
 
-    /// Cancelled unless so much trades at once.
+    /// Cancelled unless so much trades at once. What orders of the own account or group take from
+    /// it without a trade does not count.
     #[must_use]
     pub const fn minimum(mut self, lots: Lots) -> Self {
         self.terms.minimum = lots;

@@ -3,11 +3,11 @@
 mod connection;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use taut_fix::{CompId, DataTags, FieldIndex, Now, Peek, Received, lead_with_msg_type, peek};
-use taut_io::{Completion, Handle, Io, IoError, Kernel};
-use taut_net::{NetError, TlsServerConfig};
+use taut_io::{Admission, AdmissionCounters, Completion, Handle, Io, IoError, Kernel};
+use taut_net::TlsServerConfig;
 use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
 
@@ -15,19 +15,24 @@ use crate::acceptor::connection::{Connection, StreamState};
 use crate::application::{Application, Outbox};
 use crate::clock::{self, Clock};
 use crate::endpoint::Endpoint;
+use crate::refusal::{LogonNames, Refusal, RefusalCause};
 use crate::settings::{SessionSettings, Settings};
 use crate::throttle::LogonThrottle;
 use crate::transport::{CLOSE_TIMEOUT, Transport, stream_of};
 
 /// Fields of one message.
 const FIELDS_MAX: usize = 4096;
-/// Connections that have not logged on, at the most.
+/// Connections beside those of the sessions, which have not logged on, and those of them that one
+/// source may have.
 const LOGGING_ON_MAX: usize = 1024;
+const LOGGING_ON_PER_SOURCE_MAX: usize = LOGGING_ON_MAX / 2;
 
 /// An acceptor: one listening socket of a loop, its sessions, their connections.
 ///
 /// It is a driver of the loop: [`Acceptor::handle`] is given every completion. A connection whose
-/// session is in use, closed by its hours, or unknown is closed without a word.
+/// session is in use, closed by its hours, or unknown is closed without a word to the peer; why is
+/// in [`Acceptor::take_refusal`]. One that has not logged on gives way to newcomers, and has ten
+/// seconds (see [`Admission`]).
 #[derive(Debug)]
 pub struct Acceptor<A, F> {
     listener: Handle,
@@ -50,15 +55,6 @@ pub struct Acceptor<A, F> {
     fault: Option<IoError>,
 }
 
-/// A connection that ended before its Logon, through the peer's fault or the network's.
-#[derive(Clone, Copy, Debug)]
-pub struct Refusal {
-    /// Who it was.
-    pub peer: Option<SocketAddr>,
-    /// Why.
-    pub why: NetError,
-}
-
 impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
     /// Listens, and opens the stores of all sessions that are named. `make` gives each session its
     /// application.
@@ -79,9 +75,15 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
             let application = make(&settings);
             Endpoint::open(settings, application)
         };
+        let sessions_max = named.len() + settings.dynamic_sessions_max;
+        let admission = Admission {
+            connections_max: sessions_max.saturating_add(LOGGING_ON_MAX),
+            per_source_max: sessions_max.saturating_add(LOGGING_ON_PER_SOURCE_MAX),
+            handshake_timeout: Some(CLOSE_TIMEOUT),
+        };
         let endpoints = named.into_iter().map(open).collect::<io::Result<_>>()?;
         let listener = events
-            .listen(&Address::Inet(listen), &StreamOptions::default())
+            .listen(&Address::Inet(listen), &StreamOptions::default(), &admission)
             .map_err(|error| io::Error::other(format!("cannot listen on {listen}: {error}")))?;
         let minute = Nanos::from_secs(60);
         Ok(Self {
@@ -121,13 +123,25 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
         &mut self.endpoints
     }
 
+    /// What its listener counted of connections.
+    ///
+    /// # Errors
+    /// It accepts no more.
+    pub fn admission_counters<K: Kernel>(
+        &self,
+        io: &mut Io<K>,
+    ) -> Result<AdmissionCounters, IoError> {
+        io.admission_counters(self.listener)
+    }
+
     /// Whether nobody is connected.
     #[must_use]
     pub const fn is_idle(&self) -> bool {
         self.open_count == 0
     }
 
-    /// The last connection that ended before its Logon with a fault, told once.
+    /// The last connection that came to no session, told once: ask after each
+    /// [`Acceptor::handle`], which ends one at the most.
     pub const fn take_refusal(&mut self) -> Option<Refusal> {
         self.refusal.take()
     }
@@ -213,7 +227,7 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
         let endpoint = connection.endpoint.and_then(|at| self.endpoints.get_mut(at));
         match connection.receive(io, now, completion, endpoint, &mut self.index) {
             StreamState::Closed(why) => {
-                self.release(now, &mut connection, why);
+                self.release(now, &mut connection, why.map(RefusalCause::Net));
                 connection.timer.cancel(io);
                 self.open_count -= 1;
                 return true;
@@ -235,7 +249,7 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
     fn handle_timer<K: Kernel>(&mut self, io: &mut Io<K>, mut connection: Box<Connection>) {
         let now = clock::read(io, self.clock);
         if connection.deadline.is_some_and(|deadline| now.mono >= deadline) {
-            // It did not log on, or the peer does not close.
+            // The peer does not close.
             self.release(now, &mut connection, None);
             connection.deadline = None;
             connection.transport.break_off(io, None);
@@ -254,7 +268,7 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
         if connection.endpoint.is_some() && connection.is_ending() {
             // A peer that has our end may connect anew before it closes this connection.
             let fault = connection.transport.fault();
-            self.release(now, &mut connection, fault);
+            self.release(now, &mut connection, fault.map(RefusalCause::Net));
         }
         let place = connection.transport.stream().index();
         if self.connections.len() <= place {
@@ -267,14 +281,8 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
 
     fn admit<K: Kernel>(&mut self, io: &mut Io<K>, stream: Handle, peer: Option<SocketAddr>) {
         let now = clock::read(io, self.clock);
-        let ip = peer.map(|peer| peer.ip().to_canonical());
-        let is_logging_on = |it: &Connection| it.endpoint.is_none() && !it.is_ending();
-        let logging_on = self.connections.iter().flatten().filter(|it| is_logging_on(it)).count();
-        let is_admitted = ip.is_none_or(|ip| self.throttle.admits(now.mono, ip));
-        let deadline = now.mono + CLOSE_TIMEOUT;
         let made = match &self.tls {
-            _ if !is_admitted || logging_on >= LOGGING_ON_MAX => None,
-            Some(config) => Transport::server(io, stream, config, deadline).ok(),
+            Some(config) => Transport::server(io, stream, config, now.mono + CLOSE_TIMEOUT).ok(),
             None => Transport::plain(io, stream).ok(),
         };
         let Some(transport) = made else {
@@ -283,7 +291,7 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
             return;
         };
         self.open_count += 1;
-        self.settle(io, now, Box::new(Connection::new(transport, peer, deadline)));
+        self.settle(io, now, Box::new(Connection::new(transport, peer)));
     }
 
     /// Gives a connection to the session that its Logon names, or ends it.
@@ -292,15 +300,16 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
         if settings.any(|settings| settings.msg_type_anywhere) {
             lead_with_msg_type(&mut connection.first);
         }
-        match self.find_endpoint(now, &connection.first) {
+        let (found, names) = self.find_endpoint(now, connection.ip(), &connection.first);
+        connection.logon = names;
+        match found {
             Found::NeedMore => {}
-            Found::Nobody => {
-                self.release(now, connection, None);
+            Found::Nobody(why) => {
+                self.release(now, connection, Some(why));
                 connection.transport.end(io, now.mono + CLOSE_TIMEOUT);
             }
             Found::Endpoint(place) => {
                 connection.endpoint = Some(place);
-                connection.deadline = None;
                 let first = std::mem::take(&mut connection.first);
                 let Some(endpoint) = self.endpoints.get_mut(place) else { return };
                 endpoint.connect(now);
@@ -309,65 +318,96 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
         }
     }
 
-    /// The session that a Logon names, unless it has a connection or is closed.
-    fn find_endpoint(&mut self, now: Now, first: &[u8]) -> Found {
+    /// The session that a Logon names, unless it has a connection or is closed; and the names.
+    fn find_endpoint(
+        &mut self,
+        now: Now,
+        ip: Option<IpAddr>,
+        first: &[u8],
+    ) -> (Found, Option<LogonNames>) {
         let bytes_max = self.endpoints.iter().map(Endpoint::settings).chain(&self.dynamic);
         let bytes_max = bytes_max.map(|settings| settings.config.message_bytes_max).max();
         let bytes_max = bytes_max.unwrap_or(0);
-        let peeked = peek(first, bytes_max, &mut self.index, &self.data_tags);
-        let (begin, sender, target) = match peeked {
-            Peek::NeedMore => return Found::NeedMore,
-            Peek::Other => return Found::Nobody,
-            Peek::Logon { begin, sender, target } => (begin, sender, target),
+        let (begin, sender, target) = match peek(first, bytes_max, &mut self.index, &self.data_tags)
+        {
+            Peek::NeedMore => return (Found::NeedMore, None),
+            Peek::Other => return (Found::Nobody(RefusalCause::NoLogon), None),
+            Peek::Logon { begin, sender, target } => {
+                (begin, CompId::new(sender), CompId::new(target))
+            }
         };
+        let (Some(sender), Some(target)) = (sender, target) else {
+            return (Found::Nobody(RefusalCause::UnknownSession), None);
+        };
+        let names = LogonNames { begin, sender, target };
+        if !ip.is_none_or(|ip| self.throttle.admits(now.mono, (ip, sender))) {
+            return (Found::Nobody(RefusalCause::TooManyFailures), Some(names));
+        }
+        let found = self.session_of(&names, first);
+        if let (Err(RefusalCause::Credentials), Some(ip)) = (&found, ip) {
+            self.throttle.note_failure(now.mono, (ip, sender));
+        }
+        let found = found.map_or_else(Found::Nobody, |place| match self.endpoints.get(place) {
+            Some(endpoint) if endpoint.is_connected() => Found::Nobody(RefusalCause::InUse),
+            Some(endpoint) if endpoint.is_open(now) => Found::Endpoint(place),
+            _ => Found::Nobody(RefusalCause::Closed),
+        });
+        (found, Some(names))
+    }
+
+    /// The place of the session that a Logon names; one is made for a peer that fits a `"*"`.
+    fn session_of(&mut self, names: &LogonNames, first: &[u8]) -> Result<usize, RefusalCause> {
         let fits = |settings: &SessionSettings| {
             let config = &settings.config;
-            config.begin == begin && config.sender_comp_id.as_bytes() == target
+            config.begin == names.begin && config.sender_comp_id == names.target
         };
         let named = self.endpoints.iter().position(|endpoint| {
             let settings = endpoint.settings();
-            fits(settings) && settings.config.target_comp_id.as_bytes() == sender
+            fits(settings) && settings.config.target_comp_id == names.sender
         });
-        let (dynamic, peer) = (self.dynamic.iter().find(|it| fits(it)), CompId::new(sender));
-        let place = match (named, dynamic, peer) {
-            (Some(place), ..) => place,
-            // Who is not believed takes no place, and leaves no file behind.
-            (None, Some(dynamic), Some(peer))
-                if self.dynamic_left > 0 && dynamic.admits(Received::new(first, &self.index)) =>
-            {
-                let settings = dynamic.for_peer(peer);
-                let application = (self.make)(&settings);
-                let Ok(endpoint) = Endpoint::open(settings, application) else {
-                    return Found::Nobody;
-                };
-                self.dynamic_left -= 1;
-                self.endpoints.push(endpoint);
-                self.endpoints.len() - 1
-            }
-            _ => return Found::Nobody,
-        };
-        let is_free = |it: &Endpoint<A>| !it.is_connected() && it.is_open(now);
-        if self.endpoints.get(place).is_some_and(is_free) {
-            Found::Endpoint(place)
-        } else {
-            Found::Nobody
+        if let Some(place) = named {
+            return Ok(place);
         }
+        let dynamic = self.dynamic.iter().find(|it| fits(it));
+        let dynamic = dynamic.ok_or(RefusalCause::UnknownSession)?;
+        if self.dynamic_left == 0 {
+            return Err(RefusalCause::NoRoom);
+        }
+        // Who is not believed takes no place, and leaves no file behind.
+        if !dynamic.admits(Received::new(first, &self.index)) {
+            return Err(RefusalCause::Credentials);
+        }
+        let settings = dynamic.for_peer(names.sender);
+        let application = (self.make)(&settings);
+        let endpoint = Endpoint::open(settings, application).map_err(|_| RefusalCause::Store)?;
+        self.dynamic_left -= 1;
+        self.endpoints.push(endpoint);
+        Ok(self.endpoints.len() - 1)
     }
 
     /// The session of a connection that is over is free for another one.
-    fn release(&mut self, now: Now, connection: &mut Connection, why: Option<NetError>) {
+    fn release(&mut self, now: Now, connection: &mut Connection, why: Option<RefusalCause>) {
         if std::mem::replace(&mut connection.is_released, true) {
             return;
         }
         let endpoint = connection.endpoint.and_then(|at| self.endpoints.get_mut(at));
         let has_logged_on = endpoint.as_ref().is_some_and(|it| it.has_logged_on());
-        match connection.peer.map(|peer| peer.ip().to_canonical()) {
-            Some(ip) if has_logged_on => self.throttle.note_success(ip),
-            Some(ip) => self.throttle.note_failure(now.mono, ip),
-            None => {}
+        // Only a Logon that names a session counts: whoever says nothing guesses nothing.
+        if let (Some(ip), Some(it)) = (connection.ip(), &endpoint) {
+            let who = (ip, it.settings().config.target_comp_id);
+            match has_logged_on {
+                true => self.throttle.note_success(who),
+                false => self.throttle.note_failure(now.mono, who),
+            }
         }
+        // Who connects and goes without a word is nobody.
+        let why = why.or_else(|| match &endpoint {
+            Some(endpoint) => endpoint.refused(),
+            None => (!connection.first.is_empty()).then_some(RefusalCause::NoLogon),
+        });
         if let Some(why) = why.filter(|_| !has_logged_on) {
-            self.refusal = Some(Refusal { peer: connection.peer, why });
+            let Connection { peer, logon, .. } = *connection;
+            self.refusal = Some(Refusal { peer, logon, why });
         }
         if let Some(endpoint) = endpoint {
             endpoint.disconnect(now);
@@ -379,6 +419,6 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
 
 enum Found {
     NeedMore,
-    Nobody,
+    Nobody(RefusalCause),
     Endpoint(usize),
 }

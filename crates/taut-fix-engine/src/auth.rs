@@ -19,5 +19,6 @@
 mod binance;
 mod deribit;
 
-pub use binance::{BinanceLogon, SEED_BYTES, seed_from_pem};
+pub use binance::BinanceLogon;
 pub use deribit::{DeribitLogon, NONCE_BYTES, check_deribit};
+pub use taut_order_entry::sign::{SEED_BYTES, seed_from_pem};

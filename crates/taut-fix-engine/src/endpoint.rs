@@ -8,6 +8,7 @@ use taut_fix::{Delivery, Event, FieldIndex, Link, LinkConfig, Now, Session};
 use taut_types::Nanos;
 
 use crate::application::{Application, Outbox, StoredSession};
+use crate::refusal::{RefusalCause, shown_text};
 use crate::session_hooks::SessionHooks;
 use crate::session_store::SessionStore;
 use crate::settings::SessionSettings;
@@ -31,6 +32,10 @@ pub struct Endpoint<A> {
     period: Option<Nanos>,
     is_connected: bool,
     has_logged_on: bool,
+    /// Why the connection's Logon was refused, by us.
+    refused: Option<RefusalCause>,
+    /// What the peer said when it logged out instead of answering our Logon.
+    refusal_text: Option<String>,
     /// The store could not make safe what it wrote.
     is_broken: bool,
 }
@@ -70,6 +75,8 @@ impl<A: Application> Endpoint<A> {
             period,
             is_connected: false,
             has_logged_on: false,
+            refused: None,
+            refusal_text: None,
             is_broken: false,
         })
     }
@@ -102,6 +109,17 @@ impl<A: Application> Endpoint<A> {
     /// Whether the connection came as far as a Logon on both sides.
     pub const fn has_logged_on(&self) -> bool {
         self.has_logged_on
+    }
+
+    /// Why we refused the Logon of this connection, or of the last one.
+    pub(crate) const fn refused(&self) -> Option<RefusalCause> {
+        self.refused
+    }
+
+    /// What the peer said when it logged out instead of answering our Logon; empty when it gave no
+    /// reason.
+    pub(crate) fn refusal_text(&self) -> Option<&str> {
+        self.refusal_text.as_deref()
     }
 
     /// Whether the connection must be closed once the output is sent.
@@ -141,6 +159,7 @@ impl<A: Application> Endpoint<A> {
         }
         self.is_connected = true;
         self.has_logged_on = false;
+        (self.refused, self.refusal_text) = (None, None);
         self.link.connect(now);
         self.commit(now);
     }
@@ -149,9 +168,20 @@ impl<A: Application> Endpoint<A> {
     pub fn receive(&mut self, now: Now, mut bytes: &[u8], index: &mut FieldIndex) {
         while let Some(delivery) = self.link.handle_bytes(now, &mut bytes, index) {
             let Delivery { event, message, mut outbox } = delivery;
-            if event == Event::LoggedOn && !self.settings.admits(message) {
-                outbox.refuse_logon("the credentials are wrong");
-                continue;
+            match event {
+                Event::LoggedOn if !self.settings.admits(message) => {
+                    self.refused = Some(RefusalCause::Credentials);
+                    outbox.refuse_logon("the credentials are wrong");
+                    continue;
+                }
+                Event::LoggedOut if !self.has_logged_on => {
+                    let text = message.value(58).unwrap_or_default();
+                    self.refusal_text = Some(shown_text(text));
+                }
+                Event::Disconnect(reason) if !self.has_logged_on => {
+                    self.refused = Some(RefusalCause::Session(reason));
+                }
+                _ => {}
             }
             self.has_logged_on |= event == Event::LoggedOn;
             self.application.handle(event, message, &mut outbox);

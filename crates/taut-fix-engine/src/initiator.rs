@@ -103,7 +103,7 @@ impl<A: Application> Initiator<A> {
         &mut self.endpoint
     }
 
-    /// Why the last attempt to connect failed, told once.
+    /// Why the last attempt came to no session, told once.
     pub const fn take_failure(&mut self) -> Option<io::Error> {
         self.failure.take()
     }
@@ -274,6 +274,12 @@ impl<A: Application> Initiator<A> {
         if self.endpoint.has_logged_on() {
             self.back_off.reset();
         }
+        if (has_ended || closed == Some(None))
+            && self.endpoint.is_connected()
+            && !self.endpoint.has_logged_on()
+        {
+            self.failure = Some(no_session(&self.endpoint, &self.address));
+        }
         if let Some(why) = closed {
             let was_up = self.endpoint.has_logged_on();
             self.endpoint.disconnect(now);
@@ -331,4 +337,24 @@ impl<A: Application> Initiator<A> {
             self.failure = Some(io::Error::other("the loop has no timer left: raise timers_max"));
         }
     }
+}
+
+/// The peer ended the connection instead of answering our Logon: what it said, or what it may mean.
+fn no_session<A: Application>(endpoint: &Endpoint<A>, address: &str) -> io::Error {
+    let config = &endpoint.settings().config;
+    let words = match endpoint.refusal_text() {
+        _ if endpoint.refused().is_some() => {
+            endpoint.refused().map_or_else(String::new, |why| format!("no session: {why}"))
+        }
+        Some("") => "the peer refuses our Logon without a reason".to_owned(),
+        Some(text) => format!("the peer refuses our Logon: {text}"),
+        None => format!(
+            "the peer closed the connection instead of answering our Logon: perhaps it has no \
+             session {} {} -> {}, it is in use, or closed at this time",
+            config.begin.as_str(),
+            config.sender_comp_id.as_str(),
+            config.target_comp_id.as_str()
+        ),
+    };
+    io::Error::other(format!("{address}: {words}"))
 }

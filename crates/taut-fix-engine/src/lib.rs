@@ -7,6 +7,8 @@
 //! - [`auth`]: Logons as venues want them signed.
 //! - [`Endpoint`]: one session with all of that and its [`Application`], without a socket.
 //! - [`Acceptor`], [`Initiator`]: endpoints on a loop.
+//! - [`DropCopyServer`]: an acceptor on a thread of its own, whose sessions are told what happens
+//!   to orders elsewhere.
 //!
 //! The session itself is pure and taut-fix's (a [`taut_fix::Link`]); this crate gives it a stream
 //! of a loop (taut-io), a clock, a store and a log. Acceptor and initiator are drivers of the loop
@@ -52,11 +54,13 @@ pub mod auth;
 mod back_off;
 mod clock;
 pub mod dictionary;
+mod drop_copy;
 mod endpoint;
 mod initiator;
 mod lazy_timer;
 mod owner_only;
 mod random;
+mod refusal;
 mod schedule;
 mod session_hooks;
 mod session_store;
@@ -65,12 +69,14 @@ pub mod store;
 mod throttle;
 mod transport;
 
-pub use acceptor::{Acceptor, Refusal};
+pub use acceptor::Acceptor;
 pub use application::{Application, Outbox, StoredSession};
 pub use back_off::BackOff;
 pub use clock::Clock;
+pub use drop_copy::{DropCopyNotes, DropCopyServer, DropCopySettings, DropCopySource};
 pub use endpoint::Endpoint;
 pub use initiator::Initiator;
+pub use refusal::{LogonNames, Refusal, RefusalCause};
 pub use schedule::{Days, Period, Schedule};
 pub use session_hooks::SessionHooks;
 pub use session_store::SessionStore;

@@ -6,6 +6,7 @@ use taut_fix::{Hooks, LogonContext, Now, Role, Writer};
 use taut_types::Nanos;
 
 use crate::owner_only::create_folder;
+use crate::random::random;
 use crate::session_store::named;
 use crate::settings::{Credentials, SessionSettings};
 use crate::store::{Direction, MessageLog};
@@ -63,7 +64,7 @@ impl Hooks for SessionHooks {
             writer.field(*tag, value.as_bytes());
         }
         if let Some(credentials) = &self.credentials {
-            credentials.write(&mut self.last_signed, context, writer);
+            credentials.write(random, &mut self.last_signed, context, writer);
         }
     }
 

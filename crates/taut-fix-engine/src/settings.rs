@@ -21,7 +21,7 @@ use taut_fix::Role;
 use taut_net::TlsServerConfig;
 use toml::{Table, Value};
 
-use crate::settings::error::{explained, wrong};
+use crate::settings::error::{explained, explained_in, wrong};
 use crate::settings::files::Files;
 use crate::settings::keys::SessionKeys;
 use crate::settings::tls::TlsKeys;
@@ -39,7 +39,8 @@ pub const SAMPLE: &str = include_str!("settings/sample.toml");
 pub struct Settings {
     /// In the order of the file; at least one.
     pub sessions: Vec<SessionSettings>,
-    /// How many failed Logons an acceptor forgives an address within a minute; 0 is any number.
+    /// How many failed Logons of a CompID from one address an acceptor takes within a minute before
+    /// it refuses the next, and 20 times as many of the address; 0 is any number.
     pub failed_logons_per_minute: u32,
     /// How many sessions an acceptor makes for peers that fit a `"*"`.
     pub dynamic_sessions_max: usize,
@@ -101,7 +102,7 @@ impl Settings {
             let name = format!("session {} ({})", at + 1, name_of(&table));
             let merged = merge(&file.defaults, table);
             let (session, own_tls) = SessionKeys::deserialize(Value::Table(merged))
-                .map_err(|error| explained(&error))
+                .map_err(|error| explained_in(text, at, &error))
                 .and_then(|mut keys| {
                     let own_tls = keys.tls.take().map(TlsKeys::read).transpose()?.flatten();
                     let mut session = SessionSettings::build(keys, role, &mut files)?;

@@ -279,9 +279,9 @@ fn write<K: Kernel>(stream: &mut Stream, io: &mut Io<K>, bytes: &[u8]) -> Result
     }
 }
 
-/// Our own closing is none.
+/// Our own closing is none, and neither is who gave way: the listener counts those.
 const fn is_fault(reason: &IoError) -> bool {
-    !matches!(reason, IoError::Cancelled)
+    !matches!(reason, IoError::Cancelled | IoError::Evicted)
 }
 
 /// The stream that a completion is of.

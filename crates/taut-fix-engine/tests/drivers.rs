@@ -37,6 +37,8 @@ macro_rules! suite {
             case!(cases::an_initiator_goes_on_to_the_second_address_and_comes_back_after_a_cut);
             case!(cases::a_stranger_without_a_logon_is_closed_in_time);
             case!(cases::who_fails_to_log_on_too_often_is_not_listened_to);
+            case!(cases::silent_connections_keep_no_guest_out);
+            case!(cases::a_refused_logon_is_told_on_both_sides_with_its_reason);
             case!(cases::a_message_beyond_the_limit_ends_the_session);
             case!(cases::a_peer_that_does_not_read_is_disconnected_with_a_reason);
             case!(cases::a_resend_of_more_than_fits_goes_out_as_the_peer_takes_it);

@@ -36,10 +36,10 @@ impl Changes {
         (self.len, self.has_top, self.in_order) = (1, false, false);
     }
 
-    /// Forgets what there is, and takes what comes in the order in which it comes.
+    /// Takes what comes in the order in which it comes, behind what there is.
     #[inline]
-    pub(crate) fn clear_in_order(&mut self) {
-        (self.len, self.has_top, self.in_order) = (1, false, true);
+    pub(crate) const fn keep_order(&mut self) {
+        self.in_order = true;
     }
 
     /// The events.
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(told(&mut changes, &[Reset, Reset]), [TOP, Reset, status, Reset]);
         changes.clear();
         assert_eq!(told(&mut changes, &[status]), [status]);
-        changes.clear_in_order();
-        assert_eq!(told(&mut changes, &[status, TOP]), [status, TOP]);
+        changes.keep_order();
+        assert_eq!(told(&mut changes, &[Reset, TOP]), [status, Reset, TOP]);
     }
 }

@@ -2,9 +2,10 @@
 
 use taut_book::LevelBook;
 use taut_lat::{Stage, StageOffsets};
-use taut_market_data::{BestPrices, Event, Soundness, Staleness};
+use taut_market_data::{BestPrices, Event, SessionStatistics, Soundness, Staleness};
+use taut_oms::{Amount, Balance};
 use taut_sys::Clock;
-use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Nanos, OrderTerms};
+use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Nanos, OrderTerms, Symbol};
 
 use crate::info::EventInfo;
 use crate::mark::Mark;
@@ -33,6 +34,10 @@ pub trait GatewayState {
     fn best(&self, _instrument: InstrumentId) -> BestPrices {
         BestPrices::default()
     }
+    /// The statistics of an instrument's session.
+    fn statistics(&self, _instrument: InstrumentId) -> SessionStatistics {
+        SessionStatistics::default()
+    }
     /// An order that is not over.
     fn order(&self, _id: ClientOrderId) -> Option<OpenOrder> {
         None
@@ -43,6 +48,8 @@ pub trait GatewayState {
     fn position(&self, _owner: Owner, instrument: InstrumentId, account: AccountId) -> Position {
         Position { instrument, account, ..Position::default() }
     }
+    /// Shows what accounts have of their currencies.
+    fn visit_balances(&self, _visit: &mut dyn FnMut(&Balance)) {}
     /// Whether orders in an instrument can be sent.
     fn is_order_entry_up(&self, _instrument: InstrumentId) -> bool {
         false
@@ -254,6 +261,10 @@ impl<Q: RequestQueue, S: GatewayState> State for Entry<'_, Q, S> {
         self.state.book(instrument)
     }
 
+    fn statistics(&self, instrument: InstrumentId) -> SessionStatistics {
+        self.state.statistics(instrument)
+    }
+
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
         let owner = Owner::of(id);
         let is_own = (0..self.queue.gateways()).any(|place| self.queue.owner(place) == owner);
@@ -273,6 +284,16 @@ impl<Q: RequestQueue, S: GatewayState> State for Entry<'_, Q, S> {
     fn position(&self, instrument: InstrumentId, account: AccountId) -> Position {
         let owner = self.queue.owner(self.queue.place_of(instrument));
         self.state.position(owner, instrument, account)
+    }
+
+    fn balance(&self, account: AccountId, currency: Symbol) -> Option<Amount> {
+        let mut found = None;
+        self.state.visit_balances(&mut |balance| {
+            if (balance.account, balance.currency) == (account, currency) {
+                found = found.or(Some(balance.amount));
+            }
+        });
+        found
     }
 
     fn info(&self) -> EventInfo {

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use taut_fix::CompId;
 use taut_fix_engine::Credentials;
+use taut_net::TlsClientConfig;
 use taut_oms::{Rate, RiskLimits, RiskSizes, UniformLimits};
 use taut_types::{Instrument, Lots, Nanos};
 
 use crate::accounts::Accounts;
+use crate::order_entry::handler::Framing;
 
 /// A gateway's settings.
 #[derive(Clone, Debug)]
@@ -92,9 +94,43 @@ impl RiskConfig {
     }
 }
 
+/// What the order session's bytes go through.
+#[derive(Clone, Debug, Default)]
+pub enum Transport {
+    /// TCP as it is.
+    #[default]
+    Plain,
+    /// TLS to a server of this name.
+    Tls {
+        /// Whom it trusts.
+        config: TlsClientConfig,
+        /// What the venue's certificate is for.
+        name: String,
+    },
+    /// Messages of a WebSocket.
+    WebSocket {
+        /// What is asked for there.
+        url: String,
+        /// For `wss://`.
+        tls: Option<TlsClientConfig>,
+    },
+}
+
+impl Transport {
+    /// What it carries.
+    pub(crate) const fn framing(&self) -> Framing {
+        match self {
+            Self::Plain | Self::Tls { .. } => Framing::Stream,
+            Self::WebSocket { .. } => Framing::Messages,
+        }
+    }
+}
+
 /// How the order session is kept up.
 #[derive(Clone, Debug)]
 pub struct SessionSettings {
+    /// What its bytes go through: as the venue's [order handler](crate::OrderHandler) asks for.
+    pub transport: Transport,
     /// What our Logon carries beyond the session's own fields.
     pub credentials: Option<Credentials>,
     /// The file of the session's numbers. Without one they are in memory, and a gateway that is
@@ -118,6 +154,7 @@ pub struct SessionSettings {
 impl Default for SessionSettings {
     fn default() -> Self {
         Self {
+            transport: Transport::Plain,
             credentials: None,
             store: None,
             reset_on_logon: false,

@@ -16,6 +16,8 @@ pub enum GatewayError {
     Loop(IoError),
     /// The venue could not be reached when the gateway started.
     Unreachable(IoError),
+    /// The venue's order entry wants messages and the settings a stream, or the other way round.
+    Transport,
     /// A shared region cannot hold its ring or its histogram.
     Region(RingError),
     /// A region is too small for its histograms.
@@ -32,6 +34,9 @@ impl fmt::Display for GatewayError {
             Self::System(error) => write!(f, "{error}"),
             Self::Loop(error) => write!(f, "the gateway's loop: {error}"),
             Self::Unreachable(error) => write!(f, "the venue cannot be reached: {error}"),
+            Self::Transport => f.write_str(
+                "session.transport: the venue's orders go over a WebSocket, or over none",
+            ),
             Self::Region(error) => write!(f, "shared memory region: {error}"),
             Self::Histograms => f.write_str("shared memory region: too small for its histograms"),
             Self::Store(errno) => {

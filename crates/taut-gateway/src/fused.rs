@@ -74,6 +74,11 @@ impl<S: Strategy> FusedClient<S> {
         &self.strategy
     }
 
+    #[cfg(test)]
+    pub(crate) const fn strategy_mut(&mut self) -> &mut S {
+        &mut self.strategy
+    }
+
     /// No new orders from now on; what is open is cancelled.
     pub const fn stop(&mut self) {
         self.rest.begin();
@@ -100,6 +105,7 @@ impl<S: Strategy> FusedClient<S> {
             events.extend(held.map(GatewayEvent::Position));
         }
         state.visit_orders(owner, &mut |order| events.push(GatewayEvent::OpenOrder(*order)));
+        state.visit_balances(&mut |balance| events.push(GatewayEvent::Balance(*balance)));
         let is_up = state.is_order_entry_up(InstrumentId(0));
         events.extend([GatewayEvent::OrderEntry { is_up }, GatewayEvent::DownloadEnd]);
         for event in events {
@@ -174,6 +180,9 @@ impl<S: Strategy> Client for FusedClient<S> {
         now: Nanos,
         event: &GatewayEvent,
     ) {
+        if !event.is_for(self.queue.owner) {
+            return;
+        }
         self.with_entry(clock, state, TickStamps::NONE, |strategy, entry| {
             entry.receive_time = now;
             strategy.on_gateway(now, event, entry);
@@ -204,10 +213,12 @@ impl<S: Strategy> Client for FusedClient<S> {
 
 #[cfg(test)]
 mod tests {
-    use taut_types::{Instrument, Price, Qty, Symbol};
+    use taut_oms::{MessageKind, MessagesOf, RateWarning};
+    use taut_types::UserId;
 
     use super::*;
     use crate::strategy::Trading;
+    use crate::testing::Known;
 
     #[derive(Default)]
     struct Told(Vec<GatewayEvent>);
@@ -220,20 +231,9 @@ mod tests {
         }
     }
 
-    struct Known([Instrument; 1]);
-
-    impl GatewayState for Known {
-        fn instruments(&self) -> &[Instrument] {
-            &self.0
-        }
-    }
-
     #[test]
     fn it_is_told_what_it_begins_with_once_and_first() {
-        let symbol = Symbol::new(b"X").expect("a symbol");
-        let instrument = Instrument::new(InstrumentId(0), symbol, Price(2), Qty::whole(1));
-        let instrument = instrument.expect("an instrument");
-        let (clock, known) = (Clock::vdso(), Known([instrument]));
+        let (clock, known) = (Clock::vdso(), Known::new(1));
         let mut client = FusedClient::new(Told::default());
         let up = GatewayEvent::OrderEntry { is_up: true };
         client.gateway_event(&clock, &known, Nanos(1), &up);
@@ -241,11 +241,29 @@ mod tests {
         let owner = Owner::default();
         let told = [
             GatewayEvent::DownloadBegin { owner, next_number: 1 },
-            GatewayEvent::Instrument(instrument),
-            GatewayEvent::OrderEntry { is_up: false },
+            GatewayEvent::Instrument(known.instruments[0]),
+            up,
             GatewayEvent::DownloadEnd,
             up,
         ];
         assert_eq!(client.strategy().0, told);
+    }
+
+    #[test]
+    fn a_budget_of_messages_is_told_to_its_user_and_what_is_everybodys_to_all() {
+        let (clock, known) = (Clock::vdso(), Known::new(0));
+        let mut client = FusedClient::new(Told::default());
+        client.timer(&clock, &known, Nanos(1));
+        client.strategy_mut().0.clear();
+        let spent = |of| {
+            let kind = MessageKind::Orders;
+            GatewayEvent::RateLimit(RateWarning { of, kind, is_high: true, left: 2, at_once: 10 })
+        };
+        let other = spent(MessagesOf::User(UserId(7)));
+        let own = [MessagesOf::User(UserId(0)), MessagesOf::Venue].map(spent);
+        for event in [own[0], other, own[1]] {
+            client.gateway_event(&clock, &known, Nanos(2), &event);
+        }
+        assert_eq!(client.strategy().0, own);
     }
 }

@@ -4,6 +4,7 @@ mod counted;
 mod known;
 mod limits;
 mod operator;
+mod wire;
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -27,6 +28,8 @@ use crate::market::Market;
 use crate::message::{GatewayEvent, OrderUpdate, Request, RequestKind, TickStamps};
 use crate::observer::Observer;
 use crate::order_entry::OrderSession;
+use crate::order_entry::fix44::Fix44;
+use crate::order_entry::handler::OrderHandler;
 use crate::regions::{Recorders, Regions};
 use crate::stream::Streams;
 use known::Known;
@@ -57,26 +60,26 @@ const SOURCES: usize = 16;
 
 /// A gateway: one feed, one order session, one thread; many instruments and strategies.
 ///
-/// `F` is the venue's market data; `C` is where the strategies live; `K` is the kernel under the
-/// loop, and `O` who looks on. All times are the [`Clock`]'s: on a simulated kernel, whoever turns
-/// its clock sets that of the gateway ([`Gateway::clock_mut`]).
+/// `F` is the venue's market data, `H` its order entry; `C` is where the strategies live; `K` is
+/// the kernel under the loop, and `O` who looks on. All times are the [`Clock`]'s: on a simulated
+/// kernel, whoever turns its clock sets that of the gateway ([`Gateway::clock_mut`]).
 #[derive(Debug)]
-pub struct Gateway<'m, C, F, K: Kernel = EpollKernel, O = ()> {
+pub struct Gateway<'m, C, F, K: Kernel = EpollKernel, O = (), H = Fix44> {
     events: EventLoop<K>,
-    core: Core<'m, C, F, O>,
+    core: Core<'m, C, F, O, H>,
     housekeeping_due: Nanos,
     cancel_due: Nanos,
 }
 
 /// What the loop's completions go to.
 #[derive(Debug)]
-struct Core<'m, C, F, O> {
+struct Core<'m, C, F, O, H> {
     clock: Clock,
     feed: Feed,
     streams: Option<Box<Streams>>,
     instruments: Box<[Instrument]>,
     market: Market<F>,
-    orders: OrderSession,
+    orders: OrderSession<H>,
     /// What became of orders, until it is told.
     updates: Vec<OrderUpdate>,
     /// Whether orders could be sent, as the clients were told last.
@@ -105,7 +108,7 @@ struct Core<'m, C, F, O> {
 }
 
 impl<'m, C: Client, F: FeedHandler> Gateway<'m, C, F> {
-    /// Connects to the venue. `regions` hold what is measured and counted.
+    /// Connects to a venue that speaks FIX 4.4. `regions` hold what is measured and counted.
     ///
     /// # Errors
     /// When the venue cannot be reached.
@@ -122,7 +125,7 @@ impl<'m, C: Client, F: FeedHandler> Gateway<'m, C, F> {
     }
 }
 
-impl<C, F, O> Gateway<'_, C, F, EpollKernel, O> {
+impl<C, F, O, H> Gateway<'_, C, F, EpollKernel, O, H> {
     /// What to wait for when there is nothing to do: readable when the loop has something. Only
     /// for a gateway whose sockets are not hot.
     #[must_use]
@@ -142,6 +145,26 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
         clock: Clock,
         input: FeedInput,
         handler: F,
+        client: C,
+        regions: &Regions<'m>,
+    ) -> Result<Self, GatewayError> {
+        let handlers = (handler, Fix44::new(config)?);
+        Self::with_handlers(kernel, config, clock, input, handlers, client, regions)
+    }
+}
+
+impl<'m, C: Client, F: FeedHandler, K: Kernel, H: OrderHandler> Gateway<'m, C, F, K, (), H> {
+    /// As [`Gateway::on_kernel`], for any venue: what it is to who reads its market data and to who
+    /// sends it orders.
+    ///
+    /// # Errors
+    /// When the venue cannot be reached.
+    pub fn with_handlers(
+        kernel: K,
+        config: &GatewayConfig,
+        clock: Clock,
+        input: FeedInput,
+        (feed, orders): (F, H),
         client: C,
         regions: &Regions<'m>,
     ) -> Result<Self, GatewayError> {
@@ -168,8 +191,8 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
             feed: Feed::new(io, input, config.hot)?,
             streams,
             instruments: config.instruments.clone().into_boxed_slice(),
-            market: Market::new(handler, config.instruments.len()),
-            orders: OrderSession::connect(config, io, now)?,
+            market: Market::new(feed, config.instruments.len()),
+            orders: OrderSession::connect(config, orders, io, now)?,
             updates: Vec::with_capacity(UPDATES),
             was_up: false,
             came_up: false,
@@ -195,7 +218,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
     pub fn with_observer<O: Observer>(
         self,
         mut observer: O,
-    ) -> Result<Gateway<'m, C, F, K, O>, GatewayError> {
+    ) -> Result<Gateway<'m, C, F, K, O, H>, GatewayError> {
         let Self { mut events, core, housekeeping_due, cancel_due } = self;
         observer.on_start(events.io(), &core.clock)?;
         let Core { clock, feed, streams, instruments, market, orders, updates, was_up, .. } = core;
@@ -227,7 +250,9 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel> Gateway<'m, C, F, K> {
     }
 }
 
-impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K, O> {
+impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
+    Gateway<'m, C, F, K, O, H>
+{
     /// One round; whether there was something to do. Never blocks, and allocates nothing.
     ///
     /// # Errors
@@ -249,7 +274,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     #[inline]
     fn turn(
         &mut self,
-        look: impl FnOnce(&mut EventLoop<K>, &mut Core<'m, C, F, O>) -> Result<usize, SysError>,
+        look: impl FnOnce(&mut EventLoop<K>, &mut Core<'m, C, F, O, H>) -> Result<usize, SysError>,
     ) -> Result<bool, GatewayError> {
         let Self { events, core, .. } = self;
         let mut worked = core.serve_requests(events.io())?;
@@ -298,6 +323,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
         }
         let core = &mut self.core;
         core.orders.kill_switch_mut().handle_timeout(now);
+        core.tell_rates_and_balances(now);
         core.mark_some();
         core.orders.reports_mut().hand_over_copies();
         // A loss, a timer that nobody refreshed.
@@ -408,7 +434,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'m, C, F, K,
     }
 }
 
-impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
+impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, H> {
     /// Requests come before market data: an order that waits costs more than a tick that waits.
     #[inline]
     fn serve_requests(&mut self, io: &mut Io<impl Kernel>) -> Result<bool, GatewayError> {
@@ -471,6 +497,18 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
         }
     }
 
+    /// Tells the clients which budgets of messages are nearly spent, and which balances moved.
+    fn tell_rates_and_balances(&mut self, now: Nanos) {
+        loop {
+            let warning = self.orders.poll_rate_warning(now).map(GatewayEvent::RateLimit);
+            let next = warning.or_else(|| self.orders.poll_balance().map(GatewayEvent::Balance));
+            let Some(event) = next else { return };
+            self.with_client(|client, clock, state| {
+                client.gateway_event(clock, state, now, &event);
+            });
+        }
+    }
+
     /// Values what is held at the middle of the market, some instruments at a time.
     fn mark_some(&mut self) {
         for _ in 0..MARKED_IN_A_ROW.min(self.instruments.len()) {
@@ -508,7 +546,7 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
 
     /// Hands the clients what they may look up.
     #[inline]
-    fn with_client<T>(&mut self, act: impl FnOnce(&mut C, &Clock, &Known<'_, F>) -> T) -> T {
+    fn with_client<T>(&mut self, act: impl FnOnce(&mut C, &Clock, &Known<'_, F, H>) -> T) -> T {
         let Self { client, clock, instruments, market, orders, .. } = self;
         act(client, clock, &Known { instruments, market, orders })
     }
@@ -629,6 +667,21 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
         self.feed.set_recovering(io, !self.market.is_sound())
     }
 
+    /// Takes bytes of the venue's order entry, one message after the other: whoever is told of one
+    /// finds things as it left them.
+    #[inline]
+    fn receive_orders(&mut self, io: &mut Io<impl Kernel>, received: Nanos, bytes: &[u8]) {
+        let mut bytes = bytes;
+        loop {
+            let Self { clock, orders, recorders, updates, .. } = self;
+            let has_more = orders.receive(io, (clock, received), &mut bytes, recorders, updates);
+            self.tell_updates(received);
+            if !has_more {
+                return;
+            }
+        }
+    }
+
     #[cold]
     fn connected(&mut self, io: &mut Io<impl Kernel>) -> Result<(), GatewayError> {
         let Self { orders, clock, updates, .. } = self;
@@ -653,17 +706,8 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
                 None => self.observer.on_completion(io, completion),
             },
             Completion::Received { stream, bytes } if is_order_entry(stream) => {
-                let (received, mut bytes) = (self.clock.now(), bytes);
-                // One message after the other: whoever is told of one finds things as it left them.
-                loop {
-                    let Self { clock, orders, recorders, updates, .. } = self;
-                    let has_more =
-                        orders.receive(io, (clock, received), &mut bytes, recorders, updates);
-                    self.tell_updates(received);
-                    if !has_more {
-                        break;
-                    }
-                }
+                let received = self.clock.now();
+                self.receive_orders(io, received, bytes);
                 self.tell_order_entry(received);
                 Ok(())
             }
@@ -676,11 +720,7 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
             Completion::Ended { stream: source } | Completion::Closed { source, .. }
                 if is_order_entry(source) =>
             {
-                let Self { orders, clock, updates, .. } = self;
-                orders.closed(io, clock, updates);
-                let now = self.clock.now();
-                self.tell_updates(now);
-                self.tell_order_entry(now);
+                self.order_entry_closed(io);
                 Ok(())
             }
             // A socket that must not be read any more says that it is not.
@@ -690,7 +730,9 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
                 self.feed.receive_failed(source, error);
                 Ok(())
             }
-            _ => match self.handle_streams(io, completion)? {
+            _ => match self.handle_order_wire(io, completion)
+                || self.handle_streams(io, completion)?
+            {
                 true => Ok(()),
                 false => self.observer.on_completion(io, completion),
             },
@@ -698,7 +740,9 @@ impl<C: Client, F: FeedHandler, O: Observer> Core<'_, C, F, O> {
     }
 }
 
-impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Handler<K> for Core<'_, C, F, O> {
+impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler> Handler<K>
+    for Core<'_, C, F, O, H>
+{
     #[inline]
     fn complete(&mut self, io: &mut Io<K>, completion: Completion<'_>) {
         if let Err(fault) = self.handle(io, &completion) {

@@ -2,7 +2,8 @@
 //! ways for requests.
 
 use taut_book::LevelBook;
-use taut_market_data::{BestPrices, Soundness, Staleness};
+use taut_market_data::{BestPrices, SessionStatistics, Soundness, Staleness};
+use taut_oms::Balance;
 use taut_ring::{RingError, spsc};
 use taut_sys::Doorbell;
 use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, OrderTerms};
@@ -177,6 +178,10 @@ impl GatewayState for Replicas {
         self.of(instrument).map_or_else(BestPrices::default, |replica| replica.best(instrument))
     }
 
+    fn statistics(&self, instrument: InstrumentId) -> SessionStatistics {
+        self.of(instrument).map_or_else(SessionStatistics::default, |it| it.statistics(instrument))
+    }
+
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
         self.of.iter().find_map(|replica| replica.order(id))
     }
@@ -188,6 +193,10 @@ impl GatewayState for Replicas {
     fn position(&self, owner: Owner, instrument: InstrumentId, account: AccountId) -> Position {
         let nothing = Position { instrument, account, ..Position::default() };
         self.of(instrument).map_or(nothing, |it| it.position(owner, instrument, account))
+    }
+
+    fn visit_balances(&self, visit: &mut dyn FnMut(&Balance)) {
+        self.of.iter().for_each(|replica| replica.visit_balances(visit));
     }
 
     fn is_order_entry_up(&self, instrument: InstrumentId) -> bool {

@@ -260,7 +260,10 @@ impl Client for Hub<'_> {
                 self.session_began(now);
             }
         }
-        for slot in self.slots.iter_mut().filter(|slot| slot.is_told()) {
+        let is_told = |slot: &&mut Slot<'_>| {
+            slot.is_told() && slot.owner().is_some_and(|owner| event.is_for(owner))
+        };
+        for slot in self.slots.iter_mut().filter(is_told) {
             slot.push(event.pack(now, position).as_slice());
             slot.wake();
         }

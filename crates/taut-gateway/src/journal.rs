@@ -34,6 +34,12 @@ impl OrderJournal {
         self.missed + self.writer.as_ref().map_or(0, Writer::unjournalled)
     }
 
+    /// Whether all of it is safe from a power cut, where it is to be before a request leaves.
+    #[cfg(test)]
+    pub(crate) fn is_committed(&self) -> bool {
+        self.writer.as_ref().is_none_or(Writer::is_committed)
+    }
+
     /// A request is about to leave; it must not when it is refused.
     #[inline]
     pub(crate) fn admit(
@@ -66,10 +72,14 @@ impl OrderJournal {
         }
     }
 
-    /// A scope is stopped, or trades again.
+    /// A scope is stopped, or trades again: safe at once, where a request would be. No request may
+    /// follow that would make it so.
     pub(crate) fn note_kill(&mut self, utc: Nanos, latched: Latched, is_latched: bool) {
         let missed = self.missed;
         self.note(utc, || Entry::KillSwitch { word: latched.to_word(), is_latched });
+        if let Some(writer) = &mut self.writer {
+            self.missed += u64::from(writer.commit().is_err());
+        }
         // A release that is missed leaves the next gateway stopped: that is told, and harmless.
         self.misses_kills |= self.missed != missed && is_latched;
     }

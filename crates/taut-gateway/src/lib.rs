@@ -12,6 +12,9 @@
 //! other, and what both have lost is asked for, or a snapshot covers it. Until then the client
 //! knows that the book cannot be trusted, and why, and no order passes.
 //!
+//! Orders go the other way through a venue's [`OrderHandler`]: requests in, bytes out; bytes in,
+//! what became of orders out. [`Fix44`] is that of taut's own venue and of whoever speaks FIX 4.4.
+//!
 //! Every order carries the stamps of the packet that caused it: nine stages from the return of the
 //! receive call to the return of the send call, which add up exactly.
 #![forbid(unsafe_code)]
@@ -37,19 +40,22 @@ mod message;
 mod observer;
 mod order_entry;
 mod owner;
+mod quotes;
 mod regions;
 mod replica;
 mod reports;
 mod runner;
 mod strategy;
 mod stream;
+#[cfg(test)]
+mod testing;
 mod touch;
 
 pub use accounts::Accounts;
 pub use client::{Client, GatewayState};
-pub use config::{GatewayConfig, RiskConfig, RiskRules, SessionSettings};
+pub use config::{GatewayConfig, RiskConfig, RiskRules, SessionSettings, Transport};
 pub use counters::{GatewayCounters, StrategyCounters};
-pub use drop_copy::{DropCopies, DropCopyServer, DropCopySettings};
+pub use drop_copy::{DropCopies, DropCopyServer, Executions};
 pub use error::GatewayError;
 pub use feed::{FeedInput, FeedSocket, FeedSockets};
 pub use fused::FusedClient;
@@ -61,7 +67,14 @@ pub use message::{
     TickStamps, UpdateKind,
 };
 pub use observer::Observer;
+pub use order_entry::deribit::DeribitFix;
+pub use order_entry::fix44::Fix44;
+pub use order_entry::handler::{
+    Capabilities, ChangeRefused, Framing, NotSent, OfAll, OrderHandler, OrderMessage, VenueEvent,
+    VenueReport,
+};
 pub use owner::Owner;
+pub use quotes::{MassQuoted, Quote, Quotes};
 pub use regions::{Regions, StrategyRegions, Views};
 pub use runner::{DetachedStrategy, StrategyRunner};
 pub use strategy::{State, Strategy, Trading};

@@ -1,9 +1,11 @@
 //! Market data in: frames to a book, each step of the way timed.
 
-use taut_market_data::{Event, EventKind, FeedHandler, Soundness, Source, TradingStatus};
+use taut_market_data::{
+    Event, EventKind, FeedHandler, SessionStatistics, Soundness, Source, TradingStatus,
+};
 use taut_oms::{InstrumentStatus, Reference};
 use taut_sys::Clock;
-use taut_types::{InstrumentId, Nanos, Price};
+use taut_types::{InstrumentId, Nanos};
 
 use crate::changes::Changes;
 use crate::message::TickStamps;
@@ -13,15 +15,16 @@ use crate::message::TickStamps;
 pub(crate) struct Market<F> {
     feed: F,
     changes: Changes,
-    /// The last trade of each instrument.
-    last: Box<[Option<Price>]>,
+    /// Of each instrument.
+    statistics: Box<[SessionStatistics]>,
 }
 
 impl<F: FeedHandler> Market<F> {
     /// Instruments have the numbers below `instrument_count`.
     pub(crate) fn new(feed: F, instrument_count: usize) -> Self {
         let changes = Changes::new(feed.events_max());
-        Self { feed, changes, last: vec![None; instrument_count].into_boxed_slice() }
+        let statistics = vec![SessionStatistics::default(); instrument_count].into_boxed_slice();
+        Self { feed, changes, statistics }
     }
 
     /// Takes a frame; [`Market::events`] holds what it changed. The tick began at `received`: when
@@ -68,9 +71,11 @@ impl<F: FeedHandler> Market<F> {
         }
     }
 
+    /// What the frame said itself stays, before what became of the books: a status, a trade or a
+    /// level is told once.
     #[cold]
     fn recover(&mut self, now: Nanos) {
-        self.changes.clear_in_order();
+        self.changes.keep_order();
         self.feed.recover(now, &mut self.changes);
     }
 
@@ -80,15 +85,15 @@ impl<F: FeedHandler> Market<F> {
         self.changes.events()
     }
 
-    /// Notes the last trades of what [`Market::events`] holds, and tells which instruments trade,
-    /// or do not any more.
+    /// Notes the trades and the figures of what [`Market::events`] holds, and tells which
+    /// instruments trade, or do not any more.
     #[inline]
     pub(crate) fn note(&mut self, mut tell: impl FnMut(InstrumentId, InstrumentStatus)) {
         for event in self.changes.events() {
             match event.kind {
-                EventKind::Trade(trade) => {
-                    if let Some(last) = self.last.get_mut(event.instrument.0 as usize) {
-                        *last = Some(trade.price);
+                EventKind::Trade(_) | EventKind::Statistic(_) => {
+                    if let Some(of) = self.statistics.get_mut(event.instrument.0 as usize) {
+                        of.apply(&event.kind);
                     }
                 }
                 EventKind::Status(status) => tell(event.instrument, status_of(status)),
@@ -105,8 +110,13 @@ impl<F: FeedHandler> Market<F> {
         }
         let best = self.feed.best(instrument);
         let [bid, ask] = [best.bid, best.ask].map(|level| level.map(|(price, _)| price));
-        let last = self.last.get(instrument.0 as usize).copied().flatten();
-        Reference { bid, ask, last }
+        Reference { bid, ask, last: self.statistics(instrument).last }
+    }
+
+    /// The statistics of an instrument.
+    #[inline]
+    pub(crate) fn statistics(&self, instrument: InstrumentId) -> SessionStatistics {
+        self.statistics.get(instrument.0 as usize).copied().unwrap_or_default()
     }
 
     /// Whether every book can be trusted.
@@ -129,5 +139,106 @@ const fn status_of(status: TradingStatus) -> InstrumentStatus {
     match status {
         TradingStatus::Trading => InstrumentStatus::Trading,
         _ => InstrumentStatus::Halted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use taut_market_data::deribit::DeribitFeed;
+    use taut_market_data::{ChainConfig, NamedInstrument, Staleness};
+    use taut_sys::TickMapping;
+    use taut_types::{Instrument, Price, Qty, Symbol};
+
+    use super::*;
+
+    const NAMES: [&str; 2] = ["BTC-PERPETUAL", "ETH-PERPETUAL"];
+    const SILENT: EventKind = EventKind::Book(Soundness::Stale(Staleness::Silent));
+
+    struct Rig {
+        market: Market<DeribitFeed>,
+        clock: Clock,
+        now: Nanos,
+    }
+
+    impl Rig {
+        /// Both books are sound.
+        fn new() -> Self {
+            let listed = |(id, name): (u32, &'static str)| {
+                let (symbol, lot) = (Symbol::new(b"X").unwrap(), Qty { mantissa: 1, decimals: 0 });
+                let instrument = Instrument::new(InstrumentId(id), symbol, Price(2), lot).unwrap();
+                NamedInstrument { name: name.as_bytes(), instrument }
+            };
+            let instruments = [(0, NAMES[0]), (1, NAMES[1])].map(listed);
+            let feed = DeribitFeed::new(&ChainConfig::new(&instruments), Nanos(1)).unwrap();
+            let clock = Clock::new(TickMapping::from_words([0, 0, 1_000_000_000, 0, 0]));
+            let mut rig = Self { market: Market::new(feed, 2), clock, now: Nanos(1) };
+            NAMES.into_iter().for_each(|name| drop(rig.take(&book(name, None, 10))));
+            assert!(rig.market.is_sound());
+            rig
+        }
+
+        fn take(&mut self, frame: &str) -> Vec<EventKind> {
+            let Self { market, clock, now } = self;
+            *now = *now + Nanos::from_millis(1);
+            let _ = market.handle_frame(clock, *now, Source::LINE_A, frame.as_bytes());
+            market.events().iter().map(|event| event.kind).collect()
+        }
+
+        fn noted(&mut self) -> Vec<(u32, InstrumentStatus)> {
+            let mut noted = Vec::new();
+            self.market.note(|instrument, status| noted.push((instrument.0, status)));
+            noted
+        }
+
+        fn fall_silent(&mut self) {
+            self.now = self.now + Nanos::from_secs(11);
+            self.market.handle_timeout(self.now);
+            assert_eq!(self.market.events().iter().filter(|event| event.kind == SILENT).count(), 2);
+        }
+    }
+
+    fn notification(channel: &str, data: &str) -> String {
+        let head = r#""jsonrpc":"2.0","method":"subscription""#;
+        format!(r#"{{{head},"params":{{"channel":"{channel}","data":{data}}}}}"#)
+    }
+
+    /// A snapshot, or the change behind this one, that sets a bid.
+    fn book(name: &str, previous: Option<u64>, id: u64) -> String {
+        let chain = match previous {
+            Some(previous) => format!(r#""type":"change","prev_change_id":{previous}"#),
+            None => r#""type":"snapshot""#.to_owned(),
+        };
+        let levels = r#""bids":[["new",9.0,5.0]],"asks":[]"#;
+        let head = format!(r#""timestamp":1,"instrument_name":"{name}""#);
+        let data = format!(r#"{{{chain},{head},"change_id":{id},{levels}}}"#);
+        notification(&format!("book.{name}.raw"), &data)
+    }
+
+    #[test]
+    fn the_frame_that_ends_a_silence_may_halt_an_instrument() {
+        let mut rig = Rig::new();
+        let state = |state: &str| {
+            let data =
+                format!(r#"{{"timestamp":5,"state":"{state}","instrument_name":"{}"}}"#, NAMES[1]);
+            notification("instrument.state.any.any", &data)
+        };
+        rig.take(&state("open"));
+        assert_eq!(rig.noted(), [(1, InstrumentStatus::Trading)]);
+        rig.fall_silent();
+        let told = rig.take(&state("closed"));
+        assert_eq!(told.first(), Some(&EventKind::Status(TradingStatus::Closed)));
+        let sound = |kind: &&EventKind| **kind == EventKind::Book(Soundness::Sound);
+        assert_eq!(told.iter().filter(sound).count(), 2);
+        assert_eq!(rig.noted(), [(1, InstrumentStatus::Halted)]);
+        // It is told once.
+        assert_eq!(rig.take(&state("closed")), []);
+    }
+
+    #[test]
+    fn a_maintenance_that_ends_a_silence_halts_all() {
+        let mut rig = Rig::new();
+        rig.fall_silent();
+        rig.take(&notification("platform_state", r#"{"maintenance":true}"#));
+        assert_eq!(rig.noted(), [0, 1].map(|id| (id, InstrumentStatus::Halted)));
     }
 }

@@ -1,7 +1,12 @@
 //! What a strategy in a process of its own knows: kept from what its gateway tells.
 
+mod orders;
+
 use taut_book::LevelBook;
-use taut_market_data::{BestPrices, EventKind, LevelUpdate, Soundness, Staleness};
+use taut_market_data::{
+    BestPrices, EventKind, LevelUpdate, SessionStatistics, Soundness, Staleness,
+};
+use taut_oms::Balance;
 use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Price, Side};
 
 use crate::client::GatewayState;
@@ -10,9 +15,8 @@ use crate::message::{
 };
 use crate::owner::Owner;
 use crate::regions::REQUEST_SLOTS;
+use orders::{OrderCopies, OrderCopy};
 
-/// Open orders that are remembered: an order's place is its number modulo this.
-const ORDERS: usize = 1 << 13;
 /// Levels of a side of a book.
 const LEVELS: usize = 1 << 13;
 
@@ -55,14 +59,8 @@ struct BookCopy {
     book: Option<Box<LevelBook>>,
     coverage: Coverage,
     top: BestPrices,
+    statistics: SessionStatistics,
     positions: [Position; ACCOUNTS as usize],
-}
-
-/// An open order, and the number of the last request about it.
-#[derive(Clone, Copy, Debug)]
-struct OrderCopy {
-    order: OpenOrder,
-    asked: u16,
 }
 
 /// The copy of a gateway's state.
@@ -70,7 +68,8 @@ struct OrderCopy {
 pub(crate) struct Replica {
     instruments: Vec<Instrument>,
     books: Vec<BookCopy>,
-    orders: Box<[Option<OrderCopy>]>,
+    orders: OrderCopies,
+    balances: Vec<Balance>,
     is_order_entry_up: bool,
 }
 
@@ -91,7 +90,8 @@ impl Replica {
         Self {
             instruments: Vec::new(),
             books: Vec::new(),
-            orders: vec![None; ORDERS].into_boxed_slice(),
+            orders: OrderCopies::new(),
+            balances: Vec::new(),
             is_order_entry_up: false,
         }
     }
@@ -102,7 +102,8 @@ impl Replica {
             GatewayEvent::DownloadBegin { .. } | GatewayEvent::Disconnected => {
                 self.instruments.clear();
                 self.books.clear();
-                self.orders.fill(None);
+                self.orders.clear();
+                self.balances.clear();
                 self.is_order_entry_up = false;
             }
             GatewayEvent::Instrument(instrument) => {
@@ -113,13 +114,16 @@ impl Replica {
                     account: AccountId(account as u8),
                     ..Position::default()
                 });
-                let top = BestPrices::default();
-                self.books.push(BookCopy { book: None, coverage, top, positions });
+                let (top, statistics) = (BestPrices::default(), SessionStatistics::default());
+                self.books.push(BookCopy { book: None, coverage, top, statistics, positions });
             }
             GatewayEvent::Position(held) => self.on_position(held),
-            GatewayEvent::OpenOrder(order) => self.insert_order(order, 0),
+            GatewayEvent::OpenOrder(order) => self.orders.insert(OrderCopy { order, asked: 0 }),
             GatewayEvent::OrderEntry { is_up } => self.is_order_entry_up = is_up,
-            GatewayEvent::DownloadEnd | GatewayEvent::Overtaken { .. } => {}
+            GatewayEvent::DownloadEnd
+            | GatewayEvent::Overtaken { .. }
+            | GatewayEvent::RateLimit(_) => {}
+            GatewayEvent::Balance(balance) => self.on_balance(balance),
         }
     }
 
@@ -132,39 +136,42 @@ impl Replica {
         }
     }
 
+    fn on_balance(&mut self, balance: Balance) {
+        let is_it =
+            |own: &&mut Balance| (own.account, own.currency) == (balance.account, balance.currency);
+        match self.balances.iter_mut().find(is_it) {
+            Some(own) => *own = balance,
+            None => self.balances.push(balance),
+        }
+    }
+
     /// The strategy's request with this number went out.
     pub(crate) fn on_request(&mut self, request: &Request, number: u16) {
         match (request.kind, OpenOrder::created(request)) {
-            (_, Some(order)) => self.insert_order(order, number),
+            (_, Some(order)) => self.orders.insert(OrderCopy { order, asked: number }),
             (RequestKind::CancelAll(_), _) => {
-                for copy in self.orders.iter_mut().flatten() {
+                for copy in self.orders.iter_mut() {
                     *copy = copy.with_request(request, number);
                 }
             }
             _ => {
-                let place = self.order_place(request.id);
-                if let Some(copy) = place.as_mut().filter(|copy| copy.order.id == request.id) {
+                if let Some(copy) = self.orders.get_mut(request.id) {
                     *copy = copy.with_request(request, number);
                 }
             }
         }
     }
 
-    fn insert_order(&mut self, order: OpenOrder, asked: u16) {
-        *self.order_place(order.id) = Some(OrderCopy { order, asked });
-    }
-
     /// Takes over what became of an order. The gateway had taken the requests up to the one with
     /// the number `taken`.
     pub(crate) fn on_order(&mut self, update: &OrderUpdate, taken: u16) {
-        let place = self.order_place(update.id);
-        let Some(copy) = place.as_mut().filter(|copy| copy.order.id == update.id) else { return };
+        let Some(copy) = self.orders.get_mut(update.id) else { return };
         // No more of them than the ring holds are on their way.
         let on_their_way = usize::from(copy.asked.wrapping_sub(taken));
         let is_answered = !(1..=REQUEST_SLOTS).contains(&on_their_way);
         copy.order = copy.order.with_update(update, is_answered);
         if update.state.is_done() {
-            *place = None;
+            self.orders.remove(update.id);
         }
     }
 
@@ -205,6 +212,14 @@ impl Replica {
                 if is_whole { Told::Event } else { Told::Nothing }
             }
             EventKind::Status(_) => Told::Event,
+            EventKind::Statistic(_) => {
+                copy.statistics.apply(kind);
+                Told::Event
+            }
+            EventKind::Trade(_) => {
+                copy.statistics.apply(kind);
+                if is_whole { Told::Event } else { Told::Nothing }
+            }
             _ if is_whole => Told::Event,
             _ => Told::Nothing,
         }
@@ -215,6 +230,8 @@ impl Replica {
     pub(crate) fn on_book(&mut self, instrument: InstrumentId, kind: &EventKind) -> Told {
         let Some(copy) = self.books.get_mut(index(instrument)) else { return Told::Nothing };
         match *kind {
+            // As of this place of the market ring: the trades behind it come to it.
+            EventKind::Statistic(statistic) => copy.statistics.set(statistic),
             EventKind::Begin(_) => {
                 let book =
                     copy.book.get_or_insert_with(|| Box::new(LevelBook::with_capacity(LEVELS)));
@@ -235,19 +252,6 @@ impl Replica {
             _ => {}
         }
         Told::Nothing
-    }
-
-    fn order_place(&mut self, id: ClientOrderId) -> &mut Option<OrderCopy> {
-        // The remainder is below the length.
-        &mut self.orders[(id.number() % ORDERS as u64) as usize]
-    }
-}
-
-impl OrderCopy {
-    /// The same once this request is under way; one that is not about it leaves it as it is.
-    fn with_request(self, request: &Request, number: u16) -> Self {
-        let order = self.order.with_request(request);
-        if order == self.order { self } else { Self { order, asked: number } }
     }
 }
 
@@ -279,13 +283,16 @@ impl GatewayState for Replica {
         self.books.get(index(instrument)).map_or_else(BestPrices::default, |copy| copy.top)
     }
 
+    fn statistics(&self, instrument: InstrumentId) -> SessionStatistics {
+        self.books.get(index(instrument)).map(|copy| copy.statistics).unwrap_or_default()
+    }
+
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
-        let place = self.orders.get((id.number() % ORDERS as u64) as usize)?;
-        place.map(|copy| copy.order).filter(|order| order.id == id)
+        self.orders.get(id).map(|copy| copy.order)
     }
 
     fn visit_orders(&self, _owner: Owner, visit: &mut dyn FnMut(&OpenOrder)) {
-        self.orders.iter().flatten().for_each(|copy| visit(&copy.order));
+        self.orders.iter().for_each(|copy| visit(&copy.order));
     }
 
     fn position(&self, _owner: Owner, instrument: InstrumentId, account: AccountId) -> Position {
@@ -294,6 +301,10 @@ impl GatewayState for Replica {
             .and_then(|copy| copy.positions.get(usize::from(account.0)))
             .copied()
             .unwrap_or(Position { instrument, account, ..Position::default() })
+    }
+
+    fn visit_balances(&self, visit: &mut dyn FnMut(&Balance)) {
+        self.balances.iter().for_each(visit);
     }
 
     fn is_order_entry_up(&self, _: InstrumentId) -> bool {

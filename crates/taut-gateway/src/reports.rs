@@ -1,20 +1,18 @@
 //! What the venue's reports do to our orders, and what their owners are told.
 
-pub mod meaning;
-
-use taut_fix::{ExecutionReport, LongText, OrderCancelReject};
+use taut_fix::LongText;
 use taut_oms::{
     Amount, Change, ExecId, Fill, Order, OrderEvent, OrderState, OrderTable, PositionKey,
     Positions, Quarantine, Quarantined, Report, RequestKind, Risk, Trade, Trouble,
 };
-use taut_types::{Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
+use taut_types::{ClientOrderId, Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
 
 use crate::accounts::Accounts;
 use crate::drop_copy::{DropCopies, Origin};
 use crate::journal::OrderJournal;
 use crate::message::{OrderUpdate, UpdateKind, asked_of};
+use crate::order_entry::handler::{ChangeRefused, OfAll, VenueReport};
 use crate::regions::Recorders;
-use meaning::meaning;
 
 /// Troubles that are kept to be looked at.
 const TROUBLES_KEPT: usize = 256;
@@ -55,12 +53,22 @@ pub(crate) struct Reports {
     repeated: u64,
     foreign: u64,
     statuses: u64,
+    /// The order that the last report ended.
+    ended: Option<ClientOrderId>,
 }
 
 impl Reports {
     pub(crate) fn new(accounts: Accounts) -> Self {
         let quarantine = Quarantine::with_capacity(TROUBLES_KEPT);
-        Self { quarantine, copies: None, accounts, repeated: 0, foreign: 0, statuses: 0 }
+        Self {
+            quarantine,
+            copies: None,
+            accounts,
+            repeated: 0,
+            foreign: 0,
+            statuses: 0,
+            ended: None,
+        }
     }
 
     /// Copies of executions go there from now on.
@@ -78,6 +86,12 @@ impl Reports {
         if let Some(copies) = &mut self.copies {
             copies.hand_over();
         }
+    }
+
+    /// The order that has ended since this was called last: a report ends one at most.
+    #[inline]
+    pub(crate) const fn take_ended(&mut self) -> Option<ClientOrderId> {
+        self.ended.take()
     }
 
     /// Reports that said nothing new.
@@ -100,67 +114,57 @@ impl Reports {
         &self.quarantine
     }
 
-    /// What an execution report does to its order.
-    pub(crate) fn execution(
-        &mut self,
-        books: &mut Books<'_, '_>,
-        is_resend: bool,
-        report: &ExecutionReport<'_>,
-    ) -> Outcome {
-        let exec_id = ExecId::new(report.exec_id.as_bytes());
-        let named = request_of(report.cl_ord_id.as_ref()).or_else(|| {
-            let original = request_of(report.orig_cl_ord_id.as_ref())?;
-            Some(RequestId { version: 0, ..original })
-        });
-        let meaning = meaning(report);
-        let is_answer = matches!(meaning.event, Some(OrderEvent::Status(_) | OrderEvent::NotFound));
+    /// What a report does to its order.
+    pub(crate) fn execution(&mut self, books: &mut Books<'_, '_>, report: &VenueReport) -> Outcome {
+        let VenueReport { event, is_answer, exec_id, is_resend, .. } = *report;
         self.statuses += u64::from(is_answer);
+        let named = report.request;
         let Some((request, lot)) = named.and_then(|named| Some((named, lot_of(books, named)?)))
         else {
             let is_known = |named: &RequestId| {
-                is_resend && !is_trade(meaning.event) || books.table.knows(named.order, &exec_id)
+                is_resend && !is_trade(event) || books.table.knows(named.order, &exec_id)
             };
             if named.as_ref().is_some_and(is_known) {
                 // Of an order that was over before the gateway was started again.
                 self.repeated += 1;
-                return Outcome::default();
-            }
-            // That there are no orders is an answer, too.
-            let is_nothing = meaning.told == Some(OrderState::Rejected)
-                && report.mass_status.is_some_and(|mass| mass.total.unwrap_or(0) == 0);
-            if !is_nothing {
+            } else if report.of_all != OfAll::Nothing {
+                // That there are no orders is an answer, too.
                 self.strange(named, exec_id, books.now);
             }
             return Outcome::default();
         };
+        let request = match report.answers_oldest && event == Some(OrderEvent::Replaced) {
+            true => oldest(books, request, Some(RequestKind::Modify)).unwrap_or(request),
+            false => request,
+        };
         let origin = Origin {
             request,
-            order_id: Some(report.order_id),
+            order_id: report.venue_id,
             exec_id,
-            exchange_time: report.transact_time.unwrap_or_default(),
+            exchange_time: report.exchange_time,
         };
         let mut outcome = Outcome { order: Some(request), asks: false, is_answer };
-        if let Some(event) = meaning.event {
+        if let Some(event) = event {
             let read = Report {
                 request,
-                event,
-                told: meaning.told,
-                last: report.last_qty,
-                price: report.last_price,
-                total: Some(report.cum_qty),
-                average: report.avg_price,
+                event: if is_answer { event } else { notified(event) },
+                told: report.told,
+                last: report.last,
+                price: report.price,
+                total: report.total,
+                average: report.average,
                 order_qty: report.order_qty,
-                order_price: report.price,
+                order_price: report.order_price,
                 exec_id,
-                exec_ref: report.exec_ref_id.map_or(ExecId::NONE, |it| ExecId::new(it.as_bytes())),
+                exec_ref: report.exec_ref,
                 lot,
                 is_resend,
             };
-            outcome.asks = self.apply(books, &read, &origin);
+            outcome.asks = self.apply(books, &read, event, &origin);
         }
-        if meaning.is_strange {
+        if report.is_strange {
             self.trouble(books, request, Trouble::UnknownCode, exec_id);
-            outcome.asks |= meaning.event.is_none();
+            outcome.asks |= event.is_none();
         }
         if report.account.is_some_and(|named| self.is_other_account(books, request, &named)) {
             self.trouble(books, request, Trouble::Contradiction, exec_id);
@@ -182,27 +186,25 @@ impl Reports {
     }
 
     /// A request to cancel or to change was refused.
-    pub(crate) fn cancel_reject(
+    pub(crate) fn change_refused(
         &mut self,
         books: &mut Books<'_, '_>,
-        reject: &OrderCancelReject<'_>,
+        refused: &ChangeRefused,
     ) -> Outcome {
-        let named = request_of(Some(&reject.cl_ord_id)).or_else(|| {
+        let named = match refused.request {
             // A venue that names the order alone: then it is the request under way.
-            let original = request_of(reject.orig_cl_ord_id.as_ref())?;
-            let order = books.table.get(original.order)?;
-            let request = order.pending().find(|it| it.kind != RequestKind::Create)?;
-            Some(RequestId { version: request.version, ..original })
-        });
+            Some(named) if named.version == 0 => oldest(books, named, refused.kind),
+            named => named,
+        };
         let Some((request, lot)) = named.and_then(|named| Some((named, lot_of(books, named)?)))
         else {
             self.strange(named, ExecId::NONE, books.now);
             return Outcome::default();
         };
-        let told = meaning::state_of(reject.ord_status);
-        let report = Report { told, ..Report::plain(request, OrderEvent::ChangeRefused, lot) };
-        let origin = Origin { order_id: Some(reject.order_id), ..Origin::none(request) };
-        let asks = self.apply(books, &report, &origin);
+        let plain = Report::plain(request, OrderEvent::ChangeRefused, lot);
+        let report = Report { told: refused.told, ..plain };
+        let origin = Origin { order_id: refused.venue_id, ..Origin::none(request) };
+        let asks = self.apply(books, &report, report.event, &origin);
         Outcome { order: Some(request), asks, is_answer: false }
     }
 
@@ -215,7 +217,7 @@ impl Reports {
     ) -> bool {
         let Some(lot) = lot_of(books, request) else { return false };
         let origin = Origin::none(request);
-        self.apply(books, &Report::plain(request, event, lot), &origin)
+        self.apply(books, &Report::plain(request, event, lot), event, &origin)
     }
 
     /// Something is wrong with an order: it is kept in mind, and its owner is told once of each
@@ -240,9 +242,8 @@ impl Reports {
     pub(crate) fn unreadable(
         &mut self,
         books: &mut Books<'_, '_>,
-        cl_ord_id: Option<&[u8]>,
+        named: Option<RequestId>,
     ) -> Outcome {
-        let named = cl_ord_id.and_then(RequestId::from_text);
         match named.filter(|named| books.table.get(named.order).is_some()) {
             Some(request) => {
                 self.trouble(books, request, Trouble::Unreadable, ExecId::NONE);
@@ -257,11 +258,21 @@ impl Reports {
         }
     }
 
-    /// Applies a report and tells what came of it; whether the venue should be asked.
-    fn apply(&mut self, books: &mut Books<'_, '_>, report: &Report, origin: &Origin) -> bool {
+    /// Applies a report and tells what came of it, as of what the venue `said`; whether the venue
+    /// should be asked.
+    fn apply(
+        &mut self,
+        books: &mut Books<'_, '_>,
+        report: &Report,
+        said: OrderEvent,
+        origin: &Origin,
+    ) -> bool {
         let exchange_time = origin.exchange_time;
         let Ok(change) = books.table.apply(report) else { return false };
         self.repeated += u64::from(change.is_old);
+        if change.state.is_done() && !change.was.is_done() {
+            self.ended = Some(change.id);
+        }
         count_exposure(books, &change);
         if let (Some(recorders), Some(answered)) = (&mut books.recorders, change.answered)
             && answered.kind == RequestKind::Create
@@ -279,7 +290,7 @@ impl Reports {
                 };
                 books.updates.push(update(order, kind, exchange_time));
             }
-            let kind = told_as(report.event, &change);
+            let kind = told_as(said, &change);
             books.updates.extend(kind.map(|kind| update(order, kind, exchange_time)));
             if let Some(copies) = &mut self.copies {
                 copies.note(order, &change, kind, origin);
@@ -297,6 +308,23 @@ impl Reports {
         self.foreign += 1;
         let (trouble, order) = (Trouble::NotOurs, named.map(|named| named.order));
         self.quarantine.push(Quarantined { trouble, order, exec_id, at });
+    }
+}
+
+/// What a status that nobody asked for does to its order. Unlike an answer it may be older than
+/// the requests that are under way, and says nothing of those that were lost.
+const fn notified(event: OrderEvent) -> OrderEvent {
+    use OrderState as S;
+    match event {
+        OrderEvent::Status(S::PendingNew) => OrderEvent::PendingNew,
+        OrderEvent::Status(S::Suspended) => OrderEvent::Suspended,
+        OrderEvent::Status(S::Stopped) => OrderEvent::Stopped,
+        OrderEvent::Status(S::Cancelled) => OrderEvent::Cancelled,
+        OrderEvent::Status(S::Expired) => OrderEvent::Expired,
+        OrderEvent::Status(S::Rejected) => OrderEvent::Rejected,
+        OrderEvent::Status(S::DoneForDay) => OrderEvent::DoneForDay,
+        OrderEvent::Status(_) => OrderEvent::Restated,
+        other => other,
     }
 }
 
@@ -366,6 +394,8 @@ fn told_as(event: OrderEvent, change: &Change) -> Option<UpdateKind> {
             _ => UpdateKind::CancelRejected,
         },
         E::Suspended | E::Stopped | E::Restated => UpdateKind::Restated,
+        // A change that was granted while nobody listened.
+        E::Status(_) if !is_other && change.is_amended => UpdateKind::Restated,
         E::Status(_) if !is_other => return None,
         _ => match change.state {
             OrderState::Filled => return None,
@@ -412,9 +442,15 @@ const fn is_trade(event: Option<OrderEvent>) -> bool {
     matches!(event, Some(E::Traded | E::TradeCancelled | E::TradeCorrected))
 }
 
-/// The request of ours with this ClOrdID.
-fn request_of(cl_ord_id: Option<&LongText>) -> Option<RequestId> {
-    cl_ord_id.and_then(|text| RequestId::from_text(text.as_bytes()))
+/// The oldest change of an order that is under way: of this kind, or of any.
+fn oldest(books: &Books<'_, '_>, named: RequestId, kind: Option<RequestKind>) -> Option<RequestId> {
+    let order = books.table.get(named.order)?;
+    let changes = order.pending().filter(|it| match kind {
+        Some(kind) => it.kind == kind,
+        None => it.kind != RequestKind::Create,
+    });
+    let version = changes.map(|it| it.version).min()?;
+    Some(RequestId { version, ..named })
 }
 
 /// The lot of the instrument of an order that we know.

@@ -205,7 +205,7 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
         for (place, link) in self.links.iter().enumerate() {
             let counters = link.state.counters;
             all.events += counters.events;
-            all.lapped += counters.lapped;
+            all.lapped = all.lapped.saturating_add(counters.lapped);
             all.updates += counters.updates;
             all.requests += self.requests.sent(place);
         }
@@ -328,7 +328,8 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
     #[cold]
     fn overtaken(&mut self, clock: &Clock, place: usize, events: u64) {
         let Some(link) = self.links.get_mut(place) else { return };
-        link.state.counters.lapped += events;
+        let lapped = &mut link.state.counters.lapped;
+        *lapped = lapped.saturating_add(events);
         if !link.state.has_begun {
             return;
         }

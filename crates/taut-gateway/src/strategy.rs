@@ -1,9 +1,10 @@
 //! The strategy's side of the contract.
 
 use taut_book::LevelBook;
-use taut_market_data::Event;
+use taut_market_data::{Event, SessionStatistics};
+use taut_oms::Amount;
 use taut_types::{
-    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price,
+    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Symbol,
 };
 
 use crate::info::EventInfo;
@@ -24,6 +25,13 @@ pub trait State {
         None
     }
 
+    /// Open, high, low, last, settlement, volume and open interest of an instrument: what the venue
+    /// says of its session where its feed has that, else what its trades come to since the gateway
+    /// follows them.
+    fn statistics(&self, _instrument: InstrumentId) -> SessionStatistics {
+        SessionStatistics::default()
+    }
+
     /// An order that is not over, with what has been asked for up to now.
     fn order(&self, _id: ClientOrderId) -> Option<OpenOrder> {
         None
@@ -35,6 +43,12 @@ pub trait State {
     /// What the strategy holds.
     fn position(&self, instrument: InstrumentId, account: AccountId) -> Position {
         Position { instrument, account, ..Position::default() }
+    }
+
+    /// What an account has of a currency, of all its strategies; nothing where that is not
+    /// followed. At several gateways, the first one's that follows it.
+    fn balance(&self, _account: AccountId, _currency: Symbol) -> Option<Amount> {
+        None
     }
 
     /// When what the strategy is told of just now happened, was received and is told.

@@ -3,6 +3,7 @@
 
 use taut_sys::{Address, DatagramOptions, Socket, StreamOptions};
 
+use crate::admission::Admission;
 use crate::error::IoError;
 use crate::handle::Handle;
 use crate::io::Io;
@@ -29,10 +30,16 @@ impl<K: Kernel> Io<K> {
     ///
     /// # Errors
     /// As these.
-    pub fn listen_on(&mut self, endpoint: Endpoint<StreamOptions>) -> Result<Handle, IoError> {
+    pub fn listen_on(
+        &mut self,
+        endpoint: Endpoint<StreamOptions>,
+        admission: &Admission,
+    ) -> Result<Handle, IoError> {
         match endpoint {
-            Endpoint::Open(socket) => self.adopt_listener(socket, &StreamOptions::default()),
-            Endpoint::At(at, options) => self.listen(&at, &options),
+            Endpoint::Open(socket) => {
+                self.adopt_listener(socket, &StreamOptions::default(), admission)
+            }
+            Endpoint::At(at, options) => self.listen(&at, &options, admission),
         }
     }
 
@@ -53,7 +60,9 @@ impl<K: Kernel> Io<K> {
     /// # Errors
     /// As `connect`; `EPERM` for a regular file, which is always ready and needs no loop.
     pub fn adopt(&mut self, socket: Socket) -> Result<Handle, IoError> {
-        self.adopt_as(socket, Adopted::Stream, Kind::Stream)
+        let stream = self.adopt_as(socket, Adopted::Stream, Kind::Stream)?;
+        self.sources.get(stream)?.out.reserve();
+        Ok(stream)
     }
 
     /// Takes over a bound datagram socket; `coalesce` if it was opened with receive offload.
@@ -64,7 +73,7 @@ impl<K: Kernel> Io<K> {
         self.adopt_as(socket, Adopted::Datagram { coalesce }, Kind::Datagram)
     }
 
-    /// Takes over a listening socket and accepts from now on. What is accepted gets the options.
+    /// Takes over a listening socket and accepts from now on, as [`Io::listen`].
     ///
     /// # Errors
     /// As `listen`.
@@ -72,9 +81,11 @@ impl<K: Kernel> Io<K> {
         &mut self,
         socket: Socket,
         options: &StreamOptions,
+        admission: &Admission,
     ) -> Result<Handle, IoError> {
         let handle = self.adopt_as(socket, Adopted::Listener, Kind::Listener)?;
         self.sources.get(handle)?.options = *options;
+        self.guard(handle, admission)?;
         Ok(handle)
     }
 

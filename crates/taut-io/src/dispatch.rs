@@ -41,6 +41,12 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
         self.handler.complete(self.io, completion);
     }
 
+    /// Something was done that nobody is told of. It counts: a turn has an end.
+    const fn pass(&mut self) {
+        self.left = self.left.saturating_sub(1);
+        self.done += 1;
+    }
+
     fn may_go_on(&self) -> bool {
         self.left > 0 && !self.io.stopping
     }
@@ -64,6 +70,10 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
                 Purpose::Write(handle) => self.timed_out(handle, Operation::Write),
                 Purpose::Life(handle) => {
                     let _ = self.io.close_because(handle, Some(IoError::TimedOut));
+                }
+                Purpose::Handshakes(listener) => {
+                    self.io.end_late_strangers(listener);
+                    self.pass();
                 }
             }
         }
@@ -168,6 +178,14 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
                         source.peer = Some(peer);
                         source.priority = priority;
                     }
+                    let from = peer.inet().map(|address| address.ip());
+                    let Some(evicted) = self.io.admit(listener, stream, from) else {
+                        let _ = self.io.discard(stream);
+                        self.pass();
+                        continue;
+                    };
+                    // Who gives way is gone first: no owner has more than it admits.
+                    evicted.into_iter().flatten().for_each(|victim| self.finish(victim));
                     self.tell(Completion::Accepted { listener, stream, peer });
                 }
                 Ok(None) => {
@@ -175,11 +193,8 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
                         source.readable = false;
                     }
                 }
-                // The next connection has its turn now. This one counts, for a turn has an end.
-                Err(error) if error.is_of_a_connection() => {
-                    self.left = self.left.saturating_sub(1);
-                    self.done += 1;
-                }
+                // The next connection has its turn now.
+                Err(error) if error.is_of_a_connection() => self.pass(),
                 Err(error) => {
                     // Out of descriptors, for one.
                     self.stop_accepting(listener);

@@ -14,6 +14,9 @@ pub enum IoError {
     TimedOut,
     /// Somebody cancelled it or closed its handle.
     Cancelled,
+    /// A listener's stream had not proved itself, and its slot was wanted: see
+    /// [`Admission`](crate::Admission).
+    Evicted,
     /// There is no room: nothing was taken.
     Limit(Limit),
     /// The call does not fit its handle.
@@ -62,6 +65,7 @@ impl fmt::Display for IoError {
             Self::System(error) => error.fmt(f),
             Self::TimedOut => f.write_str("the deadline passed"),
             Self::Cancelled => f.write_str("cancelled"),
+            Self::Evicted => f.write_str("its slot was wanted before its handshake was over"),
             Self::Limit(limit) => limit.fmt(f),
             Self::Misuse(misuse) => misuse.fmt(f),
         }

@@ -9,6 +9,7 @@ use taut_ring::Payload;
 use taut_sys::{Address, ConnectProgress, DatagramOptions, Granted, StreamOptions, SysError};
 use taut_types::Nanos;
 
+use crate::admission::Admission;
 use crate::completion::Operation;
 use crate::config::LoopConfig;
 use crate::error::{IoError, Limit, Misuse};
@@ -25,6 +26,8 @@ pub(crate) enum Purpose {
     Receive(Handle),
     Write(Handle),
     Life(Handle),
+    /// Of a listener's streams.
+    Handshakes(Handle),
 }
 
 /// The sources, timers and posts of a loop.
@@ -92,15 +95,22 @@ impl<K: Kernel> Io<K> {
     }
 
     /// Listens on an address and accepts from now on. What is accepted gets the options, and the
-    /// listener's priority.
+    /// listener's priority; `admission` says how much of it there may be, and how long a stream may
+    /// take until [`Io::prove`]. A loop without a free timer refuses those that have a handshake.
     ///
     /// # Errors
     /// [`Limit::Sources`]; what the system says.
-    pub fn listen(&mut self, at: &Address, options: &StreamOptions) -> Result<Handle, IoError> {
+    pub fn listen(
+        &mut self,
+        at: &Address,
+        options: &StreamOptions,
+        admission: &Admission,
+    ) -> Result<Handle, IoError> {
         let place = self.vacant()?;
         self.kernel.listen(place, at, options)?;
         let handle = self.open(Kind::Listener);
         self.sources.get(handle)?.options = *options;
+        self.guard(handle, admission)?;
         Ok(handle)
     }
 
@@ -142,6 +152,7 @@ impl<K: Kernel> Io<K> {
         };
         let source = self.sources.get(handle)?;
         source.life_deadline = timer;
+        source.out.reserve();
         source.peer = Some(*to);
         if progress == ConnectProgress::Connected {
             source.writable = true;

@@ -17,18 +17,21 @@
 //! is something, and [`Io::read`], [`Io::receive_batch`], [`Io::send`], [`Io::send_batch`] and
 //! [`Io::send_segmented`] are one system call each.
 //!
+//! Every listener has an [`Admission`]: how many connections it lets in, in all and from one
+//! source, and how long each may take to prove itself.
+//!
 //! A turn is: wait, timers, posts, then sources by priority. A source gets a few receives per visit
 //! and goes to the back of its class, a class gets its share of a turn, so that a flood starves
 //! nobody. Nothing allocates in steady state.
 //!
 //! ```
-//! use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
+//! use taut_io::{Admission, Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
 //! use taut_sys::{Address, StreamOptions};
 //!
 //! let mut events = EventLoop::new(EpollKernel::new(16)?, LoopConfig::default())?;
 //! let options = StreamOptions::default();
 //! let any_port = Address::Inet("127.0.0.1:0".parse()?);
-//! let listener = events.io().listen(&any_port, &options)?;
+//! let listener = events.io().listen(&any_port, &options, &Admission::OPEN)?;
 //! let address = events.io().local_address(listener)?;
 //! events.io().connect(&address, &options, None)?;
 //!
@@ -53,6 +56,8 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod admission;
+mod admit;
 mod adopt;
 mod bip_buffer;
 mod byte_buffer;
@@ -71,6 +76,7 @@ mod source;
 mod timer;
 mod wait;
 
+pub use admission::{Admission, AdmissionCounters};
 pub use adopt::Endpoint;
 pub use bip_buffer::BipBuffer;
 pub use byte_buffer::{ByteBuffer, Saved};

@@ -12,10 +12,13 @@ struct Write {
     token: Option<u64>,
 }
 
-/// The queue of one stream. It keeps its memory when the stream's place is used again.
+/// The queue of one stream. It takes its memory when something waits for the first time, and gives
+/// it back when the stream is closed: a stranger costs none.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     ring: Box<[u8]>,
+    bytes_max: usize,
+    writes_max: usize,
     /// Bytes taken from the writer so far, and of those, sent.
     accepted: u64,
     sent: u64,
@@ -23,14 +26,21 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Makes it ready for a new stream. Allocates the first time only.
+    /// Makes it ready for a new stream.
     pub fn reset(&mut self, bytes_max: usize, writes_max: usize) {
-        if self.ring.len() != bytes_max {
-            self.ring = alloc::vec![0; bytes_max].into_boxed_slice();
-            self.writes = VecDeque::with_capacity(writes_max);
-        }
-        (self.accepted, self.sent) = (0, 0);
-        self.writes.clear();
+        *self = Self { bytes_max, writes_max, ..Self::default() };
+    }
+
+    /// Takes its memory now.
+    #[cold]
+    pub fn reserve(&mut self) {
+        self.ring = alloc::vec![0; self.bytes_max].into_boxed_slice();
+        self.writes.reserve_exact(self.writes_max);
+    }
+
+    /// Its stream is closed.
+    pub fn give_back(&mut self) {
+        *self = Self::default();
     }
 
     /// Whether nothing waits to be sent.
@@ -45,7 +55,7 @@ impl Outgoing {
 
     /// Whether a write of this many bytes has room.
     pub fn has_room(&self, bytes: usize, writes_max: usize) -> Result<(), IoError> {
-        if self.ring.len() - self.waiting() < bytes {
+        if self.bytes_max - self.waiting() < bytes {
             return Err(IoError::Limit(Limit::WriteBytes));
         }
         if self.writes.len() >= writes_max {
@@ -61,6 +71,12 @@ impl Outgoing {
             let passed = skip.min(part.len());
             skip -= passed;
             let rest = &part[passed..];
+            if rest.is_empty() {
+                continue;
+            }
+            if self.ring.is_empty() {
+                self.reserve();
+            }
             let capacity = self.ring.len();
             let at = (self.accepted % capacity.max(1) as u64) as usize;
             let before_end = rest.len().min(capacity - at);

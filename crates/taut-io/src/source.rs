@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 
 use taut_sys::{Address, StreamOptions, SysError};
 
+use crate::admission::{AdmissionTable, Place};
 use crate::error::{IoError, Misuse};
 use crate::handle::{Handle, TimerId};
 use crate::outgoing::Outgoing;
@@ -63,12 +64,16 @@ pub(crate) struct Source {
     pub closing: Option<Option<IoError>>,
     pub receive_deadline: Option<TimerId>,
     pub write_deadline: Option<TimerId>,
-    /// For connecting, and for the graceful end.
+    /// For connecting, for the graceful end, and for the handshakes of a listener's streams.
     pub life_deadline: Option<TimerId>,
     pub out: Outgoing,
     /// For what a listener accepts.
     pub options: StreamOptions,
     pub peer: Option<Address>,
+    /// A listener's.
+    pub admissions: Option<Box<AdmissionTable>>,
+    /// Of a stream that a listener let in.
+    pub place: Option<Place>,
 }
 
 impl Source {
@@ -96,6 +101,8 @@ impl Source {
             out: Outgoing::default(),
             options: StreamOptions::default(),
             peer: None,
+            admissions: None,
+            place: None,
         }
     }
 
@@ -169,8 +176,14 @@ impl Sources {
 
     /// Closes a place; its handles become stale. It is in no queue.
     pub fn remove(&mut self, index: u32) {
+        if let Some(place) = self.table[index as usize].place.take()
+            && let Some(table) = self.admissions(place.listener)
+        {
+            table.release(place.slot);
+        }
         let source = &mut self.table[index as usize];
         source.reset(Kind::Free, 0);
+        source.out.give_back();
         source.generation = source.generation.wrapping_add(1);
         source.next = self.free;
         self.free = index;
@@ -185,6 +198,18 @@ impl Sources {
             }
         }
         self.remove(index);
+    }
+
+    /// The slots of a listener that is open.
+    pub fn admissions(&mut self, listener: Handle) -> Option<&mut AdmissionTable> {
+        self.get(listener).ok()?.admissions.as_deref_mut()
+    }
+
+    /// The loop has no place left: a stranger of another listener that gives way.
+    pub fn make_room(&mut self, but: Handle) -> Option<Handle> {
+        let others = self.table.iter_mut().enumerate().filter(|(at, _)| *at != but.index as usize);
+        let mut tables = others.filter_map(|(_, source)| source.admissions.as_deref_mut());
+        tables.find_map(|table| table.make_room(None))
     }
 
     /// There is room again: listeners look once more.

@@ -1,6 +1,8 @@
 //! One suite, generic over the three kernels.
 #![forbid(unsafe_code)]
 
+#[path = "conformance/admission.rs"]
+mod admission;
 #[path = "conformance/cases.rs"]
 mod cases;
 #[path = "conformance/rig.rs"]
@@ -16,10 +18,13 @@ macro_rules! suite {
 
             macro_rules! case {
                 ($case:ident) => {
+                    case!(cases::$case);
+                };
+                ($module:ident::$case:ident) => {
                     #[test]
                     fn $case() {
                         match $kernel {
-                            Some(kernel) => cases::$case(kernel),
+                            Some(kernel) => $module::$case(kernel),
                             None => println!("skipped: no such kernel on this machine"),
                         }
                     }
@@ -51,6 +56,12 @@ macro_rules! suite {
             case!(a_storm_of_reconnects_leaves_nothing_behind);
             case!(draining_ends_the_run);
             case!(a_full_table_accepts_again_when_a_source_closes);
+            case!(admission::a_stranger_gives_way_to_a_newcomer_and_who_has_proved_itself_stays);
+            case!(admission::a_strangers_deadline_is_moved_by_no_byte);
+            case!(admission::the_last_place_of_a_loop_is_kept_for_who_comes_next);
+            case!(admission::a_full_loop_takes_the_place_of_another_listeners_stranger);
+            case!(admission::many_late_strangers_all_end);
+            case!(admission::a_listener_without_a_timer_lets_no_stranger_in);
         }
     };
 }

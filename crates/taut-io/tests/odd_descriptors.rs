@@ -7,8 +7,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
 use taut_io::{
-    Completion, EpollKernel, EventLoop, Handle, Io, IoError, Kernel, LoopConfig, Operation,
-    SimConfig, SimKernel, UringKernel, WaitStrategy,
+    Admission, Completion, EpollKernel, EventLoop, Handle, Io, IoError, Kernel, LoopConfig,
+    Operation, SimConfig, SimKernel, UringKernel, WaitStrategy,
 };
 use taut_sys::{Address, ControlSocket, Socket, StreamOptions};
 use taut_types::Nanos;
@@ -146,7 +146,7 @@ fn connections_that_break_while_they_wait_hold_up_none_behind_them() {
         let kernel = SimKernel::new(config.sources_max, sim);
         let mut events = EventLoop::new(kernel, config).unwrap();
         let at = Address::Inet("127.0.0.1:7000".parse().unwrap());
-        events.io().listen(&at, &StreamOptions::default()).unwrap();
+        events.io().listen(&at, &StreamOptions::default(), &Admission::OPEN).unwrap();
         for _ in 0..CONNECTIONS {
             events.io().connect(&at, &StreamOptions::default(), None).unwrap();
         }

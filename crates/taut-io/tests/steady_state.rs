@@ -3,7 +3,8 @@
 #![forbid(unsafe_code)]
 
 use taut_io::{
-    Completion, EpollKernel, EventLoop, Handle, Io, Kernel, LoopConfig, UringKernel, WaitStrategy,
+    Admission, Completion, EpollKernel, EventLoop, Handle, Io, Kernel, LoopConfig, UringKernel,
+    WaitStrategy,
 };
 use taut_sys::{Address, DatagramOptions, Socket, StreamOptions};
 use taut_types::Nanos;
@@ -24,7 +25,7 @@ fn any() -> Address {
 
 /// Two connected streams that receive.
 fn pair<K: Kernel>(events: &mut EventLoop<K>) -> (Handle, Handle) {
-    let listener = events.io().listen(&any(), &StreamOptions::default()).unwrap();
+    let listener = events.io().listen(&any(), &StreamOptions::default(), &Admission::OPEN).unwrap();
     let to = events.io().local_address(listener).unwrap();
     let near = events.io().connect(&to, &StreamOptions::default(), None).unwrap();
     let (mut far, mut stands) = (None, false);
@@ -264,7 +265,7 @@ fn holds_many<K: Kernel>(kernel: K, connections: usize) {
         ..CONFIG
     };
     let mut events = EventLoop::new(kernel, config).unwrap();
-    let listener = events.io().listen(&any(), &StreamOptions::default()).unwrap();
+    let listener = events.io().listen(&any(), &StreamOptions::default(), &Admission::OPEN).unwrap();
     let to = events.io().local_address(listener).unwrap();
     let connect = |io: &mut Io<K>| {
         io.connect(&to, &StreamOptions::default(), None).unwrap();

@@ -87,8 +87,7 @@ impl Writer {
     /// # Errors
     /// The disk refused; the journal takes nothing more until it is opened again.
     pub fn commit(&mut self) -> Result<(), JournalError> {
-        let is_safe = self.committed_at == self.at && self.uncommitted_before.is_none();
-        if self.durability != Durability::Sync || is_safe {
+        if self.durability != Durability::Sync || self.is_committed() {
             return Ok(());
         }
         if self.shared.fault.is_set() {
@@ -100,6 +99,13 @@ impl Writer {
         }
         self.committed_at = self.at;
         Ok(())
+    }
+
+    /// Whether nothing was appended since the last [`commit`](Self::commit) that worked; without
+    /// [`Durability::Sync`] there is none.
+    #[must_use]
+    pub fn is_committed(&self) -> bool {
+        self.committed_at == self.at && self.uncommitted_before.is_none()
     }
 
     /// What a request that is about to leave calls: [`append`](Self::append),

@@ -29,6 +29,8 @@ pub struct LeaseTerms {
     pub mtu_bytes: usize,
     /// Subscribers at most.
     pub subscribers_max: usize,
+    /// Subscribers of one host at most.
+    pub subscribers_per_host_max: usize,
     /// The session: random.
     pub session: u64,
     /// What cookies are made with: random.
@@ -145,10 +147,14 @@ impl LeasePublisher {
             self.answer(from, Kind::Challenge, nonce);
             return;
         }
-        let expires = now + self.terms.lease;
+        let (expires, is_ending) = (now + self.terms.lease, self.end_times.is_some());
         if let Some(lease) = self.leases.iter_mut().find(|lease| lease.address == from) {
+            // It is told the end, behind which a lease would be another beginning.
+            if is_ending {
+                return;
+            }
             lease.expires = expires;
-        } else if self.end_times.is_some() || self.leases.len() >= self.terms.subscribers_max {
+        } else if is_ending || !self.has_room(from) {
             self.tally.refused += 1;
             self.tell(PublisherEvent::Refused(from));
             self.answer(from, Kind::Refusal, nonce);
@@ -160,6 +166,13 @@ impl LeasePublisher {
         self.tally.granted += 1;
         self.expire_at = self.expire_at.min(expires);
         self.answer(from, Kind::Grant, nonce);
+    }
+
+    /// Whether there is room for one more, and for one more of this host.
+    fn has_room(&self, from: SocketAddr) -> bool {
+        let of_host = self.leases.iter().filter(|lease| lease.address.ip() == from.ip()).count();
+        self.leases.len() < self.terms.subscribers_max
+            && of_host < self.terms.subscribers_per_host_max
     }
 
     fn leave(&mut self, from: SocketAddr) {

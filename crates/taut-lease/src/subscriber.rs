@@ -18,6 +18,11 @@ const ASK_FIRST: Nanos = Nanos::from_millis(50);
 const ASK_MAX: Nanos = Nanos::from_millis(250);
 /// Without even a heartbeat for so long, the publisher is taken for gone.
 const SILENCE: Nanos = Nanos::from_secs(4);
+/// A publisher that is silent for longer than its heartbeats explain is asked: another one in its
+/// place answers with a challenge of its own, and is known at once. Heartbeats follow a message
+/// ever more slowly, each after twice the time.
+const DOUBT_MIN: Nanos = Nanos::from_millis(50);
+const DOUBT_MAX: Nanos = Nanos::from_millis(1100);
 /// How often and how far apart leaving is said.
 const LEAVE_TIMES: u32 = 3;
 const LEAVE_EVERY: Nanos = Nanos::from_millis(5);
@@ -129,7 +134,12 @@ pub struct LeaseSubscriber {
     lease: Nanos,
     ask_at: Nanos,
     ask_every: Nanos,
-    silent_at: Nanos,
+    /// When the publisher was heard last, and for how long not before.
+    heard: Nanos,
+    silence: Nanos,
+    /// When it was asked because it was silent, and how soon it is asked again.
+    doubted: Nanos,
+    doubt_every: Nanos,
     leaves_left: u32,
     /// A good-bye that belongs to an ended stream; the state stays.
     says_left: bool,
@@ -150,7 +160,10 @@ impl LeaseSubscriber {
             lease: LEASE_UNKNOWN,
             ask_at: now,
             ask_every: ASK_FIRST,
-            silent_at: Nanos::MAX,
+            heard: now,
+            silence: Nanos::ZERO,
+            doubted: Nanos(i64::MIN),
+            doubt_every: ASK_FIRST,
             leaves_left: 0,
             says_left: false,
             events: VecDeque::with_capacity(QUEUE),
@@ -217,11 +230,41 @@ impl LeaseSubscriber {
             self.tally.unproved += 1;
             return false;
         }
-        self.silent_at = now + SILENCE;
+        self.hear(now);
         if self.state != State::Held {
             self.input(now, Input::Traffic, header.sequence);
         }
         self.state == State::Held
+    }
+
+    /// The publisher is there.
+    #[inline]
+    fn hear(&mut self, now: Nanos) {
+        (self.silence, self.heard) = (now - self.heard, now);
+    }
+
+    /// The publisher has answered: that says nothing of how often it is heard by itself.
+    fn hear_answer(&mut self, now: Nanos) {
+        let silence = self.silence.max(now - self.heard);
+        (self.silence, self.heard) = (silence, now);
+    }
+
+    /// When a publisher that has given a lease is asked whether it is still there.
+    #[inline]
+    fn doubt_at(&self) -> Nanos {
+        if self.doubted > self.heard {
+            return self.doubted + self.doubt_every;
+        }
+        // Three times the last silence; bounded first, so that the product is.
+        self.heard + Nanos(3 * self.silence.0.clamp(DOUBT_MIN.0 / 3, DOUBT_MAX.0 / 3))
+    }
+
+    /// When it is taken for gone.
+    fn silent_at(&self) -> Nanos {
+        match self.state {
+            State::Held | State::Proving => self.heard + SILENCE,
+            _ => Nanos::MAX,
+        }
     }
 
     #[cold]
@@ -256,6 +299,7 @@ impl LeaseSubscriber {
                 let is_restart = self.state == State::Held && header.session != self.session;
                 let input = if is_restart { Input::Restart } else { Input::Challenge };
                 self.cookie = *cookie;
+                self.hear_answer(now);
                 self.input(now, input, 0);
                 self.session = header.session;
             }
@@ -266,7 +310,7 @@ impl LeaseSubscriber {
                 self.lease = Nanos(lease.max(1));
                 self.ask_every = ASK_FIRST;
                 self.ask_at = now + Nanos(self.lease.0 / 3);
-                self.silent_at = now + SILENCE;
+                self.hear_answer(now);
                 self.input(now, Input::Grant, header.sequence);
             }
             Kind::Heartbeat if self.is_ours(now, &header) => self.reach(header.sequence),
@@ -338,8 +382,7 @@ impl LeaseSubscriber {
 
     /// Time passes: a silent publisher is gone.
     pub fn handle_timeout(&mut self, now: Nanos) {
-        if now >= self.silent_at {
-            self.silent_at = Nanos::MAX;
+        if now >= self.silent_at() {
             self.input(now, Input::Silence, 0);
         }
     }
@@ -348,6 +391,12 @@ impl LeaseSubscriber {
     pub fn poll_transmit(&mut self, now: Nanos, datagram: &mut [u8]) -> Option<usize> {
         if core::mem::take(&mut self.says_left) {
             return self.write(now, datagram, Kind::Leave);
+        }
+        if self.state == State::Held && now >= self.doubt_at() && now < self.ask_at {
+            let is_first = self.doubted <= self.heard;
+            let every = if is_first { ASK_FIRST } else { self.doubt_every + self.doubt_every };
+            (self.doubted, self.doubt_every) = (now, every.min(ASK_MAX));
+            return self.write(now, datagram, Kind::Ask);
         }
         if now < self.ask_at || self.state == State::Left {
             return None;
@@ -380,7 +429,8 @@ impl LeaseSubscriber {
         match self.state {
             State::Left => None,
             _ if self.says_left => Some(Nanos::ZERO),
-            State::Held => Some(self.ask_at.min(self.silent_at)),
+            // Doubt comes before silence, again and again.
+            State::Held => Some(self.ask_at.min(self.doubt_at())),
             _ => Some(self.ask_at),
         }
     }

@@ -18,7 +18,15 @@ fn address(port: u16) -> SocketAddr {
 
 fn terms(session: u64, key: Option<Key>) -> LeaseTerms {
     let (lease, secret) = (Nanos::from_secs(60), Key::new([7; 16]));
-    LeaseTerms { lease, mtu_bytes: 1452, subscribers_max: 4, session, secret, key }
+    LeaseTerms {
+        lease,
+        mtu_bytes: 1452,
+        subscribers_max: 4,
+        subscribers_per_host_max: 4,
+        session,
+        secret,
+        key,
+    }
 }
 
 fn subscriber(now: Nanos, nonce: u64, key: Option<Key>) -> LeaseSubscriber {
@@ -149,8 +157,8 @@ fn a_restarted_publisher_is_another_image_and_a_silent_one_is_lost() {
     pair.publisher = LeasePublisher::new(pair.now, terms(2, None));
     (0..25).for_each(|_| pair.pass(SECOND));
     let begun = |session| SubscriberEvent::Begun { session, sequence: 0 };
-    let lost = SubscriberEvent::Lost { session: 1, sequence: 0 };
-    assert_eq!(pair.events(), [begun(1), lost, begun(2)]);
+    let replaced = SubscriberEvent::Replaced { session: 1, sequence: 0 };
+    assert_eq!(pair.events(), [begun(1), replaced, begun(2)]);
     let mut silent = Pair::new(None);
     silent.pass(Nanos(0));
     silent.now = silent.now + Nanos::from_secs(4);
@@ -206,6 +214,73 @@ fn there_is_room_for_so_many_and_the_next_one_is_told() {
     pair.pass(Nanos(0));
     assert_eq!(pair.events(), [SubscriberEvent::Refused]);
     assert_eq!((pair.publisher.subscriber_count(), pair.publisher.tally().refused), (4, 1));
+}
+
+#[test]
+fn one_host_takes_its_share_of_the_leases_and_another_one_has_room() {
+    let mut pair = Pair::new(None);
+    let terms = LeaseTerms { subscribers_per_host_max: 2, ..terms(1, None) };
+    pair.publisher = LeasePublisher::new(pair.now, terms);
+    let other: SocketAddr = "10.0.0.9:1".parse().expect("an address");
+    let addresses = [address(1), address(2), address(3), other];
+    for (at, has_lease) in addresses.into_iter().zip([true, true, false, true]) {
+        pair.at = at;
+        pair.subscriber = subscriber(pair.now, 7, None);
+        pair.pass(Nanos(0));
+        assert_eq!(pair.subscriber.has_image(), has_lease, "{at}");
+    }
+    assert_eq!((pair.publisher.subscriber_count(), pair.publisher.tally().refused), (3, 1));
+}
+
+#[test]
+fn every_restart_of_a_publisher_is_heard_before_the_next_one() {
+    // Killed twice in three seconds: with messages until then, or quiet.
+    for every in [Nanos::from_millis(5), Nanos::from_millis(400), SECOND] {
+        let mut pair = Pair::new(None);
+        let mut heard = 0;
+        for life in 0..150 {
+            pair.publisher = LeasePublisher::new(pair.now, terms(life + 1, None));
+            let (begin, mut next) = (pair.now, pair.now);
+            while pair.now - begin < Nanos::from_millis(1500) {
+                pair.pass(Nanos::from_millis(5));
+                if pair.now >= next {
+                    next = pair.now + every;
+                    if pair.publisher.subscriber_count() > 0 {
+                        let message = pair.message();
+                        pair.deliver(&message);
+                    }
+                }
+            }
+            heard += pair
+                .events()
+                .iter()
+                .filter(|event| {
+                    matches!(event,
+                SubscriberEvent::Begun { session, .. } if *session == life + 1)
+                })
+                .count();
+        }
+        assert_eq!(heard, 150, "messages every {every:?}");
+    }
+}
+
+#[test]
+fn a_publisher_that_is_there_is_seldom_asked() {
+    for every in [1, 30, 700, 5000] {
+        let mut pair = Pair::new(None);
+        pair.pass(Nanos(0));
+        for at in 0..60_000 {
+            pair.pass(Nanos::from_millis(1));
+            if at % every == 0 {
+                let message = pair.message();
+                pair.deliver(&message);
+            }
+        }
+        // Renewed every 20 seconds.
+        let granted = pair.publisher.tally().granted;
+        assert!(granted <= 8, "{granted} with a message every {every} ms");
+        assert!(pair.subscriber.has_image());
+    }
 }
 
 #[test]

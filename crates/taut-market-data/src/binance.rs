@@ -3,6 +3,7 @@
 mod book;
 mod fields;
 mod handler;
+mod horizon;
 mod json;
 mod stream;
 mod stream_codec;

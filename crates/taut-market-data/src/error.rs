@@ -30,6 +30,8 @@ pub enum Expected {
     Text,
     /// An integer from 0 to 2^64 - 1.
     Number,
+    /// A number that the scale holds exactly.
+    Decimal,
     /// A price above zero with at most nine decimals.
     Price,
     /// A size of zero or more with no more decimals than the decoder was built for.
@@ -64,6 +66,7 @@ impl fmt::Display for Expected {
             Self::Json => f.write_str("JSON of the documented shape"),
             Self::Text => f.write_str("a string without escapes"),
             Self::Number => f.write_str("an integer from 0 to 2^64 - 1"),
+            Self::Decimal => f.write_str("a number that the scale holds exactly"),
             Self::Price => f.write_str("a price above zero with at most nine decimals"),
             Self::Size => f.write_str("a size of zero or more that the scale can hold"),
             Self::Field(name) => write!(f, "a field \"{name}\""),

@@ -140,6 +140,8 @@ pub enum EventKind {
     },
     /// Whether the book of the instrument can be trusted, from here on.
     Book(Soundness),
+    /// A figure of the session, where the venue says it.
+    Statistic(Statistic),
 }
 
 /// What the levels and orders up to [`EventKind::End`] are.
@@ -250,6 +252,53 @@ pub struct Trade {
     pub resting_order: OrderId,
 }
 
+/// A figure of the session as it is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statistic {
+    /// The price that it opened at.
+    Open(Price),
+    /// The highest price that something traded at.
+    High(Price),
+    /// The lowest one.
+    Low(Price),
+    /// The last one.
+    Last(Price),
+    /// The price that positions are settled at.
+    Settlement(Price),
+    /// What has traded.
+    Volume(Lots),
+    /// Contracts that are open, as of the last time that they were counted.
+    OpenInterest(Lots),
+}
+
+impl Statistic {
+    /// Its number and its value.
+    pub(crate) const fn parts(self) -> (u8, i64) {
+        match self {
+            Self::Open(price) => (0, price.0),
+            Self::High(price) => (1, price.0),
+            Self::Low(price) => (2, price.0),
+            Self::Last(price) => (3, price.0),
+            Self::Settlement(price) => (4, price.0),
+            Self::Volume(lots) => (5, lots.0),
+            Self::OpenInterest(lots) => (6, lots.0),
+        }
+    }
+
+    pub(crate) const fn of_parts(number: u8, value: i64) -> Option<Self> {
+        Some(match number {
+            0 => Self::Open(Price(value)),
+            1 => Self::High(Price(value)),
+            2 => Self::Low(Price(value)),
+            3 => Self::Last(Price(value)),
+            4 => Self::Settlement(Price(value)),
+            5 => Self::Volume(Lots(value)),
+            6 => Self::OpenInterest(Lots(value)),
+            _ => return None,
+        })
+    }
+}
+
 /// Whether an instrument trades.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TradingStatus {
@@ -290,6 +339,9 @@ pub enum Staleness {
     Restarting,
     /// It has more levels than there is room for.
     BookFull,
+    /// It began with a snapshot of so many levels, and its best price lies behind them: better ones
+    /// may be there that were never told. A new snapshot ends this, or a best price among them.
+    BeyondSnapshot,
 }
 
 /// Who takes the events of a decoder or a feed handler.

@@ -134,6 +134,6 @@ pub trait FeedHandler {
     /// The account so far.
     fn counters(&self) -> FeedCounters;
 
-    /// The most events of a frame.
+    /// The most events of a frame, with what [`recover`](Self::recover) tells behind them.
     fn events_max(&self) -> usize;
 }

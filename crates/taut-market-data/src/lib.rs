@@ -10,14 +10,16 @@
 //! - [`binance::BinanceJson`]: the JSON streams of spot and USD-margined futures, read by a pull
 //!   scanner, and [`binance::decode_stream`], the SBE ones; [`binance::DepthBook`] keeps a book by
 //!   Binance's rules and says when it is stale.
+//! - [`deribit::DeribitJson`]: Deribit's JSON-RPC notifications, and [`okx::OkxJson`]: OKX's;
+//!   [`ChainedFeed`] keeps many books whose changes name what they follow.
 //! - [`mdp3::decode_packet`]: CME's MDP 3.0, by price and by order; [`mdp3::PlacedBook`] keeps a
 //!   book by places, and heals by natural refresh.
 //! - [`native`]: taut's own feed.
 //!
 //! A [`FeedHandler`] is all of a venue's market data: frames of numbered sources go in, books and
-//! events come out, and so does what has to be asked for. [`native::NativeFeed`] and
-//! [`binance::BinanceFeed`] are two. Below the first, [`feed`] has two lines, gaps, retransmission
-//! and snapshots, for any feed of numbered packets.
+//! events come out, and so does what has to be asked for. [`native::NativeFeed`],
+//! [`binance::BinanceFeed`] and [`deribit::DeribitFeed`] are some. Below the first, [`feed`] has
+//! two lines, gaps, retransmission and snapshots, for any feed of numbered packets.
 //!
 //! The layouts of SBE messages stand in `schema/*.xml`; the build script generates their codecs
 //! from there, over the runtime in `taut-sbe`.
@@ -51,24 +53,35 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod amount;
 pub mod binance;
+mod chained;
+pub mod deribit;
 mod error;
 mod event;
 pub mod feed;
 mod handler;
 mod instruments;
 pub mod mdp3;
+mod names;
 pub mod native;
+pub mod okx;
 mod scale;
-mod scan;
+pub mod scan;
+mod statistics;
 mod words;
 
+pub use chained::{
+    ChainConfig, ChainCounters, ChainedBooks, ChainedDecoder, ChainedFeed, ChainedFrame,
+    NamedInstrument,
+};
 pub use error::{Expected, MarketDataError};
 pub use event::{
     Batch, BestPrices, BookOrder, Context, Event, EventKind, InstrumentKey, LevelPlace,
-    LevelUpdate, MarketSink, ReduceReason, SequenceRange, Soundness, Staleness, Trade,
+    LevelUpdate, MarketSink, ReduceReason, SequenceRange, Soundness, Staleness, Statistic, Trade,
     TradingStatus,
 };
 pub use handler::{FeedCounters, FeedHandler, FeedRequest, LineCount, Source};
 pub use instruments::Instruments;
+pub use statistics::SessionStatistics;
 pub use words::EVENT_WORDS;

@@ -38,6 +38,7 @@
 //! ```
 
 mod block;
+mod book;
 mod codec;
 mod error;
 mod event;
@@ -58,6 +59,7 @@ mod value;
 mod writer;
 
 pub use block::{InstrumentDefinition, SnapshotBegin, SnapshotEnd, SnapshotPart};
+pub use book::Book;
 pub use error::{NativeConfigError, SbeError};
 pub use frame::{SCHEMA_ID, SCHEMA_VERSION};
 pub use group::{LevelEntries, Levels, OrderEntries, Orders};

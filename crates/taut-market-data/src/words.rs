@@ -10,7 +10,7 @@ use taut_types::{InstrumentId, Lots, Nanos, OrderId, Price, Side};
 
 use crate::event::{
     Batch, BestPrices, BookOrder, Event, EventKind, LevelPlace, LevelUpdate, ReduceReason,
-    Soundness, Staleness, Trade, TradingStatus,
+    Soundness, Staleness, Statistic, Trade, TradingStatus,
 };
 
 /// The words of an event.
@@ -55,6 +55,7 @@ codes! { Soundness, soundness_code, soundness_of,
     4 = Soundness::Stale(Staleness::Silent) => Soundness::Stale(Staleness::Silent),
     5 = Soundness::Stale(Staleness::Restarting) => Soundness::Stale(Staleness::Restarting),
     6 = Soundness::Stale(Staleness::BookFull) => Soundness::Stale(Staleness::BookFull),
+    7 = Soundness::Stale(Staleness::BeyondSnapshot) => Soundness::Stale(Staleness::BeyondSnapshot),
 }
 
 fn quote_words(quote: Option<(Price, Lots)>) -> [u64; 2] {
@@ -162,6 +163,10 @@ impl EventKind {
             }
             Self::End { is_final } => (11, is_final.into(), [0; 4]),
             Self::Book(soundness) => (12, soundness_code(soundness), [0; 4]),
+            Self::Statistic(statistic) => {
+                let (detail, value) = statistic.parts();
+                (13, detail, [word(value), 0, 0, 0])
+            }
         }
     }
 
@@ -216,6 +221,7 @@ impl EventKind {
             }
             11 => Self::End { is_final: detail != 0 },
             12 => Self::Book(soundness_of(detail)?),
+            13 => Self::Statistic(Statistic::of_parts(detail, a.cast_signed())?),
             _ => return None,
         })
     }
@@ -272,13 +278,15 @@ mod tests {
         kinds.extend((0..=u8::MAX).filter_map(batch_of).map(EventKind::Begin));
         kinds.extend((0..=u8::MAX).filter_map(status_of).map(EventKind::Status));
         kinds.extend((0..=u8::MAX).filter_map(soundness_of).map(EventKind::Book));
+        let statistics = (0..=u8::MAX).filter_map(|it| Statistic::of_parts(it, i64::MIN));
+        kinds.extend(statistics.map(EventKind::Statistic));
         kinds
     }
 
     #[test]
     fn every_event_is_itself_again() {
         let kinds = kinds();
-        assert_eq!(kinds.len(), 12 + 5 + 3 + 3 + 5 + 7);
+        assert_eq!(kinds.len(), 12 + 5 + 3 + 3 + 5 + 8 + 7);
         for kind in kinds {
             let event = Event {
                 instrument: InstrumentId::UNKNOWN,
@@ -297,7 +305,7 @@ mod tests {
         fn words_that_a_peer_made_up_never_panic(words in any::<[u64; EVENT_WORDS]>(), kind: u8) {
             let _ = Event::from_words(&words);
             let [head, rest @ ..] = words;
-            let known = head & !0xff | u64::from(kind % 14);
+            let known = head & !0xff | u64::from(kind % 15);
             let [a, b, c, d, e, f] = rest;
             if let Some((event, mark)) = Event::from_words(&[known, a, b, c, d, e, f]) {
                 // What can be read can be written, and says the same again.

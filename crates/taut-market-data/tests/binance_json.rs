@@ -1,7 +1,10 @@
 //! The JSON decoder beside serde_json, on recorded frames and on frames that something happened to.
 
+#[path = "venues/mutate.rs"]
+mod mutate;
 mod support;
 
+use mutate::mutate;
 use support::{capture, decode, oracle};
 use taut_market_data::binance::{BinanceJson, DepthBook, FrameKind};
 use taut_market_data::{Context, Event};
@@ -21,32 +24,6 @@ fn every_recorded_frame_says_what_serde_json_reads_in_it() {
             assert_eq!(Some(told), oracle(frame), "{text}");
         }
         println!("{name}: {} frames", frames.len());
-    }
-}
-
-/// A frame with a byte, or a piece, of it changed: what a decoder must survive.
-fn mutate(frame: &mut Vec<u8>, random: &mut Random) {
-    let mut next = |below: usize| random.usize(..below.max(1));
-    let at = next(frame.len());
-    let tokens: [&[u8]; 12] =
-        [b"\"", b"\\", b"{", b"}", b"[", b"]", b",", b":", b"0", b"9", b" ", b"\"u\":1,"];
-    match next(6) {
-        0 => frame[at] = next(256) as u8,
-        1 => frame.truncate(at),
-        2 => {
-            frame.remove(at);
-        }
-        3 => frame.splice(at..at, tokens[next(tokens.len())].iter().copied()).for_each(drop),
-        4 => {
-            let to = at + next(frame.len() - at);
-            let piece = frame[at..to].to_vec();
-            let place = next(frame.len());
-            frame.splice(place..place, piece).for_each(drop);
-        }
-        _ => {
-            let to = at + next(frame.len() - at);
-            frame.drain(at..to);
-        }
     }
 }
 
@@ -74,7 +51,13 @@ fn changed_frames_are_read_as_serde_json_reads_them_or_refused_and_never_panic()
                     assert_eq!(told, read, "seed 1, frame {}", String::from_utf8_lossy(&frame));
                     agreed += 1;
                 }
-                (Ok(_), _) => lenient += 1,
+                // It need not be what serde_json is told to read there, but JSON it is.
+                (Ok(_), _) => {
+                    let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(&frame).is_ok()
+                        && std::str::from_utf8(&frame).is_ok();
+                    assert!(is_json, "seed 1, frame {}", String::from_utf8_lossy(&frame));
+                    lenient += 1;
+                }
                 (Err(_), _) => refused += 1,
             }
         }
@@ -98,6 +81,89 @@ fn changed_frames_say_the_same_in_the_usual_order_and_field_by_field() {
             let (told, read) = (decode(&mut usual, &frame), decode(&mut any, &spaced));
             assert_eq!(told.ok(), read.ok(), "seed 2, frame {}", String::from_utf8_lossy(&frame));
         }
+    }
+}
+
+/// A text as JSON, with white space, the keys of an object in another order, and characters as
+/// escapes, wherever it may have them.
+fn disguise(value: &serde_json::Value, random: &mut Random, text: &mut String) {
+    use serde_json::Value;
+    fn string(plain: &str, random: &mut Random, text: &mut String) {
+        text.push('"');
+        for c in plain.chars() {
+            match random.usize(..4) {
+                0 => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
+                    text.push_str(&format!("\\u{unit:04x}"));
+                }),
+                _ => text.push(c),
+            }
+        }
+        text.push('"');
+    }
+    let space = |random: &mut Random| [" ", "", "\n\t", "\r"][random.usize(..4)];
+    text.push_str(space(random));
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            for at in (1..fields.len()).rev() {
+                fields.swap(at, random.usize(..=at));
+            }
+            text.push('{');
+            for (at, (key, value)) in fields.into_iter().enumerate() {
+                text.push_str(if at > 0 { "," } else { "" });
+                text.push_str(space(random));
+                string(key, random, text);
+                text.push_str(space(random));
+                text.push(':');
+                disguise(value, random, text);
+            }
+            text.push('}');
+        }
+        Value::Array(values) => {
+            text.push('[');
+            for (at, value) in values.iter().enumerate() {
+                text.push_str(if at > 0 { "," } else { "" });
+                disguise(value, random, text);
+            }
+            text.push(']');
+        }
+        Value::String(plain) => string(plain, random, text),
+        other => text.push_str(&other.to_string()),
+    }
+    text.push_str(space(random));
+}
+
+#[test]
+fn a_frame_says_the_same_with_its_fields_in_any_order_and_its_texts_in_escapes() {
+    let count = if cfg!(debug_assertions) { 5_000 } else { 100_000 };
+    let mut random = Random::with_seed(3);
+    for name in CAPTURES {
+        let Some(mut frames) = capture(name) else { continue };
+        frames.retain(|(_, frame)| frame.len() < 1_000);
+        let mut decoder = BinanceJson::default();
+        for index in 0..count {
+            let (_, frame) = &frames[index * 7 % frames.len()];
+            let value = serde_json::from_slice(frame).expect("JSON");
+            let mut text = String::new();
+            disguise(&value, &mut random, &mut text);
+            let plain = decode(&mut decoder, frame).unwrap();
+            let told = decode(&mut decoder, text.as_bytes());
+            assert_eq!(told, Ok(plain), "seed 3, frame {text}");
+        }
+    }
+}
+
+#[test]
+fn what_is_skipped_is_json_or_the_frame_is_refused() {
+    let frame = |skipped: &str| {
+        let frame = format!(r#"{{"e":"trade","t":1,"p":"1","q":"1","x":{skipped},"T":1}}"#);
+        decode(&mut BinanceJson::default(), frame.as_bytes())
+    };
+    for skipped in ["null", "-1.5e3", "[{},[]]", r#"{"a":["\u00e9",true]}"#, "\"\u{e9}\""] {
+        assert_eq!(frame(skipped).map(|told| told.len()), Ok(1), "{skipped}");
+    }
+    for skipped in ["[}", "{]", "nul", "1.", "01", "[1 2]", "{1:2}", r#"{"a"}"#, r#""\x""#, "[,]"] {
+        assert!(frame(skipped).is_err(), "{skipped}");
     }
 }
 
@@ -134,6 +200,28 @@ fn the_order_of_fields_and_white_space_do_not_matter() {
     assert_eq!((told[0].sequence.first, told[0].sequence.last), (10, 12));
     assert_eq!(told[0].exchange_time, Nanos::from_millis(1_723_161_256_298));
     assert_eq!(told[0].symbol, b"X");
+}
+
+#[test]
+fn keys_may_be_written_with_escapes() {
+    let plain = r#"{"stream":"x@depth","data":{"e":"depthUpdate","s":"X","U":10,"u":12,
+        "b":[["10.5","2"]],"a":[]}}"#;
+    let told = decode(&mut BinanceJson::default(), plain.as_bytes()).unwrap();
+    assert_eq!(told.len(), 3);
+    for (key, escaped) in [
+        ("\"stream\"", r#""str\u0065am""#),
+        ("\"data\"", r#""d\u0061ta""#),
+        ("\"u\"", r#""\u0075""#),
+        ("\"b\"", r#""\u0062""#),
+    ] {
+        let frame = plain.replacen(key, escaped, 1);
+        assert_ne!(frame, plain);
+        assert_eq!(decode(&mut BinanceJson::default(), frame.as_bytes()).unwrap(), told, "{frame}");
+    }
+    let snapshot = br#"{"l\u0061stUpdateId":1,"bids":[],"\u0061sks":[]}"#;
+    let mut sink = |_: &Context<'_>, _: &Event| {};
+    let read = BinanceJson::default().decode(Nanos(0), snapshot, &mut sink);
+    assert_eq!(read, Ok(FrameKind::Snapshot));
 }
 
 #[test]

@@ -5,6 +5,8 @@ use core::fmt;
 use taut_io::IoError;
 use taut_sys::SysError;
 
+use crate::certificate::CertificateFault;
+
 /// Why a driver did not succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -29,8 +31,8 @@ pub enum NetError {
         /// Bytes agreed.
         limit: usize,
     },
-    /// The peer's certificate is not what it should be: unknown issuer, another name, out of date.
-    Certificate,
+    /// The peer's certificate is not what it should be.
+    Certificate(CertificateFault),
     /// The peer refuses our certificate.
     CertificateRefused,
     /// Client and server have no application protocol in common (ALPN).
@@ -67,7 +69,7 @@ impl fmt::Display for NetError {
             Self::FrameTooLong { announced, limit } => {
                 write!(f, "the peer announced a frame of {announced} bytes; the limit is {limit}")
             }
-            Self::Certificate => f.write_str("the peer's certificate is refused"),
+            Self::Certificate(fault) => write!(f, "the peer's certificate is refused: {fault}"),
             Self::CertificateRefused => f.write_str("the peer refuses our certificate"),
             Self::NoCommonProtocol => f.write_str("no application protocol in common (ALPN)"),
             Self::TlsViolation => f.write_str("the TLS protocol was broken"),

@@ -22,7 +22,7 @@
 //! and the membership calls of `Socket`, which `Io::socket` reaches).
 //!
 //! ```
-//! use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
+//! use taut_io::{Admission, Completion, EpollKernel, EventLoop, Io, LoopConfig, WaitStrategy};
 //! use taut_net::{Connecting, Connector, Target};
 //! use taut_sys::{Address, StreamOptions};
 //! use taut_types::Nanos;
@@ -31,7 +31,7 @@
 //! let mut events = EventLoop::new(EpollKernel::new(1024)?, LoopConfig::default())?;
 //! let io = events.io();
 //! let options = StreamOptions::default();
-//! let listener = io.listen(&Address::Inet("127.0.0.1:0".parse()?), &options)?;
+//! let listener = io.listen(&Address::Inet("127.0.0.1:0".parse()?), &options, &Admission::OPEN)?;
 //! let target = Target::parse(&format!("localhost:{}", io.local_address(listener)?.port()))?;
 //! let deadline = io.now() + Nanos::from_secs(5);
 //! let mut connector = Connector::start(io, &target, &options, deadline)?;
@@ -51,6 +51,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod certificate;
 mod connect;
 mod error;
 mod feeds;
@@ -64,6 +65,7 @@ pub mod tls;
 mod unix;
 mod ws;
 
+pub use certificate::CertificateFault;
 pub use connect::{Connecting, Connector};
 pub use error::NetError;
 pub use feeds::{FeedPacket, Feeds};

@@ -22,6 +22,7 @@ use rustls::{AlertDescription, ClientConnection, Connection, HandshakeKind, Serv
 use taut_io::{ByteBuffer, Completion, Handle, Io, IoError, Kernel, Limit, Misuse, Operation};
 use taut_types::Nanos;
 
+use crate::certificate::CertificateFault;
 use crate::error::NetError;
 pub use config::{TlsClientConfig, TlsServerConfig};
 
@@ -375,9 +376,10 @@ impl Write for CipherSink<'_> {
 fn fault(error: &rustls::Error) -> NetError {
     use AlertDescription as Alert;
     match error {
-        rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => {
-            NetError::Certificate
+        rustls::Error::InvalidCertificate(cause) => {
+            NetError::Certificate(CertificateFault::of(cause))
         }
+        rustls::Error::NoCertificatesPresented => NetError::Certificate(CertificateFault::Absent),
         rustls::Error::NoApplicationProtocol
         | rustls::Error::AlertReceived(Alert::NoApplicationProtocol) => NetError::NoCommonProtocol,
         rustls::Error::AlertReceived(

@@ -4,7 +4,7 @@
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
-use taut_io::{Handle, Io, IoError, Kernel};
+use taut_io::{Admission, Handle, Io, IoError, Kernel};
 use taut_sys::{Address, Socket, StreamOptions};
 
 use crate::error::NetError;
@@ -23,17 +23,21 @@ impl UnixListener {
     ///
     /// # Errors
     /// `EADDRINUSE` when somebody listens there; what the loop and the system say.
-    pub fn listen<K: Kernel>(io: &mut Io<K>, path: &str) -> Result<Self, NetError> {
+    pub fn listen<K: Kernel>(
+        io: &mut Io<K>,
+        path: &str,
+        admission: &Admission,
+    ) -> Result<Self, NetError> {
         let at = Address::unix(path)?;
         let file = (!path.starts_with('@')).then(|| PathBuf::from(path));
         let options = StreamOptions::default();
-        let handle = match (io.listen(&at, &options), &file) {
+        let handle = match (io.listen(&at, &options, admission), &file) {
             (Err(IoError::System(error)), Some(file))
                 if error.is_address_in_use() && is_left_behind(&at, file) =>
             {
                 // If it is gone meanwhile, somebody else is at it too: listening says.
                 let _ = std::fs::remove_file(file);
-                io.listen(&at, &options)?
+                io.listen(&at, &options, admission)?
             }
             (listening, _) => listening?,
         };

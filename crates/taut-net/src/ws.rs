@@ -62,6 +62,8 @@ pub struct WsStream {
     is_agreed: bool,
     peer_ended: bool,
     is_paused: bool,
+    /// A server's handshake is over, and its listener knows.
+    is_proved: bool,
     /// The connection is over; the stream is too by this time.
     ending: Option<Nanos>,
     is_shut: bool,
@@ -130,6 +132,7 @@ impl WsStream {
             is_agreed: false,
             peer_ended: false,
             is_paused: false,
+            is_proved: false,
             ending: None,
             is_shut: false,
             fault: None,
@@ -154,6 +157,12 @@ impl WsStream {
     #[must_use]
     pub fn pending_bytes(&self) -> usize {
         self.connection.poll_transmit().len()
+    }
+
+    /// The memory that its messages have now.
+    #[must_use]
+    pub const fn memory_bytes(&self) -> usize {
+        self.connection.memory_bytes()
     }
 
     /// What the connection counted.
@@ -219,8 +228,14 @@ impl WsStream {
                 break;
             }
         }
-        if self.connection.state() == State::Closed {
-            self.end(io);
+        match self.connection.state() {
+            State::Closed => self.end(io),
+            State::Open if !self.is_proved => {
+                // A stale handle is closed already.
+                let _ = io.prove(self.stream());
+                self.is_proved = true;
+            }
+            _ => {}
         }
         self.rearm(io);
     }
@@ -239,6 +254,15 @@ impl WsStream {
         self.connection.outbox().close(io.now(), Some(code), reason)?;
         self.flush(io);
         Ok(())
+    }
+
+    /// Ends the stream at once: what waits is dropped, and nothing more is told.
+    pub fn abort<K: Kernel>(mut self, io: &mut Io<K>) {
+        if let Some((timer, _)) = self.timer.take() {
+            io.cancel_timer(timer);
+        }
+        // A stale handle is closed already.
+        let _ = io.close(self.stream());
     }
 
     /// Stops to read: the peer's writes meet back pressure. Its silence does not count meanwhile.
@@ -319,7 +343,9 @@ impl WsStream {
             io.cancel_timer(timer);
         }
         tell(self.connection.handle_end(), application);
-        let reason = reason.filter(|reason| *reason != IoError::Cancelled).map(NetError::Io);
+        // Who gave way to another is counted by its listener.
+        let is_fault = |why: &IoError| !matches!(why, IoError::Cancelled | IoError::Evicted);
+        let reason = reason.filter(is_fault).map(NetError::Io);
         let fault = self.fault.take().or(reason);
         application(self.connection.outbox(), WsEvent::Gone(fault));
     }

@@ -8,7 +8,8 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use taut_io::{
-    Completion, EpollKernel, EventLoop, Handle, Io, IoError, LoopConfig, Operation, WaitStrategy,
+    Admission, Completion, EpollKernel, EventLoop, Handle, Io, IoError, LoopConfig, Operation,
+    WaitStrategy,
 };
 use taut_net::{Connecting, Connector, Feed, FeedSender, Target};
 use taut_sys::{
@@ -54,7 +55,7 @@ fn pair(
     listen: &Address,
     options: &StreamOptions,
 ) -> (Handle, Handle, Address) {
-    let listener = events.io().listen(listen, &StreamOptions::default()).unwrap();
+    let listener = events.io().listen(listen, &StreamOptions::default(), &Admission::OPEN).unwrap();
     let bound = events.io().local_address(listener).unwrap().inet().unwrap();
     let host: IpAddr = match (bound.ip().is_unspecified(), bound.is_ipv4()) {
         (true, true) => IpAddr::from([127, 0, 0, 1]),

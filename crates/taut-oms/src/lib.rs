@@ -17,6 +17,7 @@ extern crate std;
 
 mod amount;
 mod answers;
+mod balance;
 mod exec_id;
 mod executions;
 mod filter;
@@ -36,6 +37,7 @@ mod traded;
 
 pub use amount::Amount;
 pub use answers::Answers;
+pub use balance::{Balance, Balances, Settlement};
 pub use exec_id::ExecId;
 pub use filter::OrderFilter;
 pub use kill::{KillCause, KillScope, KillSwitch, Latched, ScopeKind};
@@ -44,9 +46,10 @@ pub use position::{Position, PositionError, PositionKey, PositionReport, Positio
 pub use quarantine::{Quarantine, Quarantined, Trouble};
 pub use report::{Answered, Change, Fill, Report, RequestKind};
 pub use risk::{
-    AccountLimits, AccountUsage, InstrumentStatus, LimitsError, MessageRates, MessagesLeft,
-    MessagesOf, Modify, OrderLimits, Permit, Reference, Risk, RiskInstrument, RiskLimits,
-    RiskReject, RiskSizes, SelfMatch, UniformLimits, UserLimits, best_own, crosses,
+    AccountLimits, AccountUsage, InstrumentStatus, LimitsError, MessageKind, MessageRates,
+    MessagesLeft, MessagesOf, Modify, OrderLimits, Permit, RateWarning, Reference, Risk,
+    RiskInstrument, RiskLimits, RiskReject, RiskSizes, SelfMatch, UniformLimits, UserLimits,
+    best_own, crosses,
 };
 pub use state::{OrderEvent, OrderState, Verdict};
 pub use table::{OrderTable, Overdue, TableError};

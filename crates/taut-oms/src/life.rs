@@ -36,6 +36,7 @@ pub fn apply(
         exposure: order.lots_open_max(),
         fills: [None; 2],
         answered: None,
+        is_amended: false,
         is_old: verdict == Verdict::Old,
         trouble: None,
         asks: false,
@@ -53,10 +54,12 @@ pub fn apply(
     } else if verdict == Verdict::Odd {
         (change.trouble, change.asks) = (Some(Trouble::Contradiction), true);
     }
+    let (price, lots) = (order.terms.price, order.terms.lots);
     if !answer(order, report, answers, &mut change) {
         change.is_old = true;
         return change;
     }
+    change.is_amended = (order.terms.price, order.terms.lots) != (price, lots);
     match report.event {
         OrderEvent::Traded => trade(order, report, executions, &mut change),
         OrderEvent::TradeCancelled | OrderEvent::TradeCorrected => {

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use taut_types::{AccountId, InstrumentId, Lots, Price, Side};
 
 use crate::amount::Amount;
+use crate::balance::{Balance, Balances};
 
 mod average;
 mod trade;
@@ -37,6 +38,7 @@ pub struct Positions {
     /// Where a key's position is: linear probing from its hash, twice as many places as positions.
     places: Box<[u32]>,
     instruments: Box<[Worth]>,
+    balances: Balances,
 }
 
 impl Positions {
@@ -49,6 +51,7 @@ impl Positions {
             capacity: position_capacity.min(FREE as usize),
             places: core::iter::repeat_n(FREE, place_count).collect(),
             instruments: core::iter::repeat_n(Worth::default(), instrument_count).collect(),
+            balances: Balances::default(),
         }
     }
 
@@ -76,9 +79,7 @@ impl Positions {
     /// nothing changes.
     pub fn filled(&mut self, key: PositionKey, trade: &Trade) -> Result<Position, PositionError> {
         let lot_value = self.check(key, trade)?;
-        let position = self.position_mut(key)?;
-        position.fill(trade, lot_value);
-        Ok(*position)
+        self.change(key, lot_value, |position| position.fill(trade, lot_value))
     }
 
     /// A trade that was told is no trade. Profit at a mark is as if it had never been; what was
@@ -88,9 +89,7 @@ impl Positions {
     /// As with [`Positions::filled`].
     pub fn busted(&mut self, key: PositionKey, trade: &Trade) -> Result<Position, PositionError> {
         let lot_value = self.check(key, trade)?;
-        let position = self.position_mut(key)?;
-        position.bust(trade, lot_value);
-        Ok(*position)
+        self.change(key, lot_value, |position| position.bust(trade, lot_value))
     }
 
     /// A trade was another one than was told.
@@ -135,8 +134,24 @@ impl Positions {
     /// # Errors
     /// When there is no room.
     pub fn restore(&mut self, key: PositionKey, position: Position) -> Result<(), PositionError> {
-        *self.position_mut(key)? = position;
-        Ok(())
+        let worth = self.instruments.get(key.instrument.0 as usize).copied().unwrap_or_default();
+        self.change(key, worth.lot_value, |own| *own = position).map(drop)
+    }
+
+    /// Follows these balances from here on: before positions are restored, which move them.
+    pub fn follow_balances(&mut self, balances: Balances) {
+        self.balances = balances;
+    }
+
+    /// The balances that are followed.
+    #[must_use]
+    pub const fn balances(&self) -> &Balances {
+        &self.balances
+    }
+
+    /// A balance that has changed since this was called last.
+    pub fn poll_balance(&mut self) -> Option<Balance> {
+        self.balances.poll_changed()
     }
 
     /// A new day: bought, sold, realised and fees count from 0. Positions are carried at the
@@ -181,6 +196,22 @@ impl Positions {
             let Worth { lot_value, mark } = worth.unwrap_or_default();
             position.report(*key, lot_value, mark)
         })
+    }
+
+    fn change(
+        &mut self,
+        key: PositionKey,
+        lot_value: i64,
+        act: impl FnOnce(&mut Position),
+    ) -> Result<Position, PositionError> {
+        let position = self.position_mut(key)?;
+        let before = *position;
+        act(position);
+        let after = *position;
+        if !self.balances.is_empty() {
+            self.balances.moved(key, &before, &after, lot_value);
+        }
+        Ok(after)
     }
 
     /// What a lot is worth, if the trade can be taken.

@@ -126,6 +126,8 @@ pub struct Change {
     pub fills: [Option<Fill>; 2],
     /// The request that this answers.
     pub answered: Option<Answered>,
+    /// Whether its price or quantity is another now.
+    pub is_amended: bool,
     /// Whether the report said nothing new: it came again, or late.
     pub is_old: bool,
     /// What is wrong.

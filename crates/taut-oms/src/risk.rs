@@ -26,9 +26,11 @@ mod rates;
 mod reference;
 mod reject;
 mod self_match;
+mod spent;
 mod ticks;
 mod uniform;
 mod usage;
+mod warnings;
 
 use duplicates::{Duplicates, fingerprint};
 use exposure::{AccountExposure, Cell};
@@ -45,6 +47,8 @@ pub use reject::RiskReject;
 pub use self_match::{Permit, best_own, crosses};
 pub use uniform::UniformLimits;
 pub use usage::{AccountUsage, MessagesLeft, MessagesOf};
+use warnings::Warnings;
+pub use warnings::{MessageKind, RateWarning};
 
 /// An order that is to be changed.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +79,7 @@ pub struct Risk {
     /// Open orders of each user, whatever its number.
     user_orders: Box<[u32; 256]>,
     rates: Rates,
+    warnings: Warnings,
     duplicates: Duplicates,
     kill_switch: KillSwitch,
 }
@@ -125,6 +130,7 @@ impl Risk {
             open_orders: table(0, sizes.strategies),
             user_orders: Box::new([0; 256]),
             rates: Rates::new(&limits, now),
+            warnings: Warnings::new(&limits),
             duplicates: Duplicates::new(),
             kill_switch: KillSwitch::new(sizes.instruments),
             limits,
@@ -141,6 +147,7 @@ impl Risk {
             return Err(LimitsError::OtherSizes);
         }
         self.rates.set(&limits);
+        self.warnings.set(&limits, &mut self.rates.spent);
         Ok(mem::replace(&mut self.limits, limits))
     }
 

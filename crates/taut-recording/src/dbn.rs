@@ -5,8 +5,9 @@
 //! Actions (Databento, "MBO schema", `action`): Add, Cancel (of `size`, in part or in full), Modify
 //! (price or size; the place in the queue is lost by a new price or a larger size), cleaR; Trade,
 //! Fill and None do not change the book, whose changes follow as Cancel. A run of records with the
-//! snapshot flag is a book of its own: it replaces what was there. A record with the top-of-book
-//! flag replaces its side.
+//! snapshot flag is a book of its own: it replaces what was there. So does a second one right
+//! behind it, which begins with a file or with the first order of the run, added again. A record
+//! with the top-of-book flag replaces its side.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -58,6 +59,7 @@ impl MboBooks {
             let ids = mapping.intervals.iter().filter_map(|interval| interval.symbol.parse().ok());
             self.symbols.extend(ids.map(|id| (id, mapping.raw_symbol.clone())));
         }
+        self.books.values_mut().for_each(MboBook::end_snapshot);
         loop {
             let at = self.records + self.other_records;
             let record = decoder.decode_record_ref();
@@ -117,13 +119,17 @@ const CAPACITY: (usize, usize) = (1 << 10, 1 << 8);
 #[derive(Debug)]
 pub struct MboBook {
     book: OrderBook,
+    /// Within a run of records with the snapshot flag.
     in_snapshot: bool,
+    /// The first order of that run.
+    snapshot_begin: Option<u64>,
 }
 
 impl Default for MboBook {
     fn default() -> Self {
         let (orders, levels) = CAPACITY;
-        Self { book: OrderBook::with_capacity(orders, levels), in_snapshot: false }
+        let book = OrderBook::with_capacity(orders, levels);
+        Self { book, in_snapshot: false, snapshot_begin: None }
     }
 }
 
@@ -140,10 +146,10 @@ impl MboBook {
     /// When the record does not fit the book, which is as it was.
     pub fn apply(&mut self, record: &MboMsg) -> Result<(), Fault> {
         let has = |flag| record.flags.raw() & flag != 0;
-        let starts_snapshot = has(flags::SNAPSHOT) && !self.in_snapshot;
-        self.in_snapshot = has(flags::SNAPSHOT);
-        if starts_snapshot {
-            self.book.clear();
+        if has(flags::SNAPSHOT) {
+            self.follow_snapshot(record);
+        } else {
+            self.end_snapshot();
         }
         let action = record.action().map_err(|_| Fault::BadRecord)?;
         match action {
@@ -155,6 +161,23 @@ impl MboBook {
             _ => {}
         }
         Ok(())
+    }
+
+    /// What comes next with the snapshot flag begins a snapshot.
+    const fn end_snapshot(&mut self) {
+        (self.in_snapshot, self.snapshot_begin) = (false, None);
+    }
+
+    /// Empties the book where a snapshot begins.
+    fn follow_snapshot(&mut self, record: &MboMsg) {
+        let is_added = record.action().is_ok_and(|action| action == Action::Add);
+        let added = is_added.then_some(record.order_id);
+        let begins_again = is_added && added == self.snapshot_begin;
+        if begins_again || !self.in_snapshot {
+            self.book.clear();
+        }
+        self.in_snapshot = true;
+        self.snapshot_begin = self.snapshot_begin.or(added);
     }
 
     fn add(&mut self, order: Order) -> Result<(), Fault> {

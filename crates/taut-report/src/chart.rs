@@ -6,7 +6,7 @@
 use maud::{Markup, html};
 
 use crate::svg::{Anchor, Area, LogAxis, Svg};
-use crate::units::plain;
+use crate::units::{axis_plain, plain};
 
 /// The size of a drawing and its use.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,9 @@ pub fn vertical_axis(svg: &mut Svg, plot: Area, axis: &LogAxis, label: fn(f64) -
 /// A tick of the horizontal axis.
 pub fn horizontal_tick(svg: &mut Svg, plot: Area, x: f64, label: &str) {
     svg.line("grid", (x, plot.top), (x, plot.bottom));
-    svg.text("tick", (x, plot.bottom + 18.0), Anchor::Middle, label);
+    if !label.is_empty() {
+        svg.text("tick", (x, plot.bottom + 18.0), Anchor::Middle, label);
+    }
 }
 
 /// The horizontal axis's name.
@@ -82,6 +84,9 @@ pub fn horizontal_name(svg: &mut Svg, plot: Area, name: &str) {
     let middle = f64::midpoint(plot.left, plot.right);
     svg.text("axis-name", (middle, plot.bottom + 38.0), Anchor::Middle, name);
 }
+
+/// What a letter of a label takes at the most, in pixels.
+const LETTER_WIDTH: f64 = 7.5;
 
 /// A line of [`Curves`]: its class, its name, and its points.
 pub type Line<'a> = (&'a str, &'a str, Vec<(f64, f64)>);
@@ -121,9 +126,17 @@ impl Curves<'_> {
         let x = LogAxis::of(points().map(|point| point.0), plot.left, plot.right);
         let y = LogAxis::of(points().map(|point| point.1), plot.bottom, plot.top);
         let mut svg = layout.svg(self.id, self.title, self.over);
-        vertical_axis(&mut svg, plot, &y, plain);
+        vertical_axis(&mut svg, plot, &y, axis_plain);
+        // A label that would lie over the one before is left out; its line stays.
+        let mut free_from = f64::MIN;
         for &tick in x.ticks() {
-            horizontal_tick(&mut svg, plot, x.at(tick), &plain(tick));
+            let (at, label) = (x.at(tick), axis_plain(tick));
+            let half = LETTER_WIDTH * label.len() as f64 / 2.0;
+            let has_room = at - half >= free_from;
+            horizontal_tick(&mut svg, plot, at, if has_room { &label } else { "" });
+            if has_room {
+                free_from = at + half + LETTER_WIDTH;
+            }
         }
         horizontal_name(&mut svg, plot, self.over);
         if let Some(mark) = self.mark {
@@ -181,6 +194,19 @@ mod tests {
             assert!(text.contains("a&lt;b") && !text.contains("NaN") && !text.contains("inf"));
             assert_eq!(text.matches("<svg").count(), 2);
         }
+        // Eleven ticks on a phone: what is written does not lie over each other.
+        let lines = vec![("p50", "x", vec![(1_000.0, 1.0), (3_000_000.0, 1.0)])];
+        let curves = Curves { id: "c", title: "t", over: "o", lines, mark: None };
+        let text = curves.draw(NARROW).into_string();
+        let places = text.split("class=\"tick\"").filter(|tick| tick.contains("middle"));
+        let places: Vec<f64> = places
+            .filter_map(|tick| tick.split_once("x=\"")?.1.split_once('"')?.0.parse().ok())
+            .collect();
+        assert!(places.len() > 3, "{text}");
+        assert!(
+            places.windows(2).all(|pair| pair[1] - pair[0] >= 2.5 * LETTER_WIDTH),
+            "{places:?}"
+        );
         let bars = [("p50", "x".to_owned(), 5.0, 20.0), ("p99", "y".to_owned(), f64::NAN, 0.0)];
         let text = ranges("r", "t", &bars, plain).into_string();
         assert_eq!(text.matches("<rect").count(), 2);

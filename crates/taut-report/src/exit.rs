@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use taut_sys::visible;
+
 /// A failed command.
 #[derive(Debug)]
 pub enum Failure {
@@ -42,7 +44,8 @@ impl Failure {
     pub fn exit_code(program: &str, result: Result<(), Self>) -> ExitCode {
         let Err(failure) = result else { return ExitCode::SUCCESS };
         if !matches!(failure, Self::Told) {
-            let _ = writeln!(io::stderr().lock(), "{program}: {failure}");
+            let line = format!("{program}: {failure}");
+            let _ = writeln!(io::stderr().lock(), "{}", visible(&line));
         }
         ExitCode::from(if matches!(failure, Self::Usage(_)) { 2 } else { 1 })
     }

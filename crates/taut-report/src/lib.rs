@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod chart;
+pub mod conditions;
 pub mod exit;
 pub mod files;
 pub mod latency;
@@ -17,9 +18,11 @@ pub mod svg;
 pub mod terminal;
 mod units;
 
+pub use conditions::{Conditions, Watch};
 pub use exit::Failure;
 pub use latency::{Figures, Latency, Spread};
 pub use machine::Machine;
 pub use progress::Progress;
 pub use run::{Counts, Interval, Placement, Position, RunReport, json_line, table, write_all};
+pub use taut_sys::visible;
 pub use units::{human_count, human_ns, plain, utc_text};

@@ -27,17 +27,21 @@ pub use table::table;
 
 use crate::files;
 
+/// What is written of a run.
+const FILES: [&str; 3] = ["report.html", "stages.hlog", "run.json"];
+
 /// Writes `report.html`, `stages.hlog` and `run.json` into `dir` and returns the absolute path of
 /// `report.html`. Nobody ever sees a half of them: [`files::write_all`].
 ///
 /// # Errors
 /// What the file system says, with the path.
 pub fn write_all(dir: &Path, report: &RunReport) -> io::Result<PathBuf> {
-    let html_path = path::absolute(dir)?.join("report.html");
+    let [page, stages, run] = FILES;
+    let html_path = path::absolute(dir)?.join(page);
     let files = [
-        ("report.html", html::html(report).into_bytes()),
-        ("stages.hlog", hlog::hlog(report)?),
-        ("run.json", json::run_json(report, &html_path).into_bytes()),
+        (page, html::html(report).into_bytes()),
+        (stages, hlog::hlog(report)?),
+        (run, json::run_json(report, &html_path).into_bytes()),
     ];
     files::write_all(dir, &files).map(|()| html_path)
 }

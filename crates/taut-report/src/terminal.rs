@@ -1,4 +1,5 @@
 //! Lines for people. Either stream may be closed, or its disk full: that is no reason to panic.
+//! None holds what a terminal would obey: see [`visible`].
 
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
@@ -7,10 +8,11 @@ use std::os::fd::AsFd;
 use serde::Serialize;
 
 use crate::exit::Failure;
+use taut_sys::visible;
 
 /// Says a line on standard error, if somebody listens.
 pub fn tell(line: impl fmt::Display) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = writeln!(io::stderr().lock(), "{}", visible(&line.to_string()));
 }
 
 /// Prints a line on standard output. A reader who has read enough, as in `| head -1`, is not a
@@ -20,7 +22,7 @@ pub fn tell(line: impl fmt::Display) {
 /// [`Failure::Run`] with what else keeps the line from being printed, such as a full disk.
 pub fn print(line: impl fmt::Display) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match writeln!(out, "{line}").and_then(|()| out.flush()) {
+    match writeln!(out, "{}", visible(&line.to_string())).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::run("standard output", error))
         }
@@ -49,4 +51,17 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 #[must_use]
 pub fn is_abandoned() -> bool {
     taut_sys::peer_is_gone(io::stdout().as_fd())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::visible;
+
+    #[test]
+    fn what_was_json_still_is_and_says_the_same() {
+        let text = "a\u{1b}]0;title\u{7}\r\u{9b}2J\u{7f}\u{202e}b\n\tc";
+        let json = serde_json::to_string(text).expect("JSON");
+        let read: String = serde_json::from_str(&visible(&json)).expect("JSON");
+        assert_eq!(read, text);
+    }
 }

@@ -72,6 +72,17 @@ pub fn plain(value: f64) -> String {
     ((value * 1e6).round() / 1e6).to_string()
 }
 
+/// A tick of an axis: `0.05`, `200`, `20k`, `5M`.
+#[must_use]
+pub fn axis_plain(value: f64) -> String {
+    match value {
+        n if n < 1e3 => plain(n),
+        n if n < 1e6 => format!("{}k", plain(n / 1e3)),
+        n if n < 1e9 => format!("{}M", plain(n / 1e6)),
+        n => format!("{}G", plain(n / 1e9)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +110,12 @@ mod tests {
     fn thousands_stand_apart() {
         let counts = [0, 999, 1_000, 1_234_567].map(human_count);
         assert_eq!(counts, ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn ticks_are_short() {
+        let ticks = [0.05, 5.0, 500.0, 1e3, 2e4, 5e6, 1e9].map(axis_plain);
+        assert_eq!(ticks, ["0.05", "5", "500", "1k", "20k", "5M", "1G"]);
     }
 
     #[test]

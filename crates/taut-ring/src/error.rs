@@ -28,6 +28,9 @@ pub enum RingError {
         /// The place's number.
         place: usize,
     },
+    /// The words that tell where to begin contradict each other, however often they are read:
+    /// somebody writes garbage.
+    Unsteady,
     /// There is no reader or producer place of this number.
     Place {
         /// The number asked for.
@@ -48,6 +51,7 @@ impl fmt::Display for RingError {
             Self::Claimed { place } => {
                 write!(f, "place {place} is claimed by a dead producer; poll the reader first")
             }
+            Self::Unsteady => f.write_str("its control words contradict each other"),
             Self::Place { place } => write!(f, "there is no place {place}"),
         }
     }

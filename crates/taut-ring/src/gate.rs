@@ -164,7 +164,8 @@ impl<'m> ReaderPlace<'m> {
         let words: &[AtomicU64; PAIR_WORDS] = control.reader_place(place)?;
         let place = Self { cursor: &words[0], state: &words[1] };
         words[2].store(0, Ordering::Relaxed);
-        loop {
+        // A writer in full flow overtakes a choice now and then, and never so often.
+        for _ in 0..CHOICES_MAX {
             let at = begin();
             place.cursor.store(at, Ordering::Relaxed);
             place.state.store(ACTIVE, Ordering::Relaxed);
@@ -178,6 +179,7 @@ impl<'m> ReaderPlace<'m> {
             }
             taut_sync::spin_loop();
         }
+        Err(RingError::Unsteady)
     }
 
     /// Everything below is read.
@@ -216,6 +218,8 @@ pub(crate) struct ReaderGate<'m> {
     part: u64,
 }
 
+/// How often a reader chooses where to begin.
+const CHOICES_MAX: u32 = 10_000;
 /// The longest pause of a reader that has caught up, in processor pauses.
 const PAUSES_MAX: u64 = 64;
 

@@ -386,6 +386,7 @@ impl<'m> LogReader<'m> {
     /// is returned only if the writer did not interfere; it must accept any bytes.
     #[inline]
     pub fn poll_with<T>(&mut self, read: impl FnOnce(&[AtomicU64], usize) -> T) -> Polled<T> {
+        let mut has_passed_padding = false;
         loop {
             // Acquire: pairs with the release of the header, so that the record is whole.
             let header = self.ring.header(self.position).load(Ordering::Acquire);
@@ -410,6 +411,10 @@ impl<'m> LogReader<'m> {
                 Verdict::Sound => self.pass(header),
                 Verdict::Lapped => return Polled::Lapped(self.lapped()),
                 Verdict::NewEpoch(epoch) => return Polled::NewWriter(epoch),
+            }
+            // Padding fills the end of the ring, and a message follows. Only garbage has more.
+            if core::mem::replace(&mut has_passed_padding, true) {
+                return Polled::Empty;
             }
         }
     }

@@ -14,6 +14,8 @@ use crate::slot::{
 
 /// Words that share two cache lines.
 const PAIR_WORDS: usize = 16;
+/// How often a writer tries to claim a slot.
+const CLAIMS_MAX: u32 = 10_000;
 
 /// Words of memory for a mailbox of `slot_count` slots (a power of two).
 #[must_use]
@@ -59,7 +61,8 @@ impl<'m> Mailbox<'m> {
     pub fn push(&self, payload: &Payload) -> Result<(), Full> {
         // Relaxed: the compare-and-swap finds out whether it is still true.
         let mut position = self.written.load(Ordering::Relaxed);
-        loop {
+        // A claim that fails is another writer's, unless somebody writes garbage.
+        for _ in 0..CLAIMS_MAX {
             let [sequence, ..] = slot_at(self.slots, position);
             // Acquire: the reader's loads of the slot are over before we store into it.
             let turn = sequence.load(Ordering::Acquire);
@@ -87,6 +90,7 @@ impl<'m> Mailbox<'m> {
                 position = self.written.load(Ordering::Relaxed);
             }
         }
+        Err(Full)
     }
 
     /// Takes the message at the reader's position, if it is complete, and moves the position on.

@@ -14,6 +14,8 @@ use crate::slot::{
 
 /// Words that share two cache lines.
 const PAIR_WORDS: usize = 16;
+/// How often a producer tries to claim a slot.
+const CLAIMS_MAX: u32 = 10_000;
 
 /// Words of memory for a ring of `slot_count` slots (a power of two) and `producer_count` places.
 #[must_use]
@@ -110,6 +112,8 @@ impl<'m> Producer<'m> {
         let capacity = slots.len() as u64;
         // Relaxed: the compare-and-swap finds out whether it is still true.
         let mut position = tail.load(Ordering::Relaxed);
+        // Each claim that fails is one that another producer made, unless somebody writes garbage.
+        let mut claims_left = CLAIMS_MAX;
         loop {
             if position.wrapping_sub(self.taken_seen) >= capacity {
                 // Acquire: pairs with the reader's release, so that its loads of the slot are over
@@ -126,8 +130,10 @@ impl<'m> Producer<'m> {
             // Release: who sees the claim sees the note above. Relaxed on failure: try again.
             match tail.compare_exchange(position, next, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => break,
+                Err(_) if claims_left == 0 => return Err(Full),
                 Err(newer) => position = newer,
             }
+            claims_left -= 1;
         }
         publish(slots, position, payload);
         Ok(())

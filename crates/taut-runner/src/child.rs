@@ -6,7 +6,7 @@ use taut_gateway::Regions;
 use taut_ipc::Segment;
 use taut_ring::cell::CellReader;
 use taut_sys::{
-    Clock, ControlSocket, MAPPING_WORDS, TickMapping, monotonic, pin_to_cpu, set_batch_scheduling,
+    Clock, ControlSocket, MAPPING_WORDS, TickMapping, monotonic, pin_to_cpu, set_nice,
     set_timer_slack, started_by, stop_requests, wait_readable, wake_when_parent_dies,
 };
 use taut_types::Nanos;
@@ -67,8 +67,9 @@ impl Parent {
             return Err(self.orphaned());
         }
         pin_to_cpu(common.place.cpu).map_err(system("pinning"))?;
-        if common.place.batch {
-            set_batch_scheduling().map_err(system("scheduling"))?;
+        if common.place.nice != 0 {
+            // A process that may not come before others runs as it is; the outcome says its value.
+            let _ = set_nice(common.place.nice);
         }
         // A timed wait of a blocking process ends when it is due, not up to 50 us later.
         set_timer_slack(Nanos(1)).map_err(system("timer slack"))

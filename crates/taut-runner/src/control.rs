@@ -1,10 +1,10 @@
 //! What parent and child say to each other over the control socket.
 
 use std::net::SocketAddrV4;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use serde::{Deserialize, Serialize};
-use taut_sys::{CONTROL_BYTES_MAX, ControlSocket, Received, SysError};
+use taut_sys::{CONTROL_BYTES_MAX, ControlSocket, Received, SharedMemory, SysError};
 
 use crate::placement::Place;
 use crate::service::PositionLine;
@@ -148,6 +148,12 @@ pub enum Reply {
     },
 }
 
+/// What stands in the place of a message that is longer than the socket takes, such as settings
+/// with thousands of instruments: the message is in memory, whose descriptor comes last.
+const IN_MEMORY: &[u8] = b"in memory";
+/// The longest message in memory.
+const MESSAGE_BYTES_MAX: usize = 16 << 20;
+
 /// One end of the control socket, in messages.
 #[derive(Debug)]
 pub struct Channel {
@@ -177,7 +183,12 @@ impl Channel {
         // The messages above hold nothing that JSON cannot, so that this cannot fail; were it to,
         // the other side would refuse the empty message.
         let bytes = serde_json::to_vec(message).unwrap_or_default();
-        self.socket.send(&bytes, fds)
+        if bytes.len() <= CONTROL_BYTES_MAX {
+            return self.socket.send(&bytes, fds);
+        }
+        let memory = SharedMemory::holding("taut-message", &bytes)?;
+        let fds: Vec<_> = fds.iter().copied().chain([memory.as_fd()]).collect();
+        self.socket.send(IN_MEMORY, &fds)
     }
 
     /// Takes a message, if there is one. What is no message counts as the end of the other side.
@@ -185,11 +196,17 @@ impl Channel {
         Ok(match self.socket.recv(&mut self.buffer)? {
             Received::Nothing => Incoming::Nothing,
             Received::Closed => Incoming::Gone,
-            Received::Message(bytes, fds) => {
-                let message = self.buffer.get(..bytes).map(serde_json::from_slice::<M>);
+            Received::Message(bytes, mut fds) => {
+                let text = self.buffer.get(..bytes).unwrap_or_default();
+                let message = match fds.pop_if(|_| text == IN_MEMORY) {
+                    Some(fd) => {
+                        serde_json::from_slice(&SharedMemory::adopt(fd)?.read(MESSAGE_BYTES_MAX)?)
+                    }
+                    None => serde_json::from_slice(text),
+                };
                 match message {
-                    Some(Ok(message)) => Incoming::Message(message, fds),
-                    _ => Incoming::Gone,
+                    Ok(message) => Incoming::Message(message, fds),
+                    Err(_) => Incoming::Gone,
                 }
             }
         })
@@ -209,6 +226,18 @@ impl Channel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_that_is_longer_than_the_socket_takes_passes_with_its_descriptors() {
+        let (near, far) = ControlSocket::pair().expect("pair");
+        let (near, mut far) = (Channel::new(near), Channel::new(far));
+        let sent = Reply::Failed { text: "x".repeat(20 * CONTROL_BYTES_MAX) };
+        near.send(&sent, &[near.socket().as_fd()]).expect("send");
+        match far.receive::<Reply>().expect("receive") {
+            Incoming::Message(reply, fds) => assert_eq!((reply, fds.len()), (sent, 1)),
+            other => panic!("{other:?}"),
+        }
+    }
 
     #[test]
     fn messages_pass_and_the_end_is_told() {

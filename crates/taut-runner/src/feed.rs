@@ -87,6 +87,8 @@ impl Feed {
         let loopback = interface_index("lo")?;
         let open = |group: Ipv4Addr| -> Result<Socket, SysError> {
             let socket = receiver(group)?;
+            // The port is this run's own; but other programs of this host may listen in.
+            socket.share_address()?;
             socket.join(IpAddr::V4(group), loopback)?;
             Ok(socket)
         };
@@ -207,6 +209,26 @@ mod tests {
         let sender = sender_to(addresses.snapshot).expect("sender");
         assert_eq!(sender.send(b"x"), Ok(Some(1)));
         assert_eq!(wait_readable(&[feed.snapshot.as_fd()], Some(PROBE)), Ok(true));
+    }
+
+    #[test]
+    fn another_listener_hears_the_groups_of_a_demo_too() {
+        let Ok((feed, addresses)) = Feed::open(FeedTransport::Multicast) else {
+            println!("skipped: no multicast on loopback here");
+            return;
+        };
+        for (own, at) in [
+            (&feed.incremental, addresses.incremental[0]),
+            (feed.incremental_b.as_ref().expect("line B"), addresses.incremental[1]),
+            (&feed.snapshot, addresses.snapshot),
+        ] {
+            let other = joined(at, "lo").unwrap_or_else(|error| panic!("{at}: {error}"));
+            sender_to(at).expect("sender").send(b"x").expect("sent");
+            for socket in [own, &other] {
+                let patience = Some(Nanos::from_secs(20));
+                assert_eq!(wait_readable(&[socket.as_fd()], patience), Ok(true), "{at}");
+            }
+        }
     }
 
     #[test]

@@ -53,7 +53,9 @@ mod settings;
 mod simulated;
 mod simulator;
 mod start;
+mod stderr;
 mod supervisor;
+pub mod wires;
 
 pub use error::RunnerError;
 pub use observer::{Live, Observer, Started};

@@ -28,6 +28,9 @@ pub struct Process {
     /// How long it had its CPU, and how long it waited for it, from its start to the end of the
     /// run; nothing before that, and where the system does not say.
     pub cpu_times: Option<CpuTimes>,
+    /// The nice value that it has, which may not be the one that was wanted; nothing where the
+    /// system does not say.
+    pub nice: Option<i8>,
 }
 
 /// Why a run ended.

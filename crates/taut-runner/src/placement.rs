@@ -14,8 +14,8 @@ pub struct Place {
     /// How it waits.
     #[serde(with = "WaitName")]
     pub wait: Wait,
-    /// Whether it runs under SCHED_BATCH: its waking does not push another off the CPU.
-    pub batch: bool,
+    /// How it shares its CPU with others, from -20 (it comes first, where it may) to 19.
+    pub nice: i8,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -25,6 +25,11 @@ enum WaitName {
     Yield,
     Block,
 }
+
+/// Of a process that spins: others on its CPU, such as the kernel's threads, get little of it.
+const FIRST: i8 = -20;
+/// Of a venue beside a gateway.
+const LATER: i8 = 10;
 
 /// The places of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,14 +51,7 @@ impl Placement {
         let cpu = |key: &str, wanted: Option<usize>, default: usize| match wanted {
             None => Ok(default),
             Some(cpu) if cpus.contains(&cpu) => Ok(cpu),
-            Some(cpu) => {
-                let have = cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-                Err(RunnerError::setting(
-                    key,
-                    cpu,
-                    format!("a CPU that this process may use: {have}"),
-                ))
-            }
+            Some(cpu) => Err(no_such_cpu(key, cpu, cpus)),
         };
         let venue = cpu("cpus.venue", venue, default[0])?;
         let gateway = cpu("cpus.gateway", gateway, default[1])?;
@@ -61,20 +59,39 @@ impl Placement {
             Mode::Fused | Mode::Simulated => gateway,
             Mode::Split => cpu("cpus.strategy", strategy, default[2])?,
         };
+        // Who shares a CPU with the venue sleeps, too. Who yields there is run in turn with it,
+        // ready or not, and leaves no idle time to what else runs on the machine, which then takes
+        // the CPU of who spins.
         let busy = |own: usize, other: usize| {
-            let shared = has_venue && own == venue || settings.mode == Mode::Split && own == other;
-            let default = if shared { Wait::Yield } else { Wait::Spin };
-            Place { cpu: own, wait: settings.wait.unwrap_or(default), batch: false }
+            let is_pair = settings.mode == Mode::Split && own == other;
+            let is_with_venue = has_venue && own == venue;
+            let wait = settings.wait.unwrap_or(match () {
+                () if is_pair => Wait::Yield,
+                () if is_with_venue => Wait::Block,
+                () => Wait::Spin,
+            });
+            let is_alone = !is_pair && !is_with_venue;
+            Place { cpu: own, wait, nice: if is_alone && wait == Wait::Spin { FIRST } else { 0 } }
         };
+        let (gateway, strategy) = (busy(gateway, strategy), busy(strategy, gateway));
         // The venue is the other side of the market, not what is measured: it sleeps when it has
-        // nothing to do, and where it shares a CPU it lets the others finish what they are at.
-        let batch = venue == gateway || venue == strategy;
+        // nothing to do, and who shares its CPU and sleeps, too, comes first. One that never sleeps
+        // would leave it nothing.
+        let mut beside = [gateway, strategy].into_iter().filter(|it| it.cpu == venue).peekable();
+        let sleep = beside.peek().is_some() && beside.all(|it| it.wait == Wait::Block);
+        let nice = if sleep { LATER } else { 0 };
         Ok(Self {
-            venue: has_venue.then_some(Place { cpu: venue, wait: Wait::Block, batch }),
-            gateway: busy(gateway, strategy),
-            strategy: busy(strategy, gateway),
+            venue: has_venue.then_some(Place { cpu: venue, wait: Wait::Block, nice }),
+            gateway,
+            strategy,
         })
     }
+}
+
+/// A CPU that is none of those that this process may use.
+pub(crate) fn no_such_cpu(key: &str, cpu: usize, cpus: &[usize]) -> RunnerError {
+    let have = cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    RunnerError::setting(key, cpu, format!("a CPU that this process may use: {have}"))
 }
 
 /// Venue, gateway, strategy: the last two apart; the venue where it disturbs the least.
@@ -110,11 +127,18 @@ mod tests {
         let split = choose(Mode::Split, Cpus::default(), &[0, 1]).expect("placement");
         assert_eq!(cpus_of(&split), [0, 0, 1]);
         let venue = split.venue.expect("a venue");
-        assert_eq!((venue.wait, venue.batch), (Block, true));
-        assert_eq!((split.gateway.wait, split.strategy.wait), (Yield, Spin));
+        assert_eq!((venue.wait, venue.nice), (Block, LATER));
+        assert_eq!((split.gateway.wait, split.strategy.wait), (Block, Spin));
+        assert_eq!((split.gateway.nice, split.strategy.nice), (0, FIRST));
+        // Who never sleeps does not come before a venue on its CPU.
+        for wait in [Yield, Spin] {
+            let settings = Settings { wait: Some(wait), ..Settings::default() };
+            let split = Placement::choose(&settings, &[0, 1]).expect("placement");
+            assert_eq!((split.venue.expect("a venue").nice, split.gateway.nice), (0, 0));
+        }
         let fused = choose(Mode::Fused, Cpus::default(), &[0, 1]).expect("placement");
         assert_eq!(cpus_of(&fused), [1, 0, 0]);
-        assert!(!fused.venue.expect("a venue").batch);
+        assert_eq!(fused.venue.expect("a venue").nice, 0);
         assert_eq!(fused.gateway.wait, Spin);
     }
 
@@ -122,7 +146,7 @@ mod tests {
     fn more_cpus_give_one_each_and_a_single_one_is_shared() {
         let many = choose(Mode::Split, Cpus::default(), &[2, 4, 6, 8]).expect("placement");
         assert_eq!(cpus_of(&many), [6, 2, 4]);
-        assert!(!many.venue.expect("a venue").batch);
+        assert_eq!(many.venue.expect("a venue").nice, 0);
         let one = choose(Mode::Split, Cpus::default(), &[3]).expect("placement");
         assert_eq!(cpus_of(&one), [3, 3, 3]);
         assert_eq!((one.gateway.wait, one.strategy.wait), (Yield, Yield));

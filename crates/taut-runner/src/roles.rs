@@ -18,8 +18,9 @@ use crate::child::Parent;
 use crate::control::{Common, Order};
 use crate::error::RunnerError;
 use crate::reading;
-use crate::role::{Role, program_name};
+use crate::role::Role;
 use crate::start::Start;
+use crate::stderr::tell_failure;
 
 /// Plays a part until the parent says that it is over, or is gone; the process ends with it.
 pub fn play<P: DeserializeOwned, S: Strategy>(
@@ -31,7 +32,7 @@ pub fn play<P: DeserializeOwned, S: Strategy>(
         Ok(()) => 0,
         Err(None) => 1,
         Err(Some(failure)) => {
-            eprintln!("{}: {failure}", program_name());
+            tell_failure(&failure);
             failure.code().into()
         }
     };

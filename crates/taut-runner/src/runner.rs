@@ -14,7 +14,7 @@ use crate::outcome::Outcome;
 use crate::role::{Role, program_name};
 use crate::settings::{Mode, Settings};
 use crate::start::{NoParameters, Start};
-use crate::{arguments, reading, roles, simulated, supervisor};
+use crate::{arguments, reading, roles, simulated, stderr, supervisor};
 
 /// Runs a strategy as its settings say, in this program's own processes.
 ///
@@ -137,7 +137,7 @@ impl<'o, P: DeserializeOwned> Runner<'o, P> {
                 ExitCode::SUCCESS
             }
             Err(error) => {
-                eprintln!("{}: {error}", program_name());
+                stderr::tell_failure(&error);
                 error.exit_code()
             }
         }

@@ -10,6 +10,7 @@
 //! when it is gone.
 
 mod attach;
+mod balances;
 mod check;
 mod client;
 mod drop_copy;
@@ -20,7 +21,9 @@ mod gateway;
 mod journal;
 mod limits;
 mod listener;
+mod member_copies;
 mod money;
+mod name;
 mod pattern;
 mod place;
 mod protocol;
@@ -42,6 +45,7 @@ pub use limits::{
     AccountLimitKeys, AccountSettings, GatewayRisk, SelfMatchMode, SymbolRule, Throttle,
     UserLimitKeys, UserSettings,
 };
+pub use member_copies::MemberCopyKeys;
 pub use money::Money;
 pub use protocol::{
     ControlReply, ControlRequest, LimitLine, OrderLine, PositionLine, StageLine, Status,

@@ -17,7 +17,7 @@ pub(crate) use instrument::build_instruments;
 pub use risk::RiskSettings;
 pub use venue::{FeedTransport, RemoteVenue, Replay, Simulator};
 
-pub(crate) use venue::Market;
+pub(crate) use venue::{Market, address_mistakes, comp_id};
 
 use crate::error::RunnerError;
 
@@ -77,11 +77,22 @@ pub struct GatewaySettings {
     /// A gateway that spins or yields runs the code of a new order up to its message while there is
     /// nothing to do, without sending: an order after a pause finds code and memory in the caches.
     pub keep_warm: bool,
+    /// Strategies are told of single orders of the market too, where the feed has them.
+    pub market_by_order: bool,
 }
 
 impl Default for GatewaySettings {
     fn default() -> Self {
-        Self { levels: 1 << 13, orders: 1 << 16, keep_warm: true }
+        Self { levels: 1 << 13, orders: 1 << 16, keep_warm: true, market_by_order: false }
+    }
+}
+
+impl GatewaySettings {
+    /// Every value that cannot be.
+    pub(crate) fn mistakes(&self) -> Vec<RunnerError> {
+        let sizes = [("gateway.levels", self.levels), ("gateway.orders", self.orders)];
+        let wrong = sizes.into_iter().filter(|(_, size)| !(1..=1 << 24).contains(size));
+        wrong.map(|(key, size)| RunnerError::setting(key, size, "from 1 to 16777216")).collect()
     }
 }
 
@@ -136,12 +147,8 @@ impl Settings {
                 format!("above 0 and at most {SECONDS_MAX}"),
             ));
         }
-        for (key, capacity) in
-            [("gateway.levels", self.gateway.levels), ("gateway.orders", self.gateway.orders)]
-        {
-            if !(1..=1 << 24).contains(&capacity) {
-                return Err(RunnerError::setting(key, capacity, "from 1 to 16777216"));
-            }
+        if let Some(mistake) = self.gateway.mistakes().into_iter().next() {
+            return Err(mistake);
         }
         self.instruments()?;
         let market = self.market()?;
@@ -150,7 +157,7 @@ impl Settings {
                           out";
             return Err(RunnerError::Settings(format!("mode = simulated: {remedy}")));
         }
-        market.check()
+        market.check(self.instruments.len().max(1))
     }
 
     /// What is traded: `[[instruments]]`, numbered from 0, or else the `[instrument]`.

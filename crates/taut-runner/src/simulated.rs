@@ -1,28 +1,23 @@
 //! Gateway, strategy and venue simulator in one thread, on a simulated network and virtual time.
 
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
-
 use taut_fix::{CompId, Now};
 use taut_gateway::{
-    FeedInput, FeedSocket, FeedSockets, FusedClient, Gateway, GatewayConfig, Regions, Strategy,
-    StrategyCounters, Views,
+    FeedInput, FusedClient, Gateway, GatewayConfig, Regions, Strategy, StrategyCounters, Views,
 };
-use taut_io::{Endpoint, SimConfig, SimHost, SimNetwork};
+use taut_io::{SimConfig, SimHost, SimNetwork};
 use taut_ipc::Segment;
 use taut_lat::{PathSnapshot, Snapshot};
 use taut_market_data::native::{NativeConfig, NativeFeed};
-use taut_sys::{
-    Address, Clock, DatagramOptions, StopSignal, StreamOptions, catch_stop_signals, stop_requests,
-    stop_signal, utc,
-};
+use taut_sys::{Clock, StopSignal, catch_stop_signals, stop_requests, stop_signal, utc};
 use taut_types::{Nanos, SequenceNumber};
-use taut_venue::{FeedOutput, Venue, VenueSockets};
+use taut_venue::Venue;
 
 use crate::error::RunnerError;
 use crate::observer::{Live, Observer, Started};
 use crate::outcome::{End, Holdings, Outcome, VenueOutcome};
 use crate::settings::{Market, Settings, Simulator};
 use crate::simulator;
+use crate::wires;
 
 /// Virtual time of a look: what the loops' turns are apart.
 const LOOK_NS: i64 = 2_000;
@@ -38,23 +33,6 @@ const EPOCH: Nanos = Nanos::from_secs(1_767_225_600);
 const LOOK: Nanos = Nanos::from_millis(100);
 const READY: Nanos = Nanos::from_secs(20);
 const DRAIN: Nanos = Nanos::from_secs(10);
-
-/// Where everybody is.
-const ORDERS: u16 = 9_001;
-const LINE_A: u16 = 9_002;
-const LINE_B: u16 = 9_003;
-const SNAPSHOT: u16 = 9_004;
-const REQUESTS: u16 = 9_005;
-
-const fn at(port: u16) -> SocketAddrV4 {
-    SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)
-}
-
-/// A socket that is bound here and, if it has a peer, speaks to that one alone.
-fn datagram(port: u16, peer: Option<u16>) -> (Address, DatagramOptions) {
-    let peer = peer.map(|port| SocketAddr::V4(at(port)));
-    (Address::Inet(at(port).into()), DatagramOptions { peer, ..DatagramOptions::default() })
-}
 
 /// Runs to the outcome.
 pub fn run<S: Strategy>(
@@ -244,19 +222,8 @@ fn open_venue(
     host: SimHost,
 ) -> Result<Venue<SimHost>, RunnerError> {
     let config = simulator::config(settings, simulator, STREAM_ID)?;
-    let open = |port, peer| {
-        let (at, options) = datagram(port, peer);
-        Endpoint::At(at, options)
-    };
-    let feed = FeedOutput {
-        incremental: open(0, Some(LINE_A)),
-        incremental_b: Some(open(0, Some(LINE_B))),
-        retransmission: Some(open(REQUESTS, None)),
-        snapshot: open(0, Some(SNAPSHOT)),
-    };
-    let orders = Endpoint::At(Address::Inet(at(ORDERS).into()), StreamOptions::default());
     let flow = simulator::flow(settings, simulator, config.instruments[0])?;
-    Venue::on_kernel(host, &config, VenueSockets { orders, feed, stream: None }, flow)
+    Venue::on_kernel(host, &config, wires::venue_sockets(), flow)
         .map_err(|error| RunnerError::Run(format!("the venue: {error}")))
 }
 
@@ -272,7 +239,7 @@ fn open_gateway<'m, S: Strategy>(
     };
     let config = GatewayConfig {
         instruments: settings.instruments()?,
-        order_address: at(ORDERS),
+        order_address: wires::ORDERS,
         sender_comp_id: comp_id("GATEWAY")?,
         target_comp_id: comp_id(simulator::COMP_ID)?,
         heartbeat_interval: Nanos::from_secs(5),
@@ -282,24 +249,16 @@ fn open_gateway<'m, S: Strategy>(
         hot: false,
         keeps_warm: settings.gateway.keep_warm,
     };
-    let open = |port, peer| {
-        let (at, options) = datagram(port, peer);
-        FeedSocket::At(at, options)
-    };
-    let input = FeedInput::Datagrams(FeedSockets {
-        incremental: open(LINE_A, None),
-        incremental_b: Some(open(LINE_B, None)),
-        snapshot: open(SNAPSHOT, None),
-        retransmission: Some(open(0, Some(REQUESTS))),
-    });
+    let input = FeedInput::Datagrams(wires::feed_sockets());
     let feed = NativeConfig {
         instruments: &config.instruments,
         stream_id: Some(STREAM_ID),
         level_capacity: settings.gateway.levels,
         has_retransmission: true,
     };
-    let feed =
+    let mut feed =
         NativeFeed::new(&feed, clock.now()).map_err(|error| RunnerError::Run(error.to_string()))?;
+    feed.tell_orders(settings.gateway.market_by_order);
     let client = FusedClient::new(strategy);
     Gateway::on_kernel(host, &config, clock, input, feed, client, regions)
         .map_err(|error| RunnerError::Run(format!("the gateway: {error}")))

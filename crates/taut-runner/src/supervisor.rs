@@ -8,7 +8,7 @@ use taut_lat::{PathSnapshot, Snapshot};
 use taut_ring::cell::CellWriter;
 use taut_sys::{
     Anchoring, Doorbell, MAPPING_WORDS, StopSignal, Wait, available_cpus, catch_stop_signals,
-    cpu_times, monotonic, process_id, stop_requests, stop_signal, utc,
+    cpu_times, monotonic, process_id, process_nice, stop_requests, stop_signal, utc,
 };
 use taut_types::Nanos;
 use toml::Table;
@@ -102,6 +102,7 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
         stops_heard: 0,
     };
     run.start(&shared, &other)?;
+    run.processes.iter_mut().for_each(|process| process.nice = process_nice(process.id));
     observer.started(&Started { processes: &run.processes, feed: &shared.feed.description });
     if matches!(other, Other::Simulator(..)) {
         run.children.send(Role::Venue, &Order::Start, &[])?;
@@ -280,7 +281,7 @@ impl Run<'_, '_> {
         fds: &[BorrowedFd<'_>],
     ) -> Result<(), RunnerError> {
         let id = self.children.spawn(role)?;
-        self.processes.push(Process { role, id, place, cpu_times: None });
+        self.processes.push(Process { role, id, place, cpu_times: None, nice: None });
         self.children.send(role, setup, fds)
     }
 

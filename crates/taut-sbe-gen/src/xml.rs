@@ -18,6 +18,7 @@ const ELEMENTS: &[&str] = &[
     "validValue",
     "set",
     "choice",
+    "messages",
     "message",
     "field",
     "group",

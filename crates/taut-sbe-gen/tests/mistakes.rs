@@ -92,6 +92,40 @@ fn types_must_make_sense() {
             0,
             "sinceVersion=3 is above the schema's version 2",
         ),
+        (
+            "<type name=\"A\" primitiveType=\"int8\" minValue=\"5\" maxValue=\"-5\"/>",
+            0,
+            "minValue=5 is above maxValue=-5",
+        ),
+        (
+            "<type name=\"A\" primitiveType=\"double\" minValue=\"0.5\" maxValue=\"0.25\"/>",
+            0,
+            "minValue=0.5 is above maxValue=0.25",
+        ),
+        (
+            "<enum name=\"E\" encodingType=\"uint8\">\n\
+             <validValue name=\"A\">255</validValue></enum>",
+            1,
+            "validValue A: 255 is the null value of the enum",
+        ),
+        (
+            "<enum name=\"E\" encodingType=\"uint8\" nullValue=\"0\">\n\
+             <validValue name=\"A\">0</validValue></enum>",
+            1,
+            "validValue A: 0 is the null value of the enum",
+        ),
+        (
+            "<type name=\"T\" primitiveType=\"int8\" minValue=\"1\" maxValue=\"3\"/>\n\
+             <enum name=\"E\" encodingType=\"T\"><validValue name=\"A\">4</validValue></enum>",
+            1,
+            "validValue A: 4 is above the maxValue of its type",
+        ),
+        (
+            "<type name=\"T\" primitiveType=\"char\" minValue=\"B\"/>\n\
+             <enum name=\"E\" encodingType=\"T\"><validValue name=\"A\">A</validValue></enum>",
+            1,
+            "validValue A: A is below the minValue of its type",
+        ),
         ("<enum name=\"E\" encodingType=\"double\"/>", 0, "an enum cannot be encoded as double"),
         ("<enum name=\"E\" encodingType=\"Nothing\"/>", 0, "there is no type Nothing"),
         (
@@ -270,6 +304,44 @@ fn the_schema_as_a_whole_must_make_sense() {
         warnings[0].to_string(),
         "wrong.xml:14: type A is already defined in line 13; this one counts"
     );
+}
+
+#[test]
+fn a_field_id_that_is_used_twice_is_odd() {
+    let warnings = |inner: &str| -> Vec<String> {
+        let schema = parse("", &message(inner)).expect("only odd");
+        schema.warnings.iter().map(ToString::to_string).collect()
+    };
+    let (f, g) = ("<field name=\"f\" id=\"7\" type=\"int8\"/>", "<group name=\"g\" id=\"7\">");
+    let told =
+        warnings(&format!("{f}\n{g}\n{f}</group>\n<data name=\"d\" id=\"7\" type=\"text\"/>"));
+    let line = FIRST + 4;
+    assert_eq!(
+        told,
+        [
+            format!("wrong.xml:{line}: the id 7 of g is already taken in line {}", line - 1),
+            format!("wrong.xml:{}: the id 7 of d is already taken in line {line}", line + 2),
+        ]
+    );
+    // The entries of a group count for themselves.
+    assert_eq!(warnings(&format!("{}{f}</group>", g.replace('7', "8"))), [""; 0]);
+}
+
+#[test]
+fn messages_may_stand_in_an_element_of_their_own_as_in_sbe_2() {
+    let two = "<message name=\"A\" id=\"1\"/>\n<message name=\"B\" id=\"2\"/>";
+    let schema = parse("", &format!("<messages package=\"p\">{two}</messages>")).expect("right");
+    let names: Vec<_> = schema.messages.iter().map(|message| message.name.as_str()).collect();
+    assert_eq!(names, ["A", "B"]);
+    // Also where both have a namespace of their own.
+    let other = "<b:messages xmlns:b=\"urn:y\"><b:message name=\"A\" id=\"1\"/></b:messages>";
+    assert_eq!(parse("", other).expect("right").messages.len(), 1);
+    let line = FIRST + 2;
+    let wrong = "<messages><types/></messages>";
+    refused("", wrong, line, "<types> stands among the messages");
+    let twice = format!("<messages>{two}</messages>\n<message name=\"C\" id=\"2\"/>");
+    let problem = format!("message id 2 is already taken in line {}", line + 1);
+    refused("", &twice, line + 2, &problem);
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use core::fmt;
 
-/// Shows a message as JSON: `{"message","template","version","fields":{...}}`.
+/// Shows a message as JSON: `{"message","template","version","fields":{...}}`, with
+/// `"header":{...}` before the fields where the schema's header has more than numbers, lengths and
+/// version.
 pub struct Json<'m, M>(&'m M);
 
 impl<'m, M: Show> Json<'m, M> {
@@ -45,12 +47,13 @@ impl<'w> Writer<'w> {
         Self { out, json: false, first: true }
     }
 
-    /// Writes a message, whose fields the caller hands over.
+    /// Writes a message, whose fields the caller hands over. `header` is what the header says more.
     pub fn message(
         &mut self,
         name: &str,
         template: u64,
         version: u32,
+        header: Option<&dyn Value>,
         fields: impl FnOnce(&mut Self) -> fmt::Result,
     ) -> fmt::Result {
         if !self.json {
@@ -58,10 +61,12 @@ impl<'w> Writer<'w> {
             self.out.write_str(" ")?;
             return self.record(fields);
         }
-        write!(
-            self.out,
-            "{{\"message\":\"{name}\",\"template\":{template},\"version\":{version},\"fields\":"
-        )?;
+        write!(self.out, "{{\"message\":\"{name}\",\"template\":{template},\"version\":{version}")?;
+        if let Some(header) = header {
+            self.out.write_str(",\"header\":")?;
+            header.show(self)?;
+        }
+        self.out.write_str(",\"fields\":")?;
         self.record(fields)?;
         self.out.write_str("}")
     }

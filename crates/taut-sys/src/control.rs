@@ -18,7 +18,8 @@ use crate::error::{SysError, SysResult};
 
 /// The longest control message.
 pub const CONTROL_BYTES_MAX: usize = 16 * 1024;
-const FDS_MAX: usize = 8;
+/// A process is passed eight at the most, and a message that is in memory.
+const FDS_MAX: usize = 9;
 
 /// One end of a control socket.
 #[derive(Debug)]
@@ -63,7 +64,7 @@ impl ControlSocket {
         Ok(Self { fd })
     }
 
-    /// Sends a message and copies of at most eight descriptors.
+    /// Sends a message and copies of at most nine descriptors.
     ///
     /// # Errors
     /// What `sendmsg(2)` says; `EPIPE` when the other side is gone.

@@ -33,6 +33,7 @@ mod socket;
 mod tuning;
 mod uring;
 mod usage;
+mod visible;
 mod wait;
 
 pub use address::{Address, UNIX_NAME_BYTES_MAX, UnixName};
@@ -54,11 +55,11 @@ pub use multicast::interface_index;
 pub use options::{DatagramOptions, Granted, StreamOptions};
 pub use poll::{peer_is_gone, sleep, wait_readable};
 pub use process::{
-    CpuTimes, ProcessSignal, ProcessState, cpu_times, parent_process_id, process_id,
+    CpuTimes, ProcessSignal, ProcessState, cpu_times, parent_process_id, process_id, process_nice,
     process_started, process_state, signal_process, started_by, wake_when_parent_dies,
 };
 pub use random::random_bytes;
-pub use sched::{available_cpus, pin_to_cpu, set_batch_scheduling, set_timer_slack, yield_cpu};
+pub use sched::{available_cpus, pin_to_cpu, set_nice, set_timer_slack, yield_cpu};
 pub use send_stamp::SendStamp;
 pub use signal::{
     StopSignal, catch_reload_signals, catch_stop_signals, reload_requests, stop_requests,
@@ -67,5 +68,6 @@ pub use signal::{
 pub use socket::{ConnectProgress, PARTS_MAX, Socket};
 pub use tuning::{Tuned, Tuning, set_fifo_scheduling};
 pub use uring::{BufferLease, Uring, UringBuffers, UringCompletion, UringConfig};
-pub use usage::{Usage, thread_usage};
+pub use usage::{MachineTimes, Usage, family_cpu, machine_times, thread_usage};
+pub use visible::visible;
 pub use wait::{Wait, Waiter};

@@ -53,6 +53,39 @@ impl SharedMemory {
         Ok(Self { fd, bytes: usize::try_from(size).unwrap_or(0) })
     }
 
+    /// Shared memory that holds these bytes, for who takes it with [`read`](Self::read).
+    ///
+    /// # Errors
+    /// As [`create`](Self::create); what `write(2)` says.
+    pub fn holding(name: &str, bytes: &[u8]) -> Result<Self, SysError> {
+        let memory = Self::create(name, bytes.len())?;
+        let mut written = 0;
+        while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
+            written += rustix::io::pwrite(&memory.fd, rest, written as u64)
+                .during("write shared memory")?;
+        }
+        Ok(memory)
+    }
+
+    /// A copy of its bytes, at most so many.
+    ///
+    /// # Errors
+    /// `EFBIG` when there are more; what `read(2)` says.
+    pub fn read(&self, bytes_max: usize) -> Result<Vec<u8>, SysError> {
+        if self.bytes > bytes_max {
+            return Err(SysError::new("read shared memory", rustix::io::Errno::FBIG));
+        }
+        let mut bytes = vec![0; self.bytes];
+        let mut got = 0;
+        while let Some(rest) = bytes.get_mut(got..).filter(|rest| !rest.is_empty()) {
+            match rustix::io::pread(&self.fd, rest, got as u64).during("read shared memory")? {
+                0 => return Err(SysError::new("read shared memory", rustix::io::Errno::IO)),
+                more => got += more,
+            }
+        }
+        Ok(bytes)
+    }
+
     /// Its size in bytes.
     #[must_use]
     pub const fn bytes(&self) -> usize {

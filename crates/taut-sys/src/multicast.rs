@@ -55,6 +55,15 @@ impl Socket {
         self.group(JOIN_GROUP, group, interface, "join group")
     }
 
+    /// From now on other sockets that ask for it (SO_REUSEADDR) may be bound to this one's address,
+    /// which was chosen while nobody could: they hear the same groups.
+    ///
+    /// # Errors
+    /// What the option says.
+    pub fn share_address(&self) -> Result<(), SysError> {
+        sockopt::set_socket_reuseaddr(self, true).during("reuse address")
+    }
+
     /// Ends [`Socket::join`].
     ///
     /// # Errors

@@ -132,6 +132,13 @@ pub fn cpu_times(process: u32) -> Option<CpuTimes> {
     Some(CpuTimes { ran: Nanos(fields.next()?), waited: Nanos(fields.next()?) })
 }
 
+/// The nice value of a process, from -20 (it comes before others) to 19.
+#[must_use]
+pub fn process_nice(process: u32) -> Option<i8> {
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw)?;
+    i8::try_from(rustix::process::getpriority_process(Some(pid)).ok()?).ok()
+}
+
 /// State letter and start time of `/proc/PID/stat`.
 fn stat_fields(process: u32) -> Option<(u8, u64)> {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
@@ -151,6 +158,13 @@ mod tests {
         assert!(times.ran > Nanos::ZERO && (0.0..100.0).contains(&times.waited_percent()));
         assert_eq!(cpu_times(u32::MAX), None);
         assert!(CpuTimes::default().waited_percent().abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn a_process_has_the_nice_value_that_it_set() {
+        let own = process_nice(process_id()).expect("a nice value");
+        assert!((-20..=19).contains(&own));
+        assert_eq!(process_nice(u32::MAX), None);
     }
 
     #[test]

@@ -29,16 +29,13 @@ pub fn pin_to_cpu(cpu: usize) -> Result<(), SysError> {
     sched_setaffinity(None, &set).during("pin to cpu")
 }
 
-/// Schedules the calling thread as SCHED_BATCH: its waking does not push another thread off the
-/// CPU.
+/// Sets how the calling thread shares its CPU with others, from -20 (it comes first) to 19.
 ///
 /// # Errors
-/// What `sched_setscheduler(2)` says.
-pub fn set_batch_scheduling() -> Result<(), SysError> {
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the structure is initialised and outlives the call; pid 0 is the calling thread.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) };
-    if result == 0 { Ok(()) } else { Err(SysError::last("batch scheduling")) }
+/// `EACCES` for a lower value than it has, without `CAP_SYS_NICE` and above its `RLIMIT_NICE`.
+pub fn set_nice(nice: i8) -> Result<(), SysError> {
+    // Linux means the calling thread by process 0, not all of its process.
+    rustix::process::setpriority_process(None, nice.into()).during("set nice value")
 }
 
 /// Sets how much later than asked a timed wait of this thread may end (50 us by default).
@@ -70,7 +67,7 @@ mod tests {
                 assert_eq!(available_cpus(), Ok(vec![last]));
                 assert!(pin_to_cpu(1023).is_err());
                 assert!(pin_to_cpu(usize::MAX).is_err());
-                set_batch_scheduling().expect("batch");
+                set_nice(19).expect("nice");
                 set_timer_slack(Nanos(1)).expect("slack");
             });
         });

@@ -1,4 +1,5 @@
-//! What the calling thread has used so far.
+//! What the calling thread, this process with its children, and all programs of the machine have
+//! used so far.
 
 use rustix::time::{ClockId, clock_gettime};
 use taut_types::Nanos;
@@ -34,9 +35,77 @@ pub fn thread_usage() -> Usage {
     }
 }
 
+/// CPU time of this process and of the children that it has waited for, in user mode and in the
+/// kernel.
+#[must_use]
+pub fn family_cpu() -> Nanos {
+    let span = |time: libc::timeval| Nanos::from_secs(time.tv_sec) + Nanos(time.tv_usec * 1_000);
+    let of = |who| {
+        // SAFETY: all-zero is a valid rusage.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: the pointer is to a live rusage. The call cannot fail with these arguments, and
+        // if it did the times would stay zero.
+        unsafe { libc::getrusage(who, &raw mut usage) };
+        span(usage.ru_utime) + span(usage.ru_stime)
+    };
+    of(libc::RUSAGE_SELF) + of(libc::RUSAGE_CHILDREN)
+}
+
+/// What the CPUs of the machine have done since it started, all of them together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MachineTimes {
+    /// Any program ran, or the kernel did.
+    pub busy: Nanos,
+    /// A CPU of this virtual machine had work, and the hypervisor had it wait.
+    pub stolen: Nanos,
+    /// These, and what they were idle: as many seconds a second as there are CPUs.
+    pub all: Nanos,
+}
+
+/// As `/proc/stat` counts, in hundredths of a second; `None` where it cannot be read.
+#[must_use]
+pub fn machine_times() -> Option<MachineTimes> {
+    parse_machine_times(&std::fs::read_to_string("/proc/stat").ok()?)
+}
+
+/// `cpu  user nice system idle iowait irq softirq steal ...`; what guests had is in `user`.
+fn parse_machine_times(text: &str) -> Option<MachineTimes> {
+    let mut fields = text.strip_prefix("cpu ")?.lines().next()?.split_ascii_whitespace();
+    let mut next =
+        || fields.next()?.parse::<i64>().ok().map(|n| Nanos(n.saturating_mul(10_000_000)));
+    let (user, nice, system) = (next()?, next()?, next()?);
+    let idle = next()? + next()?;
+    let (irq, softirq, stolen) = (next()?, next()?, next()?);
+    let busy = user + nice + system + irq + softirq;
+    Some(MachineTimes { busy, stolen, all: busy + idle + stolen })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_machine_is_busy_for_all_that_is_not_idle_waiting_or_stolen() {
+        let text = "cpu  100 20 30 4000 500 6 7 80 9 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
+        let hundredths = |n: i64| Nanos(n * 10_000_000);
+        let times =
+            MachineTimes { busy: hundredths(163), stolen: hundredths(80), all: hundredths(4_743) };
+        assert_eq!(parse_machine_times(text), Some(times));
+        for text in ["", "cpu0 1 2 3", "cpu  1 2 3\n", "cpu  1 2 3 4 5 6 7 x\n"] {
+            assert_eq!(parse_machine_times(text), None, "{text}");
+        }
+        assert!(machine_times().is_some_and(|times| times.busy > Nanos::ZERO));
+    }
+
+    #[test]
+    fn a_process_that_works_has_used_time() {
+        let before = family_cpu();
+        let mut work = 1u64;
+        while family_cpu() <= before {
+            work = work.wrapping_mul(3);
+        }
+        assert_ne!(work, 0);
+    }
 
     #[test]
     fn a_thread_that_works_uses_time() {

@@ -2,8 +2,7 @@
 
 use crate::ids::ClientOrderId;
 
-/// Letters of a request's text: 80 bits, five in each.
-const TEXT_BYTES: usize = 16;
+const TEXT_BYTES: usize = RequestId::TEXT_BYTES;
 /// Digits and capital letters, in the order of their ASCII codes: texts sort as their values do.
 const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHIJKLMNOPQRSTUV";
 
@@ -20,6 +19,9 @@ pub struct RequestId {
 }
 
 impl RequestId {
+    /// Letters of a request's text: 80 bits, five in each.
+    pub const TEXT_BYTES: usize = 16;
+
     /// The request that creates an order.
     #[must_use]
     pub const fn create(order: ClientOrderId) -> Self {

@@ -86,6 +86,13 @@ impl Clients {
         true
     }
 
+    /// A stream is closed: whether it was a stranger's, whose place is free at once.
+    pub fn stranger_left(&mut self, stream: Handle) -> bool {
+        let is_it =
+            |slot: &mut Slot| slot.connection.stream() == stream && slot.connection.is_stranger();
+        self.slots.iter_mut().any(|slot| slot.take_if(is_it).is_some())
+    }
+
     /// The connection on a stream.
     pub fn on(&mut self, stream: Handle) -> Option<&mut Connection> {
         self.has_output = true;
@@ -221,6 +228,14 @@ impl<K: Kernel> ClientIo<'_, K> {
             None => parked.keep(now, name.comp_id, message),
         };
         *reports += u64::from(is_taken);
+    }
+
+    /// A client has logged on: its connection gives way to nobody.
+    pub fn prove(&mut self, session: SessionId) {
+        if let Some((_, connection)) = self.clients.at(session.slot) {
+            // A stream that broke meanwhile says so itself.
+            let _ = self.io.prove(connection.stream());
+        }
     }
 
     /// As [`Clients::flush`].

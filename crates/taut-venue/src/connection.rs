@@ -20,7 +20,7 @@ const INBOX_BYTES: usize = 2 * RECEIVE_BYTES + MESSAGE_BYTES_MAX;
 const STORE_MESSAGES: usize = 4_096;
 const STORE_BYTES: usize = 256 * STORE_MESSAGES;
 /// How long a connection may stay without a Logon.
-const LOGON_TIMEOUT: Nanos = Nanos::from_secs(10);
+pub const LOGON_TIMEOUT: Nanos = Nanos::from_secs(10);
 
 /// What a client wants.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +82,11 @@ impl Connection {
             terms,
             comp_id: None,
         }
+    }
+
+    /// Whether it has no session yet.
+    pub const fn is_stranger(&self) -> bool {
+        self.link.is_none()
     }
 
     /// Lets it in.

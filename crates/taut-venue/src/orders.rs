@@ -51,6 +51,8 @@ pub struct ClientOrder {
     pub request: Option<ShortText>,
     /// What that request makes of the order, if it replaces it, and of its Account (1).
     pub replacement: Option<(NewOrder, Option<ShortText>)>,
+    /// It had another ClOrdID before.
+    is_renamed: bool,
     /// Traded so far: CumQty (14).
     pub traded: Lots,
     /// Of what traded, price times lots.
@@ -127,6 +129,8 @@ pub struct ClientOrders {
     open: ById<ClientOrder>,
     /// The ClOrdIDs of each client.
     known: Vec<HashMap<ShortText, Known>>,
+    /// Orders that are over and had another ClOrdID before, in their client's session.
+    renamed: ById<(ClientId, DoneOrder)>,
     cl_ord_id_capacity: usize,
     next_order_id: u64,
 }
@@ -140,6 +144,7 @@ impl ClientOrders {
                 Default::default(),
             ),
             known: Vec::new(),
+            renamed: ById::default(),
             cl_ord_id_capacity,
             next_order_id: FIRST_CLIENT_ORDER,
         }
@@ -155,23 +160,43 @@ impl ClientOrders {
         if self.known.len() <= client.0 {
             self.known.resize_with(client.0 + 1, HashMap::new);
         }
+        self.forget_what_is_over(client);
         if let Some(known) = self.known.get_mut(client.0) {
-            known.retain(|_, known| matches!(known, Known::Open(_) | Known::Former(_)));
             known.reserve(self.cl_ord_id_capacity);
         }
+        self.renamed.reserve(self.cl_ord_id_capacity);
     }
 
     /// A client's session is over for good: only its open orders are remembered.
     pub fn end_session(&mut self, client: ClientId) {
+        self.forget_what_is_over(client);
         if let Some(known) = self.known.get_mut(client.0) {
-            known.retain(|_, known| matches!(known, Known::Open(_) | Known::Former(_)));
             known.shrink_to_fit();
         }
     }
 
+    fn forget_what_is_over(&mut self, client: ClientId) {
+        let Self { open, known, renamed, .. } = self;
+        let is_open = |known: &Known| match known {
+            Known::Open(order_id) | Known::Former(order_id) => open.contains_key(order_id),
+            Known::Done(_) | Known::Refused | Known::Request => false,
+        };
+        if let Some(known) = known.get_mut(client.0) {
+            known.retain(|_, known| is_open(known));
+        }
+        renamed.retain(|_, (of, _)| *of != client);
+    }
+
     /// What the ClOrdID stands for, if the client has used it.
     pub fn known(&self, client: ClientId, cl_ord_id: &ShortText) -> Option<Known> {
-        self.known.get(client.0)?.get(cl_ord_id).copied()
+        let known = *self.known.get(client.0)?.get(cl_ord_id)?;
+        Some(match known {
+            // An order that ended under its last ClOrdID is over under all of them.
+            Known::Former(order_id) if !self.open.contains_key(&order_id) => {
+                self.renamed.get(&order_id).map_or(Known::Refused, |(_, done)| Known::Done(*done))
+            }
+            known => known,
+        })
     }
 
     /// Remembers a ClOrdID that makes no open order. One that is in use stays what it is.
@@ -204,6 +229,7 @@ impl ClientOrders {
             is_triggered: false,
             request: None,
             replacement: None,
+            is_renamed: false,
             traded: Lots::ZERO,
             notional: 0,
         };
@@ -226,6 +252,7 @@ impl ClientOrders {
         let (request, (replacement, account)) = (order.request.take()?, order.replacement.take()?);
         let former = std::mem::replace(&mut order.cl_ord_id, request);
         (order.order, order.account) = (replacement, account.or(order.account));
+        order.is_renamed = true;
         let known = self.known.get_mut(order.client.0)?;
         known.insert(former, Known::Former(order_id));
         known.insert(request, Known::Open(order_id));
@@ -236,16 +263,20 @@ impl ClientOrders {
     pub fn finish(&mut self, order_id: OrderId, status: OrdStatus) {
         let Some(order) = self.open.remove(&order_id) else { return };
         let Some(known) = self.known.get_mut(order.client.0) else { return };
+        let done = DoneOrder {
+            order_id,
+            status,
+            place: order.place,
+            side: order.side(),
+            lots: order.order.lots,
+            traded: order.traded,
+            avg_price: order.avg_price(),
+        };
         if let Some(known) = known.get_mut(&order.cl_ord_id) {
-            *known = Known::Done(DoneOrder {
-                order_id,
-                status,
-                place: order.place,
-                side: order.side(),
-                lots: order.order.lots,
-                traded: order.traded,
-                avg_price: order.avg_price(),
-            });
+            *known = Known::Done(done);
+        }
+        if order.is_renamed {
+            self.renamed.insert(order_id, (order.client, done));
         }
     }
 

@@ -3,7 +3,7 @@
 //! A client of `/ws-api/...` asks for the book (`{"id":1,"method":"depth"}`) and is answered as
 //! Binance's WebSocket API answers; a client of any other path gets every frame from then on.
 
-use taut_io::{Completion, Endpoint, Handle, Io, IoError, Kernel};
+use taut_io::{Admission, Completion, Endpoint, Handle, Io, IoError, Kernel};
 use taut_net::{WsEvent, WsStream};
 use taut_sys::StreamOptions;
 use taut_ws::{CloseCode, Connection, Event, KeepAlive, Outbox, WsConfig};
@@ -46,13 +46,20 @@ impl Streams {
         io: &mut Io<impl Kernel>,
         endpoint: Option<Endpoint<StreamOptions>>,
     ) -> Result<Self, IoError> {
-        let listener = endpoint.map(|endpoint| io.listen_on(endpoint)).transpose()?;
         let config = WsConfig {
             message_bytes_max: MESSAGE_BYTES_MAX,
             send_bytes_max: SEND_BYTES_MAX,
             keep_alive: Some(KeepAlive::DEFAULT),
             ..WsConfig::default()
         };
+        let admission = Admission {
+            connections_max: CLIENTS_MAX,
+            // They may all be on one host.
+            per_source_max: CLIENTS_MAX,
+            handshake_timeout: Some(config.handshake_timeout),
+        };
+        let listen = |endpoint| io.listen_on(endpoint, &admission);
+        let listener = endpoint.map(listen).transpose()?;
         Ok(Self { listener, config, clients: Vec::with_capacity(CLIENTS_MAX) })
     }
 

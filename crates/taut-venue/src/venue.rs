@@ -5,8 +5,8 @@ use std::sync::Arc;
 use taut_book::OrderBook;
 use taut_fix::{Dictionaries, Now, fix44};
 use taut_io::{
-    Completion, Endpoint, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig,
-    WaitStrategy,
+    Admission, Completion, Endpoint, EpollKernel, EventLoop, Handle, Handler, Io, Kernel,
+    LoopConfig, WaitStrategy,
 };
 use taut_sys::{Clock, DatagramOptions, StreamOptions};
 use taut_types::{InstrumentId, Nanos};
@@ -14,7 +14,7 @@ use taut_types::{InstrumentId, Nanos};
 use crate::channel::Channel;
 use crate::clients::{ClientIo, Clients, LogOn};
 use crate::config::VenueConfig;
-use crate::connection::{Request, Terms};
+use crate::connection::{LOGON_TIMEOUT, Request, Terms};
 use crate::counters::VenueCounters;
 use crate::error::{During, VenueError};
 use crate::exchange::Exchange;
@@ -27,6 +27,12 @@ use crate::stream::{CLIENTS_MAX, Streams};
 
 /// Sources of an observer: see [`Observer`].
 const OBSERVED: usize = 8;
+/// Clients may all be on one host, and log on in time.
+const ADMISSION: Admission = Admission {
+    connections_max: SESSIONS_MAX,
+    per_source_max: SESSIONS_MAX,
+    handshake_timeout: Some(LOGON_TIMEOUT),
+};
 /// Two listeners, the feed, their clients, one of each that is turned away, and an observer's.
 const SOURCES: usize = 2 + 4 + SESSIONS_MAX + CLIENTS_MAX + 2 + OBSERVED;
 /// Reports that are sent together are written in pieces of this size.
@@ -136,7 +142,7 @@ impl<K: Kernel> Venue<K> {
         let mut events = EventLoop::new(kernel, sizes).during("the venue's loop")?;
         let io = events.io();
         let VenueSockets { orders, feed, stream } = sockets;
-        let orders = io.listen_on(orders)?;
+        let orders = io.listen_on(orders, &ADMISSION)?;
         let line_b = feed.incremental_b.map(|socket| io.datagram_on(socket)).transpose()?;
         let lines = Lines::new(
             Channel::new(io.datagram_on(feed.incremental)?, "line A"),
@@ -333,8 +339,13 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         while let Some(request) = out.clients.next_request(now, session) {
             if let Request::LogOn { comp_id, is_new } = request {
                 match out.clients.log_on(session, comp_id) {
-                    LogOn::First(client) if is_new => self.exchange.begin_session(client),
-                    LogOn::First(_) | LogOn::Again => {}
+                    LogOn::First(client) => {
+                        out.prove(session);
+                        if is_new {
+                            self.exchange.begin_session(client);
+                        }
+                    }
+                    LogOn::Again => {}
                     LogOn::Refused => _ = out.close(now, session),
                 }
                 continue;
@@ -456,6 +467,7 @@ impl<K: Kernel, O: Observer<K>> Handler<K> for Turn<'_, O> {
                     return;
                 }
             }
+            Completion::Closed { source, .. } if clients.stranger_left(source) => return,
             Completion::Ended { stream: source } | Completion::Closed { source, .. } => {
                 if let Some(connection) = clients.on(source) {
                     connection.broke();

@@ -18,7 +18,8 @@ pub enum Role {
     Server,
 }
 
-/// Limits and times of a connection. Memory for all of it is taken when it is built.
+/// Limits and times of a connection. Before the handshake it has memory for the peer's HTTP head,
+/// and some KiB; that of messages is taken as they fill it, up to these limits, and given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WsConfig {
     /// The longest message that is accepted; a longer one closes with 1009.

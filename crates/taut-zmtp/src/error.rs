@@ -36,6 +36,10 @@ pub enum Violation {
     FrameFlags,
     /// A frame larger than is accepted here.
     FrameBytes,
+    /// A message, all parts together, larger than is accepted here.
+    MessageBytes,
+    /// A message of more parts than are accepted here.
+    MessageParts,
     /// A command whose parts do not fit its size.
     CommandSyntax,
     /// A command that has no place in this state.
@@ -68,6 +72,8 @@ impl Violation {
             Self::Mechanism => "the peer uses another security mechanism",
             Self::FrameFlags => "a frame has reserved flags",
             Self::FrameBytes => "a frame exceeds the size limit",
+            Self::MessageBytes => "a message exceeds the size limit",
+            Self::MessageParts => "a message has more parts than the limit",
             Self::CommandSyntax => "a command is malformed",
             Self::UnexpectedCommand => "a command came at the wrong time",
             Self::UnexpectedMessage => "a message came where none may",

@@ -79,6 +79,12 @@ impl Trie {
         self.entries.len() - self.free_entries.len()
     }
 
+    /// Nodes in use.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        self.nodes.len() - self.free_nodes.len()
+    }
+
     /// Calls `found` for each subscription that is a prefix of the topic: more than once for a peer
     /// that has several. Cost: a step a byte of the longest prefix that matches.
     #[inline]
@@ -124,7 +130,7 @@ impl Trie {
             entry.count = entry.count.saturating_add(1);
             return Ok(false);
         }
-        let nodes = self.nodes.len() - self.free_nodes.len() + rest.len();
+        let nodes = self.node_count() + rest.len();
         if self.len() >= self.limits.subscriptions_max || nodes > self.limits.nodes_max {
             return Err(Limit::SubscriptionCount);
         }

@@ -99,9 +99,9 @@ pub mod prelude {
     };
     #[cfg(feature = "gateway")]
     pub use taut_gateway::{
-        Client, EventInfo, FusedClient, Gateway, GatewayConfig, GatewayEvent, Hub, OpenOrder,
-        OrderFilter, OrderUpdate, Position, State, Strategy, StrategyRunner, TickStamps, Trading,
-        UpdateKind,
+        Client, EventInfo, FusedClient, Gateway, GatewayConfig, GatewayEvent, Hub, MassQuoted,
+        OpenOrder, OrderFilter, OrderUpdate, Position, Quote, Quotes, State, Strategy,
+        StrategyRunner, TickStamps, Trading, UpdateKind,
     };
     pub use taut_lat::{Stage, StageOffsets};
     #[cfg(feature = "market-data")]

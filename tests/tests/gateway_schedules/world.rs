@@ -1,35 +1,29 @@
 //! A venue, a gateway and its strategies on one simulated network, in turns of one thread.
 
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::rc::Rc;
 
 use taut_fix::{CompId, Now};
 use taut_gateway::{
-    FeedInput, FeedSocket, FeedSockets, Gateway, GatewayConfig, Hub, Owner, Regions,
-    SessionSettings, SlotId, StrategyRegions, StrategyRunner,
+    FeedInput, Gateway, GatewayConfig, Hub, Owner, Regions, SessionSettings, SlotId,
+    StrategyRegions, StrategyRunner,
 };
-use taut_io::{Endpoint, SimConfig, SimHost, SimNetwork};
+use taut_io::{SimConfig, SimHost, SimNetwork};
 use taut_ipc::Segment;
 use taut_market_data::native::{NativeConfig, NativeFeed};
 use taut_oms::{Rate, UniformLimits};
-use taut_sys::{Address, Clock, DatagramOptions, StreamOptions};
+use taut_runner::wires;
+use taut_sys::Clock;
 use taut_testkit::{Draw, Random};
 use taut_types::{
     HalfTicks, Instrument, InstrumentId, Lots, Nanos, Price, Qty, StrategyId, Symbol, UserId,
 };
 use taut_venue::flow::{Crowd, SyntheticConfig};
-use taut_venue::{FeedOutput, Flow, PostOnly, Venue, VenueConfig, VenueSockets};
+use taut_venue::{Flow, PostOnly, Venue, VenueConfig};
 
 use crate::gateway_ledger::Witness;
 use crate::log::Log;
 use crate::trader::{Orders, Shown, Trader};
 use crate::venue_ledger::Scribe;
-
-const ORDERS: u16 = 9_001;
-const LINE_A: u16 = 9_002;
-const LINE_B: u16 = 9_003;
-const SNAPSHOT: u16 = 9_004;
-const REQUESTS: u16 = 9_005;
 
 const VENUE: usize = 0;
 const GATEWAY: usize = 1;
@@ -306,15 +300,6 @@ fn instrument(number: usize) -> Instrument {
     Instrument::new(InstrumentId(number as u32), symbol, tick, lot).expect("an instrument")
 }
 
-const fn at(port: u16) -> SocketAddrV4 {
-    SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)
-}
-
-fn datagram(port: u16, peer: Option<u16>) -> (Address, DatagramOptions) {
-    let peer = peer.map(|port| SocketAddr::V4(at(port)));
-    (Address::Inet(at(port).into()), DatagramOptions { peer, ..DatagramOptions::default() })
-}
-
 fn comp_id(name: &str) -> CompId {
     CompId::new(name.as_bytes()).expect("a CompID")
 }
@@ -336,17 +321,6 @@ fn open_venue(
         cl_ord_id_capacity: 1 << 10,
         ..VenueConfig::new(instruments.to_vec(), comp_id("VENUE"), 100 + life)
     };
-    let open = |port, peer| {
-        let (at, options) = datagram(port, peer);
-        Endpoint::At(at, options)
-    };
-    let feed = FeedOutput {
-        incremental: open(0, Some(LINE_A)),
-        incremental_b: Some(open(0, Some(LINE_B))),
-        retransmission: Some(open(REQUESTS, None)),
-        snapshot: open(0, Some(SNAPSHOT)),
-    };
-    let orders = Endpoint::At(Address::Inet(at(ORDERS).into()), StreamOptions::default());
     let flow = SyntheticConfig {
         seed: parts.network.seed ^ u64::from(life),
         level_count: 12,
@@ -356,8 +330,7 @@ fn open_venue(
         ..SyntheticConfig::default()
     };
     let flow = Flow::crowd(Crowd::new(flow, 0, &[3, 2, 1][..instruments.len()]), parts.flow_hz);
-    let sockets = VenueSockets { orders, feed, stream: None };
-    let venue = Venue::on_kernel(host, &config, sockets, flow).expect("a venue");
+    let venue = Venue::on_kernel(host, &config, wires::venue_sockets(), flow).expect("a venue");
     venue.with_observer(scribe.clone()).expect("an observer")
 }
 
@@ -372,7 +345,7 @@ fn open_gateway<'m>(
 ) -> (SimGateway<'m>, Vec<Place<'m>>) {
     let config = GatewayConfig {
         instruments: instruments.to_vec(),
-        order_address: at(ORDERS),
+        order_address: wires::ORDERS,
         sender_comp_id: comp_id("GATEWAY"),
         target_comp_id: comp_id("VENUE"),
         heartbeat_interval: Nanos::from_secs(1),
@@ -395,16 +368,7 @@ fn open_gateway<'m>(
         hot: false,
         keeps_warm: false,
     };
-    let open = |port, peer| {
-        let (at, options) = datagram(port, peer);
-        FeedSocket::At(at, options)
-    };
-    let input = FeedInput::Datagrams(FeedSockets {
-        incremental: open(LINE_A, None),
-        incremental_b: Some(open(LINE_B, None)),
-        snapshot: open(SNAPSHOT, None),
-        retransmission: Some(open(0, Some(REQUESTS))),
-    });
+    let input = FeedInput::Datagrams(wires::feed_sockets());
     let feed = NativeConfig {
         instruments,
         stream_id: None,

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"sort"
 	"syscall"
 	"time"
@@ -23,8 +24,8 @@ type Arguments struct {
 	Wait        string
 }
 
-// Parse reads the command line.
-func Parse() Arguments {
+// Start reads the command line, and says when the peer is to end; nothing is collected until then.
+func Start() (Arguments, time.Time) {
 	var a Arguments
 	flag.StringVar(&a.Connect, "connect", "", "the server")
 	flag.IntVar(&a.Connections, "connections", 1, "connections to open")
@@ -35,7 +36,16 @@ func Parse() Arguments {
 	flag.Int("cpu", 0, "ignored: pin with taskset")
 	flag.Bool("json", true, "ignored: always")
 	flag.Parse()
-	return a
+	debug.SetGCPercent(-1)
+	return a, time.Now().Add(time.Duration(a.Seconds) * time.Second)
+}
+
+// Check ends the program when something went wrong.
+func Check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 const clockMonotonic = 1
@@ -154,9 +164,6 @@ func (m *Meter) Print(backend string, a Arguments) {
 		"idle_calls_per_message": -1,
 	}
 	text, err := json.Marshal(report)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	Check(err)
 	fmt.Println(string(text))
 }

@@ -2,31 +2,22 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"net"
-	"os"
-	"runtime/debug"
 	"sync"
-	"time"
 
 	"taut/bench/peers/loop/meter"
 )
 
 func main() {
-	a := meter.Parse()
-	debug.SetGCPercent(-1)
-	end := time.Now().Add(time.Duration(a.Seconds) * time.Second)
+	a, end := meter.Start()
 	one := a
 	one.Connections = 1
 	meters := make([]*meter.Meter, a.Connections)
 	var done sync.WaitGroup
 	for i := range meters {
 		conn, err := net.Dial("tcp", a.Connect)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+		meter.Check(err)
 		_ = conn.(*net.TCPConn).SetNoDelay(true)
 		_ = conn.SetReadDeadline(end)
 		m := meter.New(one)

@@ -2,10 +2,7 @@
 package main
 
 import (
-	"fmt"
-	"os"
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/talostrading/sonic"
@@ -15,8 +12,7 @@ import (
 )
 
 func main() {
-	a := meter.Parse()
-	debug.SetGCPercent(-1)
+	a, end := meter.Start()
 	runtime.LockOSThread()
 	ioc := sonic.MustIO()
 	defer ioc.Close()
@@ -25,10 +21,7 @@ func main() {
 	conns := make([]sonic.Conn, a.Connections)
 	for i := range conns {
 		conn, err := sonic.Dial(ioc, "tcp", a.Connect, sonicopts.Nonblocking(true), sonicopts.NoDelay(true))
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+		meter.Check(err)
 		conns[i] = conn
 		buffer := make([]byte, a.Size)
 		var onRead sonic.AsyncCallback
@@ -42,7 +35,6 @@ func main() {
 		}
 		conn.AsyncReadAll(buffer, onRead)
 	}
-	end := time.Now().Add(time.Duration(a.Seconds) * time.Second)
 	for turn := 0; open > 0; turn++ {
 		if a.Wait == "block" {
 			_ = ioc.RunOneFor(100 * time.Millisecond)

@@ -20,6 +20,10 @@ pub mod control_flags {
     pub const SEND_SETUP: u8 = 0x80;
     /// A status message of a receiver that has everything up to the end of the stream.
     pub const STATUS_END_OF_STREAM: u8 = 0x40;
+    /// A status message of a receiver that tells where it is whenever it says something (a stock
+    /// one repeats what it said last until it is a quarter of its window further). Stock senders
+    /// ignore the bit.
+    pub const STATUS_EXACT: u8 = 0x01;
     /// A SETUP of a sender with many receivers.
     pub const SETUP_GROUP: u8 = 0x40;
     /// A SETUP of a sender that repairs again after one round trip (a stock one lingers 10 ms).

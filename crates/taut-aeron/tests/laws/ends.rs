@@ -1,12 +1,13 @@
 //! How streams end: closed, taken back, refused, left.
 
+use taut_aeron::frame::{Nak, Status, control_flags};
 use taut_aeron::{
-    ImageEnd, OfferError, PublicationConfig, PublicationEvent, PublicationState,
+    ImageEnd, OfferError, Publication, PublicationConfig, PublicationEvent, PublicationState,
     SubscriptionConfig, SubscriptionEvent,
 };
 use taut_types::Nanos;
 
-use crate::pair::{Pair, here};
+use crate::pair::{Pair, here, there};
 
 fn pair() -> Pair {
     let (publication, subscription) = (PublicationConfig::default(), SubscriptionConfig::default());
@@ -128,4 +129,79 @@ fn a_late_setup_begins_no_image_below_where_the_last_one_ended() {
     assert_eq!(images(&pair), (1, 1));
     late_setup(&mut pair);
     assert_eq!((images(&pair), pair.subscription.image_count()), ((1, 1), 0));
+}
+
+/// A stock receiver at the stream's beginning, which says where it is only when it has come a
+/// quarter of its window further.
+fn stock_status(publication: &Publication, flags: u8) -> Status {
+    let config = publication.config();
+    Status {
+        flags,
+        session_id: config.session_id,
+        stream_id: config.stream_id,
+        term_id: config.term_id,
+        term_offset: 0,
+        window: 128 * 1024,
+        receiver_id: 3,
+        group_tag: None,
+    }
+}
+
+/// A publication whose stock receiver has said nothing since it has ten messages.
+fn with_stock_receiver() -> Publication {
+    let mut publication = Publication::new(PublicationConfig::default()).expect("a publication");
+    let status = stock_status(&publication, 0);
+    publication.handle_bytes(Nanos(1), there(), status.frame().as_bytes());
+    for _ in 0..10 {
+        publication.offer(&[1; 70]).expect("room");
+    }
+    while let Some(run) = publication.next_run(Nanos(1)) {
+        publication.run_sent(Nanos(1), &run);
+    }
+    publication
+}
+
+#[test]
+fn what_a_stock_receiver_has_is_known_though_it_repeats_itself() {
+    let mut publication = with_stock_receiver();
+    let status = stock_status(&publication, 0);
+    for millis in [200, 400, 600] {
+        assert_eq!(publication.unacknowledged_bytes(), publication.tail());
+        publication.handle_bytes(Nanos::from_millis(millis), there(), status.frame().as_bytes());
+    }
+    publication.handle_bytes(Nanos::from_millis(800), there(), status.frame().as_bytes());
+    assert_eq!(publication.unacknowledged_bytes(), 0);
+    // It lacks something after all.
+    let nak = Nak {
+        session_id: status.session_id,
+        stream_id: status.stream_id,
+        term_id: status.term_id,
+        term_offset: 128,
+        length: 128,
+    };
+    publication.handle_bytes(Nanos::from_millis(900), there(), nak.frame().as_bytes());
+    assert_eq!(publication.unacknowledged_bytes(), publication.tail());
+}
+
+#[test]
+fn a_stock_receiver_that_has_the_end_has_everything() {
+    let mut publication = with_stock_receiver();
+    let now = Nanos::from_millis(10);
+    publication.close(now);
+    let status = stock_status(&publication, control_flags::STATUS_END_OF_STREAM);
+    publication.handle_bytes(now, there(), status.frame().as_bytes());
+    assert_eq!(publication.state(), PublicationState::Done);
+    assert_eq!(publication.unacknowledged_bytes(), 0);
+}
+
+#[test]
+fn a_closed_publication_does_not_wait_for_an_endpoint_where_nobody_listens() {
+    let mut publication = with_stock_receiver();
+    let now = Nanos::from_millis(10);
+    publication.handle_unreachable(now);
+    assert!(publication.is_connected(), "it may come back while the stream goes on");
+    publication.close(now);
+    publication.handle_unreachable(now);
+    assert_eq!(publication.state(), PublicationState::Done);
+    assert_eq!(publication.unacknowledged_bytes(), publication.tail(), "and has nothing");
 }

@@ -9,4 +9,5 @@ mod pair;
 mod repairs;
 mod security;
 mod spies;
+mod strangers;
 mod tether;

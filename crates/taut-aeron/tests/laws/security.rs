@@ -76,13 +76,17 @@ fn a_source_that_is_named_is_joined_at_its_first_setup() {
 
 #[test]
 fn images_are_bounded() {
-    let config =
-        SubscriptionConfig { validates: false, images_max: 4, ..SubscriptionConfig::default() };
+    let config = SubscriptionConfig {
+        validates: false,
+        images_max: 4,
+        images_per_host_max: 4,
+        ..SubscriptionConfig::default()
+    };
     let mut subscription = Subscription::new(config).expect("one");
     for session in 1..100 {
         subscription.handle_bytes(Nanos(1), here(), setup(session).frame().as_bytes());
     }
-    assert_eq!((subscription.image_count(), subscription.counters().invalid), (4, 95));
+    assert_eq!((subscription.image_count(), subscription.counters().images_refused), (4, 95));
 }
 
 #[test]

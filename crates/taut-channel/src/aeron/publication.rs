@@ -35,6 +35,8 @@ const FEEDBACK_INTERVAL: Nanos = Nanos::from_micros(2);
 const NO_ROOM_SPAN: Nanos = Nanos::from_micros(20);
 /// After so long what waits is read before anybody is given up: this process stood still.
 const ABSENCE: Nanos = Nanos::from_millis(500);
+/// So many datagrams of a closed publication come back before its endpoint is taken for gone.
+const ECHOES_MAX: u64 = 3;
 /// Repairs of one call.
 const BUNDLE_BYTES: usize = 65_000;
 
@@ -79,6 +81,8 @@ pub(crate) struct AeronPublication {
     /// When to send on: the kernel had no room, or it was somebody else's turn.
     send_at: Option<Nanos>,
     sent_bytes: u64,
+    /// Datagrams that had come back when it was closed.
+    echoes_before: u64,
     /// `ssc`: spies stand for receivers.
     simulates: bool,
     local: Option<Address>,
@@ -111,6 +115,7 @@ impl AeronPublication {
             looked: Nanos(i64::MIN / 2),
             send_at: None,
             sent_bytes: 0,
+            echoes_before: 0,
             simulates: uri.spies_simulate_connection.unwrap_or(false),
         })
     }
@@ -303,7 +308,11 @@ impl PublicationDriver for AeronPublication {
             count += self.send_data(io, now);
         }
         self.core.handle_timeout(now);
-        count + self.send_frames(io, now)
+        count += self.send_frames(io, now);
+        if self.datagrams.echoes - self.echoes_before >= ECHOES_MAX {
+            self.core.handle_unreachable(now);
+        }
+        count
     }
 
     fn poll_event(&mut self) -> Option<Event> {
@@ -349,6 +358,7 @@ impl PublicationDriver for AeronPublication {
     }
 
     fn close<K: Kernel>(&mut self, _io: &mut Io<K>, now: Nanos) {
+        self.echoes_before = self.datagrams.echoes;
         self.core.close(now);
     }
 
@@ -377,7 +387,7 @@ impl PublicationDriver for AeronPublication {
             repaired: core.repaired_datagrams,
             back_pressured: core.back_pressured,
             malformed: core.invalid,
-            refused: self.datagrams.failed,
+            refused: self.datagrams.failed + core.unanswered + core.strangers_displaced,
             evicted: core.evicted,
             transfers: self.datagrams.transfers,
             injected_losses: self.datagrams.injected,

@@ -2,6 +2,7 @@
 
 use taut_aeron::{
     Action as Answer, ImageEnd, Message as Fragment, Subscription, SubscriptionEvent, Target,
+    Tether,
 };
 use taut_io::{Completion, Io, Kernel};
 use taut_sys::{Address, DatagramBatch};
@@ -31,6 +32,10 @@ const FRAME_BYTES: usize = 2048;
 const LAST_COPIES: usize = 3;
 /// While there is a backlog, the socket is looked at every so many polls.
 const BACKLOG_RATIO: u32 = 8;
+/// Without a tether: how long messages are handed over until the sockets are read again, and how
+/// many looks empty them.
+const HANDING_SPAN: Nanos = Nanos::from_micros(100);
+const LOOKS_MAX: usize = 16;
 
 /// A subscription and its sockets.
 #[derive(Debug)]
@@ -46,6 +51,8 @@ pub(crate) struct AeronSubscription {
     frame: Box<[u8]>,
     polls: u32,
     received_bytes: u64,
+    /// `tether=false`.
+    is_loose: bool,
     is_closed: bool,
     local: Option<Address>,
 }
@@ -69,6 +76,7 @@ impl AeronSubscription {
             has_many_sources: lines.len() > 1,
             ..config
         };
+        let is_loose = config.tether != Tether::Held;
         let core = Subscription::new(config).map_err(|error| {
             lines.iter().for_each(|line| close_source(io, line.socket));
             ChannelError::Aeron(error)
@@ -84,6 +92,7 @@ impl AeronSubscription {
             frame: vec![0; FRAME_BYTES].into_boxed_slice(),
             polls: 0,
             received_bytes: 0,
+            is_loose,
             is_closed: false,
         })
     }
@@ -99,6 +108,7 @@ impl AeronSubscription {
             let fragments = self.core.poll_controlled(limit - count, |fragment: &Fragment<'_>| {
                 let message = Message {
                     payload: fragment.bytes,
+                    part_ends: &[],
                     topic: &[],
                     session: session(fragment.session_id),
                     position: fragment.position.cast_unsigned(),
@@ -122,16 +132,18 @@ impl AeronSubscription {
         count
     }
 
+    /// Takes what a look at each socket finds. Returns how many receive buffers were filled.
     #[inline]
-    fn receive<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
+    fn receive<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) -> usize {
         let Self { core, lines, routes, datagrams, batch, .. } = self;
+        let mut count = 0;
         if let [line] = &lines[..] {
-            datagrams.receive(io, line.socket, batch, |from, datagram| {
+            count += datagrams.receive(io, line.socket, batch, |from, datagram| {
                 core.handle_bytes(now, from, datagram);
             });
         } else {
             for (place, line) in lines.iter().enumerate() {
-                datagrams.receive(io, line.socket, batch, |from, datagram| {
+                count += datagrams.receive(io, line.socket, batch, |from, datagram| {
                     if core.handle_bytes(now, from, datagram) {
                         routes.note(from, place);
                     }
@@ -139,6 +151,54 @@ impl AeronSubscription {
             }
         }
         core.handle_timeout(now);
+        count
+    }
+
+    /// Says that it leaves, if it has not: its publications would wait for it.
+    pub(crate) fn leave<K: Kernel>(&mut self, io: &mut Io<K>) {
+        let now = io.kernel().now();
+        self.close(io, now);
+    }
+
+    /// Without a tether: empties the sockets and says how far the stream has come, so that it goes
+    /// on while the caller reads.
+    fn drain<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
+        for _ in 0..LOOKS_MAX {
+            if self.receive(io, now) == 0 {
+                break;
+            }
+        }
+        self.send_frames(io, now);
+    }
+
+    /// As a poll with a tether, but the sockets are read before messages are handed over, and again
+    /// whenever the handler has taken a while.
+    fn poll_loose<K, H>(
+        &mut self,
+        io: &mut Io<K>,
+        now: Nanos,
+        limit: usize,
+        handler: &mut H,
+    ) -> usize
+    where
+        K: Kernel,
+        H: FnMut(Message<'_>) -> Action,
+    {
+        let begun = io.kernel().now();
+        let mut count = 0;
+        loop {
+            let looked = io.kernel().now();
+            self.drain(io, now + (looked - begun));
+            let mut goes_on = false;
+            count += self.deliver(limit - count, &mut |message: Message<'_>| {
+                let action = handler(message);
+                goes_on = action == Action::Continue && io.kernel().now() - looked >= HANDING_SPAN;
+                if goes_on { Action::Break } else { action }
+            });
+            if !goes_on || count >= limit {
+                return count;
+            }
+        }
     }
 
     /// Sends what is to be said. NAKs are of one length: those of one round leave with one call.
@@ -186,6 +246,9 @@ impl SubscriptionDriver for AeronSubscription {
     {
         if self.is_closed {
             return 0;
+        }
+        if self.is_loose {
+            return self.poll_loose(io, now, limit, handler);
         }
         self.polls = self.polls.wrapping_add(1);
         let mut count = self.deliver(limit, handler);
@@ -259,7 +322,7 @@ impl SubscriptionDriver for AeronSubscription {
             dropped: core.overruns + core.incomplete,
             duplicated: core.duplicates,
             malformed: core.invalid,
-            refused: self.datagrams.failed,
+            refused: self.datagrams.failed + core.images_refused + core.unanswered,
             transfers: self.datagrams.transfers,
             injected_losses: self.datagrams.injected,
             ..Counters::default()
@@ -276,6 +339,7 @@ impl SubscriptionDriver for AeronSubscription {
     }
 
     fn release<K: Kernel>(&mut self, io: &mut Io<K>) {
+        self.leave(io);
         self.lines.iter().for_each(|line| close_source(io, line.socket));
     }
 

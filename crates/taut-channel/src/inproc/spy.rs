@@ -126,7 +126,8 @@ impl SubscriptionDriver for SpySubscription {
             let payload = self.buffer.get(HEADER_BYTES..bytes).unwrap_or(&[]);
             let bytes = payload.len() as u64;
             let session = self.session;
-            let action = handler(Message { payload, topic: &[], session, position });
+            let action =
+                handler(Message { payload, part_ends: &[], topic: &[], session, position });
             if action == Action::Abort {
                 break;
             }

@@ -28,6 +28,8 @@ pub(crate) struct InprocSubscription {
     events: Events,
     counters: Counters,
     writer: Option<u64>,
+    /// Where the next image begins.
+    begins_at: u64,
 }
 
 impl InprocSubscription {
@@ -43,6 +45,7 @@ impl InprocSubscription {
 
     fn over(reader: LogReader<'static>, memory: &'static Memory, slot: u32) -> Self {
         let bytes_max = message_bytes_max(memory.layout.capacity_bytes);
+        let begins_at = reader.position();
         Self {
             reader: Some(reader),
             memory,
@@ -52,6 +55,7 @@ impl InprocSubscription {
             events: Events::at_most(EVENTS_MAX),
             counters: Counters::default(),
             writer: None,
+            begins_at,
         }
     }
 
@@ -60,7 +64,7 @@ impl InprocSubscription {
         let Some(reader) = &self.reader else { return };
         let (session, position) = (reader.writer_epoch(), reader.position());
         match (self.memory.has_writer(), self.writer) {
-            (true, None) => self.begin(session, position),
+            (true, None) => self.begin(session, self.begins_at),
             (false, Some(_)) => self.end(position, EndReason::Closed),
             _ => {}
         }
@@ -73,6 +77,7 @@ impl InprocSubscription {
 
     fn end(&mut self, position: u64, reason: EndReason) {
         if let Some(session) = self.writer.take() {
+            self.begins_at = position;
             self.events.tell(Event::ImageUnavailable { session, position, reason });
         }
     }

@@ -17,6 +17,8 @@ use crate::unconsumed::Unconsumed;
 use crate::uri::IpcUri;
 
 const EVENTS_MAX: usize = 64;
+/// What is no message and may come within one poll: another writer, a loss.
+const OTHERS_MAX: u32 = 16;
 
 /// Reads the log of a shared-memory channel, as a reader that the writer waits for.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ pub(crate) struct IpcSubscription {
     /// The epoch of the writer that lives, or lived at the last look.
     writer: Option<u64>,
     look_at: Nanos,
+    /// Where the next image begins.
+    begins_at: u64,
 }
 
 impl IpcSubscription {
@@ -36,8 +40,10 @@ impl IpcSubscription {
         refuse_loss(opening)?;
         let channel = place::enter(uri)?;
         let bytes_max = message_bytes_max(place::capacity(&channel).unwrap_or(0).max(4096));
-        let log = OwnedLogSubscription::open(channel, STREAM, 0, Start::Latest, Join::Registered)?;
+        let mut log =
+            OwnedLogSubscription::open(channel, STREAM, 0, Start::Latest, Join::Registered)?;
         Ok(Self {
+            begins_at: log.with(|log| log.position()),
             log: Some(log),
             buffer: vec![0; bytes_max].into_boxed_slice(),
             unconsumed: Unconsumed::default(),
@@ -56,7 +62,9 @@ impl IpcSubscription {
         let state = log.channel().writer(STREAM).unwrap_or(Writer::None);
         let (epoch, position) = log.with(|log| (log.writer_epoch(), log.position()));
         match (state, self.writer) {
-            (Writer::Alive { .. } | Writer::Stalled { .. }, None) => self.begin(epoch, position),
+            (Writer::Alive { .. } | Writer::Stalled { .. }, None) => {
+                self.begin(epoch, self.begins_at);
+            }
             (Writer::None, Some(_)) => self.end(position, EndReason::Closed),
             (Writer::Gone { .. }, Some(_)) => self.end(position, EndReason::Lost),
             _ => {}
@@ -70,6 +78,7 @@ impl IpcSubscription {
 
     fn end(&mut self, position: u64, reason: EndReason) {
         if let Some(session) = self.writer.take() {
+            self.begins_at = position;
             self.events.tell(Event::ImageUnavailable { session, position, reason });
         }
     }
@@ -85,7 +94,7 @@ impl IpcSubscription {
 
     #[cold]
     fn lapped(&mut self, lost: u64, position: u64) {
-        self.counters.lost += lost;
+        self.counters.lost = self.counters.lost.saturating_add(lost);
         let session = self.writer.unwrap_or(0);
         let position = position.saturating_sub(lost);
         self.events.tell(Event::Gap { session, position, length: lost });
@@ -106,8 +115,9 @@ impl SubscriptionDriver for IpcSubscription {
         K: Kernel,
         H: FnMut(Message<'_>) -> Action,
     {
-        let mut count = 0;
-        while count < limit {
+        // What is no message counts too, so that nothing in the memory can hold the caller.
+        let (mut count, mut others) = (0, 0);
+        while count < limit && others < OTHERS_MAX {
             if !self.unconsumed.is_some() {
                 let Some(log) = &mut self.log else { return count };
                 let (polled, epoch, position) = log.with(|log| {
@@ -118,10 +128,12 @@ impl SubscriptionDriver for IpcSubscription {
                     Polled::Message(bytes) => self.unconsumed.set(bytes, epoch, position),
                     Polled::NewWriter(epoch) => {
                         self.replaced(epoch, position);
+                        others += 1;
                         continue;
                     }
                     Polled::Lapped(lost) => {
                         self.lapped(lost, position);
+                        others += 1;
                         continue;
                     }
                     Polled::Empty => {

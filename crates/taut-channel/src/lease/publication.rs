@@ -23,6 +23,8 @@ use crate::uri::LeaseUri;
 const LEASE: Nanos = Nanos::from_secs(60);
 /// Subscribers at most: a message costs a system call for each.
 const SUBSCRIBERS_MAX: usize = 256;
+/// Subscribers of one host at most, so that it leaves room for others.
+const SUBSCRIBERS_PER_HOST_MAX: usize = 64;
 /// Questions of one look; each is 48 or 64 bytes long.
 const QUESTIONS: usize = 32;
 const QUESTION_BYTES: usize = 128;
@@ -86,6 +88,7 @@ impl LeasePublication {
             lease: uri.lease.unwrap_or(LEASE),
             mtu_bytes,
             subscribers_max: SUBSCRIBERS_MAX,
+            subscribers_per_host_max: SUBSCRIBERS_PER_HOST_MAX,
             session: u64::from_le_bytes(random.bytes()?).max(1),
             secret: Key::new(random.bytes()?),
             key,

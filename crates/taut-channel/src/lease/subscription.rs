@@ -226,7 +226,8 @@ impl SubscriptionDriver for LeaseSubscription {
                 },
             };
             let payload = self.datagram.get(start..end).unwrap_or(&[]);
-            let action = handler(Message { payload, topic: &[], session, position });
+            let action =
+                handler(Message { payload, part_ends: &[], topic: &[], session, position });
             if action == Action::Abort {
                 self.aborted = Some((start, end, session, position));
                 break;

@@ -40,20 +40,7 @@ const PARAMETERS: &[&str] = &[
     "eos",
     "ssc",
     "rejoin",
-    "validate", //
-    "alias",
-    "tags",
-    "sparse",
-    "group",
-    "max-resend",
-    "response-correlation-id",
-    "response-endpoint",
-    "media-rcv-ts-offset",
-    "channel-rcv-ts-offset",
-    "channel-snd-ts-offset",
-    "pub-wnd",
-    "untethered-linger-timeout",
-    "stream-session-limit",
+    "validate",
 ];
 const UNSUPPORTED: &[(&str, &str)] = &[
     ("alias", "leave it out"),
@@ -163,8 +150,11 @@ pub enum Congestion {
 /// | `eos` | `true` | whether the end of the stream is sent |
 /// | `ssc` | `false` | spies alone connect and move the publication |
 ///
-/// A caller without a tether must still do its duty: what is not polled cannot be received. A poll
-/// with a limit of 0 is the duty alone.
+/// A caller without a tether must still do its duty: what is not polled cannot be received. Each
+/// poll reads the sockets before it hands messages over, whatever its limit, and again when the
+/// handler has taken 100 microseconds; so a slow handler loses messages and holds nobody back. One
+/// call of the handler that takes longer than the sender needs for `rcv-wnd` holds the sender for
+/// as long as it takes: nobody reads the socket meanwhile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AeronUri {
     /// Where the subscriber listens, or the group.
@@ -238,12 +228,13 @@ impl AeronUri {
             let wanted = "aeron:udp?endpoint=HOST:PORT|stream-id=N or aeron:ipc?stream-id=N";
             return Err(UriError::Name { found: format!("aeron:{medium}"), wanted });
         }
-        let given = Parameters::split(query, &['|'], PARAMETERS, &[])?;
-        for (name, remedy) in UNSUPPORTED {
-            if given.has(name) {
-                return Err(UriError::Unsupported { name, remedy });
-            }
+        // What is refused is none of those that are known.
+        let mut names = query.split('|').map(|pair| pair.split('=').next().unwrap_or_default());
+        let refused = names.find_map(|given| UNSUPPORTED.iter().find(|(name, _)| *name == given));
+        if let Some((name, remedy)) = refused {
+            return Err(UriError::Unsupported { name, remedy });
         }
+        let given = Parameters::split(query, &['|'], PARAMETERS, &[])?;
         let uri = read_addresses(&given)?;
         let uri = read_terms(&given, uri)?;
         read_behaviour(&given, uri)

@@ -115,6 +115,9 @@ fn what_only_aeron_has_is_refused_and_never_ignored() {
     ] {
         let error = refuse(&format!("aeron:udp?endpoint=h:1|stream-id=1|{name}"));
         assert!(error.contains("not supported"), "{error}");
+        let unknown = refuse("aeron:udp?endpoint=h:1|stream-id=1|colour=red");
+        let name = name.split('=').next().expect("a name");
+        assert!(unknown.contains("known are endpoint, ") && !unknown.contains(name), "{unknown}");
     }
 }
 

@@ -16,6 +16,7 @@ use crate::counters::{Counters, DEPARTED_MAX, SubscriberCounters};
 use crate::driver::{Opening, PublicationDriver, close_source, joined};
 use crate::error::ChannelError;
 use crate::event::{EndReason, Event, Events};
+use crate::message::parts;
 use crate::offer::{MessageLimit, OfferError};
 use crate::random::Random;
 use crate::uri::ZmtpUri;
@@ -267,8 +268,12 @@ impl ZmtpPublication {
                 None if consumed == 0 => return,
                 Some(PublisherEvent::Subscribed(_)) => peer.subscriptions += 1,
                 Some(PublisherEvent::Cancelled(_)) => peer.subscriptions -= 1,
-                // A puller wants everything.
-                Some(PublisherEvent::Established(_)) if !self.publishes => peer.subscriptions = 1,
+                Some(PublisherEvent::Established(_)) => {
+                    // A stale handle is told with the next read.
+                    let _ = io.prove(peer.wire.stream);
+                    // A puller wants everything.
+                    peer.subscriptions += usize::from(!self.publishes);
+                }
                 Some(PublisherEvent::Closed(reason)) => closed = Some(reason),
                 _ => {}
             }
@@ -358,6 +363,21 @@ impl ZmtpPublication {
         if self.is_closing { OfferError::Closed } else { OfferError::NotConnected }
     }
 
+    /// A message of so many bytes was taken; the position behind it.
+    #[inline]
+    fn offered<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos, bytes: usize) -> u64 {
+        self.counters.sent += 1;
+        self.counters.sent_bytes += bytes as u64;
+        self.position += bytes as u64;
+        self.fresh += 1;
+        self.fresh_bytes += bytes;
+        // A queue that nears its mark is emptied before the policy sees it full.
+        if self.fresh_bytes >= BATCH_BYTES || self.fresh * 8 >= self.hwm * 7 {
+            self.flush(io, now);
+        }
+        self.position
+    }
+
     #[cold]
     fn refused(&mut self, refusal: Refusal, bytes: usize, frames: usize) -> OfferError {
         match refusal {
@@ -407,16 +427,25 @@ impl PublicationDriver for ZmtpPublication {
         if let Err(refusal) = offered {
             return Err(self.refused(refusal, bytes, 1 + usize::from(!topic.is_empty())));
         }
-        self.counters.sent += 1;
-        self.counters.sent_bytes += bytes as u64;
-        self.position += bytes as u64;
-        self.fresh += 1;
-        self.fresh_bytes += bytes;
-        // A queue that nears its mark is emptied before the policy sees it full.
-        if self.fresh_bytes >= BATCH_BYTES || self.fresh * 8 >= self.hwm * 7 {
-            self.flush(io, now);
+        Ok(self.offered(io, now, bytes))
+    }
+
+    fn offer_multipart<K: Kernel>(
+        &mut self,
+        io: &mut Io<K>,
+        now: Nanos,
+        topic: &[u8],
+        payload: &[u8],
+        part_ends: &[usize],
+    ) -> Result<u64, OfferError> {
+        self.check()?;
+        let topic_part = (!topic.is_empty()).then_some(topic);
+        let frames: Vec<&[u8]> = topic_part.into_iter().chain(parts(payload, part_ends)).collect();
+        let bytes = topic.len() + payload.len();
+        if let Err(refusal) = self.core.offer(&frames) {
+            return Err(self.refused(refusal, bytes, frames.len()));
         }
-        Ok(self.position)
+        Ok(self.offered(io, now, bytes))
     }
 
     fn room<K: Kernel>(
@@ -464,7 +493,9 @@ impl PublicationDriver for ZmtpPublication {
     }
 
     fn counters(&self) -> Counters {
-        Counters { dropped: self.core.counters().dropped, ..self.counters }
+        let refused = self.transport.as_ref().map_or(0, Transport::refused);
+        let refused = self.counters.refused + refused;
+        Counters { dropped: self.core.counters().dropped, refused, ..self.counters }
     }
 
     fn subscribers(&self) -> Vec<SubscriberCounters> {
@@ -492,6 +523,17 @@ impl PublicationDriver for ZmtpPublication {
                 self.is_urgent = true;
             }
             if readable && !self.unread.contains(&index) {
+                self.unread.push(index);
+            }
+            return true;
+        }
+        if let Completion::Closed { source, .. } = *completion
+            && let Some(index) = self.streams.index(source)
+            && let Some(Some(peer)) = self.peers.get(index)
+            && peer.wire.stream == source
+        {
+            // The next read says that it is gone.
+            if !self.unread.contains(&index) {
                 self.unread.push(index);
             }
             return true;

@@ -7,7 +7,7 @@ use taut_zmtp::{CloseReason, LinkId, Seed, Subscriber, SubscriberEvent};
 
 use super::settings;
 use super::streams::Streams;
-use super::transport::Transport;
+use super::transport::{STREAMS_MAX, Transport};
 use super::wire::{Read, Wire};
 use crate::counters::Counters;
 use crate::driver::{Opening, SubscriptionDriver, close_source};
@@ -21,7 +21,13 @@ use crate::uri::{Pattern, ZmtpUri};
 const LOOK_EVERY: Nanos = Nanos::from_micros(100);
 /// What one read takes.
 const BUFFER_BYTES: usize = 128 << 10;
-const LINKS_MAX: usize = 1024;
+/// So much of a link's buffers is kept from one large message to the next.
+const KEPT_BYTES: usize = 1 << 20;
+/// What the buffers of all links may take: beyond it the one with the largest is closed, whose
+/// message is unfinished.
+const MEMORY_BYTES_MAX: usize = 256 << 20;
+/// How often what is beyond is given back.
+const GIVE_BACK_EVERY: Nanos = Nanos::from_millis(100);
 /// Up to so many links are simply read; of more, those that the loop told of.
 const READ_ALL_MAX: usize = 2;
 const EVENTS_MAX: usize = 1024;
@@ -33,6 +39,8 @@ pub(crate) struct ZmtpSubscription {
     transport: Option<Transport>,
     links: Vec<Option<Link>>,
     streams: Streams,
+    /// Of the buffers of all links.
+    memory_bytes: usize,
     /// Whose turn it is to be read first.
     turn: usize,
     aborted: Option<Aborted>,
@@ -40,6 +48,7 @@ pub(crate) struct ZmtpSubscription {
     counters: Counters,
     sessions: u64,
     look_at: Nanos,
+    give_back_at: Nanos,
     /// When a loop of its own takes a turn.
     turn_at: Nanos,
     random: Random,
@@ -50,6 +59,8 @@ struct Link {
     id: LinkId,
     wire: Wire,
     assembly: Assembly,
+    /// Of its buffers, when they were last looked at.
+    memory_bytes: usize,
     session: u64,
     position: u64,
     is_established: bool,
@@ -61,13 +72,19 @@ struct Assembly {
     parts: usize,
     topic: Vec<u8>,
     rest: Vec<u8>,
+    /// Where parts of the rest end, but for the last.
+    ends: Vec<usize>,
 }
+
+/// Topic, payload, and where parts of the payload end.
+type Whole<'a> = (&'a [u8], &'a [u8], &'a [usize]);
 
 /// A message that the handler did not take.
 #[derive(Debug)]
 struct Aborted {
     topic: Vec<u8>,
     payload: Vec<u8>,
+    part_ends: Vec<usize>,
     session: u64,
     position: u64,
 }
@@ -90,7 +107,7 @@ impl ZmtpSubscription {
         let end = settings::subscriber_end(uri);
         let wrong =
             |_| ChannelError::Unsupported { what: "subscribe", remedy: "use a shorter prefix" };
-        let mut core = Subscriber::new(config, LINKS_MAX).map_err(wrong)?;
+        let mut core = Subscriber::new(config, STREAMS_MAX).map_err(wrong)?;
         if uri.pattern == Pattern::PubSub {
             for prefix in &uri.subscribe {
                 core.subscribe(prefix).map_err(wrong)?;
@@ -105,12 +122,14 @@ impl ZmtpSubscription {
             transport: Some(transport),
             links: Vec::new(),
             streams: Streams::default(),
+            memory_bytes: 0,
             turn: 0,
             aborted: None,
             events: Events::at_most(EVENTS_MAX),
             counters: Counters::default(),
             sessions: 0,
             look_at: opening.now,
+            give_back_at: opening.now,
             turn_at: opening.now,
             random: Random::new(opening),
         })
@@ -131,8 +150,55 @@ impl ZmtpSubscription {
         while let Some((id, reason)) = self.core.handle_timeout(now) {
             self.over(io, now, id.index(), reason);
         }
+        if now >= self.give_back_at {
+            self.give_back(now);
+        }
         for index in 0..self.links.len() {
             self.send(io, now, index);
+        }
+    }
+
+    /// Large messages leave large buffers.
+    #[cold]
+    fn give_back(&mut self, now: Nanos) {
+        self.give_back_at = now + GIVE_BACK_EVERY;
+        self.give_back_beyond(KEPT_BYTES, KEPT_BYTES);
+    }
+
+    fn give_back_beyond(&mut self, wire_bytes: usize, assembly_bytes: usize) {
+        self.memory_bytes = 0;
+        for link in self.links.iter_mut().flatten() {
+            link.wire.give_back(wire_bytes);
+            link.assembly.give_back(assembly_bytes);
+            link.memory_bytes = link.wire.memory_bytes() + link.assembly.memory_bytes();
+            self.memory_bytes += link.memory_bytes;
+        }
+    }
+
+    /// Looks at the buffers of a link that was read.
+    #[inline]
+    fn count_memory<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos, index: usize) {
+        let Some(Some(link)) = self.links.get_mut(index) else { return };
+        let memory_bytes = link.wire.memory_bytes() + link.assembly.memory_bytes();
+        if memory_bytes != link.memory_bytes {
+            self.memory_bytes += memory_bytes;
+            self.memory_bytes -= core::mem::replace(&mut link.memory_bytes, memory_bytes);
+            if self.memory_bytes > MEMORY_BYTES_MAX {
+                self.make_room(io, now);
+            }
+        }
+    }
+
+    /// Takes back what no message needs, then closes the links with the largest messages.
+    #[cold]
+    fn make_room<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
+        self.give_back_beyond(BUFFER_BYTES, 0);
+        while self.memory_bytes > MEMORY_BYTES_MAX {
+            let links = self.links.iter().flatten();
+            let Some(largest) = links.max_by_key(|link| link.memory_bytes) else { return };
+            let index = largest.id.index();
+            self.counters.refused += 1;
+            self.end(io, now, index, EndReason::Lost);
         }
     }
 
@@ -161,6 +227,7 @@ impl ZmtpSubscription {
             id,
             wire,
             assembly: Assembly::default(),
+            memory_bytes: 0,
             session: self.sessions,
             position: 0,
             is_established: false,
@@ -202,7 +269,7 @@ impl ZmtpSubscription {
         let Some(link) = links.get_mut(index).and_then(Option::as_mut) else {
             return Drained::Empty;
         };
-        let Link { id, wire, assembly, session, position, is_established } = link;
+        let Link { id, wire, assembly, session, position, is_established, .. } = link;
         wire.was_short = false;
         loop {
             if *left == 0 {
@@ -215,12 +282,14 @@ impl ZmtpSubscription {
                 Some(SubscriberEvent::Message { part, more }) => {
                     *position += part.len() as u64;
                     let (session, position) = (*session, *position);
-                    if let Some((topic, payload)) = assembly.take(part, more) {
-                        action = handler(Message { topic, payload, session, position });
+                    if let Some((topic, payload, part_ends)) = assembly.take(part, more) {
+                        let message = Message { topic, payload, part_ends, session, position };
+                        action = handler(message);
                         if action == Action::Abort {
                             *aborted = Some(Aborted {
                                 topic: topic.to_vec(),
                                 payload: payload.to_vec(),
+                                part_ends: part_ends.to_vec(),
                                 session,
                                 position,
                             });
@@ -241,6 +310,7 @@ impl ZmtpSubscription {
                 },
                 Some(SubscriberEvent::Established(_)) => {
                     *is_established = true;
+                    let _ = io.prove(wire.stream);
                     wire.reserve(BUFFER_BYTES);
                     wire.defer_acknowledgements(io);
                     let (session, position, peer) = (*session, *position, wire.peer);
@@ -275,6 +345,7 @@ impl ZmtpSubscription {
     fn end<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos, index: usize, reason: EndReason) {
         let Some(link) = self.links.get_mut(index).and_then(Option::take) else { return };
         self.core.remove(link.id);
+        self.memory_bytes -= link.memory_bytes;
         close_source(io, link.wire.stream);
         if link.is_established {
             let (session, position) = (link.session, link.position);
@@ -292,9 +363,9 @@ impl ZmtpSubscription {
         H: FnMut(Message<'_>) -> Action,
     {
         let aborted = self.aborted.as_ref()?;
-        let Aborted { topic, payload, session, position } = aborted;
+        let Aborted { topic, payload, part_ends, session, position } = aborted;
         let (session, position) = (*session, *position);
-        let action = handler(Message { topic, payload, session, position });
+        let action = handler(Message { topic, payload, part_ends, session, position });
         if action != Action::Abort {
             self.counters.received += 1;
             self.counters.received_bytes += (topic.len() + payload.len()) as u64;
@@ -310,25 +381,43 @@ impl ZmtpSubscription {
 }
 
 impl Assembly {
-    /// Adds a part: the whole message, as topic and payload, when it is the last one.
     #[inline]
-    fn take<'a>(&'a mut self, part: &'a [u8], more: bool) -> Option<(&'a [u8], &'a [u8])> {
+    fn memory_bytes(&self) -> usize {
+        self.topic.capacity() + self.rest.capacity()
+    }
+
+    /// Between two messages: gives memory beyond so much back.
+    fn give_back(&mut self, kept_bytes: usize) {
+        if self.parts == 0 && self.topic.capacity().max(self.rest.capacity()) > kept_bytes {
+            *self = Self::default();
+        }
+    }
+
+    /// Adds a part: the whole message, as topic, payload and where its parts end, when it is the
+    /// last one. An empty first part is no topic but a part, or it would be lost: so a message to a
+    /// REP socket begins.
+    #[inline]
+    fn take<'a>(&'a mut self, part: &'a [u8], more: bool) -> Option<Whole<'a>> {
         match (self.parts, more) {
-            (0, false) => return Some((&[], part)),
+            (0, false) => return Some((&[], part, &[])),
             (0, true) => {
                 self.topic.clear();
                 self.topic.extend_from_slice(part);
                 self.rest.clear();
+                self.ends.clear();
             }
-            (1, false) => {
+            (1, false) if !self.topic.is_empty() => {
                 self.parts = 0;
-                return Some((&self.topic, part));
+                return Some((&self.topic, part, &[]));
             }
-            _ => {
+            (before, _) => {
+                if before > 1 || self.topic.is_empty() {
+                    self.ends.push(self.rest.len());
+                }
                 self.rest.extend_from_slice(part);
                 if !more {
                     self.parts = 0;
-                    return Some((&self.topic, &self.rest));
+                    return Some((&self.topic, &self.rest, &self.ends));
                 }
             }
         }
@@ -374,10 +463,12 @@ impl SubscriptionDriver for ZmtpSubscription {
                     self.links[index].iter_mut().for_each(|link| link.wire.is_readable = true);
                     self.turn = index;
                     self.send(io, now, index);
+                    self.count_memory(io, now, index);
                     break;
                 }
             }
             self.send(io, now, index);
+            self.count_memory(io, now, index);
         }
         if left == limit {
             self.turn = self.turn.wrapping_add(1) % count.max(1);
@@ -407,7 +498,8 @@ impl SubscriptionDriver for ZmtpSubscription {
     }
 
     fn counters(&self) -> Counters {
-        self.counters
+        let refused = self.transport.as_ref().map_or(0, Transport::refused);
+        Counters { refused: self.counters.refused + refused, ..self.counters }
     }
 
     fn next_timeout(&self) -> Option<Nanos> {
@@ -425,6 +517,16 @@ impl SubscriptionDriver for ZmtpSubscription {
             }
             link.wire.is_readable |= readable;
             link.wire.is_blocked &= !writable;
+            return true;
+        }
+        if let Completion::Closed { source, .. } = *completion
+            && let Some(index) = self.streams.index(source)
+            && let Some(Some(link)) = self.links.get_mut(index)
+            && link.wire.stream == source
+        {
+            // The next read says that it is gone.
+            link.wire.is_readable = true;
+            self.look_at = Nanos::ZERO;
             return true;
         }
         let transport = self.transport.as_mut();

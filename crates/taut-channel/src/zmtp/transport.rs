@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use taut_io::{Completion, Handle, Io, IoError, Kernel, Operation};
+use taut_io::{Admission, Completion, Handle, Io, IoError, Kernel, Operation};
 use taut_sys::{Address, Socket, StreamOptions, SysError, unlink};
 use taut_types::Nanos;
 use taut_zmtp::Backoff;
@@ -13,6 +13,11 @@ use crate::driver::{Opening, close_source};
 use crate::error::ChannelError;
 use crate::random::Random;
 use crate::uri::{ZmtpAddress, ZmtpEnd, ZmtpUri};
+
+/// Streams of one listener.
+pub(super) const STREAMS_MAX: usize = 1024;
+/// From a stream's first byte to the end of its handshake.
+const HANDSHAKE_TIMEOUT: Nanos = Nanos::from_secs(5);
 
 /// One end of the transport.
 #[derive(Debug)]
@@ -35,6 +40,8 @@ enum Role {
         at: Option<Address>,
         /// No connection could be taken, such as for want of a descriptor.
         has_failed: bool,
+        /// Streams that were not let in, or did not stay to the end of their handshake.
+        refused: u64,
     },
     Connecting {
         to: Address,
@@ -77,15 +84,16 @@ impl Transport {
             let role = Role::Connecting { to: address, attempt, backoff: Backoff::DEFAULT };
             return Ok(Self { role, options, arrived, path: None, random, due: opening.now });
         }
-        let listener = match (io.listen(&address, &options), &path) {
+        let admission = Admission::new(STREAMS_MAX, HANDSHAKE_TIMEOUT);
+        let listener = match (io.listen(&address, &options, &admission), &path) {
             (Err(IoError::System(_)), Some(path)) if is_stale(&address) => {
                 unlink(path)?;
-                io.listen(&address, &options)?
+                io.listen(&address, &options, &admission)?
             }
             (listener, _) => listener?,
         };
         let at = io.local_address(listener).ok();
-        let role = Role::Listening { listener, at, has_failed: false };
+        let role = Role::Listening { listener, at, has_failed: false, refused: 0 };
         Ok(Self { role, options, arrived, path, random, due: opening.now })
     }
 
@@ -113,6 +121,12 @@ impl Transport {
             ) if source == listener => {
                 *has_failed = true;
                 true
+            }
+            // A stranger that gave way, or was late: perhaps before the protocol began on it.
+            (Role::Listening { .. }, Completion::Closed { source, .. }) => {
+                let before = self.arrived.len();
+                self.arrived.retain(|stream| stream != source);
+                self.arrived.len() < before
             }
             (Role::Connecting { attempt, .. }, completion) => match (&attempt, completion) {
                 (Attempt::Underway(underway), Completion::Connected { stream })
@@ -149,7 +163,10 @@ impl Transport {
     /// Connects when it is time, and listens on after a failure.
     pub(super) fn work<K: Kernel>(&mut self, io: &mut Io<K>, now: Nanos) {
         match &mut self.role {
-            Role::Listening { listener, has_failed, .. } => {
+            Role::Listening { listener, has_failed, refused, .. } => {
+                if let Ok(counters) = io.admission_counters(*listener) {
+                    *refused = counters.refused + counters.evicted + counters.late;
+                }
                 if std::mem::take(has_failed) {
                     // No edge comes again for who waits already.
                     let _ = io.accept_again(*listener);
@@ -184,6 +201,14 @@ impl Transport {
             let until = next(now, backoff, &mut self.random);
             *attempt = Attempt::Waiting(until);
             self.due = until;
+        }
+    }
+
+    /// Strangers that were not let in, or did not stay.
+    pub(super) const fn refused(&self) -> u64 {
+        match &self.role {
+            Role::Listening { refused, .. } => *refused,
+            Role::Connecting { .. } => 0,
         }
     }
 

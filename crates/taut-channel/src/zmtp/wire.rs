@@ -100,6 +100,20 @@ impl Wire {
         }
     }
 
+    /// The memory that it has for what is read.
+    #[inline]
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Where nothing waits: gives memory beyond so much back.
+    pub(super) fn give_back(&mut self, kept_bytes: usize) {
+        if self.start == self.end && self.buffer.len() > kept_bytes {
+            self.buffer = vec![0; kept_bytes];
+            (self.start, self.end) = (0, 0);
+        }
+    }
+
     /// Reads behind what is there, which is a part of a frame at most and moves to the front. A
     /// frame that is longer than the buffer makes it grow, up to a limit. Cost: one system call.
     pub(super) fn receive<K: Kernel>(&mut self, io: &mut Io<K>, buffer_bytes_max: usize) -> Read {

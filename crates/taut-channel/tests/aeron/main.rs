@@ -1,5 +1,6 @@
 //! Reliable UDP over real sockets.
 
+mod closing;
 mod ends;
 mod parameters;
 mod raw;

@@ -45,6 +45,39 @@ fn with_tether_false_a_caller_that_reads_nothing_does_not_hold_the_stream_back()
     assert!(end - lost < 256 * 1024, "back at the live position: {lost} of {end}");
 }
 
+#[test]
+fn with_tether_false_a_slow_handler_does_not_hold_the_stream_back() {
+    let (mut publication, mut subscription) =
+        unicast_with("", "|tether=false|rcv-wnd=64k", 0.0, 0.0);
+    let begun = monotonic();
+    while !publication.is_connected() {
+        publication.work(monotonic());
+        subscription.poll(monotonic(), 9, |_| {});
+        assert!(monotonic() - begun < PATIENCE);
+    }
+    // Each call of the handler takes as long as a hundred messages do.
+    let (mut calls, mut end) = (0, 0);
+    let send = |publication: &mut Publication, end: &mut u64| {
+        if let Ok(position) = publication.offer(monotonic(), &[7; 1000]) {
+            *end = position;
+        }
+        publication.work(monotonic());
+    };
+    while end < 4_000_000 {
+        send(&mut publication, &mut end);
+        subscription.poll(monotonic(), 64, |_| {
+            calls += 1;
+            let until = monotonic() + Nanos::from_micros(300);
+            (0..100).for_each(|_| send(&mut publication, &mut end));
+            while monotonic() < until {}
+        });
+        assert!(monotonic() - begun < PATIENCE, "it comes {end} bytes far");
+    }
+    // One message a call is what a stream would be held to that waits for the handler.
+    assert!(calls < 2000, "{calls} calls");
+    assert!(subscription.counters().lost > 0, "the handler is passed");
+}
+
 /// A publication to two subscriptions at its control address, of which one is evicted when it
 /// holds the other back.
 fn group() -> (Publication, [Subscription; 2]) {

@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use clap::Args;
 use serde_json::{Value, json};
+use taut_report::Watch;
 use taut_report::page::Table;
 use taut_sys::available_cpus;
 use taut_types::Nanos;
@@ -67,17 +68,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .collect();
     let fifo = arguments.fifo;
     cells.extend(fifo.map(|_| Cell { wait: "spin", is_pinned: true, fifo }));
+    let watch = Watch::start();
     let mut progress = Progress::start();
     let mut rows = Vec::new();
     for cell in cells {
         rows.push(measure(arguments, &uri, cell, &cpus)?);
         progress.tell(&format!("{} of {} runs", rows.len(), 10 + usize::from(fifo.is_some())));
     }
+    let conditions = watch.finish();
     let text = if arguments.json {
-        json!({ "channel": uri, "rate": arguments.rate, "size": arguments.size, "runs": rows })
-            .to_string()
+        json!({
+            "channel": uri, "rate": arguments.rate, "size": arguments.size, "runs": rows,
+            "conditions": conditions,
+        })
+        .to_string()
     } else {
-        table(&rows)
+        format!("{}\nconditions: {conditions}", table(&rows))
     };
     terminal::print(text)
 }

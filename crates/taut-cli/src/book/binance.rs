@@ -21,6 +21,9 @@ use crate::exit::Failure;
 /// The stream lost a frame, so that the book is another market's.
 const GAP: &str = "gap_in_the_depth_stream";
 
+/// A best price lies behind the levels that the snapshot had: what is better was never told.
+const BEYOND: &str = "beyond_the_levels_of_the_snapshot";
+
 /// Levels a side: a snapshot has up to 5,000, and updates add levels far from the touch for ever.
 const LEVELS_MAX: usize = 1 << 16;
 /// Updates that can come before the snapshot.
@@ -128,7 +131,11 @@ fn judge(mut said: Said) -> Verdict {
         if equal {
             verdict.equal();
         } else {
-            let reason = if applied.is_stale { GAP } else { UNEXPLAINED };
+            let reason = match (applied.is_stale, applied.is_beyond_snapshot) {
+                (true, _) => GAP,
+                (false, true) => BEYOND,
+                (false, false) => UNEXPLAINED,
+            };
             let line = said.lines.get(&applied.sequence.last).copied().unwrap_or_default();
             let (truth, book) = (truth.to_string(), book.to_string());
             verdict.mismatch(Mismatch { line, reason, truth, book });

@@ -93,9 +93,15 @@ impl Books {
     /// Prints them.
     ///
     /// # Errors
-    /// When standard output takes nothing more.
+    /// [`Failure::Run`] when there was no record to build a book of; when standard output takes
+    /// nothing more.
     pub fn print(&self, json: bool) -> Result<(), Failure> {
-        terminal::print_report(self, json)
+        terminal::print_report(self, json)?;
+        if self.records == 0 {
+            let what = "nothing was verified: there are no market-by-order records";
+            return Err(Failure::Run(String::from(what)));
+        }
+        Ok(())
     }
 }
 
@@ -120,5 +126,23 @@ impl fmt::Display for Books {
             write!(f, "\n  {} ask levels, best {price} x {size}", book.ask_levels)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_without_market_by_order_records_verify_nothing() {
+        let books = |records| Books {
+            records,
+            other_records: 3,
+            faults: BTreeMap::new(),
+            books: Vec::new(),
+        };
+        let Err(Failure::Run(told)) = books(0).print(true) else { panic!("it verified something") };
+        assert!(told.contains("no market-by-order records"), "{told}");
+        assert!(books(1).print(true).is_ok());
     }
 }

@@ -92,10 +92,14 @@ impl Verdict {
     /// Prints it.
     ///
     /// # Errors
-    /// [`Failure::Told`] when a difference has no explanation; when standard output takes nothing
-    /// more.
+    /// [`Failure::Told`] when a difference has no explanation, [`Failure::Run`] when there was
+    /// nothing to compare; when standard output takes nothing more.
     pub fn print(&self, json: bool) -> Result<(), Failure> {
         terminal::print_report(self, json)?;
+        if self.states == 0 {
+            let what = self.what;
+            return Err(Failure::Run(format!("nothing was verified: there are no {what}")));
+        }
         if self.reasons.contains_key(UNEXPLAINED) { Err(Failure::Told) } else { Ok(()) }
     }
 }

@@ -3,7 +3,8 @@
 /// How far behind the newest a late number is told from one that came twice.
 const WINDOW: u64 = 1 << 20;
 
-/// The account of a stream that begins with sequence 0.
+/// The account of a stream that begins with sequence 0, of which the first numbers may have been
+/// sent before anybody listened.
 #[derive(Debug)]
 pub struct Account {
     /// One bit for each of the last [`WINDOW`] numbers: whether it came.
@@ -14,6 +15,10 @@ pub struct Account {
     unique: u64,
     duplicated: u64,
     out_of_order: u64,
+    /// Numbers below this one were sent before anybody listened.
+    border: u64,
+    /// Of these, the ones that came after all.
+    late_before: u64,
     /// What the sender says it sent.
     final_count: Option<u64>,
 }
@@ -21,7 +26,16 @@ pub struct Account {
 impl Account {
     pub fn new() -> Self {
         let seen = vec![0; (WINDOW / 64) as usize].into_boxed_slice();
-        Self { seen, next: 0, unique: 0, duplicated: 0, out_of_order: 0, final_count: None }
+        let (next, unique, duplicated, out_of_order) = (0, 0, 0, 0);
+        let (border, late_before, final_count) = (0, 0, None);
+        Self { seen, next, unique, duplicated, out_of_order, border, late_before, final_count }
+    }
+
+    /// Numbers below this one were sent before anybody listened: they are not lost.
+    pub fn begin(&mut self, sequence: u64) {
+        if self.unique == 0 {
+            (self.border, self.next) = (sequence, sequence);
+        }
     }
 
     /// A number came.
@@ -49,6 +63,7 @@ impl Account {
             self.duplicated += 1;
         } else {
             self.mark(sequence);
+            self.late_before += u64::from(sequence < self.border);
             self.unique += 1;
             self.out_of_order += 1;
         }
@@ -61,12 +76,17 @@ impl Account {
 
     /// Whether the end came, and everything before it.
     pub const fn is_complete(&self) -> bool {
-        matches!(self.final_count, Some(count) if self.unique >= count)
+        matches!(self.final_count, Some(count) if self.unique + self.before() >= count)
     }
 
     /// Numbers that did not come, as far as is known.
     pub fn lost(&self) -> u64 {
-        self.final_count.unwrap_or(0).max(self.next).saturating_sub(self.unique)
+        self.final_count.unwrap_or(0).max(self.next).saturating_sub(self.unique + self.before())
+    }
+
+    /// Numbers that were sent before anybody listened, and did not come.
+    pub const fn before(&self) -> u64 {
+        self.border - self.late_before
     }
 
     /// Different numbers that came.
@@ -127,6 +147,40 @@ mod tests {
         assert_eq!(account(&[], Some(5)), (0, 5, 0, 0));
         assert_eq!(account(&[0, 5 * WINDOW, 5 * WINDOW - 1, 1], None).2, 1, "1 is too old to tell");
         assert_eq!(account(&[u64::MAX], None).0, 1);
+    }
+
+    #[test]
+    fn what_was_sent_before_anybody_listened_is_not_lost() {
+        let mut account = Account::new();
+        account.begin(100);
+        [100, 101, 103].into_iter().for_each(|number| account.note(number));
+        assert_eq!((account.received(), account.lost(), account.before()), (3, 1, 100));
+        account.note(99);
+        assert_eq!((account.received(), account.lost(), account.before()), (4, 1, 99));
+        account.begin(5);
+        account.end(104);
+        assert!(!account.is_complete());
+        account.note(102);
+        assert!(account.is_complete() && account.lost() == 0 && account.out_of_order() == 2);
+        let mut none = Account::new();
+        none.begin(7);
+        none.end(7);
+        assert!(none.is_complete() && none.lost() == 0);
+    }
+
+    #[test]
+    fn late_numbers_of_before_hide_no_loss() {
+        let mut account = Account::new();
+        account.begin(100);
+        [100, 50, 98].into_iter().for_each(|number| account.note(number));
+        assert_eq!((account.received(), account.lost(), account.before()), (3, 0, 98));
+        account.note(102);
+        account.end(103);
+        assert_eq!((account.lost(), account.is_complete()), (1, false), "101 is lost");
+        account.note(99);
+        assert_eq!((account.lost(), account.is_complete()), (1, false));
+        account.note(101);
+        assert!(account.is_complete() && account.lost() == 0);
     }
 
     #[test]

@@ -72,10 +72,11 @@ pub struct Arguments {
     #[arg(long, value_name = "HZ", default_value_t = 20_000, conflicts_with = "data",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub ticks: u32,
-    /// Price levels a side of the synthetic book
-    #[arg(long, value_name = "N", default_value_t = 600, conflicts_with = "data",
+    /// Price levels a side of a synthetic book [default: 600, fewer where more than 20 instruments
+    /// share 12,000, and 20 at least]
+    #[arg(long, value_name = "N", conflicts_with = "data",
         value_parser = clap::value_parser!(u32).range(10..=4_000))]
-    pub levels: u32,
+    pub levels: Option<u32>,
     /// The strategy's orders a second, at the most; 0 only watches
     #[arg(long, value_name = "HZ", default_value_t = 1_000,
         value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
@@ -108,9 +109,19 @@ pub struct Arguments {
     /// Directory of the report [default: a new taut-out/<time>]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Print the result as one JSON object on the last line of standard output
+    /// Replace the report of another run in that directory
+    #[arg(long, requires = "out")]
+    pub overwrite: bool,
+    /// Print one JSON object, and the tables on standard error
     #[arg(long)]
     pub json: bool,
+}
+
+impl Arguments {
+    /// Price levels a side of each synthetic book.
+    pub fn levels(&self) -> u32 {
+        self.levels.unwrap_or_else(|| (12_000 / self.instruments.max(1)).clamp(20, 600))
+    }
 }
 
 fn parse_loss(text: &str) -> Result<(u16, u16), String> {

@@ -94,11 +94,14 @@ impl Observer for Live {
         tell(&self.title);
         tell(format_args!("market data: {}", run.feed));
         let one = |process: &Process| {
-            let Process { role, id, place, .. } = process;
-            let batch = if place.batch { ", SCHED_BATCH" } else { "" };
+            let Process { role, id, place, nice, .. } = process;
+            let nice = match nice {
+                None | Some(0) => String::new(),
+                Some(nice) => format!(", nice {nice}"),
+            };
             let gateway = self.fused && *role == Role::Gateway;
             let name = if gateway { "gateway+strategy" } else { role.name() };
-            format!("{name} (process {id}) on CPU {}, {}{batch}", place.cpu, place.wait.name())
+            format!("{name} (process {id}) on CPU {}, {}{nice}", place.cpu, place.wait.name())
         };
         tell(run.processes.iter().map(one).collect::<Vec<_>>().join("; "));
     }

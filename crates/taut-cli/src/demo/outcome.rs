@@ -6,31 +6,42 @@ use taut_sys::{StopSignal, Wait};
 
 use crate::demo::plan::Plan;
 use crate::exit::Failure;
-use crate::report::{self, Counts, Interval, Machine, Placement, Position, RunReport};
-use crate::terminal::print;
+use crate::report::{self, Conditions, Counts, Interval, Machine, Placement, Position, RunReport};
+use crate::terminal::{print, tell};
 
 /// A share of the time that shows in the percentiles of the report.
 const CPU_TAKEN_PERCENT: f64 = 0.1;
 
-/// Writes the report, prints the table and, if asked for, the JSON line.
-pub fn publish(plan: &Plan, ended: Outcome, intervals: Vec<Interval>) -> Result<(), Failure> {
+/// Writes the report and prints the table, or the JSON line: then the table is on standard error.
+pub fn publish(
+    plan: &Plan,
+    ended: Outcome,
+    conditions: Conditions,
+    intervals: Vec<Interval>,
+) -> Result<(), Failure> {
     let out = report::run::directory::choose(plan.arguments.out.as_deref(), ended.started_utc);
-    let report = report_of(plan, ended, intervals);
+    let report = report_of(plan, ended, conditions, intervals);
     let html = report::write_all(&out, &report)
         .map_err(|error| Failure::run(&format!("report in {}", out.display()), error))?;
-    let mut text = format!("{}\nreport: {}", report::table(&report), html.display());
-    if plan.arguments.json {
-        text.push('\n');
-        text.push_str(&report::json_line(&report, &html));
-    }
-    let printed = print(text);
+    let text = format!("{}\nreport: {}", report::table(&report), html.display());
+    let printed = if plan.arguments.json {
+        tell(text);
+        print(report::json_line(&report, &html))
+    } else {
+        print(text)
+    };
     verdict(&report.counts)?;
     printed.map_err(|error| {
         Failure::run("standard output", format!("{error}; the report is {}", html.display()))
     })
 }
 
-fn report_of(plan: &Plan, ended: Outcome, intervals: Vec<Interval>) -> RunReport {
+fn report_of(
+    plan: &Plan,
+    ended: Outcome,
+    conditions: Conditions,
+    intervals: Vec<Interval>,
+) -> RunReport {
     let counts = counts(&ended);
     RunReport {
         mode: ended.mode.name().to_owned(),
@@ -42,6 +53,7 @@ fn report_of(plan: &Plan, ended: Outcome, intervals: Vec<Interval>) -> RunReport
         placement: ended.processes.iter().map(|process| place(process, ended.mode)).collect(),
         clock: clock_text(&ended),
         machine: Machine::read(),
+        conditions: taken(&ended).into_iter().fold(conditions, Conditions::and_because),
         notes: notes(plan, &ended, counts.lost),
         counts,
         path: ended.path,
@@ -56,16 +68,6 @@ fn notes(plan: &Plan, ended: &Outcome, lost: u64) -> Vec<String> {
     if lost > 0 {
         notes.push(format!("{lost} packets were lost: neither received nor covered by a snapshot"));
     }
-    for process in ended.processes.iter().filter(|it| it.place.wait == Wait::Spin) {
-        let taken = process.cpu_times.map_or(0.0, |times| times.waited_percent());
-        if taken >= CPU_TAKEN_PERCENT {
-            notes.push(format!(
-                "other programs had the {}'s CPU for {taken:.1}% of the time: so many of its times \
-                 are theirs",
-                process.role.name()
-            ));
-        }
-    }
     if !ended.drained {
         notes.push("open orders were not all answered in time".to_owned());
     }
@@ -77,6 +79,18 @@ fn notes(plan: &Plan, ended: &Outcome, lost: u64) -> Vec<String> {
         _ => {}
     }
     notes
+}
+
+/// What others took from the threads that wanted a CPU for themselves: it is in their times.
+fn taken(ended: &Outcome) -> Vec<String> {
+    let spinning = ended.processes.iter().filter(|it| it.place.wait == Wait::Spin);
+    let taken = spinning.filter_map(|process| {
+        let percent = process.cpu_times?.waited_percent();
+        let name = process.role.name();
+        (percent >= CPU_TAKEN_PERCENT)
+            .then(|| format!("another task had the {name}'s CPU {percent:.1}% of the time"))
+    });
+    taken.collect()
 }
 
 const fn signal_name(signal: StopSignal) -> &'static str {
@@ -92,12 +106,12 @@ fn counts(ended: &Outcome) -> Counts {
     let venue = ended.venue.as_ref();
     let mut extras: Vec<(String, u64)> = [
         ("packets of line A", gateway.line_a),
-        ("news by line A", gateway.line_a_first),
+        ("first by line A", gateway.line_a_first),
         ("packets of line B", gateway.line_b),
-        ("news by line B", gateway.line_b_first),
+        ("first by line B", gateway.line_b_first),
         ("gaps", gateway.gaps),
         ("requests for packets", gateway.retransmit_requests),
-        ("news by retransmission", gateway.retransmitted),
+        ("first by retransmission", gateway.retransmitted),
         ("snapshots loaded", gateway.snapshots),
         ("malformed packets", gateway.malformed),
         ("receive calls that failed", gateway.receive_errors),
@@ -194,6 +208,6 @@ fn place(process: &Process, mode: Mode) -> Placement {
         waited_percent: process
             .cpu_times
             .map(|times| (times.waited_percent() * 10.0).round() / 10.0),
-        scheduler: if process.place.batch { "SCHED_BATCH" } else { "SCHED_OTHER" }.to_owned(),
+        nice: process.nice.map_or_else(|| "not known".to_owned(), |nice| nice.to_string()),
     }
 }

@@ -47,7 +47,7 @@ impl Plan {
             None => arguments.data.is_none().then_some(10.0),
         };
         let source = Source::of(arguments)?;
-        report::run::directory::check(arguments.out.as_deref())?;
+        report::run::directory::check(arguments.out.as_deref(), arguments.overwrite)?;
         settings.simulator = Some(source.simulator);
         settings.instruments = source.instruments;
         settings.gateway.keep_warm = !arguments.cold;
@@ -103,7 +103,8 @@ impl Source {
     }
 
     fn synthetic(arguments: &Arguments) -> Self {
-        let Arguments { seed, ticks, levels, instruments, .. } = *arguments;
+        let Arguments { seed, ticks, instruments, .. } = *arguments;
+        let levels = arguments.levels();
         let named = |number: u32| InstrumentSettings {
             symbol: format!("TAUT{number}"),
             ..InstrumentSettings::default()
@@ -167,7 +168,7 @@ fn simulator(arguments: &Arguments) -> Simulator {
     let mut simulator = Simulator::default();
     simulator.seed = arguments.seed;
     simulator.commands_per_second = arguments.ticks;
-    simulator.levels = arguments.levels;
+    simulator.levels = arguments.levels();
     simulator.port = arguments.port;
     simulator.feed = arguments.feed;
     simulator.lose_per_mille = arguments.lose.map_or([0; 2], Into::into);

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::correctness::{Known, Restored};
 use super::throughput::Timed;
 use crate::exit::Failure;
+use crate::report::Conditions;
 use crate::terminal;
 
 /// Everything that a replay found.
@@ -24,6 +25,7 @@ pub struct Outcome {
     peak_resting: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     snapshots: Option<Restored>,
+    conditions: Conditions,
 }
 
 /// The latency pass.
@@ -67,7 +69,7 @@ pub struct Percentiles {
 
 impl Outcome {
     /// Puts the passes together.
-    pub fn new(known: &Known, timed: Timed, latency: Latency) -> Self {
+    pub fn new(known: &Known, timed: Timed, latency: Latency, conditions: Conditions) -> Self {
         let elapsed_ns = timed.elapsed.0 as f64;
         let operations = timed.operations as f64;
         // Nothing timed has no speed.
@@ -84,6 +86,7 @@ impl Outcome {
             timer_ns: latency.timer_ns,
             peak_resting: known.peak_resting,
             snapshots: known.snapshots.clone(),
+            conditions,
         }
     }
 
@@ -120,6 +123,6 @@ impl fmt::Display for Outcome {
                 p.p50, p.p99, p.p999, p.p9999, p.p999999, p.max
             )?;
         }
-        Ok(())
+        write!(f, "\nconditions    {}", self.conditions)
     }
 }

@@ -1,16 +1,21 @@
 //! A recording's events as taut's own market data: packets of SBE messages on a channel, or the
 //! same packets on two: the lines A and B of a feed.
 //!
-//! Updates and trades are numbered packets, the last one of a message marked as such. Every second
-//! of the recording a snapshot of the whole book is a run of packets of its own numbers, so that a
-//! subscriber can join late: what it needs stands in `taut_market_data::feed`.
+//! Updates and trades are numbered packets, the last one of a message marked as such. What they say
+//! a follower can do: from the first packet on each update is one of the book as it was told, and a
+//! snapshot of the venue's is told as what it changes; while the venue's own book is not known,
+//! nothing is. Every second of the recording a snapshot of the whole book is a run of packets of
+//! its own numbers, so that a subscriber can join late: `taut_market_data::native::Book` does.
+
+use std::collections::BTreeMap;
 
 use taut_book::LevelBook;
 use taut_channel::{ChannelUri, Closing, OfferError, Opening, Publication};
+use taut_market_data::binance::DepthBook;
 use taut_market_data::native::{InstrumentDefinition, Message, SnapshotWriter, TransactionWriter};
 use taut_market_data::{Context, Event, EventKind, InstrumentKey, LevelPlace, LevelUpdate};
 use taut_sys::{monotonic, stop_requests, utc, yield_cpu};
-use taut_types::{InstrumentId, Nanos, Price, Side, Symbol};
+use taut_types::{InstrumentId, Lots, Nanos, Price, Side, Symbol};
 
 use crate::exit::Failure;
 
@@ -41,6 +46,12 @@ pub struct Publisher {
     snapshots: SnapshotWriter,
     next_snapshot: Option<Nanos>,
     definition: InstrumentDefinition,
+    /// The book of whoever has heard all so far.
+    told: LevelBook,
+    /// The message at hand: its levels, and how the book was before it.
+    levels: Vec<LevelUpdate>,
+    was_sound: bool,
+    applied_before: u64,
 }
 
 /// Line A, and line B when there is one.
@@ -54,7 +65,11 @@ impl Publisher {
     ///
     /// # Errors
     /// [`Failure::Usage`] for a channel that cannot be opened, or for too many.
-    pub fn open(uris: &[ChannelUri], await_subscriber: bool) -> Result<Self, Failure> {
+    pub fn open(
+        uris: &[ChannelUri],
+        await_subscriber: bool,
+        levels_max: usize,
+    ) -> Result<Self, Failure> {
         if uris.len() > LINES_MAX {
             let given = uris.len();
             let what = format!("--publish: {given} channels, a feed has {LINES_MAX} lines at most");
@@ -99,18 +114,49 @@ impl Publisher {
                 lot_decimals: 0,
                 symbol,
             },
+            told: LevelBook::with_capacity(levels_max),
+            levels: Vec::new(),
+            was_sound: false,
+            applied_before: 0,
         })
     }
 
-    /// Publishes what an event changes.
-    pub fn on_event(&mut self, context: &Context<'_>, event: &Event) -> Result<(), Failure> {
+    /// Looks at the book before it takes an event.
+    pub fn before(&mut self, event: &Event, book: &DepthBook) {
+        if let EventKind::Begin(_) = event.kind {
+            self.levels.clear();
+            (self.was_sound, self.applied_before) = (!book.is_stale(), book.counters().applied);
+        }
+    }
+
+    /// Publishes what an event has changed.
+    pub fn on_event(
+        &mut self,
+        context: &Context<'_>,
+        event: &Event,
+        book: &DepthBook,
+    ) -> Result<(), Failure> {
+        match event.kind {
+            EventKind::Level(level) => self.levels.push(level),
+            EventKind::End { .. } => self.collect(book),
+            _ => {}
+        }
         let (lines, utc) = (&mut self.lines, utc());
         let mut send = |_, packet: &[u8]| lines.send(packet);
-        if let EventKind::Level(_) | EventKind::Trade(_) = event.kind {
+        if let EventKind::Trade(_) = event.kind {
             let message = Message::Event(INSTRUMENT, event.kind);
             self.increments.push(utc, &message, &mut send)?;
         }
         if let EventKind::End { .. } = event.kind {
+            for &LevelUpdate { side, price, lots, order_count, place } in &self.levels {
+                // What is not there need not be deleted.
+                if self.told.apply(side, price, lots, order_count).is_ok() {
+                    let level = LevelUpdate { side, price, lots, order_count, place };
+                    let message = Message::Event(INSTRUMENT, EventKind::Level(level));
+                    self.increments.push(utc, &message, &mut send)?;
+                }
+            }
+            self.levels.clear();
             self.definition.lot_decimals = context.lot_decimals;
             if let InstrumentKey::Symbol(name) = context.instrument
                 && let Some(symbol) = Symbol::new(name)
@@ -126,14 +172,26 @@ impl Publisher {
         }
     }
 
-    /// Publishes the whole book when it is time.
-    pub fn snapshot_if_due(&mut self, recorded: Nanos, book: &LevelBook) -> Result<(), Failure> {
+    /// Leaves of a message what a follower is to be told: the levels of an update that came in
+    /// sequence, all that differs when the book has become sound, and nothing otherwise.
+    fn collect(&mut self, book: &DepthBook) {
+        let is_next = book.counters().applied == self.applied_before + 1;
+        match (self.was_sound, !book.is_stale()) {
+            (true, true) if is_next => {}
+            (false, true) => self.levels = differences(&self.told, book.book()),
+            _ => self.levels.clear(),
+        }
+    }
+
+    /// Publishes the whole book as it was told, when it is time.
+    pub fn snapshot_if_due(&mut self, recorded: Nanos) -> Result<(), Failure> {
         if self.next_snapshot.is_some_and(|due| recorded < due) {
             return Ok(());
         }
         self.next_snapshot = Some(recorded + SNAPSHOT_EVERY);
+        let told = &self.told;
         let levels = Side::BOTH.into_iter().flat_map(|side| {
-            book.iter(side).map(move |level| LevelUpdate {
+            told.iter(side).map(move |level| LevelUpdate {
                 side,
                 price: level.price,
                 lots: level.lots,
@@ -165,6 +223,26 @@ impl Publisher {
         }
         published
     }
+}
+
+/// The updates that make one book the other.
+fn differences(from: &LevelBook, to: &LevelBook) -> Vec<LevelUpdate> {
+    let mut updates = Vec::new();
+    for side in Side::BOTH {
+        let levels = |book: &LevelBook| -> BTreeMap<Price, (Lots, u32)> {
+            book.iter(side).map(|it| (it.price, (it.lots, it.order_count))).collect()
+        };
+        let (old, new) = (levels(from), levels(to));
+        let gone = old.keys().filter(|price| !new.contains_key(price));
+        let gone = gone.map(|price| (*price, (Lots::ZERO, 0)));
+        let set = new.iter().filter(|(price, level)| old.get(price) != Some(level));
+        let all = gone.chain(set.map(|(price, level)| (*price, *level)));
+        updates.extend(all.map(|(price, (lots, order_count))| {
+            let place = LevelPlace::ByPrice;
+            LevelUpdate { side, price, lots, order_count, place }
+        }));
+    }
+    updates
 }
 
 impl Lines {

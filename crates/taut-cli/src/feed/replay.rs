@@ -33,8 +33,9 @@ pub struct Replay {
     speed: Speed,
     /// Publish the book's levels and the trades as taut's own market data on this channel, for
     /// example ipc:NAME: one datagram a message, each a packet of SBE messages with a number, and
-    /// every second of the recording a snapshot in packets of its own numbers. Given twice, the
-    /// same packets go out on both channels: line A, then line B, for a subscriber that arbitrates
+    /// every second of the recording a snapshot in packets of its own numbers. A follower that
+    /// applies all of it has the book (`taut::market_data::native::Book`). Given twice, the same
+    /// packets go out on both channels: line A, then line B, for a subscriber that arbitrates
     #[arg(long, value_name = "CHANNEL")]
     publish: Vec<ChannelUri>,
     /// With --publish: begin when every channel has a subscriber
@@ -87,7 +88,7 @@ pub fn run(replay: &Replay) -> Result<(), Failure> {
     catch_stop_signals()?;
     let publisher = match &replay.publish[..] {
         [] => None,
-        channels => Some(Publisher::open(channels, replay.await_subscriber)?),
+        channels => Some(Publisher::open(channels, replay.await_subscriber, LEVELS_MAX)?),
     };
     let mut player = Player {
         decoder: BinanceJson::default(),
@@ -135,11 +136,14 @@ impl Player {
         let start = monotonic();
         let mut sink = |context: &Context<'_>, event: &Event| {
             *events += 1;
+            if let Some(publisher) = publisher {
+                publisher.before(event, book);
+            }
             book.on_event(context, event, &mut |_| is_updated = true);
             if let Some(publisher) = publisher
                 && published.is_ok()
             {
-                published = publisher.on_event(context, event);
+                published = publisher.on_event(context, event, book);
             }
         };
         let kind = decoder.decode(received, frame, &mut sink).map_err(Failed::Frame)?;
@@ -151,7 +155,7 @@ impl Player {
         if let Some(publisher) = publisher
             && !book.is_stale()
         {
-            publisher.snapshot_if_due(received, book.book()).map_err(Failed::Publication)?;
+            publisher.snapshot_if_due(received).map_err(Failed::Publication)?;
         }
         self.frames += 1;
         for ((of, _), count) in KINDS.iter().zip(&mut self.kinds) {

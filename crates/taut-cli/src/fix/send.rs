@@ -1,10 +1,9 @@
 //! `taut fix send`: an initiator that sends messages from a file and prints what comes back.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use clap::Args;
-use taut_fix::{DataTags, Event, Extras, Fields, FixError, Misuse, Role, is_header_tag};
+use taut_fix::{Event, Extras, Fields, FixError, Misuse, Role, is_header_tag};
 use taut_fix_engine::{Application, Initiator, Outbox, Received, SessionSettings};
 use taut_io::{Completion, EpollKernel, Io, WaitStrategy};
 use taut_types::Nanos;
@@ -12,9 +11,9 @@ use taut_types::Nanos;
 use crate::event_loop;
 use crate::exit::Failure;
 use crate::fix::fields::copy;
-use crate::fix::messages::{Found, none_in, split};
+use crate::fix::input::Input;
+use crate::fix::messages::Found;
 use crate::fix::serve::{load, settings_help};
-use crate::input::read;
 use crate::terminal::{print, tell};
 
 /// Tags that are the frame's.
@@ -27,8 +26,9 @@ const WAITING_BYTES_MAX: usize = 1 << 20;
 #[derive(Args, Debug)]
 #[command(after_long_help = settings_help())]
 pub struct SendArguments {
-    /// Application messages, with SOH, | or ^A between the fields; - for standard input. Header and
-    /// trailer are the session's: what the file says of them is left out.
+    /// Application messages, with SOH, | or ^A between the fields; - for standard input, whose
+    /// messages are sent as they come. Header and trailer are the session's: what the file says of
+    /// them is left out.
     file: PathBuf,
     /// Where to connect; without it, to the addresses of the settings.
     #[arg(long, value_name = "HOST:PORT")]
@@ -54,19 +54,13 @@ pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
         .map(|(name, seconds)| span(name, seconds));
     let (wait, patience) = (wait?, patience?);
     let settings = choose(arguments)?;
-    let messages: VecDeque<_> = split(&read(&arguments.file)?).into();
-    if messages.is_empty() {
-        return Err(none_in(&arguments.file));
-    }
-    let data_tags = settings.config.data_tags();
-    for found in &messages {
-        check(found, &data_tags)?;
-    }
-    let sender = Sender { messages, sent: 0, last: None, end: None };
+    let input = Input::open(&arguments.file, settings.config.data_tags())?;
+    let sender = Sender { input, sent: 0, last: None, is_leaving: false, cannot: None, end: None };
     let mut events = event_loop::open(SOURCES)?;
     let mut initiator = Initiator::start(events.io(), settings, sender)
         .map_err(|error| Failure::run("the session", error))?;
-    let mut run = Run { started: events.io().now(), wait, patience, has_left: false, end: None };
+    let started = events.io().now();
+    let mut run = Run { started, wait, patience, has_left: false, failure: None, end: None };
     let mut handler = |io: &mut Io<EpollKernel>, completion: Completion<'_>| {
         initiator.handle(io, &completion);
         run.look(io, &mut initiator);
@@ -81,6 +75,8 @@ struct Run {
     wait: Nanos,
     patience: Nanos,
     has_left: bool,
+    /// Why the last attempt came to no session.
+    failure: Option<String>,
     end: Option<Result<(), Failure>>,
 }
 
@@ -102,30 +98,46 @@ impl Run {
     ) -> Option<Result<(), Failure>> {
         if let Some(error) = initiator.take_failure() {
             tell(format_args!("cannot connect: {error}"));
+            self.failure = Some(error.to_string());
         }
-        if !initiator.endpoint().application().messages.is_empty() {
+        let input = &mut initiator.endpoint().application().input;
+        if let Err(failure) = input.pull() {
+            return Some(Err(failure));
+        }
+        if input.front().is_some() {
             initiator.with_application(io, Sender::send);
         }
         let sender = initiator.endpoint().application();
         if let Some(end) = sender.end.take() {
             return Some(end.map_or(Ok(()), |words| Err(Failure::Run(words))));
         }
-        let (last, is_done) = (sender.last, sender.messages.is_empty());
+        let (last, is_done) = (sender.last, sender.input.is_over());
         let is_quiet = is_done && last.is_some_and(|last| io.now() >= last + self.wait);
         let is_stopped = taut_sys::stop_requests() > 0;
         if !self.has_left && (is_quiet || is_stopped) {
             self.has_left = true;
             if last.is_none() {
-                return Some(Ok(()));
+                return Some(Err(self.no_session("interrupted before the session was up")));
             }
-            initiator.with_application(io, |_, outbox| outbox.log_out(""));
+            initiator.with_application(io, |sender, outbox| {
+                sender.is_leaving = true;
+                outbox.log_out("");
+            });
         }
         if last.is_none() && io.now() >= self.started + self.patience {
-            let seconds = self.patience.0 / 1_000_000_000;
+            let seconds = self.patience.0 as f64 / 1e9;
             let words = format!("the session was not up after {seconds} seconds");
-            return Some(Err(Failure::Run(words)));
+            return Some(Err(self.no_session(&words)));
         }
         None
+    }
+
+    /// Nothing was sent.
+    fn no_session(&self, words: &str) -> Failure {
+        match &self.failure {
+            Some(why) => Failure::Run(format!("{words}: {why}")),
+            None => Failure::Run(words.to_owned()),
+        }
     }
 }
 
@@ -163,42 +175,16 @@ fn choose(arguments: &SendArguments) -> Result<SessionSettings, Failure> {
     Ok(session)
 }
 
-/// What the file says goes out as it stands, or not at all.
-fn check(found: &Found, data_tags: &DataTags) -> Result<(), Failure> {
-    let wrong = |what: String| {
-        let offset = found.offset;
-        Err(Failure::Usage(format!("the message at byte {offset} {what}")))
-    };
-    let mut msg_type = None;
-    let mut at = 0;
-    for (tag, value) in Fields::tolerant(&found.bytes, data_tags) {
-        let field = [tag.to_string().as_bytes(), b"=", value, b"\x01"].concat();
-        if tag == 0 || !found.bytes.get(at..).is_some_and(|rest| rest.starts_with(&field)) {
-            break;
-        }
-        at += field.len();
-        msg_type = msg_type.or((tag == 35).then_some(value));
-    }
-    let rest = found.bytes.get(at..).unwrap_or_default();
-    if !rest.is_empty() {
-        let rest = String::from_utf8_lossy(rest).replace('\x01', "|");
-        let rest: String = rest.chars().take(40).collect();
-        return wrong(format!("has no TAG=VALUE where it says {rest:?}"));
-    }
-    match msg_type {
-        None => wrong("has no MsgType (35)".to_owned()),
-        // The session's own business.
-        Some([b'0'..=b'5' | b'A']) => wrong("is one of the session's own".to_owned()),
-        Some(_) => Ok(()),
-    }
-}
-
-/// Sends a queue of messages once the session is up, and prints what comes.
+/// Sends messages once the session is up, and prints what comes.
 struct Sender {
-    messages: VecDeque<Found>,
+    input: Input,
     sent: u64,
     /// When the session was up, something was sent, or something came.
     last: Option<Nanos>,
+    /// We have logged out: what may still come from standard input is not waited for.
+    is_leaving: bool,
+    /// Why what came could not be printed: it logs out then.
+    cannot: Option<String>,
     /// The end: with words when it was not ours.
     end: Option<Option<String>>,
 }
@@ -206,12 +192,12 @@ struct Sender {
 impl Sender {
     fn send(&mut self, outbox: &mut Outbox<'_>) {
         while outbox.session().is_active() && outbox.waiting_bytes() < WAITING_BYTES_MAX {
-            let Some(found) = self.messages.front() else { return };
+            let Some(found) = self.input.front() else { return };
             match send_one(found, outbox) {
                 Ok(()) => {
                     self.sent += 1;
                     self.last = Some(outbox.now().mono);
-                    self.messages.pop_front();
+                    self.input.pop();
                 }
                 Err(error) => {
                     let offset = found.offset;
@@ -221,6 +207,20 @@ impl Sender {
                 }
             }
         }
+    }
+
+    /// The peer logged out before everything was sent: its words, and what helps.
+    fn logged_out(&self, message: Received<'_>) -> String {
+        let sent = self.sent;
+        let text = message.value(58).map(String::from_utf8_lossy).unwrap_or_default();
+        let words = if text.is_empty() { String::new() } else { format!(": {text}") };
+        let remedy = if text.contains("MsgSeqNum too low") {
+            "; its numbers went on from an earlier session, ours began at 1: with store = \
+             \"FOLDER\" in the settings ours go on too, with reset_on_logon = true both begin at 1"
+        } else {
+            ""
+        };
+        format!("the peer logged out after {sent} messages{words}{remedy}")
     }
 }
 
@@ -243,20 +243,22 @@ impl Application for Sender {
         match event {
             Event::Application { .. } | Event::Rejected => {
                 let text = String::from_utf8_lossy(message.bytes).replace('\x01', "|");
-                if print(text).is_err() {
+                if let Err(failure) = print(text) {
+                    self.cannot.get_or_insert(failure.to_string());
                     outbox.log_out("");
                 }
             }
             Event::LoggedOn => self.send(outbox),
             Event::LoggedOut => {
-                let text = message.value(58).map(String::from_utf8_lossy);
-                let is_early = !self.messages.is_empty();
-                let words = text.map_or_else(String::new, |text| format!(": {text}"));
-                let sent = self.sent;
-                let words = format!("the peer logged out after {sent} messages{words}");
-                self.end = Some(is_early.then_some(words));
+                let may_come = !self.input.is_over() && !self.is_leaving;
+                let is_early = self.input.front().is_some() || may_come;
+                let words = is_early.then(|| self.logged_out(message));
+                self.end = Some(self.cannot.take().or(words));
             }
-            Event::Disconnect(reason) => self.end = Some(Some(reason.as_str().to_owned())),
+            Event::Disconnect(reason) => {
+                let words = self.cannot.take();
+                self.end = Some(Some(words.unwrap_or_else(|| reason.as_str().to_owned())));
+            }
             _ => {}
         }
     }

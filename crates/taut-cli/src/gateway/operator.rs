@@ -1,5 +1,6 @@
 //! What an operator asks of a running gateway.
 
+use serde_json::json;
 use taut_runner::service::{ControlClient, ControlReply, ControlRequest, StageLine};
 
 use crate::config_file::failure;
@@ -15,9 +16,7 @@ fn connect(which: &Which) -> Result<ControlClient, Failure> {
 /// Has it do something.
 pub fn act(which: &Which, request: &ControlRequest) -> Result<(), Failure> {
     match connect(which)?.ask(request).map_err(failure)? {
-        ControlReply::Done if which.json => {
-            terminal::print_json(&serde_json::json!({ "done": true }))
-        }
+        ControlReply::Done if which.json => terminal::print_json(&json!({ "done": true })),
         ControlReply::Done => terminal::print("done"),
         other => Err(Failure::Run(format!("{other:?} is no answer to this"))),
     }
@@ -70,7 +69,16 @@ pub fn stages(which: &Which) -> Result<(), Failure> {
         return Err(Failure::Run(format!("{reply:?} are no stages")));
     };
     if which.json {
-        return terminal::print_json(&stages);
+        let of = |line: &StageLine| {
+            let &StageLine { count, p50_ns: p50, p99_ns: p99, p999_ns: p999, max_ns: max, .. } =
+                line;
+            let figures = json!({
+                "count": count, "p50": p50, "p99": p99, "p999": p999, "max": max,
+            });
+            (line.stage.replace([' ', '-'], "_"), figures)
+        };
+        let stages: serde_json::Map<_, _> = stages.iter().map(of).collect();
+        return terminal::print_json(&json!({ "stages_ns": stages }));
     }
     terminal::print(format_args!(
         "{:<17} {:>10} {:>10} {:>10} {:>10} {:>10}",
@@ -90,6 +98,9 @@ pub fn orders(which: &Which) -> Result<(), Failure> {
     let orders = connect(which)?.orders().map_err(failure)?;
     if which.json {
         return terminal::print_json(&orders);
+    }
+    if orders.is_empty() {
+        terminal::tell("no open orders");
     }
     terminal::print(format_args!(
         "{:<16} {:<12} {:<15} {:<4} {:>14} {:>12} {:>12} state",
@@ -117,6 +128,9 @@ pub fn positions(which: &Which) -> Result<(), Failure> {
     if which.json {
         return terminal::print_json(&positions);
     }
+    if positions.is_empty() {
+        terminal::tell("no positions");
+    }
     terminal::print(format_args!(
         "{:<12} {:<15} {:>7} {:>12} {:>14} {:>16} {:>16}",
         "strategy", "symbol", "account", "quantity", "average price", "realised", "unrealised"
@@ -142,6 +156,9 @@ pub fn limits(which: &Which) -> Result<(), Failure> {
     if which.json {
         return terminal::print_json(&limits);
     }
+    if limits.is_empty() {
+        terminal::tell("no limits");
+    }
     terminal::print(format_args!(
         "{:<10} {:<20} {:<15} {:>20} of",
         "scope", "name", "limit", "used"
@@ -163,7 +180,7 @@ pub fn reload(which: &Which) -> Result<(), Failure> {
         return Err(Failure::Run(format!("{reply:?} is no answer to this")));
     };
     if which.json {
-        return terminal::print_json(&serde_json::json!({ "changes": changes }));
+        return terminal::print_json(&json!({ "changes": changes }));
     }
     if changes.is_empty() {
         return terminal::print("nothing differs");

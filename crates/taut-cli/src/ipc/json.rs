@@ -60,7 +60,7 @@ fn stream(status: &StreamStatus<'_>) -> Value {
 
 fn reader(reader: &ReaderStatus) -> Value {
     json!({
-        "seat": reader.place, "process": reader.process, "position": reader.position,
+        "reader": reader.place, "process": reader.process, "position": reader.position,
         "lag": reader.lag, "lost": reader.lost, "evicted": reader.evicted,
     })
 }

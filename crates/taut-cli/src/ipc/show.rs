@@ -8,7 +8,7 @@ use taut_sys::{sleep, stop_requests, utc};
 use taut_types::Nanos;
 
 use crate::exit::{Failure, catch_stop_signals};
-use crate::terminal::{is_abandoned, print};
+use crate::terminal::{is_abandoned, print, tell};
 
 /// How often a tail looks for news.
 const LOOK: Nanos = Nanos::from_millis(1);
@@ -106,6 +106,17 @@ pub fn messages(channel: &Channel, stream: Option<&str>, follow: bool) -> Result
         let text = format!("channel '{channel}' has no stream '{wanted}'; it has {names}");
         return Err(Failure::Run(text));
     };
+    if follow {
+        catch_stop_signals()?;
+    }
+    if follow && !has_readers(channel, stream.name)? {
+        tell(format_args!(
+            "stream '{}' has no subscriber: a publication of ipc:{} sends nothing until it has \
+             one, and a tail, which only looks on, is none",
+            stream.name,
+            channel.name()
+        ));
+    }
     let start = if follow { Start::Latest } else { Start::Oldest };
     let mut buffer = vec![0; MESSAGE_BYTES_MAX];
     match stream.kind {
@@ -146,6 +157,13 @@ pub fn messages(channel: &Channel, stream: Option<&str>, follow: bool) -> Result
     }
 }
 
+/// Whether somebody reads the stream, for whom its publication sends.
+fn has_readers(channel: &Channel, stream: &str) -> Result<bool, Failure> {
+    let status = channel.status().map_err(failed)?;
+    let found = status.iter().find(|status| status.stream.name == stream);
+    Ok(found.is_some_and(|status| status.readers.iter().any(|reader| reader.process.is_some())))
+}
+
 fn without_message<A, B>(polled: Polled<A>) -> Polled<B> {
     match polled {
         Polled::Empty | Polled::Message(_) => Polled::Empty,
@@ -155,9 +173,6 @@ fn without_message<A, B>(polled: Polled<A>) -> Polled<B> {
 }
 
 fn print_all(mut next: impl FnMut() -> Polled<String>, follow: bool) -> Result<(), Failure> {
-    if follow {
-        catch_stop_signals()?;
-    }
     while stop_requests() == 0 && !(follow && is_abandoned()) {
         match next() {
             Polled::Message(text) => print(text)?,

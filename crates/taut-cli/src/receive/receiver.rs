@@ -1,6 +1,6 @@
 //! The receiving loop.
 
-use taut_channel::{ChannelUri, Subscription, Waiter};
+use taut_channel::{ChannelUri, Event, Subscription, Waiter};
 use taut_sys::{Usage, stop_requests, thread_usage};
 use taut_types::Nanos;
 
@@ -34,22 +34,48 @@ pub struct Receiver<'a> {
     pong: Option<Pong>,
     account: Account,
     raw: u64,
+    end_messages: u64,
     latency: Latency,
     intended: Latency,
     first: Option<(Nanos, Usage)>,
     last: Nanos,
     ended_at: Option<Nanos>,
     had_image: bool,
+    /// Where the image begins, in the channel's own measure.
+    begins_at: Option<u64>,
+    measure: Measure,
     progress: Progress,
     /// What a poll brought, in memory that is kept.
     batch: Batch,
+}
+
+/// What the positions of a channel count from the beginning of the stream.
+#[derive(Clone, Copy, Debug)]
+enum Measure {
+    Bytes,
+    Messages,
+    /// ZMTP does not tell a subscriber how much was published before it came.
+    Unknown,
+}
+
+impl Measure {
+    const fn of(uri: &ChannelUri) -> Self {
+        match uri {
+            ChannelUri::Lease(_) => Self::Messages,
+            ChannelUri::Aeron(_) | ChannelUri::Inproc(_) | ChannelUri::Ipc(_) => Self::Bytes,
+            _ => Self::Unknown,
+        }
+    }
 }
 
 /// What one poll brought.
 #[derive(Debug, Default)]
 struct Batch {
     stamps: Vec<Stamp>,
+    /// The channel's position behind the first of them, or behind the end alone.
+    position: u64,
     raw: u64,
+    ends: u64,
     end: Option<u64>,
     failure: Option<Failure>,
 }
@@ -78,12 +104,15 @@ impl<'a> Receiver<'a> {
             pong,
             account: Account::new(),
             raw: 0,
+            end_messages: 0,
             latency: Latency::new(),
             intended: Latency::new(),
             first: None,
             last: Nanos::ZERO,
             ended_at: None,
             had_image: false,
+            begins_at: None,
+            measure: Measure::Bytes,
             progress: Progress::start(),
             batch: Batch { stamps: Vec::with_capacity(LIMIT), ..Batch::default() },
         }
@@ -91,6 +120,7 @@ impl<'a> Receiver<'a> {
 
     /// Receives until the end, and reports.
     pub fn run(mut self, uri: &ChannelUri) -> Result<Report, Failure> {
+        self.measure = Measure::of(uri);
         let mut now = self.clock.now();
         while !self.is_over(now) {
             self.poll(now);
@@ -123,8 +153,19 @@ impl<'a> Receiver<'a> {
                 batch.failure = Some(error);
             }
             match stamped {
-                Some(Stamped::Message(stamp)) => batch.stamps.push(stamp),
-                Some(Stamped::End(count)) => batch.end = Some(count),
+                Some(Stamped::Message(stamp)) => {
+                    if batch.stamps.is_empty() {
+                        batch.position = message.position;
+                    }
+                    batch.stamps.push(stamp);
+                }
+                Some(Stamped::End(count)) => {
+                    if batch.stamps.is_empty() {
+                        batch.position = message.position;
+                    }
+                    batch.ends += 1;
+                    batch.end = Some(count);
+                }
                 None => batch.raw += 1,
             }
         });
@@ -134,11 +175,15 @@ impl<'a> Receiver<'a> {
         if let Some(failure) = self.batch.failure.take() {
             return Err(failure);
         }
+        if self.first.is_none() {
+            self.begin();
+        }
         if !self.batch.stamps.is_empty() || self.batch.raw > 0 {
             self.first.get_or_insert_with(|| (now, thread_usage()));
             self.last = now;
         }
         self.raw += std::mem::take(&mut self.batch.raw);
+        self.end_messages += std::mem::take(&mut self.batch.ends);
         let received_ns = self.clock.stamp(now);
         for stamp in &self.batch.stamps {
             self.account.note(stamp.sequence);
@@ -157,10 +202,36 @@ impl<'a> Receiver<'a> {
         Ok(())
     }
 
+    /// The first messages came: what was sent before the image began is not lost.
+    fn begin(&mut self) {
+        self.look_at_events();
+        let first = self.batch.stamps.first().map(|stamp| stamp.sequence);
+        let Some(sequence) = first.or(self.batch.end) else { return };
+        let before = match (self.measure, self.begins_at) {
+            // What is missing behind the beginning was lost.
+            (Measure::Messages, Some(begins_at)) => {
+                let missing = self.batch.position.saturating_sub(begins_at + 1);
+                sequence.saturating_sub(missing)
+            }
+            // It heard the stream from its first byte.
+            (Measure::Bytes, Some(0)) => 0,
+            _ => sequence,
+        };
+        self.account.begin(before);
+    }
+
+    fn look_at_events(&mut self) {
+        while let Some(event) = self.subscription.poll_event() {
+            if let Event::ImageAvailable { position, .. } = event {
+                self.begins_at = Some(position);
+            }
+        }
+    }
+
     /// Nothing came: looks at what else there is, and waits. Returns the time.
     fn idle(&mut self, now: Nanos) -> Nanos {
         let busy = self.pong.as_mut().map_or(0, |pong| pong.work(now)) > 0;
-        while self.subscription.poll_event().is_some() {}
+        self.look_at_events();
         self.had_image |= self.subscription.image_count() > 0;
         if self.had_image && self.first.is_some() && self.subscription.image_count() == 0 {
             // The stream is over, whether its end was heard or not.
@@ -238,7 +309,9 @@ impl<'a> Receiver<'a> {
         Report {
             channel: uri.to_string(),
             received: self.received(),
+            end_messages: self.end_messages,
             lost: stamped.map(Account::lost),
+            sent_before: stamped.map(Account::before),
             duplicated: stamped.map(Account::duplicated),
             out_of_order: stamped.map(Account::out_of_order),
             msgs_per_s: if span > 0.0 { (behind_first / span).round() } else { 0.0 },

@@ -12,7 +12,11 @@ use taut_report::Spread;
 pub struct Report {
     pub channel: String,
     pub received: u64,
+    /// Those that said the end of the stream: messages too, which the channel counts.
+    pub end_messages: u64,
     pub lost: Option<u64>,
+    /// Sent before it listened.
+    pub sent_before: Option<u64>,
     pub duplicated: Option<u64>,
     pub out_of_order: Option<u64>,
     pub msgs_per_s: f64,
@@ -33,6 +37,9 @@ impl fmt::Display for Report {
             (self.lost, self.duplicated, self.out_of_order)
         {
             write!(f, "; {lost} lost, {duplicated} duplicated, {late} out of order")?;
+            if let Some(before @ 1..) = self.sent_before {
+                write!(f, "; {before} sent before it listened")?;
+            }
         }
         if let Some(spread) = &self.latency_ns {
             write!(f, "\nfrom sending    {}", spread.line())?;

@@ -1,6 +1,7 @@
 //! The curves as a page, and as a table.
 
 use maud::html;
+use taut_report::Conditions;
 use taut_report::chart::Curves;
 use taut_report::page::{Table, page};
 
@@ -16,13 +17,13 @@ const DRAWINGS: [(&str, &str, &[Line]); 5] = [
         "latency",
         "latency from the intended time, microseconds",
         &[
-            ("p50", "p50", |step| step.p50_us),
-            ("p99", "p99", |step| step.p99_us),
-            ("max", "p99.9", |step| step.p999_us),
+            ("p50", "p50", |step| us(step.intended_ns.p50)),
+            ("p99", "p99", |step| us(step.intended_ns.p99)),
+            ("max", "p99.9", |step| us(step.intended_ns.p999)),
         ],
     ),
     ("cpus", "CPUs busy, both ends", &[("p50", "CPUs", |step| step.cpus)]),
-    ("memory", "peak memory of both ends, megabytes", &[("p50", "memory", |step| step.memory_mb)]),
+    ("memory", "peak memory of both ends, megabytes", &[("p50", "memory", megabytes)]),
     (
         "wire",
         "bytes on all interfaces per message",
@@ -43,18 +44,26 @@ const HEADS: [&str; 10] = [
     "",
 ];
 
+fn us(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}
+
+fn megabytes(step: &Step) -> f64 {
+    step.memory_bytes as f64 / 1e6
+}
+
 /// The steps as a table.
 fn table(found: &Found) -> Table<'static> {
     let row = |step: &Step| {
         vec![
             step.rate.map_or("max".to_owned(), |rate| rate.to_string()),
             format!("{:.0}", step.msgs_per_s),
-            format!("{:.1}", step.p50_us),
-            format!("{:.1}", step.p99_us),
-            format!("{:.1}", step.p999_us),
+            format!("{:.1}", us(step.intended_ns.p50)),
+            format!("{:.1}", us(step.intended_ns.p99)),
+            format!("{:.1}", us(step.intended_ns.p999)),
             format!("{:.4}%", step.lost_share * 100.0),
             format!("{:.2}", step.cpus),
-            format!("{:.1}", step.memory_mb),
+            format!("{:.1}", megabytes(step)),
             format!("{:.1}", step.wire_bytes_per_message),
             step.failed.map_or("held".to_owned(), |why| format!("{why} gave way")),
         ]
@@ -62,22 +71,28 @@ fn table(found: &Found) -> Table<'static> {
     Table { heads: &HEADS, rows: found.steps.iter().chain(&found.full_speed).map(row).collect() }
 }
 
-/// The steps as a Markdown table, and the knee.
-pub fn text(found: &Found) -> String {
-    format!("{}\n{}", table(found).markdown(), knee(found))
+/// The steps as a Markdown table, the knee, and how far the machine is to be trusted.
+pub fn text(found: &Found, conditions: &Conditions) -> String {
+    format!("{}\n{}\nconditions: {conditions}", table(found).markdown(), knee(found))
 }
 
-/// The knee in words.
+/// The knee in words, and why more than that may have arrived.
 fn knee(found: &Found) -> String {
-    match (found.knee, found.gave_way) {
+    let knee = match (found.knee, found.gave_way) {
         (Some(rate), Some(why)) => format!("knee: {rate} messages/s; above it {why} gives way"),
         (Some(rate), None) => format!("no knee up to {rate} messages/s"),
         (None, _) => "no rate held; begin lower with --from".to_owned(),
-    }
+    };
+    let Some(full_speed) = &found.full_speed else { return knee };
+    let arrived = full_speed.msgs_per_s;
+    format!(
+        "{knee}. As fast as it goes {arrived:.0} messages/s arrived: in bursts, each message \
+         whenever there was room, so that no rate and no latency was held"
+    )
 }
 
 /// The page: one drawing for each quantity, and the table.
-pub fn html(uri: &str, found: &Found) -> String {
+pub fn html(uri: &str, found: &Found, conditions: &Conditions) -> String {
     let drawing = |&(id, title, lines): &(&'static str, &'static str, &[Line])| {
         let lines = lines.iter().map(|&(class, name, of)| {
             let point = |step: &Step| Some((step.rate? as f64, of(step)));
@@ -88,6 +103,7 @@ pub fn html(uri: &str, found: &Found) -> String {
     };
     let body = html! {
         header { p.kicker { "taut saturate" } h1 { (uri) } p.meta { (knee(found)) } }
+        p.note { "The machine was " (conditions) "." }
         @for drawn in &DRAWINGS { (drawing(drawn)) }
         section { (table(found).html()) }
     };
@@ -97,17 +113,20 @@ pub fn html(uri: &str, found: &Found) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::saturate::search::Percentiles;
+
+    fn quiet() -> Conditions {
+        Conditions::judge(Some(0.0), Some(0.0), Default::default())
+    }
 
     fn step(rate: Option<u64>, failed: Option<&'static str>) -> Step {
         Step {
             rate,
             msgs_per_s: rate.unwrap_or(9) as f64,
-            p50_us: 1.0,
-            p99_us: 2.0,
-            p999_us: 0.0,
+            intended_ns: Percentiles { p50: 1_000, p99: 2_000, p999: 0 },
             lost_share: 0.0,
             cpus: 1.5,
-            memory_mb: 4.0,
+            memory_bytes: 4_000_000,
             wire_bytes_per_message: 0.0,
             failed,
         }
@@ -118,11 +137,15 @@ mod tests {
         let steps = vec![step(Some(100), None), step(Some(200), Some("loss"))];
         let full_speed = Some(step(None, None));
         let found = Found { steps, knee: Some(100), gave_way: Some("loss"), full_speed };
-        let page = html("ipc:<x>", &found);
+        let page = html("ipc:<x>", &found, &quiet());
         // Each for wide and for narrow screens.
         assert_eq!(page.matches("<svg").count(), 2 * DRAWINGS.len());
         assert!(page.contains("ipc:&lt;x&gt;") && !page.contains("NaN") && !page.contains("inf"));
         assert!(page.contains("knee: 100 messages/s; above it loss gives way"));
+        assert!(page.contains("As fast as it goes 9 messages/s arrived"), "above the knee or not");
+        assert!(page.contains("The machine was quiet ("));
+        // The style sheet has colours for the dark, too.
+        assert!(page.contains("prefers-color-scheme: dark"));
         assert_eq!(page.matches("<tr>").count(), 4);
     }
 
@@ -130,7 +153,7 @@ mod tests {
     fn one_step_or_none_is_drawn_too() {
         for steps in [vec![], vec![step(Some(5), Some("rate"))]] {
             let found = Found { steps, knee: None, gave_way: None, full_speed: None };
-            let page = html("ipc:x", &found);
+            let page = html("ipc:x", &found, &quiet());
             assert!(page.contains("no rate held") && !page.contains("NaN"));
         }
     }

@@ -46,16 +46,23 @@ pub struct Step {
     pub rate: Option<u64>,
     /// What arrived.
     pub msgs_per_s: f64,
-    pub p50_us: f64,
-    pub p99_us: f64,
-    pub p999_us: f64,
+    /// From the intended time, in nanoseconds.
+    pub intended_ns: Percentiles,
     pub lost_share: f64,
     /// CPUs that both ends kept busy, from their start to their end.
     pub cpus: f64,
-    pub memory_mb: f64,
+    pub memory_bytes: u64,
     pub wire_bytes_per_message: f64,
     /// Why the rate did not hold.
     pub failed: Option<&'static str>,
+}
+
+/// Some percentiles, under the names that they have everywhere.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Percentiles {
+    pub p50: u64,
+    pub p99: u64,
+    pub p999: u64,
 }
 
 /// What was found.
@@ -161,7 +168,8 @@ impl<'a> Search<'a> {
 
 fn judged(arguments: &Arguments, rate: Option<u64>, outcome: &pair::Outcome) -> Step {
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);
-    let us = |name: &str| number(&outcome.received["intended_ns"][name]) / 1000.0;
+    let ns = |name: &str| outcome.received["intended_ns"][name].as_u64().unwrap_or(0);
+    let intended_ns = Percentiles { p50: ns("p50"), p99: ns("p99"), p999: ns("p999") };
     let (sent, seconds) = (number(&outcome.sent["sent"]), number(&outcome.sent["seconds"]));
     let lost = number(&outcome.received["lost"]);
     let offered = if seconds > 0.0 { sent / seconds } else { 0.0 };
@@ -170,18 +178,16 @@ fn judged(arguments: &Arguments, rate: Option<u64>, outcome: &pair::Outcome) -> 
         _ if lost_share > arguments.loss => Some("loss"),
         // The sender's own time counts from the first message to the last.
         Some(rate) if offered < 0.95 * rate as f64 => Some("rate"),
-        Some(_) if us("p99") > arguments.p99_us => Some("latency"),
+        Some(_) if intended_ns.p99 as f64 / 1e3 > arguments.p99_us => Some("latency"),
         _ => None,
     };
     Step {
         rate,
         msgs_per_s: number(&outcome.received["msgs_per_s"]).round(),
-        p50_us: us("p50"),
-        p99_us: us("p99"),
-        p999_us: us("p999"),
+        intended_ns,
         lost_share,
         cpus: outcome.cpu_s / outcome.seconds.max(0.001),
-        memory_mb: outcome.memory_bytes as f64 / 1e6,
+        memory_bytes: outcome.memory_bytes,
         wire_bytes_per_message: outcome.wire_bytes as f64 / sent.max(1.0),
         failed,
     }

@@ -70,7 +70,10 @@ fn may_lose(uri: &ChannelUri) -> bool {
 fn say_end(sender: &mut Sender<'_>, count: u64, may_go_on: impl Fn(Nanos) -> bool) {
     let end = Stamp::end(count);
     let mut now = sender.clock.now();
-    while sender.offer(now, &end) == Err(OfferError::BackPressured) && may_go_on(now) {
+    let mut offered = sender.offer(now, &end);
+    while offered == Err(OfferError::BackPressured) && may_go_on(now) {
         now = sender.duty();
+        offered = sender.offer(now, &end);
     }
+    sender.end_messages += u64::from(offered.is_ok());
 }

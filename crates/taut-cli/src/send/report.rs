@@ -13,6 +13,8 @@ use taut_report::Spread;
 pub struct Report {
     pub channel: String,
     pub sent: u64,
+    /// Those that said the end of the stream: messages too, which the channel counts.
+    pub end_messages: u64,
     pub back_pressured: u64,
     pub repaired: u64,
     pub seconds: f64,
@@ -35,11 +37,11 @@ pub struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { channel, sent, back_pressured, repaired, seconds, .. } = self;
+        let Self { channel, sent, end_messages, back_pressured, repaired, seconds, .. } = self;
         write!(
             f,
-            "{channel}: {sent} messages in {seconds:.3} s, back-pressured {back_pressured} times, \
-             {repaired} repaired"
+            "{channel}: {sent} messages and {end_messages} that said the end, in {seconds:.3} s, \
+             back-pressured {back_pressured} times, {repaired} repaired"
         )?;
         if let Some(spread) = &self.round_trip_ns {
             write!(f, "\nround trip {}", spread.line())?;
@@ -63,6 +65,7 @@ impl Report {
         Self {
             channel: sender.uri.to_string(),
             sent,
+            end_messages: sender.end_messages,
             back_pressured: counters.back_pressured,
             repaired: counters.repaired,
             seconds,

@@ -27,6 +27,8 @@ pub struct Sender<'a> {
     pub progress: Progress,
     topic: &'a [u8],
     pub uri: &'a ChannelUri,
+    /// Messages that said the end, beside those that were to be sent.
+    pub end_messages: u64,
 }
 
 /// What became of an attempt.
@@ -51,6 +53,7 @@ impl<'a> Sender<'a> {
             waiter: Waiter::new(arguments.end.thread.wait.strategy()),
             progress: Progress::start(),
             uri,
+            end_messages: 0,
             topic: arguments.topic.as_deref().unwrap_or("").as_bytes(),
         }
     }

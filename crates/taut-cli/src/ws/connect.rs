@@ -51,8 +51,8 @@ struct Report<'a> {
     pings: u64,
     /// From the first message to the last.
     seconds: f64,
-    messages_per_second: f64,
-    bytes_per_second: f64,
+    msgs_per_s: f64,
+    bytes_per_s: f64,
     /// Between two messages that arrived one after the other, by the loop's clock.
     gap_ns: Option<Spread>,
     end: &'a str,
@@ -89,6 +89,8 @@ struct Run<'a> {
     leaves: Option<Nanos>,
     is_open: bool,
     end: Option<Result<String, String>>,
+    /// The stream ended without a word: why it did says more.
+    is_cut: bool,
     cannot: Option<String>,
 }
 
@@ -115,6 +117,7 @@ impl<'a> Run<'a> {
             leaves: None,
             is_open: false,
             end: None,
+            is_cut: false,
             cannot: None,
         }
     }
@@ -126,11 +129,17 @@ impl<'a> Run<'a> {
             Event::Binary(bytes) => self.message(now, bytes, None),
             Event::Ping(_) => self.heard.pings += 1,
             Event::Closed(Closed::Cut) if !self.is_open => {
+                self.is_cut = true;
                 let remedy = "is the scheme (ws or wss) the right one?";
                 let words = format!("the stream ended within the opening handshake; {remedy}");
                 self.end = Some(Err(words));
             }
+            Event::Closed(Closed::HandshakeTimeout) => {
+                let words = "no answer to the opening handshake in time; raise --patience";
+                self.end = Some(Err(words.to_owned()));
+            }
             Event::Closed(closed) => {
+                self.is_cut = matches!(closed, Closed::Cut);
                 let is_ours = self.leaves.is_some() && matches!(closed, Closed::Agreed(_));
                 let end = words::end(&closed);
                 self.end = Some(if is_ours { Ok(end.unwrap_or_else(|words| words)) } else { end });
@@ -177,6 +186,10 @@ impl<'a> Run<'a> {
     /// Closes when it has heard enough; true when there is nothing more to wait for.
     fn is_done(&mut self, io: &mut Io<EpollKernel>, client: &mut Client) -> bool {
         let is_stopped = taut_sys::stop_requests() > 0;
+        if self.end.is_some() && !self.is_open {
+            // No WebSocket came about, and nothing of its end is waited for.
+            return true;
+        }
         let Some(ws) = client.ws() else { return is_stopped };
         let has_all = self.arguments.count.is_some_and(|count| self.heard.messages >= count);
         let is_late = self.until.is_some_and(|until| io.now() >= until);
@@ -207,8 +220,8 @@ impl<'a> Run<'a> {
             text_messages: heard.texts,
             pings: heard.pings,
             seconds: span,
-            messages_per_second: rate(heard.messages.saturating_sub(1)),
-            bytes_per_second: rate(heard.bytes),
+            msgs_per_s: rate(heard.messages.saturating_sub(1)),
+            bytes_per_s: rate(heard.bytes),
             gap_ns: heard.gaps.as_mut().and_then(Latency::spread),
             end,
         };
@@ -217,10 +230,12 @@ impl<'a> Run<'a> {
         } else if self.is_open {
             tell_people(&report);
         }
-        let words = match (failure, self.cannot, self.end) {
-            (Some(failure), ..) => return Err(failure),
-            (None, Some(words), _) | (None, None, Some(Err(words))) => words,
-            (None, None, Some(Ok(_))) => return Ok(()),
+        // What the server said of the end says more than how its stream went down.
+        let end = self.end.filter(|_| failure.is_none() || !self.is_cut);
+        let words = match (self.cannot, end, failure) {
+            (Some(words), ..) | (None, Some(Err(words)), _) => words,
+            (None, Some(Ok(_)), _) => return Ok(()),
+            (None, None, Some(failure)) => return Err(failure),
             (None, None, None) if self.leaves.is_some() => return Ok(()),
             (None, None, None) if taut_sys::stop_requests() > 0 => return Ok(()),
             (None, None, None) => String::from("the stream ended"),
@@ -230,7 +245,7 @@ impl<'a> Run<'a> {
 }
 
 fn tell_people(report: &Report<'_>) {
-    let Report { messages, bytes, seconds, messages_per_second: rate, end, .. } = report;
+    let Report { messages, bytes, seconds, msgs_per_s: rate, end, .. } = report;
     tell(format_args!(
         "{messages} messages, {bytes} bytes in {seconds:.3} s, {rate} a second; {end}"
     ));

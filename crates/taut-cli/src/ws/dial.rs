@@ -29,7 +29,7 @@ pub struct Options {
     /// Roots to trust for wss://, in PEM; the system's unless told otherwise.
     #[arg(long, value_name = "FILE")]
     pub tls_roots: Option<PathBuf>,
-    /// Give up connecting after so many seconds.
+    /// Give up after so many seconds when no WebSocket has come about.
     #[arg(long, value_name = "SECONDS", default_value_t = 10,
           value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub patience: u32,
@@ -115,7 +115,8 @@ fn roots(path: Option<&Path>) -> Result<TlsClientConfig, Failure> {
 
 /// A client's connection, however far it is.
 pub enum Client {
-    Connecting(Connector),
+    /// Until then it must stand, handshakes included.
+    Connecting(Connector, Nanos),
     Up(Box<WsStream>),
     /// Failed, or gone.
     Over,
@@ -126,7 +127,8 @@ impl Client {
     pub fn start<K: Kernel>(io: &mut Io<K>, dial: &Dial) -> Result<Self, Failure> {
         let deadline = io.now() + dial.patience;
         let connector = Connector::start(io, &dial.target, &StreamOptions::default(), deadline);
-        connector.map(Self::Connecting).map_err(|error| cannot_connect(dial, error))
+        let connector = connector.map_err(|error| cannot_connect(dial, error))?;
+        Ok(Self::Connecting(connector, deadline))
     }
 
     /// Takes a completion; tells what the open connection says. `Err` when none came about, or it
@@ -140,13 +142,15 @@ impl Client {
     ) -> Result<(), Failure> {
         match self {
             Self::Over => Ok(()),
-            Self::Connecting(connector) => match connector.handle(io, completion) {
+            Self::Connecting(connector, deadline) => match connector.handle(io, completion) {
                 Connecting::Connected(stream) => {
                     let mut seed = [0; 16];
                     taut_sys::random_bytes(&mut seed)
                         .map_err(|error| Failure::run("random numbers", error))?;
                     let seed = Seed::new(seed);
-                    let made = Connection::client(&dial.config, &dial.request, seed, io.now());
+                    let handshake_timeout = (*deadline - io.now()).max(Nanos(1));
+                    let config = WsConfig { handshake_timeout, ..dial.config };
+                    let made = Connection::client(&config, &dial.request, seed, io.now());
                     let connection = made.map_err(|error| Failure::run(&dial.name, error))?;
                     let tls = dial.tls.as_ref().map(|(config, name)| (config, name.as_str()));
                     let ws = WsStream::client(io, stream, tls, connection);
@@ -192,9 +196,12 @@ impl Client {
 
 fn cannot_connect(dial: &Dial, error: taut_net::NetError) -> Failure {
     let remedy = match error {
-        taut_net::NetError::Certificate => "; give its root with --tls-roots",
-        taut_net::NetError::UnknownName => "; check the host's name",
-        _ => "",
+        taut_net::NetError::Certificate(fault) => {
+            let name = dial.tls.as_ref().map_or("", |(_, name)| name);
+            format!("; {}", fault.remedy("--tls-roots", name))
+        }
+        taut_net::NetError::UnknownName => "; check the host's name".to_owned(),
+        _ => String::new(),
     };
     Failure::run(&dial.name, format!("{error}{remedy}"))
 }

@@ -4,16 +4,18 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use taut_io::{Completion, EpollKernel, Handle, Io};
+use taut_io::{Admission, Completion, EpollKernel, Handle, Io};
 use taut_net::{TlsServerConfig, WsEvent, WsStream};
 use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
 use taut_ws::{CloseCode, Closed, Connection, Event, KeepAlive, Outbox, WsConfig};
 
 use crate::channel::arguments::Wait;
-use crate::event_loop;
+use crate::event_loop::{self, not_served};
 use crate::exit::Failure;
 use crate::input::read;
+use crate::listen::listen_address;
+use crate::tell_few::TellFew;
 use crate::terminal::{print, tell};
 use crate::ws::words;
 
@@ -21,12 +23,16 @@ use crate::ws::words;
 const PATIENCE: Nanos = Nanos::from_secs(2);
 /// A peer to which so much waits is not read from either.
 const PAUSE_BYTES: usize = 1 << 20;
+/// A peer that is not read from must take some of its echo within this.
+const WRITE_TIMEOUT: Nanos = Nanos::from_secs(30);
+/// What the messages of all peers may take at the same time, unless four longest take more.
+const MEMORY_BYTES_MAX: usize = 512 << 20;
 
 /// The arguments of `taut ws echo`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Where to listen, as ADDRESS:PORT; port 0 lets the kernel choose.
-    #[arg(long, value_name = "HOST:PORT")]
+    /// Where to listen; port 0 lets the kernel choose.
+    #[arg(long, value_name = "HOST:PORT", value_parser = listen_address)]
     listen: SocketAddr,
     /// Our certificate and what leads to its root, in PEM: then it is wss://.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
@@ -50,10 +56,13 @@ pub struct Arguments {
 /// Serves until it is told to stop, then closes every connection.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let tls = tls(arguments)?;
-    let sources_max = usize::from(arguments.connections) + 1;
+    let connections_max = usize::from(arguments.connections);
+    // The listener, and the place that is kept for who comes next.
+    let sources_max = connections_max + 2;
     let mut events = event_loop::open(sources_max)?;
     let (at, options) = (Address::Inet(arguments.listen), StreamOptions::default());
-    let listener = events.io().listen(&at, &options);
+    let admission = Admission::new(connections_max, WsConfig::default().handshake_timeout);
+    let listener = events.io().listen(&at, &options, &admission);
     let listener = listener
         .map_err(|error| Failure::run(&format!("cannot listen on {}", arguments.listen), error))?;
     let address = events.io().local_address(listener);
@@ -69,7 +78,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ..WsConfig::default()
     };
     let peers = (0..sources_max).map(|_| None).collect();
-    let mut server = Server { listener, config, tls, peers, until: None };
+    let memory_bytes_max = MEMORY_BYTES_MAX.max(4 * message_bytes_max);
+    let (memory_bytes, until) = (0, None);
+    let lines = TellFew::default();
+    let mut server =
+        Server { listener, config, tls, peers, memory_bytes, memory_bytes_max, until, lines };
     let mut handler =
         |io: &mut Io<EpollKernel>, completion: Completion<'_>| server.handle(io, &completion);
     event_loop::run(&mut events, &mut handler, arguments.wait.strategy())
@@ -89,9 +102,23 @@ struct Server {
     listener: Handle,
     config: WsConfig,
     tls: Option<TlsServerConfig>,
-    peers: Vec<Option<WsStream>>,
+    peers: Vec<Option<Peer>>,
+    /// Of all of them.
+    memory_bytes: usize,
+    memory_bytes_max: usize,
     /// It is told to stop: when it does in any case.
     until: Option<Nanos>,
+    /// What is told of peers.
+    lines: TellFew,
+}
+
+/// A connection, and what it had when it was last looked at.
+struct Peer {
+    ws: WsStream,
+    /// The memory of its messages.
+    memory_bytes: usize,
+    /// What waits to be sent, while it is not read from.
+    paused_at_bytes: Option<usize>,
 }
 
 impl Server {
@@ -99,7 +126,7 @@ impl Server {
         match *completion {
             Completion::Accepted { stream, peer, .. } if self.until.is_none() => {
                 if let Err(words) = self.accept(io, stream) {
-                    tell(format_args!("{peer}: {words}"));
+                    self.lines.tell(io.now(), format_args!("{peer}: {words}"));
                     // A stale handle is closed already.
                     let _ = io.close(stream);
                 }
@@ -112,8 +139,17 @@ impl Server {
                 self.serve(io, source, completion);
             }
             Completion::Timer { .. } => {
-                for peer in self.peers.iter_mut().flatten() {
-                    if peer.handle(io, completion, &mut echo) {
+                let Self { peers, lines, .. } = self;
+                let now = io.now();
+                lines.look(now);
+                for peer in peers.iter_mut().flatten() {
+                    if peer.ws.handle(io, completion, &mut |out, event| {
+                        echo(out, event, now, lines);
+                    }) {
+                        let memory_bytes = peer.ws.memory_bytes();
+                        self.memory_bytes += memory_bytes;
+                        self.memory_bytes -=
+                            std::mem::replace(&mut peer.memory_bytes, memory_bytes);
                         break;
                     }
                 }
@@ -129,32 +165,56 @@ impl Server {
         let ws = WsStream::server(io, stream, self.tls.as_ref(), connection);
         let ws = ws.map_err(|error| error.to_string())?;
         if let Some(place) = self.peers.get_mut(stream.index()) {
-            *place = Some(ws);
+            let memory_bytes = ws.memory_bytes();
+            self.memory_bytes += memory_bytes;
+            *place = Some(Peer { ws, memory_bytes, paused_at_bytes: None });
         }
         Ok(())
     }
 
     fn serve(&mut self, io: &mut Io<EpollKernel>, stream: Handle, completion: &Completion<'_>) {
-        let Some(place) = self.peers.get_mut(stream.index()) else { return };
-        let Some(peer) = place.as_mut().filter(|peer| peer.stream() == stream) else { return };
-        peer.handle(io, completion, &mut echo);
-        if matches!(completion, Completion::Closed { .. }) {
+        let Self { peers, lines, .. } = self;
+        let Some(place) = peers.get_mut(stream.index()) else { return };
+        let Some(peer) = place.as_mut().filter(|peer| peer.ws.stream() == stream) else { return };
+        let now = io.now();
+        peer.ws.handle(io, completion, &mut |out, event| echo(out, event, now, lines));
+        let is_gone = matches!(completion, Completion::Closed { .. });
+        let memory_bytes = if is_gone { 0 } else { peer.ws.memory_bytes() };
+        self.memory_bytes += memory_bytes;
+        self.memory_bytes -= std::mem::replace(&mut peer.memory_bytes, memory_bytes);
+        if is_gone {
             *place = None;
-        } else if peer.pending_bytes() > PAUSE_BYTES {
-            peer.pause(io);
         } else {
-            peer.resume(io);
+            peer.pause_or_resume(io);
         }
+        while self.memory_bytes > self.memory_bytes_max && self.close_largest(io) {}
+    }
+
+    /// Many that do not read would have all the memory: who has most of it is closed, whoever it
+    /// was that asked for more. Whether there was anybody.
+    fn close_largest(&mut self, io: &mut Io<EpollKernel>) -> bool {
+        let memory_of = |place: &Option<Peer>| place.as_ref().map_or(0, |peer| peer.memory_bytes);
+        let largest = self.peers.iter_mut().max_by_key(|place| memory_of(place));
+        let Some(peer) = largest.and_then(Option::take) else { return false };
+        self.memory_bytes -= peer.memory_bytes;
+        let what = "the peer with most of it is closed: the memory for messages is used up";
+        self.lines.tell(io.now(), what);
+        peer.ws.abort(io);
+        true
     }
 
     fn look_for_end(&mut self, io: &mut Io<EpollKernel>) {
         if taut_sys::stop_requests() > 0 && self.until.is_none() {
             self.until = Some(io.now() + PATIENCE);
+            let counters = io.admission_counters(self.listener).ok();
+            if let Some(words) = counters.and_then(not_served) {
+                tell(words);
+            }
             let _ = io.close(self.listener);
             for peer in self.peers.iter_mut().flatten() {
-                if peer.close(io, CloseCode::GOING_AWAY, "the server stops").is_err() {
+                if peer.ws.close(io, CloseCode::GOING_AWAY, "the server stops").is_err() {
                     // Not open yet, or not any more.
-                    let _ = io.close(peer.stream());
+                    let _ = io.close(peer.ws.stream());
                 }
             }
         }
@@ -165,8 +225,30 @@ impl Server {
     }
 }
 
+impl Peer {
+    /// Who does not read is not read from, and has a deadline that only reading moves.
+    fn pause_or_resume(&mut self, io: &mut Io<EpollKernel>) {
+        let pending_bytes = self.ws.pending_bytes();
+        let stream = self.ws.stream();
+        if pending_bytes > PAUSE_BYTES {
+            self.ws.pause(io);
+            if self.paused_at_bytes.is_none_or(|before| pending_bytes < before) {
+                let deadline = io.now() + WRITE_TIMEOUT;
+                // A stale handle is closed already, and there are timers for every peer.
+                let _ = io.set_write_deadline(stream, Some(deadline));
+            }
+            self.paused_at_bytes = Some(pending_bytes);
+        } else {
+            self.ws.resume(io);
+            if self.paused_at_bytes.take().is_some() {
+                let _ = io.set_write_deadline(stream, None);
+            }
+        }
+    }
+}
+
 /// What is taken goes back; a peer's end is told when it is not as it should be.
-fn echo(outbox: &mut Outbox, event: WsEvent<'_>) {
+fn echo(outbox: &mut Outbox, event: WsEvent<'_>, now: Nanos, lines: &mut TellFew) {
     let sent = match event {
         WsEvent::Session(Event::Requested(_)) => outbox.accept(None, &[]),
         WsEvent::Session(Event::Text(text)) => outbox.text(text),
@@ -176,14 +258,14 @@ fn echo(outbox: &mut Outbox, event: WsEvent<'_>) {
             if let Err(words) = words::end(&closed).map(drop)
                 && !is_quiet
             {
-                tell(words);
+                lines.tell(now, words);
             }
             Ok(())
         }
         WsEvent::Session(_) => Ok(()),
         WsEvent::Gone(fault) => {
             if let Some(fault) = fault {
-                tell(format_args!("a peer: {fault}"));
+                lines.tell(now, format_args!("a peer: {fault}"));
             }
             Ok(())
         }
@@ -191,6 +273,6 @@ fn echo(outbox: &mut Outbox, event: WsEvent<'_>) {
     if let Err(error) = sent
         && outbox.is_open()
     {
-        tell(format_args!("cannot echo: {error}"));
+        lines.tell(now, format_args!("cannot echo: {error}"));
     }
 }

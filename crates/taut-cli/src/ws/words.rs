@@ -29,9 +29,7 @@ pub fn end(closed: &Closed<'_>) -> Result<String, String> {
             Err(format!("the server refuses: {status} {}{to}: {body}", refused.reason))
         }
         Closed::RefusedByUs { status } => Err(format!("the client was refused with {status}")),
-        Closed::HandshakeTimeout => {
-            Err(String::from("no answer to the opening handshake in time; raise --patience"))
-        }
+        Closed::HandshakeTimeout => Err(String::from("no answer to the opening handshake in time")),
         Closed::CloseTimeout => Err(String::from("the peer did not answer our close frame")),
         Closed::Silence => Err(String::from("the peer was silent, and did not answer pings")),
         Closed::Cut => Err(String::from("the stream ended without a close frame (1006)")),

@@ -31,10 +31,12 @@ fn keys(value: &Value) -> BTreeSet<&str> {
     value.as_object().expect("an object").keys().map(String::as_str).collect()
 }
 
-const OF_RECEIVE: [&str; 10] = [
+const OF_RECEIVE: [&str; 12] = [
     "channel",
     "received",
+    "end_messages",
     "lost",
+    "sent_before",
     "duplicated",
     "out_of_order",
     "msgs_per_s",
@@ -44,7 +46,8 @@ const OF_RECEIVE: [&str; 10] = [
     "cpu_seconds",
 ];
 const OF_LATENCY: [&str; 8] = ["count", "min", "mean", "p50", "p99", "p999", "p9999", "max"];
-const OF_SEND: [&str; 5] = ["channel", "sent", "back_pressured", "repaired", "seconds"];
+const OF_SEND: [&str; 6] =
+    ["channel", "sent", "end_messages", "back_pressured", "repaired", "seconds"];
 
 #[test]
 fn every_channel_carries_the_stream_whichever_side_starts_first() {
@@ -70,7 +73,8 @@ fn every_channel_carries_the_stream_whichever_side_starts_first() {
             let count = |field: &str| count(&received, field);
             check_lines(&csv, count("received"), &from);
             assert_eq!((sent["sent"].as_u64(), count("out_of_order")), (Some(400), 0), "{from}");
-            assert_eq!(count("received") + count("lost"), 400, "{from}: {received}");
+            let all = ["received", "lost", "sent_before"].map(count);
+            assert_eq!(all.iter().sum::<u64>(), 400, "{from}: {received}");
             // Leases and skipped gaps lose what the machine makes them lose; here that is little.
             assert!(count("lost") < 100 && count("duplicated") == 0, "{from}: {received}");
             if !from.starts_with("lease:") && !from.contains("reliable=false") {

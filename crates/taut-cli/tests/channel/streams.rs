@@ -198,6 +198,8 @@ fn bench_waits_measures_every_strategy_pinned_and_not() {
     let runs = found["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), 10);
     assert!(runs.iter().all(|run| run["latency_ns"]["p50"].as_u64() > Some(0)), "{found}");
+    let verdict = found["conditions"]["verdict"].as_str().expect("a verdict");
+    assert!(["quiet", "disturbed"].contains(&verdict), "{found}");
 }
 
 #[test]

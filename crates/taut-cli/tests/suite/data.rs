@@ -19,7 +19,7 @@ fn a_recording_at_full_speed_ends_with_its_file() {
         outcome.expect_sound();
         // Some rows move nothing, others need two commands.
         let rows = fs::read_to_string(&file).expect("read").lines().count() as u64;
-        let commands = outcome.extra("venue: flow commands");
+        let commands = outcome.extra("venue_flow_commands");
         assert!(commands > rows * 9 / 10, "{commands} commands for {rows} rows");
         outcome.expect_said(&format!("{rows} rows"));
     }
@@ -32,7 +32,7 @@ fn a_recording_at_its_own_pace_ends_with_the_time() {
     let result = outcome.expect_sound();
     assert!(count(&result, "orders") > 0, "{result}");
     let rows = fs::read_to_string(&file).expect("read").lines().count() as u64;
-    assert!(outcome.extra("venue: flow commands") < rows, "a second is not the whole file");
+    assert!(outcome.extra("venue_flow_commands") < rows, "a second is not the whole file");
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn unicast_works_and_says_so() {
     let outcome = Demo::gentle(&["--seconds", "0.7", "--feed", "unicast"]).finish();
     outcome.expect_sound();
     outcome.expect_said("market data: unicast, as asked for: line A 127.0.0.1:");
-    assert!(outcome.stdout.contains("unicast"), "the report says it too");
+    assert!(outcome.stderr.contains("unicast"), "the report says it too");
 }
 
 #[test]
@@ -31,8 +31,8 @@ fn multicast_works_where_there_is_any() {
 }
 
 /// A number of the report's table, by its name.
-fn noted(stdout: &str, name: &str) -> u64 {
-    let text = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+fn noted(table: &str, name: &str) -> u64 {
+    let text = table.split_whitespace().collect::<Vec<_>>().join(" ");
     let (_, rest) =
         text.split_once(&format!(" {name} ")).unwrap_or_else(|| panic!("{name}: {text}"));
     let digits = rest.split_once(' ').map_or(rest, |(number, _)| number).replace(',', "");
@@ -45,11 +45,11 @@ fn a_line_that_is_lost_wholly_is_not_missed_in_either_mode() {
         let arguments = ["--seconds", "1", "--mode", mode, "--lose", lose];
         let outcome = Demo::gentle(&arguments).finish();
         let result = outcome.expect_sound();
-        let news = ["news by line A", "news by line B"].map(|name| noted(&outcome.stdout, name));
-        assert!(news.contains(&0) && news.contains(&count(&result, "ticks")), "{news:?}");
+        let first = ["first by line A", "first by line B"].map(|name| noted(&outcome.stderr, name));
+        assert!(first.contains(&0) && first.contains(&count(&result, "ticks")), "{first:?}");
         // One for each instrument.
-        assert_eq!(noted(&outcome.stdout, "snapshots loaded"), 3);
-        assert_eq!(noted(&outcome.stdout, "requests for packets"), 0);
+        assert_eq!(noted(&outcome.stderr, "snapshots loaded"), 3);
+        assert_eq!(noted(&outcome.stderr, "requests for packets"), 0);
     }
 }
 
@@ -58,13 +58,13 @@ fn what_both_lines_lose_is_sent_again_or_covered_by_a_snapshot_where_that_is_ref
     let arguments = ["--seconds", "2", "--lose", "200,200"];
     let outcome = Demo::gentle(&arguments).finish();
     let result = outcome.expect_sound();
-    assert!(noted(&outcome.stdout, "news by retransmission") > 10);
-    assert!(noted(&outcome.stdout, "gaps") > 10 && count(&result, "orders") > 0);
+    assert!(noted(&outcome.stderr, "first by retransmission") > 10);
+    assert!(noted(&outcome.stderr, "gaps") > 10 && count(&result, "orders") > 0);
 
     let refused = Demo::gentle(&[&arguments[..], &["--refuse-retransmission"]].concat()).finish();
     let result = refused.expect_sound();
-    assert_eq!(noted(&refused.stdout, "news by retransmission"), 0);
-    assert!(noted(&refused.stdout, "snapshots loaded") > 1 && count(&result, "recovered") > 0);
+    assert_eq!(noted(&refused.stderr, "first by retransmission"), 0);
+    assert!(noted(&refused.stderr, "snapshots loaded") > 1 && count(&result, "recovered") > 0);
 }
 
 #[test]

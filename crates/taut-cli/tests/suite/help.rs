@@ -21,6 +21,7 @@ fn help_names_the_demo_and_every_flag_of_it() {
         "--ticks",
         "--rate",
         "--out",
+        "--overwrite",
         "--json",
         "--levels",
         "--feed",
@@ -32,6 +33,17 @@ fn help_names_the_demo_and_every_flag_of_it() {
         assert!(help.contains(word), "{word} in\n{help}");
     }
     assert!(said(&["help", "demo"]).contains("--json"));
+}
+
+/// What plays a demo's other processes is no command that anybody is led to.
+#[test]
+fn a_word_that_is_almost_a_command_is_led_to_that_one_alone() {
+    let mut command = Command::new(TAUT);
+    command.arg("dmo");
+    let outcome = Demo::spawn(command).finish();
+    outcome.expect_code(2);
+    assert!(outcome.stderr.contains("'demo'"), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("role"), "{}", outcome.stderr);
 }
 
 #[test]

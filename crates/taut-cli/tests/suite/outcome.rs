@@ -31,11 +31,12 @@ pub struct Outcome {
 
 impl Outcome {
     /// Holds that it ended well: exit code 0, a whole report and nothing else, equations that add
-    /// up. Returns the JSON object of the last line.
+    /// up. Returns the JSON object, which is alone on standard output.
     pub fn expect_sound(&self) -> Value {
         self.expect_code(0);
         assert_eq!(self.written, ["report"], "{}", self.stderr);
         assert_eq!(self.report, ["report.html", "run.json", "stages.hlog"]);
+        assert_eq!(self.stdout.lines().count(), 1, "JSON is alone: {}", self.stdout);
         let result = self.json();
         for (whole, parts) in EQUATIONS {
             let sum: u64 = parts.iter().map(|part| count(&result, part)).sum();

@@ -10,7 +10,7 @@ use crate::support::{Demo, pause, send};
 fn a_strategy_that_slept_is_told_what_it_missed_and_trades_on() {
     // Several times as many events as its ring holds.
     let outcome = paused("strategy", &["--ticks", "10000"], Nanos::from_secs(2));
-    assert!(outcome.extra("market events it was too slow for") > 0);
+    assert!(outcome.extra("market_events_it_was_too_slow_for") > 0);
 }
 
 #[test]

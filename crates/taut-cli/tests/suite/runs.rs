@@ -12,7 +12,7 @@ use crate::outcome::{Outcome, count};
 use crate::support::{Demo, TAUT};
 use keys::Keys;
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 23] = [
     "mode",
     "seconds",
     "published",
@@ -29,11 +29,13 @@ const KEYS: [&str; 21] = [
     "cancel_rejects",
     "unanswered",
     "tick_to_trade_ns",
+    "tick_to_send_ns",
     "stages_ns",
     "order_round_trip_ns",
     "bare_send_ns",
     "report",
     "machine",
+    "conditions",
 ];
 const STAGES: [&str; 9] = [
     "decode",
@@ -70,6 +72,14 @@ fn a_fused_run_reports_all_that_is_documented() {
 }
 
 #[test]
+fn hundreds_of_instruments_trade() {
+    // Their settings are longer than a message between the processes may be.
+    let outcome = Demo::gentle(&["--seconds", "1", "--instruments", "400", "--levels", "10"]);
+    let result = outcome.finish().expect_sound();
+    assert!(count(&result, "orders") > 0 && count(&result, "published") > 0);
+}
+
+#[test]
 fn every_way_to_wait_serves_both_modes() {
     for wait in ["spin", "yield", "block"] {
         let split = Demo::gentle(&["--seconds", "0.7", "--wait", wait]).finish();
@@ -98,7 +108,7 @@ fn the_ends_of_what_may_be_asked_for_work() {
 }
 
 #[test]
-fn a_report_replaces_the_one_before_and_keeps_what_else_is_there() {
+fn a_report_replaces_the_one_before_only_when_told_and_keeps_what_else_is_there() {
     let directory = tempfile::tempdir().expect("directory");
     let out = directory.path().join("deep/report");
     fs::create_dir_all(&out).expect("directory");
@@ -106,6 +116,11 @@ fn a_report_replaces_the_one_before_and_keeps_what_else_is_there() {
     fs::write(out.join("mine.txt"), "mine").expect("file");
     let mut command = Command::new(TAUT);
     command.args(["demo", "--ticks", "2000", "--seconds", "0.3", "--out"]).arg(&out);
+    let refused = Demo::spawn(command).finish();
+    refused.expect_refused(2, &["--out", "run.json of another run", "--overwrite"]);
+    assert_eq!(fs::read(out.join("run.json")).expect("read"), b"old");
+    let mut command = Command::new(TAUT);
+    command.args(["demo", "--ticks", "2000", "--seconds", "0.3", "--overwrite", "--out"]).arg(&out);
     let outcome = Demo::spawn(command).finish();
     outcome.expect_code(0);
     assert!(outcome.last_line().starts_with("report: /"), "without --json: {}", outcome.stdout);
@@ -139,9 +154,14 @@ fn expect_complete(outcome: &Outcome, mode: &str) -> Value {
     assert!(report.is_absolute() && report.ends_with("work/report/report.html"), "{report:?}");
     outcome.expect_said("ticks/s");
     outcome.expect_said("market data: ");
-    for heading in ["Clock ", "Placement ", "Machine ", "tick to trade", "bare send"] {
-        assert!(outcome.stdout.contains(heading), "{heading} in\n{}", outcome.stdout);
+    for heading in ["Clock ", "Placement ", "Machine ", "Conditions ", "tick to trade", "bare send"]
+    {
+        outcome.expect_said(heading);
     }
+    let verdict = result["conditions"]["verdict"].as_str().expect("a verdict");
+    assert!(["quiet", "disturbed"].contains(&verdict), "{result}");
+    let because = result["conditions"]["because"].as_array().expect("reasons");
+    assert_eq!(because.is_empty(), verdict == "quiet", "{result}");
     result
 }
 
@@ -167,7 +187,7 @@ mod keys {
 
     use std::fmt;
 
-    use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+    use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
     /// An object's keys, each with those of its value; a value that is no object has none.
     #[derive(Default)]
@@ -190,7 +210,7 @@ mod keys {
         type Value = Keys;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object, a number, a text or a truth value")
+            f.write_str("any value")
         }
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
@@ -210,6 +230,15 @@ mod keys {
         }
 
         fn visit_f64<E>(self, _: f64) -> Result<Keys, E> {
+            Ok(Keys::default())
+        }
+
+        fn visit_unit<E>(self) -> Result<Keys, E> {
+            Ok(Keys::default())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Keys, A::Error> {
+            while values.next_element::<IgnoredAny>()?.is_some() {}
             Ok(Keys::default())
         }
 

@@ -14,13 +14,13 @@ const LONG: [&str; 2] = ["--seconds", "600"];
 #[test]
 fn an_interrupt_ends_a_split_run_with_its_report() {
     let outcome = stopped("split", ProcessSignal::Interrupt);
-    assert!(outcome.stdout.contains("ended early by SIGINT"), "{}", outcome.stdout);
+    assert!(outcome.stderr.contains("ended early by SIGINT"), "{}", outcome.stderr);
 }
 
 #[test]
 fn a_termination_ends_a_fused_run_with_its_report() {
     let outcome = stopped("fused", ProcessSignal::Terminate);
-    assert!(outcome.stdout.contains("ended early by SIGTERM"), "{}", outcome.stdout);
+    assert!(outcome.stderr.contains("ended early by SIGTERM"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_signal_to_one_child_ends_the_run_with_its_report() {
     send(demo.process_of("gateway"), ProcessSignal::Terminate);
     let outcome = demo.finish();
     outcome.expect_sound();
-    assert!(outcome.stdout.contains("ended early: the gateway got a signal"));
+    assert!(outcome.stderr.contains("ended early: the gateway got a signal"));
 }
 
 #[test]

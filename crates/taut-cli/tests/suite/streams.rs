@@ -12,7 +12,7 @@ use crate::support::{Demo, GENTLE, TAUT, send};
 fn a_reader_who_has_read_enough_is_no_failure() {
     let (reader, writer) = pipe().expect("pipe");
     let demo = Demo::spawn_with(short(), Some(writer.into()), None);
-    assert!(first_line(reader).contains("split mode"));
+    assert!(first_line(reader).contains("\"mode\":\"split\""));
     let outcome = demo.finish();
     outcome.expect_code(0);
     assert_eq!(outcome.report.len(), 3);

@@ -81,6 +81,7 @@ fn a_malformed_row_is_named_by_file_line_and_field() {
         ("34200.2,1,2,100,5853301,1", "price", "\"5853301\""),
         ("34200.2,1,2,100,5853300,2", "direction", "\"2\""),
         ("\u{1}\u{1b}[2J", "type", "missing"),
+        ("34200.2,\u{1b}[2J,2,100,5853300,1", "type", "u{1b}[2J"),
     ] {
         fs::write(&file, format!("{good}{row}\n")).expect("file");
         let place = format!("{name}:2");

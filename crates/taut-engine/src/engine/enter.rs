@@ -53,7 +53,7 @@ impl Engine {
             return Err(RejectReason::PriceBand);
         }
         match terms.post_only {
-            PostOnly::Reject if self.is_marketable_anywhere(order.side, order.price) => {
+            PostOnly::Reject if self.would_trade(order, order.price) => {
                 Err(RejectReason::WouldTrade)
             }
             PostOnly::Slide if self.slid(order).is_none() => Err(RejectReason::WouldTrade),
@@ -89,7 +89,7 @@ impl Engine {
 
     fn fits_displayed(&self, order: &NewOrder) -> bool {
         let price = self.slid(order).unwrap_or(order.price);
-        if self.phase == Phase::Continuous && self.is_marketable_anywhere(order.side, price) {
+        if self.phase == Phase::Continuous && self.would_trade(order, price) {
             return self.remainder_fits(&self.taker(order, 0));
         }
         let book = &self.lit.book;
@@ -200,25 +200,22 @@ impl Engine {
 
     /// The price of an order that slides: the nearest whole tick at which it does not trade.
     fn slid(&self, order: &NewOrder) -> Option<HalfTicks> {
-        if order.terms.post_only != PostOnly::Slide
-            || !self.is_marketable_anywhere(order.side, order.price)
-        {
+        if order.terms.post_only != PostOnly::Slide || !self.would_trade(order, order.price) {
             return Some(order.price);
         }
-        let other = order.side.opposite();
-        let bests = [self.lit.book.best_price(other), self.dark.book.best_price(other)];
-        let bests = bests.into_iter().flatten();
+        let best = self.best_willing(order.side.opposite(), order.lots)?;
         let price = match order.side {
-            Side::Buy => (bests.min()?.0 - 1) & !1,
-            Side::Sell => bests.max()?.0.checked_add(2)? & !1,
+            Side::Buy => (best.0 - 1) & !1,
+            Side::Sell => best.0.checked_add(2)? & !1,
         };
         (price > 0).then_some(HalfTicks(price))
     }
 
-    fn is_marketable_anywhere(&self, side: Side, limit: HalfTicks) -> bool {
-        let other = side.opposite();
-        let bests = [self.lit.book.best_price(other), self.dark.book.best_price(other)];
-        bests.into_iter().flatten().any(|best| crosses(side, limit, best))
+    /// Whether the order would find a maker at this price, which an all-or-none order that is
+    /// larger is not.
+    pub(super) fn would_trade(&self, order: &NewOrder, price: HalfTicks) -> bool {
+        let best = self.best_willing(order.side.opposite(), order.lots);
+        best.is_some_and(|best| crosses(order.side, price, best))
     }
 
     /// The order as a taker, within the band of the rules.

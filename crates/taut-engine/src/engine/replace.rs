@@ -32,7 +32,7 @@ impl Engine {
             if order.side != standing.side {
                 return Err(RejectReason::WrongSide);
             }
-            self.vet(&order).map(|()| standing)
+            self.vet(&still_open(order, mode, standing.filled)).map(|()| standing)
         });
         match vetted {
             Err(reason) => sink.on_event(Event::ReplaceRejected { order_id, reason }),
@@ -106,6 +106,12 @@ impl Engine {
             was_resting: standing.book_kind == BookKind::Lit,
         });
     }
+}
+
+/// The order with what it would have left: in flight, what it has filled is part of its quantity.
+fn still_open(order: NewOrder, mode: ReplaceMode, filled: i64) -> NewOrder {
+    let filled = if mode == ReplaceMode::InFlight { filled } else { 0 };
+    NewOrder { lots: Lots((order.lots.0 - filled).max(1)), ..order }
 }
 
 /// Whether only what does not matter for priority is different: time in force, expiry, self-trade

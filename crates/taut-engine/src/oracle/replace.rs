@@ -18,7 +18,12 @@ impl NaiveEngine {
             None => Some(RejectReason::UnknownOrderId),
             Some(at) => check(&order).err().or_else(|| {
                 if self.orders[at].order.side == order.side {
-                    self.vet(&order)
+                    let filled = match mode {
+                        ReplaceMode::InFlight => self.orders[at].filled,
+                        ReplaceMode::Requeue => 0,
+                    };
+                    let lots = Lots((order.lots.0 - filled).max(1));
+                    self.vet(&NewOrder { lots, ..order })
                 } else {
                     Some(RejectReason::WrongSide)
                 }

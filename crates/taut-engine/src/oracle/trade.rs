@@ -44,7 +44,7 @@ impl NaiveEngine {
             Some(RejectReason::Expired)
         } else if off_band {
             Some(RejectReason::PriceBand)
-        } else if self.would_take(order.side, order.price.0)
+        } else if self.would_take(order.side, order.price.0, order.lots.0)
             && (terms.post_only == PostOnly::Reject
                 || terms.post_only == PostOnly::Slide && self.slid_price(order) <= 0)
         {
@@ -54,27 +54,29 @@ impl NaiveEngine {
         }
     }
 
-    /// Whether anything of the other side, displayed or not, is at the price or better.
-    fn would_take(&self, side: Side, price: i64) -> bool {
-        let other = side.opposite();
-        [Place::Lit, Place::Dark]
-            .into_iter()
-            .filter_map(|place| self.best(place, other))
-            .any(|best| crosses(side, price, best))
+    /// The best price of the other side, displayed or not, at which so many lots would trade.
+    fn best_willing(&self, side: Side, lots: i64) -> Option<i64> {
+        let makers = [Place::Lit, Place::Dark].into_iter();
+        let makers = makers.flat_map(|place| self.at(place, side.opposite()));
+        let willing = makers.filter(|w| !w.order.terms.has(f::ALL_OR_NONE) || w.shown <= lots);
+        willing.map(|w| w.price).min_by_key(|&price| worth(side.opposite(), price))
+    }
+
+    fn would_take(&self, side: Side, price: i64, lots: i64) -> bool {
+        self.best_willing(side, lots).is_some_and(|best| crosses(side, price, best))
     }
 
     /// The first whole tick away from the market that takes nothing; zero if there is none.
     fn slid_price(&self, order: &NewOrder) -> i64 {
         let mut price = order.price.0;
         // The walk begins near the market, however far the order's price is from it.
-        for best in [Place::Lit, Place::Dark].map(|place| self.best(place, order.side.opposite())) {
-            price = match (order.side, best) {
-                (Side::Buy, Some(best)) => price.min(best.saturating_add(4) & !1),
-                (Side::Sell, Some(best)) => price.max(best.saturating_sub(4) & !1),
-                (_, None) => price,
-            };
-        }
-        while price > 0 && self.would_take(order.side, price) {
+        let lots = order.lots.0;
+        price = match (order.side, self.best_willing(order.side, lots)) {
+            (Side::Buy, Some(best)) => price.min(best.saturating_add(4) & !1),
+            (Side::Sell, Some(best)) => price.max(best.saturating_sub(4) & !1),
+            (_, None) => price,
+        };
+        while price > 0 && self.would_take(order.side, price, lots) {
             let step = -2 * order.side.sign();
             let Some(next) = price.checked_add(step) else { return 0 };
             price = next;
@@ -105,7 +107,7 @@ impl NaiveEngine {
             PostOnly::Slide => self.slid_price(order),
             _ => order.price.0,
         };
-        if self.phase == Phase::Continuous && self.would_take(order.side, price) {
+        if self.phase == Phase::Continuous && self.would_take(order.side, price, order.lots.0) {
             return self.level_count(order.side) < self.config.level_capacity
                 || self.possible(&self.taker(*order, 0)) >= order.lots.0;
         }
@@ -212,13 +214,9 @@ impl NaiveEngine {
         Taker { order, limit, remaining: order.lots.0, filled, self_trade }
     }
 
-    /// What the taker would trade, tried on a copy; its own orders end the trial.
+    /// What the taker would trade, tried on a copy.
     fn possible(&self, taker: &Taker) -> i64 {
-        let self_trade = match taker.self_trade {
-            SelfTrade::Decrement | SelfTrade::Transfer => SelfTrade::CancelNewest,
-            mode => mode,
-        };
-        let mut trial = Taker { filled: 0, self_trade, ..*taker };
+        let mut trial = Taker { filled: 0, ..*taker };
         self.clone().sweep(&mut trial, &mut Vec::new());
         trial.filled
     }

@@ -183,6 +183,81 @@ fn a_minimum_that_can_not_trade_at_once_cancels_the_order() {
 }
 
 #[test]
+fn a_minimum_counts_what_trades_behind_own_orders_that_make_the_order_smaller() {
+    for mode in [SelfTrade::Decrement, SelfTrade::Transfer] {
+        let with_minimum = |lots| buy(9, 101, 10).minimum(Lots(lots)).self_trade(mode);
+        let other = |order: NewOrder| NewOrder { owner: 2, ..order };
+        let book = || {
+            let mut checked = CheckedEngine::new();
+            checked.enter(other(sell(1, 100, 2)));
+            checked.enter(sell(2, 100, 3));
+            checked.enter(other(sell(3, 101, 6)));
+            checked
+        };
+        // Two before the own order, and what is left of the rest behind it.
+        assert_eq!(trades(&book().enter(with_minimum(7))), [(1, 100, 2), (3, 101, 5)]);
+        let events = book().enter(with_minimum(8));
+        assert_eq!(cancelled(&events), Some((10, CancelReason::Minimum)));
+        // An iceberg of its own: each part takes its turn.
+        let mut checked = CheckedEngine::new();
+        checked.enter(sell(1, 100, 6).iceberg(Lots(2)));
+        checked.enter(other(sell(2, 100, 20)));
+        let events = checked.enter(with_minimum(8));
+        assert_eq!(trades(&events), [(2, 100, 8)]);
+        let mut checked = CheckedEngine::new();
+        checked.enter(sell(1, 100, 6).iceberg(Lots(2)));
+        checked.enter(other(sell(2, 100, 20)));
+        let events = checked.enter(with_minimum(9));
+        assert_eq!(cancelled(&events), Some((10, CancelReason::Minimum)));
+    }
+}
+
+#[test]
+fn a_post_only_order_rests_against_an_all_or_none_order_that_is_too_large_for_it() {
+    let book = || {
+        let mut checked = CheckedEngine::new();
+        checked.enter(sell(1, 100, 5).all_or_none());
+        checked
+    };
+    for post_only in [PostOnly::Reject, PostOnly::Slide] {
+        let mut checked = book();
+        let events = checked.enter(buy(2, 101, 4).post_only(post_only));
+        assert_eq!((trades(&events), refusal(&events)), (Vec::new(), None));
+        assert_eq!(checked.touch(), [Some((101, 4)), None]);
+        // One that is as large would trade, and so would one with another maker behind.
+        let mut checked = book();
+        let events = checked.enter(buy(2, 101, 5).post_only(post_only));
+        match post_only {
+            PostOnly::Reject => assert_eq!(refusal(&events), Some(RejectReason::WouldTrade)),
+            _ => assert_eq!(checked.touch(), [Some((99, 5)), None]),
+        }
+        let mut checked = book();
+        checked.enter(sell(3, 101, 1));
+        let events = checked.enter(buy(2, 101, 4).post_only(post_only));
+        match post_only {
+            PostOnly::Reject => assert_eq!(refusal(&events), Some(RejectReason::WouldTrade)),
+            _ => assert_eq!(checked.touch(), [Some((100, 4)), Some((101, 1))]),
+        }
+    }
+    // A replaced order counts what it has left.
+    let mut checked = book();
+    checked.enter(sell(3, 99, 2));
+    checked.enter(buy(2, 99, 6));
+    let order = buy(2, 101, 6).post_only(PostOnly::Reject);
+    let events = checked.run(Command::Replace { order, mode: ReplaceMode::InFlight });
+    assert!(matches!(events[0], Event::Replaced { .. }), "{events:?}");
+    assert_eq!(checked.touch(), [Some((101, 4)), None]);
+}
+
+#[test]
+fn an_order_that_meets_only_who_is_unwilling_needs_a_place_of_its_own() {
+    let mut checked = CheckedEngine::with_capacity(1, 4);
+    checked.enter(sell(1, 100, 5).all_or_none());
+    checked.enter(buy(2, 90, 1));
+    assert_eq!(refusal(&checked.enter(buy(3, 101, 4))), Some(RejectReason::BookFull));
+}
+
+#[test]
 fn a_market_order_with_protection_rests_at_its_bound() {
     let mut checked = CheckedEngine::new();
     checked.enter(sell(1, 100, 1));

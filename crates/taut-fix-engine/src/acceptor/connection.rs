@@ -1,6 +1,6 @@
 //! One connection of an acceptor.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use taut_fix::{FieldIndex, Now};
 use taut_io::{Completion, Io, Kernel};
@@ -10,6 +10,7 @@ use taut_types::Nanos;
 use crate::application::Application;
 use crate::endpoint::Endpoint;
 use crate::lazy_timer::LazyTimer;
+use crate::refusal::LogonNames;
 use crate::transport::{CLOSE_TIMEOUT, Transport, TransportEvent};
 
 /// A connection; without a session until its Logon came.
@@ -19,12 +20,16 @@ pub struct Connection {
     pub peer: Option<SocketAddr>,
     /// What came before the Logon was whole.
     pub first: Vec<u8>,
+    /// Whom its Logon names.
+    pub logon: Option<LogonNames>,
     pub endpoint: Option<usize>,
     pub timer: LazyTimer,
-    /// When it must have logged on, or be closed.
+    /// When it must be closed.
     pub deadline: Option<Nanos>,
     /// Its session is free, and its end counted.
     pub is_released: bool,
+    /// It has logged on, and the listener knows.
+    is_proved: bool,
 }
 
 /// What a completion left of a stream.
@@ -37,17 +42,24 @@ pub enum StreamState {
 }
 
 impl Connection {
-    /// Without a session, until then.
-    pub const fn new(transport: Transport, peer: Option<SocketAddr>, deadline: Nanos) -> Self {
+    /// Without a session; the listener ends it when it does not get one in time.
+    pub const fn new(transport: Transport, peer: Option<SocketAddr>) -> Self {
         Self {
             transport,
             peer,
             first: Vec::new(),
+            logon: None,
             endpoint: None,
             timer: LazyTimer::new(),
-            deadline: Some(deadline),
+            deadline: None,
             is_released: false,
+            is_proved: false,
         }
+    }
+
+    /// The peer's address.
+    pub fn ip(&self) -> Option<IpAddr> {
+        self.peer.map(|peer| peer.ip().to_canonical())
     }
 
     /// Whether what the peer says is of no interest any more.
@@ -91,6 +103,10 @@ impl Connection {
         self.transport.flush(io);
         let mut due = None;
         if let Some(endpoint) = endpoint.filter(|_| !self.transport.is_ending()) {
+            if endpoint.has_logged_on() && !std::mem::replace(&mut self.is_proved, true) {
+                // A stale handle is closed already.
+                let _ = io.prove(self.transport.stream());
+            }
             due = self.transport.serve(io, now, endpoint, index);
             if endpoint.session().is_closed() || self.transport.is_ending() {
                 self.deadline.get_or_insert(now.mono + CLOSE_TIMEOUT);

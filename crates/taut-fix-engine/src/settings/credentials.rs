@@ -7,7 +7,6 @@ use taut_fix::{LogonContext, Received, Role, Writer};
 use taut_types::Nanos;
 
 use crate::auth::{BinanceLogon, DeribitLogon, NONCE_BYTES, check_deribit, seed_from_pem};
-use crate::random::random;
 use crate::settings::error::{SettingsError, wrong};
 use crate::settings::files::Files;
 use crate::settings::keys::CredentialKeys;
@@ -83,8 +82,15 @@ impl Credentials {
         }
     }
 
-    /// Writes them into our Logon. `last_signed` is the time of the last one.
-    pub fn write(&self, last_signed: &mut Nanos, context: &LogonContext, writer: &mut Writer<'_>) {
+    /// Writes them into our Logon. `nonce` gives random bytes that no Logon had before;
+    /// `last_signed` is the time of the last one.
+    pub fn write(
+        &self,
+        nonce: impl FnOnce() -> Option<[u8; NONCE_BYTES]>,
+        last_signed: &mut Nanos,
+        context: &LogonContext,
+        writer: &mut Writer<'_>,
+    ) {
         match self {
             Self::Password { username, password } => {
                 writer.text::<553>(username.as_bytes());
@@ -92,7 +98,7 @@ impl Credentials {
             }
             Self::Deribit { client_id, secret } => {
                 // Without a nonce the Logon goes unsigned, and the venue refuses it.
-                let Some(nonce) = random::<NONCE_BYTES>() else { return };
+                let Some(nonce) = nonce() else { return };
                 let mut logon = DeribitLogon::new(client_id.as_bytes(), secret.as_bytes(), nonce)
                     .after(*last_signed);
                 logon.write(context.now.utc, writer);

@@ -37,6 +37,8 @@ pub struct SessionKeys {
     pub last_processed: Option<bool>,
     /// NextExpectedMsgSeqNum (789).
     pub next_expected: Option<bool>,
+    /// DefaultApplVerID (1137) in a FIXT session's BusinessMessageReject, which is QuickFIX's own.
+    pub quickfix_compatible: Option<bool>,
     pub message_bytes_max: Option<usize>,
     /// The peer may write MsgType (35) anywhere in the header, as clients that sort by tag do.
     pub msg_type_anywhere: Option<bool>,

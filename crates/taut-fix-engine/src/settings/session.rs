@@ -257,6 +257,7 @@ fn config(
         (&mut config.reset_on_disconnect, keys.reset_on_disconnect),
         (&mut config.last_processed, keys.last_processed),
         (&mut config.next_expected, keys.next_expected),
+        (&mut config.quickfix_compatible, keys.quickfix_compatible),
     ];
     for (flag, key) in flags {
         *flag = key.unwrap_or(*flag);

@@ -120,10 +120,10 @@ impl TlsSettings {
     pub(crate) fn explain(&self, address: &str, error: &NetError) -> String {
         let (name, trusted) = (self.name_for(address), self.trusted.display());
         match error {
-            NetError::Certificate => format!(
-                "TLS: {error}: it must be for \"{name}\" (tls.server_name), lead to a root in \
-                 {trusted} (tls.ca), and be in date"
-            ),
+            NetError::Certificate(fault) => {
+                let remedy = fault.remedy(&format!("{trusted} (tls.ca)"), name);
+                format!("TLS: {error}; asked for \"{name}\" (tls.server_name): {remedy}")
+            }
             NetError::CertificateRefused => {
                 format!("TLS: {error} (tls.certificate), or wants one and got none")
             }

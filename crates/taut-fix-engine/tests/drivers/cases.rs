@@ -1,8 +1,8 @@
 //! The cases without TLS.
 
 use taut_fix::{DisconnectReason, Event, Role};
-use taut_fix_engine::Acceptor;
-use taut_io::{Completion, Io, Kernel, WaitStrategy};
+use taut_fix_engine::{Acceptor, RefusalCause};
+use taut_io::{Admission, Completion, Io, Kernel, WaitStrategy};
 use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
 
@@ -67,7 +67,8 @@ pub fn an_initiator_goes_on_to_the_second_address_and_comes_back_after_a_cut<K: 
     let closed = {
         let io = rig.events.io();
         let any = Address::Inet("127.0.0.1:0".parse().expect("an address"));
-        let listener = io.listen(&any, &StreamOptions::default()).expect("a port");
+        let listener =
+            io.listen(&any, &StreamOptions::default(), &Admission::OPEN).expect("a port");
         let address = io.local_address(listener).expect("an address");
         io.close(listener).expect("open");
         address
@@ -113,16 +114,98 @@ pub fn a_stranger_without_a_logon_is_closed_in_time<K: Kernel>(kernel: K) {
 
 pub fn who_fails_to_log_on_too_often_is_not_listened_to<K: Kernel>(kernel: K) {
     let mut rig = Rig::new(kernel);
-    let text = format!("failed_logons_per_minute = 3\n{}", session("HOST", "GUEST", ""));
+    let secret = |secret: &str| {
+        format!(
+            "credentials = {{ kind = \"password\", username = \"me\", secret = \"{secret}\" }}\n"
+        )
+    };
+    let knows = secret("hush");
+    let guests = session("HOST", "GUEST", &knows) + &session("HOST", "OTHER", &knows);
+    let text = format!("failed_logons_per_minute = 3\n{guests}");
     let address = rig.accept(settings(&text, nowhere(), Role::Acceptor));
-    let wrong = rig.initiate(&session("STRANGER", "HOST", &to(address)), nowhere());
+    let guest = |rig: &mut Rig<K>, name: &str, words: &str| {
+        rig.initiate(&session(name, "HOST", &(to(address) + "\n" + words)), nowhere())
+    };
+    // Strangers that name no session guess nothing, and shut nobody out.
+    let nobody = guest(&mut rig, "STRANGER", &knows);
+    rig.until("some failures", |rig| rig.initiators[nobody].attempts() >= 6);
+    rig.initiators[nobody].stop(rig.events.io());
+    let wrong = guest(&mut rig, "GUEST", &secret("wrong"));
     rig.until("some failures", |rig| rig.initiators[wrong].attempts() >= 6);
     rig.initiators[wrong].stop(rig.events.io());
-    // The right one suffers with it: it is the address that is not let in.
-    let right = rig.initiate(&session("GUEST", "HOST", &to(address)), nowhere());
+    // It is this CompID at this address that is not listened to any more, whatever it says.
+    let right = guest(&mut rig, "GUEST", &knows);
     rig.until("its failures", |rig| rig.initiators[right].attempts() >= 3);
     assert!(!rig.is_up(right));
-    assert!(rig.host(0).events.is_empty());
+    rig.initiators[right].stop(rig.events.io());
+    // Its neighbour behind the same address is.
+    let neighbour = guest(&mut rig, "OTHER", &knows);
+    rig.until("its session", |rig| rig.is_up(neighbour));
+}
+
+pub fn silent_connections_keep_no_guest_out<K: Kernel>(kernel: K) {
+    let mut rig = Rig::new(kernel);
+    let host = settings(&session("HOST", "GUEST", ""), nowhere(), Role::Acceptor);
+    let address = rig.accept(host);
+    let to_host = Address::Inet(address);
+    // Both ends are on this loop: more than it has places for.
+    let mut silent = Vec::new();
+    for _ in 0..600 {
+        rig.pass(Nanos(1));
+        if let Ok(stream) = rig.events.io().connect(&to_host, &StreamOptions::default(), None) {
+            silent.push(stream);
+        }
+        if silent.len() == 200 {
+            let oldest = silent.remove(0);
+            let _ = rig.events.io().close(oldest);
+        }
+    }
+    let guest = rig.initiate(&session("GUEST", "HOST", &to(address)), nowhere());
+    rig.until("its session", |rig| rig.is_up(guest));
+    assert_eq!(rig.initiators[guest].attempts(), 1);
+}
+
+pub fn a_refused_logon_is_told_on_both_sides_with_its_reason<K: Kernel>(kernel: K) {
+    let mut rig = Rig::new(kernel);
+    let asked = "[sessions.credentials]\nkind = \"password\"\nusername = \"u\"\nsecret = \"right\"";
+    let host = session("HOST", "GUEST", asked) + &session("HOST", "OTHER", "");
+    let address = rig.accept(settings(&host, nowhere(), Role::Acceptor));
+    let password = asked.replace("right", "wrong");
+    let fix42 = session("OTHER", "HOST", &to(address)).replace("FIX.4.4", "FIX.4.2");
+    for (guest, cause, words) in [
+        (
+            session("STRANGER", "HOST", &to(address)),
+            RefusalCause::UnknownSession,
+            "perhaps it has no session FIX.4.4 STRANGER -> HOST",
+        ),
+        (fix42, RefusalCause::UnknownSession, "perhaps it has no session FIX.4.2 OTHER -> HOST"),
+        (
+            session("GUEST", "HOST", &format!("{}\n{password}", to(address))),
+            RefusalCause::Credentials,
+            "the peer refuses our Logon: the credentials are wrong",
+        ),
+    ] {
+        let at = rig.initiate(&guest, nowhere());
+        let (mut refusal, mut failure) = (None, None);
+        rig.until("both sides' words", |rig| {
+            refusal = refusal.or_else(|| rig.acceptor.as_mut().and_then(|it| it.take_refusal()));
+            failure = failure.take().or_else(|| rig.initiators[at].take_failure());
+            refusal.is_some() && failure.is_some()
+        });
+        rig.initiators[at].stop(rig.events.io());
+        rig.until("its end", |rig| rig.acceptor.as_ref().is_some_and(Acceptor::is_idle));
+        // It may have tried once more.
+        let _ = rig.acceptor.as_mut().and_then(Acceptor::take_refusal);
+        let refusal = refusal.expect("the acceptor's words");
+        assert_eq!(refusal.why, cause);
+        let logon = refusal.logon.expect("the names of the Logon");
+        let told = refusal.to_string();
+        let names = format!("{} {} -> HOST: ", logon.begin.as_str(), logon.sender.as_str());
+        assert!(told.contains(&names) && told.ends_with(&cause.to_string()), "{told}");
+        let failure = failure.expect("the initiator's words").to_string();
+        assert!(failure.starts_with(&format!("{address}: ")), "{failure}");
+        assert!(failure.contains(words), "{failure}");
+    }
 }
 
 pub fn a_message_beyond_the_limit_ends_the_session<K: Kernel>(kernel: K) {

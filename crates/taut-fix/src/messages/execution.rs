@@ -77,6 +77,35 @@ pub struct MassStatus {
 }
 
 impl<'a> ExecutionReport<'a> {
+    /// The same with another Text (58): all else does not borrow.
+    #[must_use]
+    pub const fn with_text<'b>(&self, text: &'b [u8]) -> ExecutionReport<'b> {
+        ExecutionReport {
+            text,
+            order_id: self.order_id,
+            exec_id: self.exec_id,
+            exec_ref_id: self.exec_ref_id,
+            exec_trans_type: self.exec_trans_type,
+            cl_ord_id: self.cl_ord_id,
+            orig_cl_ord_id: self.orig_cl_ord_id,
+            account: self.account,
+            exec_type: self.exec_type,
+            ord_status: self.ord_status,
+            symbol: self.symbol,
+            side: self.side,
+            order_qty: self.order_qty,
+            price: self.price,
+            last_qty: self.last_qty,
+            last_price: self.last_price,
+            leaves_qty: self.leaves_qty,
+            cum_qty: self.cum_qty,
+            avg_price: self.avg_price,
+            ord_rej_reason: self.ord_rej_reason,
+            transact_time: self.transact_time,
+            mass_status: self.mass_status,
+        }
+    }
+
     /// Reads a body. 14, 17, 37, 39, 54, 150 and 151 are required. AvgPx (6) with more decimals
     /// than a price has is left out: it is no exact number.
     ///

@@ -74,6 +74,9 @@ pub struct SessionConfig {
     pub last_processed: bool,
     /// Whether Logons carry NextExpectedMsgSeqNum (789), and gaps at logon are filled unasked.
     pub next_expected: bool,
+    /// As QuickFIX writes it where that is not as the standard says: a BusinessMessageReject (j) of
+    /// a FIXT session carries DefaultApplVerID (1137), which FIX 5.0 to SP2 define in Logon alone.
+    pub quickfix_compatible: bool,
     /// The largest message that is accepted, in bytes; at most 16 MB.
     pub message_bytes_max: usize,
     /// Room for messages that came before their turn.
@@ -124,6 +127,7 @@ impl SessionConfig {
             resend_chunk: 0,
             last_processed: false,
             next_expected: false,
+            quickfix_compatible: false,
             message_bytes_max: MESSAGE_BYTES_MAX,
             held_bytes: 64 * 1024,
             precision: if old { Precision::Seconds } else { Precision::Millis },

@@ -194,8 +194,16 @@ impl<S: Store> Session<S> {
         let begin = self.outgoing.begin;
         let mut writer = self.outgoing.begin(out, msg_type(&queued, begin), &header);
         write_body(&mut writer, begin, &queued, &terms);
-        if queued == QueuedMessage::LongHeartbeat {
-            writer.bytes::<{ tag::TEST_REQ_ID }>(self.send_queue.long_id());
+        match (queued, terms.application_version) {
+            (QueuedMessage::LongHeartbeat, _) => {
+                writer.bytes::<{ tag::TEST_REQ_ID }>(self.send_queue.long_id());
+            }
+            (QueuedMessage::BusinessReject { .. }, Some(version))
+                if self.config.quickfix_compatible && begin == BeginString::Fixt11 =>
+            {
+                writer.byte::<{ tag::DEFAULT_APPL_VER_ID }>(version);
+            }
+            _ => {}
         }
         if matches!(queued, QueuedMessage::Logon { .. }) {
             let sending_time = StampCache::new(self.config.precision).text(now.utc);

@@ -4,6 +4,7 @@
 mod acceptance;
 mod allocation;
 mod encoder;
+mod fixt;
 mod golden;
 mod link;
 mod pair;

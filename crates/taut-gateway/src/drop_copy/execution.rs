@@ -50,7 +50,7 @@ pub struct Execution {
 
 impl Execution {
     /// The copies of what a message of the venue did.
-    pub fn all_of(
+    pub(crate) fn all_of(
         order: &Order,
         change: &Change,
         told: Option<UpdateKind>,
@@ -91,7 +91,7 @@ impl Execution {
     }
 
     /// As the message with this ExecID (17); nothing when a quantity of it cannot be written.
-    pub fn report<'a>(
+    pub(crate) fn report<'a>(
         &self,
         exec_id: u64,
         instrument: &Instrument,
@@ -137,12 +137,12 @@ impl Execution {
     }
 
     /// What it is about.
-    pub const fn terms(&self) -> &OrderTerms {
+    pub(crate) const fn terms(&self) -> &OrderTerms {
         &self.terms
     }
 
     /// Whose order it is, and which.
-    pub const fn request(&self) -> RequestId {
+    pub(crate) const fn request(&self) -> RequestId {
         self.request
     }
 }

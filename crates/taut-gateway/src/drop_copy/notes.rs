@@ -1,40 +1,46 @@
-//! The trading thread's end: copies are noted, and handed over later.
+//! The trading thread's end, and what the server's makes of its notes.
 
-use std::sync::mpsc::{SyncSender, TrySendError};
+use std::io;
+use std::sync::mpsc::Receiver;
 
-use taut_io::Poster;
+use taut_fix::FixError;
+use taut_fix_engine::{
+    DropCopyNotes, DropCopyServer as Server, DropCopySettings, DropCopySource, Outbox,
+};
 use taut_oms::{Change, Order};
-use taut_ring::{PAYLOAD_WORDS, Payload};
+use taut_types::Instrument;
 
 use crate::drop_copy::execution::{Execution, Origin};
 use crate::message::UpdateKind;
+use crate::owner::Owner;
 
-/// Copies that may be noted between two rounds of housekeeping.
-const NOTED: usize = 1_024;
-/// Copies that may wait for the other thread.
-pub const WAITING: usize = 16_384;
-
-/// What the other thread is woken with: there are copies, or there will be no more.
-const COPIES: Payload = [0; PAYLOAD_WORDS];
-pub const END: Payload = [1; PAYLOAD_WORDS];
+/// Sends copies of a gateway's executions to their readers, on a thread of its own.
+pub type DropCopyServer = Server<Executions>;
 
 /// The trading thread's end. Dropped, it has the server log its readers out and end.
 #[derive(Debug)]
-pub struct DropCopies {
-    pub(super) noted: Vec<Execution>,
-    pub(super) to: SyncSender<Execution>,
-    wake: Poster,
-    lost: u64,
-}
+pub struct DropCopies(DropCopyNotes<Execution>);
 
 impl DropCopies {
-    pub(super) fn new(to: SyncSender<Execution>, wake: Poster) -> Self {
-        Self { noted: Vec::with_capacity(NOTED), to, wake, lost: 0 }
+    /// Listens, and opens the stores. The first is the gateway's
+    /// ([`Gateway::set_drop_copies`](crate::Gateway::set_drop_copies)). `instruments` are at their
+    /// numbers; `names` says what strategies are called, for Text (58), also later.
+    ///
+    /// # Errors
+    /// The address cannot be listened on, or a store cannot be opened.
+    pub fn open(
+        settings: &DropCopySettings,
+        instruments: Vec<Instrument>,
+        names: Receiver<(Owner, String)>,
+    ) -> io::Result<(Self, DropCopyServer)> {
+        let source = Executions { instruments, texts: Vec::new(), names };
+        let (notes, server) = Server::open(settings, source)?;
+        Ok((Self(notes), server))
     }
 
     /// Copies that were lost because the other thread was too far behind.
     pub(crate) const fn lost(&self) -> u64 {
-        self.lost
+        self.0.lost()
     }
 
     /// Notes what a message of the venue did to an order: its trades, and what else its owner is
@@ -46,44 +52,55 @@ impl DropCopies {
         told: Option<UpdateKind>,
         origin: &Origin,
     ) {
-        for execution in Execution::all_of(order, change, told, origin) {
-            if self.noted.len() == NOTED {
-                self.hand_over();
-            }
-            if self.noted.len() < NOTED {
-                self.noted.push(execution);
-            } else {
-                self.lost += 1;
-            }
-        }
+        Execution::all_of(order, change, told, origin).for_each(|it| self.0.note(it));
     }
 
     /// Hands over what was noted. Cost: some 50 ns for each, and a system call when the other
     /// thread sleeps.
     pub(crate) fn hand_over(&mut self) {
-        if self.noted.is_empty() {
-            return;
-        }
-        let mut taken = 0;
-        for execution in &self.noted {
-            match self.to.try_send(*execution) {
-                Ok(()) => taken += 1,
-                Err(TrySendError::Full(_)) => break,
-                Err(TrySendError::Disconnected(_)) => {
-                    self.lost += 1;
-                    taken += 1;
-                }
-            }
-        }
-        self.noted.drain(..taken);
-        // Full of such words, it is about to look.
-        let _ = self.wake.post(&COPIES);
+        self.0.hand_over();
     }
 }
 
-impl Drop for DropCopies {
-    fn drop(&mut self) {
-        self.hand_over();
-        let _ = self.wake.post(&END);
+/// Executions as reports of the gateway's own.
+#[derive(Debug)]
+pub struct Executions {
+    instruments: Vec<Instrument>,
+    /// Text (58) of each strategy's orders.
+    texts: Vec<(Owner, String)>,
+    names: Receiver<(Owner, String)>,
+}
+
+impl DropCopySource for Executions {
+    type Execution = Execution;
+
+    fn refresh(&mut self) {
+        for (owner, name) in self.names.try_iter() {
+            self.texts.retain(|(named, _)| *named != owner);
+            self.texts.push((owner, text_of(owner, &name)));
+        }
     }
+
+    fn send(&self, outbox: &mut Outbox<'_>, exec_id: u64, it: &Execution) -> Result<(), FixError> {
+        let instrument = self.instruments.get(it.terms().instrument.0 as usize);
+        let owner = Owner::of(it.request().order);
+        let unknown;
+        let text = match self.texts.iter().find(|(named, _)| *named == owner) {
+            Some((_, text)) => text,
+            None => {
+                unknown = text_of(owner, "");
+                &unknown
+            }
+        };
+        let utc = outbox.now().utc;
+        let copy = instrument.and_then(|of| it.report(exec_id, of, text.as_bytes(), utc));
+        copy.map_or(Ok(()), |copy| outbox.send_or_keep(&copy))
+    }
+}
+
+/// Whose an order is, in words.
+fn text_of(owner: Owner, name: &str) -> String {
+    let Owner { user, strategy } = owner;
+    let name = if name.is_empty() { String::new() } else { format!(" name={name}") };
+    format!("user={} strategy={}{name}", user.0, strategy.0)
 }

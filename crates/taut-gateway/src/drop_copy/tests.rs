@@ -4,10 +4,13 @@ use std::cell::RefCell;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use taut_fix::{BeginString, CompId, Event, ExecType, OrderFlow, Role, SessionConfig};
-use taut_fix_engine::{Application, Initiator, Outbox, Received, SessionSettings};
+use taut_fix_engine::{
+    Application, DropCopySettings, Initiator, Outbox, Received, SessionSettings,
+};
 use taut_io::{Completion, EpollKernel, EventLoop, Io, LoopConfig};
 use taut_oms::{ExecId, OrderEvent, OrderTable, Report};
 use taut_testkit::Deadline;
@@ -60,8 +63,8 @@ impl Told {
     }
 }
 
-/// What a reader got: ExecID, SecondaryExecID, LastQty, CumQty, AvgPx, and whether it may have
-/// been sent before.
+/// What a reader got: ExecID, SecondaryExecID, LastQty, CumQty, AvgPx, Text, and whether it may
+/// have been sent before.
 #[derive(Clone, Debug, PartialEq)]
 struct Copy {
     exec_id: String,
@@ -69,6 +72,7 @@ struct Copy {
     last: String,
     total: String,
     average: String,
+    text: String,
     is_again: bool,
 }
 
@@ -82,7 +86,6 @@ impl Application for Reading {
             panic!("{:?}", String::from_utf8_lossy(message.bytes));
         };
         assert_eq!(report.exec_type, ExecType::Trade);
-        assert_eq!(report.text, b"user=0 strategy=0 name=test");
         let text = |tag| String::from_utf8_lossy(message.value(tag).unwrap()).into_owned();
         self.0.borrow_mut().push(Copy {
             exec_id: text(17),
@@ -90,6 +93,7 @@ impl Application for Reading {
             last: text(32),
             total: text(14),
             average: text(6),
+            text: text(58),
             is_again: poss_dup,
         });
     }
@@ -117,17 +121,18 @@ fn read(at: SocketAddr, store: &Path, count: usize) -> Vec<Copy> {
     reading.0.take()
 }
 
-fn open(folder: &Path) -> (DropCopies, SocketAddr, thread::JoinHandle<std::io::Result<()>>) {
+type Served = (DropCopies, SocketAddr, thread::JoinHandle<std::io::Result<()>>);
+
+/// Strategies that are named are called so.
+fn open(folder: &Path, names: Receiver<(Owner, String)>) -> Served {
     let settings = DropCopySettings {
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         sender_comp_id: comp_id("GATEWAY"),
         readers: vec![comp_id("RISK"), comp_id("ABSENT")],
         store: folder.join("copies"),
-        instruments: vec![instrument()],
-        names: vec![(Owner::of(ORDER), "test".to_owned())],
         tell: |words| panic!("{words}"),
     };
-    let (copies, mut server) = DropCopyServer::open(settings).unwrap();
+    let (copies, mut server) = DropCopies::open(&settings, vec![instrument()], names).unwrap();
     let address = server.local_address().unwrap();
     (copies, address, thread::spawn(move || server.run()))
 }
@@ -136,7 +141,8 @@ fn open(folder: &Path) -> (DropCopies, SocketAddr, thread::JoinHandle<std::io::R
 fn a_reader_that_comes_back_gets_what_it_missed_once_and_so_it_does_from_the_next_server() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("reader");
-    let (copies, at, server) = open(folder.path());
+    let (named, names) = channel();
+    let (copies, at, server) = open(folder.path(), names);
     let mut told = Told::new(copies);
     told.trade(1, 2_000_000_000);
     told.trade(3, 1_000_000_000);
@@ -144,13 +150,17 @@ fn a_reader_that_comes_back_gets_what_it_missed_once_and_so_it_does_from_the_nex
     assert!(all.iter().all(|copy| copy.is_again));
     assert_eq!((&*all[0].last, &*all[0].total, &*all[0].average), ("1", "1", "2"));
     assert_eq!((&*all[1].last, &*all[1].total, &*all[1].average), ("3", "4", "1.25"));
+    assert!(all.iter().all(|copy| copy.text == "user=0 strategy=0"), "{all:?}");
+    // A strategy that is added while the gateway runs has its name, too.
+    named.send((Owner::of(ORDER), "test".to_owned())).unwrap();
     told.trade(2, 1_000_000_000);
     all.extend(read(at, &store, 1));
+    assert_eq!(all[2].text, "user=0 strategy=0 name=test");
     // Nobody reads, and the gateway ends: what it has told is kept.
     told.trade(1, 1_000_000_000);
     drop(told);
     server.join().unwrap().unwrap();
-    let (copies, at, server) = open(folder.path());
+    let (copies, at, server) = open(folder.path(), channel().1);
     let mut told = Told::new(copies);
     told.trade(5, 1_000_000_000);
     all.extend(read(at, &store, 2));
@@ -160,21 +170,4 @@ fn a_reader_that_comes_back_gets_what_it_missed_once_and_so_it_does_from_the_nex
     assert_eq!(venue_ids, ["E1", "E2", "E3", "E4", "E1"]);
     let ids: std::collections::BTreeSet<_> = all.iter().map(|copy| &copy.exec_id).collect();
     assert_eq!(ids.len(), all.len(), "{all:?}");
-}
-
-#[test]
-fn what_finds_no_room_is_counted() {
-    let folder = tempfile::tempdir().unwrap();
-    let (copies, _, server) = open(folder.path());
-    let mut told = Told::new(copies);
-    // Nobody takes what is handed over.
-    let (to, stopped) = std::sync::mpsc::sync_channel(2);
-    told.copies.to = to;
-    (0..3).for_each(|_| told.trade(1, 1_000_000_000));
-    assert_eq!((told.copies.noted.len(), told.copies.lost()), (1, 0));
-    drop(stopped);
-    told.trade(1, 1_000_000_000);
-    assert_eq!((told.copies.noted.len(), told.copies.lost()), (0, 2));
-    drop(told);
-    server.join().unwrap().unwrap();
 }

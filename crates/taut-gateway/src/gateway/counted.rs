@@ -9,8 +9,11 @@ use crate::counters::GatewayCounters;
 use crate::drop_copy::DropCopies;
 use crate::gateway::Gateway;
 use crate::observer::Observer;
+use crate::order_entry::handler::OrderHandler;
 
-impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'_, C, F, K, O> {
+impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
+    Gateway<'_, C, F, K, O, H>
+{
     /// Everything counted so far.
     #[must_use]
     pub fn counters(&self) -> GatewayCounters {

@@ -1,24 +1,26 @@
 //! What a gateway knows, as its clients may look it up.
 
 use taut_book::LevelBook;
-use taut_market_data::{BestPrices, FeedHandler, Soundness};
+use taut_market_data::{BestPrices, FeedHandler, SessionStatistics, Soundness};
+use taut_oms::Balance;
 use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId};
 
 use crate::client::GatewayState;
 use crate::market::Market;
 use crate::message::{OpenOrder, Position};
 use crate::order_entry::OrderSession;
+use crate::order_entry::handler::OrderHandler;
 use crate::owner::Owner;
 
 /// What a gateway knows, for its clients.
 #[derive(Debug)]
-pub struct Known<'a, F> {
+pub struct Known<'a, F, H> {
     pub(super) instruments: &'a [Instrument],
     pub(super) market: &'a Market<F>,
-    pub(super) orders: &'a OrderSession,
+    pub(super) orders: &'a OrderSession<H>,
 }
 
-impl<F: FeedHandler> GatewayState for Known<'_, F> {
+impl<F: FeedHandler, H: OrderHandler> GatewayState for Known<'_, F, H> {
     fn instruments(&self) -> &[Instrument] {
         self.instruments
     }
@@ -35,6 +37,10 @@ impl<F: FeedHandler> GatewayState for Known<'_, F> {
         self.market.feed().best(instrument)
     }
 
+    fn statistics(&self, instrument: InstrumentId) -> SessionStatistics {
+        self.market.statistics(instrument)
+    }
+
     fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
         self.orders.order(id)
     }
@@ -45,6 +51,10 @@ impl<F: FeedHandler> GatewayState for Known<'_, F> {
 
     fn position(&self, owner: Owner, instrument: InstrumentId, account: AccountId) -> Position {
         self.orders.position(owner, instrument, account)
+    }
+
+    fn visit_balances(&self, visit: &mut dyn FnMut(&Balance)) {
+        self.orders.balances().all().for_each(visit);
     }
 
     fn is_order_entry_up(&self, _: InstrumentId) -> bool {

@@ -1,18 +1,30 @@
 //! The limits of a gateway that runs.
 
 use taut_io::Kernel;
-use taut_oms::{LimitsError, Risk};
+use taut_oms::{Balance, Balances, LimitsError, Risk};
 
 use super::Gateway;
 use crate::config::RiskRules;
+use crate::order_entry::handler::OrderHandler;
 
-impl<C, F, K: Kernel, O> Gateway<'_, C, F, K, O> {
+impl<C, F, K: Kernel, O, H: OrderHandler> Gateway<'_, C, F, K, O, H> {
     /// Other limits and permissions from the next order on; what is counted against them stays.
     ///
     /// # Errors
     /// When they are for other sizes; then the old ones hold on.
     pub fn set_rules(&mut self, rules: RiskRules) -> Result<(), LimitsError> {
         self.core.orders.set_rules(rules)
+    }
+
+    /// Follows what accounts have of their currencies from here on: before
+    /// [`resume`](Gateway::resume), whose positions have moved it.
+    pub fn follow_balances(&mut self, balances: Balances) {
+        self.core.orders.follow_balances(balances);
+    }
+
+    /// What accounts have of their currencies.
+    pub fn balances(&self) -> impl Iterator<Item = &Balance> {
+        self.core.orders.balances().all()
     }
 
     /// The pre-trade limits, and how much of them is used.

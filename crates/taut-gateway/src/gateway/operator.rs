@@ -11,8 +11,11 @@ use crate::client::Client;
 use crate::error::GatewayError;
 use crate::message::{OpenOrder, OrderFilter};
 use crate::observer::Observer;
+use crate::order_entry::handler::{Capabilities, OrderHandler};
 
-impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'_, C, F, K, O> {
+impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
+    Gateway<'_, C, F, K, O, H>
+{
     /// Lets no new order of this scope pass until [`Gateway::revive`], and cancels those that are
     /// open. Whether that is new.
     ///
@@ -90,6 +93,12 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer> Gateway<'_, C, F, K, O> 
     #[must_use]
     pub fn position(&self, instrument: InstrumentId) -> Lots {
         self.core.orders.risk().position(instrument, AccountId(0))
+    }
+
+    /// What the venue's order entry can do.
+    #[must_use]
+    pub const fn order_capabilities(&self) -> Capabilities {
+        H::CAPABILITIES
     }
 
     /// Every order that is remembered, to look at.

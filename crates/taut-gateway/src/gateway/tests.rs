@@ -8,6 +8,8 @@ use taut_market_data::{BestPrices, Event, FeedCounters, MarketSink, Soundness};
 use taut_sys::TickMapping;
 use taut_types::{ClientOrderId, Lots, OrderTerms, Qty, Side, Symbol};
 
+mod messages;
+
 use super::*;
 use crate::config::SessionSettings;
 use crate::hub::{Hub, SlotId};
@@ -117,28 +119,7 @@ impl<'m> World<'m> {
         let slot = hub.add_slot(own, None).unwrap();
         assert!(hub.attach(slot, Owner::default()));
         let runner = StrategyRunner::new(regions, own, None, Once::default()).unwrap();
-        let symbol = Symbol::new(b"AAPL").unwrap();
-        let instrument =
-            Instrument::new(InstrumentId(0), symbol, Price(10_000_000), Qty::whole(1)).unwrap();
-        let std::net::SocketAddr::V4(order_address) = ADDRESS.parse().unwrap() else {
-            unreachable!()
-        };
-        let config = GatewayConfig {
-            instruments: vec![instrument],
-            order_address,
-            sender_comp_id: CompId::new(b"GATEWAY").unwrap(),
-            target_comp_id: CompId::new(b"VENUE").unwrap(),
-            heartbeat_interval: Nanos::from_secs(30),
-            session: SessionSettings {
-                waits_for_venue: true,
-                reconnect: (Nanos::from_millis(100), Nanos::from_secs(1)),
-                ..SessionSettings::default()
-            },
-            order_capacity: 8,
-            risk: GatewayConfig::default_risk().into(),
-            hot: false,
-            keeps_warm: false,
-        };
+        let config = config();
         let sim = SimConfig { is_partial: false, window_bytes: 1 << 20, ..SimConfig::default() };
         let (kernel, clock) = (SimKernel::new(16, sim), clock_at(Nanos::ZERO));
         let input = FeedInput::HandedOver;
@@ -184,6 +165,30 @@ impl<'m> World<'m> {
 
     fn is_up(&self) -> bool {
         self.gateway.core.orders.is_active()
+    }
+}
+
+/// One instrument, no wait for the venue that is long.
+fn config() -> GatewayConfig {
+    let symbol = Symbol::new(b"AAPL").unwrap();
+    let instrument =
+        Instrument::new(InstrumentId(0), symbol, Price(10_000_000), Qty::whole(1)).unwrap();
+    let std::net::SocketAddr::V4(order_address) = ADDRESS.parse().unwrap() else { unreachable!() };
+    GatewayConfig {
+        instruments: vec![instrument],
+        order_address,
+        sender_comp_id: CompId::new(b"GATEWAY").unwrap(),
+        target_comp_id: CompId::new(b"VENUE").unwrap(),
+        heartbeat_interval: Nanos::from_secs(30),
+        session: SessionSettings {
+            waits_for_venue: true,
+            reconnect: (Nanos::from_millis(100), Nanos::from_secs(1)),
+            ..SessionSettings::default()
+        },
+        order_capacity: 8,
+        risk: GatewayConfig::default_risk().into(),
+        hot: false,
+        keeps_warm: false,
     }
 }
 

@@ -149,8 +149,14 @@ impl Download {
                 },
                 Stage::End => {
                     let is_up = state.is_order_entry_up(InstrumentId(0));
-                    let is_told =
-                        tell(GatewayEvent::OrderEntry { is_up }) && tell(GatewayEvent::DownloadEnd);
+                    // In one go, or all of it again: what changes before the end is not told.
+                    let mut has_room = true;
+                    state.visit_balances(&mut |it| {
+                        has_room = has_room && tell(GatewayEvent::Balance(*it));
+                    });
+                    let is_told = has_room
+                        && tell(GatewayEvent::OrderEntry { is_up })
+                        && tell(GatewayEvent::DownloadEnd);
                     if is_told {
                         self.stage = Stage::Told;
                         self.tell_books();
@@ -194,14 +200,17 @@ impl Download {
                 self.book = None;
                 continue;
             };
-            let event = place.advance(state, book);
-            let is_last = matches!(event, EventKind::Book(_));
-            let event = Event {
-                instrument: place.instrument,
-                exchange_time: Nanos::ZERO,
-                receive_time: now,
-                kind: event,
-            };
+            let (instrument, exchange_time) = (place.instrument, Nanos::ZERO);
+            let event = |kind| Event { instrument, exchange_time, receive_time: now, kind };
+            if !place.has_begun {
+                let statistics = state.statistics(instrument);
+                let mut figures = statistics.all().map(|it| event(EventKind::Statistic(it)));
+                if !figures.all(|figure| push(&[figure.to_words(0)])) {
+                    return true;
+                }
+            }
+            let event = event(place.advance(state, book));
+            let is_last = matches!(event.kind, EventKind::Book(_));
             if !push(&[event.to_words(0)]) {
                 return true;
             }

@@ -8,7 +8,7 @@ use crate::client::GatewayState;
 use crate::hub::download::Download;
 use crate::message::{OrderUpdate, Request, RequestKind, RequestReader};
 use crate::owner::Owner;
-use crate::regions::{REPLY_SLOTS, StrategyRegions};
+use crate::regions::{REPLY_SLOTS, REQUEST_SLOTS, StrategyRegions};
 
 /// Requests that are passed over in a row because they are none.
 const PASSED_OVER_MAX: usize = 64;
@@ -90,8 +90,8 @@ impl<'m> Slot<'m> {
     }
 
     pub fn attach(&mut self, owner: Owner, next_number: u64) {
-        // What the one before asked for and was not served.
-        while self.requests.pop().is_some() {}
+        // What the one before asked for and was not served: a whole ring of it at most.
+        let _ = (0..REQUEST_SLOTS).take_while(|_| self.requests.pop().is_some()).count();
         self.reader = RequestReader::default();
         self.tenant = Tenant::Strategy(owner);
         (self.next_number, self.taken) = (next_number, 0);

@@ -1,24 +1,16 @@
 //! Orders of a strategy that is gone.
 
 use taut_ipc::Segment;
-use taut_oms::OrderState;
-use taut_types::{InstrumentId, Lots, OrderTerms, Price, Side, StrategyId, UserId};
+use taut_oms::{Amount, Balance, OrderState};
+use taut_types::{
+    AccountId, InstrumentId, Lots, OrderTerms, Price, Side, StrategyId, Symbol, UserId,
+};
 
 use super::*;
 use crate::message::OpenOrder;
+use crate::testing::Known;
 
 const OWNER: Owner = Owner { user: UserId(1), strategy: StrategyId(2) };
-
-/// A gateway with one order, or none.
-struct Known {
-    order: Option<OpenOrder>,
-}
-
-impl GatewayState for Known {
-    fn visit_orders(&self, owner: Owner, visit: &mut dyn FnMut(&OpenOrder)) {
-        self.order.iter().filter(|order| Owner::of(order.id) == owner).for_each(visit);
-    }
-}
 
 #[test]
 fn whoever_is_leaving_takes_no_other_place() {
@@ -44,7 +36,8 @@ fn orders_of_a_strategy_that_is_gone_are_cancelled_until_none_is_open() {
     let slot = hub.add_slot(&StrategyRegions::of(&own).expect("regions"), None).expect("a slot");
     let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, Price(2), Lots(1));
     let (id, state, lots_open) = (OWNER.order(1), OrderState::Working, Lots(1));
-    let order = Some(OpenOrder {
+    let mut known = Known::new(0);
+    known.orders.push(OpenOrder {
         id,
         terms,
         version: 1,
@@ -54,7 +47,6 @@ fn orders_of_a_strategy_that_is_gone_are_cancelled_until_none_is_open() {
         lots_open,
         tag: 0,
     });
-    let mut known = Known { order };
     let clock = Clock::vdso();
     let cancels = |hub: &mut Hub<'_>, known: &Known, millis| {
         hub.timer(&clock, known, Nanos::from_millis(millis));
@@ -77,6 +69,37 @@ fn orders_of_a_strategy_that_is_gone_are_cancelled_until_none_is_open() {
     assert!(!cancels(&mut hub, &known, 1_400));
     hub.detach(slot);
     assert!(cancels(&mut hub, &known, 1_401));
-    known.order = None;
+    known.orders.clear();
     assert!(!cancels(&mut hub, &known, 2_000), "none is open");
+}
+
+#[test]
+fn no_balance_is_left_out_for_want_of_room() {
+    let currencies = [&b"BTC"[..], b"ETH", b"USDC"].map(|name| Symbol::new(name).expect("a name"));
+    let mut known = Known::new(0);
+    let (account, amount) = (AccountId(0), Amount::whole(1));
+    known.balances =
+        currencies.iter().map(|&currency| Balance { account, currency, amount }).collect();
+    let now = Nanos::ZERO;
+    let slots = |event: GatewayEvent| event.pack(now, 0).as_slice().to_vec();
+    let end = slots(GatewayEvent::DownloadEnd);
+    // Whatever is the first piece for which there is no room.
+    for room in 0..8 {
+        let mut download = download::Download::from_the_beginning(OWNER, 1);
+        let (mut told, mut count) = (Vec::new(), 0);
+        for _ in 0..4 {
+            download.tell_on(&known, now, 0, &mut |slots| {
+                count += 1;
+                let is_told = count != room;
+                told.extend(is_told.then(|| slots.to_vec()));
+                is_told
+            });
+        }
+        assert!(!download.is_beginning(), "room for {room}");
+        let before = told.iter().position(|it| *it == end).expect("the end");
+        for balance in &known.balances {
+            let told = told[..before].contains(&slots(GatewayEvent::Balance(*balance)));
+            assert!(told, "room for {room}: {balance:?}");
+        }
+    }
 }

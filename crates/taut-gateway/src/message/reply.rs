@@ -5,11 +5,11 @@
 //! reads both rings sees what happened in the order in which the gateway wrote it.
 
 use taut_market_data::Event;
-use taut_oms::OrderState;
+use taut_oms::{Amount, Balance, MessageKind, MessagesOf, OrderState, RateWarning};
 use taut_ring::Payload;
 use taut_types::{
     AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderFlags, OrderTerms,
-    OrderType, Price, Qty, Side, Symbol, TimeInForce,
+    OrderType, Price, Qty, Side, Symbol, TimeInForce, UserId,
 };
 
 use crate::message::open_order::OpenOrder;
@@ -56,6 +56,11 @@ pub enum GatewayEvent {
         /// Whether they can.
         is_up: bool,
     },
+    /// A budget of messages is nearly spent, or is not any more: a user's, which its strategies are
+    /// told of, or one of an account or the whole gateway, of which all are.
+    RateLimit(RateWarning),
+    /// What an account has of a currency has changed, or is told for the first time.
+    Balance(Balance),
     /// The gateway is gone, and what was known of it no longer valid. Its orders are cancelled or
     /// told anew by the next one.
     Disconnected,
@@ -85,8 +90,17 @@ const DOWNLOAD_BEGIN: u8 = 0;
 const DOWNLOAD_END: u8 = 1;
 const ORDER_ENTRY_DOWN: u8 = 2;
 const ORDER_ENTRY_UP: u8 = 3;
+const RATE_LIMIT: u8 = 4;
 
 impl GatewayEvent {
+    /// Whether this owner is told.
+    pub(crate) fn is_for(&self, owner: Owner) -> bool {
+        match self {
+            Self::RateLimit(RateWarning { of: MessagesOf::User(user), .. }) => *user == owner.user,
+            _ => true,
+        }
+    }
+
     /// Packs it, with its time. What the reader notices itself is not
     /// sent: that it was overtaken, and that the gateway is gone.
     #[must_use]
@@ -109,18 +123,29 @@ impl GatewayEvent {
             Self::OrderEntry { is_up: true } => state(ORDER_ENTRY_UP, 0),
             Self::Overtaken { events } => state(u8::MAX, events),
             Self::Disconnected => state(u8::MAX, 0),
+            Self::Balance(Balance { account, currency, amount }) => {
+                let (length, [low, high]) = symbol_words(&currency);
+                let head = head([kind::BALANCE, length, 0, account.0], 0);
+                let amount = amount.0.cast_unsigned();
+                let slot = [head, low, high, amount as u64, (amount >> 64) as u64, 0, 0];
+                Slots::two(before(0, 0), slot)
+            }
+            Self::RateLimit(warning) => {
+                let (of, number) = match warning.of {
+                    MessagesOf::User(user) => (0, user.0),
+                    MessagesOf::Account(account) => (1, account.0),
+                    MessagesOf::Venue => (2, 0),
+                };
+                let kind = warning.kind as u8 | u8::from(warning.is_high) << 1;
+                let bytes = [kind::STATE, RATE_LIMIT, of, number];
+                let counts = word(warning.left, warning.at_once);
+                Slots::two(before(0, 0), [head(bytes, kind.into()), counts, 0, 0, 0, 0, 0])
+            }
             Self::Instrument(instrument) => {
-                let symbol = instrument.symbol();
-                let mut name = [0; 16];
-                for (place, byte) in name.iter_mut().zip(symbol.as_bytes()) {
-                    *place = *byte;
-                }
-                let name = u128::from_le_bytes(name);
-                let length = symbol.as_bytes().len() as u8;
+                let (length, [low, high]) = symbol_words(&instrument.symbol());
                 let lot = instrument.lot();
                 let bytes = [kind::INSTRUMENT, lot.decimals, length, 0];
                 let (tick, lot) = (unsigned(instrument.tick().0), unsigned(lot.mantissa));
-                let (low, high) = (name as u64, (name >> 64) as u64);
                 let slot = [head(bytes, instrument.id().0), tick, lot, low, high, 0, 0];
                 Slots::two(before(0, 0), slot)
             }
@@ -160,16 +185,35 @@ impl GatewayEvent {
                 DOWNLOAD_END => Self::DownloadEnd,
                 ORDER_ENTRY_DOWN => Self::OrderEntry { is_up: false },
                 ORDER_ENTRY_UP => Self::OrderEntry { is_up: true },
+                RATE_LIMIT => Self::RateLimit(RateWarning {
+                    of: match byte(head, 2) {
+                        0 => MessagesOf::User(UserId(byte(head, 3))),
+                        1 => MessagesOf::Account(account),
+                        2 => MessagesOf::Venue,
+                        _ => return None,
+                    },
+                    kind: match high(head) & 1 {
+                        0 => MessageKind::Orders,
+                        _ => MessageKind::Cancels,
+                    },
+                    is_high: high(head) & 2 != 0,
+                    left: low(a),
+                    at_once: high(a),
+                }),
                 _ => return None,
             },
             kind::INSTRUMENT => {
-                let name = (u128::from(d) << 64 | u128::from(c)).to_le_bytes();
-                let symbol = Symbol::new(name.get(..usize::from(byte(head, 2)))?)?;
+                let symbol = symbol_of(byte(head, 2), [c, d])?;
                 let lot = Qty { mantissa: b.cast_signed(), decimals: byte(head, 1) };
                 let tick = Price(a.cast_signed());
                 Self::Instrument(Instrument::new(instrument, symbol, tick, lot).ok()?)
             }
             kind::POSITION => Self::Position(Position::unpack(slot)),
+            kind::BALANCE => {
+                let amount = (u128::from(d) << 64 | u128::from(c)).cast_signed();
+                let currency = symbol_of(byte(head, 1), [a, b])?;
+                Self::Balance(Balance { account, currency, amount: Amount(amount) })
+            }
             kind::OPEN_ORDER => {
                 let packed = byte(head, 1);
                 let (price, lots) = (Price(b.cast_signed()), Lots(c.cast_signed()));
@@ -198,6 +242,22 @@ impl GatewayEvent {
         };
         Some((event, Nanos(at.cast_signed())))
     }
+}
+
+/// The length of a name, and its bytes as words.
+fn symbol_words(symbol: &Symbol) -> (u8, [u64; 2]) {
+    let mut name = [0; 16];
+    for (place, byte) in name.iter_mut().zip(symbol.as_bytes()) {
+        *place = *byte;
+    }
+    let name = u128::from_le_bytes(name);
+    (symbol.as_bytes().len() as u8, [name as u64, (name >> 64) as u64])
+}
+
+/// The name out of them, if it is one.
+fn symbol_of(length: u8, [low, high]: [u64; 2]) -> Option<Symbol> {
+    let name = (u128::from(high) << 64 | u128::from(low)).to_le_bytes();
+    Symbol::new(name.get(..usize::from(length))?)
 }
 
 impl Position {
@@ -282,7 +342,7 @@ impl ReplyReader {
 mod tests {
     use proptest::prelude::*;
     use taut_market_data::{EventKind, Soundness};
-    use taut_types::{StrategyId, UserId};
+    use taut_types::StrategyId;
 
     use super::*;
 
@@ -319,6 +379,13 @@ mod tests {
             lots: Lots(-5),
             average_price: Price(6),
         };
+        let warning = RateWarning {
+            of: MessagesOf::User(UserId(7)),
+            kind: MessageKind::Cancels,
+            is_high: true,
+            left: 3,
+            at_once: u32::MAX,
+        };
         let mut reader = ReplyReader::default();
         for (position, event) in [
             GatewayEvent::DownloadBegin {
@@ -332,6 +399,19 @@ mod tests {
             GatewayEvent::DownloadEnd,
             GatewayEvent::OrderEntry { is_up: true },
             GatewayEvent::OrderEntry { is_up: false },
+            GatewayEvent::Balance(Balance {
+                account: AccountId(9),
+                currency: symbol,
+                amount: Amount(-7 << 70),
+            }),
+            GatewayEvent::RateLimit(warning),
+            GatewayEvent::RateLimit(RateWarning { of: MessagesOf::Venue, ..warning }),
+            GatewayEvent::RateLimit(RateWarning {
+                of: MessagesOf::Account(AccountId(255)),
+                kind: MessageKind::Orders,
+                is_high: false,
+                ..warning
+            }),
         ]
         .into_iter()
         .enumerate()
@@ -365,7 +445,7 @@ mod tests {
                 let [head, rest @ ..] = *slot;
                 let [a, b, c, d, e, f] = rest;
                 let _ = reader.read(&[head & !0xff | 255, a, b, c, d, e, f]);
-                let known = head & !0xff | u64::from(kind::UPDATE + kind % 6);
+                let known = head & !0xff | u64::from(kind::UPDATE + kind % 7);
                 let _ = reader.read(&[known, a, b, c, d, e, f]);
             }
         }

@@ -38,6 +38,7 @@ pub mod kind {
     pub const POSITION: u8 = 43;
     pub const STATE: u8 = 44;
     pub const POSITION_BEFORE_TRADE: u8 = 45;
+    pub const BALANCE: u8 = 46;
     pub const AT: u8 = 254;
     pub const BEFORE: u8 = 255;
 }

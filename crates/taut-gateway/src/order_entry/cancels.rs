@@ -2,21 +2,30 @@
 //! trade with.
 
 use taut_io::{Io, Kernel};
-use taut_oms::{InstrumentStatus, Order, Permit, RequestKind, RiskReject, TableError, crosses};
+use taut_oms::{
+    InstrumentStatus, Order, Permit, RateWarning, RequestKind, RiskReject, TableError, crosses,
+};
 use taut_sys::Clock;
 use taut_types::{ClientOrderId, InstrumentId, Nanos, OrderTerms};
 
-use super::{OrderSession, Phase, Prepared};
+use super::handler::OrderHandler;
+use super::requests::Prepared;
+use super::{OrderSession, Phase};
 use crate::message::{OrderUpdate, Refusal};
 
 /// When a cancel is tried again whose order has as many requests under way as can be.
 const BUSY_AGAIN: Nanos = Nanos::from_millis(1);
 
-impl OrderSession {
+impl<H: OrderHandler> OrderSession<H> {
     /// An instrument trades, or does not any more.
     #[cold]
     pub(crate) fn set_status(&mut self, instrument: InstrumentId, status: InstrumentStatus) {
         self.risk.set_status(instrument, status);
+    }
+
+    /// A budget of messages that is nearly spent, or is not any more.
+    pub(crate) fn poll_rate_warning(&mut self, now: Nanos) -> Option<RateWarning> {
+        self.risk.poll_rate_warning(now)
     }
 
     /// Orders whose cancel waits.

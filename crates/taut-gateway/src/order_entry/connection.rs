@@ -3,51 +3,48 @@
 
 use std::net::SocketAddr;
 
-use taut_fix::{
-    BeginString, Delivery, Event, FieldIndex, FixError, Link, LinkConfig, MassStatusType, Now,
-    OrderFlow, OrderMassStatusRequest, OrderStatusRequest, Received, Role, Session, SessionConfig,
-};
+use taut_fix::Now;
 use taut_fix_engine::BackOff;
-use taut_io::{Io, Kernel};
+use taut_io::{Completion, Io, Kernel};
 use taut_oms::{
     ExecId, InstrumentStatus, LimitsError, OrderEvent, OrderTable, Positions, RequestKind, Risk,
     RiskInstrument, Trouble,
 };
-use taut_sys::{Address, Clock, StreamOptions};
+use taut_sys::{Address, Clock, StreamOptions, random_bytes};
 use taut_types::{Instrument, Nanos, RequestId};
 
 use super::addresses::Addresses;
-use super::logon::Logon;
+use super::handler::{ChangeRefused, NotSent, OfAll, OrderHandler, VenueEvent, VenueReport};
 use super::reconcile::{MassQuestion, Question, Reconcile};
-use super::store::Numbers;
 use super::waiting::WaitingCancels;
-use super::{
-    CONNECT_TIMEOUT, FIELDS_MAX, INBOX_BYTES, MESSAGE_BYTES, OUTBOX_BYTES, OrderSession, Phase, at,
-    cl_ord_id,
-};
+use super::wire::{Gone, Unwrapped, Wire};
+use super::{CONNECT_TIMEOUT, OrderSession, Phase, at, message_of};
 use crate::config::{GatewayConfig, RiskRules};
 use crate::error::GatewayError;
 use crate::journal::OrderJournal;
 use crate::message::OrderUpdate;
 use crate::regions::Recorders;
-use crate::reports::{Books, Outcome, Reports};
+use crate::reports::{Books, Reports};
 
-/// Attempts to log on at one address after which the numbers start again: the venue and we do not
-/// agree on them, and where the orders stand is asked for in any case.
-const FAILED_LOGONS_MAX: u32 = 2;
+impl<H: OrderHandler> OrderSession<H> {
+    /// A request's name must be one that the venue takes.
+    const NAMES_FIT: () = assert!(
+        H::CAPABILITIES.name_bytes_max >= RequestId::TEXT_BYTES,
+        "a request's name is longer than the venue takes"
+    );
 
-impl OrderSession {
     /// Starts to connect to the venue.
     pub(crate) fn connect(
         config: &GatewayConfig,
+        handler: H,
         io: &mut Io<impl Kernel>,
         now: Now,
     ) -> Result<Self, GatewayError> {
+        let () = Self::NAMES_FIT;
         let settings = config.session.clone();
-        let numbers = Numbers::open(settings.store.as_deref())?;
-        let sizes = LinkConfig::fixed(INBOX_BYTES, OUTBOX_BYTES, MESSAGE_BYTES);
-        let session = Session::new(session_config(config), numbers);
-        let logon = Logon::new(settings.credentials.clone());
+        if settings.transport.framing() != H::CAPABILITIES.framing {
+            return Err(GatewayError::Transport);
+        }
         let (shortest, longest) = settings.reconnect;
         let inet = |address| Address::Inet(SocketAddr::V4(address));
         let backups = settings.backups.clone().into_iter();
@@ -57,14 +54,14 @@ impl OrderSession {
             settings,
             hot: config.hot,
             stream: None,
+            wire: Wire::Plain,
+            unwrapped: Unwrapped::default(),
             phase: Phase::Waiting(now.mono),
             was_connected: false,
             is_leaving: false,
             is_broken: false,
             disconnects: 0,
-            resends: 0,
-            link: Link::with_hooks(session, &sizes, logon),
-            index: FieldIndex::with_capacity(FIELDS_MAX),
+            handler,
             instruments: config.instruments.clone().into_boxed_slice(),
             table: OrderTable::with_capacity(config.order_capacity),
             risk: risk(config, now.mono),
@@ -78,14 +75,10 @@ impl OrderSession {
             refused: 0,
             last_order: None,
         };
-        match orders.open(io) {
-            Err(error) if !orders.settings.waits_for_venue => Err(GatewayError::Unreachable(error)),
-            Err(_) => {
-                orders.try_again(now.mono);
-                Ok(orders)
-            }
-            Ok(()) => Ok(orders),
+        if let Err(error) = orders.open(io) {
+            orders.unreachable(io, now.mono, error)?;
         }
+        Ok(orders)
     }
 
     fn open(&mut self, io: &mut Io<impl Kernel>) -> Result<(), taut_io::IoError> {
@@ -95,6 +88,30 @@ impl OrderSession {
         // Order traffic comes before market data.
         io.set_priority(stream, 0)?;
         (self.stream, self.phase) = (Some(stream), Phase::Connecting);
+        Ok(())
+    }
+
+    /// The venue cannot be reached where it was tried: the next address is tried, or all of them
+    /// again after a while.
+    ///
+    /// # Errors
+    /// When the gateway has just started, is not to wait for its venue, and has tried them all.
+    fn unreachable(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        now: Nanos,
+        mut error: taut_io::IoError,
+    ) -> Result<(), GatewayError> {
+        while self.addresses.failed() {
+            match self.open(io) {
+                Ok(()) => return Ok(()),
+                Err(other) => error = other,
+            }
+        }
+        if !self.was_connected && !self.settings.waits_for_venue {
+            return Err(GatewayError::Unreachable(error));
+        }
+        self.wait(now);
         Ok(())
     }
 
@@ -114,48 +131,75 @@ impl OrderSession {
         self.phase = Phase::Waiting(now + self.back_off.wait(random));
     }
 
-    /// The connection stands: asks to log on.
+    /// The connection stands: asks to log on, or for what the stream goes through first.
     pub(crate) fn connected(
         &mut self,
         io: &mut Io<impl Kernel>,
         clock: &Clock,
         updates: &mut Vec<OrderUpdate>,
     ) {
-        let now = at(clock, clock.now());
-        let Some(stream) = self.stream else { return };
+        let Some(stream) = self.stream.filter(|_| self.phase == Phase::Connecting) else { return };
         // A stream that is connected is looked at without asking, or not at all.
         self.is_broken |= io.set_hot(stream, self.hot).is_err();
-        self.is_broken |= io.receive(stream).is_err();
-        (self.was_connected, self.phase) = (true, Phase::LoggingOn);
-        let session = self.link.session_mut();
-        // What remembers nothing cannot go on with anything.
-        let reset = self.settings.reset_on_logon
-            || !session.store().remembers()
-            || self.addresses.failed_logons() >= FAILED_LOGONS_MAX;
-        session.set_reset_on_logon(reset);
-        self.link.connect(now);
+        self.was_connected = true;
+        match Wire::open(io, stream, &self.settings.transport) {
+            Ok(Wire::Plain) => {
+                self.is_broken |= io.receive(stream).is_err();
+                self.opened(io, clock, updates);
+            }
+            Ok(wire) => self.wire = wire,
+            Err(Gone) => self.lost(io, at(clock, clock.now()), updates),
+        }
+    }
+
+    /// Bytes can be sent: asks to log on.
+    pub(crate) fn opened(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        clock: &Clock,
+        updates: &mut Vec<OrderUpdate>,
+    ) {
+        if self.phase != Phase::Connecting {
+            return;
+        }
+        let now = at(clock, clock.now());
+        let mut random = [0; 32];
+        self.is_broken |= random_bytes(&mut random).is_err();
+        self.phase = Phase::LoggingOn;
+        self.handler.connected(now, random, self.addresses.failed_logons());
         self.transmit(io, now);
         self.go_on(io, now, updates);
+    }
+
+    /// Takes a completion of a stream that is wrapped out of its wrapping. Nothing when it is
+    /// another's; give what it came to back.
+    pub(crate) fn unwrap(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        completion: &Completion<'_>,
+    ) -> Option<Unwrapped> {
+        let is_taken = self.wire.take(io, completion, &mut self.unwrapped);
+        is_taken.then(|| std::mem::take(&mut self.unwrapped))
+    }
+
+    /// Its memory serves the next completion.
+    pub(crate) fn put_back(&mut self, unwrapped: Unwrapped) {
+        self.unwrapped = unwrapped;
     }
 
     /// The venue could not be reached.
     ///
     /// # Errors
-    /// When the gateway has just started, and is not to wait for its venue.
+    /// When the gateway has just started, is not to wait for its venue, and has tried every
+    /// address.
     pub(crate) fn not_connected(
         &mut self,
         io: &mut Io<impl Kernel>,
         clock: &Clock,
         error: taut_io::IoError,
     ) -> Result<(), GatewayError> {
-        if !self.was_connected && !self.settings.waits_for_venue {
-            return Err(GatewayError::Unreachable(error));
-        }
-        if let Some(stream) = self.stream.take() {
-            let _ = io.close(stream);
-        }
-        self.try_again(clock.now());
-        Ok(())
+        self.close(io);
+        self.unreachable(io, clock.now(), error)
     }
 
     /// Handles what the venue sent, up to the first message of which somebody must be told;
@@ -172,9 +216,8 @@ impl OrderSession {
         let now = at(clock, received);
         let must_tell = loop {
             let must_tell = self.handle_messages(now, bytes, recorders, updates);
-            let is_paused = self.link.is_paused();
             let has_written = self.transmit(io, now);
-            if must_tell || !(is_paused && has_written) || self.is_broken {
+            if must_tell || !has_written || self.is_broken {
                 break must_tell;
             }
         };
@@ -192,53 +235,55 @@ impl OrderSession {
         updates: &mut Vec<OrderUpdate>,
     ) -> bool {
         let told = updates.len();
-        let Self { link, index, reports, table, risk, positions, instruments, .. } = self;
-        let (journal, reconcile) = (&mut self.journal, &mut self.reconcile);
-        while let Some(delivery) = link.handle_bytes(now, bytes, index) {
-            let Delivery { event, message, mut outbox } = delivery;
-            let recorders = Some(&mut *recorders);
-            let parts = (&mut *table, &mut *risk, &mut *positions, &**instruments, &mut *journal);
-            let mut books = Self::books(parts, recorders, &mut *updates, now);
-            match event {
-                Event::Application { sequence, poss_dup, poss_resend } => {
-                    let is_resend = poss_dup || poss_resend;
-                    let read = message.order_flow();
-                    match &read {
-                        // Nothing else is for a gateway.
-                        Ok(flow) if !is_ours(flow) => {
-                            outbox.refuse_type(sequence, message.msg_type());
-                        }
-                        Err(error) => {
-                            outbox.refuse_content(sequence, message.msg_type(), *error);
-                        }
-                        Ok(_) => {}
-                    }
-                    let outcome =
-                        application(reports, &mut books, reconcile, (&message, &read), is_resend);
-                    if let Some(order) = outcome.order.filter(|_| outcome.asks) {
-                        reconcile.want(order.order);
-                    }
-                }
-                Event::Rejected => {
-                    let read = message.order_flow();
-                    application(reports, &mut books, reconcile, (&message, &read), false);
-                }
-                Event::LoggedOn => {
-                    self.addresses.logged_on();
-                    self.phase = Phase::Reconciling;
-                    self.back_off.reset();
-                    let open = table.open_orders().map(|order| order.id);
-                    reconcile.begin(open);
-                }
-                Event::LoggedOut if self.is_leaving => self.phase = Phase::Ended,
-                Event::LoggedOut | Event::Disconnect(_) => self.is_broken = true,
-                _ => {}
-            }
+        while let Some(event) = self.handler.handle_bytes(now, bytes) {
+            self.handle_event(now, &event, Some(&mut *recorders), updates);
             if updates.len() > told {
                 return true;
             }
         }
         false
+    }
+
+    /// What the venue says does.
+    #[inline]
+    fn handle_event(
+        &mut self,
+        now: Now,
+        event: &VenueEvent,
+        recorders: Option<&mut Recorders<'_>>,
+        updates: &mut Vec<OrderUpdate>,
+    ) {
+        let Self { reports, table, risk, positions, instruments, journal, reconcile, .. } = self;
+        let parts = (&mut *table, risk, positions, &**instruments, journal);
+        let mut books = Self::books(parts, recorders, updates, now);
+        match event {
+            VenueEvent::Report(report) => heard(reports, &mut books, reconcile, report),
+            VenueEvent::ChangeRefused(refusal) => {
+                change_refused(reports, &mut books, reconcile, refusal);
+            }
+            VenueEvent::Refused { message, named } => {
+                refused(reports, &mut books, reconcile, *message, *named);
+            }
+            VenueEvent::Unreadable(named) => {
+                let outcome = reports.unreadable(&mut books, *named);
+                if let Some(order) = outcome.order.filter(|_| outcome.asks) {
+                    reconcile.want(order.order);
+                }
+            }
+            VenueEvent::AllTold => reconcile.all_told(),
+            VenueEvent::LoggedOn => {
+                self.addresses.logged_on();
+                self.phase = Phase::Reconciling;
+                self.back_off.reset();
+                let open = table.open_orders().map(|order| order.id);
+                reconcile.begin(open, H::CAPABILITIES.tells_all);
+            }
+            VenueEvent::LoggedOut if self.is_leaving => self.phase = Phase::Ended,
+            VenueEvent::LoggedOut | VenueEvent::Broken => self.is_broken = true,
+        }
+        if let Some(order) = self.reports.take_ended() {
+            self.handler.over(order);
+        }
     }
 
     /// Heartbeats, time-outs, the next attempt to connect.
@@ -260,10 +305,10 @@ impl OrderSession {
             Phase::Connecting | Phase::Ended => return,
             Phase::LoggingOn | Phase::Reconciling | Phase::Up => {}
         }
-        if self.link.poll_timeout().is_some_and(|due| due <= now.mono)
-            && let Some(delivery) = self.link.handle_timeout(now)
+        if self.handler.poll_timeout().is_some_and(|due| due <= now.mono)
+            && let Some(event) = self.handler.handle_timeout(now)
         {
-            self.is_broken |= matches!(delivery.event, Event::Disconnect(_));
+            self.handle_event(now, &event, None, updates);
         }
         self.transmit(io, now);
         let timeout = self.settings.request_timeout;
@@ -287,41 +332,35 @@ impl OrderSession {
         if !matches!(self.phase, Phase::Reconciling | Phase::Up) {
             return;
         }
-        let resends = self.link.session().counters().resends;
-        if std::mem::replace(&mut self.resends, resends) != resends {
+        if self.handler.poll_missed() {
             self.reconcile.missed();
         }
-        if let Some(id) = self.reconcile.next_mass() {
-            let scope = MassStatusType::All;
-            let question = OrderMassStatusRequest { request_id: id, scope, symbol: None };
-            if self.encode(now, &question) {
-                self.write(io);
-                self.link.clear_unsent();
-                let (sequence, since) = (self.last_sequence(), now.mono);
-                self.reconcile.asked_all(MassQuestion { id, sequence, since, seen: 0 });
+        if self.reconcile.next_mass() {
+            let left = self.handler.ask_all(now);
+            if self.is_left(left) {
+                let (message, since) = (self.send_question(io), now.mono);
+                self.reconcile.asked_all(MassQuestion { message, since });
             }
         }
         while let Some(order) = self.reconcile.next(now.mono, self.settings.request_timeout) {
-            let known = self.table.get(order).copied();
-            let Some(known) = known else { continue };
-            let Some(instrument) = self.instruments.get(known.terms.instrument.0 as usize) else {
-                continue;
-            };
+            let Self { handler, table, instruments, accounts, .. } = self;
+            let Some(known) = table.get(order) else { continue };
             // By the name that it has for certain: a request that is under way may be refused.
             let request = RequestId { order, version: known.version_accepted.max(1) };
-            let question = OrderStatusRequest {
-                cl_ord_id: cl_ord_id(request),
-                symbol: instrument.symbol().into(),
-                side: known.terms.side,
-                request_id: None,
-            };
-            if !self.encode(now, &question) {
+            let question = message_of(instruments, accounts, request, &known.terms);
+            let Some(question) = question else { continue };
+            let left = handler.ask(now, &question);
+            if !self.is_left(left) {
+                if left == Err(NotSent::Unsupported) {
+                    self.unanswered(now, RequestId { order, version: 0 }, updates);
+                    continue;
+                }
+                // It is still to be asked about, and nothing is up before that.
+                self.reconcile.want(order);
                 break;
             }
-            self.write(io);
-            self.link.clear_unsent();
-            let (sequence, since) = (self.last_sequence(), now.mono);
-            self.reconcile.asked(Question { order, sequence, since });
+            let (message, since) = (self.send_question(io), now.mono);
+            self.reconcile.asked(Question { order, message, since });
         }
         if self.phase == Phase::Reconciling && self.reconcile.is_over() {
             self.phase = Phase::Up;
@@ -329,6 +368,13 @@ impl OrderSession {
         if self.is_broken {
             self.lost(io, now, updates);
         }
+    }
+
+    /// Sends the question in the outbox; the number of its message.
+    fn send_question(&mut self, io: &mut Io<impl Kernel>) -> u64 {
+        self.write(io);
+        self.handler.clear_unsent();
+        self.handler.last_message()
     }
 
     /// The venue sends no more, or the connection broke.
@@ -349,16 +395,13 @@ impl OrderSession {
         updates: &mut Vec<OrderUpdate>,
     ) {
         self.is_broken = false;
-        if let Some(stream) = self.stream.take() {
+        if self.stream.is_some() {
             // What the session says last goes out first.
-            self.stream = Some(stream);
             self.transmit(io, now);
-            self.stream = None;
             self.is_broken = false;
-            let _ = io.close(stream);
+            self.close(io);
         }
-        self.link.clear_unsent();
-        self.link.transport_closed(now);
+        self.handler.disconnected(now);
         self.reconcile.forget();
         while let Some(order) = self.table.next_waiting() {
             let request = RequestId { order: order.id, version: 0 };
@@ -382,6 +425,13 @@ impl OrderSession {
         }
     }
 
+    /// Closes the connection, if there is one.
+    fn close(&mut self, io: &mut Io<impl Kernel>) {
+        if let Some(stream) = self.stream.take() {
+            std::mem::replace(&mut self.wire, Wire::Plain).close(io, stream);
+        }
+    }
+
     /// Other limits and permissions from the next order on.
     pub(crate) fn set_rules(&mut self, rules: RiskRules) -> Result<(), LimitsError> {
         self.risk.set_limits(rules.limits)?;
@@ -396,9 +446,13 @@ impl OrderSession {
         let now = at(clock, clock.now());
         self.is_leaving = true;
         match self.phase {
-            Phase::Waiting(_) | Phase::Connecting => self.phase = Phase::Ended,
+            // A logon is not begun any more.
+            Phase::Waiting(_) | Phase::Connecting => {
+                self.close(io);
+                self.phase = Phase::Ended;
+            }
             _ => {
-                self.link.outbox(now).log_out("");
+                self.handler.log_out(now);
                 self.transmit(io, now);
             }
         }
@@ -428,9 +482,9 @@ impl OrderSession {
     /// Sends what the session wants to; whether there was anything.
     fn transmit(&mut self, io: &mut Io<impl Kernel>, now: Now) -> bool {
         let mut has_written = false;
-        while !self.link.poll_transmit(now).is_empty() {
+        while !self.handler.poll_transmit(now).is_empty() {
             self.write(io);
-            self.link.clear_unsent();
+            self.handler.clear_unsent();
             has_written = true;
         }
         has_written
@@ -472,60 +526,40 @@ fn positions(config: &GatewayConfig) -> Positions {
     positions
 }
 
-/// Whether a message is for who sends orders.
-const fn is_ours(flow: &OrderFlow<'_>) -> bool {
-    matches!(
-        flow,
-        OrderFlow::ExecutionReport(_)
-            | OrderFlow::OrderCancelReject(_)
-            | OrderFlow::BusinessMessageReject(_)
-            | OrderFlow::Reject(_)
-            | OrderFlow::OrderMassCancelReport(_)
-    )
-}
-
-/// What a message of the venue does.
-fn application(
+/// A report of an order.
+#[inline]
+fn heard(
     reports: &mut Reports,
     books: &mut Books<'_, '_>,
     reconcile: &mut Reconcile,
-    (message, read): (&Received<'_>, &Result<OrderFlow<'_>, FixError>),
-    is_resend: bool,
-) -> Outcome {
-    match read {
-        Ok(OrderFlow::ExecutionReport(report)) => {
-            let outcome = reports.execution(books, is_resend, report);
-            if let Some(order) = outcome.order.filter(|_| outcome.is_answer) {
-                reconcile.settled(order.order);
-            }
-            if let Some(mass) = &report.mass_status {
-                let id = mass.request_id.as_bytes();
-                reconcile.mass_answer(id, mass.total, mass.is_last, books.now);
-            }
-            // An answer is the last word: whoever doubts it too would ask for ever.
-            Outcome { asks: outcome.asks && !outcome.is_answer, ..outcome }
-        }
-        Ok(OrderFlow::OrderCancelReject(reject)) => {
-            let outcome = reports.cancel_reject(books, reject);
-            let order = outcome.order.and_then(|request| books.table.get(request.order));
-            // Too late, says the venue, or unknown: how the order ended is to come, or was missed.
-            let is_over = reject.reason.is_some_and(|reason| reason.code() < 2);
-            let asks = is_over && order.is_some_and(|order| !order.state.is_done());
-            Outcome { asks: outcome.asks || asks, ..outcome }
-        }
-        Ok(OrderFlow::Reject(reject)) => {
-            refused(reports, books, reconcile, reject.ref_sequence, None)
-        }
-        Ok(OrderFlow::BusinessMessageReject(reject)) => {
-            let named = reject.ref_id.and_then(|id| RequestId::from_text(id.as_bytes()));
-            refused(reports, books, reconcile, reject.ref_sequence, named)
-        }
-        Ok(_) => Outcome::default(),
-        Err(_) => {
-            let is_report = matches!(message.msg_type(), b"8" | b"9");
-            let named = || message.value(11).or_else(|| message.value(41));
-            if is_report { reports.unreadable(books, named()) } else { Outcome::default() }
-        }
+    report: &VenueReport,
+) {
+    let outcome = reports.execution(books, report);
+    if let Some(order) = outcome.order.filter(|_| outcome.is_answer) {
+        reconcile.settled(order.order);
+    }
+    if report.of_all != OfAll::No {
+        reconcile.mass_answer(books.now);
+    }
+    // An answer is the last word: whoever doubts it too would ask for ever.
+    if let Some(order) = outcome.order.filter(|_| outcome.asks && !outcome.is_answer) {
+        reconcile.want(order.order);
+    }
+}
+
+/// A request to cancel or to change was refused.
+fn change_refused(
+    reports: &mut Reports,
+    books: &mut Books<'_, '_>,
+    reconcile: &mut Reconcile,
+    refusal: &ChangeRefused,
+) {
+    let outcome = reports.change_refused(books, refusal);
+    let Some(request) = outcome.order else { return };
+    let is_open = books.table.get(request.order).is_some_and(|order| !order.state.is_done());
+    // How an order ended that is over, says the venue, is to come, or was missed.
+    if outcome.asks || (refusal.is_over && is_open) {
+        reconcile.want(request.order);
     }
 }
 
@@ -534,38 +568,27 @@ fn refused(
     reports: &mut Reports,
     books: &mut Books<'_, '_>,
     reconcile: &mut Reconcile,
-    sequence: u64,
+    message: u64,
     named: Option<RequestId>,
-) -> Outcome {
-    if let Some(order) = reconcile.refused(sequence) {
+) {
+    if let Some(order) = reconcile.refused(message) {
         let request = RequestId { order, version: 0 };
         reports.trouble(books, request, Trouble::Unanswered, ExecId::NONE);
-        return Outcome::default();
+        return;
     }
-    let by_number = books.table.request_of(sequence).map(|sent| (sent.request, sent.kind));
+    let by_number = books.table.request_of(message).map(|sent| (sent.request, sent.kind));
     let by_name = || {
         let named = named?;
         let order = books.table.get(named.order)?;
         let sent = order.awaited().find(|sent| sent.version == named.version)?;
         Some((named, sent.kind))
     };
-    let Some((request, kind)) = by_number.or_else(by_name) else { return Outcome::default() };
+    let Some((request, kind)) = by_number.or_else(by_name) else { return };
     let event = match kind {
         RequestKind::Create => OrderEvent::Rejected,
         RequestKind::Modify | RequestKind::Cancel => OrderEvent::ChangeRefused,
     };
-    let asks = reports.happened(books, request, event);
-    Outcome { order: Some(request), asks, is_answer: false }
-}
-
-/// The venue is trusted to know its dictionary: the fields that are used are checked as they are
-/// read.
-fn session_config(config: &GatewayConfig) -> SessionConfig {
-    let (sender, target) = (config.sender_comp_id, config.target_comp_id);
-    SessionConfig {
-        heartbeat_interval: config.heartbeat_interval,
-        logout_timeout: Nanos::from_secs(10),
-        resend_timeout: Nanos::from_secs(30),
-        ..SessionConfig::new(Role::Initiator, BeginString::Fix44, sender, target)
+    if reports.happened(books, request, event) {
+        reconcile.want(request.order);
     }
 }

@@ -15,12 +15,16 @@ use taut_fix::CompId;
 use taut_io::{Completion, EventLoop, Handler, Io, LoopConfig, Operation, SimConfig, SimKernel};
 use taut_ipc::Segment;
 use taut_journal::{Housekeeper, Journal};
-use taut_oms::Trouble;
+use taut_lat::StageOffsets;
+use taut_oms::{OrderState, Reference, Trouble};
 use taut_sys::TickMapping;
-use taut_types::{InstrumentId, Qty, Symbol};
+use taut_types::{Qty, Side, Symbol};
 
+use super::fix44::Fix44;
 use super::*;
 use crate::config::GatewayConfig;
+use crate::error::GatewayError;
+use crate::message::{Refusal, Request, RequestKind, UpdateKind};
 use crate::regions::Regions;
 use venue::ScriptedVenue;
 
@@ -32,26 +36,28 @@ const MARKET: Reference =
 const UTC_OFFSET: Nanos = Nanos::from_secs(1_340_285_400);
 
 /// The session, its venue, and the network between them.
-struct World<'m> {
+pub(super) struct World<'m, H = Fix44> {
     events: EventLoop<SimKernel>,
-    ends: Ends<'m>,
+    pub(super) ends: Ends<'m, H>,
     housekeeper: Housekeeper,
 }
 
-struct Ends<'m> {
-    orders: OrderSession,
-    venue: ScriptedVenue,
+pub(super) struct Ends<'m, H> {
+    pub(super) orders: OrderSession<H>,
+    pub(super) venue: ScriptedVenue,
     /// Its other address, for those that are told of it.
     backup: ScriptedVenue,
     recorders: Recorders<'m>,
     updates: Vec<OrderUpdate>,
     clock: Clock,
+    /// What ended the gateway: it could not be connected at its start.
+    gave_up: Option<GatewayError>,
 }
 
-impl Handler<SimKernel> for Ends<'_> {
+impl<H: OrderHandler> Handler<SimKernel> for Ends<'_, H> {
     fn complete(&mut self, io: &mut Io<SimKernel>, completion: Completion<'_>) {
         self.clock = clock_at(io.now());
-        let Self { orders, venue, backup, recorders, updates, clock } = self;
+        let Self { orders, venue, backup, recorders, updates, clock, gave_up } = self;
         match completion {
             Completion::Received { stream, bytes } if orders.is_stream(stream) => {
                 let (received, mut bytes) = (clock.now(), bytes);
@@ -63,7 +69,7 @@ impl Handler<SimKernel> for Ends<'_> {
             Completion::Failed { source, operation: Operation::Connect, error, .. }
                 if orders.is_stream(source) =>
             {
-                orders.not_connected(io, clock, error).expect("a gateway that goes on");
+                *gave_up = orders.not_connected(io, clock, error).err();
             }
             Completion::Ended { stream: source } | Completion::Closed { source, .. }
                 if orders.is_stream(source) =>
@@ -107,6 +113,18 @@ impl<'m> World<'m> {
         change: impl FnOnce(&mut GatewayConfig),
         folder: &Path,
     ) -> Self {
+        Self::speaking(segment, change, folder, |config| Fix44::new(config).unwrap())
+    }
+}
+
+impl<'m, H: OrderHandler> World<'m, H> {
+    /// With another language than FIX 4.4.
+    pub(super) fn speaking(
+        segment: &'m Segment,
+        change: impl FnOnce(&mut GatewayConfig),
+        folder: &Path,
+        handler: impl FnOnce(&GatewayConfig) -> H,
+    ) -> Self {
         let sim = SimConfig { is_partial: false, window_bytes: 1 << 20, ..SimConfig::default() };
         let mut events = EventLoop::new(SimKernel::new(16, sim), LoopConfig::default()).unwrap();
         let venue = ScriptedVenue::listen(events.io(), ADDRESS);
@@ -133,17 +151,19 @@ impl<'m> World<'m> {
         change(&mut config);
         let clock = clock_at(events.io().now());
         let now = at(&clock, clock.now());
-        let mut orders = OrderSession::connect(&config, events.io(), now).unwrap();
+        let handler = handler(&config);
+        let mut orders = OrderSession::connect(&config, handler, events.io(), now).unwrap();
         let Journal { writer, housekeeper, recovered } =
             Journal::open(folder, restart::SETTINGS).unwrap();
         orders.resume(writer, &recovered.state, now.utc).unwrap();
         let recorders = Recorders::new(&Regions::of(segment).unwrap()).unwrap();
-        let ends = Ends { orders, venue, backup, recorders, updates: Vec::new(), clock };
+        let (updates, gave_up) = (Vec::new(), None);
+        let ends = Ends { orders, venue, backup, recorders, updates, clock, gave_up };
         Self { events, ends, housekeeper }
     }
 
     /// Virtual time goes by.
-    fn pass(&mut self, span: Nanos) {
+    pub(super) fn pass(&mut self, span: Nanos) {
         let end = self.events.io().now() + span;
         while self.events.io().now() < end {
             let left = end.since(self.events.io().now()).min(Nanos::from_millis(50));
@@ -154,7 +174,7 @@ impl<'m> World<'m> {
         }
     }
 
-    fn request(&mut self, id: ClientOrderId, kind: RequestKind) {
+    pub(super) fn request(&mut self, id: ClientOrderId, kind: RequestKind) {
         let (origin, offsets) = (Nanos::ZERO, StageOffsets::ZERO);
         let request = Request { id, kind, only_if: None, tag: 0, origin, offsets };
         let Ends { orders, recorders, updates, clock, .. } = &mut self.ends;
@@ -163,14 +183,14 @@ impl<'m> World<'m> {
         orders.handle_request(io, clock, &request, MARKET, recorders, |_| {}, updates);
     }
 
-    fn create(&mut self, id: ClientOrderId, lots: i64) {
+    pub(super) fn create(&mut self, id: ClientOrderId, lots: i64) {
         let price = Price(10_000_000_000);
         let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, price, Lots(lots));
         self.request(id, RequestKind::Create(terms));
     }
 
     /// Does one step of a script.
-    fn step(&mut self, step: &str) {
+    pub(super) fn step(&mut self, step: &str) {
         let (verb, rest) = step.split_once(' ').unwrap_or((step, ""));
         match verb {
             "order" => self.create(ORDER, 10),
@@ -187,12 +207,12 @@ impl<'m> World<'m> {
         self.pass(Nanos::from_millis(1));
     }
 
-    fn position(&self) -> i64 {
+    pub(super) fn position(&self) -> i64 {
         self.ends.orders.risk().position(InstrumentId(0), AccountId(0)).0
     }
 
     /// What was told of the order, in order.
-    fn told(&self) -> Vec<String> {
+    pub(super) fn told(&self) -> Vec<String> {
         let of_order = self.ends.updates.iter().filter(|update| update.id == ORDER);
         let name = |kind: UpdateKind| match kind {
             UpdateKind::Quarantined(trouble) => format!("{trouble:?}"),
@@ -204,6 +224,39 @@ impl<'m> World<'m> {
         };
         of_order.map(|update| name(update.kind)).collect()
     }
+}
+
+#[test]
+fn who_logs_out_while_the_connection_is_made_does_not_log_on() {
+    let segment = Segment::create("hostile", &Regions::LAYOUT).unwrap();
+    let mut world = World::with(&segment, |_| {});
+    assert!(world.ends.orders.has_stream());
+    let World { events, ends, .. } = &mut world;
+    ends.orders.logout(events.io(), &ends.clock);
+    assert!(ends.orders.is_logged_out() && !ends.orders.has_stream());
+    // As if it had been connected in that moment.
+    ends.orders.connected(events.io(), &ends.clock, &mut ends.updates);
+    ends.orders.opened(events.io(), &ends.clock, &mut ends.updates);
+    world.pass(Nanos::from_secs(10));
+    assert!(world.ends.orders.is_logged_out());
+    assert!(world.ends.venue.first_of("A").is_none());
+}
+
+#[test]
+fn what_the_venue_takes_from_nobody_is_refused_as_such() {
+    let segment = Segment::create("hostile", &Regions::LAYOUT).unwrap();
+    let mut world = World::with(&segment, |config| {
+        let (symbol, tick) = (Symbol::new(b"AAPL").unwrap(), Price(10_000_000));
+        let instrument = Instrument::new(InstrumentId(0), symbol, tick, Qty::whole(10));
+        config.instruments = vec![instrument.unwrap()];
+    });
+    world.pass(Nanos::from_millis(50));
+    let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, Price(10_000_000_000), Lots(1));
+    let terms = OrderTerms { lots_shown: Lots(i64::MAX), ..terms };
+    // Checks before it leave none such over.
+    let Ends { orders, clock, .. } = &mut world.ends;
+    let left = orders.leave_message(clock, (ORDER, 0), &terms, false);
+    assert_eq!(left.err(), Some(Refusal::Unsupported));
 }
 
 /// A venue that missed something asks for it, and gets a gap fill that reaches to the end.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use taut_fix::ShortText;
 use taut_types::{ClientOrderId, Nanos};
 
 /// Orders that are asked about at a time.
@@ -11,14 +10,10 @@ const QUESTIONS_MAX: usize = 32;
 /// The question about all orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MassQuestion {
-    /// MassStatusReqID (584).
-    pub(super) id: ShortText,
     /// The number of its message.
-    pub(super) sequence: u64,
+    pub(super) message: u64,
     /// When it was asked, or answered in part.
     pub(super) since: Nanos,
-    /// Answers so far.
-    pub(super) seen: u32,
 }
 
 /// A question about one order.
@@ -26,15 +21,13 @@ pub(super) struct MassQuestion {
 pub(super) struct Question {
     pub(super) order: ClientOrderId,
     /// The number of its message.
-    pub(super) sequence: u64,
+    pub(super) message: u64,
     pub(super) since: Nanos,
 }
 
 /// Questions about orders: about all of them after a logon, about one when something does not fit.
 #[derive(Debug, Default)]
 pub(super) struct Reconcile {
-    /// How often all were asked about: the id of the next question.
-    count: u64,
     mass: Option<MassQuestion>,
     /// Whether all are to be asked about.
     asks_all: bool,
@@ -44,19 +37,17 @@ pub(super) struct Reconcile {
 }
 
 impl Reconcile {
-    /// A session begins with these orders open.
-    pub(super) fn begin(&mut self, open: impl Iterator<Item = ClientOrderId>) {
+    /// A session begins with these orders open, of a venue that can be asked about all of them at
+    /// once, or not.
+    pub(super) fn begin(&mut self, open: impl Iterator<Item = ClientOrderId>, tells_all: bool) {
         self.forget();
         self.open.extend(open);
-        self.asks_all = true;
+        self.asks_all = tells_all;
     }
 
-    /// The id of the question about all, when it is to be asked.
-    pub(super) fn next_mass(&mut self) -> Option<ShortText> {
-        std::mem::take(&mut self.asks_all).then(|| {
-            self.count += 1;
-            ShortText::from_u64(self.count)
-        })
+    /// Whether the question about all is to be asked now.
+    pub(super) const fn next_mass(&mut self) -> bool {
+        std::mem::replace(&mut self.asks_all, false)
     }
 
     /// The venue has missed messages, which are not sent again: a question may be among them. What
@@ -91,21 +82,24 @@ impl Reconcile {
         self.asked.retain(|question| question.order != order);
     }
 
-    /// An answer to the question about all: of `total`, where that is said.
-    pub(super) fn mass_answer(&mut self, id: &[u8], total: Option<u32>, is_last: bool, now: Nanos) {
-        let Some(mass) = self.mass.as_mut().filter(|mass| mass.id.as_bytes() == id) else { return };
-        (mass.seen, mass.since) = (mass.seen + 1, now);
-        if is_last || total.is_some_and(|total| mass.seen >= total) {
-            self.mass = None;
+    /// One of the answers to the question about all.
+    pub(super) fn mass_answer(&mut self, now: Nanos) {
+        if let Some(mass) = &mut self.mass {
+            mass.since = now;
         }
     }
 
+    /// The question about all has all its answers.
+    pub(super) const fn all_told(&mut self) {
+        self.mass = None;
+    }
+
     /// A message of ours was refused. The order that it asked about, if it was such a question.
-    pub(super) fn refused(&mut self, sequence: u64) -> Option<ClientOrderId> {
-        if self.mass.is_some_and(|mass| mass.sequence == sequence) {
+    pub(super) fn refused(&mut self, message: u64) -> Option<ClientOrderId> {
+        if self.mass.is_some_and(|mass| mass.message == message) {
             self.mass = None;
         }
-        let at = self.asked.iter().position(|question| question.sequence == sequence)?;
+        let at = self.asked.iter().position(|question| question.message == message)?;
         Some(self.asked.swap_remove(at).order)
     }
 

@@ -10,6 +10,7 @@ use taut_oms::{
 use taut_types::{Lots, Nanos, OrderTerms, Price};
 
 use super::OrderSession;
+use super::handler::OrderHandler;
 use crate::error::GatewayError;
 use crate::journal::OrderJournal;
 
@@ -20,7 +21,7 @@ const ORDERS: GatewayError =
 const POSITIONS: GatewayError =
     GatewayError::Journal("it has more positions than the gateway has room for");
 
-impl OrderSession {
+impl<H: OrderHandler> OrderSession<H> {
     /// Takes up what was recovered, and writes into its journal from here on.
     pub(crate) fn resume(
         &mut self,
@@ -87,12 +88,13 @@ impl OrderSession {
             };
             order = order.with_lost(request.version, kind, price, lots);
         }
+        self.handler.adopt(order.id, it.venue_id.as_bytes());
         self.risk.restore(order.id, &order.terms, order.lots_open_max());
         self.table.adopt(order).map_err(|_: TableError| ORDERS)
     }
 }
 
-impl OrderSession {
+impl<H: OrderHandler> OrderSession<H> {
     /// What is not in the journal and should be.
     pub(crate) fn journal_missed(&self) -> u64 {
         self.journal.missed()

@@ -4,18 +4,23 @@ use std::io::Read;
 use std::net::SocketAddr;
 
 use taut_fix::{
-    BeginString, CompId, Event, ExecType, ExecutionReport, Extras, MemoryStore, OrdStatus,
-    OrderCancelReject, ResponseTo, Role, Session, SessionConfig, TypedMessage,
+    BeginString, CompId, Event, ExecType, ExecutionReport, Extras, FieldIndex, MemoryStore,
+    OrdStatus, OrderCancelReject, ResponseTo, Role, Session, SessionConfig, ShortText,
+    TypedMessage,
 };
 use taut_io::{Completion, EpollKernel, EventLoop, LoopConfig};
 use taut_ipc::Segment;
-use taut_oms::{Answers, Trouble};
+use taut_lat::StageOffsets;
+use taut_oms::{Answers, Reference, Trouble};
 use taut_sys::TickMapping;
 use taut_testkit::{DEADLINE, tcp_listener, until};
-use taut_types::{InstrumentId, Price, Qty, Side, StrategyId, Symbol, UserId};
+use taut_types::{Qty, Side, StrategyId, Symbol, UserId};
 
+use super::fix44::Fix44;
 use super::*;
-use crate::config::{GatewayConfig, SessionSettings};
+use crate::config::{GatewayConfig, Transport};
+use crate::error::GatewayError;
+use crate::message::{Request, RequestKind, UpdateKind};
 use crate::regions::Regions;
 
 const MONO: Nanos = Nanos::from_secs(1_000);
@@ -74,7 +79,7 @@ fn limit(lots: i64) -> OrderTerms {
 /// An order session that is logged on to a venue of a few lines.
 struct Pair<'m> {
     events: EventLoop<EpollKernel>,
-    orders: OrderSession,
+    orders: OrderSession<Fix44>,
     venue: Session<MemoryStore>,
     recorders: Recorders<'m>,
     told: Vec<OrderUpdate>,
@@ -89,7 +94,8 @@ impl<'m> Pair<'m> {
         let (listener, address) = tcp_listener();
         let config = config(address, instrument);
         let mut events = EventLoop::new(EpollKernel::new(2).unwrap(), LOOP).unwrap();
-        let orders = OrderSession::connect(&config, events.io(), NOW).unwrap();
+        let fix44 = Fix44::new(&config).unwrap();
+        let orders = OrderSession::connect(&config, fix44, events.io(), NOW).unwrap();
         let (mut line, _) = listener.accept().unwrap();
         line.set_read_timeout(Some(DEADLINE)).unwrap();
         let (sender, target) = (config.target_comp_id, config.sender_comp_id);
@@ -110,7 +116,7 @@ impl<'m> Pair<'m> {
         pair.orders.connected(pair.events.io(), &clock(), &mut pair.told);
         let (mut logon, mut answer) = ([0; 1024], [0; 1024]);
         let length = line.read(&mut logon).unwrap();
-        let mut index = FieldIndex::with_capacity(FIELDS_MAX);
+        let mut index = FieldIndex::with_capacity(128);
         let progress = pair.venue.handle_bytes(NOW, &logon[..length], &mut index);
         assert_eq!(progress.event, Some(Event::LoggedOn));
         while let Some(range) = pair.venue.poll_transmit(NOW, &mut answer) {
@@ -165,7 +171,7 @@ impl<'m> Pair<'m> {
 
 /// The ClOrdID of a request of an order.
 fn request(order: u64, version: u16) -> ShortText {
-    cl_ord_id(RequestId { order: ClientOrderId(order), version })
+    fix::cl_ord_id(RequestId { order: ClientOrderId(order), version })
 }
 
 fn text<const N: usize>(text: &str) -> taut_fix::InlineText<N> {
@@ -214,6 +220,18 @@ fn state(pair: &Pair<'_>) -> (Lots, Answers, usize) {
 }
 
 #[test]
+fn a_venue_of_a_stream_is_not_spoken_to_in_messages() {
+    let (_listener, address) = tcp_listener();
+    let mut config = config(address, instrument(1));
+    let url = "ws://venue/".to_owned();
+    config.session.transport = Transport::WebSocket { url, tls: None };
+    let mut events = EventLoop::new(EpollKernel::new(2).unwrap(), LOOP).unwrap();
+    let fix44 = Fix44::new(&config).unwrap();
+    let refused = OrderSession::connect(&config, fix44, events.io(), NOW).err();
+    assert_eq!(refused, Some(GatewayError::Transport));
+}
+
+#[test]
 fn a_rehearsal_goes_all_the_way_and_leaves_nothing_behind() {
     let segment = Segment::create("rehearsal", &Regions::LAYOUT).unwrap();
     let mut pair = Pair::new(&segment);
@@ -224,7 +242,7 @@ fn a_rehearsal_goes_all_the_way_and_leaves_nothing_behind() {
         let orders = &pair.orders;
         let open_lots = orders.risk.open_lots(InstrumentId(0), AccountId(0), Side::Buy);
         let counted = (orders.risk_rejects, orders.refused, *orders.table.answers());
-        (orders.last_sequence(), orders.link.unsent().to_vec(), open_lots, counted)
+        (orders.handler.last_message(), orders.handler.unsent().to_vec(), open_lots, counted)
     };
     let before = of(&pair);
     let next = ClientOrderId(first.0 + 1);
@@ -237,8 +255,8 @@ fn a_rehearsal_goes_all_the_way_and_leaves_nothing_behind() {
     // What is rehearsed can be sent then: the rates had not been touched.
     let prepared = pair.orders.prepare(&clock(), MONO, (next, 0), &terms, market, false);
     assert!(prepared.is_ok());
-    assert_eq!(pair.orders.last_sequence(), before.0 + 1);
-    assert_eq!(pair.orders.link.unsent().windows(5).filter(|it| it == b"\x0135=D").count(), 1);
+    assert_eq!(pair.orders.handler.last_message(), before.0 + 1);
+    assert_eq!(pair.orders.handler.unsent().windows(5).filter(|it| it == b"\x0135=D").count(), 1);
 }
 
 #[test]
@@ -346,9 +364,11 @@ fn quantities_are_decimals_of_the_lot() {
     let mut pair = Pair::trading(&segment, with_lot(Qty { mantissa: 1, decimals: 5 }));
     let qty = |text: &str| Qty::parse(text.as_bytes()).unwrap();
     let limit = limit(100_012);
-    let message = pair.orders.message(RequestId::create(ClientOrderId(7)), &limit, NOW).unwrap();
-    assert!(pair.orders.encode(NOW, &message));
-    let wire = String::from_utf8(pair.orders.link.unsent().to_vec()).unwrap();
+    let OrderSession { handler, instruments, accounts, .. } = &mut pair.orders;
+    let request = RequestId::create(ClientOrderId(7));
+    let message = message_of(instruments, accounts, request, &limit).unwrap();
+    assert_eq!(handler.create(NOW, &message, false), Ok(()));
+    let wire = String::from_utf8(pair.orders.handler.unsent().to_vec()).unwrap();
     assert!(wire.contains("\x0138=1.00012\x01"), "{wire}");
     pair.remember(7, &limit);
     let fill = |exec_id, last, leaves, cum| ExecutionReport {

@@ -1,16 +1,15 @@
 //! Hubs and a strategy's runner over real rings.
 
+mod garbage;
+
 use std::os::fd::AsFd;
 
 use fastrand::Rng;
-use taut_book::LevelBook;
 use taut_ipc::Segment;
-use taut_market_data::{BestPrices, LevelPlace, LevelUpdate};
+use taut_market_data::{LevelPlace, LevelUpdate};
 use taut_oms::OrderState;
 use taut_sys::wait_readable;
-use taut_types::{
-    AccountId, ClientOrderId, Instrument, Lots, OrderTerms, Price, Qty, Side, Symbol,
-};
+use taut_types::{AccountId, ClientOrderId, Instrument, Lots, OrderTerms, Price, Side};
 
 use super::*;
 use crate::client::{Client, GatewayState};
@@ -18,6 +17,7 @@ use crate::hub::{Hub, SlotId};
 use crate::message::{OrderFilter, OrderUpdate, TickStamps, UpdateKind};
 use crate::owner::Owner;
 use crate::strategy::{State, Trading};
+use crate::testing::Known;
 
 /// Notes what it was told of the book and of the gateway.
 #[derive(Debug, Default)]
@@ -53,42 +53,13 @@ impl Strategy for Witness {
 }
 
 /// A gateway's knowledge of one instrument.
-struct Known {
-    instruments: [Instrument; 1],
-    book: LevelBook,
-    soundness: Soundness,
-}
-
-impl Known {
-    fn new() -> Self {
-        let (symbol, lot) = (Symbol::new(b"X").expect("a symbol"), Qty::whole(1));
-        let instrument = Instrument::new(InstrumentId(0), symbol, Price(2), lot);
-        let mut book = LevelBook::with_capacity(1 << 10);
-        for at in 1..=500 {
-            book.apply(Side::Buy, Price(2_000 - 2 * at), Lots(at), 1).expect("room");
-            book.apply(Side::Sell, Price(2_000 + 2 * at), Lots(at), 1).expect("room");
-        }
-        let instruments = [instrument.expect("an instrument")];
-        Self { instruments, book, soundness: Soundness::Sound }
+fn known() -> Known {
+    let mut known = Known::new(1);
+    for at in 1..=500 {
+        known.book.apply(Side::Buy, Price(2_000 - 2 * at), Lots(at), 1).expect("room");
+        known.book.apply(Side::Sell, Price(2_000 + 2 * at), Lots(at), 1).expect("room");
     }
-}
-
-impl GatewayState for Known {
-    fn instruments(&self) -> &[Instrument] {
-        &self.instruments
-    }
-    fn book(&self, _: InstrumentId) -> Option<&LevelBook> {
-        Some(&self.book)
-    }
-    fn soundness(&self, _: InstrumentId) -> Soundness {
-        self.soundness
-    }
-    fn best(&self, _: InstrumentId) -> BestPrices {
-        BestPrices::of(&self.book)
-    }
-    fn is_order_entry_up(&self, _: InstrumentId) -> bool {
-        true
-    }
+    known
 }
 
 fn event(kind: EventKind) -> Event {
@@ -132,7 +103,7 @@ impl<'m> World<'m> {
         let slot = hub.add_slot(own, Some(rung)).expect("a slot");
         assert!(hub.attach(slot, Owner::default()));
         let runner = StrategyRunner::new(regions, own, None, Witness::default());
-        Self { known: Known::new(), hub, slot, doorbell, runner: runner.expect("a runner") }
+        Self { known: known(), hub, slot, doorbell, runner: runner.expect("a runner") }
     }
 
     /// Whether the strategy was rung for since it was asked last.
@@ -354,7 +325,7 @@ fn two_gateways_tell_one_strategy_by_time_and_each_gets_its_own_orders() {
         user: taut_types::UserId(user),
         strategy: taut_types::StrategyId(strategy),
     });
-    let mut known = [Known::new(), Known::new()];
+    let mut known = [known(), known()];
     let mut hubs: Vec<Hub<'_>> = Vec::new();
     for ((shared, own), owner) in regions.iter().zip(owners) {
         let mut hub = Hub::new(shared).expect("a hub");
@@ -432,9 +403,22 @@ fn two_gateways_tell_one_strategy_by_time_and_each_gets_its_own_orders() {
         assert_eq!(ask(hub), Some((owner.order(0), all)));
     }
     let update = accepted(sent[1]);
-    hubs[1].order_update(&clock, &Known::new(), Nanos(41), &update);
+    hubs[1].order_update(&clock, &Known::new(1), Nanos(41), &update);
     while runner.poll(&clock) {}
     assert_eq!(runner.strategy().updates, [(1, ids[1])]);
+
+    // An order is known for as long as it is open, however many others come and go.
+    for _ in 0..10_000 {
+        let mut other = None;
+        runner.with_entry(&clock, |_, trading| other = trading.create(&own));
+        let other = other.expect("room");
+        assert_eq!(ask(&mut hubs[0]), Some((other, RequestKind::Create(own))));
+        let over = OrderUpdate { state: OrderState::Cancelled, ..accepted(other) };
+        hubs[0].order_update(&clock, &Known::new(1), Nanos(42), &over);
+        while runner.poll(&clock) {}
+    }
+    runner.with_entry(&clock, |_, trading| assert!(trading.cancel(sent[1])));
+    assert_eq!(ask(&mut hubs[1]), Some((sent[1], RequestKind::Cancel)));
 
     // Without its rings for a while, it goes on where it was.
     let strategy = runner.detach();

@@ -3,14 +3,15 @@
 use std::net::SocketAddr;
 
 use taut_io::{
-    Completion, Handle, Io, IoError, Kernel, Limit, LoopConfig, Misuse, Operation, WaitStrategy,
+    Admission, Completion, Handle, Io, IoError, Kernel, Limit, LoopConfig, Misuse, Operation,
+    WaitStrategy,
 };
 use taut_sys::{Address, DatagramBatch, DatagramOptions, StreamOptions};
 use taut_types::Nanos;
 
 use crate::rig::{Event, Rig, any, keep, received, received_length};
 
-const CONFIG: LoopConfig = LoopConfig {
+pub const CONFIG: LoopConfig = LoopConfig {
     sources_max: 256,
     timers_max: 256,
     posts_max: 64,
@@ -144,7 +145,7 @@ pub fn a_graceful_close_sends_what_was_written_first<K: Kernel>(kernel: K) {
 
 pub fn a_refused_connection_completes_as_failed_and_closed<K: Kernel>(kernel: K) {
     let mut rig = rig(kernel);
-    let listener = rig.io().listen(&any(), &StreamOptions::default()).unwrap();
+    let listener = rig.io().listen(&any(), &StreamOptions::default(), &Admission::OPEN).unwrap();
     let to = rig.io().local_address(listener).unwrap();
     rig.io().close(listener).unwrap();
     rig.until("the listener closes", |log| matches!(log.last(), Some(Event::Closed(..))));
@@ -556,7 +557,8 @@ pub fn what_is_discarded_is_not_heard_of_again_and_its_place_is_free<K: Kernel>(
     let (near, far) = rig.pair();
     rig.io().watch(near).expect("watch");
     rig.io().watch(far).expect("watch");
-    let listener = rig.io().listen(&any(), &StreamOptions::default()).expect("listen");
+    let listener =
+        rig.io().listen(&any(), &StreamOptions::default(), &Admission::OPEN).expect("listen");
     let to = rig.io().local_address(listener).expect("address");
     let connecting = rig.io().connect(&to, &StreamOptions::default(), None).expect("connect");
     rig.log.clear();
@@ -595,7 +597,7 @@ pub fn a_storm_of_reconnects_leaves_nothing_behind<K: Kernel>(kernel: K) {
     let mut rig = rig(kernel);
     let (steady_near, steady_far) = rig.pair();
     rig.io().receive(steady_far).unwrap();
-    let listener = rig.io().listen(&any(), &StreamOptions::default()).unwrap();
+    let listener = rig.io().listen(&any(), &StreamOptions::default(), &Admission::OPEN).unwrap();
     let to = rig.io().local_address(listener).unwrap();
     const STORM: usize = 600;
     let (mut started, mut closed, mut ticks) = (0, 0, 0);
@@ -637,7 +639,7 @@ pub fn a_storm_of_reconnects_leaves_nothing_behind<K: Kernel>(kernel: K) {
 pub fn draining_ends_the_run<K: Kernel>(kernel: K) {
     let mut rig = rig(kernel);
     let (near, far) = rig.pair();
-    rig.io().listen(&any(), &StreamOptions::default()).unwrap();
+    rig.io().listen(&any(), &StreamOptions::default(), &Admission::OPEN).unwrap();
     rig.io().write(near, b"before the end", None).unwrap();
     let deadline = rig.io().now() + Nanos::from_secs(10);
     rig.io().drain(deadline);
@@ -657,7 +659,7 @@ pub fn draining_ends_the_run<K: Kernel>(kernel: K) {
 
 pub fn a_full_table_accepts_again_when_a_source_closes<K: Kernel>(kernel: K) {
     let mut rig = Rig::new(kernel, LoopConfig { sources_max: 4, ..CONFIG });
-    let listener = rig.io().listen(&any(), &StreamOptions::default()).unwrap();
+    let listener = rig.io().listen(&any(), &StreamOptions::default(), &Admission::OPEN).unwrap();
     let to: Address = rig.io().local_address(listener).unwrap();
     let (near, _far) = rig.connect(&to);
     // The table is full with this one: its other end has no place.

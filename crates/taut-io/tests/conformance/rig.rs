@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use taut_io::{
-    Completion, EventLoop, Handle, Io, IoError, Kernel, LoopConfig, Operation, WaitStrategy,
+    Admission, Completion, EventLoop, Handle, Io, IoError, Kernel, LoopConfig, Operation,
+    WaitStrategy,
 };
 use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
@@ -100,7 +101,8 @@ impl<K: Kernel> Rig<K> {
 
     /// Two connected streams: the connecting end and the accepted one.
     pub fn pair(&mut self) -> (Handle, Handle) {
-        let listener = self.io().listen(&any(), &StreamOptions::default()).expect("listen");
+        let listener =
+            self.io().listen(&any(), &StreamOptions::default(), &Admission::OPEN).expect("listen");
         let to = self.io().local_address(listener).expect("address");
         let pair = self.connect(&to);
         self.io().close(listener).expect("close");

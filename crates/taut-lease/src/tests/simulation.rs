@@ -279,8 +279,15 @@ impl World {
 
 fn publisher(now: Nanos, session: u64, key: Option<Key>) -> LeasePublisher {
     let secret = Key::new([session as u8; 16]);
-    let terms =
-        LeaseTerms { lease: LEASE, mtu_bytes: 256, subscribers_max: 4, session, secret, key };
+    let terms = LeaseTerms {
+        lease: LEASE,
+        mtu_bytes: 256,
+        subscribers_max: 4,
+        subscribers_per_host_max: 4,
+        session,
+        secret,
+        key,
+    };
     LeasePublisher::new(now, terms)
 }
 

@@ -3,8 +3,9 @@
 use alloc::vec::Vec;
 
 use taut_book::{BookError, LevelBook, TopOfBook};
-use taut_types::Nanos;
+use taut_types::{Nanos, Price, Side};
 
+use super::horizon::Horizon;
 use super::sync::{DepthSync, Joined, Placement};
 use crate::event::{Batch, Context, Event, EventKind, LevelPlace, LevelUpdate, SequenceRange};
 
@@ -17,6 +18,9 @@ pub struct Applied {
     pub receive_time: Nanos,
     /// Whether the book cannot be trusted since a gap.
     pub is_stale: bool,
+    /// Whether a best price lies behind the levels that the snapshot had, so that better ones may
+    /// be there that nobody told of.
+    pub is_beyond_snapshot: bool,
     /// The book's top behind it.
     pub top: TopOfBook,
 }
@@ -52,6 +56,8 @@ pub struct DepthCounters {
     pub dropped: u64,
     /// Levels for which a side had no room: the book is stale from there on.
     pub levels_refused: u64,
+    /// How often a best price went behind the levels that the snapshot had.
+    pub beyond_snapshot: u64,
 }
 
 /// A book that depth updates and snapshots build.
@@ -60,13 +66,23 @@ pub struct DepthCounters {
 /// goes on, is stale, and keeps its updates: the next snapshot heals it. A snapshot that nobody
 /// needs is left out. All memory is taken when it is built.
 ///
+/// A snapshot has 5, 10, 20, 50, 100, 500, 1,000 or 5,000 levels a side, as it was asked for: a
+/// side with exactly so many may go on, and the book is whole down to its [`edge`](Self::edge). A
+/// best price behind that is unknown, and the book stale, until it is before the edge again or a
+/// newer snapshot comes.
+///
 /// The numbers do not tell that a connection broke while nothing happened, or that it is silent:
 /// whoever drives the book over a connection says [`disconnected`](Self::disconnected).
 #[derive(Debug)]
 pub struct DepthBook {
     book: LevelBook,
     sync: DepthSync,
+    /// Since a gap, or for want of a snapshot or of room.
     is_stale: bool,
+    horizon: Horizon,
+    is_beyond_snapshot: bool,
+    /// The last update before those that are kept because of it.
+    beyond_since: u64,
     kept: Kept,
     counters: DepthCounters,
     /// The message at hand.
@@ -98,6 +114,9 @@ impl DepthBook {
             book: LevelBook::with_capacity(levels_per_side),
             sync: DepthSync::new(),
             is_stale: true,
+            horizon: Horizon::default(),
+            is_beyond_snapshot: false,
+            beyond_since: 0,
             kept: Kept {
                 updates: Vec::with_capacity(updates_kept_max),
                 levels: Vec::with_capacity(levels_per_side.saturating_mul(2)),
@@ -113,16 +132,39 @@ impl DepthBook {
         &self.book
     }
 
-    /// Whether the book cannot be trusted: it has no snapshot yet, or there was a gap since.
+    /// Whether the book cannot be trusted: it has no snapshot yet, there was a gap since, or its
+    /// best price lies behind the levels that the snapshot had.
     #[must_use]
+    #[inline]
     pub const fn is_stale(&self) -> bool {
-        self.is_stale
+        self.is_stale || self.is_beyond_snapshot
+    }
+
+    /// Whether all that is wrong with the book is that its best price lies behind the levels that
+    /// the snapshot had.
+    #[must_use]
+    pub const fn is_beyond_snapshot(&self) -> bool {
+        self.is_beyond_snapshot && !self.is_stale
+    }
+
+    /// The price down to which a side is whole: levels behind it may be missing. Nothing when there
+    /// is none.
+    #[must_use]
+    pub const fn edge(&self, side: Side) -> Option<Price> {
+        self.horizon.edge(side)
+    }
+
+    /// The best levels as far as they are known: nothing of a side whose best one is behind its
+    /// edge.
+    #[must_use]
+    pub fn known_top(&self) -> TopOfBook {
+        self.horizon.known(self.book.top())
     }
 
     /// The connection broke, and updates may have been missed: the book is stale, and updates are
     /// kept from here on until a snapshot joins them. Ask for it when updates come again.
     pub fn disconnected(&mut self) {
-        self.is_stale = true;
+        (self.is_stale, self.is_beyond_snapshot) = (true, false);
         self.sync = DepthSync::new();
         self.kept.clear();
         self.mode = Mode::Skip;
@@ -177,7 +219,7 @@ impl DepthBook {
     fn begin(&mut self, batch: Batch, context: &Context<'_>) {
         self.mode = match batch {
             Batch::BestLevels => Mode::Skip,
-            Batch::Snapshot if self.is_stale => {
+            Batch::Snapshot if self.needs_snapshot(context.sequence.last) => {
                 self.book.clear();
                 Mode::Load
             }
@@ -190,7 +232,7 @@ impl DepthBook {
                 }
                 Placement::Apply(joined) => {
                     self.note(joined);
-                    Mode::Apply { keep: self.is_stale }
+                    Mode::Apply { keep: self.is_stale() }
                 }
             },
         };
@@ -226,7 +268,11 @@ impl DepthBook {
                 if keep {
                     self.keep_update(sequence, receive_time);
                 }
-                visit.applied(&self.applied(sequence, receive_time));
+                let applied = self.applied(sequence, receive_time);
+                if applied.is_beyond_snapshot != self.is_beyond_snapshot {
+                    self.cross_edge(&applied);
+                }
+                visit.applied(&applied);
             }
             Mode::Load => self.join(sequence.last, visit),
         }
@@ -236,6 +282,7 @@ impl DepthBook {
     #[cold]
     fn join(&mut self, snapshot_id: u64, visit: &mut impl DepthVisitor) {
         self.sync.start(snapshot_id);
+        self.horizon = Horizon::of(&self.book);
         self.is_stale = false;
         self.counters.snapshots += 1;
         let mut from = 0;
@@ -254,8 +301,29 @@ impl DepthBook {
             }
             from = end;
         }
+        self.is_beyond_snapshot = !self.horizon.contains(&self.book.top());
+        self.beyond_since = snapshot_id;
         // What is stale again needs a snapshot that is newer than all of this.
-        if !self.is_stale {
+        if !self.is_stale() {
+            self.kept.clear();
+        }
+    }
+
+    /// Whether a snapshot would make the book better: one from before the updates that are kept
+    /// would make a gap in a book that has none.
+    fn needs_snapshot(&self, snapshot_id: u64) -> bool {
+        self.is_stale || self.is_beyond_snapshot && snapshot_id >= self.beyond_since
+    }
+
+    /// A best price went behind the edge, or is before it again: without a snapshot, so that no
+    /// update has to wait for one.
+    #[cold]
+    fn cross_edge(&mut self, applied: &Applied) {
+        self.is_beyond_snapshot = applied.is_beyond_snapshot;
+        if applied.is_beyond_snapshot {
+            self.counters.beyond_snapshot += 1;
+            self.beyond_since = applied.sequence.last;
+        } else if !self.is_stale {
             self.kept.clear();
         }
     }
@@ -314,7 +382,9 @@ impl DepthBook {
     }
 
     fn applied(&self, sequence: SequenceRange, receive_time: Nanos) -> Applied {
-        Applied { sequence, receive_time, is_stale: self.is_stale, top: self.book.top() }
+        let top = self.book.top();
+        let is_beyond_snapshot = !self.horizon.contains(&top);
+        Applied { sequence, receive_time, is_stale: self.is_stale, is_beyond_snapshot, top }
     }
 }
 
@@ -327,22 +397,108 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
-    use taut_types::{InstrumentId, Lots, Price, Side};
+    use taut_types::{InstrumentId, Lots};
 
     use super::*;
     use crate::event::InstrumentKey;
 
     fn take(book: &mut DepthBook, batch: Batch, first: u64, last: u64) {
+        take_levels(book, batch, first, last, &[(Side::Buy, last.cast_signed(), 1)]);
+    }
+
+    fn take_levels(
+        book: &mut DepthBook,
+        batch: Batch,
+        first: u64,
+        last: u64,
+        levels: &[(Side, i64, i64)],
+    ) {
         let sequence = SequenceRange { first, last, previous: None };
         let context = Context { instrument: InstrumentKey::Channel, sequence, lot_decimals: 0 };
-        let (price, place) = (Price(last.cast_signed()), LevelPlace::ByPrice);
-        let level = LevelUpdate { side: Side::Buy, price, lots: Lots(1), order_count: 0, place };
-        let end = EventKind::End { is_final: true };
-        for kind in [EventKind::Begin(batch), EventKind::Level(level), end] {
+        let level = |&(side, price, lots)| {
+            let (price, place) = (Price(price), LevelPlace::ByPrice);
+            EventKind::Level(LevelUpdate { side, price, lots: Lots(lots), order_count: 0, place })
+        };
+        let begin = core::iter::once(EventKind::Begin(batch));
+        let end = [EventKind::End { is_final: true }];
+        for kind in begin.chain(levels.iter().map(level)).chain(end) {
             let (instrument, time) = (InstrumentId(1), Nanos(1));
             let event = Event { instrument, exchange_time: time, receive_time: time, kind };
             book.on_event(&context, &event, &mut |_| {});
         }
+    }
+
+    /// Five bids from 10 down to 6, and two offers, which are all.
+    const LIMITED: [(Side, i64, i64); 7] = [
+        (Side::Buy, 10, 1),
+        (Side::Buy, 9, 1),
+        (Side::Buy, 8, 1),
+        (Side::Buy, 7, 1),
+        (Side::Buy, 6, 1),
+        (Side::Sell, 11, 1),
+        (Side::Sell, 12, 1),
+    ];
+
+    fn limited() -> DepthBook {
+        let mut book = DepthBook::new(16, 16);
+        take_levels(&mut book, Batch::Snapshot, 10, 10, &LIMITED);
+        assert_eq!(Side::BOTH.map(|side| book.edge(side)), [Some(Price(6)), None]);
+        book
+    }
+
+    /// The bids of the snapshot are gone; one behind them is known by chance.
+    fn beyond() -> DepthBook {
+        let mut book = limited();
+        take_levels(&mut book, Batch::Update, 11, 11, &[(Side::Buy, 3, 1)]);
+        assert!(!book.is_stale(), "levels behind the edge are no harm yet");
+        let gone = [10, 9, 8, 7, 6].map(|price| (Side::Buy, price, 0));
+        take_levels(&mut book, Batch::Update, 12, 12, &gone[..4]);
+        assert!(!book.is_stale(), "the last one that the snapshot had is known");
+        take_levels(&mut book, Batch::Update, 13, 13, &gone[4..]);
+        assert!(book.is_stale() && book.is_beyond_snapshot());
+        assert_eq!((book.known_top().bid, book.counters().beyond_snapshot), (None, 1));
+        assert_eq!(book.known_top().ask.map(|level| level.price), Some(Price(11)));
+        book
+    }
+
+    #[test]
+    fn a_best_price_behind_what_the_snapshot_had_is_unknown_until_it_is_before_it_again() {
+        let mut book = beyond();
+        take_levels(&mut book, Batch::Update, 14, 14, &[(Side::Buy, 5, 1)]);
+        assert!(book.is_beyond_snapshot());
+        take_levels(&mut book, Batch::Update, 15, 15, &[(Side::Buy, 6, 1)]);
+        assert!(!book.is_stale(), "there is nothing better than 6, or it had been told");
+        assert_eq!(book.known_top().bid.map(|level| level.price), Some(Price(6)));
+        // An empty side is known to be empty only where the snapshot was not cut.
+        take_levels(&mut book, Batch::Update, 16, 16, &[(Side::Sell, 11, 0), (Side::Sell, 12, 0)]);
+        assert!(!book.is_stale());
+        let last = [(Side::Buy, 6, 0), (Side::Buy, 5, 0), (Side::Buy, 3, 0)];
+        take_levels(&mut book, Batch::Update, 17, 17, &last);
+        assert!(book.is_beyond_snapshot() && book.counters().beyond_snapshot == 2);
+    }
+
+    #[test]
+    fn a_newer_snapshot_joins_what_came_since_and_an_older_one_does_nothing() {
+        let mut book = beyond();
+        take_levels(&mut book, Batch::Update, 14, 14, &[(Side::Buy, 2, 7)]);
+        take_levels(&mut book, Batch::Snapshot, 12, 12, &LIMITED);
+        assert!(book.is_beyond_snapshot() && book.counters().snapshots == 1);
+        take_levels(&mut book, Batch::Snapshot, 13, 13, &[(Side::Buy, 4, 1), (Side::Buy, 3, 1)]);
+        assert!(!book.is_stale() && book.counters().gaps == 0);
+        assert_eq!(book.book().level_count(Side::Buy), 3);
+        assert_eq!((book.edge(Side::Buy), book.last_id()), (None, Some(14)));
+    }
+
+    #[test]
+    fn a_snapshot_that_is_passed_by_what_came_since_is_not_enough() {
+        let mut book = beyond();
+        let gone = LIMITED[..5].iter().map(|&(side, price, _)| (side, price, 0));
+        take_levels(&mut book, Batch::Update, 14, 14, &gone.collect::<std::vec::Vec<_>>());
+        take_levels(&mut book, Batch::Snapshot, 13, 13, &LIMITED);
+        assert!(book.is_beyond_snapshot());
+        take_levels(&mut book, Batch::Update, 15, 15, &[]);
+        take_levels(&mut book, Batch::Snapshot, 15, 15, &[(Side::Buy, 4, 1)]);
+        assert!(!book.is_stale() && book.counters().gaps == 0);
     }
 
     #[test]

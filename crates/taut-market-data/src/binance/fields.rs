@@ -32,6 +32,27 @@ pub(super) enum Key {
     Status,
 }
 
+/// What a key of an object is.
+enum Name {
+    /// That of a field.
+    Field(Key),
+    /// That of the frame itself within what it comes in.
+    Wrapper,
+    /// None that is looked for.
+    Other,
+}
+
+impl Name {
+    #[inline]
+    fn of(name: &[u8]) -> Self {
+        match Key::from_name(name) {
+            Some(key) => Self::Field(key),
+            None if matches!(name, b"data" | b"result") => Self::Wrapper,
+            None => Self::Other,
+        }
+    }
+}
+
 const KEY_COUNT: usize = Key::Status as usize + 1;
 
 impl Key {
@@ -100,8 +121,10 @@ pub(super) enum Value {
     /// The frame does not have it, or it holds what no kind of frame needs.
     #[default]
     Absent,
-    /// A string.
+    /// A string without escapes, in the frame.
     Text(Span),
+    /// A string that had escapes, in the room for those; the byte behind it is a quote.
+    Unescaped(Span),
     /// An integer.
     Number(u64),
     /// True or false.
@@ -130,6 +153,12 @@ impl Span {
     }
 }
 
+/// Strings of one frame that have escapes have so much room, which is more than any names and
+/// numbers need.
+const TEXTS_BYTES: usize = 1_024;
+/// The longest key that is looked at when it has escapes, and the longest price or size.
+const SHORT_BYTES: usize = 40;
+
 /// A price and its size.
 pub(super) type Quote = (Price, Lots);
 
@@ -139,6 +168,9 @@ pub(super) struct Fields {
     values: [Value; KEY_COUNT],
     quotes: Box<[Quote]>,
     used: usize,
+    /// Strings that had escapes.
+    texts: Box<[u8]>,
+    texts_used: usize,
     prices: Column,
     sizes: Column,
     size_decimals: u8,
@@ -152,6 +184,8 @@ impl Fields {
             values: [Value::Absent; KEY_COUNT],
             quotes,
             used: 0,
+            texts: alloc::vec![0; TEXTS_BYTES].into_boxed_slice(),
+            texts_used: 0,
             prices: Column::new(Price::DECIMALS),
             sizes: Column::new(size_decimals),
             size_decimals,
@@ -166,7 +200,7 @@ impl Fields {
     /// request.
     pub(super) fn read(&mut self, frame: &[u8]) -> Result<(), MarketDataError> {
         self.values = [Value::Absent; KEY_COUNT];
-        self.used = 0;
+        (self.used, self.texts_used) = (0, 0);
         let mut scanner = Scanner::new(frame);
         let is_short = u32::try_from(frame.len()).is_ok();
         if is_short && self.read_object(&mut scanner, true).is_some() && scanner.is_at_end() {
@@ -182,15 +216,17 @@ impl Fields {
         if scanner.take_if(b'}')? {
             return Some(());
         }
-        let mut wraps = false;
+        let (mut wraps, mut room) = (false, [0; SHORT_BYTES]);
         loop {
-            let name = scanner.key()?;
-            if let Some(key) = Key::from_name(name).filter(|key| !wraps || *key == Key::Stream) {
+            let name = Name::of(scanner.key(&mut room)?);
+            if let Name::Field(key) = name
+                && (!wraps || key == Key::Stream)
+            {
                 let value = self.read_value(scanner, key)?;
                 if let Some(slot) = self.values.get_mut(key as usize) {
                     *slot = value;
                 }
-            } else if is_outer && matches!(name, b"data" | b"result") && scanner.peek()? == b'{' {
+            } else if is_outer && matches!(name, Name::Wrapper) && scanner.peek()? == b'{' {
                 let stream = self.get(Key::Stream);
                 self.values = [Value::Absent; KEY_COUNT];
                 self.used = 0;
@@ -217,7 +253,13 @@ impl Fields {
         let read = match first {
             b'"' => {
                 let from = scanner.offset() + 1;
-                scanner.text().map(|text| Value::Text(Span::new(from, from + text.len())))
+                match scanner.text() {
+                    Some(text) => Some(Value::Text(Span::new(from, from + text.len()))),
+                    None => {
+                        scanner.back_to(here);
+                        self.read_escaped(scanner).map(Value::Unescaped)
+                    }
+                }
             }
             b'0'..=b'9' => scanner.number().map(Value::Number),
             b'[' if matches!(key, Key::Bid | Key::Ask) => {
@@ -234,6 +276,20 @@ impl Fields {
             scanner.skip_value()?;
         }
         Some(read.unwrap_or_default())
+    }
+
+    /// Reads a string that has escapes.
+    #[cold]
+    fn read_escaped(&mut self, scanner: &mut Scanner<'_>) -> Option<Span> {
+        let from = self.texts_used;
+        let to = from + scanner.unescaped(self.texts.get_mut(from..)?)?.len();
+        // A number is read up to the quote behind it.
+        match self.texts.get_mut(to) {
+            Some(behind) => *behind = b'"',
+            None => return scanner.refuse(Expected::Text),
+        }
+        self.texts_used = to + 1;
+        Some(Span::new(from, to))
     }
 
     /// Makes room for a frame's levels.
@@ -295,9 +351,10 @@ impl Fields {
 
     /// A string, or an empty one when it is not there.
     #[inline]
-    pub(super) fn text<'a>(&self, frame: &'a [u8], key: Key) -> &'a [u8] {
+    pub(super) fn text<'a>(&'a self, frame: &'a [u8], key: Key) -> &'a [u8] {
         match self.get(key) {
             Value::Text(span) => span.of(frame),
+            Value::Unescaped(span) => span.of(&self.texts),
             _ => &[],
         }
     }
@@ -338,9 +395,13 @@ impl Fields {
         decimals: u8,
         expected: Expected,
     ) -> Result<i64, MarketDataError> {
-        let Value::Text(span) = self.get(key) else { return Err(lacks(key)) };
+        let (text, span) = match self.get(key) {
+            Value::Text(span) => (frame, span),
+            Value::Unescaped(span) => (&*self.texts, span),
+            _ => return Err(lacks(key)),
+        };
         // The quote behind the text ends the number: a scan of the frame need not be told where.
-        let read = decimal_and_quote(frame.get(span.from as usize..).unwrap_or_default(), decimals);
+        let read = decimal_and_quote(text.get(span.from as usize..).unwrap_or_default(), decimals);
         match read {
             Some((value, _)) if value >= 0 => Ok(value),
             _ => Err(MarketDataError::Malformed { offset: span.from as usize, expected }),
@@ -371,13 +432,14 @@ fn compact_quote<'a>(
 /// frames have an empty array there.
 #[cold]
 fn any_quote(scanner: &mut Scanner<'_>, size_decimals: u8) -> Option<Quote> {
+    let mut room = [0; SHORT_BYTES];
     scanner.take(b'[')?;
-    let price = match Price::parse(scanner.text()?) {
+    let price = match Price::parse(scanner.unescaped(&mut room)?) {
         Ok(price) if price > Price(0) => price,
         _ => return scanner.refuse(Expected::Price),
     };
     scanner.take(b',')?;
-    let lots = match parse_decimal(scanner.text()?, size_decimals) {
+    let lots = match parse_decimal(scanner.unescaped(&mut room)?, size_decimals) {
         Ok(lots) if lots >= 0 => Lots(lots),
         _ => return scanner.refuse(Expected::Size),
     };

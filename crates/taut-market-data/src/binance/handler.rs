@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use taut_book::LevelBook;
+use taut_book::{Level, LevelBook};
 use taut_types::{Instrument, InstrumentError, InstrumentId, Nanos, SequenceNumber};
 
 use super::book::{Applied, DepthBook, DepthVisitor};
@@ -83,6 +83,7 @@ pub struct BinanceFeed {
     silences: u64,
     requests: u64,
     malformed: u64,
+    crossed: u64,
 }
 
 /// A message that was checked.
@@ -136,6 +137,7 @@ impl BinanceFeed {
             silences: 0,
             requests: 0,
             malformed: 0,
+            crossed: 0,
         })
     }
 
@@ -145,8 +147,25 @@ impl BinanceFeed {
         &self.depth
     }
 
+    /// How often the book was made stale because the best bid was not below the best offer.
+    #[must_use]
+    pub const fn crossed(&self) -> u64 {
+        self.crossed
+    }
+
     const fn current_soundness(&self) -> Soundness {
-        if self.depth.is_stale() { Soundness::Stale(self.staleness) } else { Soundness::Sound }
+        match (self.depth.is_stale(), self.depth.is_beyond_snapshot()) {
+            (false, _) => Soundness::Sound,
+            (true, true) => Soundness::Stale(Staleness::BeyondSnapshot),
+            (true, false) => Soundness::Stale(self.staleness),
+        }
+    }
+
+    /// The top of the book, without a side whose best price is unknown.
+    fn known_top(&self) -> BestPrices {
+        let top = self.depth.known_top();
+        let quote = |level: Option<Level>| level.map(|level| (level.price, level.lots));
+        BestPrices { bid: quote(top.bid), ask: quote(top.ask) }
     }
 
     /// Updates may be missing: a snapshot has to join those that come from here on.
@@ -156,6 +175,14 @@ impl BinanceFeed {
         self.is_silent = true;
         self.asked = None;
         self.wants_snapshot = false;
+    }
+
+    /// The best bid is not below the best offer: a snapshot has to join what comes from here on.
+    #[cold]
+    fn give_up_crossed(&mut self) {
+        self.depth.disconnected();
+        self.staleness = Staleness::Gap;
+        self.crossed += 1;
     }
 
     /// A snapshot helps once updates come that it can be joined to.
@@ -174,6 +201,12 @@ impl BinanceFeed {
             line.first += u64::from(has_changed);
         }
     }
+}
+
+/// Whether the best bid is not below the best offer.
+#[inline]
+fn is_crossed(top: &BestPrices) -> bool {
+    top.bid.zip(top.ask).is_some_and(|((bid, _), (ask, _))| bid >= ask)
 }
 
 /// Hands on what the book took, of the instrument that it is about.
@@ -266,17 +299,24 @@ impl FeedHandler for BinanceFeed {
         self.note_line(received, source, has_changed);
         if self.depth.counters().gaps > gaps {
             self.staleness = Staleness::Gap;
-        } else if self.depth.counters().levels_refused > 0 && self.depth.is_stale() {
+        } else if self.depth.counters().levels_refused > 0
+            && self.depth.is_stale()
+            && !self.depth.is_beyond_snapshot()
+        {
             self.staleness = Staleness::BookFull;
         }
         if let Some((sequence, exchange_time)) = last {
-            self.ask_if_due(received);
             let top = BestPrices::of(self.depth.book());
             if is_told && !self.depth.is_stale() && top != self.top {
-                self.top = top;
-                let origin = self.origin(received, exchange_time, sequence);
-                origin.hand(EventKind::Top(top), sink);
+                if is_crossed(&top) {
+                    self.give_up_crossed();
+                } else {
+                    self.top = top;
+                    let origin = self.origin(received, exchange_time, sequence);
+                    origin.hand(EventKind::Top(top), sink);
+                }
             }
+            self.ask_if_due(received);
         }
     }
 
@@ -292,9 +332,12 @@ impl FeedHandler for BinanceFeed {
 
     #[cold]
     fn recover(&mut self, now: Nanos, sink: &mut impl MarketSink) {
+        if !self.depth.is_stale() && is_crossed(&BestPrices::of(self.depth.book())) {
+            self.give_up_crossed();
+        }
         let current = self.current_soundness();
         if (current == Soundness::Sound) != (self.soundness == Soundness::Sound) {
-            self.top = BestPrices::of(self.depth.book());
+            self.top = self.known_top();
             let sequence = SequenceRange::one(self.depth.last_id().unwrap_or_default());
             let origin = self.origin(now, Nanos::ZERO, sequence);
             origin.hand(EventKind::Book(current), sink);
@@ -363,8 +406,8 @@ impl FeedHandler for BinanceFeed {
     }
 
     fn events_max(&self) -> usize {
-        // Every level of a frame, and the top.
-        BinanceJson::LEVELS_MAX + 1
+        // Every level of a frame, and the top; whether the book can be trusted, and its top.
+        BinanceJson::LEVELS_MAX + 3
     }
 }
 

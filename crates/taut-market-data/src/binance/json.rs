@@ -36,8 +36,9 @@ pub enum FrameKind {
 
 /// Reads frames into events.
 ///
-/// The order of the fields does not matter, fields that are not known are skipped by their
-/// structure, and a frame that is malformed gives no event at all. Times in milliseconds and in
+/// The order of the fields does not matter, nor do escapes in their names and strings. Fields that
+/// are not known are skipped, and must be JSON all the same: a frame that is malformed anywhere
+/// gives no event at all. Times in milliseconds and in
 /// microseconds are told apart by their size. It allocates when it is built and never again.
 #[derive(Debug)]
 pub struct BinanceJson {
@@ -296,7 +297,7 @@ impl<'a> Message<'a> {
     }
 
     fn kind_by_fields(&self, stream: &[u8]) -> FrameKind {
-        let is_text = |key| matches!(self.fields.get(key), Value::Text(_));
+        let is_text = |key| matches!(self.fields.get(key), Value::Text(_) | Value::Unescaped(_));
         if matches!(self.fields.get(Key::SnapshotId), Value::Number(_)) {
             return if stream.is_empty() { FrameKind::Snapshot } else { FrameKind::BestLevels };
         }

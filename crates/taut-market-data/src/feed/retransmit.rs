@@ -36,6 +36,12 @@ impl Default for RetransmitConfig {
     }
 }
 
+/// Bytes of the headers that a packet travels with, at most: IPv6 and UDP.
+const HEADERS_BYTES: u64 = 48;
+/// A request pays for one look at the packets that it asks for, and for one more with each so many
+/// of its bytes.
+const BYTES_PER_LOOK: u64 = 32;
+
 /// What became of requests and packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RetransmitCounters {
@@ -51,7 +57,8 @@ pub struct RetransmitCounters {
     pub foreign: u64,
     /// Answers that were cut short because the requester had used his budget up.
     pub over_budget: u64,
-    /// Answers that were cut short because they would have been longer than the request.
+    /// Answers that were cut short because they would have been longer than the request, or cost
+    /// more than it pays for.
     pub over_length: u64,
     /// Requesters that had to be forgotten for want of room.
     pub forgotten: u64,
@@ -59,9 +66,10 @@ pub struct RetransmitCounters {
 
 /// Sends packets again: pure, the caller owns the socket.
 ///
-/// An answer never has more bytes than its request and comes out of a budget of the requester:
-/// whoever forges a victim's address makes the server send that victim no more than he sends the
-/// server. Cost of a request: a search among the requesters and a look for each packet.
+/// An answer never has more bytes than its request, headers included, and comes out of a budget of
+/// the requester: whoever forges a victim's address makes the server send that victim no more than
+/// he sends the server. Cost of a request: a search among the requesters, and a look for each
+/// packet, of which a request pays for one and for one more with each 32 of its bytes.
 #[derive(Debug)]
 pub struct RetransmitServer {
     packets: Slots,
@@ -119,17 +127,20 @@ impl RetransmitServer {
             return;
         };
         self.counters.requests += 1;
-        let mut room = datagram.len() as u64;
+        let mut room = datagram.len() as u64 + HEADERS_BYTES;
+        let looks_max = 1 + datagram.len() as u64 / BYTES_PER_LOOK;
         let mut budget = self.budget(now, who);
-        for index in 0..u64::from(request.count) {
-            let sequence = request.first.0.saturating_add(index);
-            let packet = if sequence <= self.last { self.packets.get(sequence) } else { None };
-            let Some(packet) = packet else {
+        let (first, end) = self.remembered(&request);
+        let count = end.saturating_sub(first);
+        self.counters.unknown += u64::from(request.count) - count;
+        self.counters.over_length += u64::from(count > looks_max);
+        for sequence in first..end.min(first.saturating_add(looks_max)) {
+            let Some(packet) = self.packets.get(sequence) else {
                 self.counters.unknown += 1;
                 continue;
             };
             let bytes = packet.len() as u64;
-            if bytes > room {
+            if bytes + HEADERS_BYTES > room {
                 self.counters.over_length += 1;
                 break;
             }
@@ -137,13 +148,23 @@ impl RetransmitServer {
                 self.counters.over_budget += 1;
                 break;
             }
-            room -= bytes;
+            room -= bytes + HEADERS_BYTES;
             budget -= bytes;
             send(packet);
             self.counters.sent += 1;
             self.counters.sent_bytes += bytes;
         }
         self.spend(who, budget);
+    }
+
+    /// The packets asked for that may be remembered: the first, and behind the last one.
+    fn remembered(&self, request: &RetransmitRequest) -> (u64, u64) {
+        let behind = self.last.saturating_add(1);
+        let oldest = behind.saturating_sub(self.packets.count() as u64);
+        let asked = request.first.0;
+        let first = asked.clamp(oldest, behind);
+        let end = asked.saturating_add(u64::from(request.count));
+        (first, end.clamp(first, behind))
     }
 
     /// The account so far.

@@ -1,6 +1,6 @@
 //! A packet's messages as events.
 
-use taut_types::{InstrumentId, Lots, Nanos, OrderId, Price, SequenceNumber, Side};
+use taut_types::{Lots, Nanos, OrderId, Price, SequenceNumber, Side};
 
 use super::book::PLACES_MAX;
 use super::codec::{
@@ -8,16 +8,13 @@ use super::codec::{
     DecodeError, Message, OrderSnapshotDecoder, OrderUpdateDecoder, OrderUpdateOrdersDecoder,
     SecurityStatusDecoder, TradeSummaryDecoder,
 };
+use super::origin::{end, entry_origin, nanos};
+use super::statistics;
 use crate::error::{Expected, MarketDataError};
 use crate::event::{
-    Batch, BookOrder, Context, EventKind, InstrumentKey, LevelPlace, LevelUpdate, MarketSink,
-    Origin, SequenceRange, Trade, TradingStatus,
+    Batch, BookOrder, EventKind, LevelPlace, LevelUpdate, MarketSink, Origin, Trade, TradingStatus,
 };
 
-/// Sizes are contracts.
-pub const LOT_DECIMALS: u8 = 0;
-/// The bit of the event flags that says that the event is complete.
-const END_OF_EVENT: u8 = 1 << 7;
 const HEAD_BYTES: usize = 12;
 
 /// What stands before a packet's messages.
@@ -82,11 +79,6 @@ const fn wrong(offset: usize, expected: Expected) -> MarketDataError {
     MarketDataError::Malformed { offset, expected }
 }
 
-/// Times after the year 2262 are none.
-fn nanos(time: u64) -> Nanos {
-    Nanos(i64::try_from(time).unwrap_or(i64::MAX))
-}
-
 /// The first message, if its template is known, and what stands behind it.
 fn split(bytes: &[u8], offset: usize) -> Result<(Option<Message<'_>>, &[u8]), MarketDataError> {
     let short = || wrong(offset, Expected::Bytes);
@@ -138,6 +130,11 @@ fn tell(receive_time: Nanos, message: &Message<'_>, sink: &mut impl MarketSink) 
         Message::BookUpdate(update) => tell_book(update, receive_time, sink),
         Message::OrderUpdate(update) => tell_orders(update, receive_time, sink),
         Message::TradeSummary(summary) => tell_trades(summary, receive_time, sink),
+        Message::Volume(volume) => statistics::tell_volume(volume, receive_time, sink),
+        Message::DailyStatistics(day) => statistics::tell_day(day, receive_time, sink),
+        Message::SessionStatistics(session) => {
+            statistics::tell_session(session, receive_time, sink);
+        }
         Message::BookSnapshot(book) => {
             let of = of(Some((book.security_id(), book.rpt_seq())), book.transact_time());
             tell_book_snapshot(book, &of, sink);
@@ -248,19 +245,6 @@ impl State {
     }
 }
 
-/// A message about one channel: its entries name their instruments, which CME numbers from 1.
-fn entry_origin(time: u64, receive_time: Nanos, entry: Option<(i32, u32)>) -> Origin<'static> {
-    let id = entry.map(|(security_id, _)| security_id.cast_unsigned());
-    let key = id.map_or(InstrumentKey::Channel, InstrumentKey::Id);
-    let sequence = SequenceRange::one(entry.map_or(0, |(_, number)| number.into()));
-    Origin {
-        context: Context { instrument: key, sequence, lot_decimals: LOT_DECIMALS },
-        instrument: id.map_or(InstrumentId::ALL, InstrumentId),
-        exchange_time: nanos(time),
-        receive_time,
-    }
-}
-
 fn tell_book(update: &BookUpdateDecoder<'_>, receive_time: Nanos, sink: &mut impl MarketSink) {
     let of = |entry| entry_origin(update.transact_time(), receive_time, entry);
     of(None).hand(EventKind::Begin(Batch::Update), sink);
@@ -307,10 +291,6 @@ fn tell_trades(summary: &TradeSummaryDecoder<'_>, receive_time: Nanos, sink: &mu
         of(Some((trade.security_id(), trade.rpt_seq()))).hand(EventKind::Trade(told), sink);
     }
     of(None).hand(end(summary.event_flags()), sink);
-}
-
-const fn end(event_flags: u8) -> EventKind {
-    EventKind::End { is_final: event_flags & END_OF_EVENT != 0 }
 }
 
 fn tell_status(

@@ -12,6 +12,7 @@ use crate::event::{
     SequenceRange, Soundness, Staleness,
 };
 use crate::native::error::NativeConfigError;
+use crate::native::message::Message;
 use crate::native::places::Places;
 use crate::native::reader::PacketReader;
 
@@ -291,6 +292,33 @@ impl Followed {
             true
         });
         failures
+    }
+
+    /// Tells what a packet says of single orders. One that is malformed anywhere says nothing.
+    #[cold]
+    pub(crate) fn tell_orders(
+        &self,
+        received: Nanos,
+        packet: &PacketReader<'_>,
+        sink: &mut impl MarketSink,
+    ) {
+        let header = packet.header();
+        if packet.messages().any(|message| message.is_err()) {
+            return;
+        }
+        for message in packet.messages() {
+            let Ok(Message::Event(instrument, kind)) = message else { continue };
+            let is_order = matches!(
+                kind,
+                EventKind::OrderAdd(_)
+                    | EventKind::OrderReduce { .. }
+                    | EventKind::OrderDelete { .. }
+            );
+            let told = |book: &&FollowedBook| book.is_told() && header.sequence.0 > book.as_of;
+            if let Some(book) = self.get(instrument).filter(told).filter(|_| is_order) {
+                book.origin(received, header.sending_time, header.sequence).hand(kind, sink);
+            }
+        }
     }
 
     /// The transaction is complete: tells the tops that it has changed.

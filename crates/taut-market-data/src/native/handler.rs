@@ -51,6 +51,8 @@ pub struct NativeConfig<'a> {
 pub struct NativeFeed {
     arbiter: Arbiter,
     places: Places,
+    /// See [`NativeFeed::tell_orders`].
+    tells_orders: bool,
     followed: Followed,
     loading: Loading,
     /// How far the feed as a whole could be trusted when the books were looked at last.
@@ -99,6 +101,7 @@ impl NativeFeed {
         Ok(Self {
             arbiter,
             places: Places::default(),
+            tells_orders: false,
             followed: Followed::new(config.instruments, config.level_capacity)?,
             loading: Loading::new(config.level_capacity),
             told: Soundness::Stale(Staleness::Joining),
@@ -109,6 +112,14 @@ impl NativeFeed {
             snapshots: 0,
             malformed: 0,
         })
+    }
+
+    /// Whether single orders are told too, those that come, become smaller and leave, behind the
+    /// levels and trades of their packet. What rested before the feed was followed, or changed in a
+    /// gap, is not told order by order: who keeps queues knows less than the book by price. Cost,
+    /// where they are: another reading of each packet.
+    pub const fn tell_orders(&mut self, tells: bool) {
+        self.tells_orders = tells;
     }
 
     /// The arbiter, to look at.
@@ -325,6 +336,9 @@ impl FeedHandler for NativeFeed {
         let failures = self.followed.apply(received, &packet, &self.places, sink);
         if !failures.is_none() {
             self.note(failures);
+        }
+        if self.tells_orders {
+            self.followed.tell_orders(received, &packet, sink);
         }
         if packet.header().flags.contains(PacketFlags::LAST) {
             self.followed.end_transaction(received, &packet, sink);

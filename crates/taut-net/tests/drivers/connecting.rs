@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Mutex;
 
-use taut_io::{Completion, IoError, Kernel};
+use taut_io::{Admission, Completion, IoError, Kernel};
 use taut_net::{Connecting, Connector, NetError, Target, tcp};
 use taut_sys::StreamOptions;
 use taut_types::Nanos;
@@ -24,7 +24,8 @@ fn local(port: u16) -> SocketAddr {
 pub fn a_name_is_looked_up_and_its_addresses_are_tried_in_turn<K: Kernel>(kernel: K) {
     let mut events = events(kernel);
     let io = events.io();
-    let listener = io.listen(&at("127.0.0.1:0"), &StreamOptions::default()).unwrap();
+    let listener =
+        io.listen(&at("127.0.0.1:0"), &StreamOptions::default(), &Admission::OPEN).unwrap();
     let port = io.local_address(listener).unwrap().port();
     let deadline = io.now() + patience();
     let lookup = |host: &str, port| {
@@ -41,7 +42,8 @@ pub fn a_name_is_looked_up_and_its_addresses_are_tried_in_turn<K: Kernel>(kernel
 pub fn localhost_is_found_by_the_systems_resolver<K: Kernel>(kernel: K) {
     let mut events = events(kernel);
     let io = events.io();
-    let listener = io.listen(&at("127.0.0.1:0"), &StreamOptions::default()).unwrap();
+    let listener =
+        io.listen(&at("127.0.0.1:0"), &StreamOptions::default(), &Admission::OPEN).unwrap();
     let port = io.local_address(listener).unwrap().port();
     let deadline = io.now() + patience();
     let target = Target::parse(&format!("localhost:{port}")).unwrap();
@@ -121,7 +123,7 @@ pub fn a_given_up_connection_leaves_nothing_behind<K: Kernel>(kernel: K) {
     let mut by_name =
         Connector::start_with(events.io(), &name(80), &options, deadline, lookup).unwrap();
     by_name.cancel(events.io());
-    let listener = events.io().listen(&at("127.0.0.1:0"), &options).unwrap();
+    let listener = events.io().listen(&at("127.0.0.1:0"), &options, &Admission::OPEN).unwrap();
     let to = Target::from(events.io().local_address(listener).unwrap());
     let mut by_address = Connector::start(events.io(), &to, &options, deadline).unwrap();
     by_address.cancel(events.io());
@@ -141,7 +143,7 @@ pub fn a_given_up_connection_leaves_nothing_behind<K: Kernel>(kernel: K) {
 pub fn a_dual_stack_listener_takes_both_families<K: Kernel>(kernel: K) {
     let mut events = events(kernel);
     let options = StreamOptions { ipv6_only: false, ..StreamOptions::default() };
-    let listener = events.io().listen(&at("[::]:0"), &options).unwrap();
+    let listener = events.io().listen(&at("[::]:0"), &options, &Admission::OPEN).unwrap();
     let port = events.io().local_address(listener).unwrap().port();
     for host in ["127.0.0.1", "[::1]"] {
         let target = Target::parse(&format!("{host}:{port}")).unwrap();
@@ -157,7 +159,7 @@ pub fn a_smaller_buffer_than_asked_is_noticed<K: Kernel>(kernel: K) {
     let io = events.io();
     let options = tcp::order_session(Nanos::from_secs(7));
     let options = StreamOptions { receive_buffer_bytes: Some(32_768), ..options };
-    let listener = io.listen(&at("127.0.0.1:0"), &options).unwrap();
+    let listener = io.listen(&at("127.0.0.1:0"), &options, &Admission::OPEN).unwrap();
     let granted = tcp::check_buffers(io, listener, None, Some(32_768)).expect("granted");
     assert_eq!(granted.receive_buffer_bytes, 32_768);
     let asked = 1 << 40;

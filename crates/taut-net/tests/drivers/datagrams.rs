@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use taut_io::{Completion, EventLoop, Handle, Io, Kernel, WaitStrategy};
+use taut_io::{Admission, Completion, EventLoop, Handle, Io, Kernel, WaitStrategy};
 use taut_net::{Feed, FeedSender, Feeds};
 use taut_sys::{DatagramOptions, Interface, Socket, interfaces};
 use taut_testkit::own_address;
@@ -201,7 +201,7 @@ pub fn a_socket_opened_elsewhere_is_adopted<K: Kernel>(kernel: K) {
     let options = taut_sys::StreamOptions::default();
     let listener = Socket::listen(&any, &options).unwrap();
     let to = listener.local_address().unwrap();
-    events.io().adopt_listener(listener, &options).unwrap();
+    events.io().adopt_listener(listener, &options, &Admission::OPEN).unwrap();
     events.io().connect(&to, &options, None).unwrap();
     until(&mut events, "the connection", |_, completion| {
         matches!(completion, Completion::Accepted { .. })

@@ -1,6 +1,6 @@
 //! Files, pipes, Unix sockets, frames.
 
-use taut_io::{Completion, IoError, Kernel};
+use taut_io::{Admission, Completion, IoError, Kernel};
 use taut_net::{FileRead, FileReader, Frames, LengthPrefix, NetError, Target, UnixListener};
 use taut_sys::{Address, Socket, StreamOptions};
 use taut_types::Nanos;
@@ -74,8 +74,8 @@ pub fn a_unix_listener_replaces_what_the_dead_left_and_respects_the_living<K: Ke
     drop(Socket::listen(&Address::unix(name).unwrap(), &StreamOptions::default()).unwrap());
     assert!(path.exists());
     let mut events = events(kernel);
-    let listener = UnixListener::listen(events.io(), name).expect("taken over");
-    match UnixListener::listen(events.io(), name) {
+    let listener = UnixListener::listen(events.io(), name, &Admission::OPEN).expect("taken over");
+    match UnixListener::listen(events.io(), name, &Admission::OPEN) {
         Err(NetError::Io(IoError::System(error))) => assert!(error.is_address_in_use()),
         other => panic!("{other:?}"),
     }
@@ -104,7 +104,7 @@ pub fn a_unix_listener_replaces_what_the_dead_left_and_respects_the_living<K: Ke
     assert!(!path.exists());
     // What is there and is no socket stays.
     std::fs::write(&path, b"a file of the user's").unwrap();
-    assert!(UnixListener::listen(events.io(), name).is_err() && path.exists());
+    assert!(UnixListener::listen(events.io(), name, &Admission::OPEN).is_err() && path.exists());
 }
 
 pub fn frames_are_cut_from_a_stream_by_the_loop<K: Kernel>(kernel: K) {

@@ -1,6 +1,6 @@
 //! What the cases share.
 
-use taut_io::{Completion, EventLoop, Handle, Io, Kernel, LoopConfig, WaitStrategy};
+use taut_io::{Admission, Completion, EventLoop, Handle, Io, Kernel, LoopConfig, WaitStrategy};
 use taut_net::{Connecting, Connector, NetError};
 use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
@@ -63,7 +63,10 @@ pub fn finish<K: Kernel>(
 
 /// Two connected streams that receive: the connecting end and the accepted one.
 pub fn pair<K: Kernel>(events: &mut EventLoop<K>) -> (Handle, Handle) {
-    let listener = events.io().listen(&at("127.0.0.1:0"), &StreamOptions::default()).unwrap();
+    let listener = events
+        .io()
+        .listen(&at("127.0.0.1:0"), &StreamOptions::default(), &Admission::OPEN)
+        .unwrap();
     let to = events.io().local_address(listener).unwrap();
     let near = events.io().connect(&to, &StreamOptions::default(), None).unwrap();
     let (mut far, mut stands) = (None, false);

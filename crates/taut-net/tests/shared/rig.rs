@@ -1,7 +1,7 @@
 //! A loop with streams on it, and certificates, for whatever is driven over them.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use taut_io::{Completion, EventLoop, Handle, Io, Kernel, LoopConfig, WaitStrategy};
+use taut_io::{Admission, Completion, EventLoop, Handle, Io, Kernel, LoopConfig, WaitStrategy};
 use taut_net::{TlsClientConfig, TlsServerConfig};
 use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
@@ -52,7 +52,8 @@ impl<K: Kernel> Rig<K> {
         };
         let mut events = EventLoop::new(kernel, config).unwrap();
         let any = Address::Inet("127.0.0.1:0".parse().unwrap());
-        let listener = events.io().listen(&any, &StreamOptions::default()).unwrap();
+        let listener =
+            events.io().listen(&any, &StreamOptions::default(), &Admission::OPEN).unwrap();
         let to = events.io().local_address(listener).unwrap();
         Self { events, listener, to }
     }

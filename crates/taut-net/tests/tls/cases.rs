@@ -1,7 +1,7 @@
 //! The cases.
 
 use taut_io::{IoError, Kernel, Limit};
-use taut_net::{NetError, TlsStream};
+use taut_net::{CertificateFault, NetError, TlsStream};
 use taut_testkit::Random;
 use taut_types::Nanos;
 
@@ -34,7 +34,8 @@ pub fn refuses_a_certificate_for_another_name_and_tells_the_peer<K: Kernel>(kern
     rig.until("both closed", (&mut near, &mut far), |_, near, far| {
         near.seen.closed && far.seen.closed
     });
-    assert_eq!(near.seen.failed, Some(NetError::Certificate));
+    let another = NetError::Certificate(CertificateFault::AnotherName);
+    assert_eq!(near.seen.failed, Some(another));
     assert_eq!(far.seen.failed, Some(NetError::CertificateRefused));
     assert!(!near.seen.handshaken && near.seen.received.is_empty());
 }
@@ -46,7 +47,9 @@ pub fn refuses_a_certificate_of_an_unknown_root<K: Kernel>(kernel: K) {
     rig.until("both closed", (&mut near, &mut far), |_, near, far| {
         near.seen.closed && far.seen.closed
     });
-    assert_eq!(near.seen.failed, Some(NetError::Certificate));
+    // Both roots have the same name.
+    let unknown = NetError::Certificate(CertificateFault::BadSignature);
+    assert_eq!(near.seen.failed, Some(unknown));
 }
 
 pub fn refuses_a_peer_without_a_common_protocol<K: Kernel>(kernel: K) {

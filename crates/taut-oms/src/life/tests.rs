@@ -107,9 +107,10 @@ enum Step {
     Disconnect,
     AskReplace,
     Replaced,
+    ReplaceRefused,
 }
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step::Accepted,
     Step::FirstTrade,
     Step::SecondTrade,
@@ -120,6 +121,7 @@ const STEPS: [Step; 10] = [
     Step::Disconnect,
     Step::AskReplace,
     Step::Replaced,
+    Step::ReplaceRefused,
 ];
 
 /// The model: it looks at the whole story each time, and keeps nothing.
@@ -145,7 +147,11 @@ fn tell(steps: &[Step]) -> Story {
         let slots = usize::from(create == Some(true)) + waiting(&cancels) + waiting(&modifies);
         let speaks = !matches!(
             step,
-            Step::AskCancel | Step::AskReplace | Step::Disconnect | Step::CancelRefused
+            Step::AskCancel
+                | Step::AskReplace
+                | Step::Disconnect
+                | Step::CancelRefused
+                | Step::ReplaceRefused
         );
         // A trade that comes again says nothing.
         let is_again =
@@ -175,6 +181,7 @@ fn tell(steps: &[Step]) -> Story {
                     story.state = OrderState::Working;
                 }
             }
+            Step::ReplaceRefused if !modifies.is_empty() => drop(modifies.remove(0)),
             Step::Disconnect => {
                 let was_waiting =
                     create == Some(true) || waiting(&cancels) + waiting(&modifies) > 0;
@@ -218,17 +225,24 @@ fn act(life: &mut Life, step: Step) {
                 life.event(OrderEvent::Replaced, version);
             }
         }
+        Step::ReplaceRefused => {
+            let version = life.pending(RequestKind::Modify);
+            life.event(OrderEvent::ChangeRefused, version);
+        }
     }
 }
 
-/// A replacement that was not asked for is no event of the walk, and one more request than there
-/// is room for is none either; nor is a replacement of what the venue said is over, or two at once.
+/// A replacement that was not asked for, or was refused, is no event of the walk, and one more
+/// request than there is room for is none either; nor is a replacement of what the venue said is
+/// over, or two at once.
 fn is_sane(steps: &[Step]) -> bool {
     let count = |kind: Step| steps.iter().filter(|it| **it == kind).count();
     let asked = count(Step::AskReplace);
     let last = steps[steps.len() - 1];
     let ended = steps.iter().any(|it| matches!(it, Step::Cancelled | Step::Expired));
-    (last != Step::Replaced || (asked >= count(Step::Replaced) && !ended))
+    let place = |kind: Step| steps.iter().rposition(|it| *it == kind);
+    let is_refused = place(Step::ReplaceRefused) > place(Step::AskReplace);
+    (last != Step::Replaced || (asked >= count(Step::Replaced) && !ended && !is_refused))
         && asked <= 1
         && count(Step::AskCancel) <= 2
 }
@@ -457,11 +471,14 @@ fn the_answer_to_a_question_settles_every_request_that_was_lost() {
     // Its name at the venue is the one that the replacement gave it.
     let request = RequestId { order: ID, version: 2 };
     let order_qty = Some(Qty::whole(20));
-    life.apply(&Report { request, order_qty, ..status(OrderState::Working, 0) });
+    let granted = Report { request, order_qty, ..status(OrderState::Working, 0) };
+    assert!(life.apply(&granted).is_amended);
+    assert!(!life.apply(&granted).is_amended, "told again");
     assert_eq!((life.order.terms.lots, life.order.version_base()), (Lots(20), 2));
     assert_eq!((life.answers.replaced, life.answers.lost, life.answers.unanswered()), (1, 1, 0));
     let order_qty = Some(Qty::whole(LOTS));
-    refused.apply(&Report { order_qty, ..status(OrderState::Working, 0) });
+    let refusal = Report { order_qty, ..status(OrderState::Working, 0) };
+    assert!(!refused.apply(&refusal).is_amended);
     assert_eq!((refused.order.lots_open_max(), refused.order.version_base()), (Lots(LOTS), 1));
     assert_eq!((refused.answers.replaced, refused.answers.unanswered()), (0, 0));
 }

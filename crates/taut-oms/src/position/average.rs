@@ -76,6 +76,12 @@ impl Position {
         Lots(self.sold)
     }
 
+    /// What the lots were bought for, or (negative) sold for.
+    #[must_use]
+    pub const fn cost(&self) -> Amount {
+        self.cost
+    }
+
     /// Profit of what was closed since the day began, before fees.
     #[must_use]
     pub const fn realised(&self) -> Amount {

@@ -189,6 +189,8 @@ pub struct RiskLimits {
     /// An order of a strategy with the terms of one that left no longer ago does not leave; 0
     /// lets it.
     pub duplicate_window: Nanos,
+    /// Of a budget of messages, the part in hundredths at which its owner is warned; 0 for never.
+    pub rate_warning_percent: u8,
 }
 
 impl RiskLimits {
@@ -209,6 +211,7 @@ impl RiskLimits {
             venue: MessageRates::default(),
             self_match: SelfMatch::default(),
             duplicate_window: Nanos::ZERO,
+            rate_warning_percent: 80,
         }
     }
 

@@ -4,6 +4,7 @@ use taut_types::{AccountId, Nanos, StrategyId, UserId};
 
 use super::Risk;
 use super::usage::{AccountUsage, MessagesLeft, MessagesOf};
+use super::warnings::RateWarning;
 
 impl Risk {
     /// What an account has of what it may have.
@@ -35,5 +36,13 @@ impl Risk {
     #[must_use]
     pub fn messages_left(&self, now: Nanos, of: MessagesOf) -> MessagesLeft {
         self.rates.left(now, of)
+    }
+
+    /// A budget of messages that has passed its share since this was called last, or is well below
+    /// it again; to be called until there is none. Cost: a few steps for each that was spent from
+    /// since then, or is past its share.
+    pub fn poll_rate_warning(&mut self, now: Nanos) -> Option<RateWarning> {
+        let Self { warnings, rates, .. } = self;
+        warnings.poll(now, rates)
     }
 }

@@ -6,6 +6,7 @@ use taut_types::{AccountId, Nanos, UserId};
 
 use super::limits::{MessageRates, RiskLimits};
 use super::reject::RiskReject;
+use super::spent::Spent;
 use super::usage::{MessagesLeft, MessagesOf};
 use crate::throttle::Throttle;
 
@@ -38,6 +39,8 @@ pub(super) struct Rates {
     users: Box<[Budgets]>,
     accounts: Box<[Budgets]>,
     venue: Budgets,
+    /// Since warnings were looked for.
+    pub(super) spent: Spent,
 }
 
 impl Rates {
@@ -46,6 +49,7 @@ impl Rates {
             users: limits.users().map(|limits| Budgets::new(limits.rates, now)).collect(),
             accounts: limits.accounts().map(|limits| Budgets::new(limits.rates, now)).collect(),
             venue: Budgets::new(limits.venue, now),
+            spent: Spent::default(),
         }
     }
 
@@ -77,8 +81,10 @@ impl Rates {
         account: AccountId,
         is_rehearsal: bool,
     ) -> Result<(), RiskReject> {
-        let user = self.users.get_mut(usize::from(user.0)).ok_or(RiskReject::NotPermitted)?;
-        let account = self.accounts.get_mut(usize::from(account.0)).ok_or(RiskReject::Unknown)?;
+        let (user_id, account_id) = (user.0, account.0);
+        let user = self.users.get_mut(usize::from(user_id)).ok_or(RiskReject::NotPermitted)?;
+        let account = self.accounts.get_mut(usize::from(account_id));
+        let account = account.ok_or(RiskReject::Unknown)?;
         if !user.orders.allows(now) {
             return Err(RiskReject::UserRate);
         }
@@ -92,6 +98,8 @@ impl Rates {
             self.venue.orders.count(now);
             user.orders.count(now);
             account.orders.count(now);
+            self.spent.users.insert(user_id);
+            self.spent.accounts.insert(account_id);
         }
         Ok(())
     }
@@ -104,9 +112,10 @@ impl Rates {
         user: UserId,
         account: AccountId,
     ) -> Result<(), Nanos> {
+        let (user_id, account_id) = (user.0, account.0);
         // An owner that is not known any more has no budget of its own.
-        let user = self.users.get_mut(usize::from(user.0));
-        let account = self.accounts.get_mut(usize::from(account.0));
+        let user = self.users.get_mut(usize::from(user_id));
+        let account = self.accounts.get_mut(usize::from(account_id));
         let own = [user, account, Some(&mut self.venue)];
         let mut free_at = now;
         for budgets in own.iter().flatten() {
@@ -118,6 +127,8 @@ impl Rates {
             return Err(free_at);
         }
         own.into_iter().flatten().for_each(|budgets| budgets.cancels.count(now));
+        self.spent.users.insert(user_id);
+        self.spent.accounts.insert(account_id);
         Ok(())
     }
 }

@@ -76,6 +76,25 @@ fn the_snapshot_is_a_start_and_not_an_addition() {
 }
 
 #[test]
+fn a_second_snapshot_right_behind_the_first_replaces_it() {
+    let snapshot = || (0..8_725).map(|id| flagged(flags::SNAPSHOT, record(b'A', b'B', id, 10, 5)));
+    let twice: Vec<_> = snapshot().chain(snapshot()).collect();
+    let books = rebuilt(&twice);
+    assert_eq!((books.records, books.faults.len()), (17_450, 0));
+    assert_eq!(books.books[&(1, 42)].book().order_count(), 8_725);
+    // The second file begins with another order: what stood before it is gone.
+    let directory = tempfile::tempdir().unwrap();
+    let [one, other] = ["1.dbn", "2.dbn"].map(|name| directory.path().join(name));
+    write(&one, &snapshot().collect::<Vec<_>>(), false);
+    write(&other, &snapshot().skip(5).collect::<Vec<_>>(), false);
+    let mut books = MboBooks::default();
+    for path in [&one, &other] {
+        books.read(path, &mut |_| {}).unwrap();
+    }
+    assert_eq!((books.faults.len(), books.books[&(1, 42)].book().order_count()), (0, 8_720));
+}
+
+#[test]
 fn modifications_keep_or_lose_their_place_and_cancels_can_be_partial() {
     let mut market = MboBook::default();
     for record in [

@@ -18,11 +18,12 @@ pub fn choose(out: Option<&Path>, started_utc: Nanos) -> PathBuf {
     out.map_or_else(|| new_directory(Path::new(BASE), started_utc), Path::to_path_buf)
 }
 
-/// Whether a report can be written there: better to know now than after the run.
+/// Whether a report can be written there: better to know now than after the run. That of another
+/// run is replaced only where its user says so.
 ///
 /// # Errors
 /// The directory, why it cannot be, and what to do.
-pub fn check(out: Option<&Path>) -> Result<(), Failure> {
+pub fn check(out: Option<&Path>, may_overwrite: bool) -> Result<(), Failure> {
     let out = out.unwrap_or(Path::new(BASE));
     let name = format!("--out {}", out.display());
     let full =
@@ -34,6 +35,12 @@ pub fn check(out: Option<&Path>) -> Result<(), Failure> {
         return Err(Failure::Usage(format!(
             "{name}: {} is not a directory; name one that is, or does not exist yet",
             there.display()
+        )));
+    }
+    let other = super::FILES.into_iter().find(|file| !may_overwrite && full.join(file).exists());
+    if let Some(file) = other {
+        return Err(Failure::Usage(format!(
+            "{name}: there is a {file} of another run; name another directory, or give --overwrite"
         )));
     }
     check_writable_directory(there).map_err(|error| {
@@ -78,7 +85,7 @@ mod tests {
     fn a_place_that_can_be_written_is_left_as_it_was() {
         let temp = tempfile::tempdir().expect("directory");
         for out in [temp.path().to_path_buf(), temp.path().join("a/b/c")] {
-            check(Some(&out)).expect("can be written");
+            check(Some(&out), false).expect("can be written");
         }
         assert_eq!(fs::read_dir(temp.path()).expect("list").count(), 0);
     }
@@ -90,11 +97,25 @@ mod tests {
         fs::write(&file, "").expect("file");
         std::os::unix::fs::symlink("nowhere", &link).expect("link");
         for out in [&file, &file.join("below"), &link] {
-            let refused = check(Some(out));
+            let refused = check(Some(out), true);
             assert!(matches!(&refused, Err(Failure::Usage(text)) if text.contains("directory")));
         }
-        let refused = check(Some(Path::new("/proc/taut/report")));
+        let refused = check(Some(Path::new("/proc/taut/report")), false);
         assert!(matches!(&refused, Err(Failure::Run(text)) if text.contains("--out /proc/taut")));
-        assert!(matches!(check(Some(Path::new(""))), Err(Failure::Usage(_))));
+        assert!(matches!(check(Some(Path::new("")), false), Err(Failure::Usage(_))));
+    }
+
+    #[test]
+    fn the_report_of_another_run_is_replaced_only_when_that_is_said() {
+        let temp = tempfile::tempdir().expect("directory");
+        fs::write(temp.path().join("mine.txt"), "").expect("file");
+        check(Some(temp.path()), false).expect("it holds no report");
+        fs::write(temp.path().join("stages.hlog"), "").expect("file");
+        let refused = check(Some(temp.path()), false);
+        let words = ["stages.hlog of another run", "--overwrite"];
+        assert!(
+            matches!(&refused, Err(Failure::Usage(text)) if words.iter().all(|w| text.contains(w)))
+        );
+        check(Some(temp.path()), true).expect("it was said");
     }
 }

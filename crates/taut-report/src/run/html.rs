@@ -53,7 +53,8 @@ fn key_figures(report: &RunReport) -> Markup {
         ("less send, p50", figure_of(send, send.p50), "tile"),
         ("orders", human_count(report.counts.orders), "tile"),
         ("fills", human_count(report.counts.fills), "tile"),
-        ("lost + unanswered", human_count(lost), if lost > 0 { "tile bad" } else { "tile" }),
+        ("lost + unanswered", human_count(lost), bad_if(lost > 0)),
+        ("machine", report.conditions.verdict().to_owned(), bad_if(!report.conditions.is_quiet())),
     ];
     html! {
         dl.tiles {
@@ -62,6 +63,10 @@ fn key_figures(report: &RunReport) -> Markup {
             }
         }
     }
+}
+
+const fn bad_if(is_bad: bool) -> &'static str {
+    if is_bad { "tile bad" } else { "tile" }
 }
 
 const NO_ORDER: &str = "No order was measured.";
@@ -131,6 +136,7 @@ fn over_time(report: &RunReport) -> Markup {
 fn conditions(report: &RunReport) -> Markup {
     html! {
         @if !report.clock.is_empty() { p { (report.clock) } }
+        p { "The machine was " (report.conditions) "." }
         div.columns { (tables::placement(report)) (tables::machine(report)) }
         @if !report.notes.is_empty() {
             h3 { "Notes" }

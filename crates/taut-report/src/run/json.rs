@@ -7,6 +7,7 @@ use serde::ser::{SerializeMap, Serializer};
 use taut_lat::Snapshot;
 
 use super::model::{Counts, Interval, Named, Placement, Position, RunReport};
+use crate::conditions::Conditions;
 use crate::latency::Figures;
 use crate::machine::Machine;
 use crate::units::utc_text;
@@ -23,7 +24,6 @@ pub fn run_json(report: &RunReport, html: &Path) -> String {
         headline: Headline::of(report, html),
         started_at: utc_text(report.started_utc_ns),
         command_line: &report.command_line,
-        tick_to_send_ns: figures(&report.path.tick_to_send),
         intervals_ns: &report.intervals,
         extras: Extras(&report.counts.extras),
         placement: &report.placement,
@@ -43,11 +43,13 @@ struct Headline<'a> {
     #[serde(flatten)]
     counts: &'a Counts,
     tick_to_trade_ns: Figures,
+    tick_to_send_ns: Figures,
     stages_ns: Stages<'a>,
     order_round_trip_ns: Figures,
     bare_send_ns: Figures,
     report: String,
     machine: &'a Machine,
+    conditions: &'a Conditions,
 }
 
 #[derive(Serialize)]
@@ -56,7 +58,6 @@ struct Detail<'a> {
     headline: Headline<'a>,
     started_at: String,
     command_line: &'a str,
-    tick_to_send_ns: Figures,
     intervals_ns: &'a [Interval],
     extras: Extras<'a>,
     placement: &'a [Placement],
@@ -69,7 +70,7 @@ struct Detail<'a> {
 /// An object with a key per stage, in the order of the path.
 struct Stages<'a>(Vec<Named<'a>>);
 
-/// An object with a key per counter, in the order given.
+/// An object with a key per counter, in the order given: its name as one word, `packets_of_line_a`.
 struct Extras<'a>(&'a [(String, u64)]);
 
 impl<'a> Headline<'a> {
@@ -79,11 +80,13 @@ impl<'a> Headline<'a> {
             seconds: (report.seconds * 1e3).round() / 1e3,
             counts: &report.counts,
             tick_to_trade_ns: figures(&report.path.tick_to_trade),
+            tick_to_send_ns: figures(&report.path.tick_to_send),
             stages_ns: Stages(report.stages().collect()),
             order_round_trip_ns: figures(&report.order_round_trip),
             bare_send_ns: figures(&report.bare_send),
             report: html.to_string_lossy().into_owned(),
             machine: &report.machine,
+            conditions: &report.conditions,
         }
     }
 }
@@ -104,8 +107,14 @@ impl Serialize for Stages<'_> {
 
 impl Serialize for Extras<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+        serializer.collect_map(self.0.iter().map(|(name, value)| (key(name), value)))
     }
+}
+
+/// A name for people as a key: small letters, and a line where it has anything else.
+fn key(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect::<Vec<_>>().join("_")
 }
 
 /// Serialisation of our own plain types cannot fail; if it ever does, the reader gets an object.

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use taut_lat::{PathSnapshot, Snapshot, Stage};
 
+use crate::conditions::Conditions;
 use crate::machine::Machine;
 
 /// Everything about one run.
@@ -38,6 +39,8 @@ pub struct RunReport {
     pub profit: String,
     /// The machine.
     pub machine: Machine,
+    /// What it did meanwhile besides the run.
+    pub conditions: Conditions,
     /// What else a reader should know, a sentence each.
     pub notes: Vec<String>,
 }
@@ -116,8 +119,8 @@ pub struct Placement {
     pub cpu: String,
     /// `spin`, `yield` or `block`.
     pub wait: String,
-    /// The scheduling policy, such as `SCHED_OTHER`.
-    pub scheduler: String,
+    /// The nice value: from -20 (it comes before others) to 19.
+    pub nice: String,
     /// Of the time that it wanted its CPU, the percentage that another task had it.
     pub waited_percent: Option<f64>,
 }

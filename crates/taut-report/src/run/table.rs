@@ -30,13 +30,14 @@ pub fn table(report: &RunReport) -> String {
         let heading = if index == 0 { "Placement" } else { "" };
         let cpu = if placed.cpu == "any" { "any CPU" } else { &format!("CPU {}", placed.cpu) };
         let mut place =
-            format!("{}: {cpu}, wait {}, {}", placed.process, placed.wait, placed.scheduler);
+            format!("{}: {cpu}, wait {}, nice {}", placed.process, placed.wait, placed.nice);
         if let Some(waited) = placed.waited_percent {
             let _ = write!(place, ", another task had its CPU {waited:.1}% of the time");
         }
         section(&mut text, heading, &place);
     }
     section(&mut text, "Machine", &report.machine.text());
+    section(&mut text, "Conditions", &report.conditions.to_string());
     for (index, note) in report.notes.iter().enumerate() {
         section(&mut text, if index == 0 { "Notes" } else { "" }, note);
     }
@@ -89,7 +90,6 @@ fn counts(text: &mut String, report: &RunReport) {
     section(text, "", &singles.join(", "));
 }
 
-/// A heading and, beside it, text that is broken at spaces. Nothing for empty text.
 /// The first positions, and the profit over all.
 fn positions(text: &mut String, report: &RunReport) {
     for (at, held) in report.positions.iter().take(POSITIONS).enumerate() {
@@ -107,6 +107,7 @@ fn positions(text: &mut String, report: &RunReport) {
     }
 }
 
+/// A heading and, beside it, text that is broken at spaces. Nothing for empty text.
 fn section(text: &mut String, heading: &str, content: &str) {
     let mut row = format!("{heading:<INDENT$}");
     let mut is_empty = true;

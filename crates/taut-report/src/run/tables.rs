@@ -106,12 +106,12 @@ pub fn placement(report: &RunReport) -> Markup {
             div.scroll {
                 table {
                     caption { "Placement" }
-                    (heads(&["process", "CPU", "wait", "scheduler", "CPU taken by others"]))
+                    (heads(&["process", "CPU", "wait", "nice", "CPU taken by others"]))
                     tbody {
                         @for placed in &report.placement {
                             tr {
                                 th scope="row" { (placed.process) }
-                                @for cell in [&placed.cpu, &placed.wait, &placed.scheduler] {
+                                @for cell in [&placed.cpu, &placed.wait, &placed.nice] {
                                     td { (cell) }
                                 }
                                 td {

@@ -10,6 +10,7 @@ use taut_testkit::{Draw, Random};
 
 use super::model::{Counts, Interval, Placement, Position, RunReport};
 use super::{html, json, json_line, table};
+use crate::conditions::Conditions;
 use crate::machine::Machine;
 
 /// `typical` give or take, and now and then much longer.
@@ -85,6 +86,11 @@ pub fn sample_report() -> RunReport {
             clock_source: "tsc".into(),
             virtualised: true,
         },
+        conditions: Conditions::judge(
+            Some(0.31),
+            Some(0.0),
+            [taut_types::Nanos(50_000), taut_types::Nanos(50_400)],
+        ),
         notes: vec!["Market data went over multicast 239.255.0.1 on loopback.".into()],
     }
 }
@@ -127,14 +133,14 @@ fn sample_counts() -> Counts {
 }
 
 fn sample_placement() -> Vec<Placement> {
-    [("venue", "0", "block", "SCHED_BATCH"), ("gateway", "0", "spin", "SCHED_OTHER")]
+    [("venue", "0", "block", "10"), ("gateway", "0", "spin", "0")]
         .into_iter()
-        .chain([("strategy", "1", "spin", "SCHED_OTHER")])
-        .map(|(process, cpu, wait, scheduler)| Placement {
+        .chain([("strategy", "1", "spin", "-20")])
+        .map(|(process, cpu, wait, nice)| Placement {
             process: process.into(),
             cpu: cpu.into(),
             wait: wait.into(),
-            scheduler: scheduler.into(),
+            nice: nice.into(),
             waited_percent: (process == "strategy").then_some(1.25),
         })
         .collect()
@@ -163,7 +169,8 @@ fn the_json_line_has_exactly_the_promised_keys_in_order() {
     assert!(!line.contains('\n'));
     let expected = "mode seconds published ticks recovered lost orders acks order_rejects \
                     risk_rejects fills cancel_requests cancels cancel_rejects unanswered \
-                    tick_to_trade_ns stages_ns order_round_trip_ns bare_send_ns report machine";
+                    tick_to_trade_ns tick_to_send_ns stages_ns order_round_trip_ns bare_send_ns \
+                    report machine conditions";
     assert!(keys(&line).into_iter().eq(expected.split_whitespace()), "{line}");
     let value: serde_json::Value = serde_json::from_str(&line).unwrap();
     assert_eq!(value["report"], "/runs/1/report.html");
@@ -194,12 +201,56 @@ fn run_json_starts_with_the_json_line_and_adds_the_rest() {
         (json_line(&report, Path::new("/r")), json::run_json(&report, Path::new("/r")));
     let (line_keys, run_keys) = (keys(&line), keys(&run));
     assert_eq!(run_keys[..line_keys.len()], line_keys);
-    let rest = "started_at command_line tick_to_send_ns intervals_ns extras placement positions \
-                profit clock notes";
+    let rest = "started_at command_line intervals_ns extras placement positions profit clock \
+                notes";
     assert!(run_keys[line_keys.len()..].iter().eq(rest.split(' ')), "{run_keys:?}");
     let value: serde_json::Value = serde_json::from_str(&run).unwrap();
     assert_eq!(value["intervals_ns"].as_array().unwrap().len(), 10);
     assert_eq!(value["started_at"], "2026-11-20 10:55:03 UTC");
+}
+
+#[test]
+fn every_key_is_one_word_also_of_a_counter_that_has_several() {
+    fn keys_of(value: &serde_json::Value, found: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Object(object) => {
+                for (key, value) in object {
+                    found.push(key.clone());
+                    keys_of(value, found);
+                }
+            }
+            serde_json::Value::Array(values) => {
+                values.iter().for_each(|value| keys_of(value, found));
+            }
+            _ => {}
+        }
+    }
+    let mut report = sample_report();
+    report.counts.extras = vec![("venue: news by line A".into(), 7)];
+    let value = serde_json::from_str(&json::run_json(&report, Path::new("/r"))).unwrap();
+    let mut keys = Vec::new();
+    keys_of(&value, &mut keys);
+    let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    assert!(keys.iter().all(|key| key.chars().all(is_word)), "{keys:?}");
+    assert_eq!(value["extras"]["venue_news_by_line_a"], 7);
+}
+
+#[test]
+fn table_page_and_json_say_whether_the_run_was_quiet() {
+    let mut report = sample_report();
+    let words = "disturbed, because other programs had 0.31 CPUs";
+    assert!(table(&report).contains("Conditions  disturbed, because other programs had 0.31 CPUs"));
+    assert!(html::html(&report).contains(words));
+    let json = |report: &RunReport| -> serde_json::Value {
+        serde_json::from_str(&json_line(report, Path::new("/r"))).unwrap()
+    };
+    let value = json(&report);
+    assert_eq!(value["conditions"]["verdict"], "disturbed");
+    assert_eq!(value["conditions"]["because"][0], "other programs had 0.31 CPUs");
+    report.conditions = Conditions::judge(Some(0.0), Some(0.0), report.conditions.floors);
+    assert!(table(&report).contains("Conditions  quiet (other programs 0.00 CPUs"));
+    assert!(html::html(&report).contains("The machine was quiet ("));
+    assert_eq!(json(&report)["conditions"]["verdict"], "quiet");
 }
 
 #[test]

@@ -147,8 +147,9 @@ impl<'m> Process<'_, 'm> {
             level_capacity: self.setup.common.settings.gateway.levels,
             has_retransmission: sockets.retransmission.is_some(),
         };
-        let feed = NativeFeed::new(&feed, clock.now())
+        let mut feed = NativeFeed::new(&feed, clock.now())
             .map_err(|error| RunnerError::Run(error.to_string()))?;
+        feed.tell_orders(self.setup.common.settings.gateway.market_by_order);
         let feed = (FeedInput::Datagrams(sockets), feed);
         self.run_with(&config, clock, feed, client)
     }

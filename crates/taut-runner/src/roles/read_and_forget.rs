@@ -1,8 +1,12 @@
 //! What the gateway's bare send is sent to: a listener whose connections are read and forgotten.
 
-use taut_io::{Completion, Endpoint, Handle, Io, Kernel};
+use taut_io::{Admission, Completion, Endpoint, Handle, Io, Kernel};
 use taut_sys::{Socket, StreamOptions};
 use taut_venue::{Observer, VenueError};
+
+/// The run's own gateway, and nobody else: nothing is said that could prove it.
+const ADMISSION: Admission =
+    Admission { connections_max: 4, per_source_max: 4, handshake_timeout: None };
 
 /// A listener on the venue's loop: a bare send costs what an order's does, without an order.
 #[derive(Debug)]
@@ -20,7 +24,8 @@ impl ReadAndForget {
 
 impl<K: Kernel> Observer<K> for ReadAndForget {
     fn on_start(&mut self, io: &mut Io<K>) -> Result<(), VenueError> {
-        self.listener = self.socket.take().map(|socket| io.listen_on(socket)).transpose()?;
+        let listen = |socket| io.listen_on(socket, &ADMISSION);
+        self.listener = self.socket.take().map(listen).transpose()?;
         Ok(())
     }
 

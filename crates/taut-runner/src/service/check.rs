@@ -3,13 +3,35 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use serde::Deserialize;
+use taut_sys::{UNIX_NAME_BYTES_MAX, available_cpus};
+
 use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings, Mistake};
+use crate::placement::no_such_cpu;
+use crate::service::balances::balances;
 use crate::service::drop_copy::DropCopyKeys;
 use crate::service::feed_backup::FeedBackupKeys;
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
+use crate::service::name::{NAME_BYTES_MAX, is_name};
 use crate::service::rules::Rules;
+use crate::service::secret::CredentialSettings;
+
+/// A file that is read while its gateway runs: the secret is in use already, and not read again.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Again(GatewayFile);
+
+impl FileSettings for Again {
+    fn start_paths_at(&mut self, folder: &Path) {
+        self.0.start_paths_at(folder);
+    }
+
+    fn mistakes(&self) -> Vec<Mistake> {
+        self.0.mistakes_but_of_secret()
+    }
+}
 
 impl FileSettings for GatewayFile {
     fn start_paths_at(&mut self, folder: &Path) {
@@ -28,10 +50,40 @@ impl FileSettings for GatewayFile {
     }
 
     fn mistakes(&self) -> Vec<Mistake> {
+        let mut mistakes = self.mistakes_but_of_secret();
+        let credentials = self.session.credentials.as_ref();
+        mistakes.extend(credentials.and_then(CredentialSettings::mistake));
+        mistakes
+    }
+}
+
+impl GatewayFile {
+    /// The settings of a file; relative paths in it start at its folder.
+    ///
+    /// # Errors
+    /// What is wrong in it: the file, the line, the key, the key that was meant.
+    pub fn read(path: &Path) -> Result<Self, RunnerError> {
+        let mut file: Self = mistakes::from_file(path)?;
+        file.source = std::path::absolute(path).ok();
+        Ok(file)
+    }
+
+    /// The same while a gateway runs on an earlier reading of it: where its secret is must stay as
+    /// it is, and nobody looks whether it is still there.
+    ///
+    /// # Errors
+    /// As [`GatewayFile::read`].
+    pub(super) fn read_again(path: &Path) -> Result<Self, RunnerError> {
+        let Again(mut file) = mistakes::from_file(path)?;
+        file.source = std::path::absolute(path).ok();
+        Ok(file)
+    }
+
+    fn mistakes_but_of_secret(&self) -> Vec<Mistake> {
         let mut mistakes = Vec::new();
-        if self.name.is_empty() || self.name.contains(['/', '\0']) {
-            mistakes.push(Mistake::new("name", &self.name, "a name without a slash"));
-        }
+        self.check_names(&mut mistakes);
+        self.check_machine(&mut mistakes);
+        mistakes.extend(self.gateway.mistakes().into_iter().map(Mistake::from));
         if self.instruments.is_empty() {
             let text = "[[instruments]]: none is named; a gateway trades at least one";
             mistakes.push(Mistake::told("instruments", text));
@@ -46,24 +98,14 @@ impl FileSettings for GatewayFile {
         mistakes.extend(wrong);
         self.check_strategies(&mut mistakes);
         mistakes.extend(Rules::build(self).err().unwrap_or_default());
+        let wrong = balances(self).err().unwrap_or_default();
+        mistakes.extend(wrong.into_iter().map(Mistake::from));
         mistakes.extend(self.session.mistakes());
         mistakes.extend(self.journal.iter().flat_map(JournalKeys::mistakes));
         mistakes.extend(self.feed_backup.iter().flat_map(FeedBackupKeys::mistakes));
         mistakes.extend(self.drop_copy.iter().flat_map(DropCopyKeys::mistakes));
         mistakes.extend(self.venue.mistakes().into_iter().map(Mistake::from));
         mistakes
-    }
-}
-
-impl GatewayFile {
-    /// The settings of a file; relative paths in it start at its folder.
-    ///
-    /// # Errors
-    /// What is wrong in it: the file, the line, the key, the key that was meant.
-    pub fn read(path: &Path) -> Result<Self, RunnerError> {
-        let mut file: Self = mistakes::from_file(path)?;
-        file.source = std::path::absolute(path).ok();
-        Ok(file)
     }
 
     /// Looks at every value.
@@ -82,12 +124,38 @@ impl GatewayFile {
         Rules::build(self).map_err(|wrong| mistakes::error(&wrong))
     }
 
+    /// The gateway's name, which is a part of the name of its control socket.
+    fn check_names(&self, mistakes: &mut Vec<Mistake>) {
+        if self.name.is_empty() || self.name.contains(['/', '\0']) {
+            mistakes.push(Mistake::new("name", &self.name, "a name without a slash"));
+        }
+        let bytes = self.control_path().as_os_str().len();
+        if bytes > UNIX_NAME_BYTES_MAX {
+            let most = format!("at most {UNIX_NAME_BYTES_MAX} bytes long, not {bytes}");
+            mistakes.push(match &self.control {
+                Some(path) => Mistake::new("control", path.display(), most),
+                None => {
+                    let remedy = format!("so short that the path of the control socket is {most}");
+                    Mistake::new("name", &self.name, remedy)
+                }
+            });
+        }
+    }
+
+    /// What only the machine can say: its CPUs.
+    fn check_machine(&self, mistakes: &mut Vec<Mistake>) {
+        let Ok(cpus) = available_cpus() else { return };
+        if let Some(cpu) = self.cpu.filter(|cpu| !cpus.contains(cpu)) {
+            mistakes.push(no_such_cpu("cpu", cpu, &cpus).into());
+        }
+    }
+
     fn check_strategies(&self, mistakes: &mut Vec<Mistake>) {
         let (mut names, mut numbers) = (BTreeSet::new(), BTreeSet::new());
         for (at, strategy) in self.strategies.iter().enumerate() {
             let key = |what: &str| format!("strategies[{at}].{what}");
-            if strategy.name.is_empty() || !names.insert(&strategy.name) {
-                let remedy = "a name that no other one has";
+            if !is_name(&strategy.name) || !names.insert(&strategy.name) {
+                let remedy = format!("1 to {NAME_BYTES_MAX} bytes, which no other strategy has");
                 mistakes.push(Mistake::new(&key("name"), &strategy.name, remedy));
             }
             // Limits and the kill switch know a strategy by its number alone.

@@ -1,17 +1,19 @@
 //! Drop copies of a gateway that runs by itself.
 
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
 
 use serde::{Deserialize, Serialize};
-use taut_fix::CompId;
-use taut_gateway::{DropCopies, DropCopyServer, DropCopySettings, Owner};
+use taut_fix_engine::DropCopySettings;
+use taut_gateway::{DropCopies, DropCopyServer, Owner};
 use taut_types::Instrument;
 
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
+use crate::settings::comp_id;
+use crate::stderr;
 
 /// Where copies of all executions can be read, and by whom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,13 +46,10 @@ impl DropCopyKeys {
             let text = "drop_copy.sessions: none is named; name the CompID of each reader";
             mistakes.push(Mistake::told("drop_copy.sessions", text));
         }
-        let mut comp_id = |key: &str, text: &str| {
-            if CompId::new(text.as_bytes()).is_none() {
-                mistakes.push(Mistake::new(key, text, "a FIX CompID"));
-            }
-        };
-        comp_id("drop_copy.sender_comp_id", &self.sender_comp_id);
-        self.sessions.iter().for_each(|reader| comp_id("drop_copy.sessions", reader));
+        let named = self.sessions.iter().map(|reader| ("drop_copy.sessions", reader));
+        for (key, text) in named.chain([("drop_copy.sender_comp_id", &self.sender_comp_id)]) {
+            mistakes.extend(comp_id(key, text).err().map(Mistake::from));
+        }
         let distinct: BTreeSet<_> = self.sessions.iter().collect();
         if distinct.len() < self.sessions.len() {
             let (value, remedy) = (self.sessions.join(", "), "each reader once");
@@ -59,11 +58,12 @@ impl DropCopyKeys {
         mistakes
     }
 
-    /// Listens; the first half is the trading thread's, the second one's own.
+    /// Listens; the first half is the trading thread's, the second one's own. `names` says what
+    /// strategies are called.
     pub(super) fn open(
         &self,
         instruments: Vec<Instrument>,
-        names: Vec<(Owner, String)>,
+        names: Receiver<(Owner, String)>,
     ) -> Result<(DropCopies, DropCopyServer), RunnerError> {
         let readers = self.sessions.iter().map(|reader| comp_id("drop_copy.sessions", reader));
         let settings = DropCopySettings {
@@ -71,15 +71,9 @@ impl DropCopyKeys {
             sender_comp_id: comp_id("drop_copy.sender_comp_id", &self.sender_comp_id)?,
             readers: readers.collect::<Result<_, _>>()?,
             store: self.store.clone(),
-            instruments,
-            names,
-            // A closed standard error is no reason to end.
-            tell: |words| _ = writeln!(std::io::stderr(), "{words}"),
+            tell: stderr::tell,
         };
-        DropCopyServer::open(settings).map_err(|error| RunnerError::run("drop_copy", error))
+        DropCopies::open(&settings, instruments, names)
+            .map_err(|error| RunnerError::run("drop_copy", error))
     }
-}
-
-fn comp_id(key: &str, text: &str) -> Result<CompId, RunnerError> {
-    CompId::new(text.as_bytes()).ok_or_else(|| RunnerError::setting(key, text, "a FIX CompID"))
 }

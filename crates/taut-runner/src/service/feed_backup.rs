@@ -1,12 +1,12 @@
 //! Other addresses of a venue's market data.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 
 use serde::{Deserialize, Serialize};
 use taut_types::Nanos;
 
 use crate::mistakes::Mistake;
-use crate::settings::RemoteVenue;
+use crate::settings::{RemoteVenue, address_mistakes};
 
 /// Where the feed arrives, too, and when it is taken from there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,20 +34,14 @@ const fn after() -> u32 {
 impl FeedBackupKeys {
     /// Every value that cannot be.
     pub(super) fn mistakes(&self) -> Vec<Mistake> {
-        let mut mistakes = Vec::new();
-        for (key, at) in [
+        let addresses = [
             ("incremental", Some(self.incremental)),
             ("incremental_b", self.incremental_b),
             ("snapshot", Some(self.snapshot)),
             ("retransmission", self.retransmission),
-        ] {
-            if let Some(at) = at
-                && (at.port() == 0 || *at.ip() == Ipv4Addr::UNSPECIFIED)
-            {
-                let key = format!("feed_backup.{key}");
-                mistakes.push(Mistake::new(&key, at, "an address with a port"));
-            }
-        }
+        ];
+        let wrong = address_mistakes("feed_backup", &addresses);
+        let mut mistakes: Vec<_> = wrong.into_iter().map(Mistake::from).collect();
         if self.after_ms == 0 {
             mistakes.push(Mistake::new("feed_backup.after_ms", 0, "above 0"));
         }

@@ -111,7 +111,7 @@ impl Default for SessionKeys {
 }
 
 impl SessionKeys {
-    /// Every value that cannot be.
+    /// Every value that cannot be; the secret is another matter.
     pub(super) fn mistakes(&self) -> Vec<Mistake> {
         let mut mistakes = Vec::new();
         let [shortest, longest] = self.reconnect_ms;
@@ -126,7 +126,6 @@ impl SessionKeys {
         if self.request_timeout_ms == 0 {
             mistakes.push(Mistake::new("session.request_timeout_ms", 0, "above 0"));
         }
-        mistakes.extend(self.credentials.as_ref().and_then(CredentialSettings::mistake));
         mistakes
     }
 
@@ -138,6 +137,7 @@ impl SessionKeys {
         let [shortest, longest] = self.reconnect_ms.map(|ms| Nanos::from_millis(ms.into()));
         let credentials = self.credentials.as_ref().map(CredentialSettings::build);
         Ok(SessionSettings {
+            transport: taut_gateway::Transport::Plain,
             credentials: credentials.transpose()?,
             store: self.store.clone(),
             reset_on_logon: self.reset_on_logon,

@@ -6,7 +6,6 @@ use std::os::fd::AsFd;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread;
 
-use taut_fix::CompId;
 use taut_gateway::{
     FeedInput, FeedSockets, Gateway, GatewayConfig, GatewayError, Hub, OrderFilter, Owner, Regions,
     SlotId, StrategyRegions,
@@ -25,13 +24,15 @@ use taut_types::Nanos;
 use crate::child::SharedClock;
 use crate::error::RunnerError;
 use crate::feed::{Feed, asking_socket};
+use crate::mistakes::{self, Mistake};
+use crate::service::balances::balances;
 use crate::service::file::GatewayFile;
 use crate::service::journal::{JournalKeys, keep};
 use crate::service::listener::Listener;
 use crate::service::place::Place;
 use crate::service::threads::{Answer, Command, Glance, Numbered};
 use crate::service::usage::Usage;
-use crate::settings::RemoteVenue;
+use crate::settings::{RemoteVenue, comp_id};
 
 /// Strategies that may be attached at one time.
 const PLACES: usize = 16;
@@ -74,14 +75,15 @@ pub fn serve(file: &GatewayFile, heard: impl Fn(&str) + Sync) -> Result<(), Runn
     let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
     let (mut trading, housekeeper) =
         Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
-    let names = || file.strategies.iter().map(|it| (it.owner(), it.name.clone())).collect();
+    let (names, named) = mpsc::channel();
     let drop_copy = file.drop_copy.as_ref();
-    let drop_copy = drop_copy.map(|keys| keys.open(file.instruments()?, names())).transpose()?;
+    let drop_copy = drop_copy.map(|keys| keys.open(file.instruments()?, named)).transpose()?;
     let server = drop_copy.map(|(copies, server)| {
         trading.gateway.set_drop_copies(copies);
         server
     });
-    let mut listener = Listener::bind(file, &path, &segment, places, &bell, (asks, answered))?;
+    let mut listener =
+        Listener::bind(file, &path, &segment, places, &bell, (asks, answered), names)?;
     heard(&format!("{}: strategies and operators meet it at {}", file.name, path.display()));
     thread::scope(|scope| {
         let (trades, over) = mpsc::channel();
@@ -166,12 +168,18 @@ impl<'a, 'm> Trading<'a, 'm> {
             level_capacity: file.gateway.levels,
             has_retransmission: sockets.retransmission.is_some(),
         };
-        let feed = NativeFeed::new(&feed, clock.now())
+        let mut feed = NativeFeed::new(&feed, clock.now())
             .map_err(|error| RunnerError::run("[[instruments]]", error))?;
+        feed.tell_orders(file.gateway.market_by_order);
         let input = FeedInput::Datagrams(sockets);
         let orders = file.venue.orders;
         let mut gateway = Gateway::new(&config, clock, input, feed, hub, regions)
             .map_err(|error| failed(error, orders))?;
+        let balances = balances(file);
+        gateway.follow_balances(balances.map_err(|wrong| {
+            let wrong: Vec<_> = wrong.into_iter().map(Mistake::from).collect();
+            mistakes::error(&wrong)
+        })?);
         if let Some(backup) = &file.feed_backup {
             let sockets = self::sockets(&backup.of(&file.venue))?;
             let added = gateway.add_feed_backup(sockets, backup.after());
@@ -363,18 +371,14 @@ impl<'a, 'm> Trading<'a, 'm> {
 }
 
 fn config(file: &GatewayFile, wait: Wait) -> Result<GatewayConfig, RunnerError> {
-    let comp_id = |text: &str| {
-        let id = CompId::new(text.as_bytes());
-        id.ok_or_else(|| RunnerError::Settings(format!("'{text}' is no CompID")))
-    };
     let mut session = file.session.settings()?;
     let beside_journal = || file.journal.as_ref().map(JournalKeys::session_store);
     session.store = session.store.or_else(beside_journal);
     Ok(GatewayConfig {
         instruments: file.instruments()?,
         order_address: file.venue.orders,
-        sender_comp_id: comp_id(&file.venue.sender_comp_id)?,
-        target_comp_id: comp_id(&file.venue.target_comp_id)?,
+        sender_comp_id: comp_id("venue.sender_comp_id", &file.venue.sender_comp_id)?,
+        target_comp_id: comp_id("venue.target_comp_id", &file.venue.target_comp_id)?,
         heartbeat_interval: Nanos::from_secs(file.venue.heartbeat_seconds.into()),
         session,
         order_capacity: file.gateway.orders,

@@ -1,5 +1,7 @@
 //! Who may do what, and how much: the tables of limits in a gateway's file.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use taut_gateway::GatewayConfig;
 use taut_oms::SelfMatch;
@@ -44,6 +46,8 @@ pub struct GatewayRisk {
     /// An order of a strategy with the terms of one that left no longer ago does not leave, in
     /// milliseconds; 0 lets it.
     pub duplicate_window_ms: u32,
+    /// Of a budget of messages, the part in hundredths at which strategies are warned; 0 for never.
+    pub rate_warning_percent: u8,
     /// What happens to an order that could trade with an own one.
     pub self_match: SelfMatchMode,
     /// Instruments that nobody may trade: names or regular expressions over whole names.
@@ -70,6 +74,7 @@ impl Default for GatewayRisk {
             cancels_per_second: None,
             cancels_burst: None,
             duplicate_window_ms: 0,
+            rate_warning_percent: 80,
             self_match: SelfMatchMode::Allow,
             restricted: Vec::new(),
         }
@@ -206,6 +211,10 @@ pub struct AccountSettings {
     pub name: String,
     /// Its number, by which strategies name it.
     pub id: u8,
+    /// What it has of each currency that is to be followed, before the trades that the gateway
+    /// knows of.
+    #[serde(default)]
+    pub balances: BTreeMap<String, Money>,
     /// What it may have.
     #[serde(default)]
     pub limits: AccountLimitKeys,

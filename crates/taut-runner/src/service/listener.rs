@@ -48,6 +48,8 @@ struct Connection {
 #[derive(Debug)]
 pub struct Listener<'a> {
     file: GatewayFile,
+    /// Where the names of strategies go, for drop copies.
+    names: Sender<(Owner, String)>,
     /// The limits that hold.
     rules: Rules,
     instruments: Vec<Instrument>,
@@ -78,6 +80,7 @@ impl<'a> Listener<'a> {
         places: Vec<Place<'a>>,
         bell: &'a Doorbell,
         (asks, answers): (Sender<Numbered<Command>>, Receiver<Numbered<Answer>>),
+        names: Sender<(Owner, String)>,
     ) -> Result<Self, RunnerError> {
         let listener = ControlListener::bind(path).map_err(|error| {
             let remedy = if error.is_address_in_use() {
@@ -87,7 +90,9 @@ impl<'a> Listener<'a> {
             };
             RunnerError::Run(format!("{}: {error}{remedy}", path.display()))
         })?;
+        tell_names(&names, file);
         Ok(Self {
+            names,
             rules: file.rules()?,
             instruments: file.instruments()?,
             file: file.clone(),
@@ -292,7 +297,7 @@ impl<'a> Listener<'a> {
 
     fn take_file(&mut self) -> Result<Vec<String>, String> {
         let path = self.file.source.as_ref().ok_or("these settings did not come from a file")?;
-        let file = GatewayFile::read(path).map_err(|error| error.to_string())?;
+        let file = GatewayFile::read_again(path).map_err(|error| error.to_string())?;
         let Differences { fixed, free } = Differences::between(&self.file, &file);
         if !fixed.is_empty() {
             return Err(format!(
@@ -302,6 +307,7 @@ impl<'a> Listener<'a> {
         }
         let rules = file.rules().map_err(|error| error.to_string())?;
         self.ask(Command::SetRules(Box::new(rules.risk.clone())))?;
+        tell_names(&self.names, &file);
         (self.file, self.rules) = (file, rules);
         Ok(free)
     }
@@ -459,6 +465,14 @@ impl<'a> Listener<'a> {
             || format!("{}/{}", owner.user.0, owner.strategy.0),
             |strategy| strategy.name.clone(),
         )
+    }
+}
+
+/// Says what the strategies of a file are called.
+fn tell_names(names: &Sender<(Owner, String)>, file: &GatewayFile) {
+    for strategy in &file.strategies {
+        // Nobody listens where there are no drop copies.
+        let _ = names.send((strategy.owner(), strategy.name.clone()));
     }
 }
 

@@ -55,7 +55,7 @@ fn is_fixed(key: &str, was_there: bool) -> bool {
         "risk" | "symbols" => false,
         "users" => was_there && matches!(last, "name" | "id"),
         "strategies" => was_there && matches!(last, "name" | "user" | "number"),
-        "accounts" => matches!(last, "name" | "id"),
+        "accounts" => matches!(last, "name" | "id") || key.contains("].balances."),
         _ => true,
     }
 }

@@ -15,6 +15,7 @@ use crate::reading::nearest;
 use crate::service::file::GatewayFile;
 use crate::service::limits::{GatewayRisk, SymbolRule, Throttle, UserSettings};
 use crate::service::money::Money;
+use crate::service::name::{NAME_BYTES_MAX, is_name};
 use crate::service::pattern::{Pattern, Patterns};
 
 /// Groups of instruments that permissions can tell apart.
@@ -91,6 +92,7 @@ impl Building<'_> {
         limits.venue = rates(&file.risk.throttle());
         limits.self_match = file.risk.self_match.into();
         limits.duplicate_window = Nanos::from_millis(file.risk.duplicate_window_ms.into());
+        limits.rate_warning_percent = file.risk.rate_warning_percent;
         limits.set_orders_default(order_limits(&file.risk, &SymbolRule::default()));
         let restricted = self.restrict(&mut limits);
         let decides = self.limit_symbols(&mut limits, &accounts);
@@ -355,6 +357,10 @@ fn check_risk(risk: &GatewayRisk, mistakes: &mut Vec<Mistake>) {
     ];
     check_lots("risk", &lots, mistakes);
     check_throttle("risk", &risk.throttle(), mistakes);
+    if risk.rate_warning_percent > 100 {
+        let (key, percent) = ("risk.rate_warning_percent", risk.rate_warning_percent);
+        mistakes.push(Mistake::new(key, percent, "from 0 to 100"));
+    }
 }
 
 fn check_rule(key: &str, rule: &SymbolRule, mistakes: &mut Vec<Mistake>) {
@@ -388,8 +394,8 @@ fn check_users(file: &GatewayFile, mistakes: &mut Vec<Mistake>) {
     let (mut names, mut ids) = (BTreeSet::new(), BTreeSet::new());
     for (at, user) in file.users.iter().enumerate() {
         let key = |what: &str| format!("users[{at}].{what}");
-        if user.name.is_empty() || !names.insert(&user.name) {
-            let remedy = "a name that no other user has";
+        if !is_name(&user.name) || !names.insert(&user.name) {
+            let remedy = format!("1 to {NAME_BYTES_MAX} bytes, which no other user has");
             mistakes.push(Mistake::new(&key("name"), &user.name, remedy));
         }
         if !ids.insert(user.id) {

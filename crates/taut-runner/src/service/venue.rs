@@ -1,7 +1,9 @@
 //! A venue simulator that runs by itself.
 
+use std::io;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::path::Path;
+use std::thread;
 
 use serde::{Deserialize, Serialize};
 use taut_fix::{CompId, Now};
@@ -16,7 +18,8 @@ use taut_venue::{FeedOutput, Venue, VenueSockets};
 use crate::error::RunnerError;
 use crate::feed::sender_to;
 use crate::mistakes::{self, FileSettings, Mistake};
-use crate::settings::{InstrumentSettings, Settings, Simulator, build_instruments};
+use crate::service::member_copies::MemberCopyKeys;
+use crate::settings::{InstrumentSettings, Settings, Simulator, build_instruments, comp_id};
 use crate::simulator;
 
 /// A venue's file with every key, for people to start from.
@@ -53,6 +56,9 @@ pub struct VenueFile {
     /// what it missed.
     #[serde(default = "yes")]
     pub reset_on_logon: bool,
+    /// Where copies of the members' executions can be read.
+    #[serde(default)]
+    pub drop_copy: Option<MemberCopyKeys>,
     /// What is traded; the order gives each its number.
     pub instruments: Vec<InstrumentSettings>,
     /// The crowd.
@@ -83,7 +89,11 @@ const fn yes() -> bool {
 }
 
 impl FileSettings for VenueFile {
-    fn start_paths_at(&mut self, _folder: &Path) {}
+    fn start_paths_at(&mut self, folder: &Path) {
+        if let Some(drop_copy) = &mut self.drop_copy {
+            drop_copy.store = folder.join(&drop_copy.store);
+        }
+    }
 
     fn mistakes(&self) -> Vec<Mistake> {
         self.check().err().map(Mistake::from).into_iter().collect()
@@ -104,15 +114,18 @@ impl VenueFile {
     /// # Errors
     /// The first setting that cannot be, its value and what would be right.
     pub fn check(&self) -> Result<(), RunnerError> {
-        if CompId::new(self.comp_id.as_bytes()).is_none() {
-            return Err(RunnerError::setting("comp_id", &self.comp_id, "a FIX CompID"));
-        }
+        self.comp_id()?;
         if self.instruments.is_empty() {
             let text = "[[instruments]]: none is named; a venue trades at least one";
             return Err(RunnerError::Settings(text.to_owned()));
         }
         build_instruments(&self.instruments)?;
+        self.drop_copy.as_ref().map_or(Ok(()), MemberCopyKeys::check)?;
         self.settings().check()
+    }
+
+    fn comp_id(&self) -> Result<CompId, RunnerError> {
+        comp_id("comp_id", &self.comp_id)
     }
 
     /// The same in the words of a run.
@@ -139,20 +152,45 @@ impl VenueFile {
 pub fn serve_venue(file: &VenueFile, ready: impl FnOnce(&str)) -> Result<(), RunnerError> {
     file.check()?;
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
-    let (mut venue, orders) = open(file)?;
+    let (venue, orders) = open(file)?;
+    let copies = file.drop_copy.as_ref().map(|keys| keys.open(file.comp_id()?)).transpose()?;
+    let (copies, server) = copies.unzip();
+    let copying = server.map(|server| thread::spawn(move || server.run()));
+    let venue = venue.with_observer(copies.unwrap_or_default());
+    let mut venue = venue.map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;
     let (name, count) = (&file.comp_id, file.instruments.len());
     ready(&format!("{name}: {count} instruments, orders at {orders}"));
     if file.flow.commands_per_second > 0 {
         venue.start_flow(monotonic());
     }
     let failed = |error: &dyn std::fmt::Display| RunnerError::Run(format!("the venue: {error}"));
-    while stop_requests() == 0 {
-        let worked = venue.poll(Now { mono: monotonic(), utc: utc() });
-        if !worked.map_err(|error| failed(&error))? {
-            venue.wait(monotonic(), WAIT).map_err(|error| failed(&error))?;
+    beside_copies(copying, move |is_copying| {
+        while stop_requests() == 0 && is_copying() {
+            let worked = venue.poll(Now { mono: monotonic(), utc: utc() });
+            venue.observer_mut().hand_over();
+            if !worked.map_err(|error| failed(&error))? {
+                venue.wait(monotonic(), WAIT).map_err(|error| failed(&error))?;
+            }
         }
-    }
-    Ok(())
+        Ok(())
+    })
+}
+
+/// Has the venue serve until it is over or fails, or until nobody copies its members' executions
+/// any more. Either way the copies' readers are logged out: `serve` owns the other end of the
+/// thread's queue. What went wrong first is told.
+fn beside_copies(
+    copying: Option<thread::JoinHandle<io::Result<()>>>,
+    serve: impl FnOnce(&dyn Fn() -> bool) -> Result<(), RunnerError>,
+) -> Result<(), RunnerError> {
+    let is_copying = || !copying.as_ref().is_some_and(thread::JoinHandle::is_finished);
+    let served = serve(&is_copying);
+    let copied = match copying.map(thread::JoinHandle::join) {
+        None => Ok(()),
+        Some(Ok(copied)) => copied.map_err(|error| RunnerError::run("drop_copy", error)),
+        Some(Err(_)) => Err(RunnerError::Run("the drop copy's thread panicked".to_owned())),
+    };
+    served.and(copied)
 }
 
 /// The venue, and where it takes orders.
@@ -166,8 +204,7 @@ fn open(file: &VenueFile) -> Result<(Venue<EpollKernel>, SocketAddrV4), RunnerEr
     let mut config = simulator::config(&settings, &simulator, stream_id)?;
     config.cancel_on_disconnect = file.cancel_on_disconnect;
     config.reset_on_logon = file.reset_on_logon;
-    config.comp_id = CompId::new(file.comp_id.as_bytes())
-        .ok_or_else(|| RunnerError::setting("comp_id", &file.comp_id, "a FIX CompID"))?;
+    config.comp_id = file.comp_id()?;
     let at = |key: &str, address: SocketAddrV4| {
         let key = format!("{key} = {address}");
         move |error: taut_sys::SysError| {
@@ -202,4 +239,51 @@ fn open(file: &VenueFile) -> Result<(Venue<EpollKernel>, SocketAddrV4), RunnerEr
     let venue = Venue::new(&config, sockets, flow)
         .map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;
     Ok((venue, listens_at))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use taut_testkit::Deadline;
+
+    use super::*;
+
+    #[test]
+    fn a_venue_that_fails_waits_for_its_copies() {
+        let ((venue, queue), (done, is_done)) = (mpsc::channel::<()>(), mpsc::channel());
+        let copying = thread::spawn(move || {
+            assert!(queue.recv().is_err());
+            done.send(()).map_err(io::Error::other)
+        });
+        let failed = beside_copies(Some(copying), move |is_copying| {
+            assert!(is_copying());
+            drop(venue);
+            Err(RunnerError::Run("the venue: failed".to_owned()))
+        });
+        assert_eq!(failed.expect_err("its failure").to_string(), "the venue: failed");
+        assert_eq!(is_done.try_recv(), Ok(()), "the thread was joined");
+    }
+
+    #[test]
+    fn a_venue_whose_copies_fail_ends_and_says_why() {
+        let copying = thread::spawn(|| Err(io::Error::other("no descriptor left")));
+        let deadline = Deadline::default();
+        let failed = beside_copies(Some(copying), |is_copying| {
+            while is_copying() {
+                deadline.check("the end of the copies' thread", String::new);
+                thread::yield_now();
+            }
+            Ok(())
+        });
+        let words = failed.expect_err("its failure").to_string();
+        assert!(words.contains("drop_copy") && words.contains("no descriptor left"), "{words}");
+        let panicked = beside_copies(Some(thread::spawn(|| panic!("meant"))), |_| Ok(()));
+        assert!(panicked.expect_err("its panic").to_string().contains("panicked"));
+        beside_copies(None, |is_copying| {
+            assert!(is_copying());
+            Ok(())
+        })
+        .expect("nothing to wait for");
+    }
 }

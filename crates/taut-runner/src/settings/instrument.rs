@@ -20,13 +20,25 @@ pub struct InstrumentSettings {
     pub tick: String,
     /// Decimal places of a quantity, which is a whole number of the smallest on the order session.
     pub lot_decimals: u8,
+    /// The currency of its prices, where balances are followed.
+    pub currency: Option<String>,
+    /// What is bought, where that is a currency too: each trade moves both. Without it only profit
+    /// that is realised moves.
+    pub base: Option<String>,
     /// Its part of the simulator's commands, in relation to those of the others.
     pub weight: u32,
 }
 
 impl Default for InstrumentSettings {
     fn default() -> Self {
-        Self { symbol: "TAUT".to_owned(), tick: "0.01".to_owned(), lot_decimals: 0, weight: 1 }
+        Self {
+            symbol: "TAUT".to_owned(),
+            tick: "0.01".to_owned(),
+            lot_decimals: 0,
+            currency: None,
+            base: None,
+            weight: 1,
+        }
     }
 }
 

@@ -108,6 +108,25 @@ fn arguments_stand_over_the_file() {
 }
 
 #[test]
+fn more_levels_than_there_is_memory_for_are_refused_before_anything_starts() {
+    let named = |number: u32| InstrumentSettings {
+        symbol: format!("X{number}"),
+        ..InstrumentSettings::default()
+    };
+    let instruments = (0..1_000).map(named).collect();
+    let settings = |levels| Settings {
+        simulator: Some(Simulator { levels, ..Simulator::default() }),
+        instruments,
+        ..Settings::default()
+    };
+    let mut settings = settings(600);
+    let said = settings.check().expect_err("600,000 levels").to_string();
+    assert!(said.contains("simulator.levels = 600") && said.contains("at most 200"), "{said}");
+    settings.simulator = Some(Simulator { levels: 200, ..Simulator::default() });
+    assert_eq!(settings.check(), Ok(()));
+}
+
+#[test]
 fn a_speed_is_max_or_a_positive_number() {
     assert_eq!("max".parse(), Ok(Replay::MAX));
     assert_eq!("2.5".parse(), Ok(Replay::Factor(2.5)));

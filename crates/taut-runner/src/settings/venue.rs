@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use taut_fix::CompId;
+use taut_sys::{interface_index, interfaces};
 
 use crate::error::RunnerError;
 
@@ -179,13 +181,16 @@ pub(crate) enum Market {
 }
 
 impl Market {
-    pub(crate) fn check(&self) -> Result<(), RunnerError> {
+    pub(crate) fn check(&self, instruments: usize) -> Result<(), RunnerError> {
         match self {
-            Self::Simulator(simulator) => simulator.check(),
+            Self::Simulator(simulator) => simulator.check(instruments),
             Self::Remote(venue) => venue.check(),
         }
     }
 }
+
+/// The most levels a side of all books of a crowd together: some 3 KB of memory each.
+const LEVELS_OF_ALL: usize = 200_000;
 
 impl Simulator {
     /// Whether it replays a venue's own stream, which is the gateway's feed then.
@@ -194,7 +199,7 @@ impl Simulator {
         self.data.as_ref().is_some_and(|file| file.extension().is_some_and(|kind| kind == "gz"))
     }
 
-    fn check(&self) -> Result<(), RunnerError> {
+    fn check(&self, instruments: usize) -> Result<(), RunnerError> {
         let Self { commands_per_second, levels, lose_per_mille, .. } = self;
         if !(1..=1_000_000).contains(commands_per_second) {
             let key = "simulator.commands_per_second";
@@ -202,6 +207,13 @@ impl Simulator {
         }
         if !(10..=4_000).contains(levels) {
             return Err(RunnerError::setting("simulator.levels", levels, "from 10 to 4000"));
+        }
+        // Every level has room for some orders on both sides.
+        if self.data.is_none() && instruments * *levels as usize > LEVELS_OF_ALL {
+            let most = LEVELS_OF_ALL / instruments;
+            let right =
+                format!("at most {most} for {instruments} instruments, {LEVELS_OF_ALL} in all");
+            return Err(RunnerError::setting("simulator.levels", levels, right));
         }
         if let Some(per_mille) = lose_per_mille.iter().find(|per_mille| **per_mille > 1_000) {
             return Err(RunnerError::setting(
@@ -237,33 +249,54 @@ impl RemoteVenue {
 
     /// Every value that cannot be.
     pub(crate) fn mistakes(&self) -> Vec<RunnerError> {
-        let mut mistakes = Vec::new();
-        let mut wrong = |key: &str, value: &dyn std::fmt::Display, must_be: &str| {
-            mistakes.push(RunnerError::setting(&format!("venue.{key}"), value, must_be));
-        };
-        for (key, text) in
-            [("sender_comp_id", &self.sender_comp_id), ("target_comp_id", &self.target_comp_id)]
-        {
-            if taut_fix::CompId::new(text.as_bytes()).is_none() {
-                wrong(key, text, "a FIX CompID");
-            }
-        }
-        for (key, at) in [
+        let ids = [
+            ("venue.sender_comp_id", &self.sender_comp_id),
+            ("venue.target_comp_id", &self.target_comp_id),
+        ];
+        let ids = ids.into_iter().filter_map(|(key, text)| comp_id(key, text).err());
+        let mut mistakes: Vec<_> = ids.collect();
+        let addresses = [
             ("orders", Some(self.orders)),
             ("incremental", Some(self.incremental)),
             ("incremental_b", self.incremental_b),
             ("snapshot", Some(self.snapshot)),
             ("retransmission", self.retransmission),
-        ] {
-            if let Some(at) = at
-                && (at.port() == 0 || *at.ip() == Ipv4Addr::UNSPECIFIED)
-            {
-                wrong(key, &at, "an address with a port");
-            }
-        }
+        ];
+        mistakes.extend(address_mistakes("venue", &addresses));
+        mistakes.extend(interface_mistake(&self.interface));
         if self.heartbeat_seconds == 0 {
-            wrong("heartbeat_seconds", &0, "at least 1");
+            mistakes.push(RunnerError::setting("venue.heartbeat_seconds", 0, "at least 1"));
         }
         mistakes
     }
+}
+
+/// The addresses of a table that nobody can be at.
+pub(crate) fn address_mistakes(
+    table: &str,
+    addresses: &[(&str, Option<SocketAddrV4>)],
+) -> Vec<RunnerError> {
+    let named = addresses.iter().filter_map(|(key, at)| Some((key, (*at)?)));
+    let wrong = named.filter(|(_, at)| at.port() == 0 || *at.ip() == Ipv4Addr::UNSPECIFIED);
+    let told = |(key, at): (&&str, SocketAddrV4)| {
+        RunnerError::setting(&format!("{table}.{key}"), at, "an address with a port")
+    };
+    wrong.map(told).collect()
+}
+
+/// An interface that this machine has not.
+fn interface_mistake(name: &str) -> Option<RunnerError> {
+    interface_index(name).err()?;
+    let have: Vec<String> = interfaces().ok()?.into_iter().map(|it| it.name).collect();
+    let remedy = format!("a network interface of this machine: {}", have.join(", "));
+    Some(RunnerError::setting("venue.interface", name, remedy))
+}
+
+/// A CompID.
+///
+/// # Errors
+/// When the text is none.
+pub(crate) fn comp_id(key: &str, text: &str) -> Result<CompId, RunnerError> {
+    let remedy = "a FIX CompID: 1 to 31 printable letters";
+    CompId::new(text.as_bytes()).ok_or_else(|| RunnerError::setting(key, text, remedy))
 }

@@ -34,6 +34,7 @@ const TAKEN: &[&str] = &[
     "type_id",
     "to_owned",
     "block",
+    "header_more",
 ];
 
 /// The names of a body's functions in Rust, in the order of the schema.
@@ -79,7 +80,8 @@ impl Plan<'_> {
         let what = format!("The message `{}`, template {}.", message.name, message.id);
         out.gap();
         describe(out, &message.notes, &what);
-        self.body_decoder(out, &message.body);
+        let has_header = !self.header_more().is_empty();
+        self.body_decoder(out, &message.body, has_header);
         let name = format!("{}Decoder", self.body(&message.body));
         out.gap();
         out.line(format!("impl<'a> {name}<'a> {{"));
@@ -100,8 +102,14 @@ impl Plan<'_> {
         out.line("if frame.template != Self::TEMPLATE_ID {");
         out.line("return Err(DecodeError::OtherTemplate { template: frame.template });\n}");
         out.line(format!("let length = frame.length.unwrap_or({});", message.body.block_length));
-        out.line("Self::split(frame.body, length, frame.version).map_err(|cut| cut.within(bytes))");
-        out.line("}");
+        let split =
+            "Self::split(frame.body, length, frame.version).map_err(|cut| cut.within(bytes))";
+        if has_header {
+            out.line(format!("let (message, rest) = {split}?;"));
+            out.line("Ok((Self { header_more: Some(frame.more), ..message }, rest))\n}");
+        } else {
+            out.line(format!("{split}\n}}"));
+        }
         out.gap();
         out.line(
             "/// Decodes a body whose header has been read elsewhere, and gives the bytes behind",
@@ -117,8 +125,13 @@ impl Plan<'_> {
         out.gap();
         out.line(format!("impl Show for {name}<'_> {{"));
         out.line("fn show_message(&self, to: &mut Writer<'_>) -> fmt::Result {");
+        if has_header {
+            out.line("let header = self.header_more.as_ref().map(|more| more as &dyn Value);");
+        } else {
+            out.line("let header = None;");
+        }
         out.line(format!(
-            "to.message({:?}, {}, self.block.version, |to| self.show(to))\n}}\n}}",
+            "to.message({:?}, {}, self.block.version, header, |to| self.show(to))\n}}\n}}",
             message.name, message.id
         ));
         for implementation in ["Display", "Debug"] {
@@ -135,7 +148,7 @@ impl Plan<'_> {
             let name = format!("{}Decoder", self.body(&group.body));
             out.gap();
             describe(out, &group.notes, &format!("An entry of the group `{}`.", group.name));
-            self.body_decoder(out, &group.body);
+            self.body_decoder(out, &group.body, false);
             out.gap();
             out.line(format!("impl fmt::Debug for {name}<'_> {{"));
             out.line("fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {");
@@ -145,12 +158,15 @@ impl Plan<'_> {
     }
 
     /// The struct, its getters, and how it is split off.
-    fn body_decoder(&self, out: &mut Source, body: &Body) {
+    fn body_decoder(&self, out: &mut Source, body: &Body, has_header: bool) {
         let name = format!("{}Decoder", self.body(body));
         let members = Members::new(body, TAKEN);
         let bytes = body.oldest_block_length();
         out.line("#[derive(Clone, Copy)]");
         out.line(format!("pub struct {name}<'a> {{\nblock: Block<'a, {bytes}>,"));
+        if has_header {
+            out.line("header_more: Option<HeaderMore<'a>>,");
+        }
         for (group, member) in body.groups.iter().zip(&members.groups) {
             out.line(format!("{member}: {},", self.group_type(group)));
         }
@@ -202,7 +218,7 @@ impl Plan<'_> {
             }
         }
         out.line("}");
-        self.body_trait(out, body, &name, &members);
+        self.body_trait(out, body, &name, &members, has_header);
     }
 
     fn group_type(&self, group: &Group) -> String {
@@ -235,7 +251,14 @@ impl Plan<'_> {
         out.line(format!("{read}\n}}"));
     }
 
-    fn body_trait(&self, out: &mut Source, body: &Body, name: &str, members: &Members) {
+    fn body_trait(
+        &self,
+        out: &mut Source,
+        body: &Body,
+        name: &str,
+        members: &Members,
+        has_header: bool,
+    ) {
         out.gap();
         out.line(format!("impl<'a> Body<'a> for {name}<'a> {{"));
         out.line(format!("const FLAT: bool = {};", body.is_flat()));
@@ -262,8 +285,10 @@ impl Plan<'_> {
             }
         }
         let parts = members.groups.iter().chain(&members.data);
+        let more = has_header.then(|| "header_more: None".to_owned());
         let all: Vec<String> = ["block".to_owned()]
             .into_iter()
+            .chain(more)
             .chain(parts.map(|member| format!("{member}: {}", part(member))))
             .collect();
         out.line(format!("Ok((Self {{ {} }}, rest))\n}}", all.join(", ")));

@@ -44,6 +44,7 @@ const TAKEN: &[&str] = &[
     "Hex",
     "Name",
     "Frame",
+    "HeaderMore",
     "Message",
     "PhantomData",
     "String",

@@ -7,7 +7,8 @@ use crate::generate::source::Source;
 use crate::generate::values::bytes_literal;
 use crate::primitive::Literal;
 use crate::schema::{
-    CompositeId, Data, Dimension, Enum, EnumId, Field, Notes, Presence, SetId, Slot, Type,
+    Composite, CompositeId, Data, Dimension, Enum, EnumId, Field, Notes, Presence, SetId, Slot,
+    Type,
 };
 
 impl Plan<'_> {
@@ -140,15 +141,7 @@ impl Plan<'_> {
     fn composite_type(&self, out: &mut Source, id: CompositeId) {
         let item = &self.schema[id];
         let name = self.composite(id);
-        let mut scope = Scope::with(&["read", "bytes", "BYTES", "decode"]);
-        let names: Vec<String> = item
-            .fields
-            .iter()
-            .map(|field| match field.is_constant() {
-                true => scope.unique(upper(&field.name)),
-                false => scope.unique(snake(&field.name)),
-            })
-            .collect();
+        let names = composite_members(item);
         let all = || item.fields.iter().zip(&names);
         let members = || all().filter(|(field, _)| !field.is_constant());
         out.gap();
@@ -238,13 +231,50 @@ impl Plan<'_> {
         }
     }
 
+    /// What the header of a message says beside numbers, lengths and version: the members of its
+    /// composite and their names.
+    pub(crate) fn header_more(&self) -> Vec<(&Field, String)> {
+        let header = &self.schema.header;
+        let composite = &self.schema[header.composite];
+        let names = composite_members(composite);
+        let all = header.extras.iter().map(|&at| (&composite.fields[at], names[at].clone()));
+        all.filter(|(field, _)| !field.is_constant()).collect()
+    }
+
+    /// The type that shows what a header says more.
+    fn header_more_type(&self, out: &mut Source) {
+        let (header, more) = (&self.schema.header, self.header_more());
+        out.gap();
+        out.line("/// What a message header says beside numbers, lengths and version.");
+        out.line("#[derive(Clone, Copy)]");
+        out.line(format!("pub(crate) struct HeaderMore<'a>(&'a [u8; {}]);", header.size));
+        out.gap();
+        out.line("impl Value for HeaderMore<'_> {");
+        out.line("fn show(&self, to: &mut Writer<'_>) -> fmt::Result {");
+        out.line(format!("let header = {}::read(self.0);", self.composite(header.composite)));
+        out.line("to.record(|to| {");
+        for (field, member) in more {
+            let value = format!("header.{member}");
+            let shown = self.shown(field, &value, is_nullable(field), true);
+            out.line(format!("to.field({:?}, &{shown})?;", field.name));
+        }
+        out.line("Ok(())\n})\n}\n}");
+    }
+
     /// The function that reads the header of a message.
     fn frame(&self, out: &mut Source) {
         let header = &self.schema.header;
+        let has_more = !self.header_more().is_empty();
+        if has_more {
+            self.header_more_type(out);
+        }
         out.gap();
         out.line("/// What a message header says, and the body behind it.");
         out.line("pub(crate) struct Frame<'a> {\npub(crate) template: u64,");
         out.line("pub(crate) length: Option<usize>,\npub(crate) version: u32,");
+        if has_more {
+            out.line("pub(crate) more: HeaderMore<'a>,");
+        }
         out.line("pub(crate) body: &'a [u8],\n}");
         out.gap();
         out.line("impl<'a> Frame<'a> {\n#[inline(always)]");
@@ -285,7 +315,8 @@ impl Plan<'_> {
             }
             None => out.line("let version = SCHEMA_VERSION;"),
         }
-        out.line("Ok(Self { template, length, version, body })\n}\n}");
+        let more = if has_more { "more: HeaderMore(head), " } else { "" };
+        out.line(format!("Ok(Self {{ template, length, version, {more}body }})\n}}\n}}"));
     }
 
     /// A `usize` from a slot's number, or `error`.
@@ -423,6 +454,16 @@ impl Plan<'_> {
         }
         bytes
     }
+}
+
+/// The names of a composite's members in Rust, in the schema's order.
+fn composite_members(item: &Composite) -> Vec<String> {
+    let mut scope = Scope::with(&["read", "bytes", "BYTES", "decode"]);
+    let name = |field: &Field| match field.is_constant() {
+        true => scope.unique(upper(&field.name)),
+        false => scope.unique(snake(&field.name)),
+    };
+    item.fields.iter().map(name).collect()
 }
 
 /// A description from the schema, or what can be said without one; then the versions.

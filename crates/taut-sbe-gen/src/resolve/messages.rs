@@ -24,11 +24,9 @@ pub(super) fn all<'n>(
     let mut names = Names::default();
     let mut ids = HashMap::new();
     let mut messages = Vec::new();
-    for node in &root.children {
-        match node.name.as_str() {
-            "types" => continue,
-            "message" => {}
-            other => return Err(node.error(format!("<{other}> stands among the messages"))),
+    for node in message_nodes(root) {
+        if node.name != "message" {
+            return Err(node.error(format!("<{}> stands among the messages", node.name)));
         }
         let name = node.required("name")?;
         names.add(node, "message", name)?;
@@ -45,6 +43,15 @@ pub(super) fn all<'n>(
     Ok(messages)
 }
 
+/// What stands where messages do: behind the types, since SBE 2.0 in `<messages>`.
+fn message_nodes(root: &Node) -> impl Iterator<Item = &Node> {
+    let nodes = root.children.iter().filter(|node| node.name != "types");
+    nodes.flat_map(|node| match node.name.as_str() {
+        "messages" => node.children.as_slice(),
+        _ => std::slice::from_ref(node),
+    })
+}
+
 fn body<'n>(
     node: &'n Node,
     types: &mut Types<'n>,
@@ -57,10 +64,17 @@ fn body<'n>(
     let mut body =
         Body { block_length: 0, since, fields: Vec::new(), groups: Vec::new(), data: Vec::new() };
     let mut names = Names::default();
+    let mut ids = HashMap::new();
     let mut length = 0;
     for child in &node.children {
         let name = child.required("name")?;
         names.add(child, "field", name)?;
+        if let Some(id) = child.number::<u32>("id")?
+            && let Some(line) = ids.insert(id, child.place.line)
+        {
+            let odd = format!("the id {id} of {name} is already taken in line {line}");
+            types.warnings.push(child.error(odd));
+        }
         match child.name.as_str() {
             "field" if body.is_flat() => {
                 let field = types.field(child, length)?;

@@ -145,6 +145,11 @@ impl<'n> Types<'n> {
             null: literal("nullValue")?.unwrap_or_else(|| primitive.null()),
             ..self::plain(primitive)
         };
+        if is_above(plain.min.as_ref(), plain.max.as_ref()) {
+            let text = |name: &str| node.attribute(name).unwrap_or_default().trim().to_owned();
+            let (min, max) = (text("minValue"), text("maxValue"));
+            return Err(node.error(format!("minValue={min} is above maxValue={max}")));
+        }
         let presence = match node.attribute("presence").map(str::trim) {
             None | Some("required") => Presence::Required,
             Some("optional") => Presence::Optional,
@@ -222,35 +227,49 @@ impl<'n> Types<'n> {
         Ok((id, index))
     }
 
-    /// The integer that an enum or a set is encoded as, and what stands for "no value".
-    fn encoding(&mut self, node: &Node) -> Result<(Primitive, Literal), SchemaError> {
+    /// The type that an enum or a set is encoded as.
+    fn encoding(&mut self, node: &Node) -> Result<Plain, SchemaError> {
         let name = node.required("encodingType")?;
         if let Some(primitive) = Primitive::from_name(name) {
-            return Ok((primitive, primitive.null()));
+            return Ok(self::plain(primitive));
         }
         match self.named(name, node)?.kind {
-            Type::Plain(plain) if !plain.is_array() => Ok((plain.primitive, plain.null)),
+            Type::Plain(plain) if !plain.is_array() => Ok(plain),
             _ => Err(node.error(format!("encodingType=\"{name}\" is not a single primitive"))),
         }
     }
 
     fn enum_of(&mut self, node: &Node, inside: Option<&str>) -> Result<Enum, SchemaError> {
-        let (primitive, null) = self.encoding(node)?;
-        let null = match (node.attribute("nullValue"), null) {
+        let encoding = self.encoding(node)?;
+        let primitive = encoding.primitive;
+        let null = match (node.attribute("nullValue"), &encoding.null) {
             (Some(text), _) => match primitive.parse(text) {
                 Ok(Literal::Int(value)) => value,
                 _ => return Err(node.error(format!("nullValue=\"{text}\" is not a value"))),
             },
-            (None, Literal::Int(value)) => value,
+            (None, &Literal::Int(value)) => value,
             _ => {
                 return Err(
                     node.error(format!("an enum cannot be encoded as {}", primitive.name()))
                 );
             }
         };
-        let values = self.choices(node, "validValue", |text| match primitive.parse(text)? {
-            Literal::Int(value) => Ok(value),
-            _ => Err("it is not an integer".to_owned()),
+        let values = self.choices(node, "validValue", |text| {
+            let literal = primitive.parse(text)?;
+            let value = text.trim();
+            match &literal {
+                Literal::Int(raw) if *raw == null => {
+                    Err(format!("{value} is the null value of the enum"))
+                }
+                _ if is_above(encoding.min.as_ref(), Some(&literal)) => {
+                    Err(format!("{value} is below the minValue of its type"))
+                }
+                _ if is_above(Some(&literal), encoding.max.as_ref()) => {
+                    Err(format!("{value} is above the maxValue of its type"))
+                }
+                Literal::Int(raw) => Ok(*raw),
+                _ => Err("it is not an integer".to_owned()),
+            }
         })?;
         Ok(Enum {
             name: node.required("name")?.to_owned(),
@@ -263,7 +282,7 @@ impl<'n> Types<'n> {
     }
 
     fn set_of(&mut self, node: &Node, inside: Option<&str>) -> Result<Set, SchemaError> {
-        let (primitive, _) = self.encoding(node)?;
+        let primitive = self.encoding(node)?.primitive;
         if !primitive.is_unsigned() {
             return Err(node.error(format!("a set cannot be encoded as {}", primitive.name())));
         }
@@ -314,6 +333,15 @@ impl<'n> Types<'n> {
 
 pub(super) fn unknown_presence(node: &Node, presence: &str) -> SchemaError {
     node.error(format!("presence=\"{presence}\" is not required, optional or constant"))
+}
+
+/// Whether both are given and the first is the greater one.
+fn is_above(one: Option<&Literal>, other: Option<&Literal>) -> bool {
+    match (one, other) {
+        (Some(Literal::Int(one)), Some(Literal::Int(other))) => one > other,
+        (Some(Literal::Float(one)), Some(Literal::Float(other))) => one > other,
+        _ => false,
+    }
 }
 
 /// One value of a primitive, as it is without a type of the schema.

@@ -116,6 +116,30 @@ fn a_replacement_that_races_with_fills_never_makes_the_order_larger() {
 }
 
 #[test]
+fn an_order_that_is_over_is_over_under_the_names_that_it_had_before() {
+    let mut rig = Rig::empty();
+    let (mut maker, mut taker) = (rig.log_on("MAKER"), rig.log_on("TAKER"));
+    maker.order(rig.now, &limit(1, Side::Buy, 10, "100.00"));
+    rig.until(&mut maker, |client| client.reports.len() == 1);
+    maker.request(rig.now, &replace(2, 1, limit(0, Side::Buy, 4, "100.00")));
+    rig.until(&mut maker, |client| client.reports.len() == 2);
+    taker.order(rig.now, &limit(1, Side::Sell, 4, "100.00"));
+    rig.until(&mut maker, |client| client.reports.len() == 3);
+    // Neither open nor unknown: who has not heard of the change and the fill is told both.
+    maker.cancel(rig.now, &cancel(3, 1, Side::Buy));
+    rig.until(&mut maker, |client| client.reports.len() == 4);
+    let late = Some(CancelRejectReason::TooLateToCancel);
+    assert_eq!(refused(&maker, 3), (3, late, OrdStatus::Filled));
+    let symbol = limit(1, Side::Buy, 1, "1.00").symbol;
+    let question =
+        OrderStatusRequest { cl_ord_id: 1.into(), symbol, side: Side::Buy, request_id: None };
+    maker.request(rig.now, &question);
+    rig.until(&mut maker, |client| client.reports.len() == 5);
+    let told = report(&maker, 4);
+    assert_eq!((told.status, told.cum, told.leaves), (OrdStatus::Filled, 4, 0));
+}
+
+#[test]
 fn a_replacement_that_makes_no_sense_changes_nothing() {
     let mut rig = Rig::empty();
     let mut client = rig.log_on("ALPHA");

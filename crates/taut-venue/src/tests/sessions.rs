@@ -115,6 +115,23 @@ fn a_ninth_client_is_turned_away() {
 }
 
 #[test]
+fn silent_connections_keep_no_client_out() {
+    let mut rig = Rig::empty();
+    let mut stays = rig.log_on("STAYS");
+    // More than there are places, whoever is silent longest gives way.
+    let mut silent = Vec::new();
+    for _ in 0..4 * SESSIONS_MAX {
+        silent.push(connect(&rig.orders_at));
+        rig.poll();
+    }
+    rig.log_on("COMES");
+    assert_eq!(rig.venue.counters().sessions, 2);
+    // Who was there before is served on.
+    stays.order(rig.now, &limit(1, Side::Buy, 1, "100.00"));
+    rig.until(&mut stays, |client| client.reports.len() == 1);
+}
+
+#[test]
 fn a_client_that_does_not_read_is_disconnected_before_its_reports_fill_the_memory() {
     let tight = VenueConfig { pending_bytes_max: 1 << 12, ..config() };
     let mut rig = Rig::new(&tight, Flow::None);

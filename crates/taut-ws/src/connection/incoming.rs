@@ -4,7 +4,7 @@
 //! that a driver keeps nothing. A message that lies whole in one frame in what arrived is handed
 //! out from there.
 
-use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use taut_simd::Level;
 
@@ -26,6 +26,9 @@ pub enum Item<'a> {
 
 type Taken<'a> = (usize, Result<Option<Item<'a>>, Violation>);
 
+/// What is kept of the message's buffer while nothing large comes.
+const KEPT_BYTES: usize = 64 << 10;
+
 /// A frame under way.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
@@ -46,8 +49,10 @@ pub struct Incoming {
     /// The message under way, from its first frame to its last: text or binary.
     opcode: Option<Opcode>,
     fragments: u32,
-    message: Box<[u8]>,
+    /// It grows with what comes, up to the longest message.
+    message: Vec<u8>,
     message_bytes: usize,
+    spare_bytes: usize,
     utf8: Utf8,
     control: [u8; CONTROL_BYTES_MAX],
     control_bytes: usize,
@@ -58,7 +63,6 @@ impl Incoming {
     /// `spare_bytes` is how large the message's buffer is at the least: the handshake's head lies
     /// there first.
     pub fn new(role: Role, config: &WsConfig, spare_bytes: usize) -> Self {
-        let buffer_bytes = config.message_bytes_max.max(spare_bytes);
         Self {
             role,
             level: Level::best(),
@@ -69,8 +73,9 @@ impl Incoming {
             frame: None,
             opcode: None,
             fragments: 0,
-            message: alloc::vec![0; buffer_bytes].into_boxed_slice(),
+            message: alloc::vec![0; spare_bytes],
             message_bytes: 0,
+            spare_bytes,
             utf8: Utf8::default(),
             control: [0; CONTROL_BYTES_MAX],
             control_bytes: 0,
@@ -78,8 +83,31 @@ impl Incoming {
         }
     }
 
+    /// Gives a large message's memory back, once it is handed out.
+    pub fn give_back(&mut self) {
+        if self.is_between_messages() && self.message.len() > KEPT_BYTES.max(self.spare_bytes) {
+            self.message = alloc::vec![0; self.spare_bytes];
+            self.message_bytes = 0;
+        }
+    }
+
+    /// The memory that messages have now.
+    pub const fn memory_bytes(&self) -> usize {
+        self.message.capacity()
+    }
+
+    /// Room for this much of the message, which `check` found to be within its limit: twice as much
+    /// each time, as it fills.
+    #[cold]
+    fn grow(&mut self, bytes: usize) {
+        let most = usize::try_from(self.message_bytes_max).unwrap_or(usize::MAX);
+        let bytes = bytes.max(self.message.len().saturating_mul(2).min(most));
+        self.message.reserve_exact(bytes.saturating_sub(self.message.len()));
+        self.message.resize(bytes, 0);
+    }
+
     /// The buffer of messages, before there are any.
-    pub const fn buffer(&mut self) -> &mut [u8] {
+    pub fn buffer(&mut self) -> &mut [u8] {
         &mut self.message
     }
 
@@ -265,6 +293,9 @@ impl Incoming {
         let left = header.payload_bytes - payload_done;
         let taken = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
         let is_control = header.opcode.is_control();
+        if !is_control && self.message.len() - self.message_bytes < taken {
+            self.grow(self.message_bytes + taken);
+        }
         let (buffer, filled) = if is_control {
             (&mut self.control[..], &mut self.control_bytes)
         } else {

@@ -119,6 +119,9 @@ impl Connection {
         let was = outbox.state;
         let closed = match due.map(|(_, input)| outbox.apply(input)) {
             Some(Action::SendPing) => {
+                // A good moment to see what is not needed.
+                incoming.give_back();
+                outbox.give_back();
                 outbox.keep_alive_ping(now);
                 None
             }
@@ -198,6 +201,13 @@ impl Connection {
     #[must_use]
     pub const fn close_timeout(&self) -> Nanos {
         self.outbox.close_timeout()
+    }
+
+    /// The memory that messages have now, both ways: it grows with them, and goes back when a
+    /// keep-alive ping is due and nothing waits.
+    #[must_use]
+    pub const fn memory_bytes(&self) -> usize {
+        self.incoming.memory_bytes() + self.outbox.memory_bytes()
     }
 
     /// What it counted.

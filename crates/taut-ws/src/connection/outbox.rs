@@ -375,6 +375,14 @@ impl Outbox {
         let _ = self.frame(Opcode::Close, true, payload.get(..length).unwrap_or(&[]), 0);
     }
 
+    pub(crate) fn give_back(&mut self) {
+        self.out.give_back();
+    }
+
+    pub(crate) const fn memory_bytes(&self) -> usize {
+        self.out.memory_bytes()
+    }
+
     pub(crate) fn pending(&self) -> &[u8] {
         self.out.pending()
     }

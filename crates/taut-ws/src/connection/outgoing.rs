@@ -1,17 +1,22 @@
-//! Bytes that wait to be sent: contiguous, in memory of a fixed size.
+//! Bytes that wait to be sent: contiguous, in memory that grows with them up to a limit.
 
-use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+/// What a connection begins with, and what is kept while nothing waits.
+const FIRST_BYTES: usize = 1 << 10;
+const KEPT_BYTES: usize = 64 << 10;
 
 #[derive(Debug)]
 pub struct Outgoing {
-    bytes: Box<[u8]>,
+    bytes: Vec<u8>,
+    bytes_max: usize,
     start: usize,
     end: usize,
 }
 
 impl Outgoing {
-    pub fn new(capacity: usize) -> Self {
-        Self { bytes: alloc::vec![0; capacity].into_boxed_slice(), start: 0, end: 0 }
+    pub fn new(bytes_max: usize) -> Self {
+        Self { bytes: alloc::vec![0; bytes_max.min(FIRST_BYTES)], bytes_max, start: 0, end: 0 }
     }
 
     /// What waits.
@@ -23,14 +28,19 @@ impl Outgoing {
     /// How many more bytes have room.
     #[inline]
     pub const fn free(&self) -> usize {
-        self.bytes.len() - (self.end - self.start)
+        self.bytes_max - (self.end - self.start)
+    }
+
+    /// The memory that it has now.
+    pub const fn memory_bytes(&self) -> usize {
+        self.bytes.capacity()
     }
 
     /// The next `count` bytes, to be filled; they wait from now on. `None` when there is no room.
     #[inline]
     pub fn claim(&mut self, count: usize) -> Option<&mut [u8]> {
         if self.bytes.len() - self.end < count {
-            self.make_room();
+            self.make_room(count)?;
         }
         let at = self.end;
         let place = self.bytes.get_mut(at..at.checked_add(count)?)?;
@@ -47,11 +57,30 @@ impl Outgoing {
         }
     }
 
-    /// Moves what waits to the front.
-    fn make_room(&mut self) {
+    /// Where nothing waits: gives back what a large message took.
+    pub fn give_back(&mut self) {
+        if self.end == 0 && self.bytes.len() > KEPT_BYTES {
+            *self = Self::new(self.bytes_max);
+        }
+    }
+
+    /// Moves what waits to the front, and takes more memory if that is not enough.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, count: usize) -> Option<()> {
         self.bytes.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
+        let needed = self.end.checked_add(count)?;
+        if needed > self.bytes_max {
+            return None;
+        }
+        if needed > self.bytes.len() {
+            let bytes = needed.max(self.bytes.len().saturating_mul(2).min(self.bytes_max));
+            self.bytes.reserve_exact(bytes - self.bytes.len());
+            self.bytes.resize(bytes, 0);
+        }
+        Some(())
     }
 }
 

@@ -7,6 +7,7 @@ mod frames;
 mod golden;
 mod handshake;
 mod keep_alive;
+mod memory;
 mod mutated;
 mod rig;
 mod sonic;

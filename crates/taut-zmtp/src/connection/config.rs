@@ -20,6 +20,10 @@ pub struct ConnectionConfig {
     pub security: Security,
     /// The largest frame that is accepted once the handshake is over.
     pub frame_bytes_max: usize,
+    /// The most bytes of one message, all its parts together.
+    pub message_bytes_max: usize,
+    /// The most parts of one message, which may be empty.
+    pub message_parts_max: u32,
     /// From the connection's start to the end of its handshake.
     pub handshake_timeout: Nanos,
     /// Without it, a peer that is gone is noticed only when the transport notices it.
@@ -117,13 +121,16 @@ impl fmt::Debug for Account {
 }
 
 impl ConnectionConfig {
-    /// NULL security, heartbeats, frames to 1 MiB, five seconds for the handshake.
+    /// NULL security, heartbeats, frames to 1 MiB, messages to 16 MiB and 1,024 parts, five seconds
+    /// for the handshake.
     #[must_use]
     pub const fn new(socket_type: SocketType) -> Self {
         Self {
             socket_type,
             security: Security::Null,
             frame_bytes_max: 1 << 20,
+            message_bytes_max: 16 << 20,
+            message_parts_max: 1_024,
             handshake_timeout: Nanos::from_secs(5),
             heartbeat: Some(Heartbeat::DEFAULT),
         }

@@ -32,8 +32,11 @@ pub struct Connection {
     state: State,
     /// Established, without encryption, and messages may come: the usual frame is taken at once.
     takes_plain_messages: bool,
-    /// Between the parts of a message.
-    inside_message: bool,
+    /// The same, and the next frame begins a message.
+    takes_whole_messages: bool,
+    /// Of the message under way: its parts so far, and their bytes.
+    parts: u32,
+    message_bytes: usize,
     last_received: Nanos,
     greeting: PeerGreeting,
     handshake: Handshake,
@@ -68,7 +71,9 @@ impl Connection {
         Self {
             state: State::Greeting,
             takes_plain_messages: false,
-            inside_message: false,
+            takes_whole_messages: false,
+            parts: 0,
+            message_bytes: 0,
             last_received: now,
             greeting: PeerGreeting::new(),
             handshake: Handshake::new(&config.security, seed),
@@ -87,23 +92,15 @@ impl Connection {
     /// Takes the bytes of at most one frame. Call it again with the rest until nothing is consumed.
     #[inline]
     pub fn handle_bytes<'a>(&'a mut self, now: Nanos, bytes: &'a [u8]) -> Handled<'a> {
-        if self.takes_plain_messages
-            && let [flags @ (0 | MORE), size, rest @ ..] = bytes
+        if self.takes_whole_messages
+            && let [0, size, rest @ ..] = bytes
             && let Some(part) = rest.get(..usize::from(*size))
         {
             self.last_received = now;
-            let more = *flags == MORE;
-            self.inside_message = more;
-            return Handled {
-                consumed: 2 + part.len(),
-                event: Some(Event::Message { part, more }),
-            };
+            let event = Some(Event::Message { part, more: false });
+            return Handled { consumed: 2 + part.len(), event };
         }
-        match self.state {
-            State::Closed => Handled::NOTHING,
-            State::Greeting => self.take_greeting(now, bytes),
-            _ => self.take_frame(now, bytes),
-        }
+        self.take_other(now, bytes)
     }
 
     /// Does what is due: a PING, or the end.
@@ -247,6 +244,27 @@ impl Connection {
         Some(after(self.last_received, span))
     }
 
+    /// What is no whole message in a short frame.
+    #[inline(never)]
+    fn take_other<'a>(&'a mut self, now: Nanos, bytes: &'a [u8]) -> Handled<'a> {
+        if self.takes_plain_messages
+            && let [flags @ (0 | MORE), size, rest @ ..] = bytes
+            && let Some(part) = rest.get(..usize::from(*size))
+        {
+            self.last_received = now;
+            let (more, consumed) = (*flags == MORE, 2 + part.len());
+            return match self.count_part(part.len(), more) {
+                Ok(_) => Handled { consumed, event: Some(Event::Message { part, more }) },
+                Err(violation) => self.violated(consumed, violation),
+            };
+        }
+        match self.state {
+            State::Closed => Handled::NOTHING,
+            State::Greeting => self.take_greeting(now, bytes),
+            _ => self.take_frame(now, bytes),
+        }
+    }
+
     fn take_greeting(&mut self, now: Nanos, bytes: &[u8]) -> Handled<'static> {
         let consumed = match self.greeting.take(bytes) {
             Ok(consumed) => consumed,
@@ -372,7 +390,9 @@ impl Connection {
         // What is taken at once has a short header, and must not be beyond the limit either.
         self.takes_plain_messages = self.stream.is_none()
             && self.config.socket_type.receives()
-            && self.config.frame_bytes_max >= usize::from(u8::MAX);
+            && self.config.frame_bytes_max.min(self.config.message_bytes_max)
+                >= usize::from(u8::MAX);
+        self.takes_whole_messages = self.takes_plain_messages;
         if let Some(heartbeat) = self.config.heartbeat.filter(|_| minor > 0) {
             self.next_ping = after(now, heartbeat.interval);
         }
@@ -384,7 +404,7 @@ impl Connection {
             return self.take_command(content);
         }
         let more = flags & MORE != 0;
-        let is_first = !mem::replace(&mut self.inside_message, more);
+        let is_first = self.count_part(content.len(), more).map_err(Ended::Violation)?;
         let socket_type = self.config.socket_type;
         match content.first() {
             // ZMTP 3.0 subscribes by message; a later peer may, too.
@@ -401,8 +421,27 @@ impl Connection {
         }
     }
 
+    /// Counts a part of a message; whether it is the first. A frame is bounded, and so is the
+    /// message: its peer may go on for ever.
+    fn count_part(&mut self, bytes: usize, more: bool) -> Result<bool, Violation> {
+        let is_first = self.parts == 0;
+        self.parts = self.parts.saturating_add(1);
+        self.message_bytes = self.message_bytes.saturating_add(bytes);
+        if self.message_bytes > self.config.message_bytes_max {
+            return Err(Violation::MessageBytes);
+        }
+        if self.parts > self.config.message_parts_max {
+            return Err(Violation::MessageParts);
+        }
+        if !more {
+            (self.parts, self.message_bytes) = (0, 0);
+        }
+        self.takes_whole_messages = self.takes_plain_messages && !more;
+        Ok(is_first)
+    }
+
     fn take_command(&mut self, body: &[u8]) -> Result<Noted, Ended> {
-        if self.inside_message {
+        if self.parts > 0 {
             return Err(Ended::Violation(Violation::CommandInsideMessage));
         }
         let publishes = self.config.socket_type.publishes();
@@ -442,6 +481,7 @@ impl Connection {
         }
         self.state = next;
         self.takes_plain_messages = false;
+        self.takes_whole_messages = false;
         self.handshake = Handshake::Stateless;
         (action != Action::None).then_some(Event::Closed(reason))
     }

@@ -67,6 +67,7 @@ impl PublisherConfig {
         let mut connection = ConnectionConfig::new(socket_type);
         // What comes in are subscriptions.
         connection.frame_bytes_max = 8_192;
+        connection.message_bytes_max = 64 << 10;
         Self {
             connection,
             hwm: 1_000,

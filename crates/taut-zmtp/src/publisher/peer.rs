@@ -42,19 +42,22 @@ pub struct Peer {
     /// The last message that it was found to want.
     pub matched: u64,
     pub subscriptions: usize,
+    /// Bytes of all their prefixes.
+    pub prefix_bytes: usize,
     /// It asked for too much: nothing is read from it or sent to it any more.
     pub is_refused: bool,
     sending: Sending,
 }
 
 impl Peer {
-    pub fn new(connection: Connection, ranges: usize) -> Self {
+    pub fn new(connection: Connection) -> Self {
         Self {
             connection,
-            queue: Queue::with_capacity(ranges),
+            queue: Queue::default(),
             counters: PeerCounters::default(),
             matched: 0,
             subscriptions: 0,
+            prefix_bytes: 0,
             is_refused: false,
             sending: Sending::Connection,
         }

@@ -8,7 +8,7 @@ use crate::frame::message_bytes;
 use crate::publisher::log::FrameLog;
 
 /// A queue of messages.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Queue {
     /// Copies, older than all ranges.
     own: Outgoing,
@@ -29,16 +29,9 @@ struct Range {
 }
 
 impl Queue {
-    /// An empty queue with room for some ranges.
-    pub fn with_capacity(ranges: usize) -> Self {
-        Self {
-            own: Outgoing::default(),
-            own_messages: 0,
-            ranges: VecDeque::with_capacity(ranges),
-            messages: 0,
-            bytes: 0,
-            partial: 0,
-        }
+    /// Takes room for some ranges.
+    pub fn reserve(&mut self, ranges: usize) {
+        self.ranges.reserve_exact(ranges);
     }
 
     /// Messages that wait, with the one that is being sent.

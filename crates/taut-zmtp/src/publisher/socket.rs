@@ -22,6 +22,11 @@ use crate::trie::{Trie, TrieLimits};
 const SCRATCH_BYTES: usize = 64 << 10;
 /// The log's ranges that a new peer's queue has room for.
 const RANGES_MAX: usize = 1_024;
+/// Nodes of all subscriptions, 200 MB: one half has a share for every peer, so that none can use up
+/// another's; of what is free of the other a peer may have a part beyond its share.
+const TRIE_NODES_MAX: usize = 1 << 23;
+/// That part is one of so many: few peers do not take it all.
+const FREE_NODES_DIVISOR: usize = 16;
 /// The shortest time that a peer's PING can promise.
 const PROMISE_MIN: Nanos = Nanos::from_millis(100);
 
@@ -128,7 +133,7 @@ impl Publisher {
         let trie = Trie::new(TrieLimits {
             prefix_bytes_max: config.prefix_bytes_max,
             subscriptions_max: 1 << 22,
-            nodes_max: 1 << 24,
+            nodes_max: TRIE_NODES_MAX,
         });
         Ok(Self {
             connection,
@@ -164,11 +169,10 @@ impl Publisher {
         }
         let connection = Connection::new(Arc::clone(&self.connection), seed, now);
         self.next_timeout = self.next_timeout.min(connection.poll_timeout().unwrap_or(NEVER));
-        let ranges = self.config.hwm.min(RANGES_MAX);
         let Some(slot) = self.peers.get_mut(index) else {
             return Err(ZmtpError::Limit(Limit::PeerCount));
         };
-        slot.peer = Some(Box::new(Peer::new(connection, ranges)));
+        slot.peer = Some(Box::new(Peer::new(connection)));
         Ok(PeerId { index: index as u32, generation: slot.generation })
     }
 
@@ -202,7 +206,15 @@ impl Publisher {
         if peer.is_refused {
             return nothing;
         }
-        let Peer { connection, queue, counters: of_peer, subscriptions, is_refused, .. } = peer;
+        let Peer {
+            connection,
+            queue,
+            counters: of_peer,
+            subscriptions,
+            prefix_bytes,
+            is_refused,
+            ..
+        } = peer;
         let handled = connection.handle_bytes(now, bytes);
         let event = match handled.event {
             None => {
@@ -215,17 +227,23 @@ impl Publisher {
             Some(Event::Pong(_)) => None,
             Some(Event::Established(who)) => {
                 of_peer.established = true;
+                // A stranger was worth no memory.
+                queue.reserve(config.hwm.min(RANGES_MAX));
                 *next_timeout = now;
                 Some(PublisherEvent::Established(who))
             }
             Some(Event::Message { part, more }) => Some(PublisherEvent::Message { part, more }),
             Some(Event::Closed(reason)) => Some(PublisherEvent::Closed(reason)),
             Some(Event::Subscribe(prefix)) => {
-                let room = *subscriptions < config.subscriptions_max;
+                let share = TRIE_NODES_MAX / 2 / config.peers_max;
+                let free = (TRIE_NODES_MAX / 2).saturating_sub(trie.node_count());
+                let room = *subscriptions < config.subscriptions_max
+                    && *prefix_bytes + prefix.len() <= share + free / FREE_NODES_DIVISOR;
                 match subscribe(trie, room, id.index, prefix) {
                     Ok(false) => None,
                     Ok(true) => {
                         *subscriptions += 1;
+                        *prefix_bytes += prefix.len();
                         if let Some(values) = last_values {
                             let was_idle = queue.messages() == 0;
                             let bytes_max = config.log_bytes;
@@ -243,6 +261,7 @@ impl Publisher {
             }
             Some(Event::Cancel(prefix)) => trie.cancel(id.index, prefix).then(|| {
                 *subscriptions -= 1;
+                *prefix_bytes -= prefix.len();
                 PublisherEvent::Cancelled(prefix)
             }),
         };

@@ -1,6 +1,7 @@
 //! The protocol between sockets of ours, byte by byte and on virtual time.
 
 mod allocations;
+mod endless;
 mod fan_out;
 mod golden;
 mod handshake;

@@ -39,6 +39,25 @@ fn a_lost_frame_is_named_as_the_reason() {
 }
 
 #[test]
+fn a_best_price_behind_the_levels_of_the_snapshot_is_no_fault() {
+    const BIDS: &str = r#"["10","1"],["9","1"],["8","1"],["7","1"],["6","1"]"#;
+    let capture = |bids: &str| {
+        let gone = BIDS.replace("\"1\"", "\"0\"");
+        format!(
+            r#"1 {{"lastUpdateId":10,"bids":[{bids}],"asks":[["11","1"]]}}
+2 {{"stream":"x@depth@0ms","data":{{"U":11,"u":11,"b":[{gone}],"a":[]}}}}
+3 {{"stream":"x@bookTicker","data":{{"u":11,"b":"5","B":"1","a":"11","A":"1"}}}}
+"#
+        )
+    };
+    let verdict = compared(capture(BIDS)).unwrap();
+    assert_eq!(verdict.reasons.into_iter().collect::<Vec<_>>(), [(BEYOND, 1)]);
+    // Four levels are no number that can be asked for: there were no more.
+    let four = BIDS.strip_suffix(r#",["6","1"]"#).expect("five");
+    assert_eq!(compared(capture(four)).unwrap().reasons.get(UNEXPLAINED), Some(&1));
+}
+
+#[test]
 fn futures_frames_are_joined_by_their_previous_id() {
     const FUTURES: &str = r#"1 {"lastUpdateId":10,"bids":[["10","1"]],"asks":[["11","1"]]}
 2 {"stream":"x@depth@0ms","data":{"U":4,"u":12,"pu":2,"b":[],"a":[]}}

@@ -91,6 +91,27 @@ fn a_standby_that_closes_every_connection_costs_the_session_no_number() {
     assert!(logons.len() >= 2 && !logons.last().unwrap().contains("|141=Y|"), "{logons:?}");
 }
 
+#[test]
+fn a_gateway_that_does_not_wait_for_its_venue_tries_the_backup_too_before_it_gives_up() {
+    let segment = Segment::create("backup", &Regions::LAYOUT).unwrap();
+    let impatient = |segment| {
+        let mut world = World::with(segment, |config| {
+            config.session.waits_for_venue = false;
+            config.session.backups = vec![BACKUP.parse().unwrap()];
+        });
+        world.ends.venue.close(world.events.io());
+        world
+    };
+    let mut world = impatient(&segment);
+    until_up(&mut world, "with the backup");
+    assert_eq!(world.ends.orders.order_address().0, 1);
+    let mut world = impatient(&segment);
+    world.ends.backup.close(world.events.io());
+    world.pass(Nanos::from_secs(1));
+    let unreachable = matches!(world.ends.gave_up, Some(GatewayError::Unreachable(_)));
+    assert!(unreachable, "{:?}", world.ends.gave_up);
+}
+
 /// A single address is tried again after a wait that grows, as ever.
 #[test]
 fn without_a_backup_the_same_address_is_tried_again() {

@@ -1,8 +1,10 @@
 //! What limits do at the session: accounts, own orders, cancels that wait, other rules.
 
+use taut_fix::ShortText;
 use taut_fix_engine::Credentials;
 use taut_oms::{
-    InstrumentStatus, MessageRates, Rate, RiskLimits, RiskReject, RiskSizes, SelfMatch,
+    Amount, Balance, Balances, InstrumentStatus, MessageRates, Rate, RiskLimits, RiskReject,
+    RiskSizes, SelfMatch, Settlement,
 };
 
 use super::*;
@@ -185,4 +187,36 @@ fn a_logon_carries_its_credentials() {
     let logon = world.ends.venue.logon();
     assert!(logon.contains("|553=me|554=hunter2|"), "{logon}");
     assert!(!format!("{:?}", world.ends.orders).contains("hunter2"));
+}
+
+#[test]
+fn a_trade_moves_the_balance_of_its_account_and_a_warning_comes_before_a_rate_is_spent() {
+    let segment = segment();
+    let mut world = up(&segment, |limits| {
+        let orders = Rate { per_second: 1, burst: 5 };
+        limits.venue = MessageRates { orders, ..MessageRates::UNLIMITED };
+    });
+    let usd = Symbol::new(b"USD").unwrap();
+    let balance = |amount| Balance { account: MM1, currency: usd, amount: Amount::whole(amount) };
+    let settlement = Settlement { quote: usd, base: None };
+    let orders = &mut world.ends.orders;
+    orders.follow_balances(Balances::new(&[balance(100)], &[Some(settlement)]));
+    world.send(1, Side::Buy, MM1);
+    world.step("er F 1 X1 4 4 31=10");
+    assert_eq!(world.ends.orders.poll_balance(), None, "nothing is realised");
+    world.send(2, Side::Sell, MM1);
+    let text = RequestId::create(ClientOrderId(2)).to_text();
+    let text = String::from_utf8(text.to_vec()).unwrap();
+    world.step(&format!("er F 1 X2 4 4 11={text}|54=2|31=12"));
+    assert_eq!(world.ends.orders.poll_balance(), Some(balance(108)));
+    assert_eq!(world.ends.orders.balances().get(MM1, usd), Some(Amount::whole(108)));
+
+    let warning = |world: &mut World<'_>| {
+        let now = world.ends.clock.now();
+        world.ends.orders.poll_rate_warning(now).map(|it| (it.is_high, it.left))
+    };
+    world.send(3, Side::Buy, MM1);
+    assert_eq!(warning(&mut world), None);
+    world.send(4, Side::Buy, MM1);
+    assert_eq!((warning(&mut world), warning(&mut world)), (Some((true, 1)), None));
 }

@@ -173,6 +173,23 @@ fn a_kill_outlives_the_gateway_until_it_is_revived() {
 }
 
 #[test]
+fn a_kill_without_open_orders_is_safe_from_a_power_cut_at_once() {
+    let segment = Segment::create("killed", &Regions::LAYOUT).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut world = World::with(&segment, |_| {});
+    let settings = Settings { durability: Durability::Sync, ..SETTINGS };
+    let Journal { writer, recovered, housekeeper: _housekeeper } =
+        Journal::open(folder.path(), settings).unwrap();
+    let (orders, utc) = (&mut world.ends.orders, Nanos::from_secs(1));
+    orders.resume(writer, &recovered.state, utc).unwrap();
+    orders.kill_switch_mut().kill(KillScope::All, KillCause::Command);
+    assert_eq!(orders.poll_killed(utc), Some(KillScope::All));
+    assert!(orders.journal.is_committed(), "the kill waits for the next request");
+    assert!(orders.revive(utc, KillScope::All));
+    assert!(orders.journal.is_committed(), "that it is over waits for the next request");
+}
+
+#[test]
 fn what_the_journal_cannot_take_does_not_leave() {
     let segment = Segment::create("full", &Regions::LAYOUT).unwrap();
     let folder = tempfile::tempdir().unwrap();

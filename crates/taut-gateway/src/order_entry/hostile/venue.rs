@@ -1,6 +1,6 @@
 //! A venue that says what its script tells it to.
 
-use taut_io::{Completion, Handle, Io, Kernel};
+use taut_io::{Admission, Completion, Handle, Io, Kernel};
 use taut_sys::{Address, StreamOptions};
 use taut_types::{ClientOrderId, RequestId};
 
@@ -56,7 +56,7 @@ impl ScriptedVenue {
 
     /// It can be reached.
     pub fn open(&mut self, io: &mut Io<impl Kernel>) {
-        self.listener = io.listen(&self.address, &StreamOptions::default()).ok();
+        self.listener = io.listen(&self.address, &StreamOptions::default(), &Admission::OPEN).ok();
         assert!(self.listener.is_some());
     }
 

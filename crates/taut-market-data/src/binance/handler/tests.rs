@@ -186,10 +186,51 @@ fn silence_and_a_broken_connection_make_the_book_stale() {
 }
 
 #[test]
+fn a_book_that_crosses_is_stale_until_a_snapshot_that_does_not() {
+    let mut rig = sound();
+    rig.now = rig.now + Nanos::from_secs(1);
+    let told = rig.update(13, 13, r#"["11.00","1"]"#, "");
+    assert!(told.contains(&BOOK(Soundness::Stale(Staleness::Gap))), "{told:?}");
+    assert!(rig.feed.crossed() == 1 && rig.asks_for_snapshot());
+    let crossed = r#"{"lastUpdateId":13,"bids":[["11","1"]],"asks":[["11","2"]]}"#;
+    assert_eq!(rig.take(Source::SNAPSHOT, crossed), []);
+    assert_eq!((rig.feed.soundness(ID), rig.feed.crossed()), (Soundness::Stale(Staleness::Gap), 2));
+    assert_eq!(rig.update(14, 14, "", ""), []);
+    assert_eq!(rig.snapshot(14)[0], BOOK(Soundness::Sound));
+}
+
+#[test]
 fn a_book_with_more_levels_than_there_is_room_for_says_so() {
     let mut rig = sound();
     let told = rig.update(13, 13, r#"["9","1"],["8","1"],["7","1"]"#, "");
     assert!(told.contains(&BOOK(Soundness::Stale(Staleness::BookFull))), "{told:?}");
+}
+
+#[test]
+fn a_best_price_behind_the_snapshot_is_told_as_unknown_and_a_new_snapshot_is_asked_for() {
+    let config = BinanceConfig { level_capacity: 16, ..BinanceConfig::new(instrument(1)) };
+    let mut rig = Rig::new();
+    rig.feed = BinanceFeed::new(&config, T0).unwrap();
+    rig.update(11, 11, "", "");
+    assert!(rig.asks_for_snapshot());
+    let bids = r#"["10","1"],["9","1"],["8","1"],["7","1"],["6","1"]"#;
+    let snapshot = |id: u64, bids: &str| {
+        format!(r#"{{"lastUpdateId":{id},"bids":[{bids}],"asks":[["11","2"]]}}"#)
+    };
+    rig.take(Source::SNAPSHOT, &snapshot(11, bids));
+    assert_eq!(rig.feed.soundness(ID), Soundness::Sound);
+    rig.now = rig.now + Nanos::from_secs(1);
+    let told = rig.update(12, 12, &format!(r#"{},["5","3"]"#, bids.replace("\"1\"", "\"0\"")), "");
+    let unknown = Soundness::Stale(Staleness::BeyondSnapshot);
+    let top = EventKind::Top(BestPrices { bid: None, ask: quote(1_100, 2_000) });
+    assert_eq!(told[told.len() - 2..], [BOOK(unknown), top]);
+    assert_eq!(rig.feed.soundness(ID), unknown);
+    assert!(rig.asks_for_snapshot() && rig.feed.counters().gaps == 0);
+    assert_eq!(rig.update(13, 13, r#"["4","1"]"#, ""), []);
+    let told = rig.take(Source::SNAPSHOT, &snapshot(12, r#"["5.5","1"],["5","3"]"#));
+    let top = BestPrices { bid: quote(550, 1_000), ask: quote(1_100, 2_000) };
+    assert_eq!(told, [BOOK(Soundness::Sound), EventKind::Top(top)]);
+    assert_eq!(rig.feed.book(ID).unwrap().level_count(Side::Buy), 3);
 }
 
 #[test]

@@ -4,15 +4,13 @@ use super::*;
 use std::vec;
 use std::vec::Vec;
 
+fn config(burst_bytes: u64, bytes_per_second: u64) -> RetransmitConfig {
+    let (packet_count, packet_bytes, requester_count) = (4, 100, 2);
+    RetransmitConfig { packet_count, packet_bytes, requester_count, burst_bytes, bytes_per_second }
+}
+
 fn server(burst_bytes: u64, bytes_per_second: u64) -> RetransmitServer {
-    let config = RetransmitConfig {
-        packet_count: 4,
-        packet_bytes: 100,
-        requester_count: 2,
-        burst_bytes,
-        bytes_per_second,
-    };
-    let mut server = RetransmitServer::new(config, STREAM);
+    let mut server = RetransmitServer::new(config(burst_bytes, bytes_per_second), STREAM);
     for sequence in 1..=6 {
         server.store(SequenceNumber(sequence), &[u8::try_from(sequence).unwrap(); 50]);
     }
@@ -49,6 +47,40 @@ fn an_answer_has_no_more_bytes_than_its_request() {
         assert!(sent.len() * 50 <= bytes, "{bytes} bytes brought {}", sent.len() * 50);
     }
     assert!(server.counters().over_length > 0);
+}
+
+#[test]
+fn an_answer_is_no_longer_than_its_request_with_the_headers_of_its_packets() {
+    for packet_bytes in [1, 10, 50, 90] {
+        let config =
+            RetransmitConfig { packet_count: 256, packet_bytes: 100, ..config(1 << 40, 0) };
+        let mut server = RetransmitServer::new(config, STREAM);
+        (1..=200).for_each(|sequence| {
+            server.store(SequenceNumber(sequence), &[7; 100][..packet_bytes]);
+        });
+        for bytes in (RetransmitRequest::BYTES..2000).step_by(7) {
+            let packets = ask(&mut server, Nanos(0), 1, &request(1, 200, bytes)).len();
+            for headers in [28, 48] {
+                let went = packets * (packet_bytes + headers);
+                assert!(went <= bytes + headers, "{packets} packets for {bytes} bytes");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_request_looks_for_no_more_packets_than_its_length_pays_for() {
+    let config = RetransmitConfig { packet_count: 8192, ..config(1 << 40, 0) };
+    let mut server = RetransmitServer::new(config, STREAM);
+    server.store(SequenceNumber(8192), &[7; 50]);
+    for bytes in [24, 100, 1400] {
+        let before = server.counters().unknown;
+        assert_eq!(ask(&mut server, Nanos(0), 1, &request(2, u16::MAX, bytes)), []);
+        // What lies behind the last packet is not looked for.
+        let looked = server.counters().unknown - before - (65_535 - 8191);
+        assert!(looked <= 1 + bytes as u64 / 32, "{looked} looks for {bytes} bytes");
+    }
+    assert_eq!(server.counters().over_length, 3);
 }
 
 #[test]

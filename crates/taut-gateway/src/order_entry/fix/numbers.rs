@@ -22,7 +22,7 @@ const NO_NUMBERS: i32 = 22;
 /// A file is mapped: to write a number is one store, which survives `kill -9`. After a power cut
 /// the numbers may be old, which the venue notices at the logon, and they start again.
 #[derive(Debug)]
-pub(super) struct Numbers {
+pub struct Numbers {
     outgoing: u64,
     incoming: u64,
     file: Option<NumbersFile>,
@@ -38,7 +38,7 @@ struct NumbersFile {
 
 impl Numbers {
     /// In this file, or in memory.
-    pub(super) fn open(path: Option<&Path>) -> Result<Self, GatewayError> {
+    pub fn open(path: Option<&Path>) -> Result<Self, GatewayError> {
         let Some(path) = path else { return Ok(Self { outgoing: 1, incoming: 1, file: None }) };
         let file = NumbersFile::open(path).map_err(|error| GatewayError::Store(error.errno()))?;
         let read = |at| file.word(at).and_then(|word| unsealed(word.load(Ordering::Relaxed)));
@@ -48,7 +48,7 @@ impl Numbers {
     }
 
     /// Whether an earlier process left its numbers.
-    pub(super) const fn remembers(&self) -> bool {
+    pub const fn remembers(&self) -> bool {
         self.outgoing > 1 || self.incoming > 1
     }
 

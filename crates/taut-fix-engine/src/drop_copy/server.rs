@@ -4,20 +4,24 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::sync::{Arc, OnceLock};
 
-use taut_fix::{BeginString, CompId, Event, Now, Role, SessionConfig};
-use taut_fix_engine::{Acceptor, Application, Outbox, Received, SessionSettings, Settings};
+use taut_fix::{BeginString, CompId, Event, Now, Received, Role, SessionConfig};
 use taut_io::{Completion, EpollKernel, EventLoop, Handler, Io, LoopConfig, WaitStrategy};
-use taut_types::{Instrument, Nanos};
+use taut_types::Nanos;
 
-use crate::drop_copy::execution::Execution;
-use crate::drop_copy::notes::{DropCopies, END, WAITING};
-use crate::owner::Owner;
+use super::notes::DropCopyNotes;
+use super::source::DropCopySource;
+use crate::acceptor::Acceptor;
+use crate::application::{Application, Outbox};
+use crate::settings::{SessionSettings, Settings};
 
-/// Copies that are stored together: one synchronisation of the disk for all of them.
+/// Executions that may wait for the server's thread.
+const WAITING: usize = 16_384;
+/// Executions that are stored together: one synchronisation of the disk for all of them.
 const BATCH: usize = 64;
-/// Connections at the most.
-const SOURCES: usize = 256;
+/// Sockets at the most: its readers, and strangers that have not logged on.
+const SOURCES: usize = 2_048;
 /// How long the readers may take to answer our Logouts.
 const LOGOUT: Nanos = Nanos::from_secs(2);
 
@@ -32,28 +36,26 @@ pub struct DropCopySettings {
     pub readers: Vec<CompId>,
     /// The folder of what is sent: a reader that comes back gets what it missed.
     pub store: PathBuf,
-    /// The instruments, each at its number.
-    pub instruments: Vec<Instrument>,
-    /// What a strategy is called, for Text (58).
-    pub names: Vec<(Owner, String)>,
     /// Is told what a person should know.
     pub tell: fn(&str),
 }
 
 /// Sends copies to their readers, on a thread of its own.
 #[derive(Debug)]
-pub struct DropCopyServer {
+pub struct DropCopyServer<S: DropCopySource> {
     events: EventLoop<EpollKernel>,
-    readers: Readers,
+    readers: Readers<S>,
 }
 
-impl DropCopyServer {
-    /// Listens, and opens the stores. The other end is the gateway's
-    /// ([`Gateway::set_drop_copies`](crate::Gateway::set_drop_copies)).
+impl<S: DropCopySource> DropCopyServer<S> {
+    /// Listens, and opens the stores. The other end is the thread's on which it happens.
     ///
     /// # Errors
     /// The address cannot be listened on, or a store cannot be opened.
-    pub fn open(settings: DropCopySettings) -> io::Result<(DropCopies, Self)> {
+    pub fn open(
+        settings: &DropCopySettings,
+        source: S,
+    ) -> io::Result<(DropCopyNotes<S::Execution>, Self)> {
         let sizes = LoopConfig { sources_max: SOURCES, ..LoopConfig::default() };
         let kernel = EpollKernel::new(SOURCES).map_err(io::Error::other)?;
         let mut events = EventLoop::new(kernel, sizes).map_err(io::Error::other)?;
@@ -68,23 +70,20 @@ impl DropCopyServer {
         let make: Make = Box::new(move |_| Reader { tell });
         let acceptor = Acceptor::open(events.io(), settings.listen, sessions, make)?;
         let (to, copies) = mpsc::sync_channel(WAITING);
-        let wake = events.io().poster();
+        let (wake, lost) = (events.io().poster(), Arc::new(OnceLock::new()));
         let readers = Readers {
             acceptor,
+            names: settings.readers.clone(),
             copies,
             batch: Vec::with_capacity(BATCH),
-            instruments: settings.instruments,
-            texts: settings
-                .names
-                .iter()
-                .map(|(owner, name)| (*owner, text_of(*owner, name)))
-                .collect(),
+            source,
             tell,
             // Above every number that a server started before has used.
             next_exec_id: taut_sys::utc().0.unsigned_abs() / 1_000,
+            lost: Arc::clone(&lost),
             ends_by: None,
         };
-        Ok((DropCopies::new(to, wake), Self { events, readers }))
+        Ok((DropCopyNotes::new(to, wake, lost), Self { events, readers }))
     }
 
     /// Where it listens.
@@ -95,32 +94,40 @@ impl DropCopyServer {
         self.readers.acceptor.local_address(self.events.io())
     }
 
-    /// Serves its readers until the gateway's end is dropped, and all of it is sent or stored.
+    /// Serves its readers until the other end is dropped, and all of it is sent or stored; what was
+    /// lost is told.
     ///
     /// # Errors
     /// When the loop fails.
     pub fn run(mut self) -> io::Result<()> {
-        self.events.run(&mut self.readers, WaitStrategy::Block).map_err(io::Error::other)
+        let ended = self.events.run(&mut self.readers, WaitStrategy::Block);
+        if let Some(lost @ 1..) = self.readers.lost.get() {
+            let words = format!("drop copies lost: {lost}; the server was too far behind");
+            (self.readers.tell)(&words);
+        }
+        ended.map_err(io::Error::other)
     }
 }
 
 type Make = Box<dyn FnMut(&SessionSettings) -> Reader + Send>;
 
 /// The sessions, and what they are sent.
-struct Readers {
+struct Readers<S: DropCopySource> {
     acceptor: Acceptor<Reader, Make>,
-    copies: Receiver<Execution>,
-    batch: Vec<Execution>,
-    instruments: Vec<Instrument>,
-    /// Text (58) of each strategy's orders.
-    texts: Vec<(Owner, String)>,
+    /// The CompID of each session, in its place.
+    names: Vec<CompId>,
+    copies: Receiver<S::Execution>,
+    batch: Vec<S::Execution>,
+    source: S,
     tell: fn(&str),
     next_exec_id: u64,
-    /// No more copies will come: logged out by then, or not at all.
+    /// What the other end lost, once it is gone.
+    lost: Arc<OnceLock<u64>>,
+    /// No more will come: logged out by then, or not at all.
     ends_by: Option<Nanos>,
 }
 
-impl Readers {
+impl<S: DropCopySource> Readers<S> {
     /// Sends or stores all that waits; whether more may come.
     fn pass_on(&mut self, io: &mut Io<EpollKernel>) -> bool {
         loop {
@@ -147,37 +154,24 @@ impl Readers {
         if self.batch.is_empty() {
             return;
         }
-        let Self { acceptor, batch, instruments, texts, tell, next_exec_id, .. } = self;
+        self.source.refresh();
+        let Self { acceptor, names, batch, source, tell, next_exec_id, .. } = self;
         let first = *next_exec_id;
-        let send = |outbox: &mut Outbox<'_>| {
-            for (exec_id, execution) in (first..).zip(&*batch) {
-                let instrument = instruments.get(execution.terms().instrument.0 as usize);
-                let owner = Owner::of(execution.request().order);
-                let known = texts.iter().find(|(named, _)| *named == owner);
-                let unknown;
-                let text = match known {
-                    Some((_, text)) => text,
-                    None => {
-                        unknown = text_of(owner, "");
-                        &unknown
-                    }
-                };
-                let utc = outbox.now().utc;
-                let copy =
-                    instrument.and_then(|it| execution.report(exec_id, it, text.as_bytes(), utc));
-                let sent = copy.map(|copy| outbox.send_or_keep(&copy));
-                if let Some(Err(error)) = sent {
+        let send = |reader: CompId, outbox: &mut Outbox<'_>| {
+            let numbered = (first..).zip(&*batch);
+            for (exec_id, execution) in numbered.filter(|(_, it)| source.is_for(reader, it)) {
+                if let Err(error) = source.send(outbox, exec_id, execution) {
                     tell(&format!("a drop copy is neither sent nor kept: {error}"));
                 }
             }
         };
-        for at in 0..acceptor.endpoints().len() {
+        for (at, reader) in names.iter().enumerate() {
             let is_connected = acceptor.endpoints().get(at).is_some_and(|it| it.is_connected());
             if is_connected {
-                acceptor.with_application(io, at, |_, outbox| send(outbox));
+                acceptor.with_application(io, at, |_, outbox| send(*reader, outbox));
             } else if let Some(endpoint) = acceptor.endpoints().get_mut(at) {
                 let now = Now { mono: io.now(), utc: taut_sys::utc() };
-                endpoint.with_application(now, |_, outbox| send(outbox));
+                endpoint.with_application(now, |_, outbox| send(*reader, outbox));
             }
         }
         *next_exec_id += batch.len() as u64;
@@ -195,11 +189,11 @@ impl Readers {
     }
 }
 
-impl Handler<EpollKernel> for Readers {
+impl<S: DropCopySource> Handler<EpollKernel> for Readers<S> {
     fn complete(&mut self, io: &mut Io<EpollKernel>, completion: Completion<'_>) {
         match completion {
-            Completion::Posted { payload } => {
-                if !self.pass_on(io) || payload == END {
+            Completion::Posted { .. } => {
+                if !self.pass_on(io) {
                     self.end(io);
                 }
             }
@@ -211,13 +205,16 @@ impl Handler<EpollKernel> for Readers {
         if let Some(fault) = self.acceptor.take_fault().filter(|_| self.ends_by.is_none()) {
             (self.tell)(&format!("drop copy: cannot accept a reader: {fault}"));
         }
+        if let Some(refusal) = self.acceptor.take_refusal() {
+            (self.tell)(&format!("drop copy: a reader is refused: {refusal}"));
+        }
         if self.ends_by.is_some_and(|end| self.acceptor.is_idle() || io.now() >= end) {
             io.stop();
         }
     }
 }
 
-impl std::fmt::Debug for Readers {
+impl<S: DropCopySource> std::fmt::Debug for Readers<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Readers").field("ends_by", &self.ends_by).finish_non_exhaustive()
     }
@@ -239,11 +236,4 @@ impl Application for Reader {
     fn warn(&mut self, words: &str) {
         (self.tell)(&format!("drop copy: {words}"));
     }
-}
-
-/// Whose an order is, in words.
-fn text_of(owner: Owner, name: &str) -> String {
-    let Owner { user, strategy } = owner;
-    let name = if name.is_empty() { String::new() } else { format!(" name={name}") };
-    format!("user={} strategy={}{name}", user.0, strategy.0)
 }

@@ -1,0 +1,17 @@
+//! Drop copies: what happens to orders, told to readers that do not trade.
+//!
+//! The thread on which it happens notes it ([`DropCopyNotes`]) and hands over what it noted when it
+//! has the time: no system call and no waiting before that. The other end of the queue is a
+//! [`DropCopyServer`] on a thread of its own, which makes messages of it, stores and sends them. A
+//! gateway copies what it hears of its orders, a venue what it does with those of its members.
+
+mod notes;
+mod server;
+mod source;
+
+pub use notes::DropCopyNotes;
+pub use server::{DropCopyServer, DropCopySettings};
+pub use source::DropCopySource;
+
+#[cfg(test)]
+mod tests;

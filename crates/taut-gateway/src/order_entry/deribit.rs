@@ -1,0 +1,230 @@
+//! Deribit over FIX 4.4, as <https://docs.deribit.com/fix-api> has it.
+//!
+//! What differs from the standard, and how it is met:
+//!
+//! - **Names.** A report has Deribit's own id of the order in ClOrdID (11), and ours in OrigClOrdID
+//!   (41). A request finds its order by either, faster by Deribit's: what it called an order is
+//!   remembered and used where it is known; else it is our name and the Symbol (55).
+//! - **Answers.** Requests to change or to cancel have no name of their own. With one queue,
+//!   DeribitSequential (9007), their answers come in their order. ExecType (150) `I` stands for New
+//!   and Replaced: the request that is answered says which it is. Text (58) is `notification` where
+//!   nobody asked.
+//! - **Quantities.** Ours are in units, QtyType (854) 0. Those of reports are in contracts of
+//!   ContractMultiplier (231), and are converted.
+//! - **Executions.** A report has no ExecID (17), but the id of the change: SecondaryExecID (527).
+//! - **Questions.** All are mass status requests (AF): about one order by Deribit's id with 585=1,
+//!   by ours with 585=7 and 9014=1.
+//! - **Numbers.** Messages count from 1 on each connection.
+//!
+//! A Logon is signed (95, 96, 553, 554), asks for trades as reports of their own (9015), and may
+//! ask for the end of all orders with that of the connection (9001).
+
+mod known;
+mod messages;
+mod reading;
+
+use taut_fix::{Event, Now, ShortText};
+use taut_types::{ClientOrderId, Nanos, RequestId};
+
+use super::fix::{FixLink, FixSettings, Logon, cl_ord_id};
+use super::handler::{
+    Capabilities, Framing, NotSent, OrderHandler, OrderMessage, VenueEvent, VenueReport,
+};
+use crate::config::GatewayConfig;
+use crate::error::GatewayError;
+use known::{Asked, KnownOrders};
+use messages::{AllStatus, Cancel, Named, NewOrder, OneStatus, Replace};
+use reading::Reading;
+
+/// What a Logon asks for: one queue of messages, trades as reports of their own.
+const OPTIONS: &[(i32, &[u8])] = &[(9007, b"Y"), (9015, b"Y")];
+/// The same, and the end of all orders with the connection's.
+const OPTIONS_CANCEL: &[(i32, &[u8])] = &[(9001, b"Y"), (9007, b"Y"), (9015, b"Y")];
+
+/// The order handler of Deribit's FIX interface.
+#[derive(Debug)]
+pub struct DeribitFix {
+    link: FixLink,
+    known: KnownOrders,
+    reading: Reading,
+}
+
+impl DeribitFix {
+    /// With the session's names and credentials of these settings; TargetCompID is DERIBITSERVER.
+    /// Orders end with the connection when the venue is to cancel them then.
+    ///
+    /// # Errors
+    /// When the file of its numbers cannot be used.
+    pub fn new(config: &GatewayConfig, cancels_on_disconnect: bool) -> Result<Self, GatewayError> {
+        let session = &config.session;
+        let options = if cancels_on_disconnect { OPTIONS_CANCEL } else { OPTIONS };
+        let link = FixLink::new(FixSettings {
+            sender: config.sender_comp_id,
+            target: config.target_comp_id,
+            heartbeat_interval: config.heartbeat_interval,
+            store: session.store.as_deref(),
+            reset_on_logon: true,
+            logon: Logon::new(session.credentials.clone()).with(options),
+        })?;
+        let known = KnownOrders::with_capacity(config.order_capacity);
+        Ok(Self { link, known, reading: Reading::default() })
+    }
+
+    /// How the venue finds an order.
+    fn named(&self, order: &OrderMessage<'_>) -> Named {
+        let id = order.request.order;
+        match self.known.venue_id(id) {
+            Some(venue_id) => Named::ByVenue(venue_id),
+            None => Named::ByUs(cl_ord_id(RequestId::create(id))),
+        }
+    }
+}
+
+impl OrderHandler for DeribitFix {
+    const CAPABILITIES: Capabilities =
+        Capabilities { framing: Framing::Stream, tells_all: true, name_bytes_max: 64 };
+
+    fn connected(&mut self, now: Now, random: [u8; 32], failed_logons: u32) {
+        self.link.connected(now, random, failed_logons);
+    }
+
+    fn disconnected(&mut self, now: Now) {
+        self.known.forget_requests();
+        self.link.disconnected(now);
+    }
+
+    fn log_out(&mut self, now: Now) {
+        self.link.log_out(now);
+    }
+
+    #[inline]
+    fn is_up(&self) -> bool {
+        self.link.is_up()
+    }
+
+    fn adopt(&mut self, order: ClientOrderId, venue_id: &[u8]) {
+        self.known.adopt(order, venue_id);
+    }
+
+    fn over(&mut self, order: ClientOrderId) {
+        self.known.forget(order);
+    }
+
+    #[inline]
+    fn create(
+        &mut self,
+        now: Now,
+        order: &OrderMessage<'_>,
+        is_rehearsal: bool,
+    ) -> Result<(), NotSent> {
+        let message = NewOrder::of(order).ok_or(NotSent::Unsupported)?;
+        self.link.send_or_rehearse(now, &message, is_rehearsal)?;
+        if !is_rehearsal {
+            self.known.ask(order.request.order, Asked::Create);
+        }
+        Ok(())
+    }
+
+    fn modify(
+        &mut self,
+        now: Now,
+        _base: RequestId,
+        order: &OrderMessage<'_>,
+    ) -> Result<(), NotSent> {
+        let named = self.named(order);
+        let terms = NewOrder::of(order).ok_or(NotSent::Unsupported)?;
+        self.link.send(now, &Replace { named, terms })?;
+        self.known.ask(order.request.order, Asked::Modify);
+        Ok(())
+    }
+
+    fn cancel(
+        &mut self,
+        now: Now,
+        _base: RequestId,
+        order: &OrderMessage<'_>,
+    ) -> Result<(), NotSent> {
+        let message = Cancel { named: self.named(order), symbol: order.instrument.symbol().into() };
+        self.link.send(now, &message)
+    }
+
+    fn ask(&mut self, now: Now, order: &OrderMessage<'_>) -> Result<(), NotSent> {
+        let symbol = order.instrument.symbol().into();
+        self.link.send(now, &OneStatus { named: self.named(order), symbol })
+    }
+
+    fn ask_all(&mut self, now: Now) -> Result<(), NotSent> {
+        let request_id: ShortText = self.reading.next_question();
+        self.link.send(now, &AllStatus { request_id })
+    }
+
+    #[inline]
+    fn last_message(&self) -> u64 {
+        self.link.last_message()
+    }
+
+    fn handle_bytes(&mut self, now: Now, bytes: &mut &[u8]) -> Option<VenueEvent> {
+        let Self { link, known, reading } = self;
+        if reading.take_all_told() {
+            return Some(VenueEvent::AllTold);
+        }
+        while let Some((event, message, mut outbox)) = link.handle_bytes(now, bytes) {
+            let heard = match event {
+                Event::Application { sequence, poss_dup, poss_resend } => {
+                    let is_resend = poss_dup || poss_resend;
+                    let heard = reading.application(&message, known);
+                    if heard.is_none() && !reading::is_ours(message.msg_type()) {
+                        outbox.refuse_type(sequence, message.msg_type());
+                    }
+                    heard.map(|heard| match heard {
+                        VenueEvent::Report(report) => {
+                            VenueEvent::Report(VenueReport { is_resend, ..report })
+                        }
+                        other => other,
+                    })
+                }
+                Event::Rejected => reading.application(&message, known),
+                Event::LoggedOn => Some(VenueEvent::LoggedOn),
+                Event::LoggedOut => Some(VenueEvent::LoggedOut),
+                Event::Disconnect(_) => Some(VenueEvent::Broken),
+                _ => None,
+            };
+            if heard.is_some() {
+                return heard;
+            }
+        }
+        None
+    }
+
+    fn handle_timeout(&mut self, now: Now) -> Option<VenueEvent> {
+        match self.link.handle_timeout(now)? {
+            Event::Disconnect(_) => Some(VenueEvent::Broken),
+            _ => None,
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Nanos> {
+        self.link.poll_timeout()
+    }
+
+    fn poll_missed(&mut self) -> bool {
+        self.link.poll_missed()
+    }
+
+    fn poll_transmit(&mut self, now: Now) -> &[u8] {
+        self.link.poll_transmit(now)
+    }
+
+    #[inline]
+    fn unsent(&self) -> &[u8] {
+        self.link.unsent()
+    }
+
+    #[inline]
+    fn clear_unsent(&mut self) {
+        self.link.clear_unsent();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! What the handlers of venues that speak FIX share: the session and its bytes, its numbers, its
+//! Logon.
+
+mod logon;
+mod numbers;
+
+use std::path::Path;
+
+use taut_fix::{
+    BeginString, CompId, Event, FieldIndex, FixError, Link, LinkConfig, LongText,
+    MESSAGE_BYTES_MAX, Now, Outbox, Received, Role, Session, SessionConfig, ShortText, Store,
+    TypedMessage,
+};
+use taut_types::{Nanos, RequestId};
+
+use super::handler::NotSent;
+use crate::error::GatewayError;
+pub(super) use logon::Logon;
+use numbers::Numbers;
+
+/// Room for what one receive of the loop brings, behind the start of a message.
+const INBOX_BYTES: usize = 64 * 1_024 + MESSAGE_BYTES_MAX;
+/// Room for messages on their way to the loop: one, but for those that are sent again.
+const OUTBOX_BYTES: usize = 32 * 1_024;
+/// The longest message of ours.
+const MESSAGE_BYTES: usize = 1_024;
+/// Fields of a message; a report has some 25.
+const FIELDS_MAX: usize = 128;
+/// Attempts to log on at one address after which the numbers start again: the venue and we do not
+/// agree on them, and where the orders stand is asked for in any case.
+const FAILED_LOGONS_MAX: u32 = 2;
+
+/// Who talks to whom in a session, and how it begins.
+#[derive(Debug)]
+pub(super) struct FixSettings<'a> {
+    pub(super) sender: CompId,
+    pub(super) target: CompId,
+    pub(super) heartbeat_interval: Nanos,
+    /// The file of the numbers; without one they are in memory.
+    pub(super) store: Option<&'a Path>,
+    /// Both numbers start again with every logon.
+    pub(super) reset_on_logon: bool,
+    pub(super) logon: Logon,
+}
+
+/// A message of the venue, and what it is to the session.
+pub(super) type Delivery<'a> = (Event, Received<'a>, Outbox<'a, Numbers, Logon>);
+
+/// A FIX session as a handler drives it.
+#[derive(Debug)]
+pub(super) struct FixLink {
+    link: Link<Numbers, Logon>,
+    index: FieldIndex,
+    reset_on_logon: bool,
+    /// Requests of the venue to send again that are known here.
+    resends: u64,
+}
+
+impl FixLink {
+    pub(super) fn new(settings: FixSettings<'_>) -> Result<Self, GatewayError> {
+        let FixSettings { sender, target, heartbeat_interval, reset_on_logon, .. } = settings;
+        // The venue is trusted to know its dictionary: the fields that are used are checked as they
+        // are read.
+        let config = SessionConfig {
+            heartbeat_interval,
+            logout_timeout: Nanos::from_secs(10),
+            resend_timeout: Nanos::from_secs(30),
+            ..SessionConfig::new(Role::Initiator, BeginString::Fix44, sender, target)
+        };
+        let session = Session::new(config, Numbers::open(settings.store)?);
+        let sizes = LinkConfig::fixed(INBOX_BYTES, OUTBOX_BYTES, MESSAGE_BYTES);
+        Ok(Self {
+            link: Link::with_hooks(session, &sizes, settings.logon),
+            index: FieldIndex::with_capacity(FIELDS_MAX),
+            reset_on_logon,
+            resends: 0,
+        })
+    }
+
+    /// Begins the session: a Logon is on its way.
+    pub(super) fn connected(&mut self, now: Now, random: [u8; 32], failed_logons: u32) {
+        self.link.hooks_mut().set_nonce(random);
+        let session = self.link.session_mut();
+        // What remembers nothing cannot go on with anything.
+        let reset = self.reset_on_logon
+            || !session.store().remembers()
+            || failed_logons >= FAILED_LOGONS_MAX;
+        session.set_reset_on_logon(reset);
+        self.link.connect(now);
+    }
+
+    pub(super) fn disconnected(&mut self, now: Now) {
+        self.link.clear_unsent();
+        self.link.transport_closed(now);
+    }
+
+    pub(super) fn log_out(&mut self, now: Now) {
+        self.link.outbox(now).log_out("");
+    }
+
+    #[inline]
+    pub(super) const fn is_up(&self) -> bool {
+        self.link.session().is_active()
+    }
+
+    /// The number of the message that was written last.
+    #[inline]
+    pub(super) fn last_message(&self) -> u64 {
+        self.link.session().store().next_outgoing().saturating_sub(1)
+    }
+
+    /// Leaves a message in the outbox.
+    #[inline]
+    pub(super) fn send<M: TypedMessage>(&mut self, now: Now, message: &M) -> Result<(), NotSent> {
+        self.send_or_rehearse(now, message, false)
+    }
+
+    /// As [`FixLink::send`]; a rehearsal leaves nothing there.
+    #[inline]
+    pub(super) fn send_or_rehearse<M: TypedMessage>(
+        &mut self,
+        now: Now,
+        message: &M,
+        is_rehearsal: bool,
+    ) -> Result<(), NotSent> {
+        let sent = self.link.outbox(now).send_or_rehearse(message, is_rehearsal);
+        sent.map_err(|error| match error {
+            FixError::Store => NotSent::Broken,
+            FixError::Limit(_) => NotSent::Unsupported,
+            _ => NotSent::NotUp,
+        })
+    }
+
+    /// Handles received bytes up to the next event.
+    #[inline]
+    pub(super) fn handle_bytes<'a, 'b: 'a>(
+        &'a mut self,
+        now: Now,
+        bytes: &mut &'b [u8],
+    ) -> Option<Delivery<'a>> {
+        let Self { link, index, .. } = self;
+        let taut_fix::Delivery { event, message, outbox } = link.handle_bytes(now, bytes, index)?;
+        Some((event, message, outbox))
+    }
+
+    /// Does what is due.
+    pub(super) fn handle_timeout(&mut self, now: Now) -> Option<Event> {
+        self.link.handle_timeout(now).map(|delivery| delivery.event)
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Nanos> {
+        self.link.poll_timeout()
+    }
+
+    /// Whether the venue asked for messages again since the last call, which it did not get.
+    pub(super) fn poll_missed(&mut self) -> bool {
+        let resends = self.link.session().counters().resends;
+        std::mem::replace(&mut self.resends, resends) != resends
+    }
+
+    #[inline]
+    pub(super) fn poll_transmit(&mut self, now: Now) -> &[u8] {
+        self.link.poll_transmit(now)
+    }
+
+    #[inline]
+    pub(super) fn unsent(&self) -> &[u8] {
+        self.link.unsent()
+    }
+
+    #[inline]
+    pub(super) const fn clear_unsent(&mut self) {
+        self.link.clear_unsent();
+    }
+}
+
+/// A request's name: ClOrdID (11).
+#[inline]
+pub(super) fn cl_ord_id(request: RequestId) -> ShortText {
+    // Sixteen bytes fit.
+    ShortText::new(&request.to_text()).unwrap_or_else(|| ShortText::from_u64(request.order.0))
+}
+
+/// The request of ours with this name.
+#[inline]
+pub(super) fn request_of(cl_ord_id: Option<&LongText>) -> Option<RequestId> {
+    cl_ord_id.and_then(|text| RequestId::from_text(text.as_bytes()))
+}

@@ -1,0 +1,153 @@
+//! What stands between the loop's stream and the handler's bytes: nothing, TLS, or a WebSocket.
+
+use taut_io::{Completion, Handle, Io, Kernel};
+use taut_net::{TlsEvent, TlsStream, WsEvent, WsStream};
+use taut_sys::random_bytes;
+use taut_types::Nanos;
+use taut_ws::{ClientRequest, Connection, Event, KeepAlive, Seed, WsConfig, WsUrl};
+
+use crate::config::Transport;
+
+/// How long TLS may take to begin; a WebSocket has a time of its own.
+const HANDSHAKE_TIME: Nanos = Nanos::from_secs(5);
+/// The longest message of a venue: a list of all orders.
+const MESSAGE_BYTES_MAX: usize = 1 << 20;
+
+/// One connection.
+#[derive(Debug)]
+pub enum Wire {
+    /// The loop's stream as it is.
+    Plain,
+    Tls(Box<TlsStream>),
+    WebSocket(Box<WsStream>),
+}
+
+/// The connection can not be used any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gone;
+
+/// What a completion came to, once it is out of its wrapping.
+#[derive(Debug, Default)]
+pub struct Unwrapped {
+    /// Bytes can be sent from now on.
+    pub is_open: bool,
+    /// The connection is over.
+    pub is_gone: bool,
+    bytes: Vec<u8>,
+    /// Where each piece ends: a message, or bytes of a stream.
+    ends: Vec<usize>,
+}
+
+impl Unwrapped {
+    /// Messages, or bytes of a stream, as they came.
+    pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.ends
+            .iter()
+            .filter_map(move |&end| self.bytes.get(std::mem::replace(&mut start, end)..end))
+    }
+
+    fn clear(&mut self) {
+        (self.is_open, self.is_gone) = (false, false);
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    fn push(&mut self, piece: &[u8]) {
+        self.bytes.extend_from_slice(piece);
+        self.ends.push(self.bytes.len());
+    }
+}
+
+impl Wire {
+    /// What the settings ask for, on a stream that is connected.
+    pub fn open(
+        io: &mut Io<impl Kernel>,
+        stream: Handle,
+        transport: &Transport,
+    ) -> Result<Self, Gone> {
+        match transport {
+            Transport::Plain => Ok(Self::Plain),
+            Transport::Tls { config, name } => {
+                let deadline = io.now() + HANDSHAKE_TIME;
+                let tls = TlsStream::client(io, stream, config, name, deadline);
+                tls.map(|tls| Self::Tls(Box::new(tls))).map_err(|_| Gone)
+            }
+            Transport::WebSocket { url, tls } => {
+                let url = WsUrl::parse(url).map_err(|_| Gone)?;
+                let settings = WsConfig {
+                    message_bytes_max: MESSAGE_BYTES_MAX,
+                    keep_alive: Some(KeepAlive::DEFAULT),
+                    ..WsConfig::default()
+                };
+                let mut seed = [0; 16];
+                random_bytes(&mut seed).map_err(|_| Gone)?;
+                let request = ClientRequest::new(&url);
+                let connection = Connection::client(&settings, &request, Seed::new(seed), io.now());
+                let tls = tls.as_ref().map(|tls| (tls, url.host()));
+                let ws = WsStream::client(io, stream, tls, connection.map_err(|_| Gone)?);
+                ws.map(|ws| Self::WebSocket(Box::new(ws))).map_err(|_| Gone)
+            }
+        }
+    }
+
+    /// Whether the loop's stream brings the handler's bytes as they are.
+    #[inline]
+    pub const fn is_plain(&self) -> bool {
+        matches!(self, Self::Plain)
+    }
+
+    /// Takes a completion out of its wrapping; whether it was one of this connection's.
+    pub fn take(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        completion: &Completion<'_>,
+        into: &mut Unwrapped,
+    ) -> bool {
+        into.clear();
+        match self {
+            Self::Plain => false,
+            Self::Tls(tls) => {
+                let is_taken = tls.handle(io, completion);
+                while let Some(event) = tls.poll_event() {
+                    match event {
+                        TlsEvent::Handshaken => into.is_open = true,
+                        TlsEvent::Received(bytes) => into.push(bytes),
+                        _ => into.is_gone = true,
+                    }
+                }
+                is_taken
+            }
+            Self::WebSocket(ws) => ws.handle(io, completion, &mut |_, event| match event {
+                WsEvent::Session(Event::Opened(_)) => into.is_open = true,
+                WsEvent::Session(Event::Text(text)) => into.push(text.as_bytes()),
+                WsEvent::Session(Event::Binary(bytes)) => into.push(bytes),
+                WsEvent::Session(Event::Closed(_)) | WsEvent::Gone(_) => into.is_gone = true,
+                WsEvent::Session(_) => {}
+            }),
+        }
+    }
+
+    /// Sends bytes, or one message, on a connection that is wrapped.
+    pub fn write(&mut self, io: &mut Io<impl Kernel>, bytes: &[u8]) -> Result<(), Gone> {
+        match self {
+            Self::Plain => Err(Gone),
+            Self::Tls(tls) => tls.write(io, bytes).map_err(|_| Gone),
+            Self::WebSocket(ws) => {
+                let text = std::str::from_utf8(bytes).map_err(|_| Gone)?;
+                ws.outbox().text(text).map_err(|_| Gone)?;
+                ws.flush(io);
+                Ok(())
+            }
+        }
+    }
+
+    /// Closes it: what waits is dropped, and nothing more is told of it.
+    pub fn close(self, io: &mut Io<impl Kernel>, stream: Handle) {
+        if let Self::WebSocket(ws) = self {
+            ws.abort(io);
+        }
+        // One that is closed already is stale.
+        let _ = io.close(stream);
+    }
+}

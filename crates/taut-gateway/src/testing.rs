@@ -1,0 +1,84 @@
+//! What a gateway knows, for tests that have none.
+
+use taut_book::LevelBook;
+use taut_market_data::{BestPrices, SessionStatistics, Soundness};
+use taut_oms::Balance;
+use taut_types::{ClientOrderId, Instrument, InstrumentId, Price, Qty, Symbol};
+
+use crate::client::GatewayState;
+use crate::message::{OpenOrder, OrderUpdate, Request};
+use crate::owner::Owner;
+
+/// Some instruments, which have one book, and open orders.
+#[derive(Debug)]
+pub struct Known {
+    pub instruments: Vec<Instrument>,
+    pub book: LevelBook,
+    pub soundness: Soundness,
+    pub statistics: SessionStatistics,
+    pub orders: Vec<OpenOrder>,
+    pub balances: Vec<Balance>,
+    pub is_order_entry_up: bool,
+}
+
+impl Known {
+    /// So many instruments with tick 2, an empty book and a session with the venue.
+    pub fn new(instruments: u32) -> Self {
+        let (symbol, lot) = (Symbol::new(b"X").expect("a symbol"), Qty::whole(1));
+        let instrument =
+            |id| Instrument::new(InstrumentId(id), symbol, Price(2), lot).expect("an instrument");
+        Self {
+            instruments: (0..instruments).map(instrument).collect(),
+            book: LevelBook::with_capacity(1 << 10),
+            soundness: Soundness::Sound,
+            statistics: SessionStatistics::default(),
+            orders: Vec::new(),
+            balances: Vec::new(),
+            is_order_entry_up: true,
+        }
+    }
+
+    /// A request went out: it is asked for, and the venue has not said anything yet.
+    pub fn request(&mut self, request: &Request) {
+        self.orders.iter_mut().for_each(|order| *order = order.with_request(request));
+        self.orders.extend(OpenOrder::created(request));
+    }
+
+    /// The venue says something of an order.
+    pub fn update(&mut self, update: &OrderUpdate) {
+        for order in self.orders.iter_mut().filter(|order| order.id == update.id) {
+            *order = order.with_update(update, true);
+        }
+        self.orders.retain(|order| !order.state.is_done());
+    }
+}
+
+impl GatewayState for Known {
+    fn instruments(&self) -> &[Instrument] {
+        &self.instruments
+    }
+    fn book(&self, _: InstrumentId) -> Option<&LevelBook> {
+        Some(&self.book)
+    }
+    fn soundness(&self, _: InstrumentId) -> Soundness {
+        self.soundness
+    }
+    fn best(&self, _: InstrumentId) -> BestPrices {
+        BestPrices::of(&self.book)
+    }
+    fn statistics(&self, _: InstrumentId) -> SessionStatistics {
+        self.statistics
+    }
+    fn order(&self, id: ClientOrderId) -> Option<OpenOrder> {
+        self.orders.iter().find(|order| order.id == id).copied()
+    }
+    fn visit_orders(&self, owner: Owner, visit: &mut dyn FnMut(&OpenOrder)) {
+        self.orders.iter().filter(|order| Owner::of(order.id) == owner).for_each(visit);
+    }
+    fn visit_balances(&self, visit: &mut dyn FnMut(&Balance)) {
+        self.balances.iter().for_each(visit);
+    }
+    fn is_order_entry_up(&self, _: InstrumentId) -> bool {
+        self.is_order_entry_up
+    }
+}

@@ -1,0 +1,118 @@
+//! The loop as the doorkeeper of its listeners: see [`Admission`].
+
+use core::net::IpAddr;
+
+use taut_types::Nanos;
+
+use crate::admission::{Admission, AdmissionCounters, AdmissionTable, Place};
+use crate::error::IoError;
+use crate::handle::Handle;
+use crate::io::{Io, Purpose};
+use crate::kernel::Kernel;
+use crate::source::Kind;
+
+/// Strangers of one listener that end in one turn because their time is up: each costs a look at
+/// every slot.
+const LATE_PER_TURN: usize = 8;
+
+impl<K: Kernel> Io<K> {
+    /// A stream that a listener accepted has finished its handshake, or logged on: from now on it
+    /// gives way to nobody, and the listener's deadline is lifted. For any other stream this does
+    /// nothing. Constant time.
+    ///
+    /// # Errors
+    /// A stale handle.
+    pub fn prove(&mut self, stream: Handle) -> Result<(), IoError> {
+        if let Some(place) = self.sources.get(stream)?.place
+            && let Some(table) = self.sources.admissions(place.listener)
+        {
+            table.prove(place.slot);
+        }
+        Ok(())
+    }
+
+    /// What a listener has counted so far.
+    ///
+    /// # Errors
+    /// A stale handle.
+    pub fn admission_counters(&mut self, listener: Handle) -> Result<AdmissionCounters, IoError> {
+        self.sources.get(listener)?;
+        let table = self.sources.admissions(listener);
+        Ok(table.map_or(AdmissionCounters::default(), |table| table.counters()))
+    }
+
+    /// A listener begins.
+    pub(crate) fn guard(&mut self, listener: Handle, limits: &Admission) -> Result<(), IoError> {
+        let table = AdmissionTable::new(limits, self.config.sources_max);
+        self.sources.get(listener)?.admissions = Some(table.into());
+        Ok(())
+    }
+
+    /// Lets a new stream in, and says who gives way to it, which has no slot any more; `None` when
+    /// it cannot stay.
+    pub(crate) fn admit(
+        &mut self,
+        listener: Handle,
+        stream: Handle,
+        from: Option<IpAddr>,
+    ) -> Option<[Option<Handle>; 2]> {
+        let (now, is_full) = (self.now, self.sources.vacant().is_none());
+        let table = self.sources.admissions(listener)?;
+        let admitted = table.admit(now, from, stream)?;
+        // The loop's last place is for who comes next: nobody can wait for it.
+        let own = if is_full { table.make_room(Some(admitted.slot)) } else { None };
+        let room = if is_full && own.is_none() { self.sources.make_room(listener) } else { own };
+        if let Ok(source) = self.sources.get(stream) {
+            source.place = Some(Place { listener, slot: admitted.slot });
+        }
+        for victim in [admitted.instead_of, room].into_iter().flatten() {
+            self.dismiss(victim, IoError::Evicted);
+        }
+        if !self.watch_strangers(listener) {
+            // Without a timer nobody would end it.
+            self.sources.admissions(listener)?.refuse(admitted.slot);
+            self.sources.get(stream).ok()?.place = None;
+            return None;
+        }
+        Some([admitted.instead_of, room])
+    }
+
+    /// Ends strangers of a listener whose time is up: a few, and the rest in the next turn.
+    pub(crate) fn end_late_strangers(&mut self, listener: Handle) {
+        let now = self.now;
+        for _ in 0..LATE_PER_TURN {
+            let late = self.sources.admissions(listener).and_then(|it| it.pop_late(now));
+            let Some(late) = late else { break };
+            self.dismiss(late, IoError::TimedOut);
+        }
+        if let Ok(source) = self.sources.get(listener) {
+            source.life_deadline = None;
+        }
+        self.watch_strangers(listener);
+    }
+
+    /// One timer for each listener, not later than its next stranger's deadline; whether there is
+    /// one, or none is needed.
+    fn watch_strangers(&mut self, listener: Handle) -> bool {
+        if self.sources.get(listener).is_ok_and(|it| it.life_deadline.is_some()) {
+            return true;
+        }
+        let next = self.sources.admissions(listener).and_then(|table| table.next_deadline());
+        let Some(next) = next else { return true };
+        // What is due already has its turn after everybody else's.
+        let next = next.max(self.now + Nanos(1));
+        let armed = self.timers.arm(next, None, Purpose::Handshakes(listener));
+        if let Ok(source) = self.sources.get(listener) {
+            source.life_deadline = armed;
+        }
+        armed.is_some()
+    }
+
+    fn dismiss(&mut self, stream: Handle, why: IoError) {
+        if let Ok(source) = self.sources.get(stream) {
+            debug_assert_eq!(source.kind, Kind::Stream);
+            source.place = None;
+        }
+        let _ = self.close_because(stream, Some(why));
+    }
+}

@@ -1,0 +1,133 @@
+//! Listeners and their strangers.
+
+use taut_io::{Admission, Completion, Handle, IoError, Kernel, LoopConfig};
+use taut_sys::{Address, StreamOptions};
+use taut_types::Nanos;
+
+use crate::cases::CONFIG;
+use crate::rig::{Event, Rig, any};
+
+const HOUR: Nanos = Nanos::from_secs(3_600);
+
+fn listen<K: Kernel>(rig: &mut Rig<K>, admission: Admission) -> (Handle, Address) {
+    let listener = rig.io().listen(&any(), &StreamOptions::default(), &admission).expect("listen");
+    (listener, rig.io().local_address(listener).expect("address"))
+}
+
+fn is_evicted(log: &[Event], stream: Handle) -> bool {
+    log.contains(&Event::Closed(stream, Some(IoError::Evicted)))
+}
+
+pub fn a_stranger_gives_way_to_a_newcomer_and_who_has_proved_itself_stays<K: Kernel>(kernel: K) {
+    let mut rig = Rig::new(kernel, CONFIG);
+    let limits = Admission { connections_max: 3, per_source_max: 3, handshake_timeout: Some(HOUR) };
+    let (listener, to) = listen(&mut rig, limits);
+    let (_near, proved) = rig.connect(&to);
+    rig.io().prove(proved).expect("open");
+    let mut strangers = Vec::new();
+    for _ in 0..20 {
+        strangers.push(rig.connect(&to).1);
+        let Some(at) = strangers.len().checked_sub(3) else { continue };
+        // The oldest is gone before its successor is there.
+        let of = |event: &Event| rig.log.iter().position(|it| it == event);
+        let gone = of(&Event::Closed(strangers[at], Some(IoError::Evicted)));
+        assert!(gone.expect("evicted") < of(&Event::Accepted(strangers[at + 2])).expect("let in"));
+    }
+    assert!(!rig.log.iter().any(|it| matches!(it, Event::Closed(gone, _) if *gone == proved)));
+    let counters = rig.io().admission_counters(listener).expect("open");
+    assert_eq!((counters.admitted, counters.proved, counters.evicted), (21, 1, 18));
+    // All slots are taken by proved ones: the next is closed as it comes.
+    for stream in &strangers[18..] {
+        rig.io().prove(*stream).expect("open");
+    }
+    let refused = rig.io().connect(&to, &StreamOptions::default(), None).expect("connect");
+    rig.until("it stands", |log| log.contains(&Event::Connected(refused)));
+    rig.io().receive(refused).expect("open");
+    rig.until("its end", |log| {
+        let is_over = |it: &Event| match it {
+            Event::Ended(stream) | Event::Closed(stream, _) => *stream == refused,
+            _ => false,
+        };
+        log.iter().any(is_over)
+    });
+    assert_eq!(rig.io().admission_counters(listener).expect("open").refused, 1);
+}
+
+pub fn a_strangers_deadline_is_moved_by_no_byte<K: Kernel>(kernel: K) {
+    let mut rig = Rig::new(kernel, CONFIG);
+    let timeout = Nanos::from_millis(100);
+    let (listener, to) = listen(&mut rig, Admission::new(8, timeout));
+    let (near, slow) = rig.connect(&to);
+    let (_other, proved) = rig.connect(&to);
+    rig.io().prove(proved).expect("open");
+    rig.io().receive(slow).expect("open");
+    let start = rig.io().now();
+    rig.io().timer_every(start, Nanos::from_millis(10), 7).expect("room");
+    rig.until_with(
+        "the end of who only trickles",
+        |io, completion| {
+            if let Completion::Timer { token: 7, .. } = completion {
+                // It is closed at last.
+                let _ = io.write(near, b"x", None);
+            }
+        },
+        |log| log.contains(&Event::Closed(slow, Some(IoError::TimedOut))),
+    );
+    assert!(rig.io().now() <= start + Nanos::from_secs(5), "it was not renewed");
+    assert_eq!(rig.io().admission_counters(listener).expect("open").late, 1);
+    assert!(!rig.log.iter().any(|it| matches!(it, Event::Closed(gone, _) if *gone == proved)));
+}
+
+pub fn the_last_place_of_a_loop_is_kept_for_who_comes_next<K: Kernel>(kernel: K) {
+    // A listener, and both ends of three connections.
+    let mut rig = Rig::new(kernel, LoopConfig { sources_max: 7, ..CONFIG });
+    let (_, to) = listen(&mut rig, Admission::new(64, HOUR));
+    let first = rig.connect(&to).1;
+    let second = rig.connect(&to).1;
+    assert!(!is_evicted(&rig.log, first));
+    // It takes the last place, and the oldest stranger leaves one.
+    rig.connect(&to);
+    assert!(is_evicted(&rig.log, first) && !is_evicted(&rig.log, second));
+}
+
+pub fn a_full_loop_takes_the_place_of_another_listeners_stranger<K: Kernel>(kernel: K) {
+    // Two listeners, and both ends of three connections.
+    let mut rig = Rig::new(kernel, LoopConfig { sources_max: 8, ..CONFIG });
+    let (flooded, to_flooded) = listen(&mut rig, Admission::new(64, HOUR));
+    let (_, to) = listen(&mut rig, Admission::new(64, HOUR));
+    let first = rig.connect(&to_flooded).1;
+    let second = rig.connect(&to_flooded).1;
+    // It takes the last place, and its own listener has nobody else.
+    rig.connect(&to);
+    assert!(is_evicted(&rig.log, first) && !is_evicted(&rig.log, second));
+    assert_eq!(rig.io().admission_counters(flooded).expect("open").evicted, 1);
+}
+
+pub fn many_late_strangers_all_end<K: Kernel>(kernel: K) {
+    let mut rig = Rig::new(kernel, CONFIG);
+    let (listener, to) = listen(&mut rig, Admission::new(64, Nanos::from_millis(300)));
+    let strangers: Vec<_> = (0..20).map(|_| rig.connect(&to).1).collect();
+    rig.until("the end of all", |log| {
+        let is_over = |it: &Handle| log.contains(&Event::Closed(*it, Some(IoError::TimedOut)));
+        strangers.iter().all(is_over)
+    });
+    assert_eq!(rig.io().admission_counters(listener).expect("open").late, 20);
+}
+
+pub fn a_listener_without_a_timer_lets_no_stranger_in<K: Kernel>(kernel: K) {
+    let mut rig = Rig::new(kernel, LoopConfig { timers_max: 1, ..CONFIG });
+    let (listener, to) = listen(&mut rig, Admission::new(8, HOUR));
+    let later = rig.io().now() + HOUR;
+    let timer = rig.io().timer_at(later, 1).expect("the only one");
+    let near = rig.io().connect(&to, &StreamOptions::default(), None).expect("connect");
+    rig.until("it stands", |log| log.contains(&Event::Connected(near)));
+    let mut refused = 0;
+    let deadline = rig.io().now() + Nanos::from_secs(20);
+    while refused == 0 {
+        assert!(rig.io().now() < deadline, "not in time: the refusal");
+        rig.events.poll(&mut |_: &mut taut_io::Io<K>, _: Completion<'_>| {}).expect("a turn");
+        refused = rig.io().admission_counters(listener).expect("open").refused;
+    }
+    assert!(rig.io().cancel_timer(timer));
+    rig.connect(&to);
+}

@@ -1,0 +1,184 @@
+//! The handler of a venue's books.
+
+use core::fmt;
+
+use taut_book::LevelBook;
+use taut_types::{InstrumentError, InstrumentId, Nanos, SequenceNumber};
+
+use super::books::{ChainCounters, ChainedBooks};
+use super::instruments::ChainConfig;
+use crate::error::MarketDataError;
+use crate::event::{BestPrices, MarketSink, Soundness, Staleness};
+use crate::handler::{FeedCounters, FeedHandler, FeedRequest, Source};
+
+/// What differs from venue to venue: how frames are read, and what they do to the books.
+pub trait ChainedDecoder {
+    /// A frame that was taken apart.
+    type Body<'f>;
+
+    /// Takes a frame apart; nothing when it says nothing of the market: heartbeats and answers do
+    /// not make a connection alive.
+    ///
+    /// # Errors
+    /// [`MarketDataError`] when it is malformed.
+    fn read<'f>(&mut self, frame: &'f [u8]) -> Result<Option<Self::Body<'f>>, MarketDataError>;
+
+    /// Moves the books, and tells the rest; whether a book changed. Nothing else has been read
+    /// since.
+    ///
+    /// # Errors
+    /// [`MarketDataError`] when it is malformed; nothing has been handed to `sink` then.
+    fn apply(
+        &self,
+        received: Nanos,
+        source: Source,
+        body: Self::Body<'_>,
+        books: &mut ChainedBooks,
+        sink: &mut impl MarketSink,
+    ) -> Result<bool, MarketDataError>;
+
+    /// The most events of a frame.
+    fn events_max(&self) -> usize;
+}
+
+/// The books of some instruments that follow their subscriptions.
+///
+/// [`Source::LINE_A`] brings the frames of a connection, and [`Source::LINE_B`] those of a second
+/// one with the same subscriptions, if there is one. [`FeedRequest::Snapshot`] asks to unsubscribe
+/// and subscribe a book's channel anew, on every connection. The top that is told is the book's;
+/// tickers run ahead of it. Trades are told once each, by their numbers.
+#[derive(Debug)]
+pub struct ChainedFeed<D> {
+    decoder: D,
+    books: ChainedBooks,
+}
+
+/// A frame that was checked.
+pub struct ChainedFrame<B> {
+    received: Nanos,
+    source: Source,
+    body: B,
+}
+
+impl<B> fmt::Debug for ChainedFrame<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { received, source, .. } = self;
+        f.debug_struct("ChainedFrame")
+            .field("received", received)
+            .field("source", source)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<D: ChainedDecoder> ChainedFeed<D> {
+    /// A handler that has heard nothing, whose decoder knows these instruments in this order.
+    /// Allocates all its memory.
+    pub(crate) fn with_decoder(
+        decoder: D,
+        config: &ChainConfig<'_>,
+        now: Nanos,
+    ) -> Result<Self, InstrumentError> {
+        Ok(Self { decoder, books: ChainedBooks::new(config, now)? })
+    }
+
+    /// What frames said that is not the rule.
+    #[must_use]
+    pub const fn counted(&self) -> &ChainCounters {
+        self.books.counted()
+    }
+
+    /// How many books are not sound, as was told last.
+    #[must_use]
+    pub const fn stale_count(&self) -> usize {
+        self.books.stale_count()
+    }
+}
+
+impl<D: ChainedDecoder> FeedHandler for ChainedFeed<D> {
+    type Frame<'f> = ChainedFrame<D::Body<'f>>;
+
+    #[inline]
+    fn decode<'f>(
+        &mut self,
+        received: Nanos,
+        source: Source,
+        bytes: &'f [u8],
+    ) -> Option<Self::Frame<'f>> {
+        match self.decoder.read(bytes) {
+            Ok(body) => body.map(|body| ChainedFrame { received, source, body }),
+            Err(_) => {
+                self.books.counters.malformed += 1;
+                None
+            }
+        }
+    }
+
+    #[inline]
+    fn apply(&mut self, frame: Self::Frame<'_>, sink: &mut impl MarketSink) {
+        let ChainedFrame { received, source, body } = frame;
+        let applied = self.decoder.apply(received, source, body, &mut self.books, sink);
+        self.books.counters.malformed += u64::from(applied.is_err());
+        self.books.note_line(received, source, applied == Ok(true));
+    }
+
+    #[inline]
+    fn is_settled(&self) -> bool {
+        self.books.is_settled()
+    }
+
+    #[inline]
+    fn is_whole(&self) -> bool {
+        self.books.stale_count() == 0 && self.books.is_settled()
+    }
+
+    #[cold]
+    fn recover(&mut self, now: Nanos, sink: &mut impl MarketSink) {
+        self.books.recover(now, sink);
+    }
+
+    fn handle_timeout(&mut self, now: Nanos) {
+        self.books.handle_timeout(now);
+    }
+
+    fn handle_disconnect(&mut self, now: Nanos, source: Source) {
+        self.books.handle_disconnect(now, source);
+    }
+
+    fn poll_timeout(&self) -> Option<Nanos> {
+        self.books.poll_timeout()
+    }
+
+    fn poll_request(&mut self) -> Option<FeedRequest> {
+        self.books.poll_wanted().map(FeedRequest::Snapshot)
+    }
+
+    #[inline]
+    fn soundness(&self, instrument: InstrumentId) -> Soundness {
+        let book = self.books.get(instrument);
+        book.map_or(Soundness::Stale(Staleness::Joining), |book| book.soundness)
+    }
+
+    #[inline]
+    fn best(&self, instrument: InstrumentId) -> BestPrices {
+        self.books.get(instrument).map_or(BestPrices::default(), |book| book.top)
+    }
+
+    fn book(&self, instrument: InstrumentId) -> Option<&LevelBook> {
+        self.books.get(instrument).map(|book| &book.book)
+    }
+
+    /// None: the ids jump, so that nobody knows how many there were.
+    fn lost(&self, _last: SequenceNumber) -> u64 {
+        0
+    }
+
+    fn counters(&self) -> FeedCounters {
+        self.books.counters
+    }
+
+    fn events_max(&self) -> usize {
+        // What a frame says, of each instrument that it is halted at the most. Behind it: whether
+        // each book can be trusted, in the worst case for each of them anew.
+        self.decoder.events_max().max(self.books.len()) + 3 * self.books.len()
+    }
+}

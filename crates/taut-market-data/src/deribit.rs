@@ -1,0 +1,36 @@
+//! Deribit: JSON-RPC notifications over WebSocket.
+//!
+//! Source: docs.deribit.com, "Subscriptions" and "Notifications" (API 2.1.1), and recorded frames.
+
+mod channel;
+mod fields;
+mod json;
+mod levels;
+mod message;
+#[cfg(test)]
+mod tests;
+
+use taut_types::{InstrumentError, Nanos};
+
+use crate::chained::{ChainConfig, ChainedFeed};
+
+pub use channel::{Channel, channel};
+pub use json::{DeribitJson, FrameKind};
+pub use message::{Message, read_message};
+
+/// Books that follow Deribit's subscriptions: `book.{instrument}.raw`, `.100ms` or `.agg2`, each
+/// change chained to the one before by its `change_id`. Tickers and quotes tell the trading status
+/// alone, and grouped books are left out.
+pub type DeribitFeed = ChainedFeed<DeribitJson>;
+
+impl DeribitFeed {
+    /// A handler that has heard nothing. Allocates all its memory.
+    ///
+    /// # Errors
+    /// [`InstrumentError::BadIncrement`] when amounts cannot be counted in an instrument's lot,
+    /// [`InstrumentError::OutOfRange`] when an instrument's number is 2^20 or more.
+    pub fn new(config: &ChainConfig<'_>, now: Nanos) -> Result<Self, InstrumentError> {
+        let levels_max = config.level_capacity.saturating_mul(2).min(DeribitJson::LEVELS_MAX);
+        Self::with_decoder(DeribitJson::new(levels_max, config.instruments)?, config, now)
+    }
+}

@@ -1,0 +1,300 @@
+//! The data of the other channels: objects whose fields come and go, in any order.
+//!
+//! A field is remembered by where its value stands and read when the whole object is known: how an
+//! amount is read depends on the instrument, which may be named behind it.
+
+use taut_types::{OrderId, Price, Side};
+
+use crate::amount::AmountScale;
+use crate::error::{Expected, MarketDataError};
+use crate::event::{BestPrices, Trade, TradingStatus};
+use crate::scan::Scanner;
+
+/// Where a value stands; nothing when the object does not have it.
+type Field<'a> = Option<Value<'a>>;
+
+/// A value: how far into the frame it is, and the frame from there on.
+#[derive(Clone, Copy, Debug)]
+struct Value<'a> {
+    offset: usize,
+    tail: &'a [u8],
+}
+
+/// A ticker, or a quote.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TickerFields<'a> {
+    time: Field<'a>,
+    state: Field<'a>,
+    bid: [Field<'a>; 2],
+    ask: [Field<'a>; 2],
+}
+
+impl<'a> TickerFields<'a> {
+    pub(super) fn read(scanner: &mut Scanner<'a>) -> Option<Self> {
+        let mut fields = Self::default();
+        scanner.object(|scanner, key| {
+            let field = match key {
+                b"timestamp" => &mut fields.time,
+                b"state" => &mut fields.state,
+                b"best_bid_price" => &mut fields.bid[0],
+                b"best_bid_amount" => &mut fields.bid[1],
+                b"best_ask_price" => &mut fields.ask[0],
+                b"best_ask_amount" => &mut fields.ask[1],
+                _ => return scanner.skip_value(),
+            };
+            note(scanner, field)
+        })?;
+        Some(fields)
+    }
+
+    pub(super) fn time_ms(&self) -> Result<u64, MarketDataError> {
+        time(self.time)
+    }
+
+    /// The best prices; nothing when not all of them are said, as in an incremental ticker.
+    pub(super) fn top(&self, scale: AmountScale) -> Result<Option<BestPrices>, MarketDataError> {
+        let quote = |[price, amount]: [Field<'_>; 2]| match (price, amount) {
+            (Some(price), Some(amount)) => {
+                let price = read(price, |scanner| scanner.decimal(Price::DECIMALS))?;
+                Ok(Some((Price(price), read(amount, |scanner| scale.read(scanner))?)))
+            }
+            _ => Ok(None),
+        };
+        Ok(match (quote(self.bid)?, quote(self.ask)?) {
+            (Some(bid), Some(ask)) => Some(BestPrices::quoted(bid, ask)),
+            _ => None,
+        })
+    }
+
+    pub(super) fn status(&self) -> Result<Option<TradingStatus>, MarketDataError> {
+        self.state.map(|state| read(state, Scanner::text).map(trading_status)).transpose()
+    }
+}
+
+/// A trade.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TradeFields<'a> {
+    time: Field<'a>,
+    instrument: Field<'a>,
+    sequence: Field<'a>,
+    id: Field<'a>,
+    price: Field<'a>,
+    amount: Field<'a>,
+    direction: Field<'a>,
+}
+
+impl<'a> TradeFields<'a> {
+    pub(super) fn read(scanner: &mut Scanner<'a>) -> Option<Self> {
+        let mut fields = Self::default();
+        scanner.object(|scanner, key| {
+            let field = match key {
+                b"timestamp" => &mut fields.time,
+                b"instrument_name" => &mut fields.instrument,
+                b"trade_seq" => &mut fields.sequence,
+                b"trade_id" => &mut fields.id,
+                b"price" => &mut fields.price,
+                b"amount" => &mut fields.amount,
+                b"direction" => &mut fields.direction,
+                _ => return scanner.skip_value(),
+            };
+            note(scanner, field)
+        })?;
+        Some(fields)
+    }
+
+    pub(super) fn time_ms(&self) -> Result<u64, MarketDataError> {
+        time(self.time)
+    }
+
+    pub(super) fn instrument(&self) -> Result<&'a [u8], MarketDataError> {
+        must(self.instrument, "instrument_name").and_then(|name| read(name, Scanner::text))
+    }
+
+    /// The trade's number among those of its instrument.
+    pub(super) fn sequence(&self) -> Result<u64, MarketDataError> {
+        must(self.sequence, "trade_seq").and_then(|number| read(number, Scanner::number))
+    }
+
+    pub(super) fn trade(&self, scale: AmountScale) -> Result<Trade, MarketDataError> {
+        let id = must(self.id, "trade_id").and_then(|id| read(id, Scanner::text))?;
+        let price = must(self.price, "price")?;
+        let amount = must(self.amount, "amount")?;
+        let direction = self.direction.map(|text| read(text, Scanner::text)).transpose()?;
+        Ok(Trade {
+            trade_id: number_of(id),
+            price: Price(read(price, |scanner| scanner.decimal(Price::DECIMALS))?),
+            lots: read(amount, |scanner| scale.read(scanner))?,
+            aggressor: match direction {
+                Some(b"buy") => Some(Side::Buy),
+                Some(b"sell") => Some(Side::Sell),
+                _ => None,
+            },
+            resting_order: OrderId(0),
+        })
+    }
+}
+
+/// The state of an instrument, or of the platform.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StateFields<'a> {
+    time: Field<'a>,
+    instrument: Field<'a>,
+    state: Field<'a>,
+    maintenance: Field<'a>,
+}
+
+impl<'a> StateFields<'a> {
+    pub(super) fn read(scanner: &mut Scanner<'a>) -> Option<Self> {
+        let mut fields = Self::default();
+        scanner.object(|scanner, key| {
+            let field = match key {
+                b"timestamp" => &mut fields.time,
+                b"instrument_name" => &mut fields.instrument,
+                b"state" => &mut fields.state,
+                b"maintenance" => &mut fields.maintenance,
+                _ => return scanner.skip_value(),
+            };
+            note(scanner, field)
+        })?;
+        Some(fields)
+    }
+
+    pub(super) fn time_ms(&self) -> Result<u64, MarketDataError> {
+        time(self.time)
+    }
+
+    pub(super) fn instrument(&self) -> Result<&'a [u8], MarketDataError> {
+        must(self.instrument, "instrument_name").and_then(|name| read(name, Scanner::text))
+    }
+
+    pub(super) fn status(&self) -> Result<TradingStatus, MarketDataError> {
+        let state = must(self.state, "state").and_then(|state| read(state, Scanner::text))?;
+        Ok(trading_status(state))
+    }
+
+    /// Whether the platform's maintenance begins or is over; nothing when it is not about that.
+    pub(super) fn maintenance(&self) -> Option<bool> {
+        self.maintenance.map(|value| value.tail.starts_with(b"true"))
+    }
+}
+
+/// Notes where a value stands, and skips it; null is no value.
+#[inline]
+fn note<'a>(scanner: &mut Scanner<'a>, field: &mut Field<'a>) -> Option<()> {
+    let is_null = scanner.peek()? == b'n';
+    *field = (!is_null).then(|| Value { offset: scanner.offset(), tail: scanner.rest() });
+    scanner.skip_value()
+}
+
+/// A value of which it is known where it stands.
+#[inline]
+fn read<'a, T>(
+    value: Value<'a>,
+    read: impl FnOnce(&mut Scanner<'a>) -> Option<T>,
+) -> Result<T, MarketDataError> {
+    let mut scanner = Scanner::new(value.tail);
+    read(&mut scanner).ok_or_else(|| match scanner.error() {
+        MarketDataError::Malformed { offset, expected } => {
+            MarketDataError::Malformed { offset: value.offset + offset, expected }
+        }
+        other => other,
+    })
+}
+
+fn time(field: Field<'_>) -> Result<u64, MarketDataError> {
+    field.map_or(Ok(0), |value| read(value, Scanner::number))
+}
+
+fn must<'a>(field: Field<'a>, name: &'static str) -> Result<Value<'a>, MarketDataError> {
+    field.ok_or(MarketDataError::Malformed { offset: 0, expected: Expected::Field(name) })
+}
+
+/// `48079573`, or `ETH-2696083` and the like: the number at the end; 0 where none fits 64 bits.
+fn number_of(id: &[u8]) -> u64 {
+    let digits = id.rsplit(|byte| !byte.is_ascii_digit()).next().unwrap_or_default();
+    let digit = |number: Option<u64>, byte: &u8| {
+        number?.checked_mul(10)?.checked_add(u64::from(byte.saturating_sub(b'0')))
+    };
+    digits.iter().fold(Some(0), digit).unwrap_or(0)
+}
+
+/// Of a ticker, an instrument or a notification of its state.
+fn trading_status(state: &[u8]) -> TradingStatus {
+    match state {
+        b"open" | b"started" => TradingStatus::Trading,
+        b"created" => TradingStatus::PreOpen,
+        // Locked books take cancels alone, and a settlement lasts seconds.
+        b"halted" | b"locked" | b"settlement" => TradingStatus::Halted,
+        b"archivized" | b"closed" | b"deactivated" | b"delivered" | b"inactive" | b"settled"
+        | b"terminated" => TradingStatus::Closed,
+        _ => TradingStatus::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use taut_types::Lots;
+
+    const TENTHS: AmountScale = AmountScale::of_decimals(1);
+
+    #[test]
+    fn a_ticker_has_a_top_when_it_says_all_of_it_and_an_empty_side_is_empty() {
+        let top = |text: &'static str| {
+            let fields = TickerFields::read(&mut Scanner::new(text.as_bytes())).unwrap();
+            fields.top(TENTHS).unwrap()
+        };
+        let quoted = top(concat!(
+            r#"{"best_bid_price":0.0,"best_bid_amount":0.0,"stats":{"best_ask_price":"no"},"#,
+            r#""best_ask_price":2.5e-3,"best_ask_amount":873.0}"#,
+        ));
+        let ask = Some((Price(2_500_000), Lots(8_730)));
+        assert_eq!(quoted, Some(BestPrices { bid: None, ask }));
+        assert_eq!(top(r#"{"best_bid_price":1.0,"best_bid_amount":1.0}"#), None);
+        let nulls = concat!(
+            r#"{"best_bid_price":null,"best_bid_amount":null,"#,
+            r#""best_ask_price":1,"best_ask_amount":1}"#,
+        );
+        assert_eq!(top(nulls), None);
+    }
+
+    #[test]
+    fn a_trade_is_read_whatever_the_order_of_its_fields() {
+        let text = concat!(
+            r#"{"trade_seq":5,"trade_id":"ETH-2696083","timestamp":1590484512188,"iv":null,"#,
+            r#""price":0.0365,"direction":"sell","amount":3.5,"instrument_name":"X"}"#,
+        );
+        let fields = TradeFields::read(&mut Scanner::new(text.as_bytes())).unwrap();
+        let trade = fields.trade(TENTHS).unwrap();
+        assert_eq!(
+            (trade.trade_id, trade.price, trade.lots),
+            (2_696_083, Price(36_500_000), Lots(35))
+        );
+        assert_eq!((trade.aggressor, fields.sequence()), (Some(Side::Sell), Ok(5)));
+        assert_eq!((fields.instrument(), fields.time_ms()), (Ok(&b"X"[..]), Ok(1_590_484_512_188)));
+        let lacking = TradeFields::read(&mut Scanner::new(br#"{"price":1}"#)).unwrap();
+        assert!(lacking.trade(TENTHS).is_err() && lacking.instrument().is_err());
+    }
+
+    #[test]
+    fn an_id_ends_in_a_number_or_has_none() {
+        for (id, number) in [
+            ("48079573", 48_079_573),
+            ("ETH-2696083", 2_696_083),
+            ("USDC-1", 1),
+            ("X", 0),
+            ("", 0),
+            ("99999999999999999999", 0),
+        ] {
+            assert_eq!(number_of(id.as_bytes()), number, "{id}");
+        }
+    }
+
+    #[test]
+    fn a_state_that_nobody_documented_is_a_state() {
+        assert_eq!(trading_status(b"open"), TradingStatus::Trading);
+        assert_eq!(trading_status(b"locked"), TradingStatus::Halted);
+        assert_eq!(trading_status(b"settled"), TradingStatus::Closed);
+        assert_eq!(trading_status(b"dreaming"), TradingStatus::Other);
+    }
+}

@@ -1,0 +1,109 @@
+//! The places of instruments that a venue names by texts of any length.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+/// A table from a name to its place among the names. Names are told apart byte by byte: case
+/// matters. It allocates when it is built and never again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    /// All names, one behind the other.
+    bytes: Box<[u8]>,
+    /// Where each of them stands there.
+    spans: Box<[(u32, u32)]>,
+    /// Places by their names' hashes; the length is a power of two, and half of it is
+    /// [`VACANT`].
+    slots: Box<[u32]>,
+}
+
+const VACANT: u32 = u32::MAX;
+
+impl Names {
+    /// A table of these; of a name that comes twice the first place counts.
+    pub(crate) fn new<'n>(names: impl Iterator<Item = &'n [u8]>) -> Self {
+        let mut bytes = Vec::new();
+        let mut spans = Vec::new();
+        for name in names {
+            let from = bytes.len() as u32;
+            bytes.extend_from_slice(name);
+            spans.push((from, bytes.len() as u32));
+        }
+        let slot_count = (2 * spans.len()).next_power_of_two().max(2);
+        let slots = alloc::vec![VACANT; slot_count].into_boxed_slice();
+        let mut table = Self { bytes: bytes.into(), spans: spans.into(), slots };
+        for place in 0..table.spans.len() {
+            let slot = table.slot(table.name(place));
+            if let Some(slot) = table.slots.get_mut(slot).filter(|slot| **slot == VACANT) {
+                *slot = place as u32;
+            }
+        }
+        table
+    }
+
+    /// The place of a name. Cost: a hash, eight bytes at a time, and mostly one comparison.
+    #[inline]
+    pub(crate) fn place(&self, name: &[u8]) -> Option<usize> {
+        let place = *self.slots.get(self.slot(name))?;
+        (place != VACANT).then_some(place as usize)
+    }
+
+    /// The name at a place; empty where there is none.
+    #[inline]
+    pub(crate) fn name(&self, place: usize) -> &[u8] {
+        let &(from, to) = self.spans.get(place).unwrap_or(&(0, 0));
+        self.bytes.get(from as usize..to as usize).unwrap_or_default()
+    }
+
+    /// Where a name stands among the slots, or would.
+    #[inline]
+    fn slot(&self, name: &[u8]) -> usize {
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut slot = hash(name) as usize & mask;
+        // Half of them are vacant, so that this ends; a table that was never built has none.
+        while let Some(&place) = self.slots.get(slot) {
+            if place == VACANT || self.name(place as usize) == name {
+                break;
+            }
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+}
+
+#[inline]
+fn hash(name: &[u8]) -> u64 {
+    const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+    let (words, tail) = name.as_chunks::<8>();
+    let mut hash = name.len() as u64;
+    let mut mix = |word: u64| hash = (hash ^ word).wrapping_mul(FACTOR).rotate_left(29);
+    words.iter().for_each(|word| mix(u64::from_le_bytes(*word)));
+    mix(tail.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)));
+    hash ^ hash >> 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Names;
+    use std::format;
+    use std::string::String;
+    use std::vec::Vec;
+
+    #[test]
+    fn every_name_has_its_place_and_a_stranger_has_none() {
+        for count in [0_usize, 1, 2, 3, 7, 2_000] {
+            let names: Vec<String> =
+                (0..count).map(|at| format!("BTC-{}DEC26-{}-C", at % 28, 10 * at)).collect();
+            let table = Names::new(names.iter().map(String::as_bytes));
+            for (at, name) in names.iter().enumerate() {
+                assert_eq!(table.place(name.as_bytes()), Some(at));
+                assert_eq!(table.name(at), name.as_bytes());
+                assert_eq!(table.place(name.to_lowercase().as_bytes()), None);
+            }
+            for stranger in ["", "B", "BTC-PERPETUAL", "BTC-1DEC26-5-C"] {
+                assert_eq!(table.place(stranger.as_bytes()), None, "{count} {stranger}");
+            }
+        }
+        assert_eq!(Names::default().place(b"X"), None);
+        assert_eq!(Names::new([&b"X"[..], b"Y", b"X"].into_iter()).place(b"X"), Some(0));
+    }
+}

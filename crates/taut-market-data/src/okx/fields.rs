@@ -1,0 +1,106 @@
+//! The data of the other channels: objects whose values are texts, some of them empty.
+
+use taut_types::{Lots, Nanos, OrderId, Price, Side, parse_decimal};
+
+use crate::amount::AmountScale;
+use crate::error::{Expected, MarketDataError};
+use crate::event::{BestPrices, Trade, TradingStatus};
+use crate::scan::Scanner;
+
+/// What an object says; empty where it says nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fields<'a> {
+    offset: usize,
+    pub(super) instrument: &'a [u8],
+    time: &'a [u8],
+    state: &'a [u8],
+    bid: [&'a [u8]; 2],
+    ask: [&'a [u8]; 2],
+    trade_id: &'a [u8],
+    quote: [&'a [u8]; 2],
+    side: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn read(scanner: &mut Scanner<'a>) -> Option<Self> {
+        let mut fields = Self { offset: scanner.offset(), ..Self::default() };
+        scanner.object(|scanner, key| {
+            let field = match key {
+                b"instId" => &mut fields.instrument,
+                b"ts" => &mut fields.time,
+                b"state" => &mut fields.state,
+                b"bidPx" => &mut fields.bid[0],
+                b"bidSz" => &mut fields.bid[1],
+                b"askPx" => &mut fields.ask[0],
+                b"askSz" => &mut fields.ask[1],
+                b"tradeId" => &mut fields.trade_id,
+                b"px" => &mut fields.quote[0],
+                b"sz" => &mut fields.quote[1],
+                b"side" => &mut fields.side,
+                _ => return scanner.skip_value(),
+            };
+            *field = scanner.text()?;
+            Some(())
+        })?;
+        Some(fields)
+    }
+
+    /// When it happened.
+    pub(super) fn time(&self) -> Result<Nanos, MarketDataError> {
+        Ok(match self.time {
+            [] => Nanos::ZERO,
+            time => {
+                let ms = parse_decimal(time, 0).map_err(|_| self.wrong(Expected::Number))?;
+                Nanos::from_millis(ms)
+            }
+        })
+    }
+
+    /// The best prices of a ticker.
+    pub(super) fn top(&self, scale: AmountScale) -> Result<BestPrices, MarketDataError> {
+        let quote = |quote: [&[u8]; 2]| match quote {
+            [[], _] | [_, []] => Ok((Price(0), Lots::ZERO)),
+            quote => self.quoted(quote, scale),
+        };
+        Ok(BestPrices::quoted(quote(self.bid)?, quote(self.ask)?))
+    }
+
+    /// A trade and its number.
+    pub(super) fn trade(&self, scale: AmountScale) -> Result<(u64, Trade), MarketDataError> {
+        let id = parse_decimal(self.trade_id, 0).ok().and_then(|id| u64::try_from(id).ok());
+        let trade_id = id.ok_or_else(|| self.wrong(Expected::Number))?;
+        let (price, lots) = self.quoted(self.quote, scale)?;
+        let aggressor = match self.side {
+            b"buy" => Some(Side::Buy),
+            b"sell" => Some(Side::Sell),
+            _ => None,
+        };
+        Ok((trade_id, Trade { trade_id, price, lots, aggressor, resting_order: OrderId(0) }))
+    }
+
+    /// What an instrument's trading does.
+    pub(super) fn status(&self) -> TradingStatus {
+        match self.state {
+            b"live" => TradingStatus::Trading,
+            b"preopen" => TradingStatus::PreOpen,
+            b"suspend" | b"rebase" | b"settlement" => TradingStatus::Halted,
+            b"expired" => TradingStatus::Closed,
+            _ => TradingStatus::Other,
+        }
+    }
+
+    fn quoted(
+        &self,
+        [price, amount]: [&[u8]; 2],
+        scale: AmountScale,
+    ) -> Result<(Price, Lots), MarketDataError> {
+        let price = Price::parse(price).map_err(|_| self.wrong(Expected::Decimal))?;
+        let amount = parse_decimal(amount, scale.decimals()).ok();
+        let lots = amount.and_then(|amount| scale.lots(amount));
+        Ok((price, lots.ok_or_else(|| self.wrong(Expected::Size))?))
+    }
+
+    const fn wrong(&self, expected: Expected) -> MarketDataError {
+        MarketDataError::Malformed { offset: self.offset, expected }
+    }
+}

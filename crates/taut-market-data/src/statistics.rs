@@ -1,0 +1,119 @@
+//! Statistics of a session: what a venue says of them, and what its trades come to.
+
+use taut_types::{Lots, Price};
+
+use crate::event::{EventKind, Statistic, Trade};
+
+/// The statistics of an instrument, as far as they are known: a venue's own where its feed has
+/// them, else what its trades come to since they are followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionStatistics {
+    /// The price that the session opened at: that of the first trade.
+    pub open: Option<Price>,
+    /// The highest price that something traded at.
+    pub high: Option<Price>,
+    /// The lowest one.
+    pub low: Option<Price>,
+    /// The last one.
+    pub last: Option<Price>,
+    /// The price that positions are settled at; no trade says it.
+    pub settlement: Option<Price>,
+    /// What has traded.
+    pub volume: Lots,
+    /// Contracts that are open; no trade says it.
+    pub open_interest: Option<Lots>,
+}
+
+impl SessionStatistics {
+    /// Takes a trade or a figure of the venue over. Cost: a few comparisons.
+    #[inline]
+    pub fn apply(&mut self, kind: &EventKind) {
+        match kind {
+            EventKind::Trade(trade) => self.traded(trade),
+            EventKind::Statistic(statistic) => self.set(*statistic),
+            _ => {}
+        }
+    }
+
+    /// Takes a trade over.
+    #[inline]
+    pub fn traded(&mut self, trade: &Trade) {
+        let (price, lots) = (trade.price, trade.lots.0);
+        self.open = self.open.or(Some(price));
+        self.high = Some(self.high.map_or(price, |high| high.max(price)));
+        self.low = Some(self.low.map_or(price, |low| low.min(price)));
+        self.last = Some(price);
+        self.volume = Lots(self.volume.0.saturating_add(lots));
+    }
+
+    /// Takes a figure of the venue over.
+    pub const fn set(&mut self, statistic: Statistic) {
+        match statistic {
+            Statistic::Open(price) => self.open = Some(price),
+            Statistic::High(price) => self.high = Some(price),
+            Statistic::Low(price) => self.low = Some(price),
+            Statistic::Last(price) => self.last = Some(price),
+            Statistic::Settlement(price) => self.settlement = Some(price),
+            Statistic::Volume(lots) => self.volume = lots,
+            Statistic::OpenInterest(lots) => self.open_interest = Some(lots),
+        }
+    }
+
+    /// Every figure that is known.
+    pub fn all(&self) -> impl Iterator<Item = Statistic> {
+        let Self { open, high, low, last, settlement, volume, open_interest } = *self;
+        let prices = [
+            open.map(Statistic::Open),
+            high.map(Statistic::High),
+            low.map(Statistic::Low),
+            last.map(Statistic::Last),
+            settlement.map(Statistic::Settlement),
+        ];
+        let volume = (volume != Lots::ZERO).then_some(Statistic::Volume(volume));
+        prices.into_iter().chain([volume, open_interest.map(Statistic::OpenInterest)]).flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use taut_types::OrderId;
+
+    use super::*;
+
+    fn trade(price: i64, lots: i64) -> EventKind {
+        let resting_order = OrderId(0);
+        let (price, lots) = (Price(price), Lots(lots));
+        EventKind::Trade(Trade { trade_id: 1, price, lots, aggressor: None, resting_order })
+    }
+
+    #[test]
+    fn trades_come_to_a_session_and_what_the_venue_says_holds() {
+        let mut statistics = SessionStatistics::default();
+        assert_eq!(statistics.all().count(), 0);
+        for (price, lots) in [(10, 1), (12, 2), (7, 3), (9, 4)] {
+            statistics.apply(&trade(price, lots));
+        }
+        let price = |price| Some(Price(price));
+        assert_eq!(
+            statistics,
+            SessionStatistics {
+                open: price(10),
+                high: price(12),
+                low: price(7),
+                last: price(9),
+                volume: Lots(10),
+                ..SessionStatistics::default()
+            }
+        );
+        statistics.apply(&EventKind::Statistic(Statistic::Volume(Lots(1_000))));
+        statistics.apply(&EventKind::Statistic(Statistic::Settlement(Price(8))));
+        statistics.apply(&trade(8, 1));
+        assert_eq!((statistics.volume, statistics.settlement), (Lots(1_001), price(8)));
+        // All of its figures are the same again.
+        let mut again = SessionStatistics::default();
+        statistics.all().collect::<Vec<_>>().into_iter().for_each(|it| again.set(it));
+        assert_eq!(again, statistics);
+    }
+}

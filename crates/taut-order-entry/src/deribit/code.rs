@@ -1,0 +1,69 @@
+//! What an error's code means to whoever asked.
+//!
+//! Source: docs.deribit.com, "RPC error codes". The venue has more codes than are told apart here.
+
+/// What the venue says instead of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorAnswer<'a> {
+    /// Its number.
+    pub code: i64,
+    /// Its name, and sometimes more, as it stands in the frame.
+    pub message: &'a [u8],
+}
+
+/// What became of a request that ended in an error, and what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Not done, and may be asked for again later.
+    NotDoneForNow,
+    /// Nobody knows: the order has to be asked for by its label, and is not sent again.
+    Unknown,
+    /// The order is gone already, or an earlier request is overtaken.
+    OrderGone,
+    /// Not done, and will not be: the request is wrong, or the account is not allowed to.
+    Refused,
+    /// The connection is not who it should be, or is ended.
+    Session,
+}
+
+impl ErrorAnswer<'_> {
+    /// What became of the request. A code that nobody documented is a refusal, but for the venue's
+    /// own faults: of these nobody knows.
+    #[must_use]
+    pub const fn outcome(&self) -> Outcome {
+        match self.code {
+            10_040 | 10_041 | 10_047 | 10_066 | 11_051 | 13_028 | 13_503 | 13_888 => {
+                Outcome::NotDoneForNow
+            }
+            11_094 => Outcome::Unknown,
+            10_004 | 10_010 | 11_008 | 11_044 | 13_666 | 13_777 => Outcome::OrderGone,
+            // The credits are spent, and the session with them.
+            10_028 => Outcome::Session,
+            10_000 | 10_029 | 10_030 | 10_048 | 10_049 | 11_056 | 13_004 | 13_009 | 13_021
+            | 13_025 | 13_040 | 13_403 | 13_778 => Outcome::Session,
+            _ => Outcome::Refused,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_says_what_became_of_the_request() {
+        for (code, outcome) in [
+            (10_041, Outcome::NotDoneForNow),
+            (11_094, Outcome::Unknown),
+            (11_044, Outcome::OrderGone),
+            (10_028, Outcome::Session),
+            (13_009, Outcome::Session),
+            (11_054, Outcome::Refused),
+            (10_043, Outcome::Refused),
+            (-32_602, Outcome::Refused),
+            (99_999, Outcome::Refused),
+        ] {
+            assert_eq!(ErrorAnswer { code, message: b"" }.outcome(), outcome, "{code}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Text into a room that may be too small for it.
+
+use taut_types::{DECIMAL_BYTES_MAX, format_decimal};
+
+/// What has been written so far. What does not fit makes all of it void.
+#[derive(Debug)]
+pub(crate) struct Text<'o> {
+    room: &'o mut [u8],
+    len: usize,
+    is_cut: bool,
+}
+
+impl<'o> Text<'o> {
+    pub(crate) const fn new(room: &'o mut [u8]) -> Self {
+        Self { room, len: 0, is_cut: false }
+    }
+
+    #[inline]
+    pub(crate) fn put(&mut self, bytes: &[u8]) {
+        match self.room.get_mut(self.len..self.len + bytes.len()) {
+            Some(room) => {
+                room.copy_from_slice(bytes);
+                self.len += bytes.len();
+            }
+            None => self.is_cut = true,
+        }
+    }
+
+    pub(crate) fn put_number(&mut self, number: u64) {
+        let mut digits = [0; NUMBER_BYTES_MAX];
+        self.put(decimal(number, &mut digits));
+    }
+
+    /// A decimal without an exponent, as short as it can be.
+    pub(crate) fn put_decimal(&mut self, value: i64, decimals: u8) {
+        let mut digits = [0; DECIMAL_BYTES_MAX];
+        let len = format_decimal(value, decimals, &mut digits);
+        self.put(digits.get(..len).unwrap_or_default());
+    }
+
+    /// What was written, if all of it fitted.
+    pub(crate) fn finish(self) -> Option<&'o [u8]> {
+        let Self { room, len, is_cut } = self;
+        if is_cut { None } else { room.get(..len) }
+    }
+}
+
+/// Digits of the largest number.
+pub(crate) const NUMBER_BYTES_MAX: usize = 20;
+
+/// A number's digits.
+pub(crate) fn decimal(mut number: u64, out: &mut [u8; NUMBER_BYTES_MAX]) -> &[u8] {
+    let mut start = out.len();
+    for room in out.iter_mut().rev() {
+        *room = b'0' + (number % 10) as u8;
+        number /= 10;
+        start -= 1;
+        if number == 0 {
+            break;
+        }
+    }
+    out.get(start..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn numbers_are_written_as_they_print() {
+        for number in [0, 9, 10, 1_234_567_890, u64::MAX] {
+            assert_eq!(decimal(number, &mut [0; 20]), number.to_string().as_bytes());
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_nothing() {
+        let mut room = [0; 6];
+        let mut text = Text::new(&mut room);
+        text.put(b"a=");
+        text.put_decimal(-15, 1);
+        assert_eq!(text.finish(), Some(&b"a=-1.5"[..]));
+        let mut text = Text::new(&mut room);
+        text.put_number(1_234_567);
+        text.put(b"8");
+        assert_eq!(text.finish(), None);
+    }
+}

@@ -1,0 +1,208 @@
+//! Peers that mean no good. Each acts until it is told to stop; what the listener does to them is
+//! its business, so that no failure of theirs counts.
+
+use std::collections::VecDeque;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use taut_sync::atomic::{AtomicBool, Ordering};
+use taut_testkit::{Draw, Random};
+use taut_types::Nanos;
+
+use crate::{bytes, pace};
+
+/// Acts as one of several; they are numbered.
+pub type Run = fn(to: SocketAddr, number: u64, stop: &AtomicBool);
+
+/// Connections that one of them keeps.
+const KEPT: usize = 600;
+const PAUSE: Nanos = Nanos::from_millis(1);
+
+/// So often does one of them come at the most: this host would run out of ports.
+const COMES_EVERY: Nanos = Nanos::from_micros(200);
+
+/// A connection that waits for nothing longer than it must.
+fn connect(to: SocketAddr) -> Option<TcpStream> {
+    pace(COMES_EVERY);
+    let stream = TcpStream::connect_timeout(&to, Duration::from_secs(1)).ok()?;
+    stream.set_write_timeout(Some(Duration::from_millis(200))).ok()?;
+    stream.set_read_timeout(Some(Duration::from_millis(200))).ok()?;
+    Some(stream)
+}
+
+fn goes_on(stop: &AtomicBool) -> bool {
+    !stop.load(Ordering::Relaxed)
+}
+
+/// Keeps the newest connections that `open` makes, and makes them as fast as it can.
+fn keep(stop: &AtomicBool, most: usize, mut open: impl FnMut() -> Option<TcpStream>) {
+    let mut kept = VecDeque::new();
+    while goes_on(stop) {
+        kept.extend(open());
+        if kept.len() > most {
+            kept.pop_front();
+        }
+    }
+}
+
+/// Says nothing, and comes again and again.
+pub fn silent(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    keep(stop, KEPT, || connect(to));
+}
+
+/// Leaves as soon as it is there.
+pub fn storm(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    while goes_on(stop) {
+        drop(connect(to));
+    }
+}
+
+/// Says anything.
+pub fn garbage(to: SocketAddr, number: u64, stop: &AtomicBool) {
+    let mut random = Random::with_seed(number);
+    let starts: [&[u8]; 4] =
+        [b"", &bytes::zmtp_hello(b"SUB"), bytes::WEBSOCKET_REQUEST, b"8=FIX.4.4\x019=60000\x01"];
+    keep(stop, 100, || {
+        let mut stream = connect(to)?;
+        let start = random.pick(&starts);
+        let more: Vec<u8> = (0..random.below(3_000)).map(|_| random.below(256) as u8).collect();
+        stream.write_all(start).ok()?;
+        stream.write_all(&more).ok()?;
+        (random.below(2) == 0).then_some(stream)
+    });
+}
+
+/// Begins well over ZMTP, a byte at a time, and never comes to the end.
+pub fn trickle_zmtp(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    trickle(to, &bytes::zmtp_hello(b"SUB"), stop);
+}
+
+/// The same over a WebSocket.
+pub fn trickle_websocket(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    trickle(to, bytes::WEBSOCKET_REQUEST, stop);
+}
+
+/// The same over FIX.
+pub fn trickle_fix(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    trickle(to, &bytes::fix_logon("GOOD", ""), stop);
+}
+
+fn trickle(to: SocketAddr, start: &[u8], stop: &AtomicBool) {
+    let mut open: Vec<(TcpStream, usize)> = Vec::new();
+    while goes_on(stop) {
+        if open.len() < KEPT / 2 {
+            open.extend(connect(to).map(|stream| (stream, 0)));
+        }
+        open.retain_mut(|(stream, at)| {
+            *at += 1;
+            *at < start.len() && stream.write_all(&start[*at - 1..*at]).is_ok()
+        });
+        pace(PAUSE);
+    }
+}
+
+/// Subscribes to everything and reads nothing.
+pub fn deaf_subscribers(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    let mut deaf = Vec::new();
+    while goes_on(stop) {
+        if deaf.len() < 200
+            && let Some(mut stream) = connect(to)
+        {
+            let hello = bytes::zmtp_hello(b"SUB");
+            let _ = stream.write_all(&[hello, bytes::zmtp_subscribe(b"")].concat());
+            deaf.push(stream);
+        }
+        // It answers no PING either, so that it is given up, and comes again.
+        deaf.retain(|stream: &TcpStream| stream.peek(&mut [0]).map_or(true, |count| count > 0));
+        pace(PAUSE);
+    }
+}
+
+/// Subscribes to more than anybody can want.
+pub fn many_subscriptions(to: SocketAddr, number: u64, stop: &AtomicBool) {
+    let mut random = Random::with_seed(number);
+    while goes_on(stop) {
+        let Some(mut stream) = connect(to) else { continue };
+        if stream.write_all(&bytes::zmtp_hello(b"SUB")).is_err() {
+            continue;
+        }
+        for _ in 0..50_000 {
+            let prefix: Vec<u8> = (0..200).map(|_| random.below(256) as u8).collect();
+            if !goes_on(stop) || stream.write_all(&bytes::zmtp_subscribe(&prefix)).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+/// Sends a message that never ends, in large parts or in empty ones.
+pub fn endless_messages(to: SocketAddr, number: u64, stop: &AtomicBool) {
+    let large = [&b"\x03\0\0\0\0\0\x01\0\0"[..], &[7; 1 << 16]].concat();
+    let part = if number.is_multiple_of(2) { large } else { b"\x01\0".repeat(1 << 10) };
+    while goes_on(stop) {
+        let Some(mut stream) = connect(to) else { continue };
+        let _ = stream.write_all(&bytes::zmtp_hello(b"PUB"));
+        while goes_on(stop) && stream.write_all(&part).is_ok() {}
+    }
+}
+
+/// Sends most of a message of 16 MiB in small parts, and no end of it, on many connections.
+pub fn unfinished_messages(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    let part = [&b"\x03\0\0\0\0\0\x01\0\0"[..], &[7; 1 << 16]].concat();
+    keep(stop, 150, || {
+        let mut stream = connect(to)?;
+        stream.write_all(&bytes::zmtp_hello(b"PUB")).ok()?;
+        for _ in 0..200 {
+            if !goes_on(stop) {
+                break;
+            }
+            stream.write_all(&part).ok()?;
+        }
+        Some(stream)
+    });
+}
+
+fn websocket(to: SocketAddr) -> Option<TcpStream> {
+    let mut stream = connect(to)?;
+    stream.write_all(bytes::WEBSOCKET_REQUEST).ok()?;
+    let mut answer = [0; 512];
+    (stream.read(&mut answer).ok()? > 0).then_some(stream)
+}
+
+/// Announces a message of 16 MB, and sends some of it. Together they have less than the share of
+/// their source: what has finished its handshake keeps its slot, and its neighbours out of it.
+pub fn great_promises(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    let promise = [bytes::websocket_header(16_000_000), vec![0; 1_000]].concat();
+    keep(stop, 200, || {
+        let mut stream = websocket(to)?;
+        stream.write_all(&promise).ok()?;
+        Some(stream)
+    });
+}
+
+/// Sends messages of 8 MB to be echoed, and reads none.
+pub fn deaf_echoes(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    let message = [bytes::websocket_header(8_000_000), vec![7; 8_000_000]].concat();
+    keep(stop, 60, || {
+        let mut stream = websocket(to)?;
+        stream.write_all(&message).ok()?;
+        Some(stream)
+    });
+}
+
+/// Logs on as nobody, as somebody with a wrong password, and as somebody in nonsense.
+pub fn wrong_logons(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    let logons = [
+        bytes::fix_logon("NOBODY", ""),
+        bytes::fix_logon("LOCKED", "553=me\x01554=wrong\x01"),
+        bytes::fix("A", 1, "LOCKED", "98=7\x01"),
+        bytes::fix("0", 1, "GOOD", ""),
+    ];
+    let mut next = logons.iter().cycle();
+    while goes_on(stop) {
+        let (Some(mut stream), Some(logon)) = (connect(to), next.next()) else { continue };
+        let _ = stream.write_all(logon);
+        let _ = stream.read(&mut [0; 256]);
+    }
+}

@@ -1,0 +1,59 @@
+//! What peers of each protocol say, byte by byte: no code of the listener's takes part in it.
+
+/// The start of a ZMTP 3.1 connection without security, of a SUB or PUB socket.
+pub fn zmtp_hello(socket_type: &[u8; 3]) -> Vec<u8> {
+    let mut bytes = b"\xFF\0\0\0\0\0\0\0\0\x7F\x03\x01NULL".to_vec();
+    bytes.resize(64, 0);
+    bytes.extend_from_slice(b"\x04\x19\x05READY\x0BSocket-Type\0\0\0\x03");
+    bytes.extend_from_slice(socket_type);
+    bytes
+}
+
+/// A SUBSCRIBE command with a short prefix.
+pub fn zmtp_subscribe(prefix: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![4, 10 + prefix.len() as u8];
+    bytes.extend_from_slice(b"\x09SUBSCRIBE");
+    bytes.extend_from_slice(prefix);
+    bytes
+}
+
+/// A PING command with a context of eight bytes, and without a promise.
+pub fn zmtp_ping(context: u64) -> Vec<u8> {
+    let mut bytes = b"\x04\x0F\x04PING\0\0".to_vec();
+    bytes.extend_from_slice(&context.to_be_bytes());
+    bytes
+}
+
+/// The request of a WebSocket.
+pub const WEBSOCKET_REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n\
+    Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+    Sec-WebSocket-Version: 13\r\n\r\n";
+
+/// The header of a binary frame to a server, masked with zeros.
+pub fn websocket_header(payload_bytes: u64) -> Vec<u8> {
+    let mut bytes = vec![0x82];
+    match payload_bytes {
+        short @ 0..=125 => bytes.push(0x80 | short as u8),
+        long => {
+            bytes.push(0x80 | 127);
+            bytes.extend_from_slice(&long.to_be_bytes());
+        }
+    }
+    bytes.extend_from_slice(&[0; 4]);
+    bytes
+}
+
+/// A FIX 4.4 message of a sender to HOST; `more` ends with a delimiter.
+pub fn fix(msg_type: &str, number: u64, sender: &str, more: &str) -> Vec<u8> {
+    let body = format!(
+        "35={msg_type}\x0134={number}\x0149={sender}\x0152=20260302-09:00:00\x0156=HOST\x01{more}"
+    );
+    let text = format!("8=FIX.4.4\x019={}\x01{body}", body.len());
+    let sum = text.bytes().fold(0u8, u8::wrapping_add);
+    format!("{text}10={sum:03}\x01").into_bytes()
+}
+
+/// A Logon that starts both sides' numbers anew.
+pub fn fix_logon(sender: &str, more: &str) -> Vec<u8> {
+    fix("A", 1, sender, &format!("98=0\x01108=30\x01141=Y\x01{more}"))
+}

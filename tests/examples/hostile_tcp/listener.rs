@@ -1,0 +1,148 @@
+//! Listeners in processes of their own, and what the system says of them.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use taut_channel::{ChannelUri, Opening, Publication, Subscription};
+use taut_sys::monotonic;
+use taut_testkit::Process;
+use taut_types::Nanos;
+
+use crate::{BETWEEN_LOOKS, pace};
+
+/// The word with which this program listens itself.
+pub const SERVE: &str = "serve";
+/// A listener over ZMTP that sends, sends so much, so often.
+const MESSAGE: [u8; 256] = [7; 256];
+const EVERY: Nanos = Nanos::from_millis(1);
+const LOOK: Nanos = Nanos::from_micros(200);
+
+/// A process that listens.
+pub struct Listener {
+    process: Process,
+    pub address: SocketAddr,
+    /// Open descriptors before anybody came.
+    open_first: u64,
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl Listener {
+    /// A bound `publisher` or `subscriber`.
+    pub fn of_zmtp(what: &str) -> Self {
+        let program = std::env::current_exe().expect("this program");
+        Self::start(Command::new(program).args([SERVE, what]), None)
+    }
+
+    /// `taut ws echo`.
+    pub fn of_websocket(taut: &str) -> Self {
+        Self::start(Command::new(taut).args(["ws", "echo", "--listen", "127.0.0.1:0"]), None)
+    }
+
+    /// `taut fix echo`, with a session for each visit of the good peer, and one with a password.
+    pub fn of_fix(taut: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut text = String::from("[defaults]\nsending_time_tolerance_seconds = 0\n");
+        let locked = "credentials = { kind = \"password\", username = \"me\", secret = \"hush\" }";
+        for (guest, more) in [("STEADY", ""), ("GOOD", ""), ("LOCKED", locked)] {
+            text += &format!(
+                "[[sessions]]\nbegin_string = \"FIX.4.4\"\nsender_comp_id = \"HOST\"\n\
+                 target_comp_id = \"{guest}\"\n{more}\n"
+            );
+        }
+        let config: PathBuf = folder.path().join("host.toml");
+        fs::write(&config, text).expect("room for a file");
+        let mut command = Command::new(taut);
+        command.args(["fix", "echo", "--listen", "127.0.0.1:0", "--config"]).arg(config);
+        Self::start(&mut command, Some(folder))
+    }
+
+    fn start(command: &mut Command, folder: Option<tempfile::TempDir>) -> Self {
+        let mut process = Process::start(command);
+        let address = process.stdout_line("its address", |line| {
+            let at = line.strip_prefix("listening on ")?;
+            at.rsplit('/').next()?.parse().ok()
+        });
+        let mut listener = Self { process, address, open_first: 0, _folder: folder };
+        listener.open_first = listener.open_count();
+        listener
+    }
+
+    /// Memory that is in use.
+    pub fn memory_kib(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()));
+        let status = status.unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let number = line.and_then(|line| line.split_whitespace().next());
+        number.and_then(|number| number.parse().ok()).unwrap_or(0)
+    }
+
+    /// Open descriptors.
+    pub fn open_count(&self) -> u64 {
+        let entries = fs::read_dir(format!("/proc/{}/fd", self.process.id()));
+        entries.map_or(0, |entries| entries.count() as u64)
+    }
+
+    /// Waits until the connections of all who left are closed; what it waited for in vain.
+    pub fn comes_to_rest(&self, patience: Nanos, at: &str) -> Option<String> {
+        let deadline = monotonic() + patience;
+        while self.open_count() > self.open_first {
+            if monotonic() >= deadline {
+                let open = self.open_count() - self.open_first;
+                return Some(format!("{at}: {open} connections are left open"));
+            }
+            pace(BETWEEN_LOOKS);
+        }
+        None
+    }
+
+    /// What is wrong if it has ended.
+    pub fn failure(&mut self) -> Option<String> {
+        let has_ended = !self.process.is_running();
+        has_ended.then(|| format!("the listener has ended: {}", self.process.stderr()))
+    }
+}
+
+/// Listens over ZMTP until it is killed.
+pub fn serve(what: &str) -> ExitCode {
+    let uri: ChannelUri = match what {
+        "publisher" => "tcp://127.0.0.1:0",
+        _ => "tcp://127.0.0.1:0?bind",
+    }
+    .parse()
+    .expect("a URI");
+    let opening = Opening { now: monotonic(), ..Opening::default() };
+    if what == "publisher" {
+        publish(Publication::open(&uri, &opening).expect("a publication"))
+    } else {
+        subscribe(Subscription::open(&uri, &opening).expect("a subscription"))
+    }
+}
+
+fn publish(mut publication: Publication) -> ExitCode {
+    println!("listening on {}", publication.local_address().expect("an address"));
+    let mut next = monotonic();
+    loop {
+        let now = monotonic();
+        if now >= next {
+            // Nobody may be there, or nobody quick enough.
+            let _ = publication.offer(now, &MESSAGE);
+            next = now + EVERY;
+        }
+        if publication.work(now) == 0 {
+            publication.block(LOOK);
+        }
+        while publication.poll_event().is_some() {}
+    }
+}
+
+fn subscribe(mut subscription: Subscription) -> ExitCode {
+    println!("listening on {}", subscription.local_address().expect("an address"));
+    loop {
+        if subscription.poll(monotonic(), 256, |_| {}) == 0 {
+            subscription.block(LOOK);
+        }
+        while subscription.poll_event().is_some() {}
+    }
+}

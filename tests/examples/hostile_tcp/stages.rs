@@ -1,0 +1,94 @@
+//! Which listener meets whom, and what it may take.
+
+use crate::attacks::{self, Run};
+use crate::good::{FIX, Good, PUBLISHER, SUBSCRIBER, WEBSOCKET};
+use crate::listener::Listener;
+
+/// One kind of peers.
+pub struct Attack {
+    pub name: &'static str,
+    /// How many of them act at the same time.
+    pub threads: u64,
+    /// What the listener may take for them.
+    pub memory_mib_max: u64,
+    pub run: Run,
+}
+
+/// A listener, and all who come to it.
+pub struct Stage {
+    pub name: &'static str,
+    pub listen: fn(taut: &str) -> Listener,
+    pub good: Good,
+    /// Open descriptors of the listener's process.
+    pub open_max: u64,
+    /// What it may keep when all have left.
+    pub kept_mib_max: u64,
+    pub attacks: &'static [Attack],
+}
+
+const fn attack(name: &'static str, threads: u64, memory_mib_max: u64, run: Run) -> Attack {
+    Attack { name, threads, memory_mib_max, run }
+}
+
+/// All stages.
+pub const STAGES: &[Stage] = &[
+    Stage {
+        name: "zmtp-publisher",
+        listen: |_| Listener::of_zmtp("publisher"),
+        good: SUBSCRIBER,
+        open_max: 1_024 + 32,
+        kept_mib_max: 192,
+        attacks: &[
+            attack("silent", 2, 48, attacks::silent),
+            attack("storm", 2, 48, attacks::storm),
+            attack("garbage", 2, 48, attacks::garbage),
+            attack("trickle", 2, 48, attacks::trickle_zmtp),
+            attack("deaf subscribers", 1, 256, attacks::deaf_subscribers),
+            attack("many subscriptions", 2, 192, attacks::many_subscriptions),
+        ],
+    },
+    Stage {
+        name: "zmtp-subscriber",
+        listen: |_| Listener::of_zmtp("subscriber"),
+        good: PUBLISHER,
+        open_max: 1_024 + 32,
+        kept_mib_max: 64,
+        attacks: &[
+            attack("silent", 2, 48, attacks::silent),
+            attack("storm", 2, 48, attacks::storm),
+            attack("garbage", 2, 48, attacks::garbage),
+            attack("endless messages", 2, 160, attacks::endless_messages),
+            attack("unfinished messages", 2, 384, attacks::unfinished_messages),
+        ],
+    },
+    Stage {
+        name: "websocket",
+        listen: Listener::of_websocket,
+        good: WEBSOCKET,
+        open_max: 1_024 + 32,
+        kept_mib_max: 96,
+        attacks: &[
+            attack("silent", 2, 64, attacks::silent),
+            attack("storm", 2, 64, attacks::storm),
+            attack("garbage", 2, 64, attacks::garbage),
+            attack("trickle", 2, 64, attacks::trickle_websocket),
+            attack("great promises", 2, 96, attacks::great_promises),
+            attack("deaf echoes", 2, 768, attacks::deaf_echoes),
+        ],
+    },
+    Stage {
+        name: "fix",
+        listen: Listener::of_fix,
+        good: FIX,
+        // Its sessions, those that it may make, and 1,024 that log on.
+        open_max: 3 + 256 + 1_024 + 32,
+        kept_mib_max: 96,
+        attacks: &[
+            attack("silent", 2, 96, attacks::silent),
+            attack("storm", 2, 96, attacks::storm),
+            attack("garbage", 2, 96, attacks::garbage),
+            attack("trickle", 2, 96, attacks::trickle_fix),
+            attack("wrong Logons", 2, 96, attacks::wrong_logons),
+        ],
+    },
+];

@@ -1,0 +1,237 @@
+//! A channel in a flood: a good peer is served, a newcomer gets in, strangers hear no more than
+//! they send, and memory stays bounded.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use taut_channel::{ChannelUri, Opening, Publication, Subscription};
+use taut_sync::atomic::{AtomicBool, Ordering};
+use taut_sys::{monotonic, thread_usage};
+use taut_testkit::own_address;
+use taut_types::Nanos;
+
+use crate::flood::Flood;
+use crate::frames::{self, Forge, STREAM};
+use crate::{Outcome, Terms};
+
+/// A message is sent so often.
+const EVERY: Nanos = Nanos::from_millis(1);
+/// What the listeners may take in a flood, beyond what they had: their images' windows and messages
+/// are some of it.
+const MEMORY_BYTES_MAX: u64 = 48 << 20;
+/// A peer that is there is served within this, and one that comes is let in.
+const SERVED_WITHIN: Nanos = Nanos::from_millis(100);
+const LET_IN_WITHIN: Nanos = Nanos::from_secs(3);
+/// What both ends may take of a CPU for a datagram of a stranger, with their own stream, in a build
+/// that is not optimised.
+const CPU_MAX: Nanos = Nanos::from_micros(100);
+/// The first question that a publication hears is answered with four bytes more.
+const HEAD_START_BYTES: u64 = 4;
+const DEADLINE: Nanos = Nanos::from_secs(30);
+
+/// Where both ends are, who is attacked, and with what.
+struct Scene {
+    published: String,
+    subscribed: String,
+    target: SocketAddr,
+    forge: Forge,
+    /// Who comes in the middle of it: another subscription, or another publication.
+    newcomer_publishes: bool,
+}
+
+pub fn publication(terms: Terms) -> Outcome {
+    let target = own_address();
+    let control = format!("control={target}|control-mode=dynamic|stream-id={STREAM}");
+    let published = format!("aeron:udp?{control}");
+    let subscribed = format!("aeron:udp?endpoint=127.0.0.1:0|{control}");
+    let forge = frames::to_publication;
+    run(terms, &Scene { published, subscribed, target, forge, newcomer_publishes: false })
+}
+
+pub fn subscription(terms: Terms) -> Outcome {
+    let target = own_address();
+    let both = format!("aeron:udp?endpoint={target}|stream-id={STREAM}");
+    let (published, subscribed, forge) = (both.clone(), both, frames::to_subscription as Forge);
+    run(terms, &Scene { published, subscribed, target, forge, newcomer_publishes: true })
+}
+
+pub fn lease(terms: Terms) -> Outcome {
+    let target = own_address();
+    let both = format!("lease:udp?endpoint={target}");
+    let (published, subscribed, forge) = (both.clone(), both, frames::to_lease_publisher as Forge);
+    run(terms, &Scene { published, subscribed, target, forge, newcomer_publishes: false })
+}
+
+fn opened<T>(text: &str, open: impl FnOnce(&ChannelUri) -> Result<T, String>) -> Result<T, String> {
+    let uri: ChannelUri = text.parse().map_err(|error| format!("{text}: {error}"))?;
+    open(&uri)
+}
+
+fn publish(text: &str) -> Result<Publication, String> {
+    let opening = Opening { now: monotonic(), ..Opening::default() };
+    opened(text, |uri| Publication::open(uri, &opening).map_err(|error| error.to_string()))
+}
+
+fn subscribe(text: &str) -> Result<Subscription, String> {
+    let opening = Opening { now: monotonic(), ..Opening::default() };
+    opened(text, |uri| Subscription::open(uri, &opening).map_err(|error| error.to_string()))
+}
+
+/// A publication at work on a thread of its own: a message with its time, again and again.
+struct Publisher {
+    stop: Arc<AtomicBool>,
+    /// The CPU time that it took.
+    thread: JoinHandle<Nanos>,
+}
+
+impl Publisher {
+    fn begin(mut publication: Publication) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let mut next = monotonic();
+            while !asked.load(Ordering::Relaxed) {
+                let now = monotonic();
+                if now >= next {
+                    let _ = publication.offer(now, &now.0.to_le_bytes());
+                    next = now + EVERY;
+                }
+                if publication.work(now) == 0 {
+                    publication.block(next - now);
+                }
+                while publication.poll_event().is_some() {}
+            }
+            thread_usage().cpu
+        });
+        Self { stop, thread }
+    }
+
+    fn end(self) -> Result<Nanos, String> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().map_err(|_| "a publication panicked".to_owned())
+    }
+}
+
+/// What a subscription heard in a while.
+#[derive(Debug, Default)]
+struct Heard {
+    latencies: Vec<i64>,
+    gap_max: Nanos,
+    last: Option<Nanos>,
+}
+
+impl Heard {
+    fn note(&mut self, now: Nanos, message: &[u8]) {
+        let sent = message.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes));
+        self.latencies.push(now.0 - sent);
+        let gap = self.last.map_or(Nanos::ZERO, |last| now - last);
+        self.gap_max = self.gap_max.max(gap);
+        self.last = Some(now);
+    }
+
+    fn median(&mut self) -> Nanos {
+        self.latencies.sort_unstable();
+        Nanos(self.latencies.get(self.latencies.len() / 2).copied().unwrap_or(0))
+    }
+}
+
+/// Polls for a while.
+fn listen(subscription: &mut Subscription, heard: &mut Heard, span: Nanos) {
+    let until = monotonic() + span;
+    while monotonic() < until {
+        let count = subscription.poll(monotonic(), 64, |message| {
+            heard.note(monotonic(), message.payload);
+        });
+        while subscription.poll_event().is_some() {}
+        if count == 0 {
+            subscription.block(EVERY);
+        }
+    }
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) -> Result<Nanos, String> {
+    let begun = monotonic();
+    while !holds() {
+        if monotonic() - begun > DEADLINE {
+            return Err(format!("{what}: not within {DEADLINE:?}"));
+        }
+    }
+    Ok(monotonic() - begun)
+}
+
+/// Lets somebody in who comes in the middle of the flood; returns how long that took.
+fn let_in(scene: &Scene, subscription: &mut Subscription) -> Result<Nanos, String> {
+    if scene.newcomer_publishes {
+        let mut newcomer = publish(&scene.published)?;
+        return until("another publication is let in", || {
+            newcomer.work(monotonic());
+            subscription.poll(monotonic(), 64, |_| {});
+            newcomer.is_connected()
+        });
+    }
+    let mut newcomer = subscribe(&scene.subscribed)?;
+    let mut is_served = false;
+    until("another subscription is served", || {
+        subscription.poll(monotonic(), 64, |_| {});
+        newcomer.poll(monotonic(), 64, |_| is_served = true);
+        is_served
+    })
+}
+
+fn run(terms: Terms, scene: &Scene) -> Outcome {
+    let span = Nanos::from_secs(i64::from(terms.seconds));
+    let mut subscription = subscribe(&scene.subscribed)?;
+    let publisher = Publisher::begin(publish(&scene.published)?);
+    let (mut quiet, mut flooded) = (Heard::default(), Heard::default());
+    until("the first message comes", || {
+        subscription.poll(monotonic(), 64, |message| quiet.note(monotonic(), message.payload));
+        !quiet.latencies.is_empty()
+    })?;
+    listen(&mut subscription, &mut quiet, Nanos(span.0 / 4));
+    let (memory, cpu) = (resident_bytes(), thread_usage().cpu);
+    let flood = Flood::begin(scene.target, scene.forge)?;
+    listen(&mut subscription, &mut flooded, Nanos(span.0 / 2));
+    let grown = resident_bytes().saturating_sub(memory);
+    let let_in = let_in(scene, &mut subscription)?;
+    let own_cpu = thread_usage().cpu - cpu;
+    let (datagrams, sent, heard) = flood.end()?;
+    let cpu = own_cpu + publisher.end()?;
+    let each = Nanos(cpu.0 / i64::try_from(datagrams.max(1)).unwrap_or(1));
+    let (before, during) = (quiet.median(), flooded.median());
+    let gap = flooded.gap_max;
+    let measured = format!(
+        "{datagrams} datagrams of strangers, {heard} bytes for their {sent}; {grown} bytes of \
+         memory; {} ns of CPU each, with the stream's; served within {} us, median {} us ({} us \
+         quiet); a newcomer in {} us",
+        each.0,
+        gap.0 / 1000,
+        during.0 / 1000,
+        before.0 / 1000,
+        let_in.0 / 1000,
+    );
+    let fails = |what: &str| Err(format!("{what}: {measured}"));
+    if datagrams == 0 || flooded.latencies.is_empty() {
+        return fails("nothing happened");
+    }
+    if heard > sent + HEAD_START_BYTES {
+        return fails("strangers hear more than they send");
+    }
+    if grown > MEMORY_BYTES_MAX {
+        return fails("too much memory");
+    }
+    if terms.times_count && (gap > SERVED_WITHIN || during.0 > 2 * before.0) {
+        return fails("the good peer waits");
+    }
+    if terms.times_count && (let_in > LET_IN_WITHIN || each > CPU_MAX) {
+        return fails("a newcomer waits, or strangers cost too much");
+    }
+    Ok(measured)
+}
+
+/// The memory that this process has, as the kernel counts it.
+fn resident_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0) * 4096
+}
