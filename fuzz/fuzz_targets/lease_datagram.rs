@@ -60,7 +60,15 @@ fuzz_target!(|data: &[u8]| {
     let key = (choice & 1 != 0).then(|| Key::new([9; 16]));
     let (lease, secret) = (Nanos::from_secs(60), Key::new([7; 16]));
     let session = 5;
-    let terms = LeaseTerms { lease, mtu_bytes: 1452, subscribers_max: 2, session, secret, key };
+    let terms = LeaseTerms {
+        lease,
+        mtu_bytes: 1452,
+        subscribers_max: 2,
+        subscribers_per_host_max: 2,
+        session,
+        secret,
+        key,
+    };
     let mut publisher = LeasePublisher::new(NOW, terms);
     let terms = SubscriberTerms { nonce: 3, key, drops_late: choice & 2 != 0 };
     let mut subscriber = LeaseSubscriber::new(NOW, terms);
