@@ -95,6 +95,8 @@ counters! {
         fills,
         /// Cancel requests sent.
         cancel_requests,
+        /// Orders whose cancel waits: until its budget has it, or the venue reads.
+        waiting_cancels,
         /// Orders cancelled at our request.
         cancels,
         /// Cancel requests that the venue refused.

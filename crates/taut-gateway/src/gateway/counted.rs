@@ -49,6 +49,7 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
             refused: self.core.orders.refused(),
             fills: answers.fills,
             cancel_requests: answers.cancel_requests,
+            waiting_cancels: self.core.orders.waiting_cancels() as u64,
             cancels: answers.cancels,
             cancel_rejects: answers.cancel_rejects,
             expired: answers.expired,
