@@ -281,7 +281,7 @@ impl OrderJournal {
 
 /// A trade under this name.
 fn journalled(fill: &taut_oms::Fill, name: &ExecId) -> Fill {
-    let taut_oms::Fill { order, instrument, account, side, price, lots, .. } = *fill;
+    let taut_oms::Fill { order, instrument, account, side, price, lots, fee, .. } = *fill;
     let exec_id = if name.is_none() { VenueId::NONE } else { VenueId::new(name.as_bytes()) };
-    Fill { order, instrument, account, side, price, lots, exec_id }
+    Fill { order, instrument, account, side, price, lots, exec_id, fee }
 }

@@ -48,6 +48,7 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
             risk_rejects: self.core.orders.risk_rejects(),
             refused: self.core.orders.refused(),
             fills: answers.fills,
+            uncounted_charges: self.core.orders.reports().uncounted_charges(),
             cancel_requests: answers.cancel_requests,
             waiting_cancels: self.core.orders.waiting_cancels() as u64,
             cancels: answers.cancels,

@@ -24,7 +24,10 @@ enum Cancel {
     /// Its message is in the outbox.
     Left,
     /// It is one too many for the budgets of its user, account or venue until then.
-    Waits { account: AccountId, due: Nanos },
+    Waits {
+        account: AccountId,
+        due: Nanos,
+    },
     Refused(OrderUpdate),
 }
 

@@ -200,6 +200,7 @@ fn report(
         account: None,
         price: None,
         mass_status: None,
+        charges: taut_fix::Charges::NONE,
         cl_ord_id: Some(request(7, 1).into()),
         orig_cl_ord_id: None,
         exec_type,

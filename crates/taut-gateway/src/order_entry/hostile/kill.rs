@@ -1,6 +1,6 @@
 //! A kill of ten thousand open orders: few system calls, a connection that stays, budgets that hold.
 
-use taut_oms::{KillCause, KillScope, MessageRates, Rate, RiskSizes, RiskLimits};
+use taut_oms::{KillCause, KillScope, MessageRates, Rate, RiskLimits, RiskSizes};
 
 use super::*;
 use crate::config::{RiskConfig, RiskRules};
