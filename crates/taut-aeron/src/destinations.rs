@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use taut_types::Nanos;
+use taut_types::{Host, Nanos};
 
 use crate::allowance::Allowance;
 
@@ -254,7 +254,7 @@ impl Destinations {
         }
         let places = self.strangers.iter().enumerate();
         let oldest = places
-            .filter(|(_, entry)| !is_crowd || entry.address.ip() == from.ip())
+            .filter(|(_, entry)| !is_crowd || is_of_host(entry, from))
             .min_by_key(|(_, entry)| (entry.wants_setup, entry.heard));
         let place = oldest.map(|(place, _)| place);
         // In their order: the last one is served first.
@@ -280,7 +280,11 @@ impl Destination {
 }
 
 fn count_of_host(entries: &[Destination], of: SocketAddr) -> usize {
-    entries.iter().filter(|entry| entry.address.ip() == of.ip()).count()
+    entries.iter().filter(|entry| is_of_host(entry, of)).count()
+}
+
+fn is_of_host(entry: &Destination, of: SocketAddr) -> bool {
+    Host::of(entry.address.ip()) == Host::of(of.ip())
 }
 
 #[cfg(test)]
@@ -377,6 +381,23 @@ mod tests {
         let proved = (1..=100).filter(|port| table.prove(Nanos(0), address(*port))).count();
         assert_eq!(proved, 32);
         assert!(table.prove(Nanos(0), host(1)) && table.prove(Nanos(0), address(1)));
+    }
+
+    #[test]
+    fn all_addresses_of_a_network_of_64_bits_are_one_host() {
+        let mut table = Destinations::new(DestinationMode::Dynamic, 64, 32);
+        let of = |low: u128| {
+            let network = 0x2001_0db8_0000_0001_u128 << 64;
+            SocketAddr::new(IpAddr::V6((network | low).into()), 7)
+        };
+        let proved = (1..=100).filter(|low| table.prove(Nanos(0), of(*low))).count();
+        assert_eq!(proved, 32);
+        assert!(table.prove(Nanos(0), host(1)), "another one has room");
+        // Strangers of it give way to one another, and to nobody's cost.
+        assert!(!ask(&mut table, Nanos(1), host(2)));
+        let displaced = (1_000..2_000).filter(|low| ask(&mut table, Nanos(2), of(*low))).count();
+        assert_eq!(displaced, 1_000 - STRANGERS_PER_HOST_MAX);
+        assert!(table.strangers.iter().any(|entry| entry.address == host(2)));
     }
 
     #[test]

@@ -12,6 +12,7 @@ extern crate std;
 
 mod decimal;
 mod fee_rates;
+mod host;
 mod ids;
 mod instrument;
 mod nanos;
@@ -26,6 +27,7 @@ pub use decimal::{
     parse_decimal_prefix,
 };
 pub use fee_rates::FeeRates;
+pub use host::Host;
 pub use ids::{
     AccountId, ClientOrderId, InstrumentId, OrderId, SequenceNumber, StrategyId, UserId,
 };
