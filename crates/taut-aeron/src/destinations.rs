@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use taut_types::Nanos;
+use taut_types::{Host, Nanos};
 
 use crate::allowance::Allowance;
 
@@ -169,19 +169,30 @@ impl Destinations {
     }
 
     /// Where an answer to an address goes: never to more than one of several destinations, or
-    /// whoever asks has all of them flooded. Where the application chose them nobody else is
-    /// answered, but a receiver in a group asks from an address of its own.
+    /// whoever asks has all of them flooded. Where the application chose them the answer goes to one
+    /// of these and nowhere else: to the one that asks or, as a receiver may ask from another port
+    /// (behind a translation of addresses) or another address (of a host that has several), to the
+    /// only one of its host, or else of its port; a receiver in a group asks from an address of its
+    /// own. Aeron's driver looks at the session alone, and sends a repair to all destinations.
     pub fn answer_to(&self, from: SocketAddr) -> Option<Target> {
         match self.mode {
             DestinationMode::Fixed => Some(Target::All),
             DestinationMode::Dynamic => Some(Target::One(from)),
             DestinationMode::Manual => {
-                let mut addresses = self.addresses.iter();
-                let is_listed = addresses.clone().any(|address| *address == from);
-                let group = || addresses.find(|address| address.ip().is_multicast()).copied();
-                is_listed.then_some(from).or_else(group).map(Target::One)
+                let is_group = |address: &SocketAddr| address.ip().is_multicast();
+                let listed = self.only_one(|address| *address == from);
+                let of_host = || self.only_one(|address| address.ip() == from.ip());
+                let group = || self.addresses.iter().copied().find(is_group);
+                let of_port = || self.only_one(|it| it.port() == from.port() && !is_group(it));
+                listed.or_else(of_host).or_else(group).or_else(of_port).map(Target::One)
             }
         }
+    }
+
+    /// The address that is meant, unless several are.
+    fn only_one(&self, is_meant: impl Fn(&SocketAddr) -> bool) -> Option<SocketAddr> {
+        let mut meant = self.addresses.iter().filter(|address| is_meant(address));
+        meant.next().copied().filter(|_| meant.next().is_none())
     }
 
     /// Whether an address may be answered with so many bytes, which then count as sent.
@@ -254,7 +265,7 @@ impl Destinations {
         }
         let places = self.strangers.iter().enumerate();
         let oldest = places
-            .filter(|(_, entry)| !is_crowd || entry.address.ip() == from.ip())
+            .filter(|(_, entry)| !is_crowd || is_of_host(entry, from))
             .min_by_key(|(_, entry)| (entry.wants_setup, entry.heard));
         let place = oldest.map(|(place, _)| place);
         // In their order: the last one is served first.
@@ -280,7 +291,11 @@ impl Destination {
 }
 
 fn count_of_host(entries: &[Destination], of: SocketAddr) -> usize {
-    entries.iter().filter(|entry| entry.address.ip() == of.ip()).count()
+    entries.iter().filter(|entry| is_of_host(entry, of)).count()
+}
+
+fn is_of_host(entry: &Destination, of: SocketAddr) -> bool {
+    Host::of(entry.address.ip()) == Host::of(of.ip())
 }
 
 #[cfg(test)]
@@ -349,6 +364,24 @@ mod tests {
         assert!(table.add(address(1)) && table.add(address(2)));
         assert_eq!(table.answer_to(address(2)), Some(Target::One(address(2))));
         assert_eq!(table.answer_to(address(3)), None, "a stranger");
+        // A receiver that asks from elsewhere is answered where the application said that it is.
+        let mut others = Destinations::new(DestinationMode::Manual, 4, 4);
+        let [one, other, at_the_same_host] =
+            ["10.0.0.1:7", "10.0.0.2:8", "10.0.0.2:9"].map(|text| text.parse().unwrap());
+        assert!(others.add(one) && others.add(other));
+        let from = |text: &str| text.parse().unwrap();
+        for (from, to) in [
+            (from("10.0.0.1:5000"), Some(one)),
+            (from("10.0.0.2:7"), Some(other)),
+            (from("192.168.0.1:7"), Some(one)),
+            (from("192.168.0.1:8"), Some(other)),
+            (from("192.168.0.1:9"), None),
+        ] {
+            assert_eq!(others.answer_to(from), to.map(Target::One), "{from}");
+        }
+        // Of two nobody knows which one it is.
+        assert!(others.add(at_the_same_host));
+        assert_eq!(others.answer_to(from("10.0.0.2:5000")), None);
         let group = "224.0.1.1:7".parse().unwrap();
         assert!(table.add(group));
         assert_eq!(table.answer_to(address(3)), Some(Target::One(group)), "or one in the group");
@@ -377,6 +410,23 @@ mod tests {
         let proved = (1..=100).filter(|port| table.prove(Nanos(0), address(*port))).count();
         assert_eq!(proved, 32);
         assert!(table.prove(Nanos(0), host(1)) && table.prove(Nanos(0), address(1)));
+    }
+
+    #[test]
+    fn all_addresses_of_a_network_of_64_bits_are_one_host() {
+        let mut table = Destinations::new(DestinationMode::Dynamic, 64, 32);
+        let of = |low: u128| {
+            let network = 0x2001_0db8_0000_0001_u128 << 64;
+            SocketAddr::new(IpAddr::V6((network | low).into()), 7)
+        };
+        let proved = (1..=100).filter(|low| table.prove(Nanos(0), of(*low))).count();
+        assert_eq!(proved, 32);
+        assert!(table.prove(Nanos(0), host(1)), "another one has room");
+        // Strangers of it give way to one another, and to nobody's cost.
+        assert!(!ask(&mut table, Nanos(1), host(2)));
+        let displaced = (1_000..2_000).filter(|low| ask(&mut table, Nanos(2), of(*low))).count();
+        assert_eq!(displaced, 1_000 - STRANGERS_PER_HOST_MAX);
+        assert!(table.strangers.iter().any(|entry| entry.address == host(2)));
     }
 
     #[test]

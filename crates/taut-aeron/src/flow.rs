@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use taut_types::Nanos;
+use taut_types::{Host, Nanos};
 
 /// A stock receiver that repeats itself for so long, while nothing was sent and nothing asked for,
 /// has what was sent: it says where it is five times a second.
@@ -308,7 +308,8 @@ impl Receivers {
     }
 
     fn has_room(&self, from: SocketAddr) -> bool {
-        let of_host = self.entries.iter().filter(|entry| entry.address.ip() == from.ip()).count();
+        let is_of_host = |entry: &&Receiver| Host::of(entry.address.ip()) == Host::of(from.ip());
+        let of_host = self.entries.iter().filter(is_of_host).count();
         self.entries.len() < self.count_max && of_host < self.per_host_max
     }
 

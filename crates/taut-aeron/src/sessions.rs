@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use taut_types::Nanos;
+use taut_types::{Host, Nanos};
 
 use crate::frame::Setup;
 
@@ -163,7 +163,8 @@ impl Sessions {
         if self.sessions.len() >= SESSIONS_MAX {
             self.sessions.retain(|session| now.since(session.since) < LIFETIME);
         }
-        let is_of_host = |session: &Session| session.source.ip() == source.ip();
+        let host = Host::of(source.ip());
+        let is_of_host = |session: &Session| Host::of(session.source.ip()) == host;
         let of_host = self.sessions.iter().filter(|session| is_of_host(session)).count();
         let is_crowd = of_host >= PER_HOST_MAX;
         let displaces = is_crowd || self.sessions.len() >= SESSIONS_MAX;

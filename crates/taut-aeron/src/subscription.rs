@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use taut_types::Nanos;
+use taut_types::{Host, Nanos};
 
 use crate::allowance::Allowance;
 use crate::config::SubscriptionConfig;
@@ -446,7 +446,8 @@ impl Subscription {
 
     /// Whether there is a place for an image of a source, and one of its host's.
     fn has_room(&self, source: SocketAddr) -> bool {
-        let of_host = self.images.iter().filter(|image| image.source().ip() == source.ip());
+        let host = Host::of(source.ip());
+        let of_host = self.images.iter().filter(|image| Host::of(image.source().ip()) == host);
         self.images.len() < self.config.images_max
             && of_host.count() < self.config.images_per_host_max
     }

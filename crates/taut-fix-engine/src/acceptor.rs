@@ -3,13 +3,13 @@
 mod connection;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use taut_fix::{CompId, DataTags, FieldIndex, Now, Peek, Received, lead_with_msg_type, peek};
 use taut_io::{Admission, AdmissionCounters, Completion, Handle, Io, IoError, Kernel};
 use taut_net::TlsServerConfig;
 use taut_sys::{Address, StreamOptions};
-use taut_types::Nanos;
+use taut_types::{Host, Nanos};
 
 use crate::acceptor::connection::{Connection, StreamState};
 use crate::application::{Application, Outbox};
@@ -300,7 +300,7 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
         if settings.any(|settings| settings.msg_type_anywhere) {
             lead_with_msg_type(&mut connection.first);
         }
-        let (found, names) = self.find_endpoint(now, connection.ip(), &connection.first);
+        let (found, names) = self.find_endpoint(now, connection.host(), &connection.first);
         connection.logon = names;
         match found {
             Found::NeedMore => {}
@@ -322,7 +322,7 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
     fn find_endpoint(
         &mut self,
         now: Now,
-        ip: Option<IpAddr>,
+        host: Option<Host>,
         first: &[u8],
     ) -> (Found, Option<LogonNames>) {
         let bytes_max = self.endpoints.iter().map(Endpoint::settings).chain(&self.dynamic);
@@ -340,12 +340,12 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
             return (Found::Nobody(RefusalCause::UnknownSession), None);
         };
         let names = LogonNames { begin, sender, target };
-        if !ip.is_none_or(|ip| self.throttle.admits(now.mono, (ip, sender))) {
+        if !host.is_none_or(|host| self.throttle.admits(now.mono, (host, sender))) {
             return (Found::Nobody(RefusalCause::TooManyFailures), Some(names));
         }
         let found = self.session_of(&names, first);
-        if let (Err(RefusalCause::Credentials), Some(ip)) = (&found, ip) {
-            self.throttle.note_failure(now.mono, (ip, sender));
+        if let (Err(RefusalCause::Credentials), Some(host)) = (&found, host) {
+            self.throttle.note_failure(now.mono, (host, sender));
         }
         let found = found.map_or_else(Found::Nobody, |place| match self.endpoints.get(place) {
             Some(endpoint) if endpoint.is_connected() => Found::Nobody(RefusalCause::InUse),
@@ -393,8 +393,8 @@ impl<A: Application, F: FnMut(&SessionSettings) -> A> Acceptor<A, F> {
         let endpoint = connection.endpoint.and_then(|at| self.endpoints.get_mut(at));
         let has_logged_on = endpoint.as_ref().is_some_and(|it| it.has_logged_on());
         // Only a Logon that names a session counts: whoever says nothing guesses nothing.
-        if let (Some(ip), Some(it)) = (connection.ip(), &endpoint) {
-            let who = (ip, it.settings().config.target_comp_id);
+        if let (Some(host), Some(it)) = (connection.host(), &endpoint) {
+            let who = (host, it.settings().config.target_comp_id);
             match has_logged_on {
                 true => self.throttle.note_success(who),
                 false => self.throttle.note_failure(now.mono, who),

@@ -4,13 +4,12 @@
 //! for each guess gets no further.
 
 use std::collections::{HashMap, VecDeque};
-use std::net::IpAddr;
 
 use taut_fix::CompId;
-use taut_types::Nanos;
+use taut_types::{Host, Nanos};
 
 /// Who logs on, and from where.
-pub type Guest = (IpAddr, CompId);
+pub type Guest = (Host, CompId);
 
 /// How many addresses are remembered; the one that failed first makes room for another.
 const ADDRESSES_MAX: usize = 4096;
@@ -28,9 +27,9 @@ const ADDRESS_FACTOR: u32 = 20;
 pub struct LogonThrottle {
     failures_max: u32,
     window: Nanos,
-    addresses: HashMap<IpAddr, Address>,
+    addresses: HashMap<Host, Address>,
     /// The same addresses, the first one that failed in front.
-    by_age: VecDeque<IpAddr>,
+    by_age: VecDeque<Host>,
 }
 
 /// Failures of one address.
@@ -133,12 +132,11 @@ impl LogonThrottle {
 mod tests {
     use super::Guest;
     use super::{ADDRESS_FACTOR, ADDRESSES_MAX, COMP_IDS_MAX, LogonThrottle};
-    use std::net::{IpAddr, Ipv4Addr};
     use taut_fix::CompId;
-    use taut_types::Nanos;
+    use taut_types::{Host, Nanos};
 
     fn guest(number: u32, name: &[u8]) -> Guest {
-        (IpAddr::V4(Ipv4Addr::from(number)), CompId::new(name).expect("a CompID"))
+        (Host::V4(number), CompId::new(name).expect("a CompID"))
     }
 
     fn address(number: u32) -> Guest {

@@ -162,6 +162,7 @@ fn report(id: u64, now: Now) -> ExecutionReport<'static> {
         account: None,
         price: None,
         mass_status: None,
+        charges: taut_fix::Charges::NONE,
         orig_cl_ord_id: None,
         exec_type: ExecType::Trade,
         ord_status: OrdStatus::PartiallyFilled,

@@ -81,6 +81,7 @@ pub use link::hooks::Hooks;
 pub use link::outbox::Outbox;
 pub use link::received::Received;
 pub use link::{Delivery, Link, LinkConfig};
+pub use messages::charges::{Charges, CommType, Currency, Liquidity};
 pub use messages::execution::{ExecutionReport, MassStatus, OrderCancelReject};
 pub use messages::order::{NewOrderSingle, OrderCancelReplaceRequest, OrderCancelRequest};
 pub use messages::order_flow::{OrderFlow, TypedMessage, msg_type};

@@ -124,6 +124,12 @@ pub(crate) trait RequestQueue {
     /// Takes a request that the event with this mark caused, unless full.
     fn push(&mut self, place: usize, request: &Request, mark: Mark) -> bool;
 
+    /// When the gateway in this place published the packet with this mark, which it had received
+    /// then; nothing where that is not known.
+    fn published(&self, _place: usize, _mark: Mark, _received: Nanos) -> Option<Nanos> {
+        None
+    }
+
     /// The requests that went out and of which the state to be looked up does not know yet.
     fn waiting(&self) -> impl Iterator<Item = &Request>;
 }
@@ -299,11 +305,14 @@ impl<Q: RequestQueue, S: GatewayState> State for Entry<'_, Q, S> {
     fn info(&self) -> EventInfo {
         let Self { clock, gateway, exchange_time, receive_time, .. } = *self;
         let deliver_time = clock.now();
+        let published = self.queue.published(gateway, self.mark, receive_time);
         EventInfo {
             gateway,
             exchange_time,
             receive_time,
             receive_time_utc: clock.utc_at(receive_time),
+            publish_time: published.unwrap_or_default(),
+            publish_time_utc: published.map_or(Nanos::ZERO, |at| clock.utc_at(at)),
             deliver_time,
             deliver_time_utc: clock.utc_at(deliver_time),
         }

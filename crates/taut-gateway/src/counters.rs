@@ -93,8 +93,12 @@ counters! {
         refused,
         /// Fills.
         fills,
+        /// Charges of the venue that are in no position: in another currency than the instrument's.
+        uncounted_charges,
         /// Cancel requests sent.
         cancel_requests,
+        /// Orders whose cancel waits: until its budget has it, or the venue reads.
+        waiting_cancels,
         /// Orders cancelled at our request.
         cancels,
         /// Cancel requests that the venue refused.

@@ -6,15 +6,15 @@ use taut_market_data::{BestPrices, SessionStatistics, Soundness, Staleness};
 use taut_oms::Balance;
 use taut_ring::{RingError, spsc};
 use taut_sys::Doorbell;
-use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, OrderTerms};
+use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Nanos, OrderTerms};
 
 use crate::client::{GatewayState, RequestQueue};
-use crate::mark::Mark;
+use crate::mark::{Mark, Published};
 use crate::message::{
     GatewayEvent, OpenOrder, OrderFilter, OrderUpdate, Position, Reply, Request, RequestKind,
 };
 use crate::owner::Owner;
-use crate::regions::{REQUEST_SLOTS, StrategyRegions};
+use crate::regions::{REQUEST_SLOTS, Regions, StrategyRegions};
 use crate::replica::Replica;
 
 /// Bits of an instrument's number at its gateway; the gateway's place is above them.
@@ -218,6 +218,8 @@ pub(crate) struct RingState {
 struct RequestRing<'m> {
     /// None while the gateway is not there.
     ring: Option<spsc::Producer<'m>>,
+    /// When its packets were published.
+    published: Option<Published<'m>>,
     numbers: InstrumentNumbers,
     state: RingState,
 }
@@ -237,7 +239,7 @@ impl<'m> RequestRings<'m> {
     pub(crate) fn closed(states: Vec<RingState>) -> Self {
         let ring = |(place, state)| {
             let numbers = InstrumentNumbers::of_gateway(place);
-            RequestRing { ring: None, numbers, state }
+            RequestRing { ring: None, published: None, numbers, state }
         };
         let rings = states.into_iter().enumerate().map(ring).collect();
         let (waiting, sent) = (Vec::with_capacity(REQUESTS_MAX), Vec::with_capacity(REQUESTS_MAX));
@@ -248,10 +250,12 @@ impl<'m> RequestRings<'m> {
     pub(crate) fn open(
         &mut self,
         place: usize,
+        regions: &Regions<'m>,
         own: &StrategyRegions<'m>,
     ) -> Result<(), RingError> {
         if let Some(ring) = self.rings.get_mut(place) {
             ring.ring = Some(spsc::Producer::resume(own.requests)?);
+            ring.published = Some(Published(regions.published));
         }
         Ok(())
     }
@@ -306,7 +310,7 @@ impl RequestQueue for RequestRings<'_> {
 
     #[inline]
     fn push(&mut self, place: usize, request: &Request, mark: Mark) -> bool {
-        let Some(RequestRing { ring: Some(ring), numbers, state }) = self.rings.get_mut(place)
+        let Some(RequestRing { ring: Some(ring), numbers, state, .. }) = self.rings.get_mut(place)
         else {
             return false;
         };
@@ -323,6 +327,10 @@ impl RequestQueue for RequestRings<'_> {
             self.sent.push((place, number));
         }
         is_taken
+    }
+
+    fn published(&self, place: usize, mark: Mark, received: Nanos) -> Option<Nanos> {
+        self.rings.get(place)?.published?.time(mark, received)
     }
 
     fn waiting(&self) -> impl Iterator<Item = &Request> {

@@ -15,7 +15,7 @@ use taut_types::{ClientOrderId, Nanos};
 #[cfg(doc)]
 use crate::StrategyRunner;
 use crate::client::{Client, GatewayState};
-use crate::mark::{Mark, StampTable};
+use crate::mark::{Mark, Published, StampTable};
 use crate::message::{
     GatewayEvent, OrderFilter, OrderUpdate, Request, RequestKind, TickStamps, UpdateKind,
 };
@@ -42,7 +42,7 @@ pub struct SlotId(usize);
 pub struct Hub<'m> {
     ticks: broadcast::Publisher<'m>,
     /// What orders are measured from, while the events that may cause them are in the ring.
-    stamps: StampTable,
+    stamps: StampTable<'m>,
     slots: Vec<Slot<'m>>,
     /// Whose request is looked for first.
     turn: usize,
@@ -68,7 +68,7 @@ impl<'m> Hub<'m> {
         let ticks = broadcast::Publisher::resume(regions.ticks, TICKS_LAYOUT, Policy::Overwrite)?;
         Ok(Self {
             ticks,
-            stamps: StampTable::default(),
+            stamps: StampTable::new(Published(regions.published)),
             slots: Vec::new(),
             turn: 0,
             numbers: BTreeMap::new(),

@@ -1,6 +1,6 @@
 //! The order journal: a request is written down before it leaves, a report when it is heard.
 
-use taut_journal::{Asked, Entry, Fill, OrderRecord, VenueId, Writer};
+use taut_journal::{Asked, Entry, Fill, JournalError, OrderRecord, VenueId, Writer};
 use taut_oms::{
     Change, ExecId, Latched, Order, OrderEvent, OrderState, OrderTable, Position, PositionKey,
     Report, RequestKind, Traded, Trouble,
@@ -48,9 +48,36 @@ impl OrderJournal {
         order: ClientOrderId,
         request: impl FnOnce() -> Entry,
     ) -> Result<(), Refusal> {
+        self.admit_with(order, |writer| writer.admit(utc, &request()))
+    }
+
+    /// As [`OrderJournal::admit`], of a request that leaves with others:
+    /// [`OrderJournal::commit`] comes before they do.
+    pub(crate) fn admit_uncommitted(
+        &mut self,
+        utc: Nanos,
+        order: ClientOrderId,
+        request: impl FnOnce() -> Entry,
+    ) -> Result<(), Refusal> {
+        self.admit_with(order, |writer| writer.admit_uncommitted(utc, &request()))
+    }
+
+    /// Makes requests that are about to leave safe, where they are to be. They leave in any case.
+    pub(crate) fn commit(&mut self) {
+        if let Some(writer) = &mut self.writer {
+            self.missed += u64::from(writer.commit().is_err());
+        }
+    }
+
+    #[inline]
+    fn admit_with(
+        &mut self,
+        order: ClientOrderId,
+        admit: impl FnOnce(&mut Writer) -> Result<(), JournalError>,
+    ) -> Result<(), Refusal> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let unjournalled = writer.unjournalled();
-        writer.admit(utc, &request()).map_err(|_| Refusal::Journal)?;
+        admit(writer).map_err(|_| Refusal::Journal)?;
         if writer.unjournalled() != unjournalled {
             self.is_behind_with(order);
         }
@@ -254,7 +281,7 @@ impl OrderJournal {
 
 /// A trade under this name.
 fn journalled(fill: &taut_oms::Fill, name: &ExecId) -> Fill {
-    let taut_oms::Fill { order, instrument, account, side, price, lots, .. } = *fill;
+    let taut_oms::Fill { order, instrument, account, side, price, lots, fee, .. } = *fill;
     let exec_id = if name.is_none() { VenueId::NONE } else { VenueId::new(name.as_bytes()) };
-    Fill { order, instrument, account, side, price, lots, exec_id }
+    Fill { order, instrument, account, side, price, lots, exec_id, fee }
 }

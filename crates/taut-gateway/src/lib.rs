@@ -27,6 +27,7 @@ mod counters;
 mod drop_copy;
 mod error;
 mod feed;
+mod fees;
 mod fused;
 mod gateway;
 mod gateways;

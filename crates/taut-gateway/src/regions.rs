@@ -30,6 +30,7 @@ const GATEWAY: Region = region(3, GatewayCounters::WORDS);
 const PATH: Region = region(4, PATH_WORDS);
 const ROUND_TRIP: Region = region(5, HISTOGRAM_WORDS);
 const BARE_SEND: Region = region(6, HISTOGRAM_WORDS);
+const PUBLISHED: Region = region(7, TICKS_LAYOUT.slot_count);
 
 const REQUESTS: Region = region(1, spsc::words_for(REQUEST_SLOTS));
 const REPLIES: Region = region(2, spsc::words_for(REPLY_SLOTS));
@@ -53,11 +54,13 @@ pub struct Regions<'m> {
     /// Histogram: the same send call without taut around it, where an
     /// [`Observer`](crate::Observer) measures it.
     pub bare_send: &'m [AtomicU64],
+    /// When the events of the last packets were published: a word for each.
+    pub published: &'m [AtomicU64],
 }
 
 impl<'m> Regions<'m> {
     /// Every region, for [`Segment::create`].
-    pub const LAYOUT: [Region; 6] = [CLOCK, TICKS, GATEWAY, PATH, ROUND_TRIP, BARE_SEND];
+    pub const LAYOUT: [Region; 7] = [CLOCK, TICKS, GATEWAY, PATH, ROUND_TRIP, BARE_SEND, PUBLISHED];
 
     /// The regions of a segment.
     ///
@@ -71,6 +74,7 @@ impl<'m> Regions<'m> {
             path: segment.region(PATH)?,
             round_trip: segment.region(ROUND_TRIP)?,
             bare_send: segment.region(BARE_SEND)?,
+            published: segment.region(PUBLISHED)?,
         })
     }
 }

@@ -1,14 +1,15 @@
 //! What the venue's reports do to our orders, and what their owners are told.
 
-use taut_fix::LongText;
+use taut_fix::{Charges, LongText};
 use taut_oms::{
     Amount, Change, ExecId, Fill, Order, OrderEvent, OrderState, OrderTable, PositionKey,
     Positions, Quarantine, Quarantined, Report, RequestKind, Risk, Trade, Trouble,
 };
-use taut_types::{ClientOrderId, Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
+use taut_types::{ClientOrderId, FeeRates, Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
 
 use crate::accounts::Accounts;
 use crate::drop_copy::{DropCopies, Origin};
+use crate::fees::Fees;
 use crate::journal::OrderJournal;
 use crate::message::{OrderUpdate, UpdateKind, asked_of};
 use crate::order_entry::handler::{ChangeRefused, OfAll, VenueReport};
@@ -55,6 +56,7 @@ pub(crate) struct Reports {
     statuses: u64,
     /// The order that the last report ended.
     ended: Option<ClientOrderId>,
+    fees: Fees,
 }
 
 impl Reports {
@@ -68,6 +70,7 @@ impl Reports {
             foreign: 0,
             statuses: 0,
             ended: None,
+            fees: Fees::default(),
         }
     }
 
@@ -79,6 +82,16 @@ impl Reports {
     /// Where copies of executions go.
     pub(crate) const fn drop_copies(&self) -> Option<&DropCopies> {
         self.copies.as_ref()
+    }
+
+    /// What trades cost of which the venue says nothing, by the number of their instrument.
+    pub(crate) fn set_fees(&mut self, rates: &[FeeRates]) {
+        self.fees.set_rates(rates);
+    }
+
+    /// What the venue charged and nobody could count: in another currency, or of an unknown kind.
+    pub(crate) const fn uncounted_charges(&self) -> u64 {
+        self.fees.uncounted()
     }
 
     /// Hands the copies over that were noted.
@@ -160,7 +173,7 @@ impl Reports {
                 lot,
                 is_resend,
             };
-            outcome.asks = self.apply(books, &read, event, &origin);
+            outcome.asks = self.apply(books, &read, (event, &report.charges), &origin);
         }
         if report.is_strange {
             self.trouble(books, request, Trouble::UnknownCode, exec_id);
@@ -204,7 +217,7 @@ impl Reports {
         let plain = Report::plain(request, OrderEvent::ChangeRefused, lot);
         let report = Report { told: refused.told, ..plain };
         let origin = Origin { order_id: refused.venue_id, ..Origin::none(request) };
-        let asks = self.apply(books, &report, report.event, &origin);
+        let asks = self.apply(books, &report, (report.event, &Charges::NONE), &origin);
         Outcome { order: Some(request), asks, is_answer: false }
     }
 
@@ -217,7 +230,7 @@ impl Reports {
     ) -> bool {
         let Some(lot) = lot_of(books, request) else { return false };
         let origin = Origin::none(request);
-        self.apply(books, &Report::plain(request, event, lot), event, &origin)
+        self.apply(books, &Report::plain(request, event, lot), (event, &Charges::NONE), &origin)
     }
 
     /// Something is wrong with an order: it is kept in mind, and its owner is told once of each
@@ -264,11 +277,14 @@ impl Reports {
         &mut self,
         books: &mut Books<'_, '_>,
         report: &Report,
-        said: OrderEvent,
+        (said, charges): (OrderEvent, &Charges),
         origin: &Origin,
     ) -> bool {
         let exchange_time = origin.exchange_time;
-        let Ok(change) = books.table.apply(report) else { return false };
+        let Ok(mut change) = books.table.apply(report) else { return false };
+        if change.fills[0].is_some() {
+            self.fees.charge(books, &mut change, report.event, charges);
+        }
         self.repeated += u64::from(change.is_old);
         if change.state.is_done() && !change.was.is_done() {
             self.ended = Some(change.id);
@@ -337,12 +353,14 @@ fn count_exposure(books: &mut Books<'_, '_>, change: &Change) {
         count_position(books.positions, fill);
         let open = Lots(fill.lots.0.clamp(0, counted.0));
         if open > Lots::ZERO {
-            risk.filled(terms, open, fill.price, Amount::ZERO);
+            risk.filled(terms, open, fill.price, fill.fee);
             counted = Lots(counted.0 - open.0);
         }
         let rest = Lots((fill.lots.0 - open.0).saturating_mul(fill.side.sign()));
         if rest != Lots::ZERO {
-            risk.traded(fill.instrument, fill.account, rest, fill.price, Amount::ZERO);
+            // Its first part has the fee.
+            let fee = if open > Lots::ZERO { Amount::ZERO } else { fill.fee };
+            risk.traded(fill.instrument, fill.account, rest, fill.price, fee);
         }
     }
     match (change.was.is_done(), change.state.is_done()) {
@@ -362,12 +380,15 @@ fn count_exposure(books: &mut Books<'_, '_>, change: &Change) {
 
 /// Moves the position of whose order it is.
 fn count_position(positions: &mut Positions, fill: &Fill) {
-    let Fill { order, instrument, account, side, price, lots, .. } = *fill;
+    let Fill { order, instrument, account, side, price, lots, fee, .. } = *fill;
     let (user, strategy) = (order.user(), order.strategy());
     let key = PositionKey { account, user, strategy, instrument };
-    let trade = Trade { side, lots: Lots(lots.0.saturating_abs()), price, fee: Amount::ZERO };
+    let is_back = lots < Lots::ZERO;
+    // What comes back of a trade that is taken back is a fee that was not paid.
+    let fee = if is_back { Amount::ZERO - fee } else { fee };
+    let trade = Trade { side, lots: Lots(lots.0.saturating_abs()), price, fee };
     // There is room for every strategy in every instrument that risk knows.
-    let _ = match lots < Lots::ZERO {
+    let _ = match is_back {
         false => positions.filled(key, &trade),
         true => positions.busted(key, &trade),
     };

@@ -90,7 +90,7 @@ impl<S: Strategy> DetachedStrategy<S> {
         for (place, (link, gateway)) in links.iter_mut().zip(gateways).enumerate() {
             if let Some((regions, own)) = gateway {
                 link.open(regions, own)?;
-                requests.open(place, own)?;
+                requests.open(place, regions, own)?;
             }
         }
         Ok(StrategyRunner { links, requests, replicas, next_number, strategy, rest })

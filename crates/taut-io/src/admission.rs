@@ -11,7 +11,7 @@
 use alloc::boxed::Box;
 use core::net::IpAddr;
 
-use taut_types::Nanos;
+use taut_types::{Host, Nanos};
 
 use crate::handle::Handle;
 
@@ -58,24 +58,8 @@ pub struct AdmissionCounters {
     pub late: u64,
 }
 
-/// Where a connection comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
-    Local,
-    V4(u32),
-    V6(u64),
-}
-
-impl Source {
-    fn of(address: Option<IpAddr>) -> Self {
-        match address.map(|address| address.to_canonical()) {
-            None => Self::Local,
-            Some(IpAddr::V4(address)) => Self::V4(address.to_bits()),
-            // Who has one address of a network has all of them.
-            Some(IpAddr::V6(address)) => Self::V6((address.to_bits() >> 64) as u64),
-        }
-    }
-}
+/// Where a connection comes from; nowhere when it came by a Unix socket.
+type Source = Option<Host>;
 
 /// A source with connections; free without any.
 #[derive(Clone, Copy, Debug)]
@@ -140,7 +124,7 @@ impl AdmissionTable {
             serial: 0,
             deadline: Nanos::MAX,
         };
-        let origin = Origin { source: Source::Local, connections: 0, strangers: 0 };
+        let origin = Origin { source: None, connections: 0, strangers: 0 };
         Self {
             limits: *limits,
             slots: alloc::vec![slot; count].into(),
@@ -152,11 +136,10 @@ impl AdmissionTable {
 
     /// Lets a connection in, in place of a stranger if there is no other slot; `None` refuses it.
     pub fn admit(&mut self, now: Nanos, from: Option<IpAddr>, stream: Handle) -> Option<Admitted> {
-        let source = Source::of(from);
+        let source = from.map(Host::of);
         let known = self.origins.iter().position(|it| it.connections > 0 && it.source == source);
         let has_its_share = known.is_some_and(|at| {
-            source != Source::Local
-                && self.origins[at].connections as usize >= self.limits.per_source_max
+            source.is_some() && self.origins[at].connections as usize >= self.limits.per_source_max
         });
         let mut instead_of = None;
         if has_its_share || self.taken == self.slots.len() {
@@ -336,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_network_of_addresses_is_one_source_and_a_mapped_address_is_its_own() {
-        let of = |text: &str| Source::of(Some(text.parse().expect("an address")));
+        let of = |text: &str| Some(Host::of(text.parse().expect("an address")));
         assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
         assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
         assert_eq!(of("::ffff:10.0.0.1"), of("10.0.0.1"));

@@ -80,6 +80,8 @@ pub struct Fill {
     pub lots: Lots,
     /// The venue's name of it.
     pub exec_id: VenueId,
+    /// What it cost besides its price; of a trade that is taken back, what comes back, below 0. [`Entry::Execution`] says nothing of it: the position has it.
+    pub fee: Amount,
 }
 
 impl Fill {
@@ -97,7 +99,12 @@ impl Fill {
     /// What it does to that position.
     #[must_use]
     pub const fn trade(&self) -> Trade {
-        Trade { side: self.side, lots: self.lots, price: self.price, fee: Amount::ZERO }
+        // What comes back of a trade that is taken back is a fee that was not paid.
+        let fee = match self.lots.0 < 0 {
+            true => Amount(self.fee.0.saturating_neg()),
+            false => self.fee,
+        };
+        Trade { side: self.side, lots: self.lots, price: self.price, fee }
     }
 }
 

@@ -11,6 +11,7 @@
 //! | 9 | rejected | order; version and (bits 32..) reason |
 //! | 10 | position | key; lots; bought; sold; cost, realised, fees (each low, high) |
 //! | 11 | kill switch | word; 1 when latched |
+//! | 13 | filled, which cost something | as filled; fee (low, high) |
 //! | 33 | open order | order; tag, versions (bits 32.., 48..); filled; worth (2); terms; name |
 //! | 34 | unanswered | order; version and (bit 16) whether it is a modify; price; lots |
 //! | 36 | end of the checkpoint | as of |
@@ -20,7 +21,7 @@
 //! (4); of a position instrument (32), account, strategy, user (8 each). Name: its length in the
 //! first byte, then its bytes. What a kind has no use for is 0; anything else is not that entry.
 
-use taut_oms::{Position, PositionKey};
+use taut_oms::{Amount, Position, PositionKey};
 use taut_types::{
     AccountId, ClientOrderId, InstrumentId, Lots, OrderFlags, OrderTerms, OrderType, Price,
     RequestId, Side, StrategyId, TimeInForce, UserId,
@@ -36,7 +37,7 @@ const NAME_WORDS: usize = 5;
 /// Changes when the table above does: FNV-1a of what it says.
 pub const SCHEMA: u64 = {
     let text = b"1:o,t,T 2:o,v,p,l 3:o,v 4:o,v,N 5:o,v,p,l 6:o,k,p,l,N 7:o,v 8:o 9:o,vr \
-        10:K,l,b,s,c,c,r,r,f,f 11:w,b 12:o 33:o,tvv,f,w,w,T,N 34:o,vm,p,l 35:o,k,p,l,N 36:s";
+        10:K,l,b,s,c,c,r,r,f,f 11:w,b 12:o 13:o,k,p,l,N,f,f 33:o,tvv,f,w,w,T,N 34:o,vm,p,l 35:o,k,p,l,N 36:s";
     let (mut hash, mut at) = (0xcbf2_9ce4_8422_2325_u64, 0);
     while let Some((_, rest)) = text.split_at_checked(at) {
         let Some(byte) = rest.first() else { break };
@@ -79,7 +80,12 @@ impl Entry {
             }
             Self::Filled(fill) => {
                 to.fill(fill);
-                6
+                if fill.fee == Amount::ZERO {
+                    6
+                } else {
+                    to.wide(fill.fee.0);
+                    13
+                }
             }
             Self::Cancelled { request } => {
                 to.request(*request);
@@ -170,6 +176,12 @@ impl Entry {
             }
             11 => Self::KillSwitch { word: from.word()?, is_latched: from.flag()? },
             12 => Self::HighestNumber(from.id()?),
+            13 => {
+                let (fill, fee) = (from.fill()?, Amount(from.wide()?));
+                // Without a fee it is written as the other one.
+                let fill = Fill { fee, ..fill };
+                Self::Filled(Some(fill).filter(|fill| fill.fee != Amount::ZERO)?)
+            }
             33 => Self::OpenOrder(from.order()?),
             34 => {
                 let (order, word) = (from.id()?, from.word()?);
@@ -191,7 +203,7 @@ impl Entry {
 
     /// Whether this build has an entry for the kind.
     pub(crate) const fn is_known(kind: u16) -> bool {
-        matches!(kind, 1..=12 | 33..=36)
+        matches!(kind, 1..=13 | 33..=36)
     }
 }
 
@@ -376,7 +388,8 @@ impl Words<'_> {
         let order = self.id()?;
         let (instrument, account, side, 0) = self.key()? else { return None };
         let (price, lots, exec_id) = (self.price()?, self.lots()?, self.name()?);
-        Some(Fill { order, instrument, account, side, price, lots, exec_id })
+        let fee = Amount::ZERO;
+        Some(Fill { order, instrument, account, side, price, lots, exec_id, fee })
     }
 
     fn position_key(&mut self) -> Option<PositionKey> {

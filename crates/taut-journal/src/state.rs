@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use taut_oms::{Position, PositionKey};
+use taut_oms::{Amount, Position, PositionKey};
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, RequestId};
 
 use crate::entry::{Asked, Entry, Fill, LOT_VALUE, OrderRecord};
@@ -226,7 +226,8 @@ impl State {
         if self.executions.len() >= executions_max {
             self.executions.pop_front();
         }
-        self.executions.push_back(*fill);
+        // The position has its fee.
+        self.executions.push_back(Fill { fee: Amount::ZERO, ..*fill });
     }
 
     /// The net position of an account in an instrument, over all owners.

@@ -123,6 +123,19 @@ impl Writer {
         }
     }
 
+    /// As [`admit`](Self::admit), of a request that leaves with others:
+    /// [`commit`](Self::commit) once before their bytes are written.
+    ///
+    /// # Errors
+    /// As [`admit`](Self::admit).
+    #[inline]
+    pub fn admit_uncommitted(&mut self, now: Nanos, request: &Entry) -> Result<(), JournalError> {
+        match self.append(now, request) {
+            Ok(_) => Ok(()),
+            Err(error) => self.fail(request, error),
+        }
+    }
+
     /// How many requests left without being journalled, as [`OnFailure`] lets them.
     #[must_use]
     pub const fn unjournalled(&self) -> u64 {

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use taut_types::Nanos;
+use taut_types::{Host, Nanos};
 
 use super::cookie::{Baker, Cookie};
 use super::header::{CONTROL_BYTES, HEADER_BYTES, Header, Kind};
@@ -170,7 +170,8 @@ impl LeasePublisher {
 
     /// Whether there is room for one more, and for one more of this host.
     fn has_room(&self, from: SocketAddr) -> bool {
-        let of_host = self.leases.iter().filter(|lease| lease.address.ip() == from.ip()).count();
+        let is_of_host = |lease: &&Lease| Host::of(lease.address.ip()) == Host::of(from.ip());
+        let of_host = self.leases.iter().filter(is_of_host).count();
         self.leases.len() < self.terms.subscribers_max
             && of_host < self.terms.subscribers_per_host_max
     }

@@ -219,17 +219,22 @@ fn there_is_room_for_so_many_and_the_next_one_is_told() {
 #[test]
 fn one_host_takes_its_share_of_the_leases_and_another_one_has_room() {
     let mut pair = Pair::new(None);
-    let terms = LeaseTerms { subscribers_per_host_max: 2, ..terms(1, None) };
+    let terms = LeaseTerms { subscribers_max: 8, subscribers_per_host_max: 2, ..terms(1, None) };
     pair.publisher = LeasePublisher::new(pair.now, terms);
     let other: SocketAddr = "10.0.0.9:1".parse().expect("an address");
+    // An IPv6 network of 64 bits is one host.
+    let of = |text: &str| text.parse().expect("an address");
+    let network = ["[2001:db8::1]:1", "[2001:db8::2]:1", "[2001:db8::ffff:3]:1"].map(of);
     let addresses = [address(1), address(2), address(3), other];
-    for (at, has_lease) in addresses.into_iter().zip([true, true, false, true]) {
+    for (at, has_lease) in
+        addresses.into_iter().chain(network).zip([true, true, false, true, true, true, false])
+    {
         pair.at = at;
         pair.subscriber = subscriber(pair.now, 7, None);
         pair.pass(Nanos(0));
         assert_eq!(pair.subscriber.has_image(), has_lease, "{at}");
     }
-    assert_eq!((pair.publisher.subscriber_count(), pair.publisher.tally().refused), (3, 1));
+    assert_eq!((pair.publisher.subscriber_count(), pair.publisher.tally().refused), (5, 2));
 }
 
 #[test]

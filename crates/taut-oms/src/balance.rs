@@ -8,7 +8,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use taut_types::{AccountId, Price, Symbol};
+use taut_types::{AccountId, InstrumentId, Price, Symbol};
 
 use crate::amount::Amount;
 use crate::position::{Position, PositionKey};
@@ -70,6 +70,13 @@ impl Balances {
         self.all().find(is_it).map(|balance| balance.amount)
     }
 
+    /// What an instrument's prices are in, where that is known.
+    #[must_use]
+    pub fn quote(&self, instrument: InstrumentId) -> Option<Symbol> {
+        let settlement = self.settlements.get(instrument.0 as usize).copied().flatten();
+        settlement.map(|settlement| settlement.quote)
+    }
+
     /// Every balance.
     pub fn all(&self) -> impl Iterator<Item = &Balance> {
         self.cells.iter().map(|cell| &cell.balance)
@@ -111,7 +118,7 @@ impl Balances {
 mod tests {
     use std::vec::Vec;
 
-    use taut_types::{InstrumentId, Lots, Side, StrategyId, UserId};
+    use taut_types::{Lots, Side, StrategyId, UserId};
 
     use super::*;
     use crate::position::Trade;

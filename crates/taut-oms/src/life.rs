@@ -2,6 +2,7 @@
 
 use taut_types::{Lots, OrderType, Price};
 
+use crate::amount::Amount;
 use crate::answers::Answers;
 use crate::executions::Executions;
 use crate::order::{Order, Pending};
@@ -344,6 +345,7 @@ fn count(
         lots,
         exec_id: report.exec_id,
         is_correction,
+        fee: Amount::ZERO,
     }
 }
 

@@ -4,6 +4,7 @@ use taut_types::{
     AccountId, ClientOrderId, InstrumentId, Lots, Nanos, Price, Qty, RequestId, Side,
 };
 
+use crate::amount::Amount;
 use crate::exec_id::ExecId;
 use crate::quarantine::Trouble;
 use crate::state::{OrderEvent, OrderState};
@@ -80,6 +81,9 @@ pub struct Fill {
     pub exec_id: ExecId,
     /// Whether it makes good an earlier report, or the want of one.
     pub is_correction: bool,
+    /// What it cost besides its price: of a trade that is taken back, what comes back, below
+    /// 0. The table of orders knows nothing of it and leaves it 0.
+    pub fee: Amount,
 }
 
 /// What a request of ours asked for.

@@ -13,7 +13,7 @@ use taut_types::Instrument;
 use toml::Table;
 
 pub use instrument::InstrumentSettings;
-pub(crate) use instrument::build_instruments;
+pub(crate) use instrument::{build_fees, build_instruments};
 pub use risk::RiskSettings;
 pub use venue::{FeedTransport, RemoteVenue, Replay, Simulator};
 

@@ -11,6 +11,8 @@
 extern crate std;
 
 mod decimal;
+mod fee_rates;
+mod host;
 mod ids;
 mod instrument;
 mod nanos;
@@ -24,6 +26,8 @@ pub use decimal::{
     DECIMAL_BYTES_MAX, DecimalError, DecimalForm, format_decimal, leading_digits, parse_decimal,
     parse_decimal_prefix,
 };
+pub use fee_rates::FeeRates;
+pub use host::Host;
 pub use ids::{
     AccountId, ClientOrderId, InstrumentId, OrderId, SequenceNumber, StrategyId, UserId,
 };

@@ -1,13 +1,31 @@
 //! What a venue trades, and where each instrument is found by its symbol.
 
-use taut_fix::ShortText;
-use taut_types::{Instrument, InstrumentId};
+use taut_fix::{Charges, Liquidity, ShortText};
+use taut_types::{FeeRates, Instrument, InstrumentId, Lots, Price};
 
 /// An instrument, with its symbol as FIX writes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Listing {
     pub instrument: Instrument,
     pub symbol: ShortText,
+    /// What its trades cost.
+    pub fees: FeeRates,
+}
+
+impl Listing {
+    /// What a report says of a trade's cost: nothing where there is none.
+    pub fn charges(&self, price: Price, lots: Lots, liquidity: Liquidity) -> Charges {
+        if self.fees == FeeRates::FREE {
+            return Charges::NONE;
+        }
+        let qty = self.instrument.qty(lots).ok().and_then(|qty| qty.with_decimals(9));
+        let worth = i128::from(price.0) * i128::from(qty.map_or(0, |qty| qty.mantissa));
+        let fee = self.fees.fee(worth, liquidity == Liquidity::Maker);
+        // Its own money has nine decimals; what is below is rounded up.
+        let fee = -(-fee).div_euclid(1_000_000_000);
+        let commission = Some(Price(i64::try_from(fee).unwrap_or(i64::MAX)));
+        Charges { commission, liquidity: Some(liquidity), ..Charges::NONE }
+    }
 }
 
 /// All of them. An instrument's place is where the configuration names it.
@@ -20,12 +38,21 @@ pub struct Listings {
 
 impl Listings {
     pub fn new(instruments: &[Instrument]) -> Self {
-        let listing =
-            |&instrument: &Instrument| Listing { instrument, symbol: instrument.symbol().into() };
+        let listing = |&instrument: &Instrument| {
+            let symbol = instrument.symbol().into();
+            Listing { instrument, symbol, fees: FeeRates::FREE }
+        };
         let all: Box<[Listing]> = instruments.iter().map(listing).collect();
         let mut by_symbol: Box<[usize]> = (0..all.len()).collect();
         by_symbol.sort_unstable_by(|&a, &b| all[a].symbol.as_bytes().cmp(all[b].symbol.as_bytes()));
         Self { all, by_symbol }
+    }
+
+    /// What trades cost from here on, by instrument.
+    pub fn set_fees(&mut self, fees: &[FeeRates]) {
+        for (listing, fees) in self.all.iter_mut().zip(fees) {
+            listing.fees = *fees;
+        }
     }
 
     pub fn all(&self) -> &[Listing] {

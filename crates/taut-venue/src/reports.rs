@@ -15,7 +15,9 @@
 //! to its request.
 
 use taut_engine::{CancelReason, Event, RejectReason};
-use taut_fix::{ExecType, ExecutionReport, LongText, MassStatus, OrdStatus, ShortText};
+use taut_fix::{
+    Charges, ExecType, ExecutionReport, Liquidity, LongText, MassStatus, OrdStatus, ShortText,
+};
 use taut_types::{HalfTicks, Lots, Nanos, OrderId, OrderType, Price, Qty, Side};
 
 use crate::listing::Listing;
@@ -48,6 +50,7 @@ struct Change<'a> {
     ord_status: OrdStatus,
     last: Option<(Price, Lots)>,
     refusal: Option<(u32, &'a str)>,
+    charges: Charges,
 }
 
 impl Reporter {
@@ -80,8 +83,8 @@ impl Reporter {
                 }
             }
             Event::Trade { maker, taker, price, lots, .. } => {
-                self.fill(utc, of, taker, (price, lots), orders, send);
-                self.fill(utc, of, maker, (price, lots), orders, send);
+                self.fill(utc, of, (taker, Liquidity::Taker), (price, lots), orders, send);
+                self.fill(utc, of, (maker, Liquidity::Maker), (price, lots), orders, send);
             }
             Event::Cancelled { order_id, reason, .. } => {
                 if let Some(order) = orders.get(order_id) {
@@ -195,7 +198,7 @@ impl Reporter {
         &mut self,
         utc: Nanos,
         of: &Listing,
-        order_id: OrderId,
+        (order_id, liquidity): (OrderId, Liquidity),
         (price, lots): (HalfTicks, Lots),
         orders: &mut ClientOrders,
         send: &mut impl FnMut(ClientId, &ExecutionReport<'_>),
@@ -209,7 +212,8 @@ impl Reporter {
         let (order, ord_status) = (*order, order.status());
         let last = Some((price, lots));
         let plain = Change::plain(ExecType::Trade, ord_status);
-        self.report(utc, of, order_id, &order, &Change { last, ..plain }, send);
+        let charges = of.charges(price, lots, liquidity);
+        self.report(utc, of, order_id, &order, &Change { last, charges, ..plain }, send);
         if ord_status == OrdStatus::Filled {
             orders.finish(order_id, ord_status);
         }
@@ -262,6 +266,7 @@ impl Reporter {
             account: order.account.map(LongText::from),
             price: None,
             mass_status: None,
+            charges: change.charges,
             cl_ord_id: Some(cl_ord_id.into()),
             orig_cl_ord_id: orig_cl_ord_id.map(LongText::from),
             exec_type: change.exec_type,
@@ -289,7 +294,7 @@ impl Reporter {
 
 impl Change<'_> {
     const fn plain(exec_type: ExecType, ord_status: OrdStatus) -> Self {
-        Self { exec_type, ord_status, last: None, refusal: None }
+        Self { exec_type, ord_status, last: None, refusal: None, charges: Charges::NONE }
     }
 }
 
@@ -318,6 +323,7 @@ fn blank(utc: Nanos, exec_id: LongText, side: Side) -> ExecutionReport<'static> 
         text: &[],
         transact_time: Some(utc),
         mass_status: None,
+        charges: Charges::NONE,
     }
 }
 

@@ -9,7 +9,7 @@ use taut_io::{
     LoopConfig, WaitStrategy,
 };
 use taut_sys::{Clock, DatagramOptions, StreamOptions};
-use taut_types::{InstrumentId, Nanos};
+use taut_types::{FeeRates, InstrumentId, Nanos};
 
 use crate::channel::Channel;
 use crate::clients::{ClientIo, Clients, LogOn};
@@ -196,6 +196,12 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     /// Stamps what is sent with this clock, read at every command, instead of the time of the poll.
     pub const fn set_clock(&mut self, clock: Clock) {
         self.exchange.set_clock(clock);
+    }
+
+    /// What trades cost from here on, by the number of their instrument: their reports say it as
+    /// Commission (12), with who was there first (LastLiquidityInd, 851).
+    pub fn set_fees(&mut self, fees: &[FeeRates]) {
+        self.exchange.listings.set_fees(fees);
     }
 
     /// The flow's next step is due now; the later ones keep their distances.

@@ -1,17 +1,17 @@
 //! A channel in a flood: a good peer is served, a newcomer gets in, strangers hear no more than
 //! they send, and memory stays bounded.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use taut_channel::{ChannelUri, Opening, Publication, Subscription};
 use taut_sync::atomic::{AtomicBool, Ordering};
-use taut_sys::{monotonic, thread_usage};
+use taut_sys::{monotonic, thread_usage, wait_readable};
 use taut_testkit::own_address;
 use taut_types::Nanos;
 
-use crate::flood::Flood;
+use crate::flood::{Flood, Kind, Tally};
 use crate::frames::{self, Forge, STREAM};
 use crate::{Outcome, Terms};
 
@@ -28,6 +28,8 @@ const LET_IN_WITHIN: Nanos = Nanos::from_secs(3);
 const CPU_MAX: Nanos = Nanos::from_micros(100);
 /// The first question that a publication hears is answered with four bytes more.
 const HEAD_START_BYTES: u64 = 4;
+/// What the good peer sends before it has proved where it is, is in the same budget.
+const GOOD_PEER_BYTES: u64 = 128;
 const DEADLINE: Nanos = Nanos::from_secs(30);
 
 /// Where both ends are, who is attacked, and with what.
@@ -36,6 +38,10 @@ struct Scene {
     subscribed: String,
     target: SocketAddr,
     forge: Forge,
+    /// What is answered, each kind by itself.
+    questions: &'static [Forge],
+    /// What one that counts nothing answers.
+    careless: fn(&[u8]) -> Vec<u8>,
     /// Who comes in the middle of it: another subscription, or another publication.
     newcomer_publishes: bool,
 }
@@ -46,21 +52,60 @@ pub fn publication(terms: Terms) -> Outcome {
     let published = format!("aeron:udp?{control}");
     let subscribed = format!("aeron:udp?endpoint=127.0.0.1:0|{control}");
     let forge = frames::to_publication;
-    run(terms, &Scene { published, subscribed, target, forge, newcomer_publishes: false })
+    let (questions, careless) =
+        (frames::TO_PUBLICATION, frames::careless_publication as fn(&[u8]) -> Vec<u8>);
+    run(
+        terms,
+        &Scene {
+            published,
+            subscribed,
+            target,
+            forge,
+            questions,
+            careless,
+            newcomer_publishes: false,
+        },
+    )
 }
 
 pub fn subscription(terms: Terms) -> Outcome {
     let target = own_address();
     let both = format!("aeron:udp?endpoint={target}|stream-id={STREAM}");
     let (published, subscribed, forge) = (both.clone(), both, frames::to_subscription as Forge);
-    run(terms, &Scene { published, subscribed, target, forge, newcomer_publishes: true })
+    let (questions, careless) =
+        (frames::TO_SUBSCRIPTION, frames::careless_subscription as fn(&[u8]) -> Vec<u8>);
+    run(
+        terms,
+        &Scene {
+            published,
+            subscribed,
+            target,
+            forge,
+            questions,
+            careless,
+            newcomer_publishes: true,
+        },
+    )
 }
 
 pub fn lease(terms: Terms) -> Outcome {
     let target = own_address();
     let both = format!("lease:udp?endpoint={target}");
     let (published, subscribed, forge) = (both.clone(), both, frames::to_lease_publisher as Forge);
-    run(terms, &Scene { published, subscribed, target, forge, newcomer_publishes: false })
+    let (questions, careless) =
+        (frames::TO_LEASE_PUBLISHER, frames::careless_lease as fn(&[u8]) -> Vec<u8>);
+    run(
+        terms,
+        &Scene {
+            published,
+            subscribed,
+            target,
+            forge,
+            questions,
+            careless,
+            newcomer_publishes: false,
+        },
+    )
 }
 
 fn opened<T>(text: &str, open: impl FnOnce(&ChannelUri) -> Result<T, String>) -> Result<T, String> {
@@ -81,18 +126,24 @@ fn subscribe(text: &str) -> Result<Subscription, String> {
 /// A publication at work on a thread of its own: a message with its time, again and again.
 struct Publisher {
     stop: Arc<AtomicBool>,
-    /// The CPU time that it took.
+    /// Its CPU time counts from now on.
+    counts: Arc<AtomicBool>,
+    /// The CPU time that it took since then.
     thread: JoinHandle<Nanos>,
 }
 
 impl Publisher {
     fn begin(mut publication: Publication) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let asked = Arc::clone(&stop);
+        let counts = Arc::new(AtomicBool::new(false));
+        let (asked, counting) = (Arc::clone(&stop), Arc::clone(&counts));
         let thread = std::thread::spawn(move || {
-            let mut next = monotonic();
+            let (mut next, mut before) = (monotonic(), None);
             while !asked.load(Ordering::Relaxed) {
                 let now = monotonic();
+                if before.is_none() && counting.load(Ordering::Relaxed) {
+                    before = Some(thread_usage().cpu);
+                }
                 if now >= next {
                     let _ = publication.offer(now, &now.0.to_le_bytes());
                     next = now + EVERY;
@@ -102,9 +153,9 @@ impl Publisher {
                 }
                 while publication.poll_event().is_some() {}
             }
-            thread_usage().cpu
+            thread_usage().cpu - before.unwrap_or_default()
         });
-        Self { stop, thread }
+        Self { stop, counts, thread }
     }
 
     fn end(self) -> Result<Nanos, String> {
@@ -138,6 +189,8 @@ impl Heard {
 
 /// Polls for a while.
 fn listen(subscription: &mut Subscription, heard: &mut Heard, span: Nanos) {
+    // What came while nobody looked is no gap of the listener's.
+    heard.last = None;
     let until = monotonic() + span;
     while monotonic() < until {
         let count = subscription.poll(monotonic(), 64, |message| {
@@ -189,21 +242,28 @@ fn run(terms: Terms, scene: &Scene) -> Outcome {
         !quiet.latencies.is_empty()
     })?;
     listen(&mut subscription, &mut quiet, Nanos(span.0 / 4));
+    let asked =
+        amplifies_nothing(scene, || listen(&mut subscription, &mut flooded, Nanos(span.0 / 8)))?;
+    publisher.counts.store(true, Ordering::Relaxed);
     let (memory, cpu) = (resident_bytes(), thread_usage().cpu);
-    let flood = Flood::begin(scene.target, scene.forge)?;
+    let flood = Flood::begin(scene.target, scene.forge, Kind::Anything)?;
     listen(&mut subscription, &mut flooded, Nanos(span.0 / 2));
     let grown = resident_bytes().saturating_sub(memory);
     let let_in = let_in(scene, &mut subscription)?;
     let own_cpu = thread_usage().cpu - cpu;
-    let (datagrams, sent, heard) = flood.end()?;
+    let tally = flood.end()?;
+    let (datagrams, sent, heard) = (tally.datagrams, tally.sent_bytes, tally.heard_bytes);
     let cpu = own_cpu + publisher.end()?;
     let each = Nanos(cpu.0 / i64::try_from(datagrams.max(1)).unwrap_or(1));
     let (before, during) = (quiet.median(), flooded.median());
     let gap = flooded.gap_max;
     let measured = format!(
-        "{datagrams} datagrams of strangers, {heard} bytes for their {sent}; {grown} bytes of \
-         memory; {} ns of CPU each, with the stream's; served within {} us, median {} us ({} us \
+        "{} bytes for the {} of {} questions; {datagrams} datagrams of strangers, {heard} \
+         bytes for their {sent}; {grown} bytes of memory; {} ns of CPU each, with the stream's; served within {} us, median {} us ({} us \
          quiet); a newcomer in {} us",
+        asked.heard_bytes,
+        asked.sent_bytes,
+        asked.datagrams,
         each.0,
         gap.0 / 1000,
         during.0 / 1000,
@@ -227,6 +287,73 @@ fn run(terms: Terms, scene: &Scene) -> Outcome {
         return fails("a newcomer waits, or strangers cost too much");
     }
     Ok(measured)
+}
+
+/// Floods a listener with questions, of one kind after the other, while somebody is served, and
+/// says whether strangers hear no more than they ask. First one that counts nothing is asked, so
+/// that it is known that this would be seen.
+fn amplifies_nothing(scene: &Scene, mut serve: impl FnMut()) -> Result<Tally, String> {
+    let mut all = Tally::default();
+    for question in scene.questions {
+        let careless = Careless::begin(scene.careless)?;
+        let flood = Flood::begin(careless.address, *question, Kind::Questions)?;
+        // PACE: so much of a flood is enough to see.
+        let _ = wait_readable(&[], Some(Nanos::from_millis(100)));
+        let tally = flood.end()?;
+        careless.end()?;
+        if !is_amplified(&tally) {
+            return Err(format!("a listener that counts nothing passes: {tally:?}"));
+        }
+        let flood = Flood::begin(scene.target, *question, Kind::Questions)?;
+        serve();
+        let tally = flood.end()?;
+        if is_amplified(&tally) {
+            return Err(format!("strangers hear more than they ask: {tally:?}"));
+        }
+        all.add(&tally);
+    }
+    if all.answers == 0 { Err(format!("no question is answered: {all:?}")) } else { Ok(all) }
+}
+
+const fn is_amplified(tally: &Tally) -> bool {
+    tally.heard_bytes > tally.sent_bytes + HEAD_START_BYTES + GOOD_PEER_BYTES
+}
+
+/// A listener that answers every question at once, as its protocol would have it, and counts
+/// nothing.
+struct Careless {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Careless {
+    fn begin(answer: fn(&[u8]) -> Vec<u8>) -> Result<Self, String> {
+        let open = || -> std::io::Result<(UdpSocket, SocketAddr)> {
+            let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+            socket.set_read_timeout(Some(std::time::Duration::from_millis(20)))?;
+            let address = socket.local_addr()?;
+            Ok((socket, address))
+        };
+        let (socket, address) = open().map_err(|error| format!("a socket: {error}"))?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let mut question = [0; 2048];
+            while !asked.load(Ordering::Relaxed) {
+                if let Ok((length, from)) = socket.recv_from(&mut question) {
+                    let question = question.get(..length).unwrap_or_default();
+                    let _ = socket.send_to(&answer(question), from);
+                }
+            }
+        });
+        Ok(Self { address, stop, thread })
+    }
+
+    fn end(self) -> Result<(), String> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().map_err(|_| "the careless listener panicked".to_owned())
+    }
 }
 
 /// The memory that this process has, as the kernel counts it.

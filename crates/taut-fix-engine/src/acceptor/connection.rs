@@ -1,11 +1,11 @@
 //! One connection of an acceptor.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use taut_fix::{FieldIndex, Now};
 use taut_io::{Completion, Io, Kernel};
 use taut_net::NetError;
-use taut_types::Nanos;
+use taut_types::{Host, Nanos};
 
 use crate::application::Application;
 use crate::endpoint::Endpoint;
@@ -57,9 +57,9 @@ impl Connection {
         }
     }
 
-    /// The peer's address.
-    pub fn ip(&self) -> Option<IpAddr> {
-        self.peer.map(|peer| peer.ip().to_canonical())
+    /// The peer's host.
+    pub fn host(&self) -> Option<Host> {
+        self.peer.map(|peer| Host::of(peer.ip()))
     }
 
     /// Whether what the peer says is of no interest any more.

@@ -8,6 +8,7 @@ use crate::codec::tag;
 use crate::codec::text::LongText;
 use crate::codec::writer::Writer;
 use crate::error::FixError;
+use crate::messages::charges::Charges;
 use crate::messages::values::{
     CancelRejectReason, ExecTransType, ExecType, OrdStatus, ResponseTo, report_side_from_byte,
     side_to_byte,
@@ -63,6 +64,8 @@ pub struct ExecutionReport<'a> {
     pub transact_time: Option<Nanos>,
     /// Whether this is one of the answers to an OrderMassStatusRequest (AF), and which.
     pub mass_status: Option<MassStatus>,
+    /// Commission (12), MiscFees (136) and LastLiquidityInd (851) of this trade.
+    pub charges: Charges,
 }
 
 /// Where a report stands among the answers to an OrderMassStatusRequest (AF).
@@ -103,6 +106,7 @@ impl<'a> ExecutionReport<'a> {
             ord_rej_reason: self.ord_rej_reason,
             transact_time: self.transact_time,
             mass_status: self.mass_status,
+            charges: self.charges,
         }
     }
 
@@ -120,6 +124,7 @@ impl<'a> ExecutionReport<'a> {
         let (mut text, mut transact_time, mut account) = (None, None, None);
         let (mut exec_ref_id, mut exec_trans_type) = (None, None);
         let (mut mass_id, mut mass_total, mut mass_last) = (None, None, None);
+        let mut charges = Charges::NONE;
         for field in &mut body {
             let field = field?;
             match field.tag {
@@ -149,6 +154,12 @@ impl<'a> ExecutionReport<'a> {
                 tag::MASS_STATUS_REQ_ID => field.once(&mut mass_id, field.short()?)?,
                 tag::TOT_NUM_REPORTS => field.once(&mut mass_total, field.number_u32()?)?,
                 tag::LAST_RPT_REQUESTED => field.once(&mut mass_last, field.flag()?)?,
+                tag::COMMISSION
+                | tag::COMM_TYPE
+                | tag::COMM_CURRENCY
+                | tag::MISC_FEE_AMT
+                | tag::MISC_FEE_CURR
+                | tag::LAST_LIQUIDITY_IND => charges.take(&field)?,
                 _ => field.ignored()?,
             }
         }
@@ -180,6 +191,7 @@ impl<'a> ExecutionReport<'a> {
                 total: mass_total,
                 is_last: mass_last.unwrap_or(false),
             }),
+            charges,
         })
     }
 
@@ -234,6 +246,9 @@ impl<'a> ExecutionReport<'a> {
         writer.qty::<{ tag::LEAVES_QTY }>(self.leaves_qty);
         if let Some(mass_status) = &self.mass_status {
             mass_status.encode(writer);
+        }
+        if self.charges != Charges::NONE {
+            self.charges.encode(writer);
         }
     }
 }

@@ -167,6 +167,7 @@ prop_compose! {
             account, price,
             exec_ref_id: refs.0,
             exec_trans_type: refs.1,
+            charges: taut_fix::Charges::NONE,
             mass_status: mass.map(|(request_id, total, is_last)| MassStatus {
                 request_id,
                 total,

@@ -258,6 +258,7 @@ pub fn report(order: &NewOrderSingle, now: Now) -> ExecutionReport<'static> {
         account: None,
         price: None,
         mass_status: None,
+        charges: taut_fix::Charges::NONE,
         exec_type: ExecType::Trade,
         ord_status: OrdStatus::PartiallyFilled,
         symbol: Some(order.symbol.into()),

@@ -128,6 +128,7 @@ impl Execution {
                 self.exchange_time
             }),
             mass_status: None,
+            charges: taut_fix::Charges::NONE,
         };
         Some(DropCopy {
             report,

@@ -6,6 +6,7 @@ use taut_oms::{Balance, Balances, LimitsError, Risk};
 use super::Gateway;
 use crate::config::RiskRules;
 use crate::order_entry::handler::OrderHandler;
+use taut_types::FeeRates;
 
 impl<C, F, K: Kernel, O, H: OrderHandler> Gateway<'_, C, F, K, O, H> {
     /// Other limits and permissions from the next order on; what is counted against them stays.
@@ -20,6 +21,11 @@ impl<C, F, K: Kernel, O, H: OrderHandler> Gateway<'_, C, F, K, O, H> {
     /// [`resume`](Gateway::resume), whose positions have moved it.
     pub fn follow_balances(&mut self, balances: Balances) {
         self.core.orders.follow_balances(balances);
+    }
+
+    /// What trades cost of which the venue's reports say nothing, by the number of their instrument.
+    pub fn set_fees(&mut self, rates: &[FeeRates]) {
+        self.core.orders.reports_mut().set_fees(rates);
     }
 
     /// What accounts have of their currencies.

@@ -1,20 +1,35 @@
-//! Cancels that wait until their budget has them, and those of own orders that a new one could
-//! trade with.
+//! Cancels: one, many at once, those that wait until their budget has them, and those of own orders
+//! that a new one could trade with.
 
 use taut_io::{Io, Kernel};
+use taut_journal::Entry;
 use taut_oms::{
     InstrumentStatus, Order, Permit, RateWarning, RequestKind, RiskReject, TableError, crosses,
 };
 use taut_sys::Clock;
-use taut_types::{ClientOrderId, InstrumentId, Nanos, OrderTerms};
+use taut_types::{AccountId, ClientOrderId, InstrumentId, Nanos, OrderTerms};
 
-use super::handler::OrderHandler;
-use super::requests::Prepared;
-use super::{OrderSession, Phase};
+use super::handler::{Framing, NotSent, OrderHandler};
+use super::requests::{Prepared, refusal_of, refused_as};
+use super::{OrderSession, Phase, at, message_of};
 use crate::message::{OrderUpdate, Refusal};
 
 /// When a cancel is tried again whose order has as many requests under way as can be.
 const BUSY_AGAIN: Nanos = Nanos::from_millis(1);
+/// So many bytes of cancels leave in one system call: some 100 of FIX.
+const BATCH_BYTES: usize = 16 * 1_024;
+
+/// What became of a cancel that was asked for.
+enum Cancel {
+    /// Its message is in the outbox.
+    Left,
+    /// It is one too many for the budgets of its user, account or venue until then.
+    Waits {
+        account: AccountId,
+        due: Nanos,
+    },
+    Refused(OrderUpdate),
+}
 
 impl<H: OrderHandler> OrderSession<H> {
     /// An instrument trades, or does not any more.
@@ -33,7 +48,51 @@ impl<H: OrderHandler> OrderSession<H> {
         self.waiting_cancels.len()
     }
 
-    /// Sends the cancels whose budget has them now.
+    /// Asks for the end of an order, or has that wait until its budget has it.
+    pub(super) fn send_cancel(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        clock: &Clock,
+        target: ClientOrderId,
+    ) -> Option<OrderUpdate> {
+        let left = self.leave_cancel(clock, target);
+        self.send_left(io);
+        match left {
+            Cancel::Left => None,
+            Cancel::Waits { account, due } => {
+                self.waiting_cancels.push(target, account, due);
+                None
+            }
+            Cancel::Refused(update) => Some(update),
+        }
+    }
+
+    /// Asks for the end of all these orders, of many in one system call; `updates` gets what could
+    /// not be asked. What the kernel does not take at once waits here: however many orders are
+    /// cancelled, and however slowly the venue reads, the connection stays.
+    pub(super) fn send_cancels(
+        &mut self,
+        io: &mut Io<impl Kernel>,
+        clock: &Clock,
+        orders: Vec<ClientOrderId>,
+        updates: &mut Vec<OrderUpdate>,
+    ) {
+        for order in orders {
+            let known = self.table.get(order).map(|order| order.terms.account);
+            if let Some(account) = known.filter(|_| self.is_backed_up(io)) {
+                self.waiting_cancels.push(order, account, clock.now());
+                continue;
+            }
+            match self.leave_cancel(clock, order) {
+                Cancel::Left => self.send_batch(io),
+                Cancel::Waits { account, due } => self.waiting_cancels.push(order, account, due),
+                Cancel::Refused(update) => updates.push(update),
+            }
+        }
+        self.send_left(io);
+    }
+
+    /// Sends the cancels whose budget has them now, as many as the kernel takes.
     pub(super) fn send_waiting_cancels(
         &mut self,
         io: &mut Io<impl Kernel>,
@@ -44,17 +103,85 @@ impl<H: OrderHandler> OrderSession<H> {
         {
             return;
         }
-        for order in self.waiting_cancels.take_due(clock.now()) {
+        let now = clock.now();
+        let mut busy = Vec::new();
+        while !self.is_backed_up(io)
+            && let Some((order, account)) = self.waiting_cancels.pop_due(now)
+        {
             match self.table.check_cancel(order) {
-                Ok(_) => updates.extend(self.send_cancel(io, clock, order)),
+                Ok(_) => match self.leave_cancel(clock, order) {
+                    Cancel::Left => self.send_batch(io),
+                    Cancel::Waits { account, due } => {
+                        self.waiting_cancels.put_back(order, account, due);
+                    }
+                    Cancel::Refused(update) => updates.push(update),
+                },
                 // Modifies went before it: it waits for an answer to one of them.
-                Err(TableError::Busy) => {
-                    self.waiting_cancels.push(order, clock.now() + BUSY_AGAIN);
-                }
+                Err(TableError::Busy) => busy.push((order, account)),
                 // One that ended in the meantime, or is being cancelled, has its answer.
                 Err(_) => {}
             }
         }
+        self.send_left(io);
+        for (order, account) in busy {
+            self.waiting_cancels.push(order, account, now + BUSY_AGAIN);
+        }
+    }
+
+    /// Checks a cancel, writes it down and leaves its message in the outbox.
+    fn leave_cancel(&mut self, clock: &Clock, target: ClientOrderId) -> Cancel {
+        let (request, base) = match self.table.check_cancel(target) {
+            Ok(checked) => checked,
+            Err(error) => return Cancel::Refused(self.refuse_known(target, refusal_of(error))),
+        };
+        // A cancel need not wait until all is reconciled.
+        let is_on = matches!(self.phase, Phase::Reconciling | Phase::Up);
+        let Some(terms) = self.table.get(target).map(|order| order.terms).filter(|_| is_on) else {
+            return Cancel::Refused(self.refuse_known(target, Refusal::NotWorking));
+        };
+        let now = at(clock, clock.now());
+        if let Err(due) = self.risk.check_cancel(now.mono, target, terms.account) {
+            return Cancel::Waits { account: terms.account, due };
+        }
+        let written = self.journal.admit_uncommitted(now.utc, target, || Entry::Cancel { request });
+        if let Err(refusal) = written {
+            return Cancel::Refused(self.refuse_known(target, refusal));
+        }
+        let Self { handler, instruments, accounts, .. } = self;
+        let message = message_of(instruments, accounts, request, &terms);
+        let left =
+            message.ok_or(NotSent::NotUp).and_then(|message| handler.cancel(now, base, &message));
+        if !self.is_left(left) {
+            self.never_left(now, request);
+            let refusal = refused_as(left, Refusal::NotWorking);
+            return Cancel::Refused(self.refuse_known(target, refusal));
+        }
+        self.table.cancel(request, self.handler.last_message(), now.mono);
+        Cancel::Left
+    }
+
+    /// Sends what is in the outbox when that is worth a system call, or the venue's connection
+    /// carries messages one by one.
+    #[inline]
+    fn send_batch(&mut self, io: &mut Io<impl Kernel>) {
+        let is_stream = H::CAPABILITIES.framing == Framing::Stream;
+        if !is_stream || self.handler.unsent().len() >= BATCH_BYTES {
+            self.send_left(io);
+        }
+    }
+
+    /// Sends what is in the outbox, if anything is, once it is safe in the journal.
+    fn send_left(&mut self, io: &mut Io<impl Kernel>) {
+        if !self.handler.unsent().is_empty() {
+            self.journal.commit();
+            self.write(io);
+            self.handler.clear_unsent();
+        }
+    }
+
+    /// Whether the kernel has not taken all that was sent.
+    fn is_backed_up(&self, io: &mut Io<impl Kernel>) -> bool {
+        self.stream.is_some_and(|stream| io.unsent_bytes(stream).is_ok_and(|bytes| bytes > 0))
     }
 
     /// Does with own orders that this one could trade with what the check of it asks for.

@@ -435,6 +435,7 @@ impl<H: OrderHandler> OrderSession<H> {
     /// Other limits and permissions from the next order on.
     pub(crate) fn set_rules(&mut self, rules: RiskRules) -> Result<(), LimitsError> {
         self.risk.set_limits(rules.limits)?;
+        self.waiting_cancels.try_again();
         for instrument in &self.instruments {
             define(&mut self.risk, instrument, &rules.groups);
         }

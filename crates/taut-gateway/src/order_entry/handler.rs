@@ -1,6 +1,6 @@
 //! What a venue's order entry is to who trades there: requests in, bytes out; bytes in, events out.
 
-use taut_fix::{LongText, Now, ShortText};
+use taut_fix::{Charges, LongText, Now, ShortText};
 use taut_oms::{ExecId, OrderEvent, OrderState, RequestKind};
 use taut_types::{ClientOrderId, Instrument, Nanos, OrderTerms, Price, Qty, RequestId};
 
@@ -252,6 +252,8 @@ pub struct VenueReport {
     pub account: Option<LongText>,
     /// When it happened, UTC; 0 when the venue does not say.
     pub exchange_time: Nanos,
+    /// What the trade cost, as far as the venue says.
+    pub charges: Charges,
 }
 
 impl VenueReport {
@@ -276,6 +278,7 @@ impl VenueReport {
         venue_id: None,
         account: None,
         exchange_time: Nanos::ZERO,
+        charges: Charges::NONE,
     };
 }
 

@@ -5,7 +5,7 @@
 
 use taut_journal::{Asked, LOT_VALUE, OpenOrder, State, Writer};
 use taut_oms::{
-    Amount, ExecId, KillScope, Latched, Order, PositionKey, RequestKind, RiskInstrument, TableError,
+    ExecId, KillScope, Latched, Order, PositionKey, RequestKind, RiskInstrument, TableError,
 };
 use taut_types::{Lots, Nanos, OrderTerms, Price};
 
@@ -68,7 +68,7 @@ impl<H: OrderHandler> OrderSession<H> {
         self.positions.restore(key, position).map_err(|_| POSITIONS)?;
         // What it has earned counts against the loss limit as it did.
         let price = position.average(of.lot_value).unwrap_or(Price(0));
-        let earned = Amount::ZERO - position.realised();
+        let earned = position.fees() - position.realised();
         self.risk.traded(key.instrument, key.account, position.lots(), price, earned);
         Ok(())
     }

@@ -9,7 +9,7 @@ use taut_sys::Clock;
 use taut_types::{ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Price, RequestId, Side};
 
 use super::handler::{NotSent, OrderHandler};
-use super::{OrderSession, Phase, at, message_of};
+use super::{OrderSession, at, message_of};
 use crate::message::{OrderFilter, OrderUpdate, Refusal, Request, RequestKind, UpdateKind};
 use crate::owner::Owner;
 use crate::regions::Recorders;
@@ -68,12 +68,14 @@ impl<H: OrderHandler> OrderSession<H> {
         filter: &OrderFilter,
         updates: &mut Vec<OrderUpdate>,
     ) {
-        let meant =
-            |order: &&Order| !order.is_being_cancelled() && filter.matches(order.id, &order.terms);
+        let waiting = &self.waiting_cancels;
+        let meant = |order: &&Order| {
+            !order.is_being_cancelled()
+                && filter.matches(order.id, &order.terms)
+                && !waiting.holds(order.id)
+        };
         let orders: Vec<_> = self.table.open_orders().filter(meant).map(|order| order.id).collect();
-        for order in orders {
-            updates.extend(self.send_cancel(io, clock, order));
-        }
+        self.send_cancels(io, clock, orders, updates);
         if self.is_broken {
             self.lost(io, at(clock, clock.now()), updates);
         }
@@ -312,47 +314,9 @@ impl<H: OrderHandler> OrderSession<H> {
         self.risk.check_modify(now, modify, reference, best_own).map_err(Refusal::Risk)
     }
 
-    pub(super) fn send_cancel(
-        &mut self,
-        io: &mut Io<impl Kernel>,
-        clock: &Clock,
-        target: ClientOrderId,
-    ) -> Option<OrderUpdate> {
-        let (request, base) = match self.table.check_cancel(target) {
-            Ok(checked) => checked,
-            Err(error) => return Some(self.refuse_known(target, refusal_of(error))),
-        };
-        // A cancel need not wait until all is reconciled.
-        let is_on = matches!(self.phase, Phase::Reconciling | Phase::Up);
-        let order = *self.table.get(target)?;
-        let now = at(clock, clock.now());
-        if !is_on {
-            return Some(self.refuse_known(target, Refusal::NotWorking));
-        }
-        if let Err(due) = self.risk.check_cancel(now.mono, target, order.terms.account) {
-            self.waiting_cancels.push(target, due);
-            return None;
-        }
-        if let Err(refusal) = self.journal.admit(now.utc, target, || Entry::Cancel { request }) {
-            return Some(self.refuse_known(target, refusal));
-        }
-        let Self { handler, instruments, accounts, .. } = self;
-        let message = message_of(instruments, accounts, request, &order.terms);
-        let left =
-            message.ok_or(NotSent::NotUp).and_then(|message| handler.cancel(now, base, &message));
-        if !self.is_left(left) {
-            self.never_left(now, request);
-            return Some(self.refuse_known(target, refused_as(left, Refusal::NotWorking)));
-        }
-        self.write(io);
-        self.handler.clear_unsent();
-        self.table.cancel(request, self.handler.last_message(), now.mono);
-        None
-    }
-
     /// A request that was written down could not be sent.
     #[cold]
-    fn never_left(&mut self, now: Now, request: RequestId) {
+    pub(super) fn never_left(&mut self, now: Now, request: RequestId) {
         self.journal.note(now.utc, || Entry::Rejected { request, reason: 0 });
     }
 
@@ -365,7 +329,7 @@ impl<H: OrderHandler> OrderSession<H> {
     }
 
     /// Refuses a request about an order, which stays what it is.
-    fn refuse_known(&mut self, id: ClientOrderId, refusal: Refusal) -> OrderUpdate {
+    pub(super) fn refuse_known(&mut self, id: ClientOrderId, refusal: Refusal) -> OrderUpdate {
         match self.table.get(id) {
             Some(order) => {
                 self.refused += 1;
@@ -387,7 +351,7 @@ pub(super) struct Prepared {
 }
 
 /// Why the table does not let a request leave.
-const fn refusal_of(error: TableError) -> Refusal {
+pub(super) const fn refusal_of(error: TableError) -> Refusal {
     match error {
         TableError::Busy => Refusal::Busy,
         TableError::Quarantined => Refusal::Quarantined,
@@ -397,7 +361,7 @@ const fn refusal_of(error: TableError) -> Refusal {
 }
 
 /// Why a request that was checked did not leave.
-fn refused_as(left: Result<(), NotSent>, otherwise: Refusal) -> Refusal {
+pub(super) fn refused_as(left: Result<(), NotSent>, otherwise: Refusal) -> Refusal {
     if left == Err(NotSent::Unsupported) { Refusal::Unsupported } else { otherwise }
 }
 

@@ -1,7 +1,9 @@
 //! Reports that a venue sends again, over a real session.
 
+mod kill;
+
 use std::io::Read;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 
 use taut_fix::{
     BeginString, CompId, Event, ExecType, ExecutionReport, Extras, FieldIndex, MemoryStore,
@@ -30,8 +32,8 @@ const LOOP: LoopConfig = LoopConfig {
     sources_max: 2,
     timers_max: 2,
     posts_max: 1,
-    write_bytes_max: 4096,
-    writes_max: 8,
+    write_bytes_max: 64 * 1024,
+    writes_max: 256,
     receives_per_visit: 4,
     completions_per_turn: 16,
 };
@@ -83,6 +85,8 @@ struct Pair<'m> {
     venue: Session<MemoryStore>,
     recorders: Recorders<'m>,
     told: Vec<OrderUpdate>,
+    /// The venue's end of the connection.
+    line: TcpStream,
 }
 
 impl<'m> Pair<'m> {
@@ -91,12 +95,16 @@ impl<'m> Pair<'m> {
     }
 
     fn trading(segment: &'m Segment, instrument: Instrument) -> Self {
+        Self::with_room(segment, instrument, 8)
+    }
+
+    fn with_room(segment: &'m Segment, instrument: Instrument, orders: usize) -> Self {
         let (listener, address) = tcp_listener();
-        let config = config(address, instrument);
+        let config = GatewayConfig { order_capacity: orders, ..config(address, instrument) };
         let mut events = EventLoop::new(EpollKernel::new(2).unwrap(), LOOP).unwrap();
         let fix44 = Fix44::new(&config).unwrap();
         let orders = OrderSession::connect(&config, fix44, events.io(), NOW).unwrap();
-        let (mut line, _) = listener.accept().unwrap();
+        let (line, _) = listener.accept().unwrap();
         line.set_read_timeout(Some(DEADLINE)).unwrap();
         let (sender, target) = (config.target_comp_id, config.sender_comp_id);
         let acceptor = SessionConfig::new(Role::Acceptor, BeginString::Fix44, sender, target);
@@ -112,10 +120,10 @@ impl<'m> Pair<'m> {
         });
         venue.connect(NOW);
         let told = Vec::new();
-        let mut pair = Self { events, orders, venue, recorders, told };
+        let mut pair = Self { events, orders, venue, recorders, told, line };
         pair.orders.connected(pair.events.io(), &clock(), &mut pair.told);
         let (mut logon, mut answer) = ([0; 1024], [0; 1024]);
-        let length = line.read(&mut logon).unwrap();
+        let length = pair.line.read(&mut logon).unwrap();
         let mut index = FieldIndex::with_capacity(128);
         let progress = pair.venue.handle_bytes(NOW, &logon[..length], &mut index);
         assert_eq!(progress.event, Some(Event::LoggedOn));
@@ -123,7 +131,7 @@ impl<'m> Pair<'m> {
             pair.take(&answer[range]);
         }
         // It is asked where all orders stand, which this venue does not know.
-        let length = line.read(&mut logon).unwrap();
+        let length = pair.line.read(&mut logon).unwrap();
         let asked = pair.venue.handle_bytes(NOW, &logon[..length], &mut index).event;
         let Some(Event::Application { sequence, .. }) = asked else { panic!("{asked:?}") };
         assert!(!pair.orders.is_active());
@@ -192,6 +200,7 @@ fn report(
         account: None,
         price: None,
         mass_status: None,
+        charges: taut_fix::Charges::NONE,
         cl_ord_id: Some(request(7, 1).into()),
         orig_cl_ord_id: None,
         exec_type,

@@ -1,38 +1,124 @@
 //! Cancels that wait until their budget has them.
 
-use taut_types::{ClientOrderId, Nanos};
+use std::collections::{HashSet, VecDeque};
+
+use taut_types::{AccountId, ClientOrderId, Nanos, UserId};
 
 /// Orders whose cancel is one too many for now. It leaves as soon as its budget has it: a cancel is
 /// never lost, and never refused for a rate.
+///
+/// One queue for each user and account, whose budgets all in it share: when the first of a queue
+/// has to wait, the others need not be looked at. A round of ten thousand costs no more than those
+/// that leave.
 #[derive(Debug, Default)]
 pub(super) struct WaitingCancels {
-    /// In the order of their ids, each once.
-    orders: Vec<ClientOrderId>,
+    queues: Vec<Queue>,
+    /// All of them, each once.
+    orders: HashSet<ClientOrderId>,
+}
+
+#[derive(Debug)]
+struct Queue {
+    owner: (UserId, AccountId),
     /// When the first of them may leave.
     due: Nanos,
+    orders: VecDeque<ClientOrderId>,
 }
 
 impl WaitingCancels {
     /// How many there are.
-    pub(super) const fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.orders.len()
     }
 
-    /// A cancel that may leave then.
-    pub(super) fn push(&mut self, order: ClientOrderId, due: Nanos) {
-        self.due = if self.orders.is_empty() { due } else { self.due.min(due) };
-        if let Err(place) = self.orders.binary_search(&order) {
-            self.orders.insert(place, order);
+    /// A cancel that may leave then, behind those of its owner that wait already.
+    pub(super) fn push(&mut self, order: ClientOrderId, account: AccountId, due: Nanos) {
+        if self.orders.insert(order) {
+            let queue = self.queue(order, account);
+            if queue.orders.is_empty() {
+                queue.due = due;
+            }
+            queue.orders.push_back(order);
         }
+    }
+
+    /// One that was taken and has to wait again, with all behind it.
+    pub(super) fn put_back(&mut self, order: ClientOrderId, account: AccountId, due: Nanos) {
+        if self.orders.insert(order) {
+            let queue = self.queue(order, account);
+            queue.due = due;
+            queue.orders.push_front(order);
+        }
+    }
+
+    /// Takes one whose time has come.
+    pub(super) fn pop_due(&mut self, now: Nanos) -> Option<(ClientOrderId, AccountId)> {
+        let is_due = |queue: &&mut Queue| queue.due <= now && !queue.orders.is_empty();
+        let queue = self.queues.iter_mut().find(is_due)?;
+        let order = queue.orders.pop_front()?;
+        self.orders.remove(&order);
+        Some((order, queue.owner.1))
+    }
+
+    /// The budgets have changed: all may be tried at once.
+    pub(super) fn try_again(&mut self) {
+        self.queues.iter_mut().for_each(|queue| queue.due = Nanos(i64::MIN));
     }
 
     /// Whether this order's cancel waits.
     pub(super) fn holds(&self, order: ClientOrderId) -> bool {
-        self.orders.binary_search(&order).is_ok()
+        self.orders.contains(&order)
     }
 
-    /// Those whose time has come, if any's has: some of them may have to wait again.
-    pub(super) fn take_due(&mut self, now: Nanos) -> Vec<ClientOrderId> {
-        if self.due <= now { std::mem::take(&mut self.orders) } else { Vec::new() }
+    fn queue(&mut self, order: ClientOrderId, account: AccountId) -> &mut Queue {
+        let owner = (order.user(), account);
+        let known = self.queues.iter().position(|queue| queue.owner == owner);
+        let place = known.unwrap_or_else(|| {
+            self.queues.push(Queue { owner, due: Nanos(i64::MIN), orders: VecDeque::new() });
+            self.queues.len() - 1
+        });
+        &mut self.queues[place]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Nanos = Nanos::from_secs(1);
+    const LATER: Nanos = Nanos::from_secs(2);
+
+    fn order(user: u8, number: u64) -> ClientOrderId {
+        ClientOrderId::of(UserId(user), taut_types::StrategyId(1), number)
+    }
+
+    fn popped(waiting: &mut WaitingCancels, now: Nanos) -> Option<ClientOrderId> {
+        waiting.pop_due(now).map(|(order, _)| order)
+    }
+
+    #[test]
+    fn one_owner_s_spent_budget_does_not_hold_back_another_s() {
+        let (mut waiting, account) = (WaitingCancels::default(), AccountId(0));
+        (1..=10_000).for_each(|number| waiting.push(order(1, number), account, NOW));
+        waiting.push(order(2, 1), account, NOW);
+        waiting.push(order(2, 1), account, NOW);
+        assert_eq!(waiting.len(), 10_001);
+        assert_eq!(popped(&mut waiting, NOW), Some(order(1, 1)));
+        waiting.put_back(order(1, 1), account, LATER);
+        // The 9,999 behind it are not looked at.
+        assert_eq!(popped(&mut waiting, NOW), Some(order(2, 1)));
+        assert_eq!(popped(&mut waiting, NOW), None);
+        assert!(waiting.holds(order(1, 1)) && !waiting.holds(order(2, 1)));
+        assert_eq!(popped(&mut waiting, LATER), Some(order(1, 1)));
+        assert_eq!(popped(&mut waiting, LATER), Some(order(1, 2)));
+    }
+
+    #[test]
+    fn other_budgets_have_all_tried_at_once() {
+        let mut waiting = WaitingCancels::default();
+        waiting.push(order(1, 1), AccountId(0), Nanos::MAX);
+        assert_eq!(waiting.pop_due(LATER), None);
+        waiting.try_again();
+        assert_eq!(waiting.pop_due(NOW), Some((order(1, 1), AccountId(0))));
     }
 }

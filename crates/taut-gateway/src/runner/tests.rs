@@ -14,6 +14,7 @@ use taut_types::{AccountId, ClientOrderId, Instrument, Lots, OrderTerms, Price, 
 use super::*;
 use crate::client::{Client, GatewayState};
 use crate::hub::{Hub, SlotId};
+use crate::info::EventInfo;
 use crate::message::{OrderFilter, OrderUpdate, TickStamps, UpdateKind};
 use crate::owner::Owner;
 use crate::strategy::{State, Trading};
@@ -28,10 +29,13 @@ struct Witness {
     /// Whether the first that it was told of the session was that it is up.
     was_up_first: bool,
     has_been_told: bool,
+    /// The times of the last market event.
+    info: EventInfo,
 }
 
 impl Strategy for Witness {
     fn on_market(&mut self, _: Nanos, event: &Event, trading: &mut impl Trading) {
+        self.info = trading.info();
         if let EventKind::Book(soundness) = event.kind {
             self.is_sound = soundness == Soundness::Sound;
             self.soundness_told += 1;
@@ -150,6 +154,35 @@ fn with_world(act: impl FnOnce(&mut World<'_>)) {
     let own = Segment::create("taut-test", &StrategyRegions::LAYOUT).expect("segment");
     let regions = Regions::of(&segment).expect("regions");
     act(&mut World::new(&regions, &StrategyRegions::of(&own).expect("regions")));
+}
+
+#[test]
+fn a_strategy_can_see_when_a_packet_was_published() {
+    with_world(|world| {
+        world.settle();
+        let clock = Clock::vdso();
+        let received = clock.now();
+        let stamps = TickStamps { origin: received, ends: [1, 2, 0] };
+        let level = |price| {
+            let (side, lots, place) = (Side::Buy, Lots(1), LevelPlace::Behind(0));
+            EventKind::Level(LevelUpdate { side, price, lots, order_count: 1, place })
+        };
+        let told = |kind, receive_time| Event { receive_time, ..event(kind) };
+        let before = clock.now();
+        let events = [told(level(Price(1_998)), received)];
+        world.hub.market(&clock, &world.known, stamps, &events);
+        let after = clock.now();
+        world.settle();
+        let info = world.runner.strategy.info;
+        assert_eq!(info.receive_time, received);
+        assert!((before..=after).contains(&info.publish_time), "{info:?}");
+        assert!(info.publish_time <= info.deliver_time);
+        assert_eq!(info.publish_time_utc, clock.utc_at(info.publish_time));
+        // What no packet caused was published at no time that is known.
+        world.market(&[event(level(Price(1_998)))]);
+        world.settle();
+        assert_eq!(world.runner.strategy.info.publish_time, Nanos::ZERO);
+    });
 }
 
 #[test]

@@ -76,6 +76,7 @@ impl Flow {
             price: terms.price,
             lots: Lots(if bust { -lots } else { lots }),
             exec_id: if named { VenueId::new(name.as_bytes()) } else { VenueId::NONE },
+            fee: Amount(self.below(3) as i128 - 1),
         }
     }
 
@@ -233,8 +234,9 @@ pub fn fold(entries: &[Entry]) -> State {
     for entry in entries {
         match entry {
             Entry::Filled(fill) => {
-                let Fill { side, lots, price, .. } = *fill;
-                let trade = Trade { side, lots, price, fee: Amount::ZERO };
+                let Fill { side, lots, price, fee, .. } = *fill;
+                let fee = if lots < Lots::ZERO { Amount::ZERO - fee } else { fee };
+                let trade = Trade { side, lots, price, fee };
                 positions.entry(fill.key()).or_default().count(&trade, 1_000_000_000);
             }
             Entry::Position(key, position) => {

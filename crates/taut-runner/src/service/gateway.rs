@@ -32,7 +32,7 @@ use crate::service::listener::Listener;
 use crate::service::place::Place;
 use crate::service::threads::{Answer, Command, Glance, Numbered};
 use crate::service::usage::Usage;
-use crate::settings::{RemoteVenue, comp_id};
+use crate::settings::{RemoteVenue, build_fees, comp_id};
 
 /// Strategies that may be attached at one time.
 const PLACES: usize = 16;
@@ -175,6 +175,7 @@ impl<'a, 'm> Trading<'a, 'm> {
         let orders = file.venue.orders;
         let mut gateway = Gateway::new(&config, clock, input, feed, hub, regions)
             .map_err(|error| failed(error, orders))?;
+        gateway.set_fees(&build_fees(&file.instruments)?);
         let balances = balances(file);
         gateway.follow_balances(balances.map_err(|wrong| {
             let wrong: Vec<_> = wrong.into_iter().map(Mistake::from).collect();

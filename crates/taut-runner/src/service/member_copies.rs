@@ -162,6 +162,7 @@ mod tests {
             text: text.as_bytes(),
             transact_time: Some(Nanos(1)),
             mass_status: None,
+            charges: taut_fix::Charges::NONE,
         }
     }
 

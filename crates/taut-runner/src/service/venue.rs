@@ -19,7 +19,9 @@ use crate::error::RunnerError;
 use crate::feed::sender_to;
 use crate::mistakes::{self, FileSettings, Mistake};
 use crate::service::member_copies::MemberCopyKeys;
-use crate::settings::{InstrumentSettings, Settings, Simulator, build_instruments, comp_id};
+use crate::settings::{
+    InstrumentSettings, Settings, Simulator, build_fees, build_instruments, comp_id,
+};
 use crate::simulator;
 
 /// A venue's file with every key, for people to start from.
@@ -236,8 +238,9 @@ fn open(file: &VenueFile) -> Result<(Venue<EpollKernel>, SocketAddrV4), RunnerEr
     let first = first.ok_or_else(|| RunnerError::Settings("[[instruments]]: none".to_owned()))?;
     let flow = simulator::flow(&settings, &simulator, first)?;
     let sockets = VenueSockets { orders: orders.into(), feed, stream: None };
-    let venue = Venue::new(&config, sockets, flow)
+    let mut venue = Venue::new(&config, sockets, flow)
         .map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;
+    venue.set_fees(&build_fees(&file.instruments)?);
     Ok((venue, listens_at))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use taut_types::{Instrument, InstrumentId, Price, Qty, Symbol};
+use taut_types::{FeeRates, Instrument, InstrumentId, Price, Qty, Symbol, parse_decimal};
 
 use crate::error::RunnerError;
 
@@ -25,6 +25,12 @@ pub struct InstrumentSettings {
     /// What is bought, where that is a currency too: each trade moves both. Without it only profit
     /// that is realised moves.
     pub base: Option<String>,
+    /// What a trade of an order that rested costs, as a part of its worth: a decimal in quotes,
+    /// below 0 where it is paid to the order's owner. A venue charges it; a gateway counts it where
+    /// the venue's reports say nothing.
+    pub maker_fee: Option<String>,
+    /// The same of an order that arrived.
+    pub taker_fee: Option<String>,
     /// Its part of the simulator's commands, in relation to those of the others.
     pub weight: u32,
 }
@@ -37,6 +43,8 @@ impl Default for InstrumentSettings {
             lot_decimals: 0,
             currency: None,
             base: None,
+            maker_fee: None,
+            taker_fee: None,
             weight: 1,
         }
     }
@@ -56,6 +64,29 @@ impl InstrumentSettings {
         self.build_as(InstrumentId(0), &format!("instruments[{number}]")).err()
     }
 
+    /// What its trades cost.
+    ///
+    /// # Errors
+    /// The setting that cannot be.
+    pub fn fees(&self) -> Result<FeeRates, RunnerError> {
+        self.fees_as("instrument")
+    }
+
+    fn fees_as(&self, key: &str) -> Result<FeeRates, RunnerError> {
+        let rate = |name: &str, text: Option<&String>| {
+            let Some(text) = text else { return Ok(0) };
+            let rate = parse_decimal(text.as_bytes(), 9).ok();
+            rate.filter(|rate| rate.abs() <= FeeRates::SCALE).ok_or_else(|| {
+                let remedy = "a part of a trade's worth from -1 to 1, such as \"0.0005\"";
+                RunnerError::setting(&format!("{key}.{name}"), text, remedy)
+            })
+        };
+        Ok(FeeRates {
+            maker: rate("maker_fee", self.maker_fee.as_ref())?,
+            taker: rate("taker_fee", self.taker_fee.as_ref())?,
+        })
+    }
+
     /// The instrument with this number; `key` is where it stands in the settings.
     fn build_as(&self, id: InstrumentId, key: &str) -> Result<Instrument, RunnerError> {
         let (symbol_key, tick_key) = (format!("{key}.symbol"), format!("{key}.tick"));
@@ -66,6 +97,7 @@ impl InstrumentSettings {
             let remedy = "a decimal of at most nine places, such as 0.01";
             RunnerError::setting(&tick_key, &self.tick, remedy)
         })?;
+        self.fees_as(key)?;
         let lot = Qty { mantissa: 1, decimals: self.lot_decimals };
         Instrument::new(id, symbol, tick, lot)
             .map_err(|_| RunnerError::setting(&tick_key, &self.tick, "above 0, and even at 1e-9"))
@@ -108,4 +140,29 @@ pub(crate) fn build_instruments(
         built.push(settings.build_as(InstrumentId(number), &key)?);
     }
     Ok(built)
+}
+
+/// What trades of these cost, by their numbers.
+pub(crate) fn build_fees(several: &[InstrumentSettings]) -> Result<Vec<FeeRates>, RunnerError> {
+    several.iter().map(InstrumentSettings::fees).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fees_are_exact_parts_and_what_is_none_is_named() {
+        let fees = |maker: &str, taker: &str| {
+            let (maker_fee, taker_fee) = (Some(maker.to_owned()), Some(taker.to_owned()));
+            let settings = InstrumentSettings { maker_fee, taker_fee, ..Default::default() };
+            settings.fees_as("instruments[0]").map_err(|error| error.to_string())
+        };
+        let rates = FeeRates { maker: -100_000, taker: 500_000 };
+        assert_eq!(fees("-0.0001", "0.0005"), Ok(rates));
+        for wrong in ["", "5bp", "1.5", "0.0000000001"] {
+            let told = fees("0", wrong).expect_err(wrong);
+            assert!(told.contains("instruments[0].taker_fee"), "{told}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! A FIX client.
 
 use taut_fix::{
-    BeginString, CancelRejectReason, CompId, Event, ExecType, ExecutionReport, FieldIndex,
+    BeginString, CancelRejectReason, Charges, CompId, Event, ExecType, ExecutionReport, FieldIndex,
     LongText, MassCancelType, MemoryStore, NewOrderSingle, Now, OrdStatus, OrderCancelRequest,
     OrderFlow, Role, Session, SessionConfig, TypedMessage,
 };
@@ -60,6 +60,8 @@ pub struct Client {
     pub reports: Vec<Answer>,
     pub texts: Vec<String>,
     pub exec_ids: Vec<u64>,
+    /// Commission and who was there first, of each report.
+    pub charges: Vec<Charges>,
     pub symbols: Vec<String>,
     pub accounts: Vec<Option<String>>,
     /// MassStatusReqID, TotNumReports and LastRptRequested of the answers to such a request.
@@ -98,6 +100,7 @@ impl Client {
             reports: Vec::new(),
             texts: Vec::new(),
             exec_ids: Vec::new(),
+            charges: Vec::new(),
             symbols: Vec::new(),
             accounts: Vec::new(),
             mass: Vec::new(),
@@ -140,6 +143,7 @@ impl Client {
                         self.mass.extend(mass.map(|it| (it.request_id, it.total, it.is_last)));
                         self.duplicates.push(poss_dup);
                         self.texts.push(String::from_utf8_lossy(report.text).into_owned());
+                        self.charges.push(report.charges);
                         self.exec_ids.push(report.exec_id.to_u64().expect("a number"));
                     }
                     OrderFlow::OrderCancelReject(reject) => {

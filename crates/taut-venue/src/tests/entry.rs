@@ -1,7 +1,7 @@
 //! Order entry: every request has one answer, and the sums are right.
 
-use taut_fix::{CancelRejectReason, ExecType, NewOrderSingle, OrdStatus};
-use taut_types::{Instrument, InstrumentId, Price, Qty, Side, Symbol, TimeInForce};
+use taut_fix::{CancelRejectReason, Charges, ExecType, Liquidity, NewOrderSingle, OrdStatus};
+use taut_types::{FeeRates, Instrument, InstrumentId, Price, Qty, Side, Symbol, TimeInForce};
 
 use crate::VenueConfig;
 use crate::tests::client::{Answer, Client, Report, cancel, limit, market};
@@ -45,6 +45,23 @@ fn an_aggressive_order_is_acknowledged_then_filled_by_the_synthetic_book() {
         drain(&rig.incremental, |_| {});
     }
     assert_eq!(rig.venue.counters().flow_rejects, 0);
+}
+
+#[test]
+fn reports_of_trades_say_what_they_cost_and_who_was_there_first() {
+    let mut rig = Rig::empty();
+    rig.venue.set_fees(&[FeeRates { maker: -100_000, taker: 500_000 }]);
+    let (mut maker, mut taker) = (rig.log_on("MAKER"), rig.log_on("TAKER"));
+    maker.order(rig.now, &limit(1, Side::Sell, 3, "100.01"));
+    rig.until(&mut maker, |client| client.reports.len() == 1);
+    taker.order(rig.now, &limit(1, Side::Buy, 3, "100.01"));
+    rig.until(&mut taker, |client| client.reports.len() == 2);
+    rig.until(&mut maker, |client| client.reports.len() == 2);
+    // 300.03, of which a hundredth of a percent comes back and a twentieth is paid.
+    let charged = |charges: &Charges| (charges.commission, charges.liquidity);
+    assert_eq!(charged(&maker.charges[0]), (None, None), "it has only been acknowledged");
+    assert_eq!(charged(&maker.charges[1]), (Some(price("-0.030003")), Some(Liquidity::Maker)));
+    assert_eq!(charged(&taker.charges[1]), (Some(price("0.150015")), Some(Liquidity::Taker)));
 }
 
 #[test]

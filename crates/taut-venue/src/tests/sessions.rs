@@ -175,6 +175,7 @@ fn messages_that_a_venue_does_not_take_are_answered() {
         account: None,
         price: None,
         mass_status: None,
+        charges: taut_fix::Charges::NONE,
         cl_ord_id: Some(text("1")),
         orig_cl_ord_id: None,
         exec_type: ExecType::New,

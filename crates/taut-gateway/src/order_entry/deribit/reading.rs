@@ -1,6 +1,6 @@
 //! What Deribit's messages say.
 
-use taut_fix::{LongText, OrdStatus, Received, ShortText, parse_timestamp};
+use taut_fix::{Charges, LongText, OrdStatus, Received, ShortText, parse_timestamp};
 use taut_oms::{ExecId, OrderEvent as E, OrderState, RequestKind};
 use taut_types::{ClientOrderId, Price, Qty, RequestId};
 
@@ -139,6 +139,7 @@ impl Reading {
                 .or_else(|| message.value(17))
                 .map_or(ExecId::NONE, ExecId::new),
             venue_id: venue_id(message).and_then(LongText::new),
+            charges: charges(message),
             exchange_time: message.value(60).and_then(parse_timestamp).unwrap_or_default(),
             ..VenueReport::NOTHING
         }))
@@ -212,6 +213,13 @@ fn meaning(
         },
         _ => return None,
     })
+}
+
+/// Commission (12), in the instrument's currency, without a CommType (13).
+fn charges(message: &Received<'_>) -> Charges {
+    let Some(text) = message.value(12) else { return Charges::NONE };
+    let commission = Price::parse(text).ok();
+    Charges { commission, is_mixed: commission.is_none(), ..Charges::NONE }
 }
 
 /// A request to cancel or to replace that was refused. It names the order, as we or as the venue

@@ -120,6 +120,7 @@ impl Reading {
             venue_id: Some(report.order_id),
             account: report.account,
             exchange_time: report.transact_time.unwrap_or_default(),
+            charges: report.charges,
         }
     }
 

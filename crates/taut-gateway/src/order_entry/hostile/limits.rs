@@ -6,6 +6,7 @@ use taut_oms::{
     Amount, Balance, Balances, InstrumentStatus, MessageRates, Rate, RiskLimits, RiskReject,
     RiskSizes, SelfMatch, Settlement,
 };
+use taut_types::FeeRates;
 
 use super::*;
 use crate::config::{RiskConfig, RiskRules};
@@ -219,4 +220,84 @@ fn a_trade_moves_the_balance_of_its_account_and_a_warning_comes_before_a_rate_is
     assert_eq!(warning(&mut world), None);
     world.send(4, Side::Buy, MM1);
     assert_eq!((warning(&mut world), warning(&mut world)), (Some((true, 1)), None));
+}
+
+/// An account that trades for 10 a lot, and what a report of 4 lots says of their cost.
+fn charged(says: &str) -> (Amount, Amount, u64) {
+    let segment = segment();
+    let folder = tempfile::tempdir().unwrap();
+    let mut world = World::with_journal(
+        &segment,
+        |config| {
+            let name = ShortText::new(b"MM1").unwrap();
+            let rules = rules(|_| {});
+            config.risk = RiskConfig::Each { rules, accounts: Accounts::new(&[(MM1, name)]) };
+        },
+        folder.path(),
+    );
+    world.pass(Nanos::from_millis(50));
+    let usd = Symbol::new(b"USD").unwrap();
+    let start = Balance { account: MM1, currency: usd, amount: Amount::whole(100) };
+    let orders = &mut world.ends.orders;
+    let settlement = Settlement { quote: usd, base: None };
+    orders.follow_balances(Balances::new(&[start], &[Some(settlement)]));
+    // A fifth of a percent of who rested comes back, half a percent of who arrived is paid.
+    let rates = FeeRates { maker: -2_000_000, taker: 5_000_000 };
+    orders.reports_mut().set_fees(&[rates]);
+    world.send(1, Side::Buy, MM1);
+    world.step(&format!("er F 1 X1 4 4 31=10{says}"));
+    // Told again, it counts once.
+    world.step(&format!("er F 1 X1 4 4 97=Y|31=10{says}"));
+    restart::assert_is_recovered(&world, folder.path(), says);
+    let orders = &world.ends.orders;
+    let fees = orders.positions().next().unwrap().fees;
+    let paid = Amount::whole(100) - orders.balances().get(MM1, usd).unwrap();
+    assert_eq!(paid, fees, "{says}");
+    // The market has been at 10.01 since.
+    let open = Amount(Amount::SCALE / 25);
+    assert_eq!(orders.risk().profit(MM1), open - fees, "{says}");
+    (fees, paid, orders.reports().uncounted_charges())
+}
+
+#[test]
+fn what_a_trade_costs_moves_position_balance_and_loss_exactly() {
+    let cents = |cents: i128| Amount(cents * Amount::SCALE / 100);
+    for (says, fee) in [
+        // What the venue says: in all, for each unit, a part of the worth, and other fees.
+        ("|12=0.07", 7),
+        ("|12=0.07|13=3|479=USD", 7),
+        ("|12=0.02|13=1", 8),
+        ("|12=0.001|13=2", 4),
+        ("|12=-0.01|13=3|851=1", -1),
+        ("|136=2|137=0.03|138=USD|139=4|137=0.02|138=USD|139=7", 5),
+        ("|12=0.01|13=3|136=1|137=0.03|138=USD|139=4", 4),
+        ("|12=0", 0),
+        // What the rates say, where it says nothing.
+        ("", 20),
+        ("|851=2", 20),
+        ("|851=1", -8),
+    ] {
+        let seen = charged(says);
+        assert_eq!((seen.0, seen.2), (cents(fee), 0), "{says}");
+    }
+    // In another currency it is in no position, and counted.
+    for says in ["|12=0.07|13=3|479=BNB", "|136=2|137=1|138=USD|137=1|138=BNB", "|12=1|13=9"] {
+        let seen = charged(says);
+        assert_eq!((seen.0, seen.2), (Amount::ZERO, 1), "{says}");
+    }
+}
+
+#[test]
+fn a_trade_that_is_taken_back_gives_back_what_the_rates_charged() {
+    let segment = segment();
+    let mut world = up(&segment, |_| {});
+    let rates = FeeRates { maker: 0, taker: 5_000_000 };
+    world.ends.orders.reports_mut().set_fees(&[rates]);
+    world.send(1, Side::Buy, AccountId(0));
+    world.step("er F 1 X1 4 4 31=10");
+    assert_eq!(world.ends.orders.positions().next().unwrap().fees, Amount(Amount::SCALE / 5));
+    world.step("er H 0 X2 4 0 31=10|19=X1");
+    let held = world.ends.orders.positions().next().unwrap();
+    assert_eq!((held.lots, held.fees), (Lots(0), Amount::ZERO));
+    assert_eq!(world.ends.orders.risk().profit(AccountId(0)), Amount::ZERO);
 }

@@ -52,7 +52,7 @@ pub fn assert_is_recovered(world: &World<'_>, folder: &Path, when: &str) {
         let position = state.positions[&held.key];
         let of_journal = (position.lots(), position.bought(), position.sold());
         assert_eq!(of_journal, (held.lots, held.bought, held.sold), "{when}");
-        assert_eq!(position.realised(), held.realised, "{when}");
+        assert_eq!((position.realised(), position.fees()), (held.realised, held.fees), "{when}");
     }
     let killed: Vec<_> = orders.kill_switch().latched().map(|it| it.to_word()).collect();
     assert_eq!(state.killed.into_iter().collect::<Vec<_>>(), killed, "{when}");

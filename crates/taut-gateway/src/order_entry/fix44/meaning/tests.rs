@@ -56,6 +56,7 @@ fn report(
         text: b"",
         transact_time: None,
         mass_status: None,
+        charges: taut_fix::Charges::NONE,
     }
 }
 
