@@ -1,7 +1,7 @@
 //! Which process runs on which CPU, and how it waits there.
 
 use serde::{Deserialize, Serialize};
-use taut_sys::Wait;
+use taut_sys::{Wait, set_nice};
 
 use crate::error::RunnerError;
 use crate::settings::{Cpus, Mode, Settings};
@@ -28,8 +28,11 @@ enum WaitName {
 
 /// Of a process that spins: others on its CPU, such as the kernel's threads, get little of it.
 const FIRST: i8 = -20;
-/// Of a venue beside a gateway.
-const LATER: i8 = 10;
+/// Of a gateway or strategy beside a venue.
+const BEFORE_THE_VENUE: i8 = -10;
+/// Of a venue, where they may not come before it. Other programs come before this venue,
+/// too, and on a busy machine leave it little.
+const BEHIND_THE_GATEWAY: i8 = 10;
 
 /// The places of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +46,13 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// The places on a machine with these CPUs (ascending, at least one).
-    pub(crate) fn choose(settings: &Settings, cpus: &[usize]) -> Result<Self, RunnerError> {
+    /// The places on a machine with these CPUs (ascending, at least one), where processes
+    /// [may come before others](may_come_first) or may not.
+    pub(crate) fn choose(
+        settings: &Settings,
+        cpus: &[usize],
+        may_come_first: bool,
+    ) -> Result<Self, RunnerError> {
         let has_venue = settings.venue.is_none();
         let Cpus { venue, gateway, strategy } = settings.cpus;
         let default = default_cpus(settings.mode, has_venue, cpus);
@@ -73,19 +81,37 @@ impl Placement {
             let is_alone = !is_pair && !is_with_venue;
             Place { cpu: own, wait, nice: if is_alone && wait == Wait::Spin { FIRST } else { 0 } }
         };
-        let (gateway, strategy) = (busy(gateway, strategy), busy(strategy, gateway));
+        let (mut gateway, mut strategy) = (busy(gateway, strategy), busy(strategy, gateway));
         // The venue is the other side of the market, not what is measured: it sleeps when it has
         // nothing to do, and who shares its CPU and sleeps, too, comes first. One that never sleeps
         // would leave it nothing.
         let mut beside = [gateway, strategy].into_iter().filter(|it| it.cpu == venue).peekable();
         let sleep = beside.peek().is_some() && beside.all(|it| it.wait == Wait::Block);
-        let nice = if sleep { LATER } else { 0 };
+        let nice = match (has_venue && sleep, may_come_first) {
+            (false, _) => 0,
+            (true, false) => BEHIND_THE_GATEWAY,
+            (true, true) => {
+                for place in [&mut gateway, &mut strategy] {
+                    if place.cpu == venue {
+                        place.nice = BEFORE_THE_VENUE;
+                    }
+                }
+                0
+            }
+        };
         Ok(Self {
             venue: has_venue.then_some(Place { cpu: venue, wait: Wait::Block, nice }),
             gateway,
             strategy,
         })
     }
+}
+
+/// Whether this process may take a lower nice value than it has.
+pub(crate) fn may_come_first() -> bool {
+    // The value is the thread's own, which ends here.
+    let try_it = || set_nice(BEFORE_THE_VENUE).is_ok();
+    std::thread::scope(|scope| scope.spawn(try_it).join().unwrap_or(false))
 }
 
 /// A CPU that is none of those that this process may use.
@@ -114,7 +140,7 @@ mod tests {
 
     fn choose(mode: Mode, wanted: Cpus, cpus: &[usize]) -> Result<Placement, RunnerError> {
         let settings = Settings { mode, cpus: wanted, ..Settings::default() };
-        Placement::choose(&settings, cpus)
+        Placement::choose(&settings, cpus, false)
     }
 
     fn cpus_of(placement: &Placement) -> [usize; 3] {
@@ -127,13 +153,16 @@ mod tests {
         let split = choose(Mode::Split, Cpus::default(), &[0, 1]).expect("placement");
         assert_eq!(cpus_of(&split), [0, 0, 1]);
         let venue = split.venue.expect("a venue");
-        assert_eq!((venue.wait, venue.nice), (Block, LATER));
+        assert_eq!((venue.wait, venue.nice), (Block, BEHIND_THE_GATEWAY));
         assert_eq!((split.gateway.wait, split.strategy.wait), (Block, Spin));
         assert_eq!((split.gateway.nice, split.strategy.nice), (0, FIRST));
+        let privileged = Placement::choose(&Settings::default(), &[0, 1], true).expect("placement");
+        assert_eq!(privileged.venue.expect("a venue").nice, 0);
+        assert_eq!((privileged.gateway.nice, privileged.strategy.nice), (BEFORE_THE_VENUE, FIRST));
         // Who never sleeps does not come before a venue on its CPU.
         for wait in [Yield, Spin] {
             let settings = Settings { wait: Some(wait), ..Settings::default() };
-            let split = Placement::choose(&settings, &[0, 1]).expect("placement");
+            let split = Placement::choose(&settings, &[0, 1], true).expect("placement");
             assert_eq!((split.venue.expect("a venue").nice, split.gateway.nice), (0, 0));
         }
         let fused = choose(Mode::Fused, Cpus::default(), &[0, 1]).expect("placement");
@@ -158,7 +187,7 @@ mod tests {
         let venue = Some(crate::settings::RemoteVenue::new(at, at, at, "X"));
         for mode in [Mode::Split, Mode::Fused] {
             let settings = Settings { mode, venue: venue.clone(), ..Settings::default() };
-            let placement = Placement::choose(&settings, &[0, 1]).expect("placement");
+            let placement = Placement::choose(&settings, &[0, 1], true).expect("placement");
             assert_eq!(placement.venue, None);
             assert_eq!((placement.gateway.wait, placement.strategy.wait), (Spin, Spin));
         }

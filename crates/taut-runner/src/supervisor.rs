@@ -19,7 +19,7 @@ use crate::error::RunnerError;
 use crate::feed::{Feed, FeedAddresses};
 use crate::observer::{Live, Observer, Started};
 use crate::outcome::{End, Holdings, Outcome, Process, VenueOutcome};
-use crate::placement::{Place, Placement};
+use crate::placement::{Place, Placement, may_come_first};
 use crate::role::Role;
 use crate::settings::{Market, Mode, RemoteVenue, Settings};
 use crate::simulator;
@@ -78,7 +78,7 @@ fn open(market: Market) -> Result<(Shared, Other), RunnerError> {
 /// Runs to the outcome.
 pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, RunnerError> {
     let cpus = available_cpus().map_err(|error| RunnerError::run("CPUs", error))?;
-    let placement = Placement::choose(settings, &cpus)?;
+    let placement = Placement::choose(settings, &cpus, may_come_first())?;
     let parameters = toml::to_string(&settings.parameters)
         .map_err(|error| RunnerError::Settings(format!("[parameters]: {error}")))?;
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
