@@ -81,5 +81,7 @@ pub use quotes::{MassQuoted, Quote, Quotes};
 pub use regions::{Regions, StrategyRegions, Views};
 pub use runner::{DetachedStrategy, StrategyRunner};
 pub use strategy::{State, Strategy, Trading};
-pub use stream::{FeedStreams, StreamAddress};
+pub use stream::{
+    DeribitStream, DeribitStreamSettings, FeedSession, FeedStreams, StreamAddress, StreamSession,
+};
 pub use touch::{TouchConfig, TouchStrategy};
