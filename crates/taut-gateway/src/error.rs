@@ -18,6 +18,8 @@ pub enum GatewayError {
     Unreachable(IoError),
     /// The venue's order entry wants messages and the settings a stream, or the other way round.
     Transport,
+    /// The venue's order entry needs other credentials than there are.
+    Credentials,
     /// A shared region cannot hold its ring or its histogram.
     Region(RingError),
     /// A region is too small for its histograms.
@@ -36,6 +38,9 @@ impl fmt::Display for GatewayError {
             Self::Unreachable(error) => write!(f, "the venue cannot be reached: {error}"),
             Self::Transport => f.write_str(
                 "session.transport: the venue's orders go over a WebSocket, or over none",
+            ),
+            Self::Credentials => f.write_str(
+                "session.credentials: not those that the venue's order entry is signed with",
             ),
             Self::Region(error) => write!(f, "shared memory region: {error}"),
             Self::Histograms => f.write_str("shared memory region: too small for its histograms"),

@@ -8,7 +8,7 @@ use taut_sys::{DatagramOptions, Socket};
 use taut_types::Nanos;
 
 use crate::error::GatewayError;
-use crate::stream::FeedStreams;
+use crate::stream::{FeedSession, FeedStreams};
 
 /// The sockets of a feed whose frames are datagrams.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub enum FeedInput {
     Datagrams(FeedSockets),
     /// As messages of WebSockets.
     Streams(FeedStreams),
+    /// As messages of one WebSocket on which the venue is told what is wanted.
+    Session(FeedSession),
     /// From whoever has them, with [`Gateway::handle_frame`](crate::Gateway::handle_frame): a
     /// connection that is driven elsewhere, or a recording.
     HandedOver,

@@ -184,6 +184,10 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, H: OrderHandler> Gateway<'m, C, F
             FeedInput::Streams(streams) => {
                 (FeedInput::HandedOver, Some(Box::new(Streams::new(streams, config.hot))))
             }
+            FeedInput::Session(session) => {
+                let streams = Streams::with_session(session, config.hot);
+                (FeedInput::HandedOver, Some(Box::new(streams)))
+            }
             other => (other, None),
         };
         let core = Core {
@@ -614,12 +618,18 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
             }
         }
         if let Some(streams) = &mut self.streams {
-            streams.handle_timeout(io);
+            let given_up = streams.handle_timeout(io);
             // What cannot be asked for now is asked for again by the handler.
             if streams.can_ask()
-                && let Some(FeedRequest::Snapshot(_)) = self.market.feed_mut().poll_request()
+                && let Some(FeedRequest::Snapshot(instrument)) =
+                    self.market.feed_mut().poll_request()
             {
-                streams.ask(io);
+                streams.ask(io, instrument);
+            }
+            if let Some(source) = given_up {
+                let now = self.clock.now();
+                self.market.handle_disconnect(now, source);
+                self.pass_on(io, TickStamps::NONE)?;
             }
         }
         Ok(())

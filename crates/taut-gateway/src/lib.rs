@@ -24,6 +24,7 @@ mod changes;
 mod client;
 mod config;
 mod counters;
+mod credits;
 mod drop_copy;
 mod error;
 mod feed;
@@ -69,6 +70,7 @@ pub use message::{
 };
 pub use observer::Observer;
 pub use order_entry::deribit::DeribitFix;
+pub use order_entry::deribit::json::{DeribitJson, DeribitJsonSettings};
 pub use order_entry::fix44::Fix44;
 pub use order_entry::handler::{
     Capabilities, ChangeRefused, Framing, NotSent, OfAll, OrderHandler, OrderMessage, VenueEvent,
@@ -79,5 +81,7 @@ pub use quotes::{MassQuoted, Quote, Quotes};
 pub use regions::{Regions, StrategyRegions, Views};
 pub use runner::{DetachedStrategy, StrategyRunner};
 pub use strategy::{State, Strategy, Trading};
-pub use stream::{FeedStreams, StreamAddress};
+pub use stream::{
+    DeribitStream, DeribitStreamSettings, FeedSession, FeedStreams, StreamAddress, StreamSession,
+};
 pub use touch::{TouchConfig, TouchStrategy};

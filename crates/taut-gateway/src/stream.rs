@@ -1,14 +1,21 @@
 //! A feed over WebSocket: one connection brings the frames, another one answers who asks for the
 //! book.
 
+mod deribit;
+mod session;
+
 use std::net::SocketAddr;
 
+use taut_fix_engine::BackOff;
 use taut_io::{Completion, Handle, Io, Kernel, Operation};
 use taut_market_data::Source;
 use taut_net::{TlsClientConfig, WsEvent, WsStream};
-use taut_sys::{Address, StreamOptions, SysError, random_bytes};
-use taut_types::Nanos;
+use taut_sys::{Address, StreamOptions, SysError, random_bytes, utc};
+use taut_types::{InstrumentId, Nanos};
 use taut_ws::{ClientRequest, Connection, Event, KeepAlive, Seed, WsConfig, WsUrl};
+
+pub use deribit::{DeribitStream, DeribitStreamSettings};
+pub use session::{FeedSession, StreamSession};
 
 /// From the end of a connection to the next attempt.
 const RECONNECT: Nanos = Nanos::from_secs(1);
@@ -43,7 +50,11 @@ pub struct StreamAddress {
 #[derive(Debug)]
 pub(crate) struct Streams {
     config: FeedStreams,
-    ends: [End; 2],
+    /// The stream, and the one for snapshots where there is one.
+    ends: Vec<End>,
+    /// What is said on the stream.
+    session: Option<Box<dyn StreamSession>>,
+    back_off: BackOff,
     /// The frames of the completion at hand, one behind the other: who handles them needs the loop,
     /// which the connection has until then.
     bytes: Vec<u8>,
@@ -70,16 +81,53 @@ impl Streams {
         let end = |source| End { source, state: State::Down(Nanos::ZERO) };
         Self {
             config,
-            ends: [end(Source::LINE_A), end(Source::SNAPSHOT)],
+            ends: vec![end(Source::LINE_A), end(Source::SNAPSHOT)],
+            session: None,
+            back_off: BackOff::new(RECONNECT, RECONNECT),
             bytes: Vec::with_capacity(FRAME_BYTES_MAX),
             frames: Vec::with_capacity(64),
             hot,
         }
     }
 
-    /// Connects what is down and due.
-    pub(crate) fn handle_timeout(&mut self, io: &mut Io<impl Kernel>) {
+    /// One stream, on which the venue is told what is wanted.
+    pub(crate) fn with_session(feed: FeedSession, hot: bool) -> Self {
+        let FeedSession { stream, tls, session, reconnect: (shortest, longest) } = feed;
+        let snapshot = stream.clone();
+        let config = FeedStreams { stream, snapshot, snapshot_request: String::new(), tls };
+        let mut streams = Self::new(config, hot);
+        streams.ends.truncate(1);
+        streams.session = Some(session);
+        streams.back_off = BackOff::new(shortest, longest);
+        streams
+    }
+
+    /// Connects what is down and due, and says what is due; the source whose connection was given
+    /// up.
+    pub(crate) fn handle_timeout(&mut self, io: &mut Io<impl Kernel>) -> Option<Source> {
         let now = io.now();
+        let mut given_up = None;
+        if let (Some(session), [End { source, state, .. }, ..]) =
+            (&mut self.session, &mut *self.ends)
+            && matches!(state, State::Up(_))
+        {
+            session.handle_timeout(now);
+            if session.is_broken() {
+                session.closed();
+                let due = State::Down(now + self.back_off.wait(jitter(now)));
+                if let State::Up(ws) = std::mem::replace(state, due) {
+                    ws.abort(io);
+                }
+                given_up = Some(*source);
+            } else if session.is_settled() {
+                self.back_off.reset();
+            }
+            if given_up.is_none()
+                && let State::Up(ws) = state
+            {
+                say(io, ws, session.as_mut());
+            }
+        }
         for end in &mut self.ends {
             let State::Down(due) = end.state else { continue };
             if now < due {
@@ -89,9 +137,10 @@ impl Streams {
             let options = StreamOptions { no_delay: true, ..StreamOptions::default() };
             end.state = match io.connect(&at, &options, Some(now + CONNECT_TIMEOUT)) {
                 Ok(stream) => State::Connecting(stream),
-                Err(_) => State::Down(now + RECONNECT),
+                Err(_) => State::Down(now + self.back_off.wait(jitter(now))),
             };
         }
+        given_up
     }
 
     /// Takes a completion, if it is one of a connection's: then [`Streams::frame`] has what it
@@ -103,7 +152,7 @@ impl Streams {
     ) -> Option<Option<Source>> {
         self.bytes.clear();
         self.frames.clear();
-        let Self { config, ends, bytes, frames, hot } = self;
+        let Self { config, ends, bytes, frames, hot, session, back_off } = self;
         for End { source, state } in ends {
             match state {
                 State::Down(_) => {}
@@ -117,7 +166,7 @@ impl Streams {
                             }
                             None => {
                                 let _ = io.close(at);
-                                State::Down(io.now() + RECONNECT)
+                                State::Down(io.now() + back_off.wait(jitter(io.now())))
                             }
                         };
                         return Some(None);
@@ -128,13 +177,13 @@ impl Streams {
                         return Some(None);
                     }
                     Completion::Closed { source: at, .. } if at == *stream => {
-                        *state = State::Down(io.now() + RECONNECT);
+                        *state = State::Down(io.now() + back_off.wait(jitter(io.now())));
                         return Some(Some(*source));
                     }
                     _ => {}
                 },
                 State::Up(ws) => {
-                    let mut is_gone = false;
+                    let (mut is_gone, mut is_opened) = (false, false);
                     let mut take = |frame: &[u8]| {
                         bytes.extend_from_slice(frame);
                         frames.push((*source, frame.len()));
@@ -142,11 +191,28 @@ impl Streams {
                     let is_taken = ws.handle(io, completion, &mut |_, event| match event {
                         WsEvent::Session(Event::Text(text)) => take(text.as_bytes()),
                         WsEvent::Session(Event::Binary(frame)) => take(frame),
+                        WsEvent::Session(Event::Opened(_)) => is_opened = true,
                         WsEvent::Session(_) => {}
                         WsEvent::Gone(_) => is_gone = true,
                     });
+                    if let Some(session) = session.as_mut().filter(|_| is_taken) {
+                        let now = io.now();
+                        if is_opened {
+                            session.opened(now, utc(), random());
+                        }
+                        let mut at = 0;
+                        for (_, length) in frames.iter() {
+                            let frame = bytes.get(at..at + length).unwrap_or_default();
+                            session.handle_frame(now, frame);
+                            at += length;
+                        }
+                        match is_gone {
+                            true => session.closed(),
+                            false => say(io, ws, session.as_mut()),
+                        }
+                    }
                     if is_gone {
-                        *state = State::Down(io.now() + RECONNECT);
+                        *state = State::Down(io.now() + back_off.wait(jitter(io.now())));
                         return Some(Some(*source));
                     }
                     if is_taken {
@@ -168,10 +234,17 @@ impl Streams {
         })
     }
 
-    /// Asks for the book; whether there was somebody to ask.
-    pub(crate) fn ask(&mut self, io: &mut Io<impl Kernel>) -> bool {
+    /// Asks for the book of an instrument; whether there was somebody to ask.
+    pub(crate) fn ask(&mut self, io: &mut Io<impl Kernel>, instrument: InstrumentId) -> bool {
+        if let (Some(session), [End { state: State::Up(ws), .. }, ..]) =
+            (&mut self.session, &mut *self.ends)
+        {
+            session.want(io.now(), instrument);
+            say(io, ws, session.as_mut());
+            return true;
+        }
         let request = &self.config.snapshot_request;
-        let [_, End { state: State::Up(ws), .. }] = &mut self.ends else { return false };
+        let [_, End { state: State::Up(ws), .. }] = &mut *self.ends else { return false };
         if !ws.is_open() || ws.outbox().text(request).is_err() {
             return false;
         }
@@ -181,7 +254,10 @@ impl Streams {
 
     /// Whether there is somebody to ask for the book.
     pub(crate) fn can_ask(&self) -> bool {
-        matches!(&self.ends, [_, End { state: State::Up(ws), .. }] if ws.is_open())
+        match &self.session {
+            Some(session) => session.is_settled(),
+            None => matches!(&*self.ends, [_, End { state: State::Up(ws), .. }] if ws.is_open()),
+        }
     }
 }
 
@@ -209,6 +285,32 @@ fn open(
     let connection = Connection::client(&settings, &request, seed, io.now()).ok()?;
     let tls = config.tls.as_ref().map(|tls| (tls, url.host()));
     WsStream::client(io, stream, tls, connection).ok()
+}
+
+/// Sends what the session has to say; what does not fit is said later.
+fn say(io: &mut Io<impl Kernel>, ws: &mut WsStream, session: &mut dyn StreamSession) {
+    if !ws.is_open() {
+        return;
+    }
+    let mut has_written = false;
+    while let Some(text) = session.poll_transmit(io.now()) {
+        has_written |= ws.outbox().text(text).is_ok();
+    }
+    if has_written {
+        ws.flush(io);
+    }
+}
+
+/// Any number will do, so that not all come back at once.
+fn jitter(now: Nanos) -> u64 {
+    now.0.unsigned_abs().wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// For a nonce; the venue refuses one that it has seen.
+fn random() -> [u8; 16] {
+    let mut bytes = [0; 16];
+    let _ = random_bytes(&mut bytes);
+    bytes
 }
 
 fn seed() -> Result<Seed, SysError> {

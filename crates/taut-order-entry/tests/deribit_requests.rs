@@ -63,6 +63,14 @@ fn everything(key: &HmacKey) -> Vec<Request<'_>> {
         Request::CancelAllOf { instrument: b"BTC-PERPETUAL" },
         Request::OpenOrders,
         Request::OpenOrdersOf { instrument: b"BTC-PERPETUAL" },
+        Request::EditByLabel {
+            label: b"0000000000000001",
+            instrument: b"BTC-PERPETUAL",
+            amount: Amount::Units(Qty::whole(50)),
+            price: Price(61_837_500_000_000),
+            flags: OrderFlags::POST_ONLY,
+        },
+        Request::OrderState { order_id: b"ETH-584864807" },
         Request::OrderByLabel { currency: b"BTC", label: b"0000000000000001" },
     ]
 }

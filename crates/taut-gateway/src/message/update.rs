@@ -29,6 +29,8 @@ pub enum Refusal {
     Version,
     /// The order journal takes nothing: what leaves must be in it.
     Journal,
+    /// The venue would be asked for more than it allows.
+    Throttled,
 }
 
 impl Refusal {
@@ -44,6 +46,7 @@ impl Refusal {
             Self::Quarantined => 70,
             Self::Version => 71,
             Self::Journal => 72,
+            Self::Throttled => 73,
         }
     }
 
@@ -58,6 +61,7 @@ impl Refusal {
             70 => Self::Quarantined,
             71 => Self::Version,
             72 => Self::Journal,
+            73 => Self::Throttled,
             reason => Self::Risk(RiskReject::from_code(reason)?),
         })
     }

@@ -153,6 +153,9 @@ impl<H: OrderHandler> OrderSession<H> {
             message.ok_or(NotSent::NotUp).and_then(|message| handler.cancel(now, base, &message));
         if !self.is_left(left) {
             self.never_left(now, request);
+            if let Err(NotSent::Throttled(due)) = left {
+                return Cancel::Waits { account: terms.account, due };
+            }
             let refusal = refused_as(left, Refusal::NotWorking);
             return Cancel::Refused(self.refuse_known(target, refusal));
         }

@@ -19,6 +19,7 @@
 //! A Logon is signed (95, 96, 553, 554), asks for trades as reports of their own (9015), and may
 //! ask for the end of all orders with that of the connection (9001).
 
+pub mod json;
 mod known;
 mod messages;
 mod reading;

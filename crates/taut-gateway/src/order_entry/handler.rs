@@ -176,6 +176,8 @@ pub enum NotSent {
     NotUp,
     /// The venue takes no such request, or its message does not fit: it cannot be sent later.
     Unsupported,
+    /// The venue would be asked for more than it allows: not before then.
+    Throttled(Nanos),
     /// The session can not go on: its numbers cannot be kept.
     Broken,
 }

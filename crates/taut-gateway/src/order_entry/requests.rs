@@ -362,7 +362,11 @@ pub(super) const fn refusal_of(error: TableError) -> Refusal {
 
 /// Why a request that was checked did not leave.
 pub(super) fn refused_as(left: Result<(), NotSent>, otherwise: Refusal) -> Refusal {
-    if left == Err(NotSent::Unsupported) { Refusal::Unsupported } else { otherwise }
+    match left {
+        Err(NotSent::Unsupported) => Refusal::Unsupported,
+        Err(NotSent::Throttled(_)) => Refusal::Throttled,
+        _ => otherwise,
+    }
 }
 
 /// What the sender of a request is told that did not leave.

@@ -57,6 +57,8 @@ pub struct Order<'a> {
     pub amount: Option<Qty>,
     /// What has traded of it; nothing on a fresh stop order.
     pub filled: Option<Qty>,
+    /// The average price of that.
+    pub average: Option<Price>,
     /// Why it was cancelled; empty when it was not.
     pub cancel_reason: &'a [u8],
     /// Whether it is the result of an edit.
@@ -245,6 +247,7 @@ fn order<'a>(scanner: &mut Scanner<'a>) -> Option<Order<'a>> {
             b"price" => order.price = decimal(scanner, Price::DECIMALS)?.map(Price),
             b"amount" => order.amount = qty(scanner, DECIMALS)?,
             b"filled_amount" => order.filled = qty(scanner, DECIMALS)?,
+            b"average_price" => order.average = decimal(scanner, Price::DECIMALS)?.map(Price),
             b"cancel_reason" => order.cancel_reason = text(scanner)?,
             b"replaced" => order.is_replaced = flag(scanner)?,
             b"last_update_timestamp" => order.updated_ms = number(scanner)?,

@@ -115,6 +115,19 @@ pub enum Request<'a> {
         /// The venue refuses what comes later, milliseconds of UTC.
         valid_until_ms: Option<u64>,
     },
+    /// `private/edit_by_label`: of an order whose answer has not come.
+    EditByLabel {
+        /// The client's name of the order.
+        label: &'a [u8],
+        /// The venue's name of the instrument.
+        instrument: &'a [u8],
+        /// The new total, what has traded included.
+        amount: Amount,
+        /// The new price.
+        price: Price,
+        /// Post-only stays so only if it is said again.
+        flags: OrderFlags,
+    },
     /// `private/cancel`.
     Cancel {
         /// The venue's name of the order.
@@ -138,6 +151,11 @@ pub enum Request<'a> {
     OpenOrdersOf {
         /// The venue's name of the instrument.
         instrument: &'a [u8],
+    },
+    /// `private/get_order_state`.
+    OrderState {
+        /// The venue's name of the order.
+        order_id: &'a [u8],
     },
     /// `private/get_order_state_by_label`: what became of an order whose answer did not come.
     OrderByLabel {
@@ -176,12 +194,14 @@ impl Request<'_> {
             Self::Place(NewOrder { side: Side::Buy, .. }) => b"private/buy",
             Self::Place(NewOrder { side: Side::Sell, .. }) => b"private/sell",
             Self::Edit { .. } => b"private/edit",
+            Self::EditByLabel { .. } => b"private/edit_by_label",
             Self::Cancel { .. } => b"private/cancel",
             Self::CancelByLabel { .. } => b"private/cancel_by_label",
             Self::CancelAll => b"private/cancel_all",
             Self::CancelAllOf { .. } => b"private/cancel_all_by_instrument",
             Self::OpenOrders => b"private/get_open_orders",
             Self::OpenOrdersOf { .. } => b"private/get_open_orders_by_instrument",
+            Self::OrderState { .. } => b"private/get_order_state",
             Self::OrderByLabel { .. } => b"private/get_order_state_by_label",
         }
     }
@@ -216,7 +236,16 @@ impl Request<'_> {
                 write_flags(flags, out);
                 valid_until_ms.into_iter().for_each(|ms| out.number("valid_until", ms));
             }
-            Self::Cancel { order_id } => out.text("order_id", order_id),
+            Self::EditByLabel { label, instrument, amount, price, flags } => {
+                out.text("label", label);
+                out.text("instrument_name", instrument);
+                amount.write(out);
+                out.decimal("price", qty(price));
+                write_flags(flags, out);
+            }
+            Self::Cancel { order_id } | Self::OrderState { order_id } => {
+                out.text("order_id", order_id)
+            }
             Self::CancelByLabel { label } => out.text("label", label),
             Self::CancelAllOf { instrument } | Self::OpenOrdersOf { instrument } => {
                 out.text("instrument_name", instrument);

@@ -72,6 +72,16 @@ impl KnownOrders {
         self.by_venue_id.insert(venue_id, order);
     }
 
+    /// A place for an order that is on its way; none when all are taken.
+    pub(super) fn expect(&mut self, order: ClientOrderId) {
+        let _ = self.place(order);
+    }
+
+    /// Whether an order is on its way that the venue has not named yet.
+    pub(super) fn expects(&self, order: ClientOrderId) -> bool {
+        self.orders.get(&order).is_some_and(|known| known.venue_id.is_none())
+    }
+
     /// A request is on its way.
     pub(super) fn ask(&mut self, order: ClientOrderId, asked: Asked) {
         let places = self.place(order).map(|order| &mut order.asked);

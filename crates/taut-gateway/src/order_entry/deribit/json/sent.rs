@@ -1,0 +1,87 @@
+//! Requests by their ids, until they are answered.
+
+use taut_types::RequestId;
+
+/// Requests that are remembered. One that is older has its order asked about, like one that was
+/// never answered.
+const SENT_MAX: usize = 4_096;
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    Authenticate,
+    Heartbeat,
+    CancelOnDisconnect,
+    Subscribe,
+    /// Nobody looks at its answer.
+    Test,
+    Place(RequestId),
+    Edit(RequestId),
+    Cancel(RequestId),
+    CancelByLabel(RequestId),
+    /// Where one order stands, by the venue's name of it.
+    State(RequestId),
+    /// The same by ours: the answer is a list.
+    StateByLabel(RequestId),
+    AllOpen,
+}
+
+/// The newest requests.
+#[derive(Debug)]
+pub(super) struct Sent {
+    ring: Box<[Option<(u64, Asked)>]>,
+    last: u64,
+}
+
+impl Sent {
+    pub(super) fn new() -> Self {
+        Self { ring: vec![None; SENT_MAX].into_boxed_slice(), last: 0 }
+    }
+
+    /// The id of the request that was sent last.
+    pub(super) const fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// The id of the next request.
+    pub(super) const fn next(&self) -> u64 {
+        self.last + 1
+    }
+
+    /// The next request asks for this.
+    pub(super) fn push(&mut self, asked: Asked) {
+        self.last += 1;
+        if let Some(place) = self.ring.get_mut(self.last as usize % SENT_MAX) {
+            *place = Some((self.last, asked));
+        }
+    }
+
+    /// What the request with this id, which is answered, asked for; nothing the second time.
+    pub(super) fn take(&mut self, id: u64) -> Option<Asked> {
+        let place = self.ring.get_mut(id as usize % SENT_MAX)?;
+        place.take_if(|(of, _)| *of == id).map(|(_, asked)| asked)
+    }
+
+    /// The connection is gone, and the answers with it. Ids go on.
+    pub(super) fn forget(&mut self) {
+        self.ring.fill(None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_taken_once_and_the_oldest_give_way() {
+        let mut sent = Sent::new();
+        sent.push(Asked::Test);
+        sent.push(Asked::AllOpen);
+        assert_eq!((sent.take(2), sent.take(2)), (Some(Asked::AllOpen), None));
+        assert_eq!(sent.take(3), None);
+        (0..SENT_MAX).for_each(|_| sent.push(Asked::Heartbeat));
+        assert_eq!(sent.take(1), None);
+        sent.forget();
+        assert_eq!((sent.take(sent.last()), sent.next()), (None, SENT_MAX as u64 + 3));
+    }
+}

@@ -1,0 +1,33 @@
+//! What a session is told when it is built.
+
+use taut_oms::Rate;
+
+/// How [`DeribitJson`](super::DeribitJson) trades.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeribitJsonSettings {
+    /// Orders end with the connection.
+    pub cancels_on_disconnect: bool,
+    /// The venue's name of each instrument, in the order of their numbers, where it is not the
+    /// symbol: names of options are longer than a symbol may be.
+    pub names: Vec<String>,
+    /// What the account may ask the matching engine for: orders, edits and cancels. See
+    /// `private/get_account_summary`, `limits.matching_engine`.
+    pub orders: Rate,
+    /// Of the burst of these, what only cancels may use.
+    pub kept_for_cancels: u32,
+    /// All other requests: `limits.non_matching_engine`.
+    pub questions: Rate,
+}
+
+impl Default for DeribitJsonSettings {
+    /// The limits of an account that has traded nothing yet, a quarter of them for cancels.
+    fn default() -> Self {
+        Self {
+            cancels_on_disconnect: true,
+            names: Vec::new(),
+            orders: Rate { per_second: 5, burst: 20 },
+            kept_for_cancels: 5,
+            questions: Rate { per_second: 20, burst: 100 },
+        }
+    }
+}

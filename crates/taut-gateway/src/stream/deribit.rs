@@ -1,0 +1,396 @@
+//! Deribit's market data over JSON-RPC: who asks, the subscriptions, the heartbeats.
+//!
+//! Source: docs.deribit.com (API 2.1.1), "Subscriptions"; `public/auth`, `public/set_heartbeat`.
+
+use std::collections::VecDeque;
+
+use taut_market_data::deribit::{Message, read_message};
+use taut_oms::Rate;
+use taut_order_entry::deribit::Request;
+use taut_order_entry::sign::HmacKey;
+use taut_types::{InstrumentId, Nanos};
+
+use super::session::StreamSession;
+use crate::credits::Credits;
+
+/// Channels of one request: it stays below the 32 kB that the venue takes.
+const CHANNELS_MAX: usize = 100;
+const OUTBOX_BYTES: usize = 32_000;
+/// The venue sends something at least so often.
+const HEARTBEAT_S: u64 = 30;
+/// How long nothing at all may come: three heartbeats.
+const DEAD: Nanos = Nanos::from_secs(90);
+/// How long a subscription may take.
+const SUBSCRIBING: Nanos = Nanos::from_secs(10);
+/// `public/subscribe` and `public/unsubscribe`: 3.3 a second, a burst of 10.
+const SUBSCRIPTIONS: Rate = Rate { per_second: 3, burst: 9 };
+/// What all messages with data begin with.
+const DATA: &[u8] = b"{\"jsonrpc\":\"2.0\",\"method\":\"subscription\"";
+
+/// What is followed at Deribit.
+#[derive(Clone, Debug)]
+pub struct DeribitStreamSettings {
+    /// The venue's name of each instrument, in the order of their numbers.
+    pub names: Vec<String>,
+    /// `raw`, which needs a key, `100ms` or `agg2`.
+    pub interval: String,
+    /// Channels of no one instrument, such as `instrument.state.any.any`.
+    pub others: Vec<String>,
+    /// The client's id and secret.
+    pub key: Option<(String, String)>,
+    /// When no data come for so long the connection is given up, though the venue is there.
+    pub silence: Nanos,
+}
+
+impl DeribitStreamSettings {
+    /// Books, trades and tickers of these instruments every 100 ms, which everybody may follow.
+    #[must_use]
+    pub fn new(names: Vec<String>) -> Self {
+        Self {
+            names,
+            interval: "100ms".to_owned(),
+            others: vec!["instrument.state.any.any".to_owned(), "platform_state".to_owned()],
+            key: None,
+            silence: Nanos::from_secs(30),
+        }
+    }
+}
+
+/// What is still to be said, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    Authenticate,
+    Heartbeat,
+    /// Channels from this one on.
+    Subscribe(usize),
+    Unsubscribe(usize),
+    /// The book of an instrument alone.
+    Book(usize),
+}
+
+/// How often what was not the rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeribitStreamCounters {
+    /// Books that were subscribed to anew.
+    pub resubscribed: u64,
+    /// Requests that the venue refused.
+    pub refused: u64,
+    /// Test requests that were answered.
+    pub tests: u64,
+    /// Connections that were given up.
+    pub given_up: u64,
+}
+
+/// The session of Deribit's market data.
+#[derive(Debug)]
+pub struct DeribitStream {
+    /// Books, trades and tickers of each instrument, then the others.
+    channels: Vec<String>,
+    instruments: usize,
+    key: Option<(String, HmacKey)>,
+    silence: Nanos,
+    tasks: VecDeque<Task>,
+    tests: bool,
+    /// The request that the next ones wait for, and until when.
+    awaited: Option<(u64, Task, Nanos)>,
+    credits: Credits,
+    nonce: [u8; 32],
+    utc_offset: Nanos,
+    last_id: u64,
+    heard_at: Nanos,
+    data_at: Nanos,
+    is_open: bool,
+    is_broken: bool,
+    counters: DeribitStreamCounters,
+    outbox: Vec<u8>,
+}
+
+impl DeribitStream {
+    /// A session that is not open.
+    #[must_use]
+    pub fn new(settings: &DeribitStreamSettings) -> Self {
+        let DeribitStreamSettings { names, interval, others, key, silence } = settings;
+        let of_all =
+            |kind: &'static str| names.iter().map(move |name| format!("{kind}.{name}.{interval}"));
+        // Books first: a book's channel has the number of its instrument.
+        let channels = of_all("book").chain(of_all("trades")).chain(of_all("ticker"));
+        Self {
+            channels: channels.chain(others.iter().cloned()).collect(),
+            instruments: names.len(),
+            key: key.as_ref().map(|(id, secret)| (id.clone(), HmacKey::new(secret.as_bytes()))),
+            silence: *silence,
+            tasks: VecDeque::with_capacity(64),
+            tests: false,
+            awaited: None,
+            credits: Credits::new(SUBSCRIPTIONS),
+            nonce: [b'0'; 32],
+            utc_offset: Nanos::ZERO,
+            last_id: 0,
+            heard_at: Nanos::ZERO,
+            data_at: Nanos::ZERO,
+            is_open: false,
+            is_broken: false,
+            counters: DeribitStreamCounters::default(),
+            outbox: vec![0; OUTBOX_BYTES],
+        }
+    }
+
+    /// What was not the rule.
+    #[must_use]
+    pub const fn counters(&self) -> DeribitStreamCounters {
+        self.counters
+    }
+
+    fn give_up(&mut self) {
+        self.counters.given_up += u64::from(!self.is_broken);
+        self.is_broken = true;
+    }
+
+    /// Writes a task; how long it is.
+    fn write(&mut self, now: Nanos, task: Task) -> Option<usize> {
+        let Self { channels, outbox, key, nonce, .. } = self;
+        let id = self.last_id + 1;
+        let some = |from: usize, count: usize| -> Vec<&[u8]> {
+            channels.iter().skip(from).take(count).map(String::as_bytes).collect()
+        };
+        let is_private = key.is_some();
+        let listed;
+        let request = match task {
+            Task::Authenticate => {
+                let (client_id, key) = key.as_ref()?;
+                Request::Authenticate {
+                    client_id: client_id.as_bytes(),
+                    key,
+                    timestamp_ms: (now + self.utc_offset).0.unsigned_abs() / 1_000_000,
+                    nonce,
+                    scope: b"",
+                }
+            }
+            Task::Heartbeat => Request::Heartbeat { interval_s: HEARTBEAT_S },
+            Task::Subscribe(from) => {
+                listed = some(from, CHANNELS_MAX);
+                Request::Subscribe { is_private, channels: &listed }
+            }
+            Task::Unsubscribe(at) => {
+                listed = some(at, 1);
+                Request::Unsubscribe { is_private, channels: &listed }
+            }
+            Task::Book(at) => {
+                listed = some(at, 1);
+                Request::Subscribe { is_private, channels: &listed }
+            }
+        };
+        let length = request.write(id, outbox)?.len();
+        self.last_id = id;
+        Some(length)
+    }
+}
+
+impl StreamSession for DeribitStream {
+    fn opened(&mut self, now: Nanos, utc: Nanos, random: [u8; 16]) {
+        self.closed();
+        for (place, byte) in
+            self.nonce.iter_mut().zip(random.iter().flat_map(|it| [it >> 4, it & 15]))
+        {
+            *place = if byte < 10 { b'0' + byte } else { b'a' + byte - 10 };
+        }
+        self.utc_offset = utc.since(now);
+        (self.heard_at, self.data_at, self.is_open) = (now, now, true);
+        if self.key.is_some() {
+            self.tasks.push_back(Task::Authenticate);
+        }
+        self.tasks.push_back(Task::Heartbeat);
+        let chunks = (0..self.channels.len()).step_by(CHANNELS_MAX);
+        self.tasks.extend(chunks.map(Task::Subscribe));
+    }
+
+    fn closed(&mut self) {
+        self.tasks.clear();
+        (self.awaited, self.tests) = (None, false);
+        (self.is_open, self.is_broken) = (false, false);
+    }
+
+    #[inline]
+    fn handle_frame(&mut self, now: Nanos, frame: &[u8]) {
+        self.heard_at = now;
+        if frame.starts_with(DATA) {
+            self.data_at = now;
+            return;
+        }
+        match read_message(frame) {
+            Ok(Message::TestRequest) => self.tests = true,
+            Ok(Message::Notification { .. }) => self.data_at = now,
+            Ok(Message::Answer { id, is_error, .. }) => {
+                let number = std::str::from_utf8(id).ok().and_then(|id| id.parse().ok());
+                let Some((_, task, _)) = self.awaited.take_if(|it| Some(it.0) == number) else {
+                    return;
+                };
+                if is_error {
+                    self.counters.refused += 1;
+                    // Without what a session begins with it is of no use.
+                    self.give_up();
+                }
+                if matches!(task, Task::Subscribe(_) | Task::Book(_)) {
+                    self.data_at = now;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Nanos) {
+        let is_late = self.awaited.is_some_and(|(_, _, until)| now >= until);
+        let is_silent = now.since(self.heard_at) >= DEAD
+            || (self.is_settled() && now.since(self.data_at) >= self.silence);
+        if self.is_open && (is_late || is_silent) {
+            self.give_up();
+        }
+    }
+
+    fn want(&mut self, _now: Nanos, instrument: InstrumentId) {
+        let at = instrument.0 as usize;
+        let is_known = at < self.instruments && !self.tasks.contains(&Task::Book(at));
+        if self.is_settled() && is_known {
+            self.counters.resubscribed += 1;
+            self.tasks.extend([Task::Unsubscribe(at), Task::Book(at)]);
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        let begins =
+            |task: &Task| matches!(task, Task::Authenticate | Task::Heartbeat | Task::Subscribe(_));
+        self.is_open
+            && !self.tasks.iter().any(begins)
+            && !self.awaited.is_some_and(|(_, task, _)| begins(&task))
+    }
+
+    fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
+    fn poll_transmit(&mut self, now: Nanos) -> Option<&str> {
+        if !self.is_open || self.is_broken {
+            return None;
+        }
+        let length = if std::mem::take(&mut self.tests) {
+            self.counters.tests += 1;
+            self.last_id += 1;
+            Request::Test.write(self.last_id, &mut self.outbox)?.len()
+        } else {
+            let task = *self.tasks.front().filter(|_| self.awaited.is_none())?;
+            let is_free = matches!(task, Task::Authenticate | Task::Heartbeat);
+            if !is_free && self.credits.take(now, 0).is_err() {
+                return None;
+            }
+            self.tasks.pop_front();
+            let Some(length) = self.write(now, task) else {
+                self.give_up();
+                return None;
+            };
+            self.awaited = Some((self.last_id, task, now + SUBSCRIBING));
+            length
+        };
+        std::str::from_utf8(self.outbox.get(..length)?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: Nanos = Nanos::from_secs(100);
+
+    fn stream(names: &[&str], key: bool) -> DeribitStream {
+        let names = names.iter().map(|&name| name.to_owned()).collect();
+        let key = key.then(|| ("me".to_owned(), "ABCD".to_owned()));
+        let mut stream =
+            DeribitStream::new(&DeribitStreamSettings { key, ..DeribitStreamSettings::new(names) });
+        stream.opened(AT, Nanos::from_secs(1_554_883_365), [7; 16]);
+        stream
+    }
+
+    /// What is sent next; the venue grants it.
+    fn next(stream: &mut DeribitStream, now: Nanos) -> String {
+        let text = stream.poll_transmit(now).unwrap_or_default().to_owned();
+        let id = stream.last_id;
+        stream.handle_frame(now, format!(r#"{{"id":{id},"result":[]}}"#).as_bytes());
+        text
+    }
+
+    #[test]
+    fn a_session_begins_with_a_key_heartbeats_and_channels_in_chunks() {
+        let names: Vec<String> = (0..70).map(|at| format!("BTC-{at}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut stream = stream(&names, true);
+        assert!(next(&mut stream, AT).contains("client_signature"));
+        assert!(next(&mut stream, AT).contains("public/set_heartbeat"));
+        let mut channels = 0;
+        while !stream.is_settled() {
+            let text = next(&mut stream, AT);
+            assert!(text.contains("private/subscribe"), "{text}");
+            channels += text.matches("BTC-").count();
+        }
+        assert_eq!(channels, 3 * 70);
+        assert_eq!(stream.poll_transmit(AT), None);
+    }
+
+    #[test]
+    fn a_book_is_subscribed_to_anew_one_at_a_time_and_within_the_limit() {
+        let mut stream = stream(&["A", "B"], false);
+        stream.want(AT, InstrumentId(1));
+        assert!(next(&mut stream, AT).contains("heartbeat"));
+        assert!(
+            next(&mut stream, AT)
+                .contains(r#""public/subscribe","params":{"channels":["book.A.100ms","#)
+        );
+        assert!(stream.is_settled());
+        assert_eq!(stream.poll_transmit(AT), None, "nothing is wanted before all is there");
+        stream.want(AT, InstrumentId(1));
+        stream.want(AT, InstrumentId(1));
+        stream.want(AT, InstrumentId(9));
+        assert!(
+            next(&mut stream, AT)
+                .contains(r#""public/unsubscribe","params":{"channels":["book.B.100ms"]"#)
+        );
+        assert!(
+            next(&mut stream, AT)
+                .contains(r#""public/subscribe","params":{"channels":["book.B.100ms"]"#)
+        );
+        assert_eq!(stream.counters().resubscribed, 1);
+        for _ in 0..20 {
+            stream.want(AT, InstrumentId(0));
+            next(&mut stream, AT);
+        }
+        assert_eq!(stream.poll_transmit(AT), None, "the credits are spent");
+        assert!(!next(&mut stream, AT + Nanos::from_secs(1)).is_empty());
+    }
+
+    #[test]
+    fn a_silent_a_refusing_and_a_dead_venue_are_given_up() {
+        let heartbeat =
+            br#"{"jsonrpc":"2.0","method":"heartbeat","params":{"type":"test_request"}}"#;
+        let mut stream = stream(&["A"], false);
+        next(&mut stream, AT);
+        next(&mut stream, AT);
+        stream.handle_frame(AT, heartbeat);
+        assert!(stream.poll_transmit(AT).unwrap().contains("public/test"));
+        let later = AT + Nanos::from_secs(29);
+        stream.handle_frame(later, heartbeat);
+        stream.handle_timeout(later);
+        assert!(!stream.is_broken());
+        // It is there, and sends no data.
+        stream.handle_timeout(AT + Nanos::from_secs(30));
+        assert!(stream.is_broken() && stream.counters().given_up == 1);
+        // A new connection is another matter: one that refuses, and one that does not answer.
+        stream.opened(AT, AT, [0; 16]);
+        assert!(!stream.is_broken() && !stream.is_settled());
+        stream.poll_transmit(AT);
+        let id = stream.last_id;
+        stream.handle_frame(AT, format!(r#"{{"id":{id},"error":{{"code":1}}}}"#).as_bytes());
+        assert!(stream.is_broken() && stream.counters().refused == 1);
+        stream.opened(AT, AT, [0; 16]);
+        stream.poll_transmit(AT);
+        stream.handle_timeout(AT + SUBSCRIBING);
+        assert!(stream.is_broken());
+    }
+}

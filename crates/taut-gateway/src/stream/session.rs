@@ -1,0 +1,55 @@
+//! What is said on a stream of market data besides the data.
+
+use std::fmt;
+
+use taut_net::TlsClientConfig;
+use taut_types::{InstrumentId, Nanos};
+
+use super::StreamAddress;
+
+/// A venue's side of its market data that is no data: who asks, what is subscribed to, that both
+/// are there. Pure: no I/O and no clock. A venue has one of these beside its feed handler; the
+/// connection, its back-off and its end are the driver's.
+///
+/// What [`poll_transmit`](Self::poll_transmit) gives is sent after each of the other calls.
+pub trait StreamSession: fmt::Debug + Send {
+    /// The connection takes messages. `utc` is for what is signed, the random bytes for a nonce.
+    fn opened(&mut self, now: Nanos, utc: Nanos, random: [u8; 16]);
+
+    /// The connection is gone, and with it all that was subscribed to.
+    fn closed(&mut self);
+
+    /// A message of the venue; the feed handler has those with data. Cost, of one with data: a
+    /// comparison of its beginning.
+    fn handle_frame(&mut self, now: Nanos, frame: &[u8]);
+
+    /// Does what is due.
+    fn handle_timeout(&mut self, now: Nanos);
+
+    /// The book of an instrument is wanted from its beginning.
+    fn want(&mut self, now: Nanos, instrument: InstrumentId);
+
+    /// Whether all that is wanted is subscribed to: from then on books can be asked for again, and
+    /// the next wait before a connection is a short one.
+    fn is_settled(&self) -> bool;
+
+    /// Whether the connection is of no use any more.
+    fn is_broken(&self) -> bool;
+
+    /// The next message to the venue.
+    fn poll_transmit(&mut self, now: Nanos) -> Option<&str>;
+}
+
+/// A WebSocket on which the venue is told what is wanted. Its messages are
+/// [`Source::LINE_A`](taut_market_data::Source::LINE_A).
+#[derive(Debug)]
+pub struct FeedSession {
+    /// Where it is.
+    pub stream: StreamAddress,
+    /// For `wss://`.
+    pub tls: Option<TlsClientConfig>,
+    /// What is said there.
+    pub session: Box<dyn StreamSession>,
+    /// The shortest and the longest wait before the connection is tried again.
+    pub reconnect: (Nanos, Nanos),
+}

@@ -1,0 +1,350 @@
+//! A gateway that follows Deribit's books and trades there over JSON-RPC, against a scripted venue
+//! on loopback: a book, an order with its fill told twice, a cancel, a gap, connections that end, an
+//! order whose answer is lost.
+#![forbid(unsafe_code)]
+
+use std::cell::RefCell;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::rc::Rc;
+
+use taut_fix_engine::Credentials;
+use taut_gateway::{
+    DeribitJson, DeribitJsonSettings, DeribitStream, DeribitStreamSettings, FeedInput, FeedSession,
+    FusedClient, Gateway, GatewayConfig, OrderUpdate, Regions, SessionSettings, Strategy,
+    StreamAddress, Trading, Transport,
+};
+use taut_io::EpollKernel;
+use taut_ipc::Segment;
+use taut_market_data::deribit::DeribitFeed;
+use taut_market_data::{ChainConfig, Event as MarketEvent, NamedInstrument};
+use taut_sys::{Anchoring, Clock};
+use taut_testkit::Deadline;
+use taut_tests::setup::{VenueAddresses, gateway_config};
+use taut_types::{
+    ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Qty, Side, Symbol,
+};
+use taut_ws::{Connection, Event, WsConfig};
+
+const NAME: &str = "BTC-PERPETUAL";
+
+/// A lot is a contract of ten dollars.
+fn perpetual() -> Instrument {
+    let (symbol, tick) = (Symbol::new(NAME.as_bytes()).expect("short"), Price(500_000_000));
+    Instrument::new(InstrumentId(0), symbol, tick, Qty::whole(10)).expect("an instrument")
+}
+
+/// The venue: whoever connects may follow the book and trade.
+struct Venue {
+    listener: TcpListener,
+    peers: Vec<Peer>,
+    change_id: u64,
+    /// Labels of the orders that came.
+    orders: Vec<String>,
+    /// Methods that were asked for.
+    asked: Vec<String>,
+}
+
+struct Peer {
+    stream: TcpStream,
+    ws: Connection,
+    follows: bool,
+    is_gone: bool,
+}
+
+impl Venue {
+    fn listen() -> (Self, SocketAddrV4) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.set_nonblocking(true).expect("a socket");
+        let SocketAddr::V4(at) = listener.local_addr().expect("an address") else { panic!() };
+        let (peers, orders, asked) = (Vec::new(), Vec::new(), Vec::new());
+        (Self { listener, peers, change_id: 1, orders, asked }, at)
+    }
+
+    fn poll(&mut self) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            stream.set_nonblocking(true).expect("a socket");
+            let ws = Connection::server(&WsConfig::default(), Nanos(1)).expect("a connection");
+            self.peers.push(Peer { stream, ws, follows: false, is_gone: false });
+        }
+        let mut peers = std::mem::take(&mut self.peers);
+        for peer in &mut peers {
+            for request in peer.receive() {
+                self.answer(peer, &request);
+            }
+            peer.flush();
+        }
+        peers.retain(|peer| !peer.is_gone);
+        self.peers = peers;
+    }
+
+    fn answer(&mut self, peer: &mut Peer, request: &str) {
+        let (id, method) =
+            (between(request, "\"id\":", ","), between(request, "method\":\"", "\""));
+        self.asked.push(method.to_owned());
+        let answer = |result: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{result},"usIn":1,"usOut":2,"usDiff":1,"testnet":true}}"#
+            )
+        };
+        let label = between(request, "label\":\"", "\"").to_owned();
+        match method {
+            "public/auth" => {
+                assert_eq!(between(request, "client_id\":\"", "\""), "me");
+                peer.say(&answer(r#"{"access_token":"a","refresh_token":"r","expires_in":900,"scope":"","token_type":"bearer"}"#));
+            }
+            "public/subscribe" => {
+                peer.say(&answer("[]"));
+                peer.follows = true;
+                let id = self.change_id;
+                peer.say(&book(&format!(r#""type":"snapshot","change_id":{id}"#), "new"));
+            }
+            "private/subscribe" => peer.say(&answer(r#"["user.changes.any.any.raw"]"#)),
+            "private/buy" if self.orders.is_empty() => {
+                assert!(
+                    request.contains(r#""amount":30,"type":"limit","price":43000,"#),
+                    "{request}"
+                );
+                // The notification comes first, and the trade is told twice.
+                let (trade, order) = (trade(&label), order(&label, "open", 10));
+                let data = format!(
+                    r#"{{"instrument_name":"{NAME}","trades":[{trade}],"orders":[{order}],"positions":[]}}"#
+                );
+                peer.say(&format!(r#"{{"jsonrpc":"2.0","method":"subscription","params":{{"channel":"user.changes.any.any.raw","data":{data}}}}}"#));
+                peer.say(&answer(&format!(r#"{{"order":{order},"trades":[{trade}]}}"#)));
+                self.orders.push(label);
+            }
+            // It is taken, it trades, and nobody hears of it.
+            "private/buy" => {
+                self.orders.push(label);
+                peer.is_gone = true;
+            }
+            "private/cancel" => {
+                assert_eq!(between(request, "order_id\":\"", "\""), "77");
+                let order = order(&self.orders[0], "cancelled", 10);
+                peer.say(&answer(&order));
+            }
+            "private/get_open_orders" => peer.say(&answer("[]")),
+            "private/get_order_state_by_label" => {
+                assert_eq!(label, self.orders[1]);
+                let order = order(&label, "filled", 30).replace("\"77\"", "\"78\"");
+                peer.say(&answer(&format!("[{order}]")));
+            }
+            _ => peer.say(&answer("\"ok\"")),
+        }
+    }
+
+    /// A change of the book behind this one, to whoever follows.
+    fn change(&mut self, previous: u64) {
+        self.change_id = previous + 5;
+        let id = self.change_id;
+        let text = format!(r#""type":"change","change_id":{id},"prev_change_id":{previous}"#);
+        let frame = book(&text, "change");
+        self.peers.iter_mut().filter(|peer| peer.follows).for_each(|peer| peer.say(&frame));
+    }
+}
+
+impl Peer {
+    /// The requests that came.
+    fn receive(&mut self) -> Vec<String> {
+        let (mut requests, mut bytes) = (Vec::new(), [0; 4_096]);
+        let count = match self.stream.read(&mut bytes) {
+            Ok(0) => {
+                self.is_gone = true;
+                return requests;
+            }
+            Ok(count) => count,
+            Err(error) => {
+                self.is_gone |= error.kind() != ErrorKind::WouldBlock;
+                return requests;
+            }
+        };
+        let mut rest = &bytes[..count];
+        while !rest.is_empty() {
+            let handled = self.ws.handle_bytes(Nanos(1), rest);
+            match handled.event {
+                Some(Event::Requested(_)) => handled.outbox.accept(None, &[]).expect("accepted"),
+                Some(Event::Text(text)) => requests.push(text.to_owned()),
+                _ => {}
+            }
+            let consumed = handled.consumed;
+            rest = &rest[consumed..];
+        }
+        requests
+    }
+
+    fn say(&mut self, text: &str) {
+        self.ws.outbox().text(text).expect("room");
+    }
+
+    fn flush(&mut self) {
+        let bytes = self.ws.poll_transmit().to_vec();
+        if !bytes.is_empty() && !self.is_gone {
+            self.is_gone |= self.stream.write_all(&bytes).is_err();
+            self.ws.transmitted(bytes.len());
+        }
+    }
+}
+
+fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
+    text.split_once(from).and_then(|(_, rest)| rest.split_once(to)).map_or("", |(found, _)| found)
+}
+
+fn book(text: &str, action: &str) -> String {
+    let levels = |price: &str| format!(r#"[["{action}",{price},100.0]]"#);
+    let (bids, asks) = (levels("42999.5"), levels("43000.5"));
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"subscription","params":{{"channel":"book.{NAME}.100ms","data":{{{text},"timestamp":1554883365123,"instrument_name":"{NAME}","bids":{bids},"asks":{asks}}}}}}}"#
+    )
+}
+
+fn order(label: &str, state: &str, filled: u32) -> String {
+    format!(
+        r#"{{"order_id":"77","label":"{label}","instrument_name":"{NAME}","direction":"buy","order_state":"{state}","order_type":"limit","price":43000,"amount":30,"filled_amount":{filled},"average_price":43000,"replaced":false,"last_update_timestamp":1554883365123}}"#
+    )
+}
+
+fn trade(label: &str) -> String {
+    format!(
+        r#"{{"trade_id":"T1","trade_seq":5,"order_id":"77","label":"{label}","instrument_name":"{NAME}","direction":"buy","state":"open","price":43000,"amount":10,"fee":1e-7,"timestamp":1554883365124}}"#
+    )
+}
+
+/// What is asked of the strategy, and what it heard.
+#[derive(Debug, Default)]
+struct Desk {
+    buys: bool,
+    cancels: Option<ClientOrderId>,
+    heard: Vec<OrderUpdate>,
+}
+
+struct Obedient(Rc<RefCell<Desk>>);
+
+impl Strategy for Obedient {
+    fn on_market(&mut self, _now: Nanos, _event: &MarketEvent, _trading: &mut impl Trading) {}
+
+    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _trading: &mut impl Trading) {
+        self.0.borrow_mut().heard.push(*update);
+    }
+
+    fn on_timer(&mut self, _now: Nanos, trading: &mut impl Trading) {
+        let mut desk = self.0.borrow_mut();
+        if std::mem::take(&mut desk.buys) {
+            let price = Price(43_000_000_000_000);
+            let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, price, Lots(3));
+            assert!(trading.create(&terms).is_some());
+        }
+        if let Some(order) = desk.cancels.take() {
+            trading.cancel(order);
+        }
+    }
+}
+
+type Running<'m> = Gateway<'m, FusedClient<Obedient>, DeribitFeed, EpollKernel, (), DeribitJson>;
+
+fn gateway<'m>(at: SocketAddrV4, desk: &Rc<RefCell<Desk>>, regions: &Regions<'m>) -> Running<'m> {
+    let url = "ws://localhost/ws/api/v2".to_owned();
+    let clock = Clock::new(Anchoring::start().mapping());
+    let quickly = (Nanos::from_millis(1), Nanos::from_millis(10));
+    let (client_id, secret) = ("me".to_owned(), "ABCD".to_owned());
+    let config = GatewayConfig {
+        instruments: vec![perpetual()],
+        hot: false,
+        heartbeat_interval: Nanos::from_secs(30),
+        session: SessionSettings {
+            transport: Transport::WebSocket { url: url.clone(), tls: None },
+            credentials: Some(Credentials::Deribit { client_id, secret }),
+            waits_for_venue: true,
+            reconnect: quickly,
+            ..SessionSettings::default()
+        },
+        ..gateway_config(VenueAddresses { orders: at })
+    };
+    let session = DeribitStream::new(&DeribitStreamSettings::new(vec![NAME.to_owned()]));
+    let input = FeedInput::Session(FeedSession {
+        stream: StreamAddress { address: SocketAddr::V4(at), url },
+        tls: None,
+        session: Box::new(session),
+        reconnect: quickly,
+    });
+    let named = [NamedInstrument { name: NAME.as_bytes(), instrument: perpetual() }];
+    let chain =
+        ChainConfig { snapshot_interval: Nanos::from_millis(10), ..ChainConfig::new(&named) };
+    let feed = DeribitFeed::new(&chain, clock.now()).expect("a feed");
+    let orders = DeribitJson::new(&config, DeribitJsonSettings::default()).expect("a key");
+    let kernel = EpollKernel::new(16).expect("a kernel");
+    let client = FusedClient::new(Obedient(Rc::clone(desk)));
+    Gateway::with_handlers(kernel, &config, clock, input, (feed, orders), client, regions)
+        .expect("a gateway")
+}
+
+#[test]
+fn a_gateway_follows_a_book_trades_reconnects_and_reconciles_at_deribit() {
+    let segment = Segment::create("deribit-gateway", &Regions::LAYOUT).expect("a segment");
+    let regions = Regions::of(&segment).expect("regions");
+    let desk = Rc::new(RefCell::new(Desk::default()));
+    let (mut venue, at) = Venue::listen();
+    let mut gateway = gateway(at, &desk, &regions);
+    let mut until = |venue: &mut Venue,
+                     gateway: &mut Running<'_>,
+                     what: &str,
+                     is_so: &dyn Fn(&Venue, &Running<'_>) -> bool| {
+        let deadline = Deadline::default();
+        while !is_so(venue, gateway) {
+            venue.poll();
+            gateway.poll().expect("the gateway goes on");
+            gateway.housekeeping().expect("the gateway goes on");
+            let asked = &venue.asked;
+            deadline
+                .check(what, || format!("{:?} {asked:?} {:?}", gateway.counters(), desk.borrow()));
+        }
+    };
+    let states = |desk: &Desk| -> Vec<String> {
+        desk.heard.iter().map(|update| format!("{:?}", update.state)).collect()
+    };
+    let filled = |desk: &Desk| desk.heard.last().map_or(Lots::ZERO, |update| update.lots_filled);
+
+    // A book, and an order of which one of three contracts trades.
+    until(&mut venue, &mut gateway, "ready", &|_, gateway| gateway.is_ready());
+    desk.borrow_mut().buys = true;
+    let is_accepted = |_: &Venue, _: &Running<'_>| filled(&desk.borrow()) == Lots(1);
+    until(&mut venue, &mut gateway, "a fill", &is_accepted);
+    // The answer with the same trade is heard before the cancel's.
+    let first = desk.borrow().heard[0].id;
+    desk.borrow_mut().cancels = Some(first);
+    let is_over = |_: &Venue, _: &Running<'_>| {
+        desk.borrow().heard.last().is_some_and(|update| update.state.is_done())
+    };
+    until(&mut venue, &mut gateway, "the end of the order", &is_over);
+    assert_eq!(states(&desk.borrow()).last().map(String::as_str), Some("Cancelled"));
+    assert_eq!((gateway.counters().fills, filled(&desk.borrow())), (1, Lots(1)));
+
+    // A change that is not chained to the last one: the book is asked for again.
+    venue.change(1);
+    let last = venue.change_id;
+    venue.change(last + 100);
+    until(&mut venue, &mut gateway, "a stale book", &|_, gateway| !gateway.is_ready());
+    until(&mut venue, &mut gateway, "a sound book", &|_, gateway| gateway.is_ready());
+    assert!(venue.asked.iter().any(|method| method == "public/unsubscribe"), "{:?}", venue.asked);
+
+    // The feed's connection ends.
+    venue.peers.retain(|peer| !peer.follows);
+    until(&mut venue, &mut gateway, "a stale book", &|_, gateway| !gateway.is_ready());
+    until(&mut venue, &mut gateway, "a sound book", &|_, gateway| gateway.is_ready());
+
+    // The answer to an order is lost with its connection: it is asked about, never sent again.
+    desk.borrow_mut().heard.clear();
+    desk.borrow_mut().buys = true;
+    until(&mut venue, &mut gateway, "what became of it", &is_over);
+    until(&mut venue, &mut gateway, "a session", &|_, gateway| gateway.is_ready());
+    let seen = states(&desk.borrow());
+    assert!(seen.contains(&"Unknown".to_owned()), "{seen:?}");
+    assert_eq!(
+        (seen.last().map(String::as_str), filled(&desk.borrow())),
+        (Some("Filled"), Lots(3))
+    );
+    assert_eq!(venue.orders.len(), 2);
+    let held: i64 = gateway.positions().map(|position| position.lots.0).sum();
+    assert_eq!(held, 4);
+    assert_eq!(gateway.counters().malformed, 0, "{:?}", gateway.counters());
+}
