@@ -31,6 +31,8 @@ const STAGES: &[Stage] = &[
     tcp("zmtp-subscriber"),
     tcp("websocket"),
     tcp("fix"),
+    tcp("venue-orders"),
+    tcp("drop-copies"),
     udp("aeron-publication"),
     udp("aeron-subscription"),
     udp("lease"),

@@ -38,7 +38,7 @@ fn write(folder: &Path) -> Journal {
         price: terms.price,
         lots: Lots(5),
         exec_id: VenueId::new(b"E1"),
-        fee: taut_oms::Amount::ZERO,
+        fee: Default::default(),
     };
     for entry in [
         Entry::Create { order, tag: 77, terms },

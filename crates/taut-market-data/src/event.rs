@@ -269,7 +269,45 @@ pub enum Statistic {
     Volume(Lots),
     /// Contracts that are open, as of the last time that they were counted.
     OpenInterest(Lots),
+    /// The venue has taken this one back: it is not known any more.
+    Withdrawn(Figure),
 }
+
+/// Which figure of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Figure {
+    /// The price that it opened at.
+    Open = 0,
+    /// The highest price.
+    High = 1,
+    /// The lowest one.
+    Low = 2,
+    /// The last one.
+    Last = 3,
+    /// The price that positions are settled at.
+    Settlement = 4,
+    /// What has traded.
+    Volume = 5,
+    /// Contracts that are open.
+    OpenInterest = 6,
+}
+
+impl Figure {
+    /// All of them, by their numbers.
+    pub const ALL: [Self; 7] = [
+        Self::Open,
+        Self::High,
+        Self::Low,
+        Self::Last,
+        Self::Settlement,
+        Self::Volume,
+        Self::OpenInterest,
+    ];
+}
+
+/// The number that says that a figure is withdrawn.
+const WITHDRAWN: u8 = 7;
 
 impl Statistic {
     /// Its number and its value.
@@ -282,10 +320,11 @@ impl Statistic {
             Self::Settlement(price) => (4, price.0),
             Self::Volume(lots) => (5, lots.0),
             Self::OpenInterest(lots) => (6, lots.0),
+            Self::Withdrawn(figure) => (WITHDRAWN, figure as i64),
         }
     }
 
-    pub(crate) const fn of_parts(number: u8, value: i64) -> Option<Self> {
+    pub(crate) fn of_parts(number: u8, value: i64) -> Option<Self> {
         Some(match number {
             0 => Self::Open(Price(value)),
             1 => Self::High(Price(value)),
@@ -294,6 +333,10 @@ impl Statistic {
             4 => Self::Settlement(Price(value)),
             5 => Self::Volume(Lots(value)),
             6 => Self::OpenInterest(Lots(value)),
+            WITHDRAWN => {
+                let number = usize::try_from(value).ok()?;
+                Self::Withdrawn(*Figure::ALL.get(number)?)
+            }
             _ => return None,
         })
     }

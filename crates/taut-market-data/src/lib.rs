@@ -77,7 +77,7 @@ pub use chained::{
 };
 pub use error::{Expected, MarketDataError};
 pub use event::{
-    Batch, BestPrices, BookOrder, Context, Event, EventKind, InstrumentKey, LevelPlace,
+    Batch, BestPrices, BookOrder, Context, Event, EventKind, Figure, InstrumentKey, LevelPlace,
     LevelUpdate, MarketSink, ReduceReason, SequenceRange, Soundness, Staleness, Statistic, Trade,
     TradingStatus,
 };

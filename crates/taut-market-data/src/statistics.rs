@@ -2,7 +2,7 @@
 
 use taut_types::{Lots, Price};
 
-use crate::event::{EventKind, Statistic, Trade};
+use crate::event::{EventKind, Figure, Statistic, Trade};
 
 /// The statistics of an instrument, as far as they are known: a venue's own where its feed has
 /// them, else what its trades come to since they are followed.
@@ -56,6 +56,15 @@ impl SessionStatistics {
             Statistic::Settlement(price) => self.settlement = Some(price),
             Statistic::Volume(lots) => self.volume = lots,
             Statistic::OpenInterest(lots) => self.open_interest = Some(lots),
+            Statistic::Withdrawn(figure) => match figure {
+                Figure::Open => self.open = None,
+                Figure::High => self.high = None,
+                Figure::Low => self.low = None,
+                Figure::Last => self.last = None,
+                Figure::Settlement => self.settlement = None,
+                Figure::Volume => self.volume = Lots::ZERO,
+                Figure::OpenInterest => self.open_interest = None,
+            },
         }
     }
 
@@ -86,6 +95,28 @@ mod tests {
         let resting_order = OrderId(0);
         let (price, lots) = (Price(price), Lots(lots));
         EventKind::Trade(Trade { trade_id: 1, price, lots, aggressor: None, resting_order })
+    }
+
+    #[test]
+    fn a_figure_that_the_venue_takes_back_is_not_known() {
+        let mut statistics = SessionStatistics::default();
+        let price = Price(9);
+        for known in [
+            Statistic::Open(price),
+            Statistic::High(price),
+            Statistic::Low(price),
+            Statistic::Last(price),
+            Statistic::Settlement(price),
+            Statistic::Volume(Lots(3)),
+            Statistic::OpenInterest(Lots(4)),
+        ] {
+            statistics.set(known);
+        }
+        for (gone, figure) in Figure::ALL.into_iter().enumerate() {
+            assert_eq!(statistics.all().count(), Figure::ALL.len() - gone);
+            statistics.apply(&EventKind::Statistic(Statistic::Withdrawn(figure)));
+        }
+        assert_eq!(statistics, SessionStatistics::default());
     }
 
     #[test]

@@ -234,6 +234,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::event::Figure;
 
     fn kinds() -> Vec<EventKind> {
         let (side, price, lots) = (Side::Sell, Price(-7), Lots(i64::MAX));
@@ -280,13 +281,15 @@ mod tests {
         kinds.extend((0..=u8::MAX).filter_map(soundness_of).map(EventKind::Book));
         let statistics = (0..=u8::MAX).filter_map(|it| Statistic::of_parts(it, i64::MIN));
         kinds.extend(statistics.map(EventKind::Statistic));
+        let withdrawn = Figure::ALL.map(Statistic::Withdrawn);
+        kinds.extend(withdrawn.map(EventKind::Statistic));
         kinds
     }
 
     #[test]
     fn every_event_is_itself_again() {
         let kinds = kinds();
-        assert_eq!(kinds.len(), 12 + 5 + 3 + 3 + 5 + 8 + 7);
+        assert_eq!(kinds.len(), 12 + 5 + 3 + 3 + 5 + 8 + 7 + 7);
         for kind in kinds {
             let event = Event {
                 instrument: InstrumentId::UNKNOWN,

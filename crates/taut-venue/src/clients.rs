@@ -21,7 +21,11 @@ pub enum LogOn {
 }
 
 /// CompIDs that a venue remembers.
-const NAMES_MAX: usize = 64;
+const NAMES_MAX: usize = 128;
+
+/// Slots of connections: a stranger that gave way to another has its slot until that is told, which
+/// is behind the other's arrival.
+const SLOTS: usize = 2 * SESSIONS_MAX;
 
 /// Fields of a message.
 const FIELDS_MAX: usize = 128;
@@ -40,13 +44,15 @@ struct Slot {
     connection: Connection,
 }
 
-/// Up to [`SESSIONS_MAX`] connections.
+/// Up to [`SESSIONS_MAX`] connections, and those of which it is still to be told that they left.
 #[derive(Debug)]
 pub struct Clients {
     terms: Terms,
     /// One message is in work at a time.
     index: FieldIndex,
-    slots: [Option<Slot>; SESSIONS_MAX],
+    slots: Box<[Option<Slot>]>,
+    /// Behind these slots all are free: a turn looks no further.
+    used: usize,
     /// By the clients' ids.
     names: Vec<Name>,
     parked: Parked,
@@ -63,7 +69,8 @@ impl Clients {
         Self {
             terms,
             index: FieldIndex::with_capacity(FIELDS_MAX),
-            slots: [const { None }; SESSIONS_MAX],
+            slots: std::iter::repeat_with(|| None).take(SLOTS).collect(),
+            used: 0,
             names: Vec::new(),
             parked: Parked::new(),
             next_serial: 1,
@@ -76,12 +83,14 @@ impl Clients {
 
     /// Gives a new connection a place; whether there was one.
     pub fn accept(&mut self, stream: Handle, now: Now) -> bool {
-        let Some(slot) = self.slots.iter_mut().find(|slot| slot.is_none()) else {
+        let free = self.slots.iter().position(Option::is_none);
+        let Some((place, slot)) = free.and_then(|at| Some((at, self.slots.get_mut(at)?))) else {
             self.refused += 1;
             return false;
         };
         let connection = Connection::new(stream, self.terms.clone(), now);
         *slot = Some(Slot { serial: self.next_serial, connection });
+        self.used = self.used.max(place + 1);
         self.next_serial += 1;
         true
     }
@@ -90,13 +99,34 @@ impl Clients {
     pub fn stranger_left(&mut self, stream: Handle) -> bool {
         let is_it =
             |slot: &mut Slot| slot.connection.stream() == stream && slot.connection.is_stranger();
-        self.slots.iter_mut().any(|slot| slot.take_if(is_it).is_some())
+        let has_left = self.slots.iter_mut().any(|slot| slot.take_if(is_it).is_some());
+        self.forget_free();
+        has_left
+    }
+
+    /// How many slots are to be looked at.
+    pub const fn used(&self) -> usize {
+        self.used
+    }
+
+    fn forget_free(&mut self) {
+        while self.used > 0 && self.slots.get(self.used - 1).is_none_or(Option::is_none) {
+            self.used -= 1;
+        }
+    }
+
+    fn taken(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().take(self.used).flatten()
+    }
+
+    fn taken_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
+        self.slots.iter_mut().take(self.used).flatten()
     }
 
     /// The connection on a stream.
     pub fn on(&mut self, stream: Handle) -> Option<&mut Connection> {
         self.has_output = true;
-        let mut connections = self.slots.iter_mut().flatten().map(|slot| &mut slot.connection);
+        let mut connections = self.taken_mut().map(|slot| &mut slot.connection);
         connections.find(|connection| connection.stream() == stream)
     }
 
@@ -157,7 +187,7 @@ impl Clients {
     }
 
     fn flush_each(&mut self, io: &mut Io<impl Kernel>) {
-        for slot in self.slots.iter_mut().flatten() {
+        for slot in self.taken_mut() {
             slot.connection.flush(io);
         }
     }
@@ -174,6 +204,7 @@ impl Clients {
         // A stream that broke is closed already.
         let _ = io.close(slot.connection.stream());
         slot.connection.park(now, &mut self.parked);
+        self.forget_free();
         let client = self.client(session);
         if let Some(ClientId(at)) = client {
             self.names[at].slot = None;
@@ -183,12 +214,12 @@ impl Clients {
 
     /// How many are connected.
     pub fn count(&self) -> usize {
-        self.slots.iter().flatten().count()
+        self.taken().count()
     }
 
     /// When a session's clock asks for something.
     pub fn due(&self) -> Option<Nanos> {
-        self.slots.iter().flatten().filter_map(|slot| slot.connection.timeout()).min()
+        self.taken().filter_map(|slot| slot.connection.timeout()).min()
     }
 
     fn connection(&mut self, session: SessionId) -> Option<&mut Connection> {

@@ -10,7 +10,7 @@ use taut_types::{Lots, OrderId, Price, Side};
 use crate::ids::ById;
 
 /// How many clients a venue serves at once.
-pub const SESSIONS_MAX: usize = 8;
+pub const SESSIONS_MAX: usize = 64;
 
 /// The ids of clients' orders start here; a flow's are below.
 const FIRST_CLIENT_ORDER: u64 = 1 << 63;

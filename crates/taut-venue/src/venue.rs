@@ -329,7 +329,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
     }
 
     fn serve_clients(&mut self, now: Now) -> Result<(), VenueError> {
-        for slot in 0..SESSIONS_MAX {
+        for slot in 0..self.connections.clients.used() {
             let Some((session, connection)) = self.connections.clients.at(slot) else { continue };
             connection.handle_timeout(now);
             self.serve(now, session)?;

@@ -191,6 +191,21 @@ pub fn deaf_echoes(to: SocketAddr, _: u64, stop: &AtomicBool) {
     });
 }
 
+/// Logs on at a venue that lets any member in: at another's, in nonsense, and as somebody whose
+/// messages are none.
+pub fn wrong_names(to: SocketAddr, number: u64, stop: &AtomicBool) {
+    let guest = format!("GUEST{number}");
+    let elsewhere = bytes::fix_logon(&guest, "").into_iter();
+    let elsewhere: Vec<u8> = elsewhere.map(|byte| if byte == b'H' { b'G' } else { byte }).collect();
+    let logons = [
+        elsewhere,
+        bytes::fix("A", 1, &guest, "98=7\x01"),
+        bytes::fix("0", 1, &guest, ""),
+        [bytes::fix_logon(&guest, ""), bytes::fix("D", 2, &guest, "11=1\x0155=NONE\x01")].concat(),
+    ];
+    say_in_turns(to, &logons, stop);
+}
+
 /// Logs on as nobody, as somebody with a wrong password, and as somebody in nonsense.
 pub fn wrong_logons(to: SocketAddr, _: u64, stop: &AtomicBool) {
     let logons = [
@@ -199,6 +214,10 @@ pub fn wrong_logons(to: SocketAddr, _: u64, stop: &AtomicBool) {
         bytes::fix("A", 1, "LOCKED", "98=7\x01"),
         bytes::fix("0", 1, "GOOD", ""),
     ];
+    say_in_turns(to, &logons, stop);
+}
+
+fn say_in_turns(to: SocketAddr, logons: &[Vec<u8>], stop: &AtomicBool) {
     let mut next = logons.iter().cycle();
     while goes_on(stop) {
         let (Some(mut stream), Some(logon)) = (connect(to), next.next()) else { continue };

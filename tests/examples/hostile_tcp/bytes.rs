@@ -1,5 +1,7 @@
 //! What peers of each protocol say, byte by byte: no code of the listener's takes part in it.
 
+use taut_sys::utc;
+
 /// The start of a ZMTP 3.1 connection without security, of a SUB or PUB socket.
 pub fn zmtp_hello(socket_type: &[u8; 3]) -> Vec<u8> {
     let mut bytes = b"\xFF\0\0\0\0\0\0\0\0\x7F\x03\x01NULL".to_vec();
@@ -46,11 +48,27 @@ pub fn websocket_header(payload_bytes: u64) -> Vec<u8> {
 /// A FIX 4.4 message of a sender to HOST; `more` ends with a delimiter.
 pub fn fix(msg_type: &str, number: u64, sender: &str, more: &str) -> Vec<u8> {
     let body = format!(
-        "35={msg_type}\x0134={number}\x0149={sender}\x0152=20260302-09:00:00\x0156=HOST\x01{more}"
+        "35={msg_type}\x0134={number}\x0149={sender}\x0152={}\x0156=HOST\x01{more}",
+        stamp(utc().0 / 1_000_000_000)
     );
     let text = format!("8=FIX.4.4\x019={}\x01{body}", body.len());
     let sum = text.bytes().fold(0u8, u8::wrapping_add);
     format!("{text}10={sum:03}\x01").into_bytes()
+}
+
+/// A second since 1970 as FIX writes it.
+fn stamp(second: i64) -> String {
+    // A year that begins in March, so that a leap day is its last; eras of 400 years.
+    let day = second.div_euclid(86_400) + 719_468;
+    let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let date = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    let (hour, minute) = (second / 3_600 % 24, second / 60 % 60);
+    format!("{year:04}{month:02}{date:02}-{hour:02}:{minute:02}:{:02}", second % 60)
 }
 
 /// A Logon that starts both sides' numbers anew.

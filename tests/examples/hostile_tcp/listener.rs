@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 
 use taut_channel::{ChannelUri, Opening, Publication, Subscription};
 use taut_sys::monotonic;
-use taut_testkit::Process;
+use taut_testkit::{Process, own_address};
 use taut_types::Nanos;
 
 use crate::{BETWEEN_LOOKS, pace};
@@ -56,6 +56,39 @@ impl Listener {
         let mut command = Command::new(taut);
         command.args(["fix", "echo", "--listen", "127.0.0.1:0", "--config"]).arg(config);
         Self::start(&mut command, Some(folder))
+    }
+
+    /// The order entry of `taut venue`, which lets any member in.
+    pub fn of_venue(taut: &str) -> Self {
+        Self::of_venue_at(taut, |orders, _| orders)
+    }
+
+    /// The drop copies of `taut venue`, with a reader for each visit of the good peer.
+    pub fn of_drop_copies(taut: &str) -> Self {
+        Self::of_venue_at(taut, |_, copies| copies)
+    }
+
+    fn of_venue_at(taut: &str, which: fn(SocketAddr, SocketAddr) -> SocketAddr) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [orders, copies] = [own_address(), own_address()];
+        let [incremental, snapshot] = [own_address(), own_address()];
+        let text = format!(
+            "comp_id = \"HOST\"\norders = \"{orders}\"\nincremental = \"{incremental}\"\n\
+             snapshot = \"{snapshot}\"\n[drop_copy]\nlisten = \"{copies}\"\n\
+             readers = {{ STEADY = \"A\", GOOD = \"B\" }}\nstore = \"copies\"\n\
+             [[instruments]]\nsymbol = \"TAUT\"\ntick = \"0.01\"\nlot_decimals = 0\n\
+             [flow]\ncommands_per_second = 0\n"
+        );
+        let config: PathBuf = folder.path().join("venue.toml");
+        fs::write(&config, text).expect("room for a file");
+        let mut process =
+            Process::start(Command::new(taut).args(["venue", "--config"]).arg(config));
+        process
+            .stderr_line("a venue that listens", |line| line.contains("orders at").then_some(()));
+        let address = which(orders, copies);
+        let mut listener = Self { process, address, open_first: 0, _folder: Some(folder) };
+        listener.open_first = listener.open_count();
+        listener
     }
 
     fn start(command: &mut Command, folder: Option<tempfile::TempDir>) -> Self {

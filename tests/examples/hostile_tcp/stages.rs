@@ -91,4 +91,35 @@ pub const STAGES: &[Stage] = &[
             attack("wrong Logons", 2, 96, attacks::wrong_logons),
         ],
     },
+    Stage {
+        name: "venue-orders",
+        listen: Listener::of_venue,
+        good: FIX,
+        open_max: VENUE_OPEN_MAX,
+        kept_mib_max: 32,
+        attacks: &[
+            attack("silent", 2, 32, attacks::silent),
+            attack("storm", 2, 32, attacks::storm),
+            attack("garbage", 2, 32, attacks::garbage),
+            attack("trickle", 2, 32, attacks::trickle_fix),
+            attack("wrong Logons", 2, 32, attacks::wrong_names),
+        ],
+    },
+    Stage {
+        name: "drop-copies",
+        listen: Listener::of_drop_copies,
+        good: FIX,
+        open_max: VENUE_OPEN_MAX,
+        kept_mib_max: 96,
+        attacks: &[
+            attack("silent", 2, 96, attacks::silent),
+            attack("storm", 2, 96, attacks::storm),
+            attack("garbage", 2, 96, attacks::garbage),
+            attack("trickle", 2, 96, attacks::trickle_fix),
+            attack("wrong Logons", 2, 96, attacks::wrong_logons),
+        ],
+    },
 ];
+
+/// Its members or readers, who logs on, and what it has open besides.
+const VENUE_OPEN_MAX: u64 = 8 + 1_024 + 64;

@@ -79,6 +79,8 @@ pub struct DepthBook {
     sync: DepthSync,
     /// Since a gap, or for want of a snapshot or of room.
     is_stale: bool,
+    /// Levels a side that a snapshot has at the most; none where its own number of them says it.
+    snapshot_limit: Option<usize>,
     horizon: Horizon,
     is_beyond_snapshot: bool,
     /// The last update before those that are kept because of it.
@@ -114,6 +116,7 @@ impl DepthBook {
             book: LevelBook::with_capacity(levels_per_side),
             sync: DepthSync::new(),
             is_stale: true,
+            snapshot_limit: None,
             horizon: Horizon::default(),
             is_beyond_snapshot: false,
             beyond_since: 0,
@@ -124,6 +127,14 @@ impl DepthBook {
             counters: DepthCounters::default(),
             mode: Mode::Skip,
         }
+    }
+
+    /// The same, whose snapshots were asked for with at most so many levels a side: one that has as
+    /// many may lack others behind them. Without it a side is taken for cut when it has as many
+    /// levels as a snapshot can be asked for: 5, 10, 20, 50, 100, 500, 1,000 or 5,000.
+    #[must_use]
+    pub fn with_snapshot_limit(self, levels: Option<usize>) -> Self {
+        Self { snapshot_limit: levels, ..self }
     }
 
     /// The book. Look at [`is_stale`](Self::is_stale) first.
@@ -282,7 +293,7 @@ impl DepthBook {
     #[cold]
     fn join(&mut self, snapshot_id: u64, visit: &mut impl DepthVisitor) {
         self.sync.start(snapshot_id);
-        self.horizon = Horizon::of(&self.book);
+        self.horizon = Horizon::of(&self.book, self.snapshot_limit);
         self.is_stale = false;
         self.counters.snapshots += 1;
         let mut from = 0;
@@ -444,6 +455,20 @@ mod tests {
         take_levels(&mut book, Batch::Snapshot, 10, 10, &LIMITED);
         assert_eq!(Side::BOTH.map(|side| book.edge(side)), [Some(Price(6)), None]);
         book
+    }
+
+    #[test]
+    fn a_snapshot_is_cut_where_it_has_as_many_levels_as_were_asked_for() {
+        // Five bids and two asks, of a venue that was asked for so many of each.
+        let edges = |limit| {
+            let mut book = DepthBook::new(16, 16).with_snapshot_limit(limit);
+            take_levels(&mut book, Batch::Snapshot, 10, 10, &LIMITED);
+            Side::BOTH.map(|side| book.edge(side))
+        };
+        assert_eq!(edges(None), [Some(Price(6)), None]);
+        assert_eq!(edges(Some(5)), [Some(Price(6)), None]);
+        assert_eq!(edges(Some(2)), [Some(Price(6)), Some(Price(12))]);
+        assert_eq!(edges(Some(10)), [None, None], "all that there is, by chance as many");
     }
 
     /// The bids of the snapshot are gone; one behind them is known by chance.

@@ -40,6 +40,9 @@ pub struct BinanceConfig {
     pub silence: Nanos,
     /// The time between two requests for a snapshot: each costs weight at the venue.
     pub snapshot_interval: Nanos,
+    /// Levels a side that a snapshot is asked for; without it their own number says whether a side
+    /// is cut ([`DepthBook::with_snapshot_limit`]).
+    pub snapshot_limit: Option<usize>,
 }
 
 impl BinanceConfig {
@@ -53,6 +56,7 @@ impl BinanceConfig {
             updates_kept_max: 1 << 12,
             silence: Nanos::from_secs(10),
             snapshot_interval: Nanos::from_secs(1),
+            snapshot_limit: None,
         }
     }
 }
@@ -123,7 +127,8 @@ impl BinanceFeed {
         Ok(Self {
             decoder: BinanceJson::new(levels_max, instrument.lot().decimals)
                 .with_instruments(instruments.clone()),
-            depth: DepthBook::new(config.level_capacity, config.updates_kept_max),
+            depth: DepthBook::new(config.level_capacity, config.updates_kept_max)
+                .with_snapshot_limit(config.snapshot_limit),
             instruments,
             config: *config,
             top: BestPrices::default(),

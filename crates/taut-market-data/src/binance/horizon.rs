@@ -19,10 +19,15 @@ pub(super) struct Horizon {
 }
 
 impl Horizon {
-    /// Of a snapshot that was just loaded.
-    pub(super) fn of(snapshot: &LevelBook) -> Self {
+    /// Of a snapshot that was just loaded, of at most so many levels a side; where that is not said,
+    /// as many as one can be asked for.
+    pub(super) fn of(snapshot: &LevelBook, limit: Option<usize>) -> Self {
         let edge = |side| {
-            let is_cut = SNAPSHOT_LEVELS.contains(&snapshot.level_count(side));
+            let count = snapshot.level_count(side);
+            let is_cut = match limit {
+                Some(limit) => count >= limit,
+                None => SNAPSHOT_LEVELS.contains(&count),
+            };
             snapshot.iter(side).next_back().filter(|_| is_cut).map(|level| level.price)
         };
         Self { bid: edge(Side::Buy), ask: edge(Side::Sell) }

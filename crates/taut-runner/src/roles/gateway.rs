@@ -137,7 +137,9 @@ impl<'m> Process<'_, 'm> {
     ) -> Result<(), RunnerError> {
         let config = config(self.setup)?;
         if let Some(stream) = self.setup.stream {
-            let levels = self.setup.common.settings.gateway.levels;
+            let settings = &self.setup.common.settings;
+            let asked = settings.simulator.as_ref().and_then(|it| it.snapshot_levels);
+            let levels = (settings.gateway.levels, asked);
             let (input, feed) = stream_feed(stream, config.instruments[0], levels, clock.now())?;
             return self.run_with(&config, clock, (input, feed), client);
         }
@@ -256,7 +258,7 @@ impl<'m> Process<'_, 'm> {
 fn stream_feed(
     at: SocketAddrV4,
     instrument: Instrument,
-    level_capacity: usize,
+    (level_capacity, asked): (usize, Option<u32>),
     now: Nanos,
 ) -> Result<(FeedInput, BinanceFeed), RunnerError> {
     let of =
@@ -267,11 +269,16 @@ fn stream_feed(
         snapshot: of("/ws-api/v3"),
         snapshot_request: format!(
             "{{\"id\":1,\"method\":\"depth\",\
-             \"params\":{{\"symbol\":\"{symbol}\",\"limit\":5000}}}}"
+             \"params\":{{\"symbol\":\"{symbol}\",\"limit\":{}}}}}",
+            asked.unwrap_or(5_000)
         ),
         tls: None,
     };
-    let config = BinanceConfig { level_capacity, ..BinanceConfig::new(instrument) };
+    let config = BinanceConfig {
+        level_capacity,
+        snapshot_limit: asked.map(|levels| levels as usize),
+        ..BinanceConfig::new(instrument)
+    };
     let feed = BinanceFeed::new(&config, now)
         .map_err(|error| RunnerError::Run(format!("the instrument: {error}")))?;
     Ok((FeedInput::Streams(streams), feed))

@@ -78,6 +78,9 @@ pub struct Simulator {
     pub data: Option<PathBuf>,
     /// The replay's speed.
     pub speed: Replay,
+    /// Levels a side that the gateway asks a snapshot of Binance's book for, and behind which it
+    /// knows that others may be; without it 5,000, and the answer says whether it is cut.
+    pub snapshot_levels: Option<u32>,
     /// TCP port of order entry on 127.0.0.1; 0 picks a free one.
     pub port: u16,
     /// How market data travels.
@@ -96,6 +99,7 @@ impl Default for Simulator {
             levels: 600,
             data: None,
             speed: Replay::Factor(1.0),
+            snapshot_levels: None,
             port: 0,
             feed: FeedTransport::Auto,
             lose_per_mille: [0; 2],
