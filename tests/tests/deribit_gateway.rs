@@ -285,7 +285,7 @@ fn a_gateway_follows_a_book_trades_reconnects_and_reconciles_at_deribit() {
     let desk = Rc::new(RefCell::new(Desk::default()));
     let (mut venue, at) = Venue::listen();
     let mut gateway = gateway(at, &desk, &regions);
-    let mut until = |venue: &mut Venue,
+    let until = |venue: &mut Venue,
                      gateway: &mut Running<'_>,
                      what: &str,
                      is_so: &dyn Fn(&Venue, &Running<'_>) -> bool| {
