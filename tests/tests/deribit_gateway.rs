@@ -1,6 +1,6 @@
 //! A gateway that follows Deribit's books and trades there over JSON-RPC, against a scripted venue
-//! on loopback: a book, an order with its fill told twice, a cancel, a gap, connections that end, an
-//! order whose answer is lost.
+//! on loopback: a book, an order with its fill told twice, a cancel, a gap, connections that end,
+//! an order whose answer is lost.
 #![forbid(unsafe_code)]
 
 use std::cell::RefCell;
@@ -84,14 +84,18 @@ impl Venue {
         self.asked.push(method.to_owned());
         let answer = |result: &str| {
             format!(
-                r#"{{"jsonrpc":"2.0","id":{id},"result":{result},"usIn":1,"usOut":2,"usDiff":1,"testnet":true}}"#
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{result},
+                    "usIn":1,"usOut":2,"usDiff":1,"testnet":true}}"#
             )
         };
         let label = between(request, "label\":\"", "\"").to_owned();
         match method {
             "public/auth" => {
                 assert_eq!(between(request, "client_id\":\"", "\""), "me");
-                peer.say(&answer(r#"{"access_token":"a","refresh_token":"r","expires_in":900,"scope":"","token_type":"bearer"}"#));
+                peer.say(&answer(
+                    r#"{"access_token":"a","refresh_token":"r",
+                    "expires_in":900,"scope":"","token_type":"bearer"}"#,
+                ));
             }
             "public/subscribe" => {
                 peer.say(&answer("[]"));
@@ -108,9 +112,10 @@ impl Venue {
                 // The notification comes first, and the trade is told twice.
                 let (trade, order) = (trade(&label), order(&label, "open", 10));
                 let data = format!(
-                    r#"{{"instrument_name":"{NAME}","trades":[{trade}],"orders":[{order}],"positions":[]}}"#
+                    r#"{{"instrument_name":"{NAME}","trades":[{trade}],
+                    "orders":[{order}],"positions":[]}}"#
                 );
-                peer.say(&format!(r#"{{"jsonrpc":"2.0","method":"subscription","params":{{"channel":"user.changes.any.any.raw","data":{data}}}}}"#));
+                peer.say(&notification("user.changes.any.any.raw", &data));
                 peer.say(&answer(&format!(r#"{{"order":{order},"trades":[{trade}]}}"#)));
                 self.orders.push(label);
             }
@@ -190,35 +195,47 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
     text.split_once(from).and_then(|(_, rest)| rest.split_once(to)).map_or("", |(found, _)| found)
 }
 
+fn notification(channel: &str, data: &str) -> String {
+    let params = format!(r#"{{"channel":"{channel}","data":{data}}}"#);
+    format!(r#"{{"jsonrpc":"2.0","method":"subscription","params":{params}}}"#)
+}
+
 fn book(text: &str, action: &str) -> String {
     let levels = |price: &str| format!(r#"[["{action}",{price},100.0]]"#);
     let (bids, asks) = (levels("42999.5"), levels("43000.5"));
-    format!(
-        r#"{{"jsonrpc":"2.0","method":"subscription","params":{{"channel":"book.{NAME}.100ms","data":{{{text},"timestamp":1554883365123,"instrument_name":"{NAME}","bids":{bids},"asks":{asks}}}}}}}"#
-    )
+    let data = format!(
+        r#"{{{text},"timestamp":1554883365123,"instrument_name":"{NAME}",
+            "bids":{bids},"asks":{asks}}}"#
+    );
+    notification(&format!("book.{NAME}.100ms"), &data)
 }
 
 fn order(label: &str, state: &str, filled: u32) -> String {
     format!(
-        r#"{{"order_id":"77","label":"{label}","instrument_name":"{NAME}","direction":"buy","order_state":"{state}","order_type":"limit","price":43000,"amount":30,"filled_amount":{filled},"average_price":43000,"replaced":false,"last_update_timestamp":1554883365123}}"#
+        r#"{{"order_id":"77","label":"{label}","instrument_name":"{NAME}","direction":"buy",
+            "order_state":"{state}","order_type":"limit","price":43000,"amount":30,
+            "filled_amount":{filled},"average_price":43000,"replaced":false,
+            "last_update_timestamp":1554883365123}}"#
     )
 }
 
 fn trade(label: &str) -> String {
     format!(
-        r#"{{"trade_id":"T1","trade_seq":5,"order_id":"77","label":"{label}","instrument_name":"{NAME}","direction":"buy","state":"open","price":43000,"amount":10,"fee":1e-7,"timestamp":1554883365124}}"#
+        r#"{{"trade_id":"T1","trade_seq":5,"order_id":"77","label":"{label}",
+            "instrument_name":"{NAME}","direction":"buy","state":"open","price":43000,"amount":10,
+            "fee":1e-7,"timestamp":1554883365124}}"#
     )
 }
 
 /// What is asked of the strategy, and what it heard.
 #[derive(Debug, Default)]
-struct Desk {
+struct Hands {
     buys: bool,
     cancels: Option<ClientOrderId>,
     heard: Vec<OrderUpdate>,
 }
 
-struct Obedient(Rc<RefCell<Desk>>);
+struct Obedient(Rc<RefCell<Hands>>);
 
 impl Strategy for Obedient {
     fn on_market(&mut self, _now: Nanos, _event: &MarketEvent, _trading: &mut impl Trading) {}
@@ -228,13 +245,13 @@ impl Strategy for Obedient {
     }
 
     fn on_timer(&mut self, _now: Nanos, trading: &mut impl Trading) {
-        let mut desk = self.0.borrow_mut();
-        if std::mem::take(&mut desk.buys) {
+        let mut hands = self.0.borrow_mut();
+        if std::mem::take(&mut hands.buys) {
             let price = Price(43_000_000_000_000);
             let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, price, Lots(3));
             assert!(trading.create(&terms).is_some());
         }
-        if let Some(order) = desk.cancels.take() {
+        if let Some(order) = hands.cancels.take() {
             trading.cancel(order);
         }
     }
@@ -242,7 +259,7 @@ impl Strategy for Obedient {
 
 type Running<'m> = Gateway<'m, FusedClient<Obedient>, DeribitFeed, EpollKernel, (), DeribitJson>;
 
-fn gateway<'m>(at: SocketAddrV4, desk: &Rc<RefCell<Desk>>, regions: &Regions<'m>) -> Running<'m> {
+fn gateway<'m>(at: SocketAddrV4, hands: &Rc<RefCell<Hands>>, regions: &Regions<'m>) -> Running<'m> {
     let url = "ws://localhost/ws/api/v2".to_owned();
     let clock = Clock::new(Anchoring::start().mapping());
     let quickly = (Nanos::from_millis(1), Nanos::from_millis(10));
@@ -273,7 +290,7 @@ fn gateway<'m>(at: SocketAddrV4, desk: &Rc<RefCell<Desk>>, regions: &Regions<'m>
     let feed = DeribitFeed::new(&chain, clock.now()).expect("a feed");
     let orders = DeribitJson::new(&config, DeribitJsonSettings::default()).expect("a key");
     let kernel = EpollKernel::new(16).expect("a kernel");
-    let client = FusedClient::new(Obedient(Rc::clone(desk)));
+    let client = FusedClient::new(Obedient(Rc::clone(hands)));
     Gateway::with_handlers(kernel, &config, clock, input, (feed, orders), client, regions)
         .expect("a gateway")
 }
@@ -282,13 +299,13 @@ fn gateway<'m>(at: SocketAddrV4, desk: &Rc<RefCell<Desk>>, regions: &Regions<'m>
 fn a_gateway_follows_a_book_trades_reconnects_and_reconciles_at_deribit() {
     let segment = Segment::create("deribit-gateway", &Regions::LAYOUT).expect("a segment");
     let regions = Regions::of(&segment).expect("regions");
-    let desk = Rc::new(RefCell::new(Desk::default()));
+    let hands = Rc::new(RefCell::new(Hands::default()));
     let (mut venue, at) = Venue::listen();
-    let mut gateway = gateway(at, &desk, &regions);
+    let mut gateway = gateway(at, &hands, &regions);
     let until = |venue: &mut Venue,
-                     gateway: &mut Running<'_>,
-                     what: &str,
-                     is_so: &dyn Fn(&Venue, &Running<'_>) -> bool| {
+                 gateway: &mut Running<'_>,
+                 what: &str,
+                 is_so: &dyn Fn(&Venue, &Running<'_>) -> bool| {
         let deadline = Deadline::default();
         while !is_so(venue, gateway) {
             venue.poll();
@@ -296,28 +313,28 @@ fn a_gateway_follows_a_book_trades_reconnects_and_reconciles_at_deribit() {
             gateway.housekeeping().expect("the gateway goes on");
             let asked = &venue.asked;
             deadline
-                .check(what, || format!("{:?} {asked:?} {:?}", gateway.counters(), desk.borrow()));
+                .check(what, || format!("{:?} {asked:?} {:?}", gateway.counters(), hands.borrow()));
         }
     };
-    let states = |desk: &Desk| -> Vec<String> {
-        desk.heard.iter().map(|update| format!("{:?}", update.state)).collect()
+    let states = |hands: &Hands| -> Vec<String> {
+        hands.heard.iter().map(|update| format!("{:?}", update.state)).collect()
     };
-    let filled = |desk: &Desk| desk.heard.last().map_or(Lots::ZERO, |update| update.lots_filled);
+    let filled = |hands: &Hands| hands.heard.last().map_or(Lots::ZERO, |update| update.lots_filled);
 
     // A book, and an order of which one of three contracts trades.
     until(&mut venue, &mut gateway, "ready", &|_, gateway| gateway.is_ready());
-    desk.borrow_mut().buys = true;
-    let is_accepted = |_: &Venue, _: &Running<'_>| filled(&desk.borrow()) == Lots(1);
+    hands.borrow_mut().buys = true;
+    let is_accepted = |_: &Venue, _: &Running<'_>| filled(&hands.borrow()) == Lots(1);
     until(&mut venue, &mut gateway, "a fill", &is_accepted);
     // The answer with the same trade is heard before the cancel's.
-    let first = desk.borrow().heard[0].id;
-    desk.borrow_mut().cancels = Some(first);
+    let first = hands.borrow().heard[0].id;
+    hands.borrow_mut().cancels = Some(first);
     let is_over = |_: &Venue, _: &Running<'_>| {
-        desk.borrow().heard.last().is_some_and(|update| update.state.is_done())
+        hands.borrow().heard.last().is_some_and(|update| update.state.is_done())
     };
     until(&mut venue, &mut gateway, "the end of the order", &is_over);
-    assert_eq!(states(&desk.borrow()).last().map(String::as_str), Some("Cancelled"));
-    assert_eq!((gateway.counters().fills, filled(&desk.borrow())), (1, Lots(1)));
+    assert_eq!(states(&hands.borrow()).last().map(String::as_str), Some("Cancelled"));
+    assert_eq!((gateway.counters().fills, filled(&hands.borrow())), (1, Lots(1)));
 
     // A change that is not chained to the last one: the book is asked for again.
     venue.change(1);
@@ -333,14 +350,14 @@ fn a_gateway_follows_a_book_trades_reconnects_and_reconciles_at_deribit() {
     until(&mut venue, &mut gateway, "a sound book", &|_, gateway| gateway.is_ready());
 
     // The answer to an order is lost with its connection: it is asked about, never sent again.
-    desk.borrow_mut().heard.clear();
-    desk.borrow_mut().buys = true;
+    hands.borrow_mut().heard.clear();
+    hands.borrow_mut().buys = true;
     until(&mut venue, &mut gateway, "what became of it", &is_over);
     until(&mut venue, &mut gateway, "a session", &|_, gateway| gateway.is_ready());
-    let seen = states(&desk.borrow());
+    let seen = states(&hands.borrow());
     assert!(seen.contains(&"Unknown".to_owned()), "{seen:?}");
     assert_eq!(
-        (seen.last().map(String::as_str), filled(&desk.borrow())),
+        (seen.last().map(String::as_str), filled(&hands.borrow())),
         (Some("Filled"), Lots(3))
     );
     assert_eq!(venue.orders.len(), 2);

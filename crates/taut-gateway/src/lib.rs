@@ -82,6 +82,7 @@ pub use regions::{Regions, StrategyRegions, Views};
 pub use runner::{DetachedStrategy, StrategyRunner};
 pub use strategy::{State, Strategy, Trading};
 pub use stream::{
-    DeribitStream, DeribitStreamSettings, FeedSession, FeedStreams, StreamAddress, StreamSession,
+    DeribitStream, DeribitStreamCounters, DeribitStreamSettings, FeedSession, FeedStreams,
+    StreamAddress, StreamSession,
 };
 pub use touch::{TouchConfig, TouchStrategy};

@@ -4,8 +4,6 @@
 mod deribit;
 mod session;
 
-use std::net::SocketAddr;
-
 use taut_fix_engine::BackOff;
 use taut_io::{Completion, Handle, Io, Kernel, Operation};
 use taut_market_data::Source;
@@ -14,8 +12,8 @@ use taut_sys::{Address, StreamOptions, SysError, random_bytes, utc};
 use taut_types::{InstrumentId, Nanos};
 use taut_ws::{ClientRequest, Connection, Event, KeepAlive, Seed, WsConfig, WsUrl};
 
-pub use deribit::{DeribitStream, DeribitStreamSettings};
-pub use session::{FeedSession, StreamSession};
+pub use deribit::{DeribitStream, DeribitStreamCounters, DeribitStreamSettings};
+pub use session::{FeedSession, StreamAddress, StreamSession};
 
 /// From the end of a connection to the next attempt.
 const RECONNECT: Nanos = Nanos::from_secs(1);
@@ -35,15 +33,6 @@ pub struct FeedStreams {
     pub snapshot_request: String,
     /// For `wss://`.
     pub tls: Option<TlsClientConfig>,
-}
-
-/// Where a WebSocket is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StreamAddress {
-    /// The address, which the URL's host has been resolved to.
-    pub address: SocketAddr,
-    /// What is asked for there.
-    pub url: String,
 }
 
 /// The connections on the loop, and what they brought last.

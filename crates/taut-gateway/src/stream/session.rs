@@ -1,11 +1,10 @@
 //! What is said on a stream of market data besides the data.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use taut_net::TlsClientConfig;
 use taut_types::{InstrumentId, Nanos};
-
-use super::StreamAddress;
 
 /// A venue's side of its market data that is no data: who asks, what is subscribed to, that both
 /// are there. Pure: no I/O and no clock. A venue has one of these beside its feed handler; the
@@ -38,6 +37,15 @@ pub trait StreamSession: fmt::Debug + Send {
 
     /// The next message to the venue.
     fn poll_transmit(&mut self, now: Nanos) -> Option<&str>;
+}
+
+/// Where a WebSocket is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamAddress {
+    /// The address, which the URL's host has been resolved to.
+    pub address: SocketAddr,
+    /// What is asked for there.
+    pub url: String,
 }
 
 /// A WebSocket on which the venue is told what is wanted. Its messages are

@@ -59,7 +59,8 @@ pub struct DeribitJson {
 }
 
 impl DeribitJson {
-    /// With the credentials and the interval of heartbeats (at least ten seconds) of these settings.
+    /// With the credentials and the interval of heartbeats of these settings: at least ten
+    /// seconds.
     ///
     /// # Errors
     /// [`GatewayError::Credentials`] without a client's id and secret.

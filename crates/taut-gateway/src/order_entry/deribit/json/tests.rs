@@ -312,7 +312,10 @@ fn an_order_is_accepted_by_whichever_comes_first() {
 fn an_order_is_changed_by_label_until_the_venue_has_named_it() {
     let mut line = Line::up();
     line.create().unwrap();
-    let by_label = r#""private/edit_by_label","params":{"label":"{7}","instrument_name":"BTC-PERPETUAL","amount":30,"price":43000.5}}"#;
+    let by_label = concat!(
+        r#""private/edit_by_label","params":{"label":"{7}","instrument_name":"BTC-PERPETUAL","#,
+        r#""amount":30,"price":43000.5}}"#
+    );
     assert_eq!(line.modify().unwrap(), by_label);
     let edited = line.answer(&format!(r#"{{"order":{OPEN},"trades":[]}}"#));
     assert_eq!(said(&edited), [Some(OrderEvent::Accepted), Some(OrderEvent::Replaced)]);
