@@ -32,7 +32,7 @@ The project's own tools.
                             play QuickFIX/Go's acceptance scripts (needs Go), or those of a folder
                             SUITE/VERSION/*.def, against `taut fix echo`
   cargo xtask fuzz [--seconds N]
-                            run every target of fuzz/ for 10 or N seconds (needs cargo-fuzz)
+                            run every target of fuzz/ for 10 or N seconds (needs a C++ compiler)
   cargo xtask hostile [--long | --seconds N] [PART]
                             play strangers, slow peers, floods and garbage against every listener,
                             2 or N seconds each, 60 with --long, which also holds the times in which
@@ -83,9 +83,9 @@ fn main() -> ExitCode {
             report("fix-suites", fix_suites::run(&root, Some([scripts, dictionaries])))
         }
         ["fix-suites", word, ..] => refuse(word, "`fix-suites` takes two folders, or none"),
-        ["fuzz"] => report("fuzz", fuzz::run(&root, 10)),
+        ["fuzz"] => report("fuzz", fuzz::run(&root, &target(&root), 10)),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
-            Ok(seconds @ 1..) => report("fuzz", fuzz::run(&root, seconds)),
+            Ok(seconds @ 1..) => report("fuzz", fuzz::run(&root, &target(&root), seconds)),
             _ => refuse(seconds, "`--seconds` is a number above zero"),
         },
         ["fuzz", word, ..] => refuse(word, "`fuzz` takes `--seconds N`"),

@@ -169,11 +169,11 @@ impl Destinations {
     }
 
     /// Where an answer to an address goes: never to more than one of several destinations, or
-    /// whoever asks has all of them flooded. Where the application chose them the answer goes to one
-    /// of these and nowhere else: to the one that asks or, as a receiver may ask from another port
-    /// (behind a translation of addresses) or another address (of a host that has several), to the
-    /// only one of its host, or else of its port; a receiver in a group asks from an address of its
-    /// own. Aeron's driver looks at the session alone, and sends a repair to all destinations.
+    /// whoever asks has all of them flooded. Where the application chose them the answer goes to
+    /// one of these and nowhere else: to the one that asks or, as a receiver may ask from another
+    /// port (behind a translation of addresses) or another address (of a host that has several), to
+    /// the only one of its host, or else of its port; a receiver in a group asks from an address of
+    /// its own. Aeron's driver looks at the session alone, and sends a repair to all destinations.
     pub fn answer_to(&self, from: SocketAddr) -> Option<Target> {
         match self.mode {
             DestinationMode::Fixed => Some(Target::All),

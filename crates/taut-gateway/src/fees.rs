@@ -1,14 +1,18 @@
 //! What trades cost: as the venue's reports say, or else by rates.
 
 use taut_fix::{Charges, CommType, Currency, Liquidity};
-use taut_oms::{Amount, Change, Fill, OrderEvent, RiskInstrument};
-use taut_types::{FeeRates, InstrumentId, Price};
-
-use crate::reports::Books;
+use taut_oms::{Amount, Balances, Change, Fill, OrderEvent, RiskInstrument};
+use taut_types::{FeeRates, Instrument, InstrumentId, Price};
 
 /// Units of a price's worth in one of its own: what is said as a price, at 1e-9, is 1e-18 times
 /// this.
 const PRICE_TO_AMOUNT: i128 = 1_000_000_000;
+
+/// What is known of instruments: their lots, and what their prices are in.
+pub(crate) struct Known<'a> {
+    pub(crate) instruments: &'a [Instrument],
+    pub(crate) balances: &'a Balances,
+}
 
 /// Rates by instrument, and what could not be counted.
 #[derive(Debug, Default)]
@@ -31,7 +35,7 @@ impl Fees {
     /// report says nothing. Who does not say who was there first is charged as who arrived.
     pub(crate) fn charge(
         &mut self,
-        books: &Books<'_, '_>,
+        known: &Known<'_>,
         change: &mut Change,
         event: OrderEvent,
         charges: &Charges,
@@ -42,7 +46,7 @@ impl Fees {
             OrderEvent::TradeCorrected => change.fills[1].as_ref(),
             _ => None,
         };
-        let told = told.and_then(|fill| self.told(books, fill, charges));
+        let told = told.and_then(|fill| self.told(known, fill, charges));
         let [first, second] = &mut change.fills;
         let is_of_second = event == OrderEvent::TradeCorrected;
         for (fill, is_told) in [(first, !is_of_second), (second, is_of_second)] {
@@ -51,7 +55,7 @@ impl Fees {
                 Some(fee) => fee,
                 None => {
                     let rates = self.rates.get(fill.instrument.0 as usize);
-                    let worth = worth(books, fill).unwrap_or(0);
+                    let worth = worth(known, fill).unwrap_or(0);
                     rates.map_or(Amount::ZERO, |rates| Amount(rates.fee(worth, is_maker)))
                 }
             };
@@ -60,13 +64,13 @@ impl Fees {
 
     /// What the report says that a trade cost, in the currency of its instrument's prices; nothing
     /// when it says nothing.
-    fn told(&mut self, books: &Books<'_, '_>, fill: &Fill, charges: &Charges) -> Option<Amount> {
+    fn told(&mut self, known: &Known<'_>, fill: &Fill, charges: &Charges) -> Option<Amount> {
         if charges.commission.is_none() && charges.misc_fees.is_none() && !charges.is_mixed {
             return None;
         }
-        let commission = charges.commission.filter(|_| is_in(books, fill, charges.comm_currency));
-        let commission = commission.and_then(|commission| of(books, fill, commission, charges));
-        let misc = charges.misc_fees.filter(|_| is_in(books, fill, charges.misc_fee_currency));
+        let commission = charges.commission.filter(|_| is_in(known, fill, charges.comm_currency));
+        let commission = commission.and_then(|commission| of(known, fill, commission, charges));
+        let misc = charges.misc_fees.filter(|_| is_in(known, fill, charges.misc_fee_currency));
         let misc = misc.filter(|_| !charges.is_mixed).map(absolute);
         let is_missing = (charges.commission.is_some() && commission.is_none())
             || (charges.misc_fees.is_some() && misc.is_none())
@@ -77,14 +81,14 @@ impl Fees {
 }
 
 /// What a commission comes to.
-fn of(books: &Books<'_, '_>, fill: &Fill, commission: Price, charges: &Charges) -> Option<Amount> {
+fn of(known: &Known<'_>, fill: &Fill, commission: Price, charges: &Charges) -> Option<Amount> {
     let value = i128::from(commission.0);
     match charges.comm_type {
         CommType::Absolute => Some(absolute(commission)),
-        CommType::PerUnit => Some(Amount(value.saturating_mul(size(books, fill)?))),
+        CommType::PerUnit => Some(Amount(value.saturating_mul(size(known, fill)?))),
         CommType::Percent => {
             let rates = FeeRates { maker: 0, taker: commission.0 };
-            Some(Amount(rates.fee(worth(books, fill)?, false)))
+            Some(Amount(rates.fee(worth(known, fill)?, false)))
         }
         CommType::Other => None,
     }
@@ -95,20 +99,20 @@ fn absolute(amount: Price) -> Amount {
 }
 
 /// Whether a charge is in the currency of the instrument's prices, as far as anybody says.
-fn is_in(books: &Books<'_, '_>, fill: &Fill, currency: Option<Currency>) -> bool {
-    let quote = books.positions.balances().quote(fill.instrument);
+fn is_in(known: &Known<'_>, fill: &Fill, currency: Option<Currency>) -> bool {
+    let quote = known.balances.quote(fill.instrument);
     let named = currency.zip(quote);
     named.is_none_or(|(currency, quote)| currency.as_bytes() == quote.as_bytes())
 }
 
 /// How much traded, at 1e-9; less than 0 when it is taken back.
-fn size(books: &Books<'_, '_>, fill: &Fill) -> Option<i128> {
+fn size(known: &Known<'_>, fill: &Fill) -> Option<i128> {
     let InstrumentId(number) = fill.instrument;
-    let definition = books.instruments.get(number as usize).and_then(RiskInstrument::of)?;
+    let definition = known.instruments.get(number as usize).and_then(RiskInstrument::of)?;
     Some(i128::from(fill.lots.0) * i128::from(definition.lot_value))
 }
 
 /// What it was worth, at 1e-18.
-fn worth(books: &Books<'_, '_>, fill: &Fill) -> Option<i128> {
-    size(books, fill)?.checked_mul(fill.price.0.into())
+fn worth(known: &Known<'_>, fill: &Fill) -> Option<i128> {
+    size(known, fill)?.checked_mul(fill.price.0.into())
 }

@@ -14,9 +14,9 @@ pub struct EventInfo {
     pub receive_time: Nanos,
     /// The same, UTC.
     pub receive_time_utc: Nanos,
-    /// When the gateway wrote it into the ring for its strategies (monotonic): of what a packet of the
-    /// market changed, in a process of the strategy's own. 0 for anything else, where nothing is
-    /// published (in the gateway's own thread), and where the ring has gone round since.
+    /// When the gateway wrote it into the ring for its strategies (monotonic): of what a packet of
+    /// the market changed, in a process of the strategy's own. 0 for anything else, where nothing
+    /// is published (in the gateway's own thread), and where the ring has gone round since.
     pub publish_time: Nanos,
     /// The same, UTC.
     pub publish_time_utc: Nanos,

@@ -9,7 +9,7 @@ use taut_types::{ClientOrderId, FeeRates, Instrument, Lots, Nanos, OrderTerms, Q
 
 use crate::accounts::Accounts;
 use crate::drop_copy::{DropCopies, Origin};
-use crate::fees::Fees;
+use crate::fees::{Fees, Known};
 use crate::journal::OrderJournal;
 use crate::message::{OrderUpdate, UpdateKind, asked_of};
 use crate::order_entry::handler::{ChangeRefused, OfAll, VenueReport};
@@ -283,7 +283,9 @@ impl Reports {
         let exchange_time = origin.exchange_time;
         let Ok(mut change) = books.table.apply(report) else { return false };
         if change.fills[0].is_some() {
-            self.fees.charge(books, &mut change, report.event, charges);
+            let (instruments, balances) = (books.instruments, books.positions.balances());
+            let known = Known { instruments, balances };
+            self.fees.charge(&known, &mut change, report.event, charges);
         }
         self.repeated += u64::from(change.is_old);
         if change.state.is_done() && !change.was.is_done() {

@@ -80,7 +80,8 @@ pub struct Fill {
     pub lots: Lots,
     /// The venue's name of it.
     pub exec_id: VenueId,
-    /// What it cost besides its price; of a trade that is taken back, what comes back, below 0. [`Entry::Execution`] says nothing of it: the position has it.
+    /// What it cost besides its price; of a trade that is taken back, what comes back, below 0.
+    /// [`Entry::Execution`] says nothing of it: the position has it.
     pub fee: Amount,
 }
 

@@ -1,6 +1,7 @@
 //! What a trade costs, as a part of what it is worth.
 
-/// Parts of a trade's worth at 1e-9: 500,000 are 0.05 %. Below 0 they are paid to the order's owner.
+/// Parts of a trade's worth at 1e-9: 500,000 are 0.05 %. Below 0 they are paid to the order's
+/// owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeeRates {
     /// Of an order that rested.

@@ -11,7 +11,7 @@ use taut_sys::{monotonic, thread_usage, wait_readable};
 use taut_testkit::own_address;
 use taut_types::Nanos;
 
-use crate::flood::{Flood, Kind, Tally};
+use crate::flood::{Counted, Flood, Kind};
 use crate::frames::{self, Forge, STREAM};
 use crate::{Outcome, Terms};
 
@@ -259,8 +259,8 @@ fn run(terms: Terms, scene: &Scene) -> Outcome {
     let gap = flooded.gap_max;
     let measured = format!(
         "{} bytes for the {} of {} questions; {datagrams} datagrams of strangers, {heard} \
-         bytes for their {sent}; {grown} bytes of memory; {} ns of CPU each, with the stream's; served within {} us, median {} us ({} us \
-         quiet); a newcomer in {} us",
+         bytes for their {sent}; {grown} bytes of memory; {} ns of CPU each, with the stream's; \
+         served within {} us, median {} us ({} us quiet); a newcomer in {} us",
         asked.heard_bytes,
         asked.sent_bytes,
         asked.datagrams,
@@ -292,8 +292,8 @@ fn run(terms: Terms, scene: &Scene) -> Outcome {
 /// Floods a listener with questions, of one kind after the other, while somebody is served, and
 /// says whether strangers hear no more than they ask. First one that counts nothing is asked, so
 /// that it is known that this would be seen.
-fn amplifies_nothing(scene: &Scene, mut serve: impl FnMut()) -> Result<Tally, String> {
-    let mut all = Tally::default();
+fn amplifies_nothing(scene: &Scene, mut serve: impl FnMut()) -> Result<Counted, String> {
+    let mut all = Counted::default();
     for question in scene.questions {
         let careless = Careless::begin(scene.careless)?;
         let flood = Flood::begin(careless.address, *question, Kind::Questions)?;
@@ -315,7 +315,7 @@ fn amplifies_nothing(scene: &Scene, mut serve: impl FnMut()) -> Result<Tally, St
     if all.answers == 0 { Err(format!("no question is answered: {all:?}")) } else { Ok(all) }
 }
 
-const fn is_amplified(tally: &Tally) -> bool {
+const fn is_amplified(tally: &Counted) -> bool {
     tally.heard_bytes > tally.sent_bytes + HEAD_START_BYTES + GOOD_PEER_BYTES
 }
 

@@ -33,7 +33,7 @@ pub enum Kind {
     Anything,
 }
 
-impl Tally {
+impl Counted {
     pub const fn add(&mut self, other: &Self) {
         self.datagrams += other.datagrams;
         self.sent_bytes += other.sent_bytes;
@@ -61,7 +61,7 @@ pub struct Counts {
 
 /// What strangers sent, and what came back to them.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
+pub struct Counted {
     pub datagrams: u64,
     pub sent_bytes: u64,
     pub answers: u64,
@@ -108,12 +108,12 @@ impl Flood {
     }
 
     /// Ends it.
-    pub fn end(self) -> Result<Tally, String> {
+    pub fn end(self) -> Result<Counted, String> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().map_err(|_| "the flood panicked".to_owned())?;
         let Counts { datagrams, sent_bytes, heard_bytes, answers } = &*self.counts;
         let count = |word: &AtomicU64| word.load(Ordering::Relaxed);
-        Ok(Tally {
+        Ok(Counted {
             datagrams: count(datagrams),
             sent_bytes: count(sent_bytes),
             answers: count(answers),

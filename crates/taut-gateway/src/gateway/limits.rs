@@ -23,7 +23,7 @@ impl<C, F, K: Kernel, O, H: OrderHandler> Gateway<'_, C, F, K, O, H> {
         self.core.orders.follow_balances(balances);
     }
 
-    /// What trades cost of which the venue's reports say nothing, by the number of their instrument.
+    /// What trades cost of which the venue's reports say nothing, by their instrument's number.
     pub fn set_fees(&mut self, rates: &[FeeRates]) {
         self.core.orders.reports_mut().set_fees(rates);
     }

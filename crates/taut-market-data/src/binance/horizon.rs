@@ -19,8 +19,8 @@ pub(super) struct Horizon {
 }
 
 impl Horizon {
-    /// Of a snapshot that was just loaded, of at most so many levels a side; where that is not said,
-    /// as many as one can be asked for.
+    /// Of a snapshot that was just loaded, of at most so many levels a side; where that is not
+    /// said, as many as one can be asked for.
     pub(super) fn of(snapshot: &LevelBook, limit: Option<usize>) -> Self {
         let edge = |side| {
             let count = snapshot.level_count(side);

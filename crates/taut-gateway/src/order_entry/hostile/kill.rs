@@ -1,4 +1,4 @@
-//! A kill of ten thousand open orders: few system calls, a connection that stays, budgets that hold.
+//! A kill of ten thousand open orders: few system calls, a session that stays, budgets that hold.
 
 use taut_oms::{KillCause, KillScope, MessageRates, Rate, RiskLimits, RiskSizes};
 
