@@ -1,0 +1,1 @@
+//! The interface without connections.
