@@ -69,7 +69,7 @@ async def main(port):
         asked, seen, is_over = {}, {}, False
 
         def levels(side):
-            return [(float(price), float(amount)) for price, amount in side]
+            return [(float(level[0]), float(level[1])) for level in side]
 
         async def ask():
             while not is_over:
@@ -78,13 +78,23 @@ async def main(port):
                 asked[int(book["change_id"])] = (levels(book["bids"]), levels(book["asks"]))
 
         asking = asyncio.ensure_future(ask())
+        # Its book does not show the change id: who looks on notes it with each message.
+        take = one.handle_order_book
+
+        def noting(connection, message):
+            take(connection, message)
+            data = message["params"]["data"]
+            book = one.orderbooks[PERPETUAL]
+            seen[data["change_id"]] = (levels(book["bids"]), levels(book["asks"]))
+
+        one.handle_order_book = noting
         try:
             while len(asked.keys() & seen.keys()) < 5:
                 book = await one.watch_order_book(PERPETUAL)
                 assert book["bids"][0][0] < book["asks"][0][0]
-                seen[book["nonce"]] = (levels(book["bids"]), levels(book["asks"]))
         finally:
             is_over = True
+            one.handle_order_book = take
             await asking
         both = asked.keys() & seen.keys()
         for change_id in both:
