@@ -18,7 +18,8 @@ pub fn parse(text: &str) -> Option<i128> {
     };
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_decimal = is_digits(whole) && is_digits(fraction) && !(whole.is_empty() && fraction.is_empty());
+    let is_decimal =
+        is_digits(whole) && is_digits(fraction) && !(whole.is_empty() && fraction.is_empty());
     if !is_decimal || whole.len() + fraction.len() > 30 || exponent.abs() > 30 {
         return None;
     }
@@ -45,7 +46,8 @@ pub fn parse(text: &str) -> Option<i128> {
 /// The shortest exact text.
 pub fn text(units: i128) -> String {
     let sign = if units < 0 { "-" } else { "" };
-    let (whole, rest) = (units.unsigned_abs() / UNITS.unsigned_abs(), units.unsigned_abs() % UNITS.unsigned_abs());
+    let (whole, rest) =
+        (units.unsigned_abs() / UNITS.unsigned_abs(), units.unsigned_abs() % UNITS.unsigned_abs());
     if rest == 0 {
         return format!("{sign}{whole}");
     }

@@ -144,7 +144,8 @@ impl Deribit {
     /// The setting that cannot be.
     pub fn new(settings: &DeribitSettings) -> Result<Self, String> {
         let market = |(place, it)| Market::new(it, 40_000_000_000 + place as u64);
-        let markets: Result<Vec<_>, _> = settings.instruments.iter().enumerate().map(market).collect();
+        let markets: Result<Vec<_>, _> =
+            settings.instruments.iter().enumerate().map(market).collect();
         let accounts: Result<Vec<_>, _> = settings.accounts.iter().map(Account::new).collect();
         let credits = |it: &AccountSettings| Credits::matching(it.matching_rate, it.matching_burst);
         Ok(Self {
@@ -186,7 +187,8 @@ impl Deribit {
     fn index(&self, place: usize) -> i128 {
         let Some(market) = self.market(place) else { return 0 };
         let is_index = |it: &&Market| {
-            it.settings.kind != instruments::Kind::Option && it.settings.base == market.settings.base
+            it.settings.kind != instruments::Kind::Option
+                && it.settings.base == market.settings.base
         };
         self.markets.iter().find(is_index).unwrap_or(market).mark()
     }
@@ -246,7 +248,8 @@ impl Front for Deribit {
     }
 
     fn open(&mut self, _now: Now, connection: u64, request: &HttpRequest) -> bool {
-        let is_known = matches!(request.path.trim_end_matches('/'), "/ws/api/v2" | "/ws" | "/den/ws");
+        let is_known =
+            matches!(request.path.trim_end_matches('/'), "/ws/api/v2" | "/ws" | "/den/ws");
         if is_known {
             self.sessions.insert(connection, Session::new());
         }

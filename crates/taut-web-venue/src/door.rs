@@ -192,7 +192,8 @@ impl<F: Front> Door<F> {
 
 impl Client {
     fn take_requests(&mut self, now: Now, connection: u64, front: &mut impl Front) {
-        while matches!(self.speaks, Speaks::Http) && !self.is_ending && self.waiting < PIPELINED_MAX {
+        while matches!(self.speaks, Speaks::Http) && !self.is_ending && self.waiting < PIPELINED_MAX
+        {
             match http::parse(&self.input) {
                 Parsed::Partial => return,
                 Parsed::Bad(status) => {
@@ -210,12 +211,21 @@ impl Client {
         }
     }
 
-    fn upgrade(&mut self, now: Now, connection: u64, request: &HttpRequest, front: &mut impl Front) {
+    fn upgrade(
+        &mut self,
+        now: Now,
+        connection: u64,
+        request: &HttpRequest,
+        front: &mut impl Front,
+    ) {
         let config = WsConfig {
             message_bytes_max: 1 << 20,
             send_bytes_max: PENDING_BYTES_MAX,
             head_bytes_max: 16 << 10,
-            keep_alive: Some(KeepAlive { interval: Nanos::from_secs(20), timeout: Nanos::from_secs(600) }),
+            keep_alive: Some(KeepAlive {
+                interval: Nanos::from_secs(20),
+                timeout: Nanos::from_secs(600),
+            }),
             ..WsConfig::default()
         };
         if !front.open(now, connection, request) {
@@ -298,8 +308,11 @@ impl<K: Kernel, F: Front> Observer<K> for Door<F> {
             handshake_timeout: Some(Nanos::from_secs(10)),
         };
         let places = [(&self.config.plain, false), (&self.config.tls, true)];
-        for (address, is_tls) in places.iter().flat_map(|(all, tls)| all.iter().map(|it| (*it, *tls))) {
-            let listener = io.listen(&Address::Inet(address), &StreamOptions::default(), &admission)?;
+        for (address, is_tls) in
+            places.iter().flat_map(|(all, tls)| all.iter().map(|it| (*it, *tls)))
+        {
+            let listener =
+                io.listen(&Address::Inet(address), &StreamOptions::default(), &admission)?;
             if let Address::Inet(address) = io.local_address(listener)? {
                 self.addresses.push(address);
             }

@@ -32,13 +32,18 @@ pub fn parse(bytes: &[u8]) -> Parsed {
         Ok(httparse::Status::Partial) => return Parsed::Partial,
         Err(_) => return Parsed::Bad(400),
     };
-    let (path, query) = head.path.unwrap_or("/").split_once('?').unwrap_or((head.path.unwrap_or("/"), ""));
+    let (path, query) =
+        head.path.unwrap_or("/").split_once('?').unwrap_or((head.path.unwrap_or("/"), ""));
     let text = |value: &[u8]| String::from_utf8_lossy(value).trim().to_owned();
     let mut request = HttpRequest {
         method: head.method.unwrap_or_default().to_owned(),
         path: path.to_owned(),
         query: query.to_owned(),
-        headers: head.headers.iter().map(|it| (it.name.to_ascii_lowercase(), text(it.value))).collect(),
+        headers: head
+            .headers
+            .iter()
+            .map(|it| (it.name.to_ascii_lowercase(), text(it.value)))
+            .collect(),
         ..HttpRequest::default()
     };
     let host = request.header("host").unwrap_or_default();
@@ -133,7 +138,10 @@ mod tests {
         assert_eq!(parse(b"\x16\x03\x01"), Parsed::Bad(400));
         assert_eq!(parse(b"GET / HTTP/1.1\r\nContent-Length: 999999\r\n\r\n"), Parsed::Bad(413));
         assert_eq!(parse(b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"), Parsed::Bad(400));
-        assert_eq!(parse(b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), Parsed::Bad(411));
+        assert_eq!(
+            parse(b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"),
+            Parsed::Bad(411)
+        );
         assert_eq!(parse(&[b'a'; HEAD_BYTES_MAX + 1]), Parsed::Bad(431));
     }
 

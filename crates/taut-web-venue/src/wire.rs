@@ -85,7 +85,9 @@ impl Wire {
                 };
                 match done {
                     Ok(()) => break piece,
-                    Err(NetError::Io(IoError::Limit(Limit::WriteBytes))) if piece > PIECE_BYTES_MIN => {
+                    Err(NetError::Io(IoError::Limit(Limit::WriteBytes)))
+                        if piece > PIECE_BYTES_MIN =>
+                    {
                         piece /= 2;
                     }
                     Err(_) => return taken,

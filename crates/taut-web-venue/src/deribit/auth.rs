@@ -51,15 +51,23 @@ impl Deribit {
                 (self.check_secret(&id, &secret)?, scope)
             }
             "client_signature" => {
-                let timestamp = params.integer("timestamp")?.ok_or_else(|| RpcError::param("timestamp", "value required"))?;
-                let (nonce, data) = (params.text("nonce").unwrap_or_default(), params.text("data").unwrap_or_default());
+                let timestamp = params
+                    .integer("timestamp")?
+                    .ok_or_else(|| RpcError::param("timestamp", "value required"))?;
+                let (nonce, data) = (
+                    params.text("nonce").unwrap_or_default(),
+                    params.text("data").unwrap_or_default(),
+                );
                 let text = format!("{timestamp}\n{nonce}\n{data}");
                 let (id, signature) = (params.needed("client_id")?, params.needed("signature")?);
                 (self.check_signature(&id, timestamp, &nonce, &text, &signature)?, scope)
             }
             "refresh_token" => {
                 let refresh = params.needed("refresh_token")?;
-                let token = self.tokens.remove(&refresh).filter(|it| it.is_refresh && it.expires_ms > self.ms());
+                let token = self
+                    .tokens
+                    .remove(&refresh)
+                    .filter(|it| it.is_refresh && it.expires_ms > self.ms());
                 let Token { account, read_only, scope, .. } = token.ok_or_else(|| error(13004))?;
                 (Caller { account, read_only }, scope)
             }
@@ -77,7 +85,8 @@ impl Deribit {
                 self.accounts.get(caller.account).is_some_and(|it| it.cancels_on_disconnect);
         }
         let rights = if caller.read_only { "read" } else { "read_write" };
-        let life = scope.split_whitespace().find(|it| it.starts_with("session:")).unwrap_or("connection");
+        let life =
+            scope.split_whitespace().find(|it| it.starts_with("session:")).unwrap_or("connection");
         let granted = format!(
             "{life} mainaccount account:{rights} block_trade:{rights} custody:{rights} trade:{rights} wallet:{rights}"
         );
@@ -86,11 +95,18 @@ impl Deribit {
             let number = self.next_token;
             self.next_token += 1;
             // Not a secret that holds: this is a simulator. It looks like one, and is unique.
-            let name = format!("{}.{number:08x}{:016x}", self.now.utc.0 / 1_000_000, mix(number ^ self.now.utc.0 as u64));
+            let name = format!(
+                "{}.{number:08x}{:016x}",
+                self.now.utc.0 / 1_000_000,
+                mix(number ^ self.now.utc.0 as u64)
+            );
             let Caller { account, read_only } = caller;
             let expires_ms = if is_refresh { expires_ms * 2 } else { expires_ms };
             let scope = scope.to_owned();
-            self.tokens.insert(name.clone(), Token { account, read_only, is_refresh, connection, expires_ms, scope });
+            self.tokens.insert(
+                name.clone(),
+                Token { account, read_only, is_refresh, connection, expires_ms, scope },
+            );
             name
         };
         let (access, refresh) = (token(false), token(true));
@@ -111,7 +127,11 @@ impl Deribit {
     }
 
     /// Who a private request is from.
-    pub(super) fn caller(&mut self, request: &Request, http: Option<&HttpRequest>) -> Result<Caller, RpcError> {
+    pub(super) fn caller(
+        &mut self,
+        request: &Request,
+        http: Option<&HttpRequest>,
+    ) -> Result<Caller, RpcError> {
         if let Some(http) = http.filter(|it| !it.authorization.is_empty()) {
             return self.authorized(http, request.connection);
         }
@@ -126,7 +146,8 @@ impl Deribit {
     }
 
     fn authorized(&mut self, http: &HttpRequest, connection: u64) -> Result<Caller, RpcError> {
-        let (scheme, rest) = http.authorization.split_once(' ').unwrap_or((&http.authorization, ""));
+        let (scheme, rest) =
+            http.authorization.split_once(' ').unwrap_or((&http.authorization, ""));
         match scheme.to_ascii_lowercase().as_str() {
             "bearer" => self.check_token(rest.trim(), connection),
             "basic" => {
@@ -137,13 +158,16 @@ impl Deribit {
             }
             "deri-hmac-sha256" => {
                 let part = |name: &str| {
-                    let of = |part: &str| Some(part.trim().strip_prefix(name)?.strip_prefix('=')?.to_owned());
+                    let of = |part: &str| {
+                        Some(part.trim().strip_prefix(name)?.strip_prefix('=')?.to_owned())
+                    };
                     rest.split(',').find_map(of).unwrap_or_default()
                 };
                 let timestamp: i64 = part("ts").parse().map_err(|_| error(13004))?;
                 let nonce = part("nonce");
                 let body = String::from_utf8_lossy(&http.body).into_owned();
-                let text = format!("{timestamp}\n{nonce}\n{}\n{}\n{body}\n", http.method, http.target());
+                let text =
+                    format!("{timestamp}\n{nonce}\n{}\n{}\n{body}\n", http.method, http.target());
                 self.check_signature(&part("id"), timestamp, &nonce, &text, &part("sig"))
             }
             _ => Err(error(13004)),
@@ -158,7 +182,11 @@ impl Deribit {
     }
 
     fn check_secret(&self, id: &str, secret: &str) -> Result<Caller, RpcError> {
-        let keys = self.accounts.iter().enumerate().flat_map(|(at, it)| it.keys.iter().map(move |key| (at, key)));
+        let keys = self
+            .accounts
+            .iter()
+            .enumerate()
+            .flat_map(|(at, it)| it.keys.iter().map(move |key| (at, key)));
         for (account, (key, _)) in keys {
             if key.id == id && key.secret == secret {
                 return Ok(Caller { account, read_only: key.read_only });
@@ -179,7 +207,11 @@ impl Deribit {
         if (self.ms() - timestamp).abs() > CLOCK_MS || self.nonces.contains(&used) {
             return Err(error(13004));
         }
-        let keys = self.accounts.iter().enumerate().flat_map(|(at, it)| it.keys.iter().map(move |key| (at, key)));
+        let keys = self
+            .accounts
+            .iter()
+            .enumerate()
+            .flat_map(|(at, it)| it.keys.iter().map(move |key| (at, key)));
         for (account, (key, hmac)) in keys {
             if key.id == id && hmac.is_signed_hex(&[text.as_bytes()], signature.as_bytes()) {
                 let read_only = key.read_only;

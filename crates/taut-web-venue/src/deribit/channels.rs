@@ -50,7 +50,8 @@ impl Scope {
             Self::Of(kind, currency) => {
                 let settings = &market.settings;
                 let is_currency = |it: &String| *it == settings.settlement || *it == settings.base;
-                kind.is_none_or(|it| it == settings.kind) && currency.as_ref().is_none_or(is_currency)
+                kind.is_none_or(|it| it == settings.kind)
+                    && currency.as_ref().is_none_or(is_currency)
             }
         }
     }
@@ -74,7 +75,10 @@ impl Channel {
     pub const fn is_private(&self) -> bool {
         matches!(
             self,
-            Self::UserOrders(..) | Self::UserTrades(..) | Self::UserChanges(..) | Self::Portfolio(_)
+            Self::UserOrders(..)
+                | Self::UserTrades(..)
+                | Self::UserChanges(..)
+                | Self::Portfolio(_)
         )
     }
 
@@ -82,7 +86,9 @@ impl Channel {
     pub const fn is_market_raw(&self) -> bool {
         matches!(
             self,
-            Self::Book(_, Interval::Raw) | Self::Ticker(_, Interval::Raw) | Self::Trades(_, Interval::Raw)
+            Self::Book(_, Interval::Raw)
+                | Self::Ticker(_, Interval::Raw)
+                | Self::Trades(_, Interval::Raw)
         )
     }
 
@@ -105,7 +111,9 @@ impl Channel {
             ["ticker", it, interval_name] => Self::Ticker(place(it)?, interval(interval_name)?),
             ["incremental_ticker", it] => Self::Ticker(place(it)?, Interval::Folded),
             ["quote", it] => Self::Quote(place(it)?),
-            ["trades", rest @ .., interval_name] => Self::Trades(scope(rest, &place)?, interval(interval_name)?),
+            ["trades", rest @ .., interval_name] => {
+                Self::Trades(scope(rest, &place)?, interval(interval_name)?)
+            }
             ["user", "orders", rest @ .., interval_name] => {
                 Self::UserOrders(scope(rest, &place)?, interval(interval_name)?)
             }
@@ -120,7 +128,10 @@ impl Channel {
             ["platform_state"] | ["platform_state", "public_methods_state"] => Self::PlatformState,
             ["deribit_price_index", index] => Self::PriceIndex((*index).to_owned()),
             ["user", "lock" | "access_log" | "mmp_trigger", ..]
-            | ["perpetual" | "deribit_price_ranking" | "estimated_expiration_price" | "markprice", ..]
+            | [
+                "perpetual" | "deribit_price_ranking" | "estimated_expiration_price" | "markprice",
+                ..,
+            ]
             | ["deribit_price_statistics" | "deribit_volatility_index" | "announcements", ..]
             | ["chart", "trades", ..] => Self::Silent,
             _ => return None,

@@ -89,14 +89,13 @@ impl Deribit {
                     order.is_triggered = true;
                 });
             }
-            Event::Replaced { order_id, price, lots, .. } => self.replaced(order_id, price, lots, step),
+            Event::Replaced { order_id, price, lots, .. } => {
+                self.replaced(order_id, price, lots, step)
+            }
             Event::Cancelled { order_id, reason, .. } => {
-                let told = match reason {
-                    CancelReason::Requested | CancelReason::MassCancel => "user_request",
-                    CancelReason::SelfTrade => "self_trade",
-                    _ => "not_filled",
-                };
-                self.end(order_id, State::Cancelled, Some(told), step);
+                // The others have no name in the interface's list.
+                let is_asked = matches!(reason, CancelReason::Requested | CancelReason::MassCancel);
+                self.end(order_id, State::Cancelled, is_asked.then_some("user_request"), step);
             }
             _ => {}
         }
@@ -122,12 +121,14 @@ impl Deribit {
 
     /// A post-only order may have slid to another price.
     fn rested(&mut self, id: OrderId, price: HalfTicks, step: &mut Step) {
-        let price = self.orders.get(&id).and_then(|it| Some(self.markets.get(it.place)?.price(price.0)));
+        let price =
+            self.orders.get(&id).and_then(|it| Some(self.markets.get(it.place)?.price(price.0)));
         self.touch(id, step, |order| order.price = order.price.and(price));
     }
 
     fn replaced(&mut self, id: OrderId, price: HalfTicks, open: Lots, step: &mut Step) {
-        let price = self.orders.get(&id).and_then(|it| Some(self.markets.get(it.place)?.price(price.0)));
+        let price =
+            self.orders.get(&id).and_then(|it| Some(self.markets.get(it.place)?.price(price.0)));
         self.touch(id, step, |order| {
             order.price = order.price.and(price);
             order.lots = order.filled.saturating_add(open.0);
@@ -176,7 +177,14 @@ impl Deribit {
             if self.trades.len() >= HISTORY_MAX {
                 self.trades.pop_front();
             }
-            self.trades.push_back(UserTrade { account, place, order: id, ms, seq, json: own.clone() });
+            self.trades.push_back(UserTrade {
+                account,
+                place,
+                order: id,
+                ms,
+                seq,
+                json: own.clone(),
+            });
             if let Some(job) = self.job.as_mut().filter(|job| job.order == Some(id)) {
                 job.trades.push(own.clone());
             }
@@ -249,7 +257,6 @@ impl Deribit {
         put("fee", number(fee));
         put("fee_currency", json!(fee_currency));
         put("liquidity", json!(if is_taker { "T" } else { "M" }));
-        put("matching_id", Value::Null);
         put("label", json!(order.label));
         put("profit_loss", number(profit));
         put("post_only", json!(order.post_only != taut_engine::PostOnly::No));

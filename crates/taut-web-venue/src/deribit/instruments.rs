@@ -111,14 +111,16 @@ impl MarketSettings {
     /// `btc_usd`.
     #[must_use]
     pub fn price_index(&self) -> String {
-        let quote = if self.kind == Kind::Option && self.quote == self.base { "USD" } else { &self.quote };
+        let quote =
+            if self.kind == Kind::Option && self.quote == self.base { "USD" } else { &self.quote };
         format!("{}_{}", self.base, quote).to_lowercase()
     }
 
     /// Its decimals, or the one that cannot be.
     pub(crate) fn sizes(&self) -> Result<Sizes, String> {
         let read = |key: &str, text: &str| {
-            let wrong = || format!("{}: {key} = {text:?}: a decimal of at most nine places", self.name);
+            let wrong =
+                || format!("{}: {key} = {text:?}: a decimal of at most nine places", self.name);
             decimal::parse(text).ok_or_else(wrong)
         };
         let above_zero = |key: &str, text: &str| match read(key, text) {
@@ -181,7 +183,10 @@ impl MarketSettings {
             put("future_type", json!(self.instrument_type()));
         }
         if self.kind == Kind::Option {
-            put("strike", self.strike.as_deref().and_then(decimal::parse).map_or(Value::Null, number));
+            put(
+                "strike",
+                self.strike.as_deref().and_then(decimal::parse).map_or(Value::Null, number),
+            );
             put("option_type", json!(self.option_type));
         }
         it

@@ -163,7 +163,13 @@ impl Market {
     }
 
     /// Puts a trade on the tape; its entry.
-    pub fn print(&mut self, trade: (i128, i64, Side), trade_id: &str, ms: i64, index: i128) -> Value {
+    pub fn print(
+        &mut self,
+        trade: (i128, i64, Side),
+        trade_id: &str,
+        ms: i64,
+        index: i128,
+    ) -> Value {
         let (price, lots, taker) = trade;
         self.trade_seq += 1;
         self.tick_direction = match self.last {
@@ -209,9 +215,19 @@ impl Market {
         let ((bid, bid_amount), (ask, ask_amount)) = (best(Side::Buy), best(Side::Sell));
         let (low, high) = self.band();
         let mark = self.mark();
-        let change = self.first.map_or(0, |first| (self.last.unwrap_or(first) - first) * 100 * UNITS / first.max(1));
-        let turnover = if self.settings.is_inverse() { self.volume } else { crate::decimal::times(self.volume, mark) };
-        let coins = if self.settings.is_inverse() { crate::decimal::over(self.volume, mark) } else { self.volume };
+        let change = self
+            .first
+            .map_or(0, |first| (self.last.unwrap_or(first) - first) * 100 * UNITS / first.max(1));
+        let turnover = if self.settings.is_inverse() {
+            self.volume
+        } else {
+            crate::decimal::times(self.volume, mark)
+        };
+        let coins = if self.settings.is_inverse() {
+            crate::decimal::over(self.volume, mark)
+        } else {
+            self.volume
+        };
         let mut ticker = json!({
             "instrument_name": self.settings.name,
             "timestamp": ms,
@@ -231,8 +247,8 @@ impl Market {
             "stats": {
                 "high": self.first.map_or(Value::Null, |_| number(self.high)),
                 "low": self.first.map_or(Value::Null, |_| number(self.low)),
-                "price_change": number(change),
-                "volume": number(coins),
+                "price_change": self.first.map_or(Value::Null, |_| number(change)),
+                "volume": self.first.map_or(Value::Null, |_| number(coins)),
                 "volume_usd": number(turnover),
             },
         });
@@ -251,7 +267,10 @@ impl Market {
                 put("interest_rate", json!(0.0));
                 put("underlying_price", number(index));
                 put("underlying_index", json!("index_price"));
-                put("greeks", json!({"delta": 0.0, "gamma": 0.0, "rho": 0.0, "theta": 0.0, "vega": 0.0}));
+                put(
+                    "greeks",
+                    json!({"delta": 0.0, "gamma": 0.0, "rho": 0.0, "theta": 0.0, "vega": 0.0}),
+                );
             }
             _ => {}
         }

@@ -30,7 +30,8 @@ impl Deribit {
     }
 
     pub(super) fn serve_http(&mut self, connection: u64, http: &HttpRequest) {
-        let mut request = Request { us_in: self.us(), connection, is_http: true, ..Request::default() };
+        let mut request =
+            Request { us_in: self.us(), connection, is_http: true, ..Request::default() };
         let named = http.path.strip_prefix("/api/v2").map(|rest| rest.trim_matches('/'));
         match (named, http.method.as_str()) {
             (None, _) => return self.reply(&request, &Err(error(-32601))),
@@ -116,10 +117,12 @@ impl Deribit {
             "public/get_book_summary_by_instrument" | "public/get_book_summary_by_currency" => {
                 self.book_summaries(request).map(Done::Now)
             }
-            "public/get_last_trades_by_instrument" | "public/get_last_trades_by_instrument_and_time" => {
+            "public/get_last_trades_by_instrument"
+            | "public/get_last_trades_by_instrument_and_time" => {
                 self.last_trades(request).map(Done::Now)
             }
-            "public/get_last_trades_by_currency" | "public/get_last_trades_by_currency_and_time" => {
+            "public/get_last_trades_by_currency"
+            | "public/get_last_trades_by_currency_and_time" => {
                 self.last_trades(request).map(Done::Now)
             }
             _ if request.is_http && is_for_sockets(method) => Err(error(10030)),
@@ -169,7 +172,9 @@ impl Deribit {
     }
 
     fn test(&mut self, request: &Request) -> Outcome {
-        if let Some(beat) = self.sessions.get_mut(&request.connection).and_then(|it| it.heartbeat.as_mut()) {
+        if let Some(beat) =
+            self.sessions.get_mut(&request.connection).and_then(|it| it.heartbeat.as_mut())
+        {
             beat.is_asked = false;
         }
         if request.params.text("expected_result").as_deref() == Some("exception") {
@@ -215,7 +220,9 @@ impl Deribit {
     pub(super) fn beat(&mut self) {
         let now = self.now.mono;
         for (&connection, session) in &mut self.sessions {
-            let Some(beat) = session.heartbeat.as_mut().filter(|beat| beat.due <= now) else { continue };
+            let Some(beat) = session.heartbeat.as_mut().filter(|beat| beat.due <= now) else {
+                continue;
+            };
             if beat.is_asked {
                 session.heartbeat = None;
                 self.out.push_back(Output::Close { connection });
@@ -239,7 +246,8 @@ impl Deribit {
         if !session.is_some_and(|it| it.cancels_on_disconnect) {
             return;
         }
-        let orders = self.orders.values_mut().filter(|it| it.connection == connection && it.state.is_live());
+        let orders =
+            self.orders.values_mut().filter(|it| it.connection == connection && it.state.is_live());
         let commands: VecDeque<_> = orders
             .map(|order| {
                 order.cancel_reason = Some("cancel_on_disconnect");

@@ -52,14 +52,18 @@ impl Deribit {
                         }
                         None
                     }
-                    Channel::Ticker(at, _) if *at == it.place && (it.top_changed || !it.trades.is_empty()) => {
+                    Channel::Ticker(at, _)
+                        if *at == it.place && (it.top_changed || !it.trades.is_empty()) =>
+                    {
                         sub.is_dirty = !raw;
                         raw.then(|| ticker.get_or_insert_with(|| market.ticker(ms, index)).clone())
                     }
                     Channel::Quote(at) if *at == it.place && it.top_changed => {
                         Some(top.get_or_insert_with(|| quote(market, ms)).clone())
                     }
-                    Channel::Trades(scope, _) if !it.trades.is_empty() && scope.has(it.place, market) => {
+                    Channel::Trades(scope, _)
+                        if !it.trades.is_empty() && scope.has(it.place, market) =>
+                    {
                         if raw {
                             Some(json!(it.trades))
                         } else {
@@ -104,7 +108,9 @@ impl Deribit {
                             sub.waiting.extend_from_slice(&own.orders);
                         }
                     }
-                    Channel::UserTrades(scope, _) if scope.has(place, market) && !own.trades.is_empty() => {
+                    Channel::UserTrades(scope, _)
+                        if scope.has(place, market) && !own.trades.is_empty() =>
+                    {
                         if raw {
                             send(&sub.name, &json!(own.trades));
                         } else {
@@ -113,8 +119,10 @@ impl Deribit {
                     }
                     // A step is told whole; at 100 ms too, one behind the other.
                     Channel::UserChanges(scope, _) if scope.has(place, market) => {
-                        let positions: Vec<&Value> =
-                            [&own.position].into_iter().filter(|_| !own.trades.is_empty()).collect();
+                        let positions: Vec<&Value> = [&own.position]
+                            .into_iter()
+                            .filter(|_| !own.trades.is_empty())
+                            .collect();
                         let data = json!({
                             "instrument_name": market.settings.name,
                             "orders": own.orders,
@@ -149,7 +157,10 @@ impl Deribit {
                 }
                 sub.next_due(now);
                 if let Some(data) = fold(sub, markets, &indexes, ms) {
-                    out.push_back(Output::Text { connection, text: rpc::notification(&sub.name, &data) });
+                    out.push_back(Output::Text {
+                        connection,
+                        text: rpc::notification(&sub.name, &data),
+                    });
                 }
             }
         }
@@ -259,4 +270,3 @@ pub fn quote(market: &Market, ms: i64) -> Value {
         "best_ask_amount": number(ask_amount),
     })
 }
-

@@ -101,7 +101,9 @@ impl Deribit {
         let is_wanted = |market: &&Market| {
             let settings = &market.settings;
             name.as_ref().is_none_or(|it| *it == settings.name)
-                && currency.as_ref().is_none_or(|it| *it == settings.settlement || *it == settings.base)
+                && currency
+                    .as_ref()
+                    .is_none_or(|it| *it == settings.settlement || *it == settings.base)
                 && kind.as_ref().is_none_or(|it| it == settings.kind.name())
         };
         let summary = |market: &Market| {
@@ -120,7 +122,7 @@ impl Deribit {
                 "high": ticker["stats"]["high"],
                 "low": ticker["stats"]["low"],
                 "price_change": ticker["stats"]["price_change"],
-                "volume": ticker["stats"]["volume"],
+                "volume": ticker["stats"]["volume"].as_f64().unwrap_or(0.0),
                 "volume_usd": ticker["stats"]["volume_usd"],
                 "open_interest": 0,
             })
@@ -165,12 +167,17 @@ impl Deribit {
             }
             "private/get_order_state_by_label" => {
                 let label = params.needed("label")?;
-                let own = self.orders.values().filter(|it| it.account == account && it.label == label);
+                let own =
+                    self.orders.values().filter(|it| it.account == account && it.label == label);
                 Ok(own.filter_map(|it| self.order_json(it)).collect())
             }
             "private/get_order_history_by_instrument" | "private/get_order_history_by_currency" => {
                 let place = self.place_if_named(params)?;
-                let own = self.orders.values().rev().filter(|it| it.account == account && !it.state.is_live());
+                let own = self
+                    .orders
+                    .values()
+                    .rev()
+                    .filter(|it| it.account == account && !it.state.is_live());
                 let own = own.filter(|it| place.is_none_or(|at| at == it.place));
                 Ok(own.take(count(params)?).filter_map(|it| self.order_json(it)).collect())
             }
@@ -180,7 +187,12 @@ impl Deribit {
             | "private/get_user_trades_by_currency_and_time" => self.user_trades(params, account),
             "private/get_user_trades_by_order" => {
                 let id = self.own_order(params, account)?;
-                Ok(self.trades.iter().filter(|it| it.order == id).map(|it| it.json.clone()).collect())
+                Ok(self
+                    .trades
+                    .iter()
+                    .filter(|it| it.order == id)
+                    .map(|it| it.json.clone())
+                    .collect())
             }
             "private/get_position" => Ok(self.position(account, self.named(params)?.0)),
             "private/get_positions" => self.positions(params, account),
@@ -192,7 +204,9 @@ impl Deribit {
                 let of = |it: &String| self.summary(account, it, false);
                 let summaries: Value = self.currencies_of(account).iter().map(of).collect();
                 let name = self.accounts.get(account).map(|it| it.settings.name.as_str());
-                Ok(json!({ "id": account + 1, "username": name, "type": "main", "summaries": summaries }))
+                Ok(
+                    json!({ "id": account + 1, "username": name, "type": "main", "summaries": summaries }),
+                )
             }
             _ => Err(error(-32601)),
         }
@@ -218,8 +232,9 @@ impl Deribit {
         let (start, end) = (params.integer("start_timestamp")?, params.integer("end_timestamp")?);
         let first = params.integer("start_seq")?;
         let is_wanted = |it: &&super::UserTrade| {
-            let is_currency =
-                |c: &String| self.market(it.place).is_some_and(|market| market.settings.settlement == *c);
+            let is_currency = |c: &String| {
+                self.market(it.place).is_some_and(|market| market.settings.settlement == *c)
+            };
             it.account == account
                 && place.is_none_or(|at| at == it.place)
                 && currency.as_ref().is_none_or(is_currency)
@@ -253,6 +268,13 @@ impl Deribit {
         let floating = market.profit(it.size, it.average, mark);
         let value = market.value(it.size.abs(), mark);
         let margin = if market.settings.kind == Kind::Option { 0 } else { value / MARGIN_PARTS };
+        let open: i128 = self
+            .live(account)
+            .filter(|it| it.place == place && market.settings.kind == Kind::Future)
+            .map(|it| {
+                market.value(market.amount(it.open_lots()), it.price.unwrap_or(mark)) / MARGIN_PARTS
+            })
+            .sum();
         let in_coins = if market.settings.is_inverse() { over(it.size, mark) } else { it.size };
         let side = match it.size {
             0 => "zero",
@@ -272,6 +294,7 @@ impl Deribit {
             "delta": number(in_coins),
             "initial_margin": number(margin),
             "maintenance_margin": number(margin / 2),
+            "open_orders_margin": number(open),
             "floating_profit_loss": number(floating),
             "realized_profit_loss": number(it.realized),
             "total_profit_loss": number(floating + it.realized),
@@ -359,7 +382,11 @@ impl Deribit {
             "options_gamma": 0.0,
             "options_theta": 0.0,
             "options_vega": 0.0,
+            "options_gamma_map": {},
+            "options_theta_map": {},
+            "options_vega_map": {},
             "delta_total": 0.0,
+            "delta_total_map": {},
             "projected_delta_total": 0.0,
             "fee_balance": 0.0,
             "margin_model": "segregated_sm",
@@ -376,15 +403,17 @@ impl Deribit {
         let mut put = |key: &str, value: Value| _ = map.insert(key.to_owned(), value);
         let settings = &owner.settings;
         put("deposit_address", json!(""));
-        put("delta_total_map", json!({}));
-        put("limits", json!({
-            "limits_per_currency": false,
-            "non_matching_engine": { "rate": 20, "burst": 100 },
-            "matching_engine": {
-                "trading": { "total": { "rate": settings.matching_rate, "burst": settings.matching_burst } },
-                "cancel_all": { "rate": settings.matching_rate, "burst": settings.matching_burst },
-            },
-        }));
+        put(
+            "limits",
+            json!({
+                "limits_per_currency": false,
+                "non_matching_engine": { "rate": 20, "burst": 100 },
+                "matching_engine": {
+                    "trading": { "total": { "rate": settings.matching_rate, "burst": settings.matching_burst } },
+                    "cancel_all": { "rate": settings.matching_rate, "burst": settings.matching_burst },
+                },
+            }),
+        );
         if is_extended {
             put("id", json!(account + 1));
             put("type", json!("main"));
@@ -397,7 +426,7 @@ impl Deribit {
             put("security_keys_enabled", json!(false));
             put("interuser_transfers_enabled", json!(false));
             put("self_trading_reject_mode", json!(settings.self_trading));
-            put("self_trading_extended_to_subaccounts", json!(false));
+            put("self_trading_extended_to_subaccounts", json!("false"));
         }
         summary
     }

@@ -144,7 +144,8 @@ impl Params {
             match key.strip_suffix("[]") {
                 None => _ = params.insert(key, json(value)),
                 Some(list) => {
-                    let list: &mut String = params.entry(list.to_owned()).or_insert_with(|| "[]".to_owned());
+                    let list: &mut String =
+                        params.entry(list.to_owned()).or_insert_with(|| "[]".to_owned());
                     let comma = if list == "[]" { "" } else { "," };
                     list.pop();
                     list.push_str(&format!("{comma}{}]", Value::String(value)));
@@ -205,7 +206,12 @@ impl Params {
 }
 
 /// The text of an answer.
-pub fn answer(id: Option<&str>, outcome: &Result<Value, RpcError>, us_in: i64, us_out: i64) -> String {
+pub fn answer(
+    id: Option<&str>,
+    outcome: &Result<Value, RpcError>,
+    us_in: i64,
+    us_out: i64,
+) -> String {
     let id = id.map_or(String::new(), |id| format!("\"id\":{id},"));
     let outcome = match outcome {
         Ok(result) => format!("\"result\":{result}"),
@@ -260,7 +266,8 @@ mod tests {
 
     #[test]
     fn parameters_come_as_json_and_in_a_query() {
-        let params = Params::of_query("amount=1e1&label=007&flag=true&channels[]=a&channels[]=b&c=x.y");
+        let params =
+            Params::of_query("amount=1e1&label=007&flag=true&channels[]=a&channels[]=b&c=x.y");
         assert_eq!(params.number("amount"), Ok(Some(10 * decimal::UNITS)));
         assert_eq!(params.text("label").as_deref(), Some("007"));
         assert!(params.flag("flag") && !params.flag("other"));

@@ -38,7 +38,8 @@ impl Credits {
     /// Takes a request's credits, if there are enough.
     pub fn spend(&mut self, now: Nanos) -> bool {
         let since = self.since.unwrap_or(now);
-        let back = now.since(since).0.saturating_mul(self.refill_per_second) / Nanos::from_secs(1).0;
+        let back =
+            now.since(since).0.saturating_mul(self.refill_per_second) / Nanos::from_secs(1).0;
         if back > 0 || self.since.is_none() {
             self.left = self.left.saturating_add(back).min(self.pool);
             self.since = Some(now);
@@ -144,6 +145,8 @@ mod tests {
         assert!(credits.spend(Nanos::from_millis(50)), "20 a second");
         let mut matching = Credits::matching(5, 20);
         assert_eq!((0..99).take_while(|_| matching.spend(Nanos::ZERO)).count(), 20);
-        assert!(!matching.spend(Nanos::from_millis(199)) && matching.spend(Nanos::from_millis(200)));
+        assert!(
+            !matching.spend(Nanos::from_millis(199)) && matching.spend(Nanos::from_millis(200))
+        );
     }
 }

@@ -63,7 +63,9 @@ impl Deribit {
             (Channel::Grouped(_, group, depth, _), Some(market)) => {
                 Some(publish::grouped(market, *group, *depth, ms))
             }
-            (Channel::Ticker(place, _), Some(market)) => Some(market.ticker(ms, self.index(*place))),
+            (Channel::Ticker(place, _), Some(market)) => {
+                Some(market.ticker(ms, self.index(*place)))
+            }
             (Channel::Quote(_), Some(market)) => Some(publish::quote(market, ms)),
             (Channel::PlatformState, _) if name == "platform_state" => {
                 Some(json!({ "price_index": "btc_usd", "locked": false }))
@@ -74,7 +76,8 @@ impl Deribit {
             (Channel::Portfolio(currency), _) => {
                 let account = self.sessions.get(&connection)?.account?;
                 let currencies = self.currencies_of(account);
-                let mut all = currencies.iter().filter(|it| currency.as_ref().is_none_or(|c| c == *it));
+                let mut all =
+                    currencies.iter().filter(|it| currency.as_ref().is_none_or(|c| c == *it));
                 all.next().map(|it| self.portfolio(account, it))
             }
             _ => None,
@@ -103,7 +106,10 @@ impl Deribit {
 /// The whole book, as a channel begins with it.
 fn snapshot(market: &Market, ms: i64) -> Value {
     let levels = |side: Side| -> Value {
-        market.levels(side).map(|(price, amount)| json!(["new", number(price), number(amount)])).collect()
+        market
+            .levels(side)
+            .map(|(price, amount)| json!(["new", number(price), number(amount)]))
+            .collect()
     };
     json!({
         "type": "snapshot",

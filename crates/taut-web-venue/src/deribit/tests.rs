@@ -1,1 +1,7 @@
-//! The interface without connections.
+//! The interface over engines, without connections.
+
+mod description;
+mod feeds;
+mod orders;
+mod rig;
+mod sessions;

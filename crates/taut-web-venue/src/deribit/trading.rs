@@ -165,7 +165,8 @@ impl Deribit {
         let size = account.positions.get(&order.place).map_or(0, |it| it.size);
         let closes = if order.side == Side::Buy { -size } else { size };
         let lots = market.lots(closes.max(0) / market.sizes.lot * market.sizes.lot);
-        let lots = lots.ok_or_else(|| RpcError::new(11030, "other_reject reduce_only_no_position"))?;
+        let lots =
+            lots.ok_or_else(|| RpcError::new(11030, "other_reject reduce_only_no_position"))?;
         order.lots = order.lots.min(lots);
         Ok(order)
     }
@@ -178,9 +179,9 @@ impl Deribit {
         let amount = market.amount(lots);
         let settings = &market.settings;
         let others = |wanted: Side| -> i128 {
-            let open = self.live(order.account).filter(|it| {
-                it.place == order.place && it.side == wanted && it.id != order.id
-            });
+            let open = self
+                .live(order.account)
+                .filter(|it| it.place == order.place && it.side == wanted && it.id != order.id);
             open.map(|it| {
                 let amount = market.amount(it.open_lots());
                 if wanted == Side::Buy { times(amount, it.price.unwrap_or(price)) } else { amount }
@@ -191,7 +192,9 @@ impl Deribit {
             (Kind::Spot, Side::Buy) => {
                 account.balance(&settings.quote) >= times(amount, price) + others(Side::Buy)
             }
-            (Kind::Spot, Side::Sell) => account.balance(&settings.base) >= amount + others(Side::Sell),
+            (Kind::Spot, Side::Sell) => {
+                account.balance(&settings.base) >= amount + others(Side::Sell)
+            }
             (_, side) => {
                 let size = account.positions.get(&order.place).map_or(0, |it| it.size);
                 let signed = if side == Side::Buy { size + amount } else { size - amount };
@@ -210,7 +213,8 @@ impl Deribit {
 
     /// An order in the engine's words.
     fn entered(&self, order: &Order, market: &Market) -> Result<NewOrder, RpcError> {
-        let half_ticks = |price: i128| market.half_ticks(price).map(HalfTicks).ok_or_else(|| error(10043));
+        let half_ticks =
+            |price: i128| market.half_ticks(price).map(HalfTicks).ok_or_else(|| error(10043));
         let owner = FIRST_DOOR_OWNER + u32::try_from(order.account).unwrap_or(0);
         let lots = Lots(order.lots);
         let mut entered = match order.price {
@@ -233,7 +237,10 @@ impl Deribit {
             let is_stop = order.kind.starts_with("stop");
             entered = if is_stop { entered.stop(trigger) } else { entered.take_profit(trigger) };
         }
-        let cancels_maker = self.accounts.get(order.account).is_some_and(|it| it.settings.self_trading == "cancel_maker");
+        let cancels_maker = self
+            .accounts
+            .get(order.account)
+            .is_some_and(|it| it.settings.self_trading == "cancel_maker");
         let mode = if cancels_maker { SelfTrade::CancelOldest } else { SelfTrade::CancelNewest };
         Ok(entered.self_trade(mode))
     }
@@ -263,7 +270,8 @@ fn read_order(params: &Params, market: &Market, side: Side) -> Result<Order, Rpc
         Some("take_market") => "take_market",
         Some(_) => return Err(RpcError::param("type", "not offered by this simulator")),
     };
-    let lots = amount(params, market)?.ok_or_else(|| RpcError::param("amount", "value required"))?;
+    let lots =
+        amount(params, market)?.ok_or_else(|| RpcError::param("amount", "value required"))?;
     let price = match params.number("price")? {
         _ if kind.ends_with("market") => None,
         Some(price) => Some(checked_price(market, side, price)?),
@@ -296,7 +304,9 @@ fn read_order(params: &Params, market: &Market, side: Side) -> Result<Order, Rpc
     }
     let display = match params.number("display_amount")? {
         None => None,
-        Some(shown) => Some(market.lots(shown).filter(|it| *it <= lots).ok_or_else(|| error(10021))?),
+        Some(shown) => {
+            Some(market.lots(shown).filter(|it| *it <= lots).ok_or_else(|| error(10021))?)
+        }
     };
     Ok(Order {
         id: OrderId(0),
@@ -337,9 +347,10 @@ fn amount(params: &Params, market: &Market) -> Result<Option<i64>, RpcError> {
     if asked < market.sizes.lot {
         return Err(error(10002));
     }
-    market.lots(asked).map(Some).ok_or_else(|| {
-        RpcError::param("amount", "must be a multiple of the minimum order size")
-    })
+    market
+        .lots(asked)
+        .map(Some)
+        .ok_or_else(|| RpcError::param("amount", "must be a multiple of the minimum order size"))
 }
 
 /// A price on a tick and within the band.
