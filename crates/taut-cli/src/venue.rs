@@ -19,6 +19,10 @@ pub struct Venue {
     /// Whose interface it speaks
     #[arg(long = "as", value_name = "VENUE", value_enum, default_value_t, global = true)]
     dialect: Dialect,
+    /// What goes wrong on purpose, of a thousand messages or requests: `disconnect=1,drop=5,
+    /// duplicate=5,reject=5,rate-limit=1,delay=20,seed=7` (delay in ms), or `maintenance`
+    #[arg(long, value_name = "FAULTS", requires = "config")]
+    fault: Option<String>,
     #[command(subcommand)]
     verb: Option<FileVerb>,
 }
@@ -36,6 +40,9 @@ enum Dialect {
 /// Runs it.
 pub fn run(venue: &Venue) -> Result<(), Failure> {
     match venue.dialect {
+        Dialect::Taut if venue.fault.is_some() => {
+            Err(Failure::Usage("--fault goes with `--as deribit`".to_owned()))
+        }
         Dialect::Taut => run_own(venue),
         Dialect::Deribit => run_deribit(venue),
     }
@@ -50,7 +57,10 @@ fn run_deribit(venue: &Venue) -> Result<(), Failure> {
         });
     }
     let path = venue.config.path("venue --as deribit")?;
-    let file = WebVenueFile::read(path).map_err(failure)?;
+    let mut file = WebVenueFile::read(path).map_err(failure)?;
+    if let Some(faults) = &venue.fault {
+        file.set_faults(faults).map_err(failure)?;
+    }
     serve_deribit_venue(&file, |what| terminal::tell(what)).map_err(failure)
 }
 

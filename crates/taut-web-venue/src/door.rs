@@ -35,8 +35,9 @@ pub struct DoorConfig {
     pub connections_max: usize,
 }
 
-/// A venue's front end: give it to [`Venue::with_observer`](taut_venue::Venue::with_observer), whose
-/// configuration has room for [`Door::sources`].
+/// A venue's front end: give it to
+/// [`Venue::with_observer`](taut_venue::Venue::with_observer), whose configuration has room for
+/// [`Door::sources`].
 #[derive(Debug)]
 pub struct Door<F> {
     front: F,

@@ -68,8 +68,19 @@ pub enum Output {
     },
 }
 
-/// A venue's interface. What it is told it keeps until [`Front::next_command`] is called, which does
-/// it; what it has to say is polled.
+/// Why a request is refused before it is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The engine is busy: only requests that trade are refused, the others are served.
+    Busy,
+    /// One request too many.
+    TooMany,
+    /// The venue is in maintenance.
+    Maintenance,
+}
+
+/// A venue's interface. What it is told it keeps until [`Front::next_command`] is called, which
+/// does it; what it has to say is polled.
 pub trait Front {
     /// An order book before the first command.
     fn on_book(&mut self, place: usize, book: &OrderBook);
@@ -82,6 +93,12 @@ pub trait Front {
 
     /// An HTTP request; its answer may come later.
     fn request(&mut self, now: Now, connection: u64, request: HttpRequest);
+
+    /// As [`Front::text`], refused.
+    fn refuse_text(&mut self, now: Now, connection: u64, text: &str, why: Refusal);
+
+    /// As [`Front::request`], refused.
+    fn refuse_request(&mut self, now: Now, connection: u64, request: HttpRequest, why: Refusal);
 
     /// A connection is gone.
     fn closed(&mut self, now: Now, connection: u64);

@@ -2,8 +2,9 @@
 //! JSON, accounts with keys and balances.
 //!
 //! A [`Door`] is an observer of a [`taut_venue::Venue`]: its connections are on the venue's loop,
-//! its orders go to the venue's engines, and what FIX clients and the crowd do there is told to its
-//! clients too. What it speaks is a [`Front`]: pure, requests and events in, texts and commands out.
+//! its orders go to the venue's engines, and what FIX clients and the crowd do there is told to
+//! its clients too. What it speaks is a [`Front`]: pure, requests and events in, texts and commands
+//! out.
 //!
 //! - [`deribit::Deribit`]: JSON-RPC 2.0 as Deribit's API 2.1.1 describes it, over WebSocket and
 //!   HTTP.
@@ -16,6 +17,7 @@ mod accounts;
 mod decimal;
 pub mod deribit;
 mod door;
+mod faults;
 mod front;
 mod http;
 mod wire;
@@ -23,4 +25,5 @@ mod wire;
 pub use accounts::{AccountSettings, KeySettings};
 pub use deribit::instruments::{Kind, MarketSettings};
 pub use door::{Door, DoorConfig};
-pub use front::{Front, HttpRequest, Output};
+pub use faults::{Faults, Faulty};
+pub use front::{Front, HttpRequest, Output, Refusal};

@@ -15,7 +15,7 @@ use taut_types::{HalfTicks, Instrument, InstrumentId, Nanos, OrderId, Price, Qty
 use taut_venue::flow::{Crowd, SyntheticConfig};
 use taut_venue::{FeedOutput, Flow, Venue, VenueConfig, VenueSockets};
 use taut_web_venue::deribit::{Deribit, DeribitSettings};
-use taut_web_venue::{AccountSettings, Door, DoorConfig, MarketSettings};
+use taut_web_venue::{AccountSettings, Door, DoorConfig, Faults, Faulty, MarketSettings};
 
 use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings, Mistake};
@@ -44,7 +44,8 @@ pub struct WebVenueFile {
     /// The same over TLS.
     #[serde(default)]
     pub tls: Option<TlsKeys>,
-    /// FIX 4.4 to the same books, as `taut venue` speaks it; without one, at a free port of loopback.
+    /// FIX 4.4 to the same books, as `taut venue` speaks it; without one, at a free port of
+    /// loopback.
     #[serde(default)]
     pub fix: Option<SocketAddr>,
     /// Connections at the most.
@@ -57,6 +58,9 @@ pub struct WebVenueFile {
     /// The crowd.
     #[serde(default)]
     pub flow: FlowSettings,
+    /// What goes wrong on purpose.
+    #[serde(default)]
+    pub faults: Faults,
 }
 
 /// Where TLS is spoken, and as whom.
@@ -113,12 +117,22 @@ impl WebVenueFile {
         self.traded().map(drop)
     }
 
+    /// The faults of a command line instead of the file's.
+    ///
+    /// # Errors
+    /// The word that is none.
+    pub fn set_faults(&mut self, words: &str) -> Result<(), RunnerError> {
+        let faults = Faults::parse(words);
+        self.faults = faults.map_err(|why| RunnerError::Settings(format!("--fault {why}")))?;
+        Ok(())
+    }
+
     fn deribit(&self) -> DeribitSettings {
         DeribitSettings { instruments: self.instruments.clone(), accounts: self.accounts.clone() }
     }
 
-    /// The instruments in the engine's words. A name that is too long for them is known there by its
-    /// number.
+    /// The instruments in the engine's words. A name that is too long for them is known there by
+    /// its number.
     fn traded(&self) -> Result<Vec<(Instrument, HalfTicks)>, RunnerError> {
         let build = |(number, it): (u32, &MarketSettings)| {
             let wrong = |key: &str, value: &str, must_be: &str| {
@@ -158,13 +172,14 @@ pub fn serve_deribit_venue(
     catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
     let failed = |error: &dyn std::fmt::Display| RunnerError::Run(format!("the venue: {error}"));
     let front = Deribit::new(&file.deribit()).map_err(RunnerError::Settings)?;
+    let front = Faulty::new(front, file.faults);
     let door = DoorConfig {
         plain: file.listen.clone(),
         tls: file.tls.as_ref().map(|tls| tls.listen.clone()).unwrap_or_default(),
         identity: file.tls.as_ref().map(identity).transpose()?,
         connections_max: file.connections_max,
     };
-    let (venue, _unread) = open(file, Door::<Deribit>::sources(&door))?;
+    let (venue, _unread) = open(file, Door::<Faulty<Deribit>>::sources(&door))?;
     let mut venue = venue.with_observer(Door::new(front, door)).map_err(|error| failed(&error))?;
     let addresses: Vec<String> =
         venue.observer().addresses().iter().map(ToString::to_string).collect();

@@ -4,7 +4,8 @@ use base64ct::{Base64, Encoding};
 use serde_json::{Value, json};
 
 use crate::deribit::rpc::{Request, RpcError, error};
-use crate::deribit::{Deribit, Done, Outcome};
+use crate::deribit::state::{Deribit, Done, Outcome};
+use crate::deribit::token::{Caller, Token};
 use crate::front::HttpRequest;
 
 /// How long a token is good, in seconds.
@@ -13,32 +14,6 @@ const TOKEN_SECONDS: i64 = 900;
 const CLOCK_MS: i64 = 60_000;
 /// Nonces that are remembered.
 const NONCES_MAX: usize = 10_000;
-
-/// An access or a refresh token.
-#[derive(Clone, Debug)]
-pub struct Token {
-    pub account: usize,
-    pub read_only: bool,
-    is_refresh: bool,
-    /// The connection that it is good on; a session's is good anywhere.
-    connection: Option<u64>,
-    expires_ms: i64,
-    scope: String,
-}
-
-impl Token {
-    /// Whether it is good on this connection only.
-    pub fn is_of(&self, connection: u64) -> bool {
-        self.connection == Some(connection)
-    }
-}
-
-/// Who a request is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Caller {
-    pub account: usize,
-    pub read_only: bool,
-}
 
 impl Deribit {
     /// `public/auth`.
@@ -88,7 +63,8 @@ impl Deribit {
         let life =
             scope.split_whitespace().find(|it| it.starts_with("session:")).unwrap_or("connection");
         let granted = format!(
-            "{life} mainaccount account:{rights} block_trade:{rights} custody:{rights} trade:{rights} wallet:{rights}"
+            "{life} mainaccount account:{rights} block_trade:{rights} custody:{rights} \
+             trade:{rights} wallet:{rights}"
         );
         let expires_ms = self.ms() + TOKEN_SECONDS * 1_000;
         let mut token = |is_refresh: bool| {

@@ -160,7 +160,7 @@ fn scope(parts: &[&str], place: &impl Fn(&str) -> Option<usize>) -> Option<Scope
                 "any" | "combo" | "future_combo" | "option_combo" => None,
                 "future" => Some(Kind::Future),
                 "option" => Some(Kind::Option),
-                "spot" => Some(Kind::Spot),
+                "spot" => Some(Kind::Pair),
                 _ => return None,
             };
             Some(Scope::Of(kind, any(currency)))

@@ -12,7 +12,7 @@ use crate::deribit::market::LevelChange;
 use crate::deribit::order::{Order, State, order_id, trade_id};
 use crate::deribit::publish::{Happened, OwnChanges};
 use crate::deribit::rpc::{RpcError, error};
-use crate::deribit::{Deribit, HISTORY_MAX, UserTrade};
+use crate::deribit::state::{Deribit, HISTORY_MAX, UserTrade};
 
 /// What one command did.
 #[derive(Default)]
@@ -222,12 +222,12 @@ impl Deribit {
         let (fee, fee_currency) = match settings.kind {
             // Of the coin, but at most an eighth of the premium.
             Kind::Option => (times(amount, rate).min(value / 8), &settings.settlement),
-            Kind::Spot => (times(value, rate), &settings.quote),
+            Kind::Pair => (times(value, rate), &settings.quote),
             Kind::Future => (times(value, rate), &settings.settlement),
         };
         let mut profit = 0;
         match settings.kind {
-            Kind::Spot => {
+            Kind::Pair => {
                 account.pay(&settings.base, signed);
                 account.pay(&settings.quote, if signed > 0 { -value } else { value });
             }

@@ -19,7 +19,8 @@ pub enum Kind {
     /// An option.
     Option,
     /// One currency for another.
-    Spot,
+    #[serde(rename = "spot")]
+    Pair,
 }
 
 impl Kind {
@@ -29,7 +30,7 @@ impl Kind {
         match self {
             Self::Future => "future",
             Self::Option => "option",
-            Self::Spot => "spot",
+            Self::Pair => "spot",
         }
     }
 }
@@ -105,7 +106,7 @@ impl MarketSettings {
     /// `reversed` or `linear`.
     #[must_use]
     pub fn instrument_type(&self) -> &'static str {
-        if self.settlement == self.base && self.kind != Kind::Spot { "reversed" } else { "linear" }
+        if self.settlement == self.base && self.kind != Kind::Pair { "reversed" } else { "linear" }
     }
 
     /// `btc_usd`.
@@ -141,7 +142,7 @@ impl MarketSettings {
     /// As the interface describes it.
     pub(crate) fn json(&self, place: usize, sizes: &Sizes) -> Value {
         let period = match (self.kind, self.expiration_ms) {
-            (Kind::Spot, _) => None,
+            (Kind::Pair, _) => None,
             (_, None) => Some("perpetual"),
             (_, Some(_)) => Some("month"),
         };
@@ -170,7 +171,7 @@ impl MarketSettings {
         });
         let Some(map) = it.as_object_mut() else { return it };
         let mut put = |key: &str, value: Value| _ = map.insert(key.to_owned(), value);
-        if self.kind != Kind::Spot {
+        if self.kind != Kind::Pair {
             put("settlement_currency", json!(self.settlement));
             put("expiration_timestamp", json!(self.expiration_ms.unwrap_or(NEVER_MS)));
         } else {

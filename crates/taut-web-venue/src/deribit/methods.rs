@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use serde_json::{Value, json};
 use taut_types::Nanos;
 
-use crate::deribit::auth::Caller;
 use crate::deribit::rpc::{self, Params, Request, RpcError, error};
 use crate::deribit::session::Heartbeat;
-use crate::deribit::{Deribit, Done, Job, Outcome, Wants};
-use crate::front::{HttpRequest, Output};
+use crate::deribit::state::{Deribit, Done, Job, Outcome, Wants};
+use crate::deribit::token::Caller;
+use crate::front::{HttpRequest, Output, Refusal};
 
 /// What the venue calls its version.
 const VERSION: &str = "1.2.26";
@@ -55,7 +55,16 @@ impl Deribit {
     }
 
     fn serve_request(&mut self, request: Request, http: Option<&HttpRequest>) {
-        if !self.spend(&request, http) {
+        let refusal = self.refusal.take();
+        match refusal {
+            Some(Refusal::Maintenance) => return self.reply(&request, &Err(error(11051))),
+            Some(Refusal::Busy) if is_trading(&request.method) => {
+                let busy = RpcError::new(10047, "matching_engine_queue_full");
+                return self.reply(&request, &Err(busy));
+            }
+            _ => {}
+        }
+        if refusal == Some(Refusal::TooMany) || !self.spend(&request, http) {
             self.reply(&request, &Err(error(10028)));
             self.out.push_back(Output::Close { connection: request.connection });
             return;
@@ -231,9 +240,9 @@ impl Deribit {
             beat.due = now + beat.interval;
             beat.is_asked = true;
             for kind in ["heartbeat", "test_request"] {
-                let text = format!(
-                    "{{\"jsonrpc\":\"2.0\",\"method\":\"heartbeat\",\"params\":{{\"type\":\"{kind}\"}}}}"
-                );
+                let params = json!({ "type": kind });
+                let text = json!({ "jsonrpc": "2.0", "method": "heartbeat", "params": params });
+                let text = text.to_string();
                 self.out.push_back(Output::Text { connection, text });
             }
         }

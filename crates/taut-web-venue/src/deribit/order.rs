@@ -150,6 +150,6 @@ pub fn parse_order_id(text: &str) -> Option<OrderId> {
 
 fn prefix(market: &Market) -> String {
     let settings = &market.settings;
-    let currency = if settings.kind == Kind::Spot { &settings.quote } else { &settings.settlement };
+    let currency = if settings.kind == Kind::Pair { &settings.quote } else { &settings.settlement };
     if settings.base == "BTC" && currency == "BTC" { String::new() } else { format!("{currency}-") }
 }

@@ -8,8 +8,9 @@ use taut_types::Side;
 use crate::decimal::number;
 use crate::deribit::channels::{Channel, Interval};
 use crate::deribit::market::{LevelChange, Market};
+use crate::deribit::rpc;
 use crate::deribit::session::{Session, Subscription};
-use crate::deribit::{Deribit, rpc};
+use crate::deribit::state::Deribit;
 use crate::front::Output;
 
 /// What one command did in a market.

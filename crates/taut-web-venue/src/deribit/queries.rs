@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::decimal::{number, over, times};
-use crate::deribit::Deribit;
 use crate::deribit::instruments::Kind;
 use crate::deribit::market::{Market, direction};
 use crate::deribit::order::Order;
 use crate::deribit::rpc::{Params, Request, RpcError, error};
+use crate::deribit::state::{Deribit, UserTrade};
 use taut_types::Side;
 
 /// Initial margin of futures: a fiftieth of the value; maintenance is half of it.
@@ -204,9 +204,12 @@ impl Deribit {
                 let of = |it: &String| self.summary(account, it, false);
                 let summaries: Value = self.currencies_of(account).iter().map(of).collect();
                 let name = self.accounts.get(account).map(|it| it.settings.name.as_str());
-                Ok(
-                    json!({ "id": account + 1, "username": name, "type": "main", "summaries": summaries }),
-                )
+                Ok(json!({
+                    "id": account + 1,
+                    "username": name,
+                    "type": "main",
+                    "summaries": summaries,
+                }))
             }
             _ => Err(error(-32601)),
         }
@@ -231,7 +234,7 @@ impl Deribit {
         let currency = params.text("currency");
         let (start, end) = (params.integer("start_timestamp")?, params.integer("end_timestamp")?);
         let first = params.integer("start_seq")?;
-        let is_wanted = |it: &&super::UserTrade| {
+        let is_wanted = |it: &&UserTrade| {
             let is_currency = |c: &String| {
                 self.market(it.place).is_some_and(|market| market.settings.settlement == *c)
             };
@@ -321,7 +324,7 @@ impl Deribit {
         let mut funds = Funds { balance: owner.balance(currency), ..Funds::default() };
         for (&place, position) in &owner.positions {
             let Some(market) = self.market(place) else { continue };
-            if market.settings.settlement != currency || market.settings.kind == Kind::Spot {
+            if market.settings.settlement != currency || market.settings.kind == Kind::Pair {
                 continue;
             }
             let mark = market.mark();
@@ -336,7 +339,7 @@ impl Deribit {
         }
         for order in self.live(account) {
             let Some(market) = self.market(order.place) else { continue };
-            if market.settings.settlement != currency || market.settings.kind == Kind::Spot {
+            if market.settings.settlement != currency || market.settings.kind == Kind::Pair {
                 continue;
             }
             let amount = market.amount(order.open_lots());
@@ -402,6 +405,7 @@ impl Deribit {
         };
         let mut put = |key: &str, value: Value| _ = map.insert(key.to_owned(), value);
         let settings = &owner.settings;
+        let matching = json!({ "rate": settings.matching_rate, "burst": settings.matching_burst });
         put("deposit_address", json!(""));
         put(
             "limits",
@@ -409,8 +413,8 @@ impl Deribit {
                 "limits_per_currency": false,
                 "non_matching_engine": { "rate": 20, "burst": 100 },
                 "matching_engine": {
-                    "trading": { "total": { "rate": settings.matching_rate, "burst": settings.matching_burst } },
-                    "cancel_all": { "rate": settings.matching_rate, "burst": settings.matching_burst },
+                    "trading": { "total": matching },
+                    "cancel_all": matching,
                 },
             }),
         );

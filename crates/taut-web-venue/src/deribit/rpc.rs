@@ -1,6 +1,7 @@
 //! JSON-RPC 2.0 as Deribit has it: requests with named parameters, answers with times, error codes.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -39,6 +40,14 @@ impl RpcError {
         error
     }
 }
+
+impl fmt::Display for RpcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}
+
+impl std::error::Error for RpcError {}
 
 /// The errors that need no words of their own.
 pub fn error(code: i64) -> RpcError {

@@ -6,9 +6,10 @@ use taut_types::Side;
 use crate::decimal::number;
 use crate::deribit::channels::Channel;
 use crate::deribit::market::Market;
+use crate::deribit::publish;
 use crate::deribit::rpc::{self, Request, RpcError, error};
 use crate::deribit::session::Subscription;
-use crate::deribit::{Deribit, Done, Outcome, publish};
+use crate::deribit::state::{Deribit, Done, Outcome};
 use crate::front::Output;
 
 /// Channels of a connection.

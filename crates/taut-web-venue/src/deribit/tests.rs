@@ -1,5 +1,6 @@
 //! The interface over engines, without connections.
 
+mod bad_days;
 mod description;
 mod feeds;
 mod orders;

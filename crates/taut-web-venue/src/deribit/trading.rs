@@ -11,7 +11,7 @@ use crate::deribit::instruments::Kind;
 use crate::deribit::market::Market;
 use crate::deribit::order::{Order, State, parse_order_id};
 use crate::deribit::rpc::{Params, Request, RpcError, error};
-use crate::deribit::{Deribit, Done, Job, Outcome, Wants};
+use crate::deribit::state::{Deribit, Done, Job, Outcome, Wants};
 
 /// The longest label.
 const LABEL_CHARS_MAX: usize = 64;
@@ -189,10 +189,10 @@ impl Deribit {
             .sum()
         };
         let is_enough = match (settings.kind, order.side) {
-            (Kind::Spot, Side::Buy) => {
+            (Kind::Pair, Side::Buy) => {
                 account.balance(&settings.quote) >= times(amount, price) + others(Side::Buy)
             }
-            (Kind::Spot, Side::Sell) => {
+            (Kind::Pair, Side::Sell) => {
                 account.balance(&settings.base) >= amount + others(Side::Sell)
             }
             (_, side) => {

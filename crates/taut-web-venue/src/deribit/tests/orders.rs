@@ -56,7 +56,7 @@ fn a_position_and_its_profit_are_in_coins() {
     rig.limit(1, "private/sell", 60_000, 61_000.0);
     let two = rig.result(2, "private/get_account_summary", json!({"currency": "BTC"}));
     let one = rig.result(1, "private/get_account_summary", json!({"currency": "BTC"}));
-    // One coin bought at 60,000 and sold at 61,000, fees of the taker: 0.0005 of 1 and of 0.98360656.
+    // One coin bought at 60,000, sold at 61,000; the taker's fees: 0.0005 of 1 and of 0.98360656.
     let profit = 1.0 - 60_000.0 / 61_000.0;
     let fees = 0.0005 * (1.0 + 60_000.0 / 61_000.0);
     let near =
@@ -84,7 +84,8 @@ fn spot_moves_both_currencies() {
     rig.result(1, "private/sell", order.clone());
     rig.result(2, "private/buy", order);
     let balance = |rig: &mut Rig, connection, currency: &str| {
-        rig.result(connection, "private/get_account_summary", json!({"currency": currency}))["balance"].clone()
+        let currency = json!({"currency": currency});
+        rig.result(connection, "private/get_account_summary", currency)["balance"].clone()
     };
     assert_eq!(balance(&mut rig, 1, "BTC"), json!(9.5));
     assert_eq!(balance(&mut rig, 1, "USDC"), json!(130_000.0));
@@ -138,8 +139,8 @@ fn a_stop_waits_for_a_trade() {
     let mut rig = Rig::new();
     rig.log_on(1, "one");
     rig.log_on(2, "two");
-    let stop = json!({"instrument_name": PERPETUAL, "amount": 10, "type": "stop_limit", "price": 59_000,
-        "trigger": "last_price", "trigger_price": 59_500});
+    let stop = json!({"instrument_name": PERPETUAL, "amount": 10, "type": "stop_limit",
+        "price": 59_000, "trigger": "last_price", "trigger_price": 59_500});
     let placed = rig.result(1, "private/sell", stop);
     assert_eq!(placed["order"]["order_state"], "untriggered");
     rig.limit(2, "private/buy", 10, 59_500.0);
@@ -157,7 +158,9 @@ fn many_are_cancelled_by_what_they_have_in_common() {
     let mut rig = Rig::new();
     rig.log_on(1, "one");
     for (nth, label) in ["a", "b", "a", "c"].iter().enumerate() {
-        let params = json!({"instrument_name": PERPETUAL, "amount": 10, "price": 59_000 - nth, "label": label});
+        let price = 59_000 - nth;
+        let params =
+            json!({"instrument_name": PERPETUAL, "amount": 10, "price": price, "label": label});
         rig.result(1, "private/buy", params);
     }
     assert_eq!(rig.result(1, "private/cancel_by_label", json!({"label": "a"})), json!(2));

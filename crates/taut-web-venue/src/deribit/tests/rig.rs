@@ -64,7 +64,7 @@ pub fn settings() -> DeribitSettings {
         instruments: vec![
             market(PERPETUAL, Kind::Future, "USD", "BTC", "0.5", "10", "60000"),
             market("BTC-25DEC26-60000-C", Kind::Option, "BTC", "BTC", "0.0005", "0.1", "0.1"),
-            market("BTC_USDC", Kind::Spot, "USDC", "USDC", "1", "0.0001", "60000"),
+            market("BTC_USDC", Kind::Pair, "USDC", "USDC", "1", "0.0001", "60000"),
         ],
         accounts: vec![account("one"), account("two"), account("reader")],
     }
@@ -160,7 +160,7 @@ impl Rig {
     }
 
     pub fn limit(&mut self, connection: u64, method: &str, amount: i64, price: f64) -> Value {
-        let params = json!({"instrument_name": PERPETUAL, "amount": amount, "price": price, "type": "limit"});
+        let params = json!({"instrument_name": PERPETUAL, "amount": amount, "price": price});
         self.result(connection, method, params)
     }
 

@@ -14,8 +14,8 @@ fn a_signature_is_good_once() {
     let key = HmacKey::new(b"ABCD");
     let timestamp = rig.now.utc.0 / 1_000_000;
     let signed = client_signature(&key, timestamp as u64, b"nonce", b"");
-    let params = json!({"grant_type": "client_signature", "client_id": "one", "timestamp": timestamp,
-        "nonce": "nonce", "signature": String::from_utf8_lossy(&signed)});
+    let params = json!({"grant_type": "client_signature", "client_id": "one",
+        "timestamp": timestamp, "nonce": "nonce", "signature": String::from_utf8_lossy(&signed)});
     let result = rig.result(1, "public/auth", params.clone());
     assert_eq!(result["token_type"], "bearer");
     assert_eq!(rig.code(1, "public/auth", params), 13004, "used");
