@@ -64,12 +64,12 @@ impl Deribit {
             }
             _ => {}
         }
-        if refusal == Some(Refusal::TooMany) || !self.spend(&request, http) {
-            self.reply(&request, &Err(error(10028)));
-            self.out.push_back(Output::Close { connection: request.connection });
-            return;
-        }
-        match self.call(&request, http) {
+        let outcome = if refusal == Some(Refusal::TooMany) || !self.spend(&request) {
+            Err(error(10028))
+        } else {
+            self.call(&request, http)
+        };
+        match outcome {
             Ok(Done::Now(result)) => self.reply(&request, &Ok(result)),
             Ok(Done::Job(mut job)) => {
                 job.request = request;
@@ -80,25 +80,21 @@ impl Deribit {
                 self.end_without_cancelling(request.connection);
                 self.out.push_back(Output::Close { connection: request.connection });
             }
-            Err(problem) => self.reply(&request, &Err(problem)),
+            Err(problem) => {
+                let is_over = problem.code == 10028 && !request.is_http;
+                self.reply(&request, &Err(problem));
+                if is_over {
+                    self.out.push_back(Output::Close { connection: request.connection });
+                }
+            }
         }
     }
 
-    /// Takes a request's credits; the matching engine's are the account's.
-    fn spend(&mut self, request: &Request, http: Option<&HttpRequest>) -> bool {
+    /// Takes a request's credits of its connection; the matching engine's are the account's.
+    fn spend(&mut self, request: &Request) -> bool {
         let now = self.now.mono;
-        if is_matching(&request.method) {
-            // One without a logon is refused anyway.
-            let account = match http {
-                Some(_) => None,
-                None => self.sessions.get(&request.connection).and_then(|it| it.account),
-            };
-            return match account.and_then(|it| self.matching.get_mut(it)) {
-                Some(credits) => credits.spend(now),
-                None => true,
-            };
-        }
-        self.sessions.get_mut(&request.connection).is_none_or(|it| it.credits.spend(now))
+        let session = self.sessions.get_mut(&request.connection);
+        is_trading(&request.method) || session.is_none_or(|it| it.credits.spend(now))
     }
 
     fn call(&mut self, request: &Request, http: Option<&HttpRequest>) -> Outcome {
@@ -155,6 +151,11 @@ impl Deribit {
             return Err(error(13021));
         }
         let account = caller.account;
+        let now = self.now.mono;
+        let credits = self.matching.get_mut(account).filter(|_| is_trading(method));
+        if credits.is_some_and(|it| !it.spend(now)) {
+            return Err(error(10028));
+        }
         match method {
             "private/buy" | "private/sell" => self.place(request, account),
             "private/edit" | "private/edit_by_label" => self.edit(request, account),
@@ -277,10 +278,6 @@ impl Deribit {
         self.sessions.remove(&connection);
         self.tokens.retain(|_, token| !token.is_of(connection));
     }
-}
-
-fn is_matching(method: &str) -> bool {
-    is_trading(method)
 }
 
 fn is_trading(method: &str) -> bool {

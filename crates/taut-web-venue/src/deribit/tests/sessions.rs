@@ -120,6 +120,17 @@ fn who_asks_too_much_is_told_so_and_ended() {
 }
 
 #[test]
+fn orders_have_credits_of_their_own_over_http_too() {
+    let mut rig = Rig::new();
+    let mut cancel = || rig.http(9, "/api/v2/private/cancel_all", "Basic b25lOkFCQ0Q=");
+    let served = (0..99).take_while(|_| cancel()["result"] == 0).count();
+    assert_eq!((served, &cancel()["error"]["code"]), (20, &json!(10028)));
+    rig.pass(200);
+    let again = rig.http(9, "/api/v2/private/cancel_all", "Basic b25lOkFCQ0Q=");
+    assert_eq!(again["result"], 0, "five a second");
+}
+
+#[test]
 fn methods_that_are_not_there_and_those_for_sockets_have_codes() {
     let mut rig = Rig::new();
     rig.open(1);
