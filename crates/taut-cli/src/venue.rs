@@ -13,6 +13,7 @@ use crate::terminal;
 /// crowd that trades; or the same exchange with the web interface of a venue that clients know. It
 /// ends at Ctrl-C.
 #[derive(Args, Clone, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Venue {
     #[command(flatten)]
     config: ConfigFile,
