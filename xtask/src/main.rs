@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod api;
+mod clients;
 mod fix_suites;
 mod fuzz;
 mod hostile;
@@ -28,6 +29,8 @@ The project's own tools.
                             --build builds what is measured, and no more
   cargo xtask api [--bless] hold the facade's public items against crates/taut/api, or write them
                             there
+  cargo xtask clients       have strangers' clients trade against the venues that we play: a table
+                            of client, step and verdict (fetches them once, into target/clients)
   cargo xtask fix-suites [DEFINITIONS DICTIONARIES]
                             play QuickFIX/Go's acceptance scripts (needs Go), or those of a folder
                             SUITE/VERSION/*.def, against `taut fix echo`
@@ -78,6 +81,8 @@ fn main() -> ExitCode {
         ["api"] => report("api", api::run(&root, false)),
         ["api", "--bless"] => report("api", api::run(&root, true)),
         ["api", word, ..] => refuse(word, "`api` takes `--bless`"),
+        ["clients"] => report("clients", clients::run(&root)),
+        ["clients", word, ..] => refuse(word, "`clients` takes nothing"),
         ["fix-suites"] => report("fix-suites", fix_suites::run(&root, None)),
         ["fix-suites", scripts, dictionaries] => {
             report("fix-suites", fix_suites::run(&root, Some([scripts, dictionaries])))

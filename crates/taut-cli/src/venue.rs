@@ -1,25 +1,71 @@
 //! `taut venue`: a venue simulator that runs by itself.
 
-use clap::Args;
-use taut_runner::service::{VENUE_SAMPLE, VenueFile, serve_venue};
+use clap::{Args, ValueEnum};
+use taut_runner::service::{
+    DERIBIT_VENUE_SAMPLE, VENUE_SAMPLE, VenueFile, WebVenueFile, serve_deribit_venue, serve_venue,
+};
 
 use crate::config_file::{ConfigFile, FileVerb, failure};
 use crate::exit::Failure;
 use crate::terminal;
 
 /// Run a venue simulator by itself: FIX 4.4 for orders, market data by multicast on loopback, and a
-/// crowd that trades. It ends at Ctrl-C.
+/// crowd that trades; or the same exchange with the web interface of a venue that clients know. It
+/// ends at Ctrl-C.
 #[derive(Args, Clone, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Venue {
     #[command(flatten)]
     config: ConfigFile,
+    /// Whose interface it speaks
+    #[arg(long = "as", value_name = "VENUE", value_enum, default_value_t, global = true)]
+    dialect: Dialect,
+    /// What goes wrong on purpose, of a thousand messages or requests: `disconnect=1,drop=5,
+    /// duplicate=5,reject=5,rate-limit=1,delay=20,seed=7` (delay in ms), or `maintenance`
+    #[arg(long, value_name = "FAULTS", requires = "config")]
+    fault: Option<String>,
     #[command(subcommand)]
     verb: Option<FileVerb>,
 }
 
+/// Whose interface a venue speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Dialect {
+    /// taut's own: FIX 4.4 and SBE over multicast
+    #[default]
+    Taut,
+    /// Deribit's: JSON-RPC over WebSocket and HTTP
+    Deribit,
+}
+
 /// Runs it.
 pub fn run(venue: &Venue) -> Result<(), Failure> {
+    match venue.dialect {
+        Dialect::Taut if venue.fault.is_some() => {
+            Err(Failure::Usage("--fault goes with `--as deribit`".to_owned()))
+        }
+        Dialect::Taut => run_own(venue),
+        Dialect::Deribit => run_deribit(venue),
+    }
+}
+
+fn run_deribit(venue: &Venue) -> Result<(), Failure> {
+    if let Some(verb) = &venue.verb {
+        return verb.run(DERIBIT_VENUE_SAMPLE, |path| {
+            let file = WebVenueFile::read(path)?;
+            let (count, accounts) = (file.instruments.len(), file.accounts.len());
+            Ok(vec![format!("a venue as deribit: {count} instruments, {accounts} accounts")])
+        });
+    }
+    let path = venue.config.path("venue --as deribit")?;
+    let mut file = WebVenueFile::read(path).map_err(failure)?;
+    if let Some(faults) = &venue.fault {
+        file.set_faults(faults).map_err(failure)?;
+    }
+    serve_deribit_venue(&file, |what| terminal::tell(what)).map_err(failure)
+}
+
+fn run_own(venue: &Venue) -> Result<(), Failure> {
     if let Some(verb) = &venue.verb {
         return verb.run(VENUE_SAMPLE, |path| {
             let file = VenueFile::read(path)?;

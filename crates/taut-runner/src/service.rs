@@ -33,6 +33,7 @@ mod secret;
 mod threads;
 mod usage;
 mod venue;
+mod web_venue;
 
 pub use attach::{Attach, Attached};
 pub use client::{ControlClient, control_path};
@@ -53,3 +54,4 @@ pub use protocol::{
 };
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
+pub use web_venue::{DERIBIT_VENUE_SAMPLE, TlsKeys, WebVenueFile, serve_deribit_venue};

@@ -1,5 +1,6 @@
 //! The clients' places: who is connected, and that nobody is twice.
 
+use taut_engine::Event;
 use taut_fix::{CompId, ExecutionReport, FieldIndex, Now, TypedMessage};
 use taut_io::{Handle, Io, Kernel};
 use taut_types::Nanos;
@@ -243,6 +244,11 @@ impl<K: Kernel> ClientIo<'_, K> {
             self.observer.on_report(name.comp_id, report);
         }
         self.send(now, client, report);
+    }
+
+    /// Tells who looks on what a command led to.
+    pub fn tell_events(&mut self, now: Now, place: usize, events: &[Event]) {
+        self.observer.on_events(now, place, events);
     }
 
     /// Sends a report or a refused request with the next flush. One for a client that is away is

@@ -11,6 +11,9 @@ use taut_types::{Instrument, Nanos};
 use crate::error::VenueError;
 use crate::lines::FeedLoss;
 
+/// Sources of an observer, unless it is told otherwise.
+pub(crate) const OBSERVED: usize = 8;
+
 /// A venue's instruments, sizes and habits. Start from [`VenueConfig::new`] and change what
 /// differs.
 #[derive(Clone, Debug)]
@@ -53,6 +56,8 @@ pub struct VenueConfig {
     pub pending_bytes_max: usize,
     /// ClOrdIDs that a client may use before the memory for them grows.
     pub cl_ord_id_capacity: usize,
+    /// For how many sources of an [`Observer`](crate::Observer) the loop has room.
+    pub observer_sources: usize,
 }
 
 impl VenueConfig {
@@ -85,6 +90,7 @@ impl VenueConfig {
             post_only: PostOnly::Reject,
             pending_bytes_max: 1 << 20,
             cl_ord_id_capacity: 1 << 17,
+            observer_sources: OBSERVED,
         }
     }
 

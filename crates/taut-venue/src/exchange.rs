@@ -309,6 +309,7 @@ impl Exchange {
             }
         }
         clients.flush();
+        clients.tell_events(now, place, &self.events);
         self.publisher.publish(clients.io, now.mono, now.utc, &of.instrument, &self.events)
     }
 

@@ -63,7 +63,7 @@ pub use config::VenueConfig;
 pub use counters::VenueCounters;
 pub use error::VenueError;
 pub use lines::FeedLoss;
-pub use observer::Observer;
+pub use observer::{FIRST_DOOR_ORDER, FIRST_DOOR_OWNER, Observer};
 pub use orders::SESSIONS_MAX;
 pub use pacing::{Flow, Speed};
 pub use taut_engine::PostOnly;

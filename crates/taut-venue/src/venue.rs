@@ -13,7 +13,7 @@ use taut_types::{FeeRates, InstrumentId, Nanos};
 
 use crate::channel::Channel;
 use crate::clients::{ClientIo, Clients, LogOn};
-use crate::config::VenueConfig;
+use crate::config::{OBSERVED, VenueConfig};
 use crate::connection::{LOGON_TIMEOUT, Request, Terms};
 use crate::counters::VenueCounters;
 use crate::error::{During, VenueError};
@@ -25,8 +25,6 @@ use crate::pacing::{Flow, FlowPlayer};
 use crate::snapshot::SnapshotCycle;
 use crate::stream::{CLIENTS_MAX, Streams};
 
-/// Sources of an observer: see [`Observer`].
-const OBSERVED: usize = 8;
 /// Clients may all be on one host, and log on in time.
 const ADMISSION: Admission = Admission {
     connections_max: SESSIONS_MAX,
@@ -103,14 +101,21 @@ impl Venue {
         sockets: VenueSockets,
         flow: Flow,
     ) -> Result<Self, VenueError> {
-        let kernel = EpollKernel::new(Self::SOURCES_MAX).during("the venue's loop")?;
+        let sources_max = Self::sources_max(config);
+        let kernel = EpollKernel::new(sources_max).during("the venue's loop")?;
         Self::on_kernel(kernel, config, sockets, flow)
     }
 }
 
 impl<K: Kernel> Venue<K> {
-    /// For how many sources a kernel needs room.
+    /// For how many sources a kernel needs room, with an observer of the usual size.
     pub const SOURCES_MAX: usize = SOURCES;
+
+    /// The same with the configured room for an observer's.
+    #[must_use]
+    pub const fn sources_max(config: &VenueConfig) -> usize {
+        SOURCES - OBSERVED + config.observer_sources
+    }
 
     /// As [`Venue::new`], on any kernel with room for [`Venue::SOURCES_MAX`] sources.
     ///
@@ -131,8 +136,8 @@ impl<K: Kernel> Venue<K> {
             reset_on_logon: config.reset_on_logon,
         };
         let sizes = LoopConfig {
-            sources_max: SOURCES,
-            timers_max: SOURCES,
+            sources_max: Self::sources_max(config),
+            timers_max: Self::sources_max(config),
             posts_max: 1,
             write_bytes_max: config.pending_bytes_max,
             writes_max: WRITES_MAX,
@@ -178,6 +183,11 @@ impl<K: Kernel> Venue<K> {
     pub fn with_observer<O: Observer<K>>(self, mut observer: O) -> Result<Venue<K, O>, VenueError> {
         let Self { mut events, connections, exchange, observer: (), snapshots, .. } = self;
         observer.on_start(events.io())?;
+        for place in 0..exchange.listings().len() {
+            if let Some(book) = exchange.book(place) {
+                observer.on_book(place, book);
+            }
+        }
         Ok(Venue {
             events,
             connections,
@@ -229,6 +239,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         let mut worked = arrived > 0;
         self.serve_clients(now)?;
         worked |= self.run_flow(now)?;
+        worked |= self.serve_observer(now)?;
         worked |= self.run_feed(now)?;
         Ok(worked)
     }
@@ -239,7 +250,7 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
         let feed = self.snapshots.due().min(self.heartbeat_due());
         let flow = self.exchange.player.due();
         let clients = self.connections.clients.due();
-        [flow, clients].into_iter().flatten().fold(feed, Nanos::min)
+        [flow, clients, self.observer.due()].into_iter().flatten().fold(feed, Nanos::min)
     }
 
     /// Sleeps until something arrives, the next deadline, or `span_max` is over; returns at once
@@ -383,6 +394,20 @@ impl<K: Kernel, O: Observer<K>> Venue<K, O> {
             }
         }
         Ok(())
+    }
+
+    /// Executes what the observer asks for, and gives it its turn to send.
+    fn serve_observer(&mut self, now: Now) -> Result<bool, VenueError> {
+        let mut worked = false;
+        while let Some((place, command)) = self.observer.next_command(now) {
+            worked = true;
+            if place < self.exchange.listings().len() {
+                let (io, observer) = (self.events.io(), &mut self.observer);
+                let mut out = ClientIo { clients: &mut self.connections.clients, io, observer };
+                self.exchange.execute(now, place, command, &mut out)?;
+            }
+        }
+        Ok(self.observer.on_turn(self.events.io(), now) | worked)
     }
 
     fn run_flow(&mut self, now: Now) -> Result<bool, VenueError> {

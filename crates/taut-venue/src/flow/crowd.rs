@@ -33,9 +33,17 @@ impl Crowd {
     /// with weight 0 has none and is left alone.
     #[must_use]
     pub fn new(config: SyntheticConfig, first: usize, weights: &[u32]) -> Self {
+        let alike: Vec<_> = weights.iter().map(|&weight| (config, weight)).collect();
+        Self::of_each(config.seed, first, &alike)
+    }
+
+    /// As [`Crowd::new`], each market with its own configuration and weight; `seed` shares the
+    /// commands out.
+    #[must_use]
+    pub fn of_each(seed: u64, first: usize, markets: &[(SyntheticConfig, u32)]) -> Self {
         let mut total = 0;
-        let mut members = Vec::with_capacity(weights.len());
-        for (place, &weight) in (first..).zip(weights) {
+        let mut members = Vec::with_capacity(markets.len());
+        for (place, &(config, weight)) in (first..).zip(markets) {
             if weight == 0 {
                 continue;
             }
@@ -48,7 +56,7 @@ impl Crowd {
             };
             members.push(Member { place, weights: total, flow: SyntheticFlow::new(config) });
         }
-        Self { members, total, random: SplitMix64::new(!config.seed) }
+        Self { members, total, random: SplitMix64::new(!seed) }
     }
 
     /// One market, on the first instrument.

@@ -1,0 +1,301 @@
+//! A market as its clients see it: the displayed book, the tape, what they come to.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::{Value, json};
+use taut_book::OrderBook;
+use taut_types::Side;
+
+use crate::decimal::{UNITS, number};
+use crate::deribit::instruments::{Kind, MarketSettings, Sizes};
+
+/// Trades that are remembered.
+const TAPE_MAX: usize = 1_000;
+/// How far from the mark a price may be, in thousandths.
+const BAND_PER_MILLE: i128 = 100;
+
+/// A price level that has changed: side, price in half ticks, lots before and now.
+pub type LevelChange = (Side, i64, i64, i64);
+
+#[derive(Debug)]
+pub struct Market {
+    pub settings: MarketSettings,
+    pub sizes: Sizes,
+    pub bids: BTreeMap<i64, i64>,
+    pub asks: BTreeMap<i64, i64>,
+    pub change_id: u64,
+    pub trade_seq: u64,
+    pub tape: VecDeque<Value>,
+    /// At 1e-9.
+    pub last: Option<i128>,
+    tick_direction: u8,
+    first: Option<i128>,
+    high: i128,
+    low: i128,
+    /// In the unit of amounts.
+    volume: i128,
+}
+
+impl Market {
+    pub fn new(settings: &MarketSettings, first_change_id: u64) -> Result<Self, String> {
+        Ok(Self {
+            sizes: settings.sizes()?,
+            settings: settings.clone(),
+            bids: BTreeMap::new(),
+            asks: BTreeMap::new(),
+            change_id: first_change_id,
+            trade_seq: 0,
+            tape: VecDeque::new(),
+            last: None,
+            tick_direction: 1,
+            first: None,
+            high: 0,
+            low: 0,
+            volume: 0,
+        })
+    }
+
+    pub fn begin(&mut self, book: &OrderBook) {
+        for side in [Side::Buy, Side::Sell] {
+            let levels = book.levels(side).map(|level| (level.price.0, level.lots.0));
+            *self.side_mut(side) = levels.collect();
+        }
+    }
+
+    pub fn side(&self, side: Side) -> &BTreeMap<i64, i64> {
+        match side {
+            Side::Buy => &self.bids,
+            Side::Sell => &self.asks,
+        }
+    }
+
+    fn side_mut(&mut self, side: Side) -> &mut BTreeMap<i64, i64> {
+        match side {
+            Side::Buy => &mut self.bids,
+            Side::Sell => &mut self.asks,
+        }
+    }
+
+    /// A level is so large now; how large it was.
+    pub fn set(&mut self, side: Side, price: i64, lots: i64) -> i64 {
+        let levels = self.side_mut(side);
+        let before = if lots == 0 { levels.remove(&price) } else { levels.insert(price, lots) };
+        before.unwrap_or(0)
+    }
+
+    /// Of so many half ticks, at 1e-9.
+    pub fn price(&self, half_ticks: i64) -> i128 {
+        i128::from(half_ticks) * self.sizes.tick / 2
+    }
+
+    /// In half ticks, if it is on a tick.
+    pub fn half_ticks(&self, price: i128) -> Option<i64> {
+        (price > 0 && price % self.sizes.tick == 0)
+            .then(|| i64::try_from(price / self.sizes.tick * 2).ok())?
+    }
+
+    /// Of so many lots, at 1e-9.
+    pub fn amount(&self, lots: i64) -> i128 {
+        i128::from(lots) * self.sizes.lot
+    }
+
+    /// The lots of an amount, if it is a whole number of them.
+    pub fn lots(&self, amount: i128) -> Option<i64> {
+        (amount > 0 && amount % self.sizes.lot == 0)
+            .then(|| i64::try_from(amount / self.sizes.lot).ok())?
+    }
+
+    pub fn best(&self, side: Side) -> Option<(i128, i128)> {
+        let level = match side {
+            Side::Buy => self.bids.last_key_value(),
+            Side::Sell => self.asks.first_key_value(),
+        };
+        level.map(|(price, lots)| (self.price(*price), self.amount(*lots)))
+    }
+
+    /// The levels, best first: price and amount at 1e-9.
+    pub fn levels(&self, side: Side) -> Box<dyn Iterator<Item = (i128, i128)> + '_> {
+        let level = |(price, lots): (&i64, &i64)| (self.price(*price), self.amount(*lots));
+        match side {
+            Side::Buy => Box::new(self.bids.iter().rev().map(level)),
+            Side::Sell => Box::new(self.asks.iter().map(level)),
+        }
+    }
+
+    /// The middle of the market, or the last price, or where it began.
+    pub fn mark(&self) -> i128 {
+        match (self.best(Side::Buy), self.best(Side::Sell)) {
+            (Some((bid, _)), Some((ask, _))) => (bid + ask) / 2,
+            _ => self.last.unwrap_or(self.sizes.start),
+        }
+    }
+
+    /// Between which prices an order may be.
+    pub fn band(&self) -> (i128, i128) {
+        let mark = self.mark();
+        let width = match self.settings.kind {
+            Kind::Option => mark.max(20 * self.sizes.tick),
+            _ => mark * BAND_PER_MILLE / 1_000,
+        };
+        let whole = |price: i128| price / self.sizes.tick * self.sizes.tick;
+        (whole(mark - width).max(self.sizes.tick), whole(mark + width) + self.sizes.tick)
+    }
+
+    /// What an amount is worth in the settlement currency at a price.
+    pub fn value(&self, amount: i128, price: i128) -> i128 {
+        if self.settings.is_inverse() {
+            crate::decimal::over(amount, price)
+        } else {
+            crate::decimal::times(amount, price)
+        }
+    }
+
+    /// The profit of an amount, signed, between two prices, in the settlement currency.
+    pub fn profit(&self, signed: i128, from: i128, to: i128) -> i128 {
+        if from <= 0 || to <= 0 {
+            return 0;
+        }
+        if self.settings.is_inverse() {
+            self.value(signed, from) - self.value(signed, to)
+        } else {
+            self.value(signed, to) - self.value(signed, from)
+        }
+    }
+
+    /// Puts a trade on the tape; its entry.
+    pub fn print(
+        &mut self,
+        trade: (i128, i64, Side),
+        trade_id: &str,
+        ms: i64,
+        index: i128,
+    ) -> Value {
+        let (price, lots, taker) = trade;
+        self.trade_seq += 1;
+        self.tick_direction = match self.last {
+            None => 1,
+            Some(last) if price > last => 0,
+            Some(last) if price < last => 2,
+            Some(_) => match self.tick_direction {
+                0 | 1 => 1,
+                _ => 3,
+            },
+        };
+        (self.high, self.low) = match self.first {
+            None => (price, price),
+            Some(_) => (self.high.max(price), self.low.min(price)),
+        };
+        self.first.get_or_insert(price);
+        self.last = Some(price);
+        self.volume += self.amount(lots);
+        let amount = self.amount(lots);
+        let entry = json!({
+            "trade_id": trade_id,
+            "trade_seq": self.trade_seq,
+            "instrument_name": self.settings.name,
+            "timestamp": ms,
+            "direction": direction(taker),
+            "tick_direction": self.tick_direction,
+            "price": number(price),
+            "amount": number(amount),
+            "contracts": number(amount * UNITS / self.sizes.contract),
+            "index_price": number(index),
+            "mark_price": number(self.mark()),
+        });
+        if self.tape.len() >= TAPE_MAX {
+            self.tape.pop_front();
+        }
+        self.tape.push_back(entry.clone());
+        entry
+    }
+
+    /// The ticker, of a channel and of `public/ticker`.
+    pub fn ticker(&self, ms: i64, index: i128) -> Value {
+        let best = |side| self.best(side).unwrap_or((0, 0));
+        let ((bid, bid_amount), (ask, ask_amount)) = (best(Side::Buy), best(Side::Sell));
+        let (low, high) = self.band();
+        let mark = self.mark();
+        let change = self
+            .first
+            .map_or(0, |first| (self.last.unwrap_or(first) - first) * 100 * UNITS / first.max(1));
+        let turnover = if self.settings.is_inverse() {
+            self.volume
+        } else {
+            crate::decimal::times(self.volume, mark)
+        };
+        let coins = if self.settings.is_inverse() {
+            crate::decimal::over(self.volume, mark)
+        } else {
+            self.volume
+        };
+        let mut ticker = json!({
+            "instrument_name": self.settings.name,
+            "timestamp": ms,
+            "state": "open",
+            "best_bid_price": number(bid),
+            "best_bid_amount": number(bid_amount),
+            "best_ask_price": number(ask),
+            "best_ask_amount": number(ask_amount),
+            "last_price": self.last.map_or(Value::Null, number),
+            "mark_price": number(mark),
+            "index_price": number(index),
+            "settlement_price": number(self.sizes.start),
+            "estimated_delivery_price": number(index),
+            "min_price": number(low),
+            "max_price": number(high),
+            "open_interest": 0,
+            "stats": {
+                "high": self.first.map_or(Value::Null, |_| number(self.high)),
+                "low": self.first.map_or(Value::Null, |_| number(self.low)),
+                "price_change": self.first.map_or(Value::Null, |_| number(change)),
+                "volume": self.first.map_or(Value::Null, |_| number(coins)),
+                "volume_usd": number(turnover),
+            },
+        });
+        let Some(map) = ticker.as_object_mut() else { return ticker };
+        let mut put = |key: &str, value: Value| _ = map.insert(key.to_owned(), value);
+        match self.settings.kind {
+            Kind::Future if self.settings.expiration_ms.is_none() => {
+                put("current_funding", json!(0.0));
+                put("funding_8h", json!(0.0));
+                put("interest_value", json!(0.0));
+            }
+            Kind::Option => {
+                put("bid_iv", json!(0.0));
+                put("ask_iv", json!(0.0));
+                put("mark_iv", json!(0.0));
+                put("interest_rate", json!(0.0));
+                put("underlying_price", number(index));
+                put("underlying_index", json!("index_price"));
+                put(
+                    "greeks",
+                    json!({"delta": 0.0, "gamma": 0.0, "rho": 0.0, "theta": 0.0, "vega": 0.0}),
+                );
+            }
+            _ => {}
+        }
+        ticker
+    }
+
+    /// `public/get_order_book`.
+    pub fn order_book(&self, depth: usize, ms: i64, index: i128) -> Value {
+        let levels = |side| -> Value {
+            let level = |(price, amount)| json!([number(price), number(amount)]);
+            self.levels(side).take(depth).map(level).collect()
+        };
+        let mut book = self.ticker(ms, index);
+        if let Some(map) = book.as_object_mut() {
+            map.insert("bids".to_owned(), levels(Side::Buy));
+            map.insert("asks".to_owned(), levels(Side::Sell));
+            map.insert("change_id".to_owned(), json!(self.change_id));
+        }
+        book
+    }
+}
+
+pub const fn direction(side: Side) -> &'static str {
+    match side {
+        Side::Buy => "buy",
+        Side::Sell => "sell",
+    }
+}

@@ -1,0 +1,8 @@
+//! The interface over engines, without connections.
+
+mod bad_days;
+mod description;
+mod feeds;
+mod orders;
+mod rig;
+mod sessions;

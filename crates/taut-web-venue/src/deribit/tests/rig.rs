@@ -1,0 +1,180 @@
+//! The interface, an engine for each market, and a clock.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use taut_engine::{Engine, EngineConfig};
+use taut_fix::Now;
+use taut_types::Nanos;
+
+use crate::accounts::{AccountSettings, KeySettings};
+use crate::deribit::instruments::{Kind, MarketSettings};
+use crate::deribit::{Deribit, DeribitSettings};
+use crate::front::{Front, HttpRequest, Output};
+
+/// The perpetual.
+pub const PERPETUAL: &str = "BTC-PERPETUAL";
+
+pub struct Rig {
+    pub front: Deribit,
+    pub engines: Vec<Engine>,
+    pub now: Now,
+    next_id: u64,
+    /// What came for each connection, in order, and was not taken.
+    pub inbox: BTreeMap<u64, Vec<Value>>,
+    pub closed: Vec<u64>,
+}
+
+pub fn settings() -> DeribitSettings {
+    let account = |name: &str| AccountSettings {
+        name: name.to_owned(),
+        keys: vec![KeySettings {
+            id: name.to_owned(),
+            secret: "ABCD".to_owned(),
+            read_only: name == "reader",
+        }],
+        balances: [("BTC", "10"), ("USDC", "100000")]
+            .map(|(c, b)| (c.to_owned(), b.to_owned()))
+            .into(),
+        self_trading: "reject_taker".to_owned(),
+        matching_rate: 5,
+        matching_burst: 20,
+    };
+    let market =
+        |name: &str, kind, quote: &str, settlement: &str, tick: &str, lot: &str, start: &str| {
+            MarketSettings {
+                name: name.to_owned(),
+                kind,
+                base: "BTC".to_owned(),
+                quote: quote.to_owned(),
+                settlement: settlement.to_owned(),
+                tick: tick.to_owned(),
+                min_trade_amount: lot.to_owned(),
+                contract_size: lot.to_owned(),
+                maker_commission: "0".to_owned(),
+                taker_commission: "0.0005".to_owned(),
+                expiration_ms: (kind == Kind::Option).then_some(1_798_185_600_000),
+                strike: (kind == Kind::Option).then(|| "60000".to_owned()),
+                option_type: (kind == Kind::Option).then(|| "call".to_owned()),
+                start_price: start.to_owned(),
+                weight: 0,
+            }
+        };
+    DeribitSettings {
+        instruments: vec![
+            market(PERPETUAL, Kind::Future, "USD", "BTC", "0.5", "10", "60000"),
+            market("BTC-25DEC26-60000-C", Kind::Option, "BTC", "BTC", "0.0005", "0.1", "0.1"),
+            market("BTC_USDC", Kind::Pair, "USDC", "USDC", "1", "0.0001", "60000"),
+        ],
+        accounts: vec![account("one"), account("two"), account("reader")],
+    }
+}
+
+impl Rig {
+    pub fn new() -> Self {
+        let settings = settings();
+        let sizes = EngineConfig { order_capacity: 256, level_capacity: 128 };
+        Self {
+            front: Deribit::new(&settings).expect("settings"),
+            engines: settings.instruments.iter().map(|_| Engine::new(sizes)).collect(),
+            now: Now { mono: Nanos(1), utc: Nanos::from_secs(1_790_000_000) },
+            next_id: 1,
+            inbox: BTreeMap::new(),
+            closed: Vec::new(),
+        }
+    }
+
+    pub fn open(&mut self, connection: u64) {
+        let request = HttpRequest { path: "/ws/api/v2".to_owned(), ..HttpRequest::default() };
+        assert!(self.front.open(self.now, connection, &request));
+    }
+
+    /// A connection on which this account is logged on.
+    pub fn log_on(&mut self, connection: u64, name: &str) -> Value {
+        self.open(connection);
+        let params =
+            json!({"grant_type": "client_credentials", "client_id": name, "client_secret": "ABCD"});
+        self.result(connection, "public/auth", params)
+    }
+
+    pub fn pass(&mut self, millis: i64) {
+        let span = Nanos::from_millis(millis);
+        self.now = Now { mono: self.now.mono + span, utc: self.now.utc + span };
+        self.pump();
+    }
+
+    /// Serves everything and takes what is sent.
+    pub fn pump(&mut self) {
+        while let Some((place, command)) = self.front.next_command(self.now) {
+            let mut events = Vec::new();
+            self.engines[place].execute(command, &mut |event| events.push(event));
+            self.front.on_events(self.now, place, &events);
+        }
+        self.front.on_time(self.now);
+        while let Some(output) = self.front.poll_output() {
+            match output {
+                Output::Text { connection, text }
+                | Output::Answer { connection, body: text, .. } => {
+                    let value = serde_json::from_str(&text).expect("JSON");
+                    self.inbox.entry(connection).or_default().push(value);
+                }
+                Output::Close { connection } => {
+                    self.closed.push(connection);
+                    self.front.closed(self.now, connection);
+                }
+            }
+        }
+    }
+
+    /// Asks, and takes the answer out; what came beside it stays.
+    pub fn call(&mut self, connection: u64, method: &str, params: Value) -> Value {
+        let id = self.next_id;
+        self.next_id += 1;
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        self.front.text(self.now, connection, &request.to_string());
+        self.pump();
+        let inbox = self.inbox.entry(connection).or_default();
+        let at = inbox.iter().position(|it| it["id"] == json!(id)).expect("an answer");
+        inbox.remove(at)
+    }
+
+    pub fn result(&mut self, connection: u64, method: &str, params: Value) -> Value {
+        let answer = self.call(connection, method, params);
+        assert!(answer.get("error").is_none(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+
+    pub fn code(&mut self, connection: u64, method: &str, params: Value) -> i64 {
+        let answer = self.call(connection, method, params);
+        answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{method}: {answer}"))
+    }
+
+    /// The data of a channel that came, oldest first.
+    pub fn data(&mut self, connection: u64, channel: &str) -> Vec<Value> {
+        let inbox = self.inbox.entry(connection).or_default();
+        let of = |it: &Value| it["params"]["channel"] == json!(channel);
+        let found =
+            inbox.iter().filter(|it| of(it)).map(|it| it["params"]["data"].clone()).collect();
+        inbox.retain(|it| !of(it));
+        found
+    }
+
+    pub fn limit(&mut self, connection: u64, method: &str, amount: i64, price: f64) -> Value {
+        let params = json!({"instrument_name": PERPETUAL, "amount": amount, "price": price});
+        self.result(connection, method, params)
+    }
+
+    pub fn http(&mut self, connection: u64, target: &str, authorization: &str) -> Value {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let request = HttpRequest {
+            method: "GET".to_owned(),
+            path: path.to_owned(),
+            query: query.to_owned(),
+            authorization: authorization.to_owned(),
+            ..HttpRequest::default()
+        };
+        self.front.request(self.now, connection, request);
+        self.pump();
+        self.inbox.entry(connection).or_default().pop().expect("an answer")
+    }
+}

@@ -1,0 +1,245 @@
+//! Faults on purpose: a venue as it is on a bad day, by a seed.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use taut_book::OrderBook;
+use taut_engine::{Command, Event};
+use taut_fix::Now;
+use taut_types::Nanos;
+use taut_venue::flow::SplitMix64;
+
+use crate::front::{Front, HttpRequest, Output, Refusal};
+
+/// What goes wrong, and how often: of a thousand messages or requests. All zero is a good day.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Faults {
+    /// The same seed and the same messages give the same faults.
+    pub seed: u64,
+    /// Instead of a message the connection ends.
+    pub disconnect: u32,
+    /// A WebSocket message is lost; the answer to an HTTP request is never lost but with its
+    /// connection.
+    pub drop: u32,
+    /// A WebSocket message comes twice.
+    pub duplicate: u32,
+    /// Everything is late by up to so many milliseconds, in its order.
+    pub delay: u32,
+    /// A request that trades is refused: the engine is busy.
+    pub reject: u32,
+    /// A request is one too many.
+    pub rate_limit: u32,
+    /// Every request is refused: the venue is in maintenance.
+    pub maintenance: bool,
+}
+
+impl Faults {
+    /// Reads `disconnect=1,drop=5,seed=7,maintenance`.
+    ///
+    /// # Errors
+    /// The word that is none, and those that are.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut faults = Self::default();
+        for word in text.split(',').filter(|word| !word.is_empty()) {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            if name == "maintenance" && value.is_empty() {
+                faults.maintenance = true;
+                continue;
+            }
+            let number: u64 =
+                value.parse().map_err(|_| format!("{word}: {name}=N, a whole number"))?;
+            if name == "seed" {
+                faults.seed = number;
+                continue;
+            }
+            let place = match name {
+                "disconnect" => &mut faults.disconnect,
+                "drop" => &mut faults.drop,
+                "duplicate" => &mut faults.duplicate,
+                "delay" => &mut faults.delay,
+                "reject" => &mut faults.reject,
+                "rate-limit" => &mut faults.rate_limit,
+                _ => {
+                    return Err(format!(
+                        "{name}: disconnect, drop, duplicate, reject, rate-limit (of a thousand), \
+                         delay (ms), seed or maintenance"
+                    ));
+                }
+            };
+            let most = if name == "delay" { 60_000 } else { 1_000 };
+            *place = u32::try_from(number)
+                .ok()
+                .filter(|it| *it <= most)
+                .ok_or_else(|| format!("{word}: at most {most}"))?;
+        }
+        Ok(faults)
+    }
+}
+
+/// A venue's interface with faults before it.
+#[derive(Debug)]
+pub struct Faulty<F> {
+    front: F,
+    faults: Faults,
+    random: SplitMix64,
+    /// What is on its way, and when it leaves; in its order.
+    late: VecDeque<(Nanos, Output)>,
+    now: Nanos,
+    /// How many messages and requests something was done to.
+    pub injected: u64,
+}
+
+impl<F: Front> Faulty<F> {
+    /// This interface on such a day.
+    #[must_use]
+    pub const fn new(front: F, faults: Faults) -> Self {
+        let random = SplitMix64::new(faults.seed);
+        Self { front, faults, random, late: VecDeque::new(), now: Nanos::ZERO, injected: 0 }
+    }
+
+    /// From now on the day is like this.
+    pub const fn set_faults(&mut self, faults: Faults) {
+        self.random = SplitMix64::new(faults.seed);
+        self.faults = faults;
+    }
+
+    /// What it stands before.
+    #[must_use]
+    pub const fn front(&self) -> &F {
+        &self.front
+    }
+
+    fn happens(&mut self, per_mille: u32) -> bool {
+        let does = per_mille > 0 && self.random.below(1_000) < u64::from(per_mille);
+        self.injected += u64::from(does);
+        does
+    }
+
+    /// Whether and why a request is refused before it is served.
+    fn refusal(&mut self) -> Option<Refusal> {
+        if self.faults.maintenance {
+            self.injected += 1;
+            return Some(Refusal::Maintenance);
+        }
+        if self.happens(self.faults.rate_limit) {
+            return Some(Refusal::TooMany);
+        }
+        self.happens(self.faults.reject).then_some(Refusal::Busy)
+    }
+
+    /// Lets what the interface says through, or not.
+    fn take_over(&mut self, output: Output) {
+        let due = match self.faults.delay {
+            0 => self.now,
+            most => self.now + Nanos::from_millis(self.random.below(u64::from(most) + 1) as i64),
+        };
+        let due = self.late.back().map_or(due, |(last, _)| due.max(*last));
+        let connection = match &output {
+            Output::Text { connection, .. } => {
+                if self.happens(self.faults.drop) {
+                    return;
+                }
+                if self.happens(self.faults.duplicate) {
+                    self.late.push_back((due, output.clone()));
+                }
+                *connection
+            }
+            Output::Answer { connection, .. } => *connection,
+            Output::Close { .. } => {
+                self.late.push_back((due, output));
+                return;
+            }
+        };
+        let ends = self.happens(self.faults.disconnect);
+        self.late.push_back((due, if ends { Output::Close { connection } } else { output }));
+    }
+}
+
+impl<F: Front> Front for Faulty<F> {
+    fn on_book(&mut self, place: usize, book: &OrderBook) {
+        self.front.on_book(place, book);
+    }
+
+    fn open(&mut self, now: Now, connection: u64, request: &HttpRequest) -> bool {
+        self.front.open(now, connection, request)
+    }
+
+    fn text(&mut self, now: Now, connection: u64, text: &str) {
+        match self.refusal() {
+            None => self.front.text(now, connection, text),
+            Some(why) => self.front.refuse_text(now, connection, text, why),
+        }
+    }
+
+    fn request(&mut self, now: Now, connection: u64, request: HttpRequest) {
+        match self.refusal() {
+            None => self.front.request(now, connection, request),
+            Some(why) => self.front.refuse_request(now, connection, request, why),
+        }
+    }
+
+    fn refuse_text(&mut self, now: Now, connection: u64, text: &str, why: Refusal) {
+        self.front.refuse_text(now, connection, text, why);
+    }
+
+    fn refuse_request(&mut self, now: Now, connection: u64, request: HttpRequest, why: Refusal) {
+        self.front.refuse_request(now, connection, request, why);
+    }
+
+    fn closed(&mut self, now: Now, connection: u64) {
+        self.front.closed(now, connection);
+    }
+
+    fn next_command(&mut self, now: Now) -> Option<(usize, Command)> {
+        self.front.next_command(now)
+    }
+
+    fn on_events(&mut self, now: Now, place: usize, events: &[Event]) {
+        self.front.on_events(now, place, events);
+    }
+
+    fn on_time(&mut self, now: Now) {
+        self.now = now.mono;
+        self.front.on_time(now);
+    }
+
+    fn due(&self) -> Option<Nanos> {
+        let late = self.late.front().map(|(due, _)| *due);
+        [late, self.front.due()].into_iter().flatten().min()
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        while let Some(output) = self.front.poll_output() {
+            self.take_over(output);
+        }
+        let is_due = self.late.front().is_some_and(|(due, _)| *due <= self.now);
+        if is_due { self.late.pop_front().map(|(_, output)| output) } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_read_from_words() {
+        let read =
+            Faults::parse("disconnect=1,drop=2,duplicate=3,delay=40,reject=5,rate-limit=6,seed=7");
+        let expected = Faults {
+            seed: 7,
+            disconnect: 1,
+            drop: 2,
+            duplicate: 3,
+            delay: 40,
+            reject: 5,
+            rate_limit: 6,
+            maintenance: false,
+        };
+        assert_eq!(read, Ok(expected));
+        assert_eq!(Faults::parse("maintenance").map(|it| it.maintenance), Ok(true));
+        for wrong in ["drop", "drop=x", "drop=1001", "nonsense=1", "maintenance=1"] {
+            assert!(Faults::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

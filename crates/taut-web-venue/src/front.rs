@@ -1,0 +1,120 @@
+//! What a venue's interface is to the connections in front of it: pure, no bytes and no clock.
+
+use taut_book::OrderBook;
+use taut_engine::{Command, Event};
+use taut_fix::Now;
+use taut_types::Nanos;
+
+/// An HTTP request, whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HttpRequest {
+    /// `GET`, `POST`, ...
+    pub method: String,
+    /// The path without its query, as it came.
+    pub path: String,
+    /// What stands behind the `?`, as it came; empty without one.
+    pub query: String,
+    /// `Host`, without a port.
+    pub host: String,
+    /// `Authorization`, or else empty.
+    pub authorization: String,
+    /// All headers, the names in small letters.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl HttpRequest {
+    /// The path and the query, as they were asked for: what signatures are made of.
+    #[must_use]
+    pub fn target(&self) -> String {
+        if self.query.is_empty() {
+            self.path.clone()
+        } else {
+            format!("{}?{}", self.path, self.query)
+        }
+    }
+
+    /// A header by its name in small letters.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Something for a connection, by its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A WebSocket text.
+    Text {
+        /// For whom.
+        connection: u64,
+        /// The text.
+        text: String,
+    },
+    /// The answer to the connection's oldest HTTP request.
+    Answer {
+        /// For whom.
+        connection: u64,
+        /// The status.
+        status: u16,
+        /// A body of JSON.
+        body: String,
+    },
+    /// The connection ends when what was sent before has left.
+    Close {
+        /// Which one.
+        connection: u64,
+    },
+}
+
+/// Why a request is refused before it is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The engine is busy: only requests that trade are refused, the others are served.
+    Busy,
+    /// One request too many.
+    TooMany,
+    /// The venue is in maintenance.
+    Maintenance,
+}
+
+/// A venue's interface. What it is told it keeps until [`Front::next_command`] is called, which
+/// does it; what it has to say is polled.
+pub trait Front {
+    /// An order book before the first command.
+    fn on_book(&mut self, place: usize, book: &OrderBook);
+
+    /// Whether a WebSocket may be opened at this path; then the connection exists.
+    fn open(&mut self, now: Now, connection: u64, request: &HttpRequest) -> bool;
+
+    /// A text on a WebSocket.
+    fn text(&mut self, now: Now, connection: u64, text: &str);
+
+    /// An HTTP request; its answer may come later.
+    fn request(&mut self, now: Now, connection: u64, request: HttpRequest);
+
+    /// As [`Front::text`], refused.
+    fn refuse_text(&mut self, now: Now, connection: u64, text: &str, why: Refusal);
+
+    /// As [`Front::request`], refused.
+    fn refuse_request(&mut self, now: Now, connection: u64, request: HttpRequest, why: Refusal);
+
+    /// A connection is gone.
+    fn closed(&mut self, now: Now, connection: u64);
+
+    /// Serves what has come until there is a command for the exchange, whose events come next.
+    fn next_command(&mut self, now: Now) -> Option<(usize, Command)>;
+
+    /// What a command led to, anybody's.
+    fn on_events(&mut self, now: Now, place: usize, events: &[Event]);
+
+    /// Time passes.
+    fn on_time(&mut self, now: Now);
+
+    /// When [`Front::on_time`] has something to do.
+    fn due(&self) -> Option<Nanos>;
+
+    /// The next that has to be sent.
+    fn poll_output(&mut self) -> Option<Output>;
+}
