@@ -264,7 +264,10 @@ pub fn fold(entries: &[Entry]) -> State {
     let mut executions: Vec<Fill> = Vec::new();
     for entry in entries {
         match entry {
-            Entry::Filled(fill) if !fill.exec_id.as_bytes().is_empty() => executions.push(*fill),
+            // The fee is in the position.
+            Entry::Filled(fill) if !fill.exec_id.as_bytes().is_empty() => {
+                executions.push(Fill { fee: Amount::ZERO, ..*fill });
+            }
             _ => {}
         }
     }

@@ -1,37 +1,22 @@
 //! A gateway that follows Deribit's books and trades there over JSON-RPC, against a scripted venue
 //! on loopback: a book, an order with its fill told twice, a cancel, a gap, connections that end,
 //! an order whose answer is lost.
-#![forbid(unsafe_code)]
 
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::rc::Rc;
 
-use taut_fix_engine::Credentials;
-use taut_gateway::{
-    DeribitJson, DeribitJsonSettings, DeribitStream, DeribitStreamSettings, FeedInput, FeedSession,
-    FusedClient, Gateway, GatewayConfig, OrderUpdate, Regions, SessionSettings, Strategy,
-    StreamAddress, Trading, Transport,
-};
-use taut_io::EpollKernel;
+use taut_gateway::{DeribitJsonSettings, Regions};
 use taut_ipc::Segment;
-use taut_market_data::deribit::DeribitFeed;
-use taut_market_data::{ChainConfig, Event as MarketEvent, NamedInstrument};
-use taut_sys::{Anchoring, Clock};
 use taut_testkit::Deadline;
-use taut_tests::setup::{VenueAddresses, gateway_config};
-use taut_types::{
-    ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Price, Qty, Side, Symbol,
-};
+use taut_types::{InstrumentId, Lots, Nanos, OrderTerms, Price, Side};
 use taut_ws::{Connection, Event, WsConfig};
 
-const NAME: &str = "BTC-PERPETUAL";
+use crate::gateway::{Hands, NAME, Running, gateway};
 
-/// A lot is a contract of ten dollars.
-fn perpetual() -> Instrument {
-    let (symbol, tick) = (Symbol::new(NAME.as_bytes()).expect("short"), Price(500_000_000));
-    Instrument::new(InstrumentId(0), symbol, tick, Qty::whole(10)).expect("an instrument")
+fn buy() -> OrderTerms {
+    OrderTerms::limit(InstrumentId(0), Side::Buy, Price(43_000_000_000_000), Lots(3))
 }
 
 /// The venue: whoever connects may follow the book and trade.
@@ -227,81 +212,14 @@ fn trade(label: &str) -> String {
     )
 }
 
-/// What is asked of the strategy, and what it heard.
-#[derive(Debug, Default)]
-struct Hands {
-    buys: bool,
-    cancels: Option<ClientOrderId>,
-    heard: Vec<OrderUpdate>,
-}
-
-struct Obedient(Rc<RefCell<Hands>>);
-
-impl Strategy for Obedient {
-    fn on_market(&mut self, _now: Nanos, _event: &MarketEvent, _trading: &mut impl Trading) {}
-
-    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _trading: &mut impl Trading) {
-        self.0.borrow_mut().heard.push(*update);
-    }
-
-    fn on_timer(&mut self, _now: Nanos, trading: &mut impl Trading) {
-        let mut hands = self.0.borrow_mut();
-        if std::mem::take(&mut hands.buys) {
-            let price = Price(43_000_000_000_000);
-            let terms = OrderTerms::limit(InstrumentId(0), Side::Buy, price, Lots(3));
-            assert!(trading.create(&terms).is_some());
-        }
-        if let Some(order) = hands.cancels.take() {
-            trading.cancel(order);
-        }
-    }
-}
-
-type Running<'m> = Gateway<'m, FusedClient<Obedient>, DeribitFeed, EpollKernel, (), DeribitJson>;
-
-fn gateway<'m>(at: SocketAddrV4, hands: &Rc<RefCell<Hands>>, regions: &Regions<'m>) -> Running<'m> {
-    let url = "ws://localhost/ws/api/v2".to_owned();
-    let clock = Clock::new(Anchoring::start().mapping());
-    let quickly = (Nanos::from_millis(1), Nanos::from_millis(10));
-    let (client_id, secret) = ("me".to_owned(), "ABCD".to_owned());
-    let config = GatewayConfig {
-        instruments: vec![perpetual()],
-        hot: false,
-        heartbeat_interval: Nanos::from_secs(30),
-        session: SessionSettings {
-            transport: Transport::WebSocket { url: url.clone(), tls: None },
-            credentials: Some(Credentials::Deribit { client_id, secret }),
-            waits_for_venue: true,
-            reconnect: quickly,
-            ..SessionSettings::default()
-        },
-        ..gateway_config(VenueAddresses { orders: at })
-    };
-    let session = DeribitStream::new(&DeribitStreamSettings::new(vec![NAME.to_owned()]));
-    let input = FeedInput::Session(FeedSession {
-        stream: StreamAddress { address: SocketAddr::V4(at), url },
-        tls: None,
-        session: Box::new(session),
-        reconnect: quickly,
-    });
-    let named = [NamedInstrument { name: NAME.as_bytes(), instrument: perpetual() }];
-    let chain =
-        ChainConfig { snapshot_interval: Nanos::from_millis(10), ..ChainConfig::new(&named) };
-    let feed = DeribitFeed::new(&chain, clock.now()).expect("a feed");
-    let orders = DeribitJson::new(&config, DeribitJsonSettings::default()).expect("a key");
-    let kernel = EpollKernel::new(16).expect("a kernel");
-    let client = FusedClient::new(Obedient(Rc::clone(hands)));
-    Gateway::with_handlers(kernel, &config, clock, input, (feed, orders), client, regions)
-        .expect("a gateway")
-}
-
 #[test]
 fn a_gateway_follows_a_book_trades_reconnects_and_reconciles_at_deribit() {
     let segment = Segment::create("deribit-gateway", &Regions::LAYOUT).expect("a segment");
     let regions = Regions::of(&segment).expect("regions");
     let hands = Rc::new(RefCell::new(Hands::default()));
     let (mut venue, at) = Venue::listen();
-    let mut gateway = gateway(at, &hands, &regions);
+    let settings = DeribitJsonSettings::default();
+    let mut gateway = gateway(at, ("me", "ABCD"), settings, &hands, &regions);
     let until = |venue: &mut Venue,
                  gateway: &mut Running<'_>,
                  what: &str,
@@ -323,12 +241,12 @@ fn a_gateway_follows_a_book_trades_reconnects_and_reconciles_at_deribit() {
 
     // A book, and an order of which one of three contracts trades.
     until(&mut venue, &mut gateway, "ready", &|_, gateway| gateway.is_ready());
-    hands.borrow_mut().buys = true;
+    hands.borrow_mut().creates.push(buy());
     let is_accepted = |_: &Venue, _: &Running<'_>| filled(&hands.borrow()) == Lots(1);
     until(&mut venue, &mut gateway, "a fill", &is_accepted);
     // The answer with the same trade is heard before the cancel's.
     let first = hands.borrow().heard[0].id;
-    hands.borrow_mut().cancels = Some(first);
+    hands.borrow_mut().cancels.push(first);
     let is_over = |_: &Venue, _: &Running<'_>| {
         hands.borrow().heard.last().is_some_and(|update| update.state.is_done())
     };
@@ -351,7 +269,7 @@ fn a_gateway_follows_a_book_trades_reconnects_and_reconciles_at_deribit() {
 
     // The answer to an order is lost with its connection: it is asked about, never sent again.
     hands.borrow_mut().heard.clear();
-    hands.borrow_mut().buys = true;
+    hands.borrow_mut().creates.push(buy());
     until(&mut venue, &mut gateway, "what became of it", &is_over);
     until(&mut venue, &mut gateway, "a session", &|_, gateway| gateway.is_ready());
     let seen = states(&hands.borrow());

@@ -1,0 +1,108 @@
+//! The gateway, and a strategy that does what the test says.
+
+use std::cell::RefCell;
+use std::net::{SocketAddr, SocketAddrV4};
+use std::rc::Rc;
+
+use taut_fix_engine::Credentials;
+use taut_gateway::{
+    DeribitJson, DeribitJsonSettings, DeribitStream, DeribitStreamSettings, FeedInput, FeedSession,
+    FusedClient, Gateway, GatewayConfig, OrderUpdate, Regions, SessionSettings, Strategy,
+    StreamAddress, Trading, Transport,
+};
+use taut_io::EpollKernel;
+use taut_market_data::deribit::DeribitFeed;
+use taut_market_data::{ChainConfig, Event, NamedInstrument};
+use taut_oms::{OrderLimits, UniformLimits};
+use taut_sys::{Anchoring, Clock};
+use taut_tests::setup::{VenueAddresses, gateway_config};
+use taut_types::{ClientOrderId, Instrument, InstrumentId, Nanos, OrderTerms, Price, Qty, Symbol};
+
+pub const NAME: &str = "BTC-PERPETUAL";
+
+/// A lot is a contract of ten dollars.
+pub fn perpetual() -> Instrument {
+    let (symbol, tick) = (Symbol::new(NAME.as_bytes()).expect("short"), Price(500_000_000));
+    Instrument::new(InstrumentId(0), symbol, tick, Qty::whole(10)).expect("an instrument")
+}
+
+/// What is asked of the strategy, and what it heard.
+#[derive(Debug, Default)]
+pub struct Hands {
+    pub creates: Vec<OrderTerms>,
+    pub modifies: Vec<(ClientOrderId, OrderTerms)>,
+    pub cancels: Vec<ClientOrderId>,
+    pub heard: Vec<OrderUpdate>,
+}
+
+pub struct Obedient(Rc<RefCell<Hands>>);
+
+impl Strategy for Obedient {
+    fn on_market(&mut self, _now: Nanos, _event: &Event, _trading: &mut impl Trading) {}
+
+    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _trading: &mut impl Trading) {
+        self.0.borrow_mut().heard.push(*update);
+    }
+
+    fn on_timer(&mut self, _now: Nanos, trading: &mut impl Trading) {
+        let mut hands = self.0.borrow_mut();
+        for terms in hands.creates.drain(..) {
+            assert!(trading.create(&terms).is_some());
+        }
+        for (order, terms) in hands.modifies.drain(..) {
+            trading.modify(order, terms.price, terms.lots);
+        }
+        for order in hands.cancels.drain(..) {
+            trading.cancel(order);
+        }
+    }
+}
+
+pub type Running<'m> =
+    Gateway<'m, FusedClient<Obedient>, DeribitFeed, EpollKernel, (), DeribitJson>;
+
+/// A gateway at the venue at this address, with this key.
+pub fn gateway<'m>(
+    at: SocketAddrV4,
+    (client_id, secret): (&str, &str),
+    orders: DeribitJsonSettings,
+    hands: &Rc<RefCell<Hands>>,
+    regions: &Regions<'m>,
+) -> Running<'m> {
+    let url = "ws://localhost/ws/api/v2".to_owned();
+    let clock = Clock::new(Anchoring::start().mapping());
+    let quickly = (Nanos::from_millis(1), Nanos::from_millis(10));
+    let (client_id, secret) = (client_id.to_owned(), secret.to_owned());
+    let config = GatewayConfig {
+        instruments: vec![perpetual()],
+        hot: false,
+        // The book may be empty, and then there is no price to be near to.
+        risk: UniformLimits { collar_ppm: OrderLimits::NO_COLLAR, ..GatewayConfig::default_risk() }
+            .into(),
+        heartbeat_interval: Nanos::from_secs(30),
+        session: SessionSettings {
+            transport: Transport::WebSocket { url: url.clone(), tls: None },
+            credentials: Some(Credentials::Deribit { client_id, secret }),
+            waits_for_venue: true,
+            reconnect: quickly,
+            ..SessionSettings::default()
+        },
+        ..gateway_config(VenueAddresses { orders: at })
+    };
+    let session = DeribitStream::new(&DeribitStreamSettings::new(vec![NAME.to_owned()]));
+    let input = FeedInput::Session(FeedSession {
+        stream: StreamAddress { address: SocketAddr::V4(at), url },
+        tls: None,
+        session: Box::new(session),
+        reconnect: quickly,
+    });
+    let named = [NamedInstrument { name: NAME.as_bytes(), instrument: perpetual() }];
+    let chain =
+        ChainConfig { snapshot_interval: Nanos::from_millis(10), ..ChainConfig::new(&named) };
+    let feed = DeribitFeed::new(&chain, clock.now()).expect("a feed");
+    let orders = DeribitJson::new(&config, orders).expect("a key");
+    let kernel = EpollKernel::new(16).expect("a kernel");
+    let client = FusedClient::new(Obedient(Rc::clone(hands)));
+    Gateway::with_handlers(kernel, &config, clock, input, (feed, orders), client, regions)
+        .expect("a gateway")
+}
