@@ -13,7 +13,6 @@ use taut_gateway::{
 use taut_io::EpollKernel;
 use taut_market_data::deribit::DeribitFeed;
 use taut_market_data::{ChainConfig, Event, NamedInstrument};
-use taut_oms::{OrderLimits, UniformLimits};
 use taut_sys::{Anchoring, Clock};
 use taut_tests::setup::{VenueAddresses, gateway_config};
 use taut_types::{ClientOrderId, Instrument, InstrumentId, Nanos, OrderTerms, Price, Qty, Symbol};
@@ -76,9 +75,6 @@ pub fn gateway<'m>(
     let config = GatewayConfig {
         instruments: vec![perpetual()],
         hot: false,
-        // The book may be empty, and then there is no price to be near to.
-        risk: UniformLimits { collar_ppm: OrderLimits::NO_COLLAR, ..GatewayConfig::default_risk() }
-            .into(),
         heartbeat_interval: Nanos::from_secs(30),
         session: SessionSettings {
             transport: Transport::WebSocket { url: url.clone(), tls: None },

@@ -1,0 +1,307 @@
+//! Two gateways that trade with each other at taut's own venue, which speaks as Deribit does.
+
+use std::cell::RefCell;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, SocketAddrV4, TcpStream};
+use std::rc::Rc;
+
+use taut_fix::{CompId, Now};
+use taut_gateway::{DeribitJsonSettings, OpenOrder, Regions};
+use taut_io::EpollKernel;
+use taut_ipc::Segment;
+use taut_oms::{OrderFilter, OrderState, Rate};
+use taut_sys::{Address, DatagramOptions, Socket, StreamOptions, monotonic, utc};
+use taut_testkit::{DEADLINE, Deadline, Draw, Random, for_each_seed, until};
+use taut_types::{InstrumentId, Lots, OrderTerms, Price, Side};
+use taut_venue::{FeedOutput, Flow, Venue, VenueConfig, VenueSockets};
+use taut_web_venue::deribit::{Deribit, DeribitSettings};
+use taut_web_venue::{
+    AccountSettings, Door, DoorConfig, Faults, Faulty, KeySettings, Kind, MarketSettings,
+};
+
+use crate::gateway::{Hands, NAME, Running, gateway, perpetual};
+
+type OpenVenue = Venue<EpollKernel, Door<Faulty<Deribit>>>;
+
+const IT: InstrumentId = InstrumentId(0);
+/// Half a dollar.
+const TICK: Price = Price(500_000_000);
+const AROUND: Price = Price(43_000_000_000_000);
+
+fn settings() -> DeribitSettings {
+    let market = MarketSettings {
+        name: NAME.to_owned(),
+        kind: Kind::Future,
+        base: "BTC".to_owned(),
+        quote: "USD".to_owned(),
+        settlement: "BTC".to_owned(),
+        tick: "0.5".to_owned(),
+        min_trade_amount: "10".to_owned(),
+        contract_size: "10".to_owned(),
+        maker_commission: "0".to_owned(),
+        taker_commission: "0.0005".to_owned(),
+        expiration_ms: None,
+        strike: None,
+        option_type: None,
+        start_price: "43000".to_owned(),
+        weight: 0,
+    };
+    let account = |name: &str| AccountSettings {
+        name: name.to_owned(),
+        keys: vec![KeySettings {
+            id: name.to_owned(),
+            secret: format!("secret-of-{name}"),
+            read_only: false,
+        }],
+        balances: [("BTC".to_owned(), "10".to_owned())].into(),
+        self_trading: "reject_taker".to_owned(),
+        matching_rate: 200,
+        matching_burst: 400,
+    };
+    let accounts = ["one", "two", "maker"].map(account).into();
+    DeribitSettings { instruments: vec![market], accounts }
+}
+
+/// The venue, where it listens, and the socket that its own feed goes to.
+fn open() -> (OpenVenue, SocketAddrV4, Socket) {
+    let local: SocketAddr = ([127, 0, 0, 1], 0).into();
+    let unread = Socket::datagram(&Address::Inet(local), &DatagramOptions::default());
+    let unread = unread.expect("a socket");
+    let Address::Inet(to) = unread.local_address().expect("its address") else { panic!() };
+    let sender = || {
+        let options = DatagramOptions { peer: Some(to), ..DatagramOptions::default() };
+        Socket::datagram(&Address::Inet(local), &options).expect("a socket").into()
+    };
+    let (incremental, snapshot) = (sender(), sender());
+    let feed = FeedOutput { incremental, incremental_b: None, snapshot, retransmission: None };
+    let orders = Socket::listen(&Address::Inet(local), &StreamOptions::default());
+    let comp_id = CompId::new(b"VENUE").expect("a name");
+    let mut config = VenueConfig::new(vec![perpetual()], comp_id, 1);
+    (config.order_capacity, config.level_capacity) = (1_024, 256);
+    let door = DoorConfig { plain: vec![local], connections_max: 16, ..DoorConfig::default() };
+    config.observer_sources = Door::<Faulty<Deribit>>::sources(&door);
+    let sockets = VenueSockets { orders: orders.expect("a listener").into(), feed, stream: None };
+    let venue = Venue::new(&config, sockets, Flow::None).expect("a venue");
+    let front = Faulty::new(Deribit::new(&settings()).expect("settings"), Faults::default());
+    let venue = venue.with_observer(Door::new(front, door)).expect("a door");
+    let SocketAddr::V4(at) = venue.observer().addresses()[0] else { panic!() };
+    (venue, at, unread)
+}
+
+/// What the maker leaves in the book, so that there is a price to be near to: nobody trades there.
+const MAKER: [(Side, Price); 2] =
+    [(Side::Buy, Price(42_000_000_000_000)), (Side::Sell, Price(44_000_000_000_000))];
+
+/// Has the maker leave its orders, a lot each.
+fn make_a_market(venue: &mut OpenVenue, at: SocketAddrV4) {
+    let mut stream = TcpStream::connect(at).expect("connected");
+    stream.set_nonblocking(true).expect("a flag");
+    for (method, price) in [("buy", 42_000), ("sell", 44_000)] {
+        let terms = format!("instrument_name={NAME}&amount=10&type=limit&price={price}");
+        // maker:secret-of-maker
+        let key = "Authorization: Basic bWFrZXI6c2VjcmV0LW9mLW1ha2Vy";
+        let request = format!("GET /api/v2/private/{method}?{terms} HTTP/1.1\r\n{key}\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("room in the kernel");
+    }
+    let (mut said, mut bytes) = (String::new(), [0; 4_096]);
+    until("the maker's orders rest", DEADLINE, || {
+        venue.poll(Now { mono: monotonic(), utc: utc() }).expect("the venue goes on");
+        match stream.read(&mut bytes) {
+            Ok(count) => said += &String::from_utf8_lossy(&bytes[..count]),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock, "{said}"),
+        }
+        assert!(!said.contains("\"error\""), "{said}");
+        said.matches("\"order_state\":\"open\"").count() == 2
+    });
+}
+
+/// The venue and its two members.
+struct World<'m> {
+    venue: OpenVenue,
+    gateways: [Running<'m>; 2],
+    hands: [Rc<RefCell<Hands>>; 2],
+}
+
+impl World<'_> {
+    fn poll(&mut self) {
+        self.venue.poll(Now { mono: monotonic(), utc: utc() }).expect("the venue goes on");
+        for gateway in &mut self.gateways {
+            gateway.poll().expect("a gateway goes on");
+            gateway.housekeeping().expect("a gateway goes on");
+        }
+    }
+
+    fn until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        let deadline = Deadline::default();
+        while !is_so(self) {
+            self.poll();
+            deadline.check(what, || {
+                let counters = self.gateways.each_ref().map(|gateway| gateway.counters());
+                format!("{counters:?} {:?}", self.orders())
+            });
+        }
+    }
+
+    fn are_ready(&self) -> bool {
+        self.gateways.iter().all(Running::is_ready)
+    }
+
+    /// The orders that are open as their gateways know, member by member.
+    fn orders(&self) -> [Vec<OpenOrder>; 2] {
+        self.gateways.each_ref().map(|gateway| {
+            let mut orders = Vec::new();
+            gateway.visit_orders(|order| orders.push(*order));
+            orders
+        })
+    }
+
+    fn positions(&self) -> [i64; 2] {
+        self.gateways.each_ref().map(|gateway| gateway.position(IT).0)
+    }
+
+    /// The levels of a side as a member sees them.
+    fn levels(&self, member: usize, side: Side) -> Vec<(Price, Lots)> {
+        let book = self.gateways[member].book(IT).expect("a book");
+        (0..).map_while(|depth| book.level(side, depth)).map(|it| (it.price, it.lots)).collect()
+    }
+
+    /// The levels of a side that the open orders of both come to.
+    fn expected(&self, side: Side) -> Vec<(Price, Lots)> {
+        let of_maker = MAKER.into_iter().filter(|it| it.0 == side).map(|it| (it.1, Lots(1)));
+        let mut levels: Vec<(Price, Lots)> = of_maker.collect();
+        for order in self.orders().iter().flatten().filter(|order| order.terms.side == side) {
+            match levels.iter_mut().find(|level| level.0 == order.terms.price) {
+                Some(level) => level.1 = Lots(level.1.0 + order.lots_open.0),
+                None => levels.push((order.terms.price, order.lots_open)),
+            }
+        }
+        levels.sort_by_key(|level| if side == Side::Buy { -level.0.0 } else { level.0.0 });
+        levels
+    }
+
+    fn books_are_right(&self) -> bool {
+        self.are_ready()
+            && [Side::Buy, Side::Sell].iter().all(|side| {
+                let expected = self.expected(*side);
+                (0..2).all(|member| self.levels(member, *side) == expected)
+            })
+    }
+
+    fn is_nothing_open(&self) -> bool {
+        self.orders().iter().all(Vec::is_empty)
+    }
+}
+
+/// Runs a day of both members.
+fn day(cancels_on_disconnect: bool, day: impl FnOnce(&mut World<'_>)) {
+    let segments = [0, 1].map(|_| Segment::create("deribit-venue", &Regions::LAYOUT).expect("one"));
+    let regions = segments.each_ref().map(|segment| Regions::of(segment).expect("regions"));
+    let (mut venue, at, _unread) = open();
+    make_a_market(&mut venue, at);
+    let hands = [0, 1].map(|_| Rc::new(RefCell::new(Hands::default())));
+    let member = |nth: usize, key: (&str, &str)| {
+        let orders = DeribitJsonSettings {
+            cancels_on_disconnect,
+            orders: Rate { per_second: 150, burst: 300 },
+            ..DeribitJsonSettings::default()
+        };
+        gateway(at, key, orders, &hands[nth], &regions[nth])
+    };
+    let gateways = [member(0, ("one", "secret-of-one")), member(1, ("two", "secret-of-two"))];
+    let mut world = World { venue, gateways, hands: hands.clone() };
+    world.until("both are ready", World::are_ready);
+    day(&mut world);
+}
+
+fn limit(side: Side, ticks: i64, lots: i64) -> OrderTerms {
+    OrderTerms::limit(IT, side, Price(AROUND.0 + ticks * TICK.0), Lots(lots))
+}
+
+#[test]
+fn an_order_rests_trades_in_parts_is_changed_and_cancelled() {
+    day(true, |world| {
+        world.hands[0].borrow_mut().creates.push(limit(Side::Buy, 0, 5));
+        world.until("the book has the order", |it| {
+            it.levels(1, Side::Buy)[0] == (AROUND, Lots(5)) && it.books_are_right()
+        });
+        world.hands[1].borrow_mut().creates.push(limit(Side::Sell, 0, 2));
+        world.until("two lots traded", |it| it.positions() == [2, -2] && it.books_are_right());
+        let order = world.orders()[0][0];
+        assert_eq!((order.lots_open, order.state), (Lots(3), OrderState::Working));
+        world.hands[0].borrow_mut().modifies.push((order.id, limit(Side::Buy, -2, 9)));
+        let changed = Price(AROUND.0 - 2 * TICK.0);
+        world.until("the order is at another price", |it| {
+            it.levels(1, Side::Buy)[0] == (changed, Lots(7)) && it.books_are_right()
+        });
+        world.hands[0].borrow_mut().cancels.push(order.id);
+        world.until("it is cancelled", |it| it.is_nothing_open() && it.books_are_right());
+        assert_eq!(world.positions(), [2, -2]);
+        let fills = world.gateways.each_ref().map(|gateway| gateway.counters().fills);
+        assert_eq!(fills, [1, 1]);
+    });
+}
+
+#[test]
+fn under_faults_both_members_and_the_venue_agree_in_the_end() {
+    for_each_seed(0..3, |seed, mut random| {
+        let faults = Faults {
+            seed,
+            disconnect: 40,
+            duplicate: 150,
+            delay: 5,
+            reject: 60,
+            rate_limit: 15,
+            ..Faults::default()
+        };
+        day(seed % 2 == 0, |world| {
+            world.venue.observer_mut().front_mut().set_faults(faults);
+            for _ in 0..150 {
+                // Now and then somebody asks while there is no session.
+                if random.below(8) > 0 {
+                    world.until("both are ready", World::are_ready);
+                }
+                ask(world, &mut random);
+                for _ in 0..random.below(40) {
+                    world.poll();
+                }
+            }
+            world.venue.observer_mut().front_mut().set_faults(Faults::default());
+            world.until("both are ready, and no outcome is unknown", |it| {
+                let is_known = |order: &OpenOrder| order.state == OrderState::Working;
+                it.orders().iter().flatten().all(is_known) && it.books_are_right()
+            });
+            assert_eq!(world.positions().iter().sum::<i64>(), 0, "{:?}", world.positions());
+            let counters = world.gateways.each_ref().map(|gateway| gateway.counters());
+            let fills: u64 = counters.iter().map(|it| it.fills).sum();
+            let orders = counters.map(|it| it.orders).iter().copied().min();
+            let injected = world.venue.observer().front().injected;
+            assert!(
+                fills > 5 && orders > Some(10) && injected > 10,
+                "{fills} {orders:?} {injected}"
+            );
+            for gateway in &mut world.gateways {
+                gateway.cancel_all(&OrderFilter::ALL).expect("cancels");
+            }
+            world.until("nothing is open", |it| it.is_nothing_open() && it.books_are_right());
+            assert_eq!(world.positions().iter().sum::<i64>(), 0, "{:?}", world.positions());
+        });
+    });
+}
+
+/// Something that a strategy may do.
+fn ask(world: &World<'_>, random: &mut Random) {
+    let member = random.below(2) as usize;
+    let mut hands = world.hands[member].borrow_mut();
+    let side = if random.below(2) == 0 { Side::Buy } else { Side::Sell };
+    let (ticks, lots) = (random.below(9) as i64 - 4, random.below(5) as i64 + 1);
+    let open = &world.orders()[member];
+    let other = open.get(random.below(open.len().max(1) as u64) as usize);
+    match (random.below(4), other) {
+        (0, Some(order)) => hands.cancels.push(order.id),
+        (1, Some(order)) => {
+            let terms = limit(order.terms.side, ticks, order.terms.lots.0 + lots);
+            hands.modifies.push((order.id, terms));
+        }
+        _ => hands.creates.push(limit(side, ticks, lots)),
+    }
+}
