@@ -45,7 +45,7 @@ impl Busy {
         visited.sort_unstable_by_key(|order| order.id.0);
         assert_eq!(visited, orders);
         let position = trading.position(instrument().id(), AccountId(0));
-        // In the gateway's own thread nothing is published: that time is no part of what is the same.
+        // A fused gateway publishes nothing, so the two runs differ in the time of publication.
         let none = Nanos::ZERO;
         let info = EventInfo { publish_time: none, publish_time_utc: none, ..trading.info() };
         assert_eq!(info.receive_time, at);
