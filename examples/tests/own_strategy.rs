@@ -20,9 +20,12 @@ fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let target = here.join("../target/own-strategy");
+        // With the workspace's folder and its profile most of what it needs is compiled already.
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
         let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--manifest-path"])
+            .args(["build", "--quiet", "--config"])
+            .arg(here.join("../Cargo.toml"))
+            .arg("--manifest-path")
             .arg(here.join("own-strategy/Cargo.toml"))
             .arg("--target-dir")
             .arg(&target)

@@ -3,10 +3,13 @@
 mod operator;
 mod which;
 
-use clap::{Args, Subcommand};
-use taut_runner::service::{self, GATEWAY_SAMPLE, GatewayFile};
+use std::path::PathBuf;
 
-use crate::config_file::{ConfigFile, FileVerb, failure};
+use clap::{Args, Subcommand, ValueEnum};
+use taut_runner::service::{self, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile};
+use taut_types::Nanos;
+
+use crate::config_file::{ConfigFile, failure};
 use crate::exit::Failure;
 use crate::terminal;
 use which::Which;
@@ -26,10 +29,37 @@ pub struct Gateway {
     verb: Option<Verb>,
 }
 
+/// Whose venue a sample is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum SampleVenue {
+    /// taut's own: every key there is
+    #[default]
+    Taut,
+    /// Deribit
+    Deribit,
+}
+
 #[derive(Subcommand, Clone, Debug)]
 enum Verb {
-    #[command(flatten)]
-    File(FileVerb),
+    /// Check a file of settings and explain it; nothing is started
+    Check {
+        /// The file
+        file: PathBuf,
+        /// Connect to the venue, log on, follow the books, and say what came of it; no order is
+        /// sent
+        #[arg(long)]
+        live: bool,
+        /// How long that may take until all is up
+        #[arg(long, value_name = "SECONDS", default_value_t = 20, requires = "live",
+              value_parser = clap::value_parser!(u32).range(1..=3600))]
+        patience: u32,
+    },
+    /// Print a file of settings
+    Sample {
+        /// For a gateway at this venue
+        #[arg(long, value_name = "VENUE", value_enum, default_value_t)]
+        venue: SampleVenue,
+    },
     /// How the gateway is: sessions, books, strategies, what it counted
     Status(Which),
     /// Where the time of a tick goes, stage by stage, since the gateway began
@@ -77,7 +107,20 @@ pub fn run(gateway: &Gateway) -> Result<(), Failure> {
 impl Verb {
     fn run(&self) -> Result<(), Failure> {
         match self {
-            Self::File(verb) => verb.run(GATEWAY_SAMPLE, |path| GatewayFile::read(path)?.explain()),
+            Self::Check { file, live, patience } => {
+                let file = GatewayFile::read(file).map_err(failure)?;
+                let lines = file.explain().map_err(failure)?;
+                lines.iter().try_for_each(terminal::print)?;
+                if !live {
+                    return Ok(());
+                }
+                let patience = Nanos::from_secs((*patience).into());
+                service::check_live(&file, patience, |what| terminal::tell(what)).map_err(failure)
+            }
+            Self::Sample { venue } => terminal::print(match venue {
+                SampleVenue::Taut => GATEWAY_SAMPLE.trim_end(),
+                SampleVenue::Deribit => DERIBIT_GATEWAY_SAMPLE.trim_end(),
+            }),
             Self::Status(which) => operator::status(which),
             Self::Stages(which) => operator::stages(which),
             Self::Orders(which) => operator::orders(which),

@@ -83,6 +83,6 @@ pub use runner::{DetachedStrategy, StrategyRunner};
 pub use strategy::{State, Strategy, Trading};
 pub use stream::{
     DeribitStream, DeribitStreamCounters, DeribitStreamSettings, FeedSession, FeedStreams,
-    StreamAddress, StreamSession,
+    StreamAddress, StreamSession, VenueTerms,
 };
 pub use touch::{TouchConfig, TouchStrategy};

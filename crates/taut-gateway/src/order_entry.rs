@@ -9,6 +9,7 @@ pub mod deribit;
 mod fix;
 pub mod fix44;
 pub mod handler;
+pub mod last_words;
 mod reconcile;
 mod recovery;
 mod requests;
@@ -137,6 +138,11 @@ impl<H: OrderHandler> OrderSession<H> {
     /// Whether there is a connection, or one is being made.
     pub(crate) const fn has_stream(&self) -> bool {
         self.stream.is_some()
+    }
+
+    /// What the venue said last when it refused a session or ended it.
+    pub(crate) fn last_refusal(&self) -> &str {
+        self.handler.last_refusal()
     }
 
     pub(crate) const fn table(&self) -> &OrderTable {

@@ -13,7 +13,7 @@ use taut_types::{InstrumentId, Nanos};
 use taut_ws::{ClientRequest, Connection, Event, KeepAlive, Seed, WsConfig, WsUrl};
 
 pub use deribit::{DeribitStream, DeribitStreamCounters, DeribitStreamSettings};
-pub use session::{FeedSession, StreamAddress, StreamSession};
+pub use session::{FeedSession, StreamAddress, StreamSession, VenueTerms};
 
 /// From the end of a connection to the next attempt.
 const RECONNECT: Nanos = Nanos::from_secs(1);
@@ -239,6 +239,16 @@ impl Streams {
         }
         ws.flush(io);
         true
+    }
+
+    /// What the venue said last when it refused a session.
+    pub(crate) fn last_refusal(&self) -> &str {
+        self.session.as_ref().map_or("", |session| session.last_refusal())
+    }
+
+    /// What the venue says of an instrument.
+    pub(crate) fn venue_terms(&self, instrument: InstrumentId) -> Option<VenueTerms> {
+        self.session.as_ref()?.venue_terms(instrument)
     }
 
     /// Whether there is somebody to ask for the book.

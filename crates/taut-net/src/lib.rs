@@ -74,6 +74,6 @@ pub use frames::{Frames, Framing, LengthPrefix};
 pub use multicast::{Feed, FeedSender};
 pub use resolve::{Lookup, MARK, Resolution, Resolved, system_lookup};
 pub use target::Target;
-pub use tls::{TlsClientConfig, TlsEvent, TlsServerConfig, TlsStream};
+pub use tls::{TlsClientConfig, TlsEvent, TlsServerConfig, TlsStream, system_roots};
 pub use unix::UnixListener;
 pub use ws::{WsEvent, WsStream};

@@ -24,7 +24,7 @@ use taut_types::Nanos;
 
 use crate::certificate::CertificateFault;
 use crate::error::NetError;
-pub use config::{TlsClientConfig, TlsServerConfig};
+pub use config::{TlsClientConfig, TlsServerConfig, system_roots};
 
 /// What one completion can decrypt to: a receive takes 64 KiB at most, and the rest of a record may
 /// wait before it.

@@ -9,8 +9,8 @@ mod secret;
 mod signature;
 
 pub use answer::{
-    Change, Fill, Order, OrderState, Token, read_changes, read_count, read_error, read_order,
-    read_orders, read_token,
+    Change, Fill, InstrumentAnswer, Order, OrderState, Token, read_changes, read_count, read_error,
+    read_instrument, read_order, read_orders, read_token,
 };
 pub use code::{ErrorAnswer, Outcome};
 pub use request::{Amount, NewOrder, Request, Trigger};

@@ -2,8 +2,8 @@
 //! returns in bounded steps, and none panics. What it returns may be garbage, too.
 #![cfg(not(loom))]
 
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -51,8 +51,13 @@ impl Numbers {
     }
 }
 
+/// Memory for ever: a reader that hangs must not outlive it. It stays reachable, so that
+/// AddressSanitizer does not call it a leak.
 fn memory(words: usize) -> Memory {
-    Box::leak((0..words).map(|_| AtomicU64::new(0)).collect())
+    static ALL: Mutex<Vec<Memory>> = Mutex::new(Vec::new());
+    let memory: Memory = Box::leak((0..words).map(|_| AtomicU64::new(0)).collect());
+    ALL.lock().expect("nobody panics with it").push(memory);
+    memory
 }
 
 /// Runs `calls` so often, each time with its number, while another thread scribbles over the

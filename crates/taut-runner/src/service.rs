@@ -13,6 +13,7 @@ mod attach;
 mod balances;
 mod check;
 mod client;
+mod connections;
 mod drop_copy;
 mod explain;
 mod feed_backup;
@@ -21,6 +22,7 @@ mod gateway;
 mod journal;
 mod limits;
 mod listener;
+mod live;
 mod member_copies;
 mod money;
 mod name;
@@ -37,15 +39,19 @@ mod web_venue;
 
 pub use attach::{Attach, Attached};
 pub use client::{ControlClient, control_path};
+pub use connections::{DeribitInterval, DeribitKeys, DeribitOrders};
 pub use drop_copy::DropCopyKeys;
 pub use feed_backup::FeedBackupKeys;
-pub use file::{GATEWAY_SAMPLE, GatewayFile, SessionKeys, StrategySettings};
+pub use file::{
+    DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile, SessionKeys, StrategySettings,
+};
 pub use gateway::serve;
 pub use journal::{JournalDurability, JournalKeys};
 pub use limits::{
     AccountLimitKeys, AccountSettings, GatewayRisk, SelfMatchMode, SymbolRule, Throttle,
     UserLimitKeys, UserSettings,
 };
+pub use live::check_live;
 pub use member_copies::MemberCopyKeys;
 pub use money::Money;
 pub use protocol::{

@@ -4,21 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use taut_io::{Completion, Io, Kernel};
-use taut_net::{Connecting, Connector, Target, TlsClientConfig, WsEvent, WsStream};
+use taut_net::{Connecting, Connector, Target, TlsClientConfig, WsEvent, WsStream, system_roots};
 use taut_sys::StreamOptions;
 use taut_types::Nanos;
 use taut_ws::{ClientRequest, Connection, Outbox, Seed, WsConfig, WsUrl};
 
 use crate::exit::Failure;
 use crate::input::read;
-
-/// Where systems keep the roots that they trust.
-const BUNDLES: [&str; 4] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
 
 /// A connection, the one before it, and the names that are looked up.
 pub const SOURCES: usize = 8;
@@ -104,7 +96,7 @@ impl Dial {
 fn roots(path: Option<&Path>) -> Result<TlsClientConfig, Failure> {
     let path = match path {
         Some(path) => path,
-        None => BUNDLES.iter().map(Path::new).find(|path| path.exists()).ok_or_else(|| {
+        None => system_roots().ok_or_else(|| {
             let text = "this system has no bundle of roots where others have it; give --tls-roots";
             Failure::Usage(String::from(text))
         })?,

@@ -9,14 +9,6 @@ use toml::Value;
 use crate::settings::error::{SettingsError, explained, wrong};
 use crate::settings::files::Files;
 
-/// Where systems keep the roots that they trust.
-const BUNDLES: [&str; 4] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
-
 /// Certificates and key, as their files have them.
 type Identity = (Vec<u8>, Vec<u8>);
 
@@ -142,7 +134,7 @@ fn read(files: &Files, key: &str, path: &Path) -> Result<Vec<u8>, SettingsError>
 }
 
 fn system_roots() -> Result<(Vec<u8>, PathBuf), SettingsError> {
-    let read = |path: &&str| std::fs::read(path).ok().map(|bytes| (bytes, PathBuf::from(path)));
-    let found = BUNDLES.iter().find_map(read);
+    let read = |path: &Path| std::fs::read(path).ok().map(|bytes| (bytes, path.to_owned()));
+    let found = taut_net::system_roots().and_then(read);
     found.ok_or_else(|| wrong("tls: this system has no bundle of roots; give ca (a PEM file)"))
 }

@@ -12,6 +12,7 @@ use crate::error::GatewayError;
 use crate::message::{OpenOrder, OrderFilter};
 use crate::observer::Observer;
 use crate::order_entry::handler::{Capabilities, OrderHandler};
+use crate::stream::VenueTerms;
 
 impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
     Gateway<'_, C, F, K, O, H>
@@ -87,6 +88,21 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         orders.resume(writer, recovered, clock.utc_at(clock.now()))?;
         recovered.highest.values().for_each(|highest| client.number_after(*highest));
         Ok(())
+    }
+
+    /// What the venue said, in its own words, when it last refused a session or ended one, for
+    /// orders and for market data; empty when it said nothing.
+    #[must_use]
+    pub fn refusals(&self) -> [&str; 2] {
+        let Core { orders, streams, .. } = &self.core;
+        let of_stream = streams.as_ref().map_or("", |streams| streams.last_refusal());
+        [orders.last_refusal(), of_stream]
+    }
+
+    /// What the venue says of an instrument, where it says something.
+    #[must_use]
+    pub fn venue_terms(&self, instrument: InstrumentId) -> Option<VenueTerms> {
+        self.core.streams.as_ref()?.venue_terms(instrument)
     }
 
     /// What account 0 holds in an instrument: bought less sold.

@@ -31,6 +31,7 @@ use super::fix::{FixLink, FixSettings, Logon, cl_ord_id};
 use super::handler::{
     Capabilities, Framing, NotSent, OrderHandler, OrderMessage, VenueEvent, VenueReport,
 };
+use super::last_words::LastWords;
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
 use known::{Asked, KnownOrders};
@@ -48,6 +49,7 @@ pub struct DeribitFix {
     link: FixLink,
     known: KnownOrders,
     reading: Reading,
+    last_words: LastWords,
 }
 
 impl DeribitFix {
@@ -68,7 +70,7 @@ impl DeribitFix {
             logon: Logon::new(session.credentials.clone()).with(options),
         })?;
         let known = KnownOrders::with_capacity(config.order_capacity);
-        Ok(Self { link, known, reading: Reading::default() })
+        Ok(Self { link, known, reading: Reading::default(), last_words: LastWords::default() })
     }
 
     /// How the venue finds an order.
@@ -87,6 +89,10 @@ impl OrderHandler for DeribitFix {
 
     fn connected(&mut self, now: Now, random: [u8; 32], failed_logons: u32) {
         self.link.connected(now, random, failed_logons);
+    }
+
+    fn last_refusal(&self) -> &str {
+        self.last_words.as_str()
     }
 
     fn disconnected(&mut self, now: Now) {
@@ -165,7 +171,7 @@ impl OrderHandler for DeribitFix {
     }
 
     fn handle_bytes(&mut self, now: Now, bytes: &mut &[u8]) -> Option<VenueEvent> {
-        let Self { link, known, reading } = self;
+        let Self { link, known, reading, last_words } = self;
         if reading.take_all_told() {
             return Some(VenueEvent::AllTold);
         }
@@ -186,7 +192,12 @@ impl OrderHandler for DeribitFix {
                 }
                 Event::Rejected => reading.application(&message, known),
                 Event::LoggedOn => Some(VenueEvent::LoggedOn),
-                Event::LoggedOut => Some(VenueEvent::LoggedOut),
+                Event::LoggedOut => {
+                    if let Some(text) = message.value(58) {
+                        last_words.say(format_args!("{}", String::from_utf8_lossy(text)));
+                    }
+                    Some(VenueEvent::LoggedOut)
+                }
                 Event::Disconnect(_) => Some(VenueEvent::Broken),
                 _ => None,
             };

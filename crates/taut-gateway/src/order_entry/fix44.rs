@@ -11,6 +11,7 @@ use taut_types::{Lots, Nanos, OrderType, RequestId};
 
 use super::fix::{FixLink, FixSettings, Logon, cl_ord_id};
 use super::handler::{Capabilities, Framing, NotSent, OrderHandler, OrderMessage, VenueEvent};
+use super::last_words::LastWords;
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
 use reading::Reading;
@@ -20,6 +21,7 @@ use reading::Reading;
 pub struct Fix44 {
     link: FixLink,
     reading: Reading,
+    last_words: LastWords,
 }
 
 impl Fix44 {
@@ -37,7 +39,7 @@ impl Fix44 {
             reset_on_logon: session.reset_on_logon,
             logon: Logon::new(session.credentials.clone()),
         })?;
-        Ok(Self { link, reading: Reading::default() })
+        Ok(Self { link, reading: Reading::default(), last_words: LastWords::default() })
     }
 
     /// An order as the venue reads it; nothing when a quantity of it cannot be written.
@@ -71,6 +73,10 @@ impl OrderHandler for Fix44 {
 
     fn connected(&mut self, now: Now, random: [u8; 32], failed_logons: u32) {
         self.link.connected(now, random, failed_logons);
+    }
+
+    fn last_refusal(&self) -> &str {
+        self.last_words.as_str()
     }
 
     fn disconnected(&mut self, now: Now) {
@@ -146,7 +152,7 @@ impl OrderHandler for Fix44 {
 
     #[inline]
     fn handle_bytes(&mut self, now: Now, bytes: &mut &[u8]) -> Option<VenueEvent> {
-        let Self { link, reading } = self;
+        let Self { link, reading, last_words } = self;
         if reading.take_all_told() {
             return Some(VenueEvent::AllTold);
         }
@@ -158,7 +164,12 @@ impl OrderHandler for Fix44 {
                 }
                 Event::Rejected => reading.rejected(&message),
                 Event::LoggedOn => Some(VenueEvent::LoggedOn),
-                Event::LoggedOut => Some(VenueEvent::LoggedOut),
+                Event::LoggedOut => {
+                    if let Some(text) = message.value(58) {
+                        last_words.say(format_args!("{}", String::from_utf8_lossy(text)));
+                    }
+                    Some(VenueEvent::LoggedOut)
+                }
                 Event::Disconnect(_) => Some(VenueEvent::Broken),
                 _ => None,
             };

@@ -46,6 +46,12 @@ pub trait OrderHandler {
     /// The connection is gone, and with it all that waits.
     fn disconnected(&mut self, now: Now);
 
+    /// What the venue said, in its own words, when it last refused a session or ended one; empty
+    /// when it said nothing. For people.
+    fn last_refusal(&self) -> &str {
+        ""
+    }
+
     /// Asks the venue to end the session.
     fn log_out(&mut self, now: Now);
 

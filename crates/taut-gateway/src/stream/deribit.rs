@@ -6,12 +6,13 @@ use std::collections::VecDeque;
 
 use taut_market_data::deribit::{Message, read_message};
 use taut_oms::Rate;
-use taut_order_entry::deribit::Request;
+use taut_order_entry::deribit::{Request, read_error, read_instrument};
 use taut_order_entry::sign::HmacKey;
 use taut_types::{InstrumentId, Nanos};
 
-use super::session::StreamSession;
+use super::session::{StreamSession, VenueTerms};
 use crate::credits::Credits;
+use crate::order_entry::last_words::LastWords;
 
 /// Channels of one request: it stays below the 32 kB that the venue takes.
 const CHANNELS_MAX: usize = 100;
@@ -24,6 +25,8 @@ const DEAD: Nanos = Nanos::from_secs(90);
 const SUBSCRIBING: Nanos = Nanos::from_secs(10);
 /// `public/subscribe` and `public/unsubscribe`: 3.3 a second, a burst of 10.
 const SUBSCRIPTIONS: Rate = Rate { per_second: 3, burst: 9 };
+/// Of the account's or the address's other requests, what is taken for the terms of instruments.
+const QUESTIONS: Rate = Rate { per_second: 5, burst: 10 };
 /// What all messages with data begin with.
 const DATA: &[u8] = b"{\"jsonrpc\":\"2.0\",\"method\":\"subscription\"";
 
@@ -66,6 +69,8 @@ enum Task {
     Unsubscribe(usize),
     /// The book of an instrument alone.
     Book(usize),
+    /// What the venue says of an instrument.
+    Terms(usize),
 }
 
 /// How often what was not the rule.
@@ -86,7 +91,8 @@ pub struct DeribitStreamCounters {
 pub struct DeribitStream {
     /// Books, trades and tickers of each instrument, then the others.
     channels: Vec<String>,
-    instruments: usize,
+    names: Vec<String>,
+    terms: Vec<Option<VenueTerms>>,
     key: Option<(String, HmacKey)>,
     silence: Nanos,
     tasks: VecDeque<Task>,
@@ -94,6 +100,8 @@ pub struct DeribitStream {
     /// The request that the next ones wait for, and until when.
     awaited: Option<(u64, Task, Nanos)>,
     credits: Credits,
+    questions: Credits,
+    last_words: LastWords,
     nonce: [u8; 32],
     utc_offset: Nanos,
     last_id: u64,
@@ -116,13 +124,16 @@ impl DeribitStream {
         let channels = of_all("book").chain(of_all("trades")).chain(of_all("ticker"));
         Self {
             channels: channels.chain(others.iter().cloned()).collect(),
-            instruments: names.len(),
+            names: names.clone(),
+            terms: vec![None; names.len()],
             key: key.as_ref().map(|(id, secret)| (id.clone(), HmacKey::new(secret.as_bytes()))),
             silence: *silence,
             tasks: VecDeque::with_capacity(64),
             tests: false,
             awaited: None,
             credits: Credits::new(SUBSCRIPTIONS),
+            questions: Credits::new(QUESTIONS),
+            last_words: LastWords::default(),
             nonce: [b'0'; 32],
             utc_offset: Nanos::ZERO,
             last_id: 0,
@@ -141,6 +152,23 @@ impl DeribitStream {
         self.counters
     }
 
+    /// Without what a session begins with it is of no use; without the terms of an instrument,
+    /// which the venue may not know, it is.
+    fn refused(&mut self, task: Task, body: &[u8]) {
+        self.counters.refused += 1;
+        if let Ok(error) = read_error(body) {
+            let message = String::from_utf8_lossy(error.message);
+            let name = match task {
+                Task::Terms(at) => self.names.get(at).map_or("", String::as_str),
+                _ => "a session",
+            };
+            self.last_words.say(format_args!("{name}: {} {message}", error.code));
+        }
+        if !matches!(task, Task::Terms(_)) {
+            self.give_up();
+        }
+    }
+
     fn give_up(&mut self) {
         self.counters.given_up += u64::from(!self.is_broken);
         self.is_broken = true;
@@ -148,7 +176,7 @@ impl DeribitStream {
 
     /// Writes a task; how long it is.
     fn write(&mut self, now: Nanos, task: Task) -> Option<usize> {
-        let Self { channels, outbox, key, nonce, .. } = self;
+        let Self { channels, outbox, key, nonce, names, .. } = self;
         let id = self.last_id + 1;
         let some = |from: usize, count: usize| -> Vec<&[u8]> {
             channels.iter().skip(from).take(count).map(String::as_bytes).collect()
@@ -179,6 +207,7 @@ impl DeribitStream {
                 listed = some(at, 1);
                 Request::Subscribe { is_private, channels: &listed }
             }
+            Task::Terms(at) => Request::Instrument { instrument: names.get(at)?.as_bytes() },
         };
         let length = request.write(id, outbox)?.len();
         self.last_id = id;
@@ -202,6 +231,7 @@ impl StreamSession for DeribitStream {
         self.tasks.push_back(Task::Heartbeat);
         let chunks = (0..self.channels.len()).step_by(CHANNELS_MAX);
         self.tasks.extend(chunks.map(Task::Subscribe));
+        self.tasks.extend((0..self.names.len()).map(Task::Terms));
     }
 
     fn closed(&mut self) {
@@ -220,15 +250,17 @@ impl StreamSession for DeribitStream {
         match read_message(frame) {
             Ok(Message::TestRequest) => self.tests = true,
             Ok(Message::Notification { .. }) => self.data_at = now,
-            Ok(Message::Answer { id, is_error, .. }) => {
+            Ok(Message::Answer { id, body, is_error }) => {
                 let number = std::str::from_utf8(id).ok().and_then(|id| id.parse().ok());
                 let Some((_, task, _)) = self.awaited.take_if(|it| Some(it.0) == number) else {
                     return;
                 };
                 if is_error {
-                    self.counters.refused += 1;
-                    // Without what a session begins with it is of no use.
-                    self.give_up();
+                    self.refused(task, body);
+                } else if let Task::Terms(at) = task
+                    && let Some(terms) = self.terms.get_mut(at)
+                {
+                    *terms = read_terms(body);
                 }
                 if matches!(task, Task::Subscribe(_) | Task::Book(_)) {
                     self.data_at = now;
@@ -249,10 +281,14 @@ impl StreamSession for DeribitStream {
 
     fn want(&mut self, _now: Nanos, instrument: InstrumentId) {
         let at = instrument.0 as usize;
-        let is_known = at < self.instruments && !self.tasks.contains(&Task::Book(at));
+        let is_known = at < self.names.len() && !self.tasks.contains(&Task::Book(at));
         if self.is_settled() && is_known {
             self.counters.resubscribed += 1;
-            self.tasks.extend([Task::Unsubscribe(at), Task::Book(at)]);
+            // Before what can wait.
+            let is_terms = |task: &Task| matches!(task, Task::Terms(_));
+            let place = self.tasks.iter().position(is_terms).unwrap_or(self.tasks.len());
+            self.tasks.insert(place, Task::Book(at));
+            self.tasks.insert(place, Task::Unsubscribe(at));
         }
     }
 
@@ -268,6 +304,14 @@ impl StreamSession for DeribitStream {
         self.is_broken
     }
 
+    fn last_refusal(&self) -> &str {
+        self.last_words.as_str()
+    }
+
+    fn venue_terms(&self, instrument: InstrumentId) -> Option<VenueTerms> {
+        *self.terms.get(instrument.0 as usize)?
+    }
+
     fn poll_transmit(&mut self, now: Nanos) -> Option<&str> {
         if !self.is_open || self.is_broken {
             return None;
@@ -279,7 +323,11 @@ impl StreamSession for DeribitStream {
         } else {
             let task = *self.tasks.front().filter(|_| self.awaited.is_none())?;
             let is_free = matches!(task, Task::Authenticate | Task::Heartbeat);
-            if !is_free && self.credits.take(now, 0).is_err() {
+            let credits = match task {
+                Task::Terms(_) => &mut self.questions,
+                _ => &mut self.credits,
+            };
+            if !is_free && credits.take(now, 0).is_err() {
                 return None;
             }
             self.tasks.pop_front();
@@ -292,6 +340,12 @@ impl StreamSession for DeribitStream {
         };
         std::str::from_utf8(self.outbox.get(..length)?).ok()
     }
+}
+
+/// What `public/get_instrument` answers.
+fn read_terms(body: &[u8]) -> Option<VenueTerms> {
+    let told = read_instrument(body).ok()?;
+    Some(VenueTerms { tick: told.tick?, lot: told.amount_min?, is_open: told.is_active })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use taut_net::TlsClientConfig;
-use taut_types::{InstrumentId, Nanos};
+use taut_types::{InstrumentId, Nanos, Price, Qty};
 
 /// A venue's side of its market data that is no data: who asks, what is subscribed to, that both
 /// are there. Pure: no I/O and no clock. A venue has one of these beside its feed handler; the
@@ -35,8 +35,30 @@ pub trait StreamSession: fmt::Debug + Send {
     /// Whether the connection is of no use any more.
     fn is_broken(&self) -> bool;
 
+    /// What the venue said, in its own words, when it last refused a session; empty when it said
+    /// nothing.
+    fn last_refusal(&self) -> &str {
+        ""
+    }
+
+    /// What the venue says of an instrument, where it was asked and has answered.
+    fn venue_terms(&self, _instrument: InstrumentId) -> Option<VenueTerms> {
+        None
+    }
+
     /// The next message to the venue.
     fn poll_transmit(&mut self, now: Nanos) -> Option<&str>;
+}
+
+/// What a venue says of an instrument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VenueTerms {
+    /// Its price step.
+    pub tick: Price,
+    /// Its smallest quantity.
+    pub lot: Qty,
+    /// Whether it trades, as far as that is known.
+    pub is_open: bool,
 }
 
 /// Where a WebSocket is.

@@ -2,6 +2,7 @@
 //! that can be resumed are remembered here.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,21 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use taut_sys::utc;
 
 use crate::error::NetError;
+
+/// Where systems keep the roots that they trust.
+const BUNDLES: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// The file of the roots that this system trusts, in PEM; nothing where it is in none of the usual
+/// places.
+#[must_use]
+pub fn system_roots() -> Option<&'static Path> {
+    BUNDLES.iter().map(Path::new).find(|path| path.exists())
+}
 
 /// Certificates are checked against the same clock as everything else.
 #[derive(Debug)]

@@ -179,6 +179,42 @@ pub fn read_count(body: &[u8]) -> Result<u64, MarketDataError> {
     scanner.number().ok_or_else(|| scanner.error())
 }
 
+/// An instrument.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InstrumentAnswer<'a> {
+    /// The venue's name of it.
+    pub name: &'a [u8],
+    /// Its price step, at the lowest prices where it has several.
+    pub tick: Option<Price>,
+    /// Its smallest quantity: dollars for inverse futures and perpetuals, coins for all else.
+    pub amount_min: Option<Qty>,
+    /// How much a contract is.
+    pub contract_size: Option<Qty>,
+    /// Whether it can be traded.
+    pub is_active: bool,
+}
+
+/// The answer to `public/get_instrument`.
+///
+/// # Errors
+/// [`MarketDataError::Malformed`] when it is none.
+pub fn read_instrument(body: &[u8]) -> Result<InstrumentAnswer<'_>, MarketDataError> {
+    let mut instrument = InstrumentAnswer::default();
+    let mut scanner = Scanner::new(body);
+    let read = scanner.object(|scanner, key| {
+        match key {
+            b"instrument_name" => instrument.name = text(scanner)?,
+            b"tick_size" => instrument.tick = decimal(scanner, Price::DECIMALS)?.map(Price),
+            b"min_trade_amount" => instrument.amount_min = qty(scanner, DECIMALS)?,
+            b"contract_size" => instrument.contract_size = qty(scanner, DECIMALS)?,
+            b"is_active" => instrument.is_active = flag(scanner)?,
+            _ => scanner.skip_value()?,
+        }
+        Some(())
+    });
+    read.map(|()| instrument).ok_or_else(|| scanner.error())
+}
+
 /// The answer to `public/auth`.
 ///
 /// # Errors

@@ -145,6 +145,11 @@ pub enum Request<'a> {
         /// The venue's name of the instrument.
         instrument: &'a [u8],
     },
+    /// `public/get_instrument`.
+    Instrument {
+        /// The venue's name of the instrument.
+        instrument: &'a [u8],
+    },
     /// `private/get_open_orders`.
     OpenOrders,
     /// `private/get_open_orders_by_instrument`.
@@ -199,6 +204,7 @@ impl Request<'_> {
             Self::CancelByLabel { .. } => b"private/cancel_by_label",
             Self::CancelAll => b"private/cancel_all",
             Self::CancelAllOf { .. } => b"private/cancel_all_by_instrument",
+            Self::Instrument { .. } => b"public/get_instrument",
             Self::OpenOrders => b"private/get_open_orders",
             Self::OpenOrdersOf { .. } => b"private/get_open_orders_by_instrument",
             Self::OrderState { .. } => b"private/get_order_state",
@@ -247,7 +253,9 @@ impl Request<'_> {
                 out.text("order_id", order_id)
             }
             Self::CancelByLabel { label } => out.text("label", label),
-            Self::CancelAllOf { instrument } | Self::OpenOrdersOf { instrument } => {
+            Self::CancelAllOf { instrument }
+            | Self::OpenOrdersOf { instrument }
+            | Self::Instrument { instrument } => {
                 out.text("instrument_name", instrument);
             }
             Self::OrderByLabel { currency, label } => {

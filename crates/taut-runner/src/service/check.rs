@@ -10,6 +10,7 @@ use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings, Mistake};
 use crate::placement::no_such_cpu;
 use crate::service::balances::balances;
+use crate::service::connections;
 use crate::service::drop_copy::DropCopyKeys;
 use crate::service::feed_backup::FeedBackupKeys;
 use crate::service::file::GatewayFile;
@@ -43,6 +44,9 @@ impl FileSettings for GatewayFile {
         }
         if let Some(drop_copy) = &mut self.drop_copy {
             drop_copy.store = folder.join(&drop_copy.store);
+        }
+        if let Some(ca) = self.deribit.as_mut().and_then(|deribit| deribit.ca.as_mut()) {
+            *ca = folder.join(&ca);
         }
         if let Some(credentials) = &mut self.session.credentials {
             credentials.start_paths_at(folder);
@@ -104,7 +108,7 @@ impl GatewayFile {
         mistakes.extend(self.journal.iter().flat_map(JournalKeys::mistakes));
         mistakes.extend(self.feed_backup.iter().flat_map(FeedBackupKeys::mistakes));
         mistakes.extend(self.drop_copy.iter().flat_map(DropCopyKeys::mistakes));
-        mistakes.extend(self.venue.mistakes().into_iter().map(Mistake::from));
+        mistakes.extend(connections::mistakes(self));
         mistakes
     }
 

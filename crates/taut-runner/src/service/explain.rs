@@ -4,6 +4,7 @@ use taut_oms::{AccountLimits, Amount, MessageRates, OrderLimits, Rate, SelfMatch
 use taut_types::{AccountId, InstrumentId, Lots, UserId};
 
 use crate::error::RunnerError;
+use crate::service::connections;
 use crate::service::file::GatewayFile;
 use crate::service::rules::{Rules, account_ids};
 
@@ -33,28 +34,14 @@ impl GatewayFile {
     }
 
     fn explain_connections(&self, say: &mut impl FnMut(&str, String)) {
-        let venue = &self.venue;
         say("control socket", self.control_path().display().to_string());
-        say("orders", format!("FIX 4.4 at {} as {}", venue.orders, venue.sender_comp_id));
+        connections::explain(self, say);
         for backup in &self.session.backups {
-            say("", format!("backup: {backup}"));
+            say("", format!("backup for orders: {backup}"));
         }
         if let Some(credentials) = &self.session.credentials {
             let (user, place) = (&credentials.username, credentials.password.words());
             say("logon", format!("as {user}, with the secret in {place}"));
-        }
-        let (line_a, snapshots) = (venue.incremental, venue.snapshot);
-        say("market data", format!("line A {line_a}, snapshots {snapshots}"));
-        say(
-            "",
-            match venue.incremental_b {
-                Some(line) => format!("line B {line}"),
-                None => "no line B: what line A loses, a snapshot replaces".to_owned(),
-            },
-        );
-        if let Some(backup) = &self.feed_backup {
-            let (line_a, snapshots, after) = (backup.incremental, backup.snapshot, backup.after_ms);
-            say("", format!("backup: line A {line_a}, snapshots {snapshots}, after {after} ms"));
         }
         if let Some(drop_copy) = &self.drop_copy {
             let (at, us) = (drop_copy.listen, &drop_copy.sender_comp_id);

@@ -11,6 +11,7 @@ use taut_types::{Instrument, Nanos, StrategyId, UserId};
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::client::control_path;
+use crate::service::connections::DeribitKeys;
 use crate::service::drop_copy::DropCopyKeys;
 use crate::service::feed_backup::FeedBackupKeys;
 use crate::service::journal::JournalKeys;
@@ -20,6 +21,9 @@ use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, wait};
 
 /// A gateway's file with every key, for people to start from.
 pub const GATEWAY_SAMPLE: &str = include_str!("gateway.toml");
+
+/// A file of a gateway at Deribit, which needs nothing but a key.
+pub const DERIBIT_GATEWAY_SAMPLE: &str = include_str!("deribit-gateway.toml");
 
 /// A gateway's settings. All that a file can say ([`GATEWAY_SAMPLE`]):
 ///
@@ -44,8 +48,12 @@ pub struct GatewayFile {
     /// The CPU that it runs on; without it whichever the system gives it.
     #[serde(default)]
     pub cpu: Option<usize>,
-    /// Where orders go and market data comes from.
-    pub venue: RemoteVenue,
+    /// Where orders go and market data comes from: taut's own venue. One of the venues is named.
+    #[serde(default)]
+    pub venue: Option<RemoteVenue>,
+    /// The same: Deribit.
+    #[serde(default)]
+    pub deribit: Option<DeribitKeys>,
     /// Where market data comes from when it does not come from there.
     #[serde(default)]
     pub feed_backup: Option<FeedBackupKeys>,
@@ -181,6 +189,11 @@ impl GatewayFile {
     /// The setting that cannot be.
     pub fn instruments(&self) -> Result<Vec<Instrument>, RunnerError> {
         crate::settings::build_instruments(&self.instruments)
+    }
+
+    /// How it waits.
+    pub(super) fn waits(&self) -> Wait {
+        self.wait.unwrap_or(Wait::Block)
     }
 
     /// Where it listens.

@@ -1,46 +1,26 @@
 //! The process of a gateway: the thread that trades, and the one that listens.
 
-use std::collections::BTreeSet;
-use std::net::SocketAddrV4;
-use std::os::fd::AsFd;
-use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+mod trading;
+
+use std::sync::mpsc::{self, Sender};
 use std::thread;
 
-use taut_gateway::{
-    FeedInput, FeedSockets, Gateway, GatewayConfig, GatewayError, Hub, OrderFilter, Owner, Regions,
-    SlotId, StrategyRegions,
-};
+use taut_gateway::{OrderHandler, Regions, StrategyRegions};
 use taut_ipc::Segment;
-use taut_journal::{Housekeeper, Journal};
-use taut_market_data::native::{NativeConfig, NativeFeed};
-use taut_oms::{KillCause, KillScope};
+use taut_market_data::FeedHandler;
 use taut_ring::cell::CellWriter;
-use taut_sys::{
-    Anchoring, Doorbell, Wait, Waiter, catch_reload_signals, catch_stop_signals, monotonic,
-    pin_to_cpu, set_timer_slack, wait_readable,
-};
-use taut_types::Nanos;
+use taut_sys::{Anchoring, Doorbell, catch_reload_signals, catch_stop_signals};
 
-use crate::child::SharedClock;
 use crate::error::RunnerError;
-use crate::feed::{Feed, asking_socket};
-use crate::mistakes::{self, Mistake};
-use crate::service::balances::balances;
+use crate::service::connections::{self, Connect, Connections};
 use crate::service::file::GatewayFile;
-use crate::service::journal::{JournalKeys, keep};
+use crate::service::journal::keep;
 use crate::service::listener::Listener;
 use crate::service::place::Place;
-use crate::service::threads::{Answer, Command, Glance, Numbered};
-use crate::service::usage::Usage;
-use crate::settings::{RemoteVenue, build_fees, comp_id};
+use trading::Trading;
 
 /// Strategies that may be attached at one time.
 const PLACES: usize = 16;
-/// Rounds with work after which housekeeping is looked at all the same.
-const BUSY_ROUNDS: u32 = 256;
-/// How long the session may take to log out.
-const LOGOUT: Nanos = Nanos::from_secs(5);
-
 /// Runs a gateway until a stop signal comes or its operator ends it. `heard` is told once it can be
 /// found, what a reload of its settings comes to, and what is wrong with its journal; SIGHUP asks
 /// for a reload.
@@ -50,6 +30,31 @@ const LOGOUT: Nanos = Nanos::from_secs(5);
 /// opened, or ends.
 pub fn serve(file: &GatewayFile, heard: impl Fn(&str) + Sync) -> Result<(), RunnerError> {
     file.check()?;
+    connections::connect(file, Serve { file, heard })
+}
+
+/// Runs the gateway that it is given the parts of.
+struct Serve<'a, T> {
+    file: &'a GatewayFile,
+    heard: T,
+}
+
+impl<T: Fn(&str) + Sync> Connect for Serve<'_, T> {
+    type Output = ();
+
+    fn connect<F: FeedHandler + Send, H: OrderHandler + Send>(
+        self,
+        connections: Connections<F, H>,
+    ) -> Result<(), RunnerError> {
+        run(self.file, connections, self.heard)
+    }
+}
+
+fn run<F: FeedHandler + Send, H: OrderHandler + Send>(
+    file: &GatewayFile,
+    connections: Connections<F, H>,
+    heard: impl Fn(&str) + Sync,
+) -> Result<(), RunnerError> {
     let failed = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
     let segment =
         Segment::create("taut-gateway", &Regions::LAYOUT).map_err(|error| failed(&error))?;
@@ -74,12 +79,12 @@ pub fn serve(file: &GatewayFile, heard: impl Fn(&str) + Sync) -> Result<(), Runn
     let path = file.control_path();
     let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
     let (mut trading, housekeeper) =
-        Trading::open(file, &regions, &own, &places, &bell, asked, answers)?;
+        Trading::open(file, connections, &regions, &own, &places, &bell, asked, answers)?;
     let (names, named) = mpsc::channel();
     let drop_copy = file.drop_copy.as_ref();
     let drop_copy = drop_copy.map(|keys| keys.open(file.instruments()?, named)).transpose()?;
     let server = drop_copy.map(|(copies, server)| {
-        trading.gateway.set_drop_copies(copies);
+        trading.gateway().set_drop_copies(copies);
         server
     });
     let mut listener =
@@ -110,304 +115,4 @@ pub fn serve(file: &GatewayFile, heard: impl Fn(&str) + Sync) -> Result<(), Runn
         };
         traded.and(listened).and(copied)
     })
-}
-
-/// The thread that trades.
-struct Trading<'a, 'm> {
-    wait: Wait,
-    cpu: Option<usize>,
-    orders: SocketAddrV4,
-    gateway: Gateway<'m, Hub<'m>, NativeFeed>,
-    slots: Vec<SlotId>,
-    shared_clock: SharedClock<'m>,
-    bell: &'a Doorbell,
-    asked: Receiver<Numbered<Command>>,
-    answers: Sender<Numbered<Answer>>,
-    /// Logged out by then, or not at all.
-    ends_by: Option<Nanos>,
-    /// The venue was asked to end the session.
-    is_leaving: bool,
-    /// Whether what was stopped for the end is to be as before for the next gateway.
-    revives: bool,
-    /// When orders are cancelled whose strategies have not attached since the start.
-    orphans_due: Option<Nanos>,
-}
-
-impl<'a, 'm> Trading<'a, 'm> {
-    fn open(
-        file: &GatewayFile,
-        regions: &Regions<'m>,
-        own: &'m [Segment],
-        places: &[Place<'_>],
-        bell: &'a Doorbell,
-        asked: Receiver<Numbered<Command>>,
-        answers: Sender<Numbered<Answer>>,
-    ) -> Result<(Self, Option<Housekeeper>), RunnerError> {
-        let (shared_clock, clock) = SharedClock::new(regions)?;
-        let rings = |error| RunnerError::run("rings", error);
-        let mut hub = Hub::new(regions).map_err(rings)?;
-        // Above every number that a gateway started before may have used: 65,536 orders a second
-        // of each strategy since then. Those that are in a journal go on behind it.
-        hub.set_first_number((taut_sys::utc().0.unsigned_abs() / 1_000_000_000) << 16);
-        let mut slots = Vec::with_capacity(own.len());
-        for (own, place) in own.iter().zip(places) {
-            let own = StrategyRegions::of(own)
-                .map_err(|error| RunnerError::run("shared memory", error))?;
-            let bell = place.another_bell().map_err(|error| RunnerError::run("doorbell", error))?;
-            slots.push(hub.add_slot(&own, Some(bell)).map_err(rings)?);
-        }
-        let wait = file.wait.unwrap_or(Wait::Block);
-        let config = config(file, wait)?;
-        let journal = file.journal.as_ref().map(|journal| journal.open(&config.instruments));
-        let journal = journal.transpose()?;
-        let instruments = config.instruments.clone();
-        let sockets = sockets(&file.venue)?;
-        let feed = NativeConfig {
-            instruments: &instruments,
-            stream_id: file.venue.stream_id,
-            level_capacity: file.gateway.levels,
-            has_retransmission: sockets.retransmission.is_some(),
-        };
-        let mut feed = NativeFeed::new(&feed, clock.now())
-            .map_err(|error| RunnerError::run("[[instruments]]", error))?;
-        feed.tell_orders(file.gateway.market_by_order);
-        let input = FeedInput::Datagrams(sockets);
-        let orders = file.venue.orders;
-        let mut gateway = Gateway::new(&config, clock, input, feed, hub, regions)
-            .map_err(|error| failed(error, orders))?;
-        gateway.set_fees(&build_fees(&file.instruments)?);
-        let balances = balances(file);
-        gateway.follow_balances(balances.map_err(|wrong| {
-            let wrong: Vec<_> = wrong.into_iter().map(Mistake::from).collect();
-            mistakes::error(&wrong)
-        })?);
-        if let Some(backup) = &file.feed_backup {
-            let sockets = self::sockets(&backup.of(&file.venue))?;
-            let added = gateway.add_feed_backup(sockets, backup.after());
-            added.map_err(|error| failed(error, orders))?;
-        }
-        let mut housekeeper = None;
-        if let Some(Journal { writer, housekeeper: keeper, recovered }) = journal {
-            let resumed = gateway.resume(writer, &recovered.state);
-            resumed.map_err(|error| failed(error, orders))?;
-            housekeeper = Some(keeper);
-        }
-        let trading = Self {
-            wait,
-            cpu: file.cpu,
-            orders,
-            gateway,
-            slots,
-            shared_clock,
-            bell,
-            asked,
-            answers,
-            ends_by: None,
-            is_leaving: false,
-            revives: false,
-            orphans_due: file
-                .journal
-                .as_ref()
-                .and_then(JournalKeys::reattach)
-                .map(|span| monotonic() + span),
-        };
-        Ok((trading, housekeeper))
-    }
-
-    fn run(mut self) -> Result<(), RunnerError> {
-        if let Some(cpu) = self.cpu {
-            pin_to_cpu(cpu).map_err(|error| RunnerError::run("pinning", error))?;
-        }
-        set_timer_slack(Nanos(1)).map_err(|error| RunnerError::run("timer slack", error))?;
-        let mut waiter = Waiter::new(self.wait);
-        let mut busy_rounds = 0;
-        loop {
-            let orders = self.orders;
-            if self.gateway.poll().map_err(|error| failed(error, orders))? {
-                waiter.worked();
-                busy_rounds += 1;
-                if busy_rounds < BUSY_ROUNDS {
-                    continue;
-                }
-            } else {
-                waiter.idle(|span| {
-                    // What it says is looked at anyway.
-                    let _ = wait_readable(&[self.gateway.fd(), self.bell.as_fd()], Some(span));
-                    self.bell.silence();
-                });
-            }
-            busy_rounds = 0;
-            if self.gateway.housekeeping().map_err(|error| failed(error, orders))? {
-                self.shared_clock.refresh(self.gateway.clock_mut());
-                self.cancel_orphans()?;
-                if self.attend()? {
-                    return Ok(());
-                }
-            }
-        }
-    }
-
-    /// Orders that were recovered have waited for their strategies for long enough.
-    fn cancel_orphans(&mut self) -> Result<(), RunnerError> {
-        let is_due = self.orphans_due.is_some_and(|due| monotonic() >= due);
-        if !is_due || self.gateway.counters().logged_on == 0 {
-            return Ok(());
-        }
-        self.orphans_due = None;
-        let mut owners = BTreeSet::new();
-        self.gateway.visit_orders(|order| _ = owners.insert(Owner::of(order.id)));
-        let hub = self.gateway.client();
-        let attached: Vec<Owner> = self.slots.iter().filter_map(|slot| hub.owner(*slot)).collect();
-        for owner in owners.into_iter().filter(|owner| !attached.contains(owner)) {
-            let cancelled = self.gateway.cancel_all(&owner.only(OrderFilter::ALL));
-            cancelled.map_err(|error| failed(error, self.orders))?;
-            // Until none of them is open.
-            self.gateway.client_mut().disown(owner);
-        }
-        Ok(())
-    }
-
-    /// Answers what the listening thread asks; whether it is over.
-    fn attend(&mut self) -> Result<bool, RunnerError> {
-        if let Some(deadline) = self.ends_by {
-            if self.gateway.is_logged_out() || monotonic() >= deadline {
-                if self.revives {
-                    // It is in the journal, and nobody killed the next gateway.
-                    self.gateway.revive(KillScope::All);
-                }
-                return Ok(true);
-            }
-            // Cancels that wait for their budget go first.
-            if !self.is_leaving && self.gateway.waiting_cancels() == 0 {
-                self.is_leaving = true;
-                self.gateway.logout().map_err(|error| failed(error, self.orders))?;
-            }
-        }
-        loop {
-            let (number, command) = match self.asked.try_recv() {
-                Ok(asked) => asked,
-                Err(TryRecvError::Empty) => return Ok(false),
-                Err(TryRecvError::Disconnected) => return Ok(true),
-            };
-            let answer = self.answer(command);
-            // Who does not listen any more is over, and is seen to be at the next look.
-            let _ = self.answers.send((number, answer));
-        }
-    }
-
-    fn answer(&mut self, command: Command) -> Answer {
-        let done = |acted: Result<(), GatewayError>| match acted {
-            Ok(()) => Answer::Done(true),
-            Err(error) => Answer::Failed(error.to_string()),
-        };
-        match command {
-            Command::Attach(place, owner) => {
-                let slot = self.slots.get(place).copied();
-                let attach = |hub: &mut Hub<'_>| slot.is_some_and(|slot| hub.attach(slot, owner));
-                if attach(self.gateway.client_mut()) {
-                    return Answer::Done(true);
-                }
-                // Whoever has just left the place has its orders cancelled, and it is free.
-                match self.gateway.poll() {
-                    Ok(_) => Answer::Done(attach(self.gateway.client_mut())),
-                    Err(error) => Answer::Failed(error.to_string()),
-                }
-            }
-            Command::Detach(place) => {
-                if let Some(slot) = self.slots.get(place).copied() {
-                    self.gateway.client_mut().detach(slot);
-                }
-                Answer::Done(true)
-            }
-            Command::Status => Answer::Status(self.glance()),
-            Command::Orders => {
-                let mut orders = Vec::new();
-                self.gateway.visit_orders(|order| orders.push(*order));
-                Answer::Orders(orders)
-            }
-            Command::Positions => Answer::Positions(self.gateway.positions().collect()),
-            Command::Usage => {
-                let now = self.gateway.clock_mut().now();
-                Answer::Usage(Box::new(Usage::of(self.gateway.risk(), now)))
-            }
-            Command::SetRules(rules) => match self.gateway.set_rules(*rules) {
-                Ok(()) => Answer::Done(true),
-                Err(error) => Answer::Failed(error.to_string()),
-            },
-            Command::Kill => {
-                // Meant for the next gateway too, where one is ending.
-                self.revives = false;
-                done(self.gateway.kill(KillScope::All, KillCause::Command).map(drop))
-            }
-            Command::Revive => Answer::Done(self.gateway.revive(KillScope::All)),
-            Command::CancelAll(owner) => {
-                let all = OrderFilter::ALL;
-                done(self.gateway.cancel_all(&owner.map_or(all, |owner| owner.only(all))))
-            }
-            Command::Stop => {
-                self.ends_by = Some(monotonic() + LOGOUT);
-                let killed = self.gateway.kill(KillScope::All, KillCause::Command);
-                self.revives = matches!(killed, Ok(true));
-                done(killed.map(drop))
-            }
-        }
-    }
-
-    fn glance(&mut self) -> Glance {
-        let mut open_orders = 0;
-        self.gateway.visit_orders(|_| open_orders += 1);
-        let hub = self.gateway.client();
-        let attached = self.slots.iter().map(|slot| hub.owner(*slot).is_some()).collect();
-        let counters = self.gateway.counters();
-        Glance {
-            order_entry: counters.logged_on != 0,
-            order_address: self.gateway.order_address(),
-            books_sound: counters.live != 0,
-            killed: self.gateway.kill_switch().latched().next().is_some(),
-            open_orders,
-            attached,
-            counters: counters.named().map(|(name, count)| (name.to_owned(), count)).to_vec(),
-        }
-    }
-}
-
-fn config(file: &GatewayFile, wait: Wait) -> Result<GatewayConfig, RunnerError> {
-    let mut session = file.session.settings()?;
-    let beside_journal = || file.journal.as_ref().map(JournalKeys::session_store);
-    session.store = session.store.or_else(beside_journal);
-    Ok(GatewayConfig {
-        instruments: file.instruments()?,
-        order_address: file.venue.orders,
-        sender_comp_id: comp_id("venue.sender_comp_id", &file.venue.sender_comp_id)?,
-        target_comp_id: comp_id("venue.target_comp_id", &file.venue.target_comp_id)?,
-        heartbeat_interval: Nanos::from_secs(file.venue.heartbeat_seconds.into()),
-        session,
-        order_capacity: file.gateway.orders,
-        risk: file.rules()?.config(file),
-        hot: wait != Wait::Block,
-        keeps_warm: file.gateway.keep_warm,
-    })
-}
-
-fn sockets(venue: &RemoteVenue) -> Result<FeedSockets, RunnerError> {
-    let feed = Feed::join(venue)?;
-    let asking = venue.retransmission.map(asking_socket).transpose();
-    Ok(FeedSockets {
-        incremental: feed.incremental.into(),
-        incremental_b: feed.incremental_b.map(Into::into),
-        snapshot: feed.snapshot.into(),
-        retransmission: asking
-            .map_err(|error| RunnerError::run("venue.retransmission", error))?
-            .map(Into::into),
-    })
-}
-
-/// What ended the gateway, with the address where it is the address that may be wrong.
-fn failed(error: GatewayError, orders: SocketAddrV4) -> RunnerError {
-    match error {
-        GatewayError::Unreachable(_) => RunnerError::Run(format!(
-            "order entry at {orders}: {error}; does it run, and does [venue] orders name it?"
-        )),
-        other => RunnerError::Run(other.to_string()),
-    }
 }

@@ -359,7 +359,7 @@ impl<'a> Listener<'a> {
             [self.segment.as_fd(), place.segment.as_fd(), self.bell.as_fd(), place.bell.as_fd()];
         let fds: Result<Vec<OwnedFd>, _> = fds.iter().map(BorrowedFd::try_clone_to_owned).collect();
         let fds = fds.map_err(|error| error.to_string())?;
-        let wake_gateway = self.file.wait.unwrap_or(Wait::Block) == Wait::Block;
+        let wake_gateway = self.file.waits() == Wait::Block;
         Ok((ControlReply::Attached { wake_gateway }, fds))
     }
 

@@ -14,12 +14,16 @@ const INSTRUMENTS_MAX: usize = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InstrumentSettings {
-    /// Its name at the venue.
+    /// Its name: at the venue, too, unless `name` says otherwise.
     pub symbol: String,
+    /// The venue's own name of it, where that is longer than a symbol may be or is to be another.
+    pub name: Option<String>,
     /// Its price step, a decimal in quotes: a float would not be exact.
     pub tick: String,
     /// Decimal places of a quantity, which is a whole number of the smallest on the order session.
     pub lot_decimals: u8,
+    /// The smallest quantity, where that is no power of ten below 1: a decimal in quotes.
+    pub lot: Option<String>,
     /// The currency of its prices, where balances are followed.
     pub currency: Option<String>,
     /// What is bought, where that is a currency too: each trade moves both. Without it only profit
@@ -39,8 +43,10 @@ impl Default for InstrumentSettings {
     fn default() -> Self {
         Self {
             symbol: "TAUT".to_owned(),
+            name: None,
             tick: "0.01".to_owned(),
             lot_decimals: 0,
+            lot: None,
             currency: None,
             base: None,
             maker_fee: None,
@@ -87,6 +93,25 @@ impl InstrumentSettings {
         })
     }
 
+    /// The venue's name of it.
+    pub(crate) fn venue_name(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.symbol)
+    }
+
+    fn lot_as(&self, key: &str) -> Result<Qty, RunnerError> {
+        let Some(text) = &self.lot else {
+            return Ok(Qty { mantissa: 1, decimals: self.lot_decimals });
+        };
+        let wrong = |must_be: &str| Err(RunnerError::setting(&format!("{key}.lot"), text, must_be));
+        if self.lot_decimals != 0 {
+            return wrong("left out where lot_decimals says it");
+        }
+        match Qty::parse(text.as_bytes()) {
+            Ok(lot) if lot.mantissa > 0 => Ok(lot),
+            _ => wrong("a decimal above 0, such as \"10\" or \"0.001\""),
+        }
+    }
+
     /// The instrument with this number; `key` is where it stands in the settings.
     fn build_as(&self, id: InstrumentId, key: &str) -> Result<Instrument, RunnerError> {
         let (symbol_key, tick_key) = (format!("{key}.symbol"), format!("{key}.tick"));
@@ -98,7 +123,7 @@ impl InstrumentSettings {
             RunnerError::setting(&tick_key, &self.tick, remedy)
         })?;
         self.fees_as(key)?;
-        let lot = Qty { mantissa: 1, decimals: self.lot_decimals };
+        let lot = self.lot_as(key)?;
         Instrument::new(id, symbol, tick, lot)
             .map_err(|_| RunnerError::setting(&tick_key, &self.tick, "above 0, and even at 1e-9"))
     }

@@ -33,6 +33,7 @@ use crate::error::GatewayError;
 use crate::order_entry::handler::{
     Capabilities, ChangeRefused, Framing, NotSent, OrderHandler, OrderMessage, VenueEvent,
 };
+use crate::order_entry::last_words::LastWords;
 use reading::{As, Reading, unversioned};
 use sent::{Asked, Sent};
 use session::Session;
@@ -56,6 +57,7 @@ pub struct DeribitJson {
     questions: Credits,
     outbox: Box<[u8]>,
     unsent: usize,
+    last_words: LastWords,
 }
 
 impl DeribitJson {
@@ -78,6 +80,7 @@ impl DeribitJson {
             settings,
             outbox: vec![0; OUTBOX_BYTES].into_boxed_slice(),
             unsent: 0,
+            last_words: LastWords::default(),
         })
     }
 
@@ -145,10 +148,13 @@ impl DeribitJson {
             | Asked::Heartbeat
             | Asked::CancelOnDisconnect
             | Asked::Subscribe => {
-                session
-                    .answered(now, asked, body)
-                    .into_iter()
-                    .for_each(|event| reading.push(event));
+                let event = session.answered(now, asked, body);
+                if matches!(event, Some(VenueEvent::Broken)) {
+                    let words = "the key does not grant what a session needs: scopes trade and \
+                                 account";
+                    self.last_words.say(format_args!("{words}"));
+                }
+                event.into_iter().for_each(|event| reading.push(event));
                 return;
             }
             Asked::Place(request) => reading.changes(body, As::Placed(request), known),
@@ -176,6 +182,10 @@ impl DeribitJson {
             return;
         };
         let outcome = error.outcome();
+        if asked.is_of_session() || session::is_ended_by(error.code) {
+            let message = String::from_utf8_lossy(error.message);
+            self.last_words.say(format_args!("{} {message}", error.code));
+        }
         if error.code == session::TOO_MANY_REQUESTS {
             self.orders.drain(now.mono);
             self.questions.drain(now.mono);
@@ -220,6 +230,10 @@ impl OrderHandler for DeribitJson {
 
     fn connected(&mut self, now: Now, random: [u8; 32], _failed_logons: u32) {
         self.session.connected(now, random);
+    }
+
+    fn last_refusal(&self) -> &str {
+        self.last_words.as_str()
     }
 
     fn disconnected(&mut self, _now: Now) {
@@ -409,6 +423,14 @@ impl OrderHandler for DeribitJson {
 }
 
 impl Asked {
+    /// Whether a session cannot be without it.
+    const fn is_of_session(self) -> bool {
+        matches!(
+            self,
+            Self::Authenticate | Self::Heartbeat | Self::CancelOnDisconnect | Self::Subscribe
+        )
+    }
+
     /// The order that it is about.
     const fn order(self) -> Option<RequestId> {
         match self {

@@ -1,0 +1,76 @@
+//! From the text of an address to where it is: names are looked up, roots of trust are read.
+
+use std::net::{SocketAddrV4, ToSocketAddrs};
+use std::path::Path;
+
+use taut_net::{TlsClientConfig, system_roots};
+use taut_ws::WsUrl;
+
+use crate::error::RunnerError;
+
+/// Where a name is.
+pub struct Found {
+    pub first: SocketAddrV4,
+    pub others: Vec<SocketAddrV4>,
+}
+
+/// A WebSocket of a venue, ready to be connected to.
+pub struct WebSocketAt {
+    pub found: Found,
+    pub url: String,
+    pub tls: Option<TlsClientConfig>,
+}
+
+/// What is wrong with a URL.
+pub fn url_mistake(key: &str, url: &str) -> Option<RunnerError> {
+    let remedy = "a URL such as wss://HOST/PATH or ws://HOST:PORT/PATH";
+    WsUrl::parse(url).is_err().then(|| RunnerError::setting(key, url, remedy))
+}
+
+/// Looks up where a URL is, or takes the address that it is said to be at.
+pub fn web_socket(
+    key: &str,
+    url: &str,
+    address: Option<SocketAddrV4>,
+    ca: Option<&Path>,
+) -> Result<WebSocketAt, RunnerError> {
+    let Ok(parsed) = WsUrl::parse(url) else {
+        return Err(RunnerError::setting(key, url, "a URL such as wss://HOST/PATH"));
+    };
+    let found = match address {
+        Some(first) => Found { first, others: Vec::new() },
+        None => look_up(key, &format!("{}:{}", parsed.host(), parsed.port()))?,
+    };
+    let tls = if parsed.is_secure() { Some(trust(ca, &[b"http/1.1"])?) } else { None };
+    Ok(WebSocketAt { found, url: url.to_owned(), tls })
+}
+
+/// Where `host:port` is.
+pub fn look_up(key: &str, host: &str) -> Result<Found, RunnerError> {
+    let failed = |why: &dyn std::fmt::Display| {
+        RunnerError::Run(format!(
+            "{key}: {host}: {why}; is the name right, and is there a network?"
+        ))
+    };
+    let found = host.to_socket_addrs().map_err(|error| failed(&error))?;
+    let mut v4 = found.filter_map(|address| match address {
+        std::net::SocketAddr::V4(address) => Some(address),
+        std::net::SocketAddr::V6(_) => None,
+    });
+    let first = v4.next().ok_or_else(|| failed(&"it has no IPv4 address"))?;
+    Ok(Found { first, others: v4.collect() })
+}
+
+/// Whom a client trusts: the file of roots that is named, or the system's.
+pub fn trust(ca: Option<&Path>, protocols: &[&[u8]]) -> Result<TlsClientConfig, RunnerError> {
+    let path = ca.or_else(|| system_roots()).ok_or_else(|| {
+        let text = "this system has no bundle of trusted roots where others have it; name one with \
+                    `ca`";
+        RunnerError::Settings(text.to_owned())
+    })?;
+    let named = |why: &dyn std::fmt::Display| {
+        RunnerError::Settings(format!("ca: {}: {why}", path.display()))
+    };
+    let roots = std::fs::read(path).map_err(|error| named(&error))?;
+    TlsClientConfig::new(&roots, protocols).map_err(|error| named(&error))
+}

@@ -1,0 +1,321 @@
+//! Deribit: books over WebSocket, orders over WebSocket or FIX.
+
+use std::net::{SocketAddr, SocketAddrV4};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use taut_fix::CompId;
+use taut_fix_engine::Credentials;
+use taut_gateway::{
+    DeribitFix, DeribitJson, DeribitJsonSettings, DeribitStream, DeribitStreamSettings, FeedInput,
+    FeedSession, StreamAddress, Transport,
+};
+use taut_market_data::deribit::DeribitFeed;
+use taut_market_data::{ChainConfig, NamedInstrument};
+use taut_oms::Rate;
+use taut_types::Nanos;
+
+use super::address::{WebSocketAt, look_up, trust, url_mistake, web_socket};
+use super::{Connections, OrderRoute, config, refused};
+use crate::error::RunnerError;
+use crate::mistakes::Mistake;
+use crate::service::file::GatewayFile;
+use crate::service::secret::CredentialKind;
+use crate::settings::comp_id;
+
+/// The venue's CompID.
+const SERVER: &str = "DERIBITSERVER";
+
+/// What orders go over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeribitOrders {
+    /// JSON-RPC over WebSocket.
+    #[default]
+    Json,
+    /// FIX 4.4.
+    Fix,
+}
+
+/// How often changes of a book are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DeribitInterval {
+    /// Each by itself, to those who have a key.
+    #[serde(rename = "raw")]
+    Raw,
+    /// Those of a tenth of a second together.
+    #[default]
+    #[serde(rename = "100ms")]
+    Every100Ms,
+    /// Those of a second together.
+    #[serde(rename = "agg2")]
+    Aggregated,
+}
+
+impl DeribitInterval {
+    /// As it stands in the name of a channel.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Raw => "raw",
+            Self::Every100Ms => "100ms",
+            Self::Aggregated => "agg2",
+        }
+    }
+}
+
+/// `[deribit]`: where Deribit is and how it is used. Who trades there is `[session.credentials]`
+/// of kind `deribit`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct DeribitKeys {
+    /// Its WebSocket.
+    pub url: String,
+    /// The address of that, in the place of those that its name has.
+    pub address: Option<SocketAddrV4>,
+    /// Roots that its certificate is checked by, PEM; the system's where none are named.
+    pub ca: Option<PathBuf>,
+    /// How often changes of a book are told.
+    pub interval: DeribitInterval,
+    /// What orders go over.
+    pub orders: DeribitOrders,
+    /// `host:port` of its FIX interface.
+    pub fix: String,
+    /// Whether that is TLS.
+    pub fix_tls: bool,
+    /// Our name there: SenderCompID (49).
+    pub fix_sender_comp_id: String,
+    /// The venue cancels what is open when the connection ends.
+    pub cancel_on_disconnect: bool,
+    /// The interval of heartbeats on the order session, in seconds.
+    pub heartbeat_seconds: u32,
+    /// The market data's connection is given up when it brings no data for so long, in
+    /// milliseconds.
+    pub silence_ms: u32,
+    /// Orders, edits and cancels that the account may send a second, and at once.
+    pub orders_per_second: u32,
+    /// See `orders_per_second`.
+    pub orders_burst: u32,
+    /// Of `orders_burst`, what cancels alone may use.
+    pub kept_for_cancels: u32,
+    /// All other requests a second, and at once.
+    pub questions_per_second: u32,
+    /// See `questions_per_second`.
+    pub questions_burst: u32,
+}
+
+impl Default for DeribitKeys {
+    fn default() -> Self {
+        let json = DeribitJsonSettings::default();
+        Self {
+            url: "wss://test.deribit.com/ws/api/v2".to_owned(),
+            address: None,
+            ca: None,
+            interval: DeribitInterval::default(),
+            orders: DeribitOrders::default(),
+            fix: "test.deribit.com:9883".to_owned(),
+            fix_tls: true,
+            fix_sender_comp_id: "TAUT".to_owned(),
+            cancel_on_disconnect: json.cancels_on_disconnect,
+            heartbeat_seconds: 30,
+            silence_ms: 30_000,
+            orders_per_second: json.orders.per_second,
+            orders_burst: json.orders.burst,
+            kept_for_cancels: json.kept_for_cancels,
+            questions_per_second: json.questions.per_second,
+            questions_burst: json.questions.burst,
+        }
+    }
+}
+
+impl DeribitKeys {
+    pub(super) fn mistakes(&self, file: &GatewayFile) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        mistakes.extend(url_mistake("deribit.url", &self.url).map(Mistake::from));
+        let not_zero = [
+            ("silence_ms", self.silence_ms),
+            ("orders_per_second", self.orders_per_second),
+            ("questions_per_second", self.questions_per_second),
+        ];
+        for (key, _) in not_zero.iter().filter(|(_, value)| *value == 0) {
+            mistakes.push(Mistake::new(&format!("deribit.{key}"), 0, "above 0"));
+        }
+        if self.heartbeat_seconds < 10 {
+            let value = self.heartbeat_seconds;
+            mistakes.push(Mistake::new("deribit.heartbeat_seconds", value, "at least 10"));
+        }
+        if self.kept_for_cancels >= self.orders_burst {
+            let remedy = format!("below orders_burst, {}", self.orders_burst);
+            let kept = self.kept_for_cancels;
+            mistakes.push(Mistake::new("deribit.kept_for_cancels", kept, remedy));
+        }
+        if let Some(ca) = self.ca.as_ref().filter(|ca| !ca.is_file()) {
+            let remedy = "a file of certificates in PEM";
+            mistakes.push(Mistake::new("deribit.ca", ca.display(), remedy));
+        }
+        let comp_id = comp_id("deribit.fix_sender_comp_id", &self.fix_sender_comp_id);
+        mistakes.extend(comp_id.err().map(Mistake::from));
+        if self.orders == DeribitOrders::Fix {
+            let named = |(at, it): (usize, &crate::settings::InstrumentSettings)| {
+                it.name.as_ref().map(|name| {
+                    let remedy = "left out with orders = \"fix\", which names instruments by their \
+                                  symbol";
+                    Mistake::new(&format!("instruments[{at}].name"), name, remedy)
+                })
+            };
+            mistakes.extend(file.instruments.iter().enumerate().filter_map(named));
+        }
+        let kind = file.session.credentials.as_ref().map(|credentials| credentials.kind);
+        if kind != Some(CredentialKind::Deribit) {
+            let text = "[session.credentials] of kind \"deribit\" must say who trades: username is \
+                        the client's id, password is where its secret is";
+            mistakes.push(Mistake::told("session.credentials", text));
+        }
+        mistakes
+    }
+
+    pub(super) fn explain(&self, say: &mut impl FnMut(&str, String)) {
+        let cancels = if self.cancel_on_disconnect { "are cancelled" } else { "stay" };
+        let over = match self.orders {
+            DeribitOrders::Json => format!("JSON-RPC at {}", self.url),
+            DeribitOrders::Fix => {
+                let tls = if self.fix_tls { "over TLS" } else { "without TLS" };
+                format!("FIX 4.4 {tls} at {} as {}", self.fix, self.fix_sender_comp_id)
+            }
+        };
+        say("orders", over);
+        say("", format!("open orders {cancels} when the connection ends"));
+        if self.orders == DeribitOrders::Json {
+            let Self { orders_per_second, orders_burst, kept_for_cancels, .. } = self;
+            say(
+                "",
+                format!(
+                    "{orders_per_second} a second, {orders_burst} at once, {kept_for_cancels} of \
+                     them for cancels alone"
+                ),
+            );
+        }
+        say("market data", format!("books {} at {}", self.interval.name(), self.url));
+    }
+
+    /// Orders over JSON-RPC.
+    pub(super) fn over_json(
+        &self,
+        file: &GatewayFile,
+        now: Nanos,
+    ) -> Result<Connections<DeribitFeed, DeribitJson>, RunnerError> {
+        let at = self.web_socket()?;
+        let route = OrderRoute {
+            address: at.found.first,
+            others: at.found.others.clone(),
+            transport: Transport::WebSocket { url: at.url.clone(), tls: at.tls.clone() },
+            sender: self.sender()?,
+            target: server()?,
+            heartbeat_interval: Nanos::from_secs(self.heartbeat_seconds.into()),
+        };
+        let config = config(file, route)?;
+        let settings = DeribitJsonSettings {
+            cancels_on_disconnect: self.cancel_on_disconnect,
+            names: names(file),
+            orders: Rate { per_second: self.orders_per_second, burst: self.orders_burst },
+            kept_for_cancels: self.kept_for_cancels,
+            questions: Rate { per_second: self.questions_per_second, burst: self.questions_burst },
+        };
+        let orders = DeribitJson::new(&config, settings).map_err(refused)?;
+        let (input, feed) = self.market_data(file, &config, at, now)?;
+        Ok(Connections { config, input, feed, orders, feed_backup: None })
+    }
+
+    /// Orders over FIX.
+    pub(super) fn over_fix(
+        &self,
+        file: &GatewayFile,
+        now: Nanos,
+    ) -> Result<Connections<DeribitFeed, DeribitFix>, RunnerError> {
+        let found = look_up("deribit.fix", &self.fix)?;
+        let name = self.fix.rsplit_once(':').map_or(self.fix.as_str(), |(host, _)| host);
+        let transport = match self.fix_tls {
+            false => Transport::Plain,
+            true => {
+                Transport::Tls { config: trust(self.ca.as_deref(), &[])?, name: name.to_owned() }
+            }
+        };
+        let route = OrderRoute {
+            address: found.first,
+            others: found.others,
+            transport,
+            sender: self.sender()?,
+            target: server()?,
+            heartbeat_interval: Nanos::from_secs(self.heartbeat_seconds.into()),
+        };
+        let config = config(file, route)?;
+        let orders = DeribitFix::new(&config, self.cancel_on_disconnect).map_err(refused)?;
+        let (input, feed) = self.market_data(file, &config, self.web_socket()?, now)?;
+        Ok(Connections { config, input, feed, orders, feed_backup: None })
+    }
+
+    fn sender(&self) -> Result<CompId, RunnerError> {
+        comp_id("deribit.fix_sender_comp_id", &self.fix_sender_comp_id)
+    }
+
+    fn web_socket(&self) -> Result<WebSocketAt, RunnerError> {
+        web_socket("deribit.url", &self.url, self.address, self.ca.as_deref())
+    }
+
+    fn market_data(
+        &self,
+        file: &GatewayFile,
+        config: &taut_gateway::GatewayConfig,
+        at: WebSocketAt,
+        now: Nanos,
+    ) -> Result<(FeedInput, DeribitFeed), RunnerError> {
+        let names = names(file);
+        let key = match &config.session.credentials {
+            Some(Credentials::Deribit { client_id, secret })
+                if self.interval == DeribitInterval::Raw =>
+            {
+                Some((client_id.clone(), secret.clone()))
+            }
+            _ => None,
+        };
+        let named: Vec<_> = names
+            .iter()
+            .zip(&config.instruments)
+            .map(|(name, instrument)| NamedInstrument {
+                name: name.as_bytes(),
+                instrument: *instrument,
+            })
+            .collect();
+        let silence = Nanos::from_millis(self.silence_ms.into());
+        let chain = ChainConfig {
+            level_capacity: file.gateway.levels,
+            silence,
+            ..ChainConfig::new(&named)
+        };
+        let feed = DeribitFeed::new(&chain, now)
+            .map_err(|error| RunnerError::run("[[instruments]]", error))?;
+        let session = DeribitStream::new(&DeribitStreamSettings {
+            interval: self.interval.name().to_owned(),
+            key,
+            silence,
+            ..DeribitStreamSettings::new(names.clone())
+        });
+        let input = FeedInput::Session(FeedSession {
+            stream: StreamAddress { address: SocketAddr::V4(at.found.first), url: at.url },
+            tls: at.tls,
+            session: Box::new(session),
+            reconnect: config.session.reconnect,
+        });
+        Ok((input, feed))
+    }
+}
+
+/// The venue's names of the instruments, by their numbers.
+fn names(file: &GatewayFile) -> Vec<String> {
+    file.instruments.iter().map(|it| it.venue_name().to_owned()).collect()
+}
+
+fn server() -> Result<CompId, RunnerError> {
+    comp_id("the venue's CompID", SERVER)
+}

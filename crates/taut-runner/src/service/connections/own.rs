@@ -1,0 +1,81 @@
+//! taut's own venue: FIX 4.4 for orders, its own feed by multicast.
+
+use taut_gateway::{FeedInput, FeedSockets, Fix44, Transport};
+use taut_market_data::native::{NativeConfig, NativeFeed};
+use taut_types::Nanos;
+
+use super::{Connections, OrderRoute, config, refused};
+use crate::error::RunnerError;
+use crate::feed::{Feed, asking_socket};
+use crate::mistakes::Mistake;
+use crate::service::file::GatewayFile;
+use crate::settings::{RemoteVenue, comp_id};
+
+pub fn mistakes(venue: &RemoteVenue) -> Vec<Mistake> {
+    venue.mistakes().into_iter().map(Mistake::from).collect()
+}
+
+pub fn explain(file: &GatewayFile, venue: &RemoteVenue, say: &mut impl FnMut(&str, String)) {
+    say("orders", format!("FIX 4.4 at {} as {}", venue.orders, venue.sender_comp_id));
+    let (line_a, snapshots) = (venue.incremental, venue.snapshot);
+    say("market data", format!("line A {line_a}, snapshots {snapshots}"));
+    say(
+        "",
+        match venue.incremental_b {
+            Some(line) => format!("line B {line}"),
+            None => "no line B: what line A loses, a snapshot replaces".to_owned(),
+        },
+    );
+    if let Some(backup) = &file.feed_backup {
+        let (line_a, snapshots, after) = (backup.incremental, backup.snapshot, backup.after_ms);
+        say("", format!("backup: line A {line_a}, snapshots {snapshots}, after {after} ms"));
+    }
+}
+
+pub fn connections(
+    file: &GatewayFile,
+    venue: &RemoteVenue,
+    now: Nanos,
+) -> Result<Connections<NativeFeed, Fix44>, RunnerError> {
+    let route = OrderRoute {
+        address: venue.orders,
+        others: Vec::new(),
+        transport: Transport::Plain,
+        sender: comp_id("venue.sender_comp_id", &venue.sender_comp_id)?,
+        target: comp_id("venue.target_comp_id", &venue.target_comp_id)?,
+        heartbeat_interval: Nanos::from_secs(venue.heartbeat_seconds.into()),
+    };
+    let config = config(file, route)?;
+    let sockets = sockets(venue)?;
+    let feed = NativeConfig {
+        instruments: &config.instruments,
+        stream_id: venue.stream_id,
+        level_capacity: file.gateway.levels,
+        has_retransmission: sockets.retransmission.is_some(),
+    };
+    let mut feed =
+        NativeFeed::new(&feed, now).map_err(|error| RunnerError::run("[[instruments]]", error))?;
+    feed.tell_orders(file.gateway.market_by_order);
+    let backup = file.feed_backup.as_ref();
+    let backup = backup.map(|backup| Ok((self::sockets(&backup.of(venue))?, backup.after())));
+    Ok(Connections {
+        input: FeedInput::Datagrams(sockets),
+        feed,
+        orders: Fix44::new(&config).map_err(refused)?,
+        feed_backup: backup.transpose()?,
+        config,
+    })
+}
+
+fn sockets(venue: &RemoteVenue) -> Result<FeedSockets, RunnerError> {
+    let feed = Feed::join(venue)?;
+    let asking = venue.retransmission.map(asking_socket).transpose();
+    Ok(FeedSockets {
+        incremental: feed.incremental.into(),
+        incremental_b: feed.incremental_b.map(Into::into),
+        snapshot: feed.snapshot.into(),
+        retransmission: asking
+            .map_err(|error| RunnerError::run("venue.retransmission", error))?
+            .map(Into::into),
+    })
+}

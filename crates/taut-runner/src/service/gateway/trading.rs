@@ -1,0 +1,302 @@
+//! The thread that trades, whichever venue it is at.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddrV4;
+use std::os::fd::AsFd;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+
+use taut_gateway::{
+    Gateway, GatewayError, Hub, OrderFilter, OrderHandler, Owner, Regions, SlotId, StrategyRegions,
+};
+use taut_io::EpollKernel;
+use taut_ipc::Segment;
+use taut_journal::{Housekeeper, Journal};
+use taut_market_data::FeedHandler;
+use taut_oms::{KillCause, KillScope};
+use taut_sys::{Doorbell, Wait, Waiter, monotonic, pin_to_cpu, set_timer_slack, wait_readable};
+use taut_types::Nanos;
+
+use crate::child::SharedClock;
+use crate::error::RunnerError;
+use crate::mistakes::{self, Mistake};
+use crate::service::balances::balances;
+use crate::service::connections::Connections;
+use crate::service::file::GatewayFile;
+use crate::service::journal::JournalKeys;
+use crate::service::place::Place;
+use crate::service::threads::{Answer, Command, Glance, Numbered};
+use crate::service::usage::Usage;
+use crate::settings::build_fees;
+
+/// Sockets of the gateway: its feed's, its orders'.
+const SOURCES: usize = 16;
+/// Rounds with work after which housekeeping is looked at all the same.
+const BUSY_ROUNDS: u32 = 256;
+/// How long the session may take to log out.
+const LOGOUT: Nanos = Nanos::from_secs(5);
+
+/// The thread that trades.
+pub struct Trading<'a, 'm, F, H> {
+    wait: Wait,
+    cpu: Option<usize>,
+    orders: SocketAddrV4,
+    gateway: Gateway<'m, Hub<'m>, F, EpollKernel, (), H>,
+    slots: Vec<SlotId>,
+    shared_clock: SharedClock<'m>,
+    bell: &'a Doorbell,
+    asked: Receiver<Numbered<Command>>,
+    answers: Sender<Numbered<Answer>>,
+    /// Logged out by then, or not at all.
+    ends_by: Option<Nanos>,
+    /// The venue was asked to end the session.
+    is_leaving: bool,
+    /// Whether what was stopped for the end is to be as before for the next gateway.
+    revives: bool,
+    /// When orders are cancelled whose strategies have not attached since the start.
+    orphans_due: Option<Nanos>,
+}
+
+impl<'a, 'm, F: FeedHandler, H: OrderHandler> Trading<'a, 'm, F, H> {
+    pub fn open(
+        file: &GatewayFile,
+        connections: Connections<F, H>,
+        regions: &Regions<'m>,
+        own: &'m [Segment],
+        places: &[Place<'_>],
+        bell: &'a Doorbell,
+        asked: Receiver<Numbered<Command>>,
+        answers: Sender<Numbered<Answer>>,
+    ) -> Result<(Self, Option<Housekeeper>), RunnerError> {
+        let (shared_clock, clock) = SharedClock::new(regions)?;
+        let rings = |error| RunnerError::run("rings", error);
+        let mut hub = Hub::new(regions).map_err(rings)?;
+        // Above every number that a gateway started before may have used: 65,536 orders a second
+        // of each strategy since then. Those that are in a journal go on behind it.
+        hub.set_first_number((taut_sys::utc().0.unsigned_abs() / 1_000_000_000) << 16);
+        let mut slots = Vec::with_capacity(own.len());
+        for (own, place) in own.iter().zip(places) {
+            let own = StrategyRegions::of(own)
+                .map_err(|error| RunnerError::run("shared memory", error))?;
+            let bell = place.another_bell().map_err(|error| RunnerError::run("doorbell", error))?;
+            slots.push(hub.add_slot(&own, Some(bell)).map_err(rings)?);
+        }
+        let Connections { config, input, feed, orders: handler, feed_backup } = connections;
+        let journal = file.journal.as_ref().map(|journal| journal.open(&config.instruments));
+        let journal = journal.transpose()?;
+        let orders = config.order_address;
+        let kernel =
+            EpollKernel::new(SOURCES).map_err(|error| RunnerError::run("the kernel", error))?;
+        let handlers = (feed, handler);
+        let mut gateway =
+            Gateway::with_handlers(kernel, &config, clock, input, handlers, hub, regions)
+                .map_err(|error| failed(error, orders))?;
+        gateway.set_fees(&build_fees(&file.instruments)?);
+        let balances = balances(file);
+        gateway.follow_balances(balances.map_err(|wrong| {
+            let wrong: Vec<_> = wrong.into_iter().map(Mistake::from).collect();
+            mistakes::error(&wrong)
+        })?);
+        if let Some((sockets, after)) = feed_backup {
+            let added = gateway.add_feed_backup(sockets, after);
+            added.map_err(|error| failed(error, orders))?;
+        }
+        let mut housekeeper = None;
+        if let Some(Journal { writer, housekeeper: keeper, recovered }) = journal {
+            let resumed = gateway.resume(writer, &recovered.state);
+            resumed.map_err(|error| failed(error, orders))?;
+            housekeeper = Some(keeper);
+        }
+        let trading = Self {
+            wait: file.waits(),
+            cpu: file.cpu,
+            orders,
+            gateway,
+            slots,
+            shared_clock,
+            bell,
+            asked,
+            answers,
+            ends_by: None,
+            is_leaving: false,
+            revives: false,
+            orphans_due: file
+                .journal
+                .as_ref()
+                .and_then(JournalKeys::reattach)
+                .map(|span| monotonic() + span),
+        };
+        Ok((trading, housekeeper))
+    }
+
+    /// The gateway, to prepare it.
+    pub fn gateway(&mut self) -> &mut Gateway<'m, Hub<'m>, F, EpollKernel, (), H> {
+        &mut self.gateway
+    }
+
+    /// Trades until it is over.
+    pub fn run(mut self) -> Result<(), RunnerError> {
+        if let Some(cpu) = self.cpu {
+            pin_to_cpu(cpu).map_err(|error| RunnerError::run("pinning", error))?;
+        }
+        set_timer_slack(Nanos(1)).map_err(|error| RunnerError::run("timer slack", error))?;
+        let mut waiter = Waiter::new(self.wait);
+        let mut busy_rounds = 0;
+        loop {
+            let orders = self.orders;
+            if self.gateway.poll().map_err(|error| failed(error, orders))? {
+                waiter.worked();
+                busy_rounds += 1;
+                if busy_rounds < BUSY_ROUNDS {
+                    continue;
+                }
+            } else {
+                waiter.idle(|span| {
+                    // What it says is looked at anyway.
+                    let _ = wait_readable(&[self.gateway.fd(), self.bell.as_fd()], Some(span));
+                    self.bell.silence();
+                });
+            }
+            busy_rounds = 0;
+            if self.gateway.housekeeping().map_err(|error| failed(error, orders))? {
+                self.shared_clock.refresh(self.gateway.clock_mut());
+                self.cancel_orphans()?;
+                if self.attend()? {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Orders that were recovered have waited for their strategies for long enough.
+    fn cancel_orphans(&mut self) -> Result<(), RunnerError> {
+        let is_due = self.orphans_due.is_some_and(|due| monotonic() >= due);
+        if !is_due || self.gateway.counters().logged_on == 0 {
+            return Ok(());
+        }
+        self.orphans_due = None;
+        let mut owners = BTreeSet::new();
+        self.gateway.visit_orders(|order| _ = owners.insert(Owner::of(order.id)));
+        let hub = self.gateway.client();
+        let attached: Vec<Owner> = self.slots.iter().filter_map(|slot| hub.owner(*slot)).collect();
+        for owner in owners.into_iter().filter(|owner| !attached.contains(owner)) {
+            let cancelled = self.gateway.cancel_all(&owner.only(OrderFilter::ALL));
+            cancelled.map_err(|error| failed(error, self.orders))?;
+            // Until none of them is open.
+            self.gateway.client_mut().disown(owner);
+        }
+        Ok(())
+    }
+
+    /// Answers what the listening thread asks; whether it is over.
+    fn attend(&mut self) -> Result<bool, RunnerError> {
+        if let Some(deadline) = self.ends_by {
+            if self.gateway.is_logged_out() || monotonic() >= deadline {
+                if self.revives {
+                    // It is in the journal, and nobody killed the next gateway.
+                    self.gateway.revive(KillScope::All);
+                }
+                return Ok(true);
+            }
+            // Cancels that wait for their budget go first.
+            if !self.is_leaving && self.gateway.waiting_cancels() == 0 {
+                self.is_leaving = true;
+                self.gateway.logout().map_err(|error| failed(error, self.orders))?;
+            }
+        }
+        loop {
+            let (number, command) = match self.asked.try_recv() {
+                Ok(asked) => asked,
+                Err(TryRecvError::Empty) => return Ok(false),
+                Err(TryRecvError::Disconnected) => return Ok(true),
+            };
+            let answer = self.answer(command);
+            // Who does not listen any more is over, and is seen to be at the next look.
+            let _ = self.answers.send((number, answer));
+        }
+    }
+
+    fn answer(&mut self, command: Command) -> Answer {
+        let done = |acted: Result<(), GatewayError>| match acted {
+            Ok(()) => Answer::Done(true),
+            Err(error) => Answer::Failed(error.to_string()),
+        };
+        match command {
+            Command::Attach(place, owner) => {
+                let slot = self.slots.get(place).copied();
+                let attach = |hub: &mut Hub<'_>| slot.is_some_and(|slot| hub.attach(slot, owner));
+                if attach(self.gateway.client_mut()) {
+                    return Answer::Done(true);
+                }
+                // Whoever has just left the place has its orders cancelled, and it is free.
+                match self.gateway.poll() {
+                    Ok(_) => Answer::Done(attach(self.gateway.client_mut())),
+                    Err(error) => Answer::Failed(error.to_string()),
+                }
+            }
+            Command::Detach(place) => {
+                if let Some(slot) = self.slots.get(place).copied() {
+                    self.gateway.client_mut().detach(slot);
+                }
+                Answer::Done(true)
+            }
+            Command::Status => Answer::Status(self.glance()),
+            Command::Orders => {
+                let mut orders = Vec::new();
+                self.gateway.visit_orders(|order| orders.push(*order));
+                Answer::Orders(orders)
+            }
+            Command::Positions => Answer::Positions(self.gateway.positions().collect()),
+            Command::Usage => {
+                let now = self.gateway.clock_mut().now();
+                Answer::Usage(Box::new(Usage::of(self.gateway.risk(), now)))
+            }
+            Command::SetRules(rules) => match self.gateway.set_rules(*rules) {
+                Ok(()) => Answer::Done(true),
+                Err(error) => Answer::Failed(error.to_string()),
+            },
+            Command::Kill => {
+                // Meant for the next gateway too, where one is ending.
+                self.revives = false;
+                done(self.gateway.kill(KillScope::All, KillCause::Command).map(drop))
+            }
+            Command::Revive => Answer::Done(self.gateway.revive(KillScope::All)),
+            Command::CancelAll(owner) => {
+                let all = OrderFilter::ALL;
+                done(self.gateway.cancel_all(&owner.map_or(all, |owner| owner.only(all))))
+            }
+            Command::Stop => {
+                self.ends_by = Some(monotonic() + LOGOUT);
+                let killed = self.gateway.kill(KillScope::All, KillCause::Command);
+                self.revives = matches!(killed, Ok(true));
+                done(killed.map(drop))
+            }
+        }
+    }
+
+    fn glance(&mut self) -> Glance {
+        let mut open_orders = 0;
+        self.gateway.visit_orders(|_| open_orders += 1);
+        let hub = self.gateway.client();
+        let attached = self.slots.iter().map(|slot| hub.owner(*slot).is_some()).collect();
+        let counters = self.gateway.counters();
+        Glance {
+            order_entry: counters.logged_on != 0,
+            order_address: self.gateway.order_address(),
+            books_sound: counters.live != 0,
+            killed: self.gateway.kill_switch().latched().next().is_some(),
+            open_orders,
+            attached,
+            counters: counters.named().map(|(name, count)| (name.to_owned(), count)).to_vec(),
+        }
+    }
+}
+
+/// What ended the gateway, with the address where it is the address that may be wrong.
+fn failed(error: GatewayError, orders: SocketAddrV4) -> RunnerError {
+    match error {
+        GatewayError::Unreachable(_) => RunnerError::Run(format!(
+            "order entry at {orders}: {error}; does it run, and does [venue] orders name it?"
+        )),
+        other => RunnerError::Run(other.to_string()),
+    }
+}

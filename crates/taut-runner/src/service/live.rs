@@ -1,0 +1,264 @@
+//! Connects to a venue, and says what it saw, without sending an order.
+
+use std::cell::RefCell;
+use std::fmt::Write;
+use std::os::fd::AsFd;
+use std::rc::Rc;
+
+use taut_gateway::{
+    FusedClient, Gateway, GatewayError, OrderHandler, OrderUpdate, Regions, Strategy, Trading,
+};
+use taut_io::EpollKernel;
+use taut_ipc::Segment;
+use taut_market_data::{BestPrices, Event, EventKind, FeedHandler, Soundness};
+use taut_sys::{Anchoring, Clock, catch_stop_signals, monotonic, stop_requests, wait_readable};
+use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty};
+
+use crate::error::RunnerError;
+use crate::service::connections::{self, Connect, Connections};
+use crate::service::file::GatewayFile;
+
+/// Sockets of the gateway.
+const SOURCES: usize = 16;
+/// How long market data is watched once all is up.
+const WATCHED: Nanos = Nanos::from_secs(2);
+/// How long the session may take to log out.
+const LOGOUT: Nanos = Nanos::from_secs(5);
+/// The longest sleep.
+const LOOK: Nanos = Nanos::from_millis(50);
+
+/// Connects as a gateway with this file would: logs on, asks where orders stand, follows the books.
+/// `heard` is told line by line what came of it. No order is sent, and nothing is written to the
+/// journal.
+///
+/// # Errors
+/// [`RunnerError::Settings`] before anything is opened; [`RunnerError::Run`] with all that had not
+/// come about when the patience ended.
+pub fn check_live(
+    file: &GatewayFile,
+    patience: Nanos,
+    heard: impl FnMut(&str),
+) -> Result<(), RunnerError> {
+    file.check()?;
+    let mut file = file.clone();
+    (file.journal, file.drop_copy) = (None, None);
+    catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
+    connections::connect(&file, Look { patience, heard })
+}
+
+struct Look<T> {
+    patience: Nanos,
+    heard: T,
+}
+
+/// What the market brought, by instrument.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    events: u64,
+    trades: u64,
+}
+
+/// A strategy that does nothing.
+struct Watch(Rc<RefCell<Vec<Seen>>>);
+
+impl Strategy for Watch {
+    fn on_market(&mut self, _now: Nanos, event: &Event, _trading: &mut impl Trading) {
+        if let Some(seen) = self.0.borrow_mut().get_mut(event.instrument.0 as usize) {
+            seen.events += 1;
+            seen.trades += u64::from(matches!(event.kind, EventKind::Trade(_)));
+        }
+    }
+
+    fn on_order(&mut self, _now: Nanos, _update: &OrderUpdate, _trading: &mut impl Trading) {}
+}
+
+impl<T: FnMut(&str)> Connect for Look<T> {
+    type Output = ();
+
+    fn connect<F: FeedHandler + Send, H: OrderHandler + Send>(
+        self,
+        connections: Connections<F, H>,
+    ) -> Result<(), RunnerError> {
+        let Self { patience, mut heard } = self;
+        let Connections { config, input, feed, orders, .. } = connections;
+        let failed = |error: &dyn std::fmt::Display| RunnerError::run("the gateway", error);
+        let segment = Segment::create("taut-gateway-check", &Regions::LAYOUT)
+            .map_err(|error| failed(&error))?;
+        let regions = Regions::of(&segment).map_err(|error| failed(&error))?;
+        let seen = Rc::new(RefCell::new(vec![Seen::default(); config.instruments.len()]));
+        let client = FusedClient::new(Watch(Rc::clone(&seen)));
+        let kernel = EpollKernel::new(SOURCES).map_err(|error| failed(&error))?;
+        let clock = Clock::new(Anchoring::start().mapping());
+        // It sleeps, however the gateway is to wait.
+        let config = taut_gateway::GatewayConfig { hot: false, ..config };
+        let handlers = (feed, orders);
+        let gateway =
+            Gateway::with_handlers(kernel, &config, clock, input, handlers, client, &regions)
+                .map_err(|error| failed(&error))?;
+        Looking { gateway, seen, heard: &mut heard, began: monotonic() }.run(patience)
+    }
+}
+
+/// A gateway that nobody trades by.
+struct Looking<'a, 'm, F, H> {
+    gateway: Gateway<'m, FusedClient<Watch>, F, EpollKernel, (), H>,
+    seen: Rc<RefCell<Vec<Seen>>>,
+    heard: &'a mut dyn FnMut(&str),
+    began: Nanos,
+}
+
+impl<F: FeedHandler, H: OrderHandler> Looking<'_, '_, F, H> {
+    fn run(mut self, patience: Nanos) -> Result<(), RunnerError> {
+        let instruments = self.gateway.instruments().to_vec();
+        let (mut is_up, mut sound) = (false, vec![false; instruments.len()]);
+        let deadline = self.began + patience;
+        let mut ready_at = None;
+        while monotonic() < ready_at.map_or(deadline, |ready: Nanos| ready + WATCHED) {
+            if stop_requests() > 0 {
+                return Err(RunnerError::Run("interrupted".to_owned()));
+            }
+            self.poll()?;
+            if !is_up && self.gateway.counters().logged_on != 0 {
+                is_up = true;
+                let (_, address) = self.gateway.order_address();
+                let others = self.gateway.counters().foreign_reports;
+                self.say(&format!(
+                    "orders: logged on at {address}; {others} open orders there that this gateway \
+                     does not know"
+                ));
+            }
+            for (instrument, is_sound) in instruments.iter().zip(&mut sound) {
+                if !*is_sound && self.soundness(instrument.id()) == Soundness::Sound {
+                    *is_sound = true;
+                    let levels = self.levels(instrument.id());
+                    self.say(&format!("{}: the book is sound, {levels}", instrument.symbol()));
+                }
+            }
+            if ready_at.is_none() && is_up && sound.iter().all(|is| *is) {
+                ready_at = Some(monotonic());
+            }
+        }
+        let mut missing = Vec::new();
+        if !is_up {
+            missing.push(self.why_no_session());
+        }
+        let without: Vec<String> = instruments
+            .iter()
+            .zip(&sound)
+            .filter(|(_, is_sound)| !**is_sound)
+            .map(|(instrument, _)| instrument.symbol().to_string())
+            .collect();
+        if !without.is_empty() {
+            missing.push(self.why_no_book(&without));
+        }
+        for instrument in &instruments {
+            missing.extend(self.compare(instrument));
+        }
+        self.log_out()?;
+        match missing.as_slice() {
+            [] => {
+                (self.heard)("all of it is up; no order was sent");
+                Ok(())
+            }
+            missing => Err(RunnerError::Run(missing.join("\n"))),
+        }
+    }
+
+    fn poll(&mut self) -> Result<(), RunnerError> {
+        let failed = |error: GatewayError| RunnerError::Run(error.to_string());
+        if !self.gateway.poll().map_err(failed)? {
+            // What it says is looked at anyway.
+            let _ = wait_readable(&[self.gateway.fd().as_fd()], Some(LOOK));
+        }
+        self.gateway.housekeeping().map(drop).map_err(failed)
+    }
+
+    fn say(&mut self, what: &str) {
+        let after = monotonic().since(self.began).0 / 1_000_000;
+        (self.heard)(&format!("{after:>6} ms  {what}"));
+    }
+
+    fn soundness(&self, instrument: InstrumentId) -> Soundness {
+        self.gateway.feed().soundness(instrument)
+    }
+
+    fn levels(&self, instrument: InstrumentId) -> String {
+        let Some(book) = self.gateway.book(instrument) else { return "empty".to_owned() };
+        let counts = [taut_types::Side::Buy, taut_types::Side::Sell]
+            .map(|side| (0..).take_while(|depth| book.level(side, *depth).is_some()).count());
+        format!("{} bid and {} offer levels", counts[0], counts[1])
+    }
+
+    /// What the venue says of an instrument beside what the file says; nothing when they agree.
+    fn compare(&mut self, instrument: &Instrument) -> Option<String> {
+        let BestPrices { bid, ask } = self.gateway.feed().best(instrument.id());
+        let (symbol, side) = (instrument.symbol(), |best: Option<(Price, taut_types::Lots)>| {
+            best.map_or("nothing".to_owned(), |(price, lots)| format!("{} x {price}", lots.0))
+        });
+        let seen = self.seen.borrow().get(instrument.id().0 as usize).cloned().unwrap_or_default();
+        let Seen { events, trades } = seen;
+        let mut text =
+            format!("{symbol}: {} | {}, {events} events, {trades} trades", side(bid), side(ask));
+        let terms = self.gateway.venue_terms(instrument.id());
+        let mut wrong = Vec::new();
+        if let Some(terms) = terms {
+            let _ = write!(text, "; the venue's tick is {}, its lot {}", terms.tick, terms.lot);
+            if terms.tick != instrument.tick() {
+                let own = instrument.tick();
+                wrong.push(format!("tick = {own}: the venue says {}", terms.tick));
+            }
+            if !is_same(terms.lot, instrument.lot()) {
+                let own = instrument.lot();
+                wrong.push(format!("lot = {own}: the venue says {}", terms.lot));
+            }
+            if !terms.is_open {
+                wrong.push("the venue says that it cannot be traded".to_owned());
+            }
+        }
+        self.say(&text);
+        (!wrong.is_empty()).then(|| format!("{symbol}: {}", wrong.join(", ")))
+    }
+
+    fn why_no_session(&self) -> String {
+        let (_, address) = self.gateway.order_address();
+        let said = self.gateway.refusals()[0].to_owned();
+        let ended = self.gateway.counters().disconnects;
+        let why = match (said.as_str(), ended) {
+            ("", 0) => "no connection came about; is the address right?".to_owned(),
+            ("", ended) => format!("{ended} connections ended, and the venue did not say why"),
+            (said, _) => format!("the venue said: {said}"),
+        };
+        format!("orders: not logged on at {address}: {why}")
+    }
+
+    fn why_no_book(&self, without: &[String]) -> String {
+        let said = self.gateway.refusals()[1];
+        let why = match said {
+            "" => {
+                "nothing came; is the address right, and does the venue know the name?".to_owned()
+            }
+            said => format!("the venue said: {said}"),
+        };
+        format!("no sound book of {}: {why}", without.join(", "))
+    }
+
+    fn log_out(&mut self) -> Result<(), RunnerError> {
+        if self.gateway.counters().logged_on == 0 {
+            return Ok(());
+        }
+        self.gateway.logout().map_err(|error| RunnerError::Run(error.to_string()))?;
+        let deadline = monotonic() + LOGOUT;
+        while !self.gateway.is_logged_out() && monotonic() < deadline {
+            self.poll()?;
+        }
+        Ok(())
+    }
+}
+
+/// The same quantity, however many decimals it is written with.
+fn is_same(one: Qty, other: Qty) -> bool {
+    let decimals = one.decimals.max(other.decimals);
+    let scaled =
+        |qty: Qty| 10_i64.checked_pow((decimals - qty.decimals).into())?.checked_mul(qty.mantissa);
+    scaled(one).is_some() && scaled(one) == scaled(other)
+}
