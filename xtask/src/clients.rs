@@ -1,14 +1,13 @@
 //! `cargo xtask clients`: strangers' clients against the venues that we play, as a table.
 
 use std::path::Path;
-use std::process::Command;
 
 /// Plays every client, and prints client, step and verdict.
 ///
 /// # Errors
 /// In words: a step failed, or no client could be fetched.
 pub fn run(root: &Path) -> Result<String, String> {
-    let mut command = Command::new("cargo");
+    let mut command = crate::cargo();
     command.args(["test", "--locked", "-p", "taut-cli", "--test", "web_clients", "--"]);
     let output = command.arg("--nocapture").current_dir(root).output();
     let output = output.map_err(|error| format!("cargo: {error}"))?;

@@ -16,7 +16,7 @@ pub fn run(root: &Path, folders: Option<[&str; 2]>) -> Result<String, String> {
         }
         Some(_) => "scripts_of_other_engines_are_told",
     };
-    let mut command = Command::new("cargo");
+    let mut command = crate::cargo();
     command.args(["test", "--locked", "-p", "taut-cli", "--test", "fix_suites", "--"]);
     command.args(["--ignored", "--nocapture", "--exact", test]).current_dir(root);
     if let Some([definitions, dictionaries]) = folders {

@@ -49,7 +49,7 @@ fn told(text: &str) -> Told {
 /// the pass; no tool is needed besides a C++ compiler.
 fn build(root: &Path, target: &Path) -> Result<PathBuf, String> {
     let folder = target.join("fuzz");
-    let status = Command::new("cargo")
+    let status = crate::cargo()
         .args(["build", "--release", "--locked", "--target", TRIPLE, "--target-dir"])
         .arg(&folder)
         .env("RUSTC_BOOTSTRAP", "1")

@@ -161,7 +161,7 @@ pub fn build_all(root: &Path, target: &Path) -> Result<String, String> {
 
 /// Builds the examples that are asked for.
 fn build(root: &Path, target: &Path, paths: &[&HotPath]) -> Result<(), String> {
-    let mut command = Command::new("cargo");
+    let mut command = crate::cargo();
     command.args(["build", "--release", "--locked", "--quiet", "--target-dir"]).arg(target);
     for path in paths {
         command.args(["-p", path.package, "--example", path.example]);

@@ -12,7 +12,7 @@ mod soak;
 mod tidy;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 const HELP: &str = "\
 The project's own tools.
@@ -49,6 +49,14 @@ The project's own tools.
   cargo xtask help          this text
 
 Exit status: 0 when all is well, 1 on violations, 2 on bad usage.";
+
+/// `cargo`, as from a shell: the build scripts of some crates look at what cargo tells this program
+/// about itself, and would compile anew what is compiled.
+fn cargo() -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.env_remove("CARGO_MANIFEST_DIR");
+    cargo
+}
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

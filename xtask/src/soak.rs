@@ -9,7 +9,7 @@ use std::process::Command;
 /// In words: a schedule failed.
 pub fn schedules(root: &Path, count: u64) -> Result<String, String> {
     let test = ["test", "--release", "-p", "taut-tests", "--test", "gateway_schedules"];
-    let status = Command::new("cargo")
+    let status = crate::cargo()
         .args(test)
         .args(["--", "--ignored", "--nocapture"])
         .env("TAUT_SEEDS", format!("0..{count}"))
@@ -78,7 +78,7 @@ impl Gateway {
 /// # Errors
 /// In words, when it does not build.
 pub fn cargo(root: &Path, target: &Path, arguments: &[&str]) -> Result<(), String> {
-    let status = Command::new("cargo")
+    let status = crate::cargo()
         .args(["build", "--locked", "--quiet", "--target-dir"])
         .arg(target)
         .args(arguments)

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::site::{Mutant, instrument};
 
@@ -87,7 +86,7 @@ impl Scratch {
     /// Builds the models; returns their program.
     pub fn build(&self) -> Result<PathBuf, String> {
         let flags = std::env::var("RUSTFLAGS").unwrap_or_default() + " --cfg loom";
-        let output = Command::new("cargo")
+        let output = crate::cargo()
             .args(["test", "--release", "--offline", "-p", "taut-ring", "--test", "loom"])
             .args(["--no-run", "--target-dir"])
             .arg(&self.target)

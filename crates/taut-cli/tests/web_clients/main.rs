@@ -5,6 +5,8 @@
 //! installed; without network it is skipped with a notice.
 #![forbid(unsafe_code)]
 
+mod gateway;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -1,0 +1,130 @@
+//! Our own gateway as a client, by its file alone.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use taut_testkit::{Process, Run, until};
+use tempfile::TempDir;
+
+use crate::{DAY, Venue, taut};
+
+/// Who trades at the sample's venue.
+const SECRET: (&str, &str) = ("DERIBIT_SECRET", "secret-of-one");
+
+/// A gateway's settings, as the sample has them but for where the venue is and who trades.
+struct Settings {
+    folder: TempDir,
+    text: String,
+}
+
+impl Settings {
+    fn at(venue: &Venue) -> Self {
+        let sample = taut(&["gateway", "sample", "--venue", "deribit"]);
+        let sample = String::from_utf8(sample.stdout).expect("a sample");
+        let folder = tempfile::tempdir().expect("a folder");
+        let control = folder.path().join("control");
+        let text = sample
+            .replace("wss://test.deribit.com/", &format!("ws://127.0.0.1:{}/", venue.port))
+            .replace("\"CLIENT_ID\"", "\"one\"")
+            .replace("name = \"deribit\"", &format!("name = \"deribit\"\ncontrol = {control:?}"));
+        Self { folder, text }
+    }
+
+    fn path(&self) -> std::path::PathBuf {
+        self.folder.path().join("gateway.toml")
+    }
+
+    fn control(&self) -> String {
+        self.folder.path().join("control").to_str().expect("a path").to_owned()
+    }
+
+    /// Checks the settings with one line changed; the exit code and what was said.
+    fn check(&self, (right, wrong): (&str, &str), secret: &str, live: &[&str]) -> (i32, String) {
+        assert!(right.is_empty() || self.text.contains(right), "{right}");
+        std::fs::write(self.path(), self.text.replacen(right, wrong, 1)).expect("a file");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+        command.args(["gateway", "check"]).arg(self.path()).args(live).env(SECRET.0, secret);
+        let output = command.run();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code().unwrap_or(-1), said)
+    }
+}
+
+#[test]
+fn a_gateway_says_what_it_sees_at_deribit() {
+    let venue = Venue::start("deribit", "gateway-check");
+    let settings = Settings::at(&venue);
+    let live = ["--live", "--patience", "60"];
+    let (code, said) = settings.check(("", ""), SECRET.1, &live);
+    assert_eq!(code, 0, "{said}");
+    for words in [
+        "orders: logged on at 127.0.0.1:",
+        "BTC-PERPETUAL: the book is sound",
+        "the venue's tick is 0.5, its lot 10",
+        "the venue's tick is 0.05, its lot 1",
+        "no order was sent",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    // Until the patience ends: it is short where nothing is to come.
+    let short = ["--live", "--patience", "3"];
+    for (change, secret, words) in [
+        (("", ""), "wrong", "the venue said: 13004"),
+        (("tick = \"0.5\"", "tick = \"1\""), SECRET.1, "tick = 1: the venue says 0.5"),
+        (("lot = \"10\"", "lot = \"1\""), SECRET.1, "lot = 1: the venue says 10"),
+        (("\"ETH-PERPETUAL\"", "\"XYZ-PERPETUAL\""), SECRET.1, "no sound book of XYZ-PERPETUAL"),
+        (("127.0.0.1", "127.0.0.2"), SECRET.1, "not logged on at 127.0.0.2:"),
+    ] {
+        let (code, said) = settings.check(change, secret, &short);
+        assert_eq!(code, 1, "{change:?}: {said}");
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let wrong = [
+        ("[deribit]\n", "[deribit]\nurl2 = 1\n", "did you mean `url`?"),
+        ("url = \"ws:", "url = \"http:", "deribit.url"),
+        ("interval = \"100ms\"", "interval = \"10ms\"", "unknown variant"),
+        ("kept_for_cancels = 5", "kept_for_cancels = 20", "below orders_burst, 20"),
+        ("kind = \"deribit\"", "kind = \"password\"", "of kind \"deribit\""),
+        ("lot = \"10\"", "lot = \"0\"", "instruments[0].lot = 0"),
+        ("[risk]\n", "[venue]\n[risk]\n", "missing field"),
+    ];
+    for (right, wrong, words) in wrong {
+        let (code, said) = settings.check((right, wrong), SECRET.1, &[]);
+        assert_eq!(code, 2, "{wrong}: {said}");
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
+fn a_gateway_trades_at_deribit_by_its_file() {
+    let venue = Venue::start("deribit", "gateway-trades");
+    let settings = Settings::at(&venue);
+    std::fs::write(settings.path(), &settings.text).expect("a file");
+    let mut gateway = gateway(&settings.path());
+    gateway.stderr_line("where it listens", |line| line.contains("meet it at").then_some(()));
+    let control = settings.control();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+    let _strategy = Process::start(command.args(["strategy", "touch", "--gateway", &control]));
+    let status = || -> Value {
+        let said = taut(&["gateway", "status", "--json", "--gateway", &control]).stdout;
+        serde_json::from_slice(&said).unwrap_or_default()
+    };
+    let count = |status: &Value, what: &str| status["counters"][what].as_u64().unwrap_or_default();
+    until("orders are acknowledged and some trade", DAY, || {
+        let status = status();
+        count(&status, "acks") > 10 && count(&status, "fills") > 0
+    });
+    let status = status();
+    assert_eq!(count(&status, "order_rejects"), 0, "{status}");
+    assert_eq!(count(&status, "lost_requests"), 0, "{status}");
+    let stopped = taut(&["gateway", "stop", "--gateway", &control]);
+    assert!(stopped.status.success(), "{}", String::from_utf8_lossy(&stopped.stderr));
+    let ended = gateway.finish();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+fn gateway(settings: &Path) -> Process {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+    Process::start(command.args(["gateway", "--config"]).arg(settings).env(SECRET.0, SECRET.1))
+}
