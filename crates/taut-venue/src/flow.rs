@@ -2,11 +2,13 @@
 //!
 //! [`SyntheticFlow`] makes a deterministic market out of a seed, [`Crowd`] one for each of many
 //! instruments; [`LobsterFlow`] and
-//! [`BinanceFlow`] are recorded ones. All give the orders that rest before the start and then
+//! [`BinanceFlow`] are recorded ones, [`MirrorFlow`] one that goes on elsewhere. All give the orders that rest before the start and then
 //! commands, know no clock, and leave the engine to the venue.
 
 mod binance;
 mod crowd;
+mod market;
+mod mirror;
 mod random;
 mod step;
 mod synthetic;
@@ -15,6 +17,7 @@ mod tests;
 
 pub use binance::BinanceFlow;
 pub use crowd::Crowd;
+pub use mirror::{MirrorFlow, MirrorUpdate};
 pub use random::SplitMix64;
 pub(crate) use step::FlowStep;
 pub use synthetic::{SyntheticConfig, SyntheticFlow, Top};

@@ -5,7 +5,9 @@ use std::ops::Range;
 use taut_engine::NewOrder;
 use taut_types::{Lots, Nanos, OrderId};
 
-use crate::flow::{BinanceFlow, Crowd, FlowEvent, FlowStep, LobsterFlow, SyntheticFlow, Top};
+use crate::flow::{
+    BinanceFlow, Crowd, FlowEvent, FlowStep, LobsterFlow, MirrorFlow, SyntheticFlow, Top,
+};
 use crate::stream::Recorded;
 
 /// How fast a recording is replayed.
@@ -18,7 +20,7 @@ pub enum Speed {
 }
 
 /// Where the venue's own orders come from, and how fast.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Flow {
     /// Nowhere: the book holds what clients bring.
@@ -45,6 +47,8 @@ pub enum Flow {
         /// Its pace.
         speed: Speed,
     },
+    /// Markets that go on elsewhere, as their updates come.
+    Mirror(Box<MirrorFlow>),
     /// All of these, each at its own pace.
     Several(Vec<Self>),
 }
@@ -77,7 +81,7 @@ impl Flow {
     /// The orders that rest before the start, and where.
     pub(crate) fn initial_orders(&self) -> Vec<(usize, &NewOrder)> {
         match self {
-            Self::None => Vec::new(),
+            Self::None | Self::Mirror(_) => Vec::new(),
             Self::Synthetic { crowd, .. } => {
                 let on_their =
                     |(place, flow): (usize, _)| at(place, SyntheticFlow::initial_orders(flow));
@@ -195,6 +199,7 @@ impl FlowPlayer {
             match &mut track.flow {
                 Flow::Synthetic { crowd, .. } => crowd.on_fill(place, order_id, remaining),
                 Flow::Binance { flow, .. } if place == 0 => flow.on_fill(order_id, remaining),
+                Flow::Mirror(flow) => flow.on_fill(place, order_id, remaining),
                 _ => {}
             }
         }
@@ -216,11 +221,17 @@ impl Track {
     }
 
     fn is_finished(&self) -> bool {
-        self.offset(self.position).is_none() && !self.is_behind()
+        match &self.flow {
+            Flow::Mirror(flow) => flow.is_over(),
+            _ => self.offset(self.position).is_none() && !self.is_behind(),
+        }
     }
 
     fn due(&self) -> Option<Nanos> {
         let origin = self.origin?;
+        if let Flow::Mirror(flow) = &self.flow {
+            return flow.is_due().then_some(origin);
+        }
         if self.is_behind() { Some(origin) } else { Some(origin + self.offset(self.position)?) }
     }
 
@@ -238,6 +249,7 @@ impl Track {
             // Their parts have tracks of their own.
             Flow::None | Flow::Several(_) => FlowStep::Nothing,
             Flow::Synthetic { crowd, .. } => return crowd.step(top),
+            Flow::Mirror(flow) => return flow.step(),
             Flow::Recorded { flow, .. } => match flow.events().get(at).map(|row| row.event) {
                 Some(FlowEvent::Command(command)) => FlowStep::Command(command),
                 Some(FlowEvent::Print { price, lots, aggressor_side: aggressor }) => {
@@ -254,7 +266,7 @@ impl Track {
     /// From step 0 to step `position`; `None` when there is no such step.
     fn offset(&self, position: usize) -> Option<Nanos> {
         match &self.flow {
-            Flow::None | Flow::Several(_) => None,
+            Flow::None | Flow::Mirror(_) | Flow::Several(_) => None,
             Flow::Synthetic { crowd, .. } if crowd.is_empty() => None,
             Flow::Synthetic { ticks_hz, .. } => {
                 // From the start each time: no rounding error adds up.

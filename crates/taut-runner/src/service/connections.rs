@@ -147,6 +147,12 @@ fn config(file: &GatewayFile, route: OrderRoute) -> Result<GatewayConfig, Runner
 }
 
 /// An order handler that cannot be built.
-fn refused(error: GatewayError) -> RunnerError {
-    RunnerError::Settings(error.to_string())
+fn refused(config: &GatewayConfig, error: GatewayError) -> RunnerError {
+    RunnerError::Settings(match (error, &config.session.store) {
+        (GatewayError::Store(errno), Some(path)) => {
+            let why = std::io::Error::from_raw_os_error(errno);
+            format!("the session's numbers, {}: {why}", path.display())
+        }
+        (error, _) => error.to_string(),
+    })
 }

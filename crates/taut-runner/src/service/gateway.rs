@@ -7,6 +7,7 @@ use std::thread;
 
 use taut_gateway::{OrderHandler, Regions, StrategyRegions};
 use taut_ipc::Segment;
+use taut_journal::Journal;
 use taut_market_data::FeedHandler;
 use taut_ring::cell::CellWriter;
 use taut_sys::{Anchoring, Doorbell, catch_reload_signals, catch_stop_signals};
@@ -30,12 +31,16 @@ const PLACES: usize = 16;
 /// opened, or ends.
 pub fn serve(file: &GatewayFile, heard: impl Fn(&str) + Sync) -> Result<(), RunnerError> {
     file.check()?;
-    connections::connect(file, Serve { file, heard })
+    // Before the session's numbers, which are in its folder.
+    let journal = file.journal.as_ref().map(|journal| journal.open(&file.instruments()?));
+    let journal = journal.transpose()?;
+    connections::connect(file, Serve { file, journal, heard })
 }
 
 /// Runs the gateway that it is given the parts of.
 struct Serve<'a, T> {
     file: &'a GatewayFile,
+    journal: Option<Journal>,
     heard: T,
 }
 
@@ -46,13 +51,14 @@ impl<T: Fn(&str) + Sync> Connect for Serve<'_, T> {
         self,
         connections: Connections<F, H>,
     ) -> Result<(), RunnerError> {
-        run(self.file, connections, self.heard)
+        run(self.file, connections, self.journal, self.heard)
     }
 }
 
 fn run<F: FeedHandler + Send, H: OrderHandler + Send>(
     file: &GatewayFile,
     connections: Connections<F, H>,
+    journal: Option<Journal>,
     heard: impl Fn(&str) + Sync,
 ) -> Result<(), RunnerError> {
     let failed = |error: &dyn std::fmt::Display| RunnerError::run("shared memory", error);
@@ -79,7 +85,7 @@ fn run<F: FeedHandler + Send, H: OrderHandler + Send>(
     let path = file.control_path();
     let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
     let (mut trading, housekeeper) =
-        Trading::open(file, connections, &regions, &own, &places, &bell, asked, answers)?;
+        Trading::open(file, connections, journal, &regions, &own, &places, &bell, asked, answers)?;
     let (names, named) = mpsc::channel();
     let drop_copy = file.drop_copy.as_ref();
     let drop_copy = drop_copy.map(|keys| keys.open(file.instruments()?, named)).transpose()?;

@@ -5,7 +5,6 @@
 //! orders trade against it. The recorded frames go to whoever listens, unchanged, each when the
 //! book has what it says.
 
-mod market;
 mod reading;
 #[cfg(test)]
 mod tests;
@@ -18,8 +17,8 @@ use taut_recording::FileError;
 use taut_recording::capture::Capture;
 use taut_types::{Instrument, Lots, Nanos, OrderId, Symbol};
 
-use crate::flow::binance::market::Market;
 use crate::flow::binance::reading::{Change, Reader, Recording, Step};
+use crate::flow::market::Market;
 use crate::flow::step::FlowStep;
 
 /// A recording, validated and ready to run.

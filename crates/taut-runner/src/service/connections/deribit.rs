@@ -222,7 +222,8 @@ impl DeribitKeys {
             kept_for_cancels: self.kept_for_cancels,
             questions: Rate { per_second: self.questions_per_second, burst: self.questions_burst },
         };
-        let orders = DeribitJson::new(&config, settings).map_err(refused)?;
+        let orders =
+            DeribitJson::new(&config, settings).map_err(|error| refused(&config, error))?;
         let (input, feed) = self.market_data(file, &config, at, now)?;
         Ok(Connections { config, input, feed, orders, feed_backup: None })
     }
@@ -250,7 +251,8 @@ impl DeribitKeys {
             heartbeat_interval: Nanos::from_secs(self.heartbeat_seconds.into()),
         };
         let config = config(file, route)?;
-        let orders = DeribitFix::new(&config, self.cancel_on_disconnect).map_err(refused)?;
+        let orders = DeribitFix::new(&config, self.cancel_on_disconnect)
+            .map_err(|error| refused(&config, error))?;
         let (input, feed) = self.market_data(file, &config, self.web_socket()?, now)?;
         Ok(Connections { config, input, feed, orders, feed_backup: None })
     }

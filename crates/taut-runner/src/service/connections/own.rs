@@ -61,7 +61,7 @@ pub fn connections(
     Ok(Connections {
         input: FeedInput::Datagrams(sockets),
         feed,
-        orders: Fix44::new(&config).map_err(refused)?,
+        orders: Fix44::new(&config).map_err(|error| refused(&config, error))?,
         feed_backup: backup.transpose()?,
         config,
     })

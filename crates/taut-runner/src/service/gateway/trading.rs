@@ -60,6 +60,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler> Trading<'a, 'm, F, H> {
     pub fn open(
         file: &GatewayFile,
         connections: Connections<F, H>,
+        journal: Option<Journal>,
         regions: &Regions<'m>,
         own: &'m [Segment],
         places: &[Place<'_>],
@@ -81,8 +82,6 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler> Trading<'a, 'm, F, H> {
             slots.push(hub.add_slot(&own, Some(bell)).map_err(rings)?);
         }
         let Connections { config, input, feed, orders: handler, feed_backup } = connections;
-        let journal = file.journal.as_ref().map(|journal| journal.open(&config.instruments));
-        let journal = journal.transpose()?;
         let orders = config.order_address;
         let kernel =
             EpollKernel::new(SOURCES).map_err(|error| RunnerError::run("the kernel", error))?;

@@ -241,7 +241,7 @@ fn what_differs_is_told_and_what_cannot_change_is_named() {
     ] {
         assert!(differences.free.iter().any(|it| it == words), "{words}: {differences:?}");
     }
-    new.venue.heartbeat_seconds += 1;
+    new.venue.as_mut().expect("the sample's").heartbeat_seconds += 1;
     new.instruments.pop();
     new.strategies[0].number = 9;
     new.accounts[0].id = 7;

@@ -7,7 +7,7 @@ use taut_recording::FileError;
 use taut_recording::capture::{Capture, Frame};
 use taut_types::{HalfTicks, Instrument, Lots, Nanos, OrderId, Price, Qty, Side, Symbol};
 
-use crate::flow::binance::market::{Key, Level, Market, OWNER};
+use crate::flow::market::{Key, Level, Market, OWNER};
 
 /// What happens, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

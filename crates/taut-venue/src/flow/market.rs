@@ -1,4 +1,4 @@
-//! The levels of a recorded book as orders of the venue's engine.
+//! The levels of a book elsewhere as orders of the venue's engine.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
