@@ -25,6 +25,10 @@ use which::Which;
 pub struct Gateway {
     #[command(flatten)]
     config: ConfigFile,
+    /// Trade on paper: market data are the venue's, orders go to a matching engine within this
+    /// process, and none leaves; needs no key where the venue's market data need none
+    #[arg(long, requires = "config")]
+    paper: bool,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -100,7 +104,12 @@ pub fn run(gateway: &Gateway) -> Result<(), Failure> {
     if let Some(verb) = &gateway.verb {
         return verb.run();
     }
-    let file = GatewayFile::read(gateway.config.path("gateway")?).map_err(failure)?;
+    let path = gateway.config.path("gateway")?;
+    let file = match gateway.paper {
+        true => GatewayFile::read_on_paper(path),
+        false => GatewayFile::read(path),
+    };
+    let file = file.map_err(failure)?;
     service::serve(&file, |what| terminal::tell(what)).map_err(failure)
 }
 

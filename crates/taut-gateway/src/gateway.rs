@@ -668,6 +668,7 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
         if !self.market.events().is_empty() {
             let Self { market, orders, .. } = self;
             market.note(|instrument, status| orders.set_status(instrument, status));
+            self.observer.on_market(self.market.events(), self.market.feed());
             self.with_client(|client, clock, known| {
                 client.market(clock, known, stamps, known.market.events());
             });

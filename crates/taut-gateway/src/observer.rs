@@ -1,6 +1,7 @@
 //! Where others may look in: measurements that a gateway does not need.
 
 use taut_io::{Completion, Io, Kernel};
+use taut_market_data::{Event, FeedHandler};
 use taut_sys::Clock;
 
 use crate::error::GatewayError;
@@ -15,6 +16,11 @@ pub trait Observer {
     fn on_start(&mut self, _io: &mut Io<impl Kernel>, _clock: &Clock) -> Result<(), GatewayError> {
         Ok(())
     }
+
+    /// The market changed so, as the client is told next: in their order, those of one frame. `feed`
+    /// has the books as they are behind all of them.
+    #[inline]
+    fn on_market(&mut self, _events: &[Event], _feed: &impl FeedHandler) {}
 
     /// A new order has left, as these bytes.
     fn on_order_sent(&mut self, _bytes: &[u8]) {}

@@ -110,20 +110,11 @@ fn a_gateway_trades_at_deribit_by_its_file() {
     let control = settings.control();
     let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
     let _strategy = Process::start(command.args(["strategy", "touch", "--gateway", &control]));
-    let status = || -> Value {
-        let said = taut(&["gateway", "status", "--json", "--gateway", &control]).stdout;
-        serde_json::from_slice(&said).unwrap_or_default()
-    };
-    let count = |status: &Value, what: &str| -> u64 {
-        let counters = status["counters"].as_array().into_iter().flatten();
-        let of = counters.filter(|pair| pair[0] == what).filter_map(|pair| pair[1].as_u64());
-        of.sum()
-    };
     until("orders are acknowledged and some trade", DAY, || {
-        let status = status();
+        let status = status(&control);
         count(&status, "acks") > 10 && count(&status, "fills") > 0
     });
-    let status = status();
+    let status = status(&control);
     assert_eq!(count(&status, "order_rejects"), 0, "{status}");
     assert_eq!(count(&status, "lost_requests"), 0, "{status}");
     let stopped = taut(&["gateway", "stop", "--gateway", &control]);
@@ -132,7 +123,42 @@ fn a_gateway_trades_at_deribit_by_its_file() {
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
 }
 
+fn status(control: &str) -> Value {
+    let said = taut(&["gateway", "status", "--json", "--gateway", control]).stdout;
+    serde_json::from_slice(&said).unwrap_or_default()
+}
+
+fn count(status: &Value, what: &str) -> u64 {
+    let counters = status["counters"].as_array().into_iter().flatten();
+    counters.filter(|pair| pair[0] == what).filter_map(|pair| pair[1].as_u64()).sum()
+}
+
 fn gateway(settings: &Path) -> Process {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
     Process::start(command.args(["gateway", "--config"]).arg(settings).env(SECRET.0, SECRET.1))
+}
+
+/// With a file that has no key: market data are everybody's.
+#[test]
+fn a_gateway_trades_on_paper_without_a_key() {
+    let venue = Venue::start("deribit", "gateway-paper");
+    let settings = Settings::at(&venue);
+    std::fs::write(settings.path(), &settings.text).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+    command.args(["gateway", "--paper", "--config"]).arg(settings.path()).env_remove(SECRET.0);
+    let mut gateway = Process::start(&mut command);
+    gateway.stderr_line("that it is on paper", |line| line.contains("on paper:").then_some(()));
+    let control = settings.control();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+    let _strategy = Process::start(command.args(["strategy", "touch", "--gateway", &control]));
+    until("orders trade on paper", DAY, || {
+        let status = status(&control);
+        count(&status, "acks") > 10 && count(&status, "fills") > 3
+    });
+    let status = status(&control);
+    assert_eq!(count(&status, "order_rejects"), 0, "{status}");
+    let stopped = taut(&["gateway", "stop", "--gateway", &control]);
+    assert!(stopped.status.success(), "{}", String::from_utf8_lossy(&stopped.stderr));
+    let ended = gateway.finish();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
 }

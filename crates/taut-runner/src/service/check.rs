@@ -34,6 +34,21 @@ impl FileSettings for Again {
     }
 }
 
+/// A file that is read for trading on paper: it needs no key where market data needs none.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct OnPaper(GatewayFile);
+
+impl FileSettings for OnPaper {
+    fn start_paths_at(&mut self, folder: &Path) {
+        self.0.start_paths_at(folder);
+    }
+
+    fn mistakes(&self) -> Vec<Mistake> {
+        self.0.clone().on_paper().mistakes_but_of_secret()
+    }
+}
+
 impl FileSettings for GatewayFile {
     fn start_paths_at(&mut self, folder: &Path) {
         for path in [&mut self.control, &mut self.session.store].into_iter().flatten() {
@@ -68,6 +83,21 @@ impl GatewayFile {
     /// What is wrong in it: the file, the line, the key, the key that was meant.
     pub fn read(path: &Path) -> Result<Self, RunnerError> {
         let mut file: Self = mistakes::from_file(path)?;
+        file.source = std::path::absolute(path).ok();
+        Ok(file)
+    }
+
+    /// The same for trading on paper ([`GatewayFile::on_paper`]): nobody looks whether there is a
+    /// key, where the market data of the venue need none.
+    ///
+    /// # Errors
+    /// As [`GatewayFile::read`].
+    pub fn read_on_paper(path: &Path) -> Result<Self, RunnerError> {
+        let OnPaper(file) = mistakes::from_file(path)?;
+        let mut file = file.on_paper();
+        if !connections::needs_key(&file) {
+            file.session.credentials = None;
+        }
         file.source = std::path::absolute(path).ok();
         Ok(file)
     }

@@ -6,12 +6,14 @@
 mod address;
 mod deribit;
 mod own;
+mod paper;
 
 use std::net::SocketAddrV4;
 
 use taut_fix::CompId;
 use taut_gateway::{
-    FeedInput, FeedSockets, GatewayConfig, GatewayError, OrderHandler, SessionSettings, Transport,
+    FeedInput, FeedSockets, GatewayConfig, GatewayError, Observer, OrderHandler, SessionSettings,
+    Transport,
 };
 use taut_market_data::FeedHandler;
 use taut_sys::{Wait, monotonic};
@@ -25,25 +27,31 @@ use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 use crate::settings::RemoteVenue;
 
-/// What a gateway at some venue is built of.
-pub struct Connections<F, H> {
-    pub config: GatewayConfig,
+/// A venue's market data.
+pub struct MarketData<F> {
     pub input: FeedInput,
-    /// Reads its market data.
-    pub feed: F,
-    /// Sends it orders.
+    /// Reads it.
+    pub handler: F,
+    /// Where the same arrives, too, and when it is taken from there.
+    pub backup: Option<(FeedSockets, Nanos)>,
+}
+
+/// What a gateway at some venue is built of.
+pub struct Connections<F, H, O = ()> {
+    pub config: GatewayConfig,
+    pub market_data: MarketData<F>,
+    /// Sends orders.
     pub orders: H,
-    /// Where the same market data arrives, too, and when it is taken from there.
-    pub feed_backup: Option<(FeedSockets, Nanos)>,
+    pub observer: O,
 }
 
 /// Who builds a gateway, whichever venue it is for.
 pub trait Connect {
     type Output;
 
-    fn connect<F: FeedHandler + Send, H: OrderHandler + Send>(
+    fn connect<F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
         self,
-        connections: Connections<F, H>,
+        connections: Connections<F, H, O>,
     ) -> Result<Self::Output, RunnerError>;
 }
 
@@ -86,6 +94,11 @@ pub fn mistakes(file: &GatewayFile) -> Vec<Mistake> {
     mistakes
 }
 
+/// Whether the venue wants to know who asks for market data.
+pub fn needs_key(file: &GatewayFile) -> bool {
+    matches!(Venue::of(file), Ok(Venue::Deribit(keys)) if keys.interval == DeribitInterval::Raw)
+}
+
 /// What is connected, line by line.
 pub fn explain(file: &GatewayFile, say: &mut impl FnMut(&str, String)) {
     match Venue::of(file) {
@@ -101,12 +114,23 @@ pub fn explain(file: &GatewayFile, say: &mut impl FnMut(&str, String)) {
 /// What stands in the way, and what the builder says.
 pub fn connect<C: Connect>(file: &GatewayFile, builder: C) -> Result<C::Output, RunnerError> {
     let now = monotonic();
+    let instruments = file.instruments()?;
     match Venue::of(file).map_err(|mistake| mistakes::error(&[mistake]))? {
-        Venue::Own(venue) => builder.connect(own::connections(file, venue, now)?),
-        Venue::Deribit(keys) => match keys.orders {
-            DeribitOrders::Json => builder.connect(keys.over_json(file, now)?),
-            DeribitOrders::Fix => builder.connect(keys.over_fix(file, now)?),
-        },
+        Venue::Own(venue) => {
+            let market_data = own::market_data(file, venue, &instruments, now)?;
+            if file.is_paper {
+                return builder.connect(paper::connections(file, market_data)?);
+            }
+            builder.connect(own::connections(file, venue, market_data)?)
+        }
+        Venue::Deribit(keys) => {
+            let market_data = keys.market_data(file, &instruments, now)?;
+            match keys.orders {
+                _ if file.is_paper => builder.connect(paper::connections(file, market_data)?),
+                DeribitOrders::Json => builder.connect(keys.over_json(file, market_data)?),
+                DeribitOrders::Fix => builder.connect(keys.over_fix(file, market_data)?),
+            }
+        }
     }
 }
 

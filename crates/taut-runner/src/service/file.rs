@@ -37,6 +37,10 @@ pub struct GatewayFile {
     /// The file that this was read from: a reload reads it again.
     #[serde(skip)]
     pub source: Option<PathBuf>,
+    /// Orders go to a venue within this process, whose market follows the venue's market data: none
+    /// leaves. Nothing is read from or written to the journal and the session's file.
+    #[serde(skip)]
+    pub is_paper: bool,
     /// Its name, by which strategies and operators find it.
     pub name: String,
     /// Its control socket, in the place of the one that its name gives.
@@ -189,6 +193,16 @@ impl GatewayFile {
     /// The setting that cannot be.
     pub fn instruments(&self) -> Result<Vec<Instrument>, RunnerError> {
         crate::settings::build_instruments(&self.instruments)
+    }
+
+    /// The same for trading on paper, without what is for orders that really leave.
+    #[must_use]
+    pub fn on_paper(mut self) -> Self {
+        self.is_paper = true;
+        self.journal = None;
+        (self.session.store, self.session.reset_on_logon) = (None, true);
+        self.session.backups.clear();
+        self
     }
 
     /// How it waits.

@@ -5,7 +5,7 @@ mod trading;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
-use taut_gateway::{OrderHandler, Regions, StrategyRegions};
+use taut_gateway::{Observer, OrderHandler, Regions, StrategyRegions};
 use taut_ipc::Segment;
 use taut_journal::Journal;
 use taut_market_data::FeedHandler;
@@ -47,17 +47,17 @@ struct Serve<'a, T> {
 impl<T: Fn(&str) + Sync> Connect for Serve<'_, T> {
     type Output = ();
 
-    fn connect<F: FeedHandler + Send, H: OrderHandler + Send>(
+    fn connect<F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
         self,
-        connections: Connections<F, H>,
+        connections: Connections<F, H, O>,
     ) -> Result<(), RunnerError> {
         run(self.file, connections, self.journal, self.heard)
     }
 }
 
-fn run<F: FeedHandler + Send, H: OrderHandler + Send>(
+fn run<F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
     file: &GatewayFile,
-    connections: Connections<F, H>,
+    connections: Connections<F, H, O>,
     journal: Option<Journal>,
     heard: impl Fn(&str) + Sync,
 ) -> Result<(), RunnerError> {
@@ -95,6 +95,9 @@ fn run<F: FeedHandler + Send, H: OrderHandler + Send>(
     });
     let mut listener =
         Listener::bind(file, &path, &segment, places, &bell, (asks, answered), names)?;
+    if file.is_paper {
+        heard("on paper: orders go to a venue within this process, and none leaves");
+    }
     heard(&format!("{}: strategies and operators meet it at {}", file.name, path.display()));
     thread::scope(|scope| {
         let (trades, over) = mpsc::channel();

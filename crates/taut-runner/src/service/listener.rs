@@ -297,7 +297,11 @@ impl<'a> Listener<'a> {
 
     fn take_file(&mut self) -> Result<Vec<String>, String> {
         let path = self.file.source.as_ref().ok_or("these settings did not come from a file")?;
-        let file = GatewayFile::read_again(path).map_err(|error| error.to_string())?;
+        let file = match self.file.is_paper {
+            true => GatewayFile::read_on_paper(path),
+            false => GatewayFile::read_again(path),
+        };
+        let file = file.map_err(|error| error.to_string())?;
         let Differences { fixed, free } = Differences::between(&self.file, &file);
         if !fixed.is_empty() {
             return Err(format!(

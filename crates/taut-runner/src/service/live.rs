@@ -6,7 +6,8 @@ use std::os::fd::AsFd;
 use std::rc::Rc;
 
 use taut_gateway::{
-    FusedClient, Gateway, GatewayError, OrderHandler, OrderUpdate, Regions, Strategy, Trading,
+    FusedClient, Gateway, GatewayError, Observer, OrderHandler, OrderUpdate, Regions, Strategy,
+    Trading,
 };
 use taut_io::EpollKernel;
 use taut_ipc::Segment;
@@ -15,7 +16,7 @@ use taut_sys::{Anchoring, Clock, catch_stop_signals, monotonic, stop_requests, w
 use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty};
 
 use crate::error::RunnerError;
-use crate::service::connections::{self, Connect, Connections};
+use crate::service::connections::{self, Connect, Connections, MarketData};
 use crate::service::file::GatewayFile;
 
 /// Sockets of the gateway.
@@ -75,12 +76,13 @@ impl Strategy for Watch {
 impl<T: FnMut(&str)> Connect for Look<T> {
     type Output = ();
 
-    fn connect<F: FeedHandler + Send, H: OrderHandler + Send>(
+    fn connect<F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
         self,
-        connections: Connections<F, H>,
+        connections: Connections<F, H, O>,
     ) -> Result<(), RunnerError> {
         let Self { patience, mut heard } = self;
-        let Connections { config, input, feed, orders, .. } = connections;
+        let Connections { config, market_data, orders, observer } = connections;
+        let MarketData { input, handler: feed, .. } = market_data;
         let failed = |error: &dyn std::fmt::Display| RunnerError::run("the gateway", error);
         let segment = Segment::create("taut-gateway-check", &Regions::LAYOUT)
             .map_err(|error| failed(&error))?;
@@ -94,20 +96,21 @@ impl<T: FnMut(&str)> Connect for Look<T> {
         let handlers = (feed, orders);
         let gateway =
             Gateway::with_handlers(kernel, &config, clock, input, handlers, client, &regions)
+                .and_then(|gateway| gateway.with_observer(observer))
                 .map_err(|error| failed(&error))?;
         Looking { gateway, seen, heard: &mut heard, began: monotonic() }.run(patience)
     }
 }
 
 /// A gateway that nobody trades by.
-struct Looking<'a, 'm, F, H> {
-    gateway: Gateway<'m, FusedClient<Watch>, F, EpollKernel, (), H>,
+struct Looking<'a, 'm, F, H, O> {
+    gateway: Gateway<'m, FusedClient<Watch>, F, EpollKernel, O, H>,
     seen: Rc<RefCell<Vec<Seen>>>,
     heard: &'a mut dyn FnMut(&str),
     began: Nanos,
 }
 
-impl<F: FeedHandler, H: OrderHandler> Looking<'_, '_, F, H> {
+impl<F: FeedHandler, H: OrderHandler, O: Observer> Looking<'_, '_, F, H, O> {
     fn run(mut self, patience: Nanos) -> Result<(), RunnerError> {
         let instruments = self.gateway.instruments().to_vec();
         let (mut is_up, mut sound) = (false, vec![false; instruments.len()]);

@@ -13,10 +13,10 @@ use taut_gateway::{
 use taut_market_data::deribit::DeribitFeed;
 use taut_market_data::{ChainConfig, NamedInstrument};
 use taut_oms::Rate;
-use taut_types::Nanos;
+use taut_types::{Instrument, Nanos};
 
 use super::address::{WebSocketAt, look_up, trust, url_mistake, web_socket};
-use super::{Connections, OrderRoute, config, refused};
+use super::{Connections, MarketData, OrderRoute, config, refused};
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::file::GatewayFile;
@@ -167,7 +167,8 @@ impl DeribitKeys {
             mistakes.extend(file.instruments.iter().enumerate().filter_map(named));
         }
         let kind = file.session.credentials.as_ref().map(|credentials| credentials.kind);
-        if kind != Some(CredentialKind::Deribit) {
+        let needs_key = !file.is_paper || super::needs_key(file);
+        if needs_key && kind != Some(CredentialKind::Deribit) {
             let text = "[session.credentials] of kind \"deribit\" must say who trades: username is \
                         the client's id, password is where its secret is";
             mistakes.push(Mistake::told("session.credentials", text));
@@ -203,7 +204,7 @@ impl DeribitKeys {
     pub(super) fn over_json(
         &self,
         file: &GatewayFile,
-        now: Nanos,
+        market_data: MarketData<DeribitFeed>,
     ) -> Result<Connections<DeribitFeed, DeribitJson>, RunnerError> {
         let at = self.web_socket()?;
         let route = OrderRoute {
@@ -224,15 +225,14 @@ impl DeribitKeys {
         };
         let orders =
             DeribitJson::new(&config, settings).map_err(|error| refused(&config, error))?;
-        let (input, feed) = self.market_data(file, &config, at, now)?;
-        Ok(Connections { config, input, feed, orders, feed_backup: None })
+        Ok(Connections { config, market_data, orders, observer: () })
     }
 
     /// Orders over FIX.
     pub(super) fn over_fix(
         &self,
         file: &GatewayFile,
-        now: Nanos,
+        market_data: MarketData<DeribitFeed>,
     ) -> Result<Connections<DeribitFeed, DeribitFix>, RunnerError> {
         let found = look_up("deribit.fix", &self.fix)?;
         let name = self.fix.rsplit_once(':').map_or(self.fix.as_str(), |(host, _)| host);
@@ -253,8 +253,7 @@ impl DeribitKeys {
         let config = config(file, route)?;
         let orders = DeribitFix::new(&config, self.cancel_on_disconnect)
             .map_err(|error| refused(&config, error))?;
-        let (input, feed) = self.market_data(file, &config, self.web_socket()?, now)?;
-        Ok(Connections { config, input, feed, orders, feed_backup: None })
+        Ok(Connections { config, market_data, orders, observer: () })
     }
 
     fn sender(&self) -> Result<CompId, RunnerError> {
@@ -265,25 +264,25 @@ impl DeribitKeys {
         web_socket("deribit.url", &self.url, self.address, self.ca.as_deref())
     }
 
-    fn market_data(
+    pub(super) fn market_data(
         &self,
         file: &GatewayFile,
-        config: &taut_gateway::GatewayConfig,
-        at: WebSocketAt,
+        instruments: &[Instrument],
         now: Nanos,
-    ) -> Result<(FeedInput, DeribitFeed), RunnerError> {
-        let names = names(file);
-        let key = match &config.session.credentials {
+    ) -> Result<MarketData<DeribitFeed>, RunnerError> {
+        let (names, at) = (names(file), self.web_socket()?);
+        let order_session = file.session.settings()?;
+        let key = match order_session.credentials {
             Some(Credentials::Deribit { client_id, secret })
                 if self.interval == DeribitInterval::Raw =>
             {
-                Some((client_id.clone(), secret.clone()))
+                Some((client_id, secret))
             }
             _ => None,
         };
         let named: Vec<_> = names
             .iter()
-            .zip(&config.instruments)
+            .zip(instruments)
             .map(|(name, instrument)| NamedInstrument {
                 name: name.as_bytes(),
                 instrument: *instrument,
@@ -295,7 +294,7 @@ impl DeribitKeys {
             silence,
             ..ChainConfig::new(&named)
         };
-        let feed = DeribitFeed::new(&chain, now)
+        let handler = DeribitFeed::new(&chain, now)
             .map_err(|error| RunnerError::run("[[instruments]]", error))?;
         let session = DeribitStream::new(&DeribitStreamSettings {
             interval: self.interval.name().to_owned(),
@@ -307,9 +306,9 @@ impl DeribitKeys {
             stream: StreamAddress { address: SocketAddr::V4(at.found.first), url: at.url },
             tls: at.tls,
             session: Box::new(session),
-            reconnect: config.session.reconnect,
+            reconnect: order_session.reconnect,
         });
-        Ok((input, feed))
+        Ok(MarketData { input, handler, backup: None })
     }
 }
 

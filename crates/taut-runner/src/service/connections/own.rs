@@ -2,9 +2,9 @@
 
 use taut_gateway::{FeedInput, FeedSockets, Fix44, Transport};
 use taut_market_data::native::{NativeConfig, NativeFeed};
-use taut_types::Nanos;
+use taut_types::{Instrument, Nanos};
 
-use super::{Connections, OrderRoute, config, refused};
+use super::{Connections, MarketData, OrderRoute, config, refused};
 use crate::error::RunnerError;
 use crate::feed::{Feed, asking_socket};
 use crate::mistakes::Mistake;
@@ -35,7 +35,7 @@ pub fn explain(file: &GatewayFile, venue: &RemoteVenue, say: &mut impl FnMut(&st
 pub fn connections(
     file: &GatewayFile,
     venue: &RemoteVenue,
-    now: Nanos,
+    market_data: MarketData<NativeFeed>,
 ) -> Result<Connections<NativeFeed, Fix44>, RunnerError> {
     let route = OrderRoute {
         address: venue.orders,
@@ -46,25 +46,29 @@ pub fn connections(
         heartbeat_interval: Nanos::from_secs(venue.heartbeat_seconds.into()),
     };
     let config = config(file, route)?;
+    let orders = Fix44::new(&config).map_err(|error| refused(&config, error))?;
+    Ok(Connections { config, market_data, orders, observer: () })
+}
+
+pub fn market_data(
+    file: &GatewayFile,
+    venue: &RemoteVenue,
+    instruments: &[Instrument],
+    now: Nanos,
+) -> Result<MarketData<NativeFeed>, RunnerError> {
     let sockets = sockets(venue)?;
     let feed = NativeConfig {
-        instruments: &config.instruments,
+        instruments,
         stream_id: venue.stream_id,
         level_capacity: file.gateway.levels,
         has_retransmission: sockets.retransmission.is_some(),
     };
-    let mut feed =
+    let mut handler =
         NativeFeed::new(&feed, now).map_err(|error| RunnerError::run("[[instruments]]", error))?;
-    feed.tell_orders(file.gateway.market_by_order);
+    handler.tell_orders(file.gateway.market_by_order);
     let backup = file.feed_backup.as_ref();
     let backup = backup.map(|backup| Ok((self::sockets(&backup.of(venue))?, backup.after())));
-    Ok(Connections {
-        input: FeedInput::Datagrams(sockets),
-        feed,
-        orders: Fix44::new(&config).map_err(|error| refused(&config, error))?,
-        feed_backup: backup.transpose()?,
-        config,
-    })
+    Ok(MarketData { input: FeedInput::Datagrams(sockets), handler, backup: backup.transpose()? })
 }
 
 fn sockets(venue: &RemoteVenue) -> Result<FeedSockets, RunnerError> {

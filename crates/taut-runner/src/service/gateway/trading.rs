@@ -6,7 +6,8 @@ use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use taut_gateway::{
-    Gateway, GatewayError, Hub, OrderFilter, OrderHandler, Owner, Regions, SlotId, StrategyRegions,
+    Gateway, GatewayError, Hub, Observer, OrderFilter, OrderHandler, Owner, Regions, SlotId,
+    StrategyRegions,
 };
 use taut_io::EpollKernel;
 use taut_ipc::Segment;
@@ -20,7 +21,7 @@ use crate::child::SharedClock;
 use crate::error::RunnerError;
 use crate::mistakes::{self, Mistake};
 use crate::service::balances::balances;
-use crate::service::connections::Connections;
+use crate::service::connections::{Connections, MarketData};
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 use crate::service::place::Place;
@@ -36,11 +37,11 @@ const BUSY_ROUNDS: u32 = 256;
 const LOGOUT: Nanos = Nanos::from_secs(5);
 
 /// The thread that trades.
-pub struct Trading<'a, 'm, F, H> {
+pub struct Trading<'a, 'm, F, H, O> {
     wait: Wait,
     cpu: Option<usize>,
     orders: SocketAddrV4,
-    gateway: Gateway<'m, Hub<'m>, F, EpollKernel, (), H>,
+    gateway: Gateway<'m, Hub<'m>, F, EpollKernel, O, H>,
     slots: Vec<SlotId>,
     shared_clock: SharedClock<'m>,
     bell: &'a Doorbell,
@@ -56,10 +57,10 @@ pub struct Trading<'a, 'm, F, H> {
     orphans_due: Option<Nanos>,
 }
 
-impl<'a, 'm, F: FeedHandler, H: OrderHandler> Trading<'a, 'm, F, H> {
+impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H, O> {
     pub fn open(
         file: &GatewayFile,
-        connections: Connections<F, H>,
+        connections: Connections<F, H, O>,
         journal: Option<Journal>,
         regions: &Regions<'m>,
         own: &'m [Segment],
@@ -81,13 +82,15 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler> Trading<'a, 'm, F, H> {
             let bell = place.another_bell().map_err(|error| RunnerError::run("doorbell", error))?;
             slots.push(hub.add_slot(&own, Some(bell)).map_err(rings)?);
         }
-        let Connections { config, input, feed, orders: handler, feed_backup } = connections;
+        let Connections { config, market_data, orders: handler, observer } = connections;
+        let MarketData { input, handler: feed, backup: feed_backup } = market_data;
         let orders = config.order_address;
         let kernel =
             EpollKernel::new(SOURCES).map_err(|error| RunnerError::run("the kernel", error))?;
         let handlers = (feed, handler);
         let mut gateway =
             Gateway::with_handlers(kernel, &config, clock, input, handlers, hub, regions)
+                .and_then(|gateway| gateway.with_observer(observer))
                 .map_err(|error| failed(error, orders))?;
         gateway.set_fees(&build_fees(&file.instruments)?);
         let balances = balances(file);
@@ -128,7 +131,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler> Trading<'a, 'm, F, H> {
     }
 
     /// The gateway, to prepare it.
-    pub fn gateway(&mut self) -> &mut Gateway<'m, Hub<'m>, F, EpollKernel, (), H> {
+    pub fn gateway(&mut self) -> &mut Gateway<'m, Hub<'m>, F, EpollKernel, O, H> {
         &mut self.gateway
     }
 
