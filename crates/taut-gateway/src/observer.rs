@@ -17,8 +17,8 @@ pub trait Observer {
         Ok(())
     }
 
-    /// The market changed so, as the client is told next: in their order, those of one frame. `feed`
-    /// has the books as they are behind all of them.
+    /// The market changed so, as the client is told next: the events of one frame. `feed` has the
+    /// books as they are behind all of them.
     #[inline]
     fn on_market(&mut self, _events: &[Event], _feed: &impl FeedHandler) {}
 

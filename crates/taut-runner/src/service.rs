@@ -14,6 +14,7 @@ mod balances;
 mod check;
 mod client;
 mod connections;
+mod deribit;
 mod drop_copy;
 mod explain;
 mod feed_backup;
@@ -39,7 +40,7 @@ mod web_venue;
 
 pub use attach::{Attach, Attached};
 pub use client::{ControlClient, control_path};
-pub use connections::{DeribitInterval, DeribitKeys, DeribitOrders};
+pub use deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
 pub use drop_copy::DropCopyKeys;
 pub use feed_backup::FeedBackupKeys;
 pub use file::{

@@ -1,9 +1,9 @@
 //! Order flows: where the venue's orders come from when nobody trades.
 //!
 //! [`SyntheticFlow`] makes a deterministic market out of a seed, [`Crowd`] one for each of many
-//! instruments; [`LobsterFlow`] and
-//! [`BinanceFlow`] are recorded ones, [`MirrorFlow`] one that goes on elsewhere. All give the orders that rest before the start and then
-//! commands, know no clock, and leave the engine to the venue.
+//! instruments; [`LobsterFlow`] and [`BinanceFlow`] are recorded ones, [`MirrorFlow`] is one that
+//! goes on elsewhere. All give the orders that rest before the start and then commands, know no
+//! clock, and leave the engine to the venue.
 
 mod binance;
 mod crowd;

@@ -11,7 +11,7 @@ use taut_types::{Instrument, Nanos, StrategyId, UserId};
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::client::control_path;
-use crate::service::connections::DeribitKeys;
+use crate::service::deribit::DeribitKeys;
 use crate::service::drop_copy::DropCopyKeys;
 use crate::service::feed_backup::FeedBackupKeys;
 use crate::service::journal::JournalKeys;

@@ -18,7 +18,7 @@ use crate::service::file::GatewayFile;
 use crate::service::journal::keep;
 use crate::service::listener::Listener;
 use crate::service::place::Place;
-use trading::Trading;
+use trading::{Memory, Trading};
 
 /// Strategies that may be attached at one time.
 const PLACES: usize = 16;
@@ -84,8 +84,9 @@ fn run<F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
 
     let path = file.control_path();
     let ((asks, asked), (answers, answered)) = (mpsc::channel(), mpsc::channel());
+    let memory = Memory { regions: &regions, own: &own, places: &places };
     let (mut trading, housekeeper) =
-        Trading::open(file, connections, journal, &regions, &own, &places, &bell, asked, answers)?;
+        Trading::open(file, connections, journal, memory, &bell, (asked, answers))?;
     let (names, named) = mpsc::channel();
     let drop_copy = file.drop_copy.as_ref();
     let drop_copy = drop_copy.map(|keys| keys.open(file.instruments()?, named)).transpose()?;

@@ -63,7 +63,8 @@ pub fn look_up(key: &str, host: &str) -> Result<Found, RunnerError> {
 
 /// Whom a client trusts: the file of roots that is named, or the system's.
 pub fn trust(ca: Option<&Path>, protocols: &[&[u8]]) -> Result<TlsClientConfig, RunnerError> {
-    let path = ca.or_else(|| system_roots()).ok_or_else(|| {
+    let path = ca.map_or_else(|| system_roots().map(Path::to_path_buf), |ca| Some(ca.to_owned()));
+    let path = path.ok_or_else(|| {
         let text = "this system has no bundle of trusted roots where others have it; name one with \
                     `ca`";
         RunnerError::Settings(text.to_owned())
@@ -71,6 +72,6 @@ pub fn trust(ca: Option<&Path>, protocols: &[&[u8]]) -> Result<TlsClientConfig, 
     let named = |why: &dyn std::fmt::Display| {
         RunnerError::Settings(format!("ca: {}: {why}", path.display()))
     };
-    let roots = std::fs::read(path).map_err(|error| named(&error))?;
+    let roots = std::fs::read(&path).map_err(|error| named(&error))?;
     TlsClientConfig::new(&roots, protocols).map_err(|error| named(&error))
 }

@@ -1,9 +1,7 @@
 //! Deribit: books over WebSocket, orders over WebSocket or FIX.
 
-use std::net::{SocketAddr, SocketAddrV4};
-use std::path::PathBuf;
+use std::net::SocketAddr;
 
-use serde::{Deserialize, Serialize};
 use taut_fix::CompId;
 use taut_fix_engine::Credentials;
 use taut_gateway::{
@@ -16,118 +14,16 @@ use taut_oms::Rate;
 use taut_types::{Instrument, Nanos};
 
 use super::address::{WebSocketAt, look_up, trust, url_mistake, web_socket};
-use super::{Connections, MarketData, OrderRoute, config, refused};
+use super::parts::{Connections, MarketData, OrderRoute, config, refused};
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
+use crate::service::deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
 use crate::service::file::GatewayFile;
 use crate::service::secret::CredentialKind;
 use crate::settings::comp_id;
 
 /// The venue's CompID.
 const SERVER: &str = "DERIBITSERVER";
-
-/// What orders go over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DeribitOrders {
-    /// JSON-RPC over WebSocket.
-    #[default]
-    Json,
-    /// FIX 4.4.
-    Fix,
-}
-
-/// How often changes of a book are told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum DeribitInterval {
-    /// Each by itself, to those who have a key.
-    #[serde(rename = "raw")]
-    Raw,
-    /// Those of a tenth of a second together.
-    #[default]
-    #[serde(rename = "100ms")]
-    Every100Ms,
-    /// Those of a second together.
-    #[serde(rename = "agg2")]
-    Aggregated,
-}
-
-impl DeribitInterval {
-    /// As it stands in the name of a channel.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Raw => "raw",
-            Self::Every100Ms => "100ms",
-            Self::Aggregated => "agg2",
-        }
-    }
-}
-
-/// `[deribit]`: where Deribit is and how it is used. Who trades there is `[session.credentials]`
-/// of kind `deribit`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
-pub struct DeribitKeys {
-    /// Its WebSocket.
-    pub url: String,
-    /// The address of that, in the place of those that its name has.
-    pub address: Option<SocketAddrV4>,
-    /// Roots that its certificate is checked by, PEM; the system's where none are named.
-    pub ca: Option<PathBuf>,
-    /// How often changes of a book are told.
-    pub interval: DeribitInterval,
-    /// What orders go over.
-    pub orders: DeribitOrders,
-    /// `host:port` of its FIX interface.
-    pub fix: String,
-    /// Whether that is TLS.
-    pub fix_tls: bool,
-    /// Our name there: SenderCompID (49).
-    pub fix_sender_comp_id: String,
-    /// The venue cancels what is open when the connection ends.
-    pub cancel_on_disconnect: bool,
-    /// The interval of heartbeats on the order session, in seconds.
-    pub heartbeat_seconds: u32,
-    /// The market data's connection is given up when it brings no data for so long, in
-    /// milliseconds.
-    pub silence_ms: u32,
-    /// Orders, edits and cancels that the account may send a second, and at once.
-    pub orders_per_second: u32,
-    /// See `orders_per_second`.
-    pub orders_burst: u32,
-    /// Of `orders_burst`, what cancels alone may use.
-    pub kept_for_cancels: u32,
-    /// All other requests a second, and at once.
-    pub questions_per_second: u32,
-    /// See `questions_per_second`.
-    pub questions_burst: u32,
-}
-
-impl Default for DeribitKeys {
-    fn default() -> Self {
-        let json = DeribitJsonSettings::default();
-        Self {
-            url: "wss://test.deribit.com/ws/api/v2".to_owned(),
-            address: None,
-            ca: None,
-            interval: DeribitInterval::default(),
-            orders: DeribitOrders::default(),
-            fix: "test.deribit.com:9883".to_owned(),
-            fix_tls: true,
-            fix_sender_comp_id: "TAUT".to_owned(),
-            cancel_on_disconnect: json.cancels_on_disconnect,
-            heartbeat_seconds: 30,
-            silence_ms: 30_000,
-            orders_per_second: json.orders.per_second,
-            orders_burst: json.orders.burst,
-            kept_for_cancels: json.kept_for_cancels,
-            questions_per_second: json.questions.per_second,
-            questions_burst: json.questions.burst,
-        }
-    }
-}
 
 impl DeribitKeys {
     pub(super) fn mistakes(&self, file: &GatewayFile) -> Vec<Mistake> {
@@ -167,7 +63,7 @@ impl DeribitKeys {
             mistakes.extend(file.instruments.iter().enumerate().filter_map(named));
         }
         let kind = file.session.credentials.as_ref().map(|credentials| credentials.kind);
-        let needs_key = !file.is_paper || super::needs_key(file);
+        let needs_key = !file.is_paper || self.interval == DeribitInterval::Raw;
         if needs_key && kind != Some(CredentialKind::Deribit) {
             let text = "[session.credentials] of kind \"deribit\" must say who trades: username is \
                         the client's id, password is where its secret is";

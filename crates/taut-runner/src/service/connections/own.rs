@@ -4,7 +4,7 @@ use taut_gateway::{FeedInput, FeedSockets, Fix44, Transport};
 use taut_market_data::native::{NativeConfig, NativeFeed};
 use taut_types::{Instrument, Nanos};
 
-use super::{Connections, MarketData, OrderRoute, config, refused};
+use super::parts::{Connections, MarketData, OrderRoute, config, refused};
 use crate::error::RunnerError;
 use crate::feed::{Feed, asking_socket};
 use crate::mistakes::Mistake;

@@ -6,8 +6,6 @@
 //! (see [`MirrorFlow`]): its fills are rather too few than too many.
 
 use std::net::{SocketAddr, SocketAddrV4};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 
@@ -19,7 +17,7 @@ use taut_types::{Instrument, Nanos, Side};
 use taut_venue::flow::{MirrorFlow, MirrorUpdate};
 use taut_venue::{FeedOutput, Flow, Venue, VenueConfig, VenueError, VenueSockets};
 
-use super::{Connections, MarketData, OrderRoute, config, refused};
+use super::parts::{Connections, MarketData, OrderRoute, config, refused};
 use crate::error::RunnerError;
 use crate::service::file::GatewayFile;
 use crate::settings::comp_id;
@@ -34,7 +32,6 @@ const HEARTBEAT: Nanos = Nanos::from_secs(5);
 /// Tells the venue on paper what the market does; ends the venue with itself.
 pub struct Tap {
     to: Option<Sender<MirrorUpdate>>,
-    is_over: Arc<AtomicBool>,
     venue: Option<JoinHandle<()>>,
 }
 
@@ -80,7 +77,6 @@ const fn is_of_book(event: &Event) -> bool {
 impl Drop for Tap {
     fn drop(&mut self) {
         self.to = None;
-        self.is_over.store(true, Ordering::Relaxed);
         if let Some(venue) = self.venue.take() {
             let _ = venue.join();
         }
@@ -110,15 +106,14 @@ pub fn connections<F>(
     };
     let config = config(file, route)?;
     let orders = Fix44::new(&config).map_err(|error| refused(&config, error))?;
-    let is_over = Arc::new(AtomicBool::new(false));
-    let ends = Arc::clone(&is_over);
     let venue = thread::Builder::new().name("paper".to_owned()).spawn(move || {
         let _unread: Socket = unread;
         venue.start_flow(monotonic());
-        while !ends.load(Ordering::Relaxed) && run(&mut venue).is_ok() {}
+        // Its flow ends when nobody can tell it anything any more.
+        while !venue.flow_finished() && run(&mut venue).is_ok() {}
     });
     let venue = Some(venue.map_err(|error| failed(&error))?);
-    let observer = Tap { to: Some(to), is_over, venue };
+    let observer = Tap { to: Some(to), venue };
     Ok(Connections { config, market_data, orders, observer })
 }
 

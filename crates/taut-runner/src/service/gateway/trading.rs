@@ -36,6 +36,13 @@ const BUSY_ROUNDS: u32 = 256;
 /// How long the session may take to log out.
 const LOGOUT: Nanos = Nanos::from_secs(5);
 
+/// What is shared with strategies: the market's memory, and that of each of them.
+pub struct Memory<'p, 'm> {
+    pub regions: &'p Regions<'m>,
+    pub own: &'m [Segment],
+    pub places: &'p [Place<'p>],
+}
+
 /// The thread that trades.
 pub struct Trading<'a, 'm, F, H, O> {
     wait: Wait,
@@ -62,12 +69,9 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
         file: &GatewayFile,
         connections: Connections<F, H, O>,
         journal: Option<Journal>,
-        regions: &Regions<'m>,
-        own: &'m [Segment],
-        places: &[Place<'_>],
+        Memory { regions, own, places }: Memory<'_, 'm>,
         bell: &'a Doorbell,
-        asked: Receiver<Numbered<Command>>,
-        answers: Sender<Numbered<Answer>>,
+        (asked, answers): (Receiver<Numbered<Command>>, Sender<Numbered<Answer>>),
     ) -> Result<(Self, Option<Housekeeper>), RunnerError> {
         let (shared_clock, clock) = SharedClock::new(regions)?;
         let rings = |error| RunnerError::run("rings", error);
