@@ -1,5 +1,6 @@
 //! One schedule: a run of faults out of a seed, with a rest now and then and at the end.
 
+use taut_gateway::GatewayCounters;
 use taut_oms::{KillCause, KillScope};
 use taut_testkit::{Draw, Random};
 use taut_types::{InstrumentId, Nanos};
@@ -119,11 +120,15 @@ impl World<'_> {
                 self.come_or_go(at);
             }
         }
-        // What was shown when all was at rest for the first time may be of before.
-        for _ in 0..2 {
+        // What was shown before the last thing happened is of before.
+        let mut before = None;
+        loop {
             self.rounds += 1;
             self.orders.round.set(self.rounds);
             self.until("everything to come to rest", World::is_at_rest);
+            if before.replace(self.happened()) == Some(self.happened()) {
+                break;
+            }
         }
         self.check_at_rest();
         self.orders.round.set(0);
@@ -131,6 +136,25 @@ impl World<'_> {
         self.network.configure(self.parts.network);
         let now = self.now();
         self.venue.start_flow(now);
+    }
+
+    /// Changes whenever strategies are told something that they show.
+    fn happened(&self) -> [u64; 10] {
+        let told = self.gateway.counters();
+        let GatewayCounters { ticks, recovered, snapshots, acks, fills, cancels, .. } = told;
+        let GatewayCounters { expired, order_rejects, replaced, status_reports, .. } = told;
+        [
+            ticks,
+            recovered,
+            snapshots,
+            acks,
+            fills,
+            cancels,
+            expired,
+            order_rejects,
+            replaced,
+            status_reports,
+        ]
     }
 
     /// The kill switch at last: nothing is open at the next rest.
