@@ -14,12 +14,14 @@
 #![forbid(unsafe_code)]
 
 mod accounts;
+mod book;
 mod decimal;
 pub mod deribit;
 mod door;
 mod faults;
 mod front;
 mod http;
+mod inbox;
 mod wire;
 
 pub use accounts::{AccountSettings, KeySettings};
