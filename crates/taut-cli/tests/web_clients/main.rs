@@ -1,5 +1,5 @@
-//! Clients that strangers wrote trade against `taut venue --as deribit`, unchanged but for their
-//! addresses.
+//! Clients that strangers wrote trade against `taut venue --as deribit` and `--as binance`,
+//! unchanged but for their addresses.
 //!
 //! A client is fetched once into `target/clients`, or `TAUT_CLIENTS` names a folder where it is
 //! installed; without network it is skipped with a notice.
@@ -8,6 +8,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use taut_testkit::{Process, Run, until};
@@ -53,8 +54,12 @@ fn taut(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_taut")).args(arguments).run()
 }
 
+/// One test installs, the others wait for it.
+static INSTALLING: Mutex<()> = Mutex::new(());
+
 /// A Python that has the package, if one can be made.
 fn python(package: &str, version: &str) -> Option<PathBuf> {
+    let _alone = INSTALLING.lock();
     let folder = std::env::var_os("TAUT_CLIENTS").map_or_else(|| CLIENTS.into(), PathBuf::from);
     let folder = folder.join(package);
     let python = folder.join("bin/python");
@@ -84,21 +89,31 @@ fn python(package: &str, version: &str) -> Option<PathBuf> {
     Some(python)
 }
 
-#[test]
-fn ccxt_trades_a_day_on_deribit() {
+/// Plays ccxt's day, of so many steps.
+fn ccxt_trades_a_day(dialect: &str, steps: usize) {
     let Some(python) = python("ccxt", "4.5.90") else { return };
-    let venue = Venue::start("deribit", "ccxt-deribit");
+    let venue = Venue::start(dialect, &format!("ccxt-{dialect}"));
     let mut command = Command::new(python);
-    command.arg(format!("{HERE}/ccxt_deribit.py")).arg(venue.port.to_string());
+    command.arg(format!("{HERE}/ccxt_{dialect}.py")).arg(venue.port.to_string());
     command.env("PYTHONDONTWRITEBYTECODE", "1");
     let mut client = Process::start(&mut command);
     until("the end of ccxt's day", DAY, || !client.is_running());
     let said = client.stdout();
     for step in said.lines() {
-        println!("ccxt deribit {step}");
+        println!("ccxt {dialect} {step}");
     }
     let run = client.finish();
     let told = String::from_utf8_lossy(&run.stderr).into_owned();
     assert!(run.status.success(), "{said}{told}");
-    assert_eq!(said.lines().filter(|line| line.contains(": ok")).count(), 18, "{said}");
+    assert_eq!(said.lines().filter(|line| line.contains(": ok")).count(), steps, "{said}");
+}
+
+#[test]
+fn ccxt_trades_a_day_on_deribit() {
+    ccxt_trades_a_day("deribit", 18);
+}
+
+#[test]
+fn ccxt_trades_a_day_on_binance() {
+    ccxt_trades_a_day("binance", 24);
 }
