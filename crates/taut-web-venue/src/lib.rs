@@ -24,6 +24,8 @@ mod faults;
 mod front;
 mod http;
 mod inbox;
+#[cfg(test)]
+mod rig;
 mod wire;
 
 pub use accounts::{AccountSettings, KeySettings};

@@ -25,6 +25,8 @@ use crate::inbox::{Inbound, Inbox};
 pub const HISTORY_MAX: usize = 10_000;
 /// Where update ids begin, each market in a range of its own.
 const FIRST_UPDATE: u64 = 40_000_000_000;
+/// What connecting to the WebSocket API weighs.
+const CONNECTING_WEIGHT: u32 = 2;
 /// How often folded streams are sent.
 const FAST: Nanos = Nanos::from_millis(100);
 const SLOW: Nanos = Nanos::from_secs(1);
@@ -251,6 +253,10 @@ impl Front for Binance {
 
     fn open(&mut self, now: Now, connection: u64, request: &HttpRequest) -> bool {
         let Some(kind) = self.kind(request) else { return false };
+        if let Kind::Api(_) = kind {
+            // What is over the limit is told with the first request.
+            let _ = self.weight.spend(now.utc.0 / 1_000_000, CONNECTING_WEIGHT);
+        }
         self.sessions.insert(connection, Session::new(kind, now.mono, now.utc.0 / 1_000_000));
         true
     }
