@@ -67,7 +67,11 @@ impl Binance {
             let text = "Timestamp for this request was 1000ms ahead of the server's time.";
             return Err(ApiError::new(-1021, text));
         }
-        if now.saturating_sub(given) > window.unwrap_or(WINDOW_MS) { Err(error(-1021)) } else { Ok(()) }
+        if now.saturating_sub(given) > window.unwrap_or(WINDOW_MS) {
+            Err(error(-1021))
+        } else {
+            Ok(())
+        }
     }
 
     pub(super) fn api_session(&mut self, connection: u64) -> Option<&mut ApiSession> {

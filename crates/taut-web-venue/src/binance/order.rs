@@ -90,6 +90,8 @@ pub struct Order {
     pub client_id: String,
     /// The id of the cancel that ended it.
     pub cancel_id: Option<String>,
+    /// Its client's id before its last amend.
+    pub amended_from: Option<String>,
     pub side: Side,
     pub kind: Kind,
     pub force: TimeInForce,
@@ -199,6 +201,30 @@ impl Order {
             map.insert("fills".to_owned(), fills.iter().map(fill).collect());
         }
         Value::Object(map)
+    }
+
+    /// As the answer to its amend tells it, with names of its own.
+    pub fn amended(&self, market: &Market) -> Value {
+        let amount = |lots| fixed8(market.book.amount(lots));
+        json!({
+            "symbol": market.settings.name,
+            "orderId": order_number(self.id),
+            "orderListId": -1,
+            "origClientOrderId": self.amended_from,
+            "clientOrderId": self.client_id,
+            "price": fixed8(self.price.unwrap_or(0)),
+            "qty": amount(self.lots),
+            "executedQty": amount(self.filled),
+            "preventedQty": amount(self.prevented),
+            "quoteOrderQty": fixed8(self.quote_quantity),
+            "cumulativeQuoteQty": fixed8(self.notional),
+            "status": self.status.name(),
+            "timeInForce": force_name(self.force),
+            "type": self.kind.name(),
+            "side": side_name(self.side),
+            "workingTime": self.created_ms,
+            "selfTradePreventionMode": self.stp.0,
+        })
     }
 
     /// The answer to its cancel.

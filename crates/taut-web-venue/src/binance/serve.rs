@@ -197,7 +197,7 @@ impl Binance {
                     json!({
                         "transactTime": order.updated_ms,
                         "executionId": self.next_execution - 1,
-                        "amendedOrder": order.queried(market),
+                        "amendedOrder": order.amended(market),
                     })
                 }),
                 -2013,

@@ -122,7 +122,8 @@ impl Binance {
         let params = &call.params;
         let id = self.own_order(params, account, ["orderId", "origClientOrderId"], -2013)?;
         let quantity = params.decimal("newQty")?.ok_or_else(|| ApiError::mandatory("newQty"))?;
-        let new_id = params.get("newClientOrderId").map(str::to_owned);
+        // Another id unless the old one is sent again.
+        let new_id = self.client_id(params, "newClientOrderId")?;
         let order = self.orders.get(&id).filter(|it| it.status.is_live());
         let order = order.ok_or_else(|| error(-2013))?;
         let market = self.market(order.place).ok_or_else(|| error(-1121))?;
@@ -140,8 +141,8 @@ impl Binance {
         market.check_notional(lots, order.price.unwrap_or_else(|| market.last_price()))?;
         let by = Lots(order.lots - lots);
         let command = (order.place, Command::Reduce { order_id: id, by });
-        if let (Some(new_id), Some(order)) = (new_id, self.orders.get_mut(&id)) {
-            order.client_id = new_id;
+        if let Some(order) = self.orders.get_mut(&id) {
+            order.amended_from = Some(std::mem::replace(&mut order.client_id, new_id));
         }
         Ok(Done::Job(Box::new(Job::new(call, vec![command], Wants::Amended(id)))))
     }
@@ -275,6 +276,7 @@ impl Binance {
             place,
             client_id,
             cancel_id: None,
+            amended_from: None,
             side,
             kind,
             force,

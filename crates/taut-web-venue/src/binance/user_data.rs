@@ -6,7 +6,7 @@ use taut_types::OrderId;
 use crate::binance::error::{ApiError, error};
 use crate::binance::frames::{self, AccountPosition, AssetBalance, ExecutionReport, Prevention};
 use crate::binance::methods::Call;
-use crate::binance::order::{Fill, Order, Status, force_name, order_number, side_name};
+use crate::binance::order::{Fill, Order, force_name, order_number, side_name};
 use crate::binance::session::Kind;
 use crate::binance::state::Binance;
 use crate::binance::stream::Stream;
@@ -67,9 +67,10 @@ impl Binance {
             }),
             _ => None,
         };
-        // The id of a cancel stands in front of the order's own.
-        let (client_id, original_id) = match (&order.cancel_id, order.status) {
-            (Some(cancel), Status::Canceled) => (cancel.as_str(), order.client_id.as_str()),
+        // The id of a cancel or an amend stands in front of the one before.
+        let (client_id, original_id) = match (&order.cancel_id, &order.amended_from, it) {
+            (Some(cancel), _, Execution::Cancelled) => (cancel.as_str(), order.client_id.as_str()),
+            (_, Some(before), Execution::Replaced) => (order.client_id.as_str(), before.as_str()),
             _ => (order.client_id.as_str(), ""),
         };
         Some(frames::text(&ExecutionReport {

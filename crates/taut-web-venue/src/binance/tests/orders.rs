@@ -170,7 +170,13 @@ fn an_amend_makes_smaller_and_keeps_the_place() {
     let path = "/api/v3/order/amend/keepPriority";
     let amend = |quantity: &str| query(&format!("orderId={}&newQty={quantity}", first["orderId"]));
     let amended = rig.ok("PUT", path, &amend("0.4"), "one");
-    assert_eq!(amended["amendedOrder"]["origQty"], "0.40000000");
+    let order = &amended["amendedOrder"];
+    assert_eq!(
+        (&order["qty"], &order["executedQty"]),
+        (&json!("0.40000000"), &json!("0.00000000"))
+    );
+    assert_eq!(order["origClientOrderId"], first["clientOrderId"]);
+    assert_ne!(order["clientOrderId"], first["clientOrderId"], "one of the venue's");
     for (quantity, code) in [("0.4", -2038), ("0.5", -2038), ("0.000001", -1013)] {
         assert_eq!(rig.code("PUT", path, &amend(quantity), "one"), code, "{quantity}");
     }

@@ -213,7 +213,6 @@ fn answers_have_what_the_documents_examples_have() {
     let again = format!("{own}&{again}&cancelReplaceMode=ALLOW_FAILURE&cancelOrderId=");
     let again = format!("{again}{}", placed["orderId"]);
     let candles = format!("{own}&interval=1m");
-    let amended = format!("{id}&newQty=0.75");
     let tested = format!("{sold}&computeCommissionRates=true");
     let mut differences = BTreeSet::new();
     for (path, verb, target, query) in [
@@ -223,7 +222,6 @@ fn answers_have_what_the_documents_examples_have() {
         ("Trading/GetOpenOrders", "GET", "openOrders", &own),
         ("Trading/GetOrders", "GET", "allOrders", &own),
         ("Trading/GetUserTrades", "GET", "myTrades", &own),
-        ("Trading/AmendOrder", "PUT", "order/amend/keepPriority", &amended),
         ("Trading/ReplaceOrder", "POST", "order/cancelReplace", &again),
         ("Trading/CancelAllOrders", "DELETE", "openOrders", &own),
         ("ExchangeData/GetAggregatedTradeHistory", "GET", "aggTrades", &own),
