@@ -2,7 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use taut_runner::service::{
-    DERIBIT_VENUE_SAMPLE, VENUE_SAMPLE, VenueFile, WebVenueFile, serve_deribit_venue, serve_venue,
+    BINANCE_VENUE_SAMPLE, BinanceVenueFile, DERIBIT_VENUE_SAMPLE, DeribitVenueFile, VENUE_SAMPLE,
+    VenueFile, serve_binance_venue, serve_deribit_venue, serve_venue,
 };
 
 use crate::config_file::{ConfigFile, FileVerb, failure};
@@ -36,33 +37,52 @@ enum Dialect {
     Taut,
     /// Deribit's: JSON-RPC over WebSocket and HTTP
     Deribit,
+    /// Binance's spot market: REST, streams and the WebSocket API
+    Binance,
 }
 
 /// Runs it.
 pub fn run(venue: &Venue) -> Result<(), Failure> {
     match venue.dialect {
         Dialect::Taut if venue.fault.is_some() => {
-            Err(Failure::Usage("--fault goes with `--as deribit`".to_owned()))
+            Err(Failure::Usage("--fault goes with `--as deribit` and `--as binance`".to_owned()))
         }
         Dialect::Taut => run_own(venue),
         Dialect::Deribit => run_deribit(venue),
+        Dialect::Binance => run_binance(venue),
     }
 }
 
 fn run_deribit(venue: &Venue) -> Result<(), Failure> {
     if let Some(verb) = &venue.verb {
         return verb.run(DERIBIT_VENUE_SAMPLE, |path| {
-            let file = WebVenueFile::read(path)?;
+            let file = DeribitVenueFile::read(path)?;
             let (count, accounts) = (file.instruments.len(), file.accounts.len());
             Ok(vec![format!("a venue as deribit: {count} instruments, {accounts} accounts")])
         });
     }
     let path = venue.config.path("venue --as deribit")?;
-    let mut file = WebVenueFile::read(path).map_err(failure)?;
+    let mut file = DeribitVenueFile::read(path).map_err(failure)?;
     if let Some(faults) = &venue.fault {
         file.set_faults(faults).map_err(failure)?;
     }
     serve_deribit_venue(&file, |what| terminal::tell(what)).map_err(failure)
+}
+
+fn run_binance(venue: &Venue) -> Result<(), Failure> {
+    if let Some(verb) = &venue.verb {
+        return verb.run(BINANCE_VENUE_SAMPLE, |path| {
+            let file = BinanceVenueFile::read(path)?;
+            let (count, accounts) = (file.instruments.len(), file.accounts.len());
+            Ok(vec![format!("a venue as binance: {count} instruments, {accounts} accounts")])
+        });
+    }
+    let path = venue.config.path("venue --as binance")?;
+    let mut file = BinanceVenueFile::read(path).map_err(failure)?;
+    if let Some(faults) = &venue.fault {
+        file.set_faults(faults).map_err(failure)?;
+    }
+    serve_binance_venue(&file, |what| terminal::tell(what)).map_err(failure)
 }
 
 fn run_own(venue: &Venue) -> Result<(), Failure> {

@@ -61,4 +61,7 @@ pub use protocol::{
 };
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
-pub use web_venue::{DERIBIT_VENUE_SAMPLE, TlsKeys, WebVenueFile, serve_deribit_venue};
+pub use web_venue::{
+    BINANCE_VENUE_SAMPLE, BinanceVenueFile, DERIBIT_VENUE_SAMPLE, DeribitVenueFile, TlsKeys,
+    WebVenueFile, serve_binance_venue, serve_deribit_venue,
+};

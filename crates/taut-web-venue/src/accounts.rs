@@ -53,6 +53,20 @@ const fn matching_burst() -> u32 {
     20
 }
 
+/// The money of an account's settings at 1e-9, or which of it cannot be.
+pub fn read_balances(
+    settings: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, i128>, String> {
+    let read = |(currency, text): (&String, &String)| {
+        let amount = decimal::parse(text).filter(|amount| *amount >= 0);
+        let amount = amount.ok_or_else(|| {
+            format!("accounts.balances.{currency} = {text:?}: a decimal of at most nine places")
+        })?;
+        Ok((currency.clone(), amount))
+    };
+    settings.iter().map(read).collect()
+}
+
 /// An account.
 #[derive(Debug)]
 pub struct Account {
@@ -69,19 +83,11 @@ pub struct Account {
 impl Account {
     /// The account of these settings, or which of them cannot be.
     pub fn new(settings: &AccountSettings) -> Result<Self, String> {
-        let mut balances = BTreeMap::new();
-        for (currency, text) in &settings.balances {
-            let amount = decimal::parse(text).filter(|amount| *amount >= 0);
-            let amount = amount.ok_or_else(|| {
-                format!("accounts.balances.{currency} = {text:?}: a decimal of at most nine places")
-            })?;
-            balances.insert(currency.clone(), amount);
-        }
         let key = |key: &KeySettings| (key.clone(), HmacKey::new(key.secret.as_bytes()));
         Ok(Self {
             keys: settings.keys.iter().map(key).collect(),
+            balances: read_balances(&settings.balances)?,
             settings: settings.clone(),
-            balances,
             positions: BTreeMap::new(),
             cancels_on_disconnect: false,
         })

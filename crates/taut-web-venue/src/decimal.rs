@@ -55,6 +55,13 @@ pub fn text(units: i128) -> String {
     format!("{sign}{whole}.{}", fraction.trim_end_matches('0'))
 }
 
+/// With eight places, as Binance writes every decimal; a ninth is cut off.
+pub fn fixed8(units: i128) -> String {
+    let sign = if units < 0 { "-" } else { "" };
+    let hundredths = units.unsigned_abs() / 10;
+    format!("{sign}{}.{:08}", hundredths / 100_000_000, hundredths % 100_000_000)
+}
+
 /// A JSON number. Up to 15 digits are written as they are; a float carries no more.
 pub fn number(units: i128) -> Value {
     let float: f64 = text(units).parse().unwrap_or_default();
@@ -98,6 +105,8 @@ mod tests {
         for given in ["0.5", "-1.25", "60000", "0.00000001", "0", "123456.789"] {
             assert_eq!(text(parse(given).expect("a number")), given);
         }
+        assert_eq!(fixed8(-1_234_567_899), "-1.23456789");
+        assert_eq!(fixed8(5), "0.00000000", "below the eighth place");
         assert_eq!(number(22_880).to_string(), "0.00002288");
         assert_eq!(number(60_000 * UNITS).to_string(), "60000.0");
     }

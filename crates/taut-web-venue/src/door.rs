@@ -161,9 +161,9 @@ impl<F: Front> Door<F> {
                     client.output.clear();
                 }
             }
-            Output::Answer { connection, status, body } => {
+            Output::Answer { connection, status, headers, body } => {
                 let Some(client) = self.connections.get_mut(&connection) else { return };
-                client.output.extend_from_slice(&http::answer(status, &body));
+                client.output.extend_from_slice(&http::answer(status, &headers, &body));
                 client.waiting = client.waiting.saturating_sub(1);
                 // A pipelined request may have waited for it.
                 client.take_requests(self.now, connection, &mut self.front);
@@ -198,7 +198,7 @@ impl Client {
             match http::parse(&self.input) {
                 Parsed::Partial => return,
                 Parsed::Bad(status) => {
-                    self.output.extend_from_slice(&http::answer(status, "{}"));
+                    self.output.extend_from_slice(&http::answer(status, &[], "{}"));
                     self.is_ending = true;
                 }
                 Parsed::Request(request, length) => {
@@ -230,7 +230,7 @@ impl Client {
             ..WsConfig::default()
         };
         if !front.open(now, connection, request) {
-            self.output.extend_from_slice(&http::answer(404, "{}"));
+            self.output.extend_from_slice(&http::answer(404, &[], "{}"));
             self.is_ending = true;
             return;
         }

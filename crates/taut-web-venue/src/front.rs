@@ -58,6 +58,8 @@ pub enum Output {
         connection: u64,
         /// The status.
         status: u16,
+        /// Headers beside those of every answer.
+        headers: Vec<(&'static str, String)>,
         /// A body of JSON.
         body: String,
     },

@@ -67,20 +67,23 @@ pub fn parse(bytes: &[u8]) -> Parsed {
 }
 
 /// An answer with a body of JSON; the connection stays.
-pub fn answer(status: u16, body: &str) -> Vec<u8> {
+pub fn answer(status: u16, headers: &[(&str, String)], body: &str) -> Vec<u8> {
     let reason = match status {
         200 => "OK",
         400 => "Bad Request",
         401 => "Unauthorized",
         404 => "Not Found",
         409 => "Conflict",
+        418 => "I'm a teapot",
         429 => "Too Many Requests",
         503 => "Service Unavailable",
         _ => "Other",
     };
+    let headers: String =
+        headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     format!(
         "HTTP/1.1 {status} {reason}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
-         Connection: keep-alive\r\n\r\n{body}",
+         {headers}Connection: keep-alive\r\n\r\n{body}",
         body.len()
     )
     .into_bytes()

@@ -6,6 +6,7 @@
 //! its clients too. What it speaks is a [`Front`]: pure, requests and events in, texts and commands
 //! out.
 //!
+//! - [`binance::Binance`]: REST, streams and WebSocket API of Binance's spot market.
 //! - [`deribit::Deribit`]: JSON-RPC 2.0 as Deribit's API 2.1.1 describes it, over WebSocket and
 //!   HTTP.
 //!
@@ -14,15 +15,21 @@
 #![forbid(unsafe_code)]
 
 mod accounts;
+pub mod binance;
+mod book;
 mod decimal;
 pub mod deribit;
 mod door;
 mod faults;
 mod front;
 mod http;
+mod inbox;
+#[cfg(test)]
+mod rig;
 mod wire;
 
 pub use accounts::{AccountSettings, KeySettings};
+pub use binance::settings::{ApiKeySettings, BinanceAccountSettings, SymbolSettings};
 pub use deribit::instruments::{Kind, MarketSettings};
 pub use door::{Door, DoorConfig};
 pub use faults::{Faults, Faulty};

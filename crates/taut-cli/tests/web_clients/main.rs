@@ -1,5 +1,5 @@
-//! Clients that strangers wrote trade against `taut venue --as deribit`, unchanged but for their
-//! addresses.
+//! Clients that strangers wrote trade against `taut venue --as deribit` and `--as binance`,
+//! unchanged but for their addresses.
 //!
 //! A client is fetched once into `target/clients`, or `TAUT_CLIENTS` names a folder where it is
 //! installed; without network it is skipped with a notice.
@@ -10,6 +10,7 @@ mod gateway;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use taut_testkit::{Process, Run, until};
@@ -55,30 +56,39 @@ fn taut(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_taut")).args(arguments).run()
 }
 
-/// A Python that has the package, if one can be made.
-fn python(package: &str, version: &str) -> Option<PathBuf> {
+/// A client, and the day that it plays.
+struct Client {
+    /// As the matrix names it, its package and the module of that.
+    name: &'static str,
+    package: &'static str,
+    module: &'static str,
+    version: &'static str,
+    dialect: &'static str,
+    script: &'static str,
+    steps: usize,
+}
+
+/// One test installs, the others wait for it.
+static INSTALLING: Mutex<()> = Mutex::new(());
+
+/// A Python that has the client, if one can be made.
+fn python(client: &Client) -> Option<PathBuf> {
+    let _alone = INSTALLING.lock();
     let folder = std::env::var_os("TAUT_CLIENTS").map_or_else(|| CLIENTS.into(), PathBuf::from);
-    let folder = folder.join(package);
+    let folder = folder.join(client.package);
     let python = folder.join("bin/python");
     let runs = |command: &mut Command| {
         let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
         quiet.status().is_ok_and(|status| status.success())
     };
-    let has_it = || runs(Command::new(&python).args(["-c", &format!("import {package}")]));
+    let has_it = || runs(Command::new(&python).args(["-c", &format!("import {}", client.module)]));
     if has_it() {
         return Some(python);
     }
-    let wanted = format!("{package}=={version}");
+    let wanted = format!("{}=={}", client.package, client.version);
+    let install = ["-m", "pip", "install", "-q", "--timeout", "20", &wanted];
     let made = runs(Command::new("python3").args(["-m", "venv"]).arg(&folder))
-        && runs(Command::new(&python).args([
-            "-m",
-            "pip",
-            "install",
-            "-q",
-            "--timeout",
-            "20",
-            &wanted,
-        ]));
+        && runs(Command::new(&python).args(install));
     if !made || !has_it() {
         println!("skipped: {wanted} cannot be installed into {}", folder.display());
         return None;
@@ -86,21 +96,75 @@ fn python(package: &str, version: &str) -> Option<PathBuf> {
     Some(python)
 }
 
-#[test]
-fn ccxt_trades_a_day_on_deribit() {
-    let Some(python) = python("ccxt", "4.5.90") else { return };
-    let venue = Venue::start("deribit", "ccxt-deribit");
+/// Plays a client's day.
+fn trades_a_day(client: &Client) {
+    let Some(python) = python(client) else { return };
+    let Client { name, dialect, script, .. } = client;
+    let venue = Venue::start(dialect, &format!("{name}-{dialect}"));
     let mut command = Command::new(python);
-    command.arg(format!("{HERE}/ccxt_deribit.py")).arg(venue.port.to_string());
+    command.arg(format!("{HERE}/{script}")).arg(venue.port.to_string());
     command.env("PYTHONDONTWRITEBYTECODE", "1");
-    let mut client = Process::start(&mut command);
-    until("the end of ccxt's day", DAY, || !client.is_running());
-    let said = client.stdout();
+    let mut running = Process::start(&mut command);
+    until("the end of the client's day", DAY, || !running.is_running());
+    let said = running.stdout();
     for step in said.lines() {
-        println!("ccxt deribit {step}");
+        println!("{name} {dialect} {step}");
     }
-    let run = client.finish();
+    let run = running.finish();
     let told = String::from_utf8_lossy(&run.stderr).into_owned();
     assert!(run.status.success(), "{said}{told}");
-    assert_eq!(said.lines().filter(|line| line.contains(": ok")).count(), 18, "{said}");
+    let done = said.lines().filter(|line| line.contains(": ok")).count();
+    assert_eq!(done, client.steps, "{said}");
+}
+
+#[test]
+fn ccxt_trades_a_day_on_deribit() {
+    trades_a_day(&Client {
+        name: "ccxt",
+        package: "ccxt",
+        module: "ccxt",
+        version: "4.5.90",
+        dialect: "deribit",
+        script: "ccxt_deribit.py",
+        steps: 18,
+    });
+}
+
+#[test]
+fn ccxt_trades_a_day_on_binance() {
+    trades_a_day(&Client {
+        name: "ccxt",
+        package: "ccxt",
+        module: "ccxt",
+        version: "4.5.90",
+        dialect: "binance",
+        script: "ccxt_binance.py",
+        steps: 24,
+    });
+}
+
+#[test]
+fn the_venues_own_sdk_trades_a_day_on_binance() {
+    trades_a_day(&Client {
+        name: "binance-sdk-spot",
+        package: "binance-sdk-spot",
+        module: "binance_sdk_spot",
+        version: "13.2.0",
+        dialect: "binance",
+        script: "sdk_binance.py",
+        steps: 13,
+    });
+}
+
+#[test]
+fn python_binance_trades_a_day_on_binance() {
+    trades_a_day(&Client {
+        name: "python-binance",
+        package: "python-binance",
+        module: "binance",
+        version: "1.0.37",
+        dialect: "binance",
+        script: "python_binance.py",
+        steps: 13,
+    });
 }

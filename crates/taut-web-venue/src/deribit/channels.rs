@@ -103,7 +103,7 @@ impl Channel {
                 let place = place(it)?;
                 let group = match *group {
                     "none" => 0,
-                    step => markets.get(place)?.half_ticks(crate::decimal::parse(step)?)?,
+                    step => markets.get(place)?.book.half_ticks(crate::decimal::parse(step)?)?,
                 };
                 let depth = depth.parse().ok().filter(|depth| matches!(depth, 1 | 10 | 20))?;
                 Self::Grouped(place, group, depth, interval)

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use taut_engine::{CancelReason, Event, RejectReason};
 use taut_types::{HalfTicks, Lots, OrderId, Side};
 
+use crate::book::LevelChange;
 use crate::decimal::{number, times};
 use crate::deribit::instruments::Kind;
-use crate::deribit::market::LevelChange;
 use crate::deribit::order::{Order, State, order_id, trade_id};
 use crate::deribit::publish::{Happened, OwnChanges};
 use crate::deribit::rpc::{RpcError, error};
@@ -36,7 +36,7 @@ struct Trade {
 impl Deribit {
     pub(super) fn take_events(&mut self, place: usize, events: &[Event]) {
         let Some(market) = self.markets.get(place) else { return };
-        let top = [Side::Buy, Side::Sell].map(|side| market.best(side));
+        let top = [Side::Buy, Side::Sell].map(|side| market.book.best(side));
         let before = market.change_id;
         let mut step = Step::default();
         for event in events {
@@ -45,7 +45,7 @@ impl Deribit {
         step.changes.retain(|(_, _, was, is)| was != is);
         let is_new = !step.changes.is_empty();
         let Some(market) = self.markets.get_mut(place) else { return };
-        let top_changed = [Side::Buy, Side::Sell].map(|side| market.best(side)) != top;
+        let top_changed = [Side::Buy, Side::Sell].map(|side| market.book.best(side)) != top;
         if is_new {
             // One sequence for all instruments: an instrument's own ids jump.
             self.change_id += 1;
@@ -61,7 +61,7 @@ impl Deribit {
         match *event {
             Event::Level { side, price, lots, .. } => {
                 if let Some(market) = self.markets.get_mut(place) {
-                    let before = market.set(side, price.0, lots.0);
+                    let before = market.book.set(side, price.0, lots.0);
                     step.changes.push((side, price.0, before, lots.0));
                 }
             }
@@ -121,14 +121,18 @@ impl Deribit {
 
     /// A post-only order may have slid to another price.
     fn rested(&mut self, id: OrderId, price: HalfTicks, step: &mut Step) {
-        let price =
-            self.orders.get(&id).and_then(|it| Some(self.markets.get(it.place)?.price(price.0)));
+        let price = self
+            .orders
+            .get(&id)
+            .and_then(|it| Some(self.markets.get(it.place)?.book.price(price.0)));
         self.touch(id, step, |order| order.price = order.price.and(price));
     }
 
     fn replaced(&mut self, id: OrderId, price: HalfTicks, open: Lots, step: &mut Step) {
-        let price =
-            self.orders.get(&id).and_then(|it| Some(self.markets.get(it.place)?.price(price.0)));
+        let price = self
+            .orders
+            .get(&id)
+            .and_then(|it| Some(self.markets.get(it.place)?.book.price(price.0)));
         self.touch(id, step, |order| {
             order.price = order.price.and(price);
             order.lots = order.filled.saturating_add(open.0);
@@ -162,7 +166,7 @@ impl Deribit {
         self.next_trade += 1;
         let Some(market) = self.markets.get_mut(place) else { return };
         let number = trade_id(self.next_trade, market);
-        let price = market.price(trade.price);
+        let price = market.book.price(trade.price);
         let print = market.print((price, trade.lots, trade.aggressor), &number, ms, index);
         let seq = market.trade_seq;
         step.trades.push(print.clone());
@@ -215,7 +219,7 @@ impl Deribit {
             order.state = State::Filled;
         }
         let (settings, sizes) = (&market.settings, &market.sizes);
-        let amount = market.amount(trade.lots);
+        let amount = market.book.amount(trade.lots);
         let signed = if order.side == Side::Buy { amount } else { -amount };
         let value = market.value(amount, price);
         let rate = if is_taker { sizes.taker } else { sizes.maker };

@@ -1,11 +1,11 @@
 //! A market as its clients see it: the displayed book, the tape, what they come to.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use serde_json::{Value, json};
-use taut_book::OrderBook;
 use taut_types::Side;
 
+use crate::book::DisplayedBook;
 use crate::decimal::{UNITS, number};
 use crate::deribit::instruments::{Kind, MarketSettings, Sizes};
 
@@ -14,15 +14,11 @@ const TAPE_MAX: usize = 1_000;
 /// How far from the mark a price may be, in thousandths.
 const BAND_PER_MILLE: i128 = 100;
 
-/// A price level that has changed: side, price in half ticks, lots before and now.
-pub type LevelChange = (Side, i64, i64, i64);
-
 #[derive(Debug)]
 pub struct Market {
     pub settings: MarketSettings,
     pub sizes: Sizes,
-    pub bids: BTreeMap<i64, i64>,
-    pub asks: BTreeMap<i64, i64>,
+    pub book: DisplayedBook,
     pub change_id: u64,
     pub trade_seq: u64,
     pub tape: VecDeque<Value>,
@@ -38,11 +34,11 @@ pub struct Market {
 
 impl Market {
     pub fn new(settings: &MarketSettings, first_change_id: u64) -> Result<Self, String> {
+        let sizes = settings.sizes()?;
         Ok(Self {
-            sizes: settings.sizes()?,
+            book: DisplayedBook::new(sizes.tick, sizes.lot),
+            sizes,
             settings: settings.clone(),
-            bids: BTreeMap::new(),
-            asks: BTreeMap::new(),
             change_id: first_change_id,
             trade_seq: 0,
             tape: VecDeque::new(),
@@ -55,79 +51,9 @@ impl Market {
         })
     }
 
-    pub fn begin(&mut self, book: &OrderBook) {
-        for side in [Side::Buy, Side::Sell] {
-            let levels = book.levels(side).map(|level| (level.price.0, level.lots.0));
-            *self.side_mut(side) = levels.collect();
-        }
-    }
-
-    pub fn side(&self, side: Side) -> &BTreeMap<i64, i64> {
-        match side {
-            Side::Buy => &self.bids,
-            Side::Sell => &self.asks,
-        }
-    }
-
-    fn side_mut(&mut self, side: Side) -> &mut BTreeMap<i64, i64> {
-        match side {
-            Side::Buy => &mut self.bids,
-            Side::Sell => &mut self.asks,
-        }
-    }
-
-    /// A level is so large now; how large it was.
-    pub fn set(&mut self, side: Side, price: i64, lots: i64) -> i64 {
-        let levels = self.side_mut(side);
-        let before = if lots == 0 { levels.remove(&price) } else { levels.insert(price, lots) };
-        before.unwrap_or(0)
-    }
-
-    /// Of so many half ticks, at 1e-9.
-    pub fn price(&self, half_ticks: i64) -> i128 {
-        i128::from(half_ticks) * self.sizes.tick / 2
-    }
-
-    /// In half ticks, if it is on a tick.
-    pub fn half_ticks(&self, price: i128) -> Option<i64> {
-        (price > 0 && price % self.sizes.tick == 0)
-            .then(|| i64::try_from(price / self.sizes.tick * 2).ok())?
-    }
-
-    /// Of so many lots, at 1e-9.
-    pub fn amount(&self, lots: i64) -> i128 {
-        i128::from(lots) * self.sizes.lot
-    }
-
-    /// The lots of an amount, if it is a whole number of them.
-    pub fn lots(&self, amount: i128) -> Option<i64> {
-        (amount > 0 && amount % self.sizes.lot == 0)
-            .then(|| i64::try_from(amount / self.sizes.lot).ok())?
-    }
-
-    pub fn best(&self, side: Side) -> Option<(i128, i128)> {
-        let level = match side {
-            Side::Buy => self.bids.last_key_value(),
-            Side::Sell => self.asks.first_key_value(),
-        };
-        level.map(|(price, lots)| (self.price(*price), self.amount(*lots)))
-    }
-
-    /// The levels, best first: price and amount at 1e-9.
-    pub fn levels(&self, side: Side) -> Box<dyn Iterator<Item = (i128, i128)> + '_> {
-        let level = |(price, lots): (&i64, &i64)| (self.price(*price), self.amount(*lots));
-        match side {
-            Side::Buy => Box::new(self.bids.iter().rev().map(level)),
-            Side::Sell => Box::new(self.asks.iter().map(level)),
-        }
-    }
-
     /// The middle of the market, or the last price, or where it began.
     pub fn mark(&self) -> i128 {
-        match (self.best(Side::Buy), self.best(Side::Sell)) {
-            (Some((bid, _)), Some((ask, _))) => (bid + ask) / 2,
-            _ => self.last.unwrap_or(self.sizes.start),
-        }
+        self.book.middle().or(self.last).unwrap_or(self.sizes.start)
     }
 
     /// Between which prices an order may be.
@@ -187,8 +113,8 @@ impl Market {
         };
         self.first.get_or_insert(price);
         self.last = Some(price);
-        self.volume += self.amount(lots);
-        let amount = self.amount(lots);
+        self.volume += self.book.amount(lots);
+        let amount = self.book.amount(lots);
         let entry = json!({
             "trade_id": trade_id,
             "trade_seq": self.trade_seq,
@@ -211,7 +137,7 @@ impl Market {
 
     /// The ticker, of a channel and of `public/ticker`.
     pub fn ticker(&self, ms: i64, index: i128) -> Value {
-        let best = |side| self.best(side).unwrap_or((0, 0));
+        let best = |side| self.book.best(side).unwrap_or((0, 0));
         let ((bid, bid_amount), (ask, ask_amount)) = (best(Side::Buy), best(Side::Sell));
         let (low, high) = self.band();
         let mark = self.mark();
@@ -281,7 +207,7 @@ impl Market {
     pub fn order_book(&self, depth: usize, ms: i64, index: i128) -> Value {
         let levels = |side| -> Value {
             let level = |(price, amount)| json!([number(price), number(amount)]);
-            self.levels(side).take(depth).map(level).collect()
+            self.book.levels(side).take(depth).map(level).collect()
         };
         let mut book = self.ticker(ms, index);
         if let Some(map) = book.as_object_mut() {

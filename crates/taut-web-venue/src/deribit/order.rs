@@ -79,7 +79,7 @@ impl Order {
     }
 
     pub fn json(&self, market: &Market) -> Value {
-        let amount = market.amount(self.lots);
+        let amount = market.book.amount(self.lots);
         let price = match self.price {
             Some(price) => number(price),
             None if self.trigger_price.is_some() => json!("market_price"),
@@ -95,7 +95,7 @@ impl Order {
             "price": price,
             "amount": number(amount),
             "contracts": number(amount * UNITS / market.sizes.contract),
-            "filled_amount": number(market.amount(self.filled)),
+            "filled_amount": number(market.book.amount(self.filled)),
             "average_price": number(self.average()),
             "label": self.label,
             "time_in_force": self.time_in_force,
@@ -116,7 +116,7 @@ impl Order {
             put("reject_post_only", json!(true));
         }
         if let Some(display) = self.display {
-            put("display_amount", number(market.amount(display)));
+            put("display_amount", number(market.book.amount(display)));
         }
         if let Some(trigger) = self.trigger_price {
             put("trigger", json!("last_price"));

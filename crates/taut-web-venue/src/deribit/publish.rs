@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use taut_types::Side;
 
+use crate::book::LevelChange;
 use crate::decimal::number;
 use crate::deribit::channels::{Channel, Interval};
-use crate::deribit::market::{LevelChange, Market};
+use crate::deribit::market::Market;
 use crate::deribit::rpc;
 use crate::deribit::session::{Session, Subscription};
 use crate::deribit::state::Deribit;
@@ -183,7 +184,7 @@ fn fold(sub: &mut Subscription, markets: &[Market], indexes: &[i128], ms: i64) -
                 .into_iter()
                 .map(|((is_buy, price), was)| {
                     let side = if is_buy { Side::Buy } else { Side::Sell };
-                    (side, price, was, market.side(side).get(&price).copied().unwrap_or(0))
+                    (side, price, was, market.book.side(side).get(&price).copied().unwrap_or(0))
                 })
                 .filter(|(_, _, was, is)| was != is)
                 .collect();
@@ -208,7 +209,7 @@ fn changed(market: &Market, before: u64, changes: &[LevelChange], ms: i64) -> Va
                 (_, 0) => "delete",
                 _ => "change",
             };
-            json!([action, number(market.price(price)), number(market.amount(is))])
+            json!([action, number(market.book.price(price)), number(market.book.amount(is))])
         };
         changes.iter().filter(|(side, ..)| *side == wanted).map(one).collect()
     };
@@ -228,8 +229,8 @@ pub fn grouped(market: &Market, group: i64, depth: usize, ms: i64) -> Value {
     let side = |side: Side| -> Value {
         let mut levels: Vec<(i64, i64)> = Vec::new();
         let ordered: Box<dyn Iterator<Item = (&i64, &i64)>> = match side {
-            Side::Buy => Box::new(market.bids.iter().rev()),
-            Side::Sell => Box::new(market.asks.iter()),
+            Side::Buy => Box::new(market.book.bids.iter().rev()),
+            Side::Sell => Box::new(market.book.asks.iter()),
         };
         for (&price, &lots) in ordered {
             let step = match (group, side) {
@@ -245,7 +246,7 @@ pub fn grouped(market: &Market, group: i64, depth: usize, ms: i64) -> Value {
             }
         }
         let level = |(price, lots): &(i64, i64)| {
-            json!([number(market.price(*price)), number(market.amount(*lots))])
+            json!([number(market.book.price(*price)), number(market.book.amount(*lots))])
         };
         levels.iter().map(level).collect()
     };
@@ -260,7 +261,7 @@ pub fn grouped(market: &Market, group: i64, depth: usize, ms: i64) -> Value {
 
 /// The best prices.
 pub fn quote(market: &Market, ms: i64) -> Value {
-    let best = |side| market.best(side).unwrap_or((0, 0));
+    let best = |side| market.book.best(side).unwrap_or((0, 0));
     let ((bid, bid_amount), (ask, ask_amount)) = (best(Side::Buy), best(Side::Sell));
     json!({
         "timestamp": ms,

@@ -108,7 +108,8 @@ impl Deribit {
         };
         let summary = |market: &Market| {
             let ticker = market.ticker(ms, 0);
-            let best = |side| market.best(side).map_or(Value::Null, |(price, _)| number(price));
+            let best =
+                |side| market.book.best(side).map_or(Value::Null, |(price, _)| number(price));
             json!({
                 "instrument_name": market.settings.name,
                 "base_currency": market.settings.base,
@@ -275,7 +276,8 @@ impl Deribit {
             .live(account)
             .filter(|it| it.place == place && market.settings.kind == Kind::Future)
             .map(|it| {
-                market.value(market.amount(it.open_lots()), it.price.unwrap_or(mark)) / MARGIN_PARTS
+                market.value(market.book.amount(it.open_lots()), it.price.unwrap_or(mark))
+                    / MARGIN_PARTS
             })
             .sum();
         let in_coins = if market.settings.is_inverse() { over(it.size, mark) } else { it.size };
@@ -342,7 +344,7 @@ impl Deribit {
             if market.settings.settlement != currency || market.settings.kind == Kind::Pair {
                 continue;
             }
-            let amount = market.amount(order.open_lots());
+            let amount = market.book.amount(order.open_lots());
             let price = order.price.unwrap_or_else(|| market.mark());
             funds.initial_margin += match (market.settings.kind, order.side) {
                 (Kind::Option, Side::Buy) => times(amount, price),

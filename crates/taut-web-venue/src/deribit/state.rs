@@ -17,6 +17,7 @@ use crate::deribit::rpc::{self, Request, RpcError};
 use crate::deribit::session::{self, Credits, Session};
 use crate::deribit::token::Token;
 use crate::front::{Front, HttpRequest, Output, Refusal};
+use crate::inbox::{Inbound, Inbox};
 
 /// Orders and trades that are remembered after their end.
 pub(super) const HISTORY_MAX: usize = 10_000;
@@ -68,14 +69,6 @@ pub(super) enum Done {
 
 pub(super) type Outcome = Result<Done, RpcError>;
 
-/// What came and is not served yet.
-#[derive(Debug)]
-enum Inbound {
-    Text(u64, String, Option<Refusal>),
-    Http(u64, Box<HttpRequest>, Option<Refusal>),
-    Closed(u64),
-}
-
 /// A trade of an account.
 #[derive(Clone, Debug)]
 pub(super) struct UserTrade {
@@ -100,7 +93,7 @@ pub struct Deribit {
     pub(super) orders: BTreeMap<OrderId, Order>,
     pub(super) done: VecDeque<OrderId>,
     pub(super) trades: VecDeque<UserTrade>,
-    inbox: VecDeque<Inbound>,
+    inbox: Inbox,
     /// Why the request that is being served is refused, on a bad day.
     pub(super) refusal: Option<Refusal>,
     pub(super) job: Option<Box<Job>>,
@@ -135,7 +128,7 @@ impl Deribit {
             orders: BTreeMap::new(),
             done: VecDeque::new(),
             trades: VecDeque::new(),
-            inbox: VecDeque::new(),
+            inbox: Inbox::new(),
             refusal: None,
             job: None,
             is_executing: false,
@@ -199,7 +192,7 @@ impl Deribit {
                 Err(error) if error.code == 10028 => 429,
                 Err(_) => 400,
             };
-            Output::Answer { connection, status, body: text }
+            Output::Answer { connection, status, body: text, headers: Vec::new() }
         } else {
             Output::Text { connection, text }
         });
@@ -227,7 +220,7 @@ impl Deribit {
 impl Front for Deribit {
     fn on_book(&mut self, place: usize, book: &OrderBook) {
         if let Some(market) = self.markets.get_mut(place) {
-            market.begin(book);
+            market.book.begin(book);
         }
     }
 

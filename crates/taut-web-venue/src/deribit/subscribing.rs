@@ -108,6 +108,7 @@ impl Deribit {
 fn snapshot(market: &Market, ms: i64) -> Value {
     let levels = |side: Side| -> Value {
         market
+            .book
             .levels(side)
             .map(|(price, amount)| json!(["new", number(price), number(amount)]))
             .collect()

@@ -164,7 +164,7 @@ impl Deribit {
         let market = self.market(order.place).ok_or_else(|| error(10020))?;
         let size = account.positions.get(&order.place).map_or(0, |it| it.size);
         let closes = if order.side == Side::Buy { -size } else { size };
-        let lots = market.lots(closes.max(0) / market.sizes.lot * market.sizes.lot);
+        let lots = market.book.lots(closes.max(0) / market.sizes.lot * market.sizes.lot);
         let lots =
             lots.ok_or_else(|| RpcError::new(11030, "other_reject reduce_only_no_position"))?;
         order.lots = order.lots.min(lots);
@@ -176,14 +176,14 @@ impl Deribit {
         let market = self.market(order.place).ok_or_else(|| error(10020))?;
         let account = self.accounts.get(order.account).ok_or_else(|| error(10000))?;
         let price = order.price.unwrap_or_else(|| market.mark());
-        let amount = market.amount(lots);
+        let amount = market.book.amount(lots);
         let settings = &market.settings;
         let others = |wanted: Side| -> i128 {
             let open = self
                 .live(order.account)
                 .filter(|it| it.place == order.place && it.side == wanted && it.id != order.id);
             open.map(|it| {
-                let amount = market.amount(it.open_lots());
+                let amount = market.book.amount(it.open_lots());
                 if wanted == Side::Buy { times(amount, it.price.unwrap_or(price)) } else { amount }
             })
             .sum()
@@ -214,7 +214,7 @@ impl Deribit {
     /// An order in the engine's words.
     fn entered(&self, order: &Order, market: &Market) -> Result<NewOrder, RpcError> {
         let half_ticks =
-            |price: i128| market.half_ticks(price).map(HalfTicks).ok_or_else(|| error(10043));
+            |price: i128| market.book.half_ticks(price).map(HalfTicks).ok_or_else(|| error(10043));
         let owner = FIRST_DOOR_OWNER + u32::try_from(order.account).unwrap_or(0);
         let lots = Lots(order.lots);
         let mut entered = match order.price {
@@ -233,7 +233,8 @@ impl Deribit {
             entered = entered.iceberg(Lots(display));
         }
         if let Some(trigger) = order.trigger_price.filter(|_| !order.is_triggered) {
-            let trigger = market.half_ticks(trigger).map(HalfTicks).ok_or_else(|| error(10035))?;
+            let trigger =
+                market.book.half_ticks(trigger).map(HalfTicks).ok_or_else(|| error(10035))?;
             let is_stop = order.kind.starts_with("stop");
             entered = if is_stop { entered.stop(trigger) } else { entered.take_profit(trigger) };
         }
@@ -305,7 +306,7 @@ fn read_order(params: &Params, market: &Market, side: Side) -> Result<Order, Rpc
     let display = match params.number("display_amount")? {
         None => None,
         Some(shown) => {
-            Some(market.lots(shown).filter(|it| *it <= lots).ok_or_else(|| error(10021))?)
+            Some(market.book.lots(shown).filter(|it| *it <= lots).ok_or_else(|| error(10021))?)
         }
     };
     Ok(Order {
@@ -348,6 +349,7 @@ fn amount(params: &Params, market: &Market) -> Result<Option<i64>, RpcError> {
         return Err(error(10002));
     }
     market
+        .book
         .lots(asked)
         .map(Some)
         .ok_or_else(|| RpcError::param("amount", "must be a multiple of the minimum order size"))
@@ -355,7 +357,7 @@ fn amount(params: &Params, market: &Market) -> Result<Option<i64>, RpcError> {
 
 /// A price on a tick and within the band.
 fn checked_price(market: &Market, side: Side, price: i128) -> Result<i128, RpcError> {
-    if market.half_ticks(price).is_none() {
+    if market.book.half_ticks(price).is_none() {
         return Err(if price > 0 { error(10043) } else { error(10023) });
     }
     let (low, high) = market.band();

@@ -1,29 +1,16 @@
-//! The interface, an engine for each market, and a clock.
-
-use std::collections::BTreeMap;
+//! Instruments and accounts, and how a client asks.
 
 use serde_json::{Value, json};
-use taut_engine::{Engine, EngineConfig};
-use taut_fix::Now;
-use taut_types::Nanos;
 
 use crate::accounts::{AccountSettings, KeySettings};
 use crate::deribit::instruments::{Kind, MarketSettings};
 use crate::deribit::{Deribit, DeribitSettings};
-use crate::front::{Front, HttpRequest, Output};
+use crate::front::{Front, HttpRequest};
 
 /// The perpetual.
 pub const PERPETUAL: &str = "BTC-PERPETUAL";
 
-pub struct Rig {
-    pub front: Deribit,
-    pub engines: Vec<Engine>,
-    pub now: Now,
-    next_id: u64,
-    /// What came for each connection, in order, and was not taken.
-    pub inbox: BTreeMap<u64, Vec<Value>>,
-    pub closed: Vec<u64>,
-}
+pub type Rig = crate::rig::Rig<Deribit>;
 
 pub fn settings() -> DeribitSettings {
     let account = |name: &str| AccountSettings {
@@ -73,15 +60,8 @@ pub fn settings() -> DeribitSettings {
 impl Rig {
     pub fn new() -> Self {
         let settings = settings();
-        let sizes = EngineConfig { order_capacity: 256, level_capacity: 128 };
-        Self {
-            front: Deribit::new(&settings).expect("settings"),
-            engines: settings.instruments.iter().map(|_| Engine::new(sizes)).collect(),
-            now: Now { mono: Nanos(1), utc: Nanos::from_secs(1_790_000_000) },
-            next_id: 1,
-            inbox: BTreeMap::new(),
-            closed: Vec::new(),
-        }
+        let markets = settings.instruments.len();
+        Self::of(Deribit::new(&settings).expect("settings"), markets)
     }
 
     pub fn open(&mut self, connection: u64) {
@@ -95,35 +75,6 @@ impl Rig {
         let params =
             json!({"grant_type": "client_credentials", "client_id": name, "client_secret": "ABCD"});
         self.result(connection, "public/auth", params)
-    }
-
-    pub fn pass(&mut self, millis: i64) {
-        let span = Nanos::from_millis(millis);
-        self.now = Now { mono: self.now.mono + span, utc: self.now.utc + span };
-        self.pump();
-    }
-
-    /// Serves everything and takes what is sent.
-    pub fn pump(&mut self) {
-        while let Some((place, command)) = self.front.next_command(self.now) {
-            let mut events = Vec::new();
-            self.engines[place].execute(command, &mut |event| events.push(event));
-            self.front.on_events(self.now, place, &events);
-        }
-        self.front.on_time(self.now);
-        while let Some(output) = self.front.poll_output() {
-            match output {
-                Output::Text { connection, text }
-                | Output::Answer { connection, body: text, .. } => {
-                    let value = serde_json::from_str(&text).expect("JSON");
-                    self.inbox.entry(connection).or_default().push(value);
-                }
-                Output::Close { connection } => {
-                    self.closed.push(connection);
-                    self.front.closed(self.now, connection);
-                }
-            }
-        }
     }
 
     /// Asks, and takes the answer out; what came beside it stays.

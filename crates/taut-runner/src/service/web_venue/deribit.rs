@@ -1,0 +1,66 @@
+//! The venue that speaks as Deribit.
+
+use taut_web_venue::deribit::{Deribit, DeribitSettings};
+use taut_web_venue::{AccountSettings, MarketSettings};
+
+use crate::error::RunnerError;
+use crate::service::web_venue::file::{Dialect, Listing, WebVenueFile};
+
+/// A Deribit venue's file with every key.
+pub const DERIBIT_VENUE_SAMPLE: &str = include_str!("../deribit-venue.toml");
+
+/// A venue as Deribit. All that a file can say ([`DERIBIT_VENUE_SAMPLE`]):
+///
+/// ```toml
+#[doc = include_str!("../deribit-venue.toml")]
+/// ```
+pub type DeribitVenueFile = WebVenueFile<MarketSettings, AccountSettings>;
+
+impl Dialect for DeribitVenueFile {
+    type Front = Deribit;
+
+    const NAME: &'static str = "deribit";
+
+    fn front(&self) -> Result<Deribit, String> {
+        let (instruments, accounts) = (self.instruments.clone(), self.accounts.clone());
+        Deribit::new(&DeribitSettings { instruments, accounts })
+    }
+
+    fn listings(&self) -> Vec<Listing<'_>> {
+        self.instruments.iter().map(listing).collect()
+    }
+}
+
+fn listing(it: &MarketSettings) -> Listing<'_> {
+    Listing {
+        name: &it.name,
+        tick: ("tick", &it.tick),
+        lot: ("min_trade_amount", &it.min_trade_amount),
+        start: ("start_price", &it.start_price),
+        weight: it.weight,
+    }
+}
+
+/// Runs a venue as Deribit until a stop signal comes. `ready` is called once it listens.
+///
+/// # Errors
+/// [`RunnerError::Settings`] before anything is opened; [`RunnerError::Run`] when it cannot be
+/// opened, or fails.
+pub fn serve_deribit_venue(
+    file: &DeribitVenueFile,
+    ready: impl FnOnce(&str),
+) -> Result<(), RunnerError> {
+    file.serve(ready)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sample_is_right() {
+        let file: DeribitVenueFile = toml::from_str(DERIBIT_VENUE_SAMPLE).expect("settings");
+        file.check().expect("a venue");
+        assert!(file.instruments.len() > 3);
+    }
+}

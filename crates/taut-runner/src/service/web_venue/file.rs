@@ -1,0 +1,293 @@
+//! What a venue with a web interface has, whichever it speaks as: its file, the crowd, the exchange
+//! behind the door, the loop.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use taut_fix::{CompId, Now};
+use taut_net::TlsServerConfig;
+use taut_sys::{
+    Address, DatagramOptions, Socket, StreamOptions, catch_stop_signals, monotonic, process_id,
+    stop_requests, utc,
+};
+use taut_types::{HalfTicks, Instrument, InstrumentId, Nanos, OrderId, Price, Qty, Symbol};
+use taut_venue::flow::{Crowd, SyntheticConfig};
+use taut_venue::{FeedOutput, Flow, Venue, VenueConfig, VenueSockets};
+use taut_web_venue::{Door, DoorConfig, Faults, Faulty, Front};
+
+use crate::error::RunnerError;
+use crate::mistakes::{self, FileSettings, Mistake};
+use crate::service::venue::FlowSettings;
+
+/// How long it sleeps at the most: what it is late with a signal.
+const WAIT: Nanos = Nanos::from_millis(20);
+/// Room of each book.
+const ORDERS_MAX: usize = 1 << 13;
+const LEVELS_MAX: usize = 1 << 10;
+
+/// A venue with a web interface: its instruments are of `M`, its accounts of `A`. All that a file
+/// can say stands in the samples of each venue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct WebVenueFile<M, A> {
+    /// Where plain HTTP and WebSocket are served; port 0 picks a free one.
+    pub listen: Vec<SocketAddr>,
+    /// The same over TLS.
+    #[serde(default)]
+    pub tls: Option<TlsKeys>,
+    /// FIX 4.4 to the same books, as `taut venue` speaks it; without one, at a free port of
+    /// loopback.
+    #[serde(default)]
+    pub fix: Option<SocketAddr>,
+    /// Connections at the most.
+    #[serde(default = "connections_max")]
+    pub connections_max: usize,
+    /// What is traded.
+    pub instruments: Vec<M>,
+    /// Who trades.
+    pub accounts: Vec<A>,
+    /// The crowd.
+    #[serde(default)]
+    pub flow: FlowSettings,
+    /// What goes wrong on purpose.
+    #[serde(default)]
+    pub faults: Faults,
+}
+
+/// Where TLS is spoken, and as whom.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsKeys {
+    /// Where it listens.
+    pub listen: Vec<SocketAddr>,
+    /// The certificate and those that signed it, PEM.
+    pub chain: PathBuf,
+    /// Its private key, PEM.
+    pub key: PathBuf,
+}
+
+const fn connections_max() -> usize {
+    64
+}
+
+/// An instrument of a file as the exchange behind it needs it.
+#[derive(Debug)]
+pub struct Listing<'a> {
+    pub name: &'a str,
+    /// The price step; as the others, with the key that it stands by.
+    pub tick: (&'static str, &'a str),
+    /// The step of quantities.
+    pub lot: (&'static str, &'a str),
+    /// Where the crowd's market begins.
+    pub start: (&'static str, &'a str),
+    /// Its part of the crowd's commands.
+    pub weight: u32,
+}
+
+/// A venue's own part of a file.
+pub trait Dialect {
+    /// Its interface.
+    type Front: Front;
+
+    /// What it is called.
+    const NAME: &'static str;
+
+    /// The interface of these settings, or the setting that cannot be.
+    fn front(&self) -> Result<Self::Front, String>;
+
+    /// What is traded, in its order.
+    fn listings(&self) -> Vec<Listing<'_>>;
+}
+
+impl<M, A> FileSettings for WebVenueFile<M, A>
+where
+    Self: Dialect + DeserializeOwned,
+{
+    fn start_paths_at(&mut self, folder: &Path) {
+        if let Some(tls) = &mut self.tls {
+            tls.chain = folder.join(&tls.chain);
+            tls.key = folder.join(&tls.key);
+        }
+    }
+
+    fn mistakes(&self) -> Vec<Mistake> {
+        self.check().err().map(Mistake::from).into_iter().collect()
+    }
+}
+
+impl<M, A> WebVenueFile<M, A>
+where
+    Self: Dialect,
+{
+    /// The settings of a file.
+    ///
+    /// # Errors
+    /// What is wrong in it: the file, the line, the key, the key that was meant.
+    pub fn read(path: &Path) -> Result<Self, RunnerError>
+    where
+        Self: DeserializeOwned,
+    {
+        mistakes::from_file(path)
+    }
+
+    /// Looks at every value.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn check(&self) -> Result<(), RunnerError> {
+        let told = |text: &str| Err(RunnerError::Settings(text.to_owned()));
+        if self.instruments.is_empty() || self.accounts.is_empty() {
+            return told("[[instruments]] and [[accounts]]: one of each at least");
+        }
+        if self.listen.is_empty() && self.tls.is_none() {
+            return told("listen: none is named; a venue listens somewhere");
+        }
+        self.front().map_err(RunnerError::Settings)?;
+        traded(&self.listings()).map(drop)
+    }
+
+    /// The faults of a command line instead of the file's.
+    ///
+    /// # Errors
+    /// The word that is none.
+    pub fn set_faults(&mut self, words: &str) -> Result<(), RunnerError> {
+        let faults = Faults::parse(words);
+        self.faults = faults.map_err(|why| RunnerError::Settings(format!("--fault {why}")))?;
+        Ok(())
+    }
+
+    /// Runs it until a stop signal comes.
+    pub(super) fn serve(&self, ready: impl FnOnce(&str)) -> Result<(), RunnerError> {
+        self.check()?;
+        catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
+        let failed =
+            |error: &dyn std::fmt::Display| RunnerError::Run(format!("the venue: {error}"));
+        let front = Faulty::new(self.front().map_err(RunnerError::Settings)?, self.faults);
+        let door = DoorConfig {
+            plain: self.listen.clone(),
+            tls: self.tls.as_ref().map(|tls| tls.listen.clone()).unwrap_or_default(),
+            identity: self.tls.as_ref().map(identity).transpose()?,
+            connections_max: self.connections_max,
+        };
+        let sources = Door::<Faulty<<Self as Dialect>::Front>>::sources(&door);
+        let (venue, _unread) = self.open(sources)?;
+        let venue = venue.with_observer(Door::new(front, door));
+        let mut venue = venue.map_err(|error| failed(&error))?;
+        let addresses: Vec<String> =
+            venue.observer().addresses().iter().map(ToString::to_string).collect();
+        ready(&format!(
+            "{}: {} instruments, {} accounts, at {}",
+            Self::NAME,
+            self.instruments.len(),
+            self.accounts.len(),
+            addresses.join(", ")
+        ));
+        if self.flow.commands_per_second > 0 {
+            venue.start_flow(monotonic());
+        }
+        while stop_requests() == 0 {
+            let worked = venue.poll(Now { mono: monotonic(), utc: utc() });
+            if !worked.map_err(|error| failed(&error))? {
+                venue.wait(monotonic(), WAIT).map_err(|error| failed(&error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The exchange behind it. Its own feed goes to a socket of this process, which nobody reads.
+    fn open(&self, sources: usize) -> Result<(Venue, Socket), RunnerError> {
+        let listings = self.listings();
+        let traded = traded(&listings)?;
+        let comp_id = CompId::new(b"VENUE").ok_or_else(|| RunnerError::Run("CompID".to_owned()))?;
+        let stream_id = (utc().0 / 1_000) as u32 ^ process_id().rotate_left(16);
+        let instruments = traded.iter().map(|(it, _)| *it).collect();
+        let mut config = VenueConfig::new(instruments, comp_id, stream_id);
+        (config.order_capacity, config.level_capacity) = (ORDERS_MAX, LEVELS_MAX);
+        config.observer_sources = sources;
+        let any: SocketAddr = ([127, 0, 0, 1], 0).into();
+        let options = DatagramOptions::default();
+        let opened = |error| RunnerError::run("feed", error);
+        let unread = Socket::datagram(&Address::Inet(any), &options).map_err(opened)?;
+        let to = unread.local_address().map_err(opened)?;
+        let Address::Inet(SocketAddr::V4(to)) = to else {
+            return Err(RunnerError::Run("the feed's address".to_owned()));
+        };
+        let sender = || crate::feed::sender_to(to).map_err(opened);
+        let feed = FeedOutput {
+            incremental: sender()?.into(),
+            incremental_b: None,
+            snapshot: sender()?.into(),
+            retransmission: None,
+        };
+        let fix = self.fix.unwrap_or(any);
+        let orders = Socket::listen(&Address::Inet(fix), &StreamOptions::default())
+            .map_err(|error| RunnerError::run(format!("fix = {fix}"), error))?;
+        let flow = self.crowd(&listings, &traded);
+        let sockets = VenueSockets { orders: orders.into(), feed, stream: None };
+        let venue = Venue::new(&config, sockets, flow)
+            .map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;
+        Ok((venue, unread))
+    }
+
+    /// The crowd in these markets.
+    fn crowd(&self, listings: &[Listing<'_>], traded: &[(Instrument, HalfTicks)]) -> Flow {
+        let market = |(nth, ((_, start), it)): (u64, (&(Instrument, HalfTicks), &Listing<'_>))| {
+            let config = SyntheticConfig {
+                seed: self.flow.seed.wrapping_add(nth),
+                level_count: self.flow.levels.max(1) as usize,
+                lots_max: 20,
+                start_price: *start,
+                first_order_id: OrderId(1 + (nth << 40)),
+                ..SyntheticConfig::default()
+            };
+            (config, it.weight)
+        };
+        let markets: Vec<_> = (0..).zip(traded.iter().zip(listings)).map(market).collect();
+        if markets.iter().all(|(_, weight)| *weight == 0) {
+            return Flow::None;
+        }
+        let crowd = Crowd::of_each(self.flow.seed, 0, &markets);
+        Flow::crowd(crowd, self.flow.commands_per_second)
+    }
+}
+
+/// The instruments in the engine's words. A name that is too long for them is known there by its
+/// number.
+fn traded(listings: &[Listing<'_>]) -> Result<Vec<(Instrument, HalfTicks)>, RunnerError> {
+    let build = |(number, it): (u32, &Listing<'_>)| {
+        let wrong = |key: &str, value: &str, must_be: &str| {
+            RunnerError::setting(&format!("instruments[{number}].{key}"), value, must_be)
+        };
+        let decimal = "a decimal of at most nine places";
+        let price = |(key, text): (&str, &str)| {
+            Price::parse(text.as_bytes()).map_err(|_| wrong(key, text, decimal))
+        };
+        let (tick, start) = (price(it.tick)?, price(it.start)?);
+        let (lot_key, lot) = it.lot;
+        let lot = Qty::parse(lot.as_bytes()).map_err(|_| wrong(lot_key, lot, decimal))?;
+        let symbol = Symbol::new(it.name.as_bytes())
+            .or_else(|| Symbol::new(format!("I{number}").as_bytes()))
+            .ok_or_else(|| wrong("name", it.name, "letters without a space"))?;
+        let instrument = Instrument::new(InstrumentId(number), symbol, tick, lot)
+            .map_err(|_| wrong(it.tick.0, it.tick.1, "above 0, and even at 1e-9"))?;
+        let start = instrument
+            .half_ticks(start)
+            .map_err(|_| wrong(it.start.0, it.start.1, "a whole number of ticks"))?;
+        Ok((instrument, start))
+    };
+    (0..).zip(listings).map(build).collect()
+}
+
+fn identity(keys: &TlsKeys) -> Result<TlsServerConfig, RunnerError> {
+    let read = |key: &str, path: &Path| {
+        fs::read(path).map_err(|error| {
+            RunnerError::Settings(format!("tls.{key} = {}: {error}", path.display()))
+        })
+    };
+    let (chain, key) = (read("chain", &keys.chain)?, read("key", &keys.key)?);
+    TlsServerConfig::new(&chain, &key, &[]).map_err(|error| RunnerError::run("tls", error))
+}

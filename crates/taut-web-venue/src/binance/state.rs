@@ -1,0 +1,345 @@
+//! The venue as it stands, and how it is served.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use taut_book::OrderBook;
+use taut_engine::{Command, Event};
+use taut_fix::Now;
+use taut_types::{Nanos, OrderId};
+use taut_venue::flow::SplitMix64;
+
+use crate::accounts::read_balances;
+use crate::binance::error::ApiError;
+use crate::binance::keys::{ApiKey, ListenKey};
+use crate::binance::limits::{OrderCounts, Weight};
+use crate::binance::market::Market;
+use crate::binance::methods::Call;
+use crate::binance::order::{Detail, Fill, Order};
+use crate::binance::session::{ApiSession, Kind, Session};
+use crate::binance::settings::{self, BinanceAccountSettings, BinanceSettings};
+use crate::front::{Front, HttpRequest, Output, Refusal};
+use crate::http;
+use crate::inbox::{Inbound, Inbox};
+
+/// Orders and trades that are remembered after their end.
+pub const HISTORY_MAX: usize = 10_000;
+/// Where update ids begin, each market in a range of its own.
+const FIRST_UPDATE: u64 = 40_000_000_000;
+/// What connecting to the WebSocket API weighs.
+const CONNECTING_WEIGHT: u32 = 2;
+/// How often folded streams are sent.
+const FAST: Nanos = Nanos::from_millis(100);
+const SLOW: Nanos = Nanos::from_secs(1);
+
+/// An account.
+#[derive(Debug)]
+pub struct Account {
+    /// At 1e-9, locked or not.
+    pub balances: BTreeMap<String, i128>,
+    pub maker: i128,
+    pub taker: i128,
+    pub counts: OrderCounts,
+    pub updated_ms: i64,
+}
+
+impl Account {
+    fn new(settings: &BinanceAccountSettings) -> Result<Self, String> {
+        let rate = |key, text| settings::read(&settings.name, key, text);
+        Ok(Self {
+            balances: read_balances(&settings.balances)?,
+            maker: rate("maker_commission", &settings.maker_commission)?,
+            taker: rate("taker_commission", &settings.taker_commission)?,
+            counts: OrderCounts::new(settings.orders_per_10s, settings.orders_per_day),
+            updated_ms: 0,
+        })
+    }
+
+    pub fn pay(&mut self, asset: &str, amount: i128) {
+        *self.balances.entry(asset.to_owned()).or_default() += amount;
+    }
+}
+
+/// A request that the exchange works on.
+#[derive(Debug)]
+pub struct Job {
+    pub call: Call,
+    pub commands: VecDeque<(usize, Command)>,
+    pub wants: Wants,
+    /// The order that it places, and what became of it.
+    pub order: Option<OrderId>,
+    pub fills: Vec<Fill>,
+    pub refused: Option<ApiError>,
+}
+
+/// What its answer shows.
+#[derive(Debug)]
+pub enum Wants {
+    Placed(Detail),
+    Cancelled(OrderId),
+    AllCancelled(Vec<OrderId>),
+    Amended(OrderId),
+    /// A cancel and then, unless it is refused or not tried, a new order.
+    Replaced {
+        cancel: Result<OrderId, ApiError>,
+        place: Replacement,
+    },
+}
+
+/// The second half of a cancel-replace.
+#[derive(Debug)]
+pub enum Replacement {
+    Sent(Detail),
+    Refused(ApiError),
+    NotAttempted,
+}
+
+/// The venue's interface.
+#[derive(Debug)]
+pub struct Binance {
+    pub(super) markets: Vec<Market>,
+    pub(super) accounts: Vec<Account>,
+    pub(super) keys: BTreeMap<String, ApiKey>,
+    pub(super) listen_keys: BTreeMap<String, ListenKey>,
+    pub(super) sessions: BTreeMap<u64, Session>,
+    pub(super) weight: Weight,
+    pub(super) orders: BTreeMap<OrderId, Order>,
+    pub(super) done: VecDeque<OrderId>,
+    pub(super) fills: VecDeque<Fill>,
+    inbox: Inbox,
+    /// Why the request that is being served is refused, on a bad day.
+    pub(super) refusal: Option<Refusal>,
+    pub(super) job: Option<Box<Job>>,
+    /// The command of the job is being executed.
+    pub(super) is_executing: bool,
+    pub(super) out: VecDeque<Output>,
+    pub(super) random: SplitMix64,
+    pub(super) next_order: u64,
+    pub(super) next_execution: u64,
+    /// When the streams of each 100 ms and of each second are due.
+    flushes: [Nanos; 2],
+    /// The time in milliseconds at which the latter were sent last.
+    pub(super) flushed_ms: i64,
+    pub(super) now: Now,
+}
+
+impl Binance {
+    /// A venue before its first order.
+    ///
+    /// # Errors
+    /// The setting that cannot be.
+    pub fn new(settings: &BinanceSettings) -> Result<Self, String> {
+        let market = |(place, it)| Market::new(it, FIRST_UPDATE + ((place as u64) << 32));
+        let markets: Result<Vec<_>, _> =
+            settings.instruments.iter().enumerate().map(market).collect();
+        let accounts: Result<Vec<_>, _> = settings.accounts.iter().map(Account::new).collect();
+        let mut keys = BTreeMap::new();
+        for (account, it) in settings.accounts.iter().enumerate() {
+            for key in &it.keys {
+                if keys.insert(key.id.clone(), ApiKey::new(account, key)?).is_some() {
+                    return Err(format!("accounts.keys.id = {:?}: two keys have it", key.id));
+                }
+            }
+        }
+        Ok(Self {
+            markets: markets?,
+            accounts: accounts?,
+            keys,
+            listen_keys: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            weight: Weight::new(),
+            orders: BTreeMap::new(),
+            done: VecDeque::new(),
+            fills: VecDeque::new(),
+            inbox: Inbox::new(),
+            refusal: None,
+            job: None,
+            is_executing: false,
+            out: VecDeque::new(),
+            random: SplitMix64::new(1),
+            next_order: 0,
+            next_execution: 1,
+            flushes: [Nanos::ZERO; 2],
+            flushed_ms: 0,
+            now: Now::default(),
+        })
+    }
+
+    /// Milliseconds of UTC.
+    pub(super) const fn ms(&self) -> i64 {
+        self.now.utc.0 / 1_000_000
+    }
+
+    pub(super) fn market(&self, place: usize) -> Option<&Market> {
+        self.markets.get(place)
+    }
+
+    /// A name of so many letters and digits that nothing else has.
+    pub(super) fn unique_name(&mut self, letters: usize) -> String {
+        const LETTERS: [u8; 62] =
+            *b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+        let mut letter = || {
+            let at = self.random.below(LETTERS.len() as u64) as usize;
+            char::from(LETTERS.get(at).copied().unwrap_or(b'0'))
+        };
+        (0..letters).map(|_| letter()).collect()
+    }
+
+    /// Serves what came until a job begins.
+    fn serve(&mut self) {
+        while self.job.is_none() {
+            match self.inbox.pop_front() {
+                None => return,
+                Some(Inbound::Text(connection, text, refusal)) => {
+                    self.refusal = refusal;
+                    self.serve_text(connection, &text);
+                }
+                Some(Inbound::Http(connection, request, refusal)) => {
+                    self.refusal = refusal;
+                    self.serve_http(connection, &request);
+                }
+                Some(Inbound::Closed(connection)) => _ = self.sessions.remove(&connection),
+            }
+        }
+    }
+
+    fn serve_text(&mut self, connection: u64, text: &str) {
+        let now = self.now.mono;
+        let Some(session) = self.sessions.get_mut(&connection) else { return };
+        if let Kind::Api(_) = session.kind {
+            return self.serve_api(connection, text);
+        }
+        // There is no error for it: who sends too much is disconnected.
+        let refusal = self.refusal.take();
+        if session.is_too_fast(now)
+            || matches!(refusal, Some(Refusal::TooMany | Refusal::Maintenance))
+        {
+            self.sessions.remove(&connection);
+            self.out.push_back(Output::Close { connection });
+            return;
+        }
+        self.control(connection, text);
+    }
+
+    /// What a new connection is for.
+    fn kind(&self, request: &HttpRequest) -> Option<Kind> {
+        let path = request.path.trim_end_matches('/');
+        let named = |names: &str| {
+            let names = names.split('/').filter(|name| !name.is_empty());
+            names.map(|name| (http::decode(name), self.stream(&http::decode(name)))).collect()
+        };
+        let query = http::pairs(&request.query);
+        let value =
+            |name: &str| query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        if path == "/ws-api/v3" {
+            let hides_limits = value("returnRateLimits") == Some("false");
+            return Some(Kind::Api(ApiSession { hides_limits, ..ApiSession::default() }));
+        }
+        if path == "/stream" {
+            let streams = named(value("streams").unwrap_or_default());
+            return Some(Kind::Streams { is_combined: true, streams });
+        }
+        let rest = path.strip_prefix("/ws")?;
+        let is_streams = rest.is_empty() || rest.starts_with('/');
+        is_streams.then(|| Kind::Streams { is_combined: false, streams: named(rest) })
+    }
+}
+
+impl Front for Binance {
+    fn on_book(&mut self, place: usize, book: &OrderBook) {
+        if let Some(market) = self.markets.get_mut(place) {
+            market.book.begin(book);
+        }
+    }
+
+    fn open(&mut self, now: Now, connection: u64, request: &HttpRequest) -> bool {
+        let Some(kind) = self.kind(request) else { return false };
+        if let Kind::Api(_) = kind {
+            // What is over the limit is told with the first request.
+            let _ = self.weight.spend(now.utc.0 / 1_000_000, CONNECTING_WEIGHT);
+        }
+        self.sessions.insert(connection, Session::new(kind, now.mono, now.utc.0 / 1_000_000));
+        true
+    }
+
+    fn text(&mut self, _now: Now, connection: u64, text: &str) {
+        self.inbox.push_back(Inbound::Text(connection, text.to_owned(), None));
+    }
+
+    fn request(&mut self, _now: Now, connection: u64, request: HttpRequest) {
+        self.inbox.push_back(Inbound::Http(connection, Box::new(request), None));
+    }
+
+    fn refuse_text(&mut self, _now: Now, connection: u64, text: &str, why: Refusal) {
+        self.inbox.push_back(Inbound::Text(connection, text.to_owned(), Some(why)));
+    }
+
+    fn refuse_request(&mut self, _now: Now, connection: u64, request: HttpRequest, why: Refusal) {
+        self.inbox.push_back(Inbound::Http(connection, Box::new(request), Some(why)));
+    }
+
+    fn closed(&mut self, _now: Now, connection: u64) {
+        self.inbox.push_back(Inbound::Closed(connection));
+    }
+
+    fn next_command(&mut self, now: Now) -> Option<(usize, Command)> {
+        self.now = now;
+        loop {
+            if self.job.is_none() {
+                self.serve();
+            }
+            let mut job = self.job.take()?;
+            if let Some(command) = job.commands.pop_front() {
+                self.job = Some(job);
+                self.is_executing = true;
+                return Some(command);
+            }
+            self.finish(*job);
+        }
+    }
+
+    fn on_events(&mut self, now: Now, place: usize, events: &[Event]) {
+        self.now = now;
+        self.take_events(place, events);
+        self.is_executing = false;
+    }
+
+    fn on_time(&mut self, now: Now) {
+        self.now = now;
+        let [fast, slow] = self.flushes;
+        if fast <= now.mono {
+            self.flushes[0] = now.mono + FAST;
+            self.flush_fast();
+        }
+        if slow <= now.mono {
+            self.flushes[1] = now.mono + SLOW;
+            self.flush_slow();
+            self.end_old();
+        }
+    }
+
+    fn due(&self) -> Option<Nanos> {
+        let listens = |it: &Session| match &it.kind {
+            Kind::Streams { streams, .. } => !streams.is_empty(),
+            Kind::Api(_) => false,
+        };
+        if self.sessions.values().any(listens) {
+            return self.flushes.into_iter().min();
+        }
+        self.sessions.values().map(|it| it.ends).min()
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.out.pop_front()
+    }
+}
+
+impl Binance {
+    /// Ends connections and listen keys that are too old.
+    fn end_old(&mut self) {
+        let (now, ms) = (self.now.mono, self.ms());
+        let ended = self.sessions.extract_if(.., |_, it| it.ends <= now);
+        let ended: Vec<u64> = ended.map(|(connection, _)| connection).collect();
+        self.out.extend(ended.into_iter().map(|connection| Output::Close { connection }));
+        self.listen_keys.retain(|_, key| key.expires_ms > ms);
+    }
+}
