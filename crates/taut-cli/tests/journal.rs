@@ -39,6 +39,7 @@ fn write(folder: &Path) -> Journal {
         lots: Lots(5),
         exec_id: VenueId::new(b"E1"),
         fee: Default::default(),
+        is_inverse: false,
     };
     for entry in [
         Entry::Create { order, tag: 77, terms },

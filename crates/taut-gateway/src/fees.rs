@@ -107,12 +107,17 @@ fn is_in(known: &Known<'_>, fill: &Fill, currency: Option<Currency>) -> bool {
 
 /// How much traded, at 1e-9; less than 0 when it is taken back.
 fn size(known: &Known<'_>, fill: &Fill) -> Option<i128> {
-    let InstrumentId(number) = fill.instrument;
-    let definition = known.instruments.get(number as usize).and_then(RiskInstrument::of)?;
-    Some(i128::from(fill.lots.0) * i128::from(definition.lot_value))
+    let lot_value = i128::from(definition(known, fill)?.lot_value.unsigned_abs());
+    Some(i128::from(fill.lots.0) * lot_value)
 }
 
 /// What it was worth, at 1e-18.
 fn worth(known: &Known<'_>, fill: &Fill) -> Option<i128> {
-    size(known, fill)?.checked_mul(fill.price.0.into())
+    let worth = definition(known, fill)?.lot_worth(fill.price);
+    worth.0.checked_mul(fill.lots.0.into())
+}
+
+fn definition(known: &Known<'_>, fill: &Fill) -> Option<RiskInstrument> {
+    let InstrumentId(number) = fill.instrument;
+    known.instruments.get(number as usize).and_then(RiskInstrument::of)
 }

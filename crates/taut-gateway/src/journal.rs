@@ -5,7 +5,7 @@ use taut_oms::{
     Change, ExecId, Latched, Order, OrderEvent, OrderState, OrderTable, Position, PositionKey,
     Report, RequestKind, Traded, Trouble,
 };
-use taut_types::{ClientOrderId, Lots, Nanos, RequestId};
+use taut_types::{ClientOrderId, ContractKind, Instrument, Lots, Nanos, RequestId};
 
 use crate::message::Refusal;
 
@@ -18,15 +18,26 @@ pub(crate) struct OrderJournal {
     behind: Vec<ClientOrderId>,
     /// What is stopped is missed, and written down anew as well.
     misses_kills: bool,
+    /// By instrument: whether it is an inverse contract.
+    inverse: Box<[bool]>,
 }
 
 /// Something of so many orders may be missed without the journal going wrong.
 const BEHIND_MAX: usize = 4_096;
 
 impl OrderJournal {
-    pub(crate) fn new(writer: Writer) -> Self {
+    pub(crate) fn new(writer: Writer, instruments: &[Instrument]) -> Self {
         let behind = Vec::with_capacity(BEHIND_MAX);
-        Self { writer: Some(writer), missed: 0, behind, misses_kills: false }
+        let inverse = instruments.iter().map(|it| it.kind() == ContractKind::Inverse).collect();
+        Self { writer: Some(writer), missed: 0, behind, misses_kills: false, inverse }
+    }
+
+    /// A trade under this name.
+    fn journalled(&self, fill: &taut_oms::Fill, name: &ExecId) -> Fill {
+        let taut_oms::Fill { order, instrument, account, side, price, lots, fee, .. } = *fill;
+        let exec_id = if name.is_none() { VenueId::NONE } else { VenueId::new(name.as_bytes()) };
+        let is_inverse = self.inverse.get(instrument.0 as usize).copied().unwrap_or_default();
+        Fill { order, instrument, account, side, price, lots, exec_id, fee, is_inverse }
     }
 
     /// What is not in the journal and should be: reports, and requests that left all the same.
@@ -213,7 +224,8 @@ impl OrderJournal {
         for fill in change.fills.iter().flatten().filter(|fill| fill.lots != Lots::ZERO) {
             // The name of a correction stands for more than one of its trades: see below.
             let name = if fill.is_correction { &ExecId::NONE } else { &fill.exec_id };
-            self.note(utc, || Entry::Filled(journalled(fill, name)));
+            let fill = self.journalled(fill, name);
+            self.note(utc, || Entry::Filled(fill));
         }
         let is_correction =
             matches!(report.event, OrderEvent::TradeCancelled | OrderEvent::TradeCorrected);
@@ -227,7 +239,8 @@ impl OrderJournal {
             let is_known = change.trouble != Some(Trouble::UnknownTrade);
             for name in [Some(&report.exec_ref).filter(|_| is_known), Some(&report.exec_id)] {
                 let Some(name) = name.filter(|name| !name.is_none()) else { continue };
-                self.note(utc, || Entry::Execution(journalled(&fill, name)));
+                let execution = self.journalled(&fill, name);
+                self.note(utc, || Entry::Execution(execution));
             }
         }
     }
@@ -277,11 +290,4 @@ impl OrderJournal {
             self.note(utc, || Entry::Unanswered { request, asked });
         }
     }
-}
-
-/// A trade under this name.
-fn journalled(fill: &taut_oms::Fill, name: &ExecId) -> Fill {
-    let taut_oms::Fill { order, instrument, account, side, price, lots, fee, .. } = *fill;
-    let exec_id = if name.is_none() { VenueId::NONE } else { VenueId::new(name.as_bytes()) };
-    Fill { order, instrument, account, side, price, lots, exec_id, fee }
 }

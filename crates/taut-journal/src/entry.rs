@@ -83,6 +83,8 @@ pub struct Fill {
     /// What it cost besides its price; of a trade that is taken back, what comes back, below 0.
     /// [`Entry::Execution`] says nothing of it: the position has it.
     pub fee: Amount,
+    /// Of an inverse contract: worth its quantity divided by the price.
+    pub is_inverse: bool,
 }
 
 impl Fill {

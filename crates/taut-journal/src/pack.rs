@@ -278,7 +278,8 @@ impl Cursor<'_> {
     #[inline(always)]
     fn fill(&mut self, fill: &Fill) {
         self.word(fill.order.0);
-        self.word(key(fill.instrument, fill.account, fill.side));
+        let is_inverse = u64::from(fill.is_inverse) << 44;
+        self.word(key(fill.instrument, fill.account, fill.side) | is_inverse);
         self.signed(fill.price.0);
         self.signed(fill.lots.0);
         self.name(&fill.exec_id);
@@ -387,10 +388,10 @@ impl Words<'_> {
 
     fn fill(&mut self) -> Option<Fill> {
         let order = self.id()?;
-        let (instrument, account, side, 0) = self.key()? else { return None };
+        let (instrument, account, side, is_inverse @ 0..2) = self.key()? else { return None };
         let (price, lots, exec_id) = (self.price()?, self.lots()?, self.name()?);
-        let fee = Amount::ZERO;
-        Some(Fill { order, instrument, account, side, price, lots, exec_id, fee })
+        let (fee, is_inverse) = (Amount::ZERO, is_inverse == 1);
+        Some(Fill { order, instrument, account, side, price, lots, exec_id, fee, is_inverse })
     }
 
     fn position_key(&mut self) -> Option<PositionKey> {

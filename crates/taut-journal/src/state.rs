@@ -202,7 +202,8 @@ impl State {
     }
 
     fn filled(&mut self, fill: &Fill, executions_max: usize) {
-        self.positions.entry(fill.key()).or_default().count(&fill.trade(), LOT_VALUE);
+        let lot_value = if fill.is_inverse { -LOT_VALUE } else { LOT_VALUE };
+        self.positions.entry(fill.key()).or_default().count(&fill.trade(), lot_value);
         if let Some(open) = self.orders.get_mut(&fill.order) {
             let filled = open.order.lots_filled.0.saturating_add(fill.lots.0);
             open.order.lots_filled = Lots(filled);

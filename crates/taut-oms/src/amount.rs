@@ -57,11 +57,30 @@ impl Amount {
         Self(if is_over { i128::MAX } else { product.cast_signed() })
     }
 
-    /// What one lot is worth at a price; `lot_value` is its quantity at 1e-9.
+    /// What one lot is worth at a price; `lot_value` is its quantity at 1e-9. Below 0 it is that of
+    /// an inverse contract: the quantity divided by the price, below 0 as well, so that who holds
+    /// one earns when the price rises. That is rounded towards 0 to 1e-18; nothing without a price.
     #[must_use]
     #[inline]
     pub(crate) fn of_lot(price: i64, lot_value: i64) -> Self {
+        if lot_value < 0 {
+            return Self::of_inverse_lot(price, lot_value);
+        }
         Self(i128::from(price) * i128::from(lot_value))
+    }
+
+    #[cold]
+    fn of_inverse_lot(price: i64, lot_value: i64) -> Self {
+        // At most 2^63 times 2^60.
+        Self((i128::from(lot_value) * Self::SCALE).checked_div(price.into()).unwrap_or(0))
+    }
+
+    /// As [`Amount::of_lot`], whatever the direction: what a limit counts.
+    #[must_use]
+    #[inline]
+    pub(crate) fn size_of_lot(price: i64, lot_value: i64) -> Self {
+        let worth = Self::of_lot(price, lot_value);
+        if lot_value < 0 { Self(-worth.0) } else { worth }
     }
 }
 

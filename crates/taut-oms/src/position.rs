@@ -22,7 +22,7 @@ pub use trade::{PositionError, PositionKey, PositionReport, Trade};
 /// An instrument, as far as positions are concerned.
 #[derive(Clone, Copy, Debug, Default)]
 struct Worth {
-    /// The quantity of a lot at 1e-9; 0 while it is not known.
+    /// The quantity of a lot at 1e-9, below 0 of an inverse contract; 0 while it is not known.
     lot_value: i64,
     mark: Option<Price>,
 }
@@ -220,7 +220,7 @@ impl Positions {
             return Err(PositionError::Quantity);
         }
         let worth = self.instruments.get(key.instrument.0 as usize);
-        let lot_value = worth.map(|worth| worth.lot_value).filter(|value| *value > 0);
+        let lot_value = worth.map(|worth| worth.lot_value).filter(|value| *value != 0);
         lot_value.ok_or(PositionError::UnknownInstrument)
     }
 

@@ -169,7 +169,7 @@ impl Risk {
         definition: RiskInstrument,
     ) -> Result<(), LimitsError> {
         let row = self.row(instrument).ok_or(LimitsError::UnknownInstrument)?;
-        if definition.lot_value <= 0 {
+        if definition.lot_value == 0 {
             return Err(LimitsError::WorthlessLot);
         }
         if definition.group >= 64 {
@@ -489,7 +489,7 @@ impl Risk {
             change(cell);
             cell.trade(lots);
         });
-        let gain = place.row.lot() - place.row.lot_at(price);
+        let gain = place.row.gain(place.row.lot() - place.row.lot_at(price));
         place.account.profit += Amount::of_lots(lots.0, gain) - fee;
         if place.has_lost() {
             self.kill_switch.kill(KillScope::Account(account), KillCause::LossLimit);
@@ -505,7 +505,8 @@ impl Risk {
             if let Some(place) = self.tables.place(&self.limits, instrument, account)
                 && *place.cell != Cell::default()
             {
-                place.account.revalue(place.cell, before, after);
+                let profit = place.row.gain(after - before);
+                place.account.revalue(place.cell, (before, after), profit);
                 if place.has_lost() {
                     self.kill_switch.kill(KillScope::Account(account), KillCause::LossLimit);
                 }

@@ -31,13 +31,25 @@ impl fmt::Display for InstrumentError {
 
 impl core::error::Error for InstrumentError {}
 
-/// An instrument: its name, the price step and the quantity step.
+/// What a quantity is worth at a price.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContractKind {
+    /// The quantity times the price, in the currency of the price: shares, coins, most futures.
+    #[default]
+    Linear,
+    /// The quantity divided by the price. The quantity is an amount of the price's currency, and
+    /// the contract is settled in what is priced: so many dollars of bitcoin, in bitcoin.
+    Inverse,
+}
+
+/// An instrument: its name, the price step, the quantity step, and what quantities are worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instrument {
     id: InstrumentId,
     symbol: Symbol,
     tick: Price,
     lot: Qty,
+    kind: ContractKind,
 }
 
 impl Instrument {
@@ -55,7 +67,19 @@ impl Instrument {
         if tick.0 <= 0 || tick.0 % 2 != 0 || lot.mantissa <= 0 {
             return Err(InstrumentError::BadIncrement);
         }
-        Ok(Self { id, symbol, tick, lot })
+        Ok(Self { id, symbol, tick, lot, kind: ContractKind::Linear })
+    }
+
+    /// The same instrument as a contract of this kind.
+    #[must_use]
+    pub const fn with_kind(self, kind: ContractKind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// What its quantities are worth.
+    #[must_use]
+    pub const fn kind(&self) -> ContractKind {
+        self.kind
     }
 
     /// The venue's number for it.

@@ -31,7 +31,7 @@ pub use host::Host;
 pub use ids::{
     AccountId, ClientOrderId, InstrumentId, OrderId, SequenceNumber, StrategyId, UserId,
 };
-pub use instrument::{Instrument, InstrumentError};
+pub use instrument::{ContractKind, Instrument, InstrumentError};
 pub use nanos::Nanos;
 pub use order::{OrderFlags, OrderTerms, OrderType, TimeInForce};
 pub use price::{HalfTicks, Lots, Price, Qty};

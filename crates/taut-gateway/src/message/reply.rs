@@ -8,8 +8,8 @@ use taut_market_data::Event;
 use taut_oms::{Amount, Balance, MessageKind, MessagesOf, OrderState, RateWarning};
 use taut_ring::Payload;
 use taut_types::{
-    AccountId, ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderFlags, OrderTerms,
-    OrderType, Price, Qty, Side, Symbol, TimeInForce, UserId,
+    AccountId, ClientOrderId, ContractKind, Instrument, InstrumentId, Lots, Nanos, OrderFlags,
+    OrderTerms, OrderType, Price, Qty, Side, Symbol, TimeInForce, UserId,
 };
 
 use crate::message::open_order::OpenOrder;
@@ -144,7 +144,8 @@ impl GatewayEvent {
             Self::Instrument(instrument) => {
                 let (length, [low, high]) = symbol_words(&instrument.symbol());
                 let lot = instrument.lot();
-                let bytes = [kind::INSTRUMENT, lot.decimals, length, 0];
+                let is_inverse = instrument.kind() == ContractKind::Inverse;
+                let bytes = [kind::INSTRUMENT, lot.decimals, length, u8::from(is_inverse)];
                 let (tick, lot) = (unsigned(instrument.tick().0), unsigned(lot.mantissa));
                 let slot = [head(bytes, instrument.id().0), tick, lot, low, high, 0, 0];
                 Slots::two(before(0, 0), slot)
@@ -206,7 +207,12 @@ impl GatewayEvent {
                 let symbol = symbol_of(byte(head, 2), [c, d])?;
                 let lot = Qty { mantissa: b.cast_signed(), decimals: byte(head, 1) };
                 let tick = Price(a.cast_signed());
-                Self::Instrument(Instrument::new(instrument, symbol, tick, lot).ok()?)
+                let kind = match byte(head, 3) {
+                    0 => ContractKind::Linear,
+                    _ => ContractKind::Inverse,
+                };
+                let instrument = Instrument::new(instrument, symbol, tick, lot).ok()?;
+                Self::Instrument(instrument.with_kind(kind))
             }
             kind::POSITION => Self::Position(Position::unpack(slot)),
             kind::BALANCE => {
@@ -354,7 +360,8 @@ mod tests {
     fn every_reply_is_itself_again() {
         let symbol = Symbol::new(b"BTC-PERPETUAL-1").expect("a symbol");
         let lot = Qty { mantissa: 5, decimals: 8 };
-        let instrument = Instrument::new(InstrumentId(1_999), symbol, Price(500_000_000), lot);
+        let instrument = Instrument::new(InstrumentId(1_999), symbol, Price(500_000_000), lot)
+            .map(|instrument| instrument.with_kind(ContractKind::Inverse));
         let plain = OrderTerms::limit(InstrumentId(7), Side::Sell, Price(-3), Lots(9));
         let order = |terms| OpenOrder {
             id: ClientOrderId(u64::MAX),

@@ -351,6 +351,7 @@ fn read_terms(body: &[u8]) -> Option<VenueTerms> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use taut_types::{Price, Qty};
 
     const AT: Nanos = Nanos::from_secs(100);
 
@@ -385,7 +386,37 @@ mod tests {
             channels += text.matches("BTC-").count();
         }
         assert_eq!(channels, 3 * 70);
+        // Then it asks what the instruments are, as fast as it may.
+        for at in 0..10 {
+            let asked = next(&mut stream, AT);
+            assert!(asked.contains("public/get_instrument"), "{asked}");
+            assert!(asked.contains(&format!("\"BTC-{at}\"")), "{asked}");
+        }
         assert_eq!(stream.poll_transmit(AT), None);
+    }
+
+    #[test]
+    fn the_venue_says_what_an_instrument_is_and_one_that_it_does_not_know_ends_nothing() {
+        let mut stream = stream(&["A", "B"], false);
+        next(&mut stream, AT);
+        next(&mut stream, AT);
+        assert!(stream.poll_transmit(AT).unwrap().contains("get_instrument"));
+        let terms = r#"{"tick_size":0.5,"min_trade_amount":10,"is_active":true,"other":[1]}"#;
+        let answer = format!(r#"{{"id":{},"result":{terms}}}"#, stream.last_id);
+        stream.handle_frame(AT, answer.as_bytes());
+        let told = stream.venue_terms(InstrumentId(0)).unwrap();
+        assert_eq!((told.tick, told.is_open), (Price(500_000_000), true));
+        assert_eq!(told.lot.with_decimals(0), Some(Qty::whole(10)));
+        // A book that is wanted comes before what is only good to know.
+        stream.want(AT, InstrumentId(1));
+        assert!(next(&mut stream, AT).contains("unsubscribe"));
+        assert!(next(&mut stream, AT).contains("public/subscribe"));
+        assert!(stream.poll_transmit(AT).unwrap().contains("get_instrument"));
+        let error = r#"{"code":13020,"message":"instrument_not_found"}"#;
+        let answer = format!(r#"{{"id":{},"error":{error}}}"#, stream.last_id);
+        stream.handle_frame(AT, answer.as_bytes());
+        assert!(!stream.is_broken() && stream.venue_terms(InstrumentId(1)).is_none());
+        assert_eq!(stream.last_refusal(), "B: 13020 instrument_not_found");
     }
 
     #[test]
@@ -398,7 +429,11 @@ mod tests {
                 .contains(r#""public/subscribe","params":{"channels":["book.A.100ms","#)
         );
         assert!(stream.is_settled());
-        assert_eq!(stream.poll_transmit(AT), None, "nothing is wanted before all is there");
+        for _ in 0..2 {
+            let asked = next(&mut stream, AT);
+            assert!(asked.contains("get_instrument"), "no book before all is there: {asked}");
+        }
+        assert_eq!(stream.poll_transmit(AT), None);
         stream.want(AT, InstrumentId(1));
         stream.want(AT, InstrumentId(1));
         stream.want(AT, InstrumentId(9));

@@ -77,6 +77,7 @@ impl Flow {
             lots: Lots(if bust { -lots } else { lots }),
             exec_id: if named { VenueId::new(name.as_bytes()) } else { VenueId::NONE },
             fee: Amount(self.below(3) as i128 - 1),
+            is_inverse: terms.instrument.0 % 2 == 1,
         }
     }
 
@@ -234,10 +235,11 @@ pub fn fold(entries: &[Entry]) -> State {
     for entry in entries {
         match entry {
             Entry::Filled(fill) => {
-                let Fill { side, lots, price, fee, .. } = *fill;
+                let Fill { side, lots, price, fee, is_inverse, .. } = *fill;
+                let lot_value = if is_inverse { -1_000_000_000 } else { 1_000_000_000 };
                 let fee = if lots < Lots::ZERO { Amount::ZERO - fee } else { fee };
                 let trade = Trade { side, lots, price, fee };
-                positions.entry(fill.key()).or_default().count(&trade, 1_000_000_000);
+                positions.entry(fill.key()).or_default().count(&trade, lot_value);
             }
             Entry::Position(key, position) => {
                 positions.insert(*key, *position);

@@ -45,11 +45,13 @@ impl Position {
         }
     }
 
-    /// The same position, whose amounts were counted for lots of `from` (their quantity at 1e-9,
-    /// above 0), with lots of `to`: within 1e-18, and exact where `from` divides `to`.
+    /// The same position, whose amounts were counted for lots of `from` (their quantity at 1e-9),
+    /// with lots of `to`, both of linear contracts or both (below 0) of inverse ones: within 1e-18,
+    /// and exact where `from` divides `to`.
     #[must_use]
     pub fn rescaled(self, from: i64, to: i64) -> Self {
-        let (from, to) = (i128::from(from.max(1)), i128::from(to));
+        let (from, to) = (from.unsigned_abs().max(1), to.unsigned_abs());
+        let (from, to) = (i128::from(from), i128::from(to));
         let scaled = |amount: Amount| {
             let (whole, rest) = (amount.0 / from, amount.0 % from);
             Amount(whole.saturating_mul(to).saturating_add(rest * to / from))
@@ -103,12 +105,25 @@ impl Position {
     /// At what price it is carried, rounded to 1e-9; none when it is flat.
     #[must_use]
     pub fn average(&self, lot_value: i64) -> Option<Price> {
+        if lot_value < 0 {
+            return self.inverse_average(lot_value);
+        }
         let units =
             i128::from(self.lots).checked_mul(lot_value.into()).filter(|lots| *lots != 0)?;
         let (price, rest) = (self.cost.0.checked_div(units)?, self.cost.0.checked_rem(units)?);
         let is_half = rest.unsigned_abs() >= units.unsigned_abs().div_ceil(2);
         let away = if is_half { rest.signum() * units.signum() } else { 0 };
         i64::try_from(price + away).ok().map(Price)
+    }
+
+    /// Of an inverse contract: what a lot is, divided by what one cost.
+    #[cold]
+    fn inverse_average(&self, lot_value: i64) -> Option<Price> {
+        let lot = self.cost.0.checked_div(self.lots.into()).filter(|lot| *lot != 0)?;
+        let quantity = i128::from(lot_value) * Amount::SCALE;
+        let (price, rest) = (quantity.checked_div(lot)?, quantity.checked_rem(lot)?);
+        let is_half = rest.unsigned_abs() >= lot.unsigned_abs().div_ceil(2);
+        i64::try_from(price + i128::from(is_half)).ok().map(Price)
     }
 
     pub(super) fn fill(&mut self, trade: &Trade, lot_value: i64) {

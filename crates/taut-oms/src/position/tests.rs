@@ -1,5 +1,7 @@
 //! Positions against numbers worked out by hand, and against fractions.
 
+mod inverse;
+
 use super::*;
 use std::string::ToString;
 use std::vec;

@@ -86,13 +86,13 @@ impl AccountExposure {
         add(&mut self.gross, cell.worst() - before.worst());
     }
 
-    /// A lot is worth `to` where it was worth `from`.
-    pub(super) fn revalue(&mut self, cell: &Cell, from: Amount, to: Amount) {
+    /// A lot is worth `to` where it was worth `from`, and who holds one has earned `profit`.
+    pub(super) fn revalue(&mut self, cell: &Cell, (from, to): (Amount, Amount), profit: Amount) {
         let difference = |lots| Amount::of_lots(lots, to) - Amount::of_lots(lots, from);
         for side in Side::BOTH {
             self.reach[side.index()] += difference(cell.reach(side));
         }
         self.gross += difference(cell.worst());
-        self.profit += difference(cell.position);
+        self.profit += Amount::of_lots(cell.position, profit);
     }
 }

@@ -1,6 +1,6 @@
 //! What risk must know about an instrument.
 
-use taut_types::{Instrument, Lots, Price, Side};
+use taut_types::{ContractKind, Instrument, Lots, Price, Side};
 
 use super::ticks::Ticks;
 use crate::amount::Amount;
@@ -16,7 +16,8 @@ pub struct RiskInstrument {
     /// The smallest order.
     pub lots_min: Lots,
     /// The quantity of one lot at 1e-9, times what one of it is worth at a price of 1 in the
-    /// currency of the accounts: a contract's multiplier.
+    /// currency of the accounts: a contract's multiplier. Below 0 for an inverse contract, which is
+    /// worth that quantity divided by the price, in the currency that it is settled in.
     pub lot_value: i64,
     /// The group that it belongs to in permissions, below 64.
     pub group: u8,
@@ -31,11 +32,21 @@ impl RiskInstrument {
             Some(lot) => Some(Self {
                 tick: instrument.tick(),
                 lots_min: Lots(1),
-                lot_value: lot.mantissa,
+                lot_value: match instrument.kind() {
+                    ContractKind::Linear => lot.mantissa,
+                    ContractKind::Inverse => -lot.mantissa,
+                },
                 group: 0,
             }),
             None => None,
         }
+    }
+
+    /// What a lot is worth at a price, bought or sold: of an inverse contract in the currency that
+    /// it is settled in, rounded towards 0 to 1e-18.
+    #[must_use]
+    pub fn lot_worth(&self, price: Price) -> Amount {
+        Amount::size_of_lot(price.0, self.lot_value)
     }
 }
 
@@ -87,16 +98,23 @@ impl InstrumentRow {
         self.group = instrument.group;
     }
 
-    /// What a lot is worth at the mark.
+    /// What a lot is worth at the mark, bought or sold.
     #[inline]
     pub(super) fn lot(&self) -> Amount {
         self.lot_at(self.mark)
     }
 
-    /// What a lot is worth at a price.
+    /// What a lot is worth at a price, bought or sold.
     #[inline]
     pub(super) fn lot_at(&self, price: Price) -> Amount {
-        Amount::of_lot(price.0, self.lot_value)
+        Amount::size_of_lot(price.0, self.lot_value)
+    }
+
+    /// What who holds a lot earns when it is worth so much more: of an inverse contract, which is
+    /// worth less when its price rises, the opposite.
+    #[inline]
+    pub(super) fn gain(&self, more: Amount) -> Amount {
+        if self.lot_value < 0 { -more } else { more }
     }
 
     #[inline]

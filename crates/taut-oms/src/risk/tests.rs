@@ -6,6 +6,7 @@ use crate::throttle::Rate;
 use taut_types::{OrderFlags, OrderType, StrategyId, TimeInForce, UserId};
 
 mod checks;
+mod inverse;
 mod model;
 mod modify;
 mod own_orders;

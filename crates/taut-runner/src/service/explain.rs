@@ -1,7 +1,7 @@
 //! A gateway's file in words.
 
 use taut_oms::{AccountLimits, Amount, MessageRates, OrderLimits, Rate, SelfMatch, UserLimits};
-use taut_types::{AccountId, InstrumentId, Lots, UserId};
+use taut_types::{AccountId, ContractKind, InstrumentId, Lots, UserId};
 
 use crate::error::RunnerError;
 use crate::service::connections;
@@ -26,7 +26,11 @@ impl GatewayFile {
         for instrument in &self.instruments()? {
             let (symbol, tick, lot) = (instrument.symbol(), instrument.tick(), instrument.lot());
             let what = format!("instrument {}", instrument.id().0);
-            say(&what, format!("{symbol}, tick {tick}, lot {lot}"));
+            let kind = match instrument.kind() {
+                ContractKind::Linear => "",
+                ContractKind::Inverse => ", inverse",
+            };
+            say(&what, format!("{symbol}, tick {tick}, lot {lot}{kind}"));
         }
         self.explain_limits(&rules, &mut say);
         self.explain_owners(&rules, &mut say);

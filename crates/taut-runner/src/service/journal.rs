@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use taut_journal::{Durability, Housekeeper, Journal, Settings, State};
-use taut_types::{Instrument, Lots, Nanos};
+use taut_types::{ContractKind, Instrument, Lots, Nanos};
 
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
@@ -129,7 +129,10 @@ fn check_instruments(
     instruments: &[Instrument],
     recovered: &State,
 ) -> Result<(), String> {
-    let line = |of: &Instrument| format!("{} tick {} lot {}", of.symbol(), of.tick(), of.lot());
+    let line = |of: &Instrument| {
+        let kind = if of.kind() == ContractKind::Inverse { " inverse" } else { "" };
+        format!("{} tick {} lot {}{kind}", of.symbol(), of.tick(), of.lot())
+    };
     let now: Vec<String> = instruments.iter().map(line).collect();
     let before = fs::read_to_string(file).unwrap_or_default();
     let is_flat = recovered.positions.values().all(|held| held.lots() == Lots::ZERO);

@@ -3,12 +3,25 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use taut_types::{FeeRates, Instrument, InstrumentId, Price, Qty, Symbol, parse_decimal};
+use taut_types::{
+    ContractKind, FeeRates, Instrument, InstrumentId, Price, Qty, Symbol, parse_decimal,
+};
 
 use crate::error::RunnerError;
 
 /// More than any venue of one thread has.
 const INSTRUMENTS_MAX: usize = 10_000;
+
+/// [`ContractKind`] in words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Contract {
+    /// Quantity times price, in the price's currency.
+    #[default]
+    Linear,
+    /// Quantity divided by price, settled in what is priced.
+    Inverse,
+}
 
 /// An instrument in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +37,10 @@ pub struct InstrumentSettings {
     pub lot_decimals: u8,
     /// The smallest quantity, where that is no power of ten below 1: a decimal in quotes.
     pub lot: Option<String>,
-    /// The currency of its prices, where balances are followed.
+    /// What quantities are worth: times the price ("linear"), or divided by the price ("inverse").
+    pub contract: Contract,
+    /// The currency of its prices, where balances are followed; of an inverse contract the one that
+    /// it is settled in, and in which limits of worth and of losses count.
     pub currency: Option<String>,
     /// What is bought, where that is a currency too: each trade moves both. Without it only profit
     /// that is realised moves.
@@ -47,6 +63,7 @@ impl Default for InstrumentSettings {
             tick: "0.01".to_owned(),
             lot_decimals: 0,
             lot: None,
+            contract: Contract::Linear,
             currency: None,
             base: None,
             maker_fee: None,
@@ -124,7 +141,16 @@ impl InstrumentSettings {
         })?;
         self.fees_as(key)?;
         let lot = self.lot_as(key)?;
+        if self.contract == Contract::Inverse && self.base.is_some() {
+            let (key, base) = (format!("{key}.base"), self.base.as_deref().unwrap_or_default());
+            return Err(RunnerError::setting(&key, base, "left out of an inverse contract"));
+        }
+        let kind = match self.contract {
+            Contract::Linear => ContractKind::Linear,
+            Contract::Inverse => ContractKind::Inverse,
+        };
         Instrument::new(id, symbol, tick, lot)
+            .map(|instrument| instrument.with_kind(kind))
             .map_err(|_| RunnerError::setting(&tick_key, &self.tick, "above 0, and even at 1e-9"))
     }
 }

@@ -9,7 +9,7 @@ fn counted(risk: &Risk) -> (Lots, Lots, u32, u32) {
 }
 
 /// Refused for this reason, and nothing was counted.
-fn assert_refused(risk: &mut Risk, number: i64, terms: &OrderTerms, reason: RiskReject) {
+pub(super) fn assert_refused(risk: &mut Risk, number: i64, terms: &OrderTerms, reason: RiskReject) {
     let before = counted(risk);
     assert_eq!(send(risk, number, terms), Err(reason));
     assert_eq!(counted(risk), before, "{reason:?}");
@@ -32,7 +32,7 @@ fn orders(change: impl FnOnce(&mut OrderLimits)) -> Risk {
     differing(|limits| limits.set_orders(APPLE, ACCOUNT, own).unwrap())
 }
 
-fn account(change: impl FnOnce(&mut AccountLimits)) -> Risk {
+pub(super) fn account(change: impl FnOnce(&mut AccountLimits)) -> Risk {
     let mut own = WHOLE_ACCOUNT;
     change(&mut own);
     differing(|limits| limits.set_account(ACCOUNT, own).unwrap())
