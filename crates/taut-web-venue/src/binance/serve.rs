@@ -29,7 +29,6 @@ impl Binance {
         let Some(method) = Method::routed(&http.method, &http.path) else {
             let path = format!("{} {}: no such request here", http.method, http.path);
             let body = ApiError::new(-1000, &path).json().to_string();
-            self.refusal = None;
             let headers = Vec::new();
             self.out.push_back(Output::Answer { connection, status: 404, headers, body });
             return;
@@ -66,7 +65,6 @@ impl Binance {
                 None => format!("Unknown method '{}'.", request.method),
                 Some(_) => "Invalid request.".to_owned(),
             };
-            self.refusal = None;
             return self.reply_socket(connection, &id, &Err(ApiError::new(-1100, &text)), None);
         };
         let hides = match self.sessions.get(&connection).map(|it| &it.kind) {

@@ -2,6 +2,7 @@
 
 mod feeds;
 mod orders;
+mod own_feed;
 mod rig;
 mod sessions;
 mod shapes;

@@ -23,8 +23,8 @@ impl Binance {
     /// `order.place`.
     pub(super) fn place(&mut self, call: &Call, account: usize) -> Outcome {
         let (order, detail) = self.read_order(&call.params, account)?;
-        self.count_order(account)?;
         self.check_place(&order, None)?;
+        self.count_order(account)?;
         let command = self.enter(order)?;
         let mut job = Job::new(call, vec![command], Wants::Placed(detail));
         job.order = command.1.order_id();

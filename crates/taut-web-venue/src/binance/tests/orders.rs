@@ -108,6 +108,41 @@ fn what_cannot_be_an_order_is_refused_by_its_code() {
 }
 
 #[test]
+fn an_order_without_an_answer_is_found_by_its_clients_id() {
+    let mut rig = Rig::new();
+    let named = "side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=9&newClientOrderId=mine";
+    let by_name = query("origClientOrderId=mine");
+    assert_eq!(rig.code("GET", ORDER, &by_name, "one"), -2013, "not there yet");
+    let placed = rig.ok("POST", ORDER, &query(named), "one");
+    assert_eq!(rig.ok("GET", ORDER, &by_name, "one")["orderId"], placed["orderId"]);
+    assert_eq!(rig.code("GET", ORDER, &query(""), "one"), -1128, "neither id");
+    let both = query(&format!("orderId={}&origClientOrderId=other", placed["orderId"]));
+    assert_eq!(rig.code("DELETE", ORDER, &both, "one"), -2011, "both, and not of one order");
+    rig.ok("DELETE", ORDER, &by_name, "one");
+    // The id is free again; asked for, it is the last order's.
+    let again = rig.ok("POST", ORDER, &query(named), "one");
+    assert_eq!(rig.ok("GET", ORDER, &by_name, "one")["orderId"], again["orderId"]);
+    let all = rig.ok("GET", "/api/v3/allOrders", &query(""), "one");
+    assert_eq!(all.as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn orders_that_do_not_trade_are_counted_by_account() {
+    let mut rig = Rig::new();
+    let missed = query("side=BUY&type=LIMIT&timeInForce=IOC&quantity=1&price=9");
+    for _ in 0..100 {
+        assert_eq!(rig.ok("POST", ORDER, &missed, "one")["status"], "EXPIRED");
+    }
+    let over = rig.signed("POST", ORDER, &missed, "one");
+    assert_eq!((over.status, &over.body["code"]), (429, &json!(-1015)));
+    assert_eq!(rig.ok("POST", ORDER, &missed, "two")["status"], "EXPIRED", "another's count");
+    let limits = rig.ok("GET", "/api/v3/rateLimit/order", "", "one");
+    assert_eq!((&limits[0]["count"], &limits[1]["count"]), (&json!(100), &json!(100)));
+    rig.pass(10_000);
+    rig.ok("POST", ORDER, &missed, "one");
+}
+
+#[test]
 fn what_does_not_rest_expires() {
     let mut rig = Rig::new();
     rig.limit("two", "SELL", "0.5", "60000");

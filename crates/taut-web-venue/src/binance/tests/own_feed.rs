@@ -1,0 +1,154 @@
+//! taut's own handler of the venue's streams keeps the engine's book here, too.
+
+use taut_engine::{Command, Engine, NewOrder};
+use taut_market_data::binance::{BinanceConfig, BinanceFeed};
+use taut_market_data::{Context, Event, FeedHandler, FeedRequest, Source};
+use taut_types::{
+    HalfTicks, Instrument, InstrumentId, Lots, Nanos, OrderId, Price, Qty, Side, Symbol,
+};
+
+use super::rig::{Rig, SYMBOL, settings};
+use crate::binance::Binance;
+use crate::faults::{Faults, Faulty};
+use crate::front::{Front, HttpRequest};
+
+const ID: InstrumentId = InstrumentId(7);
+
+fn feed(now: Nanos) -> BinanceFeed {
+    let symbol = Symbol::new(SYMBOL.as_bytes()).expect("a symbol");
+    let (tick, lot) = (Price::parse(b"0.01").expect("a tick"), Qty { mantissa: 1, decimals: 5 });
+    let instrument = Instrument::new(ID, symbol, tick, lot).expect("an instrument");
+    let config = BinanceConfig {
+        level_capacity: 256,
+        snapshot_limit: Some(5_000),
+        ..BinanceConfig::new(instrument)
+    };
+    BinanceFeed::new(&config, now).expect("a handler")
+}
+
+fn take(now: Nanos, feed: &mut BinanceFeed, source: Source, text: &str) {
+    let mut sink = |_: &Context<'_>, _: &Event| {};
+    if let Some(frame) = feed.decode(now, source, text.as_bytes()) {
+        feed.apply(frame, &mut sink);
+    }
+    if !feed.is_settled() {
+        feed.recover(now, &mut sink);
+    }
+}
+
+fn assert_equal(feed: &BinanceFeed, engine: &Engine) {
+    let book = feed.book(ID).expect("its book");
+    for side in [Side::Buy, Side::Sell] {
+        let truth: Vec<_> = engine.book().levels(side).collect();
+        let own: Vec<_> = book.iter(side).collect();
+        let prices: Vec<i64> = truth.iter().map(|it| it.price.0 / 2 * 10_000_000).collect();
+        assert_eq!(own.iter().map(|it| it.price.0).collect::<Vec<_>>(), prices);
+        assert!(own.iter().map(|it| it.lots).eq(truth.iter().map(|it| it.lots)));
+    }
+}
+
+#[test]
+fn tauts_own_handler_keeps_the_engines_book() {
+    let mut rig = Rig::new();
+    let mut feed = feed(rig.now.mono);
+    rig.limit("one", "BUY", "0.001", "59990.00");
+    rig.open(1, "/stream?streams=btcusdt@depth@100ms/btcusdt@bookTicker/btcusdt@trade");
+    let (mut random, mut compared, mut snapshots): (u64, usize, usize) = (3, 0, 0);
+    for _ in 0..300 {
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (dice, key) = ((random >> 33) as i64, ["one", "two"][(random >> 63) as usize]);
+        let side = if dice % 3 == 0 { "SELL" } else { "BUY" };
+        let order = format!(
+            "symbol={SYMBOL}&side={side}&type=LIMIT&timeInForce=GTC&quantity=0.{:05}\
+             &price=59999.{:02}",
+            100 * (1 + dice % 7),
+            dice % 9
+        );
+        match dice % 5 {
+            0 => {
+                let symbol = format!("symbol={SYMBOL}");
+                rig.signed("DELETE", "/api/v3/openOrders", &symbol, key);
+            }
+            _ => _ = rig.signed("POST", "/api/v3/order", &order, key),
+        }
+        rig.pass(150);
+        for text in rig.texts.remove(&1).unwrap_or_default() {
+            take(rig.now.mono, &mut feed, Source::LINE_A, &text);
+        }
+        feed.handle_timeout(rig.now.mono);
+        if let Some(request) = feed.poll_request() {
+            assert_eq!(request, FeedRequest::Snapshot(ID));
+            let target = format!("/api/v3/depth?symbol={SYMBOL}&limit=5000");
+            let snapshot = rig.rest("GET", &target, "").body.to_string();
+            take(rig.now.mono, &mut feed, Source::SNAPSHOT, &snapshot);
+            snapshots += 1;
+        }
+        // What has changed since the last folded event is told with the next one.
+        if !feed.is_whole() {
+            continue;
+        }
+        assert_equal(&feed, &rig.engines[0]);
+        compared += 1;
+    }
+    assert!(compared > 250, "{compared}");
+    assert_eq!(snapshots, 1, "the chain never broke");
+}
+
+/// A crowd's next order: its ids are used again, so that some of the old ones go.
+fn crowd(dice: i64) -> Vec<Command> {
+    let id = OrderId(1 + (dice % 24) as u64);
+    let side = if dice % 2 == 0 { Side::Buy } else { Side::Sell };
+    let price = HalfTicks(2 * (5_999_900 + dice / 64 % 20));
+    let order = NewOrder::limit(id, 1, side, price, Lots(1 + dice % 9));
+    vec![Command::Cancel { order_id: id }, Command::New(order)]
+}
+
+#[test]
+fn under_faults_it_notices_what_is_missing_and_comes_back() {
+    for seed in 1..=5 {
+        let faults = Faults { seed, drop: 40, duplicate: 40, ..Faults::default() };
+        let front = Faulty::new(Binance::new(&settings()).expect("settings"), faults);
+        let mut rig = crate::rig::Rig::of(front, 2);
+        let mut feed = feed(rig.now.mono);
+        let path = "/ws/btcusdt@depth@100ms".to_owned();
+        assert!(rig.front.open(rig.now, 1, &HttpRequest { path, ..HttpRequest::default() }));
+        let (mut random, mut compared, mut snapshots): (u64, usize, usize) = (seed, 0, 0);
+        for _ in 0..1_000 {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            for command in crowd((random >> 33) as i64) {
+                let mut events = Vec::new();
+                rig.engines[0].execute(command, &mut |event| events.push(event));
+                rig.front.on_events(rig.now, 0, &events);
+            }
+            rig.pass(110);
+            for text in rig.texts.remove(&1).unwrap_or_default() {
+                take(rig.now.mono, &mut feed, Source::LINE_A, &text);
+            }
+            feed.handle_timeout(rig.now.mono);
+            if feed.poll_request().is_some() {
+                let request = HttpRequest {
+                    method: "GET".to_owned(),
+                    path: "/api/v3/depth".to_owned(),
+                    query: format!("symbol={SYMBOL}&limit=5000"),
+                    ..HttpRequest::default()
+                };
+                rig.front.request(rig.now, 2, request);
+                rig.pump();
+                let snapshot = rig.answers.pop().expect("an answer").body.to_string();
+                take(rig.now.mono, &mut feed, Source::SNAPSHOT, &snapshot);
+                snapshots += 1;
+            }
+            // A frame that was lost is noticed with the next one.
+            let is_last = feed.depth().last_id() == Some(rig.front.front().markets[0].update_id);
+            if feed.is_whole() && is_last {
+                assert_equal(&feed, &rig.engines[0]);
+                compared += 1;
+            }
+        }
+        assert!(rig.front.injected > 40, "seed {seed}: {}", rig.front.injected);
+        assert!(compared > 500 && snapshots > 10, "seed {seed}: {compared} {snapshots}");
+    }
+}
