@@ -27,8 +27,8 @@ pub enum Outcome {
 }
 
 impl ErrorAnswer<'_> {
-    /// What became of the request. A code that nobody documented is a refusal, but for the venue's
-    /// own faults: of these nobody knows.
+    /// What became of the request. Of one that ended in the venue's own fault, or with a code that
+    /// nobody documented, nobody knows.
     #[must_use]
     pub const fn outcome(&self) -> Outcome {
         match self.code {
@@ -41,7 +41,17 @@ impl ErrorAnswer<'_> {
             10_028 => Outcome::Session,
             10_000 | 10_029 | 10_030 | 10_048 | 10_049 | 11_056 | 13_004 | 13_009 | 13_021
             | 13_025 | 13_040 | 13_403 | 13_778 => Outcome::Session,
-            _ => Outcome::Refused,
+            // The request's quantity, price, instrument, funds, trigger, label.
+            10_002..=10_009 | 10_011..=10_012 | 10_020..=10_027 | 10_031..=10_036 | 10_043 => {
+                Outcome::Refused
+            }
+            11_021..=11_054 | 11_055 | 13_010 | 13_019 | 13_020 | 13_030 | 13_032 => {
+                Outcome::Refused
+            }
+            13_042 | 13_043 | 13_902 | 13_903 => Outcome::Refused,
+            // Not JSON, no request, no such method, wrong or missing parameters.
+            -32_700 | -32_602..=-32_600 | -32_000 => Outcome::Refused,
+            _ => Outcome::Unknown,
         }
     }
 }
@@ -61,7 +71,10 @@ mod tests {
             (11_054, Outcome::Refused),
             (10_043, Outcome::Refused),
             (-32_602, Outcome::Refused),
-            (99_999, Outcome::Refused),
+            (10_009, Outcome::Refused),
+            (13_020, Outcome::Refused),
+            (99_999, Outcome::Unknown),
+            (0, Outcome::Unknown),
         ] {
             assert_eq!(ErrorAnswer { code, message: b"" }.outcome(), outcome, "{code}");
         }
