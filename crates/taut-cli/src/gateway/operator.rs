@@ -45,11 +45,23 @@ pub fn status(which: &Which) -> Result<(), Failure> {
         if status.order_entry { "up" } else { "down" },
         status.order_address
     ))?;
+    if status.paper {
+        terminal::print("               on paper: no order leaves")?;
+    }
+    // What is over by now is only of interest to whoever reads JSON.
+    if !status.order_entry && !status.order_refusal.is_empty() {
+        let words = format!("               the venue said: {}", status.order_refusal);
+        terminal::print(words)?;
+    }
     terminal::print(format_args!(
         "  books sound  {}, {} instruments",
         yes(status.books_sound),
         status.instruments
     ))?;
+    if !status.books_sound && !status.market_data_refusal.is_empty() {
+        let words = format!("               the venue said: {}", status.market_data_refusal);
+        terminal::print(words)?;
+    }
     terminal::print(format_args!("  killed       {}", yes(status.killed)))?;
     terminal::print(format_args!("  open orders  {}", status.open_orders))?;
     for strategy in &status.strategies {

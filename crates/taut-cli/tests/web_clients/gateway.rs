@@ -162,3 +162,19 @@ fn a_gateway_trades_on_paper_without_a_key() {
     let ended = gateway.finish();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
 }
+
+#[test]
+fn an_operator_sees_why_there_is_no_session() {
+    let venue = Venue::start("deribit", "gateway-refused");
+    let settings = Settings::at(&venue);
+    std::fs::write(settings.path(), &settings.text).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+    command.args(["gateway", "--config"]).arg(settings.path()).env(SECRET.0, "wrong");
+    let mut gateway = Process::start(&mut command);
+    gateway.stderr_line("where it listens", |line| line.contains("meet it at").then_some(()));
+    let control = settings.control();
+    until("the venue has refused", DAY, || {
+        let said = taut(&["gateway", "status", "--gateway", &control]).stdout;
+        String::from_utf8_lossy(&said).contains("the venue said: 13004 invalid_credentials")
+    });
+}

@@ -387,7 +387,7 @@ impl<'a> Listener<'a> {
         dropped
     }
 
-    fn status(&self, glance: Glance) -> ControlReply {
+    fn status(&self, glance: Box<Glance>) -> ControlReply {
         let strategies = self.file.strategies.iter().map(|strategy| {
             let has = |place: &Place<'_>| place.strategy.as_deref() == Some(&strategy.name);
             let place = self.places.iter().position(has);
@@ -400,6 +400,7 @@ impl<'a> Listener<'a> {
             }
         });
         let (priority, address) = glance.order_address;
+        let [order_refusal, market_data_refusal] = glance.refusals;
         ControlReply::Status(Box::new(Status {
             name: self.file.name.clone(),
             process: process_id(),
@@ -407,6 +408,9 @@ impl<'a> Listener<'a> {
             order_entry: glance.order_entry,
             order_address: address.inet().map_or_else(String::new, |it| it.to_string()),
             order_priority: priority,
+            order_refusal,
+            market_data_refusal,
+            paper: self.file.is_paper,
             books_sound: glance.books_sound,
             killed: glance.killed,
             instruments: self.instruments.len(),

@@ -111,6 +111,16 @@ pub struct Status {
     pub order_address: String,
     /// The place of that address by priority: 0 is the primary.
     pub order_priority: usize,
+    /// What the venue said when it last refused a session for orders, or ended one; empty when it
+    /// said nothing.
+    #[serde(default)]
+    pub order_refusal: String,
+    /// The same of market data.
+    #[serde(default)]
+    pub market_data_refusal: String,
+    /// Orders go to a venue within the process.
+    #[serde(default)]
+    pub paper: bool,
     /// Whether all books can be trusted.
     pub books_sound: bool,
     /// Whether it was killed and not revived.

@@ -34,7 +34,7 @@ pub enum Command {
 #[derive(Debug)]
 pub enum Answer {
     Done(bool),
-    Status(Glance),
+    Status(Box<Glance>),
     Orders(Vec<OpenOrder>),
     Positions(Vec<PositionReport>),
     Usage(Box<Usage>),
@@ -47,6 +47,8 @@ pub struct Glance {
     pub order_entry: bool,
     /// Where orders go, and its place by priority.
     pub order_address: (usize, Address),
+    /// What the venue said when it refused a session, for orders and for market data.
+    pub refusals: [String; 2],
     pub books_sound: bool,
     pub killed: bool,
     pub open_orders: usize,

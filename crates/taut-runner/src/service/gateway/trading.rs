@@ -245,7 +245,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
                 }
                 Answer::Done(true)
             }
-            Command::Status => Answer::Status(self.glance()),
+            Command::Status => Answer::Status(Box::new(self.glance())),
             Command::Orders => {
                 let mut orders = Vec::new();
                 self.gateway.visit_orders(|order| orders.push(*order));
@@ -288,6 +288,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
         Glance {
             order_entry: counters.logged_on != 0,
             order_address: self.gateway.order_address(),
+            refusals: self.gateway.refusals().map(str::to_owned),
             books_sound: counters.live != 0,
             killed: self.gateway.kill_switch().latched().next().is_some(),
             open_orders,
