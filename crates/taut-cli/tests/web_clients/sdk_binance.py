@@ -105,15 +105,23 @@ async def main(port):
         book = Book(await in_thread(two.rest_api.depth, symbol=SYMBOL, limit=100))
         equal = 0
         while equal < 5:
-            asked = await in_thread(two.rest_api.depth, symbol=SYMBOL, limit=100)
-            while not events or int(events[-1].u) < int(asked.last_update_id):
-                await asyncio.sleep(0.01)
-            for event in events:
-                book.take(event)
-                if book.last == int(asked.last_update_id):
-                    assert book.sides == {name: dict(map(tuple, getattr(asked, name))) for name in book.sides}
-                    equal += 1
-            events.clear()
+            # Right behind an event the book is most likely still the one that it told.
+            while not events:
+                await asyncio.sleep(0.001)
+            asking = asyncio.ensure_future(in_thread(two.rest_api.depth, symbol=SYMBOL, limit=100))
+            states = {}
+            asked = None
+            while asked is None or book.last < int(asked.last_update_id):
+                for event in events:
+                    book.take(event)
+                    states[book.last] = {name: dict(side) for name, side in book.sides.items()}
+                events.clear()
+                await asyncio.sleep(0.001)
+                asked = asking.result() if asking.done() else None
+            state = states.get(int(asked.last_update_id))
+            if state is not None:
+                assert state == {name: dict(map(tuple, getattr(asked, name))) for name in state}
+                equal += 1
         while not tickers:
             await asyncio.sleep(0.01)
         assert float(tickers[-1].b) < float(tickers[-1].a), tickers[-1:]
