@@ -72,6 +72,8 @@ pub(super) struct InstrumentRow {
     pub(super) lot_value: i64,
     /// The price that positions are valued at; 0 before there is one.
     mark: Price,
+    /// What a lot is worth there, bought or sold: several checks of each order ask for it.
+    lot: Amount,
     /// Own orders of each side lie here or further from the market; no price when none is open.
     best: [Option<Price>; 2],
     open_orders: [u32; 2],
@@ -85,23 +87,25 @@ impl InstrumentRow {
         lots_min: Lots(i64::MAX),
         lot_value: 0,
         mark: Price(0),
+        lot: Amount::ZERO,
         best: [None; 2],
         open_orders: [0; 2],
         group: 0,
         status: InstrumentStatus::Halted,
     };
 
-    pub(super) const fn define(&mut self, instrument: RiskInstrument) {
+    pub(super) fn define(&mut self, instrument: RiskInstrument) {
         self.ticks = Ticks::of(instrument.tick);
         self.lots_min = instrument.lots_min;
         self.lot_value = instrument.lot_value;
         self.group = instrument.group;
+        self.lot = self.lot_at(self.mark);
     }
 
     /// What a lot is worth at the mark, bought or sold.
     #[inline]
-    pub(super) fn lot(&self) -> Amount {
-        self.lot_at(self.mark)
+    pub(super) const fn lot(&self) -> Amount {
+        self.lot
     }
 
     /// What a lot is worth at a price, bought or sold.
@@ -123,8 +127,8 @@ impl InstrumentRow {
     }
 
     #[inline]
-    pub(super) const fn set_mark(&mut self, price: Price) {
-        self.mark = price;
+    pub(super) fn set_mark(&mut self, price: Price) {
+        (self.mark, self.lot) = (price, self.lot_at(price));
     }
 
     /// Whether an order of this side at this price, at any without one, may meet an own order; as
