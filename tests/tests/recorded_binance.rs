@@ -61,7 +61,7 @@ fn a_gateway_trades_in_a_recorded_binance_market() {
     let input = FeedInput::Streams(FeedStreams {
         stream: at("/stream?streams=btcusdt@depth@100ms"),
         snapshot: at("/ws-api/v3"),
-        snapshot_request: "{\"id\":1,\"method\":\"depth\"}".to_owned(),
+        snapshot_requests: vec!["{\"id\":1,\"method\":\"depth\"}".to_owned()],
         tls: None,
     });
     let handler = BinanceFeed::new(&BinanceConfig::new(bitcoin()), clock.now()).expect("a handler");

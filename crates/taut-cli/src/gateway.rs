@@ -3,10 +3,12 @@
 mod operator;
 mod which;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use taut_runner::service::{self, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile};
+use taut_runner::service::{
+    self, BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile,
+};
 use taut_types::Nanos;
 
 use crate::config_file::{ConfigFile, failure};
@@ -41,6 +43,8 @@ enum SampleVenue {
     Taut,
     /// Deribit
     Deribit,
+    /// Binance's spot market, on paper
+    Binance,
 }
 
 #[derive(Subcommand, Clone, Debug)]
@@ -53,6 +57,9 @@ enum Verb {
         /// sent
         #[arg(long)]
         live: bool,
+        /// For trading on paper: orders would go to an engine within the process
+        #[arg(long)]
+        paper: bool,
         /// How long that may take until all is up
         #[arg(long, value_name = "SECONDS", default_value_t = 20, requires = "live",
               value_parser = clap::value_parser!(u32).range(1..=3600))]
@@ -105,19 +112,20 @@ pub fn run(gateway: &Gateway) -> Result<(), Failure> {
         return verb.run();
     }
     let path = gateway.config.path("gateway")?;
-    let file = match gateway.paper {
-        true => GatewayFile::read_on_paper(path),
-        false => GatewayFile::read(path),
-    };
-    let file = file.map_err(failure)?;
+    let file = read(path, gateway.paper)?;
     service::serve(&file, |what| terminal::tell(what)).map_err(failure)
+}
+
+fn read(path: &Path, paper: bool) -> Result<GatewayFile, Failure> {
+    let file = if paper { GatewayFile::read_on_paper(path) } else { GatewayFile::read(path) };
+    file.map_err(failure)
 }
 
 impl Verb {
     fn run(&self) -> Result<(), Failure> {
         match self {
-            Self::Check { file, live, patience } => {
-                let file = GatewayFile::read(file).map_err(failure)?;
+            Self::Check { file, live, paper, patience } => {
+                let file = read(file, *paper)?;
                 let lines = file.explain().map_err(failure)?;
                 lines.iter().try_for_each(terminal::print)?;
                 if !live {
@@ -129,6 +137,7 @@ impl Verb {
             Self::Sample { venue } => terminal::print(match venue {
                 SampleVenue::Taut => GATEWAY_SAMPLE.trim_end(),
                 SampleVenue::Deribit => DERIBIT_GATEWAY_SAMPLE.trim_end(),
+                SampleVenue::Binance => BINANCE_GATEWAY_SAMPLE.trim_end(),
             }),
             Self::Status(which) => operator::status(which),
             Self::Stages(which) => operator::stages(which),

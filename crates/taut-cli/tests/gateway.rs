@@ -42,7 +42,7 @@ fn the_samples_are_right_and_what_is_wrong_in_a_file_is_named() {
                 ("\"GATEWAY\"", "\"GATEWAY-GATEWAY-GATEWAY-GATEWAY-1\"", "1 to 31 printable"),
                 ("orders = \"127.0.0.1:9880\"", "orders = \"127.0.0.1:0\"", "venue.orders"),
                 ("reconnect_ms = [100, 30000]", "reconnect_ms = [9, 3]", "reconnect_ms = [9, 3]"),
-                ("[venue]\n", "[deribit]\n[venue]\n", "[deribit] and [venue] name two venues"),
+                ("[venue]\n", "[deribit]\n[venue]\n", "[venue] and [deribit] name two venues"),
                 (
                     "# [drop_copy]",
                     "[drop_copy]\nlisten = \"127.0.0.1:9\"\nstore = \"x\"\nsessions = []",

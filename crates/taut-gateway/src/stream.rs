@@ -27,10 +27,10 @@ const FRAME_BYTES_MAX: usize = 1 << 20;
 pub struct FeedStreams {
     /// Its messages are the stream's: [`Source::LINE_A`].
     pub stream: StreamAddress,
-    /// Its messages are answers to `snapshot_request`: [`Source::SNAPSHOT`].
+    /// Its messages are answers to `snapshot_requests`: [`Source::SNAPSHOT`].
     pub snapshot: StreamAddress,
-    /// What is sent to ask for the book.
-    pub snapshot_request: String,
+    /// What is sent to ask for the book of each instrument, by their numbers.
+    pub snapshot_requests: Vec<String>,
     /// For `wss://`.
     pub tls: Option<TlsClientConfig>,
 }
@@ -83,7 +83,7 @@ impl Streams {
     pub(crate) fn with_session(feed: FeedSession, hot: bool) -> Self {
         let FeedSession { stream, tls, session, reconnect: (shortest, longest) } = feed;
         let snapshot = stream.clone();
-        let config = FeedStreams { stream, snapshot, snapshot_request: String::new(), tls };
+        let config = FeedStreams { stream, snapshot, snapshot_requests: Vec::new(), tls };
         let mut streams = Self::new(config, hot);
         streams.ends.truncate(1);
         streams.session = Some(session);
@@ -232,7 +232,8 @@ impl Streams {
             say(io, ws, session.as_mut());
             return true;
         }
-        let request = &self.config.snapshot_request;
+        let requests = &self.config.snapshot_requests;
+        let Some(request) = requests.get(instrument.0 as usize) else { return false };
         let [_, End { state: State::Up(ws), .. }] = &mut *self.ends else { return false };
         if !ws.is_open() || ws.outbox().text(request).is_err() {
             return false;

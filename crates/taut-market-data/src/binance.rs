@@ -3,6 +3,7 @@
 mod book;
 mod fields;
 mod handler;
+mod handlers;
 mod horizon;
 mod json;
 mod stream;
@@ -12,6 +13,7 @@ mod usual;
 
 pub use book::{Applied, DepthBook, DepthCounters};
 pub use handler::{BinanceConfig, BinanceFeed, BinanceFrame, Encoding};
+pub use handlers::BinanceFeeds;
 pub use json::{BinanceJson, FrameKind};
 pub use stream::decode_stream;
 pub use sync::{DepthSync, Joined, Placement};

@@ -11,6 +11,7 @@
 
 mod attach;
 mod balances;
+mod binance;
 mod check;
 mod client;
 mod connections;
@@ -39,12 +40,14 @@ mod venue;
 mod web_venue;
 
 pub use attach::{Attach, Attached};
+pub use binance::{BinanceInterval, BinanceKeys};
 pub use client::{ControlClient, control_path};
 pub use deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
 pub use drop_copy::DropCopyKeys;
 pub use feed_backup::FeedBackupKeys;
 pub use file::{
-    DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile, SessionKeys, StrategySettings,
+    BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile, SessionKeys,
+    StrategySettings,
 };
 pub use gateway::serve;
 pub use journal::{JournalDurability, JournalKeys};

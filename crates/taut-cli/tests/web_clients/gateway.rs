@@ -178,3 +178,41 @@ fn an_operator_sees_why_there_is_no_session() {
         String::from_utf8_lossy(&said).contains("the venue said: 13004 invalid_credentials")
     });
 }
+
+#[test]
+fn a_gateway_trades_binances_market_on_paper() {
+    let venue = Venue::start("binance", "gateway-binance");
+    let sample = taut(&["gateway", "sample", "--venue", "binance"]);
+    let sample = String::from_utf8(sample.stdout).expect("a sample");
+    let folder = tempfile::tempdir().expect("a folder");
+    let control = folder.path().join("control");
+    let own = format!("ws://127.0.0.1:{}", venue.port);
+    let text = sample
+        .replace("\"wss://stream.binance.com:9443\"", &format!("\"{own}\""))
+        .replace("wss://ws-api.binance.com:443", &own)
+        .replace("name = \"binance\"", &format!("name = \"binance\"\ncontrol = {control:?}"));
+    let settings = Settings { folder, text };
+    // Orders do not go there yet, and a file says so.
+    let (code, said) = settings.check(("", ""), "", &[]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("--paper"), "{said}");
+    let (code, said) = settings.check(("", ""), "", &["--paper", "--live", "--patience", "60"]);
+    assert_eq!(code, 0, "{said}");
+    for symbol in ["BTCUSDT", "ETHUSDT"] {
+        assert!(said.contains(&format!("{symbol}: the book is sound")), "{said}");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+    command.args(["gateway", "--paper", "--config"]).arg(settings.path());
+    let mut gateway = Process::start(&mut command);
+    gateway.stderr_line("where it listens", |line| line.contains("meet it at").then_some(()));
+    let control = settings.control();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+    let _strategy = Process::start(command.args(["strategy", "touch", "--gateway", &control]));
+    until("orders trade on paper", DAY, || {
+        let status = status(&control);
+        count(&status, "acks") > 10 && count(&status, "fills") > 3
+    });
+    let status = status(&control);
+    assert_eq!((count(&status, "order_rejects"), count(&status, "malformed")), (0, 0), "{status}");
+    assert_eq!(status["paper"], true, "{status}");
+}

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use taut_book::{Level, LevelBook};
-use taut_types::{Instrument, InstrumentError, InstrumentId, Nanos, SequenceNumber};
+use taut_types::{Instrument, InstrumentError, InstrumentId, Nanos, SequenceNumber, Symbol};
 
 use super::book::{Applied, DepthBook, DepthVisitor};
 use super::json::{BinanceJson, JsonFrame};
@@ -118,11 +118,21 @@ impl BinanceFeed {
     /// # Errors
     /// [`InstrumentError::BadIncrement`] when the instrument's lot is no power of ten.
     pub fn new(config: &BinanceConfig, now: Nanos) -> Result<Self, InstrumentError> {
+        Self::named(config.instrument.symbol().as_str(), config, now)
+    }
+
+    /// The same, of a symbol that the venue knows by this name.
+    pub(super) fn named(
+        name: &str,
+        config: &BinanceConfig,
+        now: Nanos,
+    ) -> Result<Self, InstrumentError> {
         let instrument = config.instrument;
         if instrument.lot().mantissa != 1 {
             return Err(InstrumentError::BadIncrement);
         }
-        let instruments = Instruments::new(&[(instrument.symbol(), instrument.id())]);
+        let symbol = Symbol::new(name.as_bytes()).ok_or(InstrumentError::OutOfRange)?;
+        let instruments = Instruments::new(&[(symbol, instrument.id())]);
         let levels_max = config.level_capacity.saturating_mul(2).min(BinanceJson::LEVELS_MAX);
         Ok(Self {
             decoder: BinanceJson::new(levels_max, instrument.lot().decimals)

@@ -267,11 +267,11 @@ fn stream_feed(
     let streams = FeedStreams {
         stream: of(&format!("/stream?streams={}@depth", symbol.as_str().to_lowercase())),
         snapshot: of("/ws-api/v3"),
-        snapshot_request: format!(
+        snapshot_requests: vec![format!(
             "{{\"id\":1,\"method\":\"depth\",\
              \"params\":{{\"symbol\":\"{symbol}\",\"limit\":{}}}}}",
             asked.unwrap_or(5_000)
-        ),
+        )],
         tls: None,
     };
     let config = BinanceConfig {

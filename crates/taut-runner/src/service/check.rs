@@ -60,7 +60,9 @@ impl FileSettings for GatewayFile {
         if let Some(drop_copy) = &mut self.drop_copy {
             drop_copy.store = folder.join(&drop_copy.store);
         }
-        if let Some(ca) = self.deribit.as_mut().and_then(|deribit| deribit.ca.as_mut()) {
+        let deribit = self.deribit.as_mut().and_then(|deribit| deribit.ca.as_mut());
+        let binance = self.binance.as_mut().and_then(|binance| binance.ca.as_mut());
+        for ca in [deribit, binance].into_iter().flatten() {
             *ca = folder.join(&ca);
         }
         if let Some(credentials) = &mut self.session.credentials {

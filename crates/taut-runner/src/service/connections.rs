@@ -4,6 +4,7 @@
 //! is built of there. Nothing else in this crate names a venue.
 
 mod address;
+mod binance;
 mod deribit;
 mod own;
 mod paper;
@@ -15,6 +16,7 @@ use taut_sys::monotonic;
 
 use crate::error::RunnerError;
 use crate::mistakes::{self, Mistake};
+use crate::service::binance::BinanceKeys;
 use crate::service::deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
 use crate::service::file::GatewayFile;
 use crate::settings::RemoteVenue;
@@ -34,22 +36,28 @@ pub trait Connect {
 enum Venue<'a> {
     Own(&'a RemoteVenue),
     Deribit(&'a DeribitKeys),
+    Binance(&'a BinanceKeys),
 }
 
 impl<'a> Venue<'a> {
     fn of(file: &'a GatewayFile) -> Result<Self, Mistake> {
-        match (&file.venue, &file.deribit) {
-            (Some(venue), None) => Ok(Self::Own(venue)),
-            (None, Some(keys)) => Ok(Self::Deribit(keys)),
-            (None, None) => {
-                let text = "[venue] or [deribit]: neither says where orders go and market data \
-                            comes from";
-                Err(Mistake::told("", text))
+        let own = file.venue.as_ref().map(|it| ("venue", Self::Own(it)));
+        let deribit = file.deribit.as_ref().map(|it| ("deribit", Self::Deribit(it)));
+        let binance = file.binance.as_ref().map(|it| ("binance", Self::Binance(it)));
+        let mut named = [own, deribit, binance].into_iter().flatten();
+        match (named.next(), named.next()) {
+            (Some((_, venue)), None) => Ok(venue),
+            (Some((one, _)), Some((other, _))) => {
+                let text = format!(
+                    "[{one}] and [{other}] name two venues; a gateway has one: leave one of them \
+                     out"
+                );
+                Err(Mistake::told(other, text))
             }
-            (Some(_), Some(_)) => {
-                let text = "[deribit] and [venue] name two venues; a gateway has one: leave one \
-                            of them out";
-                Err(Mistake::told("deribit", text))
+            (None, _) => {
+                let text = "[venue], [deribit] or [binance]: none says where orders go and market \
+                            data comes from";
+                Err(Mistake::told("", text))
             }
         }
     }
@@ -61,6 +69,7 @@ pub fn mistakes(file: &GatewayFile) -> Vec<Mistake> {
         Err(mistake) => return vec![mistake],
         Ok(Venue::Own(venue)) => own::mistakes(venue),
         Ok(Venue::Deribit(keys)) => keys.mistakes(file),
+        Ok(Venue::Binance(keys)) => keys.mistakes(file),
     };
     if file.feed_backup.is_some() && file.venue.is_none() {
         let text = "[feed_backup] is for multicast: it goes with [venue]";
@@ -79,6 +88,7 @@ pub fn explain(file: &GatewayFile, say: &mut impl FnMut(&str, String)) {
     match Venue::of(file) {
         Ok(Venue::Own(venue)) => own::explain(file, venue, say),
         Ok(Venue::Deribit(keys)) => keys.explain(say),
+        Ok(Venue::Binance(keys)) => keys.explain(say),
         Err(_) => {}
     }
 }
@@ -105,6 +115,11 @@ pub fn connect<C: Connect>(file: &GatewayFile, builder: C) -> Result<C::Output, 
                 DeribitOrders::Json => builder.connect(keys.over_json(file, market_data)?),
                 DeribitOrders::Fix => builder.connect(keys.over_fix(file, market_data)?),
             }
+        }
+        // A file that is not on paper has been refused.
+        Venue::Binance(keys) => {
+            let market_data = keys.market_data(file, &instruments, now)?;
+            builder.connect(paper::connections(file, market_data)?)
         }
     }
 }

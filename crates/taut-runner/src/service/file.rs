@@ -10,6 +10,7 @@ use taut_types::{Instrument, Nanos, StrategyId, UserId};
 
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
+use crate::service::binance::BinanceKeys;
 use crate::service::client::control_path;
 use crate::service::deribit::DeribitKeys;
 use crate::service::drop_copy::DropCopyKeys;
@@ -24,6 +25,9 @@ pub const GATEWAY_SAMPLE: &str = include_str!("gateway.toml");
 
 /// A file of a gateway at Deribit, which needs nothing but a key.
 pub const DERIBIT_GATEWAY_SAMPLE: &str = include_str!("deribit-gateway.toml");
+
+/// A file of a gateway at Binance's spot market, on paper, which needs no key.
+pub const BINANCE_GATEWAY_SAMPLE: &str = include_str!("binance-gateway.toml");
 
 /// A gateway's settings. All that a file can say ([`GATEWAY_SAMPLE`]):
 ///
@@ -58,6 +62,9 @@ pub struct GatewayFile {
     /// The same: Deribit.
     #[serde(default)]
     pub deribit: Option<DeribitKeys>,
+    /// The same: Binance's spot market, on paper.
+    #[serde(default)]
+    pub binance: Option<BinanceKeys>,
     /// Where market data comes from when it does not come from there.
     #[serde(default)]
     pub feed_backup: Option<FeedBackupKeys>,
