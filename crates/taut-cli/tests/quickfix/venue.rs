@@ -97,7 +97,8 @@ fn a_gateway_trades_at_a_quickfix_venue_through_a_cut_of_its_session() {
     assert_eq!(held["ONE"], 12);
     let status = world.ask("status");
     assert_eq!((&status["open_orders"], world.count("unanswered")), (&0.into(), 0), "{status}");
-    assert_eq!(world.count("disconnects"), 1, "{status}");
+    // While the wire is cut an attempt may come as far as a connection, which ends, too.
+    assert!(world.count("disconnects") >= 1, "{status}");
     world.stop(gateway);
     until("the end of the session", DEADLINE, || world.venue.count("logout") == 2);
 }
