@@ -18,8 +18,9 @@
 //!
 //! Terms: a key, whose bits 44.. hold type (4), time in force (4), flags (8) and whether there is a
 //! stop price (1); price; stop price; lots; lots shown. Key: instrument (32), account (8), side
-//! (4); of a position instrument (32), account, strategy, user (8 each). Name: its length in the
-//! first byte, then its bytes. What a kind has no use for is 0; anything else is not that entry.
+//! (4), of a trade whether its contract is inverse (1); of a position instrument (32), account,
+//! strategy, user (8 each). Name: its length in the first byte, then its bytes. What a kind has no
+//! use for is 0; anything else is not that entry.
 
 use taut_oms::{Amount, Position, PositionKey};
 use taut_types::{
@@ -36,9 +37,9 @@ const NAME_WORDS: usize = 5;
 
 /// Changes when the table above does: FNV-1a of what it says.
 pub const SCHEMA: u64 = {
-    let text = b"1:o,t,T 2:o,v,p,l 3:o,v 4:o,v,N 5:o,v,p,l 6:o,k,p,l,N 7:o,v 8:o 9:o,vr \
-        10:K,l,b,s,c,c,r,r,f,f 11:w,b 12:o 13:o,k,p,l,N,f,f 33:o,tvv,f,w,w,T,N \
-        34:o,vm,p,l 35:o,k,p,l,N 36:s";
+    let text = b"1:o,t,T 2:o,v,p,l 3:o,v 4:o,v,N 5:o,v,p,l 6:o,ki,p,l,N 7:o,v 8:o 9:o,vr \
+        10:K,l,b,s,c,c,r,r,f,f 11:w,b 12:o 13:o,ki,p,l,N,f,f 33:o,tvv,f,w,w,T,N \
+        34:o,vm,p,l 35:o,ki,p,l,N 36:s";
     let (mut hash, mut at) = (0xcbf2_9ce4_8422_2325_u64, 0);
     while let Some((_, rest)) = text.split_at_checked(at) {
         let Some(byte) = rest.first() else { break };

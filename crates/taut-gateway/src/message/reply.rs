@@ -209,7 +209,8 @@ impl GatewayEvent {
                 let tick = Price(a.cast_signed());
                 let kind = match byte(head, 3) {
                     0 => ContractKind::Linear,
-                    _ => ContractKind::Inverse,
+                    1 => ContractKind::Inverse,
+                    _ => return None,
                 };
                 let instrument = Instrument::new(instrument, symbol, tick, lot).ok()?;
                 Self::Instrument(instrument.with_kind(kind))

@@ -5,6 +5,7 @@
 //! is sent twice, and the next order goes out as ever.
 
 mod backup;
+mod inverse;
 mod kill;
 mod limits;
 mod restart;
