@@ -2,8 +2,9 @@
 //!
 //! An instrument is paid for in its quote currency. Where it has a base currency too (a spot
 //! market), a purchase takes what it cost from the one and adds what was bought to the other; where
-//! it has none (a future, a perpetual), only profit that is realised moves, less fees. Exact: sums
-//! of amounts at 1e-18.
+//! it has none (a future, a perpetual), only profit that is realised moves, less fees; an inverse
+//! contract has no base, and the coin that it is settled in stands for the quote currency. Exact:
+//! sums of amounts at 1e-18.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -16,7 +17,7 @@ use crate::position::{Position, PositionKey};
 /// How an instrument's trades are settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settlement {
-    /// What a price is in.
+    /// What a price is in; of an inverse contract what it is settled in.
     pub quote: Symbol,
     /// What is bought, where it is a currency itself.
     pub base: Option<Symbol>,

@@ -102,7 +102,9 @@ impl Position {
         Amount::of_lots(self.lots, Amount::of_lot(mark.0, lot_value)) - self.cost
     }
 
-    /// At what price it is carried, rounded to 1e-9; none when it is flat.
+    /// At what price it is carried, rounded to 1e-9; none when it is flat. Of an inverse contract
+    /// it comes out of a cost that is rounded to 1e-18 a lot, and may be 2e-18 times its square by
+    /// the quantity of a lot off: 2e-9 at 100,000 with lots of ten.
     #[must_use]
     pub fn average(&self, lot_value: i64) -> Option<Price> {
         if lot_value < 0 {

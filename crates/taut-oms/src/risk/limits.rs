@@ -33,7 +33,7 @@ pub struct OrderLimits {
     pub last_trade_collar_ppm: u32,
     /// The largest order.
     pub lots_max: Lots,
-    /// The most that an order may be worth.
+    /// The most that an order may be worth; in an inverse contract in what it is settled in.
     pub notional_max: Amount,
     /// The largest long position, with all open buys filled.
     pub long_lots_max: Lots,
@@ -61,6 +61,10 @@ impl MessageRates {
 }
 
 /// What an account may have at one time. The default lets nothing through.
+///
+/// Worth and losses are sums over its instruments, whatever each of them is settled in: an inverse
+/// contract counts in its coin, and nothing is converted. Instruments that are settled in different
+/// currencies belong to different accounts, or these limits mean little.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccountLimits {
     /// Orders working or on their way.

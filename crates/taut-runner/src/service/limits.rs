@@ -18,7 +18,8 @@ pub struct GatewayRisk {
     pub last_trade_collar_ppm: Option<u32>,
     /// The largest order.
     pub lots_max: i64,
-    /// The most that an order may be worth.
+    /// The most that an order may be worth; in an inverse contract in the coin that it is settled
+    /// in.
     pub notional_max: Option<Money>,
     /// The largest position in an instrument for an account, long or short, with all open orders
     /// of that side filled.
@@ -29,7 +30,8 @@ pub struct GatewayRisk {
     pub short_lots_max: Option<i64>,
     /// Orders working or on their way at one time, of each account and strategy.
     pub open_orders_max: u32,
-    /// Worth of all positions of an account, whatever their direction.
+    /// Worth of all positions of an account, whatever their direction. Each counts in what it is
+    /// settled in, and nothing is converted, here and in the two below.
     pub gross_max: Option<Money>,
     /// Worth of all positions of an account, long less short.
     pub net_max: Option<Money>,
