@@ -62,7 +62,8 @@ fn a_list_of_nothing_is_told() {
 fn a_tail_of_a_stream_without_a_subscriber_says_why_nothing_comes() {
     let name = format!("cli-alone-{}", std::process::id());
     let channel = format!("ipc:{name}");
-    let _sender = start(&["send", "--channel", &channel, "--rate", "1000", "--count", "100000000"]);
+    let mut sender =
+        start(&["send", "--channel", &channel, "--rate", "1000", "--count", "100000000"]);
     let words = "has no subscriber: a publication of";
     until("the tail says it", DEADLINE, || {
         let mut tail = start(&["ipc", "tail", &name]);
@@ -78,7 +79,7 @@ fn a_tail_of_a_stream_without_a_subscriber_says_why_nothing_comes() {
         assert!(tail.end().success() && tail.stdout().is_empty());
         true
     });
-    let _receiver = start(&["receive", "--channel", &channel]);
+    let mut receiver = start(&["receive", "--channel", &channel]);
     until("a tail has messages", DEADLINE, || {
         let mut tail = start(&["ipc", "tail", &name]);
         let mut is_silent = false;
@@ -89,6 +90,13 @@ fn a_tail_of_a_stream_without_a_subscriber_says_why_nothing_comes() {
         tail.kill();
         !is_silent
     });
+    // A tail that was killed may be all that the channel is kept for.
+    for process in [&mut receiver, &mut sender] {
+        signal_process(process.id(), ProcessSignal::Interrupt).expect("interrupt");
+        process.end();
+    }
+    let _ = taut_ipc::prune(&name, &ChannelOptions::default());
+    assert!(!text(&["ipc", "list"]).contains(&name), "{name} is left behind");
 }
 
 #[test]
