@@ -22,15 +22,20 @@ fn program() -> &'static Path {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         // With the workspace's folder and its profile most of what it needs is compiled already.
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
-        let built = Command::new(env!("CARGO"))
+        let mut cargo = Command::new(env!("CARGO"));
+        // Build scripts look at these: what is compiled already would be compiled anew.
+        for (name, _) in std::env::vars() {
+            if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+                cargo.env_remove(name);
+            }
+        }
+        let built = cargo
             .args(["build", "--quiet", "--config"])
             .arg(here.join("../Cargo.toml"))
             .arg("--manifest-path")
             .arg(here.join("own-strategy/Cargo.toml"))
             .arg("--target-dir")
             .arg(&target)
-            // Build scripts look at it: what is compiled already would be compiled anew.
-            .env_remove("CARGO_MANIFEST_DIR")
             .output()
             .expect("cargo starts");
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));

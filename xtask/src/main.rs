@@ -50,11 +50,19 @@ The project's own tools.
 
 Exit status: 0 when all is well, 1 on violations, 2 on bad usage.";
 
+/// Whether cargo sets this variable to say what it runs.
+fn is_about_this_program(name: &str) -> bool {
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+}
+
 /// `cargo`, as from a shell: the build scripts of some crates look at what cargo tells this program
 /// about itself, and would compile anew what is compiled.
 fn cargo() -> Command {
     let mut cargo = Command::new("cargo");
-    cargo.env_remove("CARGO_MANIFEST_DIR");
+    let names = std::env::vars_os().map(|(name, _)| name);
+    for name in names.filter(|name| name.to_str().is_some_and(is_about_this_program)) {
+        cargo.env_remove(name);
+    }
     cargo
 }
 
