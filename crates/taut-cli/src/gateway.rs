@@ -43,7 +43,7 @@ enum SampleVenue {
     Taut,
     /// Deribit
     Deribit,
-    /// Binance's spot market, on paper
+    /// Binance's spot market
     Binance,
 }
 

@@ -25,15 +25,33 @@ impl Credits {
     ///
     /// # Errors
     /// The time from which on the request fits.
+    #[inline]
     pub(crate) fn take(&mut self, now: Nanos, kept: u32) -> Result<(), Nanos> {
-        // At this time the budget is so full that one and the kept ones are in it.
-        let spendable = self.burst.saturating_sub(1 + i64::from(kept)).max(0);
-        let due = Nanos(self.full_at.0.saturating_sub(self.interval.0.saturating_mul(spendable)));
-        if due > now {
-            return Err(due);
-        }
-        self.full_at = self.full_at.max(now) + self.interval;
+        self.take_many(now, 1, kept)
+    }
+
+    /// Takes as much as so many requests, likewise.
+    ///
+    /// # Errors
+    /// The time from which on they fit.
+    #[inline]
+    pub(crate) fn take_many(&mut self, now: Nanos, count: u32, kept: u32) -> Result<(), Nanos> {
+        self.check(now, count, kept)?;
+        let taken = Nanos(self.interval.0.saturating_mul(i64::from(count)));
+        self.full_at = self.full_at.max(now) + taken;
         Ok(())
+    }
+
+    /// Whether so many requests fit, with the kept ones behind them.
+    ///
+    /// # Errors
+    /// The time from which on they fit.
+    #[inline]
+    pub(crate) fn check(&self, now: Nanos, count: u32, kept: u32) -> Result<(), Nanos> {
+        // At this time the budget is so full that these and the kept ones are in it.
+        let spendable = self.burst.saturating_sub(i64::from(count) + i64::from(kept)).max(0);
+        let due = Nanos(self.full_at.0.saturating_sub(self.interval.0.saturating_mul(spendable)));
+        if due > now { Err(due) } else { Ok(()) }
     }
 
     /// Nothing is left: the venue says so.

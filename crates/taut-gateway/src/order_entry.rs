@@ -3,6 +3,7 @@
 
 mod addresses;
 mod balances;
+pub mod binance;
 mod cancels;
 mod connection;
 pub mod deribit;
@@ -13,6 +14,7 @@ pub mod last_words;
 mod reconcile;
 mod recovery;
 mod requests;
+mod sent;
 mod waiting;
 pub mod wire;
 

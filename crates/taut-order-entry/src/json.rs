@@ -54,6 +54,14 @@ impl<'o> Object<'o> {
         self.text.put_decimal(value.mantissa, value.decimals);
     }
 
+    /// The same as a text: of digits and a point, which need no escapes.
+    pub(crate) fn decimal_text(&mut self, key: &str, value: Qty) {
+        self.key(key);
+        self.text.put(b"\"");
+        self.text.put_decimal(value.mantissa, value.decimals);
+        self.text.put(b"\"");
+    }
+
     pub(crate) fn texts<'t>(&mut self, key: &str, values: impl Iterator<Item = &'t [u8]>) {
         self.key(key);
         self.text.put(b"[");

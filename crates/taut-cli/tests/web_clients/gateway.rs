@@ -1,5 +1,8 @@
 //! Our own gateway as a client, by its file alone.
 
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -179,21 +182,81 @@ fn an_operator_sees_why_there_is_no_session() {
     });
 }
 
+/// The private key of account one of the sample's venue: the one that Binance's documents publish.
+const PRIVATE_KEY: &str = "-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEIIJEYWtGBrhACmb9Dvy+qa8WEf0lQOl1s4CLIAB9m89u
+-----END PRIVATE KEY-----
+";
+
+impl Settings {
+    /// A gateway at Binance, and its key.
+    fn at_binance(venue: &Venue) -> Self {
+        let sample = taut(&["gateway", "sample", "--venue", "binance"]);
+        let sample = String::from_utf8(sample.stdout).expect("a sample");
+        let folder = tempfile::tempdir().expect("a folder");
+        let control = folder.path().join("control");
+        let own = format!("ws://127.0.0.1:{}", venue.port);
+        let text = sample
+            .replace("\"wss://stream.binance.com:9443\"", &format!("\"{own}\""))
+            .replace("wss://ws-api.binance.com:443", &own)
+            .replace("\"API_KEY\"", "\"one-ed25519\"")
+            .replace("name = \"binance\"", &format!("name = \"binance\"\ncontrol = {control:?}"));
+        Self { folder, text }
+    }
+
+    fn with_key(self) -> Self {
+        let key = self.folder.path().join("binance.pem");
+        let options = OpenOptions::new().write(true).create_new(true).mode(0o600).open(key);
+        options.and_then(|mut file| file.write_all(PRIVATE_KEY.as_bytes())).expect("a key");
+        self
+    }
+}
+
+#[test]
+fn a_gateway_says_what_it_sees_at_binance_and_trades_there_by_its_file() {
+    let venue = Venue::start("binance", "gateway-binance-trades");
+    let settings = Settings::at_binance(&venue).with_key();
+    let live = ["--live", "--patience", "60"];
+    let (code, said) = settings.check(("", ""), "", &live);
+    assert_eq!(code, 0, "{said}");
+    for symbol in ["BTCUSDT", "ETHUSDT"] {
+        assert!(said.contains(&format!("{symbol}: the book is sound")), "{said}");
+    }
+    for (right, wrong, words) in [
+        ("tick = \"0.01\"", "tick = \"0.001\"", "BTCUSDT: tick is 0.001, and the venue's is 0.01"),
+        ("one-ed25519", "nobody", "-2015"),
+    ] {
+        let live = ["--live", "--patience", "3"];
+        let (code, said) = settings.check((right, wrong), "", &live);
+        assert_eq!(code, 1, "{said}");
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    std::fs::write(settings.path(), &settings.text).expect("a file");
+    let mut gateway = gateway(&settings.path());
+    gateway.stderr_line("where it listens", |line| line.contains("meet it at").then_some(()));
+    let control = settings.control();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+    let touch = ["strategy", "touch", "--lots", "100", "--gateway", &control];
+    let _strategy = Process::start(command.args(touch));
+    until("orders are acknowledged and some trade", DAY, || {
+        let status = status(&control);
+        count(&status, "acks") > 10 && count(&status, "fills") > 0
+    });
+    let status = status(&control);
+    assert_eq!(count(&status, "order_rejects"), 0, "{status}");
+    assert_eq!(count(&status, "lost_requests"), 0, "{status}");
+    let stopped = taut(&["gateway", "stop", "--gateway", &control]);
+    assert!(stopped.status.success(), "{}", String::from_utf8_lossy(&stopped.stderr));
+    let ended = gateway.finish();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
 #[test]
 fn a_gateway_trades_binances_market_on_paper() {
     let venue = Venue::start("binance", "gateway-binance");
-    let sample = taut(&["gateway", "sample", "--venue", "binance"]);
-    let sample = String::from_utf8(sample.stdout).expect("a sample");
-    let folder = tempfile::tempdir().expect("a folder");
-    let control = folder.path().join("control");
-    let own = format!("ws://127.0.0.1:{}", venue.port);
-    let text = sample
-        .replace("\"wss://stream.binance.com:9443\"", &format!("\"{own}\""))
-        .replace("wss://ws-api.binance.com:443", &own)
-        .replace("name = \"binance\"", &format!("name = \"binance\"\ncontrol = {control:?}"));
-    let settings = Settings { folder, text };
-    // Orders do not go there yet, and a file says so.
-    let (code, said) = settings.check(("", ""), "", &[]);
+    let settings = Settings::at_binance(&venue);
+    // Without a key there is paper, and the file says so.
+    let (code, said) = settings.check(("kind = \"binance\"", "kind = \"deribit\""), "", &[]);
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("--paper"), "{said}");
     let (code, said) = settings.check(("", ""), "", &["--paper", "--live", "--patience", "60"]);

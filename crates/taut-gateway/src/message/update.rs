@@ -31,6 +31,9 @@ pub enum Refusal {
     Journal,
     /// The venue would be asked for more than it allows.
     Throttled,
+    /// The venue's filters for the instrument do not let such an order pass: its price, its
+    /// quantity, its worth, or how many are open.
+    Filtered,
 }
 
 impl Refusal {
@@ -47,6 +50,7 @@ impl Refusal {
             Self::Version => 71,
             Self::Journal => 72,
             Self::Throttled => 73,
+            Self::Filtered => 74,
         }
     }
 
@@ -62,6 +66,7 @@ impl Refusal {
             71 => Self::Version,
             72 => Self::Journal,
             73 => Self::Throttled,
+            74 => Self::Filtered,
             reason => Self::Risk(RiskReject::from_code(reason)?),
         })
     }

@@ -25,6 +25,7 @@ mod messages;
 mod reading;
 
 use taut_fix::{Event, Now, ShortText};
+use taut_oms::Order;
 use taut_types::{ClientOrderId, Nanos, RequestId};
 
 use super::fix::{FixLink, FixSettings, Logon, cl_ord_id};
@@ -109,8 +110,8 @@ impl OrderHandler for DeribitFix {
         self.link.is_up()
     }
 
-    fn adopt(&mut self, order: ClientOrderId, venue_id: &[u8]) {
-        self.known.adopt(order, venue_id);
+    fn adopt(&mut self, order: &Order, venue_id: &[u8]) {
+        self.known.adopt(order.id, venue_id);
     }
 
     fn over(&mut self, order: ClientOrderId) {

@@ -1,7 +1,7 @@
 //! What a venue's order entry is to who trades there: requests in, bytes out; bytes in, events out.
 
 use taut_fix::{Charges, LongText, Now, ShortText};
-use taut_oms::{ExecId, OrderEvent, OrderState, RequestKind};
+use taut_oms::{ExecId, Order, OrderEvent, OrderState, RequestKind};
 use taut_types::{ClientOrderId, Instrument, Nanos, OrderTerms, Price, Qty, RequestId};
 
 /// A venue's order entry: writes requests as the venue reads them, reads what it says, and keeps
@@ -59,7 +59,7 @@ pub trait OrderHandler {
     fn is_up(&self) -> bool;
 
     /// An order of an earlier process, with the venue's id of it: empty when it is not known.
-    fn adopt(&mut self, _order: ClientOrderId, _venue_id: &[u8]) {}
+    fn adopt(&mut self, _order: &Order, _venue_id: &[u8]) {}
 
     /// An order is over: what is remembered of it can be forgotten.
     fn over(&mut self, _order: ClientOrderId) {}
@@ -182,6 +182,10 @@ pub enum NotSent {
     NotUp,
     /// The venue takes no such request, or its message does not fit: it cannot be sent later.
     Unsupported,
+    /// The venue's filters for the instrument do not let such an order pass.
+    Filtered,
+    /// As many changes of the order as the venue takes are under way.
+    Busy,
     /// The venue would be asked for more than it allows: not before then.
     Throttled(Nanos),
     /// The session can not go on: its numbers cannot be kept.

@@ -88,7 +88,7 @@ impl<H: OrderHandler> OrderSession<H> {
             };
             order = order.with_lost(request.version, kind, price, lots);
         }
-        self.handler.adopt(order.id, it.venue_id.as_bytes());
+        self.handler.adopt(&order, it.venue_id.as_bytes());
         self.risk.restore(order.id, &order.terms, order.lots_open_max());
         self.table.adopt(order).map_err(|_: TableError| ORDERS)
     }

@@ -364,6 +364,8 @@ pub(super) const fn refusal_of(error: TableError) -> Refusal {
 pub(super) fn refused_as(left: Result<(), NotSent>, otherwise: Refusal) -> Refusal {
     match left {
         Err(NotSent::Unsupported) => Refusal::Unsupported,
+        Err(NotSent::Filtered) => Refusal::Filtered,
+        Err(NotSent::Busy) => Refusal::Busy,
         Err(NotSent::Throttled(_)) => Refusal::Throttled,
         _ => otherwise,
     }

@@ -4,6 +4,7 @@ use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use taut_gateway::{BinanceSelfTrade, BinanceWsSettings};
 
 /// How often changes of a book are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,15 +18,47 @@ pub enum BinanceInterval {
     EverySecond,
 }
 
-/// `[binance]`: where the market data of Binance's spot market is. Orders do not go there yet: a
-/// gateway with this table trades on paper.
+/// What happens where an order would trade with another one of the account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SelfTradeRule {
+    /// What the symbol's own rule is.
+    #[default]
+    Default,
+    /// They trade.
+    None,
+    /// What is left of the incoming order ends.
+    ExpireTaker,
+    /// The resting order ends.
+    ExpireMaker,
+    /// Both end.
+    ExpireBoth,
+    /// Both become smaller by what would have traded.
+    Decrement,
+}
+
+impl From<SelfTradeRule> for BinanceSelfTrade {
+    fn from(rule: SelfTradeRule) -> Self {
+        match rule {
+            SelfTradeRule::Default => Self::Default,
+            SelfTradeRule::None => Self::None,
+            SelfTradeRule::ExpireTaker => Self::ExpireTaker,
+            SelfTradeRule::ExpireMaker => Self::ExpireMaker,
+            SelfTradeRule::ExpireBoth => Self::ExpireBoth,
+            SelfTradeRule::Decrement => Self::Decrement,
+        }
+    }
+}
+
+/// `[binance]`: where Binance's spot market is and how it is used. Who trades there is
+/// `[session.credentials]` of kind `binance`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct BinanceKeys {
     /// Its streams: `wss://HOST:PORT`, without a path.
     pub streams: String,
-    /// Its WebSocket API, which snapshots of books are asked of.
+    /// Its WebSocket API: orders, and snapshots of books.
     pub api: String,
     /// The address of both, in the place of those that their names have.
     pub address: Option<SocketAddrV4>,
@@ -38,10 +71,32 @@ pub struct BinanceKeys {
     pub snapshot_levels: u32,
     /// A stream that brings nothing for so long is silent, in milliseconds.
     pub silence_ms: u32,
+    /// The order session asks the venue's time so often, and is given up after three times without
+    /// a word.
+    pub heartbeat_seconds: u32,
+    /// How late the venue may take a request, in milliseconds: `recvWindow`.
+    pub window_ms: u32,
+    /// What happens where an order would trade with another one of the account.
+    pub self_trade: SelfTradeRule,
+    /// Orders that the account may send a second, and at once: the venue counts those of ten
+    /// seconds, in which ten times the one and once the other fit.
+    pub orders_per_second: u32,
+    /// See `orders_per_second`.
+    pub orders_burst: u32,
+    /// Orders that the account may send in a day of UTC.
+    pub orders_per_day: u32,
+    /// Weight of requests a second, and at once: the venue counts that of a minute, and of all that
+    /// comes from the same address.
+    pub weight_per_second: u32,
+    /// See `weight_per_second`.
+    pub weight_burst: u32,
+    /// Of `weight_burst`, what is kept for cancels and questions.
+    pub kept_for_cancels: u32,
 }
 
 impl Default for BinanceKeys {
     fn default() -> Self {
+        let orders = BinanceWsSettings::default();
         Self {
             streams: "wss://stream.binance.com:9443".to_owned(),
             api: "wss://ws-api.binance.com:443/ws-api/v3".to_owned(),
@@ -50,6 +105,15 @@ impl Default for BinanceKeys {
             interval: BinanceInterval::default(),
             snapshot_levels: 1_000,
             silence_ms: 10_000,
+            heartbeat_seconds: 30,
+            window_ms: orders.window_ms as u32,
+            self_trade: SelfTradeRule::default(),
+            orders_per_second: orders.orders.per_second,
+            orders_burst: orders.orders.burst,
+            orders_per_day: orders.orders_a_day,
+            weight_per_second: orders.weight.per_second,
+            weight_burst: orders.weight.burst,
+            kept_for_cancels: orders.kept_for_cancels,
         }
     }
 }

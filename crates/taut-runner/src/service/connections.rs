@@ -116,10 +116,12 @@ pub fn connect<C: Connect>(file: &GatewayFile, builder: C) -> Result<C::Output, 
                 DeribitOrders::Fix => builder.connect(keys.over_fix(file, market_data)?),
             }
         }
-        // A file that is not on paper has been refused.
         Venue::Binance(keys) => {
             let market_data = keys.market_data(file, &instruments, now)?;
-            builder.connect(paper::connections(file, market_data)?)
+            match file.is_paper {
+                true => builder.connect(paper::connections(file, market_data)?),
+                false => builder.connect(keys.over_api(file, market_data)?),
+            }
         }
     }
 }

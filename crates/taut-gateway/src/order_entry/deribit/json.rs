@@ -13,14 +13,14 @@
 //!   cancels, some of the others for what the session needs.
 //! - **Quantities** are in the instrument's units (`amount`), not in contracts.
 
+mod asked;
 mod reading;
-mod sent;
 mod session;
 mod settings;
 
 use taut_fix::{LongText, Now};
 use taut_market_data::deribit::{Message, read_message};
-use taut_oms::RequestKind;
+use taut_oms::{Order, RequestKind};
 use taut_order_entry::deribit::{
     Amount, NewOrder, Outcome, Request, Trigger, read_count, read_error, read_order,
 };
@@ -34,8 +34,9 @@ use crate::order_entry::handler::{
     Capabilities, ChangeRefused, Framing, NotSent, OrderHandler, OrderMessage, VenueEvent,
 };
 use crate::order_entry::last_words::LastWords;
+use crate::order_entry::sent::Sent;
+use asked::Asked;
 use reading::{As, Reading, unversioned};
-use sent::{Asked, Sent};
 use session::Session;
 pub use settings::DeribitJsonSettings;
 
@@ -51,7 +52,7 @@ pub struct DeribitJson {
     session: Session,
     known: KnownOrders,
     reading: Reading,
-    sent: Sent,
+    sent: Sent<Asked>,
     /// For the matching engine, and for all else.
     orders: Credits,
     questions: Credits,
@@ -254,10 +255,10 @@ impl OrderHandler for DeribitJson {
         self.session.is_up()
     }
 
-    fn adopt(&mut self, order: ClientOrderId, venue_id: &[u8]) {
-        self.known.expect(order);
+    fn adopt(&mut self, order: &Order, venue_id: &[u8]) {
+        self.known.expect(order.id);
         if !venue_id.is_empty() {
-            self.known.name(order, venue_id);
+            self.known.name(order.id, venue_id);
         }
     }
 

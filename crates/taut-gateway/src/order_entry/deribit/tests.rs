@@ -145,6 +145,11 @@ fn terms() -> OrderTerms {
 }
 
 /// A report as the venue sends it, of an order of three contracts.
+/// The order as an earlier process left it.
+fn adopted() -> Order {
+    Order::recovered(ORDER, &terms(), 0, (1, 1), (Lots::ZERO, 0))
+}
+
 fn working(text: &str) -> String {
     format!("35=8|11=USDC-1|41={{7}}|150=I|39=0|54=1|38=3|14=0|151=3|44=43000.5|231=10|58={text}")
 }
@@ -245,7 +250,7 @@ fn a_report_is_of_the_order_that_41_names_and_an_order_is_found_by_the_name_in_1
 #[test]
 fn an_order_out_of_the_journal_is_found_by_the_venues_name() {
     let mut line = Line::up();
-    line.handler.adopt(ORDER, b"USDC-9");
+    line.handler.adopt(&adopted(), b"USDC-9");
     assert_eq!(line.cancel(), "35=F|41=USDC-9|");
     // A report that names it by nothing else is its own, too.
     let report = line.report("35=8|11=USDC-9|150=I|39=1|14=1|231=10|58=notification");

@@ -1,18 +1,30 @@
-//! Binance's spot market: combined streams, snapshots over the WebSocket API. No orders yet.
+//! Binance's spot market: combined streams; orders and snapshots over the WebSocket API.
 
 use std::net::SocketAddr;
 
-use taut_gateway::{FeedInput, FeedStreams, StreamAddress};
+use taut_gateway::{
+    BinanceWs, BinanceWsSettings, FeedInput, FeedStreams, StreamAddress, Transport,
+};
 use taut_market_data::binance::{BinanceConfig, BinanceFeeds};
+use taut_oms::Rate;
 use taut_types::{Instrument, Nanos};
 
 use super::address::{WebSocketAt, url_mistake, web_socket};
-use super::parts::MarketData;
+use super::parts::{Connections, MarketData, OrderRoute, config, refused};
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
 use crate::service::binance::{BinanceInterval, BinanceKeys};
 use crate::service::file::GatewayFile;
+use crate::service::secret::CredentialKind;
+use crate::settings::comp_id;
 
+/// Both ends of the order session, as a journal has them: the venue knows none.
+const NAME: &str = "TAUT";
+const SERVER: &str = "BINANCE";
+/// What the handler takes at the least.
+const HEARTBEAT_S_MIN: u32 = 5;
+/// What the question about all open orders costs.
+const OPEN_ORDERS_WEIGHT: u32 = 200;
 /// Updates of a book that are kept until its snapshot comes.
 const UPDATES_KEPT: usize = 1 << 12;
 
@@ -39,17 +51,76 @@ impl BinanceKeys {
                 mistakes.push(Mistake::new(&format!("instruments[{at}].lot"), lot, remedy));
             }
         }
-        if !file.is_paper {
-            let text = "[binance]: orders do not go there yet; trade on paper, with `--paper`";
-            mistakes.push(Mistake::told("binance", text));
+        let not_zero = [
+            ("orders_per_second", self.orders_per_second),
+            ("orders_burst", self.orders_burst),
+            ("orders_per_day", self.orders_per_day),
+            ("weight_per_second", self.weight_per_second),
+        ];
+        for (key, _) in not_zero.iter().filter(|(_, value)| *value == 0) {
+            mistakes.push(Mistake::new(&format!("binance.{key}"), 0, "above 0"));
+        }
+        if self.heartbeat_seconds < HEARTBEAT_S_MIN {
+            let (value, remedy) = (self.heartbeat_seconds, format!("at least {HEARTBEAT_S_MIN}"));
+            mistakes.push(Mistake::new("binance.heartbeat_seconds", value, remedy));
+        }
+        if !(1..=60_000).contains(&self.window_ms) {
+            let value = self.window_ms;
+            mistakes.push(Mistake::new("binance.window_ms", value, "from 1 to 60000"));
+        }
+        if self.kept_for_cancels.saturating_add(OPEN_ORDERS_WEIGHT) > self.weight_burst {
+            let remedy = format!("at least kept_for_cancels and {OPEN_ORDERS_WEIGHT}");
+            mistakes.push(Mistake::new("binance.weight_burst", self.weight_burst, remedy));
+        }
+        let kind = file.session.credentials.as_ref().map(|credentials| credentials.kind);
+        if !file.is_paper && kind != Some(CredentialKind::Binance) {
+            let text = "[session.credentials] of kind \"binance\" must say who trades: username is \
+                        the API key, password is where its private key is, Ed25519 in PEM; on \
+                        paper, with `--paper`, nobody has to";
+            mistakes.push(Mistake::told("session.credentials", text));
         }
         mistakes
     }
 
     pub(super) fn explain(&self, say: &mut impl FnMut(&str, String)) {
         let Self { streams, api, snapshot_levels, .. } = self;
+        let Self { orders_per_second, orders_burst, orders_per_day, .. } = self;
+        say("orders", format!("the WebSocket API at {api}"));
+        say("", "open orders stay when the connection ends".to_owned());
+        let ten_seconds = u64::from(*orders_per_second) * 10 + u64::from(*orders_burst);
+        let rate = format!("{ten_seconds} in ten seconds, {orders_burst} of them at once");
+        say("", format!("{rate}, {orders_per_day} a day"));
         say("market data", format!("{} at {streams}", self.channel("SYMBOL")));
         say("", format!("snapshots of {snapshot_levels} levels a side at {api}"));
+    }
+
+    /// Orders over the WebSocket API.
+    pub(super) fn over_api(
+        &self,
+        file: &GatewayFile,
+        market_data: MarketData<BinanceFeeds>,
+    ) -> Result<Connections<BinanceFeeds, BinanceWs>, RunnerError> {
+        let at = web_socket("binance.api", &self.api, self.address, self.ca.as_deref())?;
+        let route = OrderRoute {
+            address: at.found.first,
+            others: at.found.others.clone(),
+            transport: Transport::WebSocket { url: at.url.clone(), tls: at.tls.clone() },
+            sender: comp_id("the gateway's CompID", NAME)?,
+            target: comp_id("the venue's CompID", SERVER)?,
+            heartbeat_interval: Nanos::from_secs(self.heartbeat_seconds.into()),
+        };
+        let config = config(file, route)?;
+        let settings = BinanceWsSettings {
+            names: file.instruments.iter().map(|it| it.venue_name().to_owned()).collect(),
+            window_ms: self.window_ms.into(),
+            orders: Rate { per_second: self.orders_per_second, burst: self.orders_burst },
+            orders_a_day: self.orders_per_day,
+            kept_for_cancels: self.kept_for_cancels,
+            weight: Rate { per_second: self.weight_per_second, burst: self.weight_burst },
+            self_trade: self.self_trade.into(),
+        };
+        let orders = BinanceWs::new(&config, settings).map_err(|error| refused(&config, error))?;
+        Ok(Connections { config, market_data, orders, observer: () })
     }
 
     fn channel(&self, symbol: &str) -> String {

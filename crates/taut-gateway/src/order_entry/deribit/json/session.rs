@@ -6,7 +6,7 @@ use taut_order_entry::deribit::{Request, Secret, read_token};
 use taut_order_entry::sign::HmacKey;
 use taut_types::Nanos;
 
-use super::sent::Asked;
+use super::asked::Asked;
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
 use crate::order_entry::handler::VenueEvent;

@@ -52,6 +52,11 @@ fn terms() -> OrderTerms {
     OrderTerms::limit(InstrumentId(0), Side::Buy, Price(43_000_500_000_000), Lots(3))
 }
 
+/// The order as an earlier process left it.
+fn adopted() -> Order {
+    Order::recovered(ORDER, &terms(), 0, (1, 1), (Lots::ZERO, 0))
+}
+
 fn label() -> String {
     String::from_utf8(RequestId::create(ORDER).to_text().to_vec()).unwrap()
 }
@@ -380,7 +385,7 @@ fn the_venue_is_asked_where_one_order_and_all_stand() {
     line.ask().unwrap();
     let report = only(line.answer(&format!("[{}]", OPEN.replace("open", "filled"))));
     assert_eq!(report.event, Some(OrderEvent::Status(OrderState::Filled)));
-    line.handler.adopt(ORDER, b"ETH-1");
+    line.handler.adopt(&adopted(), b"ETH-1");
     assert_eq!(line.ask().unwrap(), r#""private/get_order_state","params":{"order_id":"ETH-1"}}"#);
     assert_eq!(only(line.fails(10_004)).event, Some(OrderEvent::NotFound));
     line.ask().unwrap();

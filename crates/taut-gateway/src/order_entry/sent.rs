@@ -1,39 +1,17 @@
 //! Requests by their ids, until they are answered.
 
-use taut_types::RequestId;
-
 /// Requests that are remembered. One that is older has its order asked about, like one that was
 /// never answered.
 const SENT_MAX: usize = 4_096;
 
-/// What was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
-    Authenticate,
-    Heartbeat,
-    CancelOnDisconnect,
-    Subscribe,
-    /// Nobody looks at its answer.
-    Test,
-    Place(RequestId),
-    Edit(RequestId),
-    Cancel(RequestId),
-    CancelByLabel(RequestId),
-    /// Where one order stands, by the venue's name of it.
-    State(RequestId),
-    /// The same by ours: the answer is a list.
-    StateByLabel(RequestId),
-    AllOpen,
-}
-
 /// The newest requests.
 #[derive(Debug)]
-pub(super) struct Sent {
-    ring: Box<[Option<(u64, Asked)>]>,
+pub(super) struct Sent<A> {
+    ring: Box<[Option<(u64, A)>]>,
     last: u64,
 }
 
-impl Sent {
+impl<A: Copy> Sent<A> {
     pub(super) fn new() -> Self {
         Self { ring: vec![None; SENT_MAX].into_boxed_slice(), last: 0 }
     }
@@ -49,7 +27,7 @@ impl Sent {
     }
 
     /// The next request asks for this.
-    pub(super) fn push(&mut self, asked: Asked) {
+    pub(super) fn push(&mut self, asked: A) {
         self.last += 1;
         if let Some(place) = self.ring.get_mut(self.last as usize % SENT_MAX) {
             *place = Some((self.last, asked));
@@ -57,7 +35,7 @@ impl Sent {
     }
 
     /// What the request with this id, which is answered, asked for; nothing the second time.
-    pub(super) fn take(&mut self, id: u64) -> Option<Asked> {
+    pub(super) fn take(&mut self, id: u64) -> Option<A> {
         let place = self.ring.get_mut(id as usize % SENT_MAX)?;
         place.take_if(|(of, _)| *of == id).map(|(_, asked)| asked)
     }
@@ -75,11 +53,11 @@ mod tests {
     #[test]
     fn an_answer_is_taken_once_and_the_oldest_give_way() {
         let mut sent = Sent::new();
-        sent.push(Asked::Test);
-        sent.push(Asked::AllOpen);
-        assert_eq!((sent.take(2), sent.take(2)), (Some(Asked::AllOpen), None));
+        sent.push('a');
+        sent.push('b');
+        assert_eq!((sent.take(2), sent.take(2)), (Some('b'), None));
         assert_eq!(sent.take(3), None);
-        (0..SENT_MAX).for_each(|_| sent.push(Asked::Heartbeat));
+        (0..SENT_MAX).for_each(|_| sent.push('c'));
         assert_eq!(sent.take(1), None);
         sent.forget();
         assert_eq!((sent.take(sent.last()), sent.next()), (None, SENT_MAX as u64 + 3));

@@ -1,0 +1,39 @@
+//! What a request asked for.
+
+use taut_types::RequestId;
+
+use super::Question;
+use super::reading::unversioned;
+use super::session::SessionStep;
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    Session(SessionStep),
+    Place(RequestId),
+    /// The rest of an order.
+    Leg(RequestId),
+    Replace(RequestId),
+    Amend(RequestId),
+    Cancel(RequestId),
+    /// The end of an order whose rest follows.
+    MakeWay(RequestId),
+    Status(Question),
+    OpenOrders,
+}
+
+impl Asked {
+    /// The order that it is about.
+    pub(super) const fn order(self) -> Option<RequestId> {
+        match self {
+            Self::Place(request)
+            | Self::Leg(request)
+            | Self::Replace(request)
+            | Self::Amend(request)
+            | Self::Cancel(request)
+            | Self::MakeWay(request) => Some(unversioned(request.order)),
+            Self::Status(question) => Some(unversioned(question.request.order)),
+            Self::Session(_) | Self::OpenOrders => None,
+        }
+    }
+}

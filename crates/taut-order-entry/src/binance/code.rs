@@ -1,0 +1,114 @@
+//! What an error's code means to whoever asked.
+//!
+//! Source: binance-spot-api-docs, "Error codes". The venue has more codes than are told apart here.
+
+/// What the venue says instead of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorAnswer<'a> {
+    /// What HTTP would say: 4xx blames the request, 5xx the venue; 418 and 429 are about limits.
+    pub status: u64,
+    /// Its number, below zero.
+    pub code: i64,
+    /// Its name, as it stands in the frame.
+    pub message: &'a [u8],
+    /// Nothing is to be sent before then: milliseconds of UTC by the venue's clock.
+    pub retry_after_ms: Option<u64>,
+    /// The rest of the frame from where the details begin; empty without any.
+    pub data: &'a [u8],
+}
+
+/// What became of a request that ended in an error, and what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Not done, and may be asked for again later: a limit, or the venue is busy.
+    NotDoneForNow,
+    /// Nobody knows: the order has to be asked for by its name, and is not sent again.
+    Unknown,
+    /// The venue has no such order, or none that is open.
+    OrderGone,
+    /// Not done: the request's time is not the venue's.
+    Late,
+    /// Not done, and will not be: the request is wrong, or the account is not allowed to.
+    Refused,
+    /// The connection is not who it should be.
+    Session,
+}
+
+/// Too many requests: the weight of a minute is spent.
+const TOO_MANY_REQUESTS: i64 = -1_003;
+/// Too many orders.
+const TOO_MANY_ORDERS: i64 = -1_015;
+
+impl ErrorAnswer<'_> {
+    /// What became of the request. Of one that ended in the venue's own fault, or with a code that
+    /// nobody documented, nobody knows.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        if self.status >= 500 && self.code != -1_008 && self.code != -1_016 {
+            return Outcome::Unknown;
+        }
+        match self.code {
+            TOO_MANY_REQUESTS | TOO_MANY_ORDERS | -1_008 | -1_016 | -1_034 => {
+                Outcome::NotDoneForNow
+            }
+            -1_000 | -1_001 | -1_006 | -1_007 => Outcome::Unknown,
+            -1_021 => Outcome::Late,
+            -2_013 => Outcome::OrderGone,
+            // Of an order that stays it is said why.
+            -2_011 if self.message == b"Unknown order sent." => Outcome::OrderGone,
+            // An earlier request with this name may have been ours.
+            -2_010 if self.message == b"Duplicate order sent." => Outcome::Unknown,
+            -1_002 | -1_022 | -2_008 | -2_014 | -2_015 | -4_056 => Outcome::Session,
+            -1_020 | -1_014 | -1_013 | -2_010 | -2_011 | -2_016 | -2_026 | -2_038 | -2_039 => {
+                Outcome::Refused
+            }
+            // The request's parameters.
+            -1_199..=-1_100 => Outcome::Refused,
+            _ => Outcome::Unknown,
+        }
+    }
+
+    /// Whether that limit is one of orders, and not of requests.
+    #[must_use]
+    pub const fn is_about_orders(&self) -> bool {
+        self.code == TOO_MANY_ORDERS
+    }
+
+    /// Whether a limit was reached: nothing more may be sent for a while.
+    #[must_use]
+    pub const fn is_limit(&self) -> bool {
+        matches!(self.status, 418 | 429) || matches!(self.code, TOO_MANY_REQUESTS | TOO_MANY_ORDERS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_says_what_became_of_the_request() {
+        for (status, code, message, outcome) in [
+            (429, -1_003, "Too much request weight used.", Outcome::NotDoneForNow),
+            (400, -1_015, "Too many new orders.", Outcome::NotDoneForNow),
+            (503, -1_008, "Server is currently overloaded.", Outcome::NotDoneForNow),
+            (400, -1_000, "An unknown error.", Outcome::Unknown),
+            (408, -1_007, "Timeout waiting for response.", Outcome::Unknown),
+            (503, -1_013, "a proxy's words", Outcome::Unknown),
+            (400, -1_013, "Filter failure: LOT_SIZE", Outcome::Refused),
+            (400, -1_021, "Timestamp is outside of the recvWindow.", Outcome::Late),
+            (400, -1_102, "A mandatory parameter was not sent.", Outcome::Refused),
+            (400, -2_010, "Duplicate order sent.", Outcome::Unknown),
+            (400, -2_010, "Account has insufficient balance.", Outcome::Refused),
+            (400, -2_011, "Unknown order sent.", Outcome::OrderGone),
+            (400, -2_011, "Order was not canceled due to cancel restrictions.", Outcome::Refused),
+            (400, -2_013, "Order does not exist.", Outcome::OrderGone),
+            (401, -2_015, "Invalid API-key, IP, or permissions.", Outcome::Session),
+            (400, -9_999, "", Outcome::Unknown),
+            (400, 0, "", Outcome::Unknown),
+        ] {
+            let message = message.as_bytes();
+            let error = ErrorAnswer { status, code, message, retry_after_ms: None, data: b"" };
+            assert_eq!(error.outcome(), outcome, "{code}");
+        }
+    }
+}
