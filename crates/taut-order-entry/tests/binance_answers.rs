@@ -199,7 +199,8 @@ proptest! {
         bytes in proptest::collection::vec(any::<u8>(), 0..200),
         at in 0_usize..200,
     ) {
-        let mut frame = recorded("Subscriptions/Spot/Account/Order").unwrap_or_default().into_bytes();
+        let frame = recorded("Subscriptions/Spot/Account/Order");
+        let mut frame = frame.unwrap_or_default().into_bytes();
         let len = frame.len();
         for (place, byte) in (at..).zip(&bytes) {
             if let Some(room) = frame.get_mut(place % len.max(1)) {

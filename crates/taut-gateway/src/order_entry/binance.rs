@@ -7,9 +7,9 @@
 //! - **Time.** A request carries the venue's time, reckoned from the monotonic clock: a step of the
 //!   machine's own clock moves nothing. The venue refuses what comes later than the window, which
 //!   is therefore how long a request can still be executed.
-//! - **Names.** The venue looks an order up by the client's name of it, and a replacement is another
-//!   order with another name: that of the request that made it. Where something had traded before,
-//!   the name says how much, so that totals are right after a restart, too.
+//! - **Names.** The venue looks an order up by the client's name of it, and a replacement is
+//!   another order with another name: that of the request that made it. Where something had traded
+//!   before, the name says how much, so that totals are right after a restart, too.
 //! - **Modifies.** One that makes an order smaller at its price is an amendment, which keeps the
 //!   order's place. One of an order that has not traded is `order.cancelReplace`, only if it has
 //!   not traded when it gets there. One of an order that has is a cancel, and when that is done and
@@ -36,14 +36,12 @@ mod symbols;
 use std::collections::VecDeque;
 
 use taut_fix::Now;
-use taut_oms::{Order, RequestKind};
+use taut_oms::{Order, OrderState, RequestKind};
 use taut_order_entry::binance::{
     Answer, ErrorAnswer, Event, Frame, NewOrder, Outcome, Request, Stamp, Step, Which,
     read_amended, read_error, read_event, read_frame, read_order, read_replaced,
 };
-use taut_types::{
-    ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderTerms, Qty, RequestId,
-};
+use taut_types::{ClientOrderId, Instrument, Lots, Nanos, OrderTerms, Qty, RequestId};
 
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
@@ -52,7 +50,7 @@ use crate::order_entry::handler::{
 };
 use crate::order_entry::last_words::LastWords;
 use crate::order_entry::sent::Sent;
-use asked::Asked;
+use asked::{Asked, Question};
 use budget::Budget;
 use known::{Following, KnownOrders, Leg};
 use name::{LegEnd, Name};
@@ -100,17 +98,6 @@ enum Due {
     Leg(Following),
     /// Where an order stands, from this time on.
     Question(Question),
-}
-
-/// A question about an order, by the name that one of its requests gave it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Question {
-    at: Nanos,
-    /// What the gateway wants to know.
-    request: RequestId,
-    instrument: InstrumentId,
-    /// How many names, from the newest, the venue does not know.
-    unknown: u8,
 }
 
 impl BinanceWs {
@@ -289,7 +276,7 @@ impl BinanceWs {
         question: Question,
         order: &taut_order_entry::binance::Order<'_>,
     ) {
-        let has_ended = !report_of(order.status).is_some_and(|state| !state.is_done());
+        let has_ended = report_of(order.status).is_none_or(OrderState::is_done);
         if has_ended && self.known.follows(question.request.order) {
             // What takes its place is on its way.
             self.reading.stands_still(question.request);

@@ -206,7 +206,9 @@ pub struct Replaced<'a> {
 /// # Errors
 /// [`MarketDataError::Malformed`] when it is neither.
 pub fn read_replaced(body: &[u8]) -> Result<Replaced<'_>, MarketDataError> {
-    let (mut cancel, mut place): ((&[u8], &[u8]), (&[u8], &[u8])) = Default::default();
+    // A word, and where what is said behind it begins.
+    let nothing: (&[u8], &[u8]) = (b"", b"");
+    let (mut cancel, mut place) = (nothing, nothing);
     let mut scanner = Scanner::new(body);
     let read = scanner.object(|scanner, key| {
         match key {

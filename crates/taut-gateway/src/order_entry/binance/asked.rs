@@ -1,8 +1,7 @@
 //! What a request asked for.
 
-use taut_types::RequestId;
+use taut_types::{InstrumentId, Nanos, RequestId};
 
-use super::Question;
 use super::reading::unversioned;
 use super::session::SessionStep;
 
@@ -36,4 +35,16 @@ impl Asked {
             Self::Session(_) | Self::OpenOrders => None,
         }
     }
+}
+
+/// A question about an order, by the name that one of its requests gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Question {
+    /// From this time on.
+    pub(super) at: Nanos,
+    /// What the gateway wants to know.
+    pub(super) request: RequestId,
+    pub(super) instrument: InstrumentId,
+    /// How many names, from the newest, the venue does not know.
+    pub(super) unknown: u8,
 }

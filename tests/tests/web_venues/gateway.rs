@@ -1,4 +1,4 @@
-//! The gateway, and a strategy that does what the test says.
+//! A gateway at Deribit.
 
 use std::cell::RefCell;
 use std::net::{SocketAddr, SocketAddrV4};
@@ -7,15 +7,16 @@ use std::rc::Rc;
 use taut_fix_engine::Credentials;
 use taut_gateway::{
     DeribitJson, DeribitJsonSettings, DeribitStream, DeribitStreamSettings, FeedInput, FeedSession,
-    FusedClient, Gateway, GatewayConfig, OrderUpdate, Regions, SessionSettings, Strategy,
-    StreamAddress, Trading, Transport,
+    FusedClient, Gateway, GatewayConfig, Regions, SessionSettings, StreamAddress, Transport,
 };
 use taut_io::EpollKernel;
 use taut_market_data::deribit::DeribitFeed;
-use taut_market_data::{ChainConfig, Event, NamedInstrument};
+use taut_market_data::{ChainConfig, NamedInstrument};
 use taut_sys::{Anchoring, Clock};
 use taut_tests::setup::{VenueAddresses, gateway_config};
-use taut_types::{ClientOrderId, Instrument, InstrumentId, Nanos, OrderTerms, Price, Qty, Symbol};
+use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Symbol};
+
+use crate::hands::{Hands, Obedient, Running};
 
 pub const NAME: &str = "BTC-PERPETUAL";
 
@@ -25,40 +26,7 @@ pub fn perpetual() -> Instrument {
     Instrument::new(InstrumentId(0), symbol, tick, Qty::whole(10)).expect("an instrument")
 }
 
-/// What is asked of the strategy, and what it heard.
-#[derive(Debug, Default)]
-pub struct Hands {
-    pub creates: Vec<OrderTerms>,
-    pub modifies: Vec<(ClientOrderId, OrderTerms)>,
-    pub cancels: Vec<ClientOrderId>,
-    pub heard: Vec<OrderUpdate>,
-}
-
-pub struct Obedient(Rc<RefCell<Hands>>);
-
-impl Strategy for Obedient {
-    fn on_market(&mut self, _now: Nanos, _event: &Event, _trading: &mut impl Trading) {}
-
-    fn on_order(&mut self, _now: Nanos, update: &OrderUpdate, _trading: &mut impl Trading) {
-        self.0.borrow_mut().heard.push(*update);
-    }
-
-    fn on_timer(&mut self, _now: Nanos, trading: &mut impl Trading) {
-        let mut hands = self.0.borrow_mut();
-        for terms in hands.creates.drain(..) {
-            assert!(trading.create(&terms).is_some());
-        }
-        for (order, terms) in hands.modifies.drain(..) {
-            trading.modify(order, terms.price, terms.lots);
-        }
-        for order in hands.cancels.drain(..) {
-            trading.cancel(order);
-        }
-    }
-}
-
-pub type Running<'m> =
-    Gateway<'m, FusedClient<Obedient>, DeribitFeed, EpollKernel, (), DeribitJson>;
+pub type AtDeribit<'m> = Running<'m, DeribitFeed, DeribitJson>;
 
 /// A gateway at the venue at this address, with this key.
 pub fn gateway<'m>(
@@ -67,7 +35,7 @@ pub fn gateway<'m>(
     orders: DeribitJsonSettings,
     hands: &Rc<RefCell<Hands>>,
     regions: &Regions<'m>,
-) -> Running<'m> {
+) -> AtDeribit<'m> {
     let url = "ws://localhost/ws/api/v2".to_owned();
     let clock = Clock::new(Anchoring::start().mapping());
     let quickly = (Nanos::from_millis(1), Nanos::from_millis(10));

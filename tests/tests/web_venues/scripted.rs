@@ -13,7 +13,8 @@ use taut_testkit::Deadline;
 use taut_types::{InstrumentId, Lots, Nanos, OrderTerms, Price, Side};
 use taut_ws::{Connection, Event, WsConfig};
 
-use crate::gateway::{Hands, NAME, Running, gateway};
+use crate::gateway::{AtDeribit, NAME, gateway};
+use crate::hands::Hands;
 
 fn buy() -> OrderTerms {
     OrderTerms::limit(InstrumentId(0), Side::Buy, Price(43_000_000_000_000), Lots(3))
@@ -221,9 +222,9 @@ fn a_gateway_follows_a_book_trades_reconnects_and_reconciles_at_deribit() {
     let settings = DeribitJsonSettings::default();
     let mut gateway = gateway(at, ("me", "ABCD"), settings, &hands, &regions);
     let until = |venue: &mut Venue,
-                 gateway: &mut Running<'_>,
+                 gateway: &mut AtDeribit<'_>,
                  what: &str,
-                 is_so: &dyn Fn(&Venue, &Running<'_>) -> bool| {
+                 is_so: &dyn Fn(&Venue, &AtDeribit<'_>) -> bool| {
         let deadline = Deadline::default();
         while !is_so(venue, gateway) {
             venue.poll();
@@ -242,12 +243,12 @@ fn a_gateway_follows_a_book_trades_reconnects_and_reconciles_at_deribit() {
     // A book, and an order of which one of three contracts trades.
     until(&mut venue, &mut gateway, "ready", &|_, gateway| gateway.is_ready());
     hands.borrow_mut().creates.push(buy());
-    let is_accepted = |_: &Venue, _: &Running<'_>| filled(&hands.borrow()) == Lots(1);
+    let is_accepted = |_: &Venue, _: &AtDeribit<'_>| filled(&hands.borrow()) == Lots(1);
     until(&mut venue, &mut gateway, "a fill", &is_accepted);
     // The answer with the same trade is heard before the cancel's.
     let first = hands.borrow().heard[0].id;
     hands.borrow_mut().cancels.push(first);
-    let is_over = |_: &Venue, _: &Running<'_>| {
+    let is_over = |_: &Venue, _: &AtDeribit<'_>| {
         hands.borrow().heard.last().is_some_and(|update| update.state.is_done())
     };
     until(&mut venue, &mut gateway, "the end of the order", &is_over);

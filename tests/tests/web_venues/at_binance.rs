@@ -1,0 +1,194 @@
+//! Two gateways that trade with each other at taut's own venue, which speaks as Binance does.
+
+use std::cell::RefCell;
+use std::net::{SocketAddr, SocketAddrV4};
+use std::rc::Rc;
+
+use taut_fix_engine::Credentials;
+use taut_gateway::{
+    BinanceWs, BinanceWsSettings, FeedInput, FeedStreams, FusedClient, Gateway, GatewayConfig,
+    Regions, SessionSettings, StreamAddress, Transport,
+};
+use taut_io::EpollKernel;
+use taut_market_data::binance::{BinanceConfig, BinanceFeeds};
+use taut_oms::Rate;
+use taut_order_entry::binance::rest_signature;
+use taut_order_entry::sign::{Ed25519Key, HmacKey};
+use taut_sys::{Anchoring, Clock, utc};
+use taut_testkit::for_each_seed;
+use taut_tests::setup::{VenueAddresses, gateway_config};
+use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty, Side, Symbol};
+use taut_web_venue::binance::{Binance, BinanceSettings};
+use taut_web_venue::{ApiKeySettings, BinanceAccountSettings, Faults, SymbolSettings};
+
+use crate::hands::{Hands, Obedient, Running};
+use crate::members::{
+    FAR, Language, an_order_rests_trades_in_parts_is_changed_and_cancelled,
+    under_faults_all_agree_in_the_end,
+};
+
+const NAME: &str = "BTCUSDT";
+/// Members' private keys.
+const SEEDS: [[u8; 32]; 2] = [[1; 32], [2; 32]];
+
+/// Binance's streams and its WebSocket API.
+struct WebSocketApi;
+
+fn settings() -> BinanceSettings {
+    let market = SymbolSettings {
+        name: NAME.to_owned(),
+        base: "BTC".to_owned(),
+        quote: "USDT".to_owned(),
+        tick: "0.5".to_owned(),
+        max_price: "100000".to_owned(),
+        step: "0.001".to_owned(),
+        max_quantity: "100".to_owned(),
+        min_notional: "5".to_owned(),
+        max_orders: 1_000_000,
+        start_price: "43000".to_owned(),
+        weight: 0,
+    };
+    let account = |name: &str, key: ApiKeySettings| BinanceAccountSettings {
+        name: name.to_owned(),
+        keys: vec![ApiKeySettings { id: name.to_owned(), ..key }],
+        balances: [("BTC", "1000"), ("USDT", "100000000")]
+            .map(|(asset, amount)| (asset.to_owned(), amount.to_owned()))
+            .into(),
+        maker_commission: "0.001".to_owned(),
+        taker_commission: "0.001".to_owned(),
+        orders_per_10s: 1_000_000,
+        orders_per_day: 1_000_000,
+    };
+    let none =
+        ApiKeySettings { id: String::new(), secret: None, public_key: None, read_only: false };
+    let member = |name: &str, seed: &[u8; 32]| {
+        let public_key = Some(base64(&Ed25519Key::new(seed).public()));
+        account(name, ApiKeySettings { public_key, ..none.clone() })
+    };
+    let secret = Some("secret-of-maker".to_owned());
+    let maker = account("maker", ApiKeySettings { secret, ..none.clone() });
+    let accounts = vec![member("one", &SEEDS[0]), member("two", &SEEDS[1]), maker];
+    BinanceSettings { instruments: vec![market], accounts }
+}
+
+/// RFC 4648, section 4.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for piece in bytes.chunks(3) {
+        let bits = piece.iter().fold(0, |bits, byte| bits << 8 | u32::from(*byte));
+        let bits = bits << (8 * (3 - piece.len()));
+        let letters = (0..4).rev().map(|at| LETTERS[(bits >> (6 * at)) as usize & 63]);
+        text.extend(letters.take(piece.len() + 1).map(char::from));
+        text.extend(std::iter::repeat_n('=', 3 - piece.len()));
+    }
+    text
+}
+
+/// An order of the maker's.
+fn place(side: &str, dollars: u32) -> String {
+    let terms = format!(
+        "symbol={NAME}&side={side}&type=LIMIT&timeInForce=GTC&quantity=0.001&price={dollars}\
+         &timestamp={}",
+        utc().0 / 1_000_000
+    );
+    let signed = rest_signature(&HmacKey::new(b"secret-of-maker"), terms.as_bytes(), b"");
+    let signed = String::from_utf8_lossy(&signed);
+    let target = format!("/api/v3/order?{terms}&signature={signed}");
+    let headers = "X-MBX-APIKEY: maker\r\nContent-Length: 0";
+    format!("POST {target} HTTP/1.1\r\n{headers}\r\n\r\n")
+}
+
+impl Language for WebSocketApi {
+    type Front = Binance;
+    type Feed = BinanceFeeds;
+    type Orders = BinanceWs;
+
+    /// A lot is a thousandth.
+    fn instrument() -> Instrument {
+        let (symbol, tick) = (Symbol::new(NAME.as_bytes()).expect("short"), Price(500_000_000));
+        let lot = Qty { mantissa: 1, decimals: 3 };
+        Instrument::new(InstrumentId(0), symbol, tick, lot).expect("an instrument")
+    }
+
+    fn front() -> Binance {
+        Binance::new(&settings()).expect("settings")
+    }
+
+    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
+        let side = if side == Side::Buy { "BUY" } else { "SELL" };
+        (place(side, dollars), "\"status\":\"NEW\"")
+    }
+
+    fn stir() -> Option<String> {
+        Some(place("BUY", (FAR.0 / 1_000_000_000) as u32))
+    }
+
+    fn gateway<'m>(
+        at: SocketAddrV4,
+        member: usize,
+        hands: &Rc<RefCell<Hands>>,
+        regions: &Regions<'m>,
+    ) -> Running<'m, BinanceFeeds, BinanceWs> {
+        let clock = Clock::new(Anchoring::start().mapping());
+        let quickly = (Nanos::from_millis(1), Nanos::from_millis(10));
+        let url = |path: &str| format!("ws://localhost/{path}");
+        let (api_key, seed) = (["one", "two"][member].to_owned(), SEEDS[member]);
+        let config = GatewayConfig {
+            instruments: vec![Self::instrument()],
+            hot: false,
+            heartbeat_interval: Nanos::from_secs(30),
+            session: SessionSettings {
+                transport: Transport::WebSocket { url: url("ws-api/v3"), tls: None },
+                credentials: Some(Credentials::Binance { api_key, seed }),
+                waits_for_venue: true,
+                reconnect: quickly,
+                ..SessionSettings::default()
+            },
+            ..gateway_config(VenueAddresses { orders: at })
+        };
+        let at = |url: String| StreamAddress { address: SocketAddr::V4(at), url };
+        let depth = "{\"id\":0,\"method\":\"depth\",\
+                     \"params\":{\"symbol\":\"BTCUSDT\",\"limit\":100}}";
+        let input = FeedInput::Streams(FeedStreams {
+            stream: at(url("stream?streams=btcusdt@depth@100ms/btcusdt@trade")),
+            snapshot: at(url("ws-api/v3")),
+            snapshot_requests: vec![depth.to_owned()],
+            tls: None,
+        });
+        let book =
+            BinanceConfig { snapshot_limit: Some(100), ..BinanceConfig::new(Self::instrument()) };
+        let feed = BinanceFeeds::new(&[(NAME, book)], clock.now()).expect("a feed");
+        let orders = BinanceWsSettings {
+            window_ms: 200,
+            orders: Rate { per_second: 150, burst: 300 },
+            weight: Rate { per_second: 10_000, burst: 100_000 },
+            ..BinanceWsSettings::default()
+        };
+        let orders = BinanceWs::new(&config, orders).expect("a key");
+        let kernel = EpollKernel::new(16).expect("a kernel");
+        let client = FusedClient::new(Obedient(Rc::clone(hands)));
+        Gateway::with_handlers(kernel, &config, clock, input, (feed, orders), client, regions)
+            .expect("a gateway")
+    }
+}
+
+#[test]
+fn at_binance_an_order_rests_trades_in_parts_is_changed_and_cancelled() {
+    an_order_rests_trades_in_parts_is_changed_and_cancelled::<WebSocketApi>();
+}
+
+#[test]
+fn under_faults_both_members_and_binance_agree_in_the_end() {
+    for_each_seed(0..3, |seed, random| {
+        let faults = Faults {
+            seed,
+            disconnect: 10,
+            duplicate: 100,
+            delay: 5,
+            reject: 60,
+            ..Faults::default()
+        };
+        under_faults_all_agree_in_the_end::<WebSocketApi>(faults, random);
+    });
+}

@@ -1,0 +1,119 @@
+//! Two gateways that trade with each other at taut's own venue, which speaks as Deribit does.
+
+use std::cell::RefCell;
+use std::net::SocketAddrV4;
+use std::rc::Rc;
+
+use taut_gateway::{DeribitJson, DeribitJsonSettings, Regions};
+use taut_market_data::deribit::DeribitFeed;
+use taut_oms::Rate;
+use taut_testkit::for_each_seed;
+use taut_types::{Instrument, Side};
+use taut_web_venue::deribit::{Deribit, DeribitSettings};
+use taut_web_venue::{AccountSettings, Faults, KeySettings, Kind, MarketSettings};
+
+use crate::gateway::{NAME, gateway, perpetual};
+use crate::hands::{Hands, Running};
+use crate::members::{
+    Language, an_order_rests_trades_in_parts_is_changed_and_cancelled,
+    under_faults_all_agree_in_the_end,
+};
+
+/// Deribit's JSON-RPC; orders end with the connection, or stay.
+struct JsonRpc<const CANCELS_ON_DISCONNECT: bool>;
+
+fn settings() -> DeribitSettings {
+    let market = MarketSettings {
+        name: NAME.to_owned(),
+        kind: Kind::Future,
+        base: "BTC".to_owned(),
+        quote: "USD".to_owned(),
+        settlement: "BTC".to_owned(),
+        tick: "0.5".to_owned(),
+        min_trade_amount: "10".to_owned(),
+        contract_size: "10".to_owned(),
+        maker_commission: "0".to_owned(),
+        taker_commission: "0.0005".to_owned(),
+        expiration_ms: None,
+        strike: None,
+        option_type: None,
+        start_price: "43000".to_owned(),
+        weight: 0,
+    };
+    let account = |name: &str| AccountSettings {
+        name: name.to_owned(),
+        keys: vec![KeySettings {
+            id: name.to_owned(),
+            secret: format!("secret-of-{name}"),
+            read_only: false,
+        }],
+        balances: [("BTC".to_owned(), "10".to_owned())].into(),
+        self_trading: "reject_taker".to_owned(),
+        matching_rate: 200,
+        matching_burst: 400,
+    };
+    let accounts = ["one", "two", "maker"].map(account).into();
+    DeribitSettings { instruments: vec![market], accounts }
+}
+
+impl<const CANCELS_ON_DISCONNECT: bool> Language for JsonRpc<CANCELS_ON_DISCONNECT> {
+    type Front = Deribit;
+    type Feed = DeribitFeed;
+    type Orders = DeribitJson;
+
+    fn instrument() -> Instrument {
+        perpetual()
+    }
+
+    fn front() -> Deribit {
+        Deribit::new(&settings()).expect("settings")
+    }
+
+    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
+        let method = if side == Side::Buy { "buy" } else { "sell" };
+        let terms = format!("instrument_name={NAME}&amount=10&type=limit&price={dollars}");
+        // maker:secret-of-maker
+        let key = "Authorization: Basic bWFrZXI6c2VjcmV0LW9mLW1ha2Vy";
+        let request = format!("GET /api/v2/private/{method}?{terms} HTTP/1.1\r\n{key}\r\n\r\n");
+        (request, "\"order_state\":\"open\"")
+    }
+
+    fn gateway<'m>(
+        at: SocketAddrV4,
+        member: usize,
+        hands: &Rc<RefCell<Hands>>,
+        regions: &Regions<'m>,
+    ) -> Running<'m, DeribitFeed, DeribitJson> {
+        let orders = DeribitJsonSettings {
+            cancels_on_disconnect: CANCELS_ON_DISCONNECT,
+            orders: Rate { per_second: 150, burst: 300 },
+            ..DeribitJsonSettings::default()
+        };
+        let key = [("one", "secret-of-one"), ("two", "secret-of-two")][member];
+        gateway(at, key, orders, hands, regions)
+    }
+}
+
+#[test]
+fn at_deribit_an_order_rests_trades_in_parts_is_changed_and_cancelled() {
+    an_order_rests_trades_in_parts_is_changed_and_cancelled::<JsonRpc<true>>();
+}
+
+#[test]
+fn under_faults_both_members_and_deribit_agree_in_the_end() {
+    for_each_seed(0..3, |seed, random| {
+        let faults = Faults {
+            seed,
+            disconnect: 40,
+            duplicate: 150,
+            delay: 5,
+            reject: 60,
+            rate_limit: 15,
+            ..Faults::default()
+        };
+        match seed % 2 {
+            0 => under_faults_all_agree_in_the_end::<JsonRpc<true>>(faults, random),
+            _ => under_faults_all_agree_in_the_end::<JsonRpc<false>>(faults, random),
+        }
+    });
+}

@@ -1,0 +1,10 @@
+//! Gateways at venues that speak JSON over WebSocket: at Deribit against a scripted venue, and at
+//! Deribit and Binance with another one at taut's own venues.
+#![forbid(unsafe_code)]
+
+mod at_binance;
+mod at_deribit;
+mod gateway;
+mod hands;
+mod members;
+mod scripted;
