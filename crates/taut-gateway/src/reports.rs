@@ -54,7 +54,7 @@ pub(crate) struct Reports {
     repeated: u64,
     foreign: u64,
     statuses: u64,
-    /// The order that the last report ended.
+    /// The order that is over by the last report.
     ended: Option<ClientOrderId>,
     fees: Fees,
 }
@@ -101,7 +101,8 @@ impl Reports {
         }
     }
 
-    /// The order that has ended since this was called last: a report ends one at most.
+    /// The order that is over, with all of its trades, by a report since this was called last: a
+    /// report ends one at most, and one that is over may be told again.
     #[inline]
     pub(crate) const fn take_ended(&mut self) -> Option<ClientOrderId> {
         self.ended.take()
@@ -288,9 +289,6 @@ impl Reports {
             self.fees.charge(&known, &mut change, report.event, charges);
         }
         self.repeated += u64::from(change.is_old);
-        if change.state.is_done() && !change.was.is_done() {
-            self.ended = Some(change.id);
-        }
         count_exposure(books, &change);
         if let (Some(recorders), Some(answered)) = (&mut books.recorders, change.answered)
             && answered.kind == RequestKind::Create
@@ -298,6 +296,9 @@ impl Reports {
             recorders.round_trip.record(books.now.since(answered.sent_at).0.unsigned_abs());
         }
         if let Some(order) = books.table.get(change.id) {
+            if order.state.is_done() && !order.misses_trades() {
+                self.ended = Some(change.id);
+            }
             let venue_id = origin.order_id.as_ref().map_or(&b""[..], LongText::as_bytes);
             books.journal.heard(books.utc, order, (report, venue_id), &change);
             for fill in change.fills.iter().flatten() {

@@ -241,7 +241,7 @@ fn trade(order: &mut Order, report: &Report, executions: &mut Executions, change
         change.fills[0] = Some(count(order, report, counted, price, false));
         note_part(order, change);
     }
-    change.asks |= order.told.is_more_than(order.traded);
+    change.asks |= order.misses_trades();
 }
 
 /// Takes a trade back, or puts another in its place.
@@ -313,7 +313,7 @@ fn missed_price(order: &Order, report: &Report, missed: Traded) -> Price {
 fn note_total(order: &mut Order, report: &Report, change: &mut Change) {
     if let Some(total) = report.total.and_then(|qty| Traded::of(qty, report.lot)) {
         order.told = order.told.max(total);
-        change.asks |= order.told.is_more_than(order.traded);
+        change.asks |= order.misses_trades();
     }
 }
 
@@ -373,11 +373,11 @@ fn settled(order: &Order, report: &Report, next: OrderState, change: &mut Change
             change.trouble = Some(Trouble::Contradiction);
             next
         }
-        S::Filled if order.told.is_more_than(order.traded) => next,
+        S::Filled if order.misses_trades() => next,
         S::Filled if is_told_open || report.event == OrderEvent::Replaced => S::Working,
         S::Filled if change.fills[0].is_some() => S::Cancelled,
         S::Working if report.event == OrderEvent::Traded && report.told == Some(S::Filled) => {
-            if order.told.is_more_than(order.traded) {
+            if order.misses_trades() {
                 return next;
             }
             if order.pending().any(|it| it.lots <= order.traded.lots) {

@@ -134,6 +134,12 @@ impl Order {
         self.notional
     }
 
+    /// Whether the venue told of more trades, by a total, than it has told one by one.
+    #[must_use]
+    pub fn misses_trades(&self) -> bool {
+        self.told.is_more_than(self.traded)
+    }
+
     /// What may still trade.
     #[must_use]
     pub fn lots_open(&self) -> Lots {

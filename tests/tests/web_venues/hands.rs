@@ -20,6 +20,13 @@ pub struct Hands {
     pub heard: Vec<OrderUpdate>,
 }
 
+impl Hands {
+    /// Whether the strategy has asked for all that it was told to ask for.
+    pub fn have_asked(&self) -> bool {
+        self.creates.is_empty() && self.modifies.is_empty() && self.cancels.is_empty()
+    }
+}
+
 pub struct Obedient(pub Rc<RefCell<Hands>>);
 
 impl Strategy for Obedient {

@@ -258,6 +258,9 @@ pub fn under_faults_all_agree_in_the_end<L: Language>(faults: Faults, mut random
             }
         }
         world.venue.observer_mut().front_mut().set_faults(Faults::default());
+        world.until("both have asked", |it| it.hands.iter().all(|its| its.borrow().have_asked()));
+        // A gateway looks at its client's requests once a poll.
+        world.poll();
         world.until("both are ready, and no outcome is unknown", |it| {
             let is_known = |order: &OpenOrder| order.state == OrderState::Working;
             it.orders().iter().flatten().all(is_known) && it.books_are_right()

@@ -250,8 +250,10 @@ impl BinanceWs {
                 };
                 order.map(|order| {
                     let id = order.map(|order| order.id);
-                    id.into_iter().for_each(|id| known.identify(request, id));
-                    reading.replaced(request, id);
+                    // An event of the new order may have said so before.
+                    if id.and_then(|id| known.identify(request, id)) != Some(false) {
+                        reading.replaced(request, id);
+                    }
                 })
             }
             Asked::Cancel(request) => read_order(body).map(|order| {

@@ -402,7 +402,7 @@ impl<H: OrderHandler> OrderSession<H> {
             self.close(io);
         }
         self.handler.disconnected(now);
-        self.reconcile.forget();
+        self.reconcile.disconnected();
         while let Some(order) = self.table.next_waiting() {
             let request = RequestId { order: order.id, version: 0 };
             self.happened(now, request, OrderEvent::Lost, updates);

@@ -40,7 +40,7 @@ impl Reconcile {
     /// A session begins with these orders open, of a venue that can be asked about all of them at
     /// once, or not.
     pub(super) fn begin(&mut self, open: impl Iterator<Item = ClientOrderId>, tells_all: bool) {
-        self.forget();
+        self.disconnected();
         self.open.extend(open);
         self.asks_all = tells_all;
     }
@@ -62,11 +62,11 @@ impl Reconcile {
         self.mass = Some(question);
     }
 
-    /// The connection is gone, and what was asked with it.
-    pub(super) fn forget(&mut self) {
+    /// The connection is gone, and what was asked with it: the next session asks again, also about
+    /// an order that is done and of which a trade is missing.
+    pub(super) fn disconnected(&mut self) {
         (self.mass, self.asks_all) = (None, false);
-        self.open.clear();
-        self.asked.clear();
+        self.open.extend(self.asked.drain(..).map(|question| question.order));
     }
 
     /// An order should be asked about.
@@ -129,5 +129,28 @@ impl Reconcile {
     /// Whether nothing is asked, or to be.
     pub(super) fn is_over(&self) -> bool {
         self.mass.is_none() && !self.asks_all && self.open.is_empty() && self.asked.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LATE: Nanos = Nanos::from_secs(10);
+
+    /// It may be done, with a trade that is missing: among the open ones it is not.
+    #[test]
+    fn a_question_that_a_connection_took_with_it_is_asked_in_the_next_session() {
+        let mut reconcile = Reconcile::default();
+        let (asked, wanted) = (ClientOrderId(1), ClientOrderId(2));
+        reconcile.want(asked);
+        assert_eq!(reconcile.next(Nanos::ZERO, LATE), Some(asked));
+        reconcile.asked(Question { order: asked, message: 1, since: Nanos::ZERO });
+        reconcile.want(wanted);
+        reconcile.disconnected();
+        reconcile.begin(std::iter::once(ClientOrderId(3)), true);
+        assert!(reconcile.next_mass());
+        let next = [(); 4].map(|()| reconcile.next(Nanos::ZERO, LATE));
+        assert_eq!(next, [Some(1), Some(2), Some(3), None].map(|id| id.map(ClientOrderId)));
     }
 }

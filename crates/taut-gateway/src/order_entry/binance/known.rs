@@ -25,6 +25,8 @@ pub(super) struct Leg {
     before: i64,
     /// What was asked for; nothing when an earlier process asked.
     terms: Option<(Price, Lots)>,
+    /// Whether the gateway was told that the venue has it: of the first one it is told otherwise.
+    is_told: bool,
 }
 
 impl Leg {
@@ -37,7 +39,8 @@ impl Leg {
 
     fn unknown(request: RequestId, before: i64) -> Self {
         let name = Name::of(request, before);
-        Self { name, id: 0, version: request.version, before, terms: None }
+        let is_told = request == RequestId::create(request.order);
+        Self { name, id: 0, version: request.version, before, terms: None, is_told }
     }
 
     /// How the venue is asked for it.
@@ -77,6 +80,8 @@ struct KnownOrder {
     has_traded: bool,
     sent_at: Nanos,
     following: Option<Following>,
+    /// The last request for which one of its legs made way.
+    made_way: u16,
 }
 
 /// Orders of ours that are not over, as many as there are places. One without a place is found by
@@ -107,6 +112,7 @@ impl KnownOrders {
             // Before this process.
             sent_at: Nanos::ZERO,
             following: None,
+            made_way: 0,
         };
         let of = |version| RequestId { order: order.id, version };
         let accepted = order.version_accepted.max(1);
@@ -116,7 +122,7 @@ impl KnownOrders {
             legs.next().into_iter().for_each(|leg| *leg = Some(Leg::unknown(of(version), traded)));
         }
         // The newest order that the venue has told of, if it has.
-        let told = Leg { id: venue_id, ..Leg::unknown(of(accepted), 0) };
+        let told = Leg { id: venue_id, is_told: true, ..Leg::unknown(of(accepted), 0) };
         legs.next().into_iter().for_each(|leg| *leg = Some(told));
         self.orders.insert(order.id, known);
     }
@@ -147,6 +153,7 @@ impl KnownOrders {
                     has_traded: false,
                     sent_at: now,
                     following: None,
+                    made_way: 0,
                 };
                 self.orders.insert(request.order, known);
             }
@@ -190,13 +197,14 @@ impl KnownOrders {
         known.is_some_and(|known| !std::mem::replace(&mut known.is_heard_of, true))
     }
 
-    /// The venue's number of the order that a request made.
-    pub(super) fn identify(&mut self, request: RequestId, id: u64) {
+    /// The venue's number of the order that a request made; whether it is news that the venue has
+    /// an order that takes the place of another one. Nothing when the order is not known.
+    pub(super) fn identify(&mut self, request: RequestId, id: u64) -> Option<bool> {
         let legs = self.orders.get_mut(&request.order).map(|known| &mut known.legs);
         let mut legs = legs.into_iter().flatten().flatten();
-        if let Some(leg) = legs.find(|leg| leg.version == request.version) {
-            leg.id = id;
-        }
+        let leg = legs.find(|leg| leg.version == request.version)?;
+        leg.id = id;
+        Some(!std::mem::replace(&mut leg.is_told, true))
     }
 
     /// Some of it traded.
@@ -218,6 +226,13 @@ impl KnownOrders {
     ) -> Option<Following> {
         let known = self.orders.get_mut(&order)?;
         std::mem::replace(&mut known.following, following)
+    }
+
+    /// An order made way for what a request asks for; false when the venue says so again.
+    pub(super) fn makes_way(&mut self, request: RequestId) -> bool {
+        self.orders.get_mut(&request.order).is_none_or(|known| {
+            std::mem::replace(&mut known.made_way, request.version) != request.version
+        })
     }
 
     /// Whether something takes the order's place.

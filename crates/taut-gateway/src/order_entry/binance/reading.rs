@@ -53,10 +53,11 @@ impl Reading {
         self.events.clear();
     }
 
-    /// The venue has an order, which may be news: then it is accepted.
+    /// The venue has an order, which may be news: then it is accepted, or the one before it is
+    /// replaced, whatever comes first, so that no trade is counted in the one before it.
     pub(super) fn heard(&mut self, request: RequestId, venue_id: u64, known: &mut KnownOrders) {
         let order = request.order;
-        known.identify(request, venue_id);
+        let is_in_place = known.identify(request, venue_id) == Some(true);
         if known.is_heard_first(order) {
             self.report(VenueReport {
                 request: Some(RequestId::create(order)),
@@ -64,6 +65,9 @@ impl Reading {
                 venue_id: text_of(venue_id),
                 ..VenueReport::NOTHING
             });
+        }
+        if is_in_place {
+            self.replaced(request, Some(venue_id));
         }
     }
 
@@ -137,6 +141,9 @@ impl Reading {
         match (execution.kind, named) {
             (K::Canceled, Some(Named::End(_, LegEnd::Replaced))) => return None,
             (K::Canceled, Some(Named::End(request, LegEnd::MadeWay))) => {
+                if !known.makes_way(request) {
+                    return None;
+                }
                 let following = known.follow(ours.order, None);
                 let following = following.filter(|following| following.request == request);
                 let traded = execution.executed.and_then(|part| plus(part, before));
@@ -182,6 +189,7 @@ impl Reading {
         self.report(VenueReport {
             request,
             event: Some(E::Traded),
+            told: report_of(execution.status),
             last,
             price: Some(price),
             total: execution.executed.and_then(|part| plus(part, before)),

@@ -142,6 +142,24 @@ fn a_modify_of_an_untraded_order_replaces_it_only_if_it_still_is() {
     assert!(cancel.contains(r#""orderId":43,"newClientOrderId":"{3}""#), "{cancel}");
 }
 
+/// All of the order as it was may have traded then: the trades count in the one after it.
+#[test]
+fn a_replacement_that_trades_before_its_answer_is_in_place_first() {
+    let mut line = Line::resting(None);
+    line.modify(1, 2, &at(43_001, 4)).unwrap();
+    assert_eq!(line.event("CANCELED", ["{2}-R", "{1}"], "CANCELED", "0"), []);
+    let events = line.trade("{2}", 10, "0.003", "0.003", "PARTIALLY_FILLED");
+    assert_eq!(said(&events), [Some(OrderEvent::Replaced), Some(OrderEvent::Traded)]);
+    assert_eq!(only(events[..1].to_vec()).request, Some(request(2)));
+    assert_eq!(only(events[1..].to_vec()).told, Some(OrderState::Working));
+    let done = concat!(
+        r#"{"cancelResult":"SUCCESS","newOrderResult":"SUCCESS","#,
+        r#""cancelResponse":{"symbol":"BTCUSDT","orderId":42,"origClientOrderId":"{1}"},"#,
+        r#""newOrderResponse":{"symbol":"BTCUSDT","orderId":43,"clientOrderId":"{2}"}}"#
+    );
+    assert_eq!(line.answer(done), []);
+}
+
 #[test]
 fn an_order_that_becomes_smaller_keeps_its_place() {
     let mut line = Line::resting(Some("0.00100000"));

@@ -69,6 +69,9 @@ fn a_modify_of_an_order_that_has_traded_waits_for_its_end_and_asks_for_the_rest(
     let rest = line.next();
     assert!(rest.contains(r#""quantity":"0.003","price":"43002""#), "{rest}");
     assert!(rest.contains(r#""newClientOrderId":"{2}-30d40""#), "{rest}");
+    // The venue may say it twice.
+    assert_eq!(line.event("CANCELED", ["{2}-W", "{1}"], "CANCELED", "0.002"), []);
+    assert!(line.next().is_empty());
     let placed = r#"{"symbol":"BTCUSDT","orderId":44,"clientOrderId":"{2}-30d40"}"#;
     let replaced = only(line.answer(placed));
     assert_eq!((replaced.request, replaced.event), (Some(request(2)), Some(OrderEvent::Replaced)));
@@ -156,7 +159,10 @@ fn an_order_is_looked_for_under_every_name_that_it_may_have() {
         r#"{"orderId":43,"clientOrderId":"{2}","status":"NEW","origQty":"0.004","#,
         r#""executedQty":"0"}"#
     );
-    assert_eq!(only(line.answer(stands)).request, Some(request(2)));
+    let events = line.answer(stands);
+    let working = Some(OrderEvent::Status(OrderState::Working));
+    assert_eq!(said(&events), [Some(OrderEvent::Replaced), working]);
+    assert_eq!(only(events[1..].to_vec()).request, Some(request(2)));
 }
 
 #[test]
