@@ -2,6 +2,7 @@
 //!
 //! - **Randomness** comes from a seed: [`for_each_seed`] prints the seed of a schedule that fails,
 //!   and `TAUT_SEED=n` replays it alone.
+//! - **Damage** to JSON frames is drawn by [`mutate_json`].
 //! - **Links** between protocol cores run on virtual time: a [`Link`] loses, doubles, delays and
 //!   reorders what it carries.
 //! - **Waits** have a condition and a deadline: [`until`] and [`until_some`] fail with what did not
@@ -15,12 +16,14 @@
 
 mod address;
 mod link;
+mod mutate;
 mod process;
 mod random;
 mod until;
 
 pub use address::{own_address, own_group, tcp_listener, udp_socket};
 pub use link::{Faults, Link, LinkCounters};
+pub use mutate::mutate_json;
 pub use process::{Process, Run};
 pub use random::{Draw, Random, for_each_seed, seeds};
 pub use until::{DEADLINE, Deadline, until, until_some};

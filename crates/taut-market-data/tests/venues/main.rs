@@ -6,7 +6,6 @@
 mod binance;
 mod deribit;
 mod frames;
-mod mutate;
 mod mutated;
 mod okx;
 mod replay;

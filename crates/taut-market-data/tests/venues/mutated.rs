@@ -7,11 +7,10 @@ use taut_market_data::binance::{BinanceConfig, BinanceFeed};
 use taut_market_data::deribit::{DeribitFeed, DeribitJson, FrameKind};
 use taut_market_data::okx::OkxFeed;
 use taut_market_data::{ChainConfig, Context, Event, EventKind, FeedHandler, Soundness, Source};
-use taut_testkit::Random;
+use taut_testkit::{Random, mutate_json};
 use taut_types::{InstrumentId, Nanos, Side};
 
 use crate::frames::Frame;
-use crate::mutate::mutate;
 use crate::replay::{Told, listed};
 use crate::{binance, deribit, okx};
 
@@ -40,9 +39,7 @@ fn survive(
         // Whole runs are left as they are, so that there is a sound book to be wrong about.
         if !(index / frames.len()).is_multiple_of(3) && random.usize(..4) == 0 {
             for _ in 0..=random.usize(..3) {
-                if !frame.is_empty() {
-                    mutate(&mut frame, &mut random);
-                }
+                mutate_json(&mut frame, &mut random);
             }
         }
         match random.usize(..2_000) {
@@ -56,8 +53,8 @@ fn survive(
         told.take(feed, now, Source::LINE_A, &frame);
         while feed.poll_request().is_some() {
             let mut answer = snapshot.to_vec();
-            if random.usize(..8) == 0 && !answer.is_empty() {
-                mutate(&mut answer, &mut random);
+            if random.usize(..8) == 0 {
+                mutate_json(&mut answer, &mut random);
             }
             if let Some(answer) = feed.decode(now, Source::SNAPSHOT, &answer) {
                 feed.apply(answer, &mut |_: &Context<'_>, _: &Event| {});
@@ -139,7 +136,7 @@ fn mutated_books_are_read_as_serde_json_reads_them_or_refused() {
     let (mut agreed, mut refused, mut lenient, mut unknown) = (0, 0, 0, 0);
     for index in 0..executions() {
         let mut frame = frames[index % frames.len()].1.clone();
-        mutate(&mut frame, &mut random);
+        mutate_json(&mut frame, &mut random);
         let mut told = Vec::new();
         let mut sink = |_: &Context<'_>, event: &Event| {
             if let EventKind::Level(level) = event.kind {

@@ -1,5 +1,7 @@
 //! Deribit's JSON on messages, and a session that speaks it.
 
+mod mutated;
+
 use taut_fix::CompId;
 use taut_oms::{ExecId, OrderEvent, OrderState, Rate};
 use taut_types::{InstrumentId, OrderFlags, OrderTerms, Price, Qty, Side, Symbol};

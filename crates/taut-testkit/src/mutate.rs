@@ -1,9 +1,12 @@
 //! What may happen to a frame.
 
-use taut_testkit::Random;
+use crate::Random;
 
-/// A frame with a byte, or a piece, of it changed: what a decoder must survive.
-pub fn mutate(frame: &mut Vec<u8>, random: &mut Random) {
+/// Changes a byte or a piece of a JSON frame: a decoder must survive it. An empty frame stays so.
+pub fn mutate_json(frame: &mut Vec<u8>, random: &mut Random) {
+    if frame.is_empty() {
+        return;
+    }
     let mut next = |below: usize| random.usize(..below.max(1));
     let at = next(frame.len());
     let tokens: [&[u8]; 12] =
