@@ -34,15 +34,15 @@ fn book(number: u64) -> String {
         let one = |at: u64| level(format!("{}.5", price(at)), at);
         (0..LEVELS).map(one).collect::<Vec<_>>().join(",")
     };
-    let chain = if number == 0 {
-        String::from("\"type\":\"snapshot\"")
-    } else {
-        format!("\"type\":\"change\",\"prev_change_id\":{}", 33_195_894_355 + number - 1)
+    // The fields in the order in which the venue writes them.
+    let (kind, previous) = match number {
+        0 => ("snapshot", String::new()),
+        _ => ("change", format!("\"prev_change_id\":{},", 33_195_894_355 + number - 1)),
     };
     let head = notification("book");
     format!(
-        "{head}{{{chain},\"timestamp\":1626993724318,\"instrument_name\":\"{NAME}\",\
-         \"change_id\":{},\"bids\":[{}],\"asks\":[{}]}}}}}}",
+        "{head}{{\"type\":\"{kind}\",\"timestamp\":1626993724318,{previous}\
+         \"instrument_name\":\"{NAME}\",\"change_id\":{},\"bids\":[{}],\"asks\":[{}]}}}}}}",
         33_195_894_355 + number,
         side(true),
         side(false)

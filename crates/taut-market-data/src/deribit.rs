@@ -9,6 +9,7 @@ mod levels;
 mod message;
 #[cfg(test)]
 mod tests;
+mod usual;
 
 use taut_types::{InstrumentError, Nanos};
 

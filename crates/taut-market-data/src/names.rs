@@ -73,11 +73,15 @@ impl Names {
 #[inline]
 fn hash(name: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
-    let (words, tail) = name.as_chunks::<8>();
+    let words = name.as_chunks::<8>().0;
     let mut hash = name.len() as u64;
     let mut mix = |word: u64| hash = (hash ^ word).wrapping_mul(FACTOR).rotate_left(29);
     words.iter().for_each(|word| mix(u64::from_le_bytes(*word)));
-    mix(tail.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)));
+    // The last eight bytes, some of them a second time.
+    mix(match name.last_chunk::<8>() {
+        Some(last) => u64::from_le_bytes(*last),
+        None => name.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    });
     hash ^ hash >> 32
 }
 

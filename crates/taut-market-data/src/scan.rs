@@ -577,12 +577,22 @@ pub(crate) fn decimal_and_quote(text: &[u8], decimals: u8) -> Option<(i64, &[u8]
 #[derive(Debug)]
 pub(crate) struct Column {
     form: Option<DecimalForm>,
+    /// How long the last one was that was not in the form.
+    other_len: usize,
     decimals: u8,
 }
 
 impl Column {
     pub(crate) const fn new(decimals: u8) -> Self {
-        Self { form: None, decimals }
+        Self { form: None, other_len: 0, decimals }
+    }
+
+    /// From here on decimals are read at so many places.
+    #[inline]
+    pub(crate) const fn set_decimals(&mut self, decimals: u8) {
+        if self.decimals != decimals {
+            *self = Self::new(decimals);
+        }
     }
 
     /// A decimal with a quote behind it, and what follows the quote.
@@ -612,7 +622,11 @@ impl Column {
     fn read_other<'a, const END: u8>(&mut self, text: &'a [u8]) -> Option<(i64, &'a [u8])> {
         let (value, len) = parse_decimal_prefix(text, self.decimals).ok()?;
         let (decimal, behind) = text.split_at_checked(len)?;
-        self.form = DecimalForm::of(decimal, self.decimals);
+        // A form costs more than a decimal: it is for what comes again.
+        if len == self.other_len {
+            self.form = DecimalForm::of(decimal, self.decimals);
+        }
+        self.other_len = len;
         match behind {
             [end, rest @ ..] if *end == END => Some((value, rest)),
             _ => None,
@@ -663,6 +677,22 @@ fn special(text: &[u8]) -> usize {
     }
     let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20 | 0x80..=0xff);
     at + rest.iter().position(is_special).unwrap_or(rest.len())
+}
+
+/// The place of the first such byte, or the length.
+#[inline]
+pub(crate) fn place_of<const BYTE: u8>(text: &[u8]) -> usize {
+    let mut at = 0;
+    let mut rest = text;
+    while let Some((word, behind)) = rest.split_first_chunk::<8>() {
+        let marks = zero_bytes(u64::from_le_bytes(*word) ^ u64::from_ne_bytes([BYTE; 8]));
+        if marks != 0 {
+            return at + marks.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+        rest = behind;
+    }
+    at + rest.iter().position(|byte| *byte == BYTE).unwrap_or(rest.len())
 }
 
 const ONES: u64 = 0x0101_0101_0101_0101;

@@ -1,5 +1,7 @@
 //! What a subscription brings, by its name.
 
+use crate::scan::place_of;
+
 /// A subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel<'a> {
@@ -28,16 +30,15 @@ pub enum Channel<'a> {
 #[must_use]
 #[inline]
 pub fn channel(name: &[u8]) -> Channel<'_> {
+    if let Some(rest) = name.strip_prefix(b"book.") {
+        let (instrument, rest) = split(rest);
+        return match rest.contains(&b'.') {
+            true => Channel::GroupedBook(instrument),
+            false => Channel::Book(instrument),
+        };
+    }
     let (kind, rest) = split(name);
     match kind {
-        b"book" => {
-            let (instrument, rest) = split(rest);
-            if rest.contains(&b'.') {
-                Channel::GroupedBook(instrument)
-            } else {
-                Channel::Book(instrument)
-            }
-        }
         b"trades" => Channel::Trades,
         b"ticker" | b"incremental_ticker" => Channel::Ticker(split(rest).0),
         b"quote" => Channel::Quote(rest),
@@ -64,9 +65,9 @@ pub fn channel(name: &[u8]) -> Channel<'_> {
 /// What stands before the first point, and what behind it.
 #[inline]
 fn split(name: &[u8]) -> (&[u8], &[u8]) {
-    match name.iter().position(|&byte| byte == b'.') {
-        Some(at) => (name.get(..at).unwrap_or_default(), name.get(at + 1..).unwrap_or_default()),
-        None => (name, &[]),
+    match name.split_at_checked(place_of::<b'.'>(name)) {
+        Some((head, [_, tail @ ..])) => (head, tail),
+        _ => (name, &[]),
     }
 }
 

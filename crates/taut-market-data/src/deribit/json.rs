@@ -4,8 +4,9 @@ use taut_types::{InstrumentError, Nanos, Side};
 
 use super::channel::{Channel, channel};
 use super::fields::{StateFields, TickerFields, TradeFields};
-use super::levels::{BookHead, read_book};
+use super::levels::{BookHead, Columns, Reading};
 use super::message::{Message, any, finish, usual};
+use super::usual::read_book;
 use crate::chained::{
     BookFrame, ChainedBooks, ChainedDecoder, FrameLevels, InstrumentTable, Link, NamedInstrument,
 };
@@ -57,6 +58,7 @@ pub enum FrameKind {
 pub struct DeribitJson {
     instruments: InstrumentTable,
     levels: FrameLevels,
+    columns: Columns,
 }
 
 /// A frame that was taken apart; the levels of a book stand in the decoder.
@@ -65,7 +67,8 @@ pub struct Body<'a>(Parts<'a>);
 
 #[derive(Clone, Debug)]
 enum Parts<'a> {
-    Book(&'a [u8], BookHead),
+    /// With the instrument's place, if it is followed.
+    Book(&'a [u8], Option<usize>, BookHead),
     BestLevels(&'a [u8], BookHead),
     Top(FrameKind, &'a [u8], TickerFields<'a>),
     /// The place where the trades begin.
@@ -90,7 +93,7 @@ impl DeribitJson {
         instruments: &[NamedInstrument<'_>],
     ) -> Result<Self, InstrumentError> {
         let instruments = InstrumentTable::new(instruments)?;
-        Ok(Self { instruments, levels: FrameLevels::new(levels_max) })
+        Ok(Self { instruments, levels: FrameLevels::new(levels_max), columns: Columns::default() })
     }
 
     /// Reads a frame. Cost: one pass over it; two over a ticker's values that are read, trades, and
@@ -147,12 +150,12 @@ impl DeribitJson {
         let data = scanner.clone();
         let parts = match channel {
             Channel::Book(name) => {
-                let (.., scale) = self.instruments.find(name);
-                return Ok(Parts::Book(name, read_book(scanner, &mut self.levels, scale)?));
+                let (place, head) = self.read_levels(name, scanner)?;
+                return Ok(Parts::Book(name, place, head));
             }
             Channel::GroupedBook(name) => {
-                let (.., scale) = self.instruments.find(name);
-                return Ok(Parts::BestLevels(name, read_book(scanner, &mut self.levels, scale)?));
+                let (_, head) = self.read_levels(name, scanner)?;
+                return Ok(Parts::BestLevels(name, head));
             }
             Channel::Ticker(name) => TickerFields::read(scanner)
                 .map(|fields| Parts::Top(FrameKind::Ticker, name, fields)),
@@ -168,6 +171,18 @@ impl DeribitJson {
         parts.ok_or_else(|| scanner.error())
     }
 
+    /// Reads the levels of an instrument with this name, and finds its place.
+    #[inline]
+    fn read_levels(
+        &mut self,
+        name: &[u8],
+        scanner: &mut Scanner<'_>,
+    ) -> Result<(Option<usize>, BookHead), MarketDataError> {
+        let (place, _, scale) = self.instruments.find(name);
+        let reading = Reading::begin(&mut self.levels, &mut self.columns, scale);
+        Ok((place, read_book(scanner, name, reading)?))
+    }
+
     #[inline]
     fn tell(
         &self,
@@ -180,7 +195,7 @@ impl DeribitJson {
             self.instruments.origin(name, utc(time_ms), receive_time, none)
         };
         match parts {
-            Parts::Book(name, head) => {
+            Parts::Book(name, _, head) => {
                 let is_whole = matches!(head.link, Link::Snapshot(_));
                 let batch = if is_whole { Batch::Snapshot } else { Batch::Update };
                 self.tell_levels(origin(name, head.time_ms), head, batch, sink)?;
@@ -281,7 +296,11 @@ impl Default for DeribitJson {
     /// A decoder that knows no instrument by its number.
     fn default() -> Self {
         let instruments = InstrumentTable::default();
-        Self { instruments, levels: FrameLevels::new(Self::LEVELS_MAX) }
+        Self {
+            instruments,
+            levels: FrameLevels::new(Self::LEVELS_MAX),
+            columns: Columns::default(),
+        }
     }
 }
 
@@ -307,8 +326,8 @@ impl ChainedDecoder for DeribitJson {
         sink: &mut impl MarketSink,
     ) -> Result<bool, MarketDataError> {
         match parts {
-            Parts::Book(name, head) => {
-                let (Some(place), ..) = self.instruments.find(name) else { return Ok(false) };
+            Parts::Book(_, place, head) => {
+                let Some(place) = place else { return Ok(false) };
                 if head.has_unknown_action {
                     books.note_unknown_action(received, place);
                     return Ok(false);

@@ -17,60 +17,93 @@ pub(super) struct BookHead {
     pub(super) has_unknown_action: bool,
 }
 
-/// Reads the data of a book's channel.
-#[inline]
-pub(super) fn read_book(
-    scanner: &mut Scanner<'_>,
-    levels: &mut FrameLevels,
+/// How the prices and amounts of the levels before were written.
+#[derive(Debug)]
+pub(super) struct Columns {
+    prices: Column,
+    amounts: Column,
+}
+
+impl Default for Columns {
+    fn default() -> Self {
+        Self { prices: Column::new(Price::DECIMALS), amounts: Column::new(0) }
+    }
+}
+
+/// The levels of a frame while they are read.
+pub(super) struct Reading<'l> {
+    levels: &'l mut FrameLevels,
+    columns: &'l mut Columns,
     scale: AmountScale,
-) -> Result<BookHead, MarketDataError> {
-    levels.clear();
-    let mut has_unknown_action = false;
-    let (mut time_ms, mut change_id, mut previous) = (0, None, None);
-    let mut kind: &[u8] = b"";
-    let (mut prices, mut amounts) = (Column::new(Price::DECIMALS), Column::new(scale.decimals()));
-    let read = scanner.object(|scanner, key| {
-        let side = match key {
-            b"bids" => Side::Buy,
-            b"asks" => Side::Sell,
-            b"change_id" => {
-                change_id = Some(scanner.number()?);
-                return Some(());
-            }
-            b"prev_change_id" if scanner.peek()? != b'n' => {
-                previous = Some(scanner.number()?);
-                return Some(());
-            }
-            b"timestamp" => {
-                time_ms = scanner.number()?;
-                return Some(());
-            }
-            b"type" => {
-                kind = scanner.text()?;
-                return Some(());
-            }
-            _ => return scanner.skip_value(),
-        };
+    pub(super) has_unknown_action: bool,
+}
+
+impl<'l> Reading<'l> {
+    /// Of an instrument whose amounts have this scale.
+    #[inline]
+    pub(super) fn begin(
+        levels: &'l mut FrameLevels,
+        columns: &'l mut Columns,
+        scale: AmountScale,
+    ) -> Self {
+        columns.amounts.set_decimals(scale.decimals());
+        levels.clear();
+        Self { levels, columns, scale, has_unknown_action: false }
+    }
+
+    /// Forgets what was read.
+    #[inline]
+    const fn clear(&mut self) {
+        self.levels.clear();
+        self.has_unknown_action = false;
+    }
+
+    /// Reads an array of levels.
+    #[inline]
+    pub(super) fn side(&mut self, scanner: &mut Scanner<'_>, side: Side) -> Option<()> {
+        let Self { levels, columns, scale, has_unknown_action } = self;
         levels.read_side(scanner, side, |scanner| {
-            let compact = compact_level(scanner.rest(), &mut prices, &mut amounts);
+            let compact = compact_level(scanner.rest(), columns);
             if let Some((action, price, amount, rest)) = compact
                 && let Some(lots) = scale.lots(amount)
             {
                 scanner.back_to(rest);
                 return Some(Some(FrameLevel::of(action, price, lots)));
             }
-            let level = any_level(scanner, scale)?;
-            has_unknown_action |= level.is_none();
+            let level = any_level(scanner, *scale)?;
+            *has_unknown_action |= level.is_none();
             Some(level)
         })
+    }
+}
+
+/// Reads the data of a book's channel, whatever the order of the fields, and takes them.
+#[cold]
+pub(super) fn read_any_book(
+    scanner: &mut Scanner<'_>,
+    reading: &mut Reading<'_>,
+) -> Result<BookHead, MarketDataError> {
+    reading.clear();
+    let (mut time_ms, mut change_id, mut previous) = (0, None, None);
+    let mut kind: &[u8] = b"";
+    let read = scanner.object(|scanner, key| match key {
+        b"bids" => reading.side(scanner, Side::Buy),
+        b"asks" => reading.side(scanner, Side::Sell),
+        b"change_id" => scanner.number().map(|id| change_id = Some(id)),
+        b"prev_change_id" if scanner.peek()? != b'n' => {
+            scanner.number().map(|id| previous = Some(id))
+        }
+        b"timestamp" => scanner.number().map(|ms| time_ms = ms),
+        b"type" => scanner.text().map(|text| kind = text),
+        _ => scanner.skip_value(),
     });
     if read.is_none() {
         return Err(scanner.error());
     }
     let wrong = |expected| MarketDataError::Malformed { offset: scanner.offset(), expected };
     let lacks = |name| wrong(Expected::Field(name));
-    if !levels.has(Side::Buy) || !levels.has(Side::Sell) {
-        return Err(lacks(if levels.has(Side::Buy) { "asks" } else { "bids" }));
+    if !reading.levels.has(Side::Buy) || !reading.levels.has(Side::Sell) {
+        return Err(lacks(if reading.levels.has(Side::Buy) { "asks" } else { "bids" }));
     }
     let id = change_id.ok_or_else(|| lacks("change_id"))?;
     // A grouped book has neither kind nor chain.
@@ -80,15 +113,14 @@ pub(super) fn read_book(
         (b"change", None) => return Err(lacks("prev_change_id")),
         _ => return Err(wrong(Expected::Value)),
     };
-    Ok(BookHead { time_ms, link, has_unknown_action })
+    Ok(BookHead { time_ms, link, has_unknown_action: reading.has_unknown_action })
 }
 
 /// A level without white space and exponents, as it mostly comes, and what follows it.
 #[inline]
 fn compact_level<'a>(
     text: &'a [u8],
-    prices: &mut Column,
-    amounts: &mut Column,
+    columns: &mut Columns,
 ) -> Option<(Action, Price, i64, &'a [u8])> {
     let (action, text) = match text {
         [b'[', b'"', b'n', b'e', b'w', b'"', b',', rest @ ..] => (Action::New, rest),
@@ -102,8 +134,8 @@ fn compact_level<'a>(
         [b'[', rest @ ..] => (Action::Unsaid, rest),
         _ => return None,
     };
-    let (price, text) = prices.read_until::<b','>(text)?;
-    let (amount, rest) = amounts.read_until::<b']'>(text)?;
+    let (price, text) = columns.prices.read_until::<b','>(text)?;
+    let (amount, rest) = columns.amounts.read_until::<b']'>(text)?;
     Some((action, Price(price), amount, rest))
 }
 
@@ -139,7 +171,9 @@ mod tests {
     use taut_types::Lots;
 
     fn read(levels: &mut FrameLevels, text: &str) -> Result<BookHead, MarketDataError> {
-        read_book(&mut Scanner::new(text.as_bytes()), levels, AmountScale::of_decimals(1))
+        let (mut columns, scale) = (Columns::default(), AmountScale::of_decimals(1));
+        let mut reading = Reading::begin(levels, &mut columns, scale);
+        read_any_book(&mut Scanner::new(text.as_bytes()), &mut reading)
     }
 
     fn at(action: Action, price: i64, lots: i64) -> FrameLevel {

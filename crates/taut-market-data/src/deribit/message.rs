@@ -57,6 +57,9 @@ pub(super) fn usual(frame: &[u8]) -> Option<(&[u8], Scanner<'_>)> {
 /// Takes what stands behind the data of a notification.
 #[inline]
 pub(super) fn finish(scanner: &mut Scanner<'_>) -> Option<()> {
+    if scanner.rest() == b"}}" {
+        return Some(());
+    }
     scanner.finish_object()?;
     scanner.finish_object()?;
     if scanner.is_at_end() { Some(()) } else { scanner.refuse(crate::error::Expected::Json) }
