@@ -15,10 +15,12 @@ impl<'o> Text<'o> {
         Self { room, len: 0, is_cut: false }
     }
 
-    #[inline]
+    /// Where it is inlined, what is known when it is compiled is copied without a call.
+    #[inline(always)]
     pub(crate) fn put(&mut self, bytes: &[u8]) {
-        match self.room.get_mut(self.len..self.len + bytes.len()) {
-            Some(room) => {
+        match self.room.get_mut(self.len..).and_then(|room| room.split_at_mut_checked(bytes.len()))
+        {
+            Some((room, _)) => {
                 room.copy_from_slice(bytes);
                 self.len += bytes.len();
             }
@@ -26,13 +28,37 @@ impl<'o> Text<'o> {
         }
     }
 
+    /// Bytes that are few and whose number is not known: two pieces that may overlap cost less than
+    /// a call.
+    #[inline]
+    pub(crate) fn put_short(&mut self, bytes: &[u8]) {
+        let room = self.room.get_mut(self.len..).and_then(|room| room.get_mut(..bytes.len()));
+        let Some(room) = room else {
+            self.is_cut = true;
+            return;
+        };
+        if !copy_ends::<8>(bytes, room) && !copy_ends::<16>(bytes, room) {
+            room.copy_from_slice(bytes);
+        }
+        self.len += bytes.len();
+    }
+
+    #[inline]
     pub(crate) fn put_number(&mut self, number: u64) {
-        let mut digits = [0; NUMBER_BYTES_MAX];
-        self.put(decimal(number, &mut digits));
+        match i64::try_from(number) {
+            Ok(number) => self.put_decimal(number, 0),
+            Err(_) => self.put(decimal(number, &mut [0; NUMBER_BYTES_MAX])),
+        }
     }
 
     /// A decimal without an exponent, as short as it can be.
+    #[inline]
     pub(crate) fn put_decimal(&mut self, value: i64, decimals: u8) {
+        let room = self.room.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut);
+        if let Some(room) = room {
+            self.len += format_decimal(value, decimals, room);
+            return;
+        }
         let mut digits = [0; DECIMAL_BYTES_MAX];
         let len = format_decimal(value, decimals, &mut digits);
         self.put(digits.get(..len).unwrap_or_default());
@@ -43,6 +69,20 @@ impl<'o> Text<'o> {
         let Self { room, len, is_cut } = self;
         if is_cut { None } else { room.get(..len) }
     }
+}
+
+/// Copies `N` to `2 * N` bytes; whether they were so many.
+#[inline(always)]
+fn copy_ends<const N: usize>(from: &[u8], to: &mut [u8]) -> bool {
+    if from.len() > 2 * N || from.len() != to.len() {
+        return false;
+    }
+    let (Some(head), Some(tail)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) else {
+        return false;
+    };
+    to.first_chunk_mut::<N>().into_iter().for_each(|to| *to = *head);
+    to.last_chunk_mut::<N>().into_iter().for_each(|to| *to = *tail);
+    true
 }
 
 /// Digits of the largest number.

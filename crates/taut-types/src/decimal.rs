@@ -6,7 +6,7 @@ mod swar;
 use core::fmt;
 
 pub use form::DecimalForm;
-use swar::{POWERS, SHORT_DECIMALS_MAX, above_nine, bytes, eight_digits};
+use swar::{POWERS, SHORT_DECIMALS_MAX, above_nine, bytes, digits_of, eight_digits};
 
 /// Room for every decimal that [`format_decimal`] writes: sign, 19 digits, a point, a leading zero.
 pub const DECIMAL_BYTES_MAX: usize = 40;
@@ -220,8 +220,64 @@ pub const fn leading_digits(word: u64) -> (u64, usize) {
 }
 
 /// Writes `value` at `decimals` places (19 at the most) as the shortest exact decimal and returns
-/// the number of bytes written from the start of `out`.
+/// the number of bytes written from the start of `out`; what is in the rest of it does not matter.
+#[inline]
 pub fn format_decimal(value: i64, decimals: u8, out: &mut [u8; DECIMAL_BYTES_MAX]) -> usize {
+    match format_short(value, decimals, out) {
+        Some(len) => len,
+        None => format_any(value, decimals, out),
+    }
+}
+
+/// The same for what prices, sizes and numbers mostly are, eight digits at a time: not below zero,
+/// below 10^16 before the point and nine places behind it at the most.
+#[inline]
+fn format_short(value: i64, decimals: u8, out: &mut [u8; DECIMAL_BYTES_MAX]) -> Option<usize> {
+    let value = u64::try_from(value).ok()?;
+    // Divisors that are known are no divisions.
+    let (whole, fraction) = match decimals {
+        0 => (value, 0),
+        8 => (value / 100_000_000, value % 100_000_000 * 10),
+        9 => (value / 1_000_000_000, value % 1_000_000_000),
+        1..=7 => {
+            let power = POWERS[usize::from(decimals)];
+            (value / power, value % power * POWERS[usize::from(SHORT_DECIMALS_MAX - decimals)])
+        }
+        _ => return None,
+    };
+    let (high, low) = (whole / 100_000_000, whole % 100_000_000);
+    if high >= 100_000_000 {
+        return None;
+    }
+    let mut len = 0;
+    let mut put = |word: u64, digits: usize| {
+        out[len..len + 8].copy_from_slice(&(word | bytes(b'0')).to_le_bytes());
+        len += digits;
+    };
+    if high == 0 {
+        // The lowest byte is the first digit; the last one is written, be it zero.
+        let digits = digits_of(low);
+        let skipped = digits.trailing_zeros().min(56) / 8;
+        put(digits >> (8 * skipped), 8 - skipped as usize);
+    } else {
+        let digits = digits_of(high);
+        let skipped = digits.trailing_zeros() / 8;
+        put(digits >> (8 * skipped), 8 - skipped as usize);
+        put(digits_of(low), 8);
+    }
+    if fraction > 0 {
+        let (first, rest) = (fraction / 100_000_000, digits_of(fraction % 100_000_000));
+        let kept = 8 - rest.leading_zeros() / 8;
+        out[len] = b'.';
+        out[len + 1] = b'0' + first as u8;
+        out[len + 2..len + 10].copy_from_slice(&(rest | bytes(b'0')).to_le_bytes());
+        len += 2 + kept as usize;
+    }
+    Some(len)
+}
+
+/// Every value, digit by digit.
+fn format_any(value: i64, decimals: u8, out: &mut [u8; DECIMAL_BYTES_MAX]) -> usize {
     let mut digits = value.unsigned_abs();
     let mut places = decimals.min(19);
     while places > 0 && digits.is_multiple_of(10) {
@@ -281,6 +337,20 @@ mod tests {
             let mut out = [0; DECIMAL_BYTES_MAX];
             let len = format_decimal(value, decimals, &mut out);
             prop_assert_eq!(parse_decimal(&out[..len], decimals), Ok(value));
+        }
+
+        #[test]
+        fn eight_digits_at_a_time_are_written_as_one_by_one(
+            value in any::<i64>(),
+            shift in 0u32..63,
+            zeros in 0u32..10,
+            decimals in 0u8..=19,
+        ) {
+            let value = (value >> shift).wrapping_mul(10_i64.pow(zeros));
+            let (mut fast, mut slow) = ([1; DECIMAL_BYTES_MAX], [2; DECIMAL_BYTES_MAX]);
+            let len = format_decimal(value, decimals, &mut fast);
+            let slow_len = format_any(value, decimals, &mut slow);
+            prop_assert_eq!(&fast[..len], &slow[..slow_len]);
         }
 
         #[test]

@@ -3,7 +3,7 @@
 use taut_types::{OrderFlags, OrderType, Price, Qty, Side, TimeInForce};
 
 use super::signature::request_text;
-use crate::json::Object;
+use crate::json::{Key, Object, key};
 use crate::sign::Ed25519Key;
 use crate::text::{NUMBER_BYTES_MAX, decimal};
 
@@ -172,8 +172,8 @@ impl Request<'_> {
     #[inline]
     pub fn write<'o>(&self, id: u64, room: &'o mut [u8]) -> Option<&'o [u8]> {
         let mut out = Object::begin(room, b"{");
-        out.number("id", id);
-        out.text("method", self.method());
+        out.number(key!("id"), id);
+        out.text(key!("method"), self.method());
         if matches!(self, Self::Time | Self::UserData) {
             return out.finish(b"}");
         }
@@ -216,7 +216,7 @@ impl Request<'_> {
         match *self {
             Self::Time | Self::UserData => {}
             Self::Symbols { names } => {
-                out.texts("symbols", names.iter().map(|name| name.as_bytes()));
+                out.texts(key!("symbols"), names.iter().map(|name| name.as_bytes()));
             }
             Self::LogOn { api_key, key, stamp } => {
                 let (mut room, mut time, mut window) =
@@ -229,38 +229,38 @@ impl Request<'_> {
                     ],
                     &mut room,
                 )?;
-                out.text("apiKey", api_key);
+                out.text(key!("apiKey"), api_key);
                 stamp.write(out);
-                out.text("signature", &key.sign_base64(text));
+                out.text(key!("signature"), &key.sign_base64(text));
             }
             Self::Place { ref order, stamp } => {
                 order.parameters(out)?;
                 stamp.write(out);
             }
             Self::Cancel { symbol, which, name, stamp } => {
-                out.text("symbol", symbol);
-                which.write(["orderId", "origClientOrderId"], out);
-                out.text("newClientOrderId", name);
+                out.text(key!("symbol"), symbol);
+                which.write([key!("orderId"), key!("origClientOrderId")], out);
+                out.text(key!("newClientOrderId"), name);
                 stamp.write(out);
             }
             Self::Replace { which, name, ref order, stamp } => {
                 order.parameters(out)?;
-                out.text("cancelReplaceMode", b"STOP_ON_FAILURE");
-                which.write(["cancelOrderId", "cancelOrigClientOrderId"], out);
-                out.text("cancelNewClientOrderId", name);
-                out.text("cancelRestrictions", b"ONLY_NEW");
+                out.text(key!("cancelReplaceMode"), b"STOP_ON_FAILURE");
+                which.write([key!("cancelOrderId"), key!("cancelOrigClientOrderId")], out);
+                out.text(key!("cancelNewClientOrderId"), name);
+                out.text(key!("cancelRestrictions"), b"ONLY_NEW");
                 stamp.write(out);
             }
             Self::Amend { symbol, which, name, quantity, stamp } => {
-                out.text("symbol", symbol);
-                which.write(["orderId", "origClientOrderId"], out);
-                out.text("newClientOrderId", name);
-                out.decimal_text("newQty", quantity);
+                out.text(key!("symbol"), symbol);
+                which.write([key!("orderId"), key!("origClientOrderId")], out);
+                out.text(key!("newClientOrderId"), name);
+                out.decimal_text(key!("newQty"), quantity);
                 stamp.write(out);
             }
             Self::Status { symbol, which, stamp } => {
-                out.text("symbol", symbol);
-                which.write(["orderId", "origClientOrderId"], out);
+                out.text(key!("symbol"), symbol);
+                which.write([key!("orderId"), key!("origClientOrderId")], out);
                 stamp.write(out);
             }
             Self::OpenOrders { stamp } => stamp.write(out),
@@ -291,34 +291,34 @@ impl NewOrder<'_> {
         if self.flags.contains(OrderFlags::REDUCE_ONLY) || (is_post_only && force != b"GTC") {
             return None;
         }
-        out.text("symbol", self.symbol);
+        out.text(key!("symbol"), self.symbol);
         out.text(
-            "side",
+            key!("side"),
             match self.side {
                 Side::Buy => b"BUY",
                 Side::Sell => b"SELL",
             },
         );
-        out.text("type", kind);
+        out.text(key!("type"), kind);
         if has_force {
-            out.text("timeInForce", force);
+            out.text(key!("timeInForce"), force);
         }
-        out.decimal_text("quantity", self.quantity);
+        out.decimal_text(key!("quantity"), self.quantity);
         if self.order_type == OrderType::Limit {
-            out.decimal_text("price", price(self.price));
+            out.decimal_text(key!("price"), price(self.price));
         }
-        self.stop.into_iter().for_each(|stop| out.decimal_text("stopPrice", price(stop)));
-        self.shown.into_iter().for_each(|shown| out.decimal_text("icebergQty", shown));
-        out.text("newClientOrderId", self.name);
-        out.text("newOrderRespType", b"ACK");
+        self.stop.into_iter().for_each(|stop| out.decimal_text(key!("stopPrice"), price(stop)));
+        self.shown.into_iter().for_each(|shown| out.decimal_text(key!("icebergQty"), shown));
+        out.text(key!("newClientOrderId"), self.name);
+        out.text(key!("newOrderRespType"), b"ACK");
         let mode = self.self_trade.name();
-        mode.into_iter().for_each(|mode| out.text("selfTradePreventionMode", mode));
+        mode.into_iter().for_each(|mode| out.text(key!("selfTradePreventionMode"), mode));
         Some(())
     }
 }
 
 impl Which<'_> {
-    fn write(self, [id_key, name_key]: [&str; 2], out: &mut Object<'_>) {
+    fn write(self, [id_key, name_key]: [Key; 2], out: &mut Object<'_>) {
         match self {
             Self::Id(id) => out.number(id_key, id),
             Self::Name(name) => out.text(name_key, name),
@@ -328,8 +328,8 @@ impl Which<'_> {
 
 impl Stamp {
     fn write(self, out: &mut Object<'_>) {
-        out.number("recvWindow", self.window_ms);
-        out.number("timestamp", self.timestamp_ms);
+        out.number(key!("recvWindow"), self.window_ms);
+        out.number(key!("timestamp"), self.timestamp_ms);
     }
 }
 

@@ -4,7 +4,7 @@ use taut_types::{OrderFlags, OrderType, Price, Qty, Side, TimeInForce};
 
 use super::secret::Secret;
 use super::signature::client_signature;
-use crate::json::Object;
+use crate::json::{Object, key};
 use crate::sign::HmacKey;
 
 /// How much: the venue takes either.
@@ -174,10 +174,11 @@ pub enum Request<'a> {
 impl Request<'_> {
     /// Writes the request with this id; nothing when there is no room for it. Cost: one pass over
     /// what is written.
+    #[inline]
     pub fn write<'o>(&self, id: u64, room: &'o mut [u8]) -> Option<&'o [u8]> {
         let mut out = Object::begin(room, b"{\"jsonrpc\":\"2.0\",");
-        out.number("id", id);
-        out.text("method", self.method());
+        out.number(key!("id"), id);
+        out.word(key!("method"), self.method());
         out.nest(b",\"params\":{");
         self.parameters(&mut out);
         out.finish(b"}}")
@@ -212,55 +213,56 @@ impl Request<'_> {
         }
     }
 
+    #[inline]
     fn parameters(&self, out: &mut Object<'_>) {
         match *self {
             Self::Authenticate { client_id, key, timestamp_ms, nonce, scope } => {
-                out.text("grant_type", b"client_signature");
-                out.text("client_id", client_id);
-                out.number("timestamp", timestamp_ms);
-                out.text("nonce", nonce);
-                out.text("data", b"");
-                out.text("signature", &client_signature(key, timestamp_ms, nonce, b""));
+                out.word(key!("grant_type"), b"client_signature");
+                out.text(key!("client_id"), client_id);
+                out.number(key!("timestamp"), timestamp_ms);
+                out.text(key!("nonce"), nonce);
+                out.text(key!("data"), b"");
+                out.text(key!("signature"), &client_signature(key, timestamp_ms, nonce, b""));
                 if !scope.is_empty() {
-                    out.text("scope", scope);
+                    out.text(key!("scope"), scope);
                 }
             }
             Self::Refresh { token } => {
-                out.text("grant_type", b"refresh_token");
-                out.text("refresh_token", token.0);
+                out.word(key!("grant_type"), b"refresh_token");
+                out.text(key!("refresh_token"), token.0);
             }
-            Self::Heartbeat { interval_s } => out.number("interval", interval_s),
-            Self::CancelOnDisconnect => out.text("scope", b"connection"),
+            Self::Heartbeat { interval_s } => out.number(key!("interval"), interval_s),
+            Self::CancelOnDisconnect => out.text(key!("scope"), b"connection"),
             Self::Subscribe { channels, .. } | Self::Unsubscribe { channels, .. } => {
-                out.texts("channels", channels.iter().copied());
+                out.texts(key!("channels"), channels.iter().copied());
             }
             Self::Place(ref order) => order.parameters(out),
             Self::Edit { order_id, amount, price, flags, valid_until_ms } => {
-                out.text("order_id", order_id);
+                out.text(key!("order_id"), order_id);
                 amount.write(out);
-                out.decimal("price", qty(price));
+                out.decimal(key!("price"), qty(price));
                 write_flags(flags, out);
-                valid_until_ms.into_iter().for_each(|ms| out.number("valid_until", ms));
+                valid_until_ms.into_iter().for_each(|ms| out.number(key!("valid_until"), ms));
             }
             Self::EditByLabel { label, instrument, amount, price, flags } => {
-                out.text("label", label);
-                out.text("instrument_name", instrument);
+                out.text(key!("label"), label);
+                out.text(key!("instrument_name"), instrument);
                 amount.write(out);
-                out.decimal("price", qty(price));
+                out.decimal(key!("price"), qty(price));
                 write_flags(flags, out);
             }
             Self::Cancel { order_id } | Self::OrderState { order_id } => {
-                out.text("order_id", order_id)
+                out.text(key!("order_id"), order_id)
             }
-            Self::CancelByLabel { label } => out.text("label", label),
+            Self::CancelByLabel { label } => out.text(key!("label"), label),
             Self::CancelAllOf { instrument }
             | Self::OpenOrdersOf { instrument }
             | Self::Instrument { instrument } => {
-                out.text("instrument_name", instrument);
+                out.text(key!("instrument_name"), instrument);
             }
             Self::OrderByLabel { currency, label } => {
-                out.text("currency", currency);
-                out.text("label", label);
+                out.text(key!("currency"), currency);
+                out.text(key!("label"), label);
             }
             Self::Test | Self::Time | Self::CancelAll | Self::OpenOrders => {}
         }
@@ -268,11 +270,12 @@ impl Request<'_> {
 }
 
 impl NewOrder<'_> {
+    #[inline]
     fn parameters(&self, out: &mut Object<'_>) {
-        out.text("instrument_name", self.instrument);
+        out.text(key!("instrument_name"), self.instrument);
         self.amount.write(out);
-        out.text(
-            "type",
+        out.word(
+            key!("type"),
             match (self.order_type, self.stop) {
                 (OrderType::Limit, None) => b"limit",
                 (OrderType::Market, None) => b"market",
@@ -281,21 +284,21 @@ impl NewOrder<'_> {
             },
         );
         if self.order_type == OrderType::Limit {
-            out.decimal("price", qty(self.price));
+            out.decimal(key!("price"), qty(self.price));
         }
         if let Some((trigger, price)) = self.stop {
-            out.text(
-                "trigger",
+            out.word(
+                key!("trigger"),
                 match trigger {
                     Trigger::Index => b"index_price",
                     Trigger::Mark => b"mark_price",
                     Trigger::Last => b"last_price",
                 },
             );
-            out.decimal("trigger_price", qty(price));
+            out.decimal(key!("trigger_price"), qty(price));
         }
-        out.text(
-            "time_in_force",
+        out.word(
+            key!("time_in_force"),
             match self.time_in_force {
                 TimeInForce::GoodTillCancel => b"good_til_cancelled",
                 TimeInForce::ImmediateOrCancel => b"immediate_or_cancel",
@@ -304,30 +307,32 @@ impl NewOrder<'_> {
             },
         );
         write_flags(self.flags, out);
-        self.shown.into_iter().for_each(|shown| out.decimal("display_amount", shown));
+        self.shown.into_iter().for_each(|shown| out.decimal(key!("display_amount"), shown));
         if !self.label.is_empty() {
-            out.text("label", self.label);
+            out.text(key!("label"), self.label);
         }
-        self.valid_until_ms.into_iter().for_each(|ms| out.number("valid_until", ms));
+        self.valid_until_ms.into_iter().for_each(|ms| out.number(key!("valid_until"), ms));
     }
 }
 
 impl Amount {
+    #[inline(always)]
     fn write(self, out: &mut Object<'_>) {
         match self {
-            Self::Units(units) => out.decimal("amount", units),
-            Self::Contracts(contracts) => out.number("contracts", contracts),
+            Self::Units(units) => out.decimal(key!("amount"), units),
+            Self::Contracts(contracts) => out.number(key!("contracts"), contracts),
         }
     }
 }
 
+#[inline(always)]
 fn write_flags(flags: OrderFlags, out: &mut Object<'_>) {
     if flags.contains(OrderFlags::POST_ONLY) {
-        out.flag("post_only", true);
-        out.flag("reject_post_only", true);
+        out.flag(key!("post_only"), true);
+        out.flag(key!("reject_post_only"), true);
     }
     if flags.contains(OrderFlags::REDUCE_ONLY) {
-        out.flag("reduce_only", true);
+        out.flag(key!("reduce_only"), true);
     }
 }
 
