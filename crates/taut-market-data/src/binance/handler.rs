@@ -227,8 +227,8 @@ fn is_crossed(top: &BestPrices) -> bool {
 /// Hands on what the book took, of the instrument that it is about.
 struct Telling<'s, S> {
     sink: &'s mut S,
-    context: Context<'s>,
-    event: Event,
+    context: &'s Context<'s>,
+    event: &'s Event,
     is_told: bool,
     has_changed: bool,
 }
@@ -242,8 +242,8 @@ impl<S: MarketSink> DepthVisitor for Telling<'_, S> {
     #[inline]
     fn level(&mut self, level: &LevelUpdate) {
         if self.is_told {
-            let event = Event { kind: EventKind::Level(*level), ..self.event };
-            self.sink.on_event(&self.context, &event);
+            let event = Event { kind: EventKind::Level(*level), ..*self.event };
+            self.sink.on_event(self.context, &event);
         }
     }
 }
@@ -288,13 +288,21 @@ impl FeedHandler for BinanceFeed {
             if event.instrument != ours && !is_unnamed {
                 return;
             }
-            let event = Event { instrument: ours, ..*event };
+            // Copied where it must be: it is large, and comes once a level.
+            let renamed;
+            let event = match is_unnamed {
+                false => event,
+                true => {
+                    renamed = Event { instrument: ours, ..*event };
+                    &renamed
+                }
+            };
             if is_told && matches!(event.kind, EventKind::Trade(_) | EventKind::Status(_)) {
-                sink.on_event(context, &event);
+                sink.on_event(context, event);
             }
             let mut telling =
-                Telling { sink: &mut *sink, context: *context, event, is_told, has_changed: false };
-            depth.take(context, &event, &mut telling);
+                Telling { sink: &mut *sink, context, event, is_told, has_changed: false };
+            depth.take(context, event, &mut telling);
             has_changed |= telling.has_changed;
             last = Some((context.sequence, event.exchange_time));
         };
