@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use serde::{Deserialize, Serialize};
 use taut_sys::{CONTROL_BYTES_MAX, ControlSocket, Received, SharedMemory, SysError};
 
+use crate::feed::FeedAddresses;
 use crate::placement::Place;
 use crate::service::PositionLine;
 use crate::settings::Settings;
@@ -28,15 +29,13 @@ pub struct VenueSetup {
     pub common: Common,
     /// The feed's stream.
     pub stream_id: u32,
-    /// Where the increments go: line A and line B.
-    pub incremental: [SocketAddrV4; 2],
-    /// Where the snapshots go.
-    pub snapshot: SocketAddrV4,
+    /// Where a feed of datagrams goes; nothing where the venue's market data are asked for.
+    pub feed: Option<FeedAddresses>,
 }
 
 /// What the gateway is told. Descriptors: the segment of all, that of the strategy, the gateway's
-/// and the strategy's doorbell, then the feed's sockets: line A, the snapshots, and, where there is
-/// one, line B.
+/// and the strategy's doorbell, then, of a feed of datagrams, its sockets: line A, the snapshots,
+/// and, where there is one, line B.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GatewaySetup {
     /// For every child.
@@ -90,10 +89,10 @@ pub enum Order {
     Drain,
     /// To the venue: end the flow, say [`Reply::Stopped`].
     Stop,
-    /// To the gateway: catch up with this packet, log out, say [`Reply::Finished`].
+    /// To the gateway: catch up with the venue, log out, say [`Reply::Finished`].
     Finish {
-        /// The last packet that the venue published, where that is known.
-        published: Option<u64>,
+        /// What the venue published, where that is known.
+        published: Option<Published>,
     },
     /// To all: end.
     Exit,
@@ -106,10 +105,20 @@ pub struct VenuePorts {
     pub orders: SocketAddrV4,
     /// For bytes that are thrown away.
     pub sink: SocketAddrV4,
-    /// For requests for packets.
-    pub requests: SocketAddrV4,
+    /// For requests for packets, where there are any.
+    pub requests: Option<SocketAddrV4>,
     /// For who follows the stream of a recorded venue, if there is one.
     pub stream: Option<SocketAddrV4>,
+}
+
+/// What a venue published for the gateway: packets; updates, where the feed is a recorded stream;
+/// changes of books, where the venue speaks as another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Published {
+    /// How many.
+    pub count: u64,
+    /// The number of the last one; 0 where they have none of their own.
+    pub last: u64,
 }
 
 /// From a child.
@@ -125,10 +134,8 @@ pub enum Reply {
     Drained,
     /// The flow is at rest.
     Stopped {
-        /// How many packets were published; updates, where the feed is a recorded stream.
-        published: u64,
-        /// The number of the last one.
-        last: u64,
+        /// What was published.
+        published: Published,
         /// Counters of the venue, by name.
         counters: Vec<(String, u64)>,
     },
@@ -243,10 +250,11 @@ mod tests {
     fn messages_pass_and_the_end_is_told() {
         let (near, far) = ControlSocket::pair().expect("pair");
         let (near, mut far) = (Channel::new(near), Channel::new(far));
-        near.send(&Order::Finish { published: Some(7) }, &[]).expect("send");
+        let finish = Order::Finish { published: Some(Published { count: 7, last: 9 }) };
+        near.send(&finish, &[]).expect("send");
         match far.receive::<Order>().expect("receive") {
             Incoming::Message(order, fds) => {
-                assert_eq!((order, fds.len()), (Order::Finish { published: Some(7) }, 0));
+                assert_eq!((order, fds.len()), (finish, 0));
             }
             other => panic!("{other:?}"),
         }

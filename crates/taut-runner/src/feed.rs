@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::AsFd;
 
+use serde::{Deserialize, Serialize};
 use taut_sys::{Address, DatagramOptions, Socket, SysError, interface_index, wait_readable};
 use taut_types::Nanos;
 
@@ -23,7 +24,7 @@ pub struct Feed {
 }
 
 /// Where a simulator must send.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedAddresses {
     /// Increments, line by line.
     pub incremental: [SocketAddrV4; 2],

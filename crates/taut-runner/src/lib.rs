@@ -55,6 +55,7 @@ mod simulator;
 mod start;
 mod stderr;
 mod supervisor;
+mod web;
 pub mod wires;
 
 pub use error::RunnerError;
@@ -65,6 +66,6 @@ pub use role::Role;
 pub use runner::Runner;
 pub use settings::{
     Cpus, FeedTransport, GatewaySettings, InstrumentSettings, Mode, RemoteVenue, Replay,
-    RiskSettings, SAMPLE, Settings, Simulator,
+    RiskSettings, SAMPLE, Settings, Simulator, VenueKind,
 };
 pub use start::{NoParameters, Start};

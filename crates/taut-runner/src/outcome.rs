@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use taut_gateway::{Client, Gateway, GatewayCounters, Observer, StrategyCounters};
+use taut_gateway::{Client, Gateway, GatewayCounters, Observer, OrderHandler, StrategyCounters};
 use taut_io::Kernel;
 use taut_lat::{PathSnapshot, Snapshot, Stage};
 use taut_market_data::FeedHandler;
@@ -52,9 +52,9 @@ pub enum End {
 #[non_exhaustive]
 pub struct VenueOutcome {
     /// Packets of the incremental feed that it published; updates, where the feed is a recorded
-    /// stream.
+    /// stream; changes of books, where it speaks as another venue.
     pub published: u64,
-    /// The number of the last one.
+    /// The number of the last one; 0 where they have none of their own.
     pub last: u64,
     /// Its counters, by name.
     pub counters: Vec<(String, u64)>,
@@ -72,8 +72,8 @@ pub struct Holdings {
 
 impl Holdings {
     /// Of a gateway with one strategy.
-    pub(crate) fn of<C: Client, F: FeedHandler, K: Kernel, O: Observer>(
-        gateway: &Gateway<'_, C, F, K, O>,
+    pub(crate) fn of<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>(
+        gateway: &Gateway<'_, C, F, K, O, H>,
     ) -> Self {
         let line = |held: PositionReport| {
             PositionLine::of(&held, "strategy".to_owned(), gateway.instruments())

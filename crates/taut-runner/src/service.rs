@@ -42,6 +42,7 @@ mod web_venue;
 pub use attach::{Attach, Attached};
 pub use binance::{BinanceInterval, BinanceKeys};
 pub use client::{ControlClient, control_path};
+pub(crate) use connections::{Connect, Connections, MarketData, connect};
 pub use deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
 pub use drop_copy::DropCopyKeys;
 pub use feed_backup::FeedBackupKeys;
@@ -63,6 +64,8 @@ pub use protocol::{
     StrategyLine,
 };
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
+pub(crate) use web_venue::{Dialect, WebVenue};
+
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
 pub use web_venue::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, DERIBIT_VENUE_SAMPLE, DeribitVenueFile, TlsKeys,

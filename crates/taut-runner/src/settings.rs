@@ -12,10 +12,11 @@ use taut_sys::Wait;
 use taut_types::Instrument;
 use toml::Table;
 
+pub(crate) use instrument::Contract;
 pub use instrument::InstrumentSettings;
 pub(crate) use instrument::{build_fees, build_instruments};
 pub use risk::RiskSettings;
-pub use venue::{FeedTransport, RemoteVenue, Replay, Simulator};
+pub use venue::{FeedTransport, RemoteVenue, Replay, Simulator, VenueKind};
 
 pub(crate) use venue::{Market, address_mistakes, comp_id};
 
@@ -156,6 +157,12 @@ impl Settings {
             let remedy = "a venue that runs elsewhere does not live on virtual time; leave [venue] \
                           out";
             return Err(RunnerError::Settings(format!("mode = simulated: {remedy}")));
+        }
+        if let (Mode::Simulated, Market::Simulator(Simulator { kind, .. })) = (self.mode, &market)
+            && *kind != VenueKind::Taut
+        {
+            let remedy = "\"taut\" with mode = \"simulated\"";
+            return Err(RunnerError::setting("simulator.kind", kind.name(), remedy));
         }
         market.check(self.instruments.len().max(1))
     }

@@ -14,15 +14,17 @@ use taut_types::Nanos;
 use toml::Table;
 
 use crate::children::Children;
-use crate::control::{Common, GatewaySetup, Order, Reply, StrategySetup, VenuePorts, VenueSetup};
+use crate::control::{
+    Common, GatewaySetup, Order, Published, Reply, StrategySetup, VenuePorts, VenueSetup,
+};
 use crate::error::RunnerError;
 use crate::feed::{Feed, FeedAddresses};
 use crate::observer::{Live, Observer, Started};
 use crate::outcome::{End, Holdings, Outcome, Process, VenueOutcome};
 use crate::placement::{Place, Placement, may_come_first};
 use crate::role::Role;
-use crate::settings::{Market, Mode, RemoteVenue, Settings};
-use crate::simulator;
+use crate::settings::{Market, Mode, RemoteVenue, Settings, VenueKind};
+use crate::{simulator, web};
 
 /// How long a child may take to become ready.
 const READY: Nanos = Nanos::from_secs(20);
@@ -37,15 +39,18 @@ const STOP_NOW: Nanos = Nanos::from_secs(1);
 struct Shared {
     segment: Segment,
     strategy_segment: Segment,
-    feed: Feed,
+    /// The gateway's sockets, where its feed is one of datagrams.
+    feed: Option<Feed>,
+    /// How market data travel, for people.
+    description: String,
     gateway_bell: Doorbell,
     strategy_bell: Doorbell,
 }
 
 /// The other side of the market.
 enum Other {
-    /// The feed's stream, and where the simulator must send.
-    Simulator(u32, FeedAddresses),
+    /// The feed's stream, and where the simulator must send, if it sends datagrams.
+    Simulator(u32, Option<FeedAddresses>),
     Remote(RemoteVenue),
 }
 
@@ -56,23 +61,36 @@ fn open(market: Market) -> Result<(Shared, Other), RunnerError> {
     let segment = create("taut-run", &Regions::LAYOUT)?;
     let strategy_segment = create("taut-strategy", &StrategyRegions::LAYOUT)?;
     let doorbell = || Doorbell::new().map_err(|error| RunnerError::run("doorbell", error));
+    let description;
     let (feed, other) = match market {
         Market::Simulator(simulator) => {
-            let (mut feed, addresses) = Feed::open(simulator.feed)?;
-            if simulator.replays_a_stream() {
-                let own = std::mem::take(&mut feed.description);
-                feed.description = format!(
-                    "the recorded frames over WebSocket on loopback (beside them, unread: {own})"
-                );
-            }
             // Tells this run's packets from another's; not a secret, so that a clock will do.
             let stream_id = (utc().0 / 1_000) as u32 ^ process_id().rotate_left(16);
+            let opened = match simulator.kind {
+                VenueKind::Taut => Some(Feed::open(simulator.feed)?),
+                VenueKind::Deribit => None,
+            };
+            let (feed, addresses) = opened.unzip();
+            description = match &feed {
+                None => web::MARKET_DATA.to_owned(),
+                Some(feed) if simulator.replays_a_stream() => format!(
+                    "the recorded frames over WebSocket on loopback (beside them, unread: {})",
+                    feed.description
+                ),
+                Some(feed) => feed.description.clone(),
+            };
             (feed, Other::Simulator(stream_id, addresses))
         }
-        Market::Remote(venue) => (Feed::join(&venue)?, Other::Remote(venue)),
+        Market::Remote(venue) => {
+            let feed = Feed::join(&venue)?;
+            description = feed.description.clone();
+            (Some(feed), Other::Remote(venue))
+        }
     };
     let (gateway_bell, strategy_bell) = (doorbell()?, doorbell()?);
-    Ok((Shared { segment, strategy_segment, feed, gateway_bell, strategy_bell }, other))
+    let shared =
+        Shared { segment, strategy_segment, feed, description, gateway_bell, strategy_bell };
+    Ok((shared, other))
 }
 
 /// Runs to the outcome.
@@ -103,7 +121,7 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
     };
     run.start(&shared, &other)?;
     run.processes.iter_mut().for_each(|process| process.nice = process_nice(process.id));
-    observer.started(&Started { processes: &run.processes, feed: &shared.feed.description });
+    observer.started(&Started { processes: &run.processes, feed: &shared.description });
     if matches!(other, Other::Simulator(..)) {
         run.children.send(Role::Venue, &Order::Start, &[])?;
     }
@@ -119,7 +137,7 @@ pub fn run(settings: &Settings, observer: &mut dyn Observer) -> Result<Outcome, 
         end,
         started_utc,
         elapsed,
-        feed: shared.feed.description.clone(),
+        feed: shared.description.clone(),
         venue,
         gateway: GatewayCounters::load(regions.gateway),
         strategy: StrategyCounters::load(strategy.counters),
@@ -156,7 +174,7 @@ impl Run<'_, '_> {
     fn start(&mut self, shared: &Shared, other: &Other) -> Result<(), RunnerError> {
         self.clock.set(&self.anchoring.mapping().to_words());
         let ports = match other {
-            Other::Simulator(stream_id, feed) => Some(self.start_venue(*stream_id, feed)?),
+            Other::Simulator(stream_id, feed) => Some(self.start_venue(*stream_id, *feed)?),
             Other::Remote(_) => None,
         };
         if self.settings.mode == Mode::Split {
@@ -170,15 +188,10 @@ impl Run<'_, '_> {
     fn start_venue(
         &mut self,
         stream_id: u32,
-        feed: &FeedAddresses,
+        feed: Option<FeedAddresses>,
     ) -> Result<VenuePorts, RunnerError> {
         let place = self.placement.venue.unwrap_or(self.placement.gateway);
-        let setup = VenueSetup {
-            common: self.common(place),
-            stream_id,
-            incremental: feed.incremental,
-            snapshot: feed.snapshot,
-        };
+        let setup = VenueSetup { common: self.common(place), stream_id, feed };
         self.spawn(Role::Venue, place, &Order::SetUpVenue(Box::new(setup)), &[])?;
         self.expect("the venue to listen", READY, |_, reply| match reply {
             Reply::VenueReady(ports) => Some(*ports),
@@ -216,10 +229,11 @@ impl Run<'_, '_> {
             shared.strategy_segment.as_fd(),
             shared.gateway_bell.as_fd(),
             shared.strategy_bell.as_fd(),
-            shared.feed.incremental.as_fd(),
-            shared.feed.snapshot.as_fd(),
         ];
-        fds.extend(shared.feed.incremental_b.as_ref().map(AsFd::as_fd));
+        if let Some(feed) = &shared.feed {
+            fds.extend([feed.incremental.as_fd(), feed.snapshot.as_fd()]);
+            fds.extend(feed.incremental_b.as_ref().map(AsFd::as_fd));
+        }
         self.spawn(Role::Gateway, place, &Order::SetUpGateway(Box::new(setup)), &fds)?;
         self.expect_ready(Role::Gateway, "the gateway to log on and to have a book")
     }
@@ -241,7 +255,7 @@ impl Run<'_, '_> {
                     common,
                     orders: ports.orders,
                     sink: Some(ports.sink),
-                    requests: Some(ports.requests),
+                    requests: ports.requests,
                     stream: ports.stream,
                     sender_comp_id: "GATEWAY".to_owned(),
                     target_comp_id: simulator::COMP_ID.to_owned(),
@@ -338,7 +352,8 @@ impl Run<'_, '_> {
             Other::Simulator(..) => Some(self.stop_venue()?),
             Other::Remote(_) => None,
         };
-        let published = venue.as_ref().map(|venue| venue.last);
+        let published = |it: &VenueOutcome| Published { count: it.published, last: it.last };
+        let published = venue.as_ref().map(published);
         self.children.send(Role::Gateway, &Order::Finish { published }, &[])?;
         let profit = self.expect("the gateway to finish", DRAIN, |_, reply| match reply {
             Reply::Finished { profit } => Some(profit.clone()),
@@ -355,9 +370,9 @@ impl Run<'_, '_> {
     fn stop_venue(&mut self) -> Result<VenueOutcome, RunnerError> {
         self.children.send(Role::Venue, &Order::Stop, &[])?;
         self.expect("the venue to come to rest", DRAIN, |_, reply| match reply {
-            Reply::Stopped { published, last, counters } => Some(VenueOutcome {
-                published: *published,
-                last: *last,
+            Reply::Stopped { published, counters } => Some(VenueOutcome {
+                published: published.count,
+                last: published.last,
                 counters: counters.clone(),
             }),
             _ => None,

@@ -60,3 +60,44 @@ pub trait Observer<K: Kernel> {
 }
 
 impl<K: Kernel> Observer<K> for () {}
+
+/// Two of them: each sees everything, the first one first.
+impl<K: Kernel, A: Observer<K>, B: Observer<K>> Observer<K> for (A, B) {
+    fn on_start(&mut self, io: &mut Io<K>) -> Result<(), VenueError> {
+        self.0.on_start(io)?;
+        self.1.on_start(io)
+    }
+
+    fn on_book(&mut self, place: usize, book: &OrderBook) {
+        self.0.on_book(place, book);
+        self.1.on_book(place, book);
+    }
+
+    fn on_events(&mut self, now: Now, place: usize, events: &[Event]) {
+        self.0.on_events(now, place, events);
+        self.1.on_events(now, place, events);
+    }
+
+    fn next_command(&mut self, now: Now) -> Option<(usize, Command)> {
+        self.0.next_command(now).or_else(|| self.1.next_command(now))
+    }
+
+    fn on_turn(&mut self, io: &mut Io<K>, now: Now) -> bool {
+        let worked = self.0.on_turn(io, now);
+        self.1.on_turn(io, now) | worked
+    }
+
+    fn due(&self) -> Option<Nanos> {
+        [self.0.due(), self.1.due()].into_iter().flatten().min()
+    }
+
+    fn on_completion(&mut self, io: &mut Io<K>, completion: &Completion<'_>) {
+        self.0.on_completion(io, completion);
+        self.1.on_completion(io, completion);
+    }
+
+    fn on_report(&mut self, client: CompId, report: &ExecutionReport<'_>) {
+        self.0.on_report(client, report);
+        self.1.on_report(client, report);
+    }
+}

@@ -209,6 +209,10 @@ impl<F: Front> Front for Faulty<F> {
         [late, self.front.due()].into_iter().flatten().min()
     }
 
+    fn book_changes(&self) -> Option<u64> {
+        self.front.book_changes()
+    }
+
     fn poll_output(&mut self) -> Option<Output> {
         while let Some(output) = self.front.poll_output() {
             self.take_over(output);

@@ -117,6 +117,12 @@ pub trait Front {
     /// When [`Front::on_time`] has something to do.
     fn due(&self) -> Option<Nanos>;
 
+    /// How many changes of books were told one by one, to all who follow them so: a client that has
+    /// missed none has as many. Nothing where the venue does not tell them so.
+    fn book_changes(&self) -> Option<u64> {
+        None
+    }
+
     /// The next that has to be sent.
     fn poll_output(&mut self) -> Option<Output>;
 }

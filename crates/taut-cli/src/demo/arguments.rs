@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use taut_runner::{FeedTransport, Mode};
+use taut_runner::{FeedTransport, Mode, VenueKind};
 use taut_sys::Wait;
 
 pub type Choices<T> = [(&'static str, T, &'static str)];
@@ -18,6 +18,10 @@ pub const WAITS: &Choices<Wait> = &[
     ("spin", Wait::Spin, "Look again at once"),
     ("yield", Wait::Yield, "Let others of the same CPU run, then look again"),
     ("block", Wait::Block, "Sleep in the kernel"),
+];
+const VENUES: &Choices<VenueKind> = &[
+    ("taut", VenueKind::Taut, "taut's own: market data in SBE over UDP, orders over FIX 4.4"),
+    ("deribit", VenueKind::Deribit, "As Deribit: JSON over WebSocket, for market data and orders"),
 ];
 const FEEDS: &Choices<FeedTransport> = &[
     ("auto", FeedTransport::Auto, "Multicast on loopback, or unicast where the machine has none"),
@@ -50,6 +54,9 @@ pub struct Arguments {
     /// thread
     #[arg(long, value_parser = one_of(MODES), default_value = "split")]
     pub mode: Mode,
+    /// Whose interfaces the venue speaks, and the gateway to it
+    #[arg(long, value_parser = one_of(VENUES), default_value = "taut")]
+    pub venue: VenueKind,
     /// The venue's order flow
     #[arg(long, value_enum, default_value = "synthetic", conflicts_with = "data")]
     pub flow: FlowArgument,

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use taut_market_data::binance::BinanceJson;
 use taut_recording::capture::Capture;
-use taut_runner::{Cpus, InstrumentSettings, RunnerError, Settings, Simulator};
+use taut_runner::{
+    Cpus, FeedTransport, InstrumentSettings, RunnerError, Settings, Simulator, VenueKind,
+};
 use taut_sys::available_cpus;
 use taut_types::Symbol;
 use taut_venue::flow::{BinanceFlow, FileError, LobsterFlow, LobsterSummary};
@@ -46,6 +48,7 @@ impl Plan {
             }
             None => arguments.data.is_none().then_some(10.0),
         };
+        check_venue(arguments)?;
         let source = Source::of(arguments)?;
         report::run::directory::check(arguments.out.as_deref(), arguments.overwrite)?;
         settings.simulator = Some(source.simulator);
@@ -103,17 +106,17 @@ impl Source {
     }
 
     fn synthetic(arguments: &Arguments) -> Self {
-        let Arguments { seed, ticks, instruments, .. } = *arguments;
+        let Arguments { seed, ticks, instruments, venue, .. } = *arguments;
         let levels = arguments.levels();
-        let named = |number: u32| InstrumentSettings {
-            symbol: format!("TAUT{number}"),
-            ..InstrumentSettings::default()
+        let at = match venue {
+            VenueKind::Taut => "",
+            VenueKind::Deribit => "a venue that speaks as Deribit, ",
         };
         Self {
             simulator: simulator(arguments),
-            instruments: (1..=instruments).map(named).collect(),
+            instruments: (1..=instruments).map(|number| instrument(venue, number)).collect(),
             description: format!(
-                "synthetic flow, seed {seed}, {instruments} instruments, {ticks} commands/s, \
+                "{at}synthetic flow, seed {seed}, {instruments} instruments, {ticks} commands/s, \
                  {levels} levels a side"
             ),
         }
@@ -163,9 +166,50 @@ impl Source {
     }
 }
 
+/// What only taut's own venue does.
+fn check_venue(arguments: &Arguments) -> Result<(), Failure> {
+    let only_taut = [
+        ("--data", arguments.data.is_some()),
+        ("--feed", arguments.feed != FeedTransport::Auto),
+        ("--lose", arguments.lose.is_some()),
+        ("--refuse-retransmission", arguments.refuse_retransmission),
+    ];
+    let venue = arguments.venue;
+    match only_taut.iter().find(|(_, is_set)| *is_set && venue != VenueKind::Taut) {
+        None => Ok(()),
+        Some((flag, _)) => Err(Failure::Usage(format!(
+            "{flag} is for taut's own venue; leave it out with --venue {}",
+            venue.name()
+        ))),
+    }
+}
+
+/// What is traded at a venue.
+fn instrument(venue: VenueKind, number: u32) -> InstrumentSettings {
+    let mut traded = InstrumentSettings::default();
+    match venue {
+        VenueKind::Taut => traded.symbol = format!("TAUT{number}"),
+        VenueKind::Deribit => {
+            let coin = match number {
+                1 => "BTC".to_owned(),
+                2 => "ETH".to_owned(),
+                3 => "SOL".to_owned(),
+                other => format!("X{other}"),
+            };
+            // All of them in one currency, so that their profits add up.
+            traded.name = Some(format!("{coin}_USDC-PERPETUAL"));
+            traded.symbol = coin;
+            (traded.tick, traded.lot) = ("0.5".to_owned(), Some("0.001".to_owned()));
+            traded.currency = Some("USDC".to_owned());
+        }
+    }
+    traded
+}
+
 /// All but the recording.
 fn simulator(arguments: &Arguments) -> Simulator {
     let mut simulator = Simulator::default();
+    simulator.kind = arguments.venue;
     simulator.seed = arguments.seed;
     simulator.commands_per_second = arguments.ticks;
     simulator.levels = arguments.levels();

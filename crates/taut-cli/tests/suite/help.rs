@@ -11,6 +11,7 @@ fn help_names_the_demo_and_every_flag_of_it() {
     let help = said(&["demo", "--help"]);
     for flag in [
         "--mode",
+        "--venue",
         "--flow",
         "--seed",
         "--data",
@@ -29,7 +30,9 @@ fn help_names_the_demo_and_every_flag_of_it() {
     ] {
         assert!(help.contains(flag), "{flag} in\n{help}");
     }
-    for word in ["split", "fused", "spin", "yield", "block", "LOBSTER", "20000", "1000", "max"] {
+    for word in
+        ["split", "fused", "spin", "yield", "block", "LOBSTER", "deribit", "20000", "1000", "max"]
+    {
         assert!(help.contains(word), "{word} in\n{help}");
     }
     assert!(said(&["help", "demo"]).contains("--json"));

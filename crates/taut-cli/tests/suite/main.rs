@@ -15,3 +15,4 @@ mod stop;
 mod streams;
 mod support;
 mod usage;
+mod venues;

@@ -66,9 +66,7 @@ fn a_fused_run_reports_all_that_is_documented() {
     for process in ["venue (process ", "gateway+strategy (process "] {
         outcome.expect_said(process);
     }
-    for stage in ["publish", "to_strategy"] {
-        assert_eq!(count(&result["stages_ns"][stage], "sum"), 0, "{stage}: there is no such way");
-    }
+    expect_no_way_to_the_strategy(&result);
 }
 
 #[test]
@@ -141,7 +139,7 @@ fn a_directory_of_any_name_takes_the_report() {
 }
 
 /// Everything that a run of some seconds must show.
-fn expect_complete(outcome: &Outcome, mode: &str) -> Value {
+pub fn expect_complete(outcome: &Outcome, mode: &str) -> Value {
     let result = outcome.expect_sound();
     let keys: Keys = serde_json::from_str(outcome.last_line()).expect("an object");
     assert_eq!(keys.names(), KEYS);
@@ -163,6 +161,13 @@ fn expect_complete(outcome: &Outcome, mode: &str) -> Value {
     let because = result["conditions"]["because"].as_array().expect("reasons");
     assert_eq!(because.is_empty(), verdict == "quiet", "{result}");
     result
+}
+
+/// A fused strategy is called where the ring would be written.
+pub fn expect_no_way_to_the_strategy(result: &Value) {
+    for stage in ["publish", "to_strategy"] {
+        assert_eq!(count(&result["stages_ns"][stage], "sum"), 0, "{stage}: there is no such way");
+    }
 }
 
 fn expect_stages_that_add_up(keys: &Keys, result: &Value) {

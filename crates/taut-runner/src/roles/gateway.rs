@@ -5,8 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use taut_fix::CompId;
 use taut_gateway::{
-    Client, FeedInput, FeedSockets, FeedStreams, FusedClient, Gateway, GatewayConfig, GatewayError,
-    Hub, Owner, Regions, Strategy, StrategyRegions, StreamAddress,
+    Client, FeedInput, FeedSockets, FeedStreams, Fix44, FusedClient, Gateway, GatewayConfig,
+    GatewayError, Hub, Observer, OrderHandler, Owner, Regions, Strategy, StrategyRegions,
+    StreamAddress,
 };
 use taut_io::EpollKernel;
 use taut_market_data::FeedHandler;
@@ -16,18 +17,22 @@ use taut_sys::{Clock, Doorbell, Socket, Wait, Waiter, monotonic, wait_readable};
 use taut_types::{Instrument, Nanos, SequenceNumber};
 
 use crate::child::{Parent, SharedClock, attach, regions};
-use crate::control::{GatewaySetup, Order, Reply};
+use crate::control::{GatewaySetup, Order, Published, Reply};
 use crate::error::RunnerError;
 use crate::feed::asking_socket;
 use crate::outcome::Holdings;
 use crate::roles::bare_send::BareSend;
-use crate::settings::Mode;
+use crate::service::{Connect, Connections, MarketData, connect};
+use crate::settings::{Market, Mode, Simulator, VenueKind};
+use crate::web::RunGateway;
 
 /// How long the feed may take to catch up at the end, before what is missing counts as lost.
 const CATCH_UP: Nanos = Nanos::from_secs(5);
 /// Rounds with work after which housekeeping is looked at all the same.
 const BUSY_ROUNDS: u32 = 256;
 
+/// Sockets of the gateway: its feed's, its orders'.
+const SOURCES: usize = 16;
 /// Lines of positions in one reply, which takes some 16 KiB.
 const POSITIONS_IN_A_REPLY: usize = 50;
 
@@ -45,12 +50,12 @@ pub fn play<S: Strategy>(
     let strategy_segment = attach(fds.next())?;
     let own_bell = fds.next().map(Doorbell::from);
     let strategy_bell = fds.next().map(Doorbell::from);
-    let sockets = feed_sockets(setup, fds)?;
+    let feed = fds.collect();
     let process = Process { setup, regions, shared_clock, own_bell, parent };
     match setup.common.settings.mode {
         Mode::Fused | Mode::Simulated => {
             let strategy = make(clock.now())?;
-            process.run(clock, sockets, FusedClient::new(strategy))
+            process.run(clock, feed, FusedClient::new(strategy))
         }
         Mode::Split => {
             let wake = strategy_bell.filter(|_| setup.wake_strategy);
@@ -60,7 +65,7 @@ pub fn play<S: Strategy>(
                 .map_err(|error| RunnerError::run("shared memory", error))?;
             let slot = hub.add_slot(&own, wake).map_err(rings)?;
             hub.attach(slot, Owner::default());
-            process.run(clock, sockets, hub)
+            process.run(clock, feed, hub)
         }
     }
 }
@@ -120,55 +125,90 @@ struct Wishes {
     ready_said: bool,
     draining: bool,
     /// Log out when this packet has arrived, or by this time.
-    finish: Option<(Option<SequenceNumber>, Nanos)>,
+    finish: Option<(Option<Published>, Nanos)>,
     logging_out: bool,
     finished_said: bool,
 }
 
 /// A gateway whose bare send may be measured.
-type RunningGateway<'m, C, F> = Gateway<'m, C, F, EpollKernel, BareSend<'m>>;
+type RunningGateway<'m, C, F, H> = Gateway<'m, C, F, EpollKernel, BareSend<'m>, H>;
 
-impl<'m> Process<'_, 'm> {
+/// A process that knows whose strategy it serves, and not yet what it is connected to.
+struct Connecting<'a, 'm, C> {
+    process: Process<'a, 'm>,
+    clock: Clock,
+    client: C,
+}
+
+impl<C: RestingClient> Connect for Connecting<'_, '_, C> {
+    type Output = ();
+
+    fn connect<F: FeedHandler + Send, H: OrderHandler + Send, O: Observer + Send>(
+        self,
+        connections: Connections<F, H, O>,
+    ) -> Result<(), RunnerError> {
+        self.process.run_with(connections, self.clock, self.client)
+    }
+}
+
+impl Process<'_, '_> {
+    /// At the venue that the settings name: one that others know is connected to as by a gateway
+    /// that runs by itself.
     fn run(
         self,
         clock: Clock,
-        sockets: FeedSockets,
+        feed: Vec<OwnedFd>,
         client: impl RestingClient,
     ) -> Result<(), RunnerError> {
-        let config = config(self.setup)?;
-        if let Some(stream) = self.setup.stream {
-            let settings = &self.setup.common.settings;
+        let setup = self.setup;
+        let settings = &setup.common.settings;
+        if let Market::Simulator(Simulator { kind, .. }) = settings.market()?
+            && kind != VenueKind::Taut
+        {
+            let wait = setup.common.place.wait;
+            let run = RunGateway::new(settings, kind, setup.orders, wait)?;
+            return connect(&run.file, Connecting { process: self, clock, client });
+        }
+        let config = config(setup)?;
+        if let Some(stream) = setup.stream {
             let asked = settings.simulator.as_ref().and_then(|it| it.snapshot_levels);
             let levels = (settings.gateway.levels, asked);
-            let (input, feed) = stream_feed(stream, config.instruments[0], levels, clock.now())?;
-            return self.run_with(&config, clock, (input, feed), client);
+            let market_data = stream_feed(stream, config.instruments[0], levels, clock.now())?;
+            return self.run_with(own(config, market_data)?, clock, client);
         }
+        let sockets = feed_sockets(setup, feed.into_iter())?;
         let feed = NativeConfig {
             instruments: &config.instruments,
-            stream_id: self.setup.stream_id,
-            level_capacity: self.setup.common.settings.gateway.levels,
+            stream_id: setup.stream_id,
+            level_capacity: settings.gateway.levels,
             has_retransmission: sockets.retransmission.is_some(),
         };
         let mut feed = NativeFeed::new(&feed, clock.now())
             .map_err(|error| RunnerError::Run(error.to_string()))?;
-        feed.tell_orders(self.setup.common.settings.gateway.market_by_order);
-        let feed = (FeedInput::Datagrams(sockets), feed);
-        self.run_with(&config, clock, feed, client)
+        feed.tell_orders(settings.gateway.market_by_order);
+        let market_data = (FeedInput::Datagrams(sockets), feed);
+        self.run_with(own(config, market_data)?, clock, client)
     }
 
-    fn run_with<F: FeedHandler>(
+    fn run_with<F: FeedHandler, H: OrderHandler, O>(
         mut self,
-        config: &GatewayConfig,
+        connections: Connections<F, H, O>,
         clock: Clock,
-        (input, feed): (FeedInput, F),
         client: impl RestingClient,
     ) -> Result<(), RunnerError> {
         let orders = self.setup.orders;
         let failed = |error: GatewayError| failed(error, orders);
-        let observer = BareSend::new(self.setup.sink, &self.regions).map_err(failed)?;
-        let mut gateway = Gateway::new(config, clock, input, feed, client, &self.regions)
-            .and_then(|gateway| gateway.with_observer(observer))
-            .map_err(failed)?;
+        let regions = self.regions;
+        let bare_send = BareSend::new(self.setup.sink, &regions).map_err(failed)?;
+        let Connections { config, market_data, orders: handler, .. } = connections;
+        let handlers = (market_data.handler, handler);
+        let kernel =
+            EpollKernel::new(SOURCES).map_err(|error| RunnerError::run("the kernel", error))?;
+        let input = market_data.input;
+        let mut gateway =
+            Gateway::with_handlers(kernel, &config, clock, input, handlers, client, &regions)
+                .and_then(|gateway| gateway.with_observer(bare_send))
+                .map_err(failed)?;
         let mut waiter = Waiter::new(self.setup.common.place.wait);
         let mut wishes = Wishes::default();
         let mut busy_rounds = 0;
@@ -193,9 +233,9 @@ impl<'m> Process<'_, 'm> {
     }
 
     /// Listens to the parent and moves towards what it wants; whether it is all over.
-    fn attend<C: RestingClient, F: FeedHandler>(
+    fn attend<C: RestingClient, F: FeedHandler, H: OrderHandler>(
         &mut self,
-        gateway: &mut RunningGateway<'m, C, F>,
+        gateway: &mut RunningGateway<'_, C, F, H>,
         wishes: &mut Wishes,
     ) -> Result<bool, RunnerError> {
         match self.parent.order()? {
@@ -204,8 +244,7 @@ impl<'m> Process<'_, 'm> {
                 wishes.draining = true;
             }
             Some(Order::Finish { published }) => {
-                let last = published.map(SequenceNumber);
-                wishes.finish = Some((last, monotonic() + CATCH_UP));
+                wishes.finish = Some((published, monotonic() + CATCH_UP));
             }
             Some(Order::Exit) => return Ok(true),
             _ => {}
@@ -218,9 +257,14 @@ impl<'m> Process<'_, 'm> {
             wishes.draining = false;
             self.parent.say(&Reply::Drained)?;
         }
-        if let Some((last, deadline)) = wishes.finish
+        let has_caught_up = |published: Published| {
+            let counters = gateway.counters();
+            gateway.has_caught_up_with(SequenceNumber(published.last))
+                && counters.ticks + counters.recovered >= published.count
+        };
+        if let Some((published, deadline)) = wishes.finish
             && !wishes.logging_out
-            && (last.is_none_or(|last| gateway.has_caught_up_with(last)) || monotonic() >= deadline)
+            && (published.is_none_or(has_caught_up) || monotonic() >= deadline)
         {
             wishes.logging_out = true;
             gateway.logout().map_err(|error| RunnerError::Run(error.to_string()))?;
@@ -238,9 +282,9 @@ impl<'m> Process<'_, 'm> {
     }
 
     /// Sleeps until a packet, a report, a request or the parent wakes us.
-    fn sleep<C: Client, F: FeedHandler>(
+    fn sleep<C: Client, F: FeedHandler, H: OrderHandler>(
         &self,
-        gateway: &mut RunningGateway<'m, C, F>,
+        gateway: &mut RunningGateway<'_, C, F, H>,
         span: Nanos,
     ) {
         let sources = gateway.fd();
@@ -252,6 +296,16 @@ impl<'m> Process<'_, 'm> {
             bell.silence();
         }
     }
+}
+
+/// taut's own order entry beside these market data.
+fn own<F>(
+    config: GatewayConfig,
+    (input, handler): (FeedInput, F),
+) -> Result<Connections<F, Fix44>, RunnerError> {
+    let orders = Fix44::new(&config).map_err(|error| RunnerError::Run(error.to_string()))?;
+    let market_data = MarketData { input, handler, backup: None };
+    Ok(Connections { config, market_data, orders, observer: () })
 }
 
 /// The stream of a recorded venue, and its handler.

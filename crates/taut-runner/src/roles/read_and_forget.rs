@@ -8,17 +8,22 @@ use taut_venue::{Observer, VenueError};
 const ADMISSION: Admission =
     Admission { connections_max: 4, per_source_max: 4, handshake_timeout: None };
 
+/// Its listener and its connections.
+pub const SINK_SOURCES: usize = 1 + ADMISSION.connections_max;
+
 /// A listener on the venue's loop: a bare send costs what an order's does, without an order.
 #[derive(Debug)]
 pub struct ReadAndForget {
     socket: Option<Endpoint<StreamOptions>>,
     listener: Option<Handle>,
+    /// What it accepted: other streams of the loop are somebody else's.
+    streams: Vec<Handle>,
 }
 
 impl ReadAndForget {
     /// On this listening socket.
     pub fn new(socket: Socket) -> Self {
-        Self { socket: Some(socket.into()), listener: None }
+        Self { socket: Some(socket.into()), listener: None, streams: Vec::new() }
     }
 }
 
@@ -33,9 +38,13 @@ impl<K: Kernel> Observer<K> for ReadAndForget {
         // A stream that broke meanwhile says so itself.
         let _ = match *completion {
             Completion::Accepted { listener, stream, .. } if Some(listener) == self.listener => {
+                self.streams.push(stream);
                 io.receive(stream)
             }
-            Completion::Ended { stream } => io.close(stream),
+            Completion::Ended { stream } if self.streams.contains(&stream) => {
+                self.streams.retain(|it| *it != stream);
+                io.close(stream)
+            }
             _ => Ok(()),
         };
     }

@@ -6,27 +6,84 @@ use taut_fix::Now;
 use taut_io::EpollKernel;
 use taut_sys::{Address, Socket, StreamOptions, monotonic, utc};
 use taut_types::Nanos;
-use taut_venue::{FeedOutput, Venue, VenueSockets};
+use taut_venue::{FeedOutput, Observer, Venue, VenueSockets};
+use taut_web_venue::Front;
 
 use crate::child::Parent;
-use crate::control::{Order, Reply, VenuePorts, VenueSetup};
+use crate::control::{Order, Published, Reply, VenuePorts, VenueSetup};
 use crate::error::RunnerError;
 use crate::feed::{address_of, request_socket, sender_to};
-use crate::roles::read_and_forget::ReadAndForget;
-use crate::settings::Market;
+use crate::roles::read_and_forget::{ReadAndForget, SINK_SOURCES};
+use crate::service::{Dialect, WebVenue, WebVenueFile};
+use crate::settings::{Market, Simulator, VenueKind};
 use crate::simulator;
+use crate::web::deribit_venue_file;
 
 /// How often the venue listens to its parent.
 const CONTROL: Nanos = Nanos::from_millis(2);
 /// How long it sleeps at the most: what it is late with its parent.
 const WAIT: Nanos = Nanos::from_millis(50);
 
-/// With what a gateway measures a bare send against.
-type ObservedVenue = Venue<EpollKernel, ReadAndForget>;
-
 /// Runs the venue until the parent says that it is over.
 pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), RunnerError> {
-    let mut venue = open(setup, parent)?;
+    let settings = &setup.common.settings;
+    let Market::Simulator(simulator) = settings.market()? else {
+        return Err(RunnerError::Run("the venue runs elsewhere".to_owned()));
+    };
+    match simulator.kind {
+        VenueKind::Taut => {
+            let venue = open(setup, &simulator, parent)?;
+            run(venue, parent)
+        }
+        VenueKind::Deribit => play_web(&deribit_venue_file(settings, &simulator)?, parent),
+    }
+}
+
+/// A venue that speaks as another: its interface and its market data are at one address.
+fn play_web<M, A>(file: &WebVenueFile<M, A>, parent: &mut Parent) -> Result<(), RunnerError>
+where
+    WebVenueFile<M, A>: Dialect,
+{
+    let sink = listen(0)?;
+    let at = address(&sink)?;
+    let (venue, _unread) = file.open(ReadAndForget::new(sink), SINK_SOURCES)?;
+    let Some(SocketAddr::V4(orders)) = venue.observer().0.addresses().first().copied() else {
+        return Err(RunnerError::Run("order entry: it has no IPv4 address".to_owned()));
+    };
+    let ports = VenuePorts { orders, sink: at, requests: None, stream: None };
+    parent.say(&Reply::VenueReady(ports))?;
+    run(venue, parent)
+}
+
+/// What a venue counts of what it publishes for a gateway.
+trait Publishes {
+    fn published(&self) -> Published;
+}
+
+impl Publishes for Venue<EpollKernel, ReadAndForget> {
+    fn published(&self) -> Published {
+        let counters = self.counters();
+        match counters.stream_updates {
+            0 => Published { count: counters.published, last: counters.published },
+            count => Published { count, last: counters.stream_last },
+        }
+    }
+}
+
+impl<F: Front> Publishes for WebVenue<F, ReadAndForget> {
+    fn published(&self) -> Published {
+        let count = self.observer().0.front().book_changes().unwrap_or(0);
+        Published { count, last: 0 }
+    }
+}
+
+fn run<O: Observer<EpollKernel>>(
+    mut venue: Venue<EpollKernel, O>,
+    parent: &mut Parent,
+) -> Result<(), RunnerError>
+where
+    Venue<EpollKernel, O>: Publishes,
+{
     let mut control_due = Nanos::ZERO;
     let mut flow_ended = false;
     loop {
@@ -51,13 +108,8 @@ pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), RunnerError> 
             Some(Order::Start) => venue.start_flow(monotonic()),
             Some(Order::Stop) => {
                 venue.stop_flow();
-                let counters = venue.counters();
-                let (published, last) = match counters.stream_updates {
-                    0 => (counters.published, counters.published),
-                    updates => (updates, counters.stream_last),
-                };
-                let counters = simulator::named(&counters);
-                parent.say(&Reply::Stopped { published, last, counters })?;
+                let counters = simulator::named(&venue.counters());
+                parent.say(&Reply::Stopped { published: venue.published(), counters })?;
             }
             Some(Order::Exit) => return Ok(()),
             _ => {}
@@ -65,47 +117,55 @@ pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), RunnerError> 
     }
 }
 
-fn open(setup: &VenueSetup, parent: &Parent) -> Result<ObservedVenue, RunnerError> {
-    let Market::Simulator(simulator) = setup.common.settings.market()? else {
-        return Err(RunnerError::Run("the venue runs elsewhere".to_owned()));
-    };
-    let listen = |port: u16| {
-        let at = Address::Inet(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)));
-        Socket::listen(&at, &StreamOptions::default()).map_err(|error| {
-            let remedy = if error.is_address_in_use() {
-                "; the port is in use, choose another with --port or leave it out"
-            } else {
-                ""
-            };
-            RunnerError::Run(format!("order entry on 127.0.0.1:{port}: {error}{remedy}"))
-        })
-    };
-    let (orders, sink) = (listen(simulator.port)?, listen(0)?);
-    let stream = simulator.replays_a_stream().then(|| listen(0)).transpose()?;
-    let address = |listener: &Socket| match listener.local_address() {
+/// A listener on loopback for what a gateway sends.
+fn listen(port: u16) -> Result<Socket, RunnerError> {
+    let at = Address::Inet(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)));
+    Socket::listen(&at, &StreamOptions::default()).map_err(|error| {
+        let remedy = if error.is_address_in_use() {
+            "; the port is in use, choose another with --port or leave it out"
+        } else {
+            ""
+        };
+        RunnerError::Run(format!("order entry on 127.0.0.1:{port}: {error}{remedy}"))
+    })
+}
+
+fn address(listener: &Socket) -> Result<SocketAddrV4, RunnerError> {
+    match listener.local_address() {
         Ok(Address::Inet(SocketAddr::V4(address))) => Ok(address),
         Ok(other) => Err(RunnerError::Run(format!("order entry: {other:?} is no IPv4 address"))),
         Err(error) => Err(RunnerError::run("order entry", error)),
-    };
+    }
+}
+
+fn open(
+    setup: &VenueSetup,
+    simulator: &Simulator,
+    parent: &Parent,
+) -> Result<Venue<EpollKernel, ReadAndForget>, RunnerError> {
+    let missing = || RunnerError::Run("the venue was not told where its feed goes".to_owned());
+    let to = setup.feed.ok_or_else(missing)?;
+    let (orders, sink) = (listen(simulator.port)?, listen(0)?);
+    let stream = simulator.replays_a_stream().then(|| listen(0)).transpose()?;
     let market_data = |error| RunnerError::run("market data", error);
     let requests = request_socket().map_err(market_data)?;
     let ready = Reply::VenueReady(VenuePorts {
         orders: address(&orders)?,
         sink: address(&sink)?,
-        requests: address_of(&requests).map_err(market_data)?,
+        requests: Some(address_of(&requests).map_err(market_data)?),
         stream: stream.as_ref().map(address).transpose()?,
     });
     let sender = |to| sender_to(to).map_err(market_data);
-    let [a, b] = setup.incremental;
+    let [a, b] = to.incremental;
     let feed = FeedOutput {
         incremental: sender(a)?.into(),
         incremental_b: Some(sender(b)?.into()),
-        snapshot: sender(setup.snapshot)?.into(),
+        snapshot: sender(to.snapshot)?.into(),
         retransmission: Some(requests.into()),
     };
     let settings = &setup.common.settings;
-    let config = simulator::config(settings, &simulator, setup.stream_id)?;
-    let flow = simulator::flow(settings, &simulator, config.instruments[0])?;
+    let config = simulator::config(settings, simulator, setup.stream_id)?;
+    let flow = simulator::flow(settings, simulator, config.instruments[0])?;
     let sockets = VenueSockets { orders: orders.into(), feed, stream: stream.map(Into::into) };
     let venue = Venue::new(&config, sockets, flow)
         .and_then(|venue| venue.with_observer(ReadAndForget::new(sink)))

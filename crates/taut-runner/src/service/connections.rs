@@ -1,7 +1,7 @@
 //! What a gateway is connected to: the venue that its file names.
 //!
 //! Each venue is a module here: its table of the file, what is wrong with that, and what a gateway
-//! is built of there. Nothing else in this crate names a venue.
+//! is built of there. What else names a venue in this crate is the venue that a run plays (`web`).
 
 mod address;
 mod binance;

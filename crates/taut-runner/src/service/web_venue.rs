@@ -6,4 +6,5 @@ mod file;
 
 pub use binance::{BINANCE_VENUE_SAMPLE, BinanceVenueFile, serve_binance_venue};
 pub use deribit::{DERIBIT_VENUE_SAMPLE, DeribitVenueFile, serve_deribit_venue};
+pub(crate) use file::{Dialect, WebVenue};
 pub use file::{TlsKeys, WebVenueFile};

@@ -56,6 +56,15 @@ fn a_value_that_cannot_be_is_named_with_what_would_be_right() {
         ("[instrument]\ntick = \"a\"", &["instrument.tick = a", "0.01"]),
         ("[instrument]\ntick = \"0\"", &["instrument.tick = 0", "above 0"]),
         ("[instrument]\nsymbol = \"A B\"", &["instrument.symbol = A B"]),
+        ("[simulator]\nkind = \"nowhere\"", &["nowhere", "taut", "deribit"]),
+        (
+            "[simulator]\nkind = \"deribit\"\nfeed = \"unicast\"",
+            &["simulator.feed", "kind = \"deribit\"", "left out"],
+        ),
+        (
+            "mode = \"simulated\"\n[simulator]\nkind = \"deribit\"",
+            &["simulator.kind = deribit", "taut", "simulated"],
+        ),
         ("[simulator]\nlevels = 9", &["simulator.levels = 9", "from 10 to 4000"]),
         ("[simulator]\nspeed = \"fast\"", &["number above 0", "max"]),
         ("[simulator]\nspeed = -1.0", &["simulator.speed = -1", "above 0"]),

@@ -23,6 +23,28 @@ pub enum FeedTransport {
     Unicast,
 }
 
+/// Whose interfaces a simulator speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VenueKind {
+    /// Its own: market data in SBE over UDP, orders over FIX 4.4.
+    #[default]
+    Taut,
+    /// Deribit's: JSON-RPC over WebSocket for both.
+    Deribit,
+}
+
+impl VenueKind {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Taut => "taut",
+            Self::Deribit => "deribit",
+        }
+    }
+}
+
 /// How fast a recording is replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "must be a number above 0, or \"max\"")]
@@ -67,6 +89,8 @@ impl FromStr for Replay {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Simulator {
+    /// Whose interfaces it speaks.
+    pub kind: VenueKind,
     /// The crowd's seed; a seed of what is lost on purpose, too.
     pub seed: u64,
     /// The crowd's commands a second.
@@ -94,6 +118,7 @@ pub struct Simulator {
 impl Default for Simulator {
     fn default() -> Self {
         Self {
+            kind: VenueKind::Taut,
             seed: 1,
             commands_per_second: 20_000,
             levels: 600,
@@ -203,7 +228,24 @@ impl Simulator {
         self.data.as_ref().is_some_and(|file| file.extension().is_some_and(|kind| kind == "gz"))
     }
 
+    /// What only taut's own venue can do.
+    fn check_kind(&self) -> Result<(), RunnerError> {
+        let only_taut = [
+            ("data", self.data.is_some()),
+            ("feed", self.feed != FeedTransport::Auto),
+            ("lose_per_mille", self.lose_per_mille != [0; 2]),
+            ("refuse_retransmission", self.refuse_retransmission),
+        ];
+        let wrong = only_taut.iter().find(|(_, is_set)| *is_set && self.kind != VenueKind::Taut);
+        wrong.map_or(Ok(()), |(key, _)| {
+            let (key, remedy) = (format!("simulator.{key}"), "left out");
+            let at = format!("with kind = \"{}\"", self.kind.name());
+            Err(RunnerError::setting(&key, at, remedy))
+        })
+    }
+
     fn check(&self, instruments: usize) -> Result<(), RunnerError> {
+        self.check_kind()?;
         let Self { commands_per_second, levels, lose_per_mille, .. } = self;
         if !(1..=1_000_000).contains(commands_per_second) {
             let key = "simulator.commands_per_second";

@@ -46,6 +46,7 @@ impl Deribit {
                 let data = match &sub.channel {
                     Channel::Book(at, _) if *at == it.place && raw => {
                         sub.last_id = market.change_id;
+                        self.book_changes += u64::from(raw_book.is_some());
                         raw_book.clone()
                     }
                     Channel::Book(at, _) | Channel::Grouped(at, ..) if *at == it.place => {

@@ -104,6 +104,8 @@ pub struct Deribit {
     pub(super) next_trade: u64,
     pub(super) next_token: u64,
     pub(super) change_id: u64,
+    /// Changes of books that were told one by one.
+    pub(super) book_changes: u64,
     pub(super) now: Now,
 }
 
@@ -137,6 +139,7 @@ impl Deribit {
             next_trade: 0,
             next_token: 1,
             change_id: 41_000_000_000,
+            book_changes: 0,
             now: Now::default(),
         })
     }
@@ -290,6 +293,10 @@ impl Front for Deribit {
         });
         let beats = self.sessions.values().filter_map(|it| Some(it.heartbeat?.due));
         intervals.chain(beats).min()
+    }
+
+    fn book_changes(&self) -> Option<u64> {
+        Some(self.book_changes)
     }
 
     fn poll_output(&mut self) -> Option<Output> {

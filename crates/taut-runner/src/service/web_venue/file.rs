@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use taut_fix::{CompId, Now};
+use taut_io::EpollKernel;
 use taut_net::TlsServerConfig;
 use taut_sys::{
     Address, DatagramOptions, Socket, StreamOptions, catch_stop_signals, monotonic, process_id,
@@ -15,7 +16,7 @@ use taut_sys::{
 };
 use taut_types::{HalfTicks, Instrument, InstrumentId, Nanos, OrderId, Price, Qty, Symbol};
 use taut_venue::flow::{Crowd, SyntheticConfig};
-use taut_venue::{FeedOutput, Flow, Venue, VenueConfig, VenueSockets};
+use taut_venue::{FeedOutput, Flow, Observer, Venue, VenueConfig, VenueSockets};
 use taut_web_venue::{Door, DoorConfig, Faults, Faulty, Front};
 
 use crate::error::RunnerError;
@@ -24,7 +25,7 @@ use crate::service::venue::FlowSettings;
 
 /// How long it sleeps at the most: what it is late with a signal.
 const WAIT: Nanos = Nanos::from_millis(20);
-/// Room of each book.
+/// Room of each book, where the crowd's needs no more.
 const ORDERS_MAX: usize = 1 << 13;
 const LEVELS_MAX: usize = 1 << 10;
 
@@ -87,6 +88,9 @@ pub struct Listing<'a> {
     /// Its part of the crowd's commands.
     pub weight: u32,
 }
+
+/// An exchange behind a door, and who else looks in.
+pub type WebVenue<F, O> = Venue<EpollKernel, (Door<Faulty<F>>, O)>;
 
 /// A venue's own part of a file.
 pub trait Dialect {
@@ -166,19 +170,9 @@ where
         catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
         let failed =
             |error: &dyn std::fmt::Display| RunnerError::Run(format!("the venue: {error}"));
-        let front = Faulty::new(self.front().map_err(RunnerError::Settings)?, self.faults);
-        let door = DoorConfig {
-            plain: self.listen.clone(),
-            tls: self.tls.as_ref().map(|tls| tls.listen.clone()).unwrap_or_default(),
-            identity: self.tls.as_ref().map(identity).transpose()?,
-            connections_max: self.connections_max,
-        };
-        let sources = Door::<Faulty<<Self as Dialect>::Front>>::sources(&door);
-        let (venue, _unread) = self.open(sources)?;
-        let venue = venue.with_observer(Door::new(front, door));
-        let mut venue = venue.map_err(|error| failed(&error))?;
+        let (mut venue, _unread) = self.open((), 0)?;
         let addresses: Vec<String> =
-            venue.observer().addresses().iter().map(ToString::to_string).collect();
+            venue.observer().0.addresses().iter().map(ToString::to_string).collect();
         ready(&format!(
             "{}: {} instruments, {} accounts, at {}",
             Self::NAME,
@@ -198,15 +192,38 @@ where
         Ok(())
     }
 
-    /// The exchange behind it. Its own feed goes to a socket of this process, which nobody reads.
-    fn open(&self, sources: usize) -> Result<(Venue, Socket), RunnerError> {
+    /// The venue behind its door, with another observer and room for the sources of that one. Its
+    /// own feed goes to the socket that comes with it, which nobody reads.
+    pub(crate) fn open<O: Observer<EpollKernel>>(
+        &self,
+        beside: O,
+        sources: usize,
+    ) -> Result<(WebVenue<<Self as Dialect>::Front, O>, Socket), RunnerError> {
+        let front = Faulty::new(self.front().map_err(RunnerError::Settings)?, self.faults);
+        let door = DoorConfig {
+            plain: self.listen.clone(),
+            tls: self.tls.as_ref().map(|tls| tls.listen.clone()).unwrap_or_default(),
+            identity: self.tls.as_ref().map(identity).transpose()?,
+            connections_max: self.connections_max,
+        };
+        let sources = sources + Door::<Faulty<<Self as Dialect>::Front>>::sources(&door);
+        let (venue, unread) = self.exchange(sources)?;
+        let venue = venue.with_observer((Door::new(front, door), beside));
+        let venue = venue.map_err(|error| RunnerError::Run(format!("the venue: {error}")))?;
+        Ok((venue, unread))
+    }
+
+    /// The exchange behind it.
+    fn exchange(&self, sources: usize) -> Result<(Venue, Socket), RunnerError> {
         let listings = self.listings();
         let traded = traded(&listings)?;
         let comp_id = CompId::new(b"VENUE").ok_or_else(|| RunnerError::Run("CompID".to_owned()))?;
         let stream_id = (utc().0 / 1_000) as u32 ^ process_id().rotate_left(16);
         let instruments = traded.iter().map(|(it, _)| *it).collect();
         let mut config = VenueConfig::new(instruments, comp_id, stream_id);
-        (config.order_capacity, config.level_capacity) = (ORDERS_MAX, LEVELS_MAX);
+        let levels = self.flow.levels as usize;
+        config.order_capacity = ORDERS_MAX.max((16 * levels).next_power_of_two());
+        config.level_capacity = LEVELS_MAX.max((4 * levels).next_power_of_two());
         config.observer_sources = sources;
         let any: SocketAddr = ([127, 0, 0, 1], 0).into();
         let options = DatagramOptions::default();

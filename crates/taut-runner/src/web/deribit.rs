@@ -1,0 +1,102 @@
+//! A run at Deribit: market data and orders in JSON over WebSocket, without TLS.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+
+use taut_types::HalfTicks;
+use taut_web_venue::{AccountSettings, Faults, KeySettings, Kind, MarketSettings};
+
+use super::parts::{CLIENT, CONNECTIONS_MAX, SECRET, crowd, traded};
+use crate::error::RunnerError;
+use crate::service::{
+    CredentialKind, DeribitInterval, DeribitKeys, DeribitOrders, DeribitVenueFile,
+};
+use crate::settings::{Contract, InstrumentSettings, Settings, Simulator};
+
+/// How its Logon is signed.
+pub const CREDENTIALS: CredentialKind = CredentialKind::Deribit;
+
+/// More requests than any run makes: the gateway's own limits are what holds.
+const REQUESTS_PER_SECOND: u32 = 1_000_000;
+/// Where the crowd's market begins, in ticks.
+const START_TICKS: i64 = 120_000;
+/// What the account has of each currency.
+const BALANCE: &str = "1000000";
+
+/// The venue of a gateway: books change by change, orders over the same interface.
+pub fn keys(at: SocketAddrV4) -> DeribitKeys {
+    DeribitKeys {
+        url: format!("ws://{at}/ws/api/v2"),
+        interval: DeribitInterval::Raw,
+        orders: DeribitOrders::Json,
+        orders_per_second: REQUESTS_PER_SECOND,
+        orders_burst: REQUESTS_PER_SECOND,
+        ..DeribitKeys::default()
+    }
+}
+
+/// The venue.
+pub fn venue_file(
+    settings: &Settings,
+    simulator: &Simulator,
+) -> Result<DeribitVenueFile, RunnerError> {
+    let markets: Result<Vec<_>, _> = traded(settings).iter().map(market).collect();
+    let instruments = markets?;
+    let balances = instruments.iter().map(|it| (it.settlement.clone(), BALANCE.to_owned()));
+    let key = KeySettings { id: CLIENT.to_owned(), secret: SECRET.to_owned(), read_only: false };
+    let account = AccountSettings {
+        name: CLIENT.to_owned(),
+        keys: vec![key],
+        balances: balances.collect::<BTreeMap<_, _>>(),
+        self_trading: "cancel_maker".to_owned(),
+        matching_rate: REQUESTS_PER_SECOND,
+        matching_burst: REQUESTS_PER_SECOND,
+    };
+    Ok(DeribitVenueFile {
+        listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, simulator.port))],
+        tls: None,
+        fix: None,
+        connections_max: CONNECTIONS_MAX,
+        instruments,
+        accounts: vec![account],
+        flow: crowd(simulator),
+        faults: Faults::default(),
+    })
+}
+
+/// A perpetual of these terms: an inverse one is settled in its currency, a linear one in dollars.
+fn market(traded: &InstrumentSettings) -> Result<MarketSettings, RunnerError> {
+    let instrument = traded.build()?;
+    let name = traded.venue_name();
+    let base = name.split(['-', '_']).next().unwrap_or(name).to_owned();
+    let (base, quote) = match (traded.contract, &traded.currency) {
+        (Contract::Inverse, currency) => (currency.clone().unwrap_or(base), "USD".to_owned()),
+        (Contract::Linear, currency) => (base, currency.clone().unwrap_or("USDC".to_owned())),
+    };
+    let settlement = match traded.contract {
+        Contract::Inverse => base.clone(),
+        Contract::Linear => quote.clone(),
+    };
+    let start = instrument.price(HalfTicks(2 * START_TICKS)).map_err(|_| {
+        RunnerError::setting("instrument.tick", &traded.tick, "less: a price is many of them")
+    })?;
+    let fee = |fee: &Option<String>| fee.clone().unwrap_or_else(|| "0".to_owned());
+    let lot = instrument.lot().to_string();
+    Ok(MarketSettings {
+        name: name.to_owned(),
+        kind: Kind::Future,
+        base,
+        quote,
+        settlement,
+        tick: traded.tick.clone(),
+        min_trade_amount: lot.clone(),
+        contract_size: lot,
+        maker_commission: fee(&traded.maker_fee),
+        taker_commission: fee(&traded.taker_fee),
+        expiration_ms: None,
+        strike: None,
+        option_type: None,
+        start_price: start.to_string(),
+        weight: traded.weight,
+    })
+}
