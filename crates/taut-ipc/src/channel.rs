@@ -10,7 +10,7 @@ use taut_sys::{
 
 use crate::error::IpcError;
 use crate::header::{self, Descriptor};
-use crate::place::{Permissions, Place, reader_byte, writer_byte};
+use crate::place::{LockFile, Permissions, Place, reader_byte, writer_byte};
 use crate::segment::Segment;
 use crate::stream::{Stream, control_of};
 
@@ -51,7 +51,7 @@ pub struct Channel {
     segment: Segment,
     place: Place,
     /// How it was entered; a read-only user leaves no trace, and has none.
-    lock: Option<MemoryFile>,
+    lock: Option<LockFile>,
     options: ChannelOptions,
     granted: MemoryOptions,
 }
@@ -152,7 +152,7 @@ impl Channel {
     fn entered(
         segment: Segment,
         place: Place,
-        lock: Option<MemoryFile>,
+        lock: Option<LockFile>,
         options: &ChannelOptions,
     ) -> Self {
         let granted = segment.mapping().tune(options.memory);
@@ -224,7 +224,7 @@ impl Channel {
     }
 
     /// A lock of its own for a writer or a reader.
-    pub(crate) fn open_lock(&self) -> Result<MemoryFile, IpcError> {
+    pub(crate) fn open_lock(&self) -> Result<LockFile, IpcError> {
         if self.lock.is_none() {
             return Err(IpcError::ReadOnly);
         }

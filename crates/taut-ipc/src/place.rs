@@ -5,6 +5,7 @@
 //! stream. Who locks byte 0 alone may remove both files, so nothing is removed that is in use, and
 //! what a killed process left behind is removed, or taken over, by the next.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use taut_sys::{Access, MemoryFile, effective_user, free_bytes, names_in, unlink};
@@ -37,6 +38,26 @@ pub(crate) struct Permissions {
     pub group: Option<u32>,
     /// A user, besides this one and root, whose files are trusted.
     pub owner: Option<u32>,
+}
+
+/// An open lock file: its locks are given back with it.
+#[derive(Debug)]
+pub(crate) struct LockFile(MemoryFile);
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        // A process that another thread has just forked has a copy of the descriptor, which would
+        // keep the locks until its program begins.
+        let _ = self.0.unlock_all();
+    }
+}
+
+impl Deref for LockFile {
+    type Target = MemoryFile;
+
+    fn deref(&self) -> &MemoryFile {
+        &self.0
+    }
 }
 
 /// The place of a channel.
@@ -109,18 +130,18 @@ impl Place {
     }
 
     /// Another handle of the lock file of a channel that this process uses.
-    pub(crate) fn open_lock(&self, owner: Option<u32>) -> Result<MemoryFile, IpcError> {
+    pub(crate) fn open_lock(&self, owner: Option<u32>) -> Result<LockFile, IpcError> {
         let file = MemoryFile::open(&self.lock(), Access::Write)?.ok_or(IpcError::NotFound)?;
         trust(&file, owner)?;
-        Ok(file)
+        Ok(LockFile(file))
     }
 
     /// Enters the channel: from now on, and until the handle is dropped, nobody removes it.
-    pub(crate) fn enter(&self, by: Permissions) -> Result<MemoryFile, IpcError> {
+    pub(crate) fn enter(&self, by: Permissions) -> Result<LockFile, IpcError> {
         // Who may read but not write the data has no business with the locks.
         let mode = 0o600 | by.mode & (by.mode & 0o222).wrapping_mul(3);
         loop {
-            let file = MemoryFile::open_or_create(&self.lock(), mode)?;
+            let file = LockFile(MemoryFile::open_or_create(&self.lock(), mode)?);
             trust(&file, by.owner)?;
             let status = file.status()?;
             // A new one: the umask took bits from it, and it is not yet the group's.
@@ -137,12 +158,12 @@ impl Place {
     }
 
     /// Whether nobody else uses the channel; if so, nobody can enter it until [`Place::share`].
-    pub(crate) fn claim_alone(lock: &MemoryFile) -> Result<bool, IpcError> {
+    pub(crate) fn claim_alone(lock: &LockFile) -> Result<bool, IpcError> {
         Ok(lock.lock(USE, false)?)
     }
 
     /// Lets others enter again.
-    pub(crate) fn share(lock: &MemoryFile) -> Result<(), IpcError> {
+    pub(crate) fn share(lock: &LockFile) -> Result<(), IpcError> {
         lock.lock(USE, true)?;
         Ok(())
     }
@@ -157,7 +178,7 @@ impl Place {
 
     /// Removes a channel if nobody uses it; returns whether it did. `lock` is the handle with which
     /// the channel was entered, and is left with this.
-    pub(crate) fn remove_if_unused(&self, lock: &MemoryFile) -> Result<bool, IpcError> {
+    pub(crate) fn remove_if_unused(&self, lock: &LockFile) -> Result<bool, IpcError> {
         // Left first: of two who leave at once, neither would be alone while both are in.
         lock.unlock(USE)?;
         if !Self::claim_alone(lock)? || !lock.status()?.linked {

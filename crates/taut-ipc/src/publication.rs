@@ -1,13 +1,13 @@
 //! The writing end of a stream.
 
 use taut_ring::{Counters, Full, Payload, Policy, ReaderView, broadcast, log};
-use taut_sys::{MemoryFile, ProcessState};
+use taut_sys::ProcessState;
 
 use crate::bell::Waker;
 use crate::channel::{Channel, Owner};
 use crate::error::IpcError;
 use crate::header::Descriptor;
-use crate::place::{reader_byte, writer_byte};
+use crate::place::{LockFile, reader_byte, writer_byte};
 use crate::stream::{StreamKind, control_of};
 
 /// Refusals in a row after which a writer looks whether the readers that hold it back are alive.
@@ -16,7 +16,7 @@ const PATIENCE: u32 = 4096;
 /// The stream, owned: the lock that keeps others from writing, and the bell for sleepers.
 #[derive(Debug)]
 pub(crate) struct Ownership<'c> {
-    pub(crate) lock: MemoryFile,
+    pub(crate) lock: LockFile,
     bell: Waker<'c>,
     control: taut_ring::Control<'c>,
     pub(crate) stream: usize,

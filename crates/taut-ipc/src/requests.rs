@@ -5,14 +5,14 @@
 //! holds it up until it goes on: nobody steals from it.
 
 use taut_ring::{Full, Payload, RingError, mpsc};
-use taut_sys::{MemoryFile, Wait};
+use taut_sys::Wait;
 
 use crate::bell::Waker;
 use crate::channel::Channel;
 use crate::error::IpcError;
 use crate::header::Descriptor;
 use crate::idle::IdleWait;
-use crate::place::reader_byte;
+use crate::place::{LockFile, reader_byte};
 use crate::publication::Ownership;
 use crate::stream::{StreamKind, behind_control, control_of};
 
@@ -25,7 +25,7 @@ pub struct RequestPublication<'c> {
     producer: mpsc::Producer<'c>,
     bell: Waker<'c>,
     // Behind the producer: it is dropped before the lock that guards its place.
-    _lock: MemoryFile,
+    _lock: LockFile,
 }
 
 /// The reading end. There is one at a time.

@@ -3,13 +3,13 @@
 use taut_ring::broadcast::{Polled, Start};
 use taut_ring::{Control, Payload, broadcast, log};
 use taut_sync::atomic::AtomicU64;
-use taut_sys::{MemoryFile, Wait};
+use taut_sys::Wait;
 use taut_types::Nanos;
 
 use crate::channel::{Channel, Owner};
 use crate::error::IpcError;
 use crate::idle::IdleWait;
-use crate::place::reader_byte;
+use crate::place::{LockFile, reader_byte};
 use crate::stream::{StreamKind, control_of};
 
 /// Whether the writer knows the reader.
@@ -24,7 +24,7 @@ pub enum Join {
 /// The place of a registered reader: its lock, held as long as it reads.
 #[derive(Debug)]
 struct Registration {
-    _lock: MemoryFile,
+    _lock: LockFile,
     place: usize,
 }
 

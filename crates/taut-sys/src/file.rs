@@ -192,6 +192,16 @@ impl MemoryFile {
         self.set_lock(byte, libc::F_UNLCK).map(|_| ())
     }
 
+    /// Gives all of its locks back. A process that was forked and has not yet run its program has
+    /// a copy of each descriptor: what is only closed stays locked until then.
+    ///
+    /// # Errors
+    /// What `F_OFD_SETLK` says.
+    pub fn unlock_all(&self) -> Result<(), SysError> {
+        // A length of zero reaches to the end of any file.
+        self.set(&libc::flock { l_len: 0, ..byte_lock(0, libc::F_UNLCK) }).map(|_| ())
+    }
+
     /// Whether another open file has the lock of a byte.
     ///
     /// # Errors
@@ -207,10 +217,13 @@ impl MemoryFile {
     }
 
     fn set_lock(&self, byte: u64, kind: libc::c_int) -> Result<bool, SysError> {
-        let lock = byte_lock(byte, kind);
+        self.set(&byte_lock(byte, kind))
+    }
+
+    fn set(&self, lock: &libc::flock) -> Result<bool, SysError> {
+        let lock: *const libc::flock = lock;
         // SAFETY: the structure is initialised and outlives the call; the descriptor is open.
-        let result =
-            unsafe { libc::fcntl(self.fd.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) };
+        let result = unsafe { libc::fcntl(self.fd.as_raw_fd(), libc::F_OFD_SETLK, lock) };
         if result == 0 {
             return Ok(true);
         }
@@ -308,6 +321,22 @@ mod tests {
         assert_eq!(second.is_locked_by_another(7), Ok(false));
         assert_eq!(second.lock(7, false), Ok(true));
         assert_eq!(second.unlock(7), Ok(()));
+        unlink(&path).expect("unlink");
+    }
+
+    /// As between fork and exec.
+    #[test]
+    fn locks_that_are_given_back_are_free_while_a_copy_of_the_descriptor_is_open() {
+        let path = path("copies");
+        let first = MemoryFile::open_or_create(&path, 0o600).expect("open");
+        let second = MemoryFile::open_or_create(&path, 0o600).expect("open");
+        assert_eq!((first.lock(7, false), first.lock(u64::MAX >> 2, true)), (Ok(true), Ok(true)));
+        let copy = first.as_fd().try_clone_to_owned().expect("a copy");
+        assert_eq!(first.unlock_all(), Ok(()));
+        drop(first);
+        let far = u64::MAX >> 2;
+        assert_eq!((second.lock(7, false), second.lock(far, false)), (Ok(true), Ok(true)));
+        drop(copy);
         unlink(&path).expect("unlink");
     }
 }
