@@ -11,6 +11,7 @@ mod fix;
 pub mod fix44;
 pub mod handler;
 pub mod last_words;
+mod places;
 mod reconcile;
 mod recovery;
 mod requests;

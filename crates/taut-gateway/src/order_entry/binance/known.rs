@@ -1,12 +1,11 @@
 //! What our orders are at the venue.
 
-use std::collections::HashMap;
-
 use taut_oms::{Order, REQUESTS_MAX};
 use taut_order_entry::binance::Which;
 use taut_types::{ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Price, Qty, RequestId};
 
 use super::name::Name;
+use crate::order_entry::places::OrderPlaces;
 
 /// Decimal places of the venue's quantities.
 pub(super) const DECIMALS: u8 = 8;
@@ -88,22 +87,17 @@ struct KnownOrder {
 /// the name in each message.
 #[derive(Debug)]
 pub(super) struct KnownOrders {
-    orders: HashMap<ClientOrderId, KnownOrder>,
-    capacity: usize,
+    orders: OrderPlaces<KnownOrder>,
 }
 
 impl KnownOrders {
     pub(super) fn with_capacity(capacity: usize) -> Self {
-        // Never fuller than half, so that it is not made larger for the places of what is over.
-        Self { orders: HashMap::with_capacity(capacity * 2), capacity }
+        Self { orders: OrderPlaces::with_capacity(capacity) }
     }
 
     /// An order of an earlier process, of which so much has traded. A request of it without an
     /// answer may have given it another name.
     pub(super) fn adopt(&mut self, order: &Order, venue_id: u64, traded: i64) {
-        if self.orders.len() >= self.capacity {
-            return;
-        }
         let mut known = KnownOrder {
             instrument: order.terms.instrument,
             legs: [None; LEGS],
@@ -124,7 +118,7 @@ impl KnownOrders {
         // The newest order that the venue has told of, if it has.
         let told = Leg { id: venue_id, is_told: true, ..Leg::unknown(of(accepted), 0) };
         legs.next().into_iter().for_each(|leg| *leg = Some(told));
-        self.orders.insert(order.id, known);
+        let _ = self.orders.get_or_insert(order.id, known);
     }
 
     /// A request leaves that makes an order at the venue.
@@ -136,14 +130,13 @@ impl KnownOrders {
         leg: &Leg,
         now: Nanos,
     ) {
-        let has_room = self.orders.len() < self.capacity;
-        match self.orders.get_mut(&request.order) {
+        match self.orders.get_mut(request.order) {
             Some(known) => {
                 known.legs.rotate_right(1);
                 known.legs[0] = Some(*leg);
                 known.sent_at = now;
             }
-            None if has_room => {
+            None => {
                 let mut legs = [None; LEGS];
                 legs[0] = Some(*leg);
                 let known = KnownOrder {
@@ -155,28 +148,27 @@ impl KnownOrders {
                     following: None,
                     made_way: 0,
                 };
-                self.orders.insert(request.order, known);
+                let _ = self.orders.get_or_insert(request.order, known);
             }
-            None => {}
         }
     }
 
     /// A request about an order leaves that gives it no other name.
     pub(super) fn touched(&mut self, order: ClientOrderId, now: Nanos) {
-        if let Some(known) = self.orders.get_mut(&order) {
+        if let Some(known) = self.orders.get_mut(order) {
             known.sent_at = now;
         }
     }
 
     /// When the last request of an order left that changes it.
     pub(super) fn sent_at(&self, order: ClientOrderId) -> Nanos {
-        self.orders.get(&order).map_or(Nanos::ZERO, |known| known.sent_at)
+        self.orders.get(order).map_or(Nanos::ZERO, |known| known.sent_at)
     }
 
     /// What the order is under the name that a request gave it.
     #[inline]
     pub(super) fn leg(&self, request: RequestId) -> Leg {
-        let known = self.orders.get(&request.order);
+        let known = self.orders.get(request.order);
         let mut legs = known.into_iter().flat_map(|known| known.legs).flatten();
         legs.find(|leg| leg.version == request.version).unwrap_or_else(|| Leg::unknown(request, 0))
     }
@@ -188,19 +180,19 @@ impl KnownOrders {
 
     /// The names that the order may have, the newest first.
     pub(super) fn names(&self, order: ClientOrderId) -> impl Iterator<Item = Leg> {
-        self.orders.get(&order).into_iter().flat_map(|known| known.legs).flatten()
+        self.orders.get(order).into_iter().flat_map(|known| known.legs).flatten()
     }
 
     /// The venue has an order that was on its way; whether that is news.
     pub(super) fn is_heard_first(&mut self, order: ClientOrderId) -> bool {
-        let known = self.orders.get_mut(&order);
+        let known = self.orders.get_mut(order);
         known.is_some_and(|known| !std::mem::replace(&mut known.is_heard_of, true))
     }
 
     /// The venue's number of the order that a request made; whether it is news that the venue has
     /// an order that takes the place of another one. Nothing when the order is not known.
     pub(super) fn identify(&mut self, request: RequestId, id: u64) -> Option<bool> {
-        let legs = self.orders.get_mut(&request.order).map(|known| &mut known.legs);
+        let legs = self.orders.get_mut(request.order).map(|known| &mut known.legs);
         let mut legs = legs.into_iter().flatten().flatten();
         let leg = legs.find(|leg| leg.version == request.version)?;
         leg.id = id;
@@ -209,13 +201,13 @@ impl KnownOrders {
 
     /// Some of it traded.
     pub(super) fn traded(&mut self, order: ClientOrderId) {
-        if let Some(known) = self.orders.get_mut(&order) {
+        if let Some(known) = self.orders.get_mut(order) {
             known.has_traded = true;
         }
     }
 
     pub(super) fn has_traded(&self, order: ClientOrderId) -> bool {
-        self.orders.get(&order).is_some_and(|known| known.has_traded)
+        self.orders.get(order).is_some_and(|known| known.has_traded)
     }
 
     /// What takes the order's place when it has ended; what would have until now.
@@ -224,30 +216,30 @@ impl KnownOrders {
         order: ClientOrderId,
         following: Option<Following>,
     ) -> Option<Following> {
-        let known = self.orders.get_mut(&order)?;
+        let known = self.orders.get_mut(order)?;
         std::mem::replace(&mut known.following, following)
     }
 
     /// An order made way for what a request asks for; false when the venue says so again.
     pub(super) fn makes_way(&mut self, request: RequestId) -> bool {
-        self.orders.get_mut(&request.order).is_none_or(|known| {
+        self.orders.get_mut(request.order).is_none_or(|known| {
             std::mem::replace(&mut known.made_way, request.version) != request.version
         })
     }
 
     /// Whether something takes the order's place.
     pub(super) fn follows(&self, order: ClientOrderId) -> bool {
-        self.orders.get(&order).is_some_and(|known| known.following.is_some())
+        self.orders.get(order).is_some_and(|known| known.following.is_some())
     }
 
     /// The connection is gone: nothing is sent any more that was to follow.
     pub(super) fn forget_following(&mut self) {
-        self.orders.values_mut().for_each(|known| known.following = None);
+        self.orders.for_each(|known| known.following = None);
     }
 
     /// An order is over; its instrument.
     pub(super) fn forget(&mut self, order: ClientOrderId) -> Option<InstrumentId> {
-        self.orders.remove(&order).map(|known| known.instrument)
+        self.orders.remove(order).map(|known| known.instrument)
     }
 }
 

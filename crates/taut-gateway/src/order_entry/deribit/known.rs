@@ -6,6 +6,8 @@ use taut_fix::LongText;
 use taut_oms::REQUESTS_MAX;
 use taut_types::ClientOrderId;
 
+use crate::order_entry::places::OrderPlaces;
+
 /// A request whose answer does not name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
@@ -26,23 +28,21 @@ struct KnownOrder {
 /// our own name and its answers are taken for notifications, so that the next question settles it.
 #[derive(Debug)]
 pub(super) struct KnownOrders {
-    orders: HashMap<ClientOrderId, KnownOrder>,
+    orders: OrderPlaces<KnownOrder>,
     /// Those that the venue has a name of, by it.
     by_venue_id: HashMap<LongText, ClientOrderId>,
-    capacity: usize,
 }
 
 impl KnownOrders {
     pub(super) fn with_capacity(capacity: usize) -> Self {
-        // Never fuller than half, so that they are not made larger for the places of what is over.
-        let (orders, by_venue_id) =
-            (HashMap::with_capacity(capacity * 2), HashMap::with_capacity(capacity * 2));
-        Self { orders, by_venue_id, capacity }
+        // Never fuller than half, so that it is not made larger for the places of what is over.
+        let by_venue_id = HashMap::with_capacity(capacity * 2);
+        Self { orders: OrderPlaces::with_capacity(capacity), by_venue_id }
     }
 
     /// What the venue calls an order.
     pub(super) fn venue_id(&self, order: ClientOrderId) -> Option<LongText> {
-        self.orders.get(&order)?.venue_id
+        self.orders.get(order)?.venue_id
     }
 
     /// The order that the venue calls so.
@@ -52,14 +52,14 @@ impl KnownOrders {
 
     /// An order of an earlier process, which the venue calls so.
     pub(super) fn adopt(&mut self, order: ClientOrderId, venue_id: &[u8]) {
-        if self.place(order).is_some() {
+        if self.orders.get_or_insert(order, KnownOrder::default()).is_some() {
             self.name(order, venue_id);
         }
     }
 
     /// The venue calls an order so, if it is one that is known.
     pub(super) fn name(&mut self, order: ClientOrderId, venue_id: &[u8]) {
-        let (Some(known), Some(venue_id)) = (self.orders.get_mut(&order), LongText::new(venue_id))
+        let (Some(known), Some(venue_id)) = (self.orders.get_mut(order), LongText::new(venue_id))
         else {
             return;
         };
@@ -74,17 +74,18 @@ impl KnownOrders {
 
     /// A place for an order that is on its way; none when all are taken.
     pub(super) fn expect(&mut self, order: ClientOrderId) {
-        let _ = self.place(order);
+        let _ = self.orders.get_or_insert(order, KnownOrder::default());
     }
 
     /// Whether an order is on its way that the venue has not named yet.
     pub(super) fn expects(&self, order: ClientOrderId) -> bool {
-        self.orders.get(&order).is_some_and(|known| known.venue_id.is_none())
+        self.orders.get(order).is_some_and(|known| known.venue_id.is_none())
     }
 
     /// A request is on its way.
     pub(super) fn ask(&mut self, order: ClientOrderId, asked: Asked) {
-        let places = self.place(order).map(|order| &mut order.asked);
+        let places =
+            self.orders.get_or_insert(order, KnownOrder::default()).map(|order| &mut order.asked);
         if let Some(free) = places.and_then(|places| places.iter_mut().find(|it| it.is_none())) {
             *free = Some(asked);
         }
@@ -92,14 +93,14 @@ impl KnownOrders {
 
     /// The venue answered the oldest request of an order.
     pub(super) fn answered(&mut self, order: ClientOrderId) -> Option<Asked> {
-        let order = self.orders.get_mut(&order)?;
+        let order = self.orders.get_mut(order)?;
         order.asked.rotate_left(1);
         order.asked[REQUESTS_MAX - 1].take()
     }
 
     /// The venue refused to change an order.
     pub(super) fn refused_to_modify(&mut self, order: ClientOrderId) {
-        let Some(order) = self.orders.get_mut(&order) else { return };
+        let Some(order) = self.orders.get_mut(order) else { return };
         if let Some(at) = order.asked.iter().position(|it| *it == Some(Asked::Modify)) {
             order.asked[at] = None;
             order.asked[at..].rotate_left(1);
@@ -108,19 +109,14 @@ impl KnownOrders {
 
     /// An order is over.
     pub(super) fn forget(&mut self, order: ClientOrderId) {
-        if let Some(venue_id) = self.orders.remove(&order).and_then(|known| known.venue_id) {
+        if let Some(venue_id) = self.orders.remove(order).and_then(|known| known.venue_id) {
             self.by_venue_id.remove(&venue_id);
         }
     }
 
     /// The connection is gone: nothing that was asked is answered any more.
     pub(super) fn forget_requests(&mut self) {
-        self.orders.values_mut().for_each(|order| order.asked = [None; REQUESTS_MAX]);
-    }
-
-    fn place(&mut self, order: ClientOrderId) -> Option<&mut KnownOrder> {
-        let has_room = self.orders.len() < self.capacity || self.orders.contains_key(&order);
-        has_room.then(|| self.orders.entry(order).or_default())
+        self.orders.for_each(|order| order.asked = [None; REQUESTS_MAX]);
     }
 }
 
