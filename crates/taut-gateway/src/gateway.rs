@@ -454,7 +454,9 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
     fn await_answer(&mut self, io: &mut Io<impl Kernel>) -> Result<(), GatewayError> {
         self.awaits_answer = false;
         let end = self.clock.now() + ANSWER_TIME;
-        while !self.serve_requests(io)? && self.clock.now() < end {
+        // While time stands, nobody else has a turn.
+        let may_wait = !self.clock.stands();
+        while !self.serve_requests(io)? && may_wait && self.clock.now() < end {
             std::hint::spin_loop();
         }
         Ok(())

@@ -141,6 +141,12 @@ impl Clock {
         Self { mapping }
     }
 
+    /// Whether it is [one that stands](Self::standing_at): who waits by it waits for ever.
+    #[must_use]
+    pub const fn stands(&self) -> bool {
+        self.mapping.rate == 0
+    }
+
     /// Takes over a newer mapping.
     pub const fn set_mapping(&mut self, mapping: TickMapping) {
         self.mapping = mapping;

@@ -34,6 +34,7 @@ const SLOW: Nanos = Nanos::from_secs(1);
 /// An account.
 #[derive(Debug)]
 pub struct Account {
+    pub name: String,
     /// At 1e-9, locked or not.
     pub balances: BTreeMap<String, i128>,
     pub maker: i128,
@@ -46,6 +47,7 @@ impl Account {
     fn new(settings: &BinanceAccountSettings) -> Result<Self, String> {
         let rate = |key, text| settings::read(&settings.name, key, text);
         Ok(Self {
+            name: settings.name.clone(),
             balances: read_balances(&settings.balances)?,
             maker: rate("maker_commission", &settings.maker_commission)?,
             taker: rate("taker_commission", &settings.taker_commission)?,
@@ -162,6 +164,13 @@ impl Binance {
             flushed_ms: 0,
             now: Now::default(),
         })
+    }
+
+    /// What the account of this name has of an asset, locked or not, at 1e-9.
+    #[must_use]
+    pub fn balance_of(&self, account: &str, asset: &str) -> Option<i128> {
+        let account = self.accounts.iter().find(|it| it.name == account)?;
+        account.balances.get(asset).copied()
     }
 
     /// Milliseconds of UTC.

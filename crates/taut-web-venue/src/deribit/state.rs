@@ -144,6 +144,15 @@ impl Deribit {
         })
     }
 
+    /// What the account of this name holds of an instrument: signed, in its unit of amounts, at
+    /// 1e-9.
+    #[must_use]
+    pub fn position_of(&self, account: &str, instrument: &str) -> Option<i128> {
+        let account = self.accounts.iter().find(|it| it.settings.name == account)?;
+        let place = self.markets.iter().position(|it| it.settings.name == instrument)?;
+        Some(account.positions.get(&place).map_or(0, |position| position.size))
+    }
+
     /// Milliseconds of UTC.
     pub(super) fn ms(&self) -> i64 {
         self.now.utc.0 / 1_000_000
