@@ -1,5 +1,6 @@
 //! Binance's WebSocket API on messages, and a session that speaks it.
 
+mod mutated;
 mod orders;
 mod recovery;
 mod session;
