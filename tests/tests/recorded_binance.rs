@@ -62,6 +62,7 @@ fn a_gateway_trades_in_a_recorded_binance_market() {
         stream: at("/stream?streams=btcusdt@depth@100ms"),
         snapshot: at("/ws-api/v3"),
         snapshot_requests: vec!["{\"id\":1,\"method\":\"depth\"}".to_owned()],
+        silence: Nanos::from_secs(10),
         tls: None,
     });
     let handler = BinanceFeed::new(&BinanceConfig::new(bitcoin()), clock.now()).expect("a handler");

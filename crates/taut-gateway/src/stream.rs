@@ -31,6 +31,8 @@ pub struct FeedStreams {
     pub snapshot: StreamAddress,
     /// What is sent to ask for the book of each instrument, by their numbers.
     pub snapshot_requests: Vec<String>,
+    /// A stream that brings no data for so long is given up, though the venue's pings come.
+    pub silence: Nanos,
     /// For `wss://`.
     pub tls: Option<TlsClientConfig>,
 }
@@ -55,6 +57,8 @@ pub(crate) struct Streams {
 struct End {
     source: Source,
     state: State,
+    /// When it was connected, or brought data last.
+    heard: Nanos,
 }
 
 #[derive(Debug)]
@@ -67,7 +71,7 @@ enum State {
 
 impl Streams {
     pub(crate) fn new(config: FeedStreams, hot: bool) -> Self {
-        let end = |source| End { source, state: State::Down(Nanos::ZERO) };
+        let end = |source| End { source, state: State::Down(Nanos::ZERO), heard: Nanos::ZERO };
         Self {
             config,
             ends: vec![end(Source::LINE_A), end(Source::SNAPSHOT)],
@@ -83,7 +87,9 @@ impl Streams {
     pub(crate) fn with_session(feed: FeedSession, hot: bool) -> Self {
         let FeedSession { stream, tls, session, reconnect: (shortest, longest) } = feed;
         let snapshot = stream.clone();
-        let config = FeedStreams { stream, snapshot, snapshot_requests: Vec::new(), tls };
+        // The session gives itself up.
+        let (snapshot_requests, silence) = (Vec::new(), Nanos::MAX);
+        let config = FeedStreams { stream, snapshot, snapshot_requests, silence, tls };
         let mut streams = Self::new(config, hot);
         streams.ends.truncate(1);
         streams.session = Some(session);
@@ -117,6 +123,7 @@ impl Streams {
                 say(io, ws, session.as_mut());
             }
         }
+        given_up = given_up.or_else(|| self.give_up_silent(io, now));
         for end in &mut self.ends {
             let State::Down(due) = end.state else { continue };
             if now < due {
@@ -132,6 +139,22 @@ impl Streams {
         given_up
     }
 
+    /// Ends a stream without data; which one. Who answers questions has none to bring.
+    fn give_up_silent(&mut self, io: &mut Io<impl Kernel>, now: Nanos) -> Option<Source> {
+        let Self { ends, config, back_off, .. } = self;
+        let is_silent = |end: &&mut End| {
+            end.source == Source::LINE_A
+                && matches!(end.state, State::Up(_))
+                && now.since(end.heard) >= config.silence
+        };
+        let end = ends.iter_mut().find(is_silent)?;
+        let due = State::Down(now + back_off.wait(jitter(now)));
+        if let State::Up(ws) = std::mem::replace(&mut end.state, due) {
+            ws.abort(io);
+        }
+        Some(end.source)
+    }
+
     /// Takes a completion, if it is one of a connection's: then [`Streams::frame`] has what it
     /// brought, and this the source whose connection it ended.
     pub(crate) fn handle(
@@ -142,11 +165,12 @@ impl Streams {
         self.bytes.clear();
         self.frames.clear();
         let Self { config, ends, bytes, frames, hot, session, back_off } = self;
-        for End { source, state } in ends {
+        for End { source, state, heard } in ends {
             match state {
                 State::Down(_) => {}
                 State::Connecting(stream) => match *completion {
                     Completion::Connected { stream: at } if at == *stream => {
+                        *heard = io.now();
                         *state = match open(io, at, config, *source) {
                             Some(ws) => {
                                 // A stream that is not hot is received by the loop's wait.
@@ -199,6 +223,9 @@ impl Streams {
                             true => session.closed(),
                             false => say(io, ws, session.as_mut()),
                         }
+                    }
+                    if !frames.is_empty() {
+                        *heard = io.now();
                     }
                     if is_gone {
                         *state = State::Down(io.now() + back_off.wait(jitter(io.now())));

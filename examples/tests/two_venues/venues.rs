@@ -198,6 +198,7 @@ pub fn binance_gateway(now: Nanos) -> Parts<BinanceFeeds, BinanceWs> {
         stream: at("ws://localhost/stream?streams=btcusdt@depth@100ms/btcusdt@trade"),
         snapshot: at("ws://localhost/ws-api/v3"),
         snapshot_requests: vec![depth],
+        silence: Nanos::from_secs(10),
         tls: None,
     });
     let book = BinanceConfig { snapshot_limit: Some(100), ..BinanceConfig::new(instrument(1)) };

@@ -89,8 +89,9 @@ impl<'m, D: Front, F: FeedHandler, H: OrderHandler> Place<'m, D, F, H> {
         let door =
             DoorConfig { plain: vec![AT.into()], connections_max: 16, ..DoorConfig::default() };
         let config = VenueConfig {
-            order_capacity: 1 << 11,
-            level_capacity: 256,
+            // The crowd leaves orders behind where prices were.
+            order_capacity: 1 << 15,
+            level_capacity: 1 << 13,
             observer_sources: Door::<Faulty<D>>::sources(&door),
             ..VenueConfig::new(vec![instrument(number)], CompId::new(b"VENUE").expect("one"), 1)
         };
@@ -203,7 +204,10 @@ impl<'m> World<'m> {
         let deadline = self.now() + PATIENCE;
         while !holds(self) {
             let (held, open) = (self.held(), self.open_orders());
-            let counters = || [self.deribit.gateway.counters(), self.binance.gateway.counters()];
+            let counters = || {
+                let gateways = [self.deribit.gateway.counters(), self.binance.gateway.counters()];
+                (gateways, [self.deribit.venue.counters(), self.binance.venue.counters()])
+            };
             assert!(
                 self.now() < deadline,
                 "{what}: did not happen; held {held:?}, open {open:?}, {:?}",

@@ -154,6 +154,7 @@ impl Language for WebSocketApi {
             stream: at(url("stream?streams=btcusdt@depth@100ms/btcusdt@trade")),
             snapshot: at(url("ws-api/v3")),
             snapshot_requests: vec![depth.to_owned()],
+            silence: Nanos::from_secs(10),
             tls: None,
         });
         let book =

@@ -326,6 +326,7 @@ fn stream_feed(
              \"params\":{{\"symbol\":\"{symbol}\",\"limit\":{}}}}}",
             asked.unwrap_or(5_000)
         )],
+        silence: Nanos::from_secs(10),
         tls: None,
     };
     let config = BinanceConfig {

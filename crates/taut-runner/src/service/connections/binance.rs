@@ -169,6 +169,7 @@ impl BinanceKeys {
             stream: at(stream),
             snapshot: at(snapshot),
             snapshot_requests: names.iter().enumerate().map(request).collect(),
+            silence: Nanos::from_millis(self.silence_ms.into()),
             tls,
         });
         Ok(MarketData { input, handler, backup: None })
