@@ -3,6 +3,8 @@
 
 mod deribit;
 mod session;
+#[cfg(test)]
+mod tests;
 
 use taut_fix_engine::BackOff;
 use taut_io::{Completion, Handle, Io, Kernel, Operation};

@@ -27,7 +27,9 @@ impl Channel {
     ) -> Result<CellPublication<'_, N>, IpcError> {
         let words = self.cell::<N>(stream, layout)?;
         let (ownership, _) = Ownership::take(self, stream)?;
-        Ok(CellPublication { writer: CellWriter::new(words)?, _ownership: ownership })
+        let writer = CellWriter::new(words)?;
+        ownership.sign();
+        Ok(CellPublication { writer, _ownership: ownership })
     }
 
     /// A view of a cell of `N` words, also through a read-only mapping. `layout` 0 accepts any.

@@ -61,6 +61,11 @@ pub struct Channel {
 pub enum Writer {
     /// Nobody has yet.
     None,
+    /// A process takes the stream over: the stream has no epoch of its yet.
+    Starting {
+        /// Its number, as it sees itself.
+        process: u32,
+    },
     /// A process that runs.
     Alive {
         /// Its number, as it sees itself.
@@ -238,12 +243,14 @@ impl Channel {
     pub fn writer(&self, stream: &str) -> Result<Writer, IpcError> {
         let (number, descriptor, words) = self.stream(stream)?;
         let owner = Owner::of_writer(control_of(words, &descriptor)?.sleep_words());
+        let is_starting = owner.is_starting();
         let (process, state) = owner.state();
         if process == 0 {
             return Ok(Writer::None);
         }
         Ok(match (self.place.is_locked(writer_byte(number)), state) {
             (Some(false), _) | (None, ProcessState::Gone) => Writer::Gone { process },
+            _ if is_starting => Writer::Starting { process },
             (_, ProcessState::Stopped) => Writer::Stalled { process },
             _ => Writer::Alive { process },
         })
@@ -310,13 +317,24 @@ impl<'m> Owner<'m> {
         Self { process: reader_words.first(), started: reader_words.get(1) }
     }
 
-    /// Notes this process.
+    /// Notes this process, which takes the place over.
+    pub(crate) fn start(&self) {
+        self.note(STARTING);
+    }
+
+    /// Notes this process, which has the place.
     pub(crate) fn sign(&self) {
+        self.note(0);
+    }
+
+    fn note(&self, flag: u64) {
         let (process, started) = (process_id(), process_started(process_id()).unwrap_or(0));
         if let (Some(at), Some(since)) = (self.process, self.started) {
-            // Relaxed, both: for people.
+            // Relaxed: for people.
             since.store(started, Ordering::Relaxed);
-            at.store(process.into(), Ordering::Relaxed);
+            // Release: pairs with the acquire of `is_starting`. Who sees a signature sees the epoch
+            // that was written before it.
+            at.store(u64::from(process) | flag, Ordering::Release);
         }
     }
 
@@ -328,6 +346,12 @@ impl<'m> Owner<'m> {
         }
     }
 
+    /// Whether the process that signed has not yet written its epoch.
+    pub(crate) fn is_starting(&self) -> bool {
+        // Acquire: pairs with the release of `note`.
+        self.process.is_some_and(|word| word.load(Ordering::Acquire) & STARTING != 0)
+    }
+
     /// Which process signed, and what it is doing.
     pub(crate) fn state(&self) -> (u32, ProcessState) {
         let load = |word: Option<&AtomicU64>| word.map_or(0, |word| word.load(Ordering::Relaxed));
@@ -335,6 +359,9 @@ impl<'m> Owner<'m> {
         (process, process_state(process, load(self.started)))
     }
 }
+
+/// Beside the number of a process that takes a place over.
+const STARTING: u64 = 1 << 32;
 
 /// The names of all channels in a directory.
 ///

@@ -24,6 +24,9 @@ pub(crate) struct Ownership<'c> {
 }
 
 impl<'c> Ownership<'c> {
+    /// Takes the stream over from whoever wrote last. Then its ring gets a new epoch, and after
+    /// that [`Ownership::sign`] tells the readers: who saw a writer before its epoch would take
+    /// the last one's for it, and the writer for another one when the first message comes.
     pub(crate) fn take(channel: &'c Channel, name: &str) -> Result<(Self, Descriptor), IpcError> {
         let (stream, descriptor, words) = channel.stream(name)?;
         let control = control_of(words, &descriptor)?;
@@ -36,11 +39,16 @@ impl<'c> Ownership<'c> {
                 _ => IpcError::WriterExists { process },
             });
         }
-        owner.sign();
+        owner.start();
         let bell = Waker::new(control.sleep_words());
         let ownership = Self { lock, bell, control, stream, refusals: 0 };
         ownership.reap();
         Ok((ownership, descriptor))
+    }
+
+    /// From now on readers see who writes.
+    pub(crate) fn sign(&self) {
+        Owner::of_writer(self.control.sleep_words()).sign();
     }
 
     /// Frees the places of dead readers: those whose lock nobody has.
@@ -101,6 +109,7 @@ impl Channel {
         Self::check_layout(&descriptor, layout)?;
         let (ownership, _) = Ownership::take(self, stream)?;
         let publisher = broadcast::Publisher::resume(words, descriptor.ticks_layout(), policy)?;
+        ownership.sign();
         Ok(TickPublication { publisher, ownership })
     }
 
@@ -121,6 +130,7 @@ impl Channel {
         Self::check_layout(&descriptor, layout)?;
         let (ownership, _) = Ownership::take(self, stream)?;
         let appender = log::Appender::resume(words, descriptor.log_layout(), policy)?;
+        ownership.sign();
         Ok(LogPublication { appender, ownership })
     }
 }
@@ -272,5 +282,41 @@ impl<'c> LogPublication<'c> {
             Err(_) => self.ownership.refused(),
         }
         appended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use taut_ring::broadcast::Start;
+
+    use super::*;
+    use crate::channel::{ChannelOptions, Writer};
+    use crate::stream::Stream;
+    use crate::subscription::Join;
+
+    #[test]
+    fn a_writer_counts_as_alive_once_its_epoch_stands() {
+        let name = format!("test-{}-epoch", std::process::id());
+        let kind = StreamKind::Log { capacity_bytes: 4096 };
+        let stream = Stream { name: "news", kind, reader_count: 1, layout: 0 };
+        let options = ChannelOptions::default();
+        let channel = Channel::open_or_create(&name, &[stream], &options).expect("a channel");
+        let process = std::process::id();
+        let reader = channel.subscribe_log("news", 0, Start::Latest, Join::Passive).expect("one");
+        for epoch in 1..=2 {
+            let before = reader.writer_epoch();
+            let (ownership, descriptor) = Ownership::take(&channel, "news").expect("taken");
+            assert_eq!(channel.writer("news"), Ok(Writer::Starting { process }));
+            assert_eq!(reader.writer_epoch(), before, "the last writer's");
+            let (_, _, words) = channel.stream("news").expect("the stream");
+            let resumed = log::Appender::resume(words, descriptor.log_layout(), Policy::Block);
+            let appender = resumed.expect("an appender");
+            assert_eq!(channel.writer("news"), Ok(Writer::Starting { process }));
+            ownership.sign();
+            assert_eq!(channel.writer("news"), Ok(Writer::Alive { process }));
+            assert_eq!(reader.writer_epoch(), epoch);
+            drop((appender, ownership));
+            assert_eq!(channel.writer("news"), Ok(Writer::Gone { process }));
+        }
     }
 }

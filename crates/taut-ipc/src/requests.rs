@@ -85,6 +85,7 @@ impl Channel {
         let (ownership, _) = Ownership::take(self, stream)?;
         let ring = behind_control(words);
         let consumer = mpsc::Consumer::resume(ring, descriptor.requests_layout())?;
+        ownership.sign();
         Ok(Requests { consumer, empty: 0, skipped: 0, idle, ownership })
     }
 }

@@ -43,6 +43,7 @@ fn stream(status: &StreamStatus<'_>) -> Value {
     };
     let (state, process) = match status.writer {
         Writer::None => ("none", None),
+        Writer::Starting { process } => ("starting", Some(process)),
         Writer::Alive { process } => ("alive", Some(process)),
         Writer::Stalled { process } => ("stalled", Some(process)),
         Writer::Gone { process } => ("gone", Some(process)),

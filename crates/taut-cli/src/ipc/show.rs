@@ -72,6 +72,7 @@ fn stream_line(status: &StreamStatus<'_>) -> String {
     };
     let writer = match status.writer {
         Writer::None => "no writer yet".to_owned(),
+        Writer::Starting { process } => format!("writer {process} starts"),
         Writer::Alive { process } => format!("writer {process}"),
         Writer::Stalled { process } => format!("writer {process} STALLED"),
         Writer::Gone { process } => format!("writer {process} gone"),
