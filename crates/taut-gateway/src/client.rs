@@ -10,7 +10,7 @@ use taut_types::{AccountId, ClientOrderId, Instrument, InstrumentId, Nanos, Orde
 use crate::info::EventInfo;
 use crate::mark::Mark;
 use crate::message::{
-    GatewayEvent, OpenOrder, OrderUpdate, Position, Request, RequestKind, TickStamps,
+    GatewayEvent, OpenOrder, OrderUpdate, Position, ReplyStamp, Request, RequestKind, TickStamps,
 };
 use crate::owner::Owner;
 use crate::strategy::{State, Strategy, Trading};
@@ -148,6 +148,8 @@ pub(crate) struct Entry<'a, Q, S> {
     /// When it happened, says the exchange, and when it was received.
     pub(crate) exchange_time: Nanos,
     pub(crate) receive_time: Nanos,
+    /// When the gateway wrote the reply that is told; 0 where there is none.
+    pub(crate) published: Nanos,
     /// Whether new orders may go out.
     pub(crate) may_create: bool,
 }
@@ -161,7 +163,7 @@ pub(crate) enum Rest {
     /// It is to.
     Begun,
     /// It has been told.
-    Told,
+    ReplyStamp,
     /// It is idle, and none of its orders is open.
     Over,
 }
@@ -195,7 +197,7 @@ impl Rest {
             *self = Self::Over;
             return;
         }
-        *self = Self::Told;
+        *self = Self::ReplyStamp;
         entry.may_create = true;
         strategy.on_stop(now, entry);
         entry.may_create = false;
@@ -214,6 +216,12 @@ impl<Q: RequestQueue, S> Entry<'_, Q, S> {
             (self.origin, self.mark) = (received, mark);
             self.offsets.set_end(Stage::ToStrategy, end);
         }
+    }
+
+    /// The strategy is told what this gateway said to it alone.
+    pub(crate) fn told_by(&mut self, place: usize, stamp: ReplyStamp) {
+        self.gateway = place;
+        (self.receive_time, self.published) = (stamp.at, stamp.published);
     }
 
     fn send(
@@ -303,9 +311,12 @@ impl<Q: RequestQueue, S: GatewayState> State for Entry<'_, Q, S> {
     }
 
     fn info(&self) -> EventInfo {
-        let Self { clock, gateway, exchange_time, receive_time, .. } = *self;
+        let Self { clock, gateway, exchange_time, receive_time, published, .. } = *self;
         let deliver_time = clock.now();
-        let published = self.queue.published(gateway, self.mark, receive_time);
+        let published = self
+            .queue
+            .published(gateway, self.mark, receive_time)
+            .or_else(|| (published != Nanos::ZERO).then_some(published));
         EventInfo {
             gateway,
             exchange_time,

@@ -135,6 +135,7 @@ impl<S: Strategy> FusedClient<S> {
             offsets: stamps.offsets(),
             exchange_time: Nanos::ZERO,
             receive_time: Nanos::ZERO,
+            published: Nanos::ZERO,
             mark: Mark::default(),
         };
         act(&mut self.strategy, &mut entry);

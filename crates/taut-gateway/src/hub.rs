@@ -17,7 +17,8 @@ use crate::StrategyRunner;
 use crate::client::{Client, GatewayState};
 use crate::mark::{Mark, Published, StampTable};
 use crate::message::{
-    GatewayEvent, OrderFilter, OrderUpdate, Request, RequestKind, TickStamps, UpdateKind,
+    GatewayEvent, OrderFilter, OrderUpdate, ReplyStamp, Request, RequestKind, TickStamps,
+    UpdateKind,
 };
 use crate::owner::Owner;
 use crate::regions::{Regions, StrategyRegions, TICKS_LAYOUT};
@@ -228,32 +229,32 @@ impl Client for Hub<'_> {
 
     fn order_update(
         &mut self,
-        _clock: &Clock,
+        clock: &Clock,
         state: &impl GatewayState,
         now: Nanos,
         update: &OrderUpdate,
     ) {
         let owner = Owner::of(update.id);
-        let position = self.ticks.position();
+        let stamp = ReplyStamp { position: self.ticks.position(), at: now, published: clock.now() };
         // An order of nobody who is here is told to its owner when that comes again.
         if let Some(slot) = self.slots.iter_mut().find(|slot| slot.owner() == Some(owner)) {
             if let UpdateKind::Filled { .. } | UpdateKind::Corrected { .. } = update.kind {
                 let held = state.position(owner, update.instrument, update.account);
-                slot.push(held.pack_before_trade(now, position).as_slice());
+                slot.push(held.pack_before_trade(stamp).as_slice());
             }
-            slot.push_update(update, now, position);
+            slot.push_update(update, stamp);
             slot.wake();
         }
     }
 
     fn gateway_event(
         &mut self,
-        _clock: &Clock,
+        clock: &Clock,
         _state: &impl GatewayState,
         now: Nanos,
         event: &GatewayEvent,
     ) {
-        let position = self.ticks.position();
+        let stamp = ReplyStamp { position: self.ticks.position(), at: now, published: clock.now() };
         if let GatewayEvent::OrderEntry { is_up } = *event {
             self.is_order_entry_up = is_up;
             if is_up {
@@ -264,7 +265,7 @@ impl Client for Hub<'_> {
             slot.is_told() && slot.owner().is_some_and(|owner| event.is_for(owner))
         };
         for slot in self.slots.iter_mut().filter(is_told) {
-            slot.push(event.pack(now, position).as_slice());
+            slot.push(event.pack(stamp).as_slice());
             slot.wake();
         }
     }

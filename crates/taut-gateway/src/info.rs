@@ -14,9 +14,11 @@ pub struct EventInfo {
     pub receive_time: Nanos,
     /// The same, UTC.
     pub receive_time_utc: Nanos,
-    /// When the gateway wrote it into the ring for its strategies (monotonic): of what a packet of
-    /// the market changed, in a process of the strategy's own. 0 for anything else, where nothing
-    /// is published (in the gateway's own thread), and where the ring has gone round since.
+    /// When the gateway wrote it into the ring for its strategies (monotonic): what a packet of the
+    /// market changed, an order update, or what the gateway says. 0 where nothing is written (in
+    /// the gateway's own thread), for a book that is told anew, for a timer, for what the
+    /// strategy's own process noticed, where the market ring has gone round since, and for a reply
+    /// written more than 16 ms after it was received.
     pub publish_time: Nanos,
     /// The same, UTC.
     pub publish_time_utc: Nanos,

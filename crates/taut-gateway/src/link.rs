@@ -8,7 +8,7 @@ use taut_types::Nanos;
 use crate::counters::StrategyCounters;
 use crate::gateways::InstrumentNumbers;
 use crate::mark::Mark;
-use crate::message::{Reply, ReplyReader};
+use crate::message::{Reply, ReplyReader, ReplyStamp};
 use crate::regions::{Regions, StrategyRegions, TICKS_LAYOUT};
 
 /// Something that a gateway tells.
@@ -16,8 +16,8 @@ use crate::regions::{Regions, StrategyRegions, TICKS_LAYOUT};
 pub(crate) enum Item {
     /// Of the market.
     Event(Event, Mark),
-    /// To this strategy alone, and its time.
-    Reply(Reply, Nanos),
+    /// To this strategy alone, and when it was told.
+    Reply(Reply, ReplyStamp),
     /// The market ring went on without the reader: so many events are lost.
     Overtaken(u64),
     /// A part of something, or nothing that is known.
@@ -37,8 +37,8 @@ struct Ends<'m> {
 #[derive(Debug, Default)]
 pub(crate) struct LinkState {
     reader: ReplyReader,
-    /// A reply whose turn has not come, and its time.
-    reply: Option<(Reply, Nanos)>,
+    /// A reply whose turn has not come, and when it was told.
+    reply: Option<(Reply, ReplyStamp)>,
     /// What comes next, where it had to be known before its turn.
     next: Option<Item>,
     /// Where the market ring is read on; none before it was read.
@@ -109,7 +109,7 @@ impl<'m> Link<'m> {
         }
         Some(match self.state.next.as_ref()? {
             Item::Event(event, _) => event.receive_time,
-            Item::Reply(_, at) => *at,
+            Item::Reply(_, stamp) => stamp.at,
             // Nobody need wait for these.
             Item::Overtaken(_) | Item::Nothing => Nanos::ZERO,
         })
@@ -131,9 +131,9 @@ impl<'m> Link<'m> {
         }
         if state.reply.is_some()
             && state.reader.position() <= ticks.position()
-            && let Some((reply, at)) = state.reply.take()
+            && let Some((reply, stamp)) = state.reply.take()
         {
-            return Some(Item::Reply(numbers.of_reply(reply), at));
+            return Some(Item::Reply(numbers.of_reply(reply), stamp));
         }
         Some(match ticks.poll() {
             broadcast::Polled::Message(payload) => {

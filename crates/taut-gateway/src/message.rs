@@ -6,6 +6,7 @@
 
 mod open_order;
 mod reply;
+mod reply_stamp;
 mod request;
 mod slots;
 mod update;
@@ -17,6 +18,7 @@ pub use open_order::OpenOrder;
 pub(crate) use open_order::asked_of;
 pub use reply::{GatewayEvent, Position};
 pub(crate) use reply::{Reply, ReplyReader, at_position};
+pub(crate) use reply_stamp::ReplyStamp;
 pub(crate) use request::RequestReader;
 pub use request::{Request, RequestKind};
 pub use taut_oms::OrderFilter;

@@ -21,7 +21,7 @@ pub(crate) const REQUEST_SLOTS: usize = 1_024;
 pub(crate) const REPLY_SLOTS: usize = 8_192;
 
 const fn region(id: u32, words: usize) -> Region {
-    Region { id, version: 3, words }
+    Region { id, version: 4, words }
 }
 
 const CLOCK: Region = region(1, cell::words_for(MAPPING_WORDS));

@@ -11,7 +11,7 @@ use crate::counters::StrategyCounters;
 use crate::gateways::{InstrumentNumbers, Replicas, RequestRings, RingState};
 use crate::link::{Item, Link, LinkState};
 use crate::mark::Mark;
-use crate::message::{GatewayEvent, Reply, Request, RequestKind};
+use crate::message::{GatewayEvent, Reply, ReplyStamp, Request, RequestKind};
 use crate::regions::{Regions, StrategyRegions};
 use crate::replica::Told;
 use crate::strategy::Strategy;
@@ -164,7 +164,7 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
         self.books_became_stale(clock, place, now);
         let event = GatewayEvent::Disconnected;
         self.replicas.on_gateway(place, &event);
-        self.on_gateway(clock, place, now, &event);
+        self.on_gateway(clock, place, noticed(now), &event);
         if let Some(link) = self.links.get_mut(place) {
             link.state.has_begun = false;
         }
@@ -232,13 +232,13 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
     fn handle(&mut self, clock: &Clock, place: usize, item: &Item) {
         match item {
             Item::Event(event, mark) => self.on_ring(clock, place, event, *mark),
-            Item::Reply(reply, at) => self.on_reply(clock, place, reply, *at),
+            Item::Reply(reply, stamp) => self.on_reply(clock, place, reply, *stamp),
             Item::Overtaken(events) => self.overtaken(clock, place, *events),
             Item::Nothing => {}
         }
     }
 
-    fn on_reply(&mut self, clock: &Clock, place: usize, reply: &Reply, now: Nanos) {
+    fn on_reply(&mut self, clock: &Clock, place: usize, reply: &Reply, stamp: ReplyStamp) {
         let (Some(link), Some(replica)) = (self.links.get_mut(place), self.replicas.get_mut(place))
         else {
             return;
@@ -258,14 +258,14 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
                 // Looked up while it is told, an order is as the update says.
                 replica.on_order(update, *taken);
                 self.with_entry(clock, |strategy, entry| {
-                    entry.gateway = place;
-                    (entry.exchange_time, entry.receive_time) = (update.exchange_time, now);
-                    strategy.on_order(now, update, entry);
+                    entry.told_by(place, stamp);
+                    entry.exchange_time = update.exchange_time;
+                    strategy.on_order(stamp.at, update, entry);
                 });
             }
             Reply::Gateway(event) => {
                 self.replicas.on_gateway(place, event);
-                self.on_gateway(clock, place, now, event);
+                self.on_gateway(clock, place, stamp, event);
             }
             Reply::Market(event) => {
                 let told = replica.on_book(event.instrument, &event.kind);
@@ -274,10 +274,10 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
         }
     }
 
-    fn on_gateway(&mut self, clock: &Clock, place: usize, now: Nanos, event: &GatewayEvent) {
+    fn on_gateway(&mut self, clock: &Clock, place: usize, stamp: ReplyStamp, event: &GatewayEvent) {
         self.with_entry(clock, |strategy, entry| {
-            (entry.gateway, entry.receive_time) = (place, now);
-            strategy.on_gateway(now, event, entry);
+            entry.told_by(place, stamp);
+            strategy.on_gateway(stamp.at, event, entry);
         });
     }
 
@@ -334,7 +334,7 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
             return;
         }
         let (now, event) = (clock.now(), GatewayEvent::Overtaken { events });
-        self.on_gateway(clock, place, now, &event);
+        self.on_gateway(clock, place, noticed(now), &event);
         self.books_anew(clock, place, now);
     }
 
@@ -390,6 +390,7 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
             offsets: StageOffsets::ZERO,
             exchange_time: Nanos::ZERO,
             receive_time: Nanos::ZERO,
+            published: Nanos::ZERO,
             mark: Mark::default(),
             may_create: !rest.has_begun(),
         };
@@ -398,6 +399,11 @@ impl<'m, S: Strategy> StrategyRunner<'m, S> {
             self.requests.remember(&mut self.replicas);
         }
     }
+}
+
+/// What the strategy's own process noticed.
+fn noticed(at: Nanos) -> ReplyStamp {
+    ReplyStamp { at, ..ReplyStamp::default() }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use taut_ring::Payload;
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Nanos, Price, Side};
 
 use crate::client::GatewayState;
-use crate::message::{ACCOUNTS, GatewayEvent, at_position};
+use crate::message::{ACCOUNTS, GatewayEvent, ReplyStamp, at_position};
 use crate::owner::Owner;
 
 /// Pieces that are told in one go: some hundred nanoseconds.
@@ -26,7 +26,7 @@ enum Stage {
     End,
     /// Everything but, perhaps, books.
     #[default]
-    Told,
+    ReplyStamp,
 }
 
 /// A book that is being told.
@@ -65,11 +65,11 @@ impl Download {
 
     /// Whether something comes before the strategy is told what happens.
     pub fn is_beginning(&self) -> bool {
-        self.stage != Stage::Told
+        self.stage != Stage::ReplyStamp
     }
 
     pub fn is_done(&self) -> bool {
-        self.stage == Stage::Told && self.wanted_count == 0 && self.book.is_none()
+        self.stage == Stage::ReplyStamp && self.wanted_count == 0 && self.book.is_none()
     }
 
     /// All books are to be told anew.
@@ -102,7 +102,8 @@ impl Download {
         position: u64,
         push: &mut Push<'_>,
     ) -> bool {
-        let mut tell = |event: GatewayEvent| push(event.pack(now, position).as_slice());
+        let stamp = ReplyStamp { position, at: now, published: now };
+        let mut tell = |event: GatewayEvent| push(event.pack(stamp).as_slice());
         for told in 0..PIECES_IN_A_ROW {
             let is_told = match self.stage {
                 Stage::Begin => {
@@ -158,12 +159,12 @@ impl Download {
                         && tell(GatewayEvent::OrderEntry { is_up })
                         && tell(GatewayEvent::DownloadEnd);
                     if is_told {
-                        self.stage = Stage::Told;
+                        self.stage = Stage::ReplyStamp;
                         self.tell_books();
                     }
                     is_told
                 }
-                Stage::Told => {
+                Stage::ReplyStamp => {
                     return self.tell_books_on(state, now, position, push) || told > 0;
                 }
             };

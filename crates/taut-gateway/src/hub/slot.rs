@@ -6,7 +6,7 @@ use taut_types::{InstrumentId, Nanos};
 
 use crate::client::GatewayState;
 use crate::hub::download::Download;
-use crate::message::{OrderUpdate, Request, RequestKind, RequestReader};
+use crate::message::{OrderUpdate, ReplyStamp, Request, RequestKind, RequestReader};
 use crate::owner::Owner;
 use crate::regions::{REPLY_SLOTS, REQUEST_SLOTS, StrategyRegions};
 
@@ -143,8 +143,8 @@ impl<'m> Slot<'m> {
     }
 
     /// Tells what became of an order, and up to which request that is known.
-    pub fn push_update(&mut self, update: &OrderUpdate, now: Nanos, position: u64) {
-        self.push(update.pack(now, position, self.taken).as_slice());
+    pub fn push_update(&mut self, update: &OrderUpdate, stamp: ReplyStamp) {
+        self.push(update.pack(stamp, self.taken).as_slice());
     }
 
     /// Wakes the strategy, if it sleeps. Cost, if it does not: a load.

@@ -81,7 +81,8 @@ fn no_balance_is_left_out_for_want_of_room() {
     known.balances =
         currencies.iter().map(|&currency| Balance { account, currency, amount }).collect();
     let now = Nanos::ZERO;
-    let slots = |event: GatewayEvent| event.pack(now, 0).as_slice().to_vec();
+    let stamp = ReplyStamp { position: 0, at: now, published: now };
+    let slots = |event: GatewayEvent| event.pack(stamp).as_slice().to_vec();
     let end = slots(GatewayEvent::DownloadEnd);
     // Whatever is the first piece for which there is no room.
     for room in 0..8 {

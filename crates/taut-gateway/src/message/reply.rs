@@ -13,6 +13,7 @@ use taut_types::{
 };
 
 use crate::message::open_order::OpenOrder;
+use crate::message::reply_stamp::ReplyStamp;
 use crate::message::slots::{FIRST_KIND, Slots, byte, head, high, kind, kind_of, low, word};
 use crate::message::update::OrderUpdate;
 use crate::owner::Owner;
@@ -101,14 +102,14 @@ impl GatewayEvent {
         }
     }
 
-    /// Packs it, with its time. What the reader notices itself is not
-    /// sent: that it was overtaken, and that the gateway is gone.
+    /// Packs it, with when it is told. What the reader notices itself is not sent: that it was
+    /// overtaken, and that the gateway is gone.
     #[must_use]
-    pub(crate) fn pack(&self, at: Nanos, position: u64) -> Slots {
+    pub(crate) fn pack(&self, stamp: ReplyStamp) -> Slots {
         let unsigned = |value: i64| value.cast_unsigned();
         let before = |a: u64, b: u64| {
-            let head = head([kind::BEFORE, 0, 0, 0], 0);
-            [head, a, b, position, unsigned(at.0), 0, 0]
+            let [stamp_low, stamp_high] = stamp.to_words();
+            [head([kind::BEFORE, 0, 0, 0], 0), a, b, stamp_low, stamp_high, 0, 0]
         };
         let state = |code, events| {
             let slot = [head([kind::STATE, code, 0, 0], 0), events, 0, 0, 0, 0, 0];
@@ -150,7 +151,7 @@ impl GatewayEvent {
                 let slot = [head(bytes, instrument.id().0), tick, lot, low, high, 0, 0];
                 Slots::two(before(0, 0), slot)
             }
-            Self::Position(held) => held.pack(kind::POSITION, at, position),
+            Self::Position(held) => held.pack(kind::POSITION, stamp),
             Self::OpenOrder(order) => {
                 let OpenOrder { id, version, terms, state, lots_open, tag, .. } = order;
                 let packed = terms.side as u8
@@ -164,16 +165,17 @@ impl GatewayEvent {
                 let slot = [head, id.0, price, lots, unsigned(lots_open.0), last, 0];
                 let stop = unsigned(terms.stop_price.unwrap_or_default().0);
                 let [said, rest @ .., _, _] = before(stop, unsigned(terms.lots_shown.0));
-                let [stop, shown, position, at] = rest;
+                let [stop, shown, stamp_low, stamp_high] = rest;
                 let said = said | word(0, version.into());
                 let asked = (unsigned(order.price_asked.0), unsigned(order.lots_asked.0));
-                Slots::two([said, stop, shown, position, at, asked.0, asked.1], slot)
+                let before = [said, stop, shown, stamp_low, stamp_high, asked.0, asked.1];
+                Slots::two(before, slot)
             }
         }
     }
 
-    fn unpack(before: &Payload, slot: &Payload) -> Option<(Self, Nanos)> {
-        let [said, stop, shown, _, at, price_asked, lots_asked] = *before;
+    fn unpack(before: &Payload, slot: &Payload) -> Option<(Self, ReplyStamp)> {
+        let [said, stop, shown, stamp_low, stamp_high, price_asked, lots_asked] = *before;
         let [head, a, b, c, d, e, _] = *slot;
         let account = AccountId(byte(head, 3));
         let instrument = InstrumentId(high(head));
@@ -247,7 +249,7 @@ impl GatewayEvent {
             }
             _ => return None,
         };
-        Some((event, Nanos(at.cast_signed())))
+        Some((event, ReplyStamp::from_words([stamp_low, stamp_high])))
     }
 }
 
@@ -268,10 +270,11 @@ fn symbol_of(length: u8, [low, high]: [u64; 2]) -> Option<Symbol> {
 }
 
 impl Position {
-    /// Packs it as a message of this kind, with its time.
-    fn pack(&self, kind: u8, at: Nanos, position: u64) -> Slots {
+    /// Packs it as a message of this kind, with when it is told.
+    fn pack(&self, kind: u8, stamp: ReplyStamp) -> Slots {
         let unsigned = |value: i64| value.cast_unsigned();
-        let before = [head([kind::BEFORE, 0, 0, 0], 0), 0, 0, position, unsigned(at.0), 0, 0];
+        let [stamp_low, stamp_high] = stamp.to_words();
+        let before = [head([kind::BEFORE, 0, 0, 0], 0), 0, 0, stamp_low, stamp_high, 0, 0];
         let Self { instrument, account, lots, average_price } = *self;
         let head = head([kind, 0, 0, account.0], instrument.0);
         let slot = [head, unsigned(lots.0), unsigned(average_price.0), 0, 0, 0, 0];
@@ -279,8 +282,8 @@ impl Position {
     }
 
     /// Packs it as what is held once the strategy is told of a trade, which comes next.
-    pub(crate) fn pack_before_trade(&self, at: Nanos, position: u64) -> Slots {
-        self.pack(kind::POSITION_BEFORE_TRADE, at, position)
+    pub(crate) fn pack_before_trade(&self, stamp: ReplyStamp) -> Slots {
+        self.pack(kind::POSITION_BEFORE_TRADE, stamp)
     }
 
     fn unpack(slot: &Payload) -> Self {
@@ -307,12 +310,17 @@ pub(crate) struct ReplyReader {
 }
 
 impl ReplyReader {
-    /// The reply that ends with this slot, and its time. Nothing for a slot that goes before one,
-    /// and for words that are none.
-    pub(crate) fn read(&mut self, payload: &Payload) -> Option<(Reply, Nanos)> {
+    /// The reply that ends with this slot, and when it was told. Nothing for a slot that goes
+    /// before one, and for words that are none.
+    pub(crate) fn read(&mut self, payload: &Payload) -> Option<(Reply, ReplyStamp)> {
+        let (reply, stamp) = self.take(payload)?;
+        self.position = stamp.position;
+        Some((reply, stamp))
+    }
+
+    fn take(&mut self, payload: &Payload) -> Option<(Reply, ReplyStamp)> {
         match kind_of(payload) {
             kind::BEFORE => {
-                self.position = payload[3];
                 self.before = Some(*payload);
                 None
             }
@@ -322,19 +330,21 @@ impl ReplyReader {
             }
             of_event if of_event < FIRST_KIND => {
                 let (event, _) = Event::from_words(payload)?;
-                Some((Reply::Market(event), event.receive_time))
+                let (position, at) = (self.position, event.receive_time);
+                Some((Reply::Market(event), ReplyStamp { position, at, published: Nanos::ZERO }))
             }
             kind::UPDATE => {
-                let (update, at, taken) = OrderUpdate::unpack(&self.before.take()?, payload)?;
-                Some((Reply::Order(update, taken), at))
+                let (update, stamp, taken) = OrderUpdate::unpack(&self.before.take()?, payload)?;
+                Some((Reply::Order(update, taken), stamp))
             }
             kind::POSITION_BEFORE_TRADE => {
-                let [.., at, _, _] = self.before.take()?;
-                Some((Reply::Position(Position::unpack(payload)), Nanos(at.cast_signed())))
+                let [_, _, _, stamp_low, stamp_high, _, _] = self.before.take()?;
+                let stamp = ReplyStamp::from_words([stamp_low, stamp_high]);
+                Some((Reply::Position(Position::unpack(payload)), stamp))
             }
             _ => {
-                let (event, at) = GatewayEvent::unpack(&self.before.take()?, payload)?;
-                Some((Reply::Gateway(event), at))
+                let (event, stamp) = GatewayEvent::unpack(&self.before.take()?, payload)?;
+                Some((Reply::Gateway(event), stamp))
             }
         }
     }
@@ -353,7 +363,7 @@ mod tests {
 
     use super::*;
 
-    fn read(reader: &mut ReplyReader, slots: &[Payload]) -> Option<(Reply, Nanos)> {
+    fn read(reader: &mut ReplyReader, slots: &[Payload]) -> Option<(Reply, ReplyStamp)> {
         slots.iter().filter_map(|slot| reader.read(slot)).last()
     }
 
@@ -424,13 +434,16 @@ mod tests {
         .into_iter()
         .enumerate()
         {
-            let slots = event.pack(Nanos(5), position as u64);
-            let expected = Some((Reply::Gateway(event), Nanos(5)));
+            let position = position as u64;
+            let stamp = ReplyStamp { position, at: Nanos(5), published: Nanos(9) };
+            let slots = event.pack(stamp);
+            let expected = Some((Reply::Gateway(event), stamp));
             assert_eq!(read(&mut reader, slots.as_slice()), expected);
-            assert_eq!(reader.position(), position as u64);
+            assert_eq!(reader.position(), position);
         }
-        let slots = held.pack_before_trade(Nanos(6), 98);
-        let expected = Some((Reply::Position(held), Nanos(6)));
+        let stamp = ReplyStamp { position: 98, at: Nanos(6), published: Nanos::ZERO };
+        let slots = held.pack_before_trade(stamp);
+        let expected = Some((Reply::Position(held), stamp));
         assert_eq!(read(&mut reader, slots.as_slice()), expected);
         assert_eq!(reader.position(), 98);
         let event = Event {
@@ -440,7 +453,8 @@ mod tests {
             kind: EventKind::Book(Soundness::Sound),
         };
         let slots = [at_position(99), event.to_words(0)];
-        assert_eq!(read(&mut reader, &slots), Some((Reply::Market(event), Nanos(3))));
+        let stamp = ReplyStamp { position: 99, at: Nanos(3), published: Nanos::ZERO };
+        assert_eq!(read(&mut reader, &slots), Some((Reply::Market(event), stamp)));
         assert_eq!(reader.position(), 99);
     }
 

@@ -4,6 +4,7 @@ use taut_oms::{OrderState, RiskReject, Trouble};
 use taut_ring::Payload;
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, Nanos, Price, Side};
 
+use crate::message::reply_stamp::ReplyStamp;
 use crate::message::slots::{Slots, byte, head, high, kind};
 
 /// Why the gateway itself refused a request.
@@ -155,7 +156,7 @@ impl OrderUpdate {
     /// strategy is that reads both in the order in which the gateway wrote them), and the number of
     /// the last request that the gateway has taken from the strategy.
     #[must_use]
-    pub(crate) fn pack(&self, at: Nanos, position: u64, taken: u16) -> Slots {
+    pub(crate) fn pack(&self, stamp: ReplyStamp, taken: u16) -> Slots {
         let (code, reason, price, lots) = match self.kind {
             UpdateKind::Accepted => (0, 0, 0, 0),
             UpdateKind::Rejected => (1, 0, 0, 0),
@@ -173,6 +174,7 @@ impl OrderUpdate {
             UpdateKind::Quarantined(trouble) => (13, trouble as u8, 0, 0),
         };
         let unsigned = |value: i64| value.cast_unsigned();
+        let [stamp_low, stamp_high] = stamp.to_words();
         let before = [
             head(
                 [kind::BEFORE, code, reason, self.state as u8],
@@ -180,7 +182,7 @@ impl OrderUpdate {
             ),
             unsigned(self.lots_filled.0),
             unsigned(self.exchange_time.0),
-            position,
+            stamp_low,
             unsigned(self.price.0),
             unsigned(self.lots.0),
             unsigned(self.price_asked.0),
@@ -191,17 +193,19 @@ impl OrderUpdate {
             unsigned(price),
             unsigned(lots),
             unsigned(self.lots_open.0),
-            unsigned(at.0),
+            stamp_high,
             unsigned(self.lots_asked.0),
         ];
         Slots::two(before, slot)
     }
 
-    /// The update, its time, and the number of the last request that had been taken, if the two
-    /// slots are one.
-    pub(super) fn unpack(before: &Payload, slot: &Payload) -> Option<(Self, Nanos, u16)> {
-        let [said, lots_filled, exchange_time, _, order_price, order_lots, price_asked] = *before;
-        let [head, id, price, lots, lots_open, at, lots_asked] = *slot;
+    /// The update, when it was told, and the number of the last request that had been taken, if
+    /// the two slots are one.
+    pub(super) fn unpack(before: &Payload, slot: &Payload) -> Option<(Self, ReplyStamp, u16)> {
+        let [said, lots_filled, exchange_time, stamp_low, order_price, order_lots, price_asked] =
+            *before;
+        let [head, id, price, lots, lots_open, stamp_high, lots_asked] = *slot;
+        let stamp = ReplyStamp::from_words([stamp_low, stamp_high]);
         let kind = match byte(said, 1) {
             0 => UpdateKind::Accepted,
             1 => UpdateKind::Rejected,
@@ -241,7 +245,7 @@ impl OrderUpdate {
             lots_asked: Lots(lots_asked.cast_signed()),
             exchange_time: Nanos(exchange_time.cast_signed()),
         };
-        Some((update, Nanos(at.cast_signed()), (high(said) >> 16) as u16))
+        Some((update, stamp, (high(said) >> 16) as u16))
     }
 }
 
@@ -285,9 +289,10 @@ mod tests {
                     lots_asked: Lots(12),
                     exchange_time: Nanos(8),
                 };
-                let slots = update.pack(Nanos(77), 9, 65_000);
+                let stamp = ReplyStamp { position: 9, at: Nanos(77), published: Nanos(80) };
+                let slots = update.pack(stamp, 65_000);
                 let [before, slot] = slots.as_slice() else { panic!("two slots") };
-                assert_eq!(OrderUpdate::unpack(before, slot), Some((update, Nanos(77), 65_000)));
+                assert_eq!(OrderUpdate::unpack(before, slot), Some((update, stamp, 65_000)));
             }
         }
     }

@@ -9,6 +9,7 @@ use taut_ipc::Segment;
 use taut_market_data::{LevelPlace, LevelUpdate};
 use taut_oms::OrderState;
 use taut_sys::wait_readable;
+use taut_testkit::{DEADLINE, until};
 use taut_types::{AccountId, ClientOrderId, Instrument, Lots, OrderTerms, Price, Side};
 
 use super::*;
@@ -29,8 +30,9 @@ struct Witness {
     /// Whether the first that it was told of the session was that it is up.
     was_up_first: bool,
     has_been_told: bool,
-    /// The times of the last market event.
+    /// The times of the last market event, and of what it was told alone.
     info: EventInfo,
+    own_info: EventInfo,
 }
 
 impl Strategy for Witness {
@@ -44,7 +46,12 @@ impl Strategy for Witness {
         assert!(self.is_sound || matches!(event.kind, EventKind::Book(_)), "{event:?}");
     }
 
-    fn on_gateway(&mut self, _: Nanos, event: &GatewayEvent, _: &mut impl Trading) {
+    fn on_order(&mut self, _: Nanos, _: &OrderUpdate, trading: &mut impl Trading) {
+        self.own_info = trading.info();
+    }
+
+    fn on_gateway(&mut self, _: Nanos, event: &GatewayEvent, trading: &mut impl Trading) {
+        self.own_info = trading.info();
         match *event {
             GatewayEvent::Overtaken { events } => self.overtaken += events,
             GatewayEvent::OrderEntry { is_up } => {
@@ -182,6 +189,44 @@ fn a_strategy_can_see_when_a_packet_was_published() {
         world.market(&[event(level(Price(1_998)))]);
         world.settle();
         assert_eq!(world.runner.strategy.info.publish_time, Nanos::ZERO);
+    });
+}
+
+#[test]
+fn a_strategy_can_see_when_it_was_told_of_its_orders_and_its_gateway() {
+    with_world(|world| {
+        world.settle();
+        let clock = Clock::vdso();
+        let tell: [fn(&mut World<'_>, &Clock, Nanos); 2] = [
+            |world, clock, now| {
+                let update = accepted(Owner::default().order(1));
+                world.hub.order_update(clock, &world.known, now, &update);
+            },
+            |world, clock, now| {
+                let event = GatewayEvent::OrderEntry { is_up: true };
+                world.hub.gateway_event(clock, &world.known, now, &event);
+            },
+        ];
+        for tell in tell {
+            // A hiccup may be longer than the reply can say.
+            until("it was written soon after it was received", DEADLINE, || {
+                let received = clock.now();
+                tell(world, &clock, received);
+                let after = clock.now();
+                world.settle();
+                let info = world.runner.strategy.own_info;
+                assert_eq!(info.receive_time, received);
+                let is_known = info.publish_time != Nanos::ZERO;
+                if is_known {
+                    assert!((received..=after).contains(&info.publish_time), "{info:?}");
+                    assert_eq!(info.publish_time_utc, clock.utc_at(info.publish_time));
+                }
+                is_known
+            });
+        }
+        // What its own process notices nobody has written.
+        world.runner.disconnected(&clock, 0);
+        assert_eq!(world.runner.strategy.own_info.publish_time, Nanos::ZERO);
     });
 }
 
