@@ -167,6 +167,9 @@ impl Exchange {
                 Some(Event::Rejected { .. } | Event::CancelRejected { .. })
             );
         }
+        if let (true, Command::New(order)) = (is_refused, command) {
+            self.player.on_refusal(place, order.order_id);
+        }
         self.counters.flow_rejects += u64::from(is_refused);
         Ok(None)
     }

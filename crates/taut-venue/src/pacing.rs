@@ -205,6 +205,16 @@ impl FlowPlayer {
         }
     }
 
+    /// An order was refused: the crowd is not to count on it. What follows another market would
+    /// try again at every step.
+    pub fn on_refusal(&mut self, place: usize, order_id: OrderId) {
+        for track in &mut self.tracks {
+            if let Flow::Synthetic { crowd, .. } = &mut track.flow {
+                crowd.on_fill(place, order_id, Lots::ZERO);
+            }
+        }
+    }
+
     fn stream(&self) -> Option<&BinanceFlow> {
         self.tracks.iter().find_map(|track| match &track.flow {
             Flow::Binance { flow, .. } => Some(&**flow),

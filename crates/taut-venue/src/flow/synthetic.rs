@@ -7,8 +7,9 @@
 //! What keeps the market stationary: the rarer orders have become, the more likely an addition is;
 //! additions and cancellations pick their distance from the touch by the same law; deep levels keep
 //! their last order, and missing levels are refilled at the far edge, so that a side never has
-//! fewer than 5/6 of [`SyntheticConfig::level_count`]; the wider the spread, the more likely an
-//! order improves it; and the further the price has drifted, the more aggressive orders push back.
+//! fewer than 5/6 of [`SyntheticConfig::level_count`] while the grid of prices has room for them;
+//! the wider the spread, the more likely an order improves it; and the further the price has
+//! drifted, the more aggressive orders push back.
 
 mod orders;
 
@@ -121,8 +122,10 @@ impl SyntheticFlow {
         let (bid, ask) = self.touch(top);
         for side in Side::BOTH {
             // The guard below 5/6 of the levels: nothing else may happen first.
-            if self.orders.level_count(side) * 10 < self.config.level_count * 9 {
-                return self.extend(side);
+            if self.orders.level_count(side) * 10 < self.config.level_count * 9
+                && let Some(tick) = self.beyond_edge(side)
+            {
+                return self.new_order(side, tick);
             }
         }
         let dice = self.random.below(1_000);
@@ -180,13 +183,12 @@ impl SyntheticFlow {
         self.new_order(side, self.orders.clamp(tick))
     }
 
-    /// An order one tick behind the last level.
-    fn extend(&mut self, side: Side) -> Command {
+    /// One tick behind the last level; nothing at the end of the grid.
+    fn beyond_edge(&mut self, side: Side) -> Option<i64> {
         let fallback = if side == Side::Buy { self.start_tick } else { self.start_tick + 2 };
         let outwards = -side.sign();
         let tick = self.orders.edge(side).map_or(fallback, |edge| edge + outwards);
-        // At the end of the grid there is no level left to add: it goes deep into the book.
-        self.new_order(side, self.orders.clamp(tick))
+        (self.orders.clamp(tick) == tick).then_some(tick)
     }
 
     /// An order that trades at once: mostly against a part of the best level, at times through it.

@@ -96,6 +96,44 @@ fn strangers_who_sweep_the_book_do_not_exhaust_it() {
 }
 
 #[test]
+fn a_market_pushed_to_the_end_of_its_prices_comes_back() {
+    let config = SyntheticConfig {
+        level_count: 12,
+        orders_per_level: 2,
+        lots_max: 20,
+        ..SyntheticConfig::default()
+    };
+    for (seed, pushes) in [(1, Side::Buy), (2, Side::Sell)] {
+        let mut flow = SyntheticFlow::new(SyntheticConfig { seed, ..config });
+        let mut market = Market::with(flow.initial_orders());
+        let initial_orders = flow.initial_orders().len();
+        let mut trades_before = 0;
+        for round in 0..60_000u64 {
+            step(&mut flow, &mut market);
+            // A stranger takes one side's best level again and again, and then leaves.
+            if round < 20_000 && round % 8 == 0 {
+                let top = market.top();
+                let best = if pushes == Side::Buy { top.best_ask } else { top.best_bid };
+                let Some(price) = best else { continue };
+                let order_id = OrderId((1 << 48) + round);
+                let order = NewOrder::limit(order_id, 1, pushes, price, Lots(100));
+                market.execute(Command::New(order.force(TimeInForce::ImmediateOrCancel)));
+                for &(order_id, remaining) in &market.fills {
+                    flow.on_fill(order_id, remaining);
+                }
+            }
+            let orders = market.engine.book().order_count();
+            assert!(orders < initial_orders * 3, "seed {seed}, round {round}: {orders} orders");
+            if round % 2_000 == 1_999 {
+                assert!(market.trade_count > trades_before + 50, "seed {seed}, round {round}");
+                trades_before = market.trade_count;
+            }
+        }
+        assert_eq!(market.refused, []);
+    }
+}
+
+#[test]
 fn small_markets_and_missing_prices_are_survived() {
     let smallest = SyntheticConfig {
         level_count: 0,
