@@ -3,6 +3,7 @@
 
 mod api;
 mod clients;
+mod faults;
 mod fix_suites;
 mod fuzz;
 mod hostile;
@@ -31,6 +32,8 @@ The project's own tools.
                             there
   cargo xtask clients       have strangers' clients trade against the venues that we play: a table
                             of client, step and verdict (fetches them once, into target/clients)
+  cargo xtask faults        run the tests of what bites in production at Deribit and at Binance: a
+                            table of fault, adapter and verdict
   cargo xtask fix-suites [DEFINITIONS DICTIONARIES]
                             play QuickFIX/Go's acceptance scripts (needs Go), or those of a folder
                             SUITE/VERSION/*.def, against `taut fix echo`
@@ -99,6 +102,8 @@ fn main() -> ExitCode {
         ["api", word, ..] => refuse(word, "`api` takes `--bless`"),
         ["clients"] => report("clients", clients::run(&root)),
         ["clients", word, ..] => refuse(word, "`clients` takes nothing"),
+        ["faults"] => report("faults", faults::run(&root)),
+        ["faults", word, ..] => refuse(word, "`faults` takes nothing"),
         ["fix-suites"] => report("fix-suites", fix_suites::run(&root, None)),
         ["fix-suites", scripts, dictionaries] => {
             report("fix-suites", fix_suites::run(&root, Some([scripts, dictionaries])))

@@ -1,9 +1,9 @@
 //! `taut venue`: a venue simulator that runs by itself.
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use taut_runner::service::{
     BINANCE_VENUE_SAMPLE, BinanceVenueFile, DERIBIT_VENUE_SAMPLE, DeribitVenueFile, VENUE_SAMPLE,
-    VenueFile, serve_binance_venue, serve_deribit_venue, serve_venue,
+    VenueFile, serve_binance_venue, serve_deribit_venue, serve_venue, venue_faults,
 };
 
 use crate::config_file::{ConfigFile, FileVerb, failure};
@@ -22,11 +22,25 @@ pub struct Venue {
     #[arg(long = "as", value_name = "VENUE", value_enum, default_value_t, global = true)]
     dialect: Dialect,
     /// What goes wrong on purpose, of a thousand messages or requests: `disconnect=1,drop=5,
-    /// duplicate=5,reject=5,rate-limit=1,delay=20,seed=7` (delay in ms), or `maintenance`
+    /// duplicate=5,reorder=5,reject=5,rate-limit=1,delay=20,seed=7` (delay in ms), or `maintenance`
     #[arg(long, value_name = "FAULTS", requires = "config")]
     fault: Option<String>,
     #[command(subcommand)]
-    verb: Option<FileVerb>,
+    verb: Option<Verb>,
+}
+
+/// What can be done besides running one.
+#[derive(Subcommand, Clone, Debug)]
+enum Verb {
+    #[command(flatten)]
+    File(FileVerb),
+    /// Show what goes wrong on purpose at a venue that runs, or change it
+    Faults {
+        /// The venue: `name` in its file, or the path of its socket
+        name: String,
+        /// What is to go wrong from now on, as `--fault` takes it; `none` for a good day
+        faults: Option<String>,
+    },
 }
 
 /// Whose interface a venue speaks.
@@ -43,6 +57,9 @@ enum Dialect {
 
 /// Runs it.
 pub fn run(venue: &Venue) -> Result<(), Failure> {
+    if let Some(Verb::Faults { name, faults }) = &venue.verb {
+        return show_faults(name, faults.as_deref());
+    }
     match venue.dialect {
         Dialect::Taut if venue.fault.is_some() => {
             Err(Failure::Usage("--fault goes with `--as deribit` and `--as binance`".to_owned()))
@@ -54,7 +71,7 @@ pub fn run(venue: &Venue) -> Result<(), Failure> {
 }
 
 fn run_deribit(venue: &Venue) -> Result<(), Failure> {
-    if let Some(verb) = &venue.verb {
+    if let Some(Verb::File(verb)) = &venue.verb {
         return verb.run(DERIBIT_VENUE_SAMPLE, |path| {
             let file = DeribitVenueFile::read(path)?;
             let (count, accounts) = (file.instruments.len(), file.accounts.len());
@@ -70,7 +87,7 @@ fn run_deribit(venue: &Venue) -> Result<(), Failure> {
 }
 
 fn run_binance(venue: &Venue) -> Result<(), Failure> {
-    if let Some(verb) = &venue.verb {
+    if let Some(Verb::File(verb)) = &venue.verb {
         return verb.run(BINANCE_VENUE_SAMPLE, |path| {
             let file = BinanceVenueFile::read(path)?;
             let (count, accounts) = (file.instruments.len(), file.accounts.len());
@@ -86,7 +103,7 @@ fn run_binance(venue: &Venue) -> Result<(), Failure> {
 }
 
 fn run_own(venue: &Venue) -> Result<(), Failure> {
-    if let Some(verb) = &venue.verb {
+    if let Some(Verb::File(verb)) = &venue.verb {
         return verb.run(VENUE_SAMPLE, |path| {
             let file = VenueFile::read(path)?;
             let (name, count, orders) = (&file.comp_id, file.instruments.len(), file.orders);
@@ -95,4 +112,10 @@ fn run_own(venue: &Venue) -> Result<(), Failure> {
     }
     let file = VenueFile::read(venue.config.path("venue")?).map_err(failure)?;
     serve_venue(&file, |what| terminal::tell(what)).map_err(failure)
+}
+
+/// Changes a venue's faults, where any are named, and prints those that hold.
+fn show_faults(name: &str, words: Option<&str>) -> Result<(), Failure> {
+    let report = venue_faults(name, words).map_err(failure)?;
+    terminal::print(report)
 }

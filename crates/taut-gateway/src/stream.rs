@@ -17,8 +17,12 @@ use taut_ws::{ClientRequest, Connection, Event, KeepAlive, Seed, WsConfig, WsUrl
 pub use deribit::{DeribitStream, DeribitStreamCounters, DeribitStreamSettings};
 pub use session::{FeedSession, StreamAddress, StreamSession, VenueTerms};
 
-/// From the end of a connection to the next attempt.
+/// From the end of a connection to the next attempt; twice as long each time, up to the longest:
+/// Binance takes 300 connections of an address in five minutes.
 const RECONNECT: Nanos = Nanos::from_secs(1);
+const RECONNECT_MAX: Nanos = Nanos::from_secs(8);
+/// A stream that brings data after so long is stable: its end is the first one again.
+const STABLE: Nanos = Nanos::from_secs(5);
 /// How long an attempt may take.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(5);
 /// A snapshot of 5,000 levels a side has some 300 kB.
@@ -59,6 +63,8 @@ pub(crate) struct Streams {
 struct End {
     source: Source,
     state: State,
+    /// When it was connected.
+    since: Nanos,
     /// When it was connected, or brought data last.
     heard: Nanos,
 }
@@ -73,12 +79,13 @@ enum State {
 
 impl Streams {
     pub(crate) fn new(config: FeedStreams, hot: bool) -> Self {
-        let end = |source| End { source, state: State::Down(Nanos::ZERO), heard: Nanos::ZERO };
+        let never = Nanos::ZERO;
+        let end = |source| End { source, state: State::Down(never), since: never, heard: never };
         Self {
             config,
             ends: vec![end(Source::LINE_A), end(Source::SNAPSHOT)],
             session: None,
-            back_off: BackOff::new(RECONNECT, RECONNECT),
+            back_off: BackOff::new(RECONNECT, RECONNECT_MAX),
             bytes: Vec::with_capacity(FRAME_BYTES_MAX),
             frames: Vec::with_capacity(64),
             hot,
@@ -167,12 +174,12 @@ impl Streams {
         self.bytes.clear();
         self.frames.clear();
         let Self { config, ends, bytes, frames, hot, session, back_off } = self;
-        for End { source, state, heard } in ends {
+        for End { source, state, since, heard } in ends {
             match state {
                 State::Down(_) => {}
                 State::Connecting(stream) => match *completion {
                     Completion::Connected { stream: at } if at == *stream => {
-                        *heard = io.now();
+                        (*since, *heard) = (io.now(), io.now());
                         *state = match open(io, at, config, *source) {
                             Some(ws) => {
                                 // A stream that is not hot is received by the loop's wait.
@@ -228,6 +235,11 @@ impl Streams {
                     }
                     if !frames.is_empty() {
                         *heard = io.now();
+                        // A session says itself when it is settled.
+                        let is_stream = session.is_none() && *source == Source::LINE_A;
+                        if is_stream && io.now().since(*since) >= STABLE {
+                            back_off.reset();
+                        }
                     }
                     if is_gone {
                         *state = State::Down(io.now() + back_off.wait(jitter(io.now())));

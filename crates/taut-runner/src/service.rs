@@ -68,6 +68,6 @@ pub(crate) use web_venue::{Dialect, WebVenue};
 
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
 pub use web_venue::{
-    BINANCE_VENUE_SAMPLE, BinanceVenueFile, DERIBIT_VENUE_SAMPLE, DeribitVenueFile, TlsKeys,
-    WebVenueFile, serve_binance_venue, serve_deribit_venue,
+    BINANCE_VENUE_SAMPLE, BinanceVenueFile, DERIBIT_VENUE_SAMPLE, DeribitVenueFile, FaultsReport,
+    TlsKeys, WebVenueFile, serve_binance_venue, serve_deribit_venue, venue_faults,
 };

@@ -1,6 +1,7 @@
 //! Faults on purpose: a venue as it is on a bad day, by a seed.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use taut_book::OrderBook;
@@ -24,6 +25,8 @@ pub struct Faults {
     pub drop: u32,
     /// A WebSocket message comes twice.
     pub duplicate: u32,
+    /// A WebSocket message comes after the next one of its connection, or within 100 ms.
+    pub reorder: u32,
     /// Everything is late by up to so many milliseconds, in its order.
     pub delay: u32,
     /// A request that trades is refused: the engine is busy.
@@ -35,13 +38,16 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Reads `disconnect=1,drop=5,seed=7,maintenance`.
+    /// Reads `disconnect=1,drop=5,seed=7,maintenance`, or `none`.
     ///
     /// # Errors
     /// The word that is none, and those that are.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut faults = Self::default();
         for word in text.split(',').filter(|word| !word.is_empty()) {
+            if word == "none" {
+                continue;
+            }
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
             if name == "maintenance" && value.is_empty() {
                 faults.maintenance = true;
@@ -57,13 +63,14 @@ impl Faults {
                 "disconnect" => &mut faults.disconnect,
                 "drop" => &mut faults.drop,
                 "duplicate" => &mut faults.duplicate,
+                "reorder" => &mut faults.reorder,
                 "delay" => &mut faults.delay,
                 "reject" => &mut faults.reject,
                 "rate-limit" => &mut faults.rate_limit,
                 _ => {
                     return Err(format!(
-                        "{name}: disconnect, drop, duplicate, reject, rate-limit (of a thousand), \
-                         delay (ms), seed or maintenance"
+                        "{name}: disconnect, drop, duplicate, reorder, reject, rate-limit (of a \
+                         thousand), delay (ms), seed, maintenance or none"
                     ));
                 }
             };
@@ -77,6 +84,45 @@ impl Faults {
     }
 }
 
+impl fmt::Display for Faults {
+    /// As [`Faults::parse`] reads them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seed, disconnect, drop, duplicate, reorder, .. } = *self;
+        let Self { delay, reject, rate_limit, maintenance, .. } = *self;
+        if (Self { seed: 0, ..*self }) == Self::default() {
+            return f.write_str("none");
+        }
+        let numbers = [
+            ("disconnect", disconnect),
+            ("drop", drop),
+            ("duplicate", duplicate),
+            ("reorder", reorder),
+            ("delay", delay),
+            ("reject", reject),
+            ("rate-limit", rate_limit),
+        ];
+        for (name, number) in numbers.into_iter().filter(|(_, number)| *number > 0) {
+            write!(f, "{name}={number},")?;
+        }
+        if maintenance {
+            f.write_str("maintenance,")?;
+        }
+        write!(f, "seed={seed}")
+    }
+}
+
+/// How long a message waits to be overtaken.
+const OVERTAKEN_WITHIN: Nanos = Nanos::from_millis(100);
+
+/// A message that the next one of its connection overtakes.
+#[derive(Debug)]
+struct Held {
+    connection: u64,
+    output: Output,
+    /// When it leaves where none comes.
+    due: Nanos,
+}
+
 /// A venue's interface with faults before it.
 #[derive(Debug)]
 pub struct Faulty<F> {
@@ -85,6 +131,7 @@ pub struct Faulty<F> {
     random: SplitMix64,
     /// What is on its way, and when it leaves; in its order.
     late: VecDeque<(Nanos, Output)>,
+    held: Option<Held>,
     now: Nanos,
     /// How many messages and requests something was done to.
     pub injected: u64,
@@ -95,13 +142,20 @@ impl<F: Front> Faulty<F> {
     #[must_use]
     pub const fn new(front: F, faults: Faults) -> Self {
         let random = SplitMix64::new(faults.seed);
-        Self { front, faults, random, late: VecDeque::new(), now: Nanos::ZERO, injected: 0 }
+        let late = VecDeque::new();
+        Self { front, faults, random, late, held: None, now: Nanos::ZERO, injected: 0 }
     }
 
     /// From now on the day is like this.
     pub const fn set_faults(&mut self, faults: Faults) {
         self.random = SplitMix64::new(faults.seed);
         self.faults = faults;
+    }
+
+    /// How the day is.
+    #[must_use]
+    pub const fn faults(&self) -> Faults {
+        self.faults
     }
 
     /// What it stands before.
@@ -146,13 +200,23 @@ impl<F: Front> Faulty<F> {
                 *connection
             }
             Output::Answer { connection, .. } => *connection,
-            Output::Close { .. } => {
+            Output::Close { connection } => {
+                self.held.take_if(|held| held.connection == *connection);
                 self.late.push_back((due, output));
                 return;
             }
         };
         let ends = self.happens(self.faults.disconnect);
+        let is_text = matches!(output, Output::Text { .. });
+        if is_text && !ends && self.held.is_none() && self.happens(self.faults.reorder) {
+            self.held = Some(Held { connection, output, due: due + OVERTAKEN_WITHIN });
+            return;
+        }
         self.late.push_back((due, if ends { Output::Close { connection } } else { output }));
+        let held = self.held.take_if(|held| held.connection == connection);
+        if let Some(held) = held.filter(|_| !ends) {
+            self.late.push_back((due, held.output));
+        }
     }
 }
 
@@ -206,7 +270,8 @@ impl<F: Front> Front for Faulty<F> {
 
     fn due(&self) -> Option<Nanos> {
         let late = self.late.front().map(|(due, _)| *due);
-        [late, self.front.due()].into_iter().flatten().min()
+        let held = self.held.as_ref().map(|held| held.due);
+        [late, held, self.front.due()].into_iter().flatten().min()
     }
 
     fn book_changes(&self) -> Option<u64> {
@@ -216,6 +281,10 @@ impl<F: Front> Front for Faulty<F> {
     fn poll_output(&mut self) -> Option<Output> {
         while let Some(output) = self.front.poll_output() {
             self.take_over(output);
+        }
+        if let Some(held) = self.held.take_if(|held| held.due <= self.now) {
+            let last = self.late.back().map_or(held.due, |(last, _)| held.due.max(*last));
+            self.late.push_back((last, held.output));
         }
         let is_due = self.late.front().is_some_and(|(due, _)| *due <= self.now);
         if is_due { self.late.pop_front().map(|(_, output)| output) } else { None }
@@ -228,22 +297,82 @@ mod tests {
 
     #[test]
     fn faults_are_read_from_words() {
-        let read =
-            Faults::parse("disconnect=1,drop=2,duplicate=3,delay=40,reject=5,rate-limit=6,seed=7");
+        let words =
+            "disconnect=1,drop=2,duplicate=3,reorder=8,delay=40,reject=5,rate-limit=6,seed=7";
+        let read = Faults::parse(words);
         let expected = Faults {
             seed: 7,
             disconnect: 1,
             drop: 2,
             duplicate: 3,
+            reorder: 8,
             delay: 40,
             reject: 5,
             rate_limit: 6,
             maintenance: false,
         };
         assert_eq!(read, Ok(expected));
+        assert_eq!(expected.to_string(), words);
         assert_eq!(Faults::parse("maintenance").map(|it| it.maintenance), Ok(true));
+        assert_eq!(Faults::parse("none"), Ok(Faults::default()));
+        assert_eq!(Faults { seed: 3, ..Faults::default() }.to_string(), "none");
         for wrong in ["drop", "drop=x", "drop=1001", "nonsense=1", "maintenance=1"] {
             assert!(Faults::parse(wrong).is_err(), "{wrong}");
         }
+    }
+
+    /// Says what it is given to say.
+    #[derive(Debug, Default)]
+    struct Talker(VecDeque<Output>);
+
+    impl Front for Talker {
+        fn on_book(&mut self, _: usize, _: &OrderBook) {}
+        fn open(&mut self, _: Now, _: u64, _: &HttpRequest) -> bool {
+            true
+        }
+        fn text(&mut self, _: Now, _: u64, _: &str) {}
+        fn request(&mut self, _: Now, _: u64, _: HttpRequest) {}
+        fn refuse_text(&mut self, _: Now, _: u64, _: &str, _: Refusal) {}
+        fn refuse_request(&mut self, _: Now, _: u64, _: HttpRequest, _: Refusal) {}
+        fn closed(&mut self, _: Now, _: u64) {}
+        fn next_command(&mut self, _: Now) -> Option<(usize, Command)> {
+            None
+        }
+        fn on_events(&mut self, _: Now, _: usize, _: &[Event]) {}
+        fn on_time(&mut self, _: Now) {}
+        fn due(&self) -> Option<Nanos> {
+            None
+        }
+        fn poll_output(&mut self) -> Option<Output> {
+            self.0.pop_front()
+        }
+    }
+
+    #[test]
+    fn a_message_is_overtaken_by_the_next_one_of_its_connection_or_leaves_in_time() {
+        let says = |connection, text: &str| Output::Text { connection, text: text.to_owned() };
+        let heard = |venue: &mut Faulty<Talker>, ms| {
+            let mono = Nanos::from_millis(ms);
+            venue.on_time(Now { mono, utc: mono });
+            let all = std::iter::from_fn(|| venue.poll_output());
+            let words = all.map(|output| match output {
+                Output::Text { text, .. } => text,
+                Output::Close { .. } => "close".to_owned(),
+                other => panic!("{other:?}"),
+            });
+            words.collect::<Vec<_>>().join(" ")
+        };
+        // Every message that can be.
+        let faults = Faults { reorder: 1_000, ..Faults::default() };
+        let mut venue = Faulty::new(Talker::default(), faults);
+        venue.front.0.extend([says(1, "a"), says(2, "b"), says(1, "c"), says(1, "d")]);
+        assert_eq!(heard(&mut venue, 1), "b c a");
+        assert_eq!(venue.due(), Some(Nanos::from_millis(101)));
+        assert_eq!(heard(&mut venue, 100), "");
+        assert_eq!(heard(&mut venue, 101), "d");
+        // With its connection it is gone.
+        venue.front.0.extend([says(1, "e"), Output::Close { connection: 1 }]);
+        assert_eq!(heard(&mut venue, 102), "close");
+        assert_eq!((heard(&mut venue, 500).as_str(), venue.due()), ("", None));
     }
 }

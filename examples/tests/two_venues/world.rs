@@ -173,6 +173,7 @@ impl<'m> World<'m> {
             seed,
             disconnect: 2,
             duplicate: 30,
+            reorder: 5,
             delay: 20,
             reject: 30,
             ..Faults::default()

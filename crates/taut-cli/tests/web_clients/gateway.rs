@@ -60,7 +60,7 @@ impl Settings {
 
 #[test]
 fn a_gateway_says_what_it_sees_at_deribit() {
-    let venue = Venue::start("deribit", "gateway-check");
+    let venue = Venue::start("deribit");
     let settings = Settings::at(&venue);
     let live = ["--live", "--patience", "60"];
     let (code, said) = settings.check(("", ""), SECRET.1, &live);
@@ -105,7 +105,7 @@ fn a_gateway_says_what_it_sees_at_deribit() {
 
 #[test]
 fn a_gateway_trades_at_deribit_by_its_file() {
-    let venue = Venue::start("deribit", "gateway-trades");
+    let venue = Venue::start("deribit");
     let settings = Settings::at(&venue);
     std::fs::write(settings.path(), &settings.text).expect("a file");
     let mut gateway = gateway(&settings.path());
@@ -144,7 +144,7 @@ fn gateway(settings: &Path) -> Process {
 /// With a file that has no key: market data are everybody's.
 #[test]
 fn a_gateway_trades_on_paper_without_a_key() {
-    let venue = Venue::start("deribit", "gateway-paper");
+    let venue = Venue::start("deribit");
     let settings = Settings::at(&venue);
     std::fs::write(settings.path(), &settings.text).expect("a file");
     let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
@@ -168,7 +168,7 @@ fn a_gateway_trades_on_paper_without_a_key() {
 
 #[test]
 fn an_operator_sees_why_there_is_no_session() {
-    let venue = Venue::start("deribit", "gateway-refused");
+    let venue = Venue::start("deribit");
     let settings = Settings::at(&venue);
     std::fs::write(settings.path(), &settings.text).expect("a file");
     let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
@@ -214,7 +214,7 @@ impl Settings {
 
 #[test]
 fn a_gateway_says_what_it_sees_at_binance_and_trades_there_by_its_file() {
-    let venue = Venue::start("binance", "gateway-binance-trades");
+    let venue = Venue::start("binance");
     let settings = Settings::at_binance(&venue).with_key();
     let live = ["--live", "--patience", "60"];
     let (code, said) = settings.check(("", ""), "", &live);
@@ -253,7 +253,7 @@ fn a_gateway_says_what_it_sees_at_binance_and_trades_there_by_its_file() {
 
 #[test]
 fn a_gateway_trades_binances_market_on_paper() {
-    let venue = Venue::start("binance", "gateway-binance");
+    let venue = Venue::start("binance");
     let settings = Settings::at_binance(&venue);
     // Without a key there is paper, and the file says so.
     let (code, said) = settings.check(("kind = \"binance\"", "kind = \"deribit\""), "", &[]);

@@ -5,15 +5,17 @@
 //! installed; without network it is skipped with a notice.
 #![forbid(unsafe_code)]
 
+mod faults;
 mod gateway;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
 
 use taut_testkit::{Process, Run, until};
+use tempfile::TempDir;
 
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/web_clients");
 const CLIENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/clients");
@@ -25,30 +27,33 @@ const DAY: Duration = Duration::from_secs(240);
 struct Venue {
     _process: Process,
     port: u16,
-    settings: PathBuf,
+    folder: TempDir,
 }
 
 impl Venue {
-    fn start(dialect: &str, name: &str) -> Self {
+    fn start(dialect: &str) -> Self {
         let sample = taut(&["venue", "sample", "--as", dialect]);
         let sample = String::from_utf8(sample.stdout).expect("a sample");
-        let settings = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.toml"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let settings = folder.path().join("venue.toml");
         let own = sample.replace("127.0.0.1:8080", "127.0.0.1:0");
         assert_ne!(own, sample, "the sample's port");
-        fs::write(&settings, own).expect("settings");
+        let name = format!("name = {:?}", folder.path().join("control"));
+        let named = own.replace(&format!("# name = \"{dialect}\""), &name);
+        assert_ne!(own, named, "the sample's name");
+        fs::write(&settings, named).expect("settings");
         let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
         command.args(["venue", "--as", dialect, "--config"]).arg(&settings);
         let mut process = Process::start(&mut command);
         let port = process.stderr_line("the venue's port", |line| {
             line.rsplit_once("127.0.0.1:").and_then(|(_, port)| port.trim().parse().ok())
         });
-        Self { _process: process, port, settings }
+        Self { _process: process, port, folder }
     }
-}
 
-impl Drop for Venue {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.settings);
+    /// Where its faults can be changed.
+    fn control(&self) -> PathBuf {
+        self.folder.path().join("control")
     }
 }
 
@@ -100,7 +105,7 @@ fn python(client: &Client) -> Option<PathBuf> {
 fn trades_a_day(client: &Client) {
     let Some(python) = python(client) else { return };
     let Client { name, dialect, script, .. } = client;
-    let venue = Venue::start(dialect, &format!("{name}-{dialect}"));
+    let venue = Venue::start(dialect);
     let mut command = Command::new(python);
     command.arg(format!("{HERE}/{script}")).arg(venue.port.to_string());
     command.env("PYTHONDONTWRITEBYTECODE", "1");

@@ -1,4 +1,4 @@
-//! A venue that pings and brings no data, on virtual time.
+//! Venues that bring no data, or end every connection, on virtual time.
 
 use taut_io::{
     Admission, Completion, EventLoop, Handle, Io, LoopConfig, SimConfig, SimKernel, WaitStrategy,
@@ -18,6 +18,9 @@ const LOOK: Nanos = Nanos::from_millis(10);
 /// A venue and its client on one loop.
 struct World {
     listener: Handle,
+    /// Whether the venue ends each connection at once, and how many it has accepted.
+    hangs_up: bool,
+    accepted: u32,
     /// The venue's ends. It says a word on its first one, and pings on all.
     served: Vec<WsStream>,
     words: u32,
@@ -36,6 +39,10 @@ impl World {
         if let Completion::Accepted { stream, listener, .. } = *completion
             && listener == self.listener
         {
+            self.accepted += 1;
+            if self.hangs_up {
+                return io.close(stream).expect("closed");
+            }
             let often = KeepAlive { interval: Nanos::from_secs(1), timeout: Nanos::from_secs(90) };
             let config = WsConfig { keep_alive: Some(often), ..WsConfig::default() };
             let connection = Connection::server(&config, io.now()).expect("a connection");
@@ -63,8 +70,8 @@ impl World {
     }
 }
 
-#[test]
-fn a_stream_without_data_is_given_up_though_the_venue_pings_and_the_one_for_answers_is_not() {
+/// A venue and its client for so long; when it began.
+fn run(hangs_up: bool, span: Nanos) -> (World, Nanos) {
     let kernel = SimKernel::new(16, SimConfig::default());
     let config = LoopConfig { sources_max: 16, ..LoopConfig::default() };
     let mut events = EventLoop::new(kernel, config).expect("a loop");
@@ -83,23 +90,41 @@ fn a_stream_without_data_is_given_up_though_the_venue_pings_and_the_one_for_answ
     };
     let start = io.now();
     io.timer_every(start + LOOK, LOOK, 0).expect("a timer");
-    let client = Streams::new(streams, false);
-    let (served, given_up) = (Vec::new(), Vec::new());
-    let mut world = World { listener, served, words: 0, pongs: 0, client, given_up };
+    let mut world = World {
+        listener,
+        hangs_up,
+        accepted: 0,
+        served: Vec::new(),
+        words: 0,
+        pongs: 0,
+        client: Streams::new(streams, false),
+        given_up: Vec::new(),
+    };
     let mut handler =
         |io: &mut Io<SimKernel>, completion: Completion<'_>| world.handle(io, &completion);
-    let span = Nanos::from_secs(50);
     events.run_for(&mut handler, WaitStrategy::Block, span).expect("virtual time passes");
+    (world, start)
+}
 
+#[test]
+fn a_stream_without_data_is_given_up_though_the_venue_pings_and_the_one_for_answers_is_not() {
+    let (world, start) = run(false, Nanos::from_secs(50));
     assert!(world.pongs > 40, "the client lives: {} pongs", world.pongs);
     // The first time, and the connection after it; the one for answers has none to bring.
     let sources: Vec<Source> = world.given_up.iter().map(|(source, _)| *source).collect();
     assert_eq!(sources, [Source::LINE_A; 2]);
-    assert_eq!(world.served.len(), 4, "two connections, and one anew after each silence");
+    assert_eq!(world.accepted, 4, "two connections, and one anew after each silence");
     let mut since = start;
     for (_, at) in &world.given_up {
         let silent = at.since(since);
         assert!(silent >= SILENCE && silent < SILENCE + Nanos::from_secs(3), "{silent:?}");
         since = *at;
     }
+}
+
+#[test]
+fn a_venue_that_ends_every_connection_is_called_ever_more_rarely() {
+    let (world, _) = run(true, Nanos::from_secs(300));
+    let accepted = world.accepted;
+    assert!((40..=120).contains(&accepted), "of 300 in five minutes: {accepted}");
 }

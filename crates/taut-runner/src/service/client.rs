@@ -17,12 +17,17 @@ const REPLY: Nanos = Nanos::from_secs(5);
 /// temporary files. A name with a slash is the path itself.
 #[must_use]
 pub fn control_path(name: &str) -> PathBuf {
+    socket_path("taut-gateway", name)
+}
+
+/// Where a process of this kind and name listens.
+pub(super) fn socket_path(kind: &str, name: &str) -> PathBuf {
     if name.contains('/') {
         return PathBuf::from(name);
     }
     let folder = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
     let folder = folder.map_or_else(std::env::temp_dir, PathBuf::from);
-    folder.join(format!("taut-gateway-{name}"))
+    folder.join(format!("{kind}-{name}"))
 }
 
 /// A connection to a gateway.

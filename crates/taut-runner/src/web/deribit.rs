@@ -53,6 +53,7 @@ pub fn venue_file(
         matching_burst: REQUESTS_PER_SECOND,
     };
     Ok(DeribitVenueFile {
+        name: None,
         listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, simulator.port))],
         tls: None,
         fix: None,

@@ -22,6 +22,7 @@ use taut_web_venue::{Door, DoorConfig, Faults, Faulty, Front};
 use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings, Mistake};
 use crate::service::venue::FlowSettings;
+use crate::service::web_venue::control::{FaultsReport, VenueControl};
 
 /// How long it sleeps at the most: what it is late with a signal.
 const WAIT: Nanos = Nanos::from_millis(20);
@@ -44,6 +45,12 @@ pub struct WebVenueFile<M, A> {
     /// loopback.
     #[serde(default)]
     pub fix: Option<SocketAddr>,
+    /// What it is called by whoever changes its faults while it runs ([`venue_faults`]): a name, or
+    /// the path of a socket. Without one nobody can.
+    ///
+    /// [`venue_faults`]: crate::service::venue_faults
+    #[serde(default)]
+    pub name: Option<String>,
     /// Connections at the most.
     #[serde(default = "connections_max")]
     pub connections_max: usize,
@@ -170,6 +177,7 @@ where
         catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
         let failed =
             |error: &dyn std::fmt::Display| RunnerError::Run(format!("the venue: {error}"));
+        let mut control = self.name.as_deref().map(VenueControl::bind).transpose()?;
         let (mut venue, _unread) = self.open((), 0)?;
         let addresses: Vec<String> =
             venue.observer().0.addresses().iter().map(ToString::to_string).collect();
@@ -184,7 +192,15 @@ where
             venue.start_flow(monotonic());
         }
         while stop_requests() == 0 {
-            let worked = venue.poll(Now { mono: monotonic(), utc: utc() });
+            let now = Now { mono: monotonic(), utc: utc() };
+            let worked = venue.poll(now);
+            if let Some(control) = &mut control {
+                let front = venue.observer_mut().0.front_mut();
+                control.work(now.mono, |faults| {
+                    faults.into_iter().for_each(|faults| front.set_faults(faults));
+                    FaultsReport { faults: front.faults(), injected: front.injected }
+                });
+            }
             if !worked.map_err(|error| failed(&error))? {
                 venue.wait(monotonic(), WAIT).map_err(|error| failed(&error))?;
             }
