@@ -163,7 +163,7 @@ pub(crate) enum Rest {
     /// It is to.
     Begun,
     /// It has been told.
-    ReplyStamp,
+    Told,
     /// It is idle, and none of its orders is open.
     Over,
 }
@@ -197,7 +197,7 @@ impl Rest {
             *self = Self::Over;
             return;
         }
-        *self = Self::ReplyStamp;
+        *self = Self::Told;
         entry.may_create = true;
         strategy.on_stop(now, entry);
         entry.may_create = false;

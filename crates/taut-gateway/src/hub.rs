@@ -235,9 +235,10 @@ impl Client for Hub<'_> {
         update: &OrderUpdate,
     ) {
         let owner = Owner::of(update.id);
-        let stamp = ReplyStamp { position: self.ticks.position(), at: now, published: clock.now() };
+        let position = self.ticks.position();
         // An order of nobody who is here is told to its owner when that comes again.
         if let Some(slot) = self.slots.iter_mut().find(|slot| slot.owner() == Some(owner)) {
+            let stamp = ReplyStamp { position, at: now, published: clock.now() };
             if let UpdateKind::Filled { .. } | UpdateKind::Corrected { .. } = update.kind {
                 let held = state.position(owner, update.instrument, update.account);
                 slot.push(held.pack_before_trade(stamp).as_slice());

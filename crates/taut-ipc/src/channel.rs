@@ -243,8 +243,10 @@ impl Channel {
     pub fn writer(&self, stream: &str) -> Result<Writer, IpcError> {
         let (number, descriptor, words) = self.stream(stream)?;
         let owner = Owner::of_writer(control_of(words, &descriptor)?.sleep_words());
-        let is_starting = owner.is_starting();
         let (process, state) = owner.state();
+        // Behind it: a writer that was seen while it started may have its epoch by now, never the
+        // other way round.
+        let is_starting = owner.is_starting();
         if process == 0 {
             return Ok(Writer::None);
         }

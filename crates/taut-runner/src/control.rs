@@ -4,7 +4,10 @@ use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use serde::{Deserialize, Serialize};
-use taut_sys::{CONTROL_BYTES_MAX, ControlSocket, Received, SharedMemory, SysError};
+use taut_sys::{
+    CONTROL_BYTES_MAX, ControlSocket, Received, SharedMemory, SysError, monotonic, wait_readable,
+};
+use taut_types::Nanos;
 
 use crate::feed::FeedAddresses;
 use crate::placement::Place;
@@ -217,6 +220,23 @@ impl Channel {
                 }
             }
         })
+    }
+
+    /// As [`Channel::receive`], and waits for at most so long; nothing when none came.
+    pub fn receive_within<M: for<'a> Deserialize<'a>>(
+        &mut self,
+        span: Nanos,
+    ) -> Result<Incoming<M>, SysError> {
+        let deadline = monotonic() + span;
+        loop {
+            let incoming = self.receive()?;
+            let left = deadline.since(monotonic());
+            if left <= Nanos::ZERO || !matches!(incoming, Incoming::Nothing) {
+                return Ok(incoming);
+            }
+            // A signal ends the wait.
+            let _ = wait_readable(&[self.socket.as_fd()], Some(left));
+        }
     }
 
     /// Nothing more is said or heard: the other side sees the end.

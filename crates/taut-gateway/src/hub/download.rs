@@ -26,7 +26,7 @@ enum Stage {
     End,
     /// Everything but, perhaps, books.
     #[default]
-    ReplyStamp,
+    Told,
 }
 
 /// A book that is being told.
@@ -65,11 +65,11 @@ impl Download {
 
     /// Whether something comes before the strategy is told what happens.
     pub fn is_beginning(&self) -> bool {
-        self.stage != Stage::ReplyStamp
+        self.stage != Stage::Told
     }
 
     pub fn is_done(&self) -> bool {
-        self.stage == Stage::ReplyStamp && self.wanted_count == 0 && self.book.is_none()
+        self.stage == Stage::Told && self.wanted_count == 0 && self.book.is_none()
     }
 
     /// All books are to be told anew.
@@ -159,12 +159,12 @@ impl Download {
                         && tell(GatewayEvent::OrderEntry { is_up })
                         && tell(GatewayEvent::DownloadEnd);
                     if is_told {
-                        self.stage = Stage::ReplyStamp;
+                        self.stage = Stage::Told;
                         self.tell_books();
                     }
                     is_told
                 }
-                Stage::ReplyStamp => {
+                Stage::Told => {
                     return self.tell_books_on(state, now, position, push) || told > 0;
                 }
             };

@@ -1,9 +1,9 @@
 //! The other end of the control socket.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use taut_sys::{ControlSocket, monotonic, wait_readable};
+use taut_sys::ControlSocket;
 use taut_types::Nanos;
 
 use crate::control::{Channel, Incoming};
@@ -122,23 +122,17 @@ impl ControlClient {
     }
 
     fn reply(&mut self) -> Result<(ControlReply, Vec<OwnedFd>), RunnerError> {
-        let deadline = monotonic() + REPLY;
-        loop {
-            match self.channel.receive::<ControlReply>() {
-                Ok(Incoming::Message(ControlReply::Failed { text }, _)) => {
-                    return Err(RunnerError::Run(format!("gateway '{}': {text}", self.name)));
-                }
-                Ok(Incoming::Message(reply, fds)) => return Ok((reply, fds)),
-                Ok(Incoming::Nothing) => {}
-                Ok(Incoming::Gone) | Err(_) => return Err(self.gone()),
+        match self.channel.receive_within(REPLY) {
+            Ok(Incoming::Message(ControlReply::Failed { text }, _)) => {
+                Err(RunnerError::Run(format!("gateway '{}': {text}", self.name)))
             }
-            let left = deadline.since(monotonic());
-            if left <= Nanos::ZERO {
+            Ok(Incoming::Message(reply, fds)) => Ok((reply, fds)),
+            Ok(Incoming::Nothing) => {
                 let seconds = REPLY.0 / 1_000_000_000;
                 let text = format!("gateway '{}': no reply within {seconds} s", self.name);
-                return Err(RunnerError::Run(text));
+                Err(RunnerError::Run(text))
             }
-            let _ = wait_readable(&[self.channel.socket().as_fd()], Some(left));
+            Ok(Incoming::Gone) | Err(_) => Err(self.gone()),
         }
     }
 

@@ -1,11 +1,10 @@
 //! A venue's faults, told and changed over a socket while it runs.
 
 use std::fmt;
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use taut_sys::{ControlListener, ControlSocket, monotonic, wait_readable};
+use taut_sys::{ControlListener, ControlSocket};
 use taut_types::Nanos;
 use taut_web_venue::Faults;
 
@@ -110,19 +109,13 @@ pub fn venue_faults(name: &str, words: Option<&str>) -> Result<FaultsReport, Run
     let gone = || RunnerError::Run(format!("venue '{name}' ended the connection"));
     let request = faults.map_or(Request::Faults, Request::SetFaults);
     channel.send(&request, &[]).map_err(|_| gone())?;
-    let deadline = monotonic() + REPLY;
-    loop {
-        match channel.receive::<FaultsReport>() {
-            Ok(Incoming::Message(report, _)) => return Ok(report),
-            Ok(Incoming::Nothing) => {}
-            Ok(Incoming::Gone) | Err(_) => return Err(gone()),
-        }
-        let left = deadline.since(monotonic());
-        if left <= Nanos::ZERO {
+    match channel.receive_within(REPLY) {
+        Ok(Incoming::Message(report, _)) => Ok(report),
+        Ok(Incoming::Nothing) => {
             let seconds = REPLY.0 / 1_000_000_000;
-            return Err(RunnerError::Run(format!("venue '{name}': no reply within {seconds} s")));
+            Err(RunnerError::Run(format!("venue '{name}': no reply within {seconds} s")))
         }
-        let _ = wait_readable(&[channel.socket().as_fd()], Some(left));
+        Ok(Incoming::Gone) | Err(_) => Err(gone()),
     }
 }
 
