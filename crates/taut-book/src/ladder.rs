@@ -7,6 +7,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use taut_simd::prefetch_read;
 use taut_types::Side;
 
 /// How many levels a search compares one by one before it bisects.
@@ -95,6 +96,15 @@ impl<V: Copy> Ladder<V> {
     pub(crate) fn at_depth(&self, depth: usize) -> Option<(i64, V)> {
         let at = self.ranks.len().checked_sub(depth)?.checked_sub(1)?;
         Some((self.ranks[at], self.values[at]))
+    }
+
+    /// Asks for the lines that a search begins with.
+    #[inline]
+    pub(crate) fn prefetch_best(&self) {
+        if let (Some(rank), Some(value)) = (self.ranks.last(), self.values.last()) {
+            prefetch_read(rank);
+            prefetch_read(value);
+        }
     }
 
     /// The ranks, worst first.

@@ -70,6 +70,13 @@ impl LevelBook {
         Ok(LevelChange { action, depth, top_changed: depth == 0 && differs })
     }
 
+    /// Asks the processor for the best levels of both sides: an update that comes soon finds them
+    /// in a near cache. Costs a few instructions.
+    #[inline]
+    pub fn prefetch_best(&self) {
+        self.sides.iter().for_each(Ladder::prefetch_best);
+    }
+
     /// Empties both sides.
     pub fn clear(&mut self) {
         for ladder in &mut self.sides {

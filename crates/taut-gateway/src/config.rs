@@ -34,8 +34,9 @@ pub struct GatewayConfig {
     /// Sockets are polled by receiving, without asking what is ready: for a gateway that does not
     /// sleep.
     pub hot: bool,
-    /// A hot gateway that has nothing to do runs the code of a new order up to its message now and
-    /// then, without sending: an order after a pause finds code and memory in the caches.
+    /// Runs the code of a new order up to its message, without sending: while strategies in other
+    /// processes decide about a tick, for the instrument that moved, and now and then where a hot
+    /// gateway has nothing to do. An order finds code and memory in the caches.
     pub keeps_warm: bool,
 }
 

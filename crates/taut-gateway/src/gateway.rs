@@ -53,7 +53,7 @@ const UPDATES: usize = 1_024;
 const ANSWER_TIME: Nanos = Nanos(500);
 /// Idle rounds after which the way of an order is rehearsed: each looks at the sockets, in system
 /// calls, beside which one rehearsal in so many rounds takes little.
-const IDLE_ROUNDS_PER_REHEARSAL: u32 = 32;
+const IDLE_ROUNDS_PER_REHEARSAL: u32 = 4;
 /// Orders; two lines, snapshots, packets sent again (or two streams), and the same once more for a
 /// backup; some of an observer.
 const SOURCES: usize = 16;
@@ -206,7 +206,7 @@ impl<'m, C: Client, F: FeedHandler, K: Kernel, H: OrderHandler> Gateway<'m, C, F
             recorders: Recorders::new(regions)?,
             shared_counters: regions.gateway,
             hot: config.hot,
-            keeps_warm: config.hot && config.keeps_warm,
+            keeps_warm: config.keeps_warm,
             awaits_answer: false,
             idle_rounds: 0,
             received: [mono; Source::COUNT],
@@ -449,13 +449,20 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
         Ok(true)
     }
 
-    /// Gives the strategies elsewhere the time for their answers to a tick.
+    /// Gives the strategies elsewhere the time for their answers to a tick. The first of this time
+    /// goes to a rehearsal of the answer: an order of the instrument that moved finds warm what it
+    /// needs.
     #[inline]
     fn await_answer(&mut self, io: &mut Io<impl Kernel>) -> Result<(), GatewayError> {
         self.awaits_answer = false;
         let end = self.clock.now() + ANSWER_TIME;
         // While time stands, nobody else has a turn.
         let may_wait = !self.clock.stands();
+        if may_wait && self.keeps_warm {
+            let Self { orders, clock, market, .. } = self;
+            let moved = market.events().last().map(|event| event.instrument);
+            orders.rehearse(clock, moved, |instrument| market.reference(instrument));
+        }
         while !self.serve_requests(io)? && may_wait && self.clock.now() < end {
             std::hint::spin_loop();
         }
@@ -535,11 +542,11 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
     /// Rehearses an order, in one of many rounds without work.
     #[inline]
     fn keep_warm(&mut self) {
-        self.idle_rounds += u32::from(self.keeps_warm);
+        self.idle_rounds += u32::from(self.keeps_warm && self.hot);
         if self.idle_rounds >= IDLE_ROUNDS_PER_REHEARSAL {
             self.idle_rounds = 0;
             let Self { orders, clock, market, .. } = self;
-            orders.rehearse(clock, |instrument| market.reference(instrument));
+            orders.rehearse(clock, None, |instrument| market.reference(instrument));
         }
     }
 
@@ -669,6 +676,9 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
         // A copy and a heartbeat change nothing.
         if !self.market.events().is_empty() {
             let Self { market, orders, .. } = self;
+            if let Some(event) = market.events().last() {
+                orders.prefetch(event.instrument);
+            }
             market.note(|instrument, status| orders.set_status(instrument, status));
             self.observer.on_market(self.market.events(), self.market.feed());
             self.with_client(|client, clock, known| {

@@ -11,6 +11,7 @@
 use alloc::boxed::Box;
 use core::mem;
 
+use taut_simd::prefetch_read;
 use taut_types::{AccountId, ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Price, Side};
 
 use crate::amount::Amount;
@@ -197,6 +198,22 @@ impl Risk {
         row.set_mark(price);
         let after = row.lot();
         self.revalue(instrument, before, after);
+    }
+
+    /// Asks the processor for what an order of this instrument and account is checked against: a
+    /// check that comes soon finds that in a near cache. Costs a few instructions.
+    #[inline]
+    pub fn prefetch(&self, instrument: InstrumentId, account: AccountId) {
+        let Some(cell) = self.limits.sizes().cell(instrument, account) else { return };
+        if let Some(row) = self.tables.instruments.get(instrument.0 as usize) {
+            prefetch_read(row);
+        }
+        if let Some(cell) = self.tables.cells.get(cell) {
+            prefetch_read(cell);
+        }
+        if let Some(limits) = self.limits.orders(cell) {
+            prefetch_read(limits);
+        }
     }
 
     /// Checks a new order and, when it may leave, counts it as open.

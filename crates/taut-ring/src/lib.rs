@@ -23,6 +23,7 @@
 //! A writer may be killed at any instruction. What it had committed stays; what it had not is never
 //! seen; the next one goes on in place (`resume`).
 #![no_std]
+#![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -36,7 +37,6 @@ pub mod cell;
 mod control;
 mod error;
 mod gate;
-mod line;
 pub mod log;
 pub mod mailbox;
 pub mod mpsc;

@@ -1,10 +1,10 @@
 //! The unit of the fixed-size rings: one cache line of a sequence word and seven payload words.
 
+use taut_simd::prefetch_write;
 use taut_sync::assert_stores_come_after;
 use taut_sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::RingError;
-use crate::line::ask_to_write;
 
 /// Payload words of a message. (Two under loom: a torn pair shows what a torn seven would, and the
 /// search stays short.)
@@ -59,7 +59,7 @@ const AHEAD: u64 = 2;
 /// that waits holds up all stores behind it, the caller's own too.
 #[inline]
 pub(crate) fn claim_soon(slots: &[Slot], position: u64) {
-    ask_to_write(&slot_at(slots, position.wrapping_add(AHEAD))[0]);
+    prefetch_write(&slot_at(slots, position.wrapping_add(AHEAD))[0]);
 }
 
 /// Stores the messages from this position on, the first one last: a reader in order sees all of

@@ -75,8 +75,9 @@ pub struct GatewaySettings {
     pub levels: usize,
     /// Orders that are remembered; a place is taken again when its order is done.
     pub orders: usize,
-    /// A gateway that spins or yields runs the code of a new order up to its message while there is
-    /// nothing to do, without sending: an order after a pause finds code and memory in the caches.
+    /// The gateway runs the code of a new order up to its message, without sending, while
+    /// strategies in other processes decide about a tick, and, where it spins or yields, while
+    /// there is nothing to do: an order finds code and memory in the caches.
     pub keep_warm: bool,
     /// Strategies are told of single orders of the market too, where the feed has them.
     pub market_by_order: bool,

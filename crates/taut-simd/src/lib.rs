@@ -1,4 +1,5 @@
-//! Byte masks and sums over slices, with the widest instructions that the processor has; CRC-32C.
+//! Byte masks and sums over slices, with the widest instructions that the processor has; CRC-32C;
+//! cache lines asked for ahead.
 //!
 //! The processor is asked once, when the program runs: [`Level::best`] is AVX2 with the bit
 //! instructions that came with it, SSE2 on every other x86-64, plain 64-bit words elsewhere. All
@@ -15,12 +16,14 @@ mod lanes;
 mod level;
 mod mask;
 mod portable;
+mod prefetch;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
 
 pub use crc32c::{crc32c, crc32c_words};
 pub use lanes::{LaneOperation, Lanes};
 pub use level::Level;
+pub use prefetch::{prefetch_read, prefetch_write};
 
 /// How many bytes a mask is of.
 pub const BLOCK_BYTES: usize = 64;

@@ -5,8 +5,11 @@ use taut_io::{Io, Kernel};
 use taut_journal::Entry;
 use taut_lat::{Stage, StageOffsets};
 use taut_oms::{Modify, Order, OrderState, Permit, Reference, RiskReject, TableError};
+use taut_simd::prefetch_read;
 use taut_sys::Clock;
-use taut_types::{ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Price, RequestId, Side};
+use taut_types::{
+    AccountId, ClientOrderId, InstrumentId, Lots, Nanos, OrderTerms, Price, RequestId, Side,
+};
 
 use super::handler::{NotSent, OrderHandler};
 use super::{OrderSession, at, message_of};
@@ -127,24 +130,36 @@ impl<H: OrderHandler> OrderSession<H> {
         None
     }
 
+    /// Asks the processor for what an order of this instrument will need.
+    #[inline]
+    pub(crate) fn prefetch(&self, instrument: InstrumentId) {
+        let account = self.last_order.map_or(AccountId(0), |(_, terms)| terms.account);
+        self.risk.prefetch(instrument, account);
+        if let Some(instrument) = self.instruments.get(instrument.0 as usize) {
+            prefetch_read(instrument);
+        }
+    }
+
     /// Runs the code of a new order over its memory, up to the message, and sends nothing: an order
     /// that comes after a pause finds both in the caches. The order is as the last one, at its own
-    /// side's best price.
+    /// side's best price, and of `instrument`, where one is named.
     #[inline(never)]
     pub(crate) fn rehearse(
         &mut self,
         clock: &Clock,
+        instrument: Option<InstrumentId>,
         reference: impl FnOnce(InstrumentId) -> Reference,
     ) {
         let Some((id, terms)) = self.last_order else { return };
-        let reference = reference(terms.instrument);
+        let instrument = instrument.unwrap_or(terms.instrument);
+        let reference = reference(instrument);
         let best = match terms.side {
             Side::Buy => reference.bid,
             Side::Sell => reference.ask,
         };
         let Some(price) = best else { return };
         let id = ClientOrderId::of(id.user(), id.strategy(), id.number() + 1);
-        let terms = OrderTerms { price, ..terms };
+        let terms = OrderTerms { price, instrument, ..terms };
         // Whether it could leave is of no interest.
         let _ = self.prepare(clock, clock.now(), (id, 0), &terms, reference, true);
     }

@@ -256,7 +256,7 @@ fn a_rehearsal_goes_all_the_way_and_leaves_nothing_behind() {
     let before = of(&pair);
     let next = ClientOrderId(first.0 + 1);
     for _ in 0..100_000 {
-        pair.orders.rehearse(&clock(), |_| market);
+        pair.orders.rehearse(&clock(), None, |_| market);
     }
     let rehearsed = pair.orders.prepare(&clock(), MONO, (next, 0), &terms, market, true);
     assert!(rehearsed.is_ok());

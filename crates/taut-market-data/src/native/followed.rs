@@ -236,6 +236,14 @@ impl Followed {
         self.books.get(self.place(instrument))
     }
 
+    /// Asks the processor for the levels that a change of this instrument most likely meets.
+    #[inline]
+    pub(crate) fn prefetch(&self, instrument: InstrumentId) {
+        if let Some(followed) = self.get(instrument) {
+            followed.book.prefetch_best();
+        }
+    }
+
     /// The place of an instrument's book, which the transaction changes.
     #[inline]
     fn touch(&mut self, instrument: InstrumentId) -> usize {

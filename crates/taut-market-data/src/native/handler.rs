@@ -327,6 +327,9 @@ impl FeedHandler for NativeFeed {
             self.invalidate(received);
             return None;
         }
+        if let Some(instrument) = self.places.first_instrument(&packet) {
+            self.followed.prefetch(instrument);
+        }
         Some(NativeFrame { packet, received })
     }
 

@@ -81,6 +81,17 @@ impl Places {
         if rest.is_empty() { Ok(()) } else { Err(SbeError::Malformed { offset }) }
     }
 
+    /// The instrument of the first level update or trade of the packet that was checked.
+    #[inline]
+    pub(crate) fn first_instrument(&self, packet: &PacketReader<'_>) -> Option<InstrumentId> {
+        let mut first = None;
+        self.visit(packet, |instrument, _| {
+            first = Some(instrument);
+            false
+        });
+        first
+    }
+
     #[inline]
     fn note(&mut self, place: u16) {
         if let Some(free) = self.offsets.get_mut(self.count) {

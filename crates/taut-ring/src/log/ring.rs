@@ -1,9 +1,9 @@
 //! The memory of a log: words of records, by position.
 
+use taut_simd::{prefetch_read, prefetch_write};
 use taut_sync::atomic::AtomicU64;
 
 use crate::bytes::WORD_BYTES;
-use crate::line::{ask_to_read, ask_to_write};
 
 pub(crate) const WORD: u64 = WORD_BYTES as u64;
 /// How many bytes ahead a writer asks for its line: three. Without it, in a ring that fits a cache,
@@ -50,13 +50,13 @@ impl<'m> Ring<'m> {
     /// Asks for the line of a record that will be written soon.
     #[inline]
     pub(crate) fn claim_soon(self, position: u64) {
-        ask_to_write(self.header(position.wrapping_add(CLAIM_AHEAD)));
+        prefetch_write(self.header(position.wrapping_add(CLAIM_AHEAD)));
     }
 
     /// Asks for the line of a record that will be read soon.
     #[inline]
     pub(crate) fn fetch_soon(self, position: u64) {
-        ask_to_read(self.header(position.wrapping_add(FETCH_AHEAD)));
+        prefetch_read(self.header(position.wrapping_add(FETCH_AHEAD)));
     }
 
     /// Bytes up to the end of the ring.
