@@ -68,7 +68,7 @@ fn open(market: Market) -> Result<(Shared, Other), RunnerError> {
             let stream_id = (utc().0 / 1_000) as u32 ^ process_id().rotate_left(16);
             let opened = match simulator.kind {
                 VenueKind::Taut => Some(Feed::open(simulator.feed)?),
-                VenueKind::Deribit => None,
+                VenueKind::Deribit | VenueKind::Binance => None,
             };
             let (feed, addresses) = opened.unzip();
             description = match &feed {

@@ -4,6 +4,7 @@
 //! What a venue has of its own is in its module here, and beside it only where [`VenueKind`] is
 //! matched.
 
+mod binance;
 mod deribit;
 mod parts;
 
@@ -12,13 +13,14 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use taut_sys::{SharedMemory, Wait};
 
-use self::parts::{CLIENT, SECRET, traded};
+use self::parts::{CLIENT, traded};
 use crate::error::RunnerError;
 use crate::service::{
     CredentialSettings, GatewayFile, GatewayRisk, SecretSource, SessionKeys, StrategySettings,
 };
 use crate::settings::{RiskSettings, Settings, VenueKind};
 
+pub use binance::venue_file as binance_venue_file;
 pub use deribit::venue_file as deribit_venue_file;
 
 /// How market data travel.
@@ -38,7 +40,11 @@ impl RunGateway {
         at: SocketAddrV4,
         wait: Wait,
     ) -> Result<Self, RunnerError> {
-        let secret = SharedMemory::holding("taut-secret", SECRET.as_bytes())
+        let secret = match kind {
+            VenueKind::Taut | VenueKind::Deribit => parts::SECRET,
+            VenueKind::Binance => binance::SECRET,
+        };
+        let secret = SharedMemory::holding("taut-secret", secret.as_bytes())
             .map_err(|error| RunnerError::run("the key", error))?;
         let fd = secret.as_fd().as_raw_fd().unsigned_abs();
         let mut file = plain_file(settings, wait);
@@ -54,6 +60,10 @@ impl RunGateway {
             VenueKind::Deribit => {
                 credentials(deribit::CREDENTIALS);
                 file.deribit = Some(deribit::keys(at));
+            }
+            VenueKind::Binance => {
+                credentials(binance::CREDENTIALS);
+                file.binance = Some(binance::keys(at));
             }
         }
         Ok(Self { file, _secret: secret })
@@ -105,19 +115,42 @@ fn risk(settings: &RiskSettings) -> GatewayRisk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Simulator;
+    use crate::settings::{InstrumentSettings, Simulator};
 
-    #[test]
-    fn both_files_of_a_run_are_right_as_they_are() {
-        let simulator = Simulator { kind: VenueKind::Deribit, ..Simulator::default() };
-        let settings = Settings { simulator: Some(simulator), ..Settings::default() };
+    /// The settings of a run, and its gateway's file, which is right.
+    fn run_at(kind: VenueKind, instrument: InstrumentSettings) -> (Settings, Simulator) {
+        let simulator = Simulator { kind, ..Simulator::default() };
+        let settings =
+            Settings { simulator: Some(simulator.clone()), instrument, ..Settings::default() };
         settings.check().expect("settings");
         let at = SocketAddrV4::new([127, 0, 0, 1].into(), 8080);
-        let run = RunGateway::new(&settings, VenueKind::Deribit, at, Wait::Spin).expect("a file");
+        let run = RunGateway::new(&settings, kind, at, Wait::Spin).expect("a file");
         run.file.check().expect("a gateway");
-        let simulator = settings.simulator.clone().expect("a simulator");
+        (settings, simulator)
+    }
+
+    #[test]
+    fn both_files_of_a_run_at_deribit_are_right_as_they_are() {
+        let (settings, simulator) = run_at(VenueKind::Deribit, InstrumentSettings::default());
         let venue = deribit_venue_file(&settings, &simulator).expect("a file");
         venue.check().expect("a venue");
         assert_eq!((venue.flow.levels, venue.instruments.len()), (600, 1));
+    }
+
+    #[test]
+    fn both_files_of_a_run_at_binance_are_right_as_they_are() {
+        let instrument = InstrumentSettings {
+            name: Some("BTCUSDT".to_owned()),
+            lot_decimals: 5,
+            ..InstrumentSettings::default()
+        };
+        let (settings, simulator) = run_at(VenueKind::Binance, instrument);
+        let venue = binance_venue_file(&settings, &simulator).expect("a file");
+        venue.check().expect("a venue");
+        assert_eq!((venue.flow.levels, venue.instruments.len()), (600, 1));
+        // A pair is named by what is traded and what is paid with.
+        let settings = Settings { instrument: InstrumentSettings::default(), ..settings };
+        let wrong = binance_venue_file(&settings, &simulator).expect_err("no pair");
+        assert!(wrong.to_string().contains("ends in USDT"), "{wrong}");
     }
 }

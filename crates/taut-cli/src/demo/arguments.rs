@@ -22,6 +22,7 @@ pub const WAITS: &Choices<Wait> = &[
 const VENUES: &Choices<VenueKind> = &[
     ("taut", VenueKind::Taut, "taut's own: market data in SBE over UDP, orders over FIX 4.4"),
     ("deribit", VenueKind::Deribit, "As Deribit: JSON over WebSocket, for market data and orders"),
+    ("binance", VenueKind::Binance, "As Binance's spot market: depth each 100 ms, WebSocket API"),
 ];
 const FEEDS: &Choices<FeedTransport> = &[
     ("auto", FeedTransport::Auto, "Multicast on loopback, or unicast where the machine has none"),
@@ -75,10 +76,11 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 3, conflicts_with = "data",
         value_parser = clap::value_parser!(u32).range(1..=2_000))]
     pub instruments: u32,
-    /// Synthetic order-flow commands a second, over all instruments
-    #[arg(long, value_name = "HZ", default_value_t = 20_000, conflicts_with = "data",
+    /// Synthetic order-flow commands a second, over all instruments [default: 20000; 2000 at
+    /// Binance, where a tenth of a second is one change of a book]
+    #[arg(long, value_name = "HZ", conflicts_with = "data",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub ticks: u32,
+    pub ticks: Option<u32>,
     /// Price levels a side of a synthetic book [default: 600, fewer where more than 20 instruments
     /// share 12,000, and 20 at least]
     #[arg(long, value_name = "N", conflicts_with = "data",
@@ -125,6 +127,11 @@ pub struct Arguments {
 }
 
 impl Arguments {
+    /// Commands of the synthetic flow a second.
+    pub fn ticks(&self) -> u32 {
+        self.ticks.unwrap_or(if self.venue == VenueKind::Binance { 2_000 } else { 20_000 })
+    }
+
     /// Price levels a side of each synthetic book.
     pub fn levels(&self) -> u32 {
         self.levels.unwrap_or_else(|| (12_000 / self.instruments.max(1)).clamp(20, 600))

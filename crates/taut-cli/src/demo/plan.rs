@@ -106,11 +106,12 @@ impl Source {
     }
 
     fn synthetic(arguments: &Arguments) -> Self {
-        let Arguments { seed, ticks, instruments, venue, .. } = *arguments;
-        let levels = arguments.levels();
+        let Arguments { seed, instruments, venue, .. } = *arguments;
+        let (ticks, levels) = (arguments.ticks(), arguments.levels());
         let at = match venue {
             VenueKind::Taut => "",
             VenueKind::Deribit => "a venue that speaks as Deribit, ",
+            VenueKind::Binance => "a venue that speaks as Binance's spot market, ",
         };
         Self {
             simulator: simulator(arguments),
@@ -187,15 +188,21 @@ fn check_venue(arguments: &Arguments) -> Result<(), Failure> {
 /// What is traded at a venue.
 fn instrument(venue: VenueKind, number: u32) -> InstrumentSettings {
     let mut traded = InstrumentSettings::default();
+    let coin = match number {
+        1 => "BTC".to_owned(),
+        2 => "ETH".to_owned(),
+        3 => "SOL".to_owned(),
+        other => format!("X{other}"),
+    };
     match venue {
         VenueKind::Taut => traded.symbol = format!("TAUT{number}"),
+        VenueKind::Binance => {
+            traded.name = Some(format!("{coin}USDT"));
+            traded.symbol = coin;
+            traded.lot_decimals = 3;
+            traded.currency = Some("USDT".to_owned());
+        }
         VenueKind::Deribit => {
-            let coin = match number {
-                1 => "BTC".to_owned(),
-                2 => "ETH".to_owned(),
-                3 => "SOL".to_owned(),
-                other => format!("X{other}"),
-            };
             // All of them in one currency, so that their profits add up.
             traded.name = Some(format!("{coin}_USDC-PERPETUAL"));
             traded.symbol = coin;
@@ -211,7 +218,7 @@ fn simulator(arguments: &Arguments) -> Simulator {
     let mut simulator = Simulator::default();
     simulator.kind = arguments.venue;
     simulator.seed = arguments.seed;
-    simulator.commands_per_second = arguments.ticks;
+    simulator.commands_per_second = arguments.ticks();
     simulator.levels = arguments.levels();
     simulator.port = arguments.port;
     simulator.feed = arguments.feed;

@@ -19,6 +19,7 @@ fn a_bad_flag_or_value_is_named() {
         (&["--flow", "random"], &["--flow", "random"]),
         (&["--venue", "nowhere"], &["--venue", "nowhere"]),
         (&["--venue", "deribit", "--data", "f"], &["--data", "--venue deribit"]),
+        (&["--venue", "binance", "--lose", "1,1"], &["--lose", "--venue binance"]),
         (&["--venue", "deribit", "--lose", "1,1"], &["--lose", "--venue deribit"]),
         (&["--venue", "deribit", "--feed", "unicast"], &["--feed", "--venue deribit"]),
         (&["--ticks", "many"], &["--ticks", "many"]),

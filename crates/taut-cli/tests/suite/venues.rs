@@ -17,7 +17,7 @@ fn expect_web(outcome: &Outcome) {
     assert!(published > 0, "changes of books");
     // Trades and tickers come beside them.
     assert!(outcome.extra("packets_of_line_a") > published);
-    assert_eq!(outcome.extra("snapshots_loaded"), 3, "each book is subscribed to once");
+    assert_eq!(outcome.extra("snapshots_loaded"), 3, "each book begins once");
     for never in ["gaps", "malformed_packets", "receive_calls_that_failed"] {
         assert_eq!(outcome.extra(never), 0, "{never}");
     }
@@ -38,4 +38,19 @@ fn a_fused_run_at_deribit_reports_all_that_is_documented() {
     expect_web(&outcome);
     // A strategy of its own process may ask about an order that was filled a moment before.
     assert_eq!(outcome.extra("requests_refused"), 0, "a fused strategy knows every end at once");
+}
+
+#[test]
+fn a_split_run_at_binance_reports_all_that_is_documented() {
+    let outcome = run("binance", &[]);
+    expect_complete(&outcome, "split");
+    expect_web(&outcome);
+    outcome.expect_said("a venue that speaks as Binance's spot market");
+}
+
+#[test]
+fn a_fused_run_at_binance_reports_all_that_is_documented() {
+    let outcome = run("binance", &["--mode", "fused"]);
+    expect_no_way_to_the_strategy(&expect_complete(&outcome, "fused"));
+    expect_web(&outcome);
 }

@@ -17,7 +17,7 @@ use crate::roles::read_and_forget::{ReadAndForget, SINK_SOURCES};
 use crate::service::{Dialect, WebVenue, WebVenueFile};
 use crate::settings::{Market, Simulator, VenueKind};
 use crate::simulator;
-use crate::web::deribit_venue_file;
+use crate::web::{binance_venue_file, deribit_venue_file};
 
 /// How often the venue listens to its parent.
 const CONTROL: Nanos = Nanos::from_millis(2);
@@ -35,21 +35,44 @@ pub fn play(setup: &VenueSetup, parent: &mut Parent) -> Result<(), RunnerError> 
             let venue = open(setup, &simulator, parent)?;
             run(venue, parent)
         }
-        VenueKind::Deribit => play_web(&deribit_venue_file(settings, &simulator)?, parent),
+        VenueKind::Deribit => {
+            play_web(&deribit_venue_file(settings, &simulator)?, parent, Begins::AtTheStart)
+        }
+        // A book of Binance's is known once it has changed: the crowd trades before the gateway
+        // comes.
+        VenueKind::Binance => {
+            play_web(&binance_venue_file(settings, &simulator)?, parent, Begins::AtOnce)
+        }
     }
 }
 
+/// When the crowd begins to trade.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begins {
+    /// With the venue.
+    AtOnce,
+    /// When the run starts.
+    AtTheStart,
+}
+
 /// A venue that speaks as another: its interface and its market data are at one address.
-fn play_web<M, A>(file: &WebVenueFile<M, A>, parent: &mut Parent) -> Result<(), RunnerError>
+fn play_web<M, A>(
+    file: &WebVenueFile<M, A>,
+    parent: &mut Parent,
+    begins: Begins,
+) -> Result<(), RunnerError>
 where
     WebVenueFile<M, A>: Dialect,
 {
     let sink = listen(0)?;
     let at = address(&sink)?;
-    let (venue, _unread) = file.open(ReadAndForget::new(sink), SINK_SOURCES)?;
+    let (mut venue, _unread) = file.open(ReadAndForget::new(sink), SINK_SOURCES)?;
     let Some(SocketAddr::V4(orders)) = venue.observer().0.addresses().first().copied() else {
         return Err(RunnerError::Run("order entry: it has no IPv4 address".to_owned()));
     };
+    if begins == Begins::AtOnce {
+        venue.start_flow(monotonic());
+    }
     let ports = VenuePorts { orders, sink: at, requests: None, stream: None };
     parent.say(&Reply::VenueReady(ports))?;
     run(venue, parent)

@@ -56,7 +56,7 @@ fn a_value_that_cannot_be_is_named_with_what_would_be_right() {
         ("[instrument]\ntick = \"a\"", &["instrument.tick = a", "0.01"]),
         ("[instrument]\ntick = \"0\"", &["instrument.tick = 0", "above 0"]),
         ("[instrument]\nsymbol = \"A B\"", &["instrument.symbol = A B"]),
-        ("[simulator]\nkind = \"nowhere\"", &["nowhere", "taut", "deribit"]),
+        ("[simulator]\nkind = \"nowhere\"", &["nowhere", "taut", "deribit", "binance"]),
         (
             "[simulator]\nkind = \"deribit\"\nfeed = \"unicast\"",
             &["simulator.feed", "kind = \"deribit\"", "left out"],

@@ -32,6 +32,8 @@ pub enum VenueKind {
     Taut,
     /// Deribit's: JSON-RPC over WebSocket for both.
     Deribit,
+    /// Those of Binance's spot market: streams over WebSocket, and the WebSocket API.
+    Binance,
 }
 
 impl VenueKind {
@@ -41,6 +43,7 @@ impl VenueKind {
         match self {
             Self::Taut => "taut",
             Self::Deribit => "deribit",
+            Self::Binance => "binance",
         }
     }
 }

@@ -98,8 +98,8 @@ impl Binance {
         }
     }
 
-    /// Sends a stream's payload to who listens; it is made once, and only then.
-    pub(super) fn publish(&mut self, stream: &Stream, payload: impl FnOnce(&Self) -> String) {
+    /// Who listens to a stream, and its name where it is told with its payload.
+    pub(super) fn listeners(&self, stream: &Stream) -> Vec<(u64, Option<Value>)> {
         let mut listeners = Vec::new();
         for (&connection, session) in &self.sessions {
             let Kind::Streams { is_combined, streams } = &session.kind else { continue };
@@ -107,8 +107,19 @@ impl Binance {
                 listeners.push((connection, is_combined.then(|| json!(name))));
             }
         }
-        if listeners.is_empty() {
-            return;
+        listeners
+    }
+
+    /// Sends a stream's payload to who listens; it is made once, and only then.
+    pub(super) fn publish(
+        &mut self,
+        stream: &Stream,
+        payload: impl FnOnce(&Self) -> String,
+    ) -> usize {
+        let listeners = self.listeners(stream);
+        let count = listeners.len();
+        if count == 0 {
+            return 0;
         }
         let payload = payload(self);
         for (connection, name) in listeners {
@@ -118,6 +129,7 @@ impl Binance {
             };
             self.out.push_back(Output::Text { connection, text });
         }
+        count
     }
 }
 

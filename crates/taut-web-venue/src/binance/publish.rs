@@ -67,8 +67,13 @@ impl Binance {
         });
     }
 
-    fn publish_of(&mut self, place: usize, stream: &Stream, text: impl FnOnce(&Market) -> String) {
-        self.publish(stream, |it| it.market(place).map(text).unwrap_or_default());
+    fn publish_of(
+        &mut self,
+        place: usize,
+        stream: &Stream,
+        text: impl FnOnce(&Market) -> String,
+    ) -> usize {
+        self.publish(stream, |it| it.market(place).map(text).unwrap_or_default())
     }
 
     /// The streams of each 100 ms.
@@ -101,6 +106,15 @@ impl Binance {
         }
     }
 
+    /// Changes of books that the end of this tenth of a second will tell, to each who follows them.
+    pub(super) fn pending_depth_updates(&self) -> u64 {
+        let is_pending =
+            |it: &Market| it.folds.first().is_some_and(|folded| !folded.dirty.is_empty());
+        let pending = self.markets.iter().enumerate().filter(|(_, it)| is_pending(it));
+        let told = pending.map(|(place, _)| self.listeners(&Stream::Depth(place, Speed::Fast)));
+        told.map(|listeners| listeners.len() as u64).sum()
+    }
+
     /// What has changed in the books since the last time.
     fn flush_books(&mut self, speed: Speed) {
         let (ms, at) = (self.ms(), usize::from(speed == Speed::Slow));
@@ -112,7 +126,7 @@ impl Binance {
             };
             let first = std::mem::replace(&mut fold.first, last + 1);
             let dirty = std::mem::take(&mut fold.dirty);
-            self.publish_of(place, &Stream::Depth(place, speed), |market| {
+            let told = self.publish_of(place, &Stream::Depth(place, speed), |market| {
                 let levels = |side: Side| {
                     let book = &market.book;
                     let of_side = dirty.iter().filter(|(is_bid, _)| *is_bid == (side == Side::Buy));
@@ -137,6 +151,7 @@ impl Binance {
                     asks: levels(Side::Sell),
                 })
             });
+            self.depth_updates += told as u64;
             for count in PARTIAL_LEVELS {
                 let stream = Stream::Partial(place, count, speed);
                 self.publish_of(place, &stream, |it| frames::text(&depth(it, count)));

@@ -121,6 +121,8 @@ pub struct Binance {
     flushes: [Nanos; 2],
     /// The time in milliseconds at which the latter were sent last.
     pub(super) flushed_ms: i64,
+    /// Changes of books that were told, to each who follows them.
+    pub(super) depth_updates: u64,
     pub(super) now: Now,
 }
 
@@ -162,6 +164,7 @@ impl Binance {
             next_execution: 1,
             flushes: [Nanos::ZERO; 2],
             flushed_ms: 0,
+            depth_updates: 0,
             now: Now::default(),
         })
     }
@@ -335,6 +338,10 @@ impl Front for Binance {
             return self.flushes.into_iter().min();
         }
         self.sessions.values().map(|it| it.ends).min()
+    }
+
+    fn book_changes(&self) -> Option<u64> {
+        Some(self.depth_updates + self.pending_depth_updates())
     }
 
     fn poll_output(&mut self) -> Option<Output> {
