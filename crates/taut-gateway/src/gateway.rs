@@ -14,7 +14,7 @@ use taut_io::{
     Completion, EpollKernel, EventLoop, Handle, Handler, Io, Kernel, LoopConfig, Operation,
 };
 use taut_market_data::{FeedHandler, FeedRequest, Source};
-use taut_oms::Reference;
+use taut_oms::{KillCause, KillScope, Reference};
 use taut_sync::atomic::AtomicU64;
 use taut_sys::{Address, Clock, DatagramInfo, SysError};
 use taut_types::{Instrument, InstrumentId, Nanos, Price, SequenceNumber};
@@ -626,6 +626,7 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
                 self.feed.ask(io, &packets);
             }
         }
+        self.compare_terms();
         if let Some(streams) = &mut self.streams {
             let given_up = streams.handle_timeout(io);
             // What cannot be asked for now is asked for again by the handler.
@@ -642,6 +643,19 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
             }
         }
         Ok(())
+    }
+
+    /// An instrument that the venue has with other steps of prices or quantities is traded no more:
+    /// each order could be refused, or mean something else.
+    fn compare_terms(&mut self) {
+        let Self { streams, instruments, orders, .. } = self;
+        let Some(streams) = streams else { return };
+        while let Some((id, terms)) = streams.poll_terms() {
+            let own = instruments.get(id.0 as usize);
+            if own.is_some_and(|own| !terms.contain(own)) {
+                orders.kill_switch_mut().kill(KillScope::Instrument(id), KillCause::ReferenceData);
+            }
+        }
     }
 
     /// What the connections of the feed brought, if it was one of theirs.

@@ -52,6 +52,7 @@ mod stream;
 #[cfg(test)]
 mod testing;
 mod touch;
+mod venue_clock;
 
 pub use accounts::Accounts;
 pub use client::{Client, GatewayState};

@@ -293,6 +293,11 @@ impl Streams {
         self.session.as_ref()?.venue_terms(instrument)
     }
 
+    /// What the venue has said of an instrument since the last time.
+    pub(crate) fn poll_terms(&mut self) -> Option<(InstrumentId, VenueTerms)> {
+        self.session.as_mut()?.poll_terms()
+    }
+
     /// Whether there is somebody to ask for the book.
     pub(crate) fn can_ask(&self) -> bool {
         match &self.session {

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use taut_gateway::{DeribitJsonSettings, Regions};
 use taut_ipc::Segment;
+use taut_oms::{KillCause, KillScope, Latched};
 use taut_testkit::Deadline;
 use taut_types::{InstrumentId, Lots, Nanos, OrderTerms, Price, Side};
 use taut_ws::{Connection, Event, WsConfig};
@@ -29,6 +30,8 @@ struct Venue {
     orders: Vec<String>,
     /// Methods that were asked for.
     asked: Vec<String>,
+    /// The price step.
+    tick: &'static str,
 }
 
 struct Peer {
@@ -44,7 +47,7 @@ impl Venue {
         listener.set_nonblocking(true).expect("a socket");
         let SocketAddr::V4(at) = listener.local_addr().expect("an address") else { panic!() };
         let (peers, orders, asked) = (Vec::new(), Vec::new(), Vec::new());
-        (Self { listener, peers, change_id: 1, orders, asked }, at)
+        (Self { listener, peers, change_id: 1, orders, asked, tick: "0.5" }, at)
     }
 
     fn poll(&mut self) {
@@ -109,6 +112,13 @@ impl Venue {
             "private/buy" => {
                 self.orders.push(label);
                 peer.is_gone = true;
+            }
+            "public/get_instrument" => {
+                let tick = self.tick;
+                peer.say(&answer(&format!(
+                    r#"{{"instrument_name":"{NAME}","tick_size":{tick},"min_trade_amount":10,
+                    "contract_size":10,"is_active":true}}"#
+                )));
             }
             "private/cancel" => {
                 assert_eq!(between(request, "order_id\":\"", "\""), "77");
@@ -282,5 +292,19 @@ fn a_gateway_follows_a_book_trades_reconnects_and_reconciles_at_deribit() {
     assert_eq!(venue.orders.len(), 2);
     let held: i64 = gateway.positions().map(|position| position.lots.0).sum();
     assert_eq!(held, 4);
+
+    // The venue changes the price step: the instrument is traded no more.
+    assert_eq!(gateway.kill_switch().latched().count(), 0);
+    venue.tick = "1";
+    venue.peers.retain(|peer| !peer.follows);
+    until(&mut venue, &mut gateway, "another price step", &|_, gateway| {
+        gateway.kill_switch().latched().next().is_some()
+    });
+    let (scope, cause) = (KillScope::Instrument(InstrumentId(0)), KillCause::ReferenceData);
+    assert!(gateway.kill_switch().latched().eq([Latched { scope, cause }]));
+    hands.borrow_mut().heard.clear();
+    hands.borrow_mut().creates.push(buy());
+    until(&mut venue, &mut gateway, "a refusal", &is_over);
+    assert_eq!((states(&hands.borrow()), venue.orders.len()), (vec!["Rejected".to_owned()], 2));
     assert_eq!(gateway.counters().malformed, 0, "{:?}", gateway.counters());
 }

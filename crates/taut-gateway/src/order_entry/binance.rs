@@ -25,7 +25,6 @@
 
 mod asked;
 mod budget;
-mod clock;
 mod known;
 mod name;
 mod reading;
@@ -340,7 +339,7 @@ impl BinanceWs {
             self.session.ask_time();
         }
         let told = match asked {
-            Asked::Session(step) => session::fails(step, outcome).then_some(VenueEvent::Broken),
+            Asked::Session(step) => self.session.fails(step, outcome).then_some(VenueEvent::Broken),
             Asked::Replace(request) if !error.data.is_empty() && !error.is_limit() => {
                 self.not_replaced(request, &error)
             }

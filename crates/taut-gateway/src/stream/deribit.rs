@@ -6,13 +6,14 @@ use std::collections::VecDeque;
 
 use taut_market_data::deribit::{Message, read_message};
 use taut_oms::Rate;
-use taut_order_entry::deribit::{Request, read_error, read_instrument};
+use taut_order_entry::deribit::{Request, read_count, read_error, read_instrument};
 use taut_order_entry::sign::HmacKey;
 use taut_types::{InstrumentId, Nanos};
 
 use super::session::{StreamSession, VenueTerms};
 use crate::credits::Credits;
 use crate::order_entry::last_words::LastWords;
+use crate::venue_clock::VenueClock;
 
 /// Channels of one request: it stays below the 32 kB that the venue takes.
 const CHANNELS_MAX: usize = 100;
@@ -21,6 +22,8 @@ const OUTBOX_BYTES: usize = 32_000;
 const HEARTBEAT_S: u64 = 30;
 /// How long nothing at all may come: three heartbeats.
 const DEAD: Nanos = Nanos::from_secs(90);
+/// How often the venue is asked what the instruments are: they may change in a session.
+const TERMS: Nanos = Nanos::from_secs(600);
 /// How long a subscription may take.
 const SUBSCRIBING: Nanos = Nanos::from_secs(10);
 /// `public/subscribe` and `public/unsubscribe`: 3.3 a second, a burst of 10.
@@ -62,6 +65,8 @@ impl DeribitStreamSettings {
 /// What is still to be said, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Task {
+    /// What time it is there, for the signature.
+    Time,
     Authenticate,
     Heartbeat,
     /// Channels from this one on.
@@ -93,6 +98,10 @@ pub struct DeribitStream {
     channels: Vec<String>,
     names: Vec<String>,
     terms: Vec<Option<VenueTerms>>,
+    /// Instruments of which the terms have come, and were not looked at.
+    news: VecDeque<usize>,
+    /// When the venue is asked for the terms of all.
+    terms_at: Nanos,
     key: Option<(String, HmacKey)>,
     silence: Nanos,
     tasks: VecDeque<Task>,
@@ -104,6 +113,7 @@ pub struct DeribitStream {
     last_words: LastWords,
     nonce: [u8; 32],
     utc_offset: Nanos,
+    clock: VenueClock,
     last_id: u64,
     heard_at: Nanos,
     data_at: Nanos,
@@ -126,6 +136,8 @@ impl DeribitStream {
             channels: channels.chain(others.iter().cloned()).collect(),
             names: names.clone(),
             terms: vec![None; names.len()],
+            news: VecDeque::with_capacity(names.len()),
+            terms_at: Nanos::ZERO,
             key: key.as_ref().map(|(id, secret)| (id.clone(), HmacKey::new(secret.as_bytes()))),
             silence: *silence,
             tasks: VecDeque::with_capacity(64),
@@ -136,6 +148,7 @@ impl DeribitStream {
             last_words: LastWords::default(),
             nonce: [b'0'; 32],
             utc_offset: Nanos::ZERO,
+            clock: VenueClock::default(),
             last_id: 0,
             heard_at: Nanos::ZERO,
             data_at: Nanos::ZERO,
@@ -153,7 +166,7 @@ impl DeribitStream {
     }
 
     /// Without what a session begins with it is of no use; without the terms of an instrument,
-    /// which the venue may not know, it is.
+    /// which the venue may not know, or its time, it is.
     fn refused(&mut self, task: Task, body: &[u8]) {
         self.counters.refused += 1;
         if let Ok(error) = read_error(body) {
@@ -164,9 +177,15 @@ impl DeribitStream {
             };
             self.last_words.say(format_args!("{name}: {} {message}", error.code));
         }
-        if !matches!(task, Task::Terms(_)) {
+        if !matches!(task, Task::Terms(_) | Task::Time) {
             self.give_up();
         }
+    }
+
+    /// What the venue says of each instrument is asked for.
+    fn ask_for_terms(&mut self, now: Nanos) {
+        self.terms_at = now + TERMS;
+        self.tasks.extend((0..self.names.len()).map(Task::Terms));
     }
 
     fn give_up(&mut self) {
@@ -186,14 +205,16 @@ impl DeribitStream {
         let request = match task {
             Task::Authenticate => {
                 let (client_id, key) = key.as_ref()?;
+                let own_ms = (now + self.utc_offset).0.unsigned_abs() / 1_000_000;
                 Request::Authenticate {
                     client_id: client_id.as_bytes(),
                     key,
-                    timestamp_ms: (now + self.utc_offset).0.unsigned_abs() / 1_000_000,
+                    timestamp_ms: self.clock.at(now).unwrap_or(own_ms),
                     nonce,
                     scope: b"",
                 }
             }
+            Task::Time => Request::Time,
             Task::Heartbeat => Request::Heartbeat { interval_s: HEARTBEAT_S },
             Task::Subscribe(from) => {
                 listed = some(from, CHANNELS_MAX);
@@ -226,16 +247,17 @@ impl StreamSession for DeribitStream {
         self.utc_offset = utc.since(now);
         (self.heard_at, self.data_at, self.is_open) = (now, now, true);
         if self.key.is_some() {
-            self.tasks.push_back(Task::Authenticate);
+            self.tasks.extend([Task::Time, Task::Authenticate]);
         }
         self.tasks.push_back(Task::Heartbeat);
         let chunks = (0..self.channels.len()).step_by(CHANNELS_MAX);
         self.tasks.extend(chunks.map(Task::Subscribe));
-        self.tasks.extend((0..self.names.len()).map(Task::Terms));
+        self.ask_for_terms(now);
     }
 
     fn closed(&mut self) {
         self.tasks.clear();
+        self.news.clear();
         (self.awaited, self.tests) = (None, false);
         (self.is_open, self.is_broken) = (false, false);
     }
@@ -252,15 +274,19 @@ impl StreamSession for DeribitStream {
             Ok(Message::Notification { .. }) => self.data_at = now,
             Ok(Message::Answer { id, body, is_error }) => {
                 let number = std::str::from_utf8(id).ok().and_then(|id| id.parse().ok());
-                let Some((_, task, _)) = self.awaited.take_if(|it| Some(it.0) == number) else {
+                let Some((_, task, until)) = self.awaited.take_if(|it| Some(it.0) == number) else {
                     return;
                 };
                 if is_error {
                     self.refused(task, body);
+                } else if task == Task::Time {
+                    let told = read_count(body);
+                    told.into_iter().for_each(|ms| self.clock.told(ms, until - SUBSCRIBING, now));
                 } else if let Task::Terms(at) = task
                     && let Some(terms) = self.terms.get_mut(at)
                 {
                     *terms = read_terms(body);
+                    self.news.push_back(at);
                 }
                 if matches!(task, Task::Subscribe(_) | Task::Book(_)) {
                     self.data_at = now;
@@ -276,6 +302,10 @@ impl StreamSession for DeribitStream {
             || (self.is_settled() && now.since(self.data_at) >= self.silence);
         if self.is_open && (is_late || is_silent) {
             self.give_up();
+        }
+        // What was asked for before comes first.
+        if self.is_settled() && now >= self.terms_at && self.tasks.is_empty() {
+            self.ask_for_terms(now);
         }
     }
 
@@ -293,8 +323,9 @@ impl StreamSession for DeribitStream {
     }
 
     fn is_settled(&self) -> bool {
-        let begins =
-            |task: &Task| matches!(task, Task::Authenticate | Task::Heartbeat | Task::Subscribe(_));
+        let begins = |task: &Task| {
+            matches!(task, Task::Time | Task::Authenticate | Task::Heartbeat | Task::Subscribe(_))
+        };
         self.is_open
             && !self.tasks.iter().any(begins)
             && !self.awaited.is_some_and(|(_, task, _)| begins(&task))
@@ -312,6 +343,15 @@ impl StreamSession for DeribitStream {
         *self.terms.get(instrument.0 as usize)?
     }
 
+    fn poll_terms(&mut self) -> Option<(InstrumentId, VenueTerms)> {
+        loop {
+            let at = self.news.pop_front()?;
+            if let Some(terms) = *self.terms.get(at)? {
+                return Some((InstrumentId(at as u32), terms));
+            }
+        }
+    }
+
     fn poll_transmit(&mut self, now: Nanos) -> Option<&str> {
         if !self.is_open || self.is_broken {
             return None;
@@ -322,7 +362,7 @@ impl StreamSession for DeribitStream {
             Request::Test.write(self.last_id, &mut self.outbox)?.len()
         } else {
             let task = *self.tasks.front().filter(|_| self.awaited.is_none())?;
-            let is_free = matches!(task, Task::Authenticate | Task::Heartbeat);
+            let is_free = matches!(task, Task::Time | Task::Authenticate | Task::Heartbeat);
             let credits = match task {
                 Task::Terms(_) => &mut self.questions,
                 _ => &mut self.credits,
@@ -377,7 +417,12 @@ mod tests {
         let names: Vec<String> = (0..70).map(|at| format!("BTC-{at}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut stream = stream(&names, true);
-        assert!(next(&mut stream, AT).contains("client_signature"));
+        // What is signed has the time that the venue says: here two minutes ahead.
+        assert!(stream.poll_transmit(AT).unwrap().contains("public/get_time"));
+        let told = format!(r#"{{"id":{},"result":1554883485000}}"#, stream.last_id);
+        stream.handle_frame(AT, told.as_bytes());
+        let signed = next(&mut stream, AT);
+        assert!(signed.contains("client_signature") && signed.contains(":1554883485000,"));
         assert!(next(&mut stream, AT).contains("public/set_heartbeat"));
         let mut channels = 0;
         while !stream.is_settled() {
@@ -406,6 +451,8 @@ mod tests {
         stream.handle_frame(AT, answer.as_bytes());
         let told = stream.venue_terms(InstrumentId(0)).unwrap();
         assert_eq!((told.tick, told.is_open), (Price(500_000_000), true));
+        assert_eq!(stream.poll_terms(), Some((InstrumentId(0), told)));
+        assert_eq!(stream.poll_terms(), None);
         assert_eq!(told.lot.with_decimals(0), Some(Qty::whole(10)));
         // A book that is wanted comes before what is only good to know.
         stream.want(AT, InstrumentId(1));
@@ -417,6 +464,31 @@ mod tests {
         stream.handle_frame(AT, answer.as_bytes());
         assert!(!stream.is_broken() && stream.venue_terms(InstrumentId(1)).is_none());
         assert_eq!(stream.last_refusal(), "B: 13020 instrument_not_found");
+    }
+
+    #[test]
+    fn the_venue_is_asked_again_what_the_instruments_are() {
+        let mut stream = stream(&["A"], false);
+        let mut now = AT;
+        while stream.poll_transmit(now).is_some_and(|text| !text.contains("get_instrument")) {
+            let answer = format!(r#"{{"id":{},"result":[]}}"#, stream.last_id);
+            stream.handle_frame(now, answer.as_bytes());
+        }
+        let terms = |stream: &mut DeribitStream, now, tick: &str| {
+            let terms = format!(r#"{{"tick_size":{tick},"min_trade_amount":10,"is_active":true}}"#);
+            let answer = format!(r#"{{"id":{},"result":{terms}}}"#, stream.last_id);
+            stream.handle_frame(now, answer.as_bytes());
+            stream.poll_terms().unwrap().1.tick
+        };
+        assert_eq!(terms(&mut stream, now, "0.5"), Price(500_000_000));
+        for _ in 0..60 {
+            assert_eq!(stream.poll_transmit(now), None);
+            now = now + Nanos::from_secs(10);
+            stream.handle_frame(now, DATA);
+            stream.handle_timeout(now);
+        }
+        assert!(stream.poll_transmit(now).unwrap().contains("get_instrument"));
+        assert_eq!(terms(&mut stream, now, "1"), Price(1_000_000_000));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use taut_net::TlsClientConfig;
-use taut_types::{InstrumentId, Nanos, Price, Qty};
+use taut_types::{Instrument, InstrumentId, Nanos, Price, Qty};
 
 /// A venue's side of its market data that is no data: who asks, what is subscribed to, that both
 /// are there. Pure: no I/O and no clock. A venue has one of these beside its feed handler; the
@@ -46,6 +46,12 @@ pub trait StreamSession: fmt::Debug + Send {
         None
     }
 
+    /// Of an instrument about which the venue has answered since this was called last: what it
+    /// says. It is asked when a session begins, and each ten minutes.
+    fn poll_terms(&mut self) -> Option<(InstrumentId, VenueTerms)> {
+        None
+    }
+
     /// The next message to the venue.
     fn poll_transmit(&mut self, now: Nanos) -> Option<&str>;
 }
@@ -59,6 +65,19 @@ pub struct VenueTerms {
     pub lot: Qty,
     /// Whether it trades, as far as that is known.
     pub is_open: bool,
+}
+
+impl VenueTerms {
+    /// Whether every price and quantity of an instrument of ours is one of the venue's.
+    #[must_use]
+    pub fn contain(&self, own: &Instrument) -> bool {
+        let is_part = |own: i64, venue: i64| venue > 0 && own % venue == 0;
+        // Quantities of one scale; what is finer than that is not the venue's.
+        let decimals = own.lot().decimals.max(self.lot.decimals);
+        let lots = [own.lot(), self.lot].map(|lot| lot.with_decimals(decimals));
+        let [Some(lot), Some(venue)] = lots else { return false };
+        is_part(own.tick().0, self.tick.0) && is_part(lot.mantissa, venue.mantissa)
+    }
 }
 
 /// Where a WebSocket is.
@@ -82,4 +101,32 @@ pub struct FeedSession {
     pub session: Box<dyn StreamSession>,
     /// The shortest and the longest wait before the connection is tried again.
     pub reconnect: (Nanos, Nanos),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use taut_types::Symbol;
+
+    #[test]
+    fn our_steps_are_whole_numbers_of_the_venues() {
+        let symbol = Symbol::new(b"X").unwrap();
+        let lot = Qty { mantissa: 2, decimals: 1 };
+        let own = Instrument::new(InstrumentId(0), symbol, Price(500_000_000), lot).unwrap();
+        let terms = |tick, mantissa, decimals| VenueTerms {
+            tick: Price(tick),
+            lot: Qty { mantissa, decimals },
+            is_open: true,
+        };
+        for (tick, mantissa, decimals) in
+            [(500_000_000, 2, 1), (250_000_000, 1, 1), (500_000_000, 20, 2), (1, 1, 9)]
+        {
+            assert!(terms(tick, mantissa, decimals).contain(&own), "{tick} {mantissa} {decimals}");
+        }
+        for (tick, mantissa, decimals) in
+            [(1_000_000_000, 2, 1), (300_000_000, 2, 1), (500_000_000, 3, 1), (0, 2, 1), (1, 0, 0)]
+        {
+            assert!(!terms(tick, mantissa, decimals).contain(&own), "{tick} {mantissa} {decimals}");
+        }
+    }
 }

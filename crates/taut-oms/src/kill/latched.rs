@@ -51,6 +51,8 @@ pub enum KillCause {
     DeadMan = 4,
     /// What was stopped before a restart could not be read.
     Unreadable = 5,
+    /// The venue has the instrument otherwise than we do.
+    ReferenceData = 6,
 }
 
 /// A scope that is stopped.
@@ -143,6 +145,7 @@ impl Latched {
             3 => KillCause::LossLimit,
             4 => KillCause::DeadMan,
             5 => KillCause::Unreadable,
+            6 => KillCause::ReferenceData,
             _ => return None,
         };
         // A word with more in it than it may have is none.
@@ -170,6 +173,7 @@ impl fmt::Display for KillCause {
             Self::LossLimit => "loss limit",
             Self::DeadMan => "dead man's timer",
             Self::Unreadable => "state of the kill switch that could not be read",
+            Self::ReferenceData => "price or quantity step that is no longer the venue's",
         })
     }
 }

@@ -119,7 +119,7 @@ fn what_is_stopped_survives_a_restart() {
         KillCause::Signal,
         KillCause::LossLimit,
         KillCause::DeadMan,
-        KillCause::Unreadable,
+        KillCause::ReferenceData,
     ];
     for (scope, cause) in SCOPES.into_iter().zip(causes) {
         switch.kill(scope, cause);

@@ -6,14 +6,16 @@ use taut_order_entry::binance::{Outcome, Request, Stamp, read_server_time};
 use taut_order_entry::sign::Ed25519Key;
 use taut_types::Nanos;
 
-use super::clock::VenueClock;
 use super::symbols::Symbols;
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
 use crate::order_entry::handler::VenueEvent;
+use crate::venue_clock::VenueClock;
 
 /// How long the venue may take from the connection to a session that is up.
 const LOGON: Nanos = Nanos::from_secs(10);
+/// How often the venue is asked what its symbols are: they may change in a session.
+const SYMBOLS: Nanos = Nanos::from_secs(600);
 /// The shortest interval of heartbeats.
 const HEARTBEAT_MIN: Nanos = Nanos::from_secs(5);
 
@@ -75,6 +77,8 @@ pub(super) struct Session {
     asked_time: Nanos,
     /// When it is asked again.
     next_time: Nanos,
+    /// When the symbols are asked for again.
+    next_symbols: Nanos,
     /// The session is to be up by then, or something is to be heard.
     deadline: Nanos,
     leaves: Option<Nanos>,
@@ -94,6 +98,7 @@ impl Session {
             clock: VenueClock::default(),
             asked_time: Nanos::ZERO,
             next_time: Nanos::ZERO,
+            next_symbols: Nanos::ZERO,
             deadline: Nanos::ZERO,
             leaves: None,
         })
@@ -168,7 +173,10 @@ impl Session {
                 return Ok(None);
             }
             SessionStep::UserData => {}
-            SessionStep::Symbols => symbols.told(body)?,
+            SessionStep::Symbols => {
+                self.next_symbols = now.mono + SYMBOLS;
+                symbols.told(body)?;
+            }
         }
         match self.phase {
             Phase::Preparing(1) => {
@@ -198,6 +206,10 @@ impl Session {
             self.next_time = now.mono + self.heartbeat;
             self.due.time = true;
         }
+        if self.phase == Phase::Up && now.mono >= self.next_symbols {
+            self.next_symbols = now.mono + SYMBOLS;
+            self.due.symbols = true;
+        }
         None
     }
 
@@ -207,7 +219,7 @@ impl Session {
         }
         match self.phase {
             Phase::Down => None,
-            Phase::Up => Some(self.deadline.min(self.next_time)),
+            Phase::Up => Some(self.deadline.min(self.next_time).min(self.next_symbols)),
             _ => Some(self.deadline),
         }
     }
@@ -260,8 +272,15 @@ impl Session {
     }
 }
 
-/// Whether a session cannot go on when a request of its own ends like this. The time is asked again
-/// with the next heartbeat.
-pub(super) fn fails(step: SessionStep, outcome: Outcome) -> bool {
-    step != SessionStep::Time || outcome == Outcome::Session
+impl Session {
+    /// Whether it cannot go on when a request of its own ends like this. The time is asked again
+    /// with the next heartbeat, and the symbols of a session that is up the next time.
+    pub(super) fn fails(&self, step: SessionStep, outcome: Outcome) -> bool {
+        let can_wait = match step {
+            SessionStep::Time => true,
+            SessionStep::Symbols => self.phase == Phase::Up,
+            SessionStep::LogOn | SessionStep::UserData => false,
+        };
+        !can_wait || outcome == Outcome::Session
+    }
 }

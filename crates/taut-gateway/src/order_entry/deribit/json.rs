@@ -1,8 +1,8 @@
 //! Deribit over JSON-RPC 2.0 on a WebSocket, as <https://docs.deribit.com> (API 2.1.1) has it.
 //!
-//! - **Session.** `public/auth` by a signature, then a heartbeat, the end of all orders with the
-//!   connection where it is wanted, and `user.changes`: only when each is answered the session is
-//!   up. The token is renewed at three quarters of its life.
+//! - **Session.** `public/get_time`, `public/auth` by a signature of that time, a heartbeat, the end
+//!   of all orders with the connection where it is wanted, and `user.changes`: only when each is
+//!   answered the session is up. The token is renewed at three quarters of its life.
 //! - **Names.** An order's label is the name of the request that made it, so that it is found after
 //!   a restart. The venue's own name is used where it is known; else edits and cancels go by label.
 //! - **Answers and notifications** of one event come in either order. An order is accepted by
@@ -145,6 +145,10 @@ impl DeribitJson {
         };
         let read = match asked {
             Asked::Test => Ok(()),
+            Asked::Time => {
+                session.told_time(now, read_count(body).ok());
+                Ok(())
+            }
             Asked::Authenticate
             | Asked::Heartbeat
             | Asked::CancelOnDisconnect
@@ -195,6 +199,10 @@ impl DeribitJson {
             (Asked::Authenticate, _) if self.session.signs_again() => None,
             (Asked::Authenticate | Asked::Heartbeat | Asked::CancelOnDisconnect, _)
             | (Asked::Subscribe, _) => Some(VenueEvent::Broken),
+            (Asked::Time, _) => {
+                self.session.told_time(now, None);
+                None
+            }
             (Asked::Test, _) | (_, Outcome::Unknown) => None,
             // It may have been done before it was undone.
             (Asked::Place(_), Outcome::OrderGone) => None,

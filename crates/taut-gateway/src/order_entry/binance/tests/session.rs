@@ -66,6 +66,33 @@ fn an_instrument_that_the_venue_has_otherwise_is_no_session() {
 }
 
 #[test]
+fn a_symbol_that_changes_in_a_session_ends_it_and_an_answer_that_fails_does_not() {
+    let mut line = Line::up();
+    // Until the symbols are asked for again; the venue is there all the time.
+    let pass = |line: &mut Line| -> String {
+        for half_minutes in 1.. {
+            assert_eq!(line.pass(Nanos::from_secs(30)), None);
+            let ms = line.now.mono.0 / 1_000_000;
+            assert!(line.next().contains(r#""method":"time""#));
+            line.answer(&format!(r#"{{"serverTime":{}}}"#, VENUE_MS + ms as u64));
+            let asked = line.next();
+            if !asked.is_empty() {
+                assert_eq!(half_minutes, 20, "ten minutes");
+                return asked;
+            }
+        }
+        String::new()
+    };
+    assert!(pass(&mut line).contains("exchangeInfo"));
+    assert_eq!(line.fails(503, r#""code":-1008,"msg":"busy""#), []);
+    assert!(line.handler.is_up());
+    assert!(pass(&mut line).contains("exchangeInfo"));
+    let changed = SYMBOLS.replace(r#""tickSize":"0.01""#, r#""tickSize":"0.1""#);
+    assert_eq!(line.answer(&changed), [VenueEvent::Broken]);
+    assert!(line.handler.last_refusal().contains("tick is 0.01, and the venue's is 0.1"));
+}
+
+#[test]
 fn no_more_orders_leave_in_ten_seconds_or_a_day_than_the_venue_takes() {
     let settings = BinanceWsSettings {
         orders: Rate { per_second: 1, burst: 2 },

@@ -11,6 +11,8 @@ pub(super) enum Asked {
     Subscribe,
     /// Nobody looks at its answer.
     Test,
+    /// What time it is at the venue.
+    Time,
     Place(RequestId),
     Edit(RequestId),
     Cancel(RequestId),

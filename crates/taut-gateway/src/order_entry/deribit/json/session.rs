@@ -10,6 +10,7 @@ use super::asked::Asked;
 use crate::config::GatewayConfig;
 use crate::error::GatewayError;
 use crate::order_entry::handler::VenueEvent;
+use crate::venue_clock::VenueClock;
 
 /// What `user.changes` brings: all instruments, each change by itself.
 const CHANGES: &[u8] = b"user.changes.any.any.raw";
@@ -31,7 +32,7 @@ pub(super) const fn is_ended_by(code: i64) -> bool {
 
 /// | phase | goes on with | to |
 /// |---|---|---|
-/// | down | a connection | authenticating |
+/// | down | a connection | authenticating: first the venue is asked the time, for the signature |
 /// | authenticating | a token | preparing |
 /// | preparing | all that a session begins with is answered | up |
 /// | any | the end of the connection, an error, silence | down |
@@ -48,6 +49,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Due {
     test: bool,
+    time: bool,
     sign: bool,
     refresh: bool,
     heartbeat: bool,
@@ -58,6 +60,7 @@ struct Due {
 impl Due {
     const NOTHING: Self = Self {
         test: false,
+        time: false,
         sign: false,
         refresh: false,
         heartbeat: false,
@@ -74,6 +77,9 @@ pub(super) struct Session {
     heartbeat_s: u64,
     phase: Phase,
     due: Due,
+    clock: VenueClock,
+    /// When the venue was asked the time, until it answers.
+    time_asked: Option<Nanos>,
     /// Sixteen digits, another one with every signature.
     nonce: u64,
     token: Vec<u8>,
@@ -99,6 +105,8 @@ impl Session {
             heartbeat_s: heartbeat_s.max(HEARTBEAT_S_MIN),
             phase: Phase::Down,
             due: Due::NOTHING,
+            clock: VenueClock::default(),
+            time_asked: None,
             nonce: 0,
             token: Vec::with_capacity(TOKEN_BYTES),
             refresh_at: None,
@@ -110,11 +118,24 @@ impl Session {
     pub(super) fn connected(&mut self, now: Now, random: [u8; 32]) {
         let [a, b, c, d, e, f, g, h, ..] = random;
         self.nonce = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
-        self.phase = Phase::Authenticating;
-        self.due = Due { sign: true, ..Due::NOTHING };
+        (self.phase, self.due) = (Phase::Authenticating, Due::NOTHING);
+        self.sign();
+        self.time_asked = None;
         self.deadline = now.mono + LOGON;
         (self.refresh_at, self.leaves) = (None, None);
         self.token.clear();
+    }
+
+    /// A signature is due, with the venue's time: it takes no time that is not near its own.
+    const fn sign(&mut self) {
+        (self.due.time, self.due.sign) = (true, true);
+    }
+
+    /// The venue says what time it is; or did not, and the last answer or this machine must do.
+    pub(super) fn told_time(&mut self, now: Now, server_ms: Option<u64>) {
+        if let Some((asked, server_ms)) = self.time_asked.take().zip(server_ms) {
+            self.clock.told(server_ms, asked, now.mono);
+        }
     }
 
     pub(super) fn disconnected(&mut self) {
@@ -147,7 +168,9 @@ impl Session {
     pub(super) fn signs_again(&mut self) -> bool {
         let tries = self.phase == Phase::Up && !self.token.is_empty();
         self.token.clear();
-        self.due.sign |= tries;
+        if tries {
+            self.sign();
+        }
         tries
     }
 
@@ -201,7 +224,7 @@ impl Session {
         if self.refresh_at.is_some_and(|at| now.mono >= at) {
             self.refresh_at = None;
             match self.token.is_empty() {
-                true => self.due.sign = true,
+                true => self.sign(),
                 false => self.due.refresh = true,
             }
         }
@@ -217,7 +240,9 @@ impl Session {
     }
 
     pub(super) fn has_due(&self) -> bool {
-        self.due != Due::NOTHING
+        // A signature waits for the time.
+        let sign = self.due.sign && self.time_asked.is_none();
+        Due { sign, ..self.due } != Due::NOTHING
     }
 
     /// Writes what is due first; what it asks for, and how long it is.
@@ -228,16 +253,20 @@ impl Session {
         room: &mut [u8],
     ) -> Option<(Asked, usize)> {
         let due = &mut self.due;
+        let own_ms = now.utc.0.unsigned_abs() / 1_000_000;
         let mut nonce = [0; 16];
         let (asked, request) = if std::mem::take(&mut due.test) {
             (Asked::Test, Request::Test)
-        } else if std::mem::take(&mut due.sign) {
+        } else if std::mem::take(&mut due.time) {
+            self.time_asked = Some(now.mono);
+            (Asked::Time, Request::Time)
+        } else if self.time_asked.is_none() && std::mem::take(&mut due.sign) {
             self.nonce = self.nonce.wrapping_add(1);
             write_hex(self.nonce, &mut nonce);
             let request = Request::Authenticate {
                 client_id: self.client_id.as_bytes(),
                 key: &self.key,
-                timestamp_ms: now.utc.0.unsigned_abs() / 1_000_000,
+                timestamp_ms: self.clock.at(now.mono).unwrap_or(own_ms),
                 nonce: &nonce,
                 scope: b"",
             };

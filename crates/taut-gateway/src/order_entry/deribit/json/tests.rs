@@ -87,7 +87,16 @@ impl Line {
         line
     }
 
+    /// The venue is asked the time, and has this machine's.
+    fn tell_time(&mut self) {
+        let ms = self.now.utc.0 / 1_000_000;
+        assert!(self.next().contains("public/get_time"));
+        assert!(self.next().is_empty(), "nothing is signed before the time is known");
+        assert_eq!(self.answer(&ms.to_string()), []);
+    }
+
     fn log_on(&mut self) {
+        self.tell_time();
         assert!(self.next().contains("public/auth"));
         assert!(self.next().is_empty(), "nothing before there is a token");
         assert_eq!(self.answer(r#"{"refresh_token":"again","expires_in":900}"#), []);
@@ -197,21 +206,55 @@ fn only(events: Vec<VenueEvent>) -> VenueReport {
 #[test]
 fn a_session_is_signed_and_up_when_all_that_it_begins_with_is_answered() {
     let mut line = Line::new(DeribitJsonSettings::default());
+    line.tell_time();
     let auth = line.handler.poll_transmit(START);
     let auth = String::from_utf8(auth.to_vec()).unwrap();
     // The venue's own vector has this time and secret; the nonce is ours.
     assert!(auth.contains(r#""timestamp":1554883365000,"nonce":"0707070707070708""#), "{auth}");
+    line.handler.disconnected(START);
+    line.handler.connected(START, [7; 32], 0);
     line.log_on();
     assert_eq!(line.create().map(|_| ()), Ok(()));
 }
 
 #[test]
+fn what_is_signed_has_the_venues_time_whatever_this_machine_believes() {
+    let mut line = Line::new(DeribitJsonSettings::default());
+    line.next();
+    // The way there and back takes 20 ms, and the venue is five minutes ahead.
+    line.pass(Nanos::from_millis(20));
+    line.answer("1554883665010");
+    assert!(line.next().contains(r#""timestamp":1554883665020,"#));
+    // The clock of this machine is set back by a day; the token cannot be renewed.
+    line.answer(r#"{"refresh_token":"again","expires_in":900}"#);
+    while !line.handler.is_up() {
+        let subscribes = line.next().contains("private/subscribe");
+        line.answer(if subscribes { r#"["user.changes.any.any.raw"]"# } else { r#""ok""# });
+    }
+    line.now.utc = line.now.utc - Nanos::from_secs(86_400);
+    line.handler.handle_bytes(line.now, &mut &b"{}"[..]);
+    for _ in 0..12 {
+        line.pass(Nanos::from_secs(61));
+        line.hear(r#"{"method":"heartbeat","params":{"type":"heartbeat"}}"#);
+    }
+    assert!(line.next().contains("refresh_token"));
+    line.fails(13_004);
+    assert!(line.next().contains("public/get_time"));
+    // A venue that does not say what time it is: what it said before holds.
+    assert_eq!(line.fails(10_040), []);
+    let signed = line.next();
+    assert!(signed.contains(r#""timestamp":1554884397020,"#), "{signed}");
+}
+
+#[test]
 fn what_is_not_granted_is_no_session() {
     let mut line = Line::new(DeribitJsonSettings::default());
+    line.tell_time();
     line.next();
     assert_eq!(line.fails(13_004), [VenueEvent::Broken]);
     line.handler.disconnected(START);
     line.handler.connected(START, [7; 32], 1);
+    line.tell_time();
     line.next();
     line.answer(r#"{"refresh_token":"again","expires_in":900}"#);
     while !line.next().contains("private/subscribe") {}
@@ -240,6 +283,7 @@ fn a_token_is_renewed_early_and_signed_for_when_it_is_not() {
     }
     assert!(line.next().contains("refresh_token"));
     assert_eq!(line.fails(13_004), []);
+    line.tell_time();
     let signed = line.next();
     assert!(signed.contains("client_signature") && !signed.contains("0707070707070708"));
     assert_eq!(line.answer(r#"{"refresh_token":"x","expires_in":900}"#), []);

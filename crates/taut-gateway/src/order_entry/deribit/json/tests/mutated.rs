@@ -13,7 +13,8 @@ const SEED: u64 = 16;
 /// Orders under way: more than the handler has places for.
 const ORDERS: u64 = 6;
 /// What the session asks for by itself.
-const OF_SESSION: [&str; 5] = [
+const OF_SESSION: [&str; 6] = [
+    "public/get_time",
     "public/auth",
     "public/test",
     "public/set_heartbeat",
@@ -90,6 +91,7 @@ impl Storm {
     fn result(&mut self, method: &str) -> String {
         match method {
             "public/auth" => r#"{"refresh_token":"again","expires_in":900}"#.to_owned(),
+            "public/get_time" => "1554883365000".to_owned(),
             "private/subscribe" => r#"["user.changes.any.any.raw"]"#.to_owned(),
             "private/buy" | "private/edit" | "private/edit_by_label" => {
                 let (order, trades) = (self.order(), self.list(2, Self::trade));

@@ -6,7 +6,7 @@ const MS: i64 = 1_000_000;
 
 /// What time it is at the venue, by the monotonic clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct VenueClock {
+pub(crate) struct VenueClock {
     /// The venue's UTC less the monotonic time.
     ahead: Option<Nanos>,
     /// How long the question and its answer took.
@@ -16,7 +16,7 @@ pub(super) struct VenueClock {
 impl VenueClock {
     /// The venue said at `heard` that it is `server_ms`; it was asked at `asked`. Of two readings
     /// the one with the shorter way counts more: a longer one is let in when it contradicts.
-    pub(super) fn told(&mut self, server_ms: u64, asked: Nanos, heard: Nanos) {
+    pub(crate) fn told(&mut self, server_ms: u64, asked: Nanos, heard: Nanos) {
         let round_trip = (heard - asked).max(Nanos::ZERO);
         // The venue's millisecond was half over, and half of the way was gone.
         let server = Nanos(server_ms as i64 * MS + MS / 2);
@@ -38,13 +38,13 @@ impl VenueClock {
 
     /// The venue's time, milliseconds of UTC.
     #[inline]
-    pub(super) fn at(&self, mono: Nanos) -> Option<u64> {
+    pub(crate) fn at(&self, mono: Nanos) -> Option<u64> {
         let utc = mono + self.ahead?;
         Some(utc.0.unsigned_abs() / MS as u64)
     }
 
     /// When the venue's clock shows this.
-    pub(super) fn mono(&self, server_ms: u64) -> Option<Nanos> {
+    pub(crate) fn mono(&self, server_ms: u64) -> Option<Nanos> {
         let server = i64::try_from(server_ms).ok()?.checked_mul(MS)?;
         Some(Nanos(server.checked_sub(self.ahead?.0)?))
     }
