@@ -10,7 +10,7 @@ use super::json::{BinanceJson, JsonFrame};
 use super::stream::{read, tell};
 use super::stream_codec::Message;
 use crate::event::{
-    BestPrices, Context, Event, EventKind, InstrumentKey, LevelUpdate, MarketSink, Origin,
+    Batch, BestPrices, Context, Event, EventKind, InstrumentKey, LevelUpdate, MarketSink, Origin,
     SequenceRange, Soundness, Staleness,
 };
 use crate::handler::{FeedCounters, FeedHandler, FeedRequest, LineCount, Source};
@@ -67,7 +67,8 @@ impl BinanceConfig {
 /// connection to it, if there is one: whichever brings an update first is taken.
 /// [`Source::SNAPSHOT`] brings the answers to [`FeedRequest::Snapshot`]: the depth snapshot of REST
 /// or of the WebSocket API. The top that is told is the book's; a bookTicker stream, which runs
-/// ahead of it, is left out.
+/// ahead of it, is left out. An update that is newer by its time and older by its number says that
+/// the venue's numbers began again: the book is stale until a snapshot.
 #[derive(Debug)]
 pub struct BinanceFeed {
     decoder: BinanceJson,
@@ -79,6 +80,8 @@ pub struct BinanceFeed {
     soundness: Soundness,
     staleness: Staleness,
     heard: Nanos,
+    /// When the venue made the last update that changed the book.
+    updated: Nanos,
     is_silent: bool,
     /// When a snapshot was asked for; nothing when the next one may be asked for at once.
     asked: Option<Nanos>,
@@ -88,6 +91,7 @@ pub struct BinanceFeed {
     requests: u64,
     malformed: u64,
     crossed: u64,
+    restarts: u64,
 }
 
 /// A message that was checked.
@@ -145,6 +149,7 @@ impl BinanceFeed {
             soundness: Soundness::Stale(Staleness::Joining),
             staleness: Staleness::Joining,
             heard: now,
+            updated: Nanos::ZERO,
             is_silent: false,
             asked: None,
             wants_snapshot: false,
@@ -153,6 +158,7 @@ impl BinanceFeed {
             requests: 0,
             malformed: 0,
             crossed: 0,
+            restarts: 0,
         })
     }
 
@@ -166,6 +172,12 @@ impl BinanceFeed {
     #[must_use]
     pub const fn crossed(&self) -> u64 {
         self.crossed
+    }
+
+    /// How often the venue's numbers began again.
+    #[must_use]
+    pub const fn restarts(&self) -> u64 {
+        self.restarts
     }
 
     const fn current_soundness(&self) -> Soundness {
@@ -278,7 +290,8 @@ impl FeedHandler for BinanceFeed {
         let BinanceFrame { received, source, body } = frame;
         let ours = self.config.instrument.id();
         let is_told = self.soundness == Soundness::Sound;
-        let Self { decoder, depth, instruments, .. } = self;
+        let Self { decoder, depth, instruments, updated, .. } = self;
+        let mut has_begun_again = false;
         let gaps = depth.counters().gaps;
         let mut has_changed = false;
         let mut last = None;
@@ -300,10 +313,23 @@ impl FeedHandler for BinanceFeed {
             if is_told && matches!(event.kind, EventKind::Trade(_) | EventKind::Status(_)) {
                 sink.on_event(context, event);
             }
+            // A copy, and what was overtaken, were made before what the book has.
+            if event.kind == EventKind::Begin(Batch::Update)
+                && event.exchange_time > *updated
+                && *updated > Nanos::ZERO
+                && depth.last_id().is_some_and(|last| context.sequence.last < last)
+            {
+                has_begun_again = true;
+                *updated = Nanos::ZERO;
+                depth.disconnected();
+            }
             let mut telling =
                 Telling { sink: &mut *sink, context, event, is_told, has_changed: false };
             depth.take(context, event, &mut telling);
-            has_changed |= telling.has_changed;
+            if telling.has_changed {
+                has_changed = true;
+                *updated = event.exchange_time.max(*updated);
+            }
             last = Some((context.sequence, event.exchange_time));
         };
         let told = match &body {
@@ -320,7 +346,8 @@ impl FeedHandler for BinanceFeed {
             self.malformed += 1;
         }
         self.note_line(received, source, has_changed);
-        if self.depth.counters().gaps > gaps {
+        self.restarts += u64::from(has_begun_again);
+        if self.depth.counters().gaps > gaps || has_begun_again {
             self.staleness = Staleness::Gap;
         } else if self.depth.counters().levels_refused > 0
             && self.depth.is_stale()

@@ -74,6 +74,30 @@ fn depth(symbol: &str, first: u64, last: u64, bids: &str, asks: &str) -> String 
     format!(r#"{{{head},"s":"{symbol}","U":{first},"u":{last},{levels}}}"#)
 }
 
+#[test]
+fn numbers_that_begin_again_make_the_book_stale_until_a_snapshot() {
+    let mut rig = sound();
+    let later = |frame: &str, ms: u32| frame.replace("256298", &format!("{}", 256_298 + ms));
+    let update = |first, last, ms| later(&depth("BTCUSDT", first, last, "", ""), ms);
+    assert_eq!(rig.take(Source::LINE_A, &update(13, 20, 100)), []);
+    // A copy, and one that was overtaken, are older than what the book has.
+    for (first, last, ms) in [(13, 20, 100), (13, 14, 50), (13, 14, 100)] {
+        assert_eq!(rig.take(Source::LINE_A, &update(first, last, ms)), []);
+    }
+    assert_eq!((rig.feed.restarts(), rig.feed.soundness(ID)), (0, Soundness::Sound));
+    let told = rig.take(Source::LINE_A, &update(1, 2, 200));
+    assert_eq!(told[0], BOOK(GAP));
+    assert_eq!(rig.feed.restarts(), 1);
+    // A request a second.
+    rig.now = rig.now + Nanos::from_secs(1);
+    assert_eq!(rig.take(Source::LINE_A, &update(3, 3, 300)), []);
+    assert!(rig.asks_for_snapshot());
+    assert_eq!(rig.snapshot(1)[0], BOOK(Soundness::Sound));
+    assert_eq!(rig.feed.depth().last_id(), Some(3));
+    assert_eq!(rig.take(Source::LINE_A, &update(4, 4, 400)), []);
+    assert_eq!((rig.feed.restarts(), rig.feed.soundness(ID)), (1, Soundness::Sound));
+}
+
 fn quote(price: i64, lots: i64) -> Option<(Price, Lots)> {
     Some((Price(price * Price::SCALE / 100), Lots(lots)))
 }
