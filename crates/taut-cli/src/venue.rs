@@ -1,9 +1,13 @@
 //! `taut venue`: a venue simulator that runs by itself.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand, ValueEnum};
 use taut_runner::service::{
-    BINANCE_VENUE_SAMPLE, BinanceVenueFile, DERIBIT_VENUE_SAMPLE, DeribitVenueFile, VENUE_SAMPLE,
-    VenueFile, serve_binance_venue, serve_deribit_venue, serve_venue, venue_faults,
+    BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
+    VENUE_SAMPLE, VenueFile, serve_binance_venue, serve_captive_binance, serve_captive_deribit,
+    serve_deribit_venue, serve_venue, venue_faults,
 };
 
 use crate::config_file::{ConfigFile, FileVerb, failure};
@@ -25,6 +29,15 @@ pub struct Venue {
     /// duplicate=5,reorder=5,reject=5,rate-limit=1,delay=20,seed=7` (delay in ms), or `maintenance`
     #[arg(long, value_name = "FAULTS", requires = "config")]
     fault: Option<String>,
+    /// Run this program with its arguments, and end with it: it finds the venue at the real one's
+    /// names and ports, over TLS that it trusts, in a network that has nothing else. Comes last:
+    /// `--captive python3 bot.py --dry-run`
+    #[arg(long, value_name = "COMMAND", requires = "config", num_args = 1.., allow_hyphen_values = true)]
+    captive: Vec<OsString>,
+    /// A file of certificates that the program brings along, such as certifi's cacert.pem: it finds
+    /// there the system's and the venue's instead
+    #[arg(long, value_name = "FILE", requires = "captive")]
+    trust: Vec<PathBuf>,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -55,6 +68,23 @@ enum Dialect {
     Binance,
 }
 
+impl Venue {
+    /// The program that finds it in the place of the real one.
+    fn captive(&self) -> Option<Captive> {
+        let mut captive = Captive::new(self.captive.clone());
+        captive.trust.clone_from(&self.trust);
+        (!captive.command.is_empty()).then_some(captive)
+    }
+}
+
+/// What a program's code comes to.
+const fn code(ended: u8) -> Result<(), Failure> {
+    match ended {
+        0 => Ok(()),
+        code => Err(Failure::Code(code)),
+    }
+}
+
 /// Runs it.
 pub fn run(venue: &Venue) -> Result<(), Failure> {
     if let Some(Verb::Faults { name, faults }) = &venue.verb {
@@ -63,6 +93,9 @@ pub fn run(venue: &Venue) -> Result<(), Failure> {
     match venue.dialect {
         Dialect::Taut if venue.fault.is_some() => {
             Err(Failure::Usage("--fault goes with `--as deribit` and `--as binance`".to_owned()))
+        }
+        Dialect::Taut if !venue.captive.is_empty() => {
+            Err(Failure::Usage("--captive goes with `--as deribit` and `--as binance`".to_owned()))
         }
         Dialect::Taut => run_own(venue),
         Dialect::Deribit => run_deribit(venue),
@@ -83,7 +116,13 @@ fn run_deribit(venue: &Venue) -> Result<(), Failure> {
     if let Some(faults) = &venue.fault {
         file.set_faults(faults).map_err(failure)?;
     }
-    serve_deribit_venue(&file, |what| terminal::tell(what)).map_err(failure)
+    match venue.captive() {
+        None => serve_deribit_venue(&file, |what| terminal::tell(what)).map_err(failure),
+        Some(captive) => {
+            let ended = serve_captive_deribit(&file, &captive, |what| terminal::tell(what));
+            code(ended.map_err(failure)?)
+        }
+    }
 }
 
 fn run_binance(venue: &Venue) -> Result<(), Failure> {
@@ -99,7 +138,13 @@ fn run_binance(venue: &Venue) -> Result<(), Failure> {
     if let Some(faults) = &venue.fault {
         file.set_faults(faults).map_err(failure)?;
     }
-    serve_binance_venue(&file, |what| terminal::tell(what)).map_err(failure)
+    match venue.captive() {
+        None => serve_binance_venue(&file, |what| terminal::tell(what)).map_err(failure),
+        Some(captive) => {
+            let ended = serve_captive_binance(&file, &captive, |what| terminal::tell(what));
+            code(ended.map_err(failure)?)
+        }
+    }
 }
 
 fn run_own(venue: &Venue) -> Result<(), Failure> {

@@ -16,6 +16,8 @@ pub enum Failure {
     Run(String),
     /// Somebody else has said it already. Exit code 1.
     Told,
+    /// A program that was run ended with this code, and has said why.
+    Code(u8),
 }
 
 impl Failure {
@@ -43,11 +45,15 @@ impl Failure {
     #[must_use]
     pub fn exit_code(program: &str, result: Result<(), Self>) -> ExitCode {
         let Err(failure) = result else { return ExitCode::SUCCESS };
-        if !matches!(failure, Self::Told) {
+        if !matches!(failure, Self::Told | Self::Code(_)) {
             let line = format!("{program}: {failure}");
             let _ = writeln!(io::stderr().lock(), "{}", visible(&line));
         }
-        ExitCode::from(if matches!(failure, Self::Usage(_)) { 2 } else { 1 })
+        ExitCode::from(match failure {
+            Self::Usage(_) => 2,
+            Self::Run(_) | Self::Told => 1,
+            Self::Code(code) => code,
+        })
     }
 }
 
@@ -56,6 +62,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Usage(text) | Self::Run(text) => f.write_str(text),
             Self::Told => Ok(()),
+            Self::Code(code) => write!(f, "exit code {code}"),
         }
     }
 }

@@ -68,6 +68,7 @@ pub(crate) use web_venue::{Dialect, WebVenue};
 
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
 pub use web_venue::{
-    BINANCE_VENUE_SAMPLE, BinanceVenueFile, DERIBIT_VENUE_SAMPLE, DeribitVenueFile, FaultsReport,
-    TlsKeys, WebVenueFile, serve_binance_venue, serve_deribit_venue, venue_faults,
+    BINANCE_VENUE_SAMPLE, BinanceVenueFile, Captive, DERIBIT_VENUE_SAMPLE, DeribitVenueFile,
+    FaultsReport, TlsKeys, WebVenueFile, serve_binance_venue, serve_captive_binance,
+    serve_captive_deribit, serve_deribit_venue, venue_faults,
 };

@@ -20,6 +20,7 @@ mod machine;
 mod memory;
 mod mirror;
 mod multicast;
+mod namespace;
 mod option;
 mod options;
 mod poll;
@@ -52,6 +53,7 @@ pub use machine::Machine;
 pub use memory::{Mapping, MemoryOptions, SharedMemory};
 pub use mirror::MirroredBuffer;
 pub use multicast::interface_index;
+pub use namespace::{enter_own_namespaces, mount_over};
 pub use options::{DatagramOptions, Granted, StreamOptions};
 pub use poll::{peer_is_gone, sleep, wait_readable};
 pub use process::{

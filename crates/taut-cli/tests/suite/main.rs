@@ -4,6 +4,7 @@
 //! The machine that runs these tests may be slow and shared: they look at counts, files, exit codes
 //! and what is left behind, never at times.
 
+mod captive;
 mod data;
 mod feed;
 mod help;

@@ -4,6 +4,7 @@ use taut_web_venue::binance::{Binance, BinanceSettings};
 use taut_web_venue::{BinanceAccountSettings, SymbolSettings};
 
 use crate::error::RunnerError;
+use crate::service::web_venue::captive::Captive;
 use crate::service::web_venue::file::{Dialect, Listing, WebVenueFile};
 
 /// A Binance venue's file with every key.
@@ -20,6 +21,23 @@ impl Dialect for BinanceVenueFile {
     type Front = Binance;
 
     const NAME: &'static str = "binance";
+    const HOSTS: &'static [&'static str] = &[
+        "api.binance.com",
+        "api1.binance.com",
+        "api2.binance.com",
+        "api3.binance.com",
+        "api4.binance.com",
+        "api-gcp.binance.com",
+        "data-api.binance.vision",
+        "stream.binance.com",
+        "data-stream.binance.vision",
+        "ws-api.binance.com",
+        "testnet.binance.vision",
+        "api.testnet.binance.vision",
+        "stream.testnet.binance.vision",
+        "ws-api.testnet.binance.vision",
+    ];
+    const PORTS: &'static [u16] = &[443, 9443];
 
     fn front(&self) -> Result<Binance, String> {
         let (instruments, accounts) = (self.instruments.clone(), self.accounts.clone());
@@ -51,6 +69,19 @@ pub fn serve_binance_venue(
     ready: impl FnOnce(&str),
 ) -> Result<(), RunnerError> {
     file.serve(ready)
+}
+
+/// Runs a program that finds a venue of this file in the place of Binance, until it ends; the code
+/// that it ended with. For a process of one thread: it moves into namespaces of its own.
+///
+/// # Errors
+/// As [`serve_binance_venue`]; and where there are no such namespaces, or no such program.
+pub fn serve_captive_binance(
+    file: &BinanceVenueFile,
+    captive: &Captive,
+    ready: impl FnOnce(&str),
+) -> Result<u8, RunnerError> {
+    file.serve_captive(captive, ready)
 }
 
 #[cfg(test)]

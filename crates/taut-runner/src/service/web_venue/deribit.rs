@@ -4,6 +4,7 @@ use taut_web_venue::deribit::{Deribit, DeribitSettings};
 use taut_web_venue::{AccountSettings, MarketSettings};
 
 use crate::error::RunnerError;
+use crate::service::web_venue::captive::Captive;
 use crate::service::web_venue::file::{Dialect, Listing, WebVenueFile};
 
 /// A Deribit venue's file with every key.
@@ -20,6 +21,9 @@ impl Dialect for DeribitVenueFile {
     type Front = Deribit;
 
     const NAME: &'static str = "deribit";
+    const HOSTS: &'static [&'static str] =
+        &["www.deribit.com", "deribit.com", "test.deribit.com", "history.deribit.com"];
+    const PORTS: &'static [u16] = &[443];
 
     fn front(&self) -> Result<Deribit, String> {
         let (instruments, accounts) = (self.instruments.clone(), self.accounts.clone());
@@ -51,6 +55,19 @@ pub fn serve_deribit_venue(
     ready: impl FnOnce(&str),
 ) -> Result<(), RunnerError> {
     file.serve(ready)
+}
+
+/// Runs a program that finds a venue of this file in the place of Deribit, until it ends; the code
+/// that it ended with. For a process of one thread: it moves into namespaces of its own.
+///
+/// # Errors
+/// As [`serve_deribit_venue`]; and where there are no such namespaces, or no such program.
+pub fn serve_captive_deribit(
+    file: &DeribitVenueFile,
+    captive: &Captive,
+    ready: impl FnOnce(&str),
+) -> Result<u8, RunnerError> {
+    file.serve_captive(captive, ready)
 }
 
 #[cfg(test)]

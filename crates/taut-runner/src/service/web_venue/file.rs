@@ -22,6 +22,7 @@ use taut_web_venue::{Door, DoorConfig, Faults, Faulty, Front};
 use crate::error::RunnerError;
 use crate::mistakes::{self, FileSettings, Mistake};
 use crate::service::venue::FlowSettings;
+use crate::service::web_venue::captive::Captive;
 use crate::service::web_venue::control::{FaultsReport, VenueControl};
 
 /// How long it sleeps at the most: what it is late with a signal.
@@ -106,6 +107,9 @@ pub trait Dialect {
 
     /// What it is called.
     const NAME: &'static str;
+    /// Where the venue itself and its test venue are, by name, and the ports of TLS there.
+    const HOSTS: &'static [&'static str];
+    const PORTS: &'static [u16];
 
     /// The interface of these settings, or the setting that cannot be.
     fn front(&self) -> Result<Self::Front, String>;
@@ -173,6 +177,32 @@ where
 
     /// Runs it until a stop signal comes.
     pub(super) fn serve(&self, ready: impl FnOnce(&str)) -> Result<(), RunnerError> {
+        self.serve_until(ready, || Ok(()), |()| Ok((stop_requests() > 0).then_some(())))
+    }
+
+    /// Runs it for a program that finds it in the place of the venue, until that ends; the code
+    /// that the program ended with.
+    pub(super) fn serve_captive(
+        &self,
+        captive: &Captive,
+        ready: impl FnOnce(&str),
+    ) -> Result<u8, RunnerError>
+    where
+        Self: Clone,
+    {
+        self.check()?;
+        let held = captive.enter(Self::HOSTS, Self::PORTS)?;
+        let file = Self { tls: Some(held.tls.clone()), ..self.clone() };
+        file.serve_until(ready, || held.start(), |program| program.ended(stop_requests() > 0))
+    }
+
+    /// Runs it until `ended` says with what, which is asked time and again about what `start` gave.
+    fn serve_until<S, E>(
+        &self,
+        ready: impl FnOnce(&str),
+        start: impl FnOnce() -> Result<S, RunnerError>,
+        mut ended: impl FnMut(&mut S) -> Result<Option<E>, RunnerError>,
+    ) -> Result<E, RunnerError> {
         self.check()?;
         catch_stop_signals().map_err(|error| RunnerError::run("signals", error))?;
         let failed =
@@ -191,8 +221,16 @@ where
         if self.flow.commands_per_second > 0 {
             venue.start_flow(monotonic());
         }
-        while stop_requests() == 0 {
+        let mut started = start()?;
+        let mut looks = Nanos::ZERO;
+        loop {
             let now = Now { mono: monotonic(), utc: utc() };
+            if now.mono >= looks {
+                looks = now.mono + WAIT;
+                if let Some(end) = ended(&mut started)? {
+                    return Ok(end);
+                }
+            }
             let worked = venue.poll(now);
             if let Some(control) = &mut control {
                 let front = venue.observer_mut().0.front_mut();
@@ -205,7 +243,6 @@ where
                 venue.wait(monotonic(), WAIT).map_err(|error| failed(&error))?;
             }
         }
-        Ok(())
     }
 
     /// The venue behind its door, with another observer and room for the sources of that one. Its

@@ -1,0 +1,211 @@
+//! A program that is told nothing and yet trades here: at the venue's own names, on its own ports,
+//! over TLS, in a network that has nothing else.
+
+use std::fs;
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
+};
+use taut_sys::{ProcessSignal, enter_own_namespaces, monotonic, mount_over, signal_process};
+use taut_types::Nanos;
+use tempfile::TempDir;
+
+use super::file::TlsKeys;
+use crate::error::RunnerError;
+
+/// Where systems keep the certificates that they trust.
+const SYSTEM_ROOTS: &[&str] = &[
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+/// Variables that name such a file, and who reads them.
+const BUNDLE_VARIABLES: &[&str] = &[
+    // OpenSSL, Python's ssl, rustls with native roots; requests; curl.
+    "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+];
+/// Node adds these to its own.
+const EXTRA_VARIABLE: &str = "NODE_EXTRA_CA_CERTS";
+/// What would lead around.
+const PROXY_VARIABLES: &[&str] = &[
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "SSL_CERT_DIR",
+];
+/// How long the program has after a stop signal.
+const STOPPING: Nanos = Nanos::from_secs(5);
+
+/// A program, and what it is to find in the place of the venue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Captive {
+    /// The program and its arguments.
+    pub command: Vec<std::ffi::OsString>,
+    /// Files of certificates that it brings along (certifi's `cacert.pem`): it finds there those that
+    /// the system trusts, and the venue's.
+    pub trust: Vec<PathBuf>,
+}
+
+impl Captive {
+    /// This program with these arguments, which trusts what the system does.
+    #[must_use]
+    pub const fn new(command: Vec<std::ffi::OsString>) -> Self {
+        Self { command, trust: Vec::new() }
+    }
+
+    /// Moves this process into namespaces of its own, in which these names are those of this host,
+    /// and a certificate for them is trusted.
+    pub(super) fn enter(&self, names: &[&str], ports: &[u16]) -> Result<Held<'_>, RunnerError> {
+        let made = |error: &dyn std::fmt::Display| RunnerError::Run(format!("captive: {error}"));
+        let folder = tempfile::Builder::new().prefix("taut-captive").tempdir();
+        let folder = folder.map_err(|error| made(&error))?;
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, text).map(|()| path).map_err(|error| made(&error))
+        };
+        let issued = Issued::new(names).map_err(|error| made(&error))?;
+        let (chain, key) = (file("chain.pem", &issued.chain)?, file("key.pem", &issued.key)?);
+        let root = file("root.pem", &issued.root)?;
+        let found = SYSTEM_ROOTS.iter().map(Path::new).filter(|path| path.is_file());
+        let found: Vec<&Path> = found.collect();
+        let trusted = found.first().and_then(|path| fs::read_to_string(path).ok());
+        let bundle =
+            file("bundle.pem", &format!("{}\n{}", trusted.unwrap_or_default(), issued.root))?;
+        let hosts = format!("127.0.0.1 localhost {}\n::1 localhost\n", names.join(" "));
+        let hosts = file("hosts", &hosts)?;
+        if let Some(missing) = self.trust.iter().find(|path| !path.is_file()) {
+            let text = format!("--trust {}: there is no such file", missing.display());
+            return Err(RunnerError::Settings(text));
+        }
+        enter_own_namespaces().map_err(|error| {
+            let remedy = "a namespace of its own is not to be had; run it as root, or allow user \
+                          namespaces (kernel.unprivileged_userns_clone, \
+                          kernel.apparmor_restrict_unprivileged_userns)";
+            RunnerError::Run(format!("captive: {error}: {remedy}"))
+        })?;
+        mount_over(&hosts, Path::new("/etc/hosts"))
+            .map_err(|error| made(&format_args!("/etc/hosts: {error}")))?;
+        for path in found.into_iter().chain(self.trust.iter().map(PathBuf::as_path)) {
+            // A name may stand for another file of these.
+            mount_over(&bundle, path)
+                .map_err(|error| made(&format_args!("{}: {error}", path.display())))?;
+        }
+        let listen = ports.iter().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, *port)));
+        let tls = TlsKeys { listen: listen.collect(), chain, key };
+        Ok(Held { captive: self, tls, root, bundle, _folder: folder })
+    }
+}
+
+/// This process in its namespaces.
+pub(super) struct Held<'a> {
+    captive: &'a Captive,
+    /// Where the venue listens, and as whom.
+    pub(super) tls: TlsKeys,
+    root: PathBuf,
+    bundle: PathBuf,
+    _folder: TempDir,
+}
+
+impl Held<'_> {
+    /// Starts the program.
+    pub(super) fn start(&self) -> Result<Running, RunnerError> {
+        let Some((program, arguments)) = self.captive.command.split_first() else {
+            return Err(RunnerError::Settings("--captive: a program to run".to_owned()));
+        };
+        let mut command = Command::new(program);
+        command.args(arguments).env(EXTRA_VARIABLE, &self.root);
+        command.envs(BUNDLE_VARIABLES.iter().map(|name| (name, &self.bundle)));
+        for name in PROXY_VARIABLES {
+            command.env_remove(name);
+        }
+        let child = command.spawn().map_err(|error| {
+            RunnerError::Settings(format!("--captive {}: {error}", program.to_string_lossy()))
+        })?;
+        Ok(Running { child, stopped: None })
+    }
+}
+
+/// The program, which does not outlive this.
+pub(super) struct Running {
+    child: Child,
+    /// When it was asked to stop.
+    stopped: Option<Nanos>,
+}
+
+impl Running {
+    /// Whether the program has ended, and with which code: 128 and the signal's number where that
+    /// ended it, as shells say it. Once `stops`, it is asked to, and killed when it takes too long.
+    pub(super) fn ended(&mut self, stops: bool) -> Result<Option<u8>, RunnerError> {
+        let ended = self.child.try_wait().map_err(|error| RunnerError::run("captive", error))?;
+        if ended.is_none() && stops {
+            let now = monotonic();
+            match self.stopped {
+                None => {
+                    self.stopped = Some(now);
+                    let _ = signal_process(self.child.id(), ProcessSignal::Terminate);
+                }
+                Some(since) if now.since(since) >= STOPPING => drop(self.child.kill()),
+                Some(_) => {}
+            }
+        }
+        Ok(ended.map(code_of))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::io::stdout().flush();
+    }
+}
+
+fn code_of(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(1);
+    u8::try_from(code).unwrap_or(1)
+}
+
+/// A root that is made for one run, and what it has signed.
+struct Issued {
+    root: String,
+    chain: String,
+    key: String,
+}
+
+impl Issued {
+    fn new(names: &[&str]) -> Result<Self, rcgen::Error> {
+        let mut root = CertificateParams::new(Vec::new())?;
+        root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        root.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        root.distinguished_name = named("taut: the root of one run");
+        let root = CertifiedIssuer::self_signed(root, KeyPair::generate()?)?;
+        let key = KeyPair::generate()?;
+        let mut leaf =
+            CertificateParams::new(names.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        leaf.use_authority_key_identifier_extension = true;
+        leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        leaf.distinguished_name = named(names.first().copied().unwrap_or("localhost"));
+        let chain = leaf.signed_by(&key, &root)?;
+        Ok(Self { root: root.pem(), chain: chain.pem(), key: key.serialize_pem() })
+    }
+}
+
+fn named(name: &str) -> DistinguishedName {
+    let mut named = DistinguishedName::new();
+    named.push(DnType::CommonName, name);
+    named
+}
