@@ -29,13 +29,21 @@ fn day(seed: u64, length: Nanos) -> [u64; 2] {
     }
     world.is_bad(false);
     world.shown.is_leaving.set(true);
-    world.until("nothing is open, and nothing unhedged", |world| {
-        world.is_ready() && world.open_orders() == [0, 0] && world.held().iter().sum::<i64>() == 0
-    });
-    // The strategy looks once more.
-    let end = world.now() + Nanos::from_millis(100);
-    while world.now() < end {
-        world.turn();
+    let is_at_rest = |world: &World<'_>| {
+        let (held, open) = (world.held(), world.open_orders());
+        // The strategy shows what it holds with its timer.
+        let is_shown = held == world.held_by_gateways();
+        world.is_ready() && open == [0, 0] && is_shown && held.iter().sum::<i64>() == 0
+    };
+    let mut has_stayed = false;
+    while !has_stayed {
+        world.until("nothing is open, and nothing unhedged", is_at_rest);
+        // A trade that nobody had heard of when all seemed to be at rest is hedged, too.
+        let end = world.now() + Nanos::from_millis(100);
+        while world.now() < end {
+            world.turn();
+        }
+        has_stayed = is_at_rest(&world);
     }
     let held = world.held();
     assert_eq!(held, world.held_by_gateways(), "the gateways and the strategy");
