@@ -9,7 +9,8 @@ use std::path::Path;
 pub fn run(root: &Path) -> Result<String, String> {
     let mut command = crate::cargo();
     command.args(["test", "--locked", "-p", "taut-cli", "--test", "web_clients", "--"]);
-    let output = command.arg("--nocapture").current_dir(root).output();
+    command.arg("--nocapture").env("TAUT_ALL_CLIENTS", "1");
+    let output = command.current_dir(root).output();
     let output = output.map_err(|error| format!("cargo: {error}"))?;
     let said = String::from_utf8_lossy(&output.stdout);
     let rows = table(&said);

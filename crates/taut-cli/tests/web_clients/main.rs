@@ -1,12 +1,14 @@
 //! Clients that strangers wrote trade against `taut venue --as deribit` and `--as binance`,
-//! unchanged but for their addresses.
+//! unchanged but for their addresses, or, `--captive`, not even for these.
 //!
 //! A client is fetched once into `target/clients`, or `TAUT_CLIENTS` names a folder where it is
-//! installed; without network it is skipped with a notice.
+//! installed; without network it is skipped with a notice. The large ones of npm are played where
+//! `TAUT_ALL_CLIENTS` is set, as `cargo xtask clients` does.
 #![forbid(unsafe_code)]
 
 mod faults;
 mod gateway;
+mod node;
 
 use std::fs;
 use std::path::PathBuf;

@@ -8,8 +8,8 @@ use crate::deribit::state::{Deribit, Done, Outcome};
 use crate::deribit::token::{Caller, Token};
 use crate::front::HttpRequest;
 
-/// How long a token is good, in seconds.
-const TOKEN_SECONDS: i64 = 900;
+/// How long a token is good, in seconds, where its scope does not say so (`expires:`).
+const TOKEN_SECONDS: i64 = 31_536_000;
 /// How far a signature's time may be off, in milliseconds.
 const CLOCK_MS: i64 = 60_000;
 /// Nonces that are remembered.
@@ -66,7 +66,10 @@ impl Deribit {
             "{life} mainaccount account:{rights} block_trade:{rights} custody:{rights} \
              trade:{rights} wallet:{rights}"
         );
-        let expires_ms = self.ms() + TOKEN_SECONDS * 1_000;
+        let asked = scope.split_whitespace().find_map(|it| it.strip_prefix("expires:"));
+        let seconds = asked.and_then(|it| it.parse().ok()).filter(|it| *it > 0);
+        let seconds = seconds.unwrap_or(TOKEN_SECONDS).min(TOKEN_SECONDS);
+        let expires_ms = self.ms() + seconds * 1_000;
         let mut token = |is_refresh: bool| {
             let number = self.next_token;
             self.next_token += 1;
@@ -91,7 +94,7 @@ impl Deribit {
         let mut result = json!({
             "access_token": access,
             "refresh_token": refresh,
-            "expires_in": TOKEN_SECONDS,
+            "expires_in": seconds,
             "scope": granted,
             "token_type": "bearer",
             "enabled_features": [],

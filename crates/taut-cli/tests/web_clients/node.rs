@@ -1,0 +1,112 @@
+//! Clients of npm, captive: they find the venue at the real one's names.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use taut_testkit::{Process, until};
+
+use crate::{CLIENTS, DAY, HERE, INSTALLING, taut};
+
+/// What taut says where it may have no namespaces.
+const FORBIDDEN: &str = "is not to be had";
+
+/// A client, and the day that it plays.
+struct Client {
+    package: &'static str,
+    version: &'static str,
+    dialect: &'static str,
+    script: &'static str,
+    steps: usize,
+    is_large: bool,
+}
+
+/// The folder of modules that has the client, if one can be made.
+fn modules(client: &Client) -> Option<PathBuf> {
+    let _alone = INSTALLING.lock();
+    let folder = std::env::var_os("TAUT_CLIENTS").map_or_else(|| CLIENTS.into(), PathBuf::from);
+    let folder = folder.join(format!("npm-{}", client.package));
+    let modules = folder.join("node_modules");
+    let has_it = || modules.join(client.package).join("package.json").is_file();
+    let wanted = format!("{}@{}", client.package, client.version);
+    if !has_it() {
+        let mut install = Command::new("npm");
+        install.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]);
+        install.arg(&folder).arg(&wanted).stdout(Stdio::null()).stderr(Stdio::null());
+        let is_made = fs::create_dir_all(&folder).is_ok()
+            && install.status().is_ok_and(|status| status.success());
+        if !is_made || !has_it() {
+            println!("skipped: {wanted} cannot be installed into {}", folder.display());
+            return None;
+        }
+    }
+    Some(modules)
+}
+
+/// Plays a client's day.
+fn trades_a_day(client: &Client) {
+    let Client { package, dialect, script, .. } = client;
+    if client.is_large && std::env::var_os("TAUT_ALL_CLIENTS").is_none() {
+        println!("skipped: npm {package} is large; `cargo xtask clients` plays it");
+        return;
+    }
+    let Some(modules) = modules(client) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = folder.path().join("venue.toml");
+    fs::write(&settings, taut(&["venue", "sample", "--as", dialect]).stdout).expect("settings");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
+    command.args(["venue", "--as", dialect, "--config"]).arg(&settings);
+    command.args(["--captive", "node"]).arg(format!("{HERE}/{script}")).arg(dialect);
+    command.env("NODE_PATH", modules);
+    let mut running = Process::start(&mut command);
+    until("the end of the client's day", DAY, || !running.is_running());
+    let said = running.stdout();
+    for step in said.lines() {
+        println!("npm:{package} {dialect} {step}");
+    }
+    let run = running.finish();
+    let told = String::from_utf8_lossy(&run.stderr).into_owned();
+    if told.contains(FORBIDDEN) {
+        println!("skipped: {told}");
+        return;
+    }
+    assert!(run.status.success(), "{said}{told}");
+    let done = said.lines().filter(|line| line.contains(": ok")).count();
+    assert_eq!(done, client.steps, "{said}");
+}
+
+#[test]
+fn deribit_v2_ws_trades_a_day_on_deribit_without_knowing_it() {
+    trades_a_day(&Client {
+        package: "deribit-v2-ws",
+        version: "0.0.3",
+        dialect: "deribit",
+        script: "deribit_v2_ws.js",
+        steps: 13,
+        is_large: false,
+    });
+}
+
+#[test]
+fn ccxt_of_npm_trades_a_day_on_deribit_without_knowing_it() {
+    trades_a_day(&Client {
+        package: "ccxt",
+        version: "4.5.84",
+        dialect: "deribit",
+        script: "ccxt.js",
+        steps: 15,
+        is_large: true,
+    });
+}
+
+#[test]
+fn ccxt_of_npm_trades_a_day_on_binance_without_knowing_it() {
+    trades_a_day(&Client {
+        package: "ccxt",
+        version: "4.5.84",
+        dialect: "binance",
+        script: "ccxt.js",
+        steps: 15,
+        is_large: true,
+    });
+}
