@@ -32,7 +32,8 @@ pub struct Venue {
     /// Run this program with its arguments, and end with it: it finds the venue at the real one's
     /// names and ports, over TLS that it trusts, in a network that has nothing else. Comes last:
     /// `--captive python3 bot.py --dry-run`
-    #[arg(long, value_name = "COMMAND", requires = "config", num_args = 1.., allow_hyphen_values = true)]
+    #[arg(long, value_name = "COMMAND", requires = "config", num_args = 1..,
+        allow_hyphen_values = true)]
     captive: Vec<OsString>,
     /// A file of certificates that the program brings along, such as certifi's cacert.pem: it finds
     /// there the system's and the venue's instead

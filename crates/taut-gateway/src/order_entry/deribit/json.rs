@@ -1,8 +1,8 @@
 //! Deribit over JSON-RPC 2.0 on a WebSocket, as <https://docs.deribit.com> (API 2.1.1) has it.
 //!
-//! - **Session.** `public/get_time`, `public/auth` by a signature of that time, a heartbeat, the end
-//!   of all orders with the connection where it is wanted, and `user.changes`: only when each is
-//!   answered the session is up. The token is renewed at three quarters of its life.
+//! - **Session.** `public/get_time`, then `public/auth` by a signature of that time, a heartbeat,
+//!   the end of all orders with the connection where it is wanted, and `user.changes`: only when
+//!   each is answered the session is up. The token is renewed at three quarters of its life.
 //! - **Names.** An order's label is the name of the request that made it, so that it is found after
 //!   a restart. The venue's own name is used where it is known; else edits and cancels go by label.
 //! - **Answers and notifications** of one event come in either order. An order is accepted by

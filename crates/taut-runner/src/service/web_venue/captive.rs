@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -16,7 +15,6 @@ use taut_sys::{ProcessSignal, enter_own_namespaces, monotonic, mount_over, signa
 use taut_types::Nanos;
 use tempfile::TempDir;
 
-use super::file::TlsKeys;
 use crate::error::RunnerError;
 
 /// Where systems keep the certificates that they trust.
@@ -54,8 +52,8 @@ const STOPPING: Nanos = Nanos::from_secs(5);
 pub struct Captive {
     /// The program and its arguments.
     pub command: Vec<std::ffi::OsString>,
-    /// Files of certificates that it brings along (certifi's `cacert.pem`): it finds there those that
-    /// the system trusts, and the venue's.
+    /// Files of certificates that it brings along (certifi's `cacert.pem`): it finds there those
+    /// that the system trusts, and the venue's.
     pub trust: Vec<PathBuf>,
 }
 
@@ -68,7 +66,7 @@ impl Captive {
 
     /// Moves this process into namespaces of its own, in which these names are those of this host,
     /// and a certificate for them is trusted.
-    pub(super) fn enter(&self, names: &[&str], ports: &[u16]) -> Result<Held<'_>, RunnerError> {
+    pub(super) fn enter(&self, names: &[&str]) -> Result<Held<'_>, RunnerError> {
         let made = |error: &dyn std::fmt::Display| RunnerError::Run(format!("captive: {error}"));
         let folder = tempfile::Builder::new().prefix("taut-captive").tempdir();
         let folder = folder.map_err(|error| made(&error))?;
@@ -103,17 +101,16 @@ impl Captive {
             mount_over(&bundle, path)
                 .map_err(|error| made(&format_args!("{}: {error}", path.display())))?;
         }
-        let listen = ports.iter().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, *port)));
-        let tls = TlsKeys { listen: listen.collect(), chain, key };
-        Ok(Held { captive: self, tls, root, bundle, _folder: folder })
+        Ok(Held { captive: self, chain, key, root, bundle, _folder: folder })
     }
 }
 
 /// This process in its namespaces.
 pub(super) struct Held<'a> {
     captive: &'a Captive,
-    /// Where the venue listens, and as whom.
-    pub(super) tls: TlsKeys,
+    /// The venue's certificate for these names, and its key.
+    pub(super) chain: PathBuf,
+    pub(super) key: PathBuf,
     root: PathBuf,
     bundle: PathBuf,
     _folder: TempDir,

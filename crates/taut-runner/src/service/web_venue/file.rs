@@ -191,8 +191,11 @@ where
         Self: Clone,
     {
         self.check()?;
-        let held = captive.enter(Self::HOSTS, Self::PORTS)?;
-        let file = Self { tls: Some(held.tls.clone()), ..self.clone() };
+        let held = captive.enter(Self::HOSTS)?;
+        let listen = Self::PORTS.iter().map(|port| SocketAddr::from(([127, 0, 0, 1], *port)));
+        let (chain, key) = (held.chain.clone(), held.key.clone());
+        let tls = Some(TlsKeys { listen: listen.collect(), chain, key });
+        let file = Self { tls, ..self.clone() };
         file.serve_until(ready, || held.start(), |program| program.ended(stop_requests() > 0))
     }
 
