@@ -110,3 +110,15 @@ fn ccxt_of_npm_trades_a_day_on_binance_without_knowing_it() {
         is_large: true,
     });
 }
+
+#[test]
+fn the_venues_own_sdk_of_npm_trades_a_day_on_binance_without_knowing_it() {
+    trades_a_day(&Client {
+        package: "@binance/spot",
+        version: "32.0.4",
+        dialect: "binance",
+        script: "sdk_binance.js",
+        steps: 12,
+        is_large: true,
+    });
+}
