@@ -54,10 +54,8 @@ fn a_gateway_trades_in_a_recorded_binance_market() {
     let habits =
         TouchConfig { orders_per_second: 20_000, lots: Lots(100), rest: Nanos::from_millis(1) };
     let client = FusedClient::new(TouchStrategy::new(habits, clock.now()));
-    let at = |path: &str| StreamAddress {
-        address: SocketAddr::V4(stream_at),
-        url: format!("ws://localhost{path}"),
-    };
+    let at =
+        |path: &str| StreamAddress::new(SocketAddr::V4(stream_at), format!("ws://localhost{path}"));
     let input = FeedInput::Streams(FeedStreams {
         stream: at("/stream?streams=btcusdt@depth@100ms"),
         snapshot: at("/ws-api/v3"),

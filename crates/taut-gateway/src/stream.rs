@@ -63,6 +63,8 @@ pub(crate) struct Streams {
 struct End {
     source: Source,
     state: State,
+    /// Attempts to connect it: each goes to the next of the host's addresses.
+    attempts: usize,
     /// When it was connected.
     since: Nanos,
     /// When it was connected, or brought data last.
@@ -80,7 +82,8 @@ enum State {
 impl Streams {
     pub(crate) fn new(config: FeedStreams, hot: bool) -> Self {
         let never = Nanos::ZERO;
-        let end = |source| End { source, state: State::Down(never), since: never, heard: never };
+        let state = || State::Down(never);
+        let end = |source| End { source, state: state(), attempts: 0, since: never, heard: never };
         Self {
             config,
             ends: vec![end(Source::LINE_A), end(Source::SNAPSHOT)],
@@ -138,7 +141,8 @@ impl Streams {
             if now < due {
                 continue;
             }
-            let at = Address::Inet(self.config.of(end.source).address);
+            let at = Address::Inet(self.config.of(end.source).of_attempt(end.attempts));
+            end.attempts = end.attempts.wrapping_add(1);
             let options = StreamOptions { no_delay: true, ..StreamOptions::default() };
             end.state = match io.connect(&at, &options, Some(now + CONNECT_TIMEOUT)) {
                 Ok(stream) => State::Connecting(stream),
@@ -174,7 +178,7 @@ impl Streams {
         self.bytes.clear();
         self.frames.clear();
         let Self { config, ends, bytes, frames, hot, session, back_off } = self;
-        for End { source, state, since, heard } in ends {
+        for End { source, state, since, heard, .. } in ends {
             match state {
                 State::Down(_) => {}
                 State::Connecting(stream) => match *completion {

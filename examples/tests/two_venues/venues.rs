@@ -158,7 +158,7 @@ fn config(venue: usize, url: &str, credentials: Credentials) -> GatewayConfig {
 }
 
 fn at(url: &str) -> StreamAddress {
-    StreamAddress { address: SocketAddr::V4(AT), url: url.to_owned() }
+    StreamAddress::new(SocketAddr::V4(AT), url.to_owned())
 }
 
 pub type Parts<F, H> = (GatewayConfig, FeedInput, F, H);

@@ -147,7 +147,7 @@ impl Language for WebSocketApi {
             },
             ..gateway_config(VenueAddresses { orders: at })
         };
-        let at = |url: String| StreamAddress { address: SocketAddr::V4(at), url };
+        let at = |url: String| StreamAddress::new(SocketAddr::V4(at), url);
         let depth = "{\"id\":0,\"method\":\"depth\",\
                      \"params\":{\"symbol\":\"BTCUSDT\",\"limit\":100}}";
         let input = FeedInput::Streams(FeedStreams {

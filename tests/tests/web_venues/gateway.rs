@@ -55,7 +55,7 @@ pub fn gateway<'m>(
     };
     let session = DeribitStream::new(&DeribitStreamSettings::new(vec![NAME.to_owned()]));
     let input = FeedInput::Session(FeedSession {
-        stream: StreamAddress { address: SocketAddr::V4(at), url },
+        stream: StreamAddress::new(SocketAddr::V4(at), url),
         tls: None,
         session: Box::new(session),
         reconnect: quickly,

@@ -85,8 +85,26 @@ impl VenueTerms {
 pub struct StreamAddress {
     /// The address, which the URL's host has been resolved to.
     pub address: SocketAddr,
+    /// Other addresses of the host: each attempt to connect goes to the next one.
+    pub others: Vec<SocketAddr>,
     /// What is asked for there.
     pub url: String,
+}
+
+impl StreamAddress {
+    /// One address, and what is asked for there.
+    #[must_use]
+    pub const fn new(address: SocketAddr, url: String) -> Self {
+        Self { address, others: Vec::new(), url }
+    }
+
+    /// Where this attempt goes, counted from 0.
+    pub(super) fn of_attempt(&self, attempt: usize) -> SocketAddr {
+        match attempt % (1 + self.others.len()) {
+            0 => self.address,
+            other => self.others.get(other - 1).copied().unwrap_or(self.address),
+        }
+    }
 }
 
 /// A WebSocket on which the venue is told what is wanted. Its messages are

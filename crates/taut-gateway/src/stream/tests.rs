@@ -1,5 +1,7 @@
 //! Venues that bring no data, or end every connection, on virtual time.
 
+use std::net::SocketAddr;
+
 use taut_io::{
     Admission, Completion, EventLoop, Handle, Io, LoopConfig, SimConfig, SimKernel, WaitStrategy,
 };
@@ -72,6 +74,15 @@ impl World {
 
 /// A venue and its client for so long; when it began.
 fn run(hangs_up: bool, span: Nanos) -> (World, Nanos) {
+    run_at(hangs_up, span, |address| (address, Vec::new()))
+}
+
+/// The same, where the venue's host has these addresses.
+fn run_at(
+    hangs_up: bool,
+    span: Nanos,
+    addresses: impl FnOnce(SocketAddr) -> (SocketAddr, Vec<SocketAddr>),
+) -> (World, Nanos) {
     let kernel = SimKernel::new(16, SimConfig::default());
     let config = LoopConfig { sources_max: 16, ..LoopConfig::default() };
     let mut events = EventLoop::new(kernel, config).expect("a loop");
@@ -80,7 +91,9 @@ fn run(hangs_up: bool, span: Nanos) -> (World, Nanos) {
     let options = StreamOptions::default();
     let listener = io.listen(&any, &options, &Admission::OPEN).expect("a listener");
     let Ok(Address::Inet(address)) = io.local_address(listener) else { panic!("an address") };
-    let at = StreamAddress { address, url: format!("ws://{address}/") };
+    let url = format!("ws://{address}/");
+    let (address, others) = addresses(address);
+    let at = StreamAddress { address, others, url };
     let streams = FeedStreams {
         stream: at.clone(),
         snapshot: at,
@@ -127,4 +140,12 @@ fn a_venue_that_ends_every_connection_is_called_ever_more_rarely() {
     let (world, _) = run(true, Nanos::from_secs(300));
     let accepted = world.accepted;
     assert!((40..=120).contains(&accepted), "of 300 in five minutes: {accepted}");
+}
+
+#[test]
+fn each_attempt_goes_to_the_next_address_of_the_host() {
+    let nobody = SocketAddr::from(([127, 0, 0, 1], 1));
+    let (world, _) = run_at(false, Nanos::from_secs(10), |address| (nobody, vec![address, nobody]));
+    assert_eq!(world.accepted, 2, "both connections, at the second address");
+    assert_eq!(world.given_up, []);
 }

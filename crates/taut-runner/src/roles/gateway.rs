@@ -315,8 +315,7 @@ fn stream_feed(
     (level_capacity, asked): (usize, Option<u32>),
     now: Nanos,
 ) -> Result<(FeedInput, BinanceFeed), RunnerError> {
-    let of =
-        |path: &str| StreamAddress { address: SocketAddr::V4(at), url: format!("ws://{at}{path}") };
+    let of = |path: &str| StreamAddress::new(SocketAddr::V4(at), format!("ws://{at}{path}"));
     let symbol = instrument.symbol();
     let streams = FeedStreams {
         stream: of(&format!("/stream?streams={}@depth", symbol.as_str().to_lowercase())),

@@ -1,8 +1,9 @@
 //! From the text of an address to where it is: names are looked up, roots of trust are read.
 
-use std::net::{SocketAddrV4, ToSocketAddrs};
+use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
 use std::path::Path;
 
+use taut_gateway::StreamAddress;
 use taut_net::{TlsClientConfig, system_roots};
 use taut_ws::WsUrl;
 
@@ -12,6 +13,15 @@ use crate::error::RunnerError;
 pub struct Found {
     pub first: SocketAddrV4,
     pub others: Vec<SocketAddrV4>,
+}
+
+impl Found {
+    /// A stream there; another address is tried with each attempt.
+    pub fn stream(self, url: String) -> StreamAddress {
+        let mut at = StreamAddress::new(SocketAddr::V4(self.first), url);
+        at.others = self.others.into_iter().map(SocketAddr::V4).collect();
+        at
+    }
 }
 
 /// A WebSocket of a venue, ready to be connected to.

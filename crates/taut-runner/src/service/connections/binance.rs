@@ -1,7 +1,5 @@
 //! Binance's spot market: combined streams; orders and snapshots over the WebSocket API.
 
-use std::net::SocketAddr;
-
 use taut_gateway::{
     BinanceWs, BinanceWsSettings, FeedInput, FeedStreams, StreamAddress, Transport,
 };
@@ -178,5 +176,5 @@ impl BinanceKeys {
 
 fn at(web_socket: WebSocketAt) -> StreamAddress {
     let WebSocketAt { found, url, .. } = web_socket;
-    StreamAddress { address: SocketAddr::V4(found.first), url }
+    found.stream(url)
 }

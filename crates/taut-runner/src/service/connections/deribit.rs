@@ -1,12 +1,10 @@
 //! Deribit: books over WebSocket, orders over WebSocket or FIX.
 
-use std::net::SocketAddr;
-
 use taut_fix::CompId;
 use taut_fix_engine::Credentials;
 use taut_gateway::{
     DeribitFix, DeribitJson, DeribitJsonSettings, DeribitStream, DeribitStreamSettings, FeedInput,
-    FeedSession, StreamAddress, Transport,
+    FeedSession, Transport,
 };
 use taut_market_data::deribit::DeribitFeed;
 use taut_market_data::{ChainConfig, NamedInstrument};
@@ -199,7 +197,7 @@ impl DeribitKeys {
             ..DeribitStreamSettings::new(names.clone())
         });
         let input = FeedInput::Session(FeedSession {
-            stream: StreamAddress { address: SocketAddr::V4(at.found.first), url: at.url },
+            stream: at.found.stream(at.url),
             tls: at.tls,
             session: Box::new(session),
             reconnect: order_session.reconnect,
