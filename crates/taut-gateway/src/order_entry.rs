@@ -182,6 +182,12 @@ impl<H: OrderHandler> OrderSession<H> {
         self.disconnects
     }
 
+    /// The venue takes orders at these addresses from now on, by priority. A connection that
+    /// stands stays.
+    pub(crate) fn set_addresses(&mut self, all: impl IntoIterator<Item = Address>) {
+        self.addresses.replace(all);
+    }
+
     /// Where it is connected, or tries to be, and that address's place by priority: 0 is the
     /// primary.
     pub(crate) fn order_address(&self) -> (usize, Address) {

@@ -6,6 +6,8 @@ mod session;
 #[cfg(test)]
 mod tests;
 
+use std::net::SocketAddr;
+
 use taut_fix_engine::BackOff;
 use taut_io::{Completion, Handle, Io, Kernel, Operation};
 use taut_market_data::Source;
@@ -300,6 +302,15 @@ impl Streams {
     /// What the venue has said of an instrument since the last time.
     pub(crate) fn poll_terms(&mut self) -> Option<(InstrumentId, VenueTerms)> {
         self.session.as_mut()?.poll_terms()
+    }
+
+    /// The host of a stream is at these addresses now.
+    pub(crate) fn set_addresses(&mut self, source: Source, addresses: Vec<SocketAddr>) {
+        let mut addresses = addresses.into_iter();
+        let Some(first) = addresses.next() else { return };
+        let FeedStreams { stream, snapshot, .. } = &mut self.config;
+        let at = if source == Source::SNAPSHOT { snapshot } else { stream };
+        (at.address, at.others) = (first, addresses.collect());
     }
 
     /// Whether there is somebody to ask for the book.

@@ -32,6 +32,7 @@ mod pattern;
 mod place;
 mod protocol;
 mod reload;
+mod resolver;
 mod rules;
 mod secret;
 mod threads;

@@ -53,7 +53,7 @@ pub use machine::Machine;
 pub use memory::{Mapping, MemoryOptions, SharedMemory};
 pub use mirror::MirroredBuffer;
 pub use multicast::interface_index;
-pub use namespace::{enter_own_namespaces, mount_over};
+pub use namespace::{enter_own_namespaces, kill_with_parent, mount_over, processes_of_own_network};
 pub use options::{DatagramOptions, Granted, StreamOptions};
 pub use poll::{peer_is_gone, sleep, wait_readable};
 pub use process::{

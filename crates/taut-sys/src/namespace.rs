@@ -2,13 +2,16 @@
 //! runs here, and nothing else.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 
 use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
 use rustix::thread::UnshareFlags;
 
 use crate::error::{SysError, SysResult};
+use crate::process::die_with_parent;
 
 /// Gives this process, and what it starts from now on, a network of its own, with nothing but
 /// loopback, and mounts that nobody else sees. Without the privilege for that it becomes the one
@@ -42,6 +45,31 @@ pub fn enter_own_namespaces() -> Result<(), SysError> {
 /// What `mount(2)` says.
 pub fn mount_over(source: &Path, target: &Path) -> Result<(), SysError> {
     mount_bind(source, target).during("mount")
+}
+
+/// The other processes in this process's network: of a network of its own
+/// ([`enter_own_namespaces`]), those that it has started, whoever their parent is by now.
+#[must_use]
+pub fn processes_of_own_network() -> Vec<u32> {
+    let network = |process: &str| fs::read_link(format!("/proc/{process}/ns/net")).ok();
+    let (own, Some(here)) = (std::process::id(), network("self")) else { return Vec::new() };
+    let Ok(all) = fs::read_dir("/proc") else { return Vec::new() };
+    let named = all.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let others = named.filter(|name| network(name).as_ref() == Some(&here));
+    others.filter_map(|name| name.parse().ok()).filter(|process| *process != own).collect()
+}
+
+/// Has the program of this command killed when the thread that starts it ends, however it ends.
+pub fn kill_with_parent(command: &mut Command) {
+    let parent = std::process::id();
+    let prepare = move || match die_with_parent(parent) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(std::io::ErrorKind::BrokenPipe.into()),
+        Err(error) => Err(error.into()),
+    };
+    // SAFETY: between fork and exec it makes two system calls, and allocates nothing where both
+    // succeed; it takes no lock of ours.
+    unsafe { command.pre_exec(prepare) };
 }
 
 fn unshare(flags: UnshareFlags) -> Result<(), Errno> {

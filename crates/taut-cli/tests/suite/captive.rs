@@ -83,3 +83,32 @@ fn it_ends_as_the_program_does_and_leaves_nothing() {
     assert_eq!(missing.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&missing.stderr).contains("there-is-none"));
 }
+
+#[test]
+fn what_the_program_left_behind_ends_with_it_and_this_machines_name_is_known() {
+    let Some(output) = captive("deribit", &["sh", "-c", "sleep 4711 & echo $!"]) else { return };
+    let left = String::from_utf8(output.stdout).expect("a number");
+    let command = fs::read_to_string(format!("/proc/{}/cmdline", left.trim())).unwrap_or_default();
+    assert!(!command.contains("4711"), "{command:?}");
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+    let known = fs::read_to_string("/etc/hosts").is_ok_and(|hosts| hosts.contains(name.trim()));
+    if known {
+        let found = captive("deribit", &["getent", "hosts", name.trim()]).expect("namespaces");
+        assert!(found.status.success(), "{name}");
+    }
+}
+
+#[test]
+fn ctrl_c_is_the_programs_own_and_another_stop_signal_is_passed_on() {
+    let said =
+        "trap 'echo int' INT; trap 'echo term; exit 3' TERM; kill -TERM $PPID; sleep 30 & wait";
+    let Some(output) = captive("deribit", &["sh", "-c", said]) else { return };
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "term\n");
+    assert_eq!(output.status.code(), Some(3));
+    // As a terminal says it: to both. The program ends by it, and hears nothing else.
+    let said = "trap 'echo int; sleep 1; exit 4' INT; trap 'echo term' TERM; \
+                kill -INT $PPID $$; sleep 30 & wait";
+    let output = captive("deribit", &["sh", "-c", said]).expect("namespaces");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "int\n");
+    assert_eq!(output.status.code(), Some(4));
+}

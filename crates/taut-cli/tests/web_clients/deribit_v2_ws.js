@@ -87,9 +87,12 @@ play({
     const told = [];
     await deribit.subscribe("private", `user.changes.${NAME}.raw`, (data) => told.push(data));
     const order = await partlyFilled();
-    const traded = told.flatMap((data) => data.trades).filter((it) => it.order_id === order.order_id);
-    const sum = traded.reduce((sum, trade) => sum + trade.amount, 0);
-    assert(sum >= order.filled_amount || traded.length > 0, "the stream tells the trades");
+    const traded = () =>
+      told
+        .flatMap((data) => data.trades)
+        .filter((it) => it.order_id === order.order_id)
+        .reduce((sum, trade) => sum + trade.amount, 0);
+    while (traded() < order.filled_amount) await new Promise((done) => setTimeout(done, 5));
     return `${order.filled_amount} of 5000`;
   },
   positions: async () => {

@@ -1,9 +1,12 @@
 //! What an operator has a gateway do: resume, kill, revive, cancel, log out, show what is held.
 
+use std::net::{SocketAddr, SocketAddrV4};
+
 use taut_io::Kernel;
 use taut_journal::{State as RecoveredState, Writer};
-use taut_market_data::FeedHandler;
+use taut_market_data::{FeedHandler, Source};
 use taut_oms::{KillCause, KillScope, KillSwitch, OrderTable, PositionReport};
+use taut_sys::Address;
 use taut_types::{AccountId, InstrumentId, Lots};
 
 use super::{Core, Gateway};
@@ -97,6 +100,26 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         let Core { orders, streams, .. } = &self.core;
         let of_stream = streams.as_ref().map_or("", |streams| streams.last_refusal());
         [orders.last_refusal(), of_stream]
+    }
+
+    /// The venue takes orders at these addresses from now on, by priority: the next attempt to
+    /// connect goes there, and a connection that stands stays. None of them is as if nothing was
+    /// said.
+    pub fn set_order_addresses(&mut self, addresses: impl IntoIterator<Item = SocketAddrV4>) {
+        let inet = |address| Address::Inet(SocketAddr::V4(address));
+        self.core.orders.set_addresses(addresses.into_iter().map(inet));
+    }
+
+    /// The same for a stream of the feed: [`Source::LINE_A`], or [`Source::SNAPSHOT`] for the
+    /// connection that answers questions.
+    pub fn set_stream_addresses(
+        &mut self,
+        source: Source,
+        addresses: impl IntoIterator<Item = SocketAddrV4>,
+    ) {
+        if let Some(streams) = &mut self.core.streams {
+            streams.set_addresses(source, addresses.into_iter().map(SocketAddr::V4).collect());
+        }
     }
 
     /// What the venue says of an instrument, where it says something.

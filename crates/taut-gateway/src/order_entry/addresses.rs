@@ -28,6 +28,19 @@ impl Addresses {
         Self { all, current: 0, tried: 1, failed_logons, broken: None }
     }
 
+    /// The venue is at these addresses now. The one that is in turn stays so where it is among
+    /// them; else the primary is.
+    pub(super) fn replace(&mut self, all: impl IntoIterator<Item = Address>) {
+        let current = self.current();
+        let all: Box<[Address]> = all.into_iter().collect();
+        if all.is_empty() || all == self.all {
+            return;
+        }
+        let place = all.iter().position(|it| *it == current).unwrap_or(0);
+        let failed_logons = vec![0; all.len()].into_boxed_slice();
+        *self = Self { all, current: place, tried: 1, failed_logons, broken: None };
+    }
+
     /// The one that is in turn: 0 is the primary.
     pub(super) const fn priority(&self) -> usize {
         self.current
@@ -121,6 +134,21 @@ mod tests {
             assert_eq!(round(&mut addresses), expected, "{broken} broke");
             assert_eq!(round(&mut addresses), [0, 1, 2], "after {broken} broke");
         }
+    }
+
+    #[test]
+    fn a_venue_that_moves_is_tried_where_it_is_now() {
+        let address = |port: u16| Address::Inet(([127, 0, 0, 1], port).into());
+        let mut addresses = three();
+        assert!(addresses.failed());
+        // DNS names them in another order each time.
+        addresses.replace([address(3), address(2)]);
+        assert_eq!((addresses.current(), addresses.priority()), (address(2), 1));
+        addresses.replace([address(4), address(5)]);
+        assert_eq!((addresses.current(), addresses.priority()), (address(4), 0));
+        assert_eq!(round(&mut addresses), [0, 1]);
+        addresses.replace([]);
+        assert_eq!(addresses.current(), address(4), "it is somewhere");
     }
 
     #[test]

@@ -86,14 +86,26 @@ fn run_at(
     let kernel = SimKernel::new(16, SimConfig::default());
     let config = LoopConfig { sources_max: 16, ..LoopConfig::default() };
     let mut events = EventLoop::new(kernel, config).expect("a loop");
-    let io = events.io();
+    let (mut world, start, _) = open(events.io(), hangs_up, addresses);
+    let mut handler =
+        |io: &mut Io<SimKernel>, completion: Completion<'_>| world.handle(io, &completion);
+    events.run_for(&mut handler, WaitStrategy::Block, span).expect("virtual time passes");
+    (world, start)
+}
+
+/// A listening venue, where it is, and its client, who believes it at these addresses.
+fn open(
+    io: &mut Io<SimKernel>,
+    hangs_up: bool,
+    addresses: impl FnOnce(SocketAddr) -> (SocketAddr, Vec<SocketAddr>),
+) -> (World, Nanos, SocketAddr) {
     let any = Address::Inet(([127, 0, 0, 1], 0).into());
     let options = StreamOptions::default();
     let listener = io.listen(&any, &options, &Admission::OPEN).expect("a listener");
     let Ok(Address::Inet(address)) = io.local_address(listener) else { panic!("an address") };
     let url = format!("ws://{address}/");
-    let (address, others) = addresses(address);
-    let at = StreamAddress { address, others, url };
+    let (first, others) = addresses(address);
+    let at = StreamAddress { address: first, others, url };
     let streams = FeedStreams {
         stream: at.clone(),
         snapshot: at,
@@ -103,7 +115,7 @@ fn run_at(
     };
     let start = io.now();
     io.timer_every(start + LOOK, LOOK, 0).expect("a timer");
-    let mut world = World {
+    let world = World {
         listener,
         hangs_up,
         accepted: 0,
@@ -113,10 +125,7 @@ fn run_at(
         client: Streams::new(streams, false),
         given_up: Vec::new(),
     };
-    let mut handler =
-        |io: &mut Io<SimKernel>, completion: Completion<'_>| world.handle(io, &completion);
-    events.run_for(&mut handler, WaitStrategy::Block, span).expect("virtual time passes");
-    (world, start)
+    (world, start, address)
 }
 
 #[test]
@@ -148,4 +157,31 @@ fn each_attempt_goes_to_the_next_address_of_the_host() {
     let (world, _) = run_at(false, Nanos::from_secs(10), |address| (nobody, vec![address, nobody]));
     assert_eq!(world.accepted, 2, "both connections, at the second address");
     assert_eq!(world.given_up, []);
+}
+
+#[test]
+fn a_host_that_moved_is_tried_where_it_is_now() {
+    let nobody = SocketAddr::from(([127, 0, 0, 1], 1));
+    let (world, _) = run_moving(Nanos::from_secs(10), nobody);
+    assert_eq!(world.accepted, 2, "both connections, once the address is known");
+}
+
+/// A venue whose client believes it elsewhere, and hears of its address after a second.
+fn run_moving(span: Nanos, elsewhere: SocketAddr) -> (World, Nanos) {
+    let kernel = SimKernel::new(16, SimConfig::default());
+    let config = LoopConfig { sources_max: 16, ..LoopConfig::default() };
+    let mut events = EventLoop::new(kernel, config).expect("a loop");
+    let (mut world, start, address) = open(events.io(), false, |_| (elsewhere, Vec::new()));
+    let mut handler =
+        |io: &mut Io<SimKernel>, completion: Completion<'_>| world.handle(io, &completion);
+    let second = Nanos::from_secs(1);
+    events.run_for(&mut handler, WaitStrategy::Block, second).expect("virtual time passes");
+    assert_eq!(world.accepted, 0);
+    for source in [Source::LINE_A, Source::SNAPSHOT] {
+        world.client.set_addresses(source, vec![address]);
+    }
+    let mut handler =
+        |io: &mut Io<SimKernel>, completion: Completion<'_>| world.handle(io, &completion);
+    events.run_for(&mut handler, WaitStrategy::Block, span).expect("virtual time passes");
+    (world, start)
 }

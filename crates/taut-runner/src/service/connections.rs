@@ -20,6 +20,7 @@ use crate::service::binance::BinanceKeys;
 use crate::service::deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
 use crate::service::file::GatewayFile;
 use crate::settings::RemoteVenue;
+pub use address::{Named, Served, addresses_of};
 pub use parts::{Connections, MarketData};
 
 /// Who builds a gateway, whichever venue it is for.
@@ -76,6 +77,18 @@ pub fn mistakes(file: &GatewayFile) -> Vec<Mistake> {
         mistakes.push(Mistake::told("feed_backup", text));
     }
     mistakes
+}
+
+/// The names that the venue is found by. On paper orders go to this process.
+pub fn names(file: &GatewayFile) -> Vec<Named> {
+    let names = match Venue::of(file) {
+        Ok(Venue::Deribit(keys)) => keys.hosts(),
+        Ok(Venue::Binance(keys)) => keys.hosts(),
+        // Addresses.
+        Ok(Venue::Own(_)) | Err(_) => Vec::new(),
+    };
+    let is_asked = |named: &Named| named.served != Served::Orders || !file.is_paper;
+    names.into_iter().filter(is_asked).collect()
 }
 
 /// Whether the venue wants to know who asks for market data.

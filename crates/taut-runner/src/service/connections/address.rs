@@ -55,6 +55,36 @@ pub fn web_socket(
     Ok(WebSocketAt { found, url: url.to_owned(), tls })
 }
 
+/// A name that a part of the venue is found by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// `host:port`.
+    pub host: String,
+    pub served: Served,
+}
+
+/// What is at a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Served {
+    Orders,
+    Stream,
+    Snapshots,
+}
+
+impl Named {
+    /// The host of a URL, where it has to be looked up: not with an address beside it.
+    pub fn of_url(url: &str, address: Option<SocketAddrV4>, served: Served) -> Option<Self> {
+        let parsed = WsUrl::parse(url).ok().filter(|_| address.is_none())?;
+        Some(Self { host: format!("{}:{}", parsed.host(), parsed.port()), served })
+    }
+}
+
+/// Where `host:port` is: one address at least.
+pub fn addresses_of(key: &str, host: &str) -> Result<Vec<SocketAddrV4>, RunnerError> {
+    let Found { first, others } = look_up(key, host)?;
+    Ok(std::iter::once(first).chain(others).collect())
+}
+
 /// Where `host:port` is.
 pub fn look_up(key: &str, host: &str) -> Result<Found, RunnerError> {
     let failed = |why: &dyn std::fmt::Display| {

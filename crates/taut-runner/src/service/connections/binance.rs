@@ -7,7 +7,7 @@ use taut_market_data::binance::{BinanceConfig, BinanceFeeds};
 use taut_oms::Rate;
 use taut_types::{Instrument, Nanos};
 
-use super::address::{WebSocketAt, url_mistake, web_socket};
+use super::address::{Named, Served, WebSocketAt, url_mistake, web_socket};
 use super::parts::{Connections, MarketData, OrderRoute, config, refused};
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
@@ -119,6 +119,18 @@ impl BinanceKeys {
         };
         let orders = BinanceWs::new(&config, settings).map_err(|error| refused(&config, error))?;
         Ok(Connections { config, market_data, orders, observer: () })
+    }
+
+    /// Where it is by name.
+    pub(super) fn hosts(&self) -> Vec<Named> {
+        [
+            (&self.streams, Served::Stream),
+            (&self.api, Served::Snapshots),
+            (&self.api, Served::Orders),
+        ]
+        .into_iter()
+        .filter_map(|(url, served)| Named::of_url(url, self.address, served))
+        .collect()
     }
 
     fn channel(&self, symbol: &str) -> String {

@@ -11,7 +11,7 @@ use taut_market_data::{ChainConfig, NamedInstrument};
 use taut_oms::Rate;
 use taut_types::{Instrument, Nanos};
 
-use super::address::{WebSocketAt, look_up, trust, url_mistake, web_socket};
+use super::address::{Named, Served, WebSocketAt, look_up, trust, url_mistake, web_socket};
 use super::parts::{Connections, MarketData, OrderRoute, config, refused};
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
@@ -152,6 +152,16 @@ impl DeribitKeys {
 
     fn sender(&self) -> Result<CompId, RunnerError> {
         comp_id("deribit.fix_sender_comp_id", &self.fix_sender_comp_id)
+    }
+
+    /// Where it is by name.
+    pub(super) fn hosts(&self) -> Vec<Named> {
+        let of_url = |served| Named::of_url(&self.url, self.address, served);
+        let orders = match self.orders {
+            DeribitOrders::Json => of_url(Served::Orders),
+            DeribitOrders::Fix => Some(Named { host: self.fix.clone(), served: Served::Orders }),
+        };
+        of_url(Served::Stream).into_iter().chain(orders).collect()
     }
 
     fn web_socket(&self) -> Result<WebSocketAt, RunnerError> {

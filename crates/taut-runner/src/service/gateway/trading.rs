@@ -12,7 +12,7 @@ use taut_gateway::{
 use taut_io::EpollKernel;
 use taut_ipc::Segment;
 use taut_journal::{Housekeeper, Journal};
-use taut_market_data::FeedHandler;
+use taut_market_data::{FeedHandler, Source};
 use taut_oms::{KillCause, KillScope};
 use taut_sys::{Doorbell, Wait, Waiter, monotonic, pin_to_cpu, set_timer_slack, wait_readable};
 use taut_types::Nanos;
@@ -21,10 +21,11 @@ use crate::child::SharedClock;
 use crate::error::RunnerError;
 use crate::mistakes::{self, Mistake};
 use crate::service::balances::balances;
-use crate::service::connections::{Connections, MarketData};
+use crate::service::connections::{Connections, MarketData, Served, names};
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 use crate::service::place::Place;
+use crate::service::resolver::{Moved, follow};
 use crate::service::threads::{Answer, Command, Glance, Numbered};
 use crate::service::usage::Usage;
 use crate::settings::build_fees;
@@ -54,6 +55,10 @@ pub struct Trading<'a, 'm, F, H, O> {
     bell: &'a Doorbell,
     asked: Receiver<Numbered<Command>>,
     answers: Sender<Numbered<Answer>>,
+    /// Where the venue's names are, whenever they were looked up again.
+    moved: Receiver<Moved>,
+    /// Tried behind those of the name that orders go to.
+    backups: Vec<SocketAddrV4>,
     /// Logged out by then, or not at all.
     ends_by: Option<Nanos>,
     /// The venue was asked to end the session.
@@ -122,6 +127,8 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
             bell,
             asked,
             answers,
+            moved: follow(names(file))?,
+            backups: file.session.backups.clone(),
             ends_by: None,
             is_leaving: false,
             revives: false,
@@ -193,8 +200,23 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
         Ok(())
     }
 
+    /// The venue is at other addresses: the next attempt to connect goes there.
+    fn move_along(&mut self) {
+        while let Ok(Moved { served, addresses }) = self.moved.try_recv() {
+            match served {
+                Served::Orders => {
+                    let backups = self.backups.iter().copied();
+                    self.gateway.set_order_addresses(addresses.into_iter().chain(backups));
+                }
+                Served::Stream => self.gateway.set_stream_addresses(Source::LINE_A, addresses),
+                Served::Snapshots => self.gateway.set_stream_addresses(Source::SNAPSHOT, addresses),
+            }
+        }
+    }
+
     /// Answers what the listening thread asks; whether it is over.
     fn attend(&mut self) -> Result<bool, RunnerError> {
+        self.move_along();
         if let Some(deadline) = self.ends_by {
             if self.gateway.is_logged_out() || monotonic() >= deadline {
                 if self.revives {

@@ -2,7 +2,6 @@
 //! over TLS, in a network that has nothing else.
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -11,12 +10,17 @@ use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
     ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
 };
-use taut_sys::{ProcessSignal, enter_own_namespaces, monotonic, mount_over, signal_process};
+use taut_sys::{
+    ProcessSignal, StopSignal, enter_own_namespaces, kill_with_parent, monotonic, mount_over,
+    processes_of_own_network, signal_process,
+};
 use taut_types::Nanos;
 use tempfile::TempDir;
 
 use crate::error::RunnerError;
 
+/// Names that no server is asked for.
+const HOSTS: &str = "/etc/hosts";
 /// Where systems keep the certificates that they trust.
 const SYSTEM_ROOTS: &[&str] = &[
     "/etc/ssl/certs/ca-certificates.crt",
@@ -43,7 +47,7 @@ const PROXY_VARIABLES: &[&str] = &[
     "ALL_PROXY",
     "SSL_CERT_DIR",
 ];
-/// How long the program has after a stop signal.
+/// How long the program has after a stop signal, and again after it was asked to stop.
 const STOPPING: Nanos = Nanos::from_secs(5);
 
 /// A program, and what it is to find in the place of the venue.
@@ -82,7 +86,9 @@ impl Captive {
         let trusted = found.first().and_then(|path| fs::read_to_string(path).ok());
         let bundle =
             file("bundle.pem", &format!("{}\n{}", trusted.unwrap_or_default(), issued.root))?;
-        let hosts = format!("127.0.0.1 localhost {}\n::1 localhost\n", names.join(" "));
+        // Before the system's own, which name this machine.
+        let own = fs::read_to_string(HOSTS).unwrap_or_default();
+        let hosts = format!("127.0.0.1 localhost {}\n::1 localhost\n{own}", names.join(" "));
         let hosts = file("hosts", &hosts)?;
         if let Some(missing) = self.trust.iter().find(|path| !path.is_file()) {
             let text = format!("--trust {}: there is no such file", missing.display());
@@ -90,12 +96,12 @@ impl Captive {
         }
         enter_own_namespaces().map_err(|error| {
             let remedy = "a namespace of its own is not to be had; run it as root, or allow user \
-                          namespaces (kernel.unprivileged_userns_clone, \
+                          namespaces (user.max_user_namespaces, kernel.unprivileged_userns_clone, \
                           kernel.apparmor_restrict_unprivileged_userns)";
             RunnerError::Run(format!("captive: {error}: {remedy}"))
         })?;
-        mount_over(&hosts, Path::new("/etc/hosts"))
-            .map_err(|error| made(&format_args!("/etc/hosts: {error}")))?;
+        mount_over(&hosts, Path::new(HOSTS))
+            .map_err(|error| made(&format_args!("{HOSTS}: {error}")))?;
         for path in found.into_iter().chain(self.trust.iter().map(PathBuf::as_path)) {
             // A name may stand for another file of these.
             mount_over(&bundle, path)
@@ -128,6 +134,7 @@ impl Held<'_> {
         for name in PROXY_VARIABLES {
             command.env_remove(name);
         }
+        kill_with_parent(&mut command);
         let child = command.spawn().map_err(|error| {
             RunnerError::Settings(format!("--captive {}: {error}", program.to_string_lossy()))
         })?;
@@ -135,27 +142,32 @@ impl Held<'_> {
     }
 }
 
-/// The program, which does not outlive this.
+/// The program. What it has started and left behind ends with this: nobody else is in the network.
+/// If taut is killed, the program itself is, too.
 pub(super) struct Running {
     child: Child,
-    /// When it was asked to stop.
-    stopped: Option<Nanos>,
+    /// When taut was asked to stop, and whether the program was.
+    stopped: Option<(Nanos, bool)>,
 }
 
 impl Running {
     /// Whether the program has ended, and with which code: 128 and the signal's number where that
-    /// ended it, as shells say it. Once `stops`, it is asked to, and killed when it takes too long.
-    pub(super) fn ended(&mut self, stops: bool) -> Result<Option<u8>, RunnerError> {
+    /// ended it, as shells say it. Once taut has had a stop signal, the program is asked to stop,
+    /// and killed when that takes too long. Ctrl-C it has heard itself, as whatever has the
+    /// terminal: it is asked when it did not end by that.
+    pub(super) fn ended(&mut self, stop: Option<StopSignal>) -> Result<Option<u8>, RunnerError> {
         let ended = self.child.try_wait().map_err(|error| RunnerError::run("captive", error))?;
-        if ended.is_none() && stops {
+        if ended.is_none()
+            && let Some(signal) = stop
+        {
             let now = monotonic();
-            match self.stopped {
-                None => {
-                    self.stopped = Some(now);
-                    let _ = signal_process(self.child.id(), ProcessSignal::Terminate);
-                }
-                Some(since) if now.since(since) >= STOPPING => drop(self.child.kill()),
-                Some(_) => {}
+            let (since, is_asked) = *self.stopped.get_or_insert((now, false));
+            let is_late = now.since(since) >= STOPPING;
+            if is_asked && is_late {
+                let _ = self.child.kill();
+            } else if !is_asked && (is_late || signal != StopSignal::Interrupt) {
+                self.stopped = Some((now, true));
+                let _ = signal_process(self.child.id(), ProcessSignal::Terminate);
             }
         }
         Ok(ended.map(code_of))
@@ -166,7 +178,9 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = std::io::stdout().flush();
+        for process in processes_of_own_network() {
+            let _ = signal_process(process, ProcessSignal::Kill);
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use taut_io::EpollKernel;
 use taut_net::TlsServerConfig;
 use taut_sys::{
     Address, DatagramOptions, Socket, StreamOptions, catch_stop_signals, monotonic, process_id,
-    stop_requests, utc,
+    stop_requests, stop_signal, utc,
 };
 use taut_types::{HalfTicks, Instrument, InstrumentId, Nanos, OrderId, Price, Qty, Symbol};
 use taut_venue::flow::{Crowd, SyntheticConfig};
@@ -196,7 +196,7 @@ where
         let (chain, key) = (held.chain.clone(), held.key.clone());
         let tls = Some(TlsKeys { listen: listen.collect(), chain, key });
         let file = Self { tls, ..self.clone() };
-        file.serve_until(ready, || held.start(), |program| program.ended(stop_requests() > 0))
+        file.serve_until(ready, || held.start(), |program| program.ended(stop_signal()))
     }
 
     /// Runs it until `ended` says with what, which is asked time and again about what `start` gave.
