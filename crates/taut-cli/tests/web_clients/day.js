@@ -27,17 +27,22 @@ async function play(steps) {
 // Plain numbers, whatever a client keeps its books in.
 const levels = (side) => Array.from(side, ([price, amount]) => [Number(price), Number(amount)]);
 
-// Until as many books as wanted were seen and asked for at the same id; all of them are equal.
+const soon = (ms) => new Promise((done) => setTimeout(done, ms));
+
+// Until as many books as wanted were seen and asked for at the same id; all of them are equal. Asked
+// is right behind what is seen, when the book is most likely still that one, and within the venue's limits.
 async function sameBooks(wanted, seen, ask) {
   const asked = new Map();
   const both = () => [...asked.keys()].filter((id) => seen.has(id));
   while (both().length < wanted) {
+    const before = seen.size;
+    while (seen.size === before) await soon(1);
     const [id, book] = await ask();
     asked.set(id, book);
-    await new Promise((done) => setTimeout(done, 5));
+    await soon(60);
   }
   for (const id of both()) assert.deepStrictEqual(asked.get(id), seen.get(id), `at ${id}`);
   return `equal at ${both().length} ids`;
 }
 
-module.exports = { assert, levels, play, sameBooks };
+module.exports = { assert, levels, play, sameBooks, soon };

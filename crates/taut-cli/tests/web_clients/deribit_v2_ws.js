@@ -1,6 +1,6 @@
 // npm deribit-v2-ws, in which no address can be changed, against a venue that speaks as Deribit.
 const deribit = require("deribit-v2-ws");
-const { assert, levels, play, sameBooks } = require("./day.js");
+const { assert, levels, play, sameBooks, soon } = require("./day.js");
 
 const NAME = "BTC-PERPETUAL";
 const kept = {};
@@ -28,7 +28,7 @@ async function partlyFilled() {
       const now = await ask("private/get_order_state", { order_id: order.order_id });
       if (now.order_state !== "open") break;
       if (now.filled_amount > 0) return now;
-      await new Promise((done) => setTimeout(done, 20));
+      await soon(100);
     }
     await deribit.request("private/cancel", { order_id: order.order_id });
   }
@@ -92,7 +92,7 @@ play({
         .flatMap((data) => data.trades)
         .filter((it) => it.order_id === order.order_id)
         .reduce((sum, trade) => sum + trade.amount, 0);
-    while (traded() < order.filled_amount) await new Promise((done) => setTimeout(done, 5));
+    while (traded() < order.filled_amount) await soon(5);
     return `${order.filled_amount} of 5000`;
   },
   positions: async () => {

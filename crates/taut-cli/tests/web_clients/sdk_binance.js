@@ -1,7 +1,7 @@
 // Binance's own SDK for JavaScript (npm @binance/spot) against a venue that speaks as Binance's spot market.
 // Nothing is said to it but keys: its own addresses lead there.
 const { Spot } = require("@binance/spot");
-const { assert, levels, play, sameBooks } = require("./day.js");
+const { assert, levels, play, sameBooks, soon } = require("./day.js");
 
 const symbol = "BTCUSDT";
 // The example's in the venue's documents, as in the venue's sample.
@@ -68,19 +68,20 @@ play({
   },
   follow_book: async () => {
     const connection = await one.websocketStreams.connect();
-    const events = [];
+    const [events, seen] = [[], new Map()];
+    let book;
+    const take = (event) => {
+      book.take(event);
+      seen.set(book.last, book.top(20));
+    };
     connection
       .diffBookDepth({ symbol: symbol.toLowerCase(), updateSpeed: "100ms" })
-      .on("message", (event) => events.push(event));
-    while (events.length === 0) await new Promise((done) => setTimeout(done, 5));
-    const book = new Book(await data(two.restAPI.depth({ symbol, limit: 1000 })));
-    const seen = new Map();
+      .on("message", (event) => (book ? take(event) : events.push(event)));
+    while (events.length === 0) await soon(5);
+    book = new Book(await data(two.restAPI.depth({ symbol, limit: 1000 })));
+    events.forEach(take);
     const said = await sameBooks(5, seen, async () => {
       const now = await data(two.restAPI.depth({ symbol, limit: 20 }));
-      for (const event of events.splice(0)) {
-        book.take(event);
-        seen.set(book.last, book.top(20));
-      }
       return [Number(now.lastUpdateId), { bids: levels(now.bids), asks: levels(now.asks) }];
     });
     await connection.disconnect();
