@@ -9,8 +9,13 @@ use super::site::{Mutant, instrument};
 /// What is copied. Everything but the crate of the atomics is mutated.
 const FACADE: &str = "crates/taut-sync";
 const MUTATED: &[&str] = &["crates/taut-ring/src"];
-const AS_IT_IS: &[&str] =
-    &[FACADE, "crates/taut-ring/Cargo.toml", "crates/taut-ring/tests", "Cargo.lock"];
+const AS_IT_IS: &[&str] = &[
+    FACADE,
+    "crates/taut-simd",
+    "crates/taut-ring/Cargo.toml",
+    "crates/taut-ring/tests",
+    "Cargo.lock",
+];
 
 /// What the facade of the copy offers besides: mutant 0 is none.
 const WEAKEN: &str = r#"
@@ -107,7 +112,8 @@ impl Scratch {
 fn workspace(manifest: &str) -> String {
     let line = |line: &str| match line {
         _ if line.starts_with("members =") => {
-            "members = [\"crates/taut-ring\", \"crates/taut-sync\"]\n".to_owned()
+            "members = [\"crates/taut-ring\", \"crates/taut-simd\", \"crates/taut-sync\"]\n"
+                .to_owned()
         }
         _ if line.starts_with("default-members =") => String::new(),
         _ => format!("{line}\n"),
