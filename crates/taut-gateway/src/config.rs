@@ -132,6 +132,10 @@ impl Transport {
 pub struct SessionSettings {
     /// What its bytes go through: as the venue's [order handler](crate::OrderHandler) asks for.
     pub transport: Transport,
+    /// Where questions about orders are asked, and over what: for an
+    /// [order handler](crate::OrderHandler::ASKS_BESIDE) that does not ask where it trades. It
+    /// carries messages.
+    pub beside: Option<(SocketAddrV4, Transport)>,
     /// What our Logon carries beyond the session's own fields.
     pub credentials: Option<Credentials>,
     /// The file of the session's numbers. Without one they are in memory, and a gateway that is
@@ -156,6 +160,7 @@ impl Default for SessionSettings {
     fn default() -> Self {
         Self {
             transport: Transport::Plain,
+            beside: None,
             credentials: None,
             store: None,
             reset_on_logon: false,

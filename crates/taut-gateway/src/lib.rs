@@ -70,7 +70,9 @@ pub use message::{
     TickStamps, UpdateKind,
 };
 pub use observer::Observer;
-pub use order_entry::binance::{BinanceWs, BinanceWsSettings, SelfTrade as BinanceSelfTrade};
+pub use order_entry::binance::{
+    BinanceFix, BinanceSettings, BinanceWs, SelfTrade as BinanceSelfTrade,
+};
 pub use order_entry::deribit::DeribitFix;
 pub use order_entry::deribit::json::{DeribitJson, DeribitJsonSettings};
 pub use order_entry::fix44::Fix44;

@@ -3,6 +3,7 @@
 
 mod addresses;
 mod balances;
+mod beside;
 pub mod binance;
 mod cancels;
 mod connection;
@@ -39,6 +40,7 @@ use crate::owner::Owner;
 use crate::regions::Recorders;
 use crate::reports::{Books, Reports};
 use addresses::Addresses;
+use beside::Beside;
 use handler::{NotSent, OrderHandler, OrderMessage};
 use reconcile::Reconcile;
 use waiting::WaitingCancels;
@@ -81,6 +83,8 @@ pub(crate) struct OrderSession<H> {
     wire: Wire,
     /// What the last completion came to, where the stream is wrapped.
     unwrapped: Unwrapped,
+    /// The second connection, of a venue that is not asked where it trades.
+    beside: Option<Beside>,
     phase: Phase,
     back_off: BackOff,
     /// Whether it was ever connected.
@@ -236,6 +240,8 @@ impl<H: OrderHandler> OrderSession<H> {
     #[inline]
     fn write(&mut self, io: &mut Io<impl Kernel>) {
         let written = match (self.stream, &mut self.wire) {
+            // A question may be on the second connection.
+            _ if H::ASKS_BESIDE && self.handler.unsent().is_empty() => Ok(()),
             (Some(stream), Wire::Plain) => {
                 io.write(stream, self.handler.unsent(), None).map_err(|_| Gone)
             }

@@ -18,7 +18,7 @@ pub use answer::{
 pub use code::{ErrorAnswer, Outcome};
 pub use execution::{Event, Execution, ExecutionKind, read_event};
 pub use reference::{Filter, Filters, SymbolAnswer, read_symbols};
-pub use request::{NewOrder, Request, SelfTrade, Stamp, Which};
+pub use request::{NewOrder, OrderKind, Request, SelfTrade, Stamp, Which};
 pub use signature::{
     PARAMETERS_MAX, logon_signature, percent_encode, request_text, rest_signature,
 };

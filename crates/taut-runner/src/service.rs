@@ -41,7 +41,7 @@ mod venue;
 mod web_venue;
 
 pub use attach::{Attach, Attached};
-pub use binance::{BinanceInterval, BinanceKeys};
+pub use binance::{BinanceInterval, BinanceKeys, BinanceOrders};
 pub use client::{ControlClient, control_path};
 pub(crate) use connections::{Connect, Connections, MarketData, connect};
 pub use deribit::{DeribitInterval, DeribitKeys, DeribitOrders};

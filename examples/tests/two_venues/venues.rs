@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use taut::fix::CompId;
 use taut::fix_engine::Credentials;
 use taut::gateway::{
-    BinanceWs, BinanceWsSettings, DeribitJson, DeribitJsonSettings, DeribitStream,
+    BinanceSettings, BinanceWs, DeribitJson, DeribitJsonSettings, DeribitStream,
     DeribitStreamSettings, FeedInput, FeedSession, FeedStreams, GatewayConfig, SessionSettings,
     StreamAddress, Transport,
 };
@@ -203,9 +203,9 @@ pub fn binance_gateway(now: Nanos) -> Parts<BinanceFeeds, BinanceWs> {
     });
     let book = BinanceConfig { snapshot_limit: Some(100), ..BinanceConfig::new(instrument(1)) };
     let feed = BinanceFeeds::new(&[(NAMES[1], book)], now).expect("a feed");
-    let orders = BinanceWsSettings {
+    let orders = BinanceSettings {
         orders: Rate { per_second: 50, burst: 400 },
-        ..BinanceWsSettings::default()
+        ..BinanceSettings::default()
     };
     let orders = BinanceWs::new(&config, orders).expect("a key");
     (config, input, feed, orders)

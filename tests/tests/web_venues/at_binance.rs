@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use taut_fix_engine::Credentials;
 use taut_gateway::{
-    BinanceWs, BinanceWsSettings, FeedInput, FeedStreams, FusedClient, Gateway, GatewayConfig,
+    BinanceSettings, BinanceWs, FeedInput, FeedStreams, FusedClient, Gateway, GatewayConfig,
     Regions, SessionSettings, StreamAddress, Transport,
 };
 use taut_io::EpollKernel;
@@ -160,11 +160,11 @@ impl Language for WebSocketApi {
         let book =
             BinanceConfig { snapshot_limit: Some(100), ..BinanceConfig::new(Self::instrument()) };
         let feed = BinanceFeeds::new(&[(NAME, book)], clock.now()).expect("a feed");
-        let orders = BinanceWsSettings {
+        let orders = BinanceSettings {
             window_ms: 200,
             orders: Rate { per_second: 150, burst: 300 },
             weight: Rate { per_second: 10_000, burst: 100_000 },
-            ..BinanceWsSettings::default()
+            ..BinanceSettings::default()
         };
         let orders = BinanceWs::new(&config, orders).expect("a key");
         let kernel = EpollKernel::new(16).expect("a kernel");

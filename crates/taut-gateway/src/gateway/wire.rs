@@ -25,6 +25,10 @@ impl<C: Client, F: FeedHandler, O: Observer, H: OrderHandler> Core<'_, C, F, O, 
         for bytes in brought.pieces() {
             // One before it may have ended the connection.
             if self.orders.has_stream() {
+                let mut bytes = bytes;
+                if brought.is_beside {
+                    self.orders.hear_beside(&self.clock, received, std::mem::take(&mut bytes));
+                }
                 self.receive_orders(io, received, bytes);
             }
         }

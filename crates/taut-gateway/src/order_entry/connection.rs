@@ -14,7 +14,10 @@ use taut_sys::{Address, Clock, StreamOptions, random_bytes};
 use taut_types::{Instrument, Nanos, RequestId};
 
 use super::addresses::Addresses;
-use super::handler::{ChangeRefused, NotSent, OfAll, OrderHandler, VenueEvent, VenueReport};
+use super::beside::Beside;
+use super::handler::{
+    ChangeRefused, Framing, NotSent, OfAll, OrderHandler, VenueEvent, VenueReport,
+};
 use super::reconcile::{MassQuestion, Question, Reconcile};
 use super::waiting::WaitingCancels;
 use super::wire::{Gone, Unwrapped, Wire};
@@ -45,12 +48,17 @@ impl<H: OrderHandler> OrderSession<H> {
         if settings.transport.framing() != H::CAPABILITIES.framing {
             return Err(GatewayError::Transport);
         }
+        let beside_framing = settings.beside.as_ref().map(|(_, transport)| transport.framing());
+        if beside_framing != H::ASKS_BESIDE.then_some(Framing::Messages) {
+            return Err(GatewayError::Transport);
+        }
         let (shortest, longest) = settings.reconnect;
         let inet = |address| Address::Inet(SocketAddr::V4(address));
         let backups = settings.backups.clone().into_iter();
         let mut orders = Self {
             addresses: Addresses::new(inet(config.order_address), backups.map(inet)),
             back_off: BackOff::new(shortest, longest),
+            beside: settings.beside.clone().map(Beside::new),
             settings,
             hot: config.hot,
             stream: None,
@@ -163,6 +171,14 @@ impl<H: OrderHandler> OrderSession<H> {
             return;
         }
         let now = at(clock, clock.now());
+        if let Some(beside) = self.beside.as_mut().filter(|beside| !beside.is_open()) {
+            // Called again when it is.
+            let deadline = io.now() + CONNECT_TIMEOUT;
+            if beside.open(io, deadline) == Err(Gone) {
+                self.lost(io, now, updates);
+            }
+            return;
+        }
         let mut random = [0; 32];
         self.is_broken |= random_bytes(&mut random).is_err();
         self.phase = Phase::LoggingOn;
@@ -178,13 +194,24 @@ impl<H: OrderHandler> OrderSession<H> {
         io: &mut Io<impl Kernel>,
         completion: &Completion<'_>,
     ) -> Option<Unwrapped> {
-        let is_taken = self.wire.take(io, completion, &mut self.unwrapped);
-        is_taken.then(|| std::mem::take(&mut self.unwrapped))
+        if self.wire.take(io, completion, &mut self.unwrapped) {
+            return Some(std::mem::take(&mut self.unwrapped));
+        }
+        self.beside.as_mut()?.take(io, completion)
+    }
+
+    /// Handles a message of the second connection: what it says is told with what is
+    /// [received](Self::receive) next, which may be nothing.
+    pub(crate) fn hear_beside(&mut self, clock: &Clock, received: Nanos, message: &[u8]) {
+        self.handler.handle_beside(at(clock, received), message);
     }
 
     /// Its memory serves the next completion.
     pub(crate) fn put_back(&mut self, unwrapped: Unwrapped) {
-        self.unwrapped = unwrapped;
+        match self.beside.as_mut().filter(|_| unwrapped.is_beside) {
+            Some(beside) => beside.put_back(unwrapped),
+            None => self.unwrapped = unwrapped,
+        }
     }
 
     /// The venue could not be reached.
@@ -338,7 +365,7 @@ impl<H: OrderHandler> OrderSession<H> {
         if self.reconcile.next_mass() {
             let left = self.handler.ask_all(now);
             if self.is_left(left) {
-                let (message, since) = (self.send_question(io), now.mono);
+                let (message, since) = (self.send_question(io, now), now.mono);
                 self.reconcile.asked_all(MassQuestion { message, since });
             }
         }
@@ -359,7 +386,7 @@ impl<H: OrderHandler> OrderSession<H> {
                 self.reconcile.want(order);
                 break;
             }
-            let (message, since) = (self.send_question(io), now.mono);
+            let (message, since) = (self.send_question(io, now), now.mono);
             self.reconcile.asked(Question { order, message, since });
         }
         if self.phase == Phase::Reconciling && self.reconcile.is_over() {
@@ -371,10 +398,12 @@ impl<H: OrderHandler> OrderSession<H> {
     }
 
     /// Sends the question in the outbox; the number of its message.
-    fn send_question(&mut self, io: &mut Io<impl Kernel>) -> u64 {
+    fn send_question(&mut self, io: &mut Io<impl Kernel>, now: Now) -> u64 {
         self.write(io);
         self.handler.clear_unsent();
-        self.handler.last_message()
+        let message = self.handler.last_message();
+        self.transmit_beside(io, now);
+        message
     }
 
     /// The venue sends no more, or the connection broke.
@@ -430,6 +459,7 @@ impl<H: OrderHandler> OrderSession<H> {
         if let Some(stream) = self.stream.take() {
             std::mem::replace(&mut self.wire, Wire::Plain).close(io, stream);
         }
+        self.beside.iter_mut().for_each(|beside| beside.close(io));
     }
 
     /// Other limits and permissions from the next order on.
@@ -488,7 +518,21 @@ impl<H: OrderHandler> OrderSession<H> {
             self.handler.clear_unsent();
             has_written = true;
         }
+        self.transmit_beside(io, now);
         has_written
+    }
+
+    /// Sends what is to be asked on the second connection, if there is one.
+    fn transmit_beside(&mut self, io: &mut Io<impl Kernel>, now: Now) {
+        let Some(beside) = self.beside.as_mut().filter(|beside| beside.is_open()) else { return };
+        loop {
+            let message = self.handler.poll_transmit_beside(now);
+            if message.is_empty() {
+                return;
+            }
+            self.is_broken |= beside.write(io, message).is_err();
+            self.handler.clear_unsent_beside();
+        }
     }
 }
 

@@ -33,11 +33,20 @@ use taut_types::{ClientOrderId, Instrument, Nanos, OrderTerms, Price, Qty, Reque
 /// report says which of our orders it is about. The gateway keeps the venue's id in the journal and
 /// gives it back with [`adopt`](Self::adopt).
 ///
+/// **Two connections.** A venue whose order entry answers no questions is asked over another
+/// interface [beside](Self::ASKS_BESIDE) it, by messages of a WebSocket. Both begin before
+/// [`connected`](Self::connected) is called, and end together: they are one session. A question
+/// leaves its message in the outbox of that connection, which is
+/// [`poll_transmit_beside`](Self::poll_transmit_beside)'s.
+///
 /// Contract: after `handle_bytes` has said nothing, what [`poll_transmit`](Self::poll_transmit)
 /// gives is sent, and `handle_bytes` is called again if there was any.
 pub trait OrderHandler {
     /// What the venue can do.
     const CAPABILITIES: Capabilities;
+
+    /// Whether questions go over a second connection.
+    const ASKS_BESIDE: bool = false;
 
     /// The connection stands: the session begins. The random bytes are for a nonce, say; so many
     /// attempts to log on at this address have failed one after the other.
@@ -140,6 +149,18 @@ pub trait OrderHandler {
 
     /// What [`unsent`](Self::unsent) gave is on its way.
     fn clear_unsent(&mut self);
+
+    /// Handles a message of the second connection; what it says is told by the next
+    /// [`handle_bytes`](Self::handle_bytes), without bytes too.
+    fn handle_beside(&mut self, _now: Now, _message: &[u8]) {}
+
+    /// The next message that is to be sent on the second connection.
+    fn poll_transmit_beside(&mut self, _now: Now) -> &[u8] {
+        &[]
+    }
+
+    /// What [`poll_transmit_beside`](Self::poll_transmit_beside) gave is on its way.
+    fn clear_unsent_beside(&mut self) {}
 }
 
 /// What a venue's order entry can do.

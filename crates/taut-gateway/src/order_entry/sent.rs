@@ -13,7 +13,12 @@ pub(super) struct Sent<A> {
 
 impl<A: Copy> Sent<A> {
     pub(super) fn new() -> Self {
-        Self { ring: vec![None; SENT_MAX].into_boxed_slice(), last: 0 }
+        Self::from(0)
+    }
+
+    /// The first id is the one behind this.
+    pub(super) fn from(last: u64) -> Self {
+        Self { ring: vec![None; SENT_MAX].into_boxed_slice(), last }
     }
 
     /// The id of the request that was sent last.
@@ -28,7 +33,12 @@ impl<A: Copy> Sent<A> {
 
     /// The next request asks for this.
     pub(super) fn push(&mut self, asked: A) {
-        self.last += 1;
+        self.push_as(self.next(), asked);
+    }
+
+    /// The request with this id asks for this.
+    pub(super) fn push_as(&mut self, id: u64, asked: A) {
+        self.last = id;
         if let Some(place) = self.ring.get_mut(self.last as usize % SENT_MAX) {
             *place = Some((self.last, asked));
         }
@@ -38,6 +48,13 @@ impl<A: Copy> Sent<A> {
     pub(super) fn take(&mut self, id: u64) -> Option<A> {
         let place = self.ring.get_mut(id as usize % SENT_MAX)?;
         place.take_if(|(of, _)| *of == id).map(|(_, asked)| asked)
+    }
+
+    /// The request that asked for something that is answered without its id, likewise. Looks at all
+    /// of them.
+    pub(super) fn take_where(&mut self, is_asked: impl Fn(&A) -> bool) -> Option<(u64, A)> {
+        let mut all = self.ring.iter_mut();
+        all.find_map(|place| place.take_if(|(_, asked)| is_asked(asked)))
     }
 
     /// The connection is gone, and the answers with it. Ids go on.

@@ -33,6 +33,8 @@ pub struct Unwrapped {
     pub is_open: bool,
     /// The connection is over.
     pub is_gone: bool,
+    /// It is the session's second connection.
+    pub is_beside: bool,
     bytes: Vec<u8>,
     /// Where each piece ends: a message, or bytes of a stream.
     ends: Vec<usize>,
@@ -48,7 +50,7 @@ impl Unwrapped {
     }
 
     fn clear(&mut self) {
-        (self.is_open, self.is_gone) = (false, false);
+        (self.is_open, self.is_gone, self.is_beside) = (false, false, false);
         self.bytes.clear();
         self.ends.clear();
     }

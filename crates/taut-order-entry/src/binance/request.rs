@@ -269,28 +269,68 @@ impl Request<'_> {
     }
 }
 
+/// The venue's own type of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrderKind {
+    /// `LIMIT`.
+    Limit,
+    /// `LIMIT_MAKER`: refused when it would trade at once.
+    LimitMaker,
+    /// `MARKET`.
+    Market,
+    /// `STOP_LOSS`: a market order at its stop.
+    StopLoss,
+    /// `STOP_LOSS_LIMIT`: a limit order at its stop.
+    StopLossLimit,
+}
+
+impl OrderKind {
+    /// Whether it says how long it lives.
+    #[must_use]
+    pub const fn has_force(self) -> bool {
+        matches!(self, Self::Limit | Self::StopLossLimit)
+    }
+
+    const fn name(self) -> &'static [u8] {
+        match self {
+            Self::Limit => b"LIMIT",
+            Self::LimitMaker => b"LIMIT_MAKER",
+            Self::Market => b"MARKET",
+            Self::StopLoss => b"STOP_LOSS",
+            Self::StopLossLimit => b"STOP_LOSS_LIMIT",
+        }
+    }
+}
+
 impl NewOrder<'_> {
-    /// Nothing for an order that the venue does not have: one that only reduces a position, or that
-    /// lives for a day.
-    fn parameters(&self, out: &mut Object<'_>) -> Option<()> {
+    /// What it is at the venue. Nothing for an order that the venue does not have: one that only
+    /// reduces a position, one that lives for a day, one that is post-only and not good till
+    /// cancelled.
+    #[inline]
+    #[must_use]
+    pub const fn kind(&self) -> Option<OrderKind> {
         let is_post_only = self.flags.contains(OrderFlags::POST_ONLY);
-        let (kind, has_force): (&[u8], bool) = match (self.order_type, self.stop, is_post_only) {
-            (OrderType::Limit, None, true) => (b"LIMIT_MAKER", false),
-            (OrderType::Limit, None, false) => (b"LIMIT", true),
-            (OrderType::Market, None, false) => (b"MARKET", false),
-            (OrderType::Limit, Some(_), false) => (b"STOP_LOSS_LIMIT", true),
-            (OrderType::Market, Some(_), false) => (b"STOP_LOSS", false),
-            (OrderType::Market, ..) | (OrderType::Limit, Some(_), true) => return None,
-        };
-        let force: &[u8] = match self.time_in_force {
-            TimeInForce::GoodTillCancel => b"GTC",
-            TimeInForce::ImmediateOrCancel => b"IOC",
-            TimeInForce::FillOrKill => b"FOK",
-            TimeInForce::Day => return None,
-        };
-        if self.flags.contains(OrderFlags::REDUCE_ONLY) || (is_post_only && force != b"GTC") {
+        let is_day = matches!(self.time_in_force, TimeInForce::Day);
+        let is_till_cancel = matches!(self.time_in_force, TimeInForce::GoodTillCancel);
+        if self.flags.contains(OrderFlags::REDUCE_ONLY)
+            || is_day
+            || (is_post_only && !is_till_cancel)
+        {
             return None;
         }
+        match (self.order_type, self.stop.is_some(), is_post_only) {
+            (OrderType::Limit, false, true) => Some(OrderKind::LimitMaker),
+            (OrderType::Limit, false, false) => Some(OrderKind::Limit),
+            (OrderType::Market, false, false) => Some(OrderKind::Market),
+            (OrderType::Limit, true, false) => Some(OrderKind::StopLossLimit),
+            (OrderType::Market, true, false) => Some(OrderKind::StopLoss),
+            (OrderType::Market, ..) | (OrderType::Limit, true, true) => None,
+        }
+    }
+
+    /// Nothing for an order that the venue does not have.
+    fn parameters(&self, out: &mut Object<'_>) -> Option<()> {
+        let kind = self.kind()?;
         out.text(key!("symbol"), self.symbol);
         out.text(
             key!("side"),
@@ -299,9 +339,9 @@ impl NewOrder<'_> {
                 Side::Sell => b"SELL",
             },
         );
-        out.text(key!("type"), kind);
-        if has_force {
-            out.text(key!("timeInForce"), force);
+        out.text(key!("type"), kind.name());
+        if kind.has_force() {
+            out.text(key!("timeInForce"), force(self.time_in_force));
         }
         out.decimal_text(key!("quantity"), self.quantity);
         if self.order_type == OrderType::Limit {
@@ -314,6 +354,15 @@ impl NewOrder<'_> {
         let mode = self.self_trade.name();
         mode.into_iter().for_each(|mode| out.text(key!("selfTradePreventionMode"), mode));
         Some(())
+    }
+}
+
+const fn force(time_in_force: TimeInForce) -> &'static [u8] {
+    match time_in_force {
+        // An order of the day has no kind.
+        TimeInForce::GoodTillCancel | TimeInForce::Day => b"GTC",
+        TimeInForce::ImmediateOrCancel => b"IOC",
+        TimeInForce::FillOrKill => b"FOK",
     }
 }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use taut_gateway::{BinanceSelfTrade, BinanceWsSettings};
+use taut_gateway::{BinanceSelfTrade, BinanceSettings};
 
 /// How often changes of a book are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +50,17 @@ impl From<SelfTradeRule> for BinanceSelfTrade {
     }
 }
 
+/// What orders go over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BinanceOrders {
+    /// The WebSocket API.
+    #[default]
+    Json,
+    /// FIX 4.4; questions about them over the WebSocket API.
+    Fix,
+}
+
 /// `[binance]`: where Binance's spot market is and how it is used. Who trades there is
 /// `[session.credentials]` of kind `binance`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,9 +69,18 @@ impl From<SelfTradeRule> for BinanceSelfTrade {
 pub struct BinanceKeys {
     /// Its streams: `wss://HOST:PORT`, without a path.
     pub streams: String,
-    /// Its WebSocket API: orders, and snapshots of books.
+    /// Its WebSocket API: orders, questions about them, and snapshots of books.
     pub api: String,
-    /// The address of both, in the place of those that their names have.
+    /// What orders go over.
+    pub orders: BinanceOrders,
+    /// `host:port` of its FIX interface.
+    pub fix: String,
+    /// Whether that is TLS.
+    pub fix_tls: bool,
+    /// Our name there: SenderCompID (49), one to eight letters, digits, `-` and `_`. Each session
+    /// of an account has its own.
+    pub fix_sender_comp_id: String,
+    /// The address of the first two, in the place of those that their names have.
     pub address: Option<SocketAddrV4>,
     /// Roots that its certificate is checked by, PEM; the system's where none are named.
     pub ca: Option<PathBuf>,
@@ -74,7 +94,8 @@ pub struct BinanceKeys {
     /// The order session asks the venue's time so often, and is given up after three times without
     /// a word.
     pub heartbeat_seconds: u32,
-    /// How late the venue may take a request, in milliseconds: `recvWindow`.
+    /// How late the venue may take a request, in milliseconds: `recvWindow`, RecvWindow
+    /// (25000).
     pub window_ms: u32,
     /// What happens where an order would trade with another one of the account.
     pub self_trade: SelfTradeRule,
@@ -96,10 +117,14 @@ pub struct BinanceKeys {
 
 impl Default for BinanceKeys {
     fn default() -> Self {
-        let orders = BinanceWsSettings::default();
+        let orders = BinanceSettings::default();
         Self {
             streams: "wss://stream.binance.com:9443".to_owned(),
             api: "wss://ws-api.binance.com:443/ws-api/v3".to_owned(),
+            orders: BinanceOrders::default(),
+            fix: "fix-oe.binance.com:9000".to_owned(),
+            fix_tls: true,
+            fix_sender_comp_id: "TAUT".to_owned(),
             address: None,
             ca: None,
             interval: BinanceInterval::default(),

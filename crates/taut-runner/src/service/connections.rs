@@ -16,7 +16,7 @@ use taut_sys::monotonic;
 
 use crate::error::RunnerError;
 use crate::mistakes::{self, Mistake};
-use crate::service::binance::BinanceKeys;
+use crate::service::binance::{BinanceKeys, BinanceOrders};
 use crate::service::deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
 use crate::service::file::GatewayFile;
 use crate::settings::RemoteVenue;
@@ -131,9 +131,10 @@ pub fn connect<C: Connect>(file: &GatewayFile, builder: C) -> Result<C::Output, 
         }
         Venue::Binance(keys) => {
             let market_data = keys.market_data(file, &instruments, now)?;
-            match file.is_paper {
-                true => builder.connect(paper::connections(file, market_data)?),
-                false => builder.connect(keys.over_api(file, market_data)?),
+            match keys.orders {
+                _ if file.is_paper => builder.connect(paper::connections(file, market_data)?),
+                BinanceOrders::Json => builder.connect(keys.over_api(file, market_data)?),
+                BinanceOrders::Fix => builder.connect(keys.over_fix(file, market_data)?),
             }
         }
     }

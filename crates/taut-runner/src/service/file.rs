@@ -157,6 +157,7 @@ impl SessionKeys {
         let credentials = self.credentials.as_ref().map(CredentialSettings::build);
         Ok(SessionSettings {
             transport: taut_gateway::Transport::Plain,
+            beside: None,
             credentials: credentials.transpose()?,
             store: self.store.clone(),
             reset_on_logon: self.reset_on_logon,

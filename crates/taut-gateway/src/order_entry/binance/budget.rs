@@ -4,7 +4,7 @@ use taut_fix::Now;
 use taut_order_entry::binance::ErrorAnswer;
 use taut_types::Nanos;
 
-use super::settings::BinanceWsSettings;
+use super::settings::BinanceSettings;
 use crate::credits::Credits;
 use crate::order_entry::handler::NotSent;
 
@@ -23,7 +23,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn new(settings: &BinanceWsSettings) -> Self {
+    pub(super) fn new(settings: &BinanceSettings) -> Self {
         Self {
             weight: Credits::new(settings.weight),
             orders: Credits::new(settings.orders),
@@ -42,14 +42,14 @@ impl Budget {
         self.weight.take_many(now.mono, weight, kept).map_err(NotSent::Throttled)
     }
 
-    /// The same, and one of the orders of the day that the venue's clock shows.
+    /// Takes what an order costs on its way, and one of the orders of ten seconds and of the day
+    /// that the venue's clock shows.
     #[inline]
     pub(super) fn take_order(
         &mut self,
         now: Now,
-        weight: u32,
-        kept: u32,
         venue_ms: u64,
+        pay: impl FnOnce(&mut Self) -> Result<(), NotSent>,
     ) -> Result<(), NotSent> {
         let today = venue_ms / DAY_MS;
         if self.day.0 != today {
@@ -60,7 +60,7 @@ impl Budget {
             return Err(NotSent::Throttled(now.mono + Nanos::from_millis(left_ms as i64)));
         }
         self.orders.check(now.mono, 1, 0).map_err(NotSent::Throttled)?;
-        self.take(now, weight, kept)?;
+        pay(self)?;
         self.day.1 += 1;
         self.orders.take(now.mono, 0).map_err(NotSent::Throttled)
     }

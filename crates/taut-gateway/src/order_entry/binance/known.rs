@@ -81,6 +81,8 @@ struct KnownOrder {
     following: Option<Following>,
     /// The last request for which one of its legs made way.
     made_way: u16,
+    /// The last request that is known to have ended a leg to put another one in its place.
+    ended_by: u16,
 }
 
 /// Orders of ours that are not over, as many as there are places. One without a place is found by
@@ -107,6 +109,7 @@ impl KnownOrders {
             sent_at: Nanos::ZERO,
             following: None,
             made_way: 0,
+            ended_by: 0,
         };
         let of = |version| RequestId { order: order.id, version };
         let accepted = order.version_accepted.max(1);
@@ -147,6 +150,7 @@ impl KnownOrders {
                     sent_at: now,
                     following: None,
                     made_way: 0,
+                    ended_by: 0,
                 };
                 let _ = self.orders.get_or_insert(request.order, known);
             }
@@ -225,6 +229,18 @@ impl KnownOrders {
         self.orders.get_mut(request.order).is_none_or(|known| {
             std::mem::replace(&mut known.made_way, request.version) != request.version
         })
+    }
+
+    /// The order ended in the first half of a request to replace it.
+    pub(super) fn ended_by(&mut self, request: RequestId) {
+        if let Some(known) = self.orders.get_mut(request.order) {
+            known.ended_by = request.version;
+        }
+    }
+
+    /// Whether it did.
+    pub(super) fn was_ended_by(&self, request: RequestId) -> bool {
+        self.orders.get(request.order).is_some_and(|known| known.ended_by == request.version)
     }
 
     /// Whether something takes the order's place.

@@ -139,7 +139,10 @@ impl Reading {
         }
         let is_end = execution.kind == K::Canceled;
         match (execution.kind, named) {
-            (K::Canceled, Some(Named::End(_, LegEnd::Replaced))) => return None,
+            (K::Canceled, Some(Named::End(request, LegEnd::Replaced))) => {
+                known.ended_by(request);
+                return None;
+            }
             (K::Canceled, Some(Named::End(request, LegEnd::MadeWay))) => {
                 if !known.makes_way(request) {
                     return None;
@@ -341,6 +344,11 @@ fn average(order: &Order<'_>) -> Option<Price> {
     let worth = i128::from(worth.mantissa) * scale;
     let average = worth.checked_div(i128::from(executed.mantissa))?;
     i64::try_from(average).ok().map(Price)
+}
+
+/// An id of ours, or one of the venue's: digits.
+pub(super) fn number(id: &[u8]) -> Option<u64> {
+    std::str::from_utf8(id).ok()?.parse().ok()
 }
 
 fn text_of(id: u64) -> Option<LongText> {

@@ -70,6 +70,8 @@ pub(super) struct Session {
     api_key: Box<str>,
     key: Ed25519Key,
     heartbeat: Nanos,
+    /// Whether it asks for the account's events.
+    listens: bool,
     phase: Phase,
     due: Due,
     clock: VenueClock,
@@ -85,7 +87,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(config: &GatewayConfig) -> Result<Self, GatewayError> {
+    pub(super) fn new(config: &GatewayConfig, listens: bool) -> Result<Self, GatewayError> {
         let Some(Credentials::Binance { api_key, seed }) = &config.session.credentials else {
             return Err(GatewayError::Credentials);
         };
@@ -93,6 +95,7 @@ impl Session {
             api_key: api_key.as_str().into(),
             key: Ed25519Key::new(seed),
             heartbeat: config.heartbeat_interval.max(HEARTBEAT_MIN),
+            listens,
             phase: Phase::Down,
             due: Due::default(),
             clock: VenueClock::default(),
@@ -167,8 +170,8 @@ impl Session {
             }
             SessionStep::LogOn => {
                 if self.phase == Phase::LoggingOn {
-                    self.phase = Phase::Preparing(2);
-                    (self.due.user_data, self.due.symbols) = (true, true);
+                    self.phase = Phase::Preparing(1 + u8::from(self.listens));
+                    (self.due.user_data, self.due.symbols) = (self.listens, true);
                 }
                 return Ok(None);
             }

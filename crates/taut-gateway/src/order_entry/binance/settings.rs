@@ -3,13 +3,13 @@
 use taut_oms::Rate;
 use taut_order_entry::binance::SelfTrade;
 
-/// How [`BinanceWs`](super::BinanceWs) trades.
+/// How [`BinanceWs`](super::BinanceWs) and [`BinanceFix`](super::BinanceFix) trade.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BinanceWsSettings {
+pub struct BinanceSettings {
     /// The venue's name of each instrument, in the order of their numbers, where it is not the
     /// symbol.
     pub names: Vec<String>,
-    /// How late the venue may take a request, in milliseconds: `recvWindow`.
+    /// How late the venue may take a request, in milliseconds: `recvWindow`, RecvWindow (25000).
     pub window_ms: u64,
     /// Orders that the account may place: the venue counts those of ten seconds. Those of a rate
     /// and its burst fit into every ten seconds, however the venue's clock cuts them.
@@ -25,7 +25,7 @@ pub struct BinanceWsSettings {
     pub self_trade: SelfTrade,
 }
 
-impl Default for BinanceWsSettings {
+impl Default for BinanceSettings {
     /// The limits of any account: 100 orders in ten seconds, 200,000 a day; of the weight a part.
     fn default() -> Self {
         Self {

@@ -1,18 +1,24 @@
 //! Binance's WebSocket API on messages, and a session that speaks it.
 
+mod fix;
 mod mutated;
 mod orders;
 mod recovery;
 mod session;
 
-use taut_fix::CompId;
+use taut_fix::{CompId, Now};
 use taut_fix_engine::Credentials;
-use taut_oms::{ExecId, OrderEvent, OrderState, Rate};
-use taut_types::{InstrumentId, OrderFlags, OrderType, Price, Side, Symbol, TimeInForce};
+use taut_oms::{ExecId, Order, OrderEvent, OrderState, Rate, RequestKind};
+use taut_types::{
+    ClientOrderId, Instrument, InstrumentId, Lots, Nanos, OrderFlags, OrderTerms, OrderType, Price,
+    Qty, RequestId, Side, Symbol, TimeInForce,
+};
 
 use super::*;
-use crate::config::SessionSettings;
-use crate::order_entry::handler::{OfAll, VenueReport};
+use crate::config::{GatewayConfig, SessionSettings};
+use crate::order_entry::handler::{
+    ChangeRefused, NotSent, OfAll, OrderHandler, OrderMessage, VenueEvent, VenueReport,
+};
 
 const ORDER: ClientOrderId = ClientOrderId(7);
 const START: Now = Now { mono: Nanos::from_secs(100), utc: Nanos::from_secs(1) };
@@ -74,7 +80,7 @@ struct Line {
 }
 
 impl Line {
-    fn new(settings: BinanceWsSettings) -> Self {
+    fn new(settings: BinanceSettings) -> Self {
         let mut handler = BinanceWs::new(&config(), settings).unwrap();
         handler.connected(START, [7; 32], 0);
         Self { handler, now: START }
@@ -82,10 +88,10 @@ impl Line {
 
     /// A session that is up.
     fn up() -> Self {
-        Self::up_with(BinanceWsSettings::default())
+        Self::up_with(BinanceSettings::default())
     }
 
-    fn up_with(settings: BinanceWsSettings) -> Self {
+    fn up_with(settings: BinanceSettings) -> Self {
         let mut line = Self::new(settings);
         line.log_on();
         line

@@ -1,17 +1,18 @@
-//! Binance's spot market: combined streams; orders and snapshots over the WebSocket API.
+//! Binance's spot market: combined streams, snapshots over the WebSocket API, orders over that or
+//! over FIX.
 
 use taut_gateway::{
-    BinanceWs, BinanceWsSettings, FeedInput, FeedStreams, StreamAddress, Transport,
+    BinanceFix, BinanceSettings, BinanceWs, FeedInput, FeedStreams, StreamAddress, Transport,
 };
 use taut_market_data::binance::{BinanceConfig, BinanceFeeds};
 use taut_oms::Rate;
 use taut_types::{Instrument, Nanos};
 
-use super::address::{Named, Served, WebSocketAt, url_mistake, web_socket};
+use super::address::{Named, Served, WebSocketAt, look_up, trust, url_mistake, web_socket};
 use super::parts::{Connections, MarketData, OrderRoute, config, refused};
 use crate::error::RunnerError;
 use crate::mistakes::Mistake;
-use crate::service::binance::{BinanceInterval, BinanceKeys};
+use crate::service::binance::{BinanceInterval, BinanceKeys, BinanceOrders};
 use crate::service::file::GatewayFile;
 use crate::service::secret::CredentialKind;
 use crate::settings::comp_id;
@@ -19,6 +20,12 @@ use crate::settings::comp_id;
 /// Both ends of the order session, as a journal has them: the venue knows none.
 const NAME: &str = "TAUT";
 const SERVER: &str = "BINANCE";
+/// TargetCompID (56) of the FIX interface.
+const FIX_SERVER: &str = "SPOT";
+/// The longest SenderCompID (49) that it takes.
+const SENDER_BYTES_MAX: usize = 8;
+/// HeartBtInt (108) that it takes at most.
+const FIX_HEARTBEAT_S_MAX: u32 = 60;
 /// What the handler takes at the least.
 const HEARTBEAT_S_MIN: u32 = 5;
 /// What the question about all open orders costs.
@@ -62,6 +69,9 @@ impl BinanceKeys {
             let (value, remedy) = (self.heartbeat_seconds, format!("at least {HEARTBEAT_S_MIN}"));
             mistakes.push(Mistake::new("binance.heartbeat_seconds", value, remedy));
         }
+        if self.orders == BinanceOrders::Fix {
+            mistakes.extend(self.fix_mistakes());
+        }
         if !(1..=60_000).contains(&self.window_ms) {
             let value = self.window_ms;
             mistakes.push(Mistake::new("binance.window_ms", value, "from 1 to 60000"));
@@ -80,10 +90,36 @@ impl BinanceKeys {
         mistakes
     }
 
+    fn fix_mistakes(&self) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        if self.heartbeat_seconds > FIX_HEARTBEAT_S_MAX {
+            let remedy = format!("at most {FIX_HEARTBEAT_S_MAX} with orders over FIX");
+            let value = self.heartbeat_seconds;
+            mistakes.push(Mistake::new("binance.heartbeat_seconds", value, remedy));
+        }
+        let sender = &self.fix_sender_comp_id;
+        let is_named = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        if !(1..=SENDER_BYTES_MAX).contains(&sender.len()) || !sender.bytes().all(is_named) {
+            let remedy = "one to eight letters, digits, - and _";
+            mistakes.push(Mistake::new("binance.fix_sender_comp_id", sender, remedy));
+        }
+        let port = self.fix.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+        if port.is_none() {
+            mistakes.push(Mistake::new("binance.fix", &self.fix, "HOST:PORT"));
+        }
+        mistakes
+    }
+
     pub(super) fn explain(&self, say: &mut impl FnMut(&str, String)) {
         let Self { streams, api, snapshot_levels, .. } = self;
         let Self { orders_per_second, orders_burst, orders_per_day, .. } = self;
-        say("orders", format!("the WebSocket API at {api}"));
+        match self.orders {
+            BinanceOrders::Json => say("orders", format!("the WebSocket API at {api}")),
+            BinanceOrders::Fix => {
+                say("orders", format!("FIX 4.4 at {}", self.fix));
+                say("", format!("questions about them go over the WebSocket API at {api}"));
+            }
+        }
         say("", "open orders stay when the connection ends".to_owned());
         let ten_seconds = u64::from(*orders_per_second) * 10 + u64::from(*orders_burst);
         let rate = format!("{ten_seconds} in ten seconds, {orders_burst} of them at once");
@@ -108,7 +144,44 @@ impl BinanceKeys {
             heartbeat_interval: Nanos::from_secs(self.heartbeat_seconds.into()),
         };
         let config = config(file, route)?;
-        let settings = BinanceWsSettings {
+        let settings = self.settings(file);
+        let orders = BinanceWs::new(&config, settings).map_err(|error| refused(&config, error))?;
+        Ok(Connections { config, market_data, orders, observer: () })
+    }
+
+    /// Orders over FIX, and questions over the WebSocket API.
+    pub(super) fn over_fix(
+        &self,
+        file: &GatewayFile,
+        market_data: MarketData<BinanceFeeds>,
+    ) -> Result<Connections<BinanceFeeds, BinanceFix>, RunnerError> {
+        let at = web_socket("binance.api", &self.api, self.address, self.ca.as_deref())?;
+        let found = look_up("binance.fix", &self.fix)?;
+        let name = self.fix.rsplit_once(':').map_or(self.fix.as_str(), |(host, _)| host);
+        let transport = match self.fix_tls {
+            false => Transport::Plain,
+            true => {
+                Transport::Tls { config: trust(self.ca.as_deref(), &[])?, name: name.to_owned() }
+            }
+        };
+        let route = OrderRoute {
+            address: found.first,
+            others: found.others,
+            transport,
+            sender: comp_id("binance.fix_sender_comp_id", &self.fix_sender_comp_id)?,
+            target: comp_id("the venue's CompID", FIX_SERVER)?,
+            heartbeat_interval: Nanos::from_secs(self.heartbeat_seconds.into()),
+        };
+        let mut config = config(file, route)?;
+        let questions = Transport::WebSocket { url: at.url, tls: at.tls };
+        config.session.beside = Some((at.found.first, questions));
+        let settings = self.settings(file);
+        let orders = BinanceFix::new(&config, settings).map_err(|error| refused(&config, error))?;
+        Ok(Connections { config, market_data, orders, observer: () })
+    }
+
+    fn settings(&self, file: &GatewayFile) -> BinanceSettings {
+        BinanceSettings {
             names: file.instruments.iter().map(|it| it.venue_name().to_owned()).collect(),
             window_ms: self.window_ms.into(),
             orders: Rate { per_second: self.orders_per_second, burst: self.orders_burst },
@@ -116,9 +189,7 @@ impl BinanceKeys {
             kept_for_cancels: self.kept_for_cancels,
             weight: Rate { per_second: self.weight_per_second, burst: self.weight_burst },
             self_trade: self.self_trade.into(),
-        };
-        let orders = BinanceWs::new(&config, settings).map_err(|error| refused(&config, error))?;
-        Ok(Connections { config, market_data, orders, observer: () })
+        }
     }
 
     /// Where it is by name.

@@ -12,10 +12,10 @@ fn an_order_is_written_with_the_venues_words_and_time() {
         r#""newOrderRespType":"ACK","recvWindow":2000,"timestamp":1700000001500}}"#
     );
     assert_eq!(line.create(&terms()).as_deref(), Ok(place));
-    let written = |terms: OrderTerms, settings: BinanceWsSettings| {
+    let written = |terms: OrderTerms, settings: BinanceSettings| {
         Line::up_with(settings).create(&terms).unwrap()
     };
-    let settings = BinanceWsSettings::default;
+    let settings = BinanceSettings::default;
     let post_only = OrderTerms { flags: OrderFlags::POST_ONLY, ..terms() };
     let text = written(post_only, settings());
     assert!(text.contains(r#""type":"LIMIT_MAKER","quantity""#), "{text}");
@@ -27,7 +27,7 @@ fn an_order_is_written_with_the_venues_words_and_time() {
         time_in_force: TimeInForce::ImmediateOrCancel,
         ..terms()
     };
-    let own = BinanceWsSettings {
+    let own = BinanceSettings {
         self_trade: taut_order_entry::binance::SelfTrade::ExpireTaker,
         ..settings()
     };
@@ -70,7 +70,7 @@ fn what_the_filters_refuse_does_not_leave() {
     };
     assert_eq!((create(8), create(9)), (Ok(()), Err(NotSent::Filtered)));
     line.handler.over(ORDER);
-    assert!(line.handler.symbols.has_room(InstrumentId(0)));
+    assert!(line.handler.trading.symbols.has_room(InstrumentId(0)));
 }
 
 #[test]
@@ -226,5 +226,8 @@ fn a_rehearsal_leaves_nothing_behind() {
     let before = line.handler.last_message();
     line.handler.create(START, &order, true).unwrap();
     assert!(line.handler.unsent().is_empty());
-    assert_eq!((line.handler.last_message(), line.handler.known.names(ORDER).count()), (before, 0));
+    assert_eq!(
+        (line.handler.last_message(), line.handler.trading.known.names(ORDER).count()),
+        (before, 0)
+    );
 }
