@@ -127,15 +127,34 @@ impl Transport {
     }
 }
 
+/// The connection of an order session over which questions are asked.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SecondConnection {
+    /// Where the venue is asked.
+    pub address: SocketAddrV4,
+    /// Where else: an attempt that failed is followed by one at the next of them.
+    pub others: Vec<SocketAddrV4>,
+    /// What its bytes go through: it carries messages.
+    pub transport: Transport,
+}
+
+impl SecondConnection {
+    /// At one address.
+    #[must_use]
+    pub const fn new(address: SocketAddrV4, transport: Transport) -> Self {
+        Self { address, others: Vec::new(), transport }
+    }
+}
+
 /// How the order session is kept up.
 #[derive(Clone, Debug)]
 pub struct SessionSettings {
     /// What its bytes go through: as the venue's [order handler](crate::OrderHandler) asks for.
     pub transport: Transport,
-    /// Where questions about orders are asked, and over what: for an
-    /// [order handler](crate::OrderHandler::ASKS_BESIDE) that does not ask where it trades. It
-    /// carries messages.
-    pub beside: Option<(SocketAddrV4, Transport)>,
+    /// Where questions about orders are asked: for an
+    /// [order handler](crate::OrderHandler::ASKS_BESIDE) that does not ask where it trades.
+    pub beside: Option<SecondConnection>,
     /// What our Logon carries beyond the session's own fields.
     pub credentials: Option<Credentials>,
     /// The file of the session's numbers. Without one they are in memory, and a gateway that is

@@ -56,7 +56,9 @@ mod venue_clock;
 
 pub use accounts::Accounts;
 pub use client::{Client, GatewayState};
-pub use config::{GatewayConfig, RiskConfig, RiskRules, SessionSettings, Transport};
+pub use config::{
+    GatewayConfig, RiskConfig, RiskRules, SecondConnection, SessionSettings, Transport,
+};
 pub use counters::{GatewayCounters, StrategyCounters};
 pub use drop_copy::{DropCopies, DropCopyServer, Executions};
 pub use error::GatewayError;
@@ -71,7 +73,7 @@ pub use message::{
 };
 pub use observer::Observer;
 pub use order_entry::binance::{
-    BinanceFix, BinanceSettings, BinanceWs, SelfTrade as BinanceSelfTrade,
+    BinanceFix, BinanceOrderSettings, BinanceWs, SelfTrade as BinanceSelfTrade,
 };
 pub use order_entry::deribit::DeribitFix;
 pub use order_entry::deribit::json::{DeribitJson, DeribitJsonSettings};

@@ -192,6 +192,13 @@ impl<H: OrderHandler> OrderSession<H> {
         self.addresses.replace(all);
     }
 
+    /// Questions are asked at these addresses from the next attempt to connect on.
+    pub(crate) fn set_question_addresses(&mut self, all: impl IntoIterator<Item = Address>) {
+        if let Some(beside) = &mut self.beside {
+            beside.set_addresses(all);
+        }
+    }
+
     /// Where it is connected, or tries to be, and that address's place by priority: 0 is the
     /// primary.
     pub(crate) fn order_address(&self) -> (usize, Address) {

@@ -29,7 +29,11 @@ pub struct DoorConfig {
     pub plain: Vec<SocketAddr>,
     /// The same over TLS.
     pub tls: Vec<SocketAddr>,
-    /// The certificate of the latter.
+    /// FIX, where the venue speaks it.
+    pub fix: Vec<SocketAddr>,
+    /// The same over TLS.
+    pub fix_tls: Vec<SocketAddr>,
+    /// The certificate of what is over TLS.
     pub identity: Option<TlsServerConfig>,
     /// Connections at the most.
     pub connections_max: usize,
@@ -42,7 +46,7 @@ pub struct DoorConfig {
 pub struct Door<F> {
     front: F,
     config: DoorConfig,
-    listeners: Vec<(Handle, bool)>,
+    listeners: Vec<Port>,
     addresses: Vec<SocketAddr>,
     connections: BTreeMap<u64, Client>,
     by_stream: HashMap<Handle, u64>,
@@ -51,6 +55,14 @@ pub struct Door<F> {
     now: Now,
     /// Whether something has come that nobody has served.
     has_work: bool,
+}
+
+/// Something that listens.
+#[derive(Clone, Copy, Debug)]
+struct Port {
+    listener: Handle,
+    is_tls: bool,
+    is_fix: bool,
 }
 
 #[derive(Debug)]
@@ -71,6 +83,7 @@ struct Client {
 enum Speaks {
     Http,
     WebSocket(Box<Connection>),
+    Fix,
 }
 
 impl<F: Front> Door<F> {
@@ -93,10 +106,11 @@ impl<F: Front> Door<F> {
     /// For how many sources the venue's loop needs room.
     #[must_use]
     pub fn sources(config: &DoorConfig) -> usize {
-        config.plain.len() + config.tls.len() + config.connections_max + 2
+        let ports = [&config.plain, &config.tls, &config.fix, &config.fix_tls];
+        ports.iter().map(|it| it.len()).sum::<usize>() + config.connections_max + 2
     }
 
-    /// Where it listens: the plain ports, then those with TLS.
+    /// Where it listens: the plain ports, then those with TLS, then FIX, plain and with TLS.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
@@ -113,8 +127,8 @@ impl<F: Front> Door<F> {
         &mut self.front
     }
 
-    fn accept<K: Kernel>(&mut self, io: &mut Io<K>, stream: Handle, is_tls: bool) {
-        let identity = self.config.identity.as_ref().filter(|_| is_tls);
+    fn accept<K: Kernel>(&mut self, io: &mut Io<K>, stream: Handle, port: Port) {
+        let identity = self.config.identity.as_ref().filter(|_| port.is_tls);
         let Ok(wire) = Wire::start(io, stream, identity) else {
             let _ = io.close(stream);
             return;
@@ -122,9 +136,10 @@ impl<F: Front> Door<F> {
         let connection = self.next;
         self.next += 1;
         self.by_stream.insert(stream, connection);
+        let is_fix = port.is_fix && self.front.open_fix(self.now, connection);
         let client = Client {
             wire,
-            speaks: Speaks::Http,
+            speaks: if is_fix { Speaks::Fix } else { Speaks::Http },
             input: Vec::new(),
             output: Vec::new(),
             waiting: 0,
@@ -142,6 +157,10 @@ impl<F: Front> Door<F> {
         }
         match &mut client.speaks {
             Speaks::WebSocket(_) => client.take_frames(now, connection, bytes, front),
+            Speaks::Fix => {
+                client.is_proved = true;
+                front.bytes(now, connection, bytes, None);
+            }
             Speaks::Http => {
                 client.input.extend_from_slice(bytes);
                 client.take_requests(now, connection, front);
@@ -167,6 +186,11 @@ impl<F: Front> Door<F> {
                 client.waiting = client.waiting.saturating_sub(1);
                 // A pipelined request may have waited for it.
                 client.take_requests(self.now, connection, &mut self.front);
+            }
+            Output::Bytes { connection, bytes } => {
+                if let Some(client) = self.connections.get_mut(&connection) {
+                    client.output.extend_from_slice(&bytes);
+                }
             }
             Output::Close { connection } => {
                 if let Some(client) = self.connections.get_mut(&connection) {
@@ -292,7 +316,7 @@ impl Client {
 
     fn is_flushed(&self) -> bool {
         let is_empty = match &self.speaks {
-            Speaks::Http => true,
+            Speaks::Http | Speaks::Fix => true,
             Speaks::WebSocket(socket) => {
                 socket.poll_transmit().is_empty() || socket.state() == State::Closed
             }
@@ -308,16 +332,18 @@ impl<K: Kernel, F: Front> Observer<K> for Door<F> {
             per_source_max: self.config.connections_max,
             handshake_timeout: Some(Nanos::from_secs(10)),
         };
-        let places = [(&self.config.plain, false), (&self.config.tls, true)];
-        for (address, is_tls) in
-            places.iter().flat_map(|(all, tls)| all.iter().map(|it| (*it, *tls)))
+        let DoorConfig { plain, tls, fix, fix_tls, .. } = &self.config;
+        let places =
+            [(plain, false, false), (tls, true, false), (fix, false, true), (fix_tls, true, true)];
+        for (address, is_tls, is_fix) in
+            places.into_iter().flat_map(|(all, tls, fix)| all.iter().map(move |it| (*it, tls, fix)))
         {
             let listener =
                 io.listen(&Address::Inet(address), &StreamOptions::default(), &admission)?;
             if let Address::Inet(address) = io.local_address(listener)? {
                 self.addresses.push(address);
             }
-            self.listeners.push((listener, is_tls));
+            self.listeners.push(Port { listener, is_tls, is_fix });
         }
         Ok(())
     }
@@ -363,8 +389,9 @@ impl<K: Kernel, F: Front> Observer<K> for Door<F> {
     fn on_completion(&mut self, io: &mut Io<K>, completion: &Completion<'_>) {
         let stream = match *completion {
             Completion::Accepted { listener, stream, .. } => {
-                if let Some(&(_, is_tls)) = self.listeners.iter().find(|(it, _)| *it == listener) {
-                    self.accept(io, stream, is_tls);
+                let port = self.listeners.iter().find(|it| it.listener == listener);
+                if let Some(port) = port.copied() {
+                    self.accept(io, stream, port);
                 }
                 return;
             }

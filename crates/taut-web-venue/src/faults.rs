@@ -18,7 +18,7 @@ use crate::front::{Front, HttpRequest, Output, Refusal};
 pub struct Faults {
     /// The same seed and the same messages give the same faults.
     pub seed: u64,
-    /// Instead of a message the connection ends.
+    /// Instead of a message, or of what leaves a FIX session at once, the connection ends.
     pub disconnect: u32,
     /// A WebSocket message is lost; the answer to an HTTP request is never lost but with its
     /// connection.
@@ -199,7 +199,7 @@ impl<F: Front> Faulty<F> {
                 }
                 *connection
             }
-            Output::Answer { connection, .. } => *connection,
+            Output::Answer { connection, .. } | Output::Bytes { connection, .. } => *connection,
             Output::Close { connection } => {
                 self.held.take_if(|held| held.connection == *connection);
                 self.late.push_back((due, output));
@@ -241,6 +241,15 @@ impl<F: Front> Front for Faulty<F> {
             None => self.front.request(now, connection, request),
             Some(why) => self.front.refuse_request(now, connection, request, why),
         }
+    }
+
+    fn open_fix(&mut self, now: Now, connection: u64) -> bool {
+        self.front.open_fix(now, connection)
+    }
+
+    fn bytes(&mut self, now: Now, connection: u64, bytes: &[u8], why: Option<Refusal>) {
+        let why = why.or_else(|| self.refusal());
+        self.front.bytes(now, connection, bytes, why);
     }
 
     fn refuse_text(&mut self, now: Now, connection: u64, text: &str, why: Refusal) {

@@ -63,6 +63,13 @@ pub enum Output {
         /// A body of JSON.
         body: String,
     },
+    /// Bytes of a FIX session.
+    Bytes {
+        /// For whom.
+        connection: u64,
+        /// Whole messages.
+        bytes: Vec<u8>,
+    },
     /// The connection ends when what was sent before has left.
     Close {
         /// Which one.
@@ -95,6 +102,14 @@ pub trait Front {
 
     /// An HTTP request; its answer may come later.
     fn request(&mut self, now: Now, connection: u64, request: HttpRequest);
+
+    /// A connection to a FIX port stands; whether FIX is spoken here.
+    fn open_fix(&mut self, _now: Now, _connection: u64) -> bool {
+        false
+    }
+
+    /// Bytes on a FIX port, as they came; why a request among them is refused, if one is.
+    fn bytes(&mut self, _now: Now, _connection: u64, _bytes: &[u8], _why: Option<Refusal>) {}
 
     /// As [`Front::text`], refused.
     fn refuse_text(&mut self, now: Now, connection: u64, text: &str, why: Refusal);

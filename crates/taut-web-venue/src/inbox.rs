@@ -10,6 +10,8 @@ use crate::front::{HttpRequest, Refusal};
 pub enum Inbound {
     Text(u64, String, Option<Refusal>),
     Http(u64, Box<HttpRequest>, Option<Refusal>),
+    /// Of a FIX session.
+    Bytes(u64, Vec<u8>, Option<Refusal>),
     Closed(u64),
 }
 

@@ -25,6 +25,8 @@ pub struct Rig<F> {
     pub inbox: BTreeMap<u64, Vec<Value>>,
     /// The same as text.
     pub texts: BTreeMap<u64, Vec<String>>,
+    /// What came over FIX.
+    pub bytes: BTreeMap<u64, Vec<u8>>,
     /// Answers to HTTP requests.
     pub answers: Vec<Answer>,
     pub closed: Vec<u64>,
@@ -40,6 +42,7 @@ impl<F: Front> Rig<F> {
             next_id: 1,
             inbox: BTreeMap::new(),
             texts: BTreeMap::new(),
+            bytes: BTreeMap::new(),
             answers: Vec::new(),
             closed: Vec::new(),
         }
@@ -70,6 +73,9 @@ impl<F: Front> Rig<F> {
                     let body: Value = serde_json::from_str(&body).expect("JSON");
                     self.inbox.entry(connection).or_default().push(body.clone());
                     self.answers.push(Answer { status, headers, body });
+                }
+                Output::Bytes { connection, bytes } => {
+                    self.bytes.entry(connection).or_default().extend(bytes);
                 }
                 Output::Close { connection } => {
                     self.closed.push(connection);

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use taut::fix::CompId;
 use taut::fix_engine::Credentials;
 use taut::gateway::{
-    BinanceSettings, BinanceWs, DeribitJson, DeribitJsonSettings, DeribitStream,
+    BinanceOrderSettings, BinanceWs, DeribitJson, DeribitJsonSettings, DeribitStream,
     DeribitStreamSettings, FeedInput, FeedSession, FeedStreams, GatewayConfig, SessionSettings,
     StreamAddress, Transport,
 };
@@ -203,9 +203,9 @@ pub fn binance_gateway(now: Nanos) -> Parts<BinanceFeeds, BinanceWs> {
     });
     let book = BinanceConfig { snapshot_limit: Some(100), ..BinanceConfig::new(instrument(1)) };
     let feed = BinanceFeeds::new(&[(NAMES[1], book)], now).expect("a feed");
-    let orders = BinanceSettings {
+    let orders = BinanceOrderSettings {
         orders: Rate { per_second: 50, burst: 400 },
-        ..BinanceSettings::default()
+        ..BinanceOrderSettings::default()
     };
     let orders = BinanceWs::new(&config, orders).expect("a key");
     (config, input, feed, orders)

@@ -1,13 +1,15 @@
 //! Two gateways that trade with each other at taut's own venue, which speaks as Binance does.
 
 use std::cell::RefCell;
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::SocketAddr;
 use std::rc::Rc;
 
+use taut_fix::CompId;
 use taut_fix_engine::Credentials;
 use taut_gateway::{
-    BinanceSettings, BinanceWs, FeedInput, FeedStreams, FusedClient, Gateway, GatewayConfig,
-    Regions, SessionSettings, StreamAddress, Transport,
+    BinanceFix, BinanceOrderSettings, BinanceWs, FeedInput, FeedStreams, FusedClient, Gateway,
+    GatewayConfig, OrderHandler, Regions, SecondConnection, SessionSettings, StreamAddress,
+    Transport,
 };
 use taut_io::EpollKernel;
 use taut_market_data::binance::{BinanceConfig, BinanceFeeds};
@@ -23,7 +25,7 @@ use taut_web_venue::{ApiKeySettings, BinanceAccountSettings, Faults, SymbolSetti
 
 use crate::hands::{Hands, Obedient, Running};
 use crate::members::{
-    FAR, Language, an_order_rests_trades_in_parts_is_changed_and_cancelled,
+    FAR, Language, Ports, an_order_rests_trades_in_parts_is_changed_and_cancelled,
     under_faults_all_agree_in_the_end,
 };
 
@@ -33,6 +35,9 @@ const SEEDS: [[u8; 32]; 2] = [[1; 32], [2; 32]];
 
 /// Binance's streams and its WebSocket API.
 struct WebSocketApi;
+
+/// Binance's streams and its FIX interface, with the WebSocket API beside it.
+struct Fix;
 
 fn settings() -> BinanceSettings {
     let market = SymbolSettings {
@@ -99,78 +104,150 @@ fn place(side: &str, dollars: u32) -> String {
     format!("POST {target} HTTP/1.1\r\n{headers}\r\n\r\n")
 }
 
+/// A lot is a thousandth.
+fn bitcoin() -> Instrument {
+    let (symbol, tick) = (Symbol::new(NAME.as_bytes()).expect("short"), Price(500_000_000));
+    let lot = Qty { mantissa: 1, decimals: 3 };
+    Instrument::new(InstrumentId(0), symbol, tick, lot).expect("an instrument")
+}
+
+fn front() -> Binance {
+    Binance::new(&settings()).expect("settings")
+}
+
+fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
+    let side = if side == Side::Buy { "BUY" } else { "SELL" };
+    (place(side, dollars), "\"status\":\"NEW\"")
+}
+
+fn stir() -> Option<String> {
+    Some(place("BUY", (FAR.0 / 1_000_000_000) as u32))
+}
+
+fn url(path: &str) -> String {
+    format!("ws://localhost/{path}")
+}
+
+/// The settings of a member's gateway, whose orders go over the WebSocket API.
+fn config(at: Ports, member: usize) -> GatewayConfig {
+    let (api_key, seed) = (["one", "two"][member].to_owned(), SEEDS[member]);
+    GatewayConfig {
+        instruments: vec![bitcoin()],
+        hot: false,
+        heartbeat_interval: Nanos::from_secs(30),
+        session: SessionSettings {
+            transport: Transport::WebSocket { url: url("ws-api/v3"), tls: None },
+            credentials: Some(Credentials::Binance { api_key, seed }),
+            waits_for_venue: true,
+            reconnect: (Nanos::from_millis(1), Nanos::from_millis(10)),
+            ..SessionSettings::default()
+        },
+        ..gateway_config(VenueAddresses { orders: at.web })
+    }
+}
+
+fn order_settings() -> BinanceOrderSettings {
+    BinanceOrderSettings {
+        window_ms: 200,
+        orders: Rate { per_second: 150, burst: 300 },
+        weight: Rate { per_second: 10_000, burst: 100_000 },
+        ..BinanceOrderSettings::default()
+    }
+}
+
+fn gateway<'m, H: OrderHandler>(
+    at: Ports,
+    (config, orders): (&GatewayConfig, H),
+    hands: &Rc<RefCell<Hands>>,
+    regions: &Regions<'m>,
+) -> Running<'m, BinanceFeeds, H> {
+    let clock = Clock::new(Anchoring::start().mapping());
+    let at = |url: String| StreamAddress::new(SocketAddr::V4(at.web), url);
+    let depth = "{\"id\":0,\"method\":\"depth\",\
+                 \"params\":{\"symbol\":\"BTCUSDT\",\"limit\":100}}";
+    let input = FeedInput::Streams(FeedStreams {
+        stream: at(url("stream?streams=btcusdt@depth@100ms/btcusdt@trade")),
+        snapshot: at(url("ws-api/v3")),
+        snapshot_requests: vec![depth.to_owned()],
+        silence: Nanos::from_secs(10),
+        tls: None,
+    });
+    let book = BinanceConfig { snapshot_limit: Some(100), ..BinanceConfig::new(bitcoin()) };
+    let feed = BinanceFeeds::new(&[(NAME, book)], clock.now()).expect("a feed");
+    let kernel = EpollKernel::new(16).expect("a kernel");
+    let client = FusedClient::new(Obedient(Rc::clone(hands)));
+    Gateway::with_handlers(kernel, config, clock, input, (feed, orders), client, regions)
+        .expect("a gateway")
+}
+
 impl Language for WebSocketApi {
     type Front = Binance;
     type Feed = BinanceFeeds;
     type Orders = BinanceWs;
 
-    /// A lot is a thousandth.
     fn instrument() -> Instrument {
-        let (symbol, tick) = (Symbol::new(NAME.as_bytes()).expect("short"), Price(500_000_000));
-        let lot = Qty { mantissa: 1, decimals: 3 };
-        Instrument::new(InstrumentId(0), symbol, tick, lot).expect("an instrument")
+        bitcoin()
     }
 
     fn front() -> Binance {
-        Binance::new(&settings()).expect("settings")
+        front()
     }
 
     fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
-        let side = if side == Side::Buy { "BUY" } else { "SELL" };
-        (place(side, dollars), "\"status\":\"NEW\"")
+        maker_order(side, dollars)
     }
 
     fn stir() -> Option<String> {
-        Some(place("BUY", (FAR.0 / 1_000_000_000) as u32))
+        stir()
     }
 
     fn gateway<'m>(
-        at: SocketAddrV4,
+        at: Ports,
         member: usize,
         hands: &Rc<RefCell<Hands>>,
         regions: &Regions<'m>,
     ) -> Running<'m, BinanceFeeds, BinanceWs> {
-        let clock = Clock::new(Anchoring::start().mapping());
-        let quickly = (Nanos::from_millis(1), Nanos::from_millis(10));
-        let url = |path: &str| format!("ws://localhost/{path}");
-        let (api_key, seed) = (["one", "two"][member].to_owned(), SEEDS[member]);
-        let config = GatewayConfig {
-            instruments: vec![Self::instrument()],
-            hot: false,
-            heartbeat_interval: Nanos::from_secs(30),
-            session: SessionSettings {
-                transport: Transport::WebSocket { url: url("ws-api/v3"), tls: None },
-                credentials: Some(Credentials::Binance { api_key, seed }),
-                waits_for_venue: true,
-                reconnect: quickly,
-                ..SessionSettings::default()
-            },
-            ..gateway_config(VenueAddresses { orders: at })
-        };
-        let at = |url: String| StreamAddress::new(SocketAddr::V4(at), url);
-        let depth = "{\"id\":0,\"method\":\"depth\",\
-                     \"params\":{\"symbol\":\"BTCUSDT\",\"limit\":100}}";
-        let input = FeedInput::Streams(FeedStreams {
-            stream: at(url("stream?streams=btcusdt@depth@100ms/btcusdt@trade")),
-            snapshot: at(url("ws-api/v3")),
-            snapshot_requests: vec![depth.to_owned()],
-            silence: Nanos::from_secs(10),
-            tls: None,
-        });
-        let book =
-            BinanceConfig { snapshot_limit: Some(100), ..BinanceConfig::new(Self::instrument()) };
-        let feed = BinanceFeeds::new(&[(NAME, book)], clock.now()).expect("a feed");
-        let orders = BinanceSettings {
-            window_ms: 200,
-            orders: Rate { per_second: 150, burst: 300 },
-            weight: Rate { per_second: 10_000, burst: 100_000 },
-            ..BinanceSettings::default()
-        };
-        let orders = BinanceWs::new(&config, orders).expect("a key");
-        let kernel = EpollKernel::new(16).expect("a kernel");
-        let client = FusedClient::new(Obedient(Rc::clone(hands)));
-        Gateway::with_handlers(kernel, &config, clock, input, (feed, orders), client, regions)
-            .expect("a gateway")
+        let config = config(at, member);
+        let orders = BinanceWs::new(&config, order_settings()).expect("a key");
+        gateway(at, (&config, orders), hands, regions)
+    }
+}
+
+impl Language for Fix {
+    type Front = Binance;
+    type Feed = BinanceFeeds;
+    type Orders = BinanceFix;
+
+    fn instrument() -> Instrument {
+        bitcoin()
+    }
+
+    fn front() -> Binance {
+        front()
+    }
+
+    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
+        maker_order(side, dollars)
+    }
+
+    fn stir() -> Option<String> {
+        stir()
+    }
+
+    fn gateway<'m>(
+        at: Ports,
+        member: usize,
+        hands: &Rc<RefCell<Hands>>,
+        regions: &Regions<'m>,
+    ) -> Running<'m, BinanceFeeds, BinanceFix> {
+        let mut config = config(at, member);
+        let api = std::mem::take(&mut config.session.transport);
+        config.session.beside = Some(SecondConnection::new(at.web, api));
+        config.order_address = at.fix;
+        config.sender_comp_id = CompId::new(b"MEMBER").expect("a name");
+        config.target_comp_id = CompId::new(b"SPOT").expect("a name");
+        let orders = BinanceFix::new(&config, order_settings()).expect("a key");
+        gateway(at, (&config, orders), hands, regions)
     }
 }
 
@@ -180,16 +257,35 @@ fn at_binance_an_order_rests_trades_in_parts_is_changed_and_cancelled() {
 }
 
 #[test]
+fn over_fix_at_binance_an_order_rests_trades_in_parts_is_changed_and_cancelled() {
+    an_order_rests_trades_in_parts_is_changed_and_cancelled::<Fix>();
+}
+
+const BAD_DAY: Faults = Faults {
+    seed: 0,
+    disconnect: 10,
+    drop: 0,
+    duplicate: 100,
+    reorder: 0,
+    delay: 5,
+    reject: 60,
+    rate_limit: 0,
+    maintenance: false,
+};
+
+#[test]
 fn under_faults_both_members_and_binance_agree_in_the_end() {
     for_each_seed(0..3, |seed, random| {
-        let faults = Faults {
-            seed,
-            disconnect: 10,
-            duplicate: 100,
-            delay: 5,
-            reject: 60,
-            ..Faults::default()
-        };
+        let faults = Faults { seed, ..BAD_DAY };
         under_faults_all_agree_in_the_end::<WebSocketApi>(faults, random);
+    });
+}
+
+#[test]
+fn under_faults_over_fix_both_members_and_binance_agree_in_the_end() {
+    for_each_seed(0..3, |seed, random| {
+        // What a session sends at once is one message here, so that fewer meet with a fault.
+        let faults = Faults { seed, reject: 120, ..BAD_DAY };
+        under_faults_all_agree_in_the_end::<Fix>(faults, random);
     });
 }

@@ -1,7 +1,6 @@
 //! Two gateways that trade with each other at taut's own venue, which speaks as Deribit does.
 
 use std::cell::RefCell;
-use std::net::SocketAddrV4;
 use std::rc::Rc;
 
 use taut_gateway::{DeribitJson, DeribitJsonSettings, Regions};
@@ -15,7 +14,7 @@ use taut_web_venue::{AccountSettings, Faults, KeySettings, Kind, MarketSettings}
 use crate::gateway::{NAME, gateway, perpetual};
 use crate::hands::{Hands, Running};
 use crate::members::{
-    Language, an_order_rests_trades_in_parts_is_changed_and_cancelled,
+    Language, Ports, an_order_rests_trades_in_parts_is_changed_and_cancelled,
     under_faults_all_agree_in_the_end,
 };
 
@@ -79,7 +78,7 @@ impl<const CANCELS_ON_DISCONNECT: bool> Language for JsonRpc<CANCELS_ON_DISCONNE
     }
 
     fn gateway<'m>(
-        at: SocketAddrV4,
+        at: Ports,
         member: usize,
         hands: &Rc<RefCell<Hands>>,
         regions: &Regions<'m>,
@@ -90,7 +89,7 @@ impl<const CANCELS_ON_DISCONNECT: bool> Language for JsonRpc<CANCELS_ON_DISCONNE
             ..DeribitJsonSettings::default()
         };
         let key = [("one", "secret-of-one"), ("two", "secret-of-two")][member];
-        gateway(at, key, orders, hands, regions)
+        gateway(at.web, key, orders, hands, regions)
     }
 }
 

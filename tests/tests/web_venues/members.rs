@@ -31,6 +31,15 @@ pub const FAR: Price = Price(30_000_000_000_000);
 /// The book is changed so often while somebody waits for a change.
 const STIRRED: Nanos = Nanos::from_millis(20);
 
+/// Where a venue listens.
+#[derive(Clone, Copy, Debug)]
+pub struct Ports {
+    /// HTTP and WebSocket.
+    pub web: SocketAddrV4,
+    /// FIX, where the venue speaks it.
+    pub fix: SocketAddrV4,
+}
+
 /// A venue's language, on both sides.
 pub trait Language {
     type Front: Front;
@@ -53,7 +62,7 @@ pub trait Language {
 
     /// The gateway of a member, 0 or 1.
     fn gateway<'m>(
-        at: SocketAddrV4,
+        at: Ports,
         member: usize,
         hands: &Rc<RefCell<Hands>>,
         regions: &Regions<'m>,
@@ -61,7 +70,7 @@ pub trait Language {
 }
 
 /// The venue, where it listens, and the socket that its own feed goes to.
-fn open<L: Language>() -> (OpenVenue<L::Front>, SocketAddrV4, Socket) {
+fn open<L: Language>() -> (OpenVenue<L::Front>, Ports, Socket) {
     let local: SocketAddr = ([127, 0, 0, 1], 0).into();
     let unread = Socket::datagram(&Address::Inet(local), &DatagramOptions::default());
     let unread = unread.expect("a socket");
@@ -76,14 +85,17 @@ fn open<L: Language>() -> (OpenVenue<L::Front>, SocketAddrV4, Socket) {
     let comp_id = CompId::new(b"VENUE").expect("a name");
     let mut config = VenueConfig::new(vec![L::instrument()], comp_id, 1);
     (config.order_capacity, config.level_capacity) = (1_024, 256);
-    let door = DoorConfig { plain: vec![local], connections_max: 16, ..DoorConfig::default() };
+    let (plain, fix) = (vec![local], vec![local]);
+    let door = DoorConfig { plain, fix, connections_max: 16, ..DoorConfig::default() };
     config.observer_sources = Door::<Faulty<L::Front>>::sources(&door);
     let sockets = VenueSockets { orders: orders.expect("a listener").into(), feed, stream: None };
     let venue = Venue::new(&config, sockets, Flow::None).expect("a venue");
     let front = Faulty::new(L::front(), Faults::default());
     let venue = venue.with_observer(Door::new(front, door)).expect("a door");
-    let SocketAddr::V4(at) = venue.observer().addresses()[0] else { panic!() };
-    (venue, at, unread)
+    let &[SocketAddr::V4(web), SocketAddr::V4(fix)] = venue.observer().addresses() else {
+        panic!()
+    };
+    (venue, Ports { web, fix }, unread)
 }
 
 /// What the maker leaves in the book, so that there is a price to be near to: nobody trades there.
@@ -207,10 +219,10 @@ fn day<L: Language>(day: impl FnOnce(&mut World<'_, L>)) {
     let segments = [0, 1].map(|_| Segment::create("web-venue", &Regions::LAYOUT).expect("one"));
     let regions = segments.each_ref().map(|segment| Regions::of(segment).expect("regions"));
     let (mut venue, at, _unread) = open::<L>();
-    make_a_market::<L>(&mut venue, at);
+    make_a_market::<L>(&mut venue, at.web);
     let hands = [0, 1].map(|_| Rc::new(RefCell::new(Hands::default())));
     let gateways = [0, 1].map(|member| L::gateway(at, member, &hands[member], &regions[member]));
-    let mut world = World { at, stirring: None, venue, gateways, hands: hands.clone() };
+    let mut world = World { at: at.web, stirring: None, venue, gateways, hands: hands.clone() };
     world.until("both are ready", World::are_ready);
     day(&mut world);
 }

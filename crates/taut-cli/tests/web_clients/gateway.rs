@@ -231,6 +231,31 @@ fn a_gateway_says_what_it_sees_at_binance_and_trades_there_by_its_file() {
         assert_eq!(code, 1, "{said}");
         assert!(said.contains(words), "{words}: {said}");
     }
+    trades_by(&settings);
+}
+
+#[test]
+fn over_fix_a_gateway_trades_at_binance_by_its_file() {
+    let venue = Venue::start("binance");
+    let mut settings = Settings::at_binance(&venue).with_key();
+    let fix = venue.fix.expect("its FIX port");
+    settings.text = settings
+        .text
+        .replace("orders = \"json\"", "orders = \"fix\"")
+        .replace("# fix = \"fix-oe.binance.com:9000\"", &format!("fix = \"127.0.0.1:{fix}\""))
+        .replace("# fix_tls = true", "fix_tls = false");
+    let (code, said) = settings.check(("", ""), "", &["--live", "--patience", "60"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains(&format!("orders: logged on at 127.0.0.1:{fix}")), "{said}");
+    let wrong = ("# fix_sender_comp_id = \"TAUT\"", "fix_sender_comp_id = \"NINECHARS\"");
+    let (code, said) = settings.check(wrong, "", &[]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("one to eight letters, digits, - and _"), "{said}");
+    trades_by(&settings);
+}
+
+/// A gateway by this file, at whose venue a strategy trades until some orders have.
+fn trades_by(settings: &Settings) {
     std::fs::write(settings.path(), &settings.text).expect("a file");
     let mut gateway = gateway(&settings.path());
     gateway.stderr_line("where it listens", |line| line.contains("meet it at").then_some(()));

@@ -29,6 +29,8 @@ const DAY: Duration = Duration::from_secs(240);
 struct Venue {
     _process: Process,
     port: u16,
+    /// Where it speaks the venue's own FIX, if it does.
+    fix: Option<u16>,
     folder: TempDir,
 }
 
@@ -43,14 +45,20 @@ impl Venue {
         let name = format!("name = {:?}", folder.path().join("control"));
         let named = own.replace(&format!("# name = \"{dialect}\""), &name);
         assert_ne!(own, named, "the sample's name");
+        let with_fix = "venue_fix = [\"127.0.0.1:0\"]";
+        let named = named.replace("# venue_fix = [\"127.0.0.1:9000\"]", with_fix);
         fs::write(&settings, named).expect("settings");
         let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
         command.args(["venue", "--as", dialect, "--config"]).arg(&settings);
         let mut process = Process::start(&mut command);
-        let port = process.stderr_line("the venue's port", |line| {
-            line.rsplit_once("127.0.0.1:").and_then(|(_, port)| port.trim().parse().ok())
+        let (port, fix) = process.stderr_line("the venue's ports", |line| {
+            let mut ports = line.split("127.0.0.1:").skip(1).map(|after| {
+                let digits = after.split(|it: char| !it.is_ascii_digit()).next();
+                digits.and_then(|digits| digits.parse().ok())
+            });
+            Some((ports.next()??, ports.next().flatten()))
         });
-        Self { _process: process, port, folder }
+        Self { _process: process, port, fix, folder }
     }
 
     /// Where its faults can be changed.

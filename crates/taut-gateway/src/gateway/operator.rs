@@ -110,6 +110,12 @@ impl<C: Client, F: FeedHandler, K: Kernel, O: Observer, H: OrderHandler>
         self.core.orders.set_addresses(addresses.into_iter().map(inet));
     }
 
+    /// The same for the [second connection](crate::SessionSettings::beside) of the order session.
+    pub fn set_question_addresses(&mut self, addresses: impl IntoIterator<Item = SocketAddrV4>) {
+        let inet = |address| Address::Inet(SocketAddr::V4(address));
+        self.core.orders.set_question_addresses(addresses.into_iter().map(inet));
+    }
+
     /// The same for a stream of the feed: [`Source::LINE_A`], or [`Source::SNAPSHOT`] for the
     /// connection that answers questions.
     pub fn set_stream_addresses(

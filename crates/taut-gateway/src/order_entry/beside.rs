@@ -1,18 +1,19 @@
 //! The second connection of a session, over which questions are asked and answered.
 
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 
 use taut_io::{Completion, Handle, Io, Kernel, Operation};
 use taut_sys::{Address, StreamOptions};
 use taut_types::Nanos;
 
+use super::addresses::Addresses;
 use super::wire::{Gone, Unwrapped, Wire};
-use crate::config::Transport;
+use crate::config::{SecondConnection, Transport};
 
 /// It is made when the first one stands, and both end together.
 #[derive(Debug)]
 pub(super) struct Beside {
-    address: Address,
+    addresses: Addresses,
     transport: Transport,
     stream: Option<Handle>,
     wire: Wire,
@@ -21,15 +22,22 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    pub(super) fn new((address, transport): (SocketAddrV4, Transport)) -> Self {
+    pub(super) fn new(settings: SecondConnection) -> Self {
+        let inet = |address| Address::Inet(SocketAddr::V4(address));
+        let others = settings.others.into_iter().map(inet);
         Self {
-            address: Address::Inet(address.into()),
-            transport,
+            addresses: Addresses::new(inet(settings.address), others),
+            transport: settings.transport,
             stream: None,
             wire: Wire::Plain,
             is_open: false,
             unwrapped: Unwrapped::default(),
         }
+    }
+
+    /// The venue is asked at these from now on.
+    pub(super) fn set_addresses(&mut self, all: impl IntoIterator<Item = Address>) {
+        self.addresses.replace(all);
     }
 
     /// Whether messages can be sent.
@@ -40,7 +48,8 @@ impl Beside {
     /// Starts to connect, unless it has.
     pub(super) fn open(&mut self, io: &mut Io<impl Kernel>, deadline: Nanos) -> Result<(), Gone> {
         if self.stream.is_none() {
-            let stream = io.connect(&self.address, &StreamOptions::default(), Some(deadline));
+            let stream =
+                io.connect(&self.addresses.current(), &StreamOptions::default(), Some(deadline));
             self.stream = Some(stream.map_err(|_| Gone)?);
         }
         Ok(())
@@ -93,8 +102,11 @@ impl Beside {
     }
 
     pub(super) fn close(&mut self, io: &mut Io<impl Kernel>) {
-        self.is_open = false;
+        let was_open = std::mem::take(&mut self.is_open);
         if let Some(stream) = self.stream.take() {
+            if !was_open {
+                self.addresses.failed();
+            }
             std::mem::replace(&mut self.wire, Wire::Plain).close(io, stream);
         }
     }

@@ -39,7 +39,7 @@ mod way;
 mod ws;
 
 pub use fix::BinanceFix;
-pub use settings::BinanceSettings;
+pub use settings::BinanceOrderSettings;
 pub use taut_order_entry::binance::SelfTrade;
 pub use ws::BinanceWs;
 

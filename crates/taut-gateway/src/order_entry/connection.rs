@@ -48,7 +48,7 @@ impl<H: OrderHandler> OrderSession<H> {
         if settings.transport.framing() != H::CAPABILITIES.framing {
             return Err(GatewayError::Transport);
         }
-        let beside_framing = settings.beside.as_ref().map(|(_, transport)| transport.framing());
+        let beside_framing = settings.beside.as_ref().map(|it| it.transport.framing());
         if beside_framing != H::ASKS_BESIDE.then_some(Framing::Messages) {
             return Err(GatewayError::Transport);
         }

@@ -4,7 +4,7 @@ use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use taut_gateway::{BinanceSelfTrade, BinanceSettings};
+use taut_gateway::{BinanceOrderSettings, BinanceSelfTrade};
 
 /// How often changes of a book are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,7 +117,7 @@ pub struct BinanceKeys {
 
 impl Default for BinanceKeys {
     fn default() -> Self {
-        let orders = BinanceSettings::default();
+        let orders = BinanceOrderSettings::default();
         Self {
             streams: "wss://stream.binance.com:9443".to_owned(),
             api: "wss://ws-api.binance.com:443/ws-api/v3".to_owned(),

@@ -87,7 +87,8 @@ pub fn names(file: &GatewayFile) -> Vec<Named> {
         // Addresses.
         Ok(Venue::Own(_)) | Err(_) => Vec::new(),
     };
-    let is_asked = |named: &Named| named.served != Served::Orders || !file.is_paper;
+    let is_for_orders = |served| matches!(served, Served::Orders | Served::Questions);
+    let is_asked = |named: &Named| !(file.is_paper && is_for_orders(named.served));
     names.into_iter().filter(is_asked).collect()
 }
 

@@ -74,6 +74,7 @@ pub fn venue_file(
         name: None,
         listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, simulator.port))],
         tls: None,
+        venue_fix: Vec::new(),
         fix: None,
         connections_max: CONNECTIONS_MAX,
         instruments,

@@ -30,6 +30,13 @@ impl Binance {
         let named = match &call.source {
             Source::Http { key, .. } => key.as_deref(),
             Source::Socket { .. } => params.get("apiKey"),
+            Source::Fix(_) => {
+                let account = self.fix_account(call.connection).ok_or_else(|| error(-2015))?;
+                if params.get("timestamp").is_some() {
+                    self.check_time(call)?;
+                }
+                return allowed(call, account, false);
+            }
         };
         if let Some(logon) = self.logon(call.connection).filter(|_| named.is_none()) {
             if call.method.access != Access::Key {
@@ -44,7 +51,7 @@ impl Binance {
             self.check_time(call)?;
             let text = match &call.source {
                 Source::Http { signed, .. } => signed.clone(),
-                Source::Socket { .. } => params.signed_text(),
+                Source::Socket { .. } | Source::Fix(_) => params.signed_text(),
             };
             if !key.has_signed(&text, signature) {
                 return Err(error(-1022));

@@ -9,7 +9,7 @@ use crate::binance::error::{ApiError, error};
 use crate::binance::market::Print;
 use crate::binance::order::{Fill, Status};
 use crate::binance::state::{Binance, HISTORY_MAX};
-use crate::binance::user_data::{Execution, Prevented};
+use crate::binance::user_data::{Execution, Prevented, Report};
 use crate::decimal::times;
 
 /// What one command did.
@@ -18,7 +18,7 @@ struct Step {
     /// Trades, each with its taker.
     trades: Vec<(OrderId, Print)>,
     /// What owners are told, in its order.
-    reports: Vec<(usize, String)>,
+    reports: Vec<(usize, Report)>,
     /// Whose money is no longer as it was.
     accounts: BTreeSet<usize>,
 }
@@ -49,7 +49,8 @@ impl Binance {
             self.publish_top(place);
         }
         for (account, report) in step.reports {
-            self.tell(account, &report);
+            self.tell(account, &report.json);
+            self.tell_fix(account, &report.fix);
         }
         for account in step.accounts {
             self.tell_position(account, place);

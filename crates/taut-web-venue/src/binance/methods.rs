@@ -1,5 +1,7 @@
 //! Which request does what, over REST and over the WebSocket API, and what each costs.
 
+use std::collections::BTreeMap;
+
 use crate::binance::params::Params;
 use Access::{Key, Open, Read, Trade};
 
@@ -188,6 +190,17 @@ pub struct Call {
     pub account: Option<usize>,
 }
 
+/// A request in a FIX message.
+#[derive(Clone, Debug)]
+pub struct FixRequest {
+    /// MsgSeqNum (34).
+    pub sequence: String,
+    /// MsgType (35).
+    pub kind: String,
+    /// Its fields.
+    pub fields: BTreeMap<i32, String>,
+}
+
 /// How a request came.
 #[derive(Clone, Debug)]
 pub enum Source {
@@ -195,6 +208,8 @@ pub enum Source {
     Http { key: Option<String>, signed: String },
     /// By the WebSocket API: the id as it came, in JSON, and whether it wants `rateLimits`.
     Socket { id: String, shows_limits: bool },
+    /// By FIX.
+    Fix(FixRequest),
 }
 
 #[cfg(test)]

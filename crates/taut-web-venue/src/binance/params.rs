@@ -20,6 +20,11 @@ impl Params {
         Self(params)
     }
 
+    /// Of names and values.
+    pub fn of(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self(pairs.into_iter().collect())
+    }
+
     /// Of a JSON object; `None` when it is none.
     pub fn of_json(text: &str) -> Option<Self> {
         let params = serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(text).ok()?;

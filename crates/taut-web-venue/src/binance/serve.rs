@@ -79,7 +79,7 @@ impl Binance {
         self.serve_call(Call { connection, source, method, params, weight: 0, account: None });
     }
 
-    fn serve_call(&mut self, mut call: Call) {
+    pub(super) fn serve_call(&mut self, mut call: Call) {
         call.weight = call.method.weight_of(&call.params);
         let outcome = self.admit(&call).and_then(|()| self.call(&mut call));
         match outcome {
@@ -101,7 +101,11 @@ impl Binance {
             Some(Refusal::TooMany) => return Err(excess(Excess::Wait(1), ms)),
             _ => {}
         }
-        self.weight.spend(ms, call.weight).map_err(|it| excess(it, ms))
+        match call.source {
+            // It counts messages.
+            Source::Fix(_) => Ok(()),
+            _ => self.weight.spend(ms, call.weight).map_err(|it| excess(it, ms)),
+        }
     }
 
     fn call(&mut self, call: &mut Call) -> Outcome {
@@ -249,6 +253,9 @@ impl Binance {
     }
 
     fn reply(&mut self, call: &Call, outcome: &Result<Value, ApiError>) {
+        if let Source::Fix(request) = &call.source {
+            return self.reply_fix(call, request, outcome);
+        }
         if outcome.is_ok() && call.method.act.is_free() {
             self.weight.give_back(call.weight);
         }
@@ -276,6 +283,7 @@ impl Binance {
                 };
                 self.out.push_back(Output::Answer { connection, status, headers, body });
             }
+            Source::Fix(_) => {}
             Source::Socket { id, shows_limits } => {
                 let limits = shows_limits.then(|| {
                     let mut limits = vec![self.weight.json()];

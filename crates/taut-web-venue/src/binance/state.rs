@@ -10,6 +10,7 @@ use taut_venue::flow::SplitMix64;
 
 use crate::accounts::read_balances;
 use crate::binance::error::ApiError;
+use crate::binance::fix_session::FixSession;
 use crate::binance::keys::{ApiKey, ListenKey};
 use crate::binance::limits::{OrderCounts, Weight};
 use crate::binance::market::Market;
@@ -103,11 +104,12 @@ pub struct Binance {
     pub(super) keys: BTreeMap<String, ApiKey>,
     pub(super) listen_keys: BTreeMap<String, ListenKey>,
     pub(super) sessions: BTreeMap<u64, Session>,
+    pub(super) fix_sessions: BTreeMap<u64, FixSession>,
     pub(super) weight: Weight,
     pub(super) orders: BTreeMap<OrderId, Order>,
     pub(super) done: VecDeque<OrderId>,
     pub(super) fills: VecDeque<Fill>,
-    inbox: Inbox,
+    pub(super) inbox: Inbox,
     /// Why the request that is being served is refused, on a bad day.
     pub(super) refusal: Option<Refusal>,
     pub(super) job: Option<Box<Job>>,
@@ -150,6 +152,7 @@ impl Binance {
             keys,
             listen_keys: BTreeMap::new(),
             sessions: BTreeMap::new(),
+            fix_sessions: BTreeMap::new(),
             weight: Weight::new(),
             orders: BTreeMap::new(),
             done: VecDeque::new(),
@@ -209,7 +212,14 @@ impl Binance {
                     self.refusal = refusal;
                     self.serve_http(connection, &request);
                 }
-                Some(Inbound::Closed(connection)) => _ = self.sessions.remove(&connection),
+                Some(Inbound::Bytes(connection, bytes, refusal)) => {
+                    self.refusal = refusal;
+                    self.serve_fix(connection, &bytes);
+                }
+                Some(Inbound::Closed(connection)) => {
+                    self.sessions.remove(&connection);
+                    self.fix_sessions.remove(&connection);
+                }
             }
         }
     }
@@ -281,6 +291,15 @@ impl Front for Binance {
         self.inbox.push_back(Inbound::Http(connection, Box::new(request), None));
     }
 
+    fn open_fix(&mut self, now: Now, connection: u64) -> bool {
+        self.fix_sessions.insert(connection, FixSession::new(now.mono));
+        true
+    }
+
+    fn bytes(&mut self, _now: Now, connection: u64, bytes: &[u8], why: Option<Refusal>) {
+        self.inbox.push_back(Inbound::Bytes(connection, bytes.to_owned(), why));
+    }
+
     fn refuse_text(&mut self, _now: Now, connection: u64, text: &str, why: Refusal) {
         self.inbox.push_back(Inbound::Text(connection, text.to_owned(), Some(why)));
     }
@@ -317,6 +336,7 @@ impl Front for Binance {
 
     fn on_time(&mut self, now: Now) {
         self.now = now;
+        self.fix_time();
         let [fast, slow] = self.flushes;
         if fast <= now.mono {
             self.flushes[0] = now.mono + FAST;
@@ -334,10 +354,11 @@ impl Front for Binance {
             Kind::Streams { streams, .. } => !streams.is_empty(),
             Kind::Api(_) => false,
         };
-        if self.sessions.values().any(listens) {
-            return self.flushes.into_iter().min();
-        }
-        self.sessions.values().map(|it| it.ends).min()
+        let fix = self.fix_sessions.values().filter_map(FixSession::due);
+        let web = self.sessions.values().map(|it| it.ends);
+        let is_heard = self.sessions.values().any(listens);
+        let flushes = self.flushes.into_iter().filter(|_| is_heard);
+        fix.chain(web).chain(flushes).min()
     }
 
     fn book_changes(&self) -> Option<u64> {

@@ -1,6 +1,7 @@
 //! The interface as its clients see it.
 
 mod feeds;
+mod fix;
 mod orders;
 mod own_feed;
 mod rig;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use taut_types::OrderId;
 
 use crate::binance::error::{ApiError, error};
+use crate::binance::fix_fields;
 use crate::binance::frames::{self, AccountPosition, AssetBalance, ExecutionReport, Prevention};
 use crate::binance::methods::Call;
 use crate::binance::order::{Fill, Order, force_name, order_number, side_name};
@@ -12,6 +13,14 @@ use crate::binance::state::Binance;
 use crate::binance::stream::Stream;
 use crate::decimal::{fixed8, times};
 use crate::front::Output;
+
+/// What an owner is told, in both languages.
+#[derive(Debug)]
+pub struct Report {
+    pub json: String,
+    /// The fields of an ExecutionReport (8).
+    pub fix: Vec<(i32, String)>,
+}
 
 /// What happened to an order.
 pub enum Execution<'a> {
@@ -46,7 +55,7 @@ impl Execution<'_> {
 }
 
 impl Binance {
-    pub(super) fn execution_report(&self, order: &Order, it: &Execution<'_>) -> Option<String> {
+    pub(super) fn execution_report(&self, order: &Order, it: &Execution<'_>) -> Option<Report> {
         let market = self.market(order.place)?;
         let (ms, amount) = (self.ms(), |lots| fixed8(market.book.amount(lots)));
         let fill = match it {
@@ -73,7 +82,7 @@ impl Binance {
             (_, Some(before), Execution::Replaced) => (order.client_id.as_str(), before.as_str()),
             _ => (order.client_id.as_str(), ""),
         };
-        Some(frames::text(&ExecutionReport {
+        let report = ExecutionReport {
             e: "executionReport",
             event_ms: ms,
             s: &market.settings.name,
@@ -110,7 +119,8 @@ impl Binance {
             working_ms: order.created_ms,
             stp_mode: order.stp.0,
             prevention,
-        }))
+        };
+        Some(Report { json: frames::text(&report), fix: fix_fields::execution_report(&report) })
     }
 
     /// Tells what an account has of a market's two assets.

@@ -189,6 +189,8 @@ impl Deribit {
                     self.refusal = refusal;
                     self.serve_http(connection, &request);
                 }
+                // It has no FIX port.
+                Some(Inbound::Bytes(..)) => {}
                 Some(Inbound::Closed(connection)) => self.serve_closed(connection),
             }
         }

@@ -4,7 +4,7 @@ use taut_fix::Now;
 use taut_order_entry::binance::ErrorAnswer;
 use taut_types::Nanos;
 
-use super::settings::BinanceSettings;
+use super::settings::BinanceOrderSettings;
 use crate::credits::Credits;
 use crate::order_entry::handler::NotSent;
 
@@ -23,7 +23,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn new(settings: &BinanceSettings) -> Self {
+    pub(super) fn new(settings: &BinanceOrderSettings) -> Self {
         Self {
             weight: Credits::new(settings.weight),
             orders: Credits::new(settings.orders),

@@ -28,7 +28,7 @@ use taut_types::{ClientOrderId, Nanos, RequestId};
 use super::asked::Asked;
 use super::name::{LegEnd, Named, read};
 use super::reading::number;
-use super::settings::BinanceSettings;
+use super::settings::BinanceOrderSettings;
 use super::trading::Trading;
 use super::way::Web;
 use crate::config::GatewayConfig;
@@ -59,7 +59,10 @@ impl BinanceFix {
     ///
     /// # Errors
     /// [`GatewayError::Credentials`] without an API key and its private key.
-    pub fn new(config: &GatewayConfig, settings: BinanceSettings) -> Result<Self, GatewayError> {
+    pub fn new(
+        config: &GatewayConfig,
+        settings: BinanceOrderSettings,
+    ) -> Result<Self, GatewayError> {
         Ok(Self {
             trading: Trading::new(config, settings, false)?,
             line: Line::new(config)?,
@@ -100,17 +103,23 @@ fn hear(
         b"8" => match reading::execution(message) {
             Some(execution) if execution.kind == ExecutionKind::Rejected => {
                 let Some(Named::Plain { request, .. }) = name() else { return Some(()) };
-                let was_asked = |asked: &Asked| {
-                    matches!(asked, Asked::Place(of) | Asked::Leg(of) | Asked::Replace(of)
-                        if *of == request)
+                let error = reading::error(message);
+                // What became of the cancel says a message of its own, which comes first. With one
+                // of these the cancel failed, too, and its refusal is still to come; with any other
+                // the venue did nothing.
+                let was_ended = trading.known.was_ended_by(request);
+                let is_told = was_ended || !matches!(error.code, -2021 | -2022);
+                let was_asked = |asked: &Asked| match asked {
+                    Asked::Place(of) | Asked::Leg(of) => *of == request,
+                    Asked::Replace(of) => *of == request && is_told,
+                    _ => false,
                 };
                 match sent.take_where(was_asked) {
-                    // Whether its first half was done says a report of its own, which comes first.
-                    Some((id, Asked::Replace(_))) if trading.known.was_ended_by(request) => {
-                        trading.failed(now, (id, Asked::Leg(request)), &reading::error(message));
+                    Some((id, Asked::Replace(_))) if was_ended => {
+                        trading.failed(now, (id, Asked::Leg(request)), &error);
                     }
-                    None | Some((_, Asked::Replace(_))) => {}
-                    Some(of) => trading.failed(now, of, &reading::error(message)),
+                    Some(of) => trading.failed(now, of, &error),
+                    None => {}
                 }
             }
             Some(execution) => {

@@ -5,7 +5,7 @@ use taut_order_entry::binance::SelfTrade;
 
 /// How [`BinanceWs`](super::BinanceWs) and [`BinanceFix`](super::BinanceFix) trade.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BinanceSettings {
+pub struct BinanceOrderSettings {
     /// The venue's name of each instrument, in the order of their numbers, where it is not the
     /// symbol.
     pub names: Vec<String>,
@@ -25,7 +25,7 @@ pub struct BinanceSettings {
     pub self_trade: SelfTrade,
 }
 
-impl Default for BinanceSettings {
+impl Default for BinanceOrderSettings {
     /// The limits of any account: 100 orders in ten seconds, 200,000 a day; of the weight a part.
     fn default() -> Self {
         Self {

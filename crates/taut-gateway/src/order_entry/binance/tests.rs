@@ -80,7 +80,7 @@ struct Line {
 }
 
 impl Line {
-    fn new(settings: BinanceSettings) -> Self {
+    fn new(settings: BinanceOrderSettings) -> Self {
         let mut handler = BinanceWs::new(&config(), settings).unwrap();
         handler.connected(START, [7; 32], 0);
         Self { handler, now: START }
@@ -88,10 +88,10 @@ impl Line {
 
     /// A session that is up.
     fn up() -> Self {
-        Self::up_with(BinanceSettings::default())
+        Self::up_with(BinanceOrderSettings::default())
     }
 
-    fn up_with(settings: BinanceSettings) -> Self {
+    fn up_with(settings: BinanceOrderSettings) -> Self {
         let mut line = Self::new(settings);
         line.log_on();
         line

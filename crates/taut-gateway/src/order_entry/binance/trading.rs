@@ -14,7 +14,7 @@ use super::known::{self, Following, KnownOrders, Leg};
 use super::name::{LegEnd, Name};
 use super::reading::{Reading, number};
 use super::session::Session;
-use super::settings::BinanceSettings;
+use super::settings::BinanceOrderSettings;
 use super::symbols::Symbols;
 use super::way::{Way, Web};
 use crate::config::GatewayConfig;
@@ -28,7 +28,7 @@ const KEPT_FOR_SESSION: u32 = 120;
 /// The account's orders, and the session of the WebSocket API that answers questions about them.
 #[derive(Debug)]
 pub(super) struct Trading {
-    pub(super) settings: BinanceSettings,
+    pub(super) settings: BinanceOrderSettings,
     instruments: Vec<Instrument>,
     pub(super) session: Session,
     pub(super) symbols: Symbols,
@@ -53,7 +53,7 @@ impl Trading {
     /// [`GatewayError::Credentials`] without an API key and its private key.
     pub(super) fn new(
         config: &GatewayConfig,
-        settings: BinanceSettings,
+        settings: BinanceOrderSettings,
         listens: bool,
     ) -> Result<Self, GatewayError> {
         Ok(Self {
@@ -82,7 +82,7 @@ impl Trading {
     #[inline]
     fn new_order<'a>(
         symbols: &'a Symbols,
-        settings: &BinanceSettings,
+        settings: &BinanceOrderSettings,
         instrument: &Instrument,
         terms: &OrderTerms,
         quantity: Qty,

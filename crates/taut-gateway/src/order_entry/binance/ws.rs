@@ -4,7 +4,7 @@ use taut_fix::Now;
 use taut_oms::Order;
 use taut_types::{ClientOrderId, Nanos, RequestId};
 
-use super::settings::BinanceSettings;
+use super::settings::BinanceOrderSettings;
 use super::trading::Trading;
 use super::way::Web;
 use crate::config::GatewayConfig;
@@ -25,7 +25,10 @@ impl BinanceWs {
     ///
     /// # Errors
     /// [`GatewayError::Credentials`] without an API key and its private key.
-    pub fn new(config: &GatewayConfig, settings: BinanceSettings) -> Result<Self, GatewayError> {
+    pub fn new(
+        config: &GatewayConfig,
+        settings: BinanceOrderSettings,
+    ) -> Result<Self, GatewayError> {
         let web = Web::new(config.instruments.len(), 0);
         Ok(Self { trading: Trading::new(config, settings, true)?, web })
     }

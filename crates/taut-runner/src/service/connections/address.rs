@@ -67,6 +67,8 @@ pub struct Named {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
     Orders,
+    /// Questions about orders, where another connection takes these.
+    Questions,
     Stream,
     Snapshots,
 }

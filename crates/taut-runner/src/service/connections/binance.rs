@@ -2,7 +2,8 @@
 //! over FIX.
 
 use taut_gateway::{
-    BinanceFix, BinanceSettings, BinanceWs, FeedInput, FeedStreams, StreamAddress, Transport,
+    BinanceFix, BinanceOrderSettings, BinanceWs, FeedInput, FeedStreams, SecondConnection,
+    StreamAddress, Transport,
 };
 use taut_market_data::binance::{BinanceConfig, BinanceFeeds};
 use taut_oms::Rate;
@@ -174,14 +175,16 @@ impl BinanceKeys {
         };
         let mut config = config(file, route)?;
         let questions = Transport::WebSocket { url: at.url, tls: at.tls };
-        config.session.beside = Some((at.found.first, questions));
+        let mut questions = SecondConnection::new(at.found.first, questions);
+        questions.others = at.found.others;
+        config.session.beside = Some(questions);
         let settings = self.settings(file);
         let orders = BinanceFix::new(&config, settings).map_err(|error| refused(&config, error))?;
         Ok(Connections { config, market_data, orders, observer: () })
     }
 
-    fn settings(&self, file: &GatewayFile) -> BinanceSettings {
-        BinanceSettings {
+    fn settings(&self, file: &GatewayFile) -> BinanceOrderSettings {
+        BinanceOrderSettings {
             names: file.instruments.iter().map(|it| it.venue_name().to_owned()).collect(),
             window_ms: self.window_ms.into(),
             orders: Rate { per_second: self.orders_per_second, burst: self.orders_burst },
@@ -194,14 +197,17 @@ impl BinanceKeys {
 
     /// Where it is by name.
     pub(super) fn hosts(&self) -> Vec<Named> {
-        [
-            (&self.streams, Served::Stream),
-            (&self.api, Served::Snapshots),
-            (&self.api, Served::Orders),
-        ]
-        .into_iter()
-        .filter_map(|(url, served)| Named::of_url(url, self.address, served))
-        .collect()
+        let at_api = match self.orders {
+            BinanceOrders::Json => Served::Orders,
+            BinanceOrders::Fix => Served::Questions,
+        };
+        let fix = Named { host: self.fix.clone(), served: Served::Orders };
+        let fix = Some(fix).filter(|_| self.orders == BinanceOrders::Fix);
+        let urls =
+            [(&self.streams, Served::Stream), (&self.api, Served::Snapshots), (&self.api, at_api)];
+        let of_urls =
+            urls.into_iter().filter_map(|(url, served)| Named::of_url(url, self.address, served));
+        of_urls.chain(fix).collect()
     }
 
     fn channel(&self, symbol: &str) -> String {

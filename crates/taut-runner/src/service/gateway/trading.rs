@@ -208,6 +208,7 @@ impl<'a, 'm, F: FeedHandler, H: OrderHandler, O: Observer> Trading<'a, 'm, F, H,
                     let backups = self.backups.iter().copied();
                     self.gateway.set_order_addresses(addresses.into_iter().chain(backups));
                 }
+                Served::Questions => self.gateway.set_question_addresses(addresses),
                 Served::Stream => self.gateway.set_stream_addresses(Source::LINE_A, addresses),
                 Served::Snapshots => self.gateway.set_stream_addresses(Source::SNAPSHOT, addresses),
             }

@@ -30,6 +30,8 @@ impl Dialect for BinanceVenueFile {
         "api-gcp.binance.com",
         "data-api.binance.vision",
         "stream.binance.com",
+        "fix-oe.binance.com",
+        "fix-dc.binance.com",
         "data-stream.binance.vision",
         "ws-api.binance.com",
         "demo-api.binance.com",
@@ -41,6 +43,7 @@ impl Dialect for BinanceVenueFile {
         "ws-api.testnet.binance.vision",
     ];
     const PORTS: &'static [u16] = &[443, 9443];
+    const FIX_PORTS: &'static [u16] = &[9000];
 
     fn front(&self) -> Result<Binance, String> {
         let (instruments, accounts) = (self.instruments.clone(), self.accounts.clone());

@@ -42,6 +42,9 @@ pub struct WebVenueFile<M, A> {
     /// The same over TLS.
     #[serde(default)]
     pub tls: Option<TlsKeys>,
+    /// Where FIX is served as the venue itself speaks it: order entry and drop copy of Binance.
+    #[serde(default)]
+    pub venue_fix: Vec<SocketAddr>,
     /// FIX 4.4 to the same books, as `taut venue` speaks it; without one, at a free port of
     /// loopback.
     #[serde(default)]
@@ -73,6 +76,9 @@ pub struct WebVenueFile<M, A> {
 pub struct TlsKeys {
     /// Where it listens.
     pub listen: Vec<SocketAddr>,
+    /// Where FIX is served as the venue itself speaks it.
+    #[serde(default)]
+    pub fix: Vec<SocketAddr>,
     /// The certificate and those that signed it, PEM.
     pub chain: PathBuf,
     /// Its private key, PEM.
@@ -110,6 +116,8 @@ pub trait Dialect {
     /// Where the venue itself and its test venue are, by name, and the ports of TLS there.
     const HOSTS: &'static [&'static str];
     const PORTS: &'static [u16];
+    /// The ports of FIX over TLS there, where that is played.
+    const FIX_PORTS: &'static [u16] = &[];
 
     /// The interface of these settings, or the setting that cannot be.
     fn front(&self) -> Result<Self::Front, String>;
@@ -161,6 +169,11 @@ where
         if self.listen.is_empty() && self.tls.is_none() {
             return told("listen: none is named; a venue listens somewhere");
         }
+        let has_fix =
+            !self.venue_fix.is_empty() || self.tls.as_ref().is_some_and(|tls| !tls.fix.is_empty());
+        if has_fix && Self::FIX_PORTS.is_empty() {
+            return told("venue_fix, tls.fix: the FIX of this venue is not played");
+        }
         self.front().map_err(RunnerError::Settings)?;
         traded(&self.listings()).map(drop)
     }
@@ -192,9 +205,10 @@ where
     {
         self.check()?;
         let held = captive.enter(Self::HOSTS)?;
-        let listen = Self::PORTS.iter().map(|port| SocketAddr::from(([127, 0, 0, 1], *port)));
+        let at = |port: &u16| SocketAddr::from(([127, 0, 0, 1], *port));
+        let (listen, fix) = (Self::PORTS.iter().map(at), Self::FIX_PORTS.iter().map(at));
         let (chain, key) = (held.chain.clone(), held.key.clone());
-        let tls = Some(TlsKeys { listen: listen.collect(), chain, key });
+        let tls = Some(TlsKeys { listen: listen.collect(), fix: fix.collect(), chain, key });
         let file = Self { tls, ..self.clone() };
         file.serve_until(ready, || held.start(), |program| program.ended(stop_signal()))
     }
@@ -214,12 +228,16 @@ where
         let (mut venue, _unread) = self.open((), 0)?;
         let addresses: Vec<String> =
             venue.observer().0.addresses().iter().map(ToString::to_string).collect();
+        let web = self.listen.len() + self.tls.as_ref().map_or(0, |tls| tls.listen.len());
+        let (web, fix) = addresses.split_at(web.min(addresses.len()));
+        let fix =
+            if fix.is_empty() { String::new() } else { format!("; FIX at {}", fix.join(", ")) };
         ready(&format!(
-            "{}: {} instruments, {} accounts, at {}",
+            "{}: {} instruments, {} accounts, at {}{fix}",
             Self::NAME,
             self.instruments.len(),
             self.accounts.len(),
-            addresses.join(", ")
+            web.join(", ")
         ));
         if self.flow.commands_per_second > 0 {
             venue.start_flow(monotonic());
@@ -259,6 +277,8 @@ where
         let door = DoorConfig {
             plain: self.listen.clone(),
             tls: self.tls.as_ref().map(|tls| tls.listen.clone()).unwrap_or_default(),
+            fix: self.venue_fix.clone(),
+            fix_tls: self.tls.as_ref().map(|tls| tls.fix.clone()).unwrap_or_default(),
             identity: self.tls.as_ref().map(identity).transpose()?,
             connections_max: self.connections_max,
         };

@@ -12,7 +12,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn new(settings: BinanceSettings) -> Self {
+    fn new(settings: BinanceOrderSettings) -> Self {
         let mut config = config();
         config.sender_comp_id = CompId::new(b"EXAMPLE").unwrap();
         config.target_comp_id = CompId::new(b"SPOT").unwrap();
@@ -22,10 +22,10 @@ impl Lines {
     }
 
     fn up() -> Self {
-        Self::up_with(BinanceSettings::default())
+        Self::up_with(BinanceOrderSettings::default())
     }
 
-    fn up_with(settings: BinanceSettings) -> Self {
+    fn up_with(settings: BinanceOrderSettings) -> Self {
         let mut lines = Self::new(settings);
         lines.log_on();
         lines
@@ -211,7 +211,7 @@ fn a_logon_has_the_signature_that_the_venue_publishes() {
     config.target_comp_id = CompId::new(b"SPOT").unwrap();
     let credentials = Credentials::Binance { api_key: "key".to_owned(), seed };
     config.session.credentials = Some(credentials);
-    let mut handler = BinanceFix::new(&config, BinanceSettings::default()).unwrap();
+    let mut handler = BinanceFix::new(&config, BinanceOrderSettings::default()).unwrap();
     handler.connected(START, [7; 32], 0);
     let mut lines = Lines { handler, now: START, next: 1, logon: String::new() };
     lines.asked();
@@ -253,8 +253,10 @@ fn every_kind_of_order_has_the_venues_fields() {
     let limit = "35=D|25000=2000|11={1}|38=0.003|40=2|44=43000.5|54=1|55=BTCUSDT|59=1|";
     assert_eq!(lines.create(&terms()).unwrap(), limit);
     let of = |terms: OrderTerms| {
-        let settings =
-            BinanceSettings { self_trade: SelfTrade::ExpireMaker, ..BinanceSettings::default() };
+        let settings = BinanceOrderSettings {
+            self_trade: SelfTrade::ExpireMaker,
+            ..BinanceOrderSettings::default()
+        };
         Lines::up_with(settings).create(&terms)
     };
     let (post_only, sell) = (OrderFlags::POST_ONLY, Side::Sell);
@@ -409,6 +411,12 @@ fn a_replacement_is_one_request_for_an_order_that_has_not_traded() {
     let mut lines = Lines::resting(None);
     lines.modify(1, 2, &at(43_001, 3)).unwrap();
     assert_eq!(lines.hear(not_placed), []);
+    // Refused as it is, before either half.
+    let heard = lines.hear(
+        "35=8|11={2}|14=0|32=0|39=8|40=2|54=1|55=BTCUSDT|58=Server is currently overloaded.|\
+         150=8|25016=-1008",
+    );
+    assert_eq!(refusal(heard), (Some(request(2)), false));
 }
 
 #[test]
@@ -517,7 +525,7 @@ fn news_ends_the_session_by_a_logout_and_words_are_kept() {
     assert!(!lines.handler.is_up());
     assert_eq!(lines.hear("35=5|58=Logout acknowledgment."), [VenueEvent::LoggedOut]);
     // A Logon that is refused says why.
-    let mut lines = Lines::new(BinanceSettings::default());
+    let mut lines = Lines::new(BinanceOrderSettings::default());
     lines.prepare();
     lines.sent();
     let refused = "35=3|45=1|58=Invalid API-key, IP, or permissions for action.|372=A|373=99|\
@@ -554,7 +562,8 @@ fn either_connection_that_breaks_ends_the_session() {
 #[test]
 fn orders_wait_for_the_budget_and_cancels_do_not() {
     let orders = Rate { per_second: 1, burst: 1 };
-    let mut lines = Lines::up_with(BinanceSettings { orders, ..BinanceSettings::default() });
+    let mut lines =
+        Lines::up_with(BinanceOrderSettings { orders, ..BinanceOrderSettings::default() });
     lines.create(&terms()).unwrap();
     lines.report("0", ["{1}", ""], "0");
     assert!(matches!(lines.modify(1, 2, &at(43_001, 3)), Err(NotSent::Throttled(_))));

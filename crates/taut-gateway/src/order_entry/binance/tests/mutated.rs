@@ -57,11 +57,11 @@ struct Storm {
 impl Storm {
     fn new() -> Self {
         let plenty = Rate { per_second: 1_000_000, burst: 1_000_000 };
-        let settings = BinanceSettings {
+        let settings = BinanceOrderSettings {
             orders: plenty,
             weight: plenty,
             orders_a_day: u32::MAX,
-            ..BinanceSettings::default()
+            ..BinanceOrderSettings::default()
         };
         let (line, random) = (Line::up_with(settings), Random::with_seed(SEED));
         Self { line, random, counted: Counted::default(), is_over: false }

@@ -12,10 +12,10 @@ fn an_order_is_written_with_the_venues_words_and_time() {
         r#""newOrderRespType":"ACK","recvWindow":2000,"timestamp":1700000001500}}"#
     );
     assert_eq!(line.create(&terms()).as_deref(), Ok(place));
-    let written = |terms: OrderTerms, settings: BinanceSettings| {
+    let written = |terms: OrderTerms, settings: BinanceOrderSettings| {
         Line::up_with(settings).create(&terms).unwrap()
     };
-    let settings = BinanceSettings::default;
+    let settings = BinanceOrderSettings::default;
     let post_only = OrderTerms { flags: OrderFlags::POST_ONLY, ..terms() };
     let text = written(post_only, settings());
     assert!(text.contains(r#""type":"LIMIT_MAKER","quantity""#), "{text}");
@@ -27,7 +27,7 @@ fn an_order_is_written_with_the_venues_words_and_time() {
         time_in_force: TimeInForce::ImmediateOrCancel,
         ..terms()
     };
-    let own = BinanceSettings {
+    let own = BinanceOrderSettings {
         self_trade: taut_order_entry::binance::SelfTrade::ExpireTaker,
         ..settings()
     };

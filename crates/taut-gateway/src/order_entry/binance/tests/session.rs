@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_session_asks_the_time_signs_and_is_up_when_all_that_it_begins_with_is_answered() {
-    let mut line = Line::new(BinanceSettings::default());
+    let mut line = Line::new(BinanceOrderSettings::default());
     line.next();
     line.answer(&format!(r#"{{"serverTime":{VENUE_MS}}}"#));
     let logon = line.next();
@@ -20,7 +20,7 @@ fn a_session_asks_the_time_signs_and_is_up_when_all_that_it_begins_with_is_answe
 
 #[test]
 fn a_session_that_is_refused_says_why() {
-    let mut line = Line::new(BinanceSettings::default());
+    let mut line = Line::new(BinanceOrderSettings::default());
     line.next();
     line.answer(&format!(r#"{{"serverTime":{VENUE_MS}}}"#));
     line.next();
@@ -52,7 +52,7 @@ fn an_instrument_that_the_venue_has_otherwise_is_no_session() {
         ),
         (r#""symbol":"BTCUSDT""#, r#""symbol":"BTCUSD""#, "the venue has no symbol BTCUSDT"),
     ] {
-        let mut line = Line::new(BinanceSettings::default());
+        let mut line = Line::new(BinanceOrderSettings::default());
         line.next();
         line.answer(&format!(r#"{{"serverTime":{VENUE_MS}}}"#));
         for _ in 0..2 {
@@ -94,10 +94,10 @@ fn a_symbol_that_changes_in_a_session_ends_it_and_an_answer_that_fails_does_not(
 
 #[test]
 fn no_more_orders_leave_in_ten_seconds_or_a_day_than_the_venue_takes() {
-    let settings = BinanceSettings {
+    let settings = BinanceOrderSettings {
         orders: Rate { per_second: 1, burst: 2 },
         orders_a_day: 3,
-        ..BinanceSettings::default()
+        ..BinanceOrderSettings::default()
     };
     let mut line = Line::up_with(settings);
     assert!(line.create(&terms()).is_ok() && line.create(&terms()).is_ok());
