@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use taut_order_entry::sign::HmacKey;
 
-use crate::decimal;
+use crate::decimal::{self, UNITS};
 
 /// An account in a file of settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,6 +102,9 @@ impl Account {
     }
 }
 
+/// Units in a coin, where a contract's part of it is counted.
+const COINS: i128 = UNITS * UNITS;
+
 /// What an account holds of a contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
@@ -118,10 +121,13 @@ impl Position {
     pub fn trade(&mut self, signed: i128, price: i128, is_inverse: bool) -> i128 {
         if self.size == 0 || (self.size > 0) == (signed > 0) {
             let total = self.size + signed;
-            self.average = if is_inverse {
-                // The coins of both parts, added.
-                let coins = decimal::over(self.size, self.average) + decimal::over(signed, price);
-                decimal::over(total, coins)
+            self.average = if self.size == 0 {
+                price
+            } else if is_inverse {
+                // The coins of both parts, added: at 1e-18, as a contract is few of them.
+                let coins = |size: i128, price: i128| size.saturating_mul(COINS).div_euclid(price);
+                let both = coins(self.size, self.average.max(1)) + coins(signed, price.max(1));
+                total.saturating_mul(COINS).checked_div_euclid(both).unwrap_or(price)
             } else {
                 (self.size * self.average + signed * price).checked_div(total).unwrap_or(price)
             };

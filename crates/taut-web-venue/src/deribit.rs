@@ -13,6 +13,11 @@
 mod auth;
 mod channels;
 mod execution;
+mod fix;
+mod fix_books;
+mod fix_fields;
+mod fix_questions;
+mod fix_session;
 pub mod instruments;
 mod market;
 mod methods;

@@ -21,6 +21,7 @@ mod decimal;
 pub mod deribit;
 mod door;
 mod faults;
+mod fix;
 mod front;
 mod http;
 mod inbox;

@@ -85,3 +85,69 @@ impl<F: Front> Rig<F> {
         }
     }
 }
+
+/// SendingTime (52) of every message.
+pub const STAMP: &str = "20260921-14:13:20.000";
+
+/// A client of a FIX port, which counts its messages; `|` stands for SOH.
+pub struct FixClient {
+    pub connection: u64,
+    pub name: &'static str,
+    server: &'static str,
+    next: u64,
+}
+
+impl FixClient {
+    pub fn open<F: Front>(
+        rig: &mut Rig<F>,
+        connection: u64,
+        name: &'static str,
+        server: &'static str,
+    ) -> Self {
+        assert!(rig.front.open_fix(rig.now, connection));
+        Self { connection, name, server, next: 1 }
+    }
+
+    /// The next message, as bytes.
+    pub fn message(&mut self, kind: &str, fields: &str) -> Vec<u8> {
+        let Self { name, server, next, .. } = *self;
+        self.next += 1;
+        let body = format!("35={kind}|34={next}|49={name}|52={STAMP}|56={server}|{fields}");
+        let body = body.replace('|', "\u{1}");
+        let mut message = format!("8=FIX.4.4\u{1}9={}\u{1}{body}", body.len());
+        let sum = message.bytes().fold(0_u8, |sum, byte| sum.wrapping_add(byte));
+        message.push_str(&format!("10={sum:03}\u{1}"));
+        message.into_bytes()
+    }
+
+    /// Says a message; what comes, message by message.
+    pub fn say<F: Front>(&mut self, rig: &mut Rig<F>, kind: &str, fields: &str) -> Vec<String> {
+        let message = self.message(kind, fields);
+        self.bytes(rig, &message)
+    }
+
+    pub fn bytes<F: Front>(&self, rig: &mut Rig<F>, bytes: &[u8]) -> Vec<String> {
+        rig.front.bytes(rig.now, self.connection, bytes, None);
+        rig.pump();
+        self.take(rig)
+    }
+
+    /// What has come since.
+    pub fn take<F: Front>(&self, rig: &mut Rig<F>) -> Vec<String> {
+        let bytes = rig.bytes.remove(&self.connection).unwrap_or_default();
+        let text = String::from_utf8(bytes).expect("text").replace('\u{1}', "|");
+        let parts = text.split("8=FIX.4.4|").filter(|part| !part.is_empty());
+        parts.map(|part| format!("|{part}")).collect()
+    }
+}
+
+/// The value of this tag, empty without it.
+pub fn value<'a>(message: &'a str, tag: &str) -> &'a str {
+    let start = format!("{tag}=");
+    message.split('|').find_map(|field| field.strip_prefix(&start)).unwrap_or_default()
+}
+
+/// The values of these tags.
+pub fn values<'a, const N: usize>(message: &'a str, tags: [&str; N]) -> [&'a str; N] {
+    tags.map(|tag| value(message, tag))
+}

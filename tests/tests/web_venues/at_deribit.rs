@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use taut_gateway::{DeribitJson, DeribitJsonSettings, Regions};
+use taut_fix::CompId;
+use taut_gateway::{DeribitFix, DeribitJson, DeribitJsonSettings, Regions, Transport};
 use taut_market_data::deribit::DeribitFeed;
 use taut_oms::Rate;
 use taut_testkit::for_each_seed;
@@ -11,12 +12,15 @@ use taut_types::{Instrument, Side};
 use taut_web_venue::deribit::{Deribit, DeribitSettings};
 use taut_web_venue::{AccountSettings, Faults, KeySettings, Kind, MarketSettings};
 
-use crate::gateway::{NAME, gateway, perpetual};
+use crate::gateway::{NAME, config, gateway, gateway_with, perpetual};
 use crate::hands::{Hands, Running};
 use crate::members::{
     Language, Ports, an_order_rests_trades_in_parts_is_changed_and_cancelled,
     under_faults_all_agree_in_the_end,
 };
+
+/// Deribit's FIX; orders end with the connection, or stay.
+struct Fix<const CANCELS_ON_DISCONNECT: bool>;
 
 /// Deribit's JSON-RPC; orders end with the connection, or stay.
 struct JsonRpc<const CANCELS_ON_DISCONNECT: bool>;
@@ -69,12 +73,7 @@ impl<const CANCELS_ON_DISCONNECT: bool> Language for JsonRpc<CANCELS_ON_DISCONNE
     }
 
     fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
-        let method = if side == Side::Buy { "buy" } else { "sell" };
-        let terms = format!("instrument_name={NAME}&amount=10&type=limit&price={dollars}");
-        // maker:secret-of-maker
-        let key = "Authorization: Basic bWFrZXI6c2VjcmV0LW9mLW1ha2Vy";
-        let request = format!("GET /api/v2/private/{method}?{terms} HTTP/1.1\r\n{key}\r\n\r\n");
-        (request, "\"order_state\":\"open\"")
+        maker_order(side, dollars)
     }
 
     fn gateway<'m>(
@@ -88,9 +87,68 @@ impl<const CANCELS_ON_DISCONNECT: bool> Language for JsonRpc<CANCELS_ON_DISCONNE
             orders: Rate { per_second: 150, burst: 300 },
             ..DeribitJsonSettings::default()
         };
-        let key = [("one", "secret-of-one"), ("two", "secret-of-two")][member];
-        gateway(at.web, key, orders, hands, regions)
+        gateway(at.web, KEYS[member], orders, hands, regions)
     }
+}
+
+impl<const CANCELS_ON_DISCONNECT: bool> Language for Fix<CANCELS_ON_DISCONNECT> {
+    type Front = Deribit;
+    type Feed = DeribitFeed;
+    type Orders = DeribitFix;
+
+    fn instrument() -> Instrument {
+        perpetual()
+    }
+
+    fn front() -> Deribit {
+        Deribit::new(&settings()).expect("settings")
+    }
+
+    fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
+        maker_order(side, dollars)
+    }
+
+    fn gateway<'m>(
+        at: Ports,
+        member: usize,
+        hands: &Rc<RefCell<Hands>>,
+        regions: &Regions<'m>,
+    ) -> Running<'m, DeribitFeed, DeribitFix> {
+        let mut config = config(at.fix, KEYS[member]);
+        config.session.transport = Transport::Plain;
+        config.sender_comp_id = CompId::new(b"MEMBER").expect("a name");
+        config.target_comp_id = CompId::new(b"DERIBITSERVER").expect("a name");
+        let orders = DeribitFix::new(&config, CANCELS_ON_DISCONNECT).expect("a key");
+        gateway_with(at.web, (&config, orders), hands, regions)
+    }
+}
+
+const KEYS: [(&str, &str); 2] = [("one", "secret-of-one"), ("two", "secret-of-two")];
+
+fn maker_order(side: Side, dollars: u32) -> (String, &'static str) {
+    let method = if side == Side::Buy { "buy" } else { "sell" };
+    let terms = format!("instrument_name={NAME}&amount=10&type=limit&price={dollars}");
+    // maker:secret-of-maker
+    let key = "Authorization: Basic bWFrZXI6c2VjcmV0LW9mLW1ha2Vy";
+    let request = format!("GET /api/v2/private/{method}?{terms} HTTP/1.1\r\n{key}\r\n\r\n");
+    (request, "\"order_state\":\"open\"")
+}
+
+#[test]
+fn over_fix_at_deribit_an_order_rests_trades_in_parts_is_changed_and_cancelled() {
+    an_order_rests_trades_in_parts_is_changed_and_cancelled::<Fix<true>>();
+}
+
+#[test]
+fn under_faults_over_fix_both_members_and_deribit_agree_in_the_end() {
+    for_each_seed(0..4, |seed, random| {
+        // What a session sends at once is one message here, so that fewer meet with a fault.
+        let faults = Faults { seed, disconnect: 30, delay: 5, reject: 200, ..Faults::default() };
+        match seed % 2 {
+            0 => under_faults_all_agree_in_the_end::<Fix<true>>(faults, random),
+            _ => under_faults_all_agree_in_the_end::<Fix<false>>(faults, random),
+        }
+    });
 }
 
 #[test]

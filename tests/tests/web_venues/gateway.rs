@@ -7,7 +7,8 @@ use std::rc::Rc;
 use taut_fix_engine::Credentials;
 use taut_gateway::{
     DeribitJson, DeribitJsonSettings, DeribitStream, DeribitStreamSettings, FeedInput, FeedSession,
-    FusedClient, Gateway, GatewayConfig, Regions, SessionSettings, StreamAddress, Transport,
+    FusedClient, Gateway, GatewayConfig, OrderHandler, Regions, SessionSettings, StreamAddress,
+    Transport,
 };
 use taut_io::EpollKernel;
 use taut_market_data::deribit::DeribitFeed;
@@ -28,45 +29,61 @@ pub fn perpetual() -> Instrument {
 
 pub type AtDeribit<'m> = Running<'m, DeribitFeed, DeribitJson>;
 
-/// A gateway at the venue at this address, with this key.
-pub fn gateway<'m>(
-    at: SocketAddrV4,
-    (client_id, secret): (&str, &str),
-    orders: DeribitJsonSettings,
-    hands: &Rc<RefCell<Hands>>,
-    regions: &Regions<'m>,
-) -> AtDeribit<'m> {
-    let url = "ws://localhost/ws/api/v2".to_owned();
-    let clock = Clock::new(Anchoring::start().mapping());
-    let quickly = (Nanos::from_millis(1), Nanos::from_millis(10));
+const URL: &str = "ws://localhost/ws/api/v2";
+const QUICKLY: (Nanos, Nanos) = (Nanos::from_millis(1), Nanos::from_millis(10));
+
+/// The settings of a gateway with this key, whose orders go over JSON-RPC.
+pub fn config(at: SocketAddrV4, (client_id, secret): (&str, &str)) -> GatewayConfig {
     let (client_id, secret) = (client_id.to_owned(), secret.to_owned());
-    let config = GatewayConfig {
+    GatewayConfig {
         instruments: vec![perpetual()],
         hot: false,
         heartbeat_interval: Nanos::from_secs(30),
         session: SessionSettings {
-            transport: Transport::WebSocket { url: url.clone(), tls: None },
+            transport: Transport::WebSocket { url: URL.to_owned(), tls: None },
             credentials: Some(Credentials::Deribit { client_id, secret }),
             waits_for_venue: true,
-            reconnect: quickly,
+            reconnect: QUICKLY,
             ..SessionSettings::default()
         },
         ..gateway_config(VenueAddresses { orders: at })
-    };
+    }
+}
+
+/// A gateway at the venue at this address, with this key.
+pub fn gateway<'m>(
+    at: SocketAddrV4,
+    key: (&str, &str),
+    orders: DeribitJsonSettings,
+    hands: &Rc<RefCell<Hands>>,
+    regions: &Regions<'m>,
+) -> AtDeribit<'m> {
+    let config = config(at, key);
+    let orders = DeribitJson::new(&config, orders).expect("a key");
+    gateway_with(at, (&config, orders), hands, regions)
+}
+
+/// A gateway whose market data come from this address.
+pub fn gateway_with<'m, H: OrderHandler>(
+    at: SocketAddrV4,
+    (config, orders): (&GatewayConfig, H),
+    hands: &Rc<RefCell<Hands>>,
+    regions: &Regions<'m>,
+) -> Running<'m, DeribitFeed, H> {
+    let clock = Clock::new(Anchoring::start().mapping());
     let session = DeribitStream::new(&DeribitStreamSettings::new(vec![NAME.to_owned()]));
     let input = FeedInput::Session(FeedSession {
-        stream: StreamAddress::new(SocketAddr::V4(at), url),
+        stream: StreamAddress::new(SocketAddr::V4(at), URL.to_owned()),
         tls: None,
         session: Box::new(session),
-        reconnect: quickly,
+        reconnect: QUICKLY,
     });
     let named = [NamedInstrument { name: NAME.as_bytes(), instrument: perpetual() }];
     let chain =
         ChainConfig { snapshot_interval: Nanos::from_millis(10), ..ChainConfig::new(&named) };
     let feed = DeribitFeed::new(&chain, clock.now()).expect("a feed");
-    let orders = DeribitJson::new(&config, orders).expect("a key");
     let kernel = EpollKernel::new(16).expect("a kernel");
     let client = FusedClient::new(Obedient(Rc::clone(hands)));
-    Gateway::with_handlers(kernel, &config, clock, input, (feed, orders), client, regions)
+    Gateway::with_handlers(kernel, config, clock, input, (feed, orders), client, regions)
         .expect("a gateway")
 }

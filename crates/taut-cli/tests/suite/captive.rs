@@ -69,6 +69,21 @@ fn a_program_finds_the_venue_at_the_real_ones_names_over_tls() {
 }
 
 #[test]
+fn fix_is_where_the_venues_have_it() {
+    let open = |host: &str, port: u16| format!("exec 3<>/dev/tcp/{host}/{port}");
+    for (venue, hosts, ports) in [
+        ("deribit", ["www.deribit.com", "fix-test.deribit.com"], &[9881, 9883][..]),
+        ("binance", ["fix-oe.binance.com", "fix-dc.binance.com"], &[9000]),
+    ] {
+        let all = hosts.iter().flat_map(|host| ports.iter().map(|port| open(host, *port)));
+        let script = all.collect::<Vec<_>>().join(" && ") + " && echo all";
+        let Some(output) = captive(venue, &["bash", "-c", &script]) else { return };
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.stdout, b"all\n", "{venue}: {said}");
+    }
+}
+
+#[test]
 fn it_ends_as_the_program_does_and_leaves_nothing() {
     let Some(output) = captive("deribit", &["sh", "-c", "echo $SSL_CERT_FILE; exit 7"]) else {
         return;

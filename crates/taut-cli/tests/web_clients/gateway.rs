@@ -107,23 +107,26 @@ fn a_gateway_says_what_it_sees_at_deribit() {
 fn a_gateway_trades_at_deribit_by_its_file() {
     let venue = Venue::start("deribit");
     let settings = Settings::at(&venue);
-    std::fs::write(settings.path(), &settings.text).expect("a file");
-    let mut gateway = gateway(&settings.path());
-    gateway.stderr_line("where it listens", |line| line.contains("meet it at").then_some(()));
-    let control = settings.control();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
-    let _strategy = Process::start(command.args(["strategy", "touch", "--gateway", &control]));
-    until("orders are acknowledged and some trade", DAY, || {
-        let status = status(&control);
-        count(&status, "acks") > 10 && count(&status, "fills") > 0
-    });
-    let status = status(&control);
-    assert_eq!(count(&status, "order_rejects"), 0, "{status}");
-    assert_eq!(count(&status, "lost_requests"), 0, "{status}");
-    let stopped = taut(&["gateway", "stop", "--gateway", &control]);
-    assert!(stopped.status.success(), "{}", String::from_utf8_lossy(&stopped.stderr));
-    let ended = gateway.finish();
-    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    trades_by(&settings, &[]);
+}
+
+#[test]
+fn over_fix_a_gateway_trades_at_deribit_by_its_file() {
+    let venue = Venue::start("deribit");
+    let mut settings = Settings::at(&venue);
+    let fix = venue.fix.expect("its FIX port");
+    settings.text = settings
+        .text
+        .replace("orders = \"json\"", "orders = \"fix\"")
+        .replace("# fix = \"test.deribit.com:9883\"", &format!("fix = \"127.0.0.1:{fix}\""))
+        .replace("# fix_tls = true", "fix_tls = false");
+    let (code, said) = settings.check(("", ""), SECRET.1, &["--live", "--patience", "60"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains(&format!("orders: logged on at 127.0.0.1:{fix}")), "{said}");
+    let (code, said) = settings.check(("", ""), "wrong", &["--live", "--patience", "3"]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("the venue said: invalid_credentials"), "{said}");
+    trades_by(&settings, &[]);
 }
 
 fn status(control: &str) -> Value {
@@ -231,7 +234,7 @@ fn a_gateway_says_what_it_sees_at_binance_and_trades_there_by_its_file() {
         assert_eq!(code, 1, "{said}");
         assert!(said.contains(words), "{words}: {said}");
     }
-    trades_by(&settings);
+    trades_by(&settings, &["--lots", "100"]);
 }
 
 #[test]
@@ -251,18 +254,18 @@ fn over_fix_a_gateway_trades_at_binance_by_its_file() {
     let (code, said) = settings.check(wrong, "", &[]);
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("one to eight letters, digits, - and _"), "{said}");
-    trades_by(&settings);
+    trades_by(&settings, &["--lots", "100"]);
 }
 
 /// A gateway by this file, at whose venue a strategy trades until some orders have.
-fn trades_by(settings: &Settings) {
+fn trades_by(settings: &Settings, strategy: &[&str]) {
     std::fs::write(settings.path(), &settings.text).expect("a file");
     let mut gateway = gateway(&settings.path());
     gateway.stderr_line("where it listens", |line| line.contains("meet it at").then_some(()));
     let control = settings.control();
     let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
-    let touch = ["strategy", "touch", "--lots", "100", "--gateway", &control];
-    let _strategy = Process::start(command.args(touch));
+    let touch = ["strategy", "touch", "--gateway", &control];
+    let _strategy = Process::start(command.args(touch).args(strategy));
     until("orders are acknowledged and some trade", DAY, || {
         let status = status(&control);
         count(&status, "acks") > 10 && count(&status, "fills") > 0

@@ -46,7 +46,9 @@ impl Venue {
         let named = own.replace(&format!("# name = \"{dialect}\""), &name);
         assert_ne!(own, named, "the sample's name");
         let with_fix = "venue_fix = [\"127.0.0.1:0\"]";
-        let named = named.replace("# venue_fix = [\"127.0.0.1:9000\"]", with_fix);
+        let fix_port = if dialect == "binance" { 9000 } else { 9881 };
+        let fix = format!("# venue_fix = [\"127.0.0.1:{fix_port}\"]");
+        let named = named.replace(&fix, with_fix);
         fs::write(&settings, named).expect("settings");
         let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
         command.args(["venue", "--as", dialect, "--config"]).arg(&settings);

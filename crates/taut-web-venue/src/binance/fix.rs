@@ -10,10 +10,11 @@
 use serde_json::Value;
 
 use crate::binance::error::ApiError;
-use crate::binance::fix_fields::{rejected, request_of, same};
-use crate::binance::fix_session::{Credentials, FixLogon, Heard, MESSAGES_MAX};
-use crate::binance::methods::{Act, Call, FixRequest, Method, Source};
+use crate::binance::fix_fields::{rejected, request_of};
+use crate::binance::fix_session::{Arrivals, Credentials, FixLogon, MESSAGES_MAX};
+use crate::binance::methods::{Act, Call, Method, Source};
 use crate::binance::state::Binance;
+use crate::fix::{FixMessage, Heard};
 use crate::front::Output;
 use crate::inbox::Inbound;
 
@@ -25,18 +26,17 @@ impl Binance {
             let now = self.now;
             let Some(session) = self.fix_sessions.get_mut(&connection) else { return };
             let Some(heard) = session.next(now, &mut rest) else { break };
-            let is_logon = matches!(heard, Heard::Logon(_));
-            if !is_logon && session.is_too_fast(now.mono) {
-                session.log_out(now, "Too many messages.");
-                break;
-            }
             match heard {
-                Heard::Logon(credentials) => self.log_on_fix(connection, credentials),
-                Heard::Request(request) => self.request_fix(connection, request),
-                Heard::Other(request) => {
-                    let why = ApiError::new(-1000, "This message is not served here.");
-                    self.reject(connection, &request, &why);
+                Heard::Logon(logon) => self.log_on_fix(connection, Credentials::of(&logon)),
+                Heard::Message(request) => {
+                    let arrivals = session.logon.as_mut().map(|it| &mut it.arrivals);
+                    if arrivals.is_some_and(|it| it.is_too_fast(now.mono)) {
+                        session.log_out(now, "Too many messages.");
+                        break;
+                    }
+                    self.request_fix(connection, request);
                 }
+                Heard::Logout(_) => {}
             }
             if self.job.is_some() {
                 self.inbox.push_front(Inbound::Bytes(connection, rest.to_owned(), None));
@@ -68,13 +68,15 @@ impl Binance {
         match account {
             Some(account) => {
                 let Credentials { sender, only_acks, is_drop_copy, .. } = it;
-                session.logon = Some(FixLogon { account, sender, only_acks, is_drop_copy });
+                let arrivals = Arrivals::default();
+                session.logon =
+                    Some(FixLogon { account, sender, only_acks, is_drop_copy, arrivals });
             }
             None => session.refuse_logon(now, problem),
         }
     }
 
-    fn request_fix(&mut self, connection: u64, request: FixRequest) {
+    fn request_fix(&mut self, connection: u64, request: FixMessage) {
         let logon = self.fix_sessions.get(&connection).and_then(|it| it.logon.as_ref());
         if logon.is_none_or(|it| it.is_drop_copy) {
             let why = ApiError::new(-1000, "A drop copy session takes no requests.");
@@ -83,8 +85,12 @@ impl Binance {
         if request.kind == "XLQ" {
             return self.tell_limits(connection, &request);
         }
-        let Some((name, params)) = request_of(&request) else { return };
-        let Some(method) = Method::named(name) else { return };
+        let asked = request_of(&request);
+        let asked = asked.and_then(|(name, params)| Some((Method::named(name)?, params)));
+        let Some((method, params)) = asked else {
+            let why = ApiError::new(-1000, "This message is not served here.");
+            return self.reject(connection, &request, &why);
+        };
         let source = Source::Fix(request);
         self.serve_call(Call { connection, source, method, params, weight: 0, account: None });
     }
@@ -95,7 +101,7 @@ impl Binance {
     }
 
     /// LimitResponse (XLR).
-    fn tell_limits(&mut self, connection: u64, request: &FixRequest) {
+    fn tell_limits(&mut self, connection: u64, request: &FixMessage) {
         let (now, ms) = (self.now, self.ms());
         let account = self.fix_account(connection);
         let account = account.and_then(|it| self.accounts.get_mut(it));
@@ -106,8 +112,9 @@ impl Binance {
         });
         let [short, day] = orders.unwrap_or_default();
         let Some(session) = self.fix_sessions.get_mut(&connection) else { return };
-        let messages = u32::try_from(session.messages()).unwrap_or(u32::MAX);
-        let mut fields = same(request, &[6136]);
+        let messages = session.logon.as_ref().map_or(0, |it| it.arrivals.count());
+        let messages = u32::try_from(messages).unwrap_or(u32::MAX);
+        let mut fields = request.same(&[6136]);
         fields.push((25_003, "3".to_owned()));
         for (kind, (count, most), interval, unit) in [
             ("2", (messages, MESSAGES_MAX), "10", "s"),
@@ -127,14 +134,14 @@ impl Binance {
     pub(super) fn reply_fix(
         &mut self,
         call: &Call,
-        request: &FixRequest,
+        request: &FixMessage,
         outcome: &Result<Value, ApiError>,
     ) {
         let connection = call.connection;
         match (call.method.act, outcome) {
             (Act::CancelAll, Ok(cancelled)) => {
                 let count = cancelled.as_array().map_or(0, Vec::len).to_string();
-                let mut fields = same(request, &[11, 55, 530]);
+                let mut fields = request.same(&[11, 55, 530]);
                 fields.extend([(531, "1".to_owned()), (533, count)]);
                 self.send_fix(connection, "r", &fields);
             }
@@ -145,13 +152,13 @@ impl Binance {
                 let told = [(25_016, why.code.to_string()), (58, why.text.clone())];
                 let (kind, mut fields) = match act {
                     Act::Cancel => {
-                        let mut fields = same(request, &[11, 41, 37, 55, 25_002]);
+                        let mut fields = request.same(&[11, 41, 37, 55, 25_002]);
                         fields.push((434, "1".to_owned()));
                         ("9", fields)
                     }
-                    Act::Amend => ("XAR", same(request, &[11, 41, 37, 55, 38])),
+                    Act::Amend => ("XAR", request.same(&[11, 41, 37, 55, 38])),
                     Act::CancelAll => {
-                        let mut fields = same(request, &[11, 55, 530]);
+                        let mut fields = request.same(&[11, 55, 530]);
                         fields.extend([(531, "0".to_owned()), (532, "99".to_owned())]);
                         ("r", fields)
                     }
@@ -169,14 +176,14 @@ impl Binance {
 
     /// OrderCancelReject (9) where the cancel failed, and an ExecutionReport (8) of the order that
     /// was not placed.
-    fn refuse_replacement(&mut self, connection: u64, request: &FixRequest, why: &ApiError) {
+    fn refuse_replacement(&mut self, connection: u64, request: &FixMessage, why: &ApiError) {
         let half = |name: &str| {
             let half = why.data.as_ref().map(|data| &data[name])?;
             Some((half["code"].as_i64()?, half["msg"].as_str()?.to_owned()))
         };
         if let Some((code, text)) = half("cancelResponse") {
-            let mut fields = same(request, &[41, 37, 55, 25_002]);
-            let cancel = request.fields.get(&25_034).cloned();
+            let mut fields = request.same(&[41, 37, 55, 25_002]);
+            let cancel = request.get(25_034).map(str::to_owned);
             fields.extend(cancel.map(|name| (11, name)));
             fields.push((434, "1".to_owned()));
             fields.extend([(25_016, code.to_string()), (58, text)]);
@@ -191,10 +198,10 @@ impl Binance {
     }
 
     /// Reject (3): a message that cannot be a request.
-    fn reject(&mut self, connection: u64, request: &FixRequest, why: &ApiError) {
+    fn reject(&mut self, connection: u64, request: &FixMessage, why: &ApiError) {
         let reason = if why.code == -1021 { "10" } else { "99" };
         let fields = [
-            (45, request.sequence.clone()),
+            (45, request.text(34).to_owned()),
             (372, request.kind.clone()),
             (373, reason.to_owned()),
             (25_016, why.code.to_string()),
@@ -232,7 +239,7 @@ impl Binance {
         let now = self.now;
         let Some(session) = self.fix_sessions.get_mut(&connection) else { return };
         let bytes = session.transmit(now);
-        let is_over = session.is_over();
+        let is_over = session.ends();
         if !bytes.is_empty() {
             self.out.push_back(Output::Bytes { connection, bytes });
         }

@@ -1,12 +1,11 @@
 //! What FIX messages are in the words of the other interfaces, and the other way round.
 
-use taut_fix::{Precision, StampCache, parse_timestamp};
-use taut_types::Nanos;
+use taut_fix::{Precision, parse_timestamp};
 
 use crate::binance::frames::ExecutionReport;
-use crate::binance::methods::FixRequest;
 use crate::binance::params::Params;
 use crate::decimal::{fixed8, parse};
+use crate::fix::FixMessage;
 
 /// SelfTradePreventionMode (25001).
 const STP: [(&str, &str); 5] = [
@@ -18,8 +17,8 @@ const STP: [(&str, &str); 5] = [
 ];
 
 /// What is asked for: the name of the request, and its parameters.
-pub fn request_of(it: &FixRequest) -> Option<(&'static str, Params)> {
-    let has = |tag| it.fields.contains_key(&tag);
+pub fn request_of(it: &FixMessage) -> Option<(&'static str, Params)> {
+    let has = |tag| it.has(tag);
     let name = match it.kind.as_str() {
         "D" => "order.place",
         "F" => "order.cancel",
@@ -68,8 +67,7 @@ pub fn request_of(it: &FixRequest) -> Option<(&'static str, Params)> {
         pairs.push((pair.0, pair.1.to_owned()));
     }
     if is_order {
-        let kind = it.fields.get(&40).map_or("", String::as_str);
-        let kind = match (kind, has(18), it.fields.get(&1109).map(String::as_str)) {
+        let kind = match (it.text(40), has(18), it.get(1109)) {
             ("1", ..) => "MARKET",
             ("2", true, _) => "LIMIT_MAKER",
             ("2", false, _) => "LIMIT",
@@ -80,7 +78,7 @@ pub fn request_of(it: &FixRequest) -> Option<(&'static str, Params)> {
         pairs.push(("type", kind.to_owned()));
     }
     // The window is from SendingTime (52) on.
-    let sent = it.fields.get(&52).and_then(|text| parse_timestamp(text.as_bytes()));
+    let sent = it.get(52).and_then(|text| parse_timestamp(text.as_bytes()));
     if let Some(sent) = sent.filter(|_| has(25_000)) {
         pairs.push(("timestamp", (sent.0 / 1_000_000).to_string()));
     }
@@ -157,18 +155,13 @@ pub fn execution_report(it: &ExecutionReport<'_>) -> Vec<(i32, String)> {
 }
 
 /// What a refused NewOrderSingle (D) is told, and the second half of a replacement.
-pub fn rejected(it: &FixRequest, ms: i64, code: i64, why: &str) -> Vec<(i32, String)> {
+pub fn rejected(it: &FixMessage, ms: i64, code: i64, why: &str) -> Vec<(i32, String)> {
     let zero = || fixed8(0);
-    let mut fields = same(it, &[11, 38, 40, 54, 55, 18, 44, 59, 152, 25_001]);
+    let mut fields = it.same(&[11, 38, 40, 54, 55, 18, 44, 59, 152, 25_001]);
     fields.extend([(60, timestamp(ms)), (150, "8".to_owned()), (39, "8".to_owned())]);
     fields.extend([(14, zero()), (32, zero()), (151, zero())]);
     fields.extend([(25_016, code.to_string()), (58, why.to_owned())]);
     fields
-}
-
-/// The fields of a request that its answer repeats.
-pub fn same(it: &FixRequest, tags: &[i32]) -> Vec<(i32, String)> {
-    tags.iter().filter_map(|tag| Some((*tag, it.fields.get(tag)?.clone()))).collect()
 }
 
 fn flag(is_so: bool) -> String {
@@ -177,8 +170,7 @@ fn flag(is_so: bool) -> String {
 
 /// Microseconds are always there.
 fn timestamp(ms: i64) -> String {
-    let text = StampCache::new(Precision::Micros).text(Nanos::from_millis(ms));
-    String::from_utf8_lossy(text.as_bytes()).into_owned()
+    crate::fix::timestamp(ms, Precision::Micros)
 }
 
 /// ExecType (150). One that met an order of its own account has expired, or a part of it has.

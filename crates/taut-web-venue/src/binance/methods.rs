@@ -1,8 +1,7 @@
 //! Which request does what, over REST and over the WebSocket API, and what each costs.
 
-use std::collections::BTreeMap;
-
 use crate::binance::params::Params;
+use crate::fix::FixMessage;
 use Access::{Key, Open, Read, Trade};
 
 /// What is asked.
@@ -190,17 +189,6 @@ pub struct Call {
     pub account: Option<usize>,
 }
 
-/// A request in a FIX message.
-#[derive(Clone, Debug)]
-pub struct FixRequest {
-    /// MsgSeqNum (34).
-    pub sequence: String,
-    /// MsgType (35).
-    pub kind: String,
-    /// Its fields.
-    pub fields: BTreeMap<i32, String>,
-}
-
 /// How a request came.
 #[derive(Clone, Debug)]
 pub enum Source {
@@ -209,7 +197,7 @@ pub enum Source {
     /// By the WebSocket API: the id as it came, in JSON, and whether it wants `rateLimits`.
     Socket { id: String, shows_limits: bool },
     /// By FIX.
-    Fix(FixRequest),
+    Fix(FixMessage),
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use taut_venue::flow::SplitMix64;
 
 use crate::accounts::read_balances;
 use crate::binance::error::ApiError;
-use crate::binance::fix_session::FixSession;
+use crate::binance::fix_session::{BinanceFixSession, DIALECT};
 use crate::binance::keys::{ApiKey, ListenKey};
 use crate::binance::limits::{OrderCounts, Weight};
 use crate::binance::market::Market;
@@ -104,7 +104,7 @@ pub struct Binance {
     pub(super) keys: BTreeMap<String, ApiKey>,
     pub(super) listen_keys: BTreeMap<String, ListenKey>,
     pub(super) sessions: BTreeMap<u64, Session>,
-    pub(super) fix_sessions: BTreeMap<u64, FixSession>,
+    pub(super) fix_sessions: BTreeMap<u64, BinanceFixSession>,
     pub(super) weight: Weight,
     pub(super) orders: BTreeMap<OrderId, Order>,
     pub(super) done: VecDeque<OrderId>,
@@ -292,7 +292,7 @@ impl Front for Binance {
     }
 
     fn open_fix(&mut self, now: Now, connection: u64) -> bool {
-        self.fix_sessions.insert(connection, FixSession::new(now.mono));
+        self.fix_sessions.insert(connection, BinanceFixSession::new(&DIALECT, now.mono));
         true
     }
 
@@ -354,7 +354,7 @@ impl Front for Binance {
             Kind::Streams { streams, .. } => !streams.is_empty(),
             Kind::Api(_) => false,
         };
-        let fix = self.fix_sessions.values().filter_map(FixSession::due);
+        let fix = self.fix_sessions.values().filter_map(BinanceFixSession::due);
         let web = self.sessions.values().map(|it| it.ends);
         let is_heard = self.sessions.values().any(listens);
         let flushes = self.flushes.into_iter().filter(|_| is_heard);

@@ -111,6 +111,9 @@ impl Deribit {
         request: &Request,
         http: Option<&HttpRequest>,
     ) -> Result<Caller, RpcError> {
+        if request.fix.is_some() {
+            return self.fix_caller(request.connection).ok_or_else(|| error(10000));
+        }
         if let Some(http) = http.filter(|it| !it.authorization.is_empty()) {
             return self.authorized(http, request.connection);
         }

@@ -21,7 +21,7 @@ struct Step {
     trades: Vec<Value>,
     /// Orders that are no longer as they were, in the order in which that happened.
     touched: Vec<OrderId>,
-    own_trades: Vec<(usize, Value)>,
+    own_trades: Vec<(usize, OrderId, Value)>,
 }
 
 /// A trade of two orders.
@@ -54,6 +54,7 @@ impl Deribit {
         let happened =
             Happened { place, changes: &step.changes, trades: &step.trades, before, top_changed };
         self.publish_market(&happened);
+        self.publish_fix(&happened);
         self.tell_owners(place, step);
     }
 
@@ -192,7 +193,7 @@ impl Deribit {
             if let Some(job) = self.job.as_mut().filter(|job| job.order == Some(id)) {
                 job.trades.push(own.clone());
             }
-            step.own_trades.push((account, own));
+            step.own_trades.push((account, id, own));
             if state == State::Filled {
                 self.note_done(id);
             }
@@ -271,10 +272,25 @@ impl Deribit {
         Some(own)
     }
 
+    fn tell_over_fix(&mut self, step: &Step) {
+        if self.fix_sessions.is_empty() {
+            return;
+        }
+        for id in &step.touched {
+            let is_refused = self.orders.get(id).is_none_or(|it| it.state == State::Rejected);
+            if !is_refused {
+                let own = step.own_trades.iter().filter(|(_, of, _)| of == id);
+                let trades: Vec<Value> = own.map(|(_, _, trade)| trade.clone()).collect();
+                self.tell_fix(*id, &trades);
+            }
+        }
+    }
+
     fn tell_owners(&mut self, place: usize, step: Step) {
         if step.touched.is_empty() {
             return;
         }
+        self.tell_over_fix(&step);
         let mut by_account: BTreeMap<usize, OwnChanges> = BTreeMap::new();
         for id in &step.touched {
             let Some(order) = self.orders.get(id) else { continue };
@@ -291,7 +307,7 @@ impl Deribit {
                 own.orders.push(order.json(market));
             }
         }
-        for (account, trade) in step.own_trades {
+        for (account, _, trade) in step.own_trades {
             if let Some(own) = by_account.get_mut(&account) {
                 own.trades.push(trade);
             }

@@ -54,7 +54,7 @@ impl Deribit {
         self.serve_request(request, Some(http));
     }
 
-    fn serve_request(&mut self, request: Request, http: Option<&HttpRequest>) {
+    pub(super) fn serve_request(&mut self, request: Request, http: Option<&HttpRequest>) {
         let refusal = self.refusal.take();
         match refusal {
             Some(Refusal::Maintenance) => return self.reply(&request, &Err(error(11051))),
@@ -252,8 +252,11 @@ impl Deribit {
     /// A connection is gone: its orders go too, where that was asked for.
     pub(super) fn serve_closed(&mut self, connection: u64) {
         let session = self.sessions.remove(&connection);
+        let fix = self.fix_sessions.remove(&connection).and_then(|it| it.logon);
         self.tokens.retain(|_, token| !token.is_of(connection));
-        if !session.is_some_and(|it| it.cancels_on_disconnect) {
+        let cancels = session.is_some_and(|it| it.cancels_on_disconnect)
+            || fix.is_some_and(|it| it.cancels_on_disconnect);
+        if !cancels {
             return;
         }
         let orders =

@@ -55,6 +55,8 @@ pub struct Order {
     /// Of what traded: price times lots.
     pub notional: i128,
     pub label: String,
+    /// What the client called it over FIX, else empty.
+    pub client_id: String,
     pub time_in_force: &'static str,
     pub post_only: PostOnly,
     pub reduce_only: bool,

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::decimal;
+use crate::fix::FixMessage;
 use crate::http;
 
 /// The longest frame or body.
@@ -98,6 +99,8 @@ pub struct Request {
     pub us_in: i64,
     pub connection: u64,
     pub is_http: bool,
+    /// The FIX message that it came in.
+    pub fix: Option<FixMessage>,
 }
 
 #[derive(Deserialize)]
@@ -162,6 +165,13 @@ impl Params {
             }
         }
         Self(params)
+    }
+
+    /// Of texts by their names.
+    pub fn of_texts<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> Self {
+        let json =
+            |(name, text): (&str, String)| (name.to_owned(), Value::String(text).to_string());
+        Self(pairs.into_iter().map(json).collect())
     }
 
     fn raw(&self, name: &str) -> Option<&str> {

@@ -10,6 +10,7 @@ use taut_fix::Now;
 use taut_types::{Nanos, OrderId};
 
 use crate::accounts::{Account, AccountSettings};
+use crate::deribit::fix_session::{DIALECT, DeribitFixSession};
 use crate::deribit::instruments::{self, MarketSettings};
 use crate::deribit::market::Market;
 use crate::deribit::order::Order;
@@ -88,12 +89,19 @@ pub struct Deribit {
     /// Of the matching engine's requests, by account.
     pub(super) matching: Vec<Credits>,
     pub(super) sessions: BTreeMap<u64, Session>,
+    pub(super) fix_sessions: BTreeMap<u64, DeribitFixSession>,
+    /// The last time in a Logon, by the client's name.
+    pub(super) fix_stamps: BTreeMap<String, u64>,
+    /// ExecutionReports so far.
+    pub(super) fix_reports: u64,
+    /// Reports for who asked, which come behind the answer.
+    pub(super) fix_held: Vec<Vec<(i32, String)>>,
     pub(super) tokens: BTreeMap<String, Token>,
     pub(super) nonces: VecDeque<String>,
     pub(super) orders: BTreeMap<OrderId, Order>,
     pub(super) done: VecDeque<OrderId>,
     pub(super) trades: VecDeque<UserTrade>,
-    inbox: Inbox,
+    pub(super) inbox: Inbox,
     /// Why the request that is being served is refused, on a bad day.
     pub(super) refusal: Option<Refusal>,
     pub(super) job: Option<Box<Job>>,
@@ -125,6 +133,10 @@ impl Deribit {
             accounts: accounts?,
             matching: settings.accounts.iter().map(credits).collect(),
             sessions: BTreeMap::new(),
+            fix_sessions: BTreeMap::new(),
+            fix_stamps: BTreeMap::new(),
+            fix_reports: 0,
+            fix_held: Vec::new(),
             tokens: BTreeMap::new(),
             nonces: VecDeque::new(),
             orders: BTreeMap::new(),
@@ -189,14 +201,19 @@ impl Deribit {
                     self.refusal = refusal;
                     self.serve_http(connection, &request);
                 }
-                // It has no FIX port.
-                Some(Inbound::Bytes(..)) => {}
+                Some(Inbound::Bytes(connection, bytes, refusal)) => {
+                    self.refusal = refusal;
+                    self.serve_fix(connection, &bytes);
+                }
                 Some(Inbound::Closed(connection)) => self.serve_closed(connection),
             }
         }
     }
 
     pub(super) fn reply(&mut self, request: &Request, outcome: &Result<Value, RpcError>) {
+        if request.fix.is_some() {
+            return self.reply_fix(request, outcome);
+        }
         let text = rpc::answer(request.id.as_deref(), outcome, request.us_in, self.us());
         let connection = request.connection;
         self.out.push_back(if request.is_http {
@@ -255,6 +272,15 @@ impl Front for Deribit {
         self.inbox.push_back(Inbound::Http(connection, Box::new(request), None));
     }
 
+    fn open_fix(&mut self, now: Now, connection: u64) -> bool {
+        self.fix_sessions.insert(connection, DeribitFixSession::new(&DIALECT, now.mono));
+        true
+    }
+
+    fn bytes(&mut self, _now: Now, connection: u64, bytes: &[u8], why: Option<Refusal>) {
+        self.inbox.push_back(Inbound::Bytes(connection, bytes.to_owned(), why));
+    }
+
     fn refuse_text(&mut self, _now: Now, connection: u64, text: &str, why: Refusal) {
         self.inbox.push_back(Inbound::Text(connection, text.to_owned(), Some(why)));
     }
@@ -293,6 +319,7 @@ impl Front for Deribit {
         self.now = now;
         self.flush_intervals();
         self.beat();
+        self.fix_time();
     }
 
     fn due(&self) -> Option<Nanos> {
@@ -303,7 +330,8 @@ impl Front for Deribit {
             session.subscriptions.iter().filter(waits).map(|it| it.due)
         });
         let beats = self.sessions.values().filter_map(|it| Some(it.heartbeat?.due));
-        intervals.chain(beats).min()
+        let fix = self.fix_sessions.values().filter_map(DeribitFixSession::due);
+        intervals.chain(beats).chain(fix).min()
     }
 
     fn book_changes(&self) -> Option<u64> {

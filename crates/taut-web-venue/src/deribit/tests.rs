@@ -3,6 +3,7 @@
 mod bad_days;
 mod description;
 mod feeds;
+mod fix;
 mod orders;
 mod rig;
 mod sessions;

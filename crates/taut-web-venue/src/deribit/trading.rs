@@ -36,6 +36,7 @@ impl Deribit {
             account,
             place,
             connection: request.connection,
+            client_id: request.fix.as_ref().map_or("", |it| it.text(11)).to_owned(),
             created_ms: self.ms(),
             updated_ms: self.ms(),
             ..order
@@ -321,6 +322,7 @@ fn read_order(params: &Params, market: &Market, side: Side) -> Result<Order, Rpc
         filled: 0,
         notional: 0,
         label,
+        client_id: String::new(),
         time_in_force,
         post_only,
         reduce_only: params.flag("reduce_only"),

@@ -247,9 +247,9 @@ fn refused(message: &Received<'_>, known: &mut KnownOrders) -> ChangeRefused {
 }
 
 /// The order of ours that a message names: in OrigClOrdID (41) as we called it, or as the venue
-/// calls it in one of three places.
+/// calls it in one of three places; or as a question named it.
 fn order_of(message: &Received<'_>, known: &KnownOrders) -> Option<ClientOrderId> {
-    let names = || [41, 11, 37].into_iter().filter_map(|tag| message.value(tag));
+    let names = || [41, 11, 37, 584].into_iter().filter_map(|tag| message.value(tag));
     let ours = names().find_map(RequestId::from_text).map(|request| request.order);
     ours.or_else(|| names().find_map(|name| known.order_of(name)))
 }

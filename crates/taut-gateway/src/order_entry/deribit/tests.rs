@@ -386,8 +386,11 @@ fn the_question_about_all_ends_with_its_last_answer() {
     };
     assert_eq!((report.request, report.of_all), (None, OfAll::Nothing));
     // An order that the venue does not know.
-    let report = line.report("35=8|41={7}|150=8|39=8|584={7}|58=order_not_found");
-    assert_eq!(report.event, Some(OrderEvent::NotFound));
+    for names in ["41={7}|584={7}", "584={7}"] {
+        let report = line.report(&format!("35=8|{names}|150=8|39=8|58=order_not_found"));
+        assert_eq!(report.event, Some(OrderEvent::NotFound));
+        assert_eq!(report.request.map(|request| request.order), Some(ORDER));
+    }
 }
 
 /// The whole session, over the simulated network: what it makes of orders is what FIX 4.4 makes.

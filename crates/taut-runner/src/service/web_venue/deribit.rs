@@ -21,9 +21,17 @@ impl Dialect for DeribitVenueFile {
     type Front = Deribit;
 
     const NAME: &'static str = "deribit";
-    const HOSTS: &'static [&'static str] =
-        &["www.deribit.com", "deribit.com", "test.deribit.com", "history.deribit.com"];
+    const HOSTS: &'static [&'static str] = &[
+        "www.deribit.com",
+        "deribit.com",
+        "test.deribit.com",
+        "history.deribit.com",
+        "fix.deribit.com",
+        "fix-test.deribit.com",
+    ];
     const PORTS: &'static [u16] = &[443];
+    const FIX_PORTS: &'static [u16] = &[9883];
+    const FIX_PLAIN_PORTS: &'static [u16] = &[9881];
 
     fn front(&self) -> Result<Deribit, String> {
         let (instruments, accounts) = (self.instruments.clone(), self.accounts.clone());

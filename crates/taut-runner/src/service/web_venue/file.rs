@@ -42,7 +42,7 @@ pub struct WebVenueFile<M, A> {
     /// The same over TLS.
     #[serde(default)]
     pub tls: Option<TlsKeys>,
-    /// Where FIX is served as the venue itself speaks it: order entry and drop copy of Binance.
+    /// Where FIX is served as the venue itself speaks it.
     #[serde(default)]
     pub venue_fix: Vec<SocketAddr>,
     /// FIX 4.4 to the same books, as `taut venue` speaks it; without one, at a free port of
@@ -118,6 +118,8 @@ pub trait Dialect {
     const PORTS: &'static [u16];
     /// The ports of FIX over TLS there, where that is played.
     const FIX_PORTS: &'static [u16] = &[];
+    /// The same without TLS.
+    const FIX_PLAIN_PORTS: &'static [u16] = &[];
 
     /// The interface of these settings, or the setting that cannot be.
     fn front(&self) -> Result<Self::Front, String>;
@@ -169,11 +171,6 @@ where
         if self.listen.is_empty() && self.tls.is_none() {
             return told("listen: none is named; a venue listens somewhere");
         }
-        let has_fix =
-            !self.venue_fix.is_empty() || self.tls.as_ref().is_some_and(|tls| !tls.fix.is_empty());
-        if has_fix && Self::FIX_PORTS.is_empty() {
-            return told("venue_fix, tls.fix: the FIX of this venue is not played");
-        }
         self.front().map_err(RunnerError::Settings)?;
         traded(&self.listings()).map(drop)
     }
@@ -207,9 +204,11 @@ where
         let held = captive.enter(Self::HOSTS)?;
         let at = |port: &u16| SocketAddr::from(([127, 0, 0, 1], *port));
         let (listen, fix) = (Self::PORTS.iter().map(at), Self::FIX_PORTS.iter().map(at));
+        let plain_fix = Self::FIX_PLAIN_PORTS.iter().map(at);
+        let venue_fix = self.venue_fix.iter().copied().chain(plain_fix).collect();
         let (chain, key) = (held.chain.clone(), held.key.clone());
         let tls = Some(TlsKeys { listen: listen.collect(), fix: fix.collect(), chain, key });
-        let file = Self { tls, ..self.clone() };
+        let file = Self { tls, venue_fix, ..self.clone() };
         file.serve_until(ready, || held.start(), |program| program.ended(stop_signal()))
     }
 

@@ -1,22 +1,14 @@
 //! FIX order entry and drop copy.
 
 use super::rig::{Rig, SYMBOL, sign_ed25519};
+use crate::rig::{FixClient, STAMP, value, values};
 
-const STAMP: &str = "20260921-14:13:20.000";
-
-/// A client of the FIX port, which counts its messages.
-struct Client {
-    connection: u64,
-    name: &'static str,
-    next: u64,
-}
+type Client = FixClient;
 
 impl Client {
     /// Connects, and says a Logon with these fields beside the signed ones.
     fn connect(rig: &mut Rig, connection: u64, name: &'static str, more: &str) -> (Self, String) {
-        use crate::front::Front as _;
-        assert!(rig.front.open_fix(rig.now, connection));
-        let mut client = Self { connection, name, next: 1 };
+        let mut client = Self::open(rig, connection, name, "SPOT");
         let text = format!("A\u{1}{name}\u{1}SPOT\u{1}1\u{1}{STAMP}");
         let signature = sign_ed25519(&text);
         let logon = format!("95=88|96={signature}|98=0|108=30|141=Y|553=ed|{more}");
@@ -30,44 +22,9 @@ impl Client {
         client
     }
 
-    /// Says a message; what comes, message by message.
-    fn say(&mut self, rig: &mut Rig, kind: &str, fields: &str) -> Vec<String> {
-        let head = format!("35={kind}|34={}|49={}|52={STAMP}|56=SPOT|", self.next, self.name);
-        self.next += 1;
-        let body = format!("{head}{fields}").replace('|', "\u{1}");
-        let mut message = format!("8=FIX.4.4\u{1}9={}\u{1}{body}", body.len());
-        let sum = message.bytes().fold(0_u8, |sum, byte| sum.wrapping_add(byte));
-        message.push_str(&format!("10={sum:03}\u{1}"));
-        self.bytes(rig, message.as_bytes())
-    }
-
-    fn bytes(&self, rig: &mut Rig, bytes: &[u8]) -> Vec<String> {
-        use crate::front::Front as _;
-        rig.front.bytes(rig.now, self.connection, bytes, None);
-        rig.pump();
-        self.take(rig)
-    }
-
-    fn take(&self, rig: &mut Rig) -> Vec<String> {
-        let bytes = rig.bytes.remove(&self.connection).unwrap_or_default();
-        let text = String::from_utf8(bytes).expect("text").replace('\u{1}', "|");
-        let parts = text.split("8=FIX.4.4|").filter(|part| !part.is_empty());
-        parts.map(|part| format!("|{part}")).collect()
-    }
-
     fn place(&mut self, rig: &mut Rig, name: &str, fields: &str) -> Vec<String> {
         self.say(rig, "D", &format!("11={name}|55={SYMBOL}|{fields}"))
     }
-}
-
-fn value<'a>(message: &'a str, tag: &str) -> &'a str {
-    let start = format!("{tag}=");
-    message.split('|').find_map(|field| field.strip_prefix(&start)).unwrap_or_default()
-}
-
-/// The values of these tags.
-fn values<'a, const N: usize>(message: &'a str, tags: [&str; N]) -> [&'a str; N] {
-    tags.map(|tag| value(message, tag))
 }
 
 const LIMIT: &str = "38=0.002|40=2|44=50000|54=1|59=1|";
@@ -106,9 +63,7 @@ fn a_logon_that_is_not_right_is_refused() {
     assert_eq!((answer.as_str(), rig.closed.as_slice()), ("", &[8, 9][..]));
     // What is signed is another time.
     let mut rig = Rig::new();
-    use crate::front::Front as _;
-    assert!(rig.front.open_fix(rig.now, 7));
-    let mut client = Client { connection: 7, name: "ME", next: 1 };
+    let mut client = Client::open(&mut rig, 7, "ME", "SPOT");
     let signature = sign_ed25519("A\u{1}ME\u{1}SPOT\u{1}1\u{1}20260921-14:13:19.000");
     let logon = format!("95=88|96={signature}|98=0|108=30|141=Y|553=ed|25035=1|");
     let answer = client.say(&mut rig, "A", &logon).concat();
@@ -249,12 +204,7 @@ fn messages_that_come_at_once_are_served_one_after_the_other() {
     let mut client = Client::log_on(&mut rig, 7, "ME");
     let mut all = Vec::new();
     let mut keep = |client: &mut Client, kind: &str, fields: &str| {
-        let head = format!("35={kind}|34={}|49=ME|52={STAMP}|56=SPOT|", client.next);
-        client.next += 1;
-        let body = format!("{head}{fields}").replace('|', "\u{1}");
-        let message = format!("8=FIX.4.4\u{1}9={}\u{1}{body}", body.len());
-        let sum = message.bytes().fold(0_u8, |sum, byte| sum.wrapping_add(byte));
-        all.extend_from_slice(format!("{message}10={sum:03}\u{1}").as_bytes());
+        all.extend(client.message(kind, fields));
     };
     for name in ["a", "b", "c"] {
         keep(&mut client, "D", &format!("11={name}|55={SYMBOL}|{LIMIT}"));
@@ -299,8 +249,7 @@ fn a_session_that_says_nothing_is_asked_and_then_ended() {
     assert!(kinds.contains(&"0".to_owned()) && kinds.contains(&"1".to_owned()), "{kinds:?}");
     assert_eq!(rig.closed, [7]);
     // One that never logs on.
-    use crate::front::Front as _;
-    assert!(rig.front.open_fix(rig.now, 8));
+    Client::open(&mut rig, 8, "ME", "SPOT");
     rig.pass(11_000);
     assert_eq!(rig.closed, [7, 8]);
 }
