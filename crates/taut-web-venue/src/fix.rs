@@ -3,7 +3,7 @@
 use taut_fix::{
     BeginString, CompId, DataTags, Delivery, Event, Extras, FieldIndex, Hooks, Link, LinkConfig,
     LogonContext, MESSAGE_BYTES_MAX, MemoryStore, Now, Peek, Precision, Role, Session,
-    SessionConfig, StampCache, Writer, peek,
+    SessionConfig, StampCache, Writer, lead_with_msg_type, peek,
 };
 use taut_types::Nanos;
 
@@ -22,6 +22,8 @@ pub struct FixDialect {
     pub sender_bytes_max: usize,
     /// Of SendingTime (52).
     pub precision: Precision,
+    /// MsgType (35) need not be the third field.
+    pub msg_type_anywhere: bool,
     /// What a Logon is answered with, behind the session's own fields.
     pub logon_answer: &'static [(i32, &'static [u8])],
 }
@@ -138,7 +140,8 @@ impl<L> FixSession<L> {
 
     /// A session for whoever the Logon names; what is no Logon is not answered.
     fn begin(&mut self, now: Now) {
-        let FixDialect { server, sender_bytes_max, precision, .. } = *self.dialect;
+        let FixDialect { server, sender_bytes_max, precision, msg_type_anywhere, .. } =
+            *self.dialect;
         let names = |sender: &[u8], target: &[u8]| {
             let is_named = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
             let is_right = sender.len() <= sender_bytes_max
@@ -146,6 +149,9 @@ impl<L> FixSession<L> {
                 && target == server.as_bytes();
             CompId::new(sender).filter(|_| is_right).zip(CompId::new(server.as_bytes()))
         };
+        if msg_type_anywhere {
+            lead_with_msg_type(&mut self.first);
+        }
         let tags = DataTags::STANDARD;
         let names = match peek(&self.first, MESSAGE_BYTES_MAX, &mut self.index, tags) {
             Peek::NeedMore => return,
@@ -165,6 +171,7 @@ impl<L> FixSession<L> {
         let sizes = LinkConfig {
             inbox_bytes_max: 1 << 22,
             outbox_bytes_max: OUTBOX_BYTES,
+            msg_type_anywhere,
             ..LinkConfig::fixed(2 * MESSAGE_BYTES_MAX, OUTBOX_BYTES, 4_096)
         };
         let session = Session::new(config, MemoryStore::new(1, 256));

@@ -5,6 +5,7 @@
 //	fix-peer-go venue DICTIONARY
 //	fix-peer-go reader PORT DICTIONARY
 //	fix-peer-go bench COUNT DICTIONARY
+//	fix-peer-go day deribit|binance
 //
 // One side of a session prints one line for what happens, the same lines as the other peers here:
 // "listening PORT", "logon", "order ID", "again ID" (a possible duplicate), "heartbeat ID",
@@ -35,9 +36,11 @@ func main() {
 		err = readDropCopy(os.Args[2], os.Args[3])
 	case len(os.Args) == 4 && os.Args[1] == "bench":
 		err = measure(os.Args[2], os.Args[3])
+	case len(os.Args) == 3 && os.Args[1] == "day":
+		err = day(os.Args[2])
 	default:
 		err = fmt.Errorf("initiator PORT DICTIONARY | acceptor DICTIONARY | venue DICTIONARY | " +
-			"reader PORT DICTIONARY | bench COUNT DICTIONARY")
+			"reader PORT DICTIONARY | bench COUNT DICTIONARY | day deribit|binance")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod faults;
+mod fix;
 mod gateway;
 mod node;
 

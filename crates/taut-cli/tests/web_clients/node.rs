@@ -9,7 +9,7 @@ use taut_testkit::{Process, until};
 use crate::{CLIENTS, DAY, HERE, INSTALLING, taut};
 
 /// What taut says where it may have no namespaces.
-const FORBIDDEN: &str = "is not to be had";
+pub const FORBIDDEN: &str = "is not to be had";
 
 /// A client, and the day that it plays.
 struct Client {

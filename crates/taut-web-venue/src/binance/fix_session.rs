@@ -12,6 +12,7 @@ pub static DIALECT: FixDialect = FixDialect {
     server: "SPOT",
     sender_bytes_max: 8,
     precision: Precision::Micros,
+    msg_type_anywhere: false,
     logon_answer: &[(25_037, b"4392a152-3481-4499-921a-6d42c50702e2")],
 };
 

@@ -170,7 +170,7 @@ impl Deribit {
             ("q", Err(why)) => {
                 let mut fields = message.same(&[11, 530]);
                 fields.extend([(531, "0".to_owned()), (532, "99".to_owned())]);
-                fields.push((58, why.message.clone()));
+                fields.push((58, why.words()));
                 self.send_fix(connection, "r", &fields);
             }
             (_, Ok(result)) => {
@@ -183,7 +183,7 @@ impl Deribit {
                 }
             }
             ("D", Err(why)) => {
-                let fields = fix_fields::rejected(message, self.ms(), &why.message);
+                let fields = fix_fields::rejected(message, self.ms(), &why.words());
                 self.send_fix(connection, "8", &fields);
             }
             (_, Err(why)) => {

@@ -57,7 +57,7 @@ pub fn new_order(message: &FixMessage, market: &Market) -> Result<Asked, RpcErro
         Some(_) => return Err(RpcError::param("OrdType (40)", "not offered by this simulator")),
     };
     let force = match message.get(59) {
-        Some("0") => "good_til_day",
+        Some("0" | "6") => "good_til_day",
         None | Some("1") => "good_til_cancelled",
         Some("3") => "immediate_or_cancel",
         Some("4") => "fill_or_kill",
@@ -248,7 +248,7 @@ pub fn change_rejected(
     };
     let answers = if message.kind == "F" { "1" } else { "2" };
     fields.extend([(102, reason.to_owned()), (434, answers.to_owned())]);
-    fields.push((58, why.message.clone()));
+    fields.push((58, why.words()));
     fields
 }
 

@@ -11,6 +11,7 @@ pub static DIALECT: FixDialect = FixDialect {
     server: "DERIBITSERVER",
     sender_bytes_max: 64,
     precision: Precision::Millis,
+    msg_type_anywhere: true,
     logon_answer: &[],
 };
 

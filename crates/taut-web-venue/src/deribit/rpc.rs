@@ -33,6 +33,15 @@ impl RpcError {
         Self { code: -32602, message: "Invalid params".to_owned(), data }
     }
 
+    /// The message, and what is wrong with which parameter.
+    pub fn words(&self) -> String {
+        let of = |name: &str| self.data.as_ref().and_then(|data| data[name].as_str());
+        match (of("param"), of("reason")) {
+            (Some(param), Some(reason)) => format!("{}: {param}: {reason}", self.message),
+            _ => self.message.clone(),
+        }
+    }
+
     fn json(&self) -> Value {
         let mut error = json!({ "code": self.code, "message": self.message });
         if let (Some(data), Some(map)) = (&self.data, error.as_object_mut()) {

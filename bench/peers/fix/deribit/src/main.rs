@@ -1,9 +1,13 @@
 //! deribit-fix against taut's Deribit-style acceptor:
 //!
 //!     fix-peer-deribit PORT CLIENT_ID SECRET
+//!     fix-peer-deribit day PRICE
 //!
 //! It logs on (nonce, SHA-256), sends an order, waits for its echo and logs out, and prints the
-//! same lines as ../go/main.go; `refused` when it is not let in.
+//! same lines as ../go/main.go; `refused` when it is not let in. A day is played captive, around a
+//! price of the market.
+
+mod day;
 
 use std::time::Duration;
 
@@ -32,8 +36,17 @@ async fn next(client: &DeribitFixClient, msg_type: &str, tag: u32) -> Option<Str
 #[tokio::main]
 async fn main() {
     let arguments: Vec<String> = std::env::args().collect();
+    if let [_, word, price] = &arguments[..]
+        && word == "day"
+    {
+        let day = day::play(price.parse().expect("a price")).await;
+        if let Err(error) = &day {
+            eprintln!("{error}");
+        }
+        std::process::exit(day.is_err().into());
+    }
     let [_, port, client_id, secret] = &arguments[..] else {
-        eprintln!("fix-peer-deribit PORT CLIENT_ID SECRET");
+        eprintln!("fix-peer-deribit PORT CLIENT_ID SECRET | day PRICE");
         std::process::exit(2);
     };
     let config = DeribitFixConfig::new()

@@ -221,3 +221,23 @@ fn orders_end_with_the_connection_where_that_was_asked_for() {
         assert_eq!(value(&open, "41") == "a", is_left, "{more} {logout:?}: {open}");
     }
 }
+
+/// As the crate deribit-fix does, and the venue lets it.
+#[test]
+fn fields_may_be_sorted_by_their_tags() {
+    let mut rig = Rig::new();
+    let client = Client::open(&mut rig, 7, "GUEST", "DERIBITSERVER");
+    let raw = format!("1790000000000.{NONCE}");
+    let password = Base64::encode_string(&Sha256::digest(format!("{raw}ABCD")));
+    let body = format!(
+        "34=1|35=A|49=GUEST|52=20261123-22:14:31.129|56=DERIBITSERVER|95={}|96={raw}|108=30|\
+         553=one|554={password}|9001=N|",
+        raw.len()
+    );
+    let body = body.replace('|', "\u{1}");
+    let mut message = format!("8=FIX.4.4\u{1}9={}\u{1}{body}", body.len());
+    let sum = message.bytes().fold(0_u8, |sum, byte| sum.wrapping_add(byte));
+    message.push_str(&format!("10={sum:03}\u{1}"));
+    let answer = client.bytes(&mut rig, message.as_bytes()).concat();
+    assert_eq!(values(&answer, ["35", "56"]), ["A", "GUEST"]);
+}
