@@ -2,14 +2,9 @@
 //! would write it from their documents, and the crate deribit-fix. `bench/peers/fix/install.sh`
 //! builds them into `bench/peers/fix/target`, or `TAUT_FIX_PEERS` names such a folder.
 
-use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
-use taut_testkit::{Process, until};
-
-use crate::node::FORBIDDEN;
-use crate::{DAY, taut};
+use crate::captive;
 
 const PEERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/peers/fix/target");
 
@@ -31,27 +26,7 @@ fn trades_a_day(client: &Client) {
         println!("skipped: no {name} ({} is not there)", program.display());
         return;
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    let settings = folder.path().join("venue.toml");
-    fs::write(&settings, taut(&["venue", "sample", "--as", dialect]).stdout).expect("settings");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
-    command.args(["venue", "--as", dialect, "--config"]).arg(&settings);
-    command.arg("--captive").arg(program).args(["day", argument]);
-    let mut running = Process::start(&mut command);
-    until("the end of the client's day", DAY, || !running.is_running());
-    let said = running.stdout();
-    for step in said.lines() {
-        println!("{name} {dialect} {step}");
-    }
-    let run = running.finish();
-    let told = String::from_utf8_lossy(&run.stderr).into_owned();
-    if told.contains(FORBIDDEN) {
-        println!("skipped: {told}");
-        return;
-    }
-    assert!(run.status.success(), "{said}{told}");
-    let done = said.lines().filter(|line| line.ends_with(": ok")).count();
-    assert_eq!(done, steps, "{said}");
+    captive::play((name, dialect, steps), &program, &["day", argument], &[]);
 }
 
 #[test]

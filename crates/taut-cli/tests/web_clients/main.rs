@@ -2,10 +2,12 @@
 //! unchanged but for their addresses, or, `--captive`, not even for these.
 //!
 //! A client is fetched once into `target/clients`, or `TAUT_CLIENTS` names a folder where it is
-//! installed; without network it is skipped with a notice. The large ones of npm are played where
-//! `TAUT_ALL_CLIENTS` is set, as `cargo xtask clients` does.
+//! installed; without network it is skipped with a notice. The large ones of npm and those that
+//! have to be built are played where `TAUT_ALL_CLIENTS` is set, as `cargo xtask clients` does.
 #![forbid(unsafe_code)]
 
+mod captive;
+mod crates;
 mod faults;
 mod fix;
 mod gateway;

@@ -1,15 +1,10 @@
 //! Clients of npm, captive: they find the venue at the real one's names.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use taut_testkit::{Process, until};
-
-use crate::{CLIENTS, DAY, HERE, INSTALLING, taut};
-
-/// What taut says where it may have no namespaces.
-pub const FORBIDDEN: &str = "is not to be had";
+use crate::{CLIENTS, HERE, INSTALLING, captive};
 
 /// A client, and the day that it plays.
 struct Client {
@@ -51,28 +46,10 @@ fn trades_a_day(client: &Client) {
         return;
     }
     let Some(modules) = modules(client) else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let settings = folder.path().join("venue.toml");
-    fs::write(&settings, taut(&["venue", "sample", "--as", dialect]).stdout).expect("settings");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_taut"));
-    command.args(["venue", "--as", dialect, "--config"]).arg(&settings);
-    command.args(["--captive", "node"]).arg(format!("{HERE}/{script}")).arg(dialect);
-    command.env("NODE_PATH", modules);
-    let mut running = Process::start(&mut command);
-    until("the end of the client's day", DAY, || !running.is_running());
-    let said = running.stdout();
-    for step in said.lines() {
-        println!("npm:{package} {dialect} {step}");
-    }
-    let run = running.finish();
-    let told = String::from_utf8_lossy(&run.stderr).into_owned();
-    if told.contains(FORBIDDEN) {
-        println!("skipped: {told}");
-        return;
-    }
-    assert!(run.status.success(), "{said}{told}");
-    let done = said.lines().filter(|line| line.contains(": ok")).count();
-    assert_eq!(done, client.steps, "{said}");
+    let script = format!("{HERE}/{script}");
+    let (name, arguments) = (format!("npm:{package}"), [script.as_str(), dialect]);
+    let day = (name.as_str(), *dialect, client.steps);
+    captive::play(day, Path::new("node"), &arguments, &[("NODE_PATH", &modules)]);
 }
 
 #[test]
