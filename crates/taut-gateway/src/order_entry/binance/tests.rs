@@ -1,6 +1,7 @@
 //! Binance's WebSocket API on messages, and a session that speaks it.
 
 mod fix;
+mod fix_mutated;
 mod mutated;
 mod orders;
 mod recovery;

@@ -3,8 +3,8 @@
 use super::*;
 
 /// A handler, and the venue's side of both connections. Names are written `{VERSION}`.
-struct Lines {
-    handler: BinanceFix,
+pub(super) struct Lines {
+    pub(super) handler: BinanceFix,
     now: Now,
     /// The number of the venue's next FIX message.
     next: u64,
@@ -21,7 +21,7 @@ impl Lines {
         Self { handler, now: START, next: 1, logon: String::new() }
     }
 
-    fn up() -> Self {
+    pub(super) fn up() -> Self {
         Self::up_with(BinanceOrderSettings::default())
     }
 
@@ -55,7 +55,7 @@ impl Lines {
     }
 
     /// What is sent over FIX, readable.
-    fn sent(&mut self) -> String {
+    pub(super) fn sent(&mut self) -> String {
         let text = readable(self.handler.poll_transmit(self.now));
         self.handler.clear_unsent();
         text
@@ -80,7 +80,7 @@ impl Lines {
     }
 
     /// A FIX message of the venue.
-    fn hear(&mut self, text: &str) -> Vec<VenueEvent> {
+    pub(super) fn hear(&mut self, text: &str) -> Vec<VenueEvent> {
         let text =
             (1..9).fold(text.to_owned(), |text, it| text.replace(&format!("{{{it}}}"), &named(it)));
         let (kind, rest) = text.split_once('|').unwrap();
@@ -108,7 +108,12 @@ impl Lines {
     }
 
     /// A report: what happened (150), of which order (11, 41), and where it is (39).
-    fn report(&mut self, what: &str, [c, original]: [&str; 2], status: &str) -> Vec<VenueEvent> {
+    pub(super) fn report(
+        &mut self,
+        what: &str,
+        [c, original]: [&str; 2],
+        status: &str,
+    ) -> Vec<VenueEvent> {
         self.report_with(what, [c, original], status, "14=0.00000000|32=0.00000000|")
     }
 
@@ -152,16 +157,21 @@ impl Lines {
         Ok(body(&self.sent()))
     }
 
-    fn create(&mut self, terms: &OrderTerms) -> Result<String, NotSent> {
+    pub(super) fn create(&mut self, terms: &OrderTerms) -> Result<String, NotSent> {
         self.request(|handler, now, order| handler.create(now, order, false), 1, terms)
     }
 
-    fn modify(&mut self, base: u16, version: u16, to: &OrderTerms) -> Result<String, NotSent> {
+    pub(super) fn modify(
+        &mut self,
+        base: u16,
+        version: u16,
+        to: &OrderTerms,
+    ) -> Result<String, NotSent> {
         let base = RequestId { order: ORDER, version: base };
         self.request(|handler, now, order| handler.modify(now, base, order), version, to)
     }
 
-    fn cancel(&mut self, base: u16, version: u16) -> Result<String, NotSent> {
+    pub(super) fn cancel(&mut self, base: u16, version: u16) -> Result<String, NotSent> {
         let base = RequestId { order: ORDER, version: base };
         self.request(|handler, now, order| handler.cancel(now, base, order), version, &terms())
     }
