@@ -24,6 +24,7 @@ The project's own tools.
                             weaken every atomic ordering of the lock-free code, one by one, and
                             run the loom models, of which one must fail; PART of a file's path
                             runs that file's only, --if-changed nothing when all is as it passed
+                            (xtask/orderings.passed, to be committed)
   cargo xtask instructions [--bless] [PART] | --build
                             hold the hot paths' cost in instructions against instructions.txt, or
                             write it there; PART of a name measures these only (needs valgrind);

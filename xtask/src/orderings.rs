@@ -10,7 +10,7 @@ mod site;
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
 use std::hash::{Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 
@@ -33,15 +33,16 @@ enum End {
 }
 
 /// Runs the mutants of the files whose path contains `part`; returns one line for people, or all
-/// that is wrong. With `if_changed` nothing is done when nothing has changed since all was well.
+/// that is wrong. With `if_changed` nothing is done when nothing has changed since all was well:
+/// `xtask/orderings.passed` has the fingerprint of that, for every checkout.
 pub fn run(root: &Path, target: &Path, part: &str, if_changed: bool) -> Result<String, String> {
     let list = root.join("xtask/orderings.txt");
     let text = fs::read_to_string(&list).map_err(|error| format!("{list:?}: {error}"))?;
     let excuses = excuse::parse(&text).map_err(|error| format!("orderings.txt: {error}"))?;
     let scratch = Scratch::prepare(root, target)?;
-    let stamp = target.join("orderings.passed");
+    let stamp = root.join("xtask/orderings.passed");
     let now = fingerprint(&[&scratch.text, &text]);
-    if if_changed && fs::read_to_string(&stamp).is_ok_and(|passed| passed == now) {
+    if if_changed && fs::read_to_string(&stamp).is_ok_and(|passed| passed.trim() == now) {
         return Ok(format!("orderings: {} mutants, as they passed before", scratch.mutants.len()));
     }
     eprintln!("orderings: {} mutants; building the models", scratch.mutants.len());
@@ -57,7 +58,7 @@ pub fn run(root: &Path, target: &Path, part: &str, if_changed: bool) -> Result<S
         return Err(wrong.join("\n"));
     }
     if part.is_empty() {
-        let _ = fs::write(&stamp, now);
+        let _ = fs::write(&stamp, now + "\n");
     }
     let killed = ends.iter().filter(|(_, end)| *end == End::Killed).count();
     let excused = ends.len() - killed;
@@ -142,12 +143,13 @@ fn verdict(ends: &[(&Mutant, End)], excuses: &[Excuse], all: bool) -> Vec<String
     wrong
 }
 
-/// A number for everything that the result depends on, this program included.
+/// A number for everything that the result depends on, the making of mutants included.
 fn fingerprint(texts: &[&str]) -> String {
+    // Another toolchain may hash otherwise, and then all is run again.
     let mut hasher = DefaultHasher::new();
     texts.hash(&mut hasher);
-    let program: Option<PathBuf> = std::env::current_exe().ok();
-    program.and_then(|path| fs::read(path).ok()).hash(&mut hasher);
+    // What makes mutants of the code.
+    [include_str!("orderings/scratch.rs"), include_str!("orderings/site.rs")].hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
