@@ -57,6 +57,7 @@ pub fn new_order(message: &FixMessage, market: &Market) -> Result<Asked, RpcErro
         Some(_) => return Err(RpcError::param("OrdType (40)", "not offered by this simulator")),
     };
     let force = match message.get(59) {
+        // 6 is a day's order in the client deribit-fix; the documents do not say.
         Some("0" | "6") => "good_til_day",
         None | Some("1") => "good_til_cancelled",
         Some("3") => "immediate_or_cancel",

@@ -11,6 +11,7 @@ pub static DIALECT: FixDialect = FixDialect {
     server: "DERIBITSERVER",
     sender_bytes_max: 64,
     precision: Precision::Millis,
+    // The documents fix the places of 8 and 9 alone, and the client deribit-fix sorts the rest.
     msg_type_anywhere: true,
     logon_answer: &[],
 };

@@ -81,7 +81,7 @@ fn apply(book: &mut Book, sides: [&Option<Vec<Vec<String>>>; 2]) -> Result<()> {
 }
 
 async fn snapshot(api: &WebsocketApi) -> Result<(i64, Book)> {
-    let params = DepthParams::builder(SYMBOL.to_owned()).limit(5_000).build()?;
+    let params = DepthParams::builder(SYMBOL.to_owned()).limit(1_000).build()?;
     let depth = api.depth(params).await?.data()?;
     let mut book = Book::default();
     apply(&mut book, [&depth.bids, &depth.asks])?;
@@ -101,8 +101,9 @@ async fn watch_book(api: &WebsocketApi) -> Result<Book> {
     stream.on_message(move |change| ear.lock().expect("nobody panics").push(change));
     let (mut last, mut book) = (0, Book::default());
     let (mut seen, mut asked) = (BTreeMap::new(), BTreeMap::new());
-    for _ in 0..400 {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+    // A snapshot has a weight of 50, and a minute one of 6,000.
+    for _ in 0..100 {
+        tokio::time::sleep(Duration::from_millis(120)).await;
         let changes = std::mem::take(&mut *heard.lock().expect("nobody panics"));
         let (id, whole) = snapshot(api).await?;
         if last == 0 {
