@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use taut_runner::service::{
     self, BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile,
+    OKX_GATEWAY_SAMPLE,
 };
 use taut_types::Nanos;
 
@@ -45,6 +46,8 @@ enum SampleVenue {
     Deribit,
     /// Binance's spot market
     Binance,
+    /// OKX
+    Okx,
 }
 
 #[derive(Subcommand, Clone, Debug)]
@@ -138,6 +141,7 @@ impl Verb {
                 SampleVenue::Taut => GATEWAY_SAMPLE.trim_end(),
                 SampleVenue::Deribit => DERIBIT_GATEWAY_SAMPLE.trim_end(),
                 SampleVenue::Binance => BINANCE_GATEWAY_SAMPLE.trim_end(),
+                SampleVenue::Okx => OKX_GATEWAY_SAMPLE.trim_end(),
             }),
             Self::Status(which) => operator::status(which),
             Self::Stages(which) => operator::stages(which),

@@ -84,6 +84,42 @@ fn the_samples_are_right_and_what_is_wrong_in_a_file_is_named() {
     assert!(text(&nobody.stderr).contains("does it run"), "{}", text(&nobody.stderr));
 }
 
+#[test]
+fn a_file_of_okx_is_checked_with_its_secrets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("okx.toml");
+    let sample = text(&run(&["gateway", "sample", "--venue", "okx"]).stdout);
+    let check = |wrong: (&str, &str), secrets: bool| {
+        assert!(sample.contains(wrong.0), "{}", wrong.0);
+        std::fs::write(&file, sample.replacen(wrong.0, wrong.1, 1)).expect("a file");
+        let mut command = taut();
+        command.args(["gateway", "check"]).arg(&file);
+        for name in ["OKX_SECRET", "OKX_PASSPHRASE"] {
+            match secrets {
+                true => command.env(name, "hunter2"),
+                false => command.env_remove(name),
+            };
+        }
+        let output = command.output().expect("it runs");
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(!said.contains("hunter2"), "{said}");
+        (output.status.success(), said)
+    };
+    assert!(check(("", ""), true).0);
+    let (_, said) = check(("", ""), false);
+    assert!(said.contains("OKX_SECRET") && said.contains("OKX_PASSPHRASE"), "{said}");
+    for (right, wrong, words) in [
+        ("\"API_KEY\"", "\"\"", "who trades"),
+        ("https://www.okx.com", "www.okx.com", "https://HOST"),
+        ("heartbeat_seconds = 20", "heartbeat_seconds = 26", "at most 25"),
+        ("books = ", "book = ", "did you mean `books`?"),
+        ("[[strategies]]", "[deribit]\n[[strategies]]", "two venues"),
+    ] {
+        let (is_right, said) = check((right, wrong), true);
+        assert!(!is_right && said.contains(words), "{wrong}: {said}");
+    }
+}
+
 /// A name that is too long.
 const LONG: (&str, &str) = (
     "name = \"touch\"",

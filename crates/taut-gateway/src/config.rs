@@ -115,6 +115,13 @@ pub enum Transport {
         /// For `wss://`.
         tls: Option<TlsClientConfig>,
     },
+    /// Requests of HTTP/1.1 and the bodies of their answers: for a
+    /// [second connection](SecondConnection) alone. It is made anew when the venue ends it, and
+    /// what had no answer is asked again.
+    Http {
+        /// For `https://`: whom it trusts, and what the venue's certificate is for.
+        tls: Option<(TlsClientConfig, String)>,
+    },
 }
 
 impl Transport {
@@ -122,7 +129,7 @@ impl Transport {
     pub(crate) const fn framing(&self) -> Framing {
         match self {
             Self::Plain | Self::Tls { .. } => Framing::Stream,
-            Self::WebSocket { .. } => Framing::Messages,
+            Self::WebSocket { .. } | Self::Http { .. } => Framing::Messages,
         }
     }
 }

@@ -82,6 +82,9 @@ pub use order_entry::handler::{
     Capabilities, ChangeRefused, Framing, NotSent, OfAll, OrderHandler, OrderMessage, VenueEvent,
     VenueReport,
 };
+pub use order_entry::okx::{
+    OkxOrderSettings, OkxSecret, OkxWs, SelfTrade as OkxSelfTrade, TradeMode as OkxTradeMode,
+};
 pub use owner::Owner;
 pub use quotes::{MassQuoted, Quote, Quotes};
 pub use regions::{Regions, StrategyRegions, Views};
@@ -89,6 +92,6 @@ pub use runner::{DetachedStrategy, StrategyRunner};
 pub use strategy::{State, Strategy, Trading};
 pub use stream::{
     DeribitStream, DeribitStreamCounters, DeribitStreamSettings, FeedSession, FeedStreams,
-    StreamAddress, StreamSession, VenueTerms,
+    OkxStream, OkxStreamCounters, OkxStreamSettings, StreamAddress, StreamSession, VenueTerms,
 };
 pub use touch::{TouchConfig, TouchStrategy};

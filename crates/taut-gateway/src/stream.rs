@@ -2,6 +2,7 @@
 //! book.
 
 mod deribit;
+mod okx;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use taut_types::{InstrumentId, Nanos};
 use taut_ws::{ClientRequest, Connection, Event, KeepAlive, Seed, WsConfig, WsUrl};
 
 pub use deribit::{DeribitStream, DeribitStreamCounters, DeribitStreamSettings};
+pub use okx::{OkxStream, OkxStreamCounters, OkxStreamSettings};
 pub use session::{FeedSession, StreamAddress, StreamSession, VenueTerms};
 
 /// From the end of a connection to the next attempt; twice as long each time, up to the longest:

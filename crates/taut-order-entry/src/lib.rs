@@ -3,6 +3,7 @@
 //! - [`sign`]: keys for HMAC-SHA256 and Ed25519.
 //! - [`deribit`]: JSON-RPC requests, and the signatures of a connection and of HTTP requests.
 //! - [`binance`]: what is signed in a REST request, a request of the WebSocket API and a Logon.
+//! - [`okx`]: requests over WebSocket, questions over HTTP, and their signatures.
 //!
 //! Everything is written into the caller's room, nothing is read from a clock and nothing
 //! allocates: time stamps and nonces are arguments. Keys do not show in `Debug`.
@@ -30,5 +31,6 @@ extern crate std;
 pub mod binance;
 pub mod deribit;
 mod json;
+pub mod okx;
 pub mod sign;
 mod text;

@@ -10,6 +10,8 @@ use sha2::{Digest, Sha256};
 pub const HMAC_BYTES: usize = 32;
 /// Its hexadecimal text.
 pub const HMAC_HEX_BYTES: usize = 2 * HMAC_BYTES;
+/// Its base64 text.
+pub const HMAC_BASE64_BYTES: usize = 44;
 /// Bytes of the seed that an Ed25519 key is made of.
 pub const SEED_BYTES: usize = 32;
 /// The base64 text of an Ed25519 signature.
@@ -67,6 +69,15 @@ impl HmacKey {
             let digit = |of: u8| DIGITS.get(usize::from(of)).copied().unwrap_or_default();
             *room = [digit(byte >> 4), digit(byte & 15)];
         }
+        text
+    }
+
+    /// The same in base64.
+    #[must_use]
+    pub fn sign_base64(&self, parts: &[&[u8]]) -> [u8; HMAC_BASE64_BYTES] {
+        let mut text = [b'='; HMAC_BASE64_BYTES];
+        // The text is as long as its room.
+        let _ = Base64::encode(&self.sign(parts), &mut text);
         text
     }
 

@@ -28,6 +28,7 @@ mod live;
 mod member_copies;
 mod money;
 mod name;
+mod okx;
 mod pattern;
 mod place;
 mod protocol;
@@ -48,8 +49,8 @@ pub use deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
 pub use drop_copy::DropCopyKeys;
 pub use feed_backup::FeedBackupKeys;
 pub use file::{
-    BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile, SessionKeys,
-    StrategySettings,
+    BINANCE_GATEWAY_SAMPLE, DERIBIT_GATEWAY_SAMPLE, GATEWAY_SAMPLE, GatewayFile,
+    OKX_GATEWAY_SAMPLE, SessionKeys, StrategySettings,
 };
 pub use gateway::serve;
 pub use journal::{JournalDurability, JournalKeys};
@@ -60,6 +61,7 @@ pub use limits::{
 pub use live::check_live;
 pub use member_copies::MemberCopyKeys;
 pub use money::Money;
+pub use okx::{OkxKeys, OkxMode, OkxSelfTradeRule};
 pub use protocol::{
     ControlReply, ControlRequest, LimitLine, OrderLine, PositionLine, StageLine, Status,
     StrategyLine,

@@ -84,6 +84,7 @@ fn plain_file(settings: &Settings, wait: Wait) -> GatewayFile {
         venue: None,
         deribit: None,
         binance: None,
+        okx: None,
         feed_backup: None,
         instruments: traded(settings).to_vec(),
         users: Vec::new(),

@@ -1,5 +1,5 @@
-//! Gateways at venues that speak JSON over WebSocket: at Deribit against a scripted venue, and at
-//! Deribit and Binance with another one at taut's own venues.
+//! Gateways at venues that speak JSON over WebSocket: at Deribit and OKX against scripted venues,
+//! and at Deribit and Binance with another one at taut's own venues.
 #![forbid(unsafe_code)]
 
 mod at_binance;
@@ -7,4 +7,5 @@ mod at_deribit;
 mod gateway;
 mod hands;
 mod members;
+mod okx;
 mod scripted;

@@ -22,7 +22,7 @@ use super::reconcile::{MassQuestion, Question, Reconcile};
 use super::waiting::WaitingCancels;
 use super::wire::{Gone, Unwrapped, Wire};
 use super::{CONNECT_TIMEOUT, OrderSession, Phase, at, message_of};
-use crate::config::{GatewayConfig, RiskRules};
+use crate::config::{GatewayConfig, RiskRules, Transport};
 use crate::error::GatewayError;
 use crate::journal::OrderJournal;
 use crate::message::OrderUpdate;
@@ -45,7 +45,8 @@ impl<H: OrderHandler> OrderSession<H> {
     ) -> Result<Self, GatewayError> {
         let () = Self::NAMES_FIT;
         let settings = config.session.clone();
-        if settings.transport.framing() != H::CAPABILITIES.framing {
+        let is_http = matches!(settings.transport, Transport::Http { .. });
+        if is_http || settings.transport.framing() != H::CAPABILITIES.framing {
             return Err(GatewayError::Transport);
         }
         let beside_framing = settings.beside.as_ref().map(|it| it.transport.framing());

@@ -55,7 +55,7 @@ impl Unwrapped {
         self.ends.clear();
     }
 
-    fn push(&mut self, piece: &[u8]) {
+    pub fn push(&mut self, piece: &[u8]) {
         self.bytes.extend_from_slice(piece);
         self.ends.push(self.bytes.len());
     }
@@ -69,8 +69,8 @@ impl Wire {
         transport: &Transport,
     ) -> Result<Self, Gone> {
         match transport {
-            Transport::Plain => Ok(Self::Plain),
-            Transport::Tls { config, name } => {
+            Transport::Plain | Transport::Http { tls: None } => Ok(Self::Plain),
+            Transport::Tls { config, name } | Transport::Http { tls: Some((config, name)) } => {
                 let deadline = io.now() + HANDSHAKE_TIME;
                 let tls = TlsStream::client(io, stream, config, name, deadline);
                 tls.map(|tls| Self::Tls(Box::new(tls))).map_err(|_| Gone)

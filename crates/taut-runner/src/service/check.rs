@@ -16,6 +16,7 @@ use crate::service::feed_backup::FeedBackupKeys;
 use crate::service::file::GatewayFile;
 use crate::service::journal::JournalKeys;
 use crate::service::name::{NAME_BYTES_MAX, is_name};
+use crate::service::okx::OkxKeys;
 use crate::service::rules::Rules;
 use crate::service::secret::CredentialSettings;
 
@@ -62,8 +63,13 @@ impl FileSettings for GatewayFile {
         }
         let deribit = self.deribit.as_mut().and_then(|deribit| deribit.ca.as_mut());
         let binance = self.binance.as_mut().and_then(|binance| binance.ca.as_mut());
-        for ca in [deribit, binance].into_iter().flatten() {
+        let okx = self.okx.as_mut().and_then(|okx| okx.ca.as_mut());
+        for ca in [deribit, binance, okx].into_iter().flatten() {
             *ca = folder.join(&ca);
+        }
+        let secrets = self.okx.as_mut().map(|okx| [&mut okx.secret, &mut okx.passphrase]);
+        for secret in secrets.into_iter().flatten().flatten() {
+            secret.start_paths_at(folder);
         }
         if let Some(credentials) = &mut self.session.credentials {
             credentials.start_paths_at(folder);
@@ -74,6 +80,8 @@ impl FileSettings for GatewayFile {
         let mut mistakes = self.mistakes_but_of_secret();
         let credentials = self.session.credentials.as_ref();
         mistakes.extend(credentials.and_then(CredentialSettings::mistake));
+        let okx = self.okx.iter().filter(|_| !self.is_paper);
+        mistakes.extend(okx.flat_map(OkxKeys::mistakes_of_secrets));
         mistakes
     }
 }

@@ -6,6 +6,7 @@
 mod address;
 mod binance;
 mod deribit;
+mod okx;
 mod own;
 mod paper;
 mod parts;
@@ -19,6 +20,7 @@ use crate::mistakes::{self, Mistake};
 use crate::service::binance::{BinanceKeys, BinanceOrders};
 use crate::service::deribit::{DeribitInterval, DeribitKeys, DeribitOrders};
 use crate::service::file::GatewayFile;
+use crate::service::okx::OkxKeys;
 use crate::settings::RemoteVenue;
 pub use address::{Named, Served, addresses_of};
 pub use parts::{Connections, MarketData};
@@ -38,6 +40,7 @@ enum Venue<'a> {
     Own(&'a RemoteVenue),
     Deribit(&'a DeribitKeys),
     Binance(&'a BinanceKeys),
+    Okx(&'a OkxKeys),
 }
 
 impl<'a> Venue<'a> {
@@ -45,7 +48,8 @@ impl<'a> Venue<'a> {
         let own = file.venue.as_ref().map(|it| ("venue", Self::Own(it)));
         let deribit = file.deribit.as_ref().map(|it| ("deribit", Self::Deribit(it)));
         let binance = file.binance.as_ref().map(|it| ("binance", Self::Binance(it)));
-        let mut named = [own, deribit, binance].into_iter().flatten();
+        let okx = file.okx.as_ref().map(|it| ("okx", Self::Okx(it)));
+        let mut named = [own, deribit, binance, okx].into_iter().flatten();
         match (named.next(), named.next()) {
             (Some((_, venue)), None) => Ok(venue),
             (Some((one, _)), Some((other, _))) => {
@@ -56,8 +60,8 @@ impl<'a> Venue<'a> {
                 Err(Mistake::told(other, text))
             }
             (None, _) => {
-                let text = "[venue], [deribit] or [binance]: none says where orders go and market \
-                            data comes from";
+                let text = "[venue], [deribit], [binance] or [okx]: none says where orders go and \
+                            market data comes from";
                 Err(Mistake::told("", text))
             }
         }
@@ -71,6 +75,7 @@ pub fn mistakes(file: &GatewayFile) -> Vec<Mistake> {
         Ok(Venue::Own(venue)) => own::mistakes(venue),
         Ok(Venue::Deribit(keys)) => keys.mistakes(file),
         Ok(Venue::Binance(keys)) => keys.mistakes(file),
+        Ok(Venue::Okx(keys)) => keys.mistakes(file),
     };
     if file.feed_backup.is_some() && file.venue.is_none() {
         let text = "[feed_backup] is for multicast: it goes with [venue]";
@@ -84,6 +89,7 @@ pub fn names(file: &GatewayFile) -> Vec<Named> {
     let names = match Venue::of(file) {
         Ok(Venue::Deribit(keys)) => keys.hosts(),
         Ok(Venue::Binance(keys)) => keys.hosts(),
+        Ok(Venue::Okx(keys)) => keys.hosts(),
         // Addresses.
         Ok(Venue::Own(_)) | Err(_) => Vec::new(),
     };
@@ -103,6 +109,7 @@ pub fn explain(file: &GatewayFile, say: &mut impl FnMut(&str, String)) {
         Ok(Venue::Own(venue)) => own::explain(file, venue, say),
         Ok(Venue::Deribit(keys)) => keys.explain(say),
         Ok(Venue::Binance(keys)) => keys.explain(say),
+        Ok(Venue::Okx(keys)) => keys.explain(say),
         Err(_) => {}
     }
 }
@@ -136,6 +143,13 @@ pub fn connect<C: Connect>(file: &GatewayFile, builder: C) -> Result<C::Output, 
                 _ if file.is_paper => builder.connect(paper::connections(file, market_data)?),
                 BinanceOrders::Json => builder.connect(keys.over_api(file, market_data)?),
                 BinanceOrders::Fix => builder.connect(keys.over_fix(file, market_data)?),
+            }
+        }
+        Venue::Okx(keys) => {
+            let market_data = keys.market_data(file, &instruments, now)?;
+            match file.is_paper {
+                true => builder.connect(paper::connections(file, market_data)?),
+                false => builder.connect(keys.over_web(file, market_data)?),
             }
         }
     }

@@ -17,6 +17,7 @@ use crate::service::drop_copy::DropCopyKeys;
 use crate::service::feed_backup::FeedBackupKeys;
 use crate::service::journal::JournalKeys;
 use crate::service::limits::{AccountSettings, GatewayRisk, SymbolRule, UserSettings};
+use crate::service::okx::OkxKeys;
 use crate::service::secret::CredentialSettings;
 use crate::settings::{GatewaySettings, InstrumentSettings, RemoteVenue, wait};
 
@@ -28,6 +29,9 @@ pub const DERIBIT_GATEWAY_SAMPLE: &str = include_str!("deribit-gateway.toml");
 
 /// A file of a gateway at Binance's spot market, on paper, which needs no key.
 pub const BINANCE_GATEWAY_SAMPLE: &str = include_str!("binance-gateway.toml");
+
+/// A file of a gateway at OKX, which needs nothing but a key.
+pub const OKX_GATEWAY_SAMPLE: &str = include_str!("okx-gateway.toml");
 
 /// A gateway's settings. All that a file can say ([`GATEWAY_SAMPLE`]):
 ///
@@ -65,6 +69,9 @@ pub struct GatewayFile {
     /// The same: Binance's spot market, on paper.
     #[serde(default)]
     pub binance: Option<BinanceKeys>,
+    /// The same: OKX.
+    #[serde(default)]
+    pub okx: Option<OkxKeys>,
     /// Where market data comes from when it does not come from there.
     #[serde(default)]
     pub feed_backup: Option<FeedBackupKeys>,

@@ -93,9 +93,7 @@ impl<'de> Deserialize<'de> for SecretSource {
 
 impl CredentialSettings {
     pub(super) fn start_paths_at(&mut self, folder: &Path) {
-        if let SecretSource::File(path) = &mut self.password {
-            *path = folder.join(&path);
-        }
+        self.password.start_paths_at(folder);
     }
 
     pub(super) fn mistake(&self) -> Option<Mistake> {
@@ -120,6 +118,12 @@ impl CredentialSettings {
 const KEY: &str = "session.credentials.password";
 
 impl SecretSource {
+    pub(super) fn start_paths_at(&mut self, folder: &Path) {
+        if let Self::File(path) = self {
+            *path = folder.join(&path);
+        }
+    }
+
     /// Where it is, in words.
     pub(super) fn words(&self) -> String {
         match self {
@@ -130,7 +134,7 @@ impl SecretSource {
     }
 
     /// Looks whether it can be read, as far as that can be seen without reading it.
-    fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), String> {
         match self {
             Self::File(path) => check_mode(path),
             Self::Env(name) => std::env::var_os(name).map(drop).ok_or_else(|| self.unset()),
@@ -138,7 +142,7 @@ impl SecretSource {
         }
     }
 
-    fn read(&self) -> Result<String, String> {
+    pub(super) fn read(&self) -> Result<String, String> {
         self.check()?;
         let text = match self {
             Self::File(path) => std::fs::read_to_string(path).map_err(|error| error.to_string()),
