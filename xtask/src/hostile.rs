@@ -15,14 +15,21 @@ struct Stage {
     name: &'static str,
     /// The example of `taut-tests` that plays it.
     program: &'static str,
+    /// It is played with `--long`, or when it is named: it asks for a machine of its own.
+    is_long: bool,
 }
 
 const fn tcp(name: &'static str) -> Stage {
-    Stage { name, program: "hostile_tcp" }
+    Stage { name, program: "hostile_tcp", is_long: false }
+}
+
+/// A flood of handshakes keeps a CPU busy with signatures.
+const fn tls(name: &'static str) -> Stage {
+    Stage { name, program: "hostile_tcp", is_long: true }
 }
 
 const fn udp(name: &'static str) -> Stage {
-    Stage { name, program: "hostile_udp" }
+    Stage { name, program: "hostile_udp", is_long: false }
 }
 
 /// All stages.
@@ -30,7 +37,9 @@ const STAGES: &[Stage] = &[
     tcp("zmtp-publisher"),
     tcp("zmtp-subscriber"),
     tcp("websocket"),
+    tls("tls-websocket"),
     tcp("fix"),
+    tls("tls-fix"),
     tcp("venue-orders"),
     tcp("drop-copies"),
     udp("aeron-publication"),
@@ -76,7 +85,9 @@ impl Hostile {
     }
 
     fn stages(&self) -> impl Iterator<Item = &'static Stage> {
-        STAGES.iter().filter(|stage| stage.name.contains(&self.part))
+        let is_all = self.times_count || !self.part.is_empty();
+        let stages = STAGES.iter().filter(|stage| stage.name.contains(&self.part));
+        stages.filter(move |stage| is_all || !stage.is_long)
     }
 
     /// Builds the programs and runs the stages.
@@ -127,6 +138,8 @@ mod tests {
             Ok(Hostile { seconds: 7, part: "fix".into(), ..short })
         );
         assert!(parse("--long").is_ok_and(|it| it.times_count && it.seconds == 60));
+        let count = |text| parse(text).expect("words").stages().count();
+        assert_eq!((count("--long"), count("tls"), count("")), (STAGES.len(), 2, STAGES.len() - 2));
         for wrong in ["--seconds", "--seconds 0", "--short", "nothing-like-it"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

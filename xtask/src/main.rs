@@ -42,8 +42,9 @@ The project's own tools.
                             run every target of fuzz/ for 10 or N seconds (needs a C++ compiler)
   cargo xtask hostile [--long | --seconds N] [PART]
                             play strangers, slow peers, floods and garbage against every listener,
-                            2 or N seconds each, 60 with --long, which also holds the times in which
-                            a good peer is served; PART of a name runs these stages only
+                            2 or N seconds each, 60 with --long, which also plays those over TLS and
+                            holds the times in which a good peer is served; PART of a name runs
+                            these stages only
   cargo xtask soak gateway [--kills N] [--seed N]
                             kill venue, gateway and strategies 20 or N times while they trade: no
                             order is lost or doubled, positions agree, nothing is left behind

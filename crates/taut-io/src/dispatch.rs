@@ -333,6 +333,17 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
         }
     }
 
+    fn cancel_deadlines(&mut self, handle: Handle) {
+        let Ok(source) = self.io.sources.get(handle) else { return };
+        for timer in [
+            source.receive_deadline.take(),
+            source.write_deadline.take(),
+            source.life_deadline.take(),
+        ] {
+            timer.map(|timer| self.io.timers.cancel(timer));
+        }
+    }
+
     /// Completes everything that is under way, then the source.
     fn finish(&mut self, handle: Handle) {
         let Ok(source) = self.io.sources.get(handle) else { return };
@@ -344,13 +355,7 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
         source.receiving = false;
         source.receive_fault = None;
         source.sending = Sending::ShutDown;
-        for timer in [
-            source.receive_deadline.take(),
-            source.write_deadline.take(),
-            source.life_deadline.take(),
-        ] {
-            timer.map(|timer| self.io.timers.cancel(timer));
-        }
+        self.cancel_deadlines(handle);
         self.io.kernel.close(handle.index);
         match kind {
             Kind::Connecting => self.tell(failed(handle, Operation::Connect, None, error)),
@@ -369,6 +374,8 @@ impl<K: Kernel, H: Handler<K>> Dispatch<'_, K, H> {
                 break;
             }
         }
+        // What the handler armed when it heard of these.
+        self.cancel_deadlines(handle);
         // The place is free before the handler hears of it, and its handle stale.
         self.io.sources.remove_queued(handle.index);
         if core::mem::take(&mut self.io.accept_waits) {

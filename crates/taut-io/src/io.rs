@@ -383,17 +383,20 @@ impl<K: Kernel> Io<K> {
     }
 
     /// Closes a stream as it should end: what was written is sent, the sending half shut down, and
-    /// the stream closed when the peer has ended too; at `deadline` in any case.
+    /// the stream closed when the peer has ended too; at `deadline` in any case. At once when no
+    /// timer is left for that: without one it could take for ever.
     ///
     /// # Errors
-    /// A stale handle, [`Limit::Timers`].
+    /// A stale handle.
     pub fn close_gracefully(&mut self, source: Handle, deadline: Nanos) -> Result<(), IoError> {
         let found = self.sources.get(source)?;
         if found.kind != Kind::Stream {
             return self.close_because(source, None);
         }
         let old = found.life_deadline.take();
-        let timer = self.rearm(old, Some(deadline), Purpose::Life(source))?;
+        let Ok(timer) = self.rearm(old, Some(deadline), Purpose::Life(source)) else {
+            return self.close_because(source, None);
+        };
         let found = self.sources.get(source)?;
         found.life_deadline = timer;
         found.graceful = true;
@@ -406,18 +409,15 @@ impl<K: Kernel> Io<K> {
         Ok(())
     }
 
-    /// Closes everything as it should end: listeners now, streams gracefully by `deadline`, and at
-    /// once when no timer is left for that. `run` returns when all are closed and no timer is
-    /// armed.
+    /// Closes everything as it should end: listeners now, streams gracefully by `deadline`. `run`
+    /// returns when all are closed and no timer is armed.
     pub fn drain(&mut self, deadline: Nanos) {
         let mut place = 0;
         while let Some(source) = self.sources.at(place) {
             if source.kind != Kind::Free {
                 let handle = self.sources.handle(place);
-                if self.close_gracefully(handle, deadline).is_err() {
-                    // No timer is left for the deadline, and without one it could take for ever.
-                    let _ = self.close_because(handle, None);
-                }
+                // The handle is not stale.
+                let _ = self.close_gracefully(handle, deadline);
             }
             place += 1;
         }

@@ -36,6 +36,7 @@ macro_rules! suite {
             case!(writes_complete_in_order_behind_a_slow_reader);
             case!(a_half_close_lets_the_other_direction_go_on);
             case!(a_graceful_close_sends_what_was_written_first);
+            case!(a_closing_stream_leaves_no_timer_and_without_one_it_closes_at_once);
             case!(a_refused_connection_completes_as_failed_and_closed);
             case!(closing_completes_whatever_was_under_way);
             case!(cancelling_completes_and_receiving_can_start_again);

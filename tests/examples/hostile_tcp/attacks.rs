@@ -10,7 +10,7 @@ use taut_sync::atomic::{AtomicBool, Ordering};
 use taut_testkit::{Draw, Random};
 use taut_types::Nanos;
 
-use crate::{bytes, pace};
+use crate::{bytes, pace, tls};
 
 /// Acts as one of several; they are numbered.
 pub type Run = fn(to: SocketAddr, number: u64, stop: &AtomicBool);
@@ -86,6 +86,52 @@ pub fn trickle_websocket(to: SocketAddr, _: u64, stop: &AtomicBool) {
 /// The same over FIX.
 pub fn trickle_fix(to: SocketAddr, _: u64, stop: &AtomicBool) {
     trickle(to, &bytes::fix_logon("GOOD", ""), stop);
+}
+
+/// Begins TLS, a byte at a time, and never comes to the end.
+pub fn trickle_tls(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    trickle(to, &tls::client_hello(), stop);
+}
+
+/// Has the listener answer the beginning of TLS, which costs it a signature, and stops there.
+pub fn half_handshakes(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    let hello = tls::client_hello();
+    keep(stop, KEPT, || {
+        let mut stream = connect(to)?;
+        stream.write_all(&hello).ok()?;
+        (stream.read(&mut [0; 4_096]).ok()? > 0).then_some(stream)
+    });
+}
+
+/// Begins TLS well and goes on with anything: records of any type, and most of one of 16 KiB.
+pub fn broken_records(to: SocketAddr, number: u64, stop: &AtomicBool) {
+    let (mut random, hello) = (Random::with_seed(number), tls::client_hello());
+    keep(stop, 200, || {
+        let mut stream = connect(to)?;
+        stream.write_all(&hello).ok()?;
+        if random.below(2) == 0 {
+            stream.write_all(b"\x16\x03\x03\x40\x00").ok()?;
+            stream.write_all(&[7; 16_000]).ok()?;
+            return Some(stream);
+        }
+        let length = random.below(2_000);
+        let kind = 20 + random.below(5) as u8;
+        let mut record = vec![kind, 3, 3, (length >> 8) as u8, length as u8];
+        record.extend((0..length).map(|_| random.below(256) as u8));
+        stream.write_all(&record).ok()?;
+        Some(stream)
+    });
+}
+
+/// Finishes TLS, and says nothing in it.
+pub fn silent_tls(to: SocketAddr, _: u64, stop: &AtomicBool) {
+    keep(stop, KEPT, || {
+        let (mut stream, mut client) = (connect(to)?, tls::client());
+        while client.is_handshaking() {
+            client.complete_io(&mut stream).ok()?;
+        }
+        Some(stream)
+    });
 }
 
 fn trickle(to: SocketAddr, start: &[u8], stop: &AtomicBool) {

@@ -5,10 +5,11 @@ use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use rustls::StreamOwned;
 use taut_sys::monotonic;
 use taut_types::Nanos;
 
-use crate::bytes;
+use crate::{bytes, tls};
 
 /// How long an answer may take before it counts as none.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -31,13 +32,17 @@ pub trait Peer {
 pub type Good = fn(to: SocketAddr, name: &str) -> Result<Box<dyn Peer>>;
 
 /// A subscriber over ZMTP.
-pub const SUBSCRIBER: Good = |to, _| Ok(Box::new(Zmtp::connect(to, b"SUB")?));
+pub const SUBSCRIBER: Good = |to, _| Ok(Box::new(Zmtp::connect(open(to)?, b"SUB")?));
 /// A publisher over ZMTP.
-pub const PUBLISHER: Good = |to, _| Ok(Box::new(Zmtp::connect(to, b"PUB")?));
+pub const PUBLISHER: Good = |to, _| Ok(Box::new(Zmtp::connect(open(to)?, b"PUB")?));
 /// A WebSocket's client.
-pub const WEBSOCKET: Good = |to, _| Ok(Box::new(WebSocket::connect(to)?));
+pub const WEBSOCKET: Good = |to, _| Ok(Box::new(WebSocket::connect(open(to)?)?));
+/// The same over TLS.
+pub const WEBSOCKET_TLS: Good = |to, _| Ok(Box::new(WebSocket::connect(open_tls(to)?)?));
 /// An initiator over FIX.
-pub const FIX: Good = |to, name| Ok(Box::new(Fix::connect(to, name)?));
+pub const FIX: Good = |to, name| Ok(Box::new(Fix::connect(open(to)?, name)?));
+/// The same over TLS.
+pub const FIX_TLS: Good = |to, name| Ok(Box::new(Fix::connect(open_tls(to)?, name)?));
 
 /// What a good peer met with.
 #[derive(Default)]
@@ -119,7 +124,27 @@ pub fn in_words(time: Nanos) -> String {
     format!("{:.1} ms", time.0 as f64 / 1e6)
 }
 
-fn open(to: SocketAddr) -> Result<TcpStream> {
+/// Bytes both ways.
+trait Stream: Read + Write {}
+
+impl<S: Read + Write> Stream for S {}
+
+/// A connection without TLS.
+fn open(to: SocketAddr) -> Result<Box<dyn Stream>> {
+    Ok(Box::new(connect(to)?))
+}
+
+/// One with TLS, whose handshake is over.
+fn open_tls(to: SocketAddr) -> Result<Box<dyn Stream>> {
+    let mut stream = connect(to)?;
+    let mut client = tls::client();
+    while client.is_handshaking() {
+        client.complete_io(&mut stream)?;
+    }
+    Ok(Box::new(StreamOwned::new(client, stream)))
+}
+
+fn connect(to: SocketAddr) -> Result<TcpStream> {
     let stream = TcpStream::connect_timeout(&to, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -127,7 +152,7 @@ fn open(to: SocketAddr) -> Result<TcpStream> {
     Ok(stream)
 }
 
-fn read<const N: usize>(stream: &mut TcpStream) -> Result<[u8; N]> {
+fn read<const N: usize>(stream: &mut impl Read) -> Result<[u8; N]> {
     let mut bytes = [0; N];
     stream.read_exact(&mut bytes)?;
     Ok(bytes)
@@ -138,13 +163,12 @@ fn wrong(what: &str) -> Error {
 }
 
 struct Zmtp {
-    stream: TcpStream,
+    stream: Box<dyn Stream>,
     asked: u64,
 }
 
 impl Zmtp {
-    fn connect(to: SocketAddr, socket_type: &[u8; 3]) -> Result<Self> {
-        let mut stream = open(to)?;
+    fn connect(mut stream: Box<dyn Stream>, socket_type: &[u8; 3]) -> Result<Self> {
         stream.write_all(&bytes::zmtp_hello(socket_type))?;
         read::<64>(&mut stream)?;
         let mut peer = Self { stream, asked: 0 };
@@ -185,12 +209,11 @@ impl Peer for Zmtp {
 }
 
 struct WebSocket {
-    stream: TcpStream,
+    stream: Box<dyn Stream>,
 }
 
 impl WebSocket {
-    fn connect(to: SocketAddr) -> Result<Self> {
-        let mut stream = open(to)?;
+    fn connect(mut stream: Box<dyn Stream>) -> Result<Self> {
         stream.write_all(bytes::WEBSOCKET_REQUEST)?;
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
@@ -235,15 +258,14 @@ impl Peer for WebSocket {
 }
 
 struct Fix {
-    stream: TcpStream,
+    stream: Box<dyn Stream>,
     name: String,
     next: u64,
     unread: Vec<u8>,
 }
 
 impl Fix {
-    fn connect(to: SocketAddr, name: &str) -> Result<Self> {
-        let stream = open(to)?;
+    fn connect(stream: Box<dyn Stream>, name: &str) -> Result<Self> {
         let mut peer = Self { stream, name: name.to_owned(), next: 2, unread: Vec::new() };
         peer.stream.write_all(&bytes::fix_logon(name, ""))?;
         peer.until("\x0135=A\x01")?;

@@ -10,7 +10,7 @@ use taut_sys::monotonic;
 use taut_testkit::{Process, own_address};
 use taut_types::Nanos;
 
-use crate::{BETWEEN_LOOKS, pace};
+use crate::{BETWEEN_LOOKS, pace, tls};
 
 /// The word with which this program listens itself.
 pub const SERVE: &str = "serve";
@@ -44,10 +44,30 @@ impl Listener {
         Self::start(Command::new(taut).args(["ws", "echo", "--listen", "127.0.0.1:0"]), None)
     }
 
+    /// The same over TLS.
+    pub fn of_websocket_tls(taut: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [chain, key] = tls::certificate(folder.path());
+        let mut command = Command::new(taut);
+        command.args(["ws", "echo", "--listen", "127.0.0.1:0", "--tls-cert", &chain]);
+        Self::start(command.args(["--tls-key", &key]), Some(folder))
+    }
+
     /// `taut fix echo`, with a session for each visit of the good peer, and one with a password.
     pub fn of_fix(taut: &str) -> Self {
+        Self::of_fix_with(taut, tempfile::tempdir().expect("a folder"), "")
+    }
+
+    /// The same over TLS.
+    pub fn of_fix_tls(taut: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut text = String::from("[defaults]\nsending_time_tolerance_seconds = 0\n");
+        let [chain, key] = tls::certificate(folder.path());
+        let tls = format!("tls = {{ certificate = \"{chain}\", key = \"{key}\" }}\n");
+        Self::of_fix_with(taut, folder, &tls)
+    }
+
+    fn of_fix_with(taut: &str, folder: tempfile::TempDir, tls: &str) -> Self {
+        let mut text = format!("[defaults]\nsending_time_tolerance_seconds = 0\n{tls}");
         let locked = "credentials = { kind = \"password\", username = \"me\", secret = \"hush\" }";
         for (guest, more) in [("STEADY", ""), ("GOOD", ""), ("LOCKED", locked)] {
             text += &format!(

@@ -14,6 +14,7 @@ mod bytes;
 mod good;
 mod listener;
 mod stages;
+mod tls;
 
 use std::process::ExitCode;
 use std::thread;

@@ -1,7 +1,7 @@
 //! Which listener meets whom, and what it may take.
 
 use crate::attacks::{self, Run};
-use crate::good::{FIX, Good, PUBLISHER, SUBSCRIBER, WEBSOCKET};
+use crate::good::{FIX, FIX_TLS, Good, PUBLISHER, SUBSCRIBER, WEBSOCKET, WEBSOCKET_TLS};
 use crate::listener::Listener;
 
 /// One kind of peers.
@@ -77,6 +77,21 @@ pub const STAGES: &[Stage] = &[
         ],
     },
     Stage {
+        name: "tls-websocket",
+        listen: Listener::of_websocket_tls,
+        good: WEBSOCKET_TLS,
+        open_max: 1_024 + 32,
+        kept_mib_max: 128,
+        attacks: &[
+            attack("silent", 2, 128, attacks::silent),
+            attack("garbage", 2, 128, attacks::garbage),
+            attack("trickle", 2, 128, attacks::trickle_tls),
+            attack("half handshakes", 2, 128, attacks::half_handshakes),
+            attack("broken records", 2, 128, attacks::broken_records),
+            attack("silent in TLS", 2, 128, attacks::silent_tls),
+        ],
+    },
+    Stage {
         name: "fix",
         listen: Listener::of_fix,
         good: FIX,
@@ -89,6 +104,21 @@ pub const STAGES: &[Stage] = &[
             attack("garbage", 2, 96, attacks::garbage),
             attack("trickle", 2, 96, attacks::trickle_fix),
             attack("wrong Logons", 2, 96, attacks::wrong_logons),
+        ],
+    },
+    Stage {
+        name: "tls-fix",
+        listen: Listener::of_fix_tls,
+        good: FIX_TLS,
+        open_max: 3 + 256 + 1_024 + 32,
+        kept_mib_max: 160,
+        attacks: &[
+            attack("silent", 2, 160, attacks::silent),
+            attack("garbage", 2, 160, attacks::garbage),
+            attack("trickle", 2, 160, attacks::trickle_tls),
+            attack("half handshakes", 2, 160, attacks::half_handshakes),
+            attack("broken records", 2, 160, attacks::broken_records),
+            attack("silent in TLS", 2, 160, attacks::silent_tls),
         ],
     },
     Stage {

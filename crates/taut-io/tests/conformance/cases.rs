@@ -143,6 +143,27 @@ pub fn a_graceful_close_sends_what_was_written_first<K: Kernel>(kernel: K) {
     assert_eq!(rig.io().source_count(), 0);
 }
 
+pub fn a_closing_stream_leaves_no_timer_and_without_one_it_closes_at_once<K: Kernel>(kernel: K) {
+    let mut rig = Rig::new(kernel, LoopConfig { timers_max: 1, ..CONFIG });
+    let (near, far) = rig.pair();
+    let later = rig.io().now() + Nanos::from_secs(3_600);
+    rig.io().receive(near).unwrap();
+    rig.io().close(near).unwrap();
+    rig.until_with(
+        "a close whose handler sets a deadline",
+        |io, completion| {
+            if matches!(completion, Completion::Failed { source, .. } if *source == near) {
+                io.set_write_deadline(near, Some(later)).unwrap();
+            }
+        },
+        |log| matches!(log.last(), Some(Event::Closed(on, _)) if *on == near),
+    );
+    rig.io().timer_at(later, 0).unwrap();
+    rig.io().close_gracefully(far, later).unwrap();
+    rig.until("the other end closes", |log| log.contains(&Event::Closed(far, None)));
+    assert_eq!(rig.io().source_count(), 0);
+}
+
 pub fn a_refused_connection_completes_as_failed_and_closed<K: Kernel>(kernel: K) {
     let mut rig = rig(kernel);
     let listener = rig.io().listen(&any(), &StreamOptions::default(), &Admission::OPEN).unwrap();
