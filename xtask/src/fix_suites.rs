@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Fetches QuickFIX/Go and plays its scripts; or plays the scripts of one folder
+/// The archive of QuickFIX/J's sources: Maven Central has none of a later version.
+const QUICKFIX_J: &str = "org.quickfixj:quickfixj-distribution:2.1.0:zip:src";
+
+/// Fetches QuickFIX/Go and QuickFIX/J and plays their scripts; or plays the scripts of one folder
 /// (`SUITE/VERSION/*.def`) over the dictionaries of another.
 ///
 /// # Errors
@@ -11,14 +14,15 @@ use std::process::Command;
 pub fn run(root: &Path, folders: Option<[&str; 2]>) -> Result<String, String> {
     let test = match folders {
         None => {
-            fetch(&root.join("bench/peers/fix/go"))?;
-            "every_script_of_quickfix_go_passes_or_differs_as_explained"
+            fetch_go(&root.join("bench/peers/fix/go"))?;
+            fetch_java(&root.join("bench/peers/fix/target/quickfixj"))?;
+            "every_script_of_quickfix"
         }
         Some(_) => "scripts_of_other_engines_are_told",
     };
     let mut command = crate::cargo();
     command.args(["test", "--locked", "-p", "taut-cli", "--test", "fix_suites", "--"]);
-    command.args(["--ignored", "--nocapture", "--exact", test]).current_dir(root);
+    command.args(["--ignored", "--nocapture", "--test-threads", "1", test]).current_dir(root);
     if let Some([definitions, dictionaries]) = folders {
         for (name, folder) in
             [("TAUT_FIX_DEFINITIONS", definitions), ("TAUT_FIX_DICTIONARIES", dictionaries)]
@@ -37,11 +41,46 @@ pub fn run(root: &Path, folders: Option<[&str; 2]>) -> Result<String, String> {
 }
 
 /// Has Go fetch the sources that our own peer is built with.
-fn fetch(peer: &Path) -> Result<(), String> {
+fn fetch_go(peer: &Path) -> Result<(), String> {
     let status = Command::new("go").args(["mod", "download"]).current_dir(peer).status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("go mod download: {status}")),
         Err(error) => Err(format!("go: {error}; install Go, or name folders of scripts")),
     }
+}
+
+/// Has Maven unpack the sources of QuickFIX/J, once, and brings their dictionaries together.
+fn fetch_java(folder: &Path) -> Result<(), String> {
+    let dictionaries = folder.join("dictionaries");
+    if dictionaries.is_dir() {
+        return Ok(());
+    }
+    let io = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(folder).map_err(io)?;
+    let status = Command::new("mvn")
+        .args(["-q", "-B", "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack"])
+        .arg(format!("-Dartifact={QUICKFIX_J}"))
+        .arg(format!("-DoutputDirectory={}", folder.display()))
+        // It leaves a folder `${project.basedir}` where it is run, for want of a project.
+        .current_dir(folder)
+        .status();
+    match status {
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(format!("mvn dependency:unpack {QUICKFIX_J}: {status}")),
+        Err(error) => return Err(format!("mvn: {error}; install Maven, or name folders")),
+    }
+    // Complete before it has its name.
+    let half = folder.join("dictionaries.half");
+    std::fs::create_dir_all(&half).map_err(io)?;
+    let messages = folder.join("org.quickfixj-2.1.0/quickfixj-messages");
+    for module in std::fs::read_dir(messages).map_err(io)?.flatten() {
+        let resources = module.path().join("src/main/resources");
+        for file in std::fs::read_dir(resources).into_iter().flatten().flatten() {
+            if file.path().extension().is_some_and(|extension| extension == "xml") {
+                std::fs::copy(file.path(), half.join(file.file_name())).map_err(io)?;
+            }
+        }
+    }
+    std::fs::rename(half, dictionaries).map_err(io)
 }

@@ -36,8 +36,9 @@ The project's own tools.
   cargo xtask faults        run the tests of what bites in production at Deribit and at Binance: a
                             table of fault, adapter and verdict
   cargo xtask fix-suites [DEFINITIONS DICTIONARIES]
-                            play QuickFIX/Go's acceptance scripts (needs Go), or those of a folder
-                            SUITE/VERSION/*.def, against `taut fix echo`
+                            play the acceptance scripts of QuickFIX/Go and QuickFIX/J (needs Go and
+                            Maven), or those of a folder SUITE/VERSION/*.def, against `taut fix
+                            echo`
   cargo xtask fuzz [--seconds N]
                             run every target of fuzz/ for 10 or N seconds (needs a C++ compiler)
   cargo xtask hostile [--long | --seconds N] [PART]

@@ -3,7 +3,8 @@
 //! A line's first letter says what it is: `i` and `e` are connections made, broken and expected to
 //! break, `I` a message that is sent, `E` one that is expected; `1,` behind it names a connection.
 //! In messages `<TIME>`, `<TIME+5>` are UTC, an absent length (9) and sum (10) are filled in, and
-//! of what comes back times and sums need only have the right form.
+//! of what comes back times and sums need only have the right form. Each [`Dialect`] has the rules
+//! by which its engine plays and compares.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -17,13 +18,37 @@ use taut_types::Nanos;
 const DEADLINE: Duration = Duration::from_secs(20);
 /// Fields of which only the form counts: the sum, and times.
 const SUM: &str = "10";
+/// Fields that QuickFIX/J's scripts do not hold to.
+const LENGTH: &str = "9";
+const TEXT: &str = "58";
 const TIMES: [&str; 4] = ["42", "52", "60", "122"];
+
+/// The engine that a script is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// QuickFIX and QuickFIX/Go: times have seconds, messages are compared field by field in their
+    /// order.
+    QuickFix,
+    /// QuickFIX/J: times have this precision, and the seconds beside them are 1.1 s long; fields
+    /// come in any order, with a length of their own, and a Text (58) may have other words. A line
+    /// that is nothing else is a comment.
+    QuickFixJ(Precision),
+}
 
 /// A script that was read.
 pub struct Script {
     /// Its folder and name.
     pub name: String,
     pub lines: Vec<String>,
+    pub dialect: Dialect,
+}
+
+/// What a script that ended as it says was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    AsExpected,
+    /// Each message as expected, but for the words of a Text (58).
+    InOtherWords,
 }
 
 /// The numbers that a session has before its script begins: the next outgoing, the next incoming.
@@ -34,12 +59,13 @@ pub struct Numbers {
 }
 
 impl Script {
-    pub fn new(name: String, text: &[u8]) -> Self {
+    pub fn new(name: String, text: &[u8], dialect: Dialect) -> Self {
         let lines = text.split(|&byte| byte == b'\n').map(|line| {
             let line: String = line.iter().copied().map(char::from).collect();
             line.trim_end_matches('\r').to_owned()
         });
-        Self { name, lines: lines.filter(|line| !line.trim().is_empty()).collect() }
+        let lines = lines.filter(|line| !line.trim().is_empty()).collect();
+        Self { name, lines, dialect }
     }
 
     /// What `iSET_SESSION` lines ask for.
@@ -57,51 +83,56 @@ impl Script {
     ///
     /// # Errors
     /// The line that did not come about, and why.
-    pub fn play(&self, port: &str) -> Result<(), String> {
+    pub fn play(&self, port: &str) -> Result<Ended, String> {
         let mut connections = BTreeMap::new();
-        let mut outcome = Ok(());
+        let mut outcome = Ok(Ended::AsExpected);
         for (at, line) in (1..).zip(&self.lines) {
-            outcome = step(&mut connections, line, port)
-                .map_err(|why| format!("line {at}: {why}").replace('\x01', "|"));
-            if outcome.is_err() {
-                break;
+            match self.step(&mut connections, line, port) {
+                Ok(Ended::AsExpected) => {}
+                Ok(Ended::InOtherWords) => outcome = Ok(Ended::InOtherWords),
+                Err(why) => {
+                    outcome = Err(format!("line {at}: {why}").replace('\x01', "|"));
+                    break;
+                }
             }
         }
         connections.into_values().for_each(Connection::close);
         outcome
     }
-}
 
-fn step(
-    connections: &mut BTreeMap<char, Connection>,
-    line: &str,
-    port: &str,
-) -> Result<(), String> {
-    let (kind, rest) = line.split_at(1);
-    let (id, rest) = match rest.split_once(',') {
-        Some((id, rest)) if id.len() == 1 => (id.chars().next().unwrap_or('1'), rest),
-        _ => ('1', rest),
-    };
-    let named = match kind {
-        "I" | "E" | "e" => connections.get_mut(&id).ok_or("there is no such connection"),
-        _ => Err("no connection is asked for"),
-    };
-    match (kind, rest) {
-        ("#", _) => {}
-        ("i", "CONNECT") => {
-            connections.insert(id, Connection::open(port)?);
+    fn step(
+        &self,
+        connections: &mut BTreeMap<char, Connection>,
+        line: &str,
+        port: &str,
+    ) -> Result<Ended, String> {
+        let (kind, rest) = line.split_at(1);
+        let (id, rest) = match rest.split_once(',') {
+            Some((id, rest)) if id.len() == 1 => (id.chars().next().unwrap_or('1'), rest),
+            _ => ('1', rest),
+        };
+        let named = match kind {
+            "I" | "E" | "e" => connections.get_mut(&id).ok_or("there is no such connection"),
+            _ => Err("no connection is asked for"),
+        };
+        match (kind, rest) {
+            ("#", _) => {}
+            ("i", "CONNECT") => {
+                connections.insert(id, Connection::open(port)?);
+            }
+            ("i", "DISCONNECT") => connections.remove(&id).map_or((), Connection::close),
+            ("i", set) if set.starts_with("SET_SESSION") => {}
+            ("e", "DISCONNECT") => named?.expect_end()?,
+            ("I", message) => named?.send(&self.dialect.completed(message))?,
+            ("E", message) => {
+                let told = named?.message()?;
+                return self.dialect.same(&self.dialect.completed(message), &told);
+            }
+            _ if self.dialect != Dialect::QuickFix => {}
+            _ => return Err(format!("a line of another kind: {line}")),
         }
-        ("i", "DISCONNECT") => connections.remove(&id).map_or((), Connection::close),
-        ("i", set) if set.starts_with("SET_SESSION") => {}
-        ("e", "DISCONNECT") => named?.expect_end()?,
-        ("I", message) => named?.send(&completed(message))?,
-        ("E", message) => {
-            let told = named?.message()?;
-            same(&completed(message), &told)?;
-        }
-        _ => return Err(format!("a line of another kind: {line}")),
+        Ok(Ended::AsExpected)
     }
-    Ok(())
 }
 
 struct Connection {
@@ -165,55 +196,105 @@ impl Connection {
     }
 }
 
-/// The message with its times, its length and its sum.
-fn completed(message: &str) -> String {
-    let mut text = message.to_owned();
-    while let Some(start) = text.find("<TIME") {
-        let Some(end) = text[start..].find('>').map(|at| start + at) else { break };
-        let offset: i64 = text[start + 5..end].parse().unwrap_or(0);
-        text.replace_range(start..=end, &utc(offset));
-    }
-    let Some(first) = text.find('\x01').filter(|_| text.starts_with("8=")) else { return text };
-    let sum = text.rfind("\x0110=").map(|at| at + 1);
-    if !text.contains("\x019=") {
-        let length = sum.unwrap_or(text.len()) - first - 1;
-        text.insert_str(first + 1, &format!("9={length}\x01"));
-    }
-    if sum.is_none() {
-        let sum = text.chars().fold(0u32, |sum, letter| sum + letter as u32) % 256;
-        text += &format!("10={sum:03}\x01");
-    }
-    text
-}
-
-/// The time now, and so many seconds on.
-fn utc(offset: i64) -> String {
-    let now = taut_sys::utc() + Nanos::from_secs(offset);
-    let text = StampCache::new(Precision::Seconds).text(now);
-    String::from_utf8_lossy(text.as_bytes()).into_owned()
-}
-
-/// Whether a message is the expected one, field by field.
-fn same(expected: &str, told: &str) -> Result<(), String> {
-    let fields = |message: &str| -> Vec<(String, String)> {
-        let fields = message.split('\x01').filter(|field| !field.is_empty());
-        let split =
-            |field: &str| field.split_once('=').map(|(tag, value)| (tag.into(), value.into()));
-        fields.filter_map(split).collect()
-    };
-    let (wanted, given) = (fields(expected), fields(told));
-    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let has_form = |tag: &str, value: &str, wanted: &str| match tag {
-        SUM => value.len() == 3 && is_digits(value),
-        _ if TIMES.contains(&tag) => {
-            let date = value.get(..8).is_some_and(is_digits);
-            date && value.as_bytes().get(8) == Some(&b'-') && value.len() >= 17
+impl Dialect {
+    /// The message with its times, its length and its sum.
+    fn completed(self, message: &str) -> String {
+        let mut text = message.to_owned();
+        while let Some(start) = text.find("<TIME") {
+            let Some(end) = text[start..].find('>').map(|at| start + at) else { break };
+            let offset: i64 = text[start + 5..end].parse().unwrap_or(0);
+            text.replace_range(start..=end, &self.utc(offset, message));
         }
-        _ => value == wanted,
-    };
-    let alike = wanted.len() == given.len()
-        && wanted.iter().zip(&given).all(|((wanted_tag, wanted), (tag, value))| {
-            wanted_tag == tag && has_form(tag, value, wanted)
-        });
-    if alike { Ok(()) } else { Err(format!("expected {expected}, told {told}")) }
+        let sum = text.rfind("\x0110=").map(|at| at + 1);
+        if let Some(first) = text.find('\x01').filter(|_| text.starts_with("8=")) {
+            if !text.contains("\x019=") {
+                let length = sum.unwrap_or(text.len()) - first - 1;
+                text.insert_str(first + 1, &format!("9={length}\x01"));
+            }
+        } else if self == Self::QuickFix {
+            return text;
+        }
+        match sum {
+            None => {
+                let sum = text.chars().fold(0u32, |sum, letter| sum + letter as u32) % 256;
+                text += &format!("10={sum:03}\x01");
+            }
+            Some(_) if self != Self::QuickFix && text.ends_with("\x0110=0\x01") => {
+                text.replace_range(text.len() - 2.., "000\x01");
+            }
+            Some(_) => {}
+        }
+        text
+    }
+
+    /// The time now, and so many seconds on, for this message.
+    fn utc(self, offset: i64, message: &str) -> String {
+        let is_old = ["8=FIX.4.0", "8=FIX.4.1"].iter().any(|begin| message.starts_with(begin));
+        let (precision, second) = match self {
+            Self::QuickFix => (Precision::Seconds, 1_000),
+            Self::QuickFixJ(_) if is_old => (Precision::Seconds, 1_100),
+            Self::QuickFixJ(precision) => (precision, 1_100),
+        };
+        let now = taut_sys::utc() + Nanos::from_millis(offset * second);
+        let text = StampCache::new(precision).text(now);
+        String::from_utf8_lossy(text.as_bytes()).into_owned()
+    }
+
+    /// Whether a message is the expected one, field by field.
+    fn same(self, expected: &str, told: &str) -> Result<Ended, String> {
+        let fields = |message: &str| -> Vec<(String, String)> {
+            let fields = message.split('\x01').filter(|field| !field.is_empty());
+            let split =
+                |field: &str| field.split_once('=').map(|(tag, value)| (tag.into(), value.into()));
+            fields.filter_map(split).collect()
+        };
+        let (mut wanted, mut given) = (fields(expected), fields(told));
+        let mut ended = Ended::AsExpected;
+        if self != Self::QuickFix {
+            let length = |fields: &[(String, String)]| {
+                let head_and_sum = ["8", "9", "10"];
+                let body = fields.iter().filter(|(tag, _)| !head_and_sum.contains(&tag.as_str()));
+                body.map(|(tag, value)| tag.len() + value.len() + 2).sum::<usize>().to_string()
+            };
+            let own = length(&given);
+            let says = given.iter().find(|(tag, _)| tag == LENGTH).map(|(_, value)| value.clone());
+            if says != Some(own) {
+                return Err(format!("told {told} with a length (9) that is not its own"));
+            }
+            let no_length = |(tag, _): &(String, String)| tag != LENGTH;
+            wanted.retain(no_length);
+            given.retain(no_length);
+            let text = |fields: &[(String, String)]| {
+                fields.iter().find(|(tag, _)| tag == TEXT).map(|(_, value)| value.clone())
+            };
+            let (want, told) = (text(&wanted), text(&given));
+            if told != want && (told.is_some() || want.is_some()) {
+                ended = Ended::InOtherWords;
+            }
+            let no_text = |(tag, _): &(String, String)| tag != TEXT;
+            wanted.retain(no_text);
+            // A time that a script does not name may come.
+            let is_wanted = |tag: &str| wanted.iter().any(|(wanted, _)| wanted == tag);
+            given.retain(|field| {
+                let (tag, _) = field;
+                no_text(field) && (is_wanted(tag) || !TIMES.contains(&tag.as_str()))
+            });
+            wanted.sort();
+            given.sort();
+        }
+        let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let has_form = |tag: &str, value: &str, wanted: &str| match tag {
+            SUM => value.len() == 3 && is_digits(value),
+            _ if TIMES.contains(&tag) => {
+                let date = value.get(..8).is_some_and(is_digits);
+                date && value.as_bytes().get(8) == Some(&b'-') && value.len() >= 17
+            }
+            _ => value == wanted,
+        };
+        let alike = wanted.len() == given.len()
+            && wanted.iter().zip(&given).all(|((wanted_tag, wanted), (tag, value))| {
+                wanted_tag == tag && has_form(tag, value, wanted)
+            });
+        if alike { Ok(ended) } else { Err(format!("expected {expected}, told {told}")) }
+    }
 }

@@ -59,7 +59,15 @@ async def main(port):
     async def follow_book():
         """The book of its depth cache equals the one that is asked for, at the same update id."""
         equal = 0
-        async with DepthCacheManager(one, SYMBOL, limit=5000, ws_interval=100) as manager:
+        class Cache(DepthCacheManager):
+            """It applies the update that made it ask for a snapshot to that newer snapshot: its book
+            is a mixture of both until it has applied what is newer than the snapshot."""
+
+            async def _init_cache(self):
+                await super()._init_cache()
+                self.snapshot = self._last_update_id
+
+        async with Cache(one, SYMBOL, limit=5000, ws_interval=100) as manager:
             asked, is_over = {}, False
 
             async def ask():
@@ -73,6 +81,8 @@ async def main(port):
             seen = {}
             while len(set(asked) & set(seen)) < 5:
                 cache = await manager.recv()
+                if manager._last_update_id <= manager.snapshot:
+                    continue
                 sides = [list(map(tuple, cache.get_bids()))[:100], list(map(tuple, cache.get_asks()))[:100]]
                 seen[manager._last_update_id] = sides
             is_over = True
