@@ -1,5 +1,5 @@
-//! The scripts of a folder `SUITE/VERSION/NAME.def`, what their sessions are set to, and an acceptor
-//! for them.
+//! The scripts of a folder `SUITE/VERSION/NAME.def`, what their sessions are set to, and an
+//! acceptor for them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
