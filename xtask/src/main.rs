@@ -9,6 +9,7 @@ mod fuzz;
 mod hostile;
 mod instructions;
 mod orderings;
+mod sbe_corpus;
 mod soak;
 mod tidy;
 
@@ -39,6 +40,9 @@ The project's own tools.
                             play the acceptance scripts of QuickFIX/Go and QuickFIX/J (needs Go and
                             Maven), or those of a folder SUITE/VERSION/*.def, against `taut fix
                             echo`
+  cargo xtask sbe-corpus [FOLDER]
+                            have the reference tool read the messages of every schema at hand and
+                            in the folder, versions crossed (needs Java and Maven)
   cargo xtask fuzz [--seconds N]
                             run every target of fuzz/ for 10 or N seconds (needs a C++ compiler)
   cargo xtask hostile [--long | --seconds N] [PART]
@@ -107,6 +111,9 @@ fn main() -> ExitCode {
         ["clients", word, ..] => refuse(word, "`clients` takes nothing"),
         ["faults"] => report("faults", faults::run(&root)),
         ["faults", word, ..] => refuse(word, "`faults` takes nothing"),
+        ["sbe-corpus"] => report("sbe-corpus", sbe_corpus::run(&root, None)),
+        ["sbe-corpus", folder] => report("sbe-corpus", sbe_corpus::run(&root, Some(folder))),
+        ["sbe-corpus", _, word, ..] => refuse(word, "`sbe-corpus` takes a folder, or nothing"),
         ["fix-suites"] => report("fix-suites", fix_suites::run(&root, None)),
         ["fix-suites", scripts, dictionaries] => {
             report("fix-suites", fix_suites::run(&root, Some([scripts, dictionaries])))

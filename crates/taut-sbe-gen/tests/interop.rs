@@ -1,6 +1,10 @@
 //! Our messages through the reference's generated Java: it decodes them into objects and encodes
 //! those again, which must give the same bytes. So both directions are compared, for every message
 //! of a schema.
+//!
+//! Versions of a schema are crossed: what the one writes the other reads, and what it writes of
+//! that must be the same bytes here and at the reference. Older versions are made from a schema by
+//! taking out what is newer than them.
 
 mod support;
 
@@ -8,10 +12,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use support::random::{self, Random};
-use taut_sbe_gen::{Schema, Value};
+use taut_sbe_gen::{Body, DynamicError, Field, Message, Presence, Schema, Type, Value};
 
 const ARTIFACT: &str = "uk.co.real-logic:sbe-all:1.38.1";
 const JAR: &str = ".m2/repository/uk/co/real-logic/sbe-all/1.38.1/sbe-all-1.38.1.jar";
+
+/// How many random messages of each kind.
+const ROUNDS: usize = 100;
 
 /// The reference generator, fetched by Maven when it is not there; nothing, with a notice, where
 /// there is no Java.
@@ -49,54 +56,225 @@ fn zero(value: &mut Value) {
     }
 }
 
-fn compare(jar: &Path, path: &Path, rounds: usize) {
-    let schema = Schema::read(path).unwrap_or_else(|error| panic!("{error}"));
-    let folder = tempfile::tempdir().expect("folder");
-    let folder = folder.path();
+/// A message, and the bytes that a reader makes of it who writes what it has read.
+struct Case {
+    message: String,
+    bytes: Vec<u8>,
+    expected: Vec<u8>,
+}
+
+/// Random messages of a schema as `reads` reads and writes them: itself, or another version.
+fn cases(schema: &Schema, reads: &Schema) -> Vec<Case> {
     let mut random = Random::with_seed(2);
-    let mut file = Vec::new();
-    let mut count = 0;
-    for _ in 0..rounds {
-        for shape in &schema.messages {
-            let mut message = random::message(&schema, shape, &mut random);
-            message.header.iter_mut().for_each(|(_, value)| zero(value));
-            let bytes = schema.encode(&message).unwrap_or_else(|error| panic!("{error}"));
-            for part in [shape.name.as_bytes(), &bytes] {
+    let mut cases = Vec::new();
+    for shape in (0..ROUNDS).flat_map(|_| &schema.messages) {
+        let known = reads.messages.iter().find(|known| known.id == shape.id);
+        let may_cross = |known: &&Message| {
+            may_cross(&shape.body, &known.body) && !lacks_required(&known.body, schema.version)
+        };
+        let Some(known) = known.filter(may_cross) else { continue };
+        let mut message = random::message(schema, shape, &mut random);
+        message.header.iter_mut().for_each(|(_, value)| zero(value));
+        let bytes = schema.encode(&message).unwrap_or_else(|error| panic!("{error}"));
+        let expected = again(reads, &bytes).unwrap_or_else(|error| panic!("{error}"));
+        cases.push(Case { message: known.name.clone(), bytes, expected });
+    }
+    cases
+}
+
+/// What a reader writes of what it has read, as a message of its own version.
+fn again(schema: &Schema, bytes: &[u8]) -> Result<Vec<u8>, DynamicError> {
+    let (mut message, _) = schema.decode(bytes)?;
+    if let Some(shape) = schema.messages.iter().find(|shape| shape.id == message.template) {
+        zero_absent(&shape.body, &mut message.fields, message.version);
+    }
+    message.version = schema.version;
+    message.block_length = None;
+    schema.encode(&message)
+}
+
+/// Absent values of more than one number become zeros. They are null, but the reference's objects
+/// leave them out when they are written, on zeroed memory.
+fn zero_absent(body: &Body, values: &mut Value, version: u32) {
+    let Value::Record(items) = values else { return };
+    for (name, value) in items {
+        let field = body.fields.iter().find(|field| field.name == *name);
+        if let Some(Field { kind: Type::Plain(plain), notes, .. }) = field {
+            if notes.since > version && plain.is_array() && !plain.is_text() {
+                *value = Value::List(vec![Value::Int(0); plain.length]);
+            }
+        }
+        let group = body.groups.iter().find(|group| group.name == *name);
+        if let (Some(group), Value::List(entries)) = (group, value) {
+            entries.iter_mut().for_each(|entry| zero_absent(&group.body, entry, version));
+        }
+    }
+}
+
+/// Whether an older reader finds its way: what is new in a version stands behind everything else of
+/// its block, and new groups and data behind all others of the message ("Schema extension" of the
+/// standard).
+fn may_cross(one: &Body, other: &Body) -> bool {
+    fn same_inside(one: &Body, other: &Body) -> bool {
+        let (groups, others) = (&one.groups, &other.groups);
+        groups.len() == others.len()
+            && one.data.len() == other.data.len()
+            && groups
+                .iter()
+                .zip(others)
+                .all(|(one, other)| one.name == other.name && same_inside(&one.body, &other.body))
+    }
+    let mut pairs = one.groups.iter().zip(&other.groups);
+    let no_data = one.data.is_empty() && other.data.is_empty();
+    (one.groups.len() == other.groups.len() || no_data)
+        && pairs.all(|(one, other)| one.name == other.name && same_inside(&one.body, &other.body))
+        && one.data.iter().zip(&other.data).all(|(one, other)| one.name == other.name)
+}
+
+/// Whether a required value is not in messages of a version. It is read as null, and the reference's
+/// objects refuse to be written with that.
+fn lacks_required(body: &Body, version: u32) -> bool {
+    let is_required = |field: &Field| matches!(field.presence, Presence::Required);
+    body.fields.iter().any(|field| field.notes.since > version && is_required(field))
+        || body.groups.iter().any(|group| lacks_required(&group.body, version))
+}
+
+/// The schema's text as it was in an older version.
+fn older(text: &str, version: u32) -> String {
+    let document = roxmltree::Document::parse_with_options(
+        text,
+        roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() },
+    );
+    let document = document.expect("a schema that was read");
+    let mut cuts = Vec::new();
+    for node in document.descendants().filter(roxmltree::Node::is_element) {
+        let is_part = ["message", "field", "group", "data"].contains(&node.tag_name().name());
+        let since = node.attribute("sinceVersion").and_then(|since| since.parse().ok());
+        let is_newer = since.is_some_and(|since: u32| since > version);
+        let is_inside =
+            |(range, _): &(std::ops::Range<usize>, _)| range.contains(&node.range().start);
+        if cuts.iter().any(is_inside) {
+            continue;
+        }
+        if is_part && is_newer {
+            cuts.push((node.range(), String::new()));
+            continue;
+        }
+        // Types and their values stay.
+        if let Some(since) = node.attribute_node("sinceVersion").filter(|_| is_newer) {
+            cuts.push((since.range(), String::new()));
+        }
+        // A block is as long as its fields are.
+        if let Some(length) = node.attribute_node("blockLength").filter(|_| is_part) {
+            cuts.push((length.range(), String::new()));
+        }
+        if node.tag_name().name() == "messageSchema" {
+            let own = node.attribute_node("version").expect("a version");
+            cuts.push((own.range(), format!("version=\"{version}\"")));
+        }
+    }
+    cuts.sort_by_key(|(range, _)| range.start);
+    let mut older = text.to_owned();
+    for (range, with) in cuts.into_iter().rev() {
+        older.replace_range(range, &with);
+    }
+    older
+}
+
+/// The reference's code for a schema, compiled, in a folder.
+struct Reference {
+    jar: PathBuf,
+    schema: Schema,
+    name: String,
+    folder: tempfile::TempDir,
+}
+
+impl Reference {
+    fn compile(jar: &Path, path: &Path) -> Self {
+        let schema = Schema::read(path).unwrap_or_else(|error| panic!("{error}"));
+        let folder = tempfile::tempdir().expect("folder");
+        let generated = folder.path().join("java");
+        run(Command::new("java")
+            .arg(format!("-Dsbe.output.dir={}", generated.display()))
+            .args(["-Dsbe.target.language=Java", "-Dsbe.java.generate.dtos=true"])
+            .args(["-Dsbe.xinclude.aware=true", "-jar"])
+            .arg(jar)
+            .arg(path));
+        let package = generated.join(schema.package.replace('.', "/"));
+        let sources = std::fs::read_dir(&package)
+            .expect("generated")
+            .map(|entry| entry.expect("an entry").path());
+        run(Command::new("javac")
+            .args(["-nowarn", "-cp"])
+            .arg(jar)
+            .arg("-d")
+            .arg(folder.path().join("classes"))
+            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/Reference.java"))
+            .args(sources));
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self { jar: jar.to_owned(), schema, name, folder }
+    }
+
+    /// Messages of its own schema stay the same.
+    fn reads_its_own(&self) {
+        self.agrees("its own messages", &cases(&self.schema, &self.schema));
+    }
+
+    /// Each of two versions reads what the other one writes.
+    fn crosses(&self, other: &Self) {
+        for (reads, writes) in [(self, &other.schema), (other, &self.schema)] {
+            let cases = cases(writes, &reads.schema);
+            assert!(!cases.is_empty(), "{}: nothing is read by {}", self.name, other.name);
+            let what = format!("version {} reads {}", reads.schema.version, writes.version);
+            reads.agrees(&what, &cases);
+        }
+    }
+
+    /// Crosses it with each older version of it in which something was missing.
+    fn crosses_older(&self, path: &Path) {
+        let text = std::fs::read_to_string(path).expect("a schema");
+        let since = |part: &str| part.split('"').next().and_then(|since| since.parse::<u32>().ok());
+        let mut news: Vec<u32> = text.split("sinceVersion=\"").skip(1).filter_map(since).collect();
+        news.sort_unstable();
+        news.dedup();
+        let folder = tempfile::tempdir().expect("folder");
+        // What it may include.
+        for beside in std::fs::read_dir(path.parent().expect("a folder")).expect("files").flatten()
+        {
+            if beside.path().extension().is_some_and(|extension| extension == "xml") {
+                std::fs::copy(beside.path(), folder.path().join(beside.file_name())).expect("room");
+            }
+        }
+        for version in news.into_iter().filter_map(|since| since.checked_sub(1)) {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            let old = folder.path().join(format!("{name}-as-of-{version}.xml"));
+            std::fs::write(&old, older(&text, version)).expect("file");
+            self.crosses(&Self::compile(&self.jar, &old));
+        }
+    }
+
+    /// It makes the same bytes of all of them.
+    fn agrees(&self, what: &str, cases: &[Case]) {
+        let mut file = Vec::new();
+        for Case { message, bytes, expected } in cases {
+            for part in [message.as_bytes(), bytes, expected] {
                 file.extend(u32::try_from(part.len()).expect("short").to_le_bytes());
                 file.extend(part);
             }
-            count += 1;
         }
+        let messages = self.folder.path().join("messages.bin");
+        std::fs::write(&messages, file).expect("file");
+        let classes = self.folder.path().join("classes");
+        let said = run(Command::new("java")
+            .args(["--add-opens", "java.base/jdk.internal.misc=ALL-UNNAMED", "-cp"])
+            .arg(format!("{}:{}", self.jar.display(), classes.display()))
+            .args(["Reference", &self.schema.package, &self.schema.header.size.to_string()])
+            .arg(&messages));
+        println!("{}: {what}: {}", self.name, said.lines().last().unwrap_or_default());
+        let differences: Vec<_> = said.lines().take(12).collect();
+        let all = format!("{} messages agree\n", cases.len());
+        assert!(said == all, "not {all}{differences:#?}");
     }
-    let messages = folder.join("messages.bin");
-    std::fs::write(&messages, file).expect("file");
-    let generated = folder.join("java");
-    run(Command::new("java")
-        .arg(format!("-Dsbe.output.dir={}", generated.display()))
-        .args(["-Dsbe.target.language=Java", "-Dsbe.java.generate.dtos=true"])
-        .args(["-Dsbe.xinclude.aware=true", "-jar"])
-        .arg(jar)
-        .arg(path));
-    let package = generated.join(schema.package.replace('.', "/"));
-    let sources = std::fs::read_dir(&package)
-        .expect("generated")
-        .map(|entry| entry.expect("an entry").path());
-    let classes = folder.join("classes");
-    run(Command::new("javac")
-        .args(["-nowarn", "-cp"])
-        .arg(jar)
-        .arg("-d")
-        .arg(&classes)
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/Reference.java"))
-        .args(sources));
-    let said = run(Command::new("java")
-        .args(["--add-opens", "java.base/jdk.internal.misc=ALL-UNNAMED", "-cp"])
-        .arg(format!("{}:{}", jar.display(), classes.display()))
-        .args(["Reference", &schema.package, &schema.header.size.to_string()])
-        .arg(&messages));
-    println!("{}: {}", path.display(), said.lines().last().unwrap_or_default());
-    let differences: Vec<_> = said.lines().take(12).collect();
-    assert_eq!(said, format!("{count} messages stay the same\n"), "{differences:#?}");
 }
 
 #[test]
@@ -106,18 +284,63 @@ fn the_reference_reads_our_messages_and_writes_the_same_bytes() {
         ["schemas/stream_1_0.xml", "sbe/example-extension-schema.xml", "schemas/cme-mdp3-v9.xml"]
     {
         if let Some(path) = support::shared(name) {
-            compare(&jar, &path, 100);
+            Reference::compile(&jar, &path).reads_its_own();
         }
     }
 }
 
-/// `cargo test -p taut-sbe-gen --test interop -- --ignored --nocapture`
 #[test]
-#[ignore = "a minute: the reference's code for every schema is compiled"]
-fn the_reference_reads_and_writes_the_same_bytes_for_every_schema() {
+fn versions_of_a_schema_read_each_other_as_at_the_reference() {
+    let Some(jar) = reference() else { return };
+    let pair = ["sbe/example-schema.xml", "sbe/example-extension-schema.xml"].map(support::shared);
+    if let [Some(old), Some(new)] = &pair {
+        Reference::compile(&jar, old).crosses(&Reference::compile(&jar, new));
+    }
+}
+
+/// `cargo xtask sbe-corpus [FOLDER]`: the schemas beside the repository, taut's own, and those of
+/// the folder that `TAUT_SBE_SCHEMAS` names, with everything below it.
+#[test]
+#[ignore = "minutes: the reference's code for every schema and every version is compiled"]
+fn the_reference_agrees_on_every_schema_and_its_older_versions() {
     let Some(jar) = reference() else { return };
     let outside = support::SCHEMAS.iter().filter_map(|name| support::shared(name));
-    for path in outside.chain([support::feed()]) {
-        compare(&jar, &path, 100);
+    let mut paths: Vec<_> = outside.chain([support::feed()]).collect();
+    if let Some(folder) = std::env::var_os("TAUT_SBE_SCHEMAS") {
+        below(Path::new(&folder), &mut paths);
+    }
+    for (at, path) in paths.iter().enumerate() {
+        let reference = Reference::compile(&jar, path);
+        reference.reads_its_own();
+        reference.crosses_older(path);
+        // Versions that are files of their own.
+        let schema = &reference.schema;
+        for other in &paths[at + 1..] {
+            let is_version = |other: &Schema| {
+                schema.id == other.id
+                    && schema.package == other.package
+                    && schema.version != other.version
+            };
+            if Schema::read(other).is_ok_and(|other| is_version(&other)) {
+                reference.crosses(&Reference::compile(&jar, other));
+            }
+        }
+    }
+}
+
+/// The schemas in a folder and below it.
+fn below(folder: &Path, paths: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            below(&path, paths);
+        } else if path.extension().is_some_and(|extension| extension == "xml") {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            match Schema::read(&path) {
+                Ok(_) => paths.push(path),
+                Err(error) if text.contains("messageSchema") => println!("refused: {error}"),
+                Err(_) => {}
+            }
+        }
     }
 }

@@ -11,8 +11,9 @@ import org.agrona.concurrent.UnsafeBuffer;
 
 /**
  * Decodes messages with the reference's generated code and encodes what it has read again:
- * {@code Reference PACKAGE HEADER_BYTES FILE}. The file is messages behind the lengths of their
- * names and of their bytes. Prints each message whose bytes change, and how many stayed the same.
+ * {@code Reference PACKAGE HEADER_BYTES FILE}. The file is messages: name, bytes, and the bytes that
+ * are to come out, each behind its length. Prints each message of which others come out, and how
+ * many agree.
  */
 public final class Reference {
     public static void main(String[] arguments) throws Exception {
@@ -27,6 +28,8 @@ public final class Reference {
             file.get(nameBytes);
             byte[] bytes = new byte[file.getInt()];
             file.get(bytes);
+            byte[] expected = new byte[file.getInt()];
+            file.get(expected);
             String name = new String(nameBytes, StandardCharsets.UTF_8);
             UnsafeBuffer buffer = new UnsafeBuffer(bytes);
             Object head = headerClass.getConstructor().newInstance();
@@ -39,16 +42,17 @@ public final class Reference {
             try {
                 Object message = decode.invoke(null, buffer, header, blockLength, version);
                 byte[] again = (byte[]) dto.getMethod("bytesWithHeader", dto).invoke(null, message);
-                if (Arrays.equals(bytes, again)) {
+                if (Arrays.equals(expected, again)) {
                     same++;
                 } else {
                     HexFormat hex = HexFormat.of();
-                    System.out.println(name + "\n  " + hex.formatHex(bytes) + "\n  " + hex.formatHex(again));
+                    System.out.println(name + "\n  " + hex.formatHex(bytes) + "\n  " + hex.formatHex(expected)
+                        + "\n  " + hex.formatHex(again));
                 }
             } catch (java.lang.reflect.InvocationTargetException exception) {
                 System.out.println(name + ": " + exception.getCause());
             }
         }
-        System.out.println(same + " messages stay the same");
+        System.out.println(same + " messages agree");
     }
 }
