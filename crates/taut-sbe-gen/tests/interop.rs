@@ -99,10 +99,12 @@ fn zero_absent(body: &Body, values: &mut Value, version: u32) {
     let Value::Record(items) = values else { return };
     for (name, value) in items {
         let field = body.fields.iter().find(|field| field.name == *name);
-        if let Some(Field { kind: Type::Plain(plain), notes, .. }) = field {
-            if notes.since > version && plain.is_array() && !plain.is_text() {
-                *value = Value::List(vec![Value::Int(0); plain.length]);
-            }
+        if let Some(Field { kind: Type::Plain(plain), notes, .. }) = field
+            && notes.since > version
+            && plain.is_array()
+            && !plain.is_text()
+        {
+            *value = Value::List(vec![Value::Int(0); plain.length]);
         }
         let group = body.groups.iter().find(|group| group.name == *name);
         if let (Some(group), Value::List(entries)) = (group, value) {
@@ -131,8 +133,8 @@ fn may_cross(one: &Body, other: &Body) -> bool {
         && one.data.iter().zip(&other.data).all(|(one, other)| one.name == other.name)
 }
 
-/// Whether a required value is not in messages of a version. It is read as null, and the reference's
-/// objects refuse to be written with that.
+/// Whether a required value is not in messages of a version. It is read as null, and the
+/// reference's objects refuse to be written with that.
 fn lacks_required(body: &Body, version: u32) -> bool {
     let is_required = |field: &Field| matches!(field.presence, Presence::Required);
     body.fields.iter().any(|field| field.notes.since > version && is_required(field))
