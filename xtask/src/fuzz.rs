@@ -1,8 +1,17 @@
 //! `cargo xtask fuzz`: every fuzz target for some seconds.
+//!
+//! `fuzz/seeds/TARGET.hex` are inputs to begin with, one a line: a few of those that reach most.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
+
+/// Of a target's seeds in the repository, in bytes of text.
+const SEED_BYTES_MAX: usize = 16 << 10;
+/// Of one of them.
+const SEED_LENGTH_MAX: usize = 512;
 
 /// The targets that `fuzz/Cargo.toml` declares.
 ///
@@ -61,49 +70,176 @@ fn build(root: &Path, target: &Path) -> Result<PathBuf, String> {
     if status.success() { Ok(built) } else { Err("the fuzz targets cannot be built".to_owned()) }
 }
 
-/// Runs each target for so many seconds and prints what it did. Inputs that reach something new are
-/// kept below `target/fuzz-corpus` for the next run; those of `fuzz/seeds` are read, if there are.
-///
-/// # Errors
-/// In words: what cannot be built, or the targets that found something, and where the inputs are.
-pub fn run(root: &Path, target: &Path, seconds: u32) -> Result<String, String> {
-    let targets = targets(root)?;
-    let built = build(root, target)?;
-    let found_at = target.join("fuzz-findings");
-    let failed = |error: std::io::Error| format!("{}: {error}", found_at.display());
-    fs::create_dir_all(&found_at).map_err(failed)?;
-    println!("| target | executions | coverage | findings |\n|---|---|---|---|");
-    let (mut all, mut found) = (0, Vec::new());
-    for name in &targets {
-        let corpus = target.join("fuzz-corpus").join(name);
-        fs::create_dir_all(&corpus).map_err(failed)?;
-        let mut command = Command::new(built.join(name));
-        command.arg(&corpus);
-        let given = root.join("fuzz/seeds").join(name);
-        if given.is_dir() {
-            command.arg(given);
+/// What is asked for on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fuzz {
+    /// For how long each target runs.
+    seconds: u32,
+    /// The best inputs go into `fuzz/seeds`.
+    keeps: bool,
+    /// Targets with this in their name run.
+    part: String,
+}
+
+impl Fuzz {
+    /// # Errors
+    /// In words: a word that is not known.
+    pub fn parse(words: &[&str]) -> Result<Self, String> {
+        let mut asked = Self { seconds: 10, keeps: false, part: String::new() };
+        let mut words = words.iter();
+        while let Some(&word) = words.next() {
+            match word {
+                "--keep" => asked.keeps = true,
+                "--seconds" => {
+                    let seconds = words.next().and_then(|text| text.parse().ok());
+                    let seconds = seconds.filter(|&seconds| seconds > 0);
+                    asked.seconds = seconds.ok_or("`--seconds` is a number above zero")?;
+                }
+                part if !part.starts_with('-') && asked.part.is_empty() => {
+                    part.clone_into(&mut asked.part);
+                }
+                word => return Err(format!("`fuzz` does not take `{word}`")),
+            }
         }
-        let output = command
+        Ok(asked)
+    }
+
+    /// Runs each target for so many seconds, as many side by side as there are CPUs, and prints
+    /// what it did. Inputs that reach something new are kept below `target/fuzz-corpus` for the
+    /// next run.
+    ///
+    /// # Errors
+    /// In words: what cannot be built, or the targets that found something, and where the inputs
+    /// are.
+    pub fn run(&self, root: &Path, target: &Path) -> Result<String, String> {
+        let mut targets = targets(root)?;
+        targets.retain(|name| name.contains(&self.part));
+        if targets.is_empty() {
+            return Err(format!("no target of fuzz/Cargo.toml has `{}` in its name", self.part));
+        }
+        let built = build(root, target)?;
+        println!("| target | executions | coverage | findings |\n|---|---|---|---|");
+        let (left, done) = (Mutex::new(targets.iter()), Mutex::new((0, Vec::new())));
+        let work = || -> Result<(), String> {
+            loop {
+                let next = left.lock().map_err(|_| "another target's thread ended")?.next();
+                let Some(name) = next else { return Ok(()) };
+                let (Told { executions, coverage }, found) =
+                    self.one(root, target, &built, name)?;
+                println!("| {name} | {executions} | {coverage} | {} |", u8::from(found.is_some()));
+                let mut done = done.lock().map_err(|_| "another target's thread ended")?;
+                done.0 += executions;
+                if let Some(text) = found {
+                    eprint!("{text}");
+                    done.1.push(name.as_str());
+                }
+            }
+        };
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            let running: Vec<_> = (0..cpus).map(|_| scope.spawn(work)).collect();
+            running.into_iter().try_for_each(|thread| match thread.join() {
+                Ok(done) => done,
+                Err(_) => Err("a target's thread ended".to_owned()),
+            })
+        })?;
+        let (all, found) = done.into_inner().map_err(|_| "a target's thread ended")?;
+        match found.is_empty() {
+            true => {
+                Ok(format!("fuzz: {all} executions of {} targets found nothing", targets.len()))
+            }
+            false => Err(format!(
+                "{} found something: {}",
+                found.join(", "),
+                target.join("fuzz-findings").display()
+            )),
+        }
+    }
+
+    /// Runs a target: what it did, and the end of what it said when it found something.
+    fn one(
+        &self,
+        root: &Path,
+        target: &Path,
+        built: &Path,
+        name: &str,
+    ) -> Result<(Told, Option<String>), String> {
+        let failed = |error: std::io::Error| format!("{name}: {error}");
+        let (found_at, corpus) =
+            (target.join("fuzz-findings"), target.join("fuzz-corpus").join(name));
+        let (kept, seeds) = (root.join("fuzz/seeds"), target.join("fuzz-seeds").join(name));
+        for folder in [&found_at, &corpus] {
+            fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let kept = kept.join(name).with_extension("hex");
+        unpack(&fs::read_to_string(&kept).unwrap_or_default(), &seeds).map_err(failed)?;
+        let output = Command::new(built.join(name))
+            .args([&corpus, &seeds])
             .args(["-print_final_stats=1", "-timeout=25", "-rss_limit_mb=2048"])
-            .arg(format!("-max_total_time={seconds}"))
+            .arg(format!("-max_total_time={}", self.seconds))
             .arg(format!("-artifact_prefix={}/{name}-", found_at.display()))
             .output()
-            .map_err(|error| format!("{name}: {error}"))?;
+            .map_err(failed)?;
         let text = String::from_utf8_lossy(&output.stderr);
-        let Told { executions, coverage } = told(&text);
-        let is_found = !output.status.success();
-        println!("| {name} | {executions} | {coverage} | {} |", u8::from(is_found));
-        if is_found {
-            let tail: Vec<&str> = text.lines().rev().take(20).collect();
-            tail.iter().rev().for_each(|line| eprintln!("   {line}"));
-            found.push(name.as_str());
+        if self.keeps && output.status.success() {
+            let best = target.join("fuzz-merged").join(name);
+            let _ = fs::remove_dir_all(&best);
+            fs::create_dir_all(&best).map_err(failed)?;
+            let merged = Command::new(built.join(name))
+                .arg("-merge=1")
+                .arg(format!("-max_len={SEED_LENGTH_MAX}"))
+                .args([&best, &corpus, &seeds])
+                .output()
+                .map_err(failed)?;
+            if !merged.status.success() {
+                return Err(format!("{name}: its inputs cannot be merged"));
+            }
+            fs::create_dir_all(root.join("fuzz/seeds")).map_err(failed)?;
+            fs::write(&kept, pack(&best).map_err(failed)?).map_err(failed)?;
         }
-        all += executions;
+        let tail = || -> String {
+            let lines: Vec<&str> = text.lines().rev().take(20).collect();
+            lines.iter().rev().map(|line| format!("   {line}\n")).collect()
+        };
+        Ok((told(&text), (!output.status.success()).then(tail)))
     }
-    match found.is_empty() {
-        true => Ok(format!("fuzz: {all} executions of {} targets found nothing", targets.len())),
-        false => Err(format!("{} found something: {}", found.join(", "), found_at.display())),
+}
+
+/// Writes each line's bytes into a file of its own.
+fn unpack(text: &str, folder: &Path) -> std::io::Result<()> {
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder)?;
+    for (at, line) in text.lines().enumerate() {
+        let digit = |digit: u8| char::from(digit).to_digit(16).unwrap_or(0) as u8;
+        let bytes: Vec<u8> = line
+            .as_bytes()
+            .chunks(2)
+            .map(|pair| pair.iter().fold(0, |byte, &it| byte << 4 | digit(it)))
+            .collect();
+        fs::write(folder.join(at.to_string()), bytes)?;
     }
+    Ok(())
+}
+
+/// The inputs of a folder, shortest first, as far as there is room for them.
+fn pack(folder: &Path) -> std::io::Result<String> {
+    let mut inputs = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        inputs.push(fs::read(entry?.path())?);
+    }
+    inputs.retain(|input| !input.is_empty());
+    inputs.sort_by(|one, other| (one.len(), one).cmp(&(other.len(), other)));
+    let mut text = String::new();
+    for input in inputs {
+        if text.len() + 2 * input.len() + 1 > SEED_BYTES_MAX {
+            break;
+        }
+        for byte in &input {
+            let _ = write!(text, "{byte:02x}");
+        }
+        text.push('\n');
+    }
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -117,6 +253,26 @@ mod tests {
             stat::number_of_executed_units: 900\nstat::average_exec_per_sec:     450\n";
         assert_eq!(super::told(text), super::Told { executions: 900, coverage: 41 });
         assert_eq!(super::told(""), super::Told { executions: 0, coverage: 0 });
+    }
+
+    #[test]
+    fn inputs_are_packed_shortest_first_and_come_out_as_they_were() {
+        let folder = std::env::temp_dir().join(format!("taut-seeds-{}", std::process::id()));
+        let text = "00\nff7a\n010203\n";
+        super::unpack(text, &folder).expect("room");
+        let packed = super::pack(&folder);
+        std::fs::remove_dir_all(&folder).expect("the folder");
+        assert_eq!(packed.expect("the inputs"), text);
+    }
+
+    #[test]
+    fn words_are_read() {
+        let parse = super::Fuzz::parse;
+        let asked = parse(&["--seconds", "60", "--keep", "sbe"]).expect("words");
+        assert_eq!(asked, super::Fuzz { seconds: 60, keeps: true, part: "sbe".to_owned() });
+        for wrong in [&["--seconds", "0"][..], &["--seconds"], &["--keeps"], &["a", "b"]] {
+            assert!(parse(wrong).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

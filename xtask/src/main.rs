@@ -43,8 +43,10 @@ The project's own tools.
   cargo xtask sbe-corpus [FOLDER]
                             have the reference tool read the messages of every schema at hand and
                             in the folder, versions crossed (needs Java and Maven)
-  cargo xtask fuzz [--seconds N]
-                            run every target of fuzz/ for 10 or N seconds (needs a C++ compiler)
+  cargo xtask fuzz [--seconds N] [--keep] [PART]
+                            run every target of fuzz/, or those with PART in their names, for 10 or
+                            N seconds; --keep writes the inputs that reach most into fuzz/seeds
+                            (needs a C++ compiler)
   cargo xtask hostile [--long | --seconds N] [PART]
                             play strangers, slow peers, floods and garbage against every listener,
                             2 or N seconds each, 60 with --long, which also plays those over TLS and
@@ -119,12 +121,10 @@ fn main() -> ExitCode {
             report("fix-suites", fix_suites::run(&root, Some([scripts, dictionaries])))
         }
         ["fix-suites", word, ..] => refuse(word, "`fix-suites` takes two folders, or none"),
-        ["fuzz"] => report("fuzz", fuzz::run(&root, &target(&root), 10)),
-        ["fuzz", "--seconds", seconds] => match seconds.parse() {
-            Ok(seconds @ 1..) => report("fuzz", fuzz::run(&root, &target(&root), seconds)),
-            _ => refuse(seconds, "`--seconds` is a number above zero"),
+        ["fuzz", ref words @ ..] => match fuzz::Fuzz::parse(words) {
+            Ok(asked) => report("fuzz", asked.run(&root, &target(&root))),
+            Err(why) => refuse(&words.join(" "), &why),
         },
-        ["fuzz", word, ..] => refuse(word, "`fuzz` takes `--seconds N`"),
         ["hostile", ref words @ ..] => match hostile::Hostile::parse(words) {
             Ok(hostile) => report("hostile", hostile.run(&root, &target(&root))),
             Err(word) => refuse(&word, "`hostile` takes `--long`, `--seconds N` and a stage"),
