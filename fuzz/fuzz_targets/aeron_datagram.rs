@@ -38,7 +38,10 @@ impl Pair {
             initial_term_id: 40,
             term_id: 40,
             term_length: 64 * 1024,
-            destinations: if is_dynamic { DestinationMode::Dynamic } else { DestinationMode::Fixed },
+            destinations: match is_dynamic {
+                true => DestinationMode::Dynamic,
+                false => DestinationMode::Fixed,
+            },
             is_group: is_dynamic,
             destinations_max: 4,
             receivers_max: 4,
