@@ -175,7 +175,7 @@ impl Fuzz {
         unpack(&fs::read_to_string(&kept).unwrap_or_default(), &seeds).map_err(failed)?;
         let output = Command::new(built.join(name))
             .args([&corpus, &seeds])
-            .args(["-print_final_stats=1", "-timeout=25", "-rss_limit_mb=2048"])
+            .args(["-print_final_stats=1", "-timeout=120", "-rss_limit_mb=2048"])
             .arg(format!("-max_total_time={}", self.seconds))
             .arg(format!("-artifact_prefix={}/{name}-", found_at.display()))
             .output()

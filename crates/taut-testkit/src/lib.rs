@@ -11,7 +11,8 @@
 //!   open; a program that binds for itself binds port 0 and says where, or is given an address that
 //!   no other process uses ([`own_address`]).
 //! - **Programs** under test end with the test ([`Process`]): whatever happens, they are killed and
-//!   reaped, and every wait for their words or their end has a deadline.
+//!   reaped, and every wait for their words or their end has a deadline. Tests of programs that
+//!   spin take a [`Turn`].
 #![forbid(unsafe_code)]
 
 mod address;
@@ -19,6 +20,7 @@ mod link;
 mod mutate;
 mod process;
 mod random;
+mod turn;
 mod until;
 
 pub use address::{own_address, own_group, tcp_listener, udp_socket};
@@ -26,4 +28,5 @@ pub use link::{Faults, Link, LinkCounters};
 pub use mutate::mutate_json;
 pub use process::{Process, Run};
 pub use random::{Draw, Random, for_each_seed, seeds};
+pub use turn::Turn;
 pub use until::{DEADLINE, Deadline, until, until_some};

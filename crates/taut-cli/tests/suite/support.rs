@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use taut_sys::{ProcessSignal, signal_process};
-use taut_testkit::{DEADLINE, until, until_some};
+use taut_testkit::{DEADLINE, Turn, until, until_some};
 use taut_types::Nanos;
 use tempfile::TempDir;
 
@@ -29,6 +29,7 @@ pub struct Demo {
     mark: String,
     directory: TempDir,
     shared_memory_before: Vec<String>,
+    _turn: Turn,
 }
 
 impl Demo {
@@ -52,6 +53,7 @@ impl Demo {
 
     /// As [`Demo::spawn`], with these streams instead of files.
     pub fn spawn_with(mut command: Command, out: Option<Stdio>, err: Option<Stdio>) -> Self {
+        let turn = Turn::take();
         let directory = tempfile::tempdir().expect("temporary directory");
         fs::create_dir(directory.path().join("work")).expect("working directory");
         let file = |name: &str| {
@@ -70,7 +72,8 @@ impl Demo {
             .process_group(0)
             .spawn()
             .expect("start taut");
-        Self { process, mark, directory, shared_memory_before: shared_memory_files() }
+        let shared_memory_before = shared_memory_files();
+        Self { process, mark, directory, shared_memory_before, _turn: turn }
     }
 
     /// The parent's process id.

@@ -1,8 +1,0 @@
-//! `taut send`, `receive` and `relay` over every channel between processes, as a user runs them.
-#![forbid(unsafe_code)]
-
-mod command;
-mod every_channel;
-mod flags;
-mod lease;
-mod streams;

@@ -1,0 +1,19 @@
+//! The tools of the `taut` binary, each as its users meet it: files, processes, exit codes, what is
+//! printed. One program for all of these tests: a program more costs a link.
+#![forbid(unsafe_code)]
+
+mod book;
+mod channel;
+mod demo_recorded;
+mod engine;
+mod feed;
+mod fix_acceptance;
+mod fix_interop;
+mod fix_kill;
+mod fix_tools;
+mod fix_versions;
+mod gateway;
+mod ipc;
+mod journal;
+mod saturate;
+mod ws;
