@@ -58,6 +58,17 @@ fn the_samples_are_right_and_what_is_wrong_in_a_file_is_named() {
                 ("seed = 1", "sed = 1", "did you mean `seed`?"),
             ][..],
         ),
+        (
+            "strategy",
+            &[
+                ("gateways = [\"taut\"]", "gateway = [\"taut\"]", "did you mean `gateways`?"),
+                ("gateways = [\"taut\"]", "gateways = []", "gateways: none is named"),
+                ("name = \"touch\"", "name = \"\"", "name = : must be the strategy's name"),
+                ("# cpu = 1", "cpu = 999", "cpu = 999: must be a CPU that this process may use"),
+                ("rate = 100", "rat = 100", "did you mean `rate`?"),
+                ("lots = 1", "lots = 0", "parameters.lots"),
+            ][..],
+        ),
     ] {
         let sample = text(&run(&[verb, "sample"]).stdout);
         std::fs::write(&file, &sample).expect("a file");
@@ -70,7 +81,7 @@ fn the_samples_are_right_and_what_is_wrong_in_a_file_is_named() {
             let said = text(&checked.stderr);
             assert_eq!(checked.status.code(), Some(2), "{wrong}: {said}");
             assert!(said.contains(words) && said.contains(path), "{wrong}: {said}");
-            if verb == "gateway" && !wrong.contains('\n') {
+            if verb != "venue" && !wrong.contains('\n') {
                 let before = sample.split(right).next().unwrap_or_default();
                 let line = 1 + before.lines().count() - usize::from(!before.ends_with('\n'));
                 assert!(said.contains(&format!(":{line}: ")), "{wrong} in {line}: {said}");
@@ -491,6 +502,58 @@ fn one_strategy_trades_at_two_gateways_of_which_one_goes_and_comes_again() {
     for world in &worlds {
         until("no order open", DEADLINE, || world.status()["open_orders"] == 0);
     }
+}
+
+#[test]
+fn a_strategy_is_told_by_its_file_and_by_flags_over_it() {
+    // Without a venue: a gateway that waits for one has strategies attached.
+    let world = World::new();
+    let gateway = world.start_gateway();
+    let file = world.path("strategy.toml");
+    let keys = "gateways = [\"./control\"]\nname = \"first\"\nidle = true\n\
+                [parameters]\nrate = 200\n";
+    std::fs::write(&file, keys).expect("a file");
+    let path = file.to_str().expect("a path");
+    let checked = told(&run(&["strategy", "check", path]));
+    assert!(checked.contains("while nobody else wants it") && checked.contains("200"), "{checked}");
+    let own = format!("{keys}edge = 3\n");
+    std::fs::write(&file, &own).expect("a file");
+    let refused = run(&["strategy", "check", path]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains(":6: parameters.edge"), "{}", text(&refused.stderr));
+    let checked = told(&run(&["strategy", "check", path, "--parameters", "own"]));
+    assert!(checked.contains("not looked at: edge, rate"), "{checked}");
+    std::fs::write(&file, keys).expect("a file");
+
+    let start = |more: &[&str]| {
+        let arguments = ["strategy", "touch", "--config", path];
+        let mut strategy = Process::start(taut().args(arguments).args(more));
+        strategy.stderr_line("an attachment", |line| line.contains("attached to").then_some(()));
+        strategy
+    };
+    let strategies = [start(&[]), start(&["--as", "second"])];
+    assert!(world.is_attached("first") && world.is_attached("second"));
+    for strategy in strategies {
+        assert_eq!(policy(&strategy), "5", "SCHED_IDLE");
+        interrupt(&strategy);
+        assert!(strategy.finish().status.success());
+    }
+    world.ask(&["stop"]);
+    assert!(gateway.finish().status.success());
+}
+
+/// What a program that went well said.
+fn told(output: &Output) -> String {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// The number of a program's way to be scheduled.
+fn policy(program: &Process) -> String {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", program.id())).expect("stat");
+    // Field 41; the second one, the program's name, ends with the last bracket.
+    let fields = stat.rsplit(") ").next().unwrap_or_default();
+    fields.split(' ').nth(38).expect("a policy").to_owned()
 }
 
 #[test]

@@ -36,6 +36,7 @@ mod reload;
 mod resolver;
 mod rules;
 mod secret;
+mod strategy_file;
 mod threads;
 mod usage;
 mod venue;
@@ -67,6 +68,7 @@ pub use protocol::{
     StrategyLine,
 };
 pub use secret::{CredentialKind, CredentialSettings, SecretSource};
+pub use strategy_file::{STRATEGY_SAMPLE, StrategyFile};
 pub(crate) use web_venue::{Dialect, WebVenue};
 
 pub use venue::{FlowSettings, VENUE_SAMPLE, VenueFile, serve_venue};
